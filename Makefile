@@ -1,0 +1,19 @@
+# Forwards to Meson; see meson.build and tools/setup.sh.
+B ?= build
+.PHONY: all setup test demo bench install clean
+all: $(B)/build.ninja
+	@ninja -C $(B)
+setup:
+	@sh tools/setup.sh
+$(B)/build.ninja: | setup
+	@test -f $@ || meson setup $(B)
+test: all
+	@sh tests/run.sh $(B)
+demo: all
+	@sh tools/demo.sh $(B)
+bench: all
+	@sh bench/run.sh $(B)
+install: all
+	@meson install -C $(B)
+clean:
+	@rm -rf $(B)

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.h - targets and what to trace in them
+ *
+ * One session owns one arena and any number of targets. All calls come from one thread (ptrace demands
+ * it). Nothing here writes files or formats text: who wants the rings takes the arena and the images.
+ */
+#ifndef UFT_CONTROL_SESSION_H
+#define UFT_CONTROL_SESSION_H
+
+#include <sys/types.h>
+
+#include "symbol/error.h"
+#include "symbol/image.h"
+#include "uft/abi.h"
+
+struct uft_session_opts {
+	uint32_t ring_bytes;	/* per ring, 0: default */
+	uint32_t sub_bytes;	/* 0: default */
+	int overwrite;		/* flight recorder */
+	int no_children;	/* do not follow fork and exec */
+};
+
+struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
+	uint32_t tracer;		/* enum uft_tracer */
+	const char *const *filter;	/* -l */
+	const char *const *notrace;	/* -n */
+	const char *const *roots;	/* -g */
+	const uint32_t *pids; size_t npids;	/* -P */
+	uint32_t max_depth;
+	uint64_t thresh_ns;
+};
+
+struct uft_session_stats {
+	uint64_t sites, armed, skipped;			/* over live images */
+	uint64_t skip_reason[UFT_SKIP_NKINDS];
+	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
+	uint32_t targets_live, targets_total, not_followed;
+};
+
+/* Called from uft_session_poll(); any may be NULL. */
+struct uft_session_events {
+	void *arg;
+	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
+	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
+	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
+	void (*warning)(void *arg, const char *text);	/* what could not be followed, once each */
+};
+
+struct uft_session;
+int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
+		       struct uft_session **out, struct uft_error *err);
+const struct uft_arena *uft_session_arena(const struct uft_session *s);
+
+/* What is to be traced, now (running targets are switched over in one batch each) and in images to come.
+ * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
+int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);
+
+/* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
+int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
+
+/* Serves requests, ptrace stops, ends of targets; sleeps at most timeout_ms. 1 while a target lives, 0 none. */
+int uft_session_poll(struct uft_session *s, int timeout_ms);
+/* Wait status of the launched program, -1 while it runs. */
+int uft_session_status(const struct uft_session *s);
+void uft_session_stats(struct uft_session *s, struct uft_session_stats *out);
+/* Disarms every target (original bytes), waits for agents, frees. Targets go on. */
+void uft_session_destroy(struct uft_session *s);
+
+#endif

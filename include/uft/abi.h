@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * abi.h - the contract between the runtime inside a target and the session outside it
+ *
+ * This header is the specification of everything that both sides see: records, rings, the arena
+ * that holds them, the requests a target makes and the commands a session sends. It is the only
+ * header, with runtime/arch/x/encode.h, that both sides include. It needs nothing but <stdint.h>.
+ *
+ * Objects
+ *   arena     one sparse file per session in its run directory, mapped MAP_SHARED by the session
+ *             and by every target: a header, then UFT slices of equal size.
+ *   slice     what one target process owns: counters, a command area, its rings, its profile.
+ *             A child made by fork claims a free slice by one atomic operation, so following it
+ *             needs no system call, descriptor or path and works under chroot and seccomp.
+ *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
+ *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
+ *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
+ *   record    8-byte words; a record never straddles a sub-buffer.
+ *
+ * Ownership: `w:` fields are written by the target only, `s:` by the session only, `a:` by both
+ * with atomics. The session treats every `w:` field as hostile: copy, check, then use.
+ *
+ * All integers are little endian. Growth happens at the end of structures; UFT_ABI_VERSION changes
+ * when a reader of the old layout would misread the new one.
+ */
+#ifndef UFT_ABI_H
+#define UFT_ABI_H
+
+#include <stdint.h>
+
+#define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
+#define UFT_ABI_VERSION	1u
+
+/* ---- Records ------------------------------------------------------------------------------ */
+
+/*
+ * First word of every record: clock low half in bits 0-31, value in bits 32-59, kind in 60-63.
+ * An all-zero word is UFT_REC_PAD: the rest of the sub-buffer is unused.
+ * The full clock is: high half of the last full clock seen in the ring (sub-buffer header or
+ * CONTEXT record) joined with the low half. The writer emits a CONTEXT whenever the high half,
+ * the pid or the tid differs from the ring's current context, so no wrap is ever ambiguous.
+ */
+enum uft_rec_kind {
+	UFT_REC_PAD		= 0,	/* 1 word */
+	UFT_REC_CONTEXT		= 1,	/* 3 words: w1 = full clock, w2 = pid | (u64)tid << 32 */
+	UFT_REC_FUNC		= 2,	/* 2 words: value = id, w1 = parent address */
+	UFT_REC_ENTRY		= 3,	/* 1 word: value = id; graph call begins */
+	UFT_REC_EXIT		= 4,	/* 1 word: value = id; innermost open call of this task ends */
+	UFT_REC_CALL		= 5,	/* 2 words: value = id, w1 = duration in clock units; the call
+					 * ended at this record's clock (tracing_thresh: no ENTRY/EXIT) */
+	UFT_REC_UNWIND		= 6,	/* 1 word: value = n; the n innermost open calls of this task were
+					 * left: longjmp, exception, or a switch to another stack */
+	UFT_REC_EXIT_LEFT	= 7,	/* 2 words: value = id, w1 = full entry clock: a call that an
+					 * UNWIND had set aside returned after all (coroutine) */
+	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
+	/* 9..15 reserved for events, markers and later tracers */
+};
+
+#define UFT_REC_VALUE_BITS	28
+#define UFT_REC_VALUE_MAX	((1u << UFT_REC_VALUE_BITS) - 1)
+#define UFT_REC_WORD(kind, value, clock)						\
+	((uint64_t)(uint32_t)(clock) |							\
+	 ((uint64_t)((uint32_t)(kind) << UFT_REC_VALUE_BITS | (uint32_t)(value)) << 32))
+#define UFT_REC_KIND(w)		((unsigned)((w) >> 60))
+#define UFT_REC_VALUE(w)	((uint32_t)((w) >> 32) & UFT_REC_VALUE_MAX)
+#define UFT_REC_CLOCK(w)	((uint32_t)(w))
+
+/*
+ * Ids are target-wide 28-bit numbers handed out by the session in ranges, one pair per object:
+ *   text ids    id = first + ((address after the site's instruction - base) >> 2): what a function
+ *               event carries. Sites are at least 6 bytes apart, so a 4-byte granule is unambiguous.
+ *   stub ids    id = first + stub index: what graph records carry and the profile is indexed by.
+ * The session keeps the way back; the runtime only needs one constant per object and kind.
+ */
+
+/* Every sub-buffer starts with this, so overwriting older ones orphans nothing. */
+struct uft_sub_header {
+	uint64_t position;	/* of this header in the ring, bytes since its start, monotonic */
+	uint64_t lost;		/* records lost in this ring so far (discard mode) */
+	uint64_t clock;		/* full clock of the header */
+	uint32_t pid, tid;	/* context of the records that follow */
+};
+_Static_assert(sizeof(struct uft_sub_header) == 32, "abi");
+
+/* ---- Rings -------------------------------------------------------------------------------- */
+
+#define UFT_PAGE	4096u
+
+enum uft_ring_flags {
+	UFT_RING_ON		= 1,	/* s: records are wanted; off: they are dropped uncounted */
+	UFT_RING_OVERWRITE	= 2,	/* s: recycle the oldest sub-buffer; else discard when full */
+};
+
+/*
+ * Control page of a ring; the data follows it at +UFT_PAGE. Writer protocol (rseq rings):
+ *   1. read commit; if a record of n bytes would pass sub_end, or the context differs, slow path;
+ *   2. write the words at data + (commit & (size - 1));
+ *   3. store commit + n (release). Preemption, migration or a signal before 3 restarts at 1.
+ * A cached context (ctx_*) is valid only while ctx_pos < commit: a section aborted between caching
+ * and committing must not give later records a wrong thread or time.
+ * New sub-buffer, overwrite mode: advance `oldest` first, then (store barrier) write data; readers
+ * copy, (load barrier) re-read `oldest`, and drop what was overtaken, counted.
+ */
+struct uft_ring {
+	uint64_t commit;	/* w: bytes committed since the start, monotonic */
+	uint32_t ctx_tid;	/* w: task of the current context; 0 none */
+	uint32_t ctx_hi;	/* w: high half of the clock of the current context */
+	uint64_t ctx_pos;	/* w: ring position at which that context was written */
+	uint64_t sub_end;	/* w: position where the current sub-buffer ends; 0 before first use */
+	uint64_t oldest;	/* w: position of the oldest sub-buffer not recycled (overwrite mode) */
+	uint64_t lost;		/* w: records lost in discard mode */
+	uint32_t owner;		/* a: exchange rings: 0 free, else tid of the writer inside */
+	uint32_t lost_pending;	/* w: a LOST record is due */
+	uint64_t pad0[1];
+	/* own cache line: the reader's */
+	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
+	uint64_t pad1[7];
+};
+_Static_assert(sizeof(struct uft_ring) == 128, "abi");
+
+/* ---- Arena -------------------------------------------------------------------------------- */
+
+enum uft_request_kind {
+	UFT_REQ_EXEC	= 1,	/* args: 0 = address of the path string (0: fd based); waits: the session
+				 * seizes the task so that the new image gets the runtime */
+	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
+	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
+	UFT_REQ_OBJECTS	= 4,	/* r_brk fired, list consistent. args: 0 = address of r_debug; waits until the
+				 * new objects' sites are armed */
+};
+
+enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
+
+/*
+ * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), arena.bell++ and FUTEX_WAKE it;
+ * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS in all; on DONE or time-out (counted) it frees
+ * the slot. No-wait requests are freed by the session.
+ */
+#define UFT_REQ_TIMEOUT_MS	2000
+#define UFT_NREQUESTS		64
+struct uft_request {
+	uint32_t state;		/* a: enum uft_request_state, a futex */
+	uint32_t kind;
+	uint32_t pid, tid;
+	uint32_t slice, no_wait;
+	int32_t result;		/* s: 0 or -errno */
+	uint32_t pad;
+	uint64_t arg[4];
+};
+_Static_assert(sizeof(struct uft_request) == 64, "abi");
+
+struct uft_arena {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t ncpus;		/* possible CPUs: rings 0..ncpus-1 */
+	uint32_t nexch;		/* exchange rings that follow */
+	uint32_t ring_bytes;	/* data bytes of a ring, a power of two */
+	uint32_t sub_bytes;	/* bytes of a sub-buffer, a power of two, ring_bytes / sub_bytes >= 4 */
+	uint32_t nslices;
+	uint64_t slice_offset;	/* of slice 0 in the file */
+	uint64_t slice_bytes;
+	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
+	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
+	uint64_t profile_offset;		/* profile: ncpus blocks of profile_ids entries */
+	uint64_t profile_ids;
+	uint32_t session_pid;	/* s: whose death makes agents put the original code back */
+	uint32_t children;	/* s: 1: fork children and exec are followed */
+	uint32_t closed;	/* s: 1: the session is gone on purpose */
+	uint32_t bell;		/* a: futex, bumped after a request was posted */
+	struct uft_request req[UFT_NREQUESTS];
+};
+
+enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };
+
+/* One counter per way in which something can fail to be recorded or followed; nothing is silent. */
+enum uft_counter {
+	UFT_CNT_NO_RING,	/* records dropped: no free exchange ring */
+	UFT_CNT_SHADOW_FULL,	/* graph calls not hooked: shadow stack or set-aside table full */
+	UFT_CNT_NO_THREAD,	/* records dropped: no thread state could be made */
+	UFT_CNT_RECURSION,	/* records dropped by the recursion guard */
+	UFT_CNT_NO_SLICE,	/* fork children not followed: no free slice */
+	UFT_CNT_REQ_TIMEOUT,	/* requests that the session did not answer in time */
+	UFT_CNT_SITE_REFUSED,	/* sites whose bytes were not what was expected */
+	UFT_CNT_LOST_RETURN,	/* exits whose entry was not found (must stay 0) */
+	UFT_CNT_SHARED_TP,	/* calls passed through: two tasks share one thread pointer */
+	UFT_CNT_PATCHED,	/* sites patched, in all (information) */
+	UFT_NCOUNTERS
+};
+
+/* Order of a command's life: the session fills it, bumps cmd_seq (futex); the agent does it, writes
+ * results, sets cmd_done = cmd_seq (futex). One command at a time. */
+struct uft_slice {
+	uint32_t state;		/* a: enum uft_slice_state; claimed by CAS FREE -> LIVE */
+	uint32_t pid;		/* w */
+	uint32_t ppid;		/* w: the process it was forked from, 0 launched */
+	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
+	uint32_t agent_tid;	/* w: 0: no agent */
+	uint32_t flags;
+	uint32_t ring_flags;	/* s: enum uft_ring_flags, for every ring of the slice */
+	uint32_t cmd_seq;	/* s: futex */
+	uint32_t cmd_done;	/* w: futex */
+	int32_t cmd_result;	/* w: 0 or -errno */
+	uint64_t clock_start;	/* w: clock when the slice was claimed */
+	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
+};
+
+/* ---- Tracer parameters -------------------------------------------------------------------- */
+
+enum uft_tracer { UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE };
+
+struct uft_tracer_params {
+	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
+	uint32_t max_depth;	/* graph: 0 no limit */
+	uint64_t thresh;	/* graph: clock units; only longer calls, as UFT_REC_CALL; 0 all */
+	uint32_t has_roots;	/* graph: record only below sites flagged UFT_SITE_ROOT */
+	uint32_t has_pids;	/* record only tasks in pids[] */
+	uint32_t npids;
+	uint32_t pids[61];	/* pids or tids */
+};
+
+/* ---- Sites, objects, commands ------------------------------------------------------------- */
+
+enum uft_site_kind {		/* what stands at the address when nothing is armed */
+	UFT_SITE_NONE,
+	UFT_SITE_NOP,		/* one nop of `len` bytes (>= 5), or several whose first is >= 5 long */
+	UFT_SITE_NOPS,		/* `len` one-byte nops (>= 5): coalesce before use */
+	UFT_SITE_FENTRY_CALL,	/* call __fentry__, `len` 5 or 6, at the entry: nop while idle */
+	UFT_SITE_MCOUNT_CALL,	/* call mcount, `len` 5 or 6, after the prologue: nop while idle */
+	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
+	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
+	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
+};
+
+enum uft_site_state {
+	UFT_IDLE,		/* nop (calls turned into nops) */
+	UFT_ORIGINAL,		/* the bytes found first */
+	UFT_FUNCTION,		/* call into the object's function trampoline */
+	UFT_GRAPH,		/* jump to the site's stub (mcount kinds: call, return address replaced) */
+};
+
+enum uft_site_flags {
+	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
+};
+
+enum uft_site_status {		/* w: what became of it */
+	UFT_ST_OK, UFT_ST_BYTES /* unexpected bytes, left alone */, UFT_ST_REACH /* no stub memory in reach */,
+	UFT_ST_WRITE /* text not writable */, UFT_ST_KIND /* protocol not available */, UFT_ST_MEMORY,
+};
+
+struct uft_patch {		/* 16 bytes a site */
+	uint64_t addr;		/* of the first byte to change */
+	uint32_t stub;		/* stub index within the object; id = object's first_stub_id + stub */
+	uint8_t kind_len;	/* enum uft_site_kind | len << 4 */
+	uint8_t state;		/* enum uft_site_state wanted */
+	uint8_t flags;		/* enum uft_site_flags */
+	uint8_t status;		/* w: enum uft_site_status */
+};
+_Static_assert(sizeof(struct uft_patch) == 16, "abi");
+#define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
+
+enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
+	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
+				 * clone, clone3, fork, vfork */
+	UFT_HOOK_UNWIND,	/* entry of an _Unwind_* function: true return addresses must be on the stack */
+	UFT_HOOK_RBRK,		/* r_debug.r_brk */
+};
+
+struct uft_hook {
+	uint64_t addr;		/* first byte replaced */
+	uint32_t kind;
+	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number */
+	uint32_t len;		/* bytes to move out of line (>= 5; whole, position independent instructions),
+				 * RBRK: 0 */
+	int32_t result;		/* w */
+	uint8_t bytes[16];	/* what must stand at addr */
+};
+
+enum uft_cmd_op {
+	UFT_CMD_NOP,
+	UFT_CMD_OBJECT,		/* struct uft_cmd_object: make or look up trampolines and stubs */
+	UFT_CMD_PATCH,		/* object + array of struct uft_patch sorted by address */
+	UFT_CMD_TRACER,		/* struct uft_tracer_params */
+	UFT_CMD_HOOK,		/* array of struct uft_hook */
+	UFT_CMD_DISARM,		/* every site and hook back to its original bytes; stubs stay mapped */
+	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
+	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
+};
+
+struct uft_cmd_object {
+	uint64_t text_start, text_end;	/* executable range, runtime addresses */
+	uint32_t object;		/* session's index, < UFT_MAX_OBJECTS */
+	uint32_t nstubs;		/* stubs to reserve */
+	uint32_t first_text_id;		/* text id = first + ((addr - (text_start & ~3)) >> 2) */
+	uint32_t first_stub_id;
+	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
+	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
+};
+#define UFT_STUB_BYTES	16
+#define UFT_MAX_OBJECTS	1024
+
+struct uft_cmd {
+	uint32_t op;
+	uint32_t n;		/* elements that follow */
+	uint32_t object;	/* PATCH, OBJECT_GONE */
+	uint32_t pad;
+	uint64_t done;		/* w: elements done */
+	/* payload follows at +UFT_CMD_PAYLOAD */
+};
+#define UFT_CMD_PAYLOAD	64
+
+/* ---- Profile ------------------------------------------------------------------------------ */
+
+/* Entry [cpu][stub id]; cpu blocks lie profile_ids entries apart. Updated by atomic adds. */
+struct uft_profile {
+	uint64_t hits;
+	uint64_t total;		/* clock units, callees included */
+	uint64_t self;		/* clock units, callees that were traced excluded */
+	uint64_t squares;	/* sum of (duration >> UFT_PROFILE_SQ_SHIFT)^2 */
+	uint64_t min, max;	/* min is stored as ~min so that zero memory means none */
+	uint64_t pad[2];
+};
+#define UFT_PROFILE_SQ_SHIFT	6
+_Static_assert(sizeof(struct uft_profile) == 64, "abi");
+
+/* ---- Entry of the blob -------------------------------------------------------------------- */
+
+/*
+ * The session maps the blob (an ELF image without dynamic needs; it applies R_*_RELATIVE itself), writes
+ * this block into the blob's symbol uft_boot, points the stopped task's pc at symbol uft_blob_start and
+ * lets it run. The blob maps the arena from `arena_path`, claims slice `slice`, starts its agent, stores
+ * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
+ */
+struct uft_boot {
+	uint32_t version;
+	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
+	int64_t rseq_offset;	/* of struct rseq from the thread pointer; 0: none, use exchange rings */
+	uint64_t arena_bytes;	/* to map */
+	uint32_t cpu_vendor_ok;	/* 1: an aligned 8-byte store over live code is known good (st8) */
+	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
+	uint64_t arena_addr;	/* w: where it was mapped */
+	int32_t result;		/* w: 0 or -errno */
+	uint32_t parent_is_exec; /* 1: this image replaced another target by exec */
+	char arena_path[256];
+};
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arch.h - the porting contract: what an architecture folder gives the runtime
+ *
+ * Each arch/<name>/ has the same files: encode.h (pure instruction encodings, shared with the session),
+ * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), trace.S (handlers), ring.S (rseq sections),
+ * hook.S (system call and unwinder hooks). This header picks the folder and states each obligation.
+ *
+ * Thunks and handlers, x86_64. A thunk is per object and lies within branch reach of its text; it loads
+ * one constant and jumps to the common handler, wherever the blob is:
+ *
+ *	thunk:	push %rax; mov $K,%eax; jmp *target(%rip)
+ *
+ *   site kind, state          site            goes to            handler entered with
+ *   entry, FUNCTION           call func thunk                    (rsp)=rax 8(rsp)=site+len 16(rsp)=parent
+ *   mcount, FUNCTION          call mfunc thunk                   (rsp)=rax 8(rsp)=site+len, parent at 8(%rbp)
+ *   entry, GRAPH              jmp stub        call enter thunk   (rsp)=rax 8(rsp)=stub+5   16(rsp)=parent
+ *                                             call site+len      body; its return address fills the slot
+ *                                             jmp exit thunk     rsp = slot + 8, result registers live
+ *   mcount, GRAPH             call stub       call menter thunk  (rsp)=rax 8(rsp)=stub+5 16(rsp)=site+len,
+ *                                             ret                parent's slot is 8(%rbp)
+ *
+ * Stub of an entry site (UFT_STUB_BYTES): call enter; call site+len; jmp exit; byte of enum uft_site_flags.
+ * Stub of a mcount site: call menter; ret; zeros; the flags byte last (offset 15) as well.
+ * K for text ids: id = (uint32_t)((site+len) >> 2) - K; for stub ids: id = (uint32_t)(stub >> 4) - K.
+ * The exit thunk is `jmp *target(%rip)` alone. The balanced enter handler returns with `ret $8` after the
+ * parent went to the shadow stack, or, declined, leaves the parent in place and continues at site+len
+ * (the target of the stub's second call).
+ */
+#ifndef UFT_ARCH_H
+#define UFT_ARCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__x86_64__)
+#include "runtime/arch/x86_64/encode.h"
+#include "runtime/arch/x86_64/syscall.h"
+#include "runtime/arch/x86_64/atomic.h"
+#else
+#error "uft: no runtime for this architecture yet"
+#endif
+
+/* Handlers that thunks jump to (trace.S). Assembly only: never called from C. */
+extern const char uft_asm_func[], uft_asm_mcount_func[];
+extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
+extern const char uft_asm_graph_enter_slow[];	/* roots, pids, depth, threshold, profile: through C */
+extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
+
+/* Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved:
+ *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
+ *                       mov $nr,%eax; [exec: syscall; post hook]; jmp back
+ *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
+ * eax holds the system call number at pre; the kernel's argument registers are live. */
+extern const char uft_asm_hook_syscall_pre[], uft_asm_hook_syscall_post[], uft_asm_hook_unwind[], uft_asm_hook_rbrk[];
+
+#endif

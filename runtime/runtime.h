@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * runtime.h - who offers what to whom inside the runtime
+ *
+ * Context words (doc/design/context.md): probe, control, init. Everything returns 0 or a negative errno.
+ * The state of the runtime is one struct uft_rt in the blob's data, copied by fork; the table of rings
+ * lies apart in wipe-on-fork memory, so that a fork child finds no ring and announces itself first.
+ */
+#ifndef UFT_RUNTIME_H
+#define UFT_RUNTIME_H
+
+#include "uft/abi.h"
+
+struct uft_rt {
+	struct uft_arena *arena;	/* init: mapped; never unmapped */
+	struct uft_slice *slice;	/* this process's; changed only in a fork child before its first record */
+	uint32_t slice_index;
+	int64_t rseq_offset;		/* 0: exchange rings only */
+	uint32_t st8_ok, no_mprotect;
+};
+extern struct uft_rt uft_rt;
+
+/* ring, trace (probe side) ------------------------------------------------------------------ */
+int trace_init(void);				/* init: thread table, ring table for uft_rt.slice */
+void trace_set_params(const struct uft_tracer_params *p);	/* control (agent): publishes; handlers see it at
+						 * their next event; also selects fast or slow graph enter */
+int trace_graph_is_fast(void);			/* control: which enter handler thunks must use now */
+/* Called by hook.S; regs = the six system call arguments. probe. */
+void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
+void trace_hook_syscall_post(uint32_t nr, int64_t result);
+void trace_hook_unwind(void *sp);		/* true return addresses back onto this task's stack */
+void trace_hook_rbrk(void);
+/* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
+ * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
+int trace_adopt_child(void);
+void trace_count(enum uft_counter c, uint64_t n);	/* any context */
+
+/* patch (control: the agent, or init) ------------------------------------------------------- */
+int patch_init(void);				/* membarrier registration, SIGTRAP is taken over only when needed */
+int patch_object(struct uft_cmd_object *o);	/* trampolines and stubs within reach; idempotent, grows */
+/* Brings n sites of an object to the wanted states in batches; writes each status. Returns sites changed. */
+long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);
+int patch_hooks(struct uft_hook *h, uint32_t n);
+void patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay */
+void patch_object_gone(uint32_t object);
+void patch_retarget(void);			/* thunks follow trace_graph_is_fast() */
+void patch_after_fork(void);			/* probe, in the child: finish or revert the batch in flight */
+
+/* agent ------------------------------------------------------------------------------------- */
+int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
+/* A request to the session (abi.h); any thread. 0, -ETIMEDOUT, or the session's result. probe. */
+int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stream.h - events in time order, whatever their source
+ *
+ * One iterator over every source: a .uft file now; live rings, trace.dat and the kernel's tracefs join
+ * here. A source turns its bytes into struct uft_event; nobody above sees a record word.
+ */
+#ifndef UFT_STREAM_STREAM_H
+#define UFT_STREAM_STREAM_H
+
+#include "symbol/error.h"
+#include "symbol/image.h"
+
+enum uft_event_kind {
+	UFT_EV_FUNC,		/* sym, parent */
+	UFT_EV_ENTRY,		/* sym, depth */
+	UFT_EV_EXIT,		/* sym, depth, duration_ns, self_ns; is_orphan: its entry was not recorded */
+	UFT_EV_LEFT,		/* sym, depth: a call that was left without returning */
+	UFT_EV_LOST,		/* lost: records lost here */
+};
+
+enum uft_event_flags {
+	UFT_EVF_ORPHAN	= 1,	/* EXIT: the entry is not in the stream; duration unknown (0) */
+	UFT_EVF_CALL	= 2,	/* EXIT made from a CALL record: there is no ENTRY */
+};
+
+struct uft_task {
+	uint32_t tid, pid, ppid;
+	const char *comm;	/* "<...>" when unknown */
+	const struct uft_image *image;
+};
+
+struct uft_event {
+	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
+	uint64_t duration_ns, self_ns;
+	const struct uft_task *task;
+	const struct uft_sym *sym, *parent;
+	uint64_t lost;
+	uint32_t cpu;
+	uint16_t kind, flags;
+	uint32_t depth;		/* graph: 0 outermost */
+};
+
+struct uft_select {		/* what the reader wants; zero = everything */
+	uint64_t from_ns, to_ns;		/* relative to the first event */
+	const uint32_t *tids; size_t ntids;	/* pids or tids */
+	const uint32_t *cpus; size_t ncpus;
+	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */
+	int no_parents;		/* leave uft_event.parent NULL (faster) */
+};
+
+struct uft_info {		/* for `uft stat` and headers */
+	const char *format;	/* "uft", "trace.dat v6" ... */
+	uint64_t events, calls, lost, bytes, duration_ns, first_ns;
+	uint64_t counters[UFT_NCOUNTERS];
+	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;
+	int complete;		/* 0: the recorder did not finish the file; 1 it did */
+	uint64_t damaged_bytes;	/* skipped as unreadable */
+	const char *cmdline, *hostname, *uname;
+};
+
+struct uft_stream;
+int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
+/* 1: *ev filled (valid until the next call); 0: end; negative errno. */
+int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
+const struct uft_info *uft_stream_info(struct uft_stream *st);	/* exact; may scan the file once */
+size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
+size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
+double uft_stream_progress(struct uft_stream *st);		/* 0..1 */
+void uft_stream_close(struct uft_stream *st);
+
+#endif

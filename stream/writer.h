@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.h - consumes live rings into a .uft file, never stalling the target
+ *
+ * The caller hands over the arena and says which slice belongs to which image; the writer copies
+ * committed sub-buffers to the file as they are (blocks with a header each: what was written before a
+ * crash of anyone stays readable). The file's layout is specified at the top of uft_file.h.
+ */
+#ifndef UFT_STREAM_WRITER_H
+#define UFT_STREAM_WRITER_H
+
+#include "symbol/error.h"
+#include "symbol/image.h"
+#include "uft/abi.h"
+
+struct uft_writer;
+struct uft_writer_opts {
+	uint32_t tracer;		/* enum uft_tracer */
+	const char *cmdline;		/* what was recorded */
+	int compress;			/* zstd level, 0 none */
+};
+
+struct uft_writer_stats { uint64_t bytes, events, lost; };	/* events: an estimate while running */
+
+int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
+		      struct uft_writer **out, struct uft_error *err);
+/* A slice came to life. Called by the same thread as uft_writer_poll(). */
+int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img);
+/* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
+int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
+/* Copies what is committed. Returns bytes copied, or negative errno (-ENOSPC: what is on disk stays
+ * readable; the caller stops recording and says so). */
+int64_t uft_writer_poll(struct uft_writer *w);
+/* Drains the slice for the last time and marks it DEAD -> FREE. */
+int uft_writer_slice_end(struct uft_writer *w, uint32_t slice);
+void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out);
+/* Images' objects and symbols, profile blocks, clock calibration, counters, index; closes the file. */
+int uft_writer_finish(struct uft_writer *w, struct uft_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * image.h - the address space of a target: which object is where, and what its ids mean
+ *
+ * An image is made at exec; fork children share their parent's. control fills images while it runs,
+ * stream writes them to files and reads them back, output resolves ids and addresses with them. All
+ * three meet here, below control and stream, so that those two need not know each other.
+ *
+ * An object that came from a file on another machine has only what the recording carried: obj is then a
+ * struct uft_object made by uft_object_make() without an ELF behind it.
+ */
+#ifndef UFT_SYMBOL_IMAGE_H
+#define UFT_SYMBOL_IMAGE_H
+
+#include "symbol/object.h"
+
+struct uft_mapped {
+	struct uft_object *obj;
+	uint64_t bias;			/* runtime address = vaddr + bias */
+	uint64_t text_start, text_end;	/* runtime, whole executable extent */
+	uint32_t first_text_id, ntext_ids;
+	uint32_t first_stub_id, nstubs;
+	uint64_t *stub_addr;		/* nstubs: runtime address of the function a stub stands for */
+	uint64_t *site_addr;		/* nstubs: runtime address just after the site's instruction */
+	uint64_t from_clock, to_clock;	/* mapped during; 0 = since the start / still */
+};
+
+struct uft_image {
+	uint32_t id;			/* unique in the session */
+	uint32_t nobj;
+	struct uft_mapped *obj;		/* in the order they appeared */
+	char *exe;			/* path of the program */
+};
+
+struct uft_image *uft_image_alloc(uint32_t id, const char *exe);
+void uft_image_free(struct uft_image *img);
+/* Appends; takes a reference on @obj. The returned pointer is valid until the next add. */
+struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, uint64_t bias);
+
+/* Builds an object without a file, for readers of recordings; names are copied. */
+struct uft_object *uft_object_make(const char *path, const uint8_t *build_id, uint32_t build_id_len);
+int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, const char *name, uint32_t flags);
+
+/* A function as shown to people: demangled, with an object when the name alone is not unique. Resolved
+ * once, then by table. `index` is dense over the resolver's life: use it for arrays. */
+struct uft_sym {
+	uint32_t index;
+	const char *name;		/* text to show: demangled; object+0xoffset without a name */
+	const char *object;		/* base name of the object, "" unknown */
+	uint64_t addr, size;		/* runtime */
+};
+
+struct uft_resolver;
+struct uft_resolver *uft_resolver_alloc(void);
+void uft_resolver_free(struct uft_resolver *r);
+/* Ids of records (text or stub) and plain addresses (parents). Never NULL: an unknown id or address gets
+ * a symbol named by its number. Amortised O(1). */
+const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
+const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
+
+#endif

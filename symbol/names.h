@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* names.h - demangling, globs, and the nearest name for an error message. Context: control. */
+#ifndef UFT_SYMBOL_NAMES_H
+#define UFT_SYMBOL_NAMES_H
+
+#include <stddef.h>
+
+/* C++ (Itanium) and Rust (legacy and v0), with parameters so that overloads differ. Returns malloc'd
+ * text, or NULL if @name is not mangled. */
+char *uft_demangle(const char *name);
+
+/* The kernel's filter glob: `*`, `?`, `[...]`, `\`; anchored at both ends. 1 match, 0 not. */
+int uft_glob_match(const char *glob, const char *text);
+
+/* A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and
+ * without parameters, and the object's base name. */
+struct uft_pattern {
+	char *func, *object;	/* object NULL: any */
+};
+int uft_pattern_parse(const char *text, struct uft_pattern *out);	/* 0 or -EINVAL */
+void uft_pattern_free(struct uft_pattern *p);
+int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object);
+
+/* Up to @max names nearest to @text (edit distance, common prefix), for "did you mean". Returns count. */
+size_t uft_near(const char *text, const char *const *names, size_t n, const char **out, size_t max);
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * object.h - an ELF file: its functions, names, executable ranges and patchable sites
+ *
+ * Addresses here are link-time virtual addresses (vaddr); an image (image.h) adds the load bias.
+ * Objects are immutable once opened, shared by reference count, and cached by path + build-id.
+ */
+#ifndef UFT_SYMBOL_OBJECT_H
+#define UFT_SYMBOL_OBJECT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "uft/abi.h"
+#include "symbol/error.h"
+
+struct uft_func {
+	uint64_t addr, size;
+	const char *name;	/* as in the file (mangled); NULL: no name, shown as object+0xoffset */
+	uint32_t flags;		/* enum uft_func_flags */
+};
+enum uft_func_flags { UFT_FUNC_LOCAL = 1, UFT_FUNC_DUPLICATE = 2 /* name is not unique in the object */ };
+
+struct uft_text { uint64_t addr, end, offset; };	/* executable PT_LOAD */
+
+/* How a site was found, for `uft sites`. */
+enum uft_site_source { UFT_FROM_EH_FRAME_HDR, UFT_FROM_EH_FRAME, UFT_FROM_SECTION, UFT_FROM_SYMBOL, UFT_FROM_RELOC };
+
+/* Why a function has no usable site. Text for each by uft_skip_text(). */
+enum uft_skip {
+	UFT_SKIP_NONE, UFT_SKIP_NO_PAD, UFT_SKIP_PAD_SMALL, UFT_SKIP_OWN_MCOUNT, UFT_SKIP_GPROF,
+	UFT_SKIP_DANGLING, UFT_SKIP_SHADOW_STACK, UFT_SKIP_NKINDS
+};
+
+struct uft_site {
+	uint64_t addr;		/* first byte to patch */
+	uint64_t func;		/* entry of the function it belongs to */
+	uint8_t kind;		/* enum uft_site_kind of abi.h */
+	uint8_t len;		/* bytes that may be changed */
+	uint8_t source;		/* enum uft_site_source */
+	uint8_t skip;		/* enum uft_skip; not NONE: listed, never patched */
+	uint8_t bytes[16];	/* from the file, at addr */
+};
+
+struct uft_object {
+	char *path;		/* as given */
+	uint8_t build_id[32];
+	uint32_t build_id_len;
+	uint16_t machine;	/* EM_* */
+	uint16_t type;		/* ET_EXEC, ET_DYN */
+	int is_static;		/* no PT_INTERP and no dynamic needs */
+	uint64_t entry;
+	struct uft_text *text; size_t ntext;
+	struct uft_func *func; size_t nfunc;	/* by address, no overlaps with equal address */
+	struct uft_site *site; size_t nsite;	/* by address; filled by uft_object_sites() */
+	size_t nsections_pfe, nsections_mcount;	/* entries of the raw tables */
+	int refs;
+	void *priv;
+};
+
+/* Opens @path. -ENOEXEC not an ELF file or damaged, -EPFNOSUPPORT other architecture, -ENOENT ... */
+int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err);
+struct uft_object *uft_object_get(struct uft_object *obj);
+void uft_object_put(struct uft_object *obj);
+
+/* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent. Cheap: no names are read. */
+int uft_object_sites(struct uft_object *obj, struct uft_error *err);
+
+/* Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without
+ * a name. Idempotent; only needed for names. */
+int uft_object_names(struct uft_object *obj, struct uft_error *err);
+
+/* The function that contains vaddr @addr, or NULL. */
+const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
+
+/* Value of a defined symbol (any table), 0 if there is none; @size may be NULL. */
+uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
+
+/* Copies file contents at vaddr @addr (zero for bss). Returns bytes copied. */
+size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t len);
+
+const char *uft_skip_text(enum uft_skip skip);
+const char *uft_site_kind_name(enum uft_site_kind kind);
+
+#endif
