@@ -1,0 +1,27 @@
+#!/bin/sh
+# setup.sh - installs what building and testing need, from Debian; does nothing when all is there
+set -eu
+packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
+libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
+trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev uftrace
+libclang-rt-14-dev bash-completion dpkg-dev binutils gdb"
+missing=
+for p in $packages; do
+	dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"
+done
+[ -z "$missing" ] && exit 0
+if [ "$(id -u)" -ne 0 ]; then
+	if command -v sudo >/dev/null 2>&1; then sudo=sudo; else
+		echo "setup: please install as root: apt-get install$missing" >&2
+		exit 1
+	fi
+fi
+export DEBIAN_FRONTEND=noninteractive
+${sudo:-} apt-get update -q >/dev/null 2>&1 || true
+# shellcheck disable=SC2086
+${sudo:-} apt-get install -y -q --no-install-recommends $missing >/tmp/uft-setup.$$ 2>&1 || {
+	tail -n 20 /tmp/uft-setup.$$ >&2; rm -f /tmp/uft-setup.$$
+	echo "setup: installing$missing failed" >&2
+	exit 1
+}
+rm -f /tmp/uft-setup.$$
