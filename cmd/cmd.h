@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd.h - what the subcommands share
+ *
+ * A command is one file with one function of this form; argv[0] is the command's name. It parses its
+ * options by a table (options.h), which also answers --help and the hidden --list-options. It returns
+ * the exit status: 0 done, 1 failed (one message on stderr says why), 2 wrong usage. A new command is
+ * one file, one row in main.c and one page in doc/man.
+ */
+#ifndef UFT_CMD_CMD_H
+#define UFT_CMD_CMD_H
+
+#include "symbol/error.h"
+
+#define CMD_FAILED	1
+#define CMD_USAGE	2
+
+struct uft_stream;
+
+int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_export(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_sites(int argc, char **argv);
+int cmd_disas(int argc, char **argv);
+int cmd_cflags(int argc, char **argv);
+int cmd_recordmcount(int argc, char **argv);
+
+/* Prints "uft COMMAND: text" on stderr and returns CMD_FAILED. */
+int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Standard output: through a pager and with colour when it is a terminal, plain data otherwise. Close
+ * waits for the pager; it returns 0, or -errno when not everything could be written. A reader that went
+ * away (EPIPE) is no failure. */
+struct cmd_output;
+struct cmd_output *cmd_output_open(int no_pager);
+struct _IO_FILE *cmd_output_file(struct cmd_output *o);
+int cmd_output_close(struct cmd_output *o);
+/* 1 if text for stream @fd should be coloured: a terminal that can, and NO_COLOR unset. */
+int cmd_is_colour(int fd);
+
+#endif

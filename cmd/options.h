@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - one table per command drives parsing, --help and completion
+ *
+ *	static const struct cmd_option sites_options[] = {
+ *		{ "all", 'a', NULL, "also list skipped sites", cmd_flag, offsetof(struct sites_opts, all) },
+ *		{ "limit", 'n', "N", "rows at most", cmd_uint, offsetof(struct sites_opts, limit) },
+ *		{ 0 }
+ *	};
+ *	static const struct cmd_syntax sites_syntax = {
+ *		"sites", "[OPTIONS] PROG|PID|FILE.o", "List patchable function entries.", sites_options,
+ *	};
+ *	...
+ *	int done = cmd_parse(&sites_syntax, &argc, argv, &opts);
+ *	if (done >= 0)
+ *		return done;
+ *	... operands are argv[1..argc-1]
+ */
+#ifndef UFT_CMD_OPTIONS_H
+#define UFT_CMD_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/error.h"
+
+struct cmd_option {
+	const char *name;	/* long form, without the dashes */
+	char letter;		/* short form, 0: none */
+	const char *arg;	/* name of its argument in the help, NULL: takes none */
+	const char *doc;	/* one line */
+	/* Stores @text at @field; -EINVAL with a reason in @err. */
+	int (*parse)(const struct cmd_option *o, const char *text, void *field, struct uft_error *err);
+	size_t offset;		/* of the field in the command's option structure */
+	const char *const *choices;	/* cmd_choice: NULL-terminated */
+};
+
+struct cmd_syntax {
+	const char *name;
+	const char *operands;	/* what follows the name in the usage line */
+	const char *doc;	/* one or more sentences, shown by --help */
+	const struct cmd_option *options;	/* ends with a NULL name */
+	int is_wrapper;		/* options end at the first operand: the rest is another program's */
+};
+
+struct cmd_list { const char **item; size_t n; };	/* item ends with NULL; NULL when empty */
+struct cmd_numbers { uint32_t *item; size_t n; };
+struct cmd_range { uint64_t from_ns, to_ns; };		/* to 0: to the end */
+
+/* Field types */
+int cmd_flag(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, set to 1 */
+int cmd_string(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* const char * */
+int cmd_strings(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct cmd_list */
+int cmd_uint(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint32_t */
+int cmd_numbers(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* "1,4-7" */
+int cmd_choice(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, index */
+int cmd_kb(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t bytes; KB, K M G */
+int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: us */
+int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: s */
+int cmd_time_range(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* A~B, seconds */
+
+/*
+ * Parses argv[1..] into @opts, which holds the defaults, and moves the operands to argv[1..*argc-1].
+ * Returns -1 to go on, or an exit status: 0 when --help or --list-options was answered, 2 (CMD_USAGE)
+ * after an error, whose message, naming the near options or values, is on stderr.
+ */
+int cmd_parse(const struct cmd_syntax *syntax, int *argc, char **argv, void *opts);
+
+/* A usage error found after parsing: prints it with a pointer to --help and returns CMD_USAGE. */
+int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Writes ": did you mean 'a', 'b'?" for what is near @text into @buf ("" if nothing is). */
+void cmd_near(const char *text, const char *const *names, size_t n, char *buf, size_t size);
+
+#endif
