@@ -66,6 +66,19 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
 const struct uft_info *uft_stream_info(struct uft_stream *st);	/* exact; may scan the file once */
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
+
+/* One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime
+ * counts there, it writes no events: such a stream has no calls to iterate. */
+struct uft_profile_row {
+	const struct uft_sym *sym;
+	uint64_t hits;
+	uint64_t total_ns, self_ns;	/* of the hits; total includes callees */
+	uint64_t min_ns, max_ns;
+	double squares_ns2;		/* sum of the squared durations, as exact as the runtime kept it */
+};
+/* *out is valid until the stream is closed; 0 rows when another tracer made the recording. 0 or -errno. */
+int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n);
+
 double uft_stream_progress(struct uft_stream *st);		/* 0..1 */
 void uft_stream_close(struct uft_stream *st);
 
