@@ -10,12 +10,12 @@
 #ifndef UFT_CMD_CMD_H
 #define UFT_CMD_CMD_H
 
+#include <stdio.h>
+
 #include "symbol/error.h"
 
 #define CMD_FAILED	1
 #define CMD_USAGE	2
-
-struct uft_stream;
 
 int cmd_record(int argc, char **argv);
 int cmd_report(int argc, char **argv);
@@ -34,9 +34,9 @@ int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(pr
  * away (EPIPE) is no failure. */
 struct cmd_output;
 struct cmd_output *cmd_output_open(int no_pager);
-struct _IO_FILE *cmd_output_file(struct cmd_output *o);
+FILE *cmd_output_file(struct cmd_output *o);
 int cmd_output_close(struct cmd_output *o);
-/* 1 if text for stream @fd should be coloured: a terminal that can, and NO_COLOR unset. */
+/* 1 if text for descriptor @fd should be coloured: a terminal that can, and NO_COLOR unset. */
 int cmd_is_colour(int fd);
 
 #endif

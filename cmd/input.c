@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* input.c - see input.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/input.h"
+
+/* What other recorders' files begin with. */
+static const struct {
+	const char *magic;
+	size_t len;
+	const char *what;
+} others[] = {
+	{ "\x17\x08\x44tracing", 10, "a trace.dat file: read it with trace-cmd report -i" },
+	{ "PERFILE2", 8, "a perf.data file: read it with perf report -i" },
+	{ "\x7f" "ELF", 4, "a program, not a recording: record it with uft record" },
+};
+
+/* Refuses what cannot be a recording with a sentence that helps; everything else is the stream's to judge. */
+static int check_file(const char *path, const char *given, struct uft_error *err)
+{
+	char head[16] = "";
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int ret = fd < 0 ? -errno : 0;
+	ssize_t n;
+
+	if (ret == -ENOENT && !given)
+		return uft_fail(err, ret, "there is no %s here: make one with uft record PROGRAM, or name a file", path);
+	if (ret)
+		return uft_fail(err, ret, "cannot open %s: %s", path, strerror(-ret));
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return uft_fail(err, -EISDIR, "%s is a directory, not a recording", path);
+	}
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (n >= (ssize_t)others[i].len && memcmp(head, others[i].magic, others[i].len) == 0)
+			return uft_fail(err, -EPROTONOSUPPORT, "%s is %s %s", path, others[i].what, path);
+	return 0;
+}
+
+int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err)
+{
+	const char *name = path ? path : CMD_DEFAULT_FILE;
+	int ret = check_file(name, path, err);
+
+	return ret ? ret : uft_stream_open(name, sel, out, err);
+}

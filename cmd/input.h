@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* input.h - opening the recording that a command reads */
+#ifndef UFT_CMD_INPUT_H
+#define UFT_CMD_INPUT_H
+
+#include "stream/stream.h"
+
+#define CMD_DEFAULT_FILE	"trace.uft"
+
+/* Opens @path (NULL: CMD_DEFAULT_FILE, with advice if there is none). 0, or negative errno and a sentence in
+ * @err that names the file and, for other tools' formats, the tool. */
+int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
+
+#endif

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - parsing by a table; see options.h
+ *
+ * Not getopt_long(): its messages cannot name the near options, and it would be a second table beside the
+ * one that --help and completion are made from.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "symbol/names.h"
+
+#define NEAR_MAX	3
+#define NEAR_BYTES	256
+
+/* ---- Messages ------------------------------------------------------------------------------ */
+
+void cmd_near(const char *text, const char *const *names, size_t n, char *buf, size_t size)
+{
+	const char *near[NEAR_MAX];
+	size_t found = uft_near(text, names, n, near, NEAR_MAX);
+	size_t len = 0;
+
+	if (size)
+		buf[0] = '\0';
+	for (size_t i = 0; i < found && len < size; i++) {
+		const char *joint = i == 0 ? "; did you mean" : i + 1 == found ? " or" : ",";
+
+		len += (size_t)snprintf(buf + len, size - len, "%s '%s'", joint, near[i]);
+	}
+	if (found && len < size)
+		snprintf(buf + len, size - len, "?");
+}
+
+int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...)
+{
+	va_list ap;
+
+	fprintf(stderr, "uft %s: ", syntax->name);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, " (see uft %s --help)\n", syntax->name);
+	return CMD_USAGE;
+}
+
+static size_t count_options(const struct cmd_syntax *s)
+{
+	size_t n = 0;
+
+	while (s->options[n].name)
+		n++;
+	return n;
+}
+
+static int unknown_option(const struct cmd_syntax *s, const char *given)
+{
+	size_t n = count_options(s);
+	const char *names[n + 1];
+	const char *bare = given + strspn(given, "-");
+	const char *near[NEAR_MAX];
+	size_t found;
+	char text[NEAR_BYTES] = "";
+	size_t len = 0;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = s->options[i].name;
+	names[n] = "help";
+	found = bare[0] && bare[1] ? uft_near(bare, names, n + 1, near, NEAR_MAX) : 0;
+	for (size_t i = 0; i < found && len < sizeof(text); i++)
+		len += (size_t)snprintf(text + len, sizeof(text) - len, "%s '--%s'%s", i ? " or" : "; did you mean",
+					near[i], i + 1 == found ? "?" : "");
+	return cmd_usage(s, "unknown option '%s'%s", given, text);
+}
+
+/* ---- Help and completion ------------------------------------------------------------------- */
+
+static int option_width(const struct cmd_option *o)
+{
+	return (int)strlen(o->name) + (o->arg ? (int)strlen(o->arg) + 1 : 0);
+}
+
+static void print_help_row(char letter, const char *name, const char *arg, const char *doc, int width)
+{
+	if (letter)
+		printf("  -%c, ", letter);
+	else
+		printf("      ");
+	printf("--%s%s%-*s  %s\n", name, arg ? " " : "",
+	       width - (int)strlen(name) - (arg ? 1 : 0), arg ? arg : "", doc);
+}
+
+static void print_help(const struct cmd_syntax *s)
+{
+	int width = (int)strlen("help");
+
+	for (const struct cmd_option *o = s->options; o->name; o++)
+		if (option_width(o) > width)
+			width = option_width(o);
+	printf("usage: uft %s %s\n\n%s\n\n", s->name, s->operands, s->doc);
+	for (const struct cmd_option *o = s->options; o->name; o++) {
+		print_help_row(o->letter, o->name, o->arg, o->doc, width);
+		if (!o->choices)
+			continue;
+		printf("%*s", width + 10, "");
+		for (size_t i = 0; o->choices[i]; i++)
+			printf("%s%s", i ? ", " : "", o->choices[i]);
+		putchar('\n');
+	}
+	print_help_row('h', "help", NULL, "show this", width);
+	printf("\nMore: man uft-%s\n", s->name);
+}
+
+/* For completion and the checks: name, letter, argument, its choices; one option a line, tabs between. */
+static void print_option_list(const struct cmd_syntax *s)
+{
+	for (const struct cmd_option *o = s->options; o->name; o++) {
+		printf("--%s\t", o->name);
+		if (o->letter)
+			printf("-%c", o->letter);
+		printf("\t%s\t", o->arg ? o->arg : "");
+		for (size_t i = 0; o->choices && o->choices[i]; i++)
+			printf("%s%s", i ? " " : "", o->choices[i]);
+		putchar('\n');
+	}
+	printf("--help\t-h\t\t\n");
+}
+
+/* ---- The parser ---------------------------------------------------------------------------- */
+
+static const struct cmd_option *find_long(const struct cmd_syntax *s, const char *name, size_t len)
+{
+	for (const struct cmd_option *o = s->options; o->name; o++)
+		if (strlen(o->name) == len && memcmp(o->name, name, len) == 0)
+			return o;
+	return NULL;
+}
+
+static const struct cmd_option *find_letter(const struct cmd_syntax *s, char letter)
+{
+	for (const struct cmd_option *o = s->options; o->name; o++)
+		if (o->letter == letter)
+			return o;
+	return NULL;
+}
+
+static int store(const struct cmd_syntax *s, const struct cmd_option *o, const char *value, void *opts)
+{
+	struct uft_error err = { "" };
+
+	if (o->parse(o, value, (char *)opts + o->offset, &err) == 0)
+		return -1;
+	return cmd_usage(s, "--%s: %s", o->name, err.text);
+}
+
+/* One `--name`, `--name=value` or `--name value`; *i moves past a value of its own word. */
+static int parse_long(const struct cmd_syntax *s, int argc, char **argv, int *i, void *opts)
+{
+	const char *name = argv[*i] + 2;
+	const char *value = strchr(name, '=');
+	size_t len = value ? (size_t)(value - name) : strlen(name);
+	const struct cmd_option *o = find_long(s, name, len);
+
+	if (!o && !value && strcmp(name, "help") == 0) {
+		print_help(s);
+		return 0;
+	}
+	if (!o && !value && strcmp(name, "list-options") == 0) {
+		print_option_list(s);
+		return 0;
+	}
+	if (!o) {
+		char given[64];
+
+		snprintf(given, sizeof(given), "--%.*s", (int)(len > 50 ? 50 : len), name);
+		return unknown_option(s, given);
+	}
+	if (!o->arg && value)
+		return cmd_usage(s, "--%s takes no value", o->name);
+	if (o->arg && value)
+		value++;
+	else if (o->arg && *i + 1 < argc)
+		value = argv[++*i];
+	else if (o->arg)
+		return cmd_usage(s, "--%s needs %s", o->name, o->arg);
+	return store(s, o, value, opts);
+}
+
+/* One `-abc`, `-xVALUE` or `-x VALUE`. */
+static int parse_letters(const struct cmd_syntax *s, int argc, char **argv, int *i, void *opts)
+{
+	for (const char *c = argv[*i] + 1; *c; c++) {
+		const struct cmd_option *o = find_letter(s, *c);
+		const char *value = NULL;
+		int done;
+
+		if (!o && *c == 'h') {
+			print_help(s);
+			return 0;
+		}
+		if (!o && c == argv[*i] + 1)
+			return unknown_option(s, argv[*i]);
+		if (!o)
+			return cmd_usage(s, "unknown option '-%c' in '%s'", *c, argv[*i]);
+		if (o->arg && c[1])
+			value = c + 1;
+		else if (o->arg && *i + 1 < argc)
+			value = argv[++*i];
+		else if (o->arg)
+			return cmd_usage(s, "-%c needs %s", o->letter, o->arg);
+		done = store(s, o, value, opts);
+		if (done >= 0 || o->arg)
+			return done;
+	}
+	return -1;
+}
+
+int cmd_parse(const struct cmd_syntax *s, int *argc, char **argv, void *opts)
+{
+	int operands = 1;
+	bool ended = false;
+
+	for (int i = 1; i < *argc; i++) {
+		int done;
+
+		if (ended || argv[i][0] != '-' || argv[i][1] == '\0') {
+			ended = ended || s->is_wrapper;
+			argv[operands++] = argv[i];
+			continue;
+		}
+		if (strcmp(argv[i], "--") == 0) {
+			ended = true;
+			continue;
+		}
+		done = argv[i][1] == '-' ? parse_long(s, *argc, argv, &i, opts)
+					 : parse_letters(s, *argc, argv, &i, opts);
+		if (done >= 0)
+			return done;
+	}
+	*argc = operands;
+	argv[operands] = NULL;
+	return -1;
+}
+
+/* ---- Field types --------------------------------------------------------------------------- */
+
+int cmd_flag(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	(void)o, (void)text, (void)err;
+	*(int *)field = 1;
+	return 0;
+}
+
+int cmd_string(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	if (!*text)
+		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
+	*(const char **)field = text;
+	return 0;
+}
+
+int cmd_strings(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct cmd_list *list = field;
+	const char **grown;
+
+	if (!*text)
+		return uft_fail(err, -EINVAL, "%s is empty", o->arg);
+	grown = realloc(list->item, (list->n + 2) * sizeof(*grown));
+	if (!grown)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	list->item = grown;
+	list->item[list->n++] = text;
+	list->item[list->n] = NULL;
+	return 0;
+}
+
+static int parse_u32(const char **text, uint32_t *out)
+{
+	char *end;
+	unsigned long value;
+
+	if (**text < '0' || **text > '9')
+		return -EINVAL;
+	errno = 0;
+	value = strtoul(*text, &end, 10);
+	if (errno || value > UINT32_MAX)
+		return -ERANGE;
+	*text = end;
+	*out = (uint32_t)value;
+	return 0;
+}
+
+int cmd_uint(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	const char *p = text;
+	int ret = parse_u32(&p, field);
+
+	(void)o;
+	if (ret == -ERANGE)
+		return uft_fail(err, -EINVAL, "'%s' is too large", text);
+	if (ret || *p)
+		return uft_fail(err, -EINVAL, "'%s' is not a number", text);
+	return 0;
+}
+
+/* More numbers than this in one range is a mistake, not a wish. */
+#define NUMBERS_MAX	65536u
+
+int cmd_numbers(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct cmd_numbers *list = field;
+	const char *p = text;
+
+	do {
+		uint32_t first, last, *grown;
+
+		if (parse_u32(&p, &first))
+			return uft_fail(err, -EINVAL, "'%s' is not a list of numbers like 1,4-7", text);
+		last = first;
+		if (*p == '-' && (p++, parse_u32(&p, &last) || last < first || last - first >= NUMBERS_MAX))
+			return uft_fail(err, -EINVAL, "'%s' has a bad range", text);
+		grown = realloc(list->item, (list->n + (last - first) + 1) * sizeof(*grown));
+		if (!grown)
+			return uft_fail(err, -ENOMEM, "out of memory");
+		list->item = grown;
+		for (uint64_t v = first; v <= last; v++)
+			list->item[list->n++] = (uint32_t)v;
+	} while (*p == ',' && p++);
+	if (*p)
+		return uft_fail(err, -EINVAL, "'%s' is not a list of numbers like 1,4-7", text);
+	(void)o;
+	return 0;
+}
+
+int cmd_choice(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	char near[NEAR_BYTES];
+	size_t n;
+
+	for (n = 0; o->choices[n]; n++) {
+		if (strcmp(o->choices[n], text) == 0) {
+			*(int *)field = (int)n;
+			return 0;
+		}
+	}
+	cmd_near(text, o->choices, n, near, sizeof(near));
+	return uft_fail(err, -EINVAL, "no %s '%s'%s", o->arg, text, near);
+}
+
+int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	const char *p = text;
+	uint32_t value;
+	uint64_t unit = 1024;
+
+	(void)o;
+	if (parse_u32(&p, &value))
+		return uft_fail(err, -EINVAL, "'%s' is not a size in KB (or with K, M, G)", text);
+	switch (*p) {
+	case 'G': case 'g': unit <<= 10; /* fall through */
+	case 'M': case 'm': unit <<= 10; /* fall through */
+	case 'K': case 'k': p++; break;
+	default: break;
+	}
+	if (*p == 'B' || *p == 'b')
+		p++;
+	if (*p)
+		return uft_fail(err, -EINVAL, "'%s' is not a size in KB (or with K, M, G)", text);
+	*(uint64_t *)field = value * unit;
+	return 0;
+}
+
+/* A decimal number with an optional unit; without one it is in @plain_ns. Stops at the first other character. */
+static int parse_time(const char **text, double plain_ns, uint64_t *ns)
+{
+	static const struct { const char *name; double ns; } units[] = {
+		{ "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "sec", 1e9 }, { "s", 1e9 }, { "min", 60e9 }, { "m", 60e9 },
+	};
+	char *end;
+	double value;
+
+	if ((**text < '0' || **text > '9') && **text != '.')
+		return -EINVAL;
+	value = strtod(*text, &end);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		size_t len = strlen(units[i].name);
+
+		if (strncmp(end, units[i].name, len) == 0) {
+			plain_ns = units[i].ns;
+			end += len;
+			break;
+		}
+	}
+	value = round(value * plain_ns);
+	if (!(value < 1.8e19))
+		return -ERANGE;
+	*text = end;
+	*ns = (uint64_t)value;
+	return 0;
+}
+
+static int store_time(const char *text, double plain_ns, void *field, struct uft_error *err)
+{
+	const char *p = text;
+
+	if (parse_time(&p, plain_ns, field) || *p)
+		return uft_fail(err, -EINVAL, "'%s' is not a time (a number, with ns, us, ms or s)", text);
+	return 0;
+}
+
+int cmd_time_us(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	(void)o;
+	return store_time(text, 1e3, field, err);
+}
+
+int cmd_time_s(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	(void)o;
+	return store_time(text, 1e9, field, err);
+}
+
+int cmd_time_range(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	struct cmd_range *range = field;
+	struct cmd_range r = { 0, 0 };
+	const char *p = text;
+
+	(void)o;
+	if ((*p != '~' && parse_time(&p, 1e9, &r.from_ns)) || *p != '~' ||
+	    (*++p && (parse_time(&p, 1e9, &r.to_ns) || *p)))
+		return uft_fail(err, -EINVAL, "'%s' is not a range like 0.5s~2s, 10ms~ or ~1.5", text);
+	if (r.to_ns && r.to_ns <= r.from_ns)
+		return uft_fail(err, -EINVAL, "'%s' ends before it begins", text);
+	*range = r;
+	return 0;
+}

@@ -1,0 +1,501 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - uft record: runs a program and records its function calls
+ *
+ * Two threads: this one owns the session (ptrace allows no other), recorder.c's owns the file.
+ *
+ * The program comes first: its input, output, errors, exit status and job control are as without us. The
+ * terminal sends Ctrl-C to it and to us alike; we only note it and wait for the program to end as it likes.
+ *
+ *	SIGINT, SIGQUIT from the terminal	once: wait for the program; twice: as SIGTERM
+ *	SIGTERM, SIGHUP, SIGINT by kill(2)	put the program's code back, save, let the program go on
+ *	program ends				save; exit with its status, 128 + n when signal n ended it
+ *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
+ *
+ * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/recorder.h"
+#include "cmd/status.h"
+#include "control/session.h"
+#include "output/output.h"
+
+#define POLL_MS		100
+#define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
+
+struct record_opts {
+	int tracer;
+	struct cmd_list filter, notrace, roots;
+	struct cmd_numbers pids;
+	uint32_t max_depth;
+	uint64_t thresh_ns, buffer_bytes;
+	int no_children, overwrite, is_quiet;
+	uint32_t compress;
+	const char *output;
+};
+
+static const char *const tracer_names[] = {
+	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
+	[UFT_TRACER_PROFILE] = "profile", NULL
+};
+
+#define F(field) offsetof(struct record_opts, field)
+static const struct cmd_option record_options[] = {
+	{ "tracer", 'p', "TRACER", "what to record (default function_graph)", cmd_choice, F(tracer), tracer_names },
+	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
+	  F(filter), NULL },
+	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
+	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
+	{ "pid", 'P', "PID", "only these processes or threads: 1200,1204", cmd_numbers, F(pids), NULL },
+	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
+	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
+	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
+	  cmd_time_us, F(thresh_ns), NULL },
+	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
+	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
+	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
+	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
+	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
+	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
+	{ "output", 'o', "FILE", "where to (default " CMD_DEFAULT_FILE "); the ending .dat makes a trace.dat", cmd_string,
+	  F(output), NULL },
+	{ "quiet", 'q', NULL, "no status line and no summary", cmd_flag, F(is_quiet), NULL },
+	{ 0 }
+};
+#undef F
+
+static const struct cmd_syntax record_syntax = {
+	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	"Runs PROGRAM and records the calls of its functions, and of its children's.",
+	record_options, 1
+};
+
+struct recording {
+	const struct record_opts *opts;
+	struct uft_session *session;
+	struct recorder *recorder;
+	struct status status;
+	char path[PATH_MAX];		/* of the .uft file that is written */
+	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
+	pid_t program;
+	int is_detached;		/* ended by a signal to us while the program went on: its number */
+	int error;			/* of the writer */
+};
+
+/* ---- Signals ------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
+static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
+
+static void on_interrupt(int sig, siginfo_t *info, void *context)
+{
+	(void)context;
+	/* The terminal's signals come from the kernel and went to the program as well; kill(2)'s only to us. */
+	if (info->si_code == SI_USER || info->si_code == SI_TKILL || ++interrupts > 1)
+		detach_signal = sig;
+}
+
+static void on_request(int sig)
+{
+	detach_signal = sig;
+}
+
+static void on_nothing(int sig)
+{
+	(void)sig;
+}
+
+/*
+ * Only handlers, never SIG_IGN: exec puts handlers back to the default, so the program starts with the dispositions
+ * that we were started with. What was ignored (nohup, background jobs of scripts) stays so for both.
+ */
+static void catch(int sig, void (*handler)(int), void (*detailed)(int, siginfo_t *, void *))
+{
+	struct sigaction action = { .sa_flags = 0 }, old;
+
+	if (detailed) {
+		action.sa_sigaction = detailed;
+		action.sa_flags = SA_SIGINFO;
+	} else {
+		action.sa_handler = handler;
+	}
+	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+		sigaction(sig, &action, NULL);
+}
+
+static void catch_signals(void)
+{
+	catch(SIGINT, NULL, on_interrupt);
+	catch(SIGQUIT, NULL, on_interrupt);
+	catch(SIGTERM, on_request, NULL);
+	catch(SIGHUP, on_request, NULL);
+	/* A write that fails must return: the recording outlives a closed stderr and a file size limit. */
+	catch(SIGPIPE, on_nothing, NULL);
+	catch(SIGXFSZ, on_nothing, NULL);
+}
+
+/* ---- The session's news -------------------------------------------------------------------- */
+
+static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
+{
+	struct recording *rec = arg;
+
+	(void)pid, (void)ppid;
+	recorder_slice_begin(rec->recorder, slice, img);
+}
+
+static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
+{
+	struct recording *rec = arg;
+
+	(void)pid;
+	recorder_slice_end(rec->recorder, slice);
+}
+
+static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
+{
+	struct recording *rec = arg;
+
+	recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
+}
+
+static void on_warning(void *arg, const char *text)
+{
+	struct recording *rec = arg;
+
+	status_say(&rec->status, "uft record: warning: %s", text);
+}
+
+/* ---- Before the start ---------------------------------------------------------------------- */
+
+/* Finds @name as execvp() would. Returns 0, or what a shell exits with: 127 not found, 126 not executable. */
+static int find_program(const char *name, char *path, size_t size)
+{
+	const char *dirs = strchr(name, '/') ? "" : getenv("PATH");
+	int status = 127;
+
+	if (!dirs)
+		dirs = "/usr/local/bin:/usr/bin:/bin";
+	for (;;) {
+		size_t len = strcspn(dirs, ":");
+		struct stat st;
+
+		if (strchr(name, '/'))
+			snprintf(path, size, "%s", name);
+		else
+			snprintf(path, size, "%.*s/%s", len ? (int)len : 1, len ? dirs : ".", name);
+		if (stat(path, &st) == 0) {
+			if (S_ISREG(st.st_mode) && access(path, X_OK) == 0)
+				return 0;
+			status = 126;
+		}
+		if (!dirs[len])
+			return status;
+		dirs += len + 1;
+	}
+}
+
+static int check_program(const char *name)
+{
+	char path[PATH_MAX];
+	int status = find_program(name, path, sizeof(path));
+
+	if (status == 127)
+		cmd_fail("record", "cannot find the program '%s'", name);
+	else if (status)
+		cmd_fail("record", "'%s' cannot be executed: not a file with the right to execute it", name);
+	return status;
+}
+
+static int check_opts(const struct record_opts *o)
+{
+	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n))
+		return cmd_usage(&record_syntax, "%s is for the tracer function_graph, not for %s",
+				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : "--graph",
+				 tracer_names[o->tracer]);
+	if (o->compress > 19)
+		return cmd_usage(&record_syntax, "--compress: %u is not a level from 1 to 19", o->compress);
+	if (o->buffer_bytes > 1ull << 31)
+		return cmd_usage(&record_syntax, "--buffer: 2 GB is the largest ring of a CPU");
+	return -1;
+}
+
+/* The export that the name of the output asks for, NULL: the recording itself. */
+static const struct uft_export *wanted_export(const char *output)
+{
+	size_t len = strlen(output);
+
+	if (len > 4 && strcmp(output + len - 4, ".uft") == 0)
+		return NULL;
+	return uft_export_find(output);
+}
+
+/* Keeps the recording that was there before; what is no plain file (a pipe, a device) is just written to. */
+static int keep_old(struct recording *rec, struct uft_error *err)
+{
+	struct stat st;
+
+	if (lstat(rec->path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+		return 0;
+	if ((size_t)snprintf(rec->kept, sizeof(rec->kept), "%s.old", rec->path) >= sizeof(rec->kept)) {
+		rec->kept[0] = '\0';
+		return uft_fail(err, -ENAMETOOLONG, "the name of the output is too long");
+	}
+	if (rename(rec->path, rec->kept) < 0) {
+		rec->kept[0] = '\0';
+		return uft_fail(err, -errno, "cannot keep the earlier %s as %s.old: %s", rec->path, rec->path,
+				strerror(errno));
+	}
+	return 0;
+}
+
+static void restore_old(struct recording *rec)
+{
+	struct stat st;
+
+	if (lstat(rec->path, &st) == 0 && S_ISREG(st.st_mode))
+		unlink(rec->path);
+	if (rec->kept[0])
+		rename(rec->kept, rec->path);
+}
+
+static uint32_t ring_bytes(uint64_t wanted)
+{
+	uint32_t bytes = SUB_BUFFERS_MIN * UFT_PAGE;
+
+	if (!wanted)
+		return 0;
+	while (bytes < wanted && bytes < 1u << 31)
+		bytes <<= 1;
+	return bytes;
+}
+
+/* What was recorded, for the file: the program and its arguments. */
+static void join_args(char *const argv[], char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (; *argv && len < size; argv++)
+		len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? " " : "", *argv);
+}
+
+/* ---- The recording ------------------------------------------------------------------------- */
+
+static int start_session(struct recording *rec, struct uft_error *err)
+{
+	const struct record_opts *o = rec->opts;
+	struct uft_session_opts opts = {
+		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
+	};
+	struct uft_session_events events = {
+		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.warning = on_warning,
+	};
+	struct uft_trace_spec spec = {
+		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
+		.roots = o->roots.item, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
+		.thresh_ns = o->thresh_ns,
+	};
+	int ret;
+
+	/* A small ring needs small sub-buffers. */
+	if (opts.ring_bytes && opts.ring_bytes / SUB_BUFFERS_MIN < 65536)
+		opts.sub_bytes = opts.ring_bytes / SUB_BUFFERS_MIN;
+	ret = uft_session_create(&opts, &events, &rec->session, err);
+	return ret ? ret : uft_session_trace(rec->session, &spec, err);
+}
+
+static int start_writer(struct recording *rec, char *const argv[], struct uft_error *err)
+{
+	char cmdline[4096];
+	struct uft_writer_opts opts = {
+		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
+	};
+
+	join_args(argv, cmdline, sizeof(cmdline));
+	return recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
+}
+
+/* Switches recording off everywhere; the targets run on with their original code. */
+static void stop_tracing(struct recording *rec)
+{
+	struct uft_trace_spec nothing = { .tracer = UFT_TRACER_NOP };
+	struct uft_error err = { "" };
+
+	if (uft_session_trace(rec->session, &nothing, &err) < 0)
+		status_say(&rec->status, "uft record: cannot switch recording off: %s", err.text);
+}
+
+/* The disk is full, say: no more recording, but the program is still our job. */
+static void on_writer_error(struct recording *rec, int error)
+{
+	rec->error = error;
+	status_say(&rec->status, "uft record: writing %s failed: %s; recording stopped, what is in the file stays "
+				 "readable, the program goes on", rec->path, strerror(-error));
+	stop_tracing(rec);
+}
+
+/* Until the last target ended, or we are to leave them. */
+static void follow(struct recording *rec)
+{
+	struct uft_writer_stats stats;
+
+	while (!detach_signal && uft_session_poll(rec->session, POLL_MS) > 0) {
+		int error = recorder_error(rec->recorder);
+
+		if (error && !rec->error)
+			on_writer_error(rec, error);
+		recorder_stats(rec->recorder, &stats);
+		status_update(&rec->status, &stats);
+	}
+	if (detach_signal && uft_session_status(rec->session) < 0)
+		rec->is_detached = detach_signal;
+	if (detach_signal)
+		stop_tracing(rec);
+}
+
+/* ---- After the end ------------------------------------------------------------------------- */
+
+/* What each counter means when it is not zero; the others are no loss. */
+static const char *const loss_text[UFT_NCOUNTERS] = {
+	[UFT_CNT_NO_RING] = "records were dropped: every ring for threads without rseq was busy",
+	[UFT_CNT_SHADOW_FULL] = "calls were not followed: nested too deep",
+	[UFT_CNT_NO_THREAD] = "records were dropped: no memory for a thread's state",
+	[UFT_CNT_RECURSION] = "records were dropped: a signal came while one was written",
+	[UFT_CNT_NO_SLICE] = "child processes were not followed: too many at once",
+	[UFT_CNT_REQ_TIMEOUT] = "requests of the program were answered too late",
+	[UFT_CNT_SITE_REFUSED] = "function entries were left alone: their bytes were not what was expected",
+	[UFT_CNT_LOST_RETURN] = "returns had no call that belongs to them",
+	[UFT_CNT_SHARED_TP] = "calls were not recorded: two tasks shared one thread pointer",
+};
+
+static void say_losses(struct recording *rec, const struct uft_session_stats *s)
+{
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		if (loss_text[i] && s->counters[i])
+			status_say(&rec->status, "uft record: warning: %llu %s", (unsigned long long)s->counters[i],
+				   loss_text[i]);
+	if (s->not_followed)
+		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
+}
+
+static int export_recording(struct recording *rec, const struct uft_export *format)
+{
+	struct uft_select all = { 0 };
+	struct uft_error err = { "" };
+	struct uft_stream *st;
+	int ret = uft_stream_open(rec->path, &all, &st, &err);
+
+	if (ret == 0) {
+		ret = format->write(st, rec->opts->output, &err);
+		uft_stream_close(st);
+	}
+	if (ret)
+		return cmd_fail("record", "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
+	unlink(rec->path);
+	return 0;
+}
+
+static int program_status(const struct recording *rec)
+{
+	int status = uft_session_status(rec->session);
+
+	if (rec->is_detached)
+		return 128 + rec->is_detached;
+	if (status < 0)
+		return CMD_FAILED;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+/* Saves everything and says what there is. The exit status is the program's unless recording went wrong. */
+static int finish(struct recording *rec, const struct uft_export *format)
+{
+	struct uft_session_stats stats = { 0 };
+	struct uft_writer_stats total = { 0 };
+	struct uft_error err = { "" };
+	int status = program_status(rec), ret, failed = rec->error != 0;
+
+	uft_session_stats(rec->session, &stats);
+	ret = recorder_finish(rec->recorder, &total, &err);
+	uft_session_destroy(rec->session);
+	rec->recorder = NULL;
+	rec->session = NULL;
+	say_losses(rec, &stats);
+	if (ret && !rec->error)
+		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
+	if (!failed && format)
+		failed = export_recording(rec, format);
+	status_summary(&rec->status, &total, format && !failed ? rec->opts->output : rec->path);
+	return failed && status == 0 ? CMD_FAILED : status;
+}
+
+static int record(struct recording *rec, const struct uft_export *format, char *const argv[])
+{
+	struct uft_error err = { "" };
+	int ret = start_session(rec, &err);
+
+	if (ret == 0)
+		ret = keep_old(rec, &err);
+	if (ret == 0)
+		ret = start_writer(rec, argv, &err);
+	if (ret == 0)
+		ret = uft_session_launch(rec->session, argv, &rec->program, &err);
+	if (ret == 0) {
+		follow(rec);
+		return finish(rec, format);
+	}
+	if (rec->recorder) {
+		struct uft_writer_stats unused;
+
+		recorder_finish(rec->recorder, &unused, NULL);
+		restore_old(rec);
+	} else if (rec->kept[0]) {
+		restore_old(rec);
+	}
+	if (rec->session)
+		uft_session_destroy(rec->session);
+	return cmd_fail("record", "%s", err.text[0] ? err.text : strerror(-ret));
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
+	struct recording rec = { .opts = &o };
+	const struct uft_export *format;
+	int done = cmd_parse(&record_syntax, &argc, argv, &o);
+
+	if (done >= 0)
+		return done;
+	if (argc < 2)
+		return cmd_usage(&record_syntax, "which program?");
+	done = check_opts(&o);
+	if (done >= 0)
+		return done;
+	done = check_program(argv[1]);
+	if (done)
+		return done;
+	format = wanted_export(o.output);
+	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o.output, format ? ".uft" : "") >= sizeof(rec.path))
+		return cmd_fail("record", "the name of the output is too long");
+	status_begin(&rec.status, o.is_quiet);
+	catch_signals();
+	done = record(&rec, format, argv + 1);
+	free(o.filter.item);
+	free(o.notrace.item);
+	free(o.roots.item);
+	free(o.pids.item);
+	return done;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder.c - the writer of a recording in a thread of its own
+ *
+ * The session's thread answers ptrace stops and requests, for which targets wait; the disk may be slow.
+ * So they are two threads, and what the session learns (a slice began or ended, a task has a name) goes to
+ * the writer through a queue.
+ *
+ * Objects: struct recorder, owned by the session's thread; struct uft_writer, touched by the writer's thread
+ * alone from start to finish; messages, made by one and freed by the other.
+ *
+ * Concurrency: `lock` guards the queue, `ending`, and the published `stats` and `error`; it is never held over
+ * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
+ *
+ * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
+ * a ring of the default size takes far longer to fill than that. A message wakes it at once.
+ *
+ * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
+ * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such
+ * an error, too.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "cmd/recorder.h"
+
+#define PACE_MIN_US	500u
+#define PACE_MAX_US	5000u
+
+enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK };
+
+struct message {
+	struct message *next;
+	enum message_kind kind;
+	uint32_t slice;
+	const struct uft_image *img;
+	uint32_t pid, tid, ppid, image;
+	char comm[32];
+};
+
+struct recorder {
+	struct uft_writer *writer;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t news;
+	struct message *first, **last;
+	int ending;
+	int error;
+	struct uft_writer_stats stats;
+};
+
+/* ---- The session's side -------------------------------------------------------------------- */
+
+static void fail(struct recorder *r, int error)
+{
+	pthread_mutex_lock(&r->lock);
+	if (!r->error)
+		r->error = error;
+	pthread_mutex_unlock(&r->lock);
+}
+
+static void post(struct recorder *r, const struct message *message)
+{
+	struct message *m = malloc(sizeof(*m));
+
+	if (!m) {
+		fail(r, -ENOMEM);
+		return;
+	}
+	*m = *message;
+	m->next = NULL;
+	pthread_mutex_lock(&r->lock);
+	*r->last = m;
+	r->last = &m->next;
+	pthread_cond_signal(&r->news);
+	pthread_mutex_unlock(&r->lock);
+}
+
+void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_image *img)
+{
+	post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .img = img });
+}
+
+void recorder_slice_end(struct recorder *r, uint32_t slice)
+{
+	post(r, &(struct message){ .kind = MSG_SLICE_END, .slice = slice });
+}
+
+void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm)
+{
+	struct message m = { .kind = MSG_TASK, .pid = pid, .tid = tid, .ppid = ppid, .image = image };
+
+	if (comm)
+		strncpy(m.comm, comm, sizeof(m.comm) - 1);
+	post(r, &m);
+}
+
+int recorder_error(struct recorder *r)
+{
+	int error;
+
+	pthread_mutex_lock(&r->lock);
+	error = r->error;
+	pthread_mutex_unlock(&r->lock);
+	return error;
+}
+
+void recorder_stats(struct recorder *r, struct uft_writer_stats *out)
+{
+	pthread_mutex_lock(&r->lock);
+	*out = r->stats;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- The writer's thread ------------------------------------------------------------------- */
+
+static int handle(struct uft_writer *w, const struct message *m)
+{
+	switch (m->kind) {
+	case MSG_SLICE_BEGIN:
+		return uft_writer_slice(w, m->slice, m->img);
+	case MSG_SLICE_END:
+		return uft_writer_slice_end(w, m->slice);
+	case MSG_TASK:
+		return uft_writer_task(w, m->pid, m->tid, m->ppid, m->image, m->comm[0] ? m->comm : NULL);
+	}
+	return -EINVAL;
+}
+
+static void handle_all(struct recorder *r, struct message *m)
+{
+	struct message *next;
+
+	for (; m; m = next) {
+		int ret = handle(r->writer, m);
+
+		if (ret < 0)
+			fail(r, ret);
+		next = m->next;
+		free(m);
+	}
+}
+
+static struct timespec deadline_in(unsigned us)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	t.tv_nsec += (long)us * 1000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+/* Sleeps at most @us, takes the queue. Returns 1 when this was the last time. */
+static int wait_news(struct recorder *r, unsigned us, struct message **out)
+{
+	struct timespec deadline = deadline_in(us);
+	int ending, timed_out = 0;
+
+	pthread_mutex_lock(&r->lock);
+	while (!r->first && !r->ending && !timed_out)
+		timed_out = pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT;
+	*out = r->first;
+	r->first = NULL;
+	r->last = &r->first;
+	ending = r->ending;
+	pthread_mutex_unlock(&r->lock);
+	return ending;
+}
+
+static int64_t copy(struct recorder *r)
+{
+	struct uft_writer_stats stats;
+	int64_t copied = recorder_error(r) ? 0 : uft_writer_poll(r->writer);
+
+	if (copied < 0)
+		fail(r, (int)copied);
+	uft_writer_stats(r->writer, &stats);
+	pthread_mutex_lock(&r->lock);
+	r->stats = stats;
+	pthread_mutex_unlock(&r->lock);
+	return copied;
+}
+
+static void *writer_thread(void *arg)
+{
+	struct recorder *r = arg;
+	struct message *messages;
+	unsigned pace_us = PACE_MAX_US;
+	int ending;
+
+	do {
+		ending = wait_news(r, pace_us, &messages);
+		handle_all(r, messages);
+		pace_us = copy(r) > 0 ? PACE_MIN_US : pace_us * 2 > PACE_MAX_US ? PACE_MAX_US : pace_us * 2;
+	} while (!ending);
+	return NULL;
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+/* No signal is this thread's business. */
+static int start_thread(struct recorder *r)
+{
+	sigset_t all, saved;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	ret = -pthread_create(&r->thread, NULL, writer_thread, r);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	return ret;
+}
+
+int recorder_start(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
+		   struct recorder **out, struct uft_error *err)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+	pthread_condattr_t attr;
+	int ret;
+
+	if (!r)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	ret = uft_writer_create(path, arena, opts, &r->writer, err);
+	if (ret) {
+		free(r);
+		return ret;
+	}
+	r->last = &r->first;
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->news, &attr);
+	pthread_condattr_destroy(&attr);
+	ret = start_thread(r);
+	if (ret) {
+		uft_writer_finish(r->writer, NULL);
+		pthread_cond_destroy(&r->news);
+		pthread_mutex_destroy(&r->lock);
+		free(r);
+		return uft_fail(err, ret, "cannot start the writer's thread: %s", strerror(-ret));
+	}
+	*out = r;
+	return 0;
+}
+
+int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct uft_error *err)
+{
+	int ret, error;
+
+	pthread_mutex_lock(&r->lock);
+	r->ending = 1;
+	pthread_cond_signal(&r->news);
+	pthread_mutex_unlock(&r->lock);
+	pthread_join(r->thread, NULL);
+	error = r->error;
+	*stats = r->stats;
+	ret = uft_writer_finish(r->writer, err);
+	pthread_cond_destroy(&r->news);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+	return error ? error : ret;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* recorder.h - the writer of a recording in a thread of its own; theory in recorder.c. Context: control. */
+#ifndef UFT_CMD_RECORDER_H
+#define UFT_CMD_RECORDER_H
+
+#include "stream/writer.h"
+
+struct recorder;
+
+/* Creates the file and starts the thread. */
+int recorder_start(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
+		   struct recorder **out, struct uft_error *err);
+
+/* The session's news, in the order in which they come; never blocks on the disk. */
+void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_image *img);
+void recorder_slice_end(struct recorder *r, uint32_t slice);
+void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
+
+/* 0, or the negative errno with which writing failed: from then on nothing is written. */
+int recorder_error(struct recorder *r);
+void recorder_stats(struct recorder *r, struct uft_writer_stats *out);
+
+/* Writes what is left, ends the thread, completes the file; frees @r. The arena and the images must still
+ * be there and nobody may change them any more. */
+int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct uft_error *err);
+
+#endif

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - uft report: a recording as text
+ *
+ * Picks what to show and where; the forms themselves are output/'s. Call trees, flame graphs and other
+ * views become rows of `views` here, one file each there.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "output/output.h"
+
+struct report_opts {
+	int profile, no_pager;
+	int sort, colour;
+	uint32_t limit;
+	struct cmd_range range;
+	uint64_t from_ns, to_ns;
+	struct cmd_numbers tids, cpus;
+	struct cmd_list funcs;
+};
+
+static const char *const sort_names[] = {
+	[UFT_SORT_TOTAL] = "total", [UFT_SORT_SELF] = "self", [UFT_SORT_CALLS] = "calls",
+	[UFT_SORT_AVG] = "avg", [UFT_SORT_MAX] = "max", [UFT_SORT_NAME] = "name", NULL
+};
+
+enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
+static const char *const colour_names[] = { "auto", "always", "never", NULL };
+
+#define F(field) offsetof(struct report_opts, field)
+static const struct cmd_option report_options[] = {
+	{ "profile", 0, NULL, "one row per function instead of events", cmd_flag, F(profile), NULL },
+	{ "sort", 's', "KEY", "order of the profile's rows", cmd_choice, F(sort), sort_names },
+	{ "limit", 'n', "N", "rows of the profile at most", cmd_uint, F(limit), NULL },
+	{ "range", 'r', "A~B", "only this part, from the first event on: 0.5s~2s, 10ms~", cmd_time_range, F(range), NULL },
+	{ "from", 0, "TIME", "leave out what is earlier (seconds, or with ns, us, ms)", cmd_time_s, F(from_ns), NULL },
+	{ "to", 0, "TIME", "leave out what is later", cmd_time_s, F(to_ns), NULL },
+	{ "func", 'F', "GLOB", "only these functions, may be repeated; GLOB:mod:OBJECT", cmd_strings, F(funcs), NULL },
+	{ "tid", 't', "LIST", "only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
+	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
+	{ "cpu", 'C', "LIST", "only what ran on these CPUs", cmd_numbers, F(cpus), NULL },
+	{ "color", 0, "WHEN", "colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
+	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
+	{ 0 }
+};
+#undef F
+
+static const struct cmd_syntax report_syntax = {
+	"report", "[OPTIONS] [FILE]",
+	"Prints the recording FILE (default " CMD_DEFAULT_FILE ") as the kernel's trace file would, or as a profile.",
+	report_options, 0
+};
+
+/* ---- Progress: for long files whose text goes elsewhere, on the terminal of stderr ---------------------- */
+
+static struct uft_stream *progress_stream;	/* set before the timer starts, cleared after it stopped */
+static volatile sig_atomic_t progress_shown;
+
+/* A timer signal in the thread that reads the stream: uft_stream_progress() only divides two fields. */
+static void show_progress(int sig)
+{
+	int saved_errno = errno;
+	double part = uft_stream_progress(progress_stream);
+	unsigned percent = part < 0 ? 0 : part > 1 ? 100 : (unsigned)(part * 100);
+	char text[] = "\ruft report: 000 %";
+
+	(void)sig;
+	for (int i = 0; i < 3; i++, percent /= 10)
+		text[sizeof(text) - 4 - i] = percent || !i ? (char)('0' + percent % 10) : ' ';
+	if (tcgetpgrp(STDERR_FILENO) == getpgrp() && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
+		progress_shown = 1;
+	errno = saved_errno;
+}
+
+static void progress_begin(struct uft_stream *st)
+{
+	struct sigaction action = { .sa_handler = show_progress, .sa_flags = SA_RESTART };
+	struct itimerval every = { { 0, 250000 }, { 1, 0 } };
+
+	if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO))
+		return;
+	progress_stream = st;
+	sigaction(SIGALRM, &action, NULL);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
+static void progress_end(void)
+{
+	struct itimerval never = { { 0, 0 }, { 0, 0 } };
+	static const char clear[] = "\r\033[K";
+
+	if (!progress_stream)
+		return;
+	setitimer(ITIMER_REAL, &never, NULL);
+	signal(SIGALRM, SIG_IGN);
+	progress_stream = NULL;
+	if (progress_shown && write(STDERR_FILENO, clear, sizeof(clear) - 1) < 0)
+		progress_shown = 0;
+}
+
+/* ---- The command ---------------------------------------------------------------------------------------- */
+
+static struct uft_select selection(const struct report_opts *o)
+{
+	return (struct uft_select){
+		.from_ns = o->from_ns ? o->from_ns : o->range.from_ns,
+		.to_ns = o->to_ns ? o->to_ns : o->range.to_ns,
+		.tids = o->tids.item, .ntids = o->tids.n,
+		.cpus = o->cpus.item, .ncpus = o->cpus.n,
+		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
+		.no_parents = o->profile,
+	};
+}
+
+static int print(struct uft_stream *st, const struct report_opts *o, int is_profile)
+{
+	/* Decided before the pager stands between us and the terminal. */
+	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
+	struct cmd_output *out = cmd_output_open(o->no_pager);
+	int ret, closed;
+
+	if (!out)
+		return -ENOMEM;
+	progress_begin(st);
+	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
+			 : uft_output_text(st, cmd_output_file(out), colour);
+	progress_end();
+	closed = cmd_output_close(out);
+	return ret == 0 || ret == -EPIPE ? closed : ret;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_opts o = { 0 };
+	struct uft_select sel;
+	struct uft_error err = { "" };
+	struct uft_stream *st;
+	int done = cmd_parse(&report_syntax, &argc, argv, &o);
+	int ret, is_profile;
+
+	if (done >= 0)
+		return done;
+	if (argc > 2)
+		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[2]);
+	sel = selection(&o);
+	if (sel.to_ns && sel.to_ns <= sel.from_ns)
+		return cmd_usage(&report_syntax, "the time selected ends before it begins");
+	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
+		return cmd_fail("report", "%s", err.text);
+	/* A profile was recorded without events: there is nothing else to show. */
+	is_profile = o.profile || uft_stream_info(st)->tracer == UFT_TRACER_PROFILE;
+	ret = print(st, &o, is_profile);
+	uft_stream_close(st);
+	free(o.tids.item);
+	free(o.cpus.item);
+	free(o.funcs.item);
+	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* stat.c - uft stat: what a recording holds, one `key: value` a line, for people and scripts */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "output/output.h"
+
+static const struct cmd_option stat_options[] = { { 0 } };
+
+static const struct cmd_syntax stat_syntax = {
+	"stat", "[FILE]",
+	"Says what the recording FILE (default " CMD_DEFAULT_FILE ") holds: one key: value a line.",
+	stat_options, 0
+};
+
+int cmd_stat(int argc, char **argv)
+{
+	struct uft_select all = { 0 };
+	struct uft_error err = { "" };
+	struct uft_stream *st;
+	int done = cmd_parse(&stat_syntax, &argc, argv, NULL);
+	int ret;
+
+	if (done >= 0)
+		return done;
+	if (argc > 2)
+		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[2]);
+	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &all, &st, &err) < 0)
+		return cmd_fail("stat", "%s", err.text);
+	ret = uft_output_stat(st, stdout);
+	uft_stream_close(st);
+	return ret && ret != -EPIPE ? cmd_fail("stat", "%s", strerror(-ret)) : 0;
+}

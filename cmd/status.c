@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * status.c - see status.h
+ *
+ * The terminal belongs to the traced program too: the line is written in one write, at its own start of line,
+ * and only while we are in the foreground (a background job that writes may be stopped for it).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/status.h"
+
+#define UPDATE_NS	250000000ull
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* 950, 12.3 k, 4.56 M */
+static const char *human(uint64_t value, char *buf, size_t size)
+{
+	static const char *const units[] = { "", " k", " M", " G", " T" };
+	double v = (double)value;
+	size_t unit = 0;
+
+	while (v >= 999.5 && unit < 4) {
+		v /= 1000;
+		unit++;
+	}
+	snprintf(buf, size, "%.*f%s", unit == 0 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2, v, units[unit]);
+	return buf;
+}
+
+/* 1,234,567 */
+static const char *grouped(uint64_t value, char *buf, size_t size)
+{
+	char digits[24];
+	size_t n = (size_t)snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value), len = 0;
+
+	for (size_t i = 0; i < n && len + 2 < size; i++) {
+		if (i && (n - i) % 3 == 0)
+			buf[len++] = ',';
+		buf[len++] = digits[i];
+	}
+	buf[len] = '\0';
+	return buf;
+}
+
+static int is_foreground(void)
+{
+	return tcgetpgrp(STDERR_FILENO) == getpgrp();
+}
+
+static void put(const char *text, size_t len)
+{
+	/* Nothing can be done about a terminal that does not take it. */
+	if (write(STDERR_FILENO, text, len) < 0)
+		return;
+}
+
+void status_begin(struct status *s, int is_quiet)
+{
+	memset(s, 0, sizeof(*s));
+	s->is_quiet = is_quiet;
+	s->is_live = !is_quiet && isatty(STDERR_FILENO);
+	s->last_ns = now_ns();
+}
+
+void status_update(struct status *s, const struct uft_writer_stats *now)
+{
+	uint64_t t = now_ns();
+	uint64_t fresh = now->events > s->last_events ? now->events - s->last_events : 0;
+	char events[16], rate[16], lost[16], line[160];
+	int len;
+
+	if (!s->is_live || t - s->last_ns < UPDATE_NS || !is_foreground())
+		return;
+	human(now->events, events, sizeof(events));
+	human((uint64_t)((double)fresh * 1e9 / (double)(t - s->last_ns)), rate, sizeof(rate));
+	human(now->lost, lost, sizeof(lost));
+	len = snprintf(line, sizeof(line), "\ruft: %s events, %s/s, %.1f MB, %s lost\033[K", events, rate,
+		       (double)now->bytes / 1e6, lost);
+	put(line, (size_t)len);
+	s->is_shown = 1;
+	s->last_ns = t;
+	s->last_events = now->events;
+}
+
+void status_clear(struct status *s)
+{
+	if (s->is_shown && is_foreground())
+		put("\r\033[K", 4);
+	s->is_shown = 0;
+}
+
+void status_say(struct status *s, const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	int len;
+
+	status_clear(s);
+	va_start(ap, fmt);
+	len = vsnprintf(line, sizeof(line) - 1, fmt, ap);
+	va_end(ap);
+	if (len < 0)
+		return;
+	if (len > (int)sizeof(line) - 2)
+		len = (int)sizeof(line) - 2;
+	line[len++] = '\n';
+	put(line, (size_t)len);
+}
+
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *path)
+{
+	char events[32], lost[32];
+
+	status_clear(s);
+	if (s->is_quiet)
+		return;
+	status_say(s, "uft: %s events in %s (%.1f MB), %s lost", grouped(total->events, events, sizeof(events)), path,
+		   (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* status.h - the status line of a running recording, and the summary at its end */
+#ifndef UFT_CMD_STATUS_H
+#define UFT_CMD_STATUS_H
+
+#include <stdint.h>
+
+#include "stream/writer.h"
+
+struct status {
+	int is_quiet;		/* no status line, no summary; warnings and errors are still said */
+	int is_live;		/* stderr is a terminal: one line there is rewritten */
+	int is_shown;		/* the line is on the screen */
+	uint64_t last_ns, last_events;
+};
+
+void status_begin(struct status *s, int is_quiet);
+/* Rewrites the line, a few times a second at most. */
+void status_update(struct status *s, const struct uft_writer_stats *now);
+/* Takes the line away, so that something else can be printed. */
+void status_clear(struct status *s);
+/* A line of its own. */
+void status_say(struct status *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The last line: what was recorded, and where. */
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *path);
+
+#endif
