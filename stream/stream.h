@@ -15,7 +15,8 @@ enum uft_event_kind {
 	UFT_EV_FUNC,		/* sym, parent */
 	UFT_EV_ENTRY,		/* sym, depth */
 	UFT_EV_EXIT,		/* sym, depth, duration_ns, self_ns; is_orphan: its entry was not recorded */
-	UFT_EV_LEFT,		/* sym, depth: a call that was left without returning */
+	UFT_EV_LEFT,		/* sym, depth, duration_ns so far: a call that was left without returning. Should it
+				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 };
 
@@ -28,6 +29,7 @@ struct uft_task {
 	uint32_t tid, pid, ppid;
 	const char *comm;	/* "<...>" when unknown */
 	const struct uft_image *image;
+	uint32_t index;		/* dense over the stream: use it for arrays. An exec makes another task */
 };
 
 struct uft_event {
@@ -36,7 +38,7 @@ struct uft_event {
 	const struct uft_task *task;
 	const struct uft_sym *sym, *parent;
 	uint64_t lost;
-	uint32_t cpu;
+	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
 	uint16_t kind, flags;
 	uint32_t depth;		/* graph: 0 outermost */
 };
@@ -63,7 +65,13 @@ struct uft_stream;
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
-const struct uft_info *uft_stream_info(struct uft_stream *st);	/* exact; may scan the file once */
+/* The same, up to @max at a time: for those in a hurry. Returns how many, 0 at the end; the pointers in them stay
+ * valid until the stream is closed. A read error ends the stream and counts as damage. */
+size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
+/* Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls (FUNC,
+ * ENTRY, EXIT, CALL: not LEFT or LOST), `calls` those among them that begin or stand for a call. */
+const struct uft_info *uft_stream_info(struct uft_stream *st);
+/* The tasks met so far, in order of their index (copies; after uft_stream_info(): all that have records). Valid until the next call. */
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
 

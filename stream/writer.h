@@ -18,6 +18,9 @@ struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
+	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. For tests and imports. */
+	void (*clock)(void *arg, uint64_t *clock, uint64_t *monotonic_ns);
+	void *clock_arg;
 };
 
 struct uft_writer_stats { uint64_t bytes, events, lost; };	/* events: an estimate while running */
