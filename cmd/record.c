@@ -356,6 +356,7 @@ static void follow(struct recording *rec)
 	while (!detach_signal && uft_session_poll(rec->session, POLL_MS) > 0) {
 		int error = recorder_error(rec->recorder);
 
+		recorder_sync_images(rec->recorder);
 		if (error && !rec->error)
 			on_writer_error(rec, error);
 		recorder_stats(rec->recorder, &stats);
@@ -428,6 +429,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	struct uft_error err = { "" };
 	int status = program_status(rec), ret, failed = rec->error != 0;
 
+	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
 	ret = recorder_finish(rec->recorder, &total, &err);
 	uft_session_destroy(rec->session);

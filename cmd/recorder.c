@@ -7,7 +7,8 @@
  * the writer through a queue.
  *
  * Objects: struct recorder, owned by the session's thread; struct uft_writer, touched by the writer's thread
- * alone from start to finish; messages, made by one and freed by the other.
+ * alone from start to finish; messages, made by one and freed by the other; views, copies of the session's
+ * images for the writer (imageview.h), because the session goes on adding objects to its own.
  *
  * Concurrency: `lock` guards the queue, `ending`, and the published `stats` and `error`; it is never held over
  * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
@@ -26,18 +27,20 @@
 #include <string.h>
 #include <time.h>
 
+#include "cmd/imageview.h"
 #include "cmd/recorder.h"
 
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
 
-enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK };
+enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE };
 
 struct message {
 	struct message *next;
 	enum message_kind kind;
 	uint32_t slice;
 	const struct uft_image *img;
+	struct imageview_update update;
 	uint32_t pid, tid, ppid, image;
 	char comm[32];
 };
@@ -51,6 +54,7 @@ struct recorder {
 	int ending;
 	int error;
 	struct uft_writer_stats stats;
+	struct imageview *views;	/* the session's thread; each view's copy is the writer's */
 };
 
 /* ---- The session's side -------------------------------------------------------------------- */
@@ -82,7 +86,25 @@ static void post(struct recorder *r, const struct message *message)
 
 void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_image *img)
 {
-	post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .img = img });
+	struct imageview *view = imageview_get(&r->views, img);
+
+	if (view)
+		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .img = &view->copy });
+	else
+		fail(r, -ENOMEM);
+}
+
+void recorder_sync_images(struct recorder *r)
+{
+	for (struct imageview *view = r->views; view; view = view->next) {
+		struct message m = { .kind = MSG_IMAGE };
+		int ret = imageview_compare(view, &m.update);
+
+		if (ret > 0)
+			post(r, &m);
+		else if (ret < 0)
+			fail(r, ret);
+	}
 }
 
 void recorder_slice_end(struct recorder *r, uint32_t slice)
@@ -127,6 +149,9 @@ static int handle(struct uft_writer *w, const struct message *m)
 		return uft_writer_slice_end(w, m->slice);
 	case MSG_TASK:
 		return uft_writer_task(w, m->pid, m->tid, m->ppid, m->image, m->comm[0] ? m->comm : NULL);
+	case MSG_IMAGE:
+		imageview_install(&m->update);
+		return 0;
 	}
 	return -EINVAL;
 }
@@ -263,6 +288,7 @@ int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct u
 	error = r->error;
 	*stats = r->stats;
 	ret = uft_writer_finish(r->writer, err);
+	imageview_free(r->views);
 	pthread_cond_destroy(&r->news);
 	pthread_mutex_destroy(&r->lock);
 	free(r);

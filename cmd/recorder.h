@@ -16,12 +16,14 @@ void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_i
 void recorder_slice_end(struct recorder *r, uint32_t slice);
 void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 
+/* Tells the writer what was loaded since; to be called after each round of the session. */
+void recorder_sync_images(struct recorder *r);
+
 /* 0, or the negative errno with which writing failed: from then on nothing is written. */
 int recorder_error(struct recorder *r);
 void recorder_stats(struct recorder *r, struct uft_writer_stats *out);
 
-/* Writes what is left, ends the thread, completes the file; frees @r. The arena and the images must still
- * be there and nobody may change them any more. */
+/* Writes what is left, ends the thread, completes the file; frees @r. The arena must still be there. */
 int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct uft_error *err);
 
 #endif

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* imageview.c - see imageview.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/imageview.h"
+
+static void free_list(struct uft_mapped *obj, uint32_t nobj)
+{
+	for (uint32_t i = 0; obj && i < nobj; i++) {
+		free(obj[i].stub_addr);
+		free(obj[i].site_addr);
+	}
+	free(obj);
+}
+
+static uint64_t *copy_array(const uint64_t *from, uint32_t n)
+{
+	uint64_t *to = from ? malloc((n ? n : 1) * sizeof(*to)) : NULL;
+
+	if (to)
+		memcpy(to, from, n * sizeof(*to));
+	return to;
+}
+
+/* Without references of its own: those are taken when the list is sure to be used. */
+static struct uft_mapped *copy_list(const struct uft_mapped *from, uint32_t n)
+{
+	struct uft_mapped *to = calloc(n ? n : 1, sizeof(*to));
+
+	for (uint32_t i = 0; to && i < n; i++) {
+		to[i] = from[i];
+		to[i].stub_addr = copy_array(from[i].stub_addr, from[i].nstubs);
+		to[i].site_addr = copy_array(from[i].site_addr, from[i].nstubs);
+		if ((from[i].stub_addr && !to[i].stub_addr) || (from[i].site_addr && !to[i].site_addr)) {
+			free_list(to, i + 1);
+			return NULL;
+		}
+	}
+	return to;
+}
+
+/* Remembers what the list was copied from and holds the objects that are new in it: images only grow. */
+static int note_seen(struct imageview *view)
+{
+	size_t bytes = view->live->nobj * sizeof(*view->seen);
+	struct uft_mapped *seen = malloc(bytes ? bytes : 1);
+
+	if (!seen)
+		return -ENOMEM;
+	if (bytes)
+		memcpy(seen, view->live->obj, bytes);
+	for (uint32_t i = view->nseen; i < view->live->nobj; i++)
+		uft_object_get(seen[i].obj);
+	free(view->seen);
+	view->seen = seen;
+	view->nseen = view->live->nobj;
+	return 0;
+}
+
+struct imageview *imageview_get(struct imageview **list, const struct uft_image *live)
+{
+	struct imageview *view;
+
+	for (view = *list; view; view = view->next)
+		if (view->copy.id == live->id)
+			return view;
+	view = calloc(1, sizeof(*view));
+	if (!view)
+		return NULL;
+	view->live = live;
+	view->copy.id = live->id;
+	view->copy.exe = live->exe ? strdup(live->exe) : NULL;
+	view->copy.obj = copy_list(live->obj, live->nobj);
+	view->copy.nobj = live->nobj;
+	if ((live->exe && !view->copy.exe) || !view->copy.obj || note_seen(view) < 0) {
+		imageview_free(view);
+		return NULL;
+	}
+	view->next = *list;
+	*list = view;
+	return view;
+}
+
+int imageview_compare(struct imageview *view, struct imageview_update *update)
+{
+	const struct uft_image *live = view->live;
+
+	if (live->nobj == view->nseen && memcmp(live->obj, view->seen, live->nobj * sizeof(*view->seen)) == 0)
+		return 0;
+	update->view = view;
+	update->obj = copy_list(live->obj, live->nobj);
+	update->nobj = live->nobj;
+	if (!update->obj || note_seen(view) < 0) {
+		free_list(update->obj, update->nobj);
+		return -ENOMEM;
+	}
+	return 1;
+}
+
+void imageview_install(const struct imageview_update *update)
+{
+	struct uft_image *copy = &update->view->copy;
+
+	free_list(copy->obj, copy->nobj);
+	copy->obj = update->obj;
+	copy->nobj = update->nobj;
+}
+
+void imageview_free(struct imageview *list)
+{
+	while (list) {
+		struct imageview *next = list->next;
+
+		for (uint32_t i = 0; i < list->nseen; i++)
+			uft_object_put(list->seen[i].obj);
+		free_list(list->copy.obj, list->copy.nobj);
+		free(list->copy.exe);
+		free(list->seen);
+		free(list);
+		list = next;
+	}
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * imageview.h - the writer's own copies of the session's images
+ *
+ * The session's thread adds objects to an image whenever the target loads one, while the writer's thread
+ * reads it. So the writer gets a copy, which only its thread touches once it was handed over: the session's
+ * thread compares, makes the new object list, and sends it through the recorder's queue.
+ *
+ * Objects (struct uft_object) are immutable and shared; the view holds references, taken and dropped by the
+ * session's thread. Context: control.
+ */
+#ifndef UFT_CMD_IMAGEVIEW_H
+#define UFT_CMD_IMAGEVIEW_H
+
+#include "symbol/image.h"
+
+struct imageview {
+	struct imageview *next;
+	const struct uft_image *live;	/* the session's; read by its thread only */
+	struct uft_image copy;		/* the writer's */
+	struct uft_mapped *seen;	/* live->obj as it was copied last */
+	uint32_t nseen;
+};
+
+/* An object list on its way to the writer, which calls imageview_install(). */
+struct imageview_update {
+	struct imageview *view;
+	struct uft_mapped *obj;
+	uint32_t nobj;
+};
+
+/* The view of @live in @list, made if need be with its objects of now. NULL: no memory. */
+struct imageview *imageview_get(struct imageview **list, const struct uft_image *live);
+/* 1: the live image changed and *update describes it; 0: it did not; -ENOMEM. */
+int imageview_compare(struct imageview *view, struct imageview_update *update);
+void imageview_install(const struct imageview_update *update);
+void imageview_free(struct imageview *list);
+
+#endif

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# docs.sh - every command is in the README's table, has a page that names each of its options, and completes
+. "$(dirname "$0")/../../lib/common.sh"
+
+commands=$("$uft" --list-commands)
+expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 8
+
+for command in $commands; do
+	page=$top/doc/man/uft-$command.1.scd
+	check
+	grep -qF "\`uft $command\`" "$top/README.md" || fail "README.md's table lacks \`uft $command\`"
+	check
+	grep -qF "uft-$command*(1)" "$top/doc/man/uft.1.scd" || fail "doc/man/uft.1.scd does not name uft-$command(1)"
+	expect_file "$page"
+	check
+	grep -q "^uft-$command(1)" "$page" || fail "$page does not begin with uft-$command(1)"
+	run "$uft" help "$command"
+	expect_status 0
+	expect_out "usage: uft $command"
+	"$uft" --list-options "$command" >options || fail "--list-options $command failed"
+	check
+	[ -s options ] || fail "$command has no options"
+	while IFS="$(printf '\t')" read -r name rest; do
+		check
+		grep -qF -e "*$name*" "$page" || fail "$page does not describe $name"
+	done <options
+	while read -r name letter rest; do
+		case $letter in
+		-?) check; grep -qF -e "*$letter*" "$page" || fail "$page does not describe $letter" ;;
+		esac
+	done <options
+done
+
+# A page for something that is no command would be as wrong.
+for page in "$top"/doc/man/uft-*.1.scd; do
+	command=$(basename "$page" .1.scd)
+	check
+	echo "$commands" | grep -qx "${command#uft-}" || fail "$page is about no command"
+done

@@ -1,0 +1,89 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# input.sh - files that are no recordings and programs that cannot be recorded: a sentence each, exit status 1
+. "$(dirname "$0")/../../lib/common.sh"
+
+# failed TEXT ARGS...: exit status 1, one line on stderr, nothing on stdout.
+failed() {
+	text=$1
+	shift
+	run "$uft" "$@"
+	expect_status 1
+	expect_no_out
+	expect_err "$text"
+	expect_err_lines 1
+}
+
+# ---- what report, stat and export read ----
+for command in report stat "export -o out.dat"; do
+	# shellcheck disable=SC2086
+	{
+		failed "there is no trace.uft here: make one with uft record" $command
+		failed "cannot open missing.uft: No such file" $command missing.uft
+		failed "is a directory, not a recording" $command "$tmp"
+		printf '\027\010\104tracing6\0' >trace.dat
+		failed "is a trace.dat file: read it with trace-cmd report -i trace.dat" $command trace.dat
+		failed "is a program, not a recording" $command "$uft"
+		: >empty.uft
+		failed "empty.uft" $command empty.uft
+		echo "this is some text, not a recording at all, but long enough for a header of any kind" >text.uft
+		failed "text.uft" $command text.uft
+		head -c 4096 /dev/zero >zero.uft
+		failed "zero.uft" $command zero.uft
+		head -c 65536 /dev/urandom >random.uft
+		failed "random.uft" $command random.uft
+	}
+done
+expect_no_file out.dat
+if [ "$(id -u)" -ne 0 ]; then
+	echo x >secret.uft
+	chmod 0 secret.uft
+	failed "cannot open secret.uft: Permission denied" report secret.uft
+fi
+
+# ---- what record starts ----
+# not_started STATUS TEXT PROGRAM: nothing ran, the earlier recording is as it was.
+not_started() {
+	want=$1 text=$2
+	shift 2
+	echo earlier >trace.uft
+	run "$uft" record "$@"
+	expect_status "$want"
+	expect_no_out
+	expect_err "$text"
+	expect_equal "the earlier recording" "$(cat trace.uft)" earlier
+	expect_no_file trace.uft.old
+}
+
+not_started 127 "cannot find the program './nothing'" ./nothing
+not_started 127 "cannot find the program 'no-such-program-anywhere'" no-such-program-anywhere
+echo data >data
+not_started 126 "'./data' cannot be executed" ./data
+not_started 126 "cannot be executed" "$tmp"
+chmod +x data
+not_started 1 "ELF" ./data
+# An ELF file of another machine: ours with e_machine changed to AArch64.
+cp /bin/true foreign
+printf '\267\000' | dd of=foreign bs=1 seek=18 conv=notrunc 2>/dev/null
+not_started 1 "foreign" ./foreign
+# Cut off behind the header.
+head -c 100 /bin/true >cut
+chmod +x cut
+not_started 1 "cut" ./cut
+
+printf 'int work(int x) { return x + 1; }\nint main(void) { return work(41) != 42; }\n' >prog.c
+build_traced prog
+not_started 1 "wrk" -l wrk ./prog
+expect_err "work"
+not_started 1 "nothing_like_that_at_all" -l nothing_like_that_at_all ./prog
+not_started 1 "./no/such/dir/x.uft" -o ./no/such/dir/x.uft ./prog
+
+if [ "$(id -u)" -ne 0 ]; then
+	cp prog setuid
+	chmod 4755 setuid
+	su=$(command -v su)
+	[ -u "$su" ] && not_started 1 "su" "$su" --version
+	cp prog unreadable
+	chmod 0111 unreadable
+	not_started 1 "unreadable" ./unreadable
+fi

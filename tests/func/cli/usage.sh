@@ -1,0 +1,73 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# usage.sh - wrong usage: one line on stderr that names what is near, nothing on stdout, exit status 2
+. "$(dirname "$0")/../../lib/common.sh"
+
+# refused TEXT ARGS...
+refused() {
+	text=$1
+	shift
+	run "$uft" "$@"
+	expect_status 2
+	expect_no_out
+	expect_err "$text"
+	expect_err_lines 1
+}
+
+refused "no command 'recrod'; did you mean 'record'" recrod
+refused "no command 'repot'; did you mean 'report'" repot
+refused "no option '--versoin'" --versoin
+refused "no command 'nonsense'" help nonsense
+
+refused "unknown option '--tracr'; did you mean '--tracer'" record --tracr function ./prog
+refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
+refused "no TRACER 'hwlat'" record -p hwlat ./prog
+refused "which program?" record
+refused "which program?" record -p function
+refused "-p needs TRACER" record -p
+refused "--max-depth: 'deep' is not a number" record --max-depth deep ./prog
+refused "--thresh: 'x' is not a time" record --thresh x ./prog
+refused "--buffer: '1Q' is not a size" record -b 1Q ./prog
+refused "--max-depth is for the tracer function_graph" record -p function --max-depth 3 ./prog
+refused "--thresh is for the tracer function_graph" record -p profile --thresh 3 ./prog
+refused "--graph is for the tracer function_graph" record -p function -g main ./prog
+refused "not a level from 1 to 19" record -z 20 ./prog
+
+refused "unknown option '--profil'; did you mean '--profile'" report --profil
+refused "no KEY 'totl'; did you mean 'total'" report --sort totl
+refused "is not a range" report -r 5
+refused "ends before it begins" report --from 2 --to 1
+refused "one file at a time, not also 'b'" report a b
+refused "--cpu: 'x' is not a list of numbers" report --cpu x
+refused "one file at a time" stat a b
+refused "-o FILE is missing" export
+refused "does not say which format" export -o x.unknown
+refused "no FORMAT 'nonsense'" export -f nonsense -o x
+refused "one recording at a time" export -o x.dat a b
+
+# No command at all: the table, on stderr.
+run "$uft"
+expect_status 2
+expect_no_out
+expect_err "usage: uft COMMAND"
+
+run "$uft" help
+expect_status 0
+expect_no_err
+for command in $("$uft" --list-commands); do
+	expect_out "  $command "
+done
+run "$uft" --version
+expect_status 0
+check
+grep -qx 'uft [0-9]*\.[0-9]*\.[0-9]*' out || fail "--version printed $(cat out)"
+
+# An answer that cannot be written is a failure.
+if [ -w /dev/full ]; then
+	status=0
+	"$uft" help >/dev/full 2>err || status=$?
+	ran="uft help >/dev/full"
+	: >out
+	expect_status 1
+	expect_err "cannot write to standard output"
+fi

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+#
+# common.sh - for shell tests: . "$(dirname "$0")/../../lib/common.sh"
+#
+# Gives $uft (the built program), $top (the source tree), $tmp (a private directory, removed at the end, and the
+# current directory of the test), and the checks below. A check that fails says what it saw and the test goes on; the
+# exit status is 1 if any failed, 0 otherwise, 77 after skip.
+
+set -u
+top=$(cd "$(dirname "$0")/../../.." && pwd)
+uft=${UFT:-$top/build/uft}
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/uft-test.XXXXXX")
+checks_failed=0
+checks_done=0
+cd "$tmp" || exit 1
+
+finish_test() {
+	test_status=$?
+	cd /
+	[ -n "${KEEP:-}" ] && echo "kept: $tmp" || rm -rf "$tmp"
+	[ "$test_status" -ne 0 ] && exit "$test_status"
+	[ "$checks_failed" -eq 0 ] || { echo "$checks_failed of $checks_done checks failed"; exit 1; }
+	[ "$checks_done" -gt 0 ] || { echo "no check was made"; exit 1; }
+	echo "$checks_done checks"
+	exit 0
+}
+trap finish_test EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+skip() {
+	echo "SKIP: $*"
+	exit 77
+}
+
+need() {
+	for tool; do
+		command -v "$tool" >/dev/null 2>&1 || skip "$tool is not installed"
+	done
+}
+
+fail() {
+	echo "FAIL: $*"
+	checks_failed=$((checks_failed + 1))
+}
+
+# run CMD...: its output is in the files out and err, its status in $status.
+run() {
+	status=0
+	"$@" >out 2>err </dev/null || status=$?
+	ran="$*"
+}
+
+show() {
+	echo "  ran: $ran"
+	echo "  status: $status"
+	sed 's/^/  out: /' out | head -n 20
+	sed 's/^/  err: /' err | head -n 20
+}
+
+check() {
+	checks_done=$((checks_done + 1))
+}
+
+expect_status() {
+	check
+	[ "$status" -eq "$1" ] || { fail "exit status $status, expected $1"; show; }
+}
+
+# expect_out TEXT, expect_err TEXT: a line of it contains TEXT.
+expect_out() {
+	check
+	grep -qF -e "$1" out || { fail "standard output lacks '$1'"; show; }
+}
+
+expect_err() {
+	check
+	grep -qF -e "$1" err || { fail "standard error lacks '$1'"; show; }
+}
+
+expect_no_out() {
+	check
+	[ ! -s out ] || { fail "standard output is not empty"; show; }
+}
+
+expect_no_err() {
+	check
+	[ ! -s err ] || { fail "standard error is not empty"; show; }
+}
+
+expect_err_lines() {
+	check
+	[ "$(wc -l <err)" -eq "$1" ] || { fail "standard error has $(wc -l <err) lines, expected $1"; show; }
+}
+
+# expect_equal WHAT SEEN EXPECTED
+expect_equal() {
+	check
+	[ "$2" = "$3" ] || fail "$1: saw '$2', expected '$3'"
+}
+
+# expect_file FILE, expect_no_file FILE
+expect_file() {
+	check
+	[ -e "$1" ] || fail "there is no $1"
+}
+
+expect_no_file() {
+	check
+	[ ! -e "$1" ] || fail "there is a $1"
+}
+
+# build_traced NAME FLAGS... : compiles $NAME.c in the current directory to $NAME with patchable entries.
+build_traced() {
+	name=$1
+	shift
+	${CC:-cc} -O1 -g -fpatchable-function-entry=5 "$@" -o "$name" "$name.c" || { echo "cannot build $name"; exit 1; }
+}
+
+# stat_value FILE KEY: a number of `uft stat`.
+stat_value() {
+	"$uft" stat "$1" | sed -n "s/^$2: //p"
+}

@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# run.sh - runs the tests of a build directory
+#
+#   run.sh [BUILD [SUITE ...]]
+#
+# Every test is one program: exit 0 passed, 77 skipped (the machine lacks something), anything else failed. Skipped
+# and failed tests are listed by name, the last line is `N passed, N failed, N skipped`, and the exit status is 0
+# only if something passed and nothing failed.
+set -u
+build=${1:-build}
+[ $# -gt 0 ] && shift
+suites=
+for suite; do
+	suites="$suites --suite $suite"
+done
+log=$build/meson-logs/testlog.json
+rm -f "$log"
+
+# shellcheck disable=SC2086
+meson test -C "$build" --no-rebuild --print-errorlogs $suites </dev/null
+status=$?
+if [ ! -f "$log" ]; then
+	echo "run.sh: meson wrote no results (exit status $status)"
+	echo "0 passed, 1 failed, 0 skipped"
+	exit 1
+fi
+
+# One JSON object a line; a quote inside the test's own output is escaped, so these patterns match meson's keys only.
+names_of() {
+	sed -n -E "/\"result\": \"($1)\"/s/^\{\"name\": \"([^\"]*)\".*/\1/p" "$log"
+}
+count_of() {
+	grep -c -E "\"result\": \"($1)\"" "$log"
+}
+
+passed=$(count_of "OK|EXPECTEDFAIL")
+skipped=$(count_of "SKIP")
+total=$(grep -c . "$log")
+failed=$((total - passed - skipped))
+echo
+[ "$skipped" -eq 0 ] || { echo "Skipped:"; names_of SKIP | sed 's/^/  /'; }
+[ "$failed" -eq 0 ] || { echo "Failed:"; names_of "FAIL|TIMEOUT|ERROR|INTERRUPT|UNEXPECTEDPASS" | sed 's/^/  /'; }
+if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
+	echo "run.sh: meson test ended with status $status"
+	failed=1
+fi
+echo "$passed passed, $failed failed, $skipped skipped"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
