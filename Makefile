@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all setup test demo bench install clean
+.PHONY: all setup test demo bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -15,5 +15,9 @@ bench: all
 	@sh bench/run.sh $(B)
 install: all
 	@meson install -C $(B)
+# The lines that differ from $(BASE) as clang-format would have them; `make format BASE=HEAD~3` for older ones.
+BASE ?= HEAD
+format:
+	@git clang-format --diff --extensions c,h $(BASE)
 clean:
 	@rm -rf $(B)
