@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * atomic.h - ordered accesses, the clock, and the stores that running code may see half way
+ *
+ * The ordered accesses are the compiler's, under names that say the order; the rest is what C cannot say.
+ * Context: any.
+ */
+#ifndef UFT_ARCH_ATOMIC_H
+#define UFT_ARCH_ATOMIC_H
+
+#include <stdint.h>
+
+#define uft_load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
+#define uft_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define uft_store(p, v)		__atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define uft_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define uft_xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define uft_add(p, v)		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+/* 1 when *p was `old` and is now `new`. */
+#define uft_cas(p, old, new)								\
+	({										\
+		__typeof__(*(p)) uft_old_ = (old);					\
+		__atomic_compare_exchange_n((p), &uft_old_, (new), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
+	})
+/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
+#define uft_barrier()		__asm__ volatile("" ::: "memory")
+
+static inline void arch_cpu_relax(void)
+{
+	__asm__ volatile("pause" ::: "memory");
+}
+
+/* The trace clock, raw. Not serialising: a fence would cost half as much again (doc/design/runtime.md). */
+static inline uint64_t arch_clock(void)
+{
+	uint32_t lo, hi;
+
+	__asm__ volatile("rdtsc" : "=a"(lo), "=d"(hi));
+	return lo | (uint64_t)hi << 32;
+}
+
+/* What the ABI keeps at the thread pointer: its own address. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t tp;
+
+	__asm__ volatile("mov %%fs:0,%0" : "=r"(tp));
+	return tp;
+}
+
+/*
+ * One store instruction each, never split or merged by the compiler: a CPU that fetches the code sees all of
+ * it or nothing, provided that it lies in one aligned 8-byte word (AMD64 volume 2, 7.6.1) or, for two bytes,
+ * in one cache line.
+ */
+static inline void arch_text_store8(void *at, uint64_t v)
+{
+	__asm__ volatile("movq %1,%0" : "=m"(*(uint64_t *)at) : "r"(v) : "memory");
+}
+
+static inline void arch_text_store2(void *at, uint16_t v)
+{
+	__asm__ volatile("movw %1,%0" : "=m"(*(uint16_t *)at) : "r"(v) : "memory");
+}
+
+static inline void arch_text_store1(void *at, uint8_t v)
+{
+	__asm__ volatile("movb %1,%0" : "=m"(*(uint8_t *)at) : "q"(v) : "memory");
+}
+
+/*
+ * Changes eight bytes at any address inside one aligned 16-byte block at once; 0: they were not `old`. A
+ * locked access is atomic at any alignment, and no CPU fetches in units smaller than 16 bytes.
+ */
+static inline int arch_text_swap8(void *at, uint64_t old, uint64_t v)
+{
+	uint8_t done;
+
+	__asm__ volatile("lock cmpxchgq %3,%1; sete %0"
+			 : "=q"(done), "+m"(*(uint64_t *)at), "+a"(old) : "r"(v) : "memory", "cc");
+	return done;
+}
+
+#endif

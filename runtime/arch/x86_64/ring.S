@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.S - the general record writer and the shadow stack push, x86_64
+ *
+ * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort
+ * address, from where the caller starts over. So everything stored before the last instruction of a
+ * section must be harmless if it stays behind, and is written again next time. See ring/ring.c.
+ */
+#include "runtime/ring/layout.h"
+#include "runtime/trace/layout.h"
+#include "runtime/arch/x86_64/rseq.h"
+
+	.text
+
+/*
+ * int uft_asm_ring_write(struct ring_op *op) - append one record to this CPU's ring
+ *
+ * Section 1 writes [CONTEXT] record, or PAD, sub-buffer header, [LOST], record, and commits.
+ * Section 2 then makes the caller known to the fast paths of this CPU (RC_KEY) if nothing came between.
+ *
+ *	rdi op		rbx this CPU's struct ring_cpu	r8  clock	r11 bytes of context to write
+ *	r15 rseq area	r12 ring			r9  commit	r13 end of the sub-buffer
+ *	rsi where the next word goes			r10 bytes	r14 commit to be
+ */
+	.globl	uft_asm_ring_write, uft_asm_ring_write_start, uft_asm_ring_write_end
+	.hidden	uft_asm_ring_write, uft_asm_ring_write_start, uft_asm_ring_write_end
+	.type	uft_asm_ring_write, @function
+uft_asm_ring_write:
+	.cfi_startproc
+	PUSH	%rbx
+	PUSH	%rbp
+	PUSH	%r12
+	PUSH	%r13
+	PUSH	%r14
+	PUSH	%r15
+	mov	uft_ring_fast+RF_RSEQ(%rip), %r15
+	RSEQ_ARM .Lwrite_cs, %r15, %rax
+uft_asm_ring_write_start:
+.Lwrite_start:
+	mov	%fs:RSEQ_CPU_ID(%r15), %eax
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %eax
+	jae	.Lwrite_none
+	shl	$RC_SHIFT, %rax
+	add	uft_ring_fast+RF_CPU(%rip), %rax
+	mov	%rax, %rbx
+	mov	RC_RING(%rbx), %r12
+	test	%r12, %r12
+	jz	.Lwrite_none
+	mov	OP_GUARD(%rdi), %rax
+	mov	(%rax), %rax
+	cmp	OP_EXPECT(%rdi), %rax
+	jne	.Lwrite_guard
+
+	rdtsc				/* inside: time never runs backwards in a ring */
+	shl	$32, %rdx
+	or	%rdx, %rax
+	mov	%rax, %r8
+	mov	R_COMMIT(%r12), %r9
+	mov	OP_BYTES(%rdi), %r10
+
+	xor	%r11d, %r11d		/* is the ring's context ours, and really in the ring? */
+	mov	OP_TASK+4(%rdi), %eax
+	cmp	R_CTX_TID(%r12), %eax
+	jne	1f
+	mov	%r8, %rax
+	shr	$32, %rax
+	cmp	R_CTX_HI(%r12), %eax
+	jne	1f
+	cmp	%r9, R_CTX_POS(%r12)
+	jb	2f
+1:	mov	$24, %r11d
+2:
+	mov	uft_ring_fast+RF_SUB_MASK(%rip), %rcx
+	lea	(%r9,%rcx), %r13	/* end = commit rounded up; a full or first sub-buffer has no room */
+	mov	%rcx, %rax
+	not	%rax
+	and	%rax, %r13
+	lea	(%r9,%r10), %r14
+	add	%r11, %r14
+	cmp	%r13, %r14
+	ja	.Lwrite_new_sub
+
+	mov	%r9, %rsi
+	and	RC_MASK(%rbx), %rsi
+	lea	R_DATA(%r12,%rsi), %rsi
+	test	%r11d, %r11d
+	jz	.Lwrite_record
+	/* CONTEXT. The order matters: ctx_pos first makes the cached context invalid until the commit. */
+	movq	$0, RC_KEY(%rbx)
+	mov	%r9, R_CTX_POS(%r12)
+	mov	OP_TASK+4(%rdi), %eax
+	mov	%eax, R_CTX_TID(%r12)
+	mov	%r8, %rax
+	shr	$32, %rax
+	mov	%eax, R_CTX_HI(%r12)
+	mov	%r8d, %eax
+	mov	$UFT_ASM_REC_CONTEXT << 28, %edx
+	shl	$32, %rdx
+	or	%rdx, %rax
+	mov	%rax, (%rsi)
+	mov	%r8, 8(%rsi)
+	mov	OP_TASK(%rdi), %rax
+	mov	%rax, 16(%rsi)
+	add	$24, %rsi
+
+.Lwrite_record:
+	mov	OP_WORD0(%rdi), %rax
+	mov	%r8d, %edx
+	or	%rdx, %rax
+	mov	%rax, (%rsi)
+	cmp	$8, %r10
+	je	3f
+	mov	OP_WORD1(%rdi), %rdx
+	testb	$RING_OP_SINCE, OP_FLAGS(%rdi)
+	jz	4f
+	neg	%rdx
+	add	%r8, %rdx
+4:	mov	%rdx, 8(%rsi)
+3:	mov	OP_CLOCK(%rdi), %rdx
+	mov	%r8, (%rdx)
+	mov	OP_RECEIPT(%rdi), %rdx	/* so that an observer can tell whether this was committed */
+	mov	%rax, (%rdx)
+	mov	%rsi, 8(%rdx)
+	mov	%r14, R_COMMIT(%r12)	/* TSO: everything above is visible first */
+.Lwrite_commit:
+uft_asm_ring_write_end:
+	/* Section 2: from now on the fast paths may write for this task on this CPU. */
+	mov	OP_KEY(%rdi), %rdx
+	test	%rdx, %rdx
+	jz	.Lwrite_done
+	RSEQ_ARM .Lcache_cs, %r15, %rax
+.Lcache_start:
+	mov	%fs:RSEQ_CPU_ID(%r15), %eax
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %eax
+	jae	.Lwrite_done
+	shl	$RC_SHIFT, %rax
+	add	uft_ring_fast+RF_CPU(%rip), %rax
+	cmp	%rbx, %rax
+	jne	.Lwrite_done
+	cmp	%r14, R_COMMIT(%r12)	/* somebody else wrote: his context counts */
+	jne	.Lwrite_done
+	cmp	%r14, R_CTX_POS(%r12)	/* somebody else began to write and was aborted */
+	jae	.Lwrite_done
+	mov	OP_THREAD_FLAGS(%rdi), %rax
+	cmpl	$0, (%rax)
+	jne	.Lwrite_done
+	mov	uft_ring_fast+RF_SUB_MASK(%rip), %rcx
+	add	%rcx, %r14
+	not	%rcx
+	and	%rcx, %r14
+	mov	%r14, R_SUB_END(%r12)
+	mov	OP_THREAD(%rdi), %rax
+	mov	%rax, RC_THREAD(%rbx)
+	mov	%rdx, RC_KEY(%rbx)
+.Lcache_commit:
+.Lwrite_done:
+	xor	%eax, %eax
+.Lwrite_out:
+	movq	$0, %fs:RSEQ_CS(%r15)
+	POP	%r15
+	POP	%r14
+	POP	%r13
+	POP	%r12
+	POP	%rbp
+	POP	%rbx
+	ret
+	.cfi_adjust_cfa_offset 48
+
+.Lwrite_new_sub:
+	/* The sub-buffer after r13; r14 its end. Discard mode: is it consumed? Overwrite: give up the oldest. */
+	lea	1(%r13,%rcx), %r14	/* rcx = sub-buffer mask */
+	mov	RC_MASK(%rbx), %rax
+	inc	%rax
+	mov	%r14, %rdx
+	sub	%rax, %rdx		/* everything below this position is overwritten */
+	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
+	testl	$RINGF_OVERWRITE, (%rax)
+	jnz	5f
+	mov	%rdx, %rax
+	sub	R_READ(%r12), %rax
+	jg	.Lwrite_lost
+	jmp	6f
+5:	mov	%rdx, %rax
+	sub	R_OLDEST(%r12), %rax
+	jle	6f
+	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
+6:	cmp	%r13, %r9
+	je	7f
+	mov	%r9, %rsi
+	and	RC_MASK(%rbx), %rsi
+	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
+7:	movq	$0, RC_KEY(%rbx)
+	mov	%r13, R_CTX_POS(%r12)
+	mov	OP_TASK+4(%rdi), %eax
+	mov	%eax, R_CTX_TID(%r12)
+	mov	%r8, %rax
+	shr	$32, %rax
+	mov	%eax, R_CTX_HI(%r12)
+
+	mov	%r13, %rsi
+	and	RC_MASK(%rbx), %rsi
+	lea	R_DATA(%r12,%rsi), %rsi
+	mov	%r13, SH_POSITION(%rsi)
+	mov	R_LOST(%r12), %rbp
+	mov	%rbp, SH_LOST(%rsi)
+	mov	%r8, SH_CLOCK(%rsi)
+	mov	OP_TASK(%rdi), %rax
+	mov	%rax, SH_TASK(%rsi)
+	add	$SH_BYTES, %rsi
+	lea	SH_BYTES(%r13,%r10), %r14
+
+	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
+	mov	%r13, %rax
+	sub	%rcx, %rax
+	dec	%rax
+	js	.Lwrite_record		/* the first sub-buffer */
+	and	RC_MASK(%rbx), %rax
+	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
+	jz	.Lwrite_record
+	mov	%r8d, %eax
+	mov	$UFT_ASM_REC_LOST << 28, %edx
+	shl	$32, %rdx
+	or	%rdx, %rax
+	mov	%rax, (%rsi)
+	mov	%rbp, 8(%rsi)
+	movl	$0, R_LOST_PENDING(%r12)
+	add	$16, %rsi
+	add	$16, %r14
+	jmp	.Lwrite_record
+
+.Lwrite_lost:
+	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */
+	movl	$1, R_LOST_PENDING(%r12)
+	lock incq R_LOST(%r12)
+	mov	$RING_LOST, %eax
+	jmp	.Lwrite_out
+.Lwrite_none:
+	mov	$RING_NONE, %eax
+	jmp	.Lwrite_out
+.Lwrite_guard:
+	mov	$RING_GUARD, %eax
+	jmp	.Lwrite_out
+	RSEQ_ABORT .Lwrite_abort
+	mov	$RING_RETRY, %eax
+	jmp	.Lwrite_out
+	RSEQ_ABORT .Lcache_abort
+	jmp	.Lwrite_done
+	.cfi_endproc
+	.size	uft_asm_ring_write, . - uft_asm_ring_write
+	RSEQ_CS_DESC .Lwrite_cs, .Lwrite_start, .Lwrite_commit, .Lwrite_abort
+	RSEQ_CS_DESC .Lcache_cs, .Lcache_start, .Lcache_commit, .Lcache_abort
+
+/*
+ * int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e)
+ *
+ * Copies e to the free entry at top and makes it the top, unless th->top is not top any more or a signal
+ * came: then the space above the top may have been used, and nothing is pushed. Returns 1 if pushed.
+ */
+	.globl	uft_asm_push, uft_asm_push_start, uft_asm_push_end
+	.hidden	uft_asm_push, uft_asm_push_start, uft_asm_push_end
+	.type	uft_asm_push, @function
+uft_asm_push:
+	.cfi_startproc
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
+	RSEQ_ARM .Lpush_cs, %rcx, %rax
+uft_asm_push_start:
+.Lpush_start:
+	cmp	%rsi, TH_TOP(%rdi)
+	jne	.Lpush_failed
+	.irp	offset, 0, 8, 16, 24, 32, 40, 48, 56
+	mov	\offset(%rdx), %rax
+	mov	%rax, \offset(%rsi)
+	.endr
+	add	$E_BYTES, %rsi
+	mov	%rsi, TH_TOP(%rdi)
+.Lpush_commit:
+uft_asm_push_end:
+	movq	$0, %fs:RSEQ_CS(%rcx)
+	mov	$1, %eax
+	ret
+	RSEQ_ABORT .Lpush_abort
+.Lpush_failed:
+	movq	$0, %fs:RSEQ_CS(%rcx)
+	xor	%eax, %eax
+	ret
+	.cfi_endproc
+	.size	uft_asm_push, . - uft_asm_push
+	RSEQ_CS_DESC .Lpush_cs, .Lpush_start, .Lpush_commit, .Lpush_abort
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * syscall.h - the system call instruction of x86_64
+ *
+ * Context: any. Returns what the kernel returns: a value, or -errno in -4095..-1. Never touches errno.
+ * Source: syscall(2), the x86-64 psABI appendix A.2: number in rax, arguments in rdi rsi rdx r10 r8 r9; rcx
+ * and r11 are lost.
+ */
+#ifndef UFT_ARCH_SYSCALL_H
+#define UFT_ARCH_SYSCALL_H
+
+static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+/* Fewer arguments spare the moves into r8-r10 on the paths that count them. */
+static inline long arch_syscall3(long nr, long a, long b, long c)
+{
+	long ret;
+
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return ret;
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mem.c - memcpy and its kin, and a bump allocator
+ *
+ * The copies are `rep` instructions: short, no vector registers, fast enough for what is copied here (stub
+ * pages, path names). The build turns off loop idiom recognition for this file, else memcpy would call itself.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+
+void *memcpy(void *restrict to, const void *restrict from, size_t n)
+{
+	void *d = to;
+
+	__asm__ volatile("rep movsb" : "+D"(d), "+S"(from), "+c"(n) :: "memory");
+	return to;
+}
+
+void *memmove(void *to, const void *from, size_t n)
+{
+	unsigned char *d = to;
+	const unsigned char *s = from;
+
+	if ((uintptr_t)d - (uintptr_t)s >= n)
+		return memcpy(to, from, n);
+	while (n--)
+		d[n] = s[n];
+	return to;
+}
+
+void *memset(void *to, int c, size_t n)
+{
+	void *d = to;
+
+	__asm__ volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(c) : "memory");
+	return to;
+}
+
+int memcmp(const void *a, const void *b, size_t n)
+{
+	const unsigned char *x = a, *y = b;
+
+	for (; n; n--, x++, y++)
+		if (*x != *y)
+			return *x - *y;
+	return 0;
+}
+
+size_t mem_strlen(const char *s)
+{
+	size_t n = 0;
+
+	while (s[n])
+		n++;
+	return n;
+}
+
+char *mem_put(char *at, const char *s)
+{
+	while (*s)
+		*at++ = *s++;
+	*at = 0;
+	return at;
+}
+
+char *mem_put_dec(char *at, uint64_t v)
+{
+	char digits[20];
+	int n = 0;
+
+	do {
+		digits[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	while (n)
+		*at++ = digits[--n];
+	*at = 0;
+	return at;
+}
+
+uint64_t mem_get_number(const char **s, const char *end, unsigned base)
+{
+	uint64_t v = 0;
+
+	for (; *s < end; ++*s) {
+		unsigned c = (unsigned char)**s, d = c - '0';
+
+		if (d > 9)
+			d = (c | 32) - 'a' + 10;
+		if (d >= base)
+			break;
+		v = v * base + d;
+	}
+	return v;
+}
+
+#define MEM_CHUNK	(256u << 10)
+
+/* Written by mem_alloc() alone, in control context; a fork child inherits a consistent copy or, at worst,
+ * one whose last piece nobody refers to. */
+static struct {
+	uintptr_t at, end;
+} mem_bump;
+
+void *mem_alloc(size_t bytes)
+{
+	uintptr_t p;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (bytes > mem_bump.end - mem_bump.at) {
+		size_t chunk = bytes > MEM_CHUNK ? (bytes + 4095) & ~(size_t)4095 : MEM_CHUNK;
+		long m = sys_mmap(0, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (sys_is_error(m))
+			return NULL;
+		mem_bump.at = (uintptr_t)m;
+		mem_bump.end = (uintptr_t)m + chunk;
+	}
+	p = mem_bump.at;
+	mem_bump.at += bytes;
+	return (void *)p;
+}
