@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
@@ -46,6 +47,15 @@ static void describe_formats(char *buf, size_t size)
 					x->suffix ? " (" : "", x->suffix ? x->suffix : "", x->suffix ? ")" : "");
 }
 
+/* Writing starts by cutting the output to nothing: it must not be what is read. */
+static int is_same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && S_ISREG(sa.st_mode) && sa.st_dev == sb.st_dev &&
+	       sa.st_ino == sb.st_ino;
+}
+
 static const struct uft_export *choose_format(const struct export_opts *o)
 {
 	return o->format >= 0 ? &uft_exports[o->format] : uft_export_find(o->output);
@@ -74,6 +84,8 @@ int cmd_export(int argc, char **argv)
 	if (!format)
 		return cmd_usage(&export_syntax, "the name '%s' does not say which format; choose one with -f: %s",
 				 o.output, formats);
+	if (is_same_file(o.output, argc > 1 ? argv[1] : CMD_DEFAULT_FILE))
+		return cmd_usage(&export_syntax, "'%s' is the recording itself", o.output);
 	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &all, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
 	ret = format->write(st, o.output, &err);

@@ -143,6 +143,7 @@ int cmd_report(int argc, char **argv)
 	struct uft_select sel;
 	struct uft_error err = { "" };
 	struct uft_stream *st;
+	const struct uft_info *info;
 	int done = cmd_parse(&report_syntax, &argc, argv, &o);
 	int ret, is_profile;
 
@@ -156,7 +157,8 @@ int cmd_report(int argc, char **argv)
 	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
 	/* A profile was recorded without events: there is nothing else to show. */
-	is_profile = o.profile || uft_stream_info(st)->tracer == UFT_TRACER_PROFILE;
+	info = uft_stream_info(st);
+	is_profile = o.profile || (info && info->tracer == UFT_TRACER_PROFILE);
 	ret = print(st, &o, is_profile);
 	uft_stream_close(st);
 	free(o.tids.item);

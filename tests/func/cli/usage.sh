@@ -43,6 +43,8 @@ refused "one file at a time" stat a b
 refused "-o FILE is missing" export
 refused "does not say which format" export -o x.unknown
 refused "no FORMAT 'nonsense'" export -f nonsense -o x
+echo recording >r.uft
+refused "'r.uft' is the recording itself" export -f "$("$uft" export --list-options | sed -n 's/^--format.*	\([^ ]*\).*/\1/p')" -o r.uft r.uft
 refused "one recording at a time" export -o x.dat a b
 
 # No command at all: the table, on stderr.

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# diskfull.sh - a full disk: recording stops and says so, the program goes on, what is there can be read
+. "$(dirname "$0")/../../lib/common.sh"
+
+if [ -z "${UFT_TEST_SMALL_DISK:-}" ]; then
+	need unshare
+	flags=-m
+	[ "$(id -u)" -eq 0 ] || flags=-rm
+	unshare $flags mount -t tmpfs tmpfs "$tmp" 2>/dev/null || skip "no file system can be mounted here"
+	UFT_TEST_SMALL_DISK=1 unshare $flags "$0"
+	status=$?
+	check
+	exit $status
+fi
+
+cp "$top/tests/func/cli/prog.c" .
+build_traced prog
+mkdir disk
+mount -t tmpfs -o size=1m tmpfs disk
+run "$uft" record -o disk/full.uft ./prog calls 2000000
+expect_status 1
+expect_err "writing disk/full.uft failed: No space left on device"
+expect_err "the program goes on"
+expect_equal "messages about it" "$(grep -c 'No space left' err)" 1
+run "$uft" report disk/full.uft
+expect_status 0
+expect_out "work();"
+check
+[ "$(stat_value disk/full.uft calls)" -gt 1000 ] || fail "hardly anything is in the file"
+
+# The program's own status still tells more than ours.
+run "$uft" record -q -o disk/full.uft ./prog exit 3
+expect_status 3
+umount disk

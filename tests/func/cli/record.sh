@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# record.sh - uft record: counts are exact, the program is undisturbed, ends of every kind leave a readable file
+. "$(dirname "$0")/../../lib/common.sh"
+
+cp "$top/tests/func/cli/prog.c" .
+build_traced prog
+
+# ---- counts, tracers, filters ----
+run "$uft" record ./prog calls 1000
+expect_status 0
+expect_no_out
+expect_err_lines 1
+expect_err "events in trace.uft"
+expect_err "0 lost"
+# main, calls, and 1000 times outer and work.
+expect_equal calls "$(stat_value trace.uft calls)" 2002
+expect_equal lost "$(stat_value trace.uft lost)" 0
+expect_equal complete "$(stat_value trace.uft complete)" yes
+run "$uft" report
+expect_status 0
+expect_no_err
+expect_out "# tracer: function_graph"
+expect_equal "calls of work in the text" "$(grep -c 'work();' out)" 1000
+run "$uft" report --profile
+expect_status 0
+expect_out work
+
+run "$uft" record -q -p function -l 'wor?' ./prog calls 500
+expect_status 0
+expect_no_err
+expect_equal "events of one function" "$(stat_value trace.uft calls)" 500
+run "$uft" report
+expect_out "# tracer: function"
+expect_equal "work and its caller" "$(grep -c 'work <-outer' out)" 500
+
+run "$uft" record -q -n work -l '*:mod:prog' ./prog calls 500
+expect_equal "all but work" "$(stat_value trace.uft calls)" 502
+run "$uft" record -q -g outer ./prog calls 500
+expect_equal "only below outer" "$(stat_value trace.uft calls)" 1000
+run "$uft" record -q -D 2 ./prog calls 500
+expect_equal "two levels" "$(stat_value trace.uft calls)" 2
+run "$uft" record -q -p profile ./prog calls 500
+expect_status 0
+run "$uft" report
+check
+grep -Eq '(^|[^0-9])500([^0-9].*)?work' out || { fail "the profile lacks 500 calls of work"; show; }
+run "$uft" record -q -p nop ./prog calls 500
+expect_equal "nop records nothing" "$(stat_value trace.uft calls)" 0
+run "$uft" record -q ./prog children 3
+expect_equal "children are followed" "$(stat_value trace.uft calls)" 8
+run "$uft" record -q --no-children ./prog children 3
+expect_equal "children are left alone" "$(stat_value trace.uft calls)" 2
+
+# ---- the program is as without us ----
+for code in 0 1 2 77 255; do
+	run "$uft" record -q ./prog exit "$code"
+	expect_status "$code"
+	expect_no_err
+done
+for signal in 6 9 11 15; do
+	run "$uft" record -q ./prog signal "$signal"
+	expect_status $((128 + signal))
+	expect_equal "complete after signal $signal" "$(stat_value trace.uft complete)" yes
+done
+head -c 100000 /dev/urandom >data
+status=0
+"$uft" record -q ./prog copy - <data >out 2>err || status=$?
+ran="uft record -q ./prog copy - <data"
+expect_status 0
+check
+cmp -s data out || fail "what went through the program changed"
+expect_equal "its error output" "$(cat err)" copied
+PATH=$tmp:$PATH run "$uft" record -q prog exit 5
+expect_status 5
+
+# ---- the file ----
+run "$uft" record -q -o a.uft ./prog calls 1
+run "$uft" record -q -o a.uft ./prog calls 2
+expect_equal "the new file" "$(stat_value a.uft calls)" 6
+expect_equal "the one before" "$(stat_value a.uft.old calls)" 4
+run "$uft" record -q -z 3 -o z.uft ./prog calls 20000
+expect_equal "calls in a compressed file" "$(stat_value z.uft calls)" 40002
+run "$uft" record -q -b 64 --flight -o flight.uft ./prog calls 20000
+expect_status 0
+check
+[ "$(stat_value flight.uft calls)" -gt 100 ] || fail "the flight recorder kept nothing"
+if command -v trace-cmd >/dev/null; then
+	run "$uft" record -q -o t.dat ./prog calls 100
+	expect_status 0
+	expect_no_file t.dat.uft
+	run trace-cmd report -i t.dat
+	expect_equal "work in trace-cmd's report" "$(grep -c 'work()' out)" 100
+fi
+run "$uft" record -o /dev/full ./prog calls 1
+expect_status 1
+expect_err /dev/full
+
+# ---- ends ----
+# in_background ARGS...: $pid; the program waits for file `go`.
+in_background() {
+	rm -f go go.done ready
+	"$uft" record "$@" ./prog wait "$tmp/go" >ready 2>err &
+	pid=$!
+	tries=0
+	until grep -q ready ready; do
+		sleep 0.05
+		tries=$((tries + 1))
+		[ $tries -lt 200 ] || { fail "the program did not start"; cat err; return; }
+	done
+	sleep 0.2
+}
+
+# The program, left alone, must still do what it was to do.
+program_goes_on() {
+	touch go
+	tries=0
+	until [ -e go.done ] || [ $tries -ge 100 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+	expect_file go.done
+}
+
+for signal in TERM HUP; do
+	in_background -q
+	kill -s "$signal" "$pid"
+	status=0
+	wait "$pid" || status=$?
+	ran="uft record, ended by SIG$signal"
+	: >out
+	expect_status "$([ "$signal" = TERM ] && echo 143 || echo 129)"
+	expect_equal "complete after SIG$signal" "$(stat_value trace.uft complete)" yes
+	check
+	[ "$(stat_value trace.uft calls)" -gt 100 ] || fail "nothing recorded before SIG$signal"
+	program_goes_on
+done
+
+# Killed outright: what was written is there, the program goes on.
+in_background -q
+kill -s KILL "$pid"
+wait "$pid" 2>/dev/null
+run "$uft" report
+expect_status 0
+expect_out "work();"
+expect_equal "complete after SIGKILL" "$(stat_value trace.uft complete)" no
+program_goes_on

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""terminal.py - uft on a terminal: status line, Ctrl-C once and twice, job control, pager, colour
+
+Each case gets a pseudo terminal of its own as controlling terminal, so that the keyboard's signals are the kernel's."""
+import os
+import pty
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+UFT = os.environ.get("UFT", os.path.join(TOP, "build", "uft"))
+failures = 0
+checks = 0
+
+
+def check(what, ok, detail=b""):
+    global failures, checks
+    checks += 1
+    if not ok:
+        failures += 1
+        print("FAIL: %s%s" % (what, "\n  " + repr(detail) if detail else ""))
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, argv, env=None):
+        self.seen = b""
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update({"TERM": "xterm", "PAGER": "cat", "NO_COLOR": ""})
+            os.environ.update(env or {})
+            os.execvp(argv[0], argv)
+
+    def read(self, seconds, until=None):
+        """Reads for some seconds, or until some text was seen."""
+        end = time.time() + seconds
+        while time.time() < end and (until is None or until not in self.seen):
+            if not select.select([self.fd], [], [], 0.05)[0]:
+                continue
+            try:
+                data = os.read(self.fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            self.seen += data
+        return until is not None and until in self.seen
+
+    def type(self, keys):
+        os.write(self.fd, keys)
+
+    def wait(self, seconds=20):
+        """The exit status as a shell has it; None: still running."""
+        end = time.time() + seconds
+        while time.time() < end:
+            self.read(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                return os.waitstatus_to_exitcode(status)
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        return None
+
+
+def calls_in(path):
+    out = subprocess.run([UFT, "stat", path], capture_output=True, text=True).stdout
+    values = dict(line.split(": ", 1) for line in out.splitlines() if ": " in line)
+    return int(values.get("calls", -1)), values.get("complete")
+
+
+def status_line():
+    t = Terminal([UFT, "record", "./prog", "wait", "go1"])
+    check("a status line appears", t.read(10, b"events, "), t.seen)
+    check("it has rate, size and losses", t.read(5, b" lost") and b"/s, " in t.seen and b" MB, " in t.seen, t.seen)
+    check("it rewrites itself", t.read(5) is False and t.seen.count(b"\ruft: ") >= 2, t.seen)
+    open("go1", "w").close()
+    check("the program's status", t.wait() == 0, t.seen)
+    check("a summary at the end", b"events in trace.uft" in t.seen, t.seen)
+
+
+def interrupt_once():
+    t = Terminal([UFT, "record", "./prog", "wait", "never"])
+    t.read(10, b"ready")
+    time.sleep(0.3)
+    t.type(b"\x03")
+    check("Ctrl-C ends the program as it does a plain one", t.wait() == 130, t.seen)
+    calls, complete = calls_in("trace.uft")
+    check("what was recorded is saved", calls > 100 and complete == "yes", str((calls, complete)))
+
+
+def interrupt_ignored():
+    """The program catches SIGINT: the first Ctrl-C changes nothing, the second leaves it alone."""
+    t = Terminal([UFT, "record", "sh", "-c", "trap '' INT; exec ./prog wait go2"])
+    t.read(10, b"ready")
+    time.sleep(0.3)
+    t.type(b"\x03")
+    t.read(0.7)
+    check("uft waits for the program", os.waitpid(t.pid, os.WNOHANG)[0] == 0, t.seen)
+    t.type(b"\x03")
+    check("the second Ctrl-C ends the recording", t.wait() == 130, t.seen)
+    calls, complete = calls_in("trace.uft")
+    check("it is saved", calls > 100 and complete == "yes", str((calls, complete)))
+    open("go2", "w").close()
+    for _ in range(100):
+        if os.path.exists("go2.done"):
+            break
+        time.sleep(0.05)
+    check("the program goes on without us", os.path.exists("go2.done"))
+
+
+def interrupt_by_kill():
+    """kill -INT reaches only us: the program goes on."""
+    t = Terminal([UFT, "record", "-q", "./prog", "wait", "go3"])
+    t.read(10, b"ready")
+    time.sleep(0.3)
+    os.kill(t.pid, signal.SIGINT)
+    check("kill -INT ends the recording", t.wait() == 130, t.seen)
+    open("go3", "w").close()
+    for _ in range(100):
+        if os.path.exists("go3.done"):
+            break
+        time.sleep(0.05)
+    check("the program goes on", os.path.exists("go3.done"))
+
+
+def job_control():
+    """Ctrl-Z stops uft and the program as one job, fg goes on with both."""
+    t = Terminal(["bash", "--norc", "-i"], {"PS1": "$ "})
+    t.read(5, b"$ ")
+    t.type(("%s record -q ./prog wait go4\n" % UFT).encode())
+    t.read(10, b"ready\r")
+    time.sleep(0.3)
+    t.type(b"\x1a")
+    check("Ctrl-Z stops the job", t.read(5, b"Stopped"), t.seen)
+    open("go4", "w").close()
+    time.sleep(0.5)
+    check("the program is stopped, too", not os.path.exists("go4.done"))
+    t.seen = b""
+    t.type(b"fg; echo status=$?\n")
+    check("fg goes on with both", t.read(10, b"status=0"), t.seen)
+    check("the program came to its end", os.path.exists("go4.done"))
+    t.type(b"exit\n")
+    t.wait()
+
+
+def pager_and_colour():
+    subprocess.run([UFT, "record", "-q", "./prog", "calls", "5"], check=True)
+    t = Terminal([UFT, "report"], {"PAGER": "sed s/^/paged:/"})
+    t.wait()
+    check("the report goes through $PAGER", b"paged:# tracer: function_graph" in t.seen, t.seen)
+    t = Terminal([UFT, "report", "--no-pager"], {"PAGER": "sed s/^/paged:/"})
+    t.wait()
+    check("--no-pager", b"paged:" not in t.seen and b"# tracer" in t.seen, t.seen)
+    check("colour on a terminal", b"\x1b[" in t.seen, t.seen)
+    t = Terminal([UFT, "report", "--no-pager"], {"NO_COLOR": "1"})
+    t.wait()
+    check("NO_COLOR", b"\x1b[" not in t.seen and b"# tracer" in t.seen, t.seen)
+    out = subprocess.run([UFT, "report"], capture_output=True).stdout
+    check("nothing but data on a pipe", b"\x1b[" not in out and out.startswith(b"# tracer"), out[:200])
+    out = subprocess.run([UFT, "report", "--color=always"], capture_output=True).stdout
+    check("--color=always", b"\x1b[" in out, out[:200])
+
+
+def broken_pipe():
+    subprocess.run([UFT, "record", "-q", "./prog", "calls", "100000"], check=True)
+    done = subprocess.run("%s report | head -n 1" % UFT, shell=True, capture_output=True)
+    check("a reader that leaves is no error", done.stderr == b"" and done.stdout.startswith(b"# tracer"), done.stderr)
+
+
+def main():
+    tmp = tempfile.mkdtemp(prefix="uft-test.")
+    os.chdir(tmp)
+    shutil.copy(os.path.join(TOP, "tests/func/cli/prog.c"), "prog.c")
+    subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
+    try:
+        for case in (status_line, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
+                     broken_pipe):
+            case()
+    finally:
+        os.chdir("/")
+        shutil.rmtree(tmp, ignore_errors=True)
+    print("%d checks, %d failed" % (checks, failures))
+    sys.exit(1 if failures else 0)
+
+
+main()
