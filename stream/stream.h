@@ -71,7 +71,8 @@ size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 /* Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls (FUNC,
  * ENTRY, EXIT, CALL: not LEFT or LOST), `calls` those among them that begin or stand for a call. */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
-/* The tasks met so far, in order of their index (copies; after uft_stream_info(): all that have records). Valid until the next call. */
+/* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until
+ * the next call. */
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
 

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock.h - from the rings' clock to CLOCK_MONOTONIC
+ *
+ * Rings carry the raw cycle counter. The recorder samples pairs of (counter, CLOCK_MONOTONIC) at its start and end
+ * and while it runs; between two pairs time is a straight line: ns0 + ((clock - clock0) * mult >> 32),
+ * with mult = floor((ns1 - ns0) << 32 / (clock1 - clock0)). As mult is rounded down, a segment never
+ * ends above the start of the next: the conversion is monotone over the whole range, exact at the pairs,
+ * and integer only. Before the first and after the last pair the nearest segment goes on.
+ */
+#ifndef UFT_STREAM_CLOCK_H
+#define UFT_STREAM_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct uft_clock_pair { uint64_t clock, ns; };
+
+struct uft_clock_seg { uint64_t clock0, ns0, mult; };
+
+struct uft_clock {
+	struct uft_clock_seg cur;	/* the segment last used, valid in [cur.clock0, cur_end) */
+	uint64_t cur_end;
+	struct uft_clock_seg *seg;
+	size_t nseg;
+};
+
+/* Samples the machine's pair: of several tries the one that was least disturbed. */
+void uft_clock_sample(struct uft_clock_pair *out);
+
+/* Makes the segments; @pairs come in any order, may be hostile, and are sorted here. Pairs closer than
+ * 100 ms are thinned out (their error would show in durations), except that two always remain.
+ * 0 or -ENOMEM. Without two usable pairs the clock counts ns. */
+int uft_clock_build(struct uft_clock *c, struct uft_clock_pair *pairs, size_t n);
+void uft_clock_free(struct uft_clock *c);
+
+uint64_t uft_clock_find(struct uft_clock *c, uint64_t clock);	/* the slow path of uft_clock_ns() */
+
+static inline uint64_t uft_clock_ns(struct uft_clock *c, uint64_t clock)
+{
+	if (__builtin_expect(clock >= c->cur.clock0 && clock < c->cur_end, 1))
+		return c->cur.ns0 + (uint64_t)((unsigned __int128)(clock - c->cur.clock0) * c->cur.mult >> 32);
+	return uft_clock_find(c, clock);
+}
+
+#endif

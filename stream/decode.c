@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.c - records become events
+ *
+ * dec_run() takes one ring forward; merge.c decides which one and how far, so that tasks see their records
+ * in the order of time even when they moved between CPUs. Each task keeps the stack of its open calls:
+ * ENTRY pushes, EXIT pops, UNWIND pops without a return. What the stack cannot explain is shown, never guessed:
+ *
+ *   EXIT of a call that is not on the stack      an orphan: a fork child returning through its parent's frames,
+ *                                                or the entry was overwritten or not recorded
+ *   EXIT of a call further down                  the exits above it are missing (lost, or recording was
+ *                                                off): those calls are reported as left, then this one returns
+ *   EXIT_LEFT                                    carries its entry clock; the frame was popped by an UNWIND
+ *
+ * Times are converted once, at the record; durations are differences of those, so what is printed adds up.
+ * self = duration - durations of the calls that ended inside, never negative.
+ *
+ * Hostile input. Work per record is bounded (dec_exit_search()), stacks by DEC_FRAMES over all tasks, time
+ * within a ring never runs backwards, and every record either consumes bytes or empties a stack.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/decode.h"
+
+#define DEC_SEARCH_FREE	64u		/* frames always searched; more are paid by records decoded */
+#define DEC_SEARCH_MAX	(64u << 20)
+
+void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid)
+{
+	r->hi = clock & ~0xffffffffull;
+	if (clock > r->key)
+		r->key = clock;
+	if (!r->task || r->task->pub.tid != tid || r->task->pub.pid != pid)
+		r->task = dec_task_get(st, r->slice_number, r->image, r->slice, pid, tid);
+}
+
+/* ---- The stack ------------------------------------------------------------------------------ */
+
+static inline void dec_push(struct uft_stream *st, struct dec_task *t, uint32_t id, const struct uft_sym *sym,
+			    uint64_t ns)
+{
+	struct dec_frame *f;
+
+	if (__builtin_expect(t->over || (t->depth == t->cap && dec_task_grow(st, t)), 0)) {
+		t->over++;
+		return;
+	}
+	f = &t->stack[t->depth++];
+	f->entry_ns = ns;
+	f->child_ns = 0;
+	f->sym = sym;
+	f->id = id;
+}
+
+/* Pops the top frame into the event and charges its caller. */
+static inline void dec_pop(struct dec_task *t, struct uft_event *e, uint64_t ns)
+{
+	struct dec_frame *f = &t->stack[--t->depth];
+	uint64_t duration = ns - f->entry_ns;
+
+	e->sym = f->sym;
+	e->depth = t->depth;
+	e->duration_ns = duration;
+	e->self_ns = duration > f->child_ns ? duration - f->child_ns : 0;
+	if (t->depth)
+		f[-1].child_ns += duration;
+}
+
+/*
+ * How many frames lie above the innermost call of @id; UINT32_MAX: not found. Searching costs what records
+ * decoded have earned, so that a file of exits that match nothing in a deep stack takes linear time. The case
+ * that matters, one long search after a gap, is always paid for: each frame was pushed by a record.
+ */
+static uint32_t dec_exit_search(struct uft_stream *st, const struct dec_task *t, uint32_t id)
+{
+	uint64_t most = DEC_SEARCH_FREE + st->search_budget;
+	uint32_t n = t->depth < most ? t->depth : (uint32_t)most;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (t->stack[t->depth - 1 - i].id == id) {
+			st->search_budget -= i < st->search_budget ? i : st->search_budget;
+			return i;
+		}
+	}
+	st->search_budget -= n < st->search_budget ? n : st->search_budget;
+	return UINT32_MAX;
+}
+
+static struct dec_aside *dec_aside_slot(struct uft_stream *st, uint32_t slice, uint32_t id, uint64_t entry_ns)
+{
+	uint64_t h = (entry_ns ^ (uint64_t)id << 32 ^ slice) * 0x9e3779b97f4a7c15ull;
+
+	if (!st->aside)
+		st->aside = calloc(DEC_ASIDE, sizeof(*st->aside));
+	return st->aside ? &st->aside[h >> 52 & (DEC_ASIDE - 1)] : NULL;
+}
+
+/* One LEFT event of the UNWIND (or gap) under way. */
+static void dec_left(struct uft_stream *st, struct dec_ring *r, struct uft_event *e)
+{
+	struct dec_task *t = r->task;
+	struct dec_frame f = t->stack[t->depth - 1];
+
+	r->left--;
+	e->kind = UFT_EV_LEFT;
+	dec_pop(t, e, r->left_ns);
+	if (r->left_aside) {
+		struct dec_aside *a = dec_aside_slot(st, t->slice, f.id, f.entry_ns);
+
+		if (a)
+			*a = (struct dec_aside){ f.entry_ns, f.child_ns, f.id, t->slice };
+	}
+}
+
+/* A call that an UNWIND had set aside returns. */
+static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_event *e, uint32_t id, uint64_t clock)
+{
+	uint64_t entry_ns = uft_clock_ns(&st->clock, clock), child_ns = 0, inside;
+	struct dec_aside *a = dec_aside_slot(st, t->slice, id, entry_ns);
+
+	if (a && a->entry_ns == entry_ns && a->id == id && a->slice == t->slice) {
+		child_ns = a->child_ns;
+		a->entry_ns = 0;
+	}
+	e->kind = UFT_EV_EXIT;
+	e->sym = dec_sym(st, t->image, id);
+	e->depth = t->depth;
+	e->duration_ns = e->ts_ns > entry_ns ? e->ts_ns - entry_ns : 0;
+	e->self_ns = e->duration_ns > child_ns ? e->duration_ns - child_ns : 0;
+	if (t->depth) {
+		/* of the call that resumed it, only what lies inside that one */
+		inside = e->ts_ns - t->stack[t->depth - 1].entry_ns;
+		t->stack[t->depth - 1].child_ns += inside < e->duration_ns ? inside : e->duration_ns;
+	}
+}
+
+/* A CALL record stands for a whole call. Those that started later and ended before are its callees. */
+static void dec_call(struct uft_stream *st, struct dec_task *t, struct uft_event *e, uint64_t clock, uint64_t duration)
+{
+	uint64_t start = uft_clock_ns(&st->clock, duration < clock ? clock - duration : 0), child = 0;
+
+	e->duration_ns = e->ts_ns > start ? e->ts_ns - start : 0;
+	while (t->ndone && t->done[t->ndone - 1].start_ns >= start)
+		child += t->done[--t->ndone].duration_ns;
+	e->self_ns = e->duration_ns > child ? e->duration_ns - child : 0;
+	if (t->ndone == t->cap_done) {
+		uint32_t cap = t->cap_done ? t->cap_done : 64;
+
+		if (cap == 1024) {	/* the oldest will hardly find a caller any more */
+			memmove(t->done, t->done + 512, 512 * sizeof(*t->done));
+			t->ndone = 512;
+		} else {
+			struct dec_done *grown = realloc(t->done, 2 * cap * sizeof(*grown));
+
+			if (!grown)
+				return;
+			t->done = grown;
+			t->cap_done = 2 * cap;
+		}
+	}
+	t->done[t->ndone++] = (struct dec_done){ start, e->duration_ns };
+}
+
+/* ---- Losses --------------------------------------------------------------------------------- */
+
+/* A header says how many were lost in all; a LOST record that follows it tells of the same. */
+static void dec_lost_header(struct dec_ring *r, uint64_t lost)
+{
+	r->lost_in_header = 0;
+	if (lost > r->lost) {
+		r->lost_in_header = lost - r->lost;
+		r->lost_due += r->lost_in_header;
+		r->lost = lost;
+	}
+}
+
+static void dec_lost_record(struct dec_ring *r, uint64_t lost)
+{
+	uint64_t known = lost < r->lost_in_header ? lost : r->lost_in_header;
+
+	r->lost_in_header -= known;
+	lost -= known;
+	if (lost > UINT64_MAX - r->lost)
+		lost = UINT64_MAX - r->lost;
+	r->lost += lost;
+	r->lost_due += lost;
+}
+
+/* ---- The loop ------------------------------------------------------------------------------- */
+
+/* Brings the next sub-buffer, or the rest of this one. 0: the ring is at its end. */
+static int dec_next(struct uft_stream *st, struct dec_ring *r)
+{
+	struct uft_sub_header h;
+
+	switch (cur_next(&r->cur, &h)) {
+	case CUR_END:
+		r->is_done = 1;
+		if (r->final_lost > r->lost) {
+			r->lost_due += r->final_lost - r->lost;
+			r->lost = r->final_lost;
+		}
+		return 0;
+	case CUR_HEADER:
+		dec_context(st, r, h.clock, h.pid, h.tid);
+		dec_lost_header(r, h.lost);
+		break;
+	case CUR_DATA:
+		break;
+	}
+	st->search_budget += (uint64_t)(r->cur.lim - r->cur.p) / 8;
+	if (st->search_budget > DEC_SEARCH_MAX)
+		st->search_budget = DEC_SEARCH_MAX;
+	return 1;
+}
+
+static inline uint64_t dec_word(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, 8);
+	return v;
+}
+
+static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint64_t ns)
+{
+	e->ts_ns = ns;
+	e->duration_ns = e->self_ns = 0;
+	e->task = &r->task->pub;
+	e->sym = e->parent = NULL;
+	e->lost = 0;
+	e->cpu = r->cpu;
+	e->flags = 0;
+	e->depth = 0;
+}
+
+/* Accepts the event at ev[n] or not. */
+static inline size_t dec_keep(struct uft_stream *st, struct uft_event *e)
+{
+	return __builtin_expect(!st->has_select, 1) || sel_match(st, e);
+}
+
+/* The events that are due before the next record: losses, left calls. Returns how many; stops at @max. */
+static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_event *ev, size_t max)
+{
+	size_t n = 0;
+
+	if (r->lost_due && n < max) {
+		if (!r->task)
+			dec_context(st, r, r->key, 0, 0);
+		dec_event(&ev[n], r, uft_clock_ns(&st->clock, r->key));
+		ev[n].kind = UFT_EV_LOST;
+		ev[n].lost = r->lost_due;
+		r->lost_due = 0;
+		n += dec_keep(st, &ev[n]);
+	}
+	while (r->left && n < max) {
+		dec_event(&ev[n], r, r->left_ns);
+		dec_left(st, r, &ev[n]);
+		n += dec_keep(st, &ev[n]);
+	}
+	return n;
+}
+
+/* EXIT that is not of the top frame. Returns 1: *e is the event; 0: frames above have to be left first. */
+static int dec_exit_odd(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t id)
+{
+	struct dec_task *t = r->task;
+	uint32_t above;
+
+	e->flags = UFT_EVF_ORPHAN;
+	e->depth = t->depth + t->over;
+	e->sym = dec_sym(st, t->image, id);
+	if (t->over) {
+		e->depth = t->depth + --t->over;
+		return 1;
+	}
+	above = dec_exit_search(st, t, id);
+	if (above == UINT32_MAX)
+		return 1;
+	r->left = above;
+	r->left_aside = 0;
+	r->left_ns = e->ts_ns;
+	return 0;
+}
+
+size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
+{
+	struct cursor *c = &r->cur;
+	size_t n = 0;
+
+	cur_reload(c);
+	while (n < max) {
+		struct uft_event *e = &ev[n];
+		struct dec_task *t = r->task;
+		uint64_t word, clock, ns;
+		unsigned kind;
+		uint32_t id;
+
+		if (__builtin_expect(r->lost_due || r->left, 0)) {
+			if (r->key > limit)
+				break;
+			n += dec_due(st, r, e, max - n);
+			continue;
+		}
+		if (__builtin_expect((size_t)(c->lim - c->p) < 8, 0)) {
+			if (r->is_done || (!dec_next(st, r) && !r->lost_due))
+				break;
+			continue;
+		}
+		word = dec_word(c->p);
+		kind = UFT_REC_KIND(word);
+		id = UFT_REC_VALUE(word);
+		clock = r->hi | UFT_REC_CLOCK(word);
+		if (__builtin_expect(clock < r->key, 0))
+			clock = r->key;		/* damage: time stands still rather than run backwards */
+		if (clock > limit && kind != UFT_REC_CONTEXT && kind != UFT_REC_PAD) {
+			r->key = clock;
+			break;
+		}
+		switch (kind) {
+		case UFT_REC_ENTRY:
+			r->key = clock;
+			ns = uft_clock_ns(&st->clock, clock);
+			dec_event(e, r, ns);
+			e->kind = UFT_EV_ENTRY;
+			e->sym = dec_sym(st, t->image, id);
+			e->depth = t->depth + t->over;
+			dec_push(st, t, id, e->sym, ns);
+			c->p += 8;
+			break;
+		case UFT_REC_EXIT:
+			r->key = clock;
+			ns = uft_clock_ns(&st->clock, clock);
+			dec_event(e, r, ns);
+			e->kind = UFT_EV_EXIT;
+			if (__builtin_expect(t->depth && !t->over && t->stack[t->depth - 1].id == id, 1))
+				dec_pop(t, e, ns);
+			else if (!dec_exit_odd(st, r, e, id))
+				continue;
+			c->p += 8;
+			break;
+		case UFT_REC_FUNC:
+			if ((size_t)(c->lim - c->p) < 16)
+				goto incomplete;
+			r->key = clock;
+			dec_event(e, r, uft_clock_ns(&st->clock, clock));
+			e->kind = UFT_EV_FUNC;
+			e->sym = dec_sym(st, t->image, id);
+			if (!st->no_parents)
+				e->parent = dec_addr(st, t->image, dec_word(c->p + 8));
+			c->p += 16;
+			break;
+		case UFT_REC_CALL:
+			if ((size_t)(c->lim - c->p) < 16)
+				goto incomplete;
+			r->key = clock;
+			dec_event(e, r, uft_clock_ns(&st->clock, clock));
+			e->kind = UFT_EV_EXIT;
+			e->flags = UFT_EVF_CALL;
+			e->sym = dec_sym(st, t->image, id);
+			dec_call(st, t, e, clock, dec_word(c->p + 8));
+			c->p += 16;
+			break;
+		case UFT_REC_EXIT_LEFT:
+			if ((size_t)(c->lim - c->p) < 16)
+				goto incomplete;
+			r->key = clock;
+			dec_event(e, r, uft_clock_ns(&st->clock, clock));
+			dec_exit_left(st, t, e, id, dec_word(c->p + 8));
+			c->p += 16;
+			break;
+		case UFT_REC_UNWIND:
+			r->key = clock;
+			r->left_ns = uft_clock_ns(&st->clock, clock);
+			r->left_aside = 1;
+			if (t->over >= id) {
+				t->over -= id;
+				id = 0;
+			} else {
+				id -= t->over;
+				t->over = 0;
+			}
+			r->left = id < t->depth ? id : t->depth;
+			c->p += 8;
+			continue;
+		case UFT_REC_LOST:
+			if ((size_t)(c->lim - c->p) < 16)
+				goto incomplete;
+			r->key = clock;
+			dec_lost_record(r, dec_word(c->p + 8));
+			c->p += 16;
+			continue;
+		case UFT_REC_CONTEXT:
+			if ((size_t)(c->lim - c->p) < 24)
+				goto incomplete;
+			word = dec_word(c->p + 16);
+			dec_context(st, r, dec_word(c->p + 8), (uint32_t)word, (uint32_t)(word >> 32));
+			c->p += 24;
+			continue;
+		default:		/* PAD, or a kind we do not know, hence not its length either */
+			cur_skip_sub(c, kind != UFT_REC_PAD);
+			continue;
+		}
+		n += dec_keep(st, e);
+		continue;
+incomplete:
+		if (!dec_next(st, r) && !r->lost_due)
+			break;
+	}
+	return n;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.h - the inside of a stream: records become events here (decode.c, task.c, merge.c, scan.c, stream.c)
+ *
+ * Context: control, one thread per stream.
+ */
+#ifndef UFT_STREAM_DECODE_H
+#define UFT_STREAM_DECODE_H
+
+#include "stream/reader.h"
+
+/* ---- Symbols: id and address to symbol by direct mapped caches in front of the resolver ------ */
+
+struct sym_entry { uint64_t key; const struct uft_sym *sym; };	/* key: id or address, + 1; 0 empty */
+
+struct dec_image {
+	const struct uft_image *img;
+	struct sym_entry *id, *addr;
+	uint64_t id_mask, addr_mask;
+};
+
+/* ---- Tasks ---------------------------------------------------------------------------------- */
+
+struct dec_frame {			/* an open call */
+	uint64_t entry_ns, child_ns;
+	const struct uft_sym *sym;
+	uint32_t id, pad;
+};
+
+struct dec_done { uint64_t start_ns, duration_ns; };	/* a call of a CALL record, maybe inside a later one */
+
+struct dec_task {
+	struct uft_task pub;
+	uint32_t slice;
+	struct dec_image *image;
+	struct dec_frame *stack;
+	uint32_t depth, cap;
+	uint32_t over;			/* calls open beyond what we keep */
+	uint32_t has_events;
+	struct dec_done *done;		/* CALL records only */
+	uint32_t ndone, cap_done;
+};
+
+/* A call set aside by UNWIND, which may still return by EXIT_LEFT. */
+struct dec_aside { uint64_t entry_ns, child_ns; uint32_t id, slice; };
+#define DEC_ASIDE	4096u		/* direct mapped; a collision costs one call's self time */
+
+/* ---- Rings ---------------------------------------------------------------------------------- */
+
+struct dec_ring {
+	struct cursor cur;
+	const struct rd_slice *slice;	/* NULL: its description is damaged */
+	struct dec_image *image;
+	struct dec_task *task;		/* of the current context */
+	uint64_t key;			/* clock of the next record, or a lower bound */
+	uint64_t hi;			/* high half of the clock */
+	uint64_t left_ns;		/* UNWIND under way: */
+	uint32_t left;			/* frames of `task` still to report as left, */
+	uint32_t left_aside;		/* and whether they may come back */
+	uint32_t slice_number, ring, cpu, index;
+	uint64_t lost;			/* reported so far */
+	uint64_t lost_in_header;	/* of these, reported by the current sub-buffer's header */
+	uint64_t lost_due;		/* to be reported at `key` */
+	uint64_t final_lost;
+	int is_done;			/* nothing but lost_due is left */
+};
+
+struct uft_stream {
+	struct rd_file *file;
+	struct uft_clock clock;
+	struct uft_resolver *resolver;
+	struct dec_image *image; size_t nimage;		/* as file->image */
+	uint32_t unknown_ids, unknown_addrs;		/* resolved to numbers so far */
+
+	struct dec_task **task; uint32_t ntask, cap_task;	/* by index */
+	uint32_t *task_hash, hash_cap;			/* index + 1 */
+	struct dec_task *last_task;			/* when there are too many */
+	struct uft_task *task_copy;
+	uint64_t frames;				/* allocated, all tasks */
+	uint64_t search_budget;				/* see dec_exit_search() */
+	struct dec_aside *aside;
+
+	struct dec_ring *ring; uint32_t nring;
+	uint32_t *heap, nheap;				/* ring indices, least (key, index) first */
+	struct cursor **cursors;
+	struct rd_block **first_block;			/* by ring */
+	struct cur_pool pool;
+	struct uft_event next[64];			/* uft_stream_next() hands out of here */
+	uint32_t next_at, next_n;
+
+	int has_select, no_parents;
+	struct uft_select sel;
+	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
+	int is_past;					/* beyond to_ns: nothing more to come */
+	struct uft_pattern *pattern;
+	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
+
+	int has_info;
+	struct uft_info info;
+	struct uft_profile_row *profile; size_t nprofile; int has_profile;
+};
+
+/* task.c */
+struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
+			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
+void dec_tasks_free(struct uft_stream *st);
+int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
+int dec_images_alloc(struct uft_stream *st);
+void dec_images_free(struct uft_stream *st);
+const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
+const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
+
+static inline const struct uft_sym *dec_sym(struct uft_stream *st, struct dec_image *image, uint32_t id)
+{
+	const struct sym_entry *e = &image->id[(id ^ id >> 14) & image->id_mask];
+
+	return __builtin_expect(e->key == (uint64_t)id + 1, 1) ? e->sym : dec_sym_miss(st, image, id);
+}
+
+static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr)
+{
+	const struct sym_entry *e = &image->addr[(addr ^ addr >> 14) & image->addr_mask];
+
+	return __builtin_expect(e->key == addr + 1, 1) ? e->sym : dec_addr_miss(st, image, addr);
+}
+
+/* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
+size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);
+void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid);
+
+/* select.c */
+int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
+void sel_free(struct uft_stream *st);
+int sel_match(struct uft_stream *st, const struct uft_event *ev);
+
+/* merge.c */
+int mrg_init(struct uft_stream *st);
+void mrg_free(struct uft_stream *st);
+
+/* scan.c */
+void scan_info(struct uft_stream *st);
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * select.c - which events the reader wants
+ *
+ * Applied to finished events: the stacks have seen everything, so depths and durations do not depend on what is
+ * selected. LOST passes unless another CPU or another time is wanted.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/decode.h"
+#include "symbol/names.h"
+
+static int sel_in(const uint32_t *list, size_t n, uint32_t v)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == v)
+			return 1;
+	return 0;
+}
+
+/* Looked up once per symbol. */
+static int sel_func(struct uft_stream *st, const struct uft_sym *sym)
+{
+	if (sym->index >= st->cap_match) {
+		size_t cap = st->cap_match ? st->cap_match : 1024;
+		uint8_t *grown;
+
+		while (cap <= sym->index)
+			cap *= 2;
+		grown = realloc(st->sym_match, cap);
+		if (!grown)
+			return 1;
+		memset(grown + st->cap_match, 0, cap - st->cap_match);
+		st->sym_match = grown;
+		st->cap_match = cap;
+	}
+	if (!st->sym_match[sym->index]) {
+		uint8_t match = 1;
+
+		for (size_t i = 0; i < st->sel.nfuncs && match == 1; i++)
+			if (uft_pattern_match(&st->pattern[i], sym->name, sym->name, sym->object))
+				match = 2;
+		st->sym_match[sym->index] = match;
+	}
+	return st->sym_match[sym->index] == 2;
+}
+
+int sel_match(struct uft_stream *st, const struct uft_event *ev)
+{
+	const struct uft_select *s = &st->sel;
+
+	if (st->first_ns == UINT64_MAX) {
+		if (ev->kind == UFT_EV_LOST || ev->kind == UFT_EV_LEFT)
+			return !s->from_ns;
+		st->first_ns = ev->ts_ns;
+	}
+	if (ev->ts_ns - st->first_ns < s->from_ns)
+		return 0;
+	if (s->to_ns && ev->ts_ns - st->first_ns > s->to_ns) {
+		st->is_past = 1;
+		return 0;
+	}
+	if (s->ncpus && !sel_in(s->cpus, s->ncpus, ev->cpu))
+		return 0;
+	if (ev->kind == UFT_EV_LOST)
+		return 1;
+	if (s->ntids && !sel_in(s->tids, s->ntids, ev->task->tid) && !sel_in(s->tids, s->ntids, ev->task->pid))
+		return 0;
+	return !s->nfuncs || sel_func(st, ev->sym);
+}
+
+static void *sel_copy(const void *p, size_t n, size_t size, int *err)
+{
+	void *copy = n ? malloc(n * size) : NULL;
+
+	if (n && !copy)
+		*err = -ENOMEM;
+	else if (n)
+		memcpy(copy, p, n * size);
+	return copy;
+}
+
+int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err)
+{
+	int ret = 0;
+
+	st->first_ns = UINT64_MAX;
+	if (!sel)
+		return 0;
+	st->sel = *sel;
+	st->no_parents = sel->no_parents;
+	st->has_select = sel->from_ns || sel->to_ns || sel->ntids || sel->ncpus || sel->nfuncs;
+	st->sel.tids = sel_copy(sel->tids, sel->ntids, sizeof(*sel->tids), &ret);
+	st->sel.cpus = sel_copy(sel->cpus, sel->ncpus, sizeof(*sel->cpus), &ret);
+	st->sel.funcs = NULL;
+	st->sel.nfuncs = 0;
+	st->pattern = sel->nfuncs ? calloc(sel->nfuncs, sizeof(*st->pattern)) : NULL;
+	if (ret || (sel->nfuncs && !st->pattern))
+		return uft_fail(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < sel->nfuncs; i++, st->sel.nfuncs++) {
+		ret = uft_pattern_parse(sel->funcs[i], &st->pattern[i]);
+		if (ret)
+			return uft_fail(err, ret, "%s: is not a function pattern", sel->funcs[i]);
+	}
+	return 0;
+}
+
+void sel_free(struct uft_stream *st)
+{
+	for (size_t i = 0; i < st->sel.nfuncs; i++)
+		uft_pattern_free(&st->pattern[i]);
+	free(st->pattern);
+	free((void *)st->sel.tids);
+	free((void *)st->sel.cpus);
+	free(st->sym_match);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * uft_file.h - the .uft file, specified
+ *
+ * A recording in one file that needs nothing else to be read: what the rings held, byte for byte, and
+ * what is needed to understand it. It is written front to back by one process and stays readable when
+ * that process, the target or the disk gives up at any byte.
+ *
+ * Layout
+ *
+ *     struct uft_file_header                      64 bytes
+ *     { struct uft_file_block, payload, 0-7 zero bytes }  any number, each at a multiple of 8
+ *
+ * All integers are little endian. A checksum is XXH64 with seed 0 (the public algorithm of that name).
+ * The header's covers its first 56 bytes, a block's `head_sum` the first 56 bytes of the block and
+ * `payload_sum` the payload as stored. Nothing is ever overwritten: a block that is complete stays so.
+ *
+ * Reading. Go from block to block. Where no valid block head stands, look for the next UFT_BLOCK_MAGIC
+ * with a valid `head_sum` and go on there; a block whose payload is damaged is stepped over as a whole.
+ * All that was stepped over is `damaged_bytes`. Unknown types are skipped. A file without an END block
+ * belongs to a recorder that is still running or was killed: all complete blocks are good. A damaged
+ * file header is replaced by the first SETUP block.
+ *
+ * Ring data. A RING block is `raw` bytes of ring `ring` of slice `slice`, from ring position `position`
+ * on, exactly as the ring had them (abi.h). Blocks of one ring stand in ascending order. A block need
+ * not begin or end at a sub-buffer, nor even at a record: while `position` is where the last block of the
+ * ring ended, the bytes go on. Otherwise some are missing and decoding resumes at the next multiple of
+ * sub_bytes, where a sub-buffer header gives the full context. Rings 0..ncpus-1 are the CPUs', the
+ * others exchange rings. Slices are numbered in the order they were met, never reused in a file (the
+ * arena's slices are).
+ *
+ * Metadata payloads are sequences of varints: u = unsigned LEB128, s = the same of a zigzag number,
+ * str = u length, bytes. A payload that does not repeat may grow at its end; readers ignore what follows what they know.
+ * When the same thing is described twice the later description holds.
+ *
+ *   SETUP     struct uft_file_header again
+ *   INFO      str command line, str host name, str uname
+ *   SLICE     u slice, u pid, u ppid, u image, u clock_start
+ *   IMAGE     u image, str exe
+ *   OBJECT    u image, u index in image, u object, str path, str build-id, u machine, u type, u file size,
+ *             u mtime (ns), s bias, u text_start, u text_end, u first_text_id, u ntext_ids, u first_stub_id,
+ *             u nstubs, u from_clock, u to_clock
+ *             `object` names the ELF file: the same in every image that maps it
+ *   SITES     u image, u index, u first, u count, then count x { s stub_addr - previous stub_addr,
+ *             s site_addr - this stub_addr }; previous is 0 before the first of a block
+ *   FUNCS     u object, then { s addr - previous addr, u size, u flags, str name } to the end; ascending
+ *             addresses; an empty name: none; previous is 0 before the first of a block
+ *   TASKS     { u pid, u tid, u ppid, u image, str comm } to the end of the payload
+ *   CLOCK     { u clock, u CLOCK_MONOTONIC ns } to the end of the payload
+ *   COUNTERS  u slice, u is_final, u n, n x u counter[], then { u ring, u lost } to the end: rings with loss,
+ *             what was recorded but could not be saved included
+ *   PROFILE   u slice, then { u stub id, u hits, u total, u self, u squares, u min, u max } to the end;
+ *             summed over CPUs, clock units, min as a plain number
+ *   END       empty; the recorder finished
+ *
+ * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
+ * resolve to addresses, and those to names by the file at `path` if its build-id (without one: size and
+ * time) is the recorded one.
+ */
+#ifndef UFT_STREAM_UFT_FILE_H
+#define UFT_STREAM_UFT_FILE_H
+
+#include <stdint.h>
+
+#define UFT_FILE_MAGIC		0x31454c4946544655ull	/* "UFTFILE1" */
+#define UFT_FILE_VERSION	1u
+#define UFT_BLOCK_MAGIC		0x4b434f4c42544655ull	/* "UFTBLOCK" */
+
+/* The most bytes of a payload, stored or raw: it bounds what a reader must hold of each ring. */
+#define UFT_BLOCK_MAX		(1u << 20)
+/* What our writer puts into a RING block at most. */
+#define UFT_BLOCK_RUN		(64u << 10)
+
+struct uft_file_header {
+	uint64_t magic;
+	uint32_t version;	/* of this layout */
+	uint32_t abi;		/* UFT_ABI_VERSION of the records */
+	uint32_t tracer;	/* enum uft_tracer at the start */
+	uint32_t ncpus, nexch;
+	uint32_t ring_bytes, sub_bytes;
+	uint32_t pad;
+	uint64_t realtime_ns;	/* CLOCK_REALTIME at the start */
+	uint64_t pad1;
+	uint64_t head_sum;
+};
+_Static_assert(sizeof(struct uft_file_header) == 64, "file format");
+
+enum uft_block_type {
+	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,
+	UFT_BLOCK_FUNCS, UFT_BLOCK_TASKS, UFT_BLOCK_CLOCK, UFT_BLOCK_COUNTERS, UFT_BLOCK_PROFILE, UFT_BLOCK_END,
+	UFT_BLOCK_RING = 32,
+};
+
+enum uft_block_flags { UFT_BLOCK_ZSTD = 1 /* the payload is one zstd frame of `raw` bytes */ };
+
+struct uft_file_block {
+	uint64_t magic;
+	uint16_t type, flags;
+	uint32_t slice, ring;	/* RING */
+	uint32_t stored, raw;	/* payload bytes in the file and when unpacked */
+	uint32_t pad;
+	uint64_t position;	/* RING: of the first byte */
+	uint64_t clock;		/* RING: of the first sub-buffer header in the block, 0 none */
+	uint64_t payload_sum;
+	uint64_t head_sum;
+};
+_Static_assert(sizeof(struct uft_file_block) == 64, "file format");
+
+#endif

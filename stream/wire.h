@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * wire.h - varints, strings and checksums of the .uft file (uft_file.h). Context: control.
+ *
+ * Both directions remember the first failure and do nothing after it, so that callers check once.
+ */
+#ifndef UFT_STREAM_WIRE_H
+#define UFT_STREAM_WIRE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wire {			/* a growing buffer; zero is an empty one */
+	uint8_t *p;
+	size_t n, cap;
+	int err;		/* 0 or -ENOMEM */
+};
+
+void wire_put_u(struct wire *w, uint64_t v);
+void wire_put_s(struct wire *w, int64_t v);
+void wire_put_bytes(struct wire *w, const void *p, size_t n);	/* length first */
+void wire_put_str(struct wire *w, const char *s);		/* NULL is "" */
+void wire_free(struct wire *w);
+
+struct wire_in {		/* a cursor over hostile bytes */
+	const uint8_t *p, *end;
+	int bad;		/* read beyond the end, or a malformed number */
+};
+
+uint64_t wire_get_u(struct wire_in *in);
+int64_t wire_get_s(struct wire_in *in);
+uint32_t wire_get_u32(struct wire_in *in);		/* a number beyond 32 bits is bad */
+size_t wire_get_bytes(struct wire_in *in, const uint8_t **p);
+char *wire_get_str(struct wire_in *in);			/* malloc'd, control characters made '?'; NULL: bad or no memory */
+
+uint64_t wire_sum(const void *p, size_t n);		/* XXH64, seed 0 */
+
+#endif

@@ -1,0 +1,619 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.c - live rings into a .uft file
+ *
+ * The writer is the only consumer of an arena's rings. It runs in one thread of the recorder, shares memory
+ * with every target and trusts nothing in it.
+ *
+ * Objects. uft_writer owns the file and, per arena slice that is in use, a wr_slice with the position up to which
+ * each ring was consumed. Images are the caller's; they are looked at only between uft_writer_slice() and
+ * uft_writer_slice_end() of a slice that has them, and while a slice is live what the caller adds to its image is
+ * written at the next poll. Objects are referenced, because their names are written at the end.
+ *
+ * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it goes
+ * from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after each
+ * run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most.
+ *
+ * Overwrite mode. Nothing is written until the slice ends. The target may still be running then: a run is copied,
+ * then (load barrier, partner of the target's store barrier after advancing `oldest`) `oldest` is read again, and what
+ * it passed is dropped, since new data may have been written there meanwhile.
+ *
+ * Invariants
+ *  1. The file never holds part of a block, except while the process is being killed inside writev():
+ *     a failed write is undone by ftruncate(). (unit/stream/kill)
+ *  2. `end` + WR_RESERVE bytes are allocated before ring data is written, so that a full disk is noticed while
+ *     there is still room for the metadata. Without fallocate() there is no such promise. (unit/stream/nospace)
+ *  3. A control field out of bounds retires that ring for good and touches nothing else. (unit/stream/hostile)
+ *  4. Ring data that could not be saved is counted as lost. (unit/stream/nospace)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream/writer_internal.h"
+
+#define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
+#define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
+#define WR_ALLOCATE	(8u << 20)	/* step of the allocation */
+#define WR_LAZY_NS	50000000ull
+#define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
+#define WR_TICK_MAX_NS	1000000000ull
+#define WR_RETRIES	64		/* of reading commit and oldest as a pair */
+
+static uint64_t wr_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+/* Makes sure that [end, end + n + reserve) is allocated. 0, or -ENOSPC and the like. */
+static int wr_allocate(struct uft_writer *w, uint64_t n)
+{
+	uint64_t need = w->end + n + w->reserve, step = WR_ALLOCATE;
+
+	if (need <= w->allocated || !w->can_allocate)
+		return 0;
+	if (need - w->allocated > step)
+		step = need - w->allocated;
+	for (;;) {
+		if (!fallocate(w->fd, FALLOC_FL_KEEP_SIZE, (off_t)w->allocated, (off_t)step)) {
+			w->allocated += step;
+			return 0;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EOPNOTSUPP || errno == ENOSYS) {
+			w->can_allocate = 0;
+			return 0;
+		}
+		if (step == need - w->allocated)
+			return -errno;
+		step = need - w->allocated;	/* not that much left: exactly what is needed */
+	}
+}
+
+static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
+{
+	uint64_t at = w->end;
+
+	while (nv) {
+		ssize_t n = pwritev(w->fd, v, nv, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			int err = n ? -errno : -EIO;
+
+			if (ftruncate(w->fd, (off_t)w->end))	/* the head may be there: never half a block */
+				return err;
+			w->allocated = w->end;
+			return err;
+		}
+		at += (uint64_t)n;
+		for (; nv && (size_t)n >= v->iov_len; v++, nv--)
+			n -= (ssize_t)v->iov_len;
+		if (nv) {
+			v->iov_base = (char *)v->iov_base + n;
+			v->iov_len -= (size_t)n;
+		}
+	}
+	w->end = at;
+	return 0;
+}
+
+int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack)
+{
+	static const uint64_t zero;
+	struct iovec v[3];
+	size_t stored = n;
+	int err;
+
+	if (n > UFT_BLOCK_MAX)
+		return -E2BIG;
+	if (pack) {
+		size_t z = ZSTD_compressCCtx(w->zstd, w->packed, ZSTD_compressBound(UFT_BLOCK_MAX), payload, n, pack);
+
+		if (!ZSTD_isError(z) && z < n) {
+			payload = w->packed;
+			stored = z;
+			head->flags |= UFT_BLOCK_ZSTD;
+		}
+	}
+	head->magic = UFT_BLOCK_MAGIC;
+	head->stored = (uint32_t)stored;
+	head->raw = (uint32_t)n;
+	head->payload_sum = wire_sum(payload, stored);
+	head->head_sum = wire_sum(head, offsetof(struct uft_file_block, head_sum));
+	v[0] = (struct iovec){ head, sizeof(*head) };
+	v[1] = (struct iovec){ (void *)payload, stored };
+	v[2] = (struct iovec){ (void *)&zero, -stored & 7 };
+	err = wr_allocate(w, sizeof(*head) + stored + 8);
+	if (!err)
+		err = wr_writev(w, v, stored & 7 ? 3 : stored ? 2 : 1);
+	if (!err)
+		w->stats.bytes = w->end;
+	return err;
+}
+
+/* ---- Draining a ring ---------------------------------------------------------------------- */
+
+/* Bytes of the next run of [from, to): within the ring's end, and where possible whole sub-buffers. */
+static size_t wr_run(const struct uft_writer *w, uint64_t from, uint64_t to)
+{
+	uint64_t sub = w->head.sub_bytes, room = w->head.ring_bytes - (from & (w->head.ring_bytes - 1));
+	uint64_t n = to - from;
+
+	if (n > room)
+		n = room;
+	if (n > UFT_BLOCK_RUN) {
+		n = UFT_BLOCK_RUN;
+		if ((from & (sub - 1)) + n >= sub)
+			n -= (from + n) & (sub - 1);
+	}
+	return n;
+}
+
+static int wr_run_write(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, uint64_t position,
+			const uint8_t *data, size_t n)
+{
+	struct uft_file_block head = {
+		.type = UFT_BLOCK_RING, .slice = s->number, .ring = ring, .position = position,
+	};
+	uint64_t sub = w->head.sub_bytes, first = -position & (sub - 1);
+
+	if (first + sizeof(struct uft_sub_header) <= n)
+		memcpy(&head.clock, data + first + offsetof(struct uft_sub_header, clock), 8);
+	return wr_block(w, &head, data, n, w->opts.compress);
+}
+
+static void wr_retire(struct wr_ring *wr)
+{
+	wr->is_broken = 1;
+}
+
+static void wr_estimate(struct uft_writer *w, uint64_t bytes)
+{
+	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
+}
+
+static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r,
+			    uint64_t now, int force)
+{
+	struct wr_ring *wr = &s->ring[ring];
+	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);	/* data before commit is there */
+	uint64_t ready = commit - wr->read;
+
+	if (!ready)
+		return 0;
+	if (ready > w->head.ring_bytes || commit & 7) {
+		wr_retire(wr);
+		return 0;
+	}
+	if (!force && ready < w->head.sub_bytes && now - wr->copied_ns < WR_LAZY_NS)
+		return 0;
+	wr->copied_ns = now;
+	while (wr->read != commit) {
+		const uint8_t *data = (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1));
+		size_t n = wr_run(w, wr->read, commit);
+		int err = wr_run_write(w, s, ring, wr->read, data, n);
+
+		if (err)
+			return err;
+		wr->read += n;
+		wr_estimate(w, n);
+		/* The copy is done before the target may write there again. */
+		__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
+	}
+	return 0;
+}
+
+/* commit and oldest as of one moment, near enough: oldest <= commit <= oldest + ring_bytes. -EBADMSG: never. */
+static int wr_window(const struct uft_writer *w, const struct uft_ring *r, uint64_t *oldest, uint64_t *commit)
+{
+	for (int i = 0; i < WR_RETRIES; i++) {
+		*oldest = __atomic_load_n(&r->oldest, __ATOMIC_ACQUIRE);
+		*commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+		if (*oldest <= *commit && *commit - *oldest <= w->head.ring_bytes &&
+		    !(*oldest & (w->head.sub_bytes - 1)) && !(*commit & 7))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r)
+{
+	struct wr_ring *wr = &s->ring[ring];
+	uint64_t oldest, commit;
+
+	if (wr_window(w, r, &oldest, &commit)) {
+		wr_retire(wr);
+		return 0;
+	}
+	if (wr->read > commit)
+		return 0;
+	if (wr->read < oldest)
+		wr->read = oldest;
+	while (wr->read < commit) {
+		size_t n = wr_run(w, wr->read, commit), overtaken = 0;
+		int err;
+
+		memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the copy was read before `oldest` is */
+		oldest = __atomic_load_n(&r->oldest, __ATOMIC_RELAXED);
+		if (oldest > wr->read) {
+			overtaken = oldest - wr->read < n ? oldest - wr->read : n;
+			if (overtaken & 7) {
+				wr_retire(wr);
+				return 0;
+			}
+		}
+		if (overtaken < n) {
+			err = wr_run_write(w, s, ring, wr->read + overtaken, w->copy + overtaken, n - overtaken);
+			if (err)
+				return err;
+			wr_estimate(w, n - overtaken);
+		}
+		wr->read += n;
+		if (oldest > wr->read)
+			wr->read = oldest < commit ? oldest : commit;
+	}
+	return 0;
+}
+
+static int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force)
+{
+	uint32_t flags = __atomic_load_n(&wr_arena_slice(w, index)->ring_flags, __ATOMIC_RELAXED);
+	int err = 0;
+
+	if (flags & UFT_RING_OVERWRITE && !force)
+		return 0;
+	for (uint32_t i = 0; i < w->nrings && !err; i++) {
+		struct uft_ring *r = wr_arena_ring(w, index, i);
+
+		if (s->ring[i].is_broken)
+			continue;
+		if (flags & UFT_RING_OVERWRITE)
+			err = wr_drain_overwrite(w, s, i, r);
+		else
+			err = wr_drain_discard(w, s, i, r, now, force);
+	}
+	return err;
+}
+
+/* After an error: counts what stays behind in the rings of a slice that ends. */
+static void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
+{
+	if (wr_arena_slice(w, index)->ring_flags & UFT_RING_OVERWRITE)
+		return;
+	for (uint32_t i = 0; i < w->nrings; i++) {
+		struct uft_ring *r = wr_arena_ring(w, index, i);
+		struct wr_ring *wr = &s->ring[i];
+		uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+
+		if (wr->is_broken || commit - wr->read > w->head.ring_bytes || commit & 7)
+			continue;
+		while (wr->read != commit) {
+			size_t n = wr_run(w, wr->read, commit);
+
+			memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+			wr->unsaved += wr_count_records(w->copy, n, wr->read, w->head.sub_bytes);
+			wr->read += n;
+		}
+	}
+}
+
+uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
+{
+	static const uint8_t words[16] = {
+		[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
+		[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
+	};
+	uint64_t count = 0;
+	size_t at = 0;
+
+	while (at + 8 <= n) {
+		uint64_t in_sub = (position + at) & (sub_bytes - 1), word;
+		unsigned kind;
+
+		memcpy(&word, p + at, 8);
+		kind = UFT_REC_KIND(word);
+		if (!in_sub) {
+			at += sizeof(struct uft_sub_header);
+		} else if (!words[kind]) {
+			at += sub_bytes - in_sub;
+		} else {
+			at += 8u * words[kind];
+			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST;
+		}
+	}
+	return count;
+}
+
+/* ---- The public calls --------------------------------------------------------------------- */
+
+static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
+{
+	w->arena = (uint8_t *)a;
+	w->nslices = a->nslices;
+	w->nrings = a->ncpus + a->nexch;
+	w->slice_offset = a->slice_offset;
+	w->slice_bytes = a->slice_bytes;
+	w->ring_offset = a->ring_offset;
+	w->ring_stride = a->ring_stride;
+	w->profile_offset = a->profile_offset;
+	w->profile_ids = a->profile_ids;
+	w->head = (struct uft_file_header){
+		.magic = UFT_FILE_MAGIC, .version = UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
+		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,
+		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes,
+	};
+	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || !w->nrings || !w->nslices ||
+	    a->ring_bytes & (a->ring_bytes - 1) || a->sub_bytes & (a->sub_bytes - 1) ||
+	    a->sub_bytes < UFT_PAGE || a->ring_bytes < a->sub_bytes)
+		return -EINVAL;
+	return 0;
+}
+
+static void wr_free(struct uft_writer *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	for (uint32_t i = 0; w->slice && i < w->nslices; i++)
+		free(w->slice[i].ring);
+	for (uint32_t i = 0; i < w->nobject; i++)
+		uft_object_put(w->object[i]);
+	while (w->image) {
+		struct wr_image *next = w->image->next;
+
+		free(w->image->mapped);
+		free(w->image);
+		w->image = next;
+	}
+	free(w->slice);
+	free(w->live);
+	free(w->object);
+	free(w->task);
+	wire_free(&w->tasks);
+	free(w->copy);
+	free(w->packed);
+	ZSTD_freeCCtx(w->zstd);
+	free((char *)w->opts.cmdline);
+	free(w->path);
+	free(w);
+}
+
+static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err)
+{
+	struct timespec ts;
+	int ret;
+
+	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (w->fd < 0)
+		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	clock_gettime(CLOCK_REALTIME, &ts);
+	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));
+	ret = wr_allocate(w, sizeof(w->head));
+	if (!ret)
+		ret = wr_writev(w, &(struct iovec){ &w->head, sizeof(w->head) }, 1);
+	if (!ret)
+		ret = wr_meta_begin(w);
+	if (ret)
+		return uft_fail(err, ret, "%s: cannot be written: %s", path, strerror(-ret));
+	return 0;
+}
+
+int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
+		      struct uft_writer **out, struct uft_error *err)
+{
+	struct uft_writer *w = calloc(1, sizeof(*w));
+	int ret = -ENOMEM;
+
+	*out = NULL;
+	if (!w)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	w->fd = -1;
+	w->can_allocate = 1;
+	w->reserve = WR_RESERVE;
+	w->opts = *opts;
+	w->opts.cmdline = strdup(opts->cmdline ? opts->cmdline : "");
+	if (wr_geometry(w, arena)) {
+		ret = uft_fail(err, -EINVAL, "the arena's geometry makes no sense");
+		goto free_writer;
+	}
+	w->path = strdup(path);
+	w->slice = calloc(w->nslices, sizeof(*w->slice));
+	w->live = calloc(w->nslices, sizeof(*w->live));
+	w->copy = malloc(UFT_BLOCK_RUN);
+	w->packed = malloc(ZSTD_compressBound(UFT_BLOCK_MAX));
+	w->zstd = ZSTD_createCCtx();
+	if (!w->path || !w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed || !w->zstd) {
+		uft_fail(err, ret, "out of memory");
+		goto free_writer;
+	}
+	ret = wr_open(w, path, err);
+	if (ret)
+		goto free_writer;
+	w->tick_step_ns = WR_TICK_FIRST_NS;
+	w->tick_ns = wr_now() + w->tick_step_ns;
+	*out = w;
+	return 0;
+free_writer:
+	wr_free(w);
+	return ret;
+}
+
+/* Remembers the first error, after which ring data is no longer written. */
+static int wr_latch(struct uft_writer *w, int err)
+{
+	if (err && !w->error)
+		w->error = err;
+	return err;
+}
+
+int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img)
+{
+	struct wr_slice *s;
+	int err;
+
+	if (slice >= w->nslices || w->slice[slice].is_live)
+		return -EINVAL;
+	s = &w->slice[slice];
+	if (!s->ring)
+		s->ring = malloc(w->nrings * sizeof(*s->ring));
+	if (!s->ring)
+		return -ENOMEM;
+	memset(s->ring, 0, w->nrings * sizeof(*s->ring));
+	for (uint32_t i = 0; i < w->nrings; i++)
+		s->ring[i].read = __atomic_load_n(&wr_arena_ring(w, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
+	s->number = w->numbers++;
+	s->pid = wr_arena_slice(w, slice)->pid;
+	s->img = img;
+	s->counter_sum = 0;
+	s->is_live = 1;
+	w->live[w->nlive++] = slice;
+	err = wr_meta_image(w, img, &s->image);
+	if (!err)
+		err = wr_meta_slice(w, s, slice);
+	return wr_latch(w, err);
+}
+
+/* Once in a while: a clock pair, and the counters that changed, in case we are killed. */
+static int wr_tick(struct uft_writer *w, uint64_t now)
+{
+	int err = wr_meta_clock(w);
+
+	for (uint32_t i = 0; i < w->nlive && !err; i++)
+		err = wr_meta_counters(w, &w->slice[w->live[i]], w->live[i], 0);
+	w->tick_step_ns = w->tick_step_ns * 2 < WR_TICK_MAX_NS ? w->tick_step_ns * 2 : WR_TICK_MAX_NS;
+	w->tick_ns = now + w->tick_step_ns;
+	return err;
+}
+
+int64_t uft_writer_poll(struct uft_writer *w)
+{
+	uint64_t now = wr_now(), before = w->end;
+	int err = w->error;
+
+	for (uint32_t i = 0; i < w->nlive && !err; i++) {
+		struct wr_slice *s = &w->slice[w->live[i]];
+
+		if (s->image)
+			err = wr_meta_sync(w, s->img, s->image);
+		if (!err)
+			err = wr_drain(w, s, w->live[i], now, 0);
+	}
+	if (!err && w->tasks.n)
+		err = wr_meta_tasks(w);
+	if (!err && now >= w->tick_ns)
+		err = wr_tick(w, now);
+	wr_latch(w, err);
+	return err ? err : (int64_t)(w->end - before);
+}
+
+/* Everything about a slice that will not change any more. Metadata is tried even after an error. */
+static int wr_slice_last(struct uft_writer *w, uint32_t slice)
+{
+	struct wr_slice *s = &w->slice[slice];
+	int err = w->error;
+
+	if (s->image)
+		wr_latch(w, wr_meta_sync(w, s->img, s->image));
+	if (!err)
+		err = wr_latch(w, wr_drain(w, s, slice, wr_now(), 1));
+	if (err) {
+		w->reserve = WR_RESERVE_END;
+		wr_abandon(w, s, slice);
+	}
+	for (uint32_t i = 0; i < w->nrings; i++)
+		w->stats.lost += __atomic_load_n(&wr_arena_ring(w, slice, i)->lost, __ATOMIC_RELAXED) +
+				 s->ring[i].unsaved;
+	wr_latch(w, wr_meta_counters(w, s, slice, 1));
+	if (w->opts.tracer == UFT_TRACER_PROFILE)
+		wr_latch(w, wr_meta_profile(w, s, slice));
+	return w->error;
+}
+
+/* Nothing of the dead process may be found by the next one: its rings, counters and profile. What the
+ * session set for whoever claims the slice (ring_flags) and its side of the commands stay. */
+static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
+{
+	struct uft_slice *s = wr_arena_slice(w, slice);
+	uint8_t *p = (uint8_t *)s;
+
+	s->pid = s->ppid = s->agent_tid = s->flags = 0;
+	s->parent_slice = 0;
+	s->cmd_result = 0;
+	s->clock_start = 0;
+	memset(s->counter, 0, sizeof(s->counter));
+	/* A hole gives the memory back too. Where none can be made, clear what is needed. */
+	if (!(w->ring_offset & (UFT_PAGE - 1)) &&
+	    !madvise(p + w->ring_offset, w->slice_bytes - w->ring_offset, MADV_REMOVE))
+		return;
+	for (uint32_t i = 0; i < w->nrings; i++)
+		memset(wr_arena_ring(w, slice, i), 0, sizeof(struct uft_ring));
+	if (w->opts.tracer == UFT_TRACER_PROFILE)
+		memset(p + w->profile_offset, 0, w->head.ncpus * w->profile_ids * sizeof(struct uft_profile));
+}
+
+int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)
+{
+	uint32_t i = 0;
+	int err;
+
+	while (i < w->nlive && w->live[i] != slice)
+		i++;
+	if (i == w->nlive)
+		return -EINVAL;
+	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	err = wr_slice_last(w, slice);
+	w->live[i] = w->live[--w->nlive];
+	w->slice[slice].is_live = 0;
+	w->slice[slice].img = NULL;
+	wr_slice_reset(w, slice);
+	/* The next claimer finds a clean slice. */
+	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	return err;
+}
+
+void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out)
+{
+	*out = w->stats;
+	for (uint32_t i = 0; i < w->nlive; i++)
+		for (uint32_t r = 0; r < w->nrings; r++)
+			out->lost += __atomic_load_n(&wr_arena_ring(w, w->live[i], r)->lost, __ATOMIC_RELAXED);
+}
+
+int uft_writer_finish(struct uft_writer *w, struct uft_error *err)
+{
+	int ret;
+
+	for (uint32_t i = 0; i < w->nlive; i++)
+		wr_slice_last(w, w->live[i]);
+	w->reserve = WR_RESERVE_END;
+	wr_latch(w, wr_meta_clock(w));
+	if (w->tasks.n)
+		wr_latch(w, wr_meta_tasks(w));
+	wr_latch(w, wr_meta_names(w));
+	w->reserve = 0;
+	wr_latch(w, wr_meta_end(w));
+	if (ftruncate(w->fd, (off_t)w->end))	/* gives back what was allocated beyond */
+		wr_latch(w, -errno);
+	if (close(w->fd))
+		wr_latch(w, -errno);
+	w->fd = -1;
+	ret = w->error;
+	if (ret)
+		uft_fail(err, ret, "%s: the recording is incomplete: %s", w->path, strerror(-ret));
+	wr_free(w);
+	return ret;
+}
