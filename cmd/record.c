@@ -311,9 +311,6 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	};
 	int ret;
 
-	/* A small ring needs small sub-buffers. */
-	if (opts.ring_bytes && opts.ring_bytes / SUB_BUFFERS_MIN < 65536)
-		opts.sub_bytes = opts.ring_bytes / SUB_BUFFERS_MIN;
 	ret = uft_session_create(&opts, &events, &rec->session, err);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
@@ -421,6 +418,24 @@ static int program_status(const struct recording *rec)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+/*
+ * What the targets that we left had in their rings was counted by nobody: it was written after the last poll.
+ * The file knows.
+ */
+static void count_file(const char *path, struct uft_writer_stats *total)
+{
+	struct uft_select all = { 0 };
+	const struct uft_info *info;
+	struct uft_stream *st;
+
+	if (uft_stream_open(path, &all, &st, NULL) < 0)
+		return;
+	info = uft_stream_info(st);
+	if (info)
+		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost };
+	uft_stream_close(st);
+}
+
 /* Saves everything and says what there is. The exit status is the program's unless recording went wrong. */
 static int finish(struct recording *rec, const struct uft_export *format)
 {
@@ -436,6 +451,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	rec->recorder = NULL;
 	rec->session = NULL;
 	say_losses(rec, &stats);
+	if (rec->is_detached && !rec->opts->is_quiet)
+		count_file(rec->path, &total);
 	if (ret && !rec->error)
 		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
 	if (!failed && format)

@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run_page.py - runs the commands of a page and compares what they print with what the page says they print
+
+    run_page.py PAGE.md
+
+In a block marked ```console a line `$ COMMAND` is run by one bash for the whole page (continued by \\ at line ends), in
+an empty directory with the built uft first in PATH; the lines up to the next command are its output. Numbers, addresses
+and duration marks differ from run to run: they are masked on both sides, and so is the amount of white space. A line
+`...` stands for any number of lines. A block marked ```c NAME is written to file NAME, a block with any other mark is
+only for readers. A command whose output the page leaves out entirely must succeed. Exit: 0, 1, or 77 if a line
+`<!-- needs: TOOL ... -->` names something that is not here."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+UFT = os.environ.get("UFT", os.path.join(TOP, "build", "uft"))
+MARK = "--uft-page-end-of-command--"
+
+
+def blocks(page):
+    """Yields (mark, line number, lines) of each fenced block."""
+    mark, lines, start = None, [], 0
+    for number, line in enumerate(open(page), 1):
+        line = line.rstrip("\n")
+        if line.startswith("```"):
+            if mark is None:
+                mark, lines, start = line[3:].strip(), [], number
+            else:
+                yield mark, start, lines
+                mark = None
+        elif mark is not None:
+            lines.append(line)
+
+
+def steps(lines, start):
+    """Yields (line number, command, expected lines) of a console block."""
+    i = 0
+    while i < len(lines):
+        number, command = start + 1 + i, lines[i][2:]
+        assert lines[i].startswith("$ "), "line %d: expected `$ COMMAND`" % number
+        while command.endswith("\\"):
+            i += 1
+            command = command[:-1] + lines[i].strip()
+        i += 1
+        expected = []
+        while i < len(lines) and not lines[i].startswith("$ "):
+            expected.append(lines[i])
+            i += 1
+        yield number, command, expected
+
+
+def masked(line):
+    line = re.sub(r"\x1b\[[0-9;]*[mK]", "", line)
+    line = re.sub(r"\b(0x)?[0-9a-f]*[0-9][0-9a-f]*\b", "N", line)
+    line = re.sub(r"N[.,](N[.,])*N", "N", line)
+    line = re.sub(r"[-+!#*@$]\s+N\s+(us|ns)", r" N \1", line)
+    return " ".join(line.split())
+
+
+def matches(seen, expected):
+    """Whether the masked lines fit, with `...` for any number of lines."""
+    if not expected:
+        return not seen
+    if expected[0] == "...":
+        return any(matches(seen[i:], expected[1:]) for i in range(len(seen) + 1))
+    return bool(seen) and seen[0] == expected[0] and matches(seen[1:], expected[1:])
+
+
+class Shell:
+    def __init__(self, directory):
+        env = dict(os.environ, PATH=os.path.dirname(UFT) + ":" + os.environ["PATH"], PAGER="cat", UFT_TOP=TOP, LC_ALL="C")
+        self.bash = subprocess.Popen(["bash", "--norc"], cwd=directory, env=env, text=True, stdin=subprocess.PIPE,
+                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, errors="replace")
+
+    def run(self, command):
+        self.bash.stdin.write("{ %s\n} </dev/null\necho; echo %s $?\n" % (command, MARK))
+        self.bash.stdin.flush()
+        seen = []
+        for line in self.bash.stdout:
+            if line.startswith(MARK):
+                if seen and seen[-1] == "":
+                    seen.pop()
+                return int(line.split()[1]), seen
+            seen.append(line.rstrip("\n"))
+        return 255, seen
+
+
+def missing_tools(page):
+    for names in re.findall(r"<!-- needs: (.*?) -->", open(page).read()):
+        for name in names.split():
+            if not shutil.which(name):
+                yield name
+
+
+def run_page(page, directory):
+    shell, commands, failed = Shell(directory), 0, 0
+    for mark, start, lines in blocks(page):
+        if re.match(r"c \S+$", mark):
+            with open(os.path.join(directory, mark.split()[1]), "w") as f:
+                f.write("\n".join(lines) + "\n")
+        if mark != "console":
+            continue
+        for number, command, expected in steps(lines, start):
+            commands += 1
+            status, seen = shell.run(command)
+            if expected and matches([masked(s) for s in seen], [masked(e) for e in expected]):
+                continue
+            if not expected and status == 0:
+                continue
+            failed += 1
+            print("FAIL: %s:%d: %s" % (os.path.relpath(page, TOP), number, command))
+            print("  status %d, printed:\n%s" % (status, "\n".join("  | " + s for s in seen[:60])))
+            print("  the page says:\n%s" % "\n".join("  | " + e for e in expected))
+    shell.bash.stdin.close()
+    shell.bash.wait()
+    return commands, failed
+
+
+def main():
+    page = os.path.abspath(sys.argv[1])
+    missing = list(missing_tools(page))
+    if missing:
+        print("SKIP: %s is not installed" % ", ".join(missing))
+        sys.exit(77)
+    directory = tempfile.mkdtemp(prefix="uft-page.")
+    try:
+        commands, failed = run_page(page, directory)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+    print("%d commands, %d failed" % (commands, failed))
+    sys.exit(1 if failed or not commands else 0)
+
+
+main()
