@@ -5,15 +5,19 @@
 
 #include <stddef.h>
 
+/* Text as it may be shown on a terminal: control bytes become '?'. In place. */
+void uft_name_clean(char *text);
+
 /* C++ (Itanium) and Rust (legacy and v0), with parameters so that overloads differ. Returns malloc'd
- * text, or NULL if @name is not mangled. */
+ * text, or NULL if @name is not mangled. What a duplicate has behind its name (object.h) stays there. */
 char *uft_demangle(const char *name);
 
-/* The kernel's filter glob: `*`, `?`, `[...]`, `\`; anchored at both ends. 1 match, 0 not. */
+/* The kernel's filter glob: `*`, `?`, `[...]`, `[!...]`, `\`; anchored at both ends. 1 match, 0 not. */
 int uft_glob_match(const char *glob, const char *text);
 
 /* A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and
- * without parameters, and the object's base name. */
+ * without parameters, each also without the @file of a duplicate, and the object's base name with and
+ * without its .so suffix. The object glob may begin with `!`: any object but these. @demangled may be NULL. */
 struct uft_pattern {
 	char *func, *object;	/* object NULL: any */
 };

@@ -3,7 +3,8 @@
  * object.h - an ELF file: its functions, names, executable ranges and patchable sites
  *
  * Addresses here are link-time virtual addresses (vaddr); an image (image.h) adds the load bias.
- * Objects are immutable once opened, shared by reference count, and cached by path + build-id.
+ * Objects are immutable once opened (sites and names are filled in on demand), shared by reference count,
+ * and cached by path while the file behind it stays the same.
  */
 #ifndef UFT_SYMBOL_OBJECT_H
 #define UFT_SYMBOL_OBJECT_H
@@ -16,7 +17,8 @@
 
 struct uft_func {
 	uint64_t addr, size;
-	const char *name;	/* as in the file (mangled); NULL: no name, shown as object+0xoffset */
+	const char *name;	/* as in the file (mangled); NULL: no name, shown as object+0xoffset. A duplicate has
+				 * its source file or its address behind it: helper@a.c, helper@0x1140 */
 	uint32_t flags;		/* enum uft_func_flags */
 };
 enum uft_func_flags { UFT_FUNC_LOCAL = 1, UFT_FUNC_DUPLICATE = 2 /* name is not unique in the object */ };
@@ -54,14 +56,29 @@ struct uft_object {
 	struct uft_func *func; size_t nfunc;	/* by address, no overlaps with equal address */
 	struct uft_site *site; size_t nsite;	/* by address; filled by uft_object_sites() */
 	size_t nsections_pfe, nsections_mcount;	/* entries of the raw tables */
+	size_t nunwind;		/* function starts that the unwind tables know; filled by uft_object_sites() */
+	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
+				 * gmon.out; filled by uft_object_sites() */
 	int refs;
 	void *priv;
 };
 
-/* Opens @path. -ENOEXEC not an ELF file or damaged, -EPFNOSUPPORT other architecture, -ENOENT ... */
+/*
+ * Opens @path: a program, a library, or (type ET_REL) a relocatable object, whose executable sections are
+ * laid out one behind the other from address 0.
+ * -ENOEXEC not an ELF file or damaged, -EPFNOSUPPORT other architecture, -ENOENT ...
+ */
 int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err);
 struct uft_object *uft_object_get(struct uft_object *obj);
 void uft_object_put(struct uft_object *obj);
+
+/*
+ * Opens every ELF member of the ar archive @path in turn (path "lib.a(member.o)") and hands it to @fn, which
+ * takes a reference if it wants to keep it. Stops when @fn does not return 0 and returns that; -ENOEXEC: no
+ * archive or damaged.
+ */
+int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *obj), void *arg,
+		     struct uft_error *err);
 
 /* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent. Cheap: no names are read. */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
@@ -79,7 +96,14 @@ uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *s
 /* Copies file contents at vaddr @addr (zero for bss). Returns bytes copied. */
 size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t len);
 
+/* Name of the section that holds @addr ("" unknown), *start its address. */
+const char *uft_object_section(struct uft_object *obj, uint64_t addr, uint64_t *start);
+
+/* Name of the function that the PLT entry at @addr calls, or NULL. */
+const char *uft_object_plt(struct uft_object *obj, uint64_t addr);
+
 const char *uft_skip_text(enum uft_skip skip);
+const char *uft_site_source_text(enum uft_site_source source);
 const char *uft_site_kind_name(enum uft_site_kind kind);
 
 #endif

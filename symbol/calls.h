@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.h - internal to symbol/: which call instructions call mcount or __fentry__ */
+#ifndef UFT_SYMBOL_CALLS_H
+#define UFT_SYMBOL_CALLS_H
+
+#include "symbol/object_internal.h"
+
+enum callee { CALLEE_NONE, CALLEE_MCOUNT = 1, CALLEE_FENTRY = 2, CALLEE_WHAT = 3, CALLEE_OWN = 4 /* or'd */ };
+
+#define CALLEE_MAX	16	/* functions, and GOT slots: three names, each perhaps in two tables */
+#define CALLEE_MEMO	256
+
+struct callees {
+	struct uft_object *obj;
+	struct callee_func { uint64_t addr; unsigned what; } func[CALLEE_MAX], got[CALLEE_MAX];
+	unsigned nfunc, ngot;
+	int is_stripped_static;	/* no names: libc's mcount is known by its code */
+	int has_any;		/* 0: no call can be one, do not look */
+	int has_gmon;
+	size_t nfuncsyms;	/* defined functions in the symbol table */
+	struct { uint64_t target; unsigned what; int valid; } memo[CALLEE_MEMO];
+};
+
+/* "mcount", "_mcount" -> CALLEE_MCOUNT, "__fentry__" -> CALLEE_FENTRY, else CALLEE_NONE. */
+unsigned callee_by_name(const char *name);
+
+/* Looks through the symbols and dynamic relocations of @obj. */
+void callees_init(struct callees *c, struct uft_object *obj);
+
+/* If a call stands at @addr (bytes @p, @avail of them): its length, 5 or 6, and what it calls. Else 0. */
+unsigned callee_of_call(struct callees *c, uint64_t addr, const uint8_t *p, size_t avail, unsigned *what);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * debugfile.c - symbol tables that are not in the object itself
+ *
+ * Two places: .gnu_debugdata, an xz-compressed ELF file inside a stripped one ("mini debug info"), and a
+ * separate debug file, found by build-id under /usr/lib/debug/.build-id or by the name in .gnu_debuglink.
+ * What does not fit its object (other build-id, wrong checksum) is left alone; nothing here is an error.
+ */
+#include <lzma.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/object_internal.h"
+
+#define DEBUG_ROOT		"/usr/lib/debug"
+#define DEBUGDATA_MAX_BYTES	(256ull << 20)	/* unpacked */
+#define DEBUGDATA_MAX_RATIO	64u		/* xz of symbol tables reaches about 8 */
+#define DEBUGDATA_MEMORY	(128ull << 20)	/* of the decoder */
+
+/* Unpacks @in; NULL if it is damaged or too large. */
+static uint8_t *debugdata_unpack(const uint8_t *in, size_t len, size_t *out_len)
+{
+	uint64_t limit = (uint64_t)len * DEBUGDATA_MAX_RATIO + (1u << 20);
+	lzma_stream xz = LZMA_STREAM_INIT;
+	size_t room = len * 4 + 4096;
+	uint8_t *out = NULL, *grown;
+	lzma_ret ret = LZMA_OK;
+
+	if (limit > DEBUGDATA_MAX_BYTES)
+		limit = DEBUGDATA_MAX_BYTES;
+	if (room > limit)
+		room = limit;
+	if (lzma_stream_decoder(&xz, DEBUGDATA_MEMORY, 0) != LZMA_OK)
+		return NULL;
+	xz.next_in = in;
+	xz.avail_in = len;
+	while (ret == LZMA_OK && xz.total_out < limit) {
+		if (out && xz.avail_out == 0)
+			room = room * 2 < limit ? room * 2 : limit;
+		grown = realloc(out, room);
+		if (!grown)
+			break;
+		out = grown;
+		xz.next_out = out + xz.total_out;
+		xz.avail_out = room - xz.total_out;
+		ret = lzma_code(&xz, LZMA_FINISH);
+	}
+	*out_len = xz.total_out;
+	lzma_end(&xz);
+	if (ret == LZMA_STREAM_END)
+		return out;
+	free(out);
+	return NULL;
+}
+
+static void debugdata_load(struct uft_object *obj)
+{
+	struct object_priv *priv = object_priv(obj);
+	size_t len, unpacked, i = elf_section(&priv->view, ".gnu_debugdata", 0);
+	const uint8_t *p = elf_section_data(&priv->view, i, &len);
+	uint8_t *data = p && len ? debugdata_unpack(p, len, &unpacked) : NULL;
+
+	if (data && !elf_open_memory(&priv->extra[priv->nextra], data, unpacked, ELF_MALLOCED, obj->path, NULL))
+		priv->nextra++;
+}
+
+/* CRC-32 as .gnu_debuglink has it (IEEE 802.3). */
+static uint32_t debuglink_crc(const uint8_t *p, size_t len)
+{
+	static uint32_t table[256];
+	uint32_t crc = ~0u;
+	unsigned i, k;
+
+	for (i = 0; !table[255] && i < 256; i++) {
+		uint32_t c = i;
+
+		for (k = 0; k < 8; k++)
+			c = c & 1 ? c >> 1 ^ 0xedb88320u : c >> 1;
+		table[i] = c;
+	}
+	while (len--)
+		crc = crc >> 8 ^ table[(crc ^ *p++) & 0xff];
+	return ~crc;
+}
+
+/* Takes the debug file @path if it belongs to @obj. @crc: checksum to demand, NULL: the build-id decides. */
+static int debugfile_try(struct uft_object *obj, const char *path, const uint32_t *crc)
+{
+	struct object_priv *priv = object_priv(obj);
+	struct elf_view *v = &priv->extra[priv->nextra];
+	struct elf_symtab t;
+	uint8_t id[32];
+	uint32_t n;
+	int fits;
+
+	if (elf_open(v, path, NULL))
+		return 0;
+	n = elf_build_id(v, id, sizeof(id));
+	if (n && obj->build_id_len)
+		fits = n == obj->build_id_len && !memcmp(id, obj->build_id, n);
+	else
+		fits = crc && debuglink_crc(v->data, v->size) == *crc;
+	elf_symtab_find(v, SHT_SYMTAB, &t);
+	if (!fits || !t.n || v->eh.e_type != obj->type) {
+		elf_close(v);
+		return 0;
+	}
+	priv->nextra++;
+	return 1;
+}
+
+static int debugfile_by_build_id(struct uft_object *obj)
+{
+	char path[sizeof(DEBUG_ROOT "/.build-id/") + 2 * sizeof(obj->build_id) + 16];
+	int at = snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/");
+	uint32_t i;
+
+	if (obj->build_id_len < 2)
+		return 0;
+	for (i = 0; i < obj->build_id_len; i++)
+		at += snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", obj->build_id[i]);
+	snprintf(path + at, sizeof(path) - at, ".debug");
+	return debugfile_try(obj, path, NULL);
+}
+
+static void debugfile_by_link(struct uft_object *obj)
+{
+	static const struct { const char *root, *sub; } place[] = { { "", "" }, { "", ".debug/" }, { DEBUG_ROOT, "" } };
+	struct object_priv *priv = object_priv(obj);
+	size_t len, n, i = elf_section(&priv->view, ".gnu_debuglink", 0);
+	const char *name = (const char *)elf_section_data(&priv->view, i, &len);
+	const char *slash = strrchr(obj->path, '/');
+	int dir = slash ? (int)(slash - obj->path) + 1 : 0;
+	char path[4096];
+	uint32_t crc;
+	unsigned k;
+
+	if (!name)
+		return;
+	n = strnlen(name, len);
+	if (!n || n > 255 || ((n + 4) & ~3ul) + 4 > len || memchr(name, '/', n) || name[0] == '.')
+		return;
+	crc = elf_get32((const uint8_t *)name + ((n + 4) & ~3ul));
+	for (k = 0; k < sizeof(place) / sizeof(place[0]); k++) {
+		if (*place[k].root && obj->path[0] != '/')
+			continue;
+		if ((size_t)snprintf(path, sizeof(path), "%s%.*s%s%s", place[k].root, dir, obj->path, place[k].sub,
+				     name) >= sizeof(path))
+			continue;
+		if (strcmp(path, obj->path) && debugfile_try(obj, path, &crc))
+			return;
+	}
+}
+
+void object_load_extra(struct uft_object *obj)
+{
+	struct object_priv *priv = object_priv(obj);
+	struct elf_symtab t;
+
+	if (!priv->has_file || priv->nextra || obj->type == ET_REL)
+		return;
+	elf_symtab_find(&priv->view, SHT_SYMTAB, &t);
+	if (t.n)		/* not stripped: nothing elsewhere says more */
+		return;
+	debugdata_load(obj);
+	if (!debugfile_by_build_id(obj))
+		debugfile_by_link(obj);
+}

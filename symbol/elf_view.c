@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/* elf_view.c - see elf_view.h */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/elf_view.h"
+
+#define ELF_MAX_DYNAMIC		4096u	/* entries looked at; real files have some 30 */
+#define ELF_MAX_SEGMENTS	512u	/* real files have about a dozen */
+#define ELF_MAX_HASH_BUCKETS	(1u << 24)
+
+const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len)
+{
+	if (off > v->size || len > v->size - off)
+		return NULL;
+	return v->data + off;
+}
+
+static int elf_in_load(const struct elf_view *v, const Elf64_Phdr *p, uint64_t vaddr)
+{
+	return p->p_type == PT_LOAD && vaddr >= p->p_vaddr && vaddr - p->p_vaddr < p->p_filesz &&
+	       p->p_offset < v->size && vaddr - p->p_vaddr < v->size - p->p_offset;
+}
+
+const uint8_t *elf_at(struct elf_view *v, uint64_t vaddr, size_t *avail)
+{
+	const Elf64_Phdr *p;
+	uint64_t at, left;
+	size_t i = v->last_load;
+
+	if (i >= v->nph || !elf_in_load(v, &v->ph[i], vaddr)) {
+		for (i = 0; i < v->nph && !elf_in_load(v, &v->ph[i], vaddr); i++)
+			;
+		if (i == v->nph)
+			return NULL;
+		v->last_load = i;
+	}
+	p = &v->ph[i];
+	at = vaddr - p->p_vaddr;
+	left = p->p_filesz - at;
+	if (left > v->size - p->p_offset - at)
+		left = v->size - p->p_offset - at;
+	*avail = left;
+	return v->data + p->p_offset + at;
+}
+
+const uint8_t *elf_at_len(struct elf_view *v, uint64_t vaddr, size_t len)
+{
+	size_t avail;
+	const uint8_t *p = elf_at(v, vaddr, &avail);
+
+	return p && avail >= len ? p : NULL;
+}
+
+struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len)
+{
+	struct elf_strtab t = { (const char *)data, data ? len : 0 };
+
+	/* Cut what is not terminated, so that every offset below len is a string. */
+	while (t.len && t.s[t.len - 1])
+		t.len--;
+	return t;
+}
+
+const char *elf_section_name(const struct elf_view *v, size_t i)
+{
+	return i < v->nsh && v->sh[i].sh_name < v->shstr.len ? v->shstr.s + v->sh[i].sh_name : "";
+}
+
+size_t elf_section(const struct elf_view *v, const char *name, size_t from)
+{
+	size_t i;
+
+	for (i = from ? from : 1; i < v->nsh; i++)
+		if (!strcmp(elf_section_name(v, i), name))
+			return i;
+	return 0;
+}
+
+const uint8_t *elf_section_data(const struct elf_view *v, size_t i, size_t *len)
+{
+	const uint8_t *p;
+
+	*len = 0;
+	if (!i || i >= v->nsh || v->sh[i].sh_type == SHT_NOBITS || v->sh[i].sh_flags & SHF_COMPRESSED)
+		return NULL;
+	p = elf_bytes(v, v->sh[i].sh_offset, v->sh[i].sh_size);
+	if (p)
+		*len = v->sh[i].sh_size;
+	return p;
+}
+
+void elf_symtab_find(const struct elf_view *v, uint32_t type, struct elf_symtab *out)
+{
+	size_t i, len;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 1; i < v->nsh; i++) {
+		if (v->sh[i].sh_type != type)
+			continue;
+		out->sym = elf_section_data(v, i, &len);
+		out->n = len / sizeof(Elf64_Sym);
+		if (v->sh[i].sh_link < v->nsh) {
+			const uint8_t *str = elf_section_data(v, v->sh[i].sh_link, &len);
+
+			out->str = elf_strtab_make(str, len);
+		}
+		return;
+	}
+}
+
+void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out)
+{
+	memcpy(out, t->sym + i * sizeof(*out), sizeof(*out));
+}
+
+const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s)
+{
+	return s->st_name < t->str.len ? t->str.s + s->st_name : "";
+}
+
+void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out)
+{
+	memcpy(out, t->rela + i * sizeof(*out), sizeof(*out));
+}
+
+const char *elf_sym_version(struct elf_view *v, size_t i)
+{
+	uint64_t need = v->verneed;
+	uint64_t n, want;
+	unsigned steps = 0;
+
+	if (!v->versym || i >= v->dyn.n)
+		return NULL;
+	want = (v->versym[2 * i] | v->versym[2 * i + 1] << 8) & 0x7fff;
+	if (want < 2)
+		return NULL;
+	for (n = 0; n < v->verneed_num && n < 1024; n++) {
+		const uint8_t *p = elf_at_len(v, need, sizeof(Elf64_Verneed));
+		Elf64_Verneed vn;
+		Elf64_Vernaux va;
+		uint64_t aux;
+		unsigned k;
+
+		if (!p)
+			return NULL;
+		memcpy(&vn, p, sizeof(vn));
+		aux = need + vn.vn_aux;
+		for (k = 0; k < vn.vn_cnt && steps++ < 65536; k++) {
+			p = elf_at_len(v, aux, sizeof(va));
+			if (!p)
+				return NULL;
+			memcpy(&va, p, sizeof(va));
+			if ((va.vna_other & 0x7fff) == want)
+				return va.vna_name < v->dyn.str.len ? v->dyn.str.s + va.vna_name : NULL;
+			if (!va.vna_next)
+				break;
+			aux += va.vna_next;
+		}
+		if (!vn.vn_next)
+			return NULL;
+		need += vn.vn_next;
+	}
+	return NULL;
+}
+
+static uint32_t elf_note_build_id(const uint8_t *p, size_t len, uint8_t *out, uint32_t max)
+{
+	while (len >= 12) {
+		uint64_t namesz = elf_get32(p), descsz = elf_get32(p + 4);
+		uint32_t type = elf_get32(p + 8);
+		uint64_t name = (namesz + 3) & ~3ull, desc = (descsz + 3) & ~3ull;
+
+		if (12 + name + descsz > len)
+			return 0;
+		if (type == NT_GNU_BUILD_ID && namesz == 4 && !memcmp(p + 12, "GNU", 4)) {
+			uint32_t n = descsz < max ? descsz : max;
+
+			memcpy(out, p + 12 + name, n);
+			return n;
+		}
+		if (12 + name + desc > len)
+			return 0;
+		p += 12 + name + desc;
+		len -= 12 + name + desc;
+	}
+	return 0;
+}
+
+uint32_t elf_build_id(const struct elf_view *v, uint8_t *out, uint32_t max)
+{
+	const uint8_t *p;
+	uint32_t n;
+	size_t i, len;
+
+	for (i = 0; i < v->nph; i++) {
+		if (v->ph[i].p_type != PT_NOTE)
+			continue;
+		p = elf_bytes(v, v->ph[i].p_offset, v->ph[i].p_filesz);
+		n = p ? elf_note_build_id(p, v->ph[i].p_filesz, out, max) : 0;
+		if (n)
+			return n;
+	}
+	/* A separate debug file has the note's section; its segments are empty. */
+	for (i = 1; i < v->nsh; i++) {
+		if (v->sh[i].sh_type != SHT_NOTE)
+			continue;
+		p = elf_section_data(v, i, &len);
+		n = p ? elf_note_build_id(p, len, out, max) : 0;
+		if (n)
+			return n;
+	}
+	return 0;
+}
+
+/* ---- The dynamic section -------------------------------------------------------------------- */
+
+/* Number of dynamic symbols from the hash tables, for files without section headers. */
+static size_t elf_dynsym_count(struct elf_view *v, uint64_t hash, uint64_t gnu_hash)
+{
+	const uint8_t *p, *buckets;
+	uint32_t nbuckets, symoffset, bloom, i, max = 0;
+	uint64_t chain;
+
+	p = hash ? elf_at_len(v, hash, 8) : NULL;
+	if (p)
+		return elf_get32(p + 4);
+	p = gnu_hash ? elf_at_len(v, gnu_hash, 16) : NULL;
+	if (!p)
+		return 0;
+	nbuckets = elf_get32(p);
+	symoffset = elf_get32(p + 4);
+	bloom = elf_get32(p + 8);
+	if (nbuckets > ELF_MAX_HASH_BUCKETS || bloom > ELF_MAX_HASH_BUCKETS)
+		return 0;
+	buckets = elf_at_len(v, gnu_hash + 16 + bloom * 8ull, nbuckets * 4ull);
+	if (!buckets)
+		return 0;
+	for (i = 0; i < nbuckets; i++)
+		if (elf_get32(buckets + 4 * i) > max)
+			max = elf_get32(buckets + 4 * i);
+	if (max < symoffset)
+		return symoffset;
+	/* The chain of the highest bucket ends at the last symbol: its hash has bit 0 set. */
+	chain = gnu_hash + 16 + bloom * 8ull + nbuckets * 4ull + (uint64_t)(max - symoffset) * 4;
+	while ((p = elf_at_len(v, chain, 4)) && !(elf_get32(p) & 1)) {
+		chain += 4;
+		max++;
+	}
+	return (size_t)max + 1;
+}
+
+static void elf_relocs_set(struct elf_view *v, struct elf_relocs *r, uint64_t addr, uint64_t bytes)
+{
+	size_t avail;
+
+	r->rela = addr ? elf_at(v, addr, &avail) : NULL;
+	r->n = r->rela ? (bytes < avail ? bytes : avail) / sizeof(Elf64_Rela) : 0;
+}
+
+static void elf_read_dynamic(struct elf_view *v, const Elf64_Phdr *ph)
+{
+	uint64_t tag[DT_NUM] = { 0 }, gnu_hash = 0, versym = 0;
+	size_t i, n = ph->p_filesz / sizeof(Elf64_Dyn), avail, count;
+	const uint8_t *p = elf_bytes(v, ph->p_offset, n * sizeof(Elf64_Dyn));
+	struct elf_symtab section;
+
+	for (i = 0; p && i < n && i < ELF_MAX_DYNAMIC; i++) {
+		uint64_t t = elf_get64(p + 16 * i), val = elf_get64(p + 16 * i + 8);
+
+		if (t == DT_NULL)
+			break;
+		if (t == DT_NEEDED)
+			v->has_needed = 1;
+		if (t < DT_NUM)
+			tag[t] = val;
+		else if (t == DT_GNU_HASH)
+			gnu_hash = val;
+		else if (t == DT_VERSYM)
+			versym = val;
+		else if (t == DT_VERNEED)
+			v->verneed = val;
+		else if (t == DT_VERNEEDNUM)
+			v->verneed_num = val;
+	}
+	p = tag[DT_STRTAB] ? elf_at(v, tag[DT_STRTAB], &avail) : NULL;
+	v->dyn.str = elf_strtab_make(p, p && tag[DT_STRSZ] < avail ? tag[DT_STRSZ] : p ? avail : 0);
+	v->dyn.sym = tag[DT_SYMTAB] ? elf_at(v, tag[DT_SYMTAB], &avail) : NULL;
+	if (v->dyn.sym) {
+		elf_symtab_find(v, SHT_DYNSYM, &section);
+		count = section.n ? section.n : elf_dynsym_count(v, tag[DT_HASH], gnu_hash);
+		v->dyn.n = count < avail / sizeof(Elf64_Sym) ? count : avail / sizeof(Elf64_Sym);
+	}
+	elf_relocs_set(v, &v->rela, tag[DT_RELA], tag[DT_RELASZ]);
+	elf_relocs_set(v, &v->jmprel, tag[DT_JMPREL], tag[DT_PLTRELSZ]);
+	v->versym = versym ? elf_at_len(v, versym, 2 * v->dyn.n) : NULL;
+}
+
+/* ---- Opening -------------------------------------------------------------------------------- */
+
+static const char *elf_machine_name(unsigned machine)
+{
+	switch (machine) {
+	case EM_386:		return "a 32-bit x86";
+	case EM_ARM:		return "a 32-bit ARM";
+	case EM_AARCH64:	return "an aarch64";
+	case EM_RISCV:		return "a RISC-V";
+	case EM_PPC64:		return "a POWER";
+	case EM_S390:		return "an s390";
+	case EM_X86_64:		return "an x32 or big-endian x86-64";
+	default:		return "another machine's";
+	}
+}
+
+static int elf_check_header(struct elf_view *v, const char *name, struct uft_error *err)
+{
+	unsigned char *id = v->eh.e_ident;
+	unsigned machine;
+
+	if (v->size < 20 || memcmp(v->data, ELFMAG, SELFMAG))
+		return uft_fail(err, -ENOEXEC, "%s: not an ELF file%s", name,
+				v->size > 2 && !memcmp(v->data, "#!", 2) ?
+				" but a script; name its interpreter as the program to trace" : "");
+	machine = v->data[18] | v->data[19] << 8;
+	if (v->data[EI_DATA] == ELFDATA2MSB)
+		machine = v->data[19] | v->data[18] << 8;
+	if (v->data[EI_CLASS] != ELFCLASS64 || v->data[EI_DATA] != ELFDATA2LSB || machine != EM_X86_64)
+		return uft_fail(err, -EPFNOSUPPORT, "%s: %s program; this uft traces 64-bit x86-64 programs", name,
+				elf_machine_name(machine));
+	if (v->size < sizeof(v->eh))
+		return uft_fail(err, -ENOEXEC, "%s: damaged ELF file: cut off inside its header", name);
+	memcpy(&v->eh, v->data, sizeof(v->eh));
+	if (id[EI_VERSION] != EV_CURRENT)
+		return uft_fail(err, -ENOEXEC, "%s: damaged ELF file: unknown version %u", name, id[EI_VERSION]);
+	if (v->eh.e_type != ET_EXEC && v->eh.e_type != ET_DYN && v->eh.e_type != ET_REL)
+		return uft_fail(err, -ENOEXEC, "%s: an ELF file, but neither a program, a library nor an object%s",
+				name, v->eh.e_type == ET_CORE ? ": it is a core dump" : "");
+	return 0;
+}
+
+static void *elf_copy_table(const struct elf_view *v, uint64_t off, size_t n, size_t size)
+{
+	const uint8_t *p = elf_bytes(v, off, (uint64_t)n * size);
+	void *t;
+
+	if (!p)
+		return NULL;
+	t = malloc(n * size);
+	if (t)
+		memcpy(t, p, n * size);
+	return t;
+}
+
+/* Section headers are optional for everything that runs: a broken table counts as none. */
+static void elf_read_sections(struct elf_view *v)
+{
+	uint64_t n = v->eh.e_shnum, strndx = v->eh.e_shstrndx;
+	const uint8_t *p;
+	size_t len;
+
+	if (!v->eh.e_shoff || v->eh.e_shentsize != sizeof(Elf64_Shdr))
+		return;
+	p = elf_bytes(v, v->eh.e_shoff, sizeof(Elf64_Shdr));
+	if (!p)
+		return;
+	if (!n)			/* extended numbering: section 0 has the true values */
+		n = elf_get64(p + offsetof(Elf64_Shdr, sh_size));
+	if (strndx == SHN_XINDEX)
+		strndx = elf_get32(p + offsetof(Elf64_Shdr, sh_link));
+	if (!n || n > v->size / sizeof(Elf64_Shdr))
+		return;
+	v->sh = elf_copy_table(v, v->eh.e_shoff, n, sizeof(Elf64_Shdr));
+	if (!v->sh)
+		return;
+	v->nsh = n;
+	p = elf_section_data(v, strndx, &len);
+	v->shstr = elf_strtab_make(p, len);
+}
+
+int elf_open_memory(struct elf_view *v, const void *data, size_t size, enum elf_memory memory, const char *name,
+		    struct uft_error *err)
+{
+	size_t i;
+	int ret;
+
+	memset(v, 0, sizeof(*v));
+	v->data = data;
+	v->size = size;
+	v->memory = memory;
+	ret = elf_check_header(v, name, err);
+	if (ret)
+		goto fail;
+	elf_read_sections(v);
+	if (v->eh.e_type == ET_REL) {
+		if (v->nsh)
+			return 0;
+		ret = uft_fail(err, -ENOEXEC, "%s: damaged ELF file: an object without section headers", name);
+		goto fail;
+	}
+	if (!v->eh.e_phnum || v->eh.e_phentsize != sizeof(Elf64_Phdr)) {
+		ret = uft_fail(err, -ENOEXEC, "%s: damaged ELF file: no program headers", name);
+		goto fail;
+	}
+	if (v->eh.e_phnum > ELF_MAX_SEGMENTS) {
+		ret = uft_fail(err, -ENOEXEC, "%s: damaged ELF file: %u program headers", name, v->eh.e_phnum);
+		goto fail;
+	}
+	v->ph = elf_copy_table(v, v->eh.e_phoff, v->eh.e_phnum, sizeof(Elf64_Phdr));
+	if (!v->ph) {
+		ret = uft_fail(err, -ENOEXEC, "%s: damaged ELF file: its program headers lie outside the file", name);
+		goto fail;
+	}
+	v->nph = v->eh.e_phnum;
+	for (i = 0; i < v->nph; i++)
+		if (v->ph[i].p_type == PT_INTERP)
+			v->has_interp = 1;
+	for (i = 0; i < v->nph; i++)
+		if (v->ph[i].p_type == PT_DYNAMIC) {
+			elf_read_dynamic(v, &v->ph[i]);
+			break;
+		}
+	return 0;
+fail:
+	elf_close(v);
+	return ret;
+}
+
+int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uft_error *err)
+{
+	/* O_NONBLOCK: a FIFO must not hang us; it is refused below like everything that is no file. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	void *p;
+	int ret;
+
+	if (fd < 0) {
+		ret = -errno;
+		return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
+	}
+	if (fstat(fd, &st) < 0) {
+		ret = uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	} else if (!S_ISREG(st.st_mode)) {
+		ret = uft_fail(err, -ENOEXEC, "%s: not an ELF file but a %s", path,
+			       S_ISDIR(st.st_mode) ? "directory" : "special file");
+	} else if (!st.st_size) {
+		ret = uft_fail(err, -ENOEXEC, "%s: not an ELF file: it is empty", path);
+	} else {
+		p = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		ret = p == MAP_FAILED ? uft_fail(err, -errno, "%s: cannot map: %s", path, strerror(errno)) : 0;
+		*data = p;
+		*size = st.st_size;
+	}
+	close(fd);
+	return ret;
+}
+
+int elf_open(struct elf_view *v, const char *path, struct uft_error *err)
+{
+	const uint8_t *data;
+	size_t size;
+	int ret = elf_map_file(path, &data, &size, err);
+
+	return ret ? ret : elf_open_memory(v, data, size, ELF_MAPPED, path, err);
+}
+
+void elf_close(struct elf_view *v)
+{
+	free(v->ph);
+	free(v->sh);
+	if (v->memory == ELF_MAPPED)
+		munmap((void *)v->data, v->size);
+	else if (v->memory == ELF_MALLOCED)
+		free((void *)v->data);
+	memset(v, 0, sizeof(*v));
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * elf_view.h - internal to symbol/: a checked view of the bytes of an ELF file
+ *
+ * Every byte of the file is hostile. Nothing here is dereferenced in place: headers are copied out, and
+ * all other access goes through functions that check offset and length against the file first, so a
+ * damaged file gives "not there" and never a fault. Work and memory are bounded by the file's size.
+ *
+ * Written by hand instead of on libelf: we need about a tenth of it, want the same code for files, for
+ * files in memory (.gnu_debugdata, archive members) and for files without section headers, and want to
+ * run all of it under the sanitizers in the fuzzer.
+ */
+#ifndef UFT_SYMBOL_ELF_VIEW_H
+#define UFT_SYMBOL_ELF_VIEW_H
+
+#include <elf.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/error.h"
+
+enum elf_memory { ELF_BORROWED, ELF_MAPPED, ELF_MALLOCED };
+
+struct elf_strtab {
+	const char *s;
+	size_t len;		/* s[len - 1] is 0; 0: no table */
+};
+
+struct elf_symtab {
+	const uint8_t *sym;	/* Elf64_Sym, unaligned */
+	size_t n;
+	struct elf_strtab str;
+};
+
+struct elf_relocs {
+	const uint8_t *rela;	/* Elf64_Rela, unaligned */
+	size_t n;
+};
+
+struct elf_view {
+	const uint8_t *data;
+	size_t size;
+	enum elf_memory memory;
+	Elf64_Ehdr eh;
+	Elf64_Phdr *ph;
+	size_t nph;
+	Elf64_Shdr *sh;
+	size_t nsh;
+	struct elf_strtab shstr;
+	unsigned last_load;	/* index of the PT_LOAD that answered last */
+	/* from PT_DYNAMIC, so they work without section headers */
+	struct elf_symtab dyn;
+	struct elf_relocs rela, jmprel;
+	const uint8_t *versym;	/* dyn.n half words, or NULL */
+	uint64_t verneed, verneed_num;
+	int has_interp, has_needed;
+};
+
+/* Opens and checks headers. 0, -ENOEXEC (not ELF, damaged), -EPFNOSUPPORT (other machine), -errno of open. */
+int elf_open(struct elf_view *v, const char *path, struct uft_error *err);
+/* The same for bytes in memory; @name is for messages. With ELF_MALLOCED elf_close() frees @data. */
+int elf_open_memory(struct elf_view *v, const void *data, size_t size, enum elf_memory memory, const char *name,
+		    struct uft_error *err);
+void elf_close(struct elf_view *v);
+/* Maps a regular file read-only. 0 or a negative errno; empty files are -ENOEXEC. */
+int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uft_error *err);
+
+/* File bytes [off, off + len), or NULL. */
+const uint8_t *elf_bytes(const struct elf_view *v, uint64_t off, uint64_t len);
+/* File bytes behind @vaddr of a loaded segment; *avail gets how many follow. NULL: not in the file. */
+const uint8_t *elf_at(struct elf_view *v, uint64_t vaddr, size_t *avail);
+/* The same, but NULL unless @len bytes are there. */
+const uint8_t *elf_at_len(struct elf_view *v, uint64_t vaddr, size_t len);
+
+/* Section by name at or after index @from; 0: none (section 0 is never one). */
+size_t elf_section(const struct elf_view *v, const char *name, size_t from);
+const char *elf_section_name(const struct elf_view *v, size_t i);
+/* Contents of a section, NULL without any; *len bytes. */
+const uint8_t *elf_section_data(const struct elf_view *v, size_t i, size_t *len);
+/* Symbol table of type SHT_SYMTAB or SHT_DYNSYM; n 0: none. */
+void elf_symtab_find(const struct elf_view *v, uint32_t type, struct elf_symtab *out);
+
+void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out);
+const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s);	/* "" without a name */
+void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out);
+struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len);
+
+/* Name of the version that dynamic symbol @i needs ("GLIBC_2.2.5"), NULL: unversioned. */
+const char *elf_sym_version(struct elf_view *v, size_t i);
+
+/* NT_GNU_BUILD_ID; returns its length, 0: none. */
+uint32_t elf_build_id(const struct elf_view *v, uint8_t *out, uint32_t max);
+
+static inline uint32_t elf_get32(const uint8_t *p)
+{
+	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t elf_get64(const uint8_t *p)
+{
+	return elf_get32(p) | (uint64_t)elf_get32(p + 4) << 32;
+}
+
+#endif

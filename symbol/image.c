@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* image.c - see image.h; uft_object_make() is in object.c, the resolver in resolve.c */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/image.h"
+
+struct uft_image *uft_image_alloc(uint32_t id, const char *exe)
+{
+	struct uft_image *img = calloc(1, sizeof(*img));
+
+	if (!img)
+		return NULL;
+	img->id = id;
+	img->exe = strdup(exe ? exe : "");
+	if (!img->exe) {
+		free(img);
+		return NULL;
+	}
+	return img;
+}
+
+void uft_image_free(struct uft_image *img)
+{
+	uint32_t i;
+
+	if (!img)
+		return;
+	for (i = 0; i < img->nobj; i++) {
+		uft_object_put(img->obj[i].obj);
+		free(img->obj[i].stub_addr);
+		free(img->obj[i].site_addr);
+	}
+	free(img->obj);
+	free(img->exe);
+	free(img);
+}
+
+struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, uint64_t bias)
+{
+	struct uft_mapped *m;
+	size_t i;
+
+	if (!(img->nobj & (img->nobj - 1))) {	/* the array doubles at powers of two */
+		m = realloc(img->obj, (img->nobj ? 2 * (size_t)img->nobj : 1) * sizeof(*m));
+		if (!m)
+			return NULL;
+		img->obj = m;
+	}
+	m = &img->obj[img->nobj++];
+	memset(m, 0, sizeof(*m));
+	m->obj = uft_object_get(obj);
+	m->bias = bias;
+	for (i = 0; i < obj->ntext; i++) {
+		if (!i || obj->text[i].addr + bias < m->text_start)
+			m->text_start = obj->text[i].addr + bias;
+		if (!i || obj->text[i].end + bias > m->text_end)
+			m->text_end = obj->text[i].end + bias;
+	}
+	return m;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * names.c - demangling and filter patterns
+ *
+ * Demangling is libiberty's, for C++ and for both Rust schemes. Names come from files that may be hostile, and
+ * a short mangled name can stand for a text without end (substitutions of substitutions), so output is taken
+ * piecewise and abandoned beyond DEMANGLE_MAX bytes: such a name is shown as it is.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <libiberty/demangle.h>
+
+#include "symbol/names.h"
+
+#define DEMANGLE_MAX		(64u << 10)	/* bytes of text */
+#define DEMANGLE_MAX_NAME	8192u		/* bytes of a mangled name; recursion depth follows it */
+
+void uft_name_clean(char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			*text = '?';
+}
+
+/* ---- Demangling -------------------------------------------------------------------------------- */
+
+struct demangle_text {
+	char *s;
+	size_t len, room;
+	jmp_buf too_long;
+};
+
+/* The demanglers hold no memory while they print, so leaving them here loses nothing. */
+static void demangle_take(const char *s, size_t len, void *arg)
+{
+	struct demangle_text *t = arg;
+
+	if (t->len + len + 1 > t->room) {
+		size_t room = 2 * (t->len + len + 1);
+		char *grown = t->len + len < DEMANGLE_MAX ? realloc(t->s, room) : NULL;
+
+		if (!grown)
+			longjmp(t->too_long, 1);
+		t->s = grown;
+		t->room = room;
+	}
+	memcpy(t->s + t->len, s, len);
+	t->len += len;
+	t->s[t->len] = 0;
+}
+
+static int demangle_into(const char *name, struct demangle_text *t)
+{
+	int options = DMGL_PARAMS | DMGL_ANSI;
+
+	if (setjmp(t->too_long))
+		return 0;
+	/* Rust first: its legacy names are valid C++ names too, with a hash for a last part. */
+	if (rust_demangle_callback(name, options, demangle_take, t))
+		return 1;
+	t->len = 0;
+	if (name[0] != '_' || name[1] != 'Z')
+		return 0;
+	return cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, demangle_take, t);
+}
+
+char *uft_demangle(const char *name)
+{
+	struct demangle_text t = { .s = NULL };
+	const char *suffix = strrchr(name, '@');
+	size_t len = suffix ? (size_t)(suffix - name) : strnlen(name, DEMANGLE_MAX_NAME);
+	char *plain = NULL;
+	int ok;
+
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') || len >= DEMANGLE_MAX_NAME)
+		return NULL;
+	if (suffix) {
+		plain = strndup(name, len);
+		if (!plain)
+			return NULL;
+	}
+	ok = demangle_into(plain ? plain : name, &t);
+	if (ok && t.s && suffix) {
+		size_t extra = strlen(suffix);
+		char *grown = realloc(t.s, t.len + extra + 1);
+
+		if (grown) {
+			t.s = grown;
+			memcpy(t.s + t.len, suffix, extra + 1);
+		}
+	}
+	free(plain);
+	if (ok && t.s)
+		return t.s;
+	free(t.s);
+	return NULL;
+}
+
+/* ---- Patterns ---------------------------------------------------------------------------------- */
+
+int uft_pattern_parse(const char *text, struct uft_pattern *out)
+{
+	const char *mod = NULL, *at = text;
+
+	memset(out, 0, sizeof(*out));
+	while ((at = strstr(at, ":mod:"))) {
+		/* Not the end of a C++ scope: f::mod::g has a second colon on either side. */
+		if ((at == text || at[-1] != ':') && at[5] != ':')
+			mod = at;
+		at += 5;
+	}
+	if (!*text || (mod && (!mod[5] || !strcmp(mod + 5, "!"))))
+		return -EINVAL;
+	out->func = mod ? strndup(text, mod - text) : strdup(text);
+	if (mod == text && out->func) {		/* ":mod:libfoo" is every function of it */
+		free(out->func);
+		out->func = strdup("*");
+	}
+	out->object = mod ? strdup(mod + 5) : NULL;
+	if (out->func && (!mod || out->object))
+		return 0;
+	uft_pattern_free(out);
+	return -ENOMEM;
+}
+
+void uft_pattern_free(struct uft_pattern *p)
+{
+	free(p->func);
+	free(p->object);
+	memset(p, 0, sizeof(*p));
+}
+
+/* Globs a part of @text; long enough names are the exception, so most fit the stack. */
+static int pattern_match_part(const char *glob, const char *text, size_t len)
+{
+	char small[512], *copy = small;
+	int ret;
+
+	if (len >= sizeof(small) && !(copy = malloc(len + 1)))
+		return 0;
+	memcpy(copy, text, len);
+	copy[len] = 0;
+	ret = uft_glob_match(glob, copy);
+	if (copy != small)
+		free(copy);
+	return ret;
+}
+
+/* Length of a demangled name without its parameters: up to the '(' that the last top level ')' closes. */
+static size_t pattern_name_length(const char *s)
+{
+	size_t close = 0, i;
+	int depth = 0, is_rust_or_clone;
+
+	for (i = strlen(s); i && s[i - 1] != ')'; i--)
+		;
+	if (!i)
+		return 0;
+	/* "f(int) [clone .cold]", "f() const": what is behind the ')' belongs to the parameters. */
+	is_rust_or_clone = s[i] && s[i] != ' ' && s[i] != '@';
+	if (is_rust_or_clone)
+		return 0;
+	for (close = i; close; close--) {
+		if (s[close - 1] == ')')
+			depth++;
+		else if (s[close - 1] == '(' && --depth == 0)
+			return close - 1;
+	}
+	return 0;
+}
+
+static int pattern_match_name(const char *glob, const char *name)
+{
+	const char *at = strrchr(name, '@');
+
+	if (uft_glob_match(glob, name) || !strcmp(glob, name))
+		return 1;
+	return at && at != name && pattern_match_part(glob, name, at - name);
+}
+
+static int pattern_match_object(const char *glob, const char *object)
+{
+	int inverted = *glob == '!';
+	const char *so = strstr(object, ".so");
+	int match;
+
+	glob += inverted;
+	match = uft_glob_match(glob, object);
+	if (!match && so && so != object)
+		match = pattern_match_part(glob, object, so - object);
+	return match ^ inverted;
+}
+
+int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object)
+{
+	size_t len;
+
+	if (p->object && !pattern_match_object(p->object, object ? object : ""))
+		return 0;
+	if (raw && pattern_match_name(p->func, raw))
+		return 1;
+	if (!demangled)
+		return 0;
+	if (pattern_match_name(p->func, demangled))
+		return 1;
+	len = pattern_name_length(demangled);
+	return len && pattern_match_part(p->func, demangled, len);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* object_internal.h - what the files of symbol/ share about an object */
+#ifndef UFT_SYMBOL_OBJECT_INTERNAL_H
+#define UFT_SYMBOL_OBJECT_INTERNAL_H
+
+#include <sys/types.h>
+
+#include "symbol/elf_view.h"
+#include "symbol/object.h"
+
+/* Strings that live as long as their object. */
+struct str_pool {
+	struct str_chunk *chunks;
+	size_t left, total, limit;	/* bytes; limit 0: none */
+};
+char *str_pool_copy(struct str_pool *p, const char *s, size_t len);	/* NULL: no memory, or over the limit */
+void str_pool_free(struct str_pool *p);
+
+struct object_priv {
+	struct elf_view view;		/* nph = nsh = 0 for an object without a file */
+	struct elf_view extra[2];	/* .gnu_debugdata and the separate debug file, once names are loaded */
+	unsigned nextra;
+	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
+	struct str_pool pool;
+	int has_sites, has_names, is_sorted, has_file;
+	/* identity in the cache */
+	struct uft_object *next;
+	dev_t dev;
+	ino_t ino;
+	off_t file_size;
+	struct timespec mtime;
+};
+
+static inline struct object_priv *object_priv(const struct uft_object *obj)
+{
+	return obj->priv;
+}
+
+static inline const struct uft_text *object_text(const struct uft_object *obj, uint64_t addr)
+{
+	size_t i;
+
+	for (i = 0; i < obj->ntext; i++)
+		if (addr >= obj->text[i].addr && addr < obj->text[i].end)
+			return &obj->text[i];
+	return NULL;
+}
+
+/* Address of a symbol of the main file: st_value, or where an ET_REL's section was laid. ~0: undefined. */
+uint64_t object_sym_addr(const struct uft_object *obj, const Elf64_Sym *s);
+
+/* File bytes at @addr of executable text; *avail bytes follow. NULL: none. */
+const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail);
+
+/* 1 if @addr lies in a .plt section. */
+int object_in_plt(const struct uft_object *obj, uint64_t addr);
+
+/* relobj.c */
+int object_rel_layout(struct uft_object *obj, struct uft_error *err);
+int object_rel_sites(struct uft_object *obj, struct uft_error *err);
+
+/* object.c */
+int object_from_view(struct elf_view *v, const char *path, struct uft_object **out, struct uft_error *err);
+
+/* Appends a site, growing the list; fills `bytes`. NULL: no memory. */
+struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t addr, uint64_t func, unsigned kind,
+				 unsigned len, unsigned source, unsigned skip);
+void object_sort_sites(struct uft_object *obj);
+
+/* debugfile.c: opens .gnu_debugdata and the separate debug file, if any, into priv->extra. */
+void object_load_extra(struct uft_object *obj);
+
+#endif

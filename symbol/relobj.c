@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * relobj.c - relocatable objects (.o) and archives of them (.a)
+ *
+ * Nothing is linked yet, so relocations say everything: which calls go to mcount or __fentry__, and where the
+ * entries of the tables point. The executable sections get addresses of their own, one behind the other from
+ * 0 (as objdump shows the first), so that sites, functions and code are found as in a linked file.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "symbol/calls.h"
+#include "symbol/object_internal.h"
+
+#define REL_ALIGN	16u
+#define REL_MIN_PAD	5u
+
+int object_rel_layout(struct uft_object *obj, struct uft_error *err)
+{
+	struct object_priv *priv = object_priv(obj);
+	const struct elf_view *v = &priv->view;
+	uint64_t addr = 0;
+	size_t i;
+
+	priv->rel_addr = malloc(v->nsh * sizeof(*priv->rel_addr));
+	obj->text = calloc(v->nsh, sizeof(*obj->text));
+	if (!priv->rel_addr || !obj->text)
+		return uft_fail(err, -ENOMEM, "%s: no memory", obj->path);
+	for (i = 0; i < v->nsh; i++) {
+		const Elf64_Shdr *sh = &v->sh[i];
+
+		priv->rel_addr[i] = ~0ull;
+		if (!i || sh->sh_type != SHT_PROGBITS || !(sh->sh_flags & SHF_EXECINSTR) || !sh->sh_size ||
+		    !elf_bytes(v, sh->sh_offset, sh->sh_size))
+			continue;
+		priv->rel_addr[i] = addr;
+		obj->text[obj->ntext++] = (struct uft_text){ addr, addr + sh->sh_size, sh->sh_offset };
+		addr = (addr + sh->sh_size + REL_ALIGN - 1) & ~(uint64_t)(REL_ALIGN - 1);
+	}
+	return 0;
+}
+
+/* ---- Sites ------------------------------------------------------------------------------------ */
+
+struct rel_scan {
+	struct uft_object *obj;
+	struct elf_view *v;
+	struct elf_symtab syms;
+	size_t room;
+	int has_own;		/* the object itself defines mcount or __fentry__ */
+};
+
+/* Entry of the function that holds @addr, @addr itself if nothing is known. */
+static uint64_t rel_function(struct rel_scan *s, uint64_t addr)
+{
+	const struct uft_func *f = uft_object_func(s->obj, addr);
+
+	return f ? f->addr : addr;
+}
+
+/* A relocation of executable section @sec whose symbol is mcount or __fentry__: a call site. */
+static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigned what)
+{
+	uint64_t base = object_priv(s->obj)->rel_addr[sec], at = r->r_offset;
+	const uint8_t *p = elf_bytes(s->v, s->v->sh[sec].sh_offset, s->v->sh[sec].sh_size);
+	unsigned kind = what == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL, len;
+
+	if (at < 2 || at > s->v->sh[sec].sh_size - 4)
+		return 0;
+	if (p[at - 1] == 0xe8)
+		len = p[at - 2] == 0x67 ? 6 : 5;
+	else if (p[at - 2] == 0xff && p[at - 1] == 0x15)
+		len = 6;
+	else
+		return 0;
+	at = base + at + 4 - len;
+	if (s->has_own)
+		kind = UFT_SITE_OWN_CALL;
+	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, len, UFT_FROM_RELOC,
+			       s->has_own ? UFT_SKIP_OWN_MCOUNT : UFT_SKIP_NONE) ? 0 : -ENOMEM;
+}
+
+/* e8 with its operand at offset 1: the byte before may lie outside the section. */
+static int rel_call_at_start(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigned what)
+{
+	const uint8_t *p = elf_bytes(s->v, s->v->sh[sec].sh_offset, s->v->sh[sec].sh_size);
+	uint64_t at = object_priv(s->obj)->rel_addr[sec];
+
+	if (r->r_offset != 1 || s->v->sh[sec].sh_size < 5 || p[0] != 0xe8)
+		return 0;
+	return object_add_site(s->obj, &s->room, at, rel_function(s, at),
+			       s->has_own ? UFT_SITE_OWN_CALL :
+			       what == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL, 5, UFT_FROM_RELOC,
+			       s->has_own ? UFT_SKIP_OWN_MCOUNT : UFT_SKIP_NONE) ? 0 : -ENOMEM;
+}
+
+static unsigned rel_nop_kind(const uint8_t *p, size_t n, unsigned *len)
+{
+	static const struct { uint8_t len; uint8_t byte[9]; } nop[] = {
+		{ 5, { 0x0f, 0x1f, 0x44 } }, { 6, { 0x66, 0x0f, 0x1f, 0x44 } }, { 7, { 0x0f, 0x1f, 0x80 } },
+		{ 8, { 0x0f, 0x1f, 0x84 } }, { 9, { 0x66, 0x0f, 0x1f, 0x84 } },
+	};
+	size_t i, ones = 0;
+
+	for (i = 0; i < sizeof(nop) / sizeof(nop[0]); i++)
+		if (n >= nop[i].len && !memcmp(p, nop[i].byte, nop[i].byte[0] == 0x66 ? 4 : 3)) {
+			*len = nop[i].len;
+			return UFT_SITE_NOP;
+		}
+	while (ones < n && ones < 15 && p[ones] == 0x90)
+		ones++;
+	*len = ones;
+	return ones >= REL_MIN_PAD ? UFT_SITE_NOPS : UFT_SITE_NONE;
+}
+
+/* A table entry whose relocation points at @addr. */
+static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
+{
+	uint64_t func = rel_function(s, addr);
+	unsigned kind, len, skip = UFT_SKIP_NONE;
+	size_t avail;
+	const uint8_t *p;
+
+	/* N,M: the entry lies before its function; what counts is the pad behind the function's start. */
+	if (!is_mcount && func == addr) {
+		size_t i;
+
+		for (i = 0; i < s->obj->nfunc; i++)
+			if (s->obj->func[i].addr >= addr) {
+				if (s->obj->func[i].addr - addr < 256)
+					func = s->obj->func[i].addr;
+				break;
+			}
+	}
+	if (func > addr)
+		addr = func;
+	p = object_code(s->obj, addr, &avail);
+	if (p && avail >= 4 && !memcmp(p, "\xf3\x0f\x1e\xfa", 4)) {
+		addr += 4;
+		p += 4;
+		avail -= 4;
+	}
+	if (!p)
+		return 0;
+	kind = rel_nop_kind(p, avail, &len);
+	if (kind == UFT_SITE_NONE && is_mcount)
+		return 0;	/* a call: its own relocation says more */
+	if (kind == UFT_SITE_NONE)
+		skip = UFT_SKIP_PAD_SMALL;
+	else if (is_mcount && addr != func && addr != func + 4)
+		kind = UFT_SITE_MCOUNT_NOP;
+	return object_add_site(s->obj, &s->room, addr, func, kind, len, UFT_FROM_RELOC, skip) ? 0 : -ENOMEM;
+}
+
+static int rel_section(struct rel_scan *s, size_t rel)
+{
+	struct object_priv *priv = object_priv(s->obj);
+	size_t sec = s->v->sh[rel].sh_info, len, i;
+	struct elf_relocs t = { elf_section_data(s->v, rel, &len), len / sizeof(Elf64_Rela) };
+	const char *name = elf_section_name(s->v, sec);
+	int is_mcount = !strcmp(name, "__mcount_loc"), is_table, ret = 0;
+
+	is_table = is_mcount || !strcmp(name, "__patchable_function_entries");
+	if (sec >= s->v->nsh || (!is_table && priv->rel_addr[sec] == ~0ull))
+		return 0;
+	for (i = 0; !ret && i < t.n; i++) {
+		uint64_t addr;
+		unsigned what;
+		Elf64_Rela r;
+		Elf64_Sym sym;
+
+		elf_rela(&t, i, &r);
+		if (ELF64_R_SYM(r.r_info) >= s->syms.n)
+			continue;
+		elf_sym(&s->syms, ELF64_R_SYM(r.r_info), &sym);
+		if (is_table) {
+			addr = object_sym_addr(s->obj, &sym);
+			if (addr != ~0ull)
+				ret = rel_entry(s, addr + r.r_addend, is_mcount);
+			continue;
+		}
+		what = callee_by_name(elf_sym_name(&s->syms, &sym));
+		if (what)
+			ret = r.r_offset == 1 ? rel_call_at_start(s, sec, &r, what) : rel_call(s, sec, &r, what);
+	}
+	return ret;
+}
+
+static int rel_defines_own(const struct rel_scan *s)
+{
+	Elf64_Sym sym;
+	size_t i;
+
+	for (i = 1; i < s->syms.n; i++) {
+		elf_sym(&s->syms, i, &sym);
+		if (sym.st_shndx != SHN_UNDEF && callee_by_name(elf_sym_name(&s->syms, &sym)))
+			return 1;
+	}
+	return 0;
+}
+
+int object_rel_sites(struct uft_object *obj, struct uft_error *err)
+{
+	struct rel_scan s = { .obj = obj, .v = &object_priv(obj)->view };
+	size_t i, len;
+	int ret;
+
+	ret = uft_object_names(obj, err);
+	if (ret)
+		return ret;
+	elf_symtab_find(s.v, SHT_SYMTAB, &s.syms);
+	s.has_own = rel_defines_own(&s);
+	for (i = 1; !ret && i < s.v->nsh; i++) {
+		const char *name = elf_section_name(s.v, i);
+
+		if (!strcmp(name, "__patchable_function_entries") && elf_section_data(s.v, i, &len))
+			obj->nsections_pfe += len / 8;
+		else if (!strcmp(name, "__mcount_loc") && elf_section_data(s.v, i, &len))
+			obj->nsections_mcount += len / 8;
+		else if (s.v->sh[i].sh_type == SHT_RELA)
+			ret = rel_section(&s, i);
+	}
+	if (ret)
+		return uft_fail(err, ret, "%s: no memory for its sites", obj->path);
+	object_sort_sites(obj);
+	return 0;
+}
+
+/* ---- Archives --------------------------------------------------------------------------------- */
+
+#define AR_MAGIC	"!<arch>\n"
+#define AR_HEADER	60u
+
+/* A member's name: short ones end with '/', long ones are "/offset" into the table of the member "//". */
+static void ar_name(const char *field, const char *table, size_t table_len, char *out, size_t max)
+{
+	const char *s = field;
+	size_t n = 16, off, len = 0;
+
+	if (field[0] == '/' && field[1] >= '0' && field[1] <= '9') {
+		off = strtoul(field + 1, NULL, 10);
+		s = off < table_len ? table + off : "";
+		n = off < table_len ? table_len - off : 0;
+	}
+	while (len < n && len < max - 1 && s[len] != '/' && s[len] != '\n' && s[len])
+		len++;
+	memcpy(out, s, len);
+	out[len] = 0;
+}
+
+static int ar_member(const char *path, const char *name, const uint8_t *data, size_t size,
+		     int (*fn)(void *arg, struct uft_object *obj), void *arg, struct uft_error *err)
+{
+	size_t n = strlen(path) + strlen(name) + 3;
+	char *full = malloc(n);
+	struct uft_object *obj;
+	struct elf_view v;
+	uint8_t *copy;
+	int ret;
+
+	if (!full)
+		return -ENOMEM;
+	snprintf(full, n, "%s(%s)", path, name);
+	/* A copy, because a member may outlive the archive's mapping. */
+	copy = malloc(size + 1);
+	ret = copy ? 0 : uft_fail(err, -ENOMEM, "%s: no memory", full);
+	if (!ret) {
+		memcpy(copy, data, size);
+		ret = elf_open_memory(&v, copy, size, ELF_MALLOCED, full, err);
+	}
+	if (!ret)
+		ret = object_from_view(&v, full, &obj, err);
+	free(full);
+	if (ret)
+		return ret;
+	ret = fn(arg, obj);
+	uft_object_put(obj);
+	return ret;
+}
+
+int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *obj), void *arg,
+		     struct uft_error *err)
+{
+	const char *table = NULL;
+	size_t size, at, len, table_len = 0;
+	const uint8_t *data;
+	char name[256];
+	int ret = elf_map_file(path, &data, &size, err);
+
+	if (ret)
+		return ret;
+	if (size < 8 || memcmp(data, AR_MAGIC, 8)) {
+		munmap((void *)data, size);
+		return uft_fail(err, -ENOEXEC, "%s: not an archive", path);
+	}
+	for (at = 8; !ret && at < size; at += AR_HEADER + len + (len & 1)) {
+		const char *h = (const char *)data + at;
+		char digits[11];
+
+		if (size - at < AR_HEADER || h[58] != '`' || h[59] != '\n') {
+			ret = uft_fail(err, -ENOEXEC, "%s: damaged archive at offset %zu", path, at);
+			break;
+		}
+		memcpy(digits, h + 48, 10);
+		digits[10] = 0;
+		len = strtoul(digits, NULL, 10);
+		if (len > size - at - AR_HEADER) {
+			ret = uft_fail(err, -ENOEXEC, "%s: damaged archive: a member is cut off", path);
+			break;
+		}
+		if (!memcmp(h, "// ", 3)) {
+			table = h + AR_HEADER;
+			table_len = len;
+		} else if (len >= 20 && !memcmp(h + AR_HEADER, ELFMAG, SELFMAG)) {
+			ar_name(h, table, table_len, name, sizeof(name));
+			ret = ar_member(path, name, (const uint8_t *)h + AR_HEADER, len, fn, arg, err);
+		}
+	}
+	munmap((void *)data, size);
+	return ret;
+}

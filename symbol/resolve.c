@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resolve.c - from ids and addresses to functions as shown to people
+ *
+ * It lies on the path of every event a report reads, so the answer to an id seen before is two loads: a
+ * directory of pages of pointers, one directory for each image. Addresses (parents) go through a
+ * direct-mapped cache. Everything else happens once a symbol.
+ *
+ * Objects and ownership: the resolver owns its symbols and all its tables; it keeps pointers to images, which
+ * must outlive their use, and recognises a freed one whose memory holds a new image by the image's id. An image
+ * may grow while it is being resolved: what was unknown before is then looked up again.
+ *
+ * A symbol is one function of one object, whatever image it was met in: a program that runs a hundred times at
+ * a hundred addresses has one `main`. `addr` is where it was met first. The same object read twice (a recording
+ * has it once for each image) is recognised by path and build-id.
+ *
+ * Names: demangled, control bytes replaced. A name that another object's function has already is followed by
+ * @object. Two functions of one name in one object differ by the object's own suffix (object.h).
+ *
+ * Concurrency: none; one resolver belongs to one thread.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/image.h"
+#include "symbol/names.h"
+
+#define RES_PAGE_BITS	12
+#define RES_PAGE	(1u << RES_PAGE_BITS)
+#define RES_ADDRS	8192u		/* entries of the address cache */
+#define RES_SYM_CHUNK	1024u
+#define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
+
+#define RES_NO_OBJECT	0xffffffu	/* object number of keys that belong to none */
+enum { RES_KEY_FUNC, RES_KEY_ID, RES_KEY_ADDR };
+
+struct res_sym {			/* what a symbol is looked up by; the symbol itself comes first */
+	struct uft_sym sym;
+	uint64_t key_addr;
+	uint32_t key_object, key_kind;
+	uint32_t is_unknown;
+};
+
+struct res_site { uint64_t addr; uint32_t stub; };
+
+struct res_map {			/* one for each uft_mapped: its sites, sorted */
+	struct res_site *site;
+	uint32_t nsites;
+	uint32_t object;		/* number of the object, + 1; 0: not yet known */
+};
+
+struct res_image {
+	const struct uft_image *img;
+	uint32_t id, nobj;
+	const struct uft_sym ***dir;	/* npages pointers to pages */
+	uint32_t npages;
+	struct { uint64_t addr; const struct uft_sym *sym; } *addrs;
+	struct res_map *map;
+};
+
+struct res_object { struct uft_object *obj; const char *base; };
+
+struct uft_resolver {
+	struct res_image *last;		/* answered last */
+	struct res_image **images;
+	size_t nimages;
+	struct res_object *object;	/* distinct objects, a reference to each */
+	size_t nobjects;
+	struct res_sym **chunk;
+	uint32_t nsyms, nunknown;
+	struct res_sym **by_key, **by_name;	/* open addressing, size a power of two */
+	size_t hash_size;
+	struct uft_sym nothing;		/* out of memory, or of unknown symbols */
+};
+
+/* ---- Symbols ---------------------------------------------------------------------------------- */
+
+static uint64_t res_hash_key(uint64_t addr, uint32_t object, uint32_t kind)
+{
+	uint64_t h = (addr ^ (uint64_t)object << 40 ^ (uint64_t)kind << 62) * 0x9e3779b97f4a7c15ull;
+
+	return h ^ h >> 29;
+}
+
+static uint64_t res_hash_name(const char *s)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	while (*s)
+		h = (h ^ (unsigned char)*s++) * 1099511628211ull;
+	return h ^ h >> 32;
+}
+
+static void res_insert(struct res_sym **table, size_t size, uint64_t hash, struct res_sym *s)
+{
+	size_t at = hash & (size - 1);
+
+	while (table[at])
+		at = (at + 1) & (size - 1);
+	table[at] = s;
+}
+
+static struct res_sym *res_sym_at(const struct uft_resolver *r, uint32_t index)
+{
+	return &r->chunk[index / RES_SYM_CHUNK][index % RES_SYM_CHUNK];
+}
+
+static int res_grow(struct uft_resolver *r)
+{
+	size_t size = r->hash_size ? 2 * r->hash_size : 4096;
+	struct res_sym **by_key = calloc(size, sizeof(*by_key));
+	struct res_sym **by_name = calloc(size, sizeof(*by_name));
+	uint32_t i;
+
+	if (!by_key || !by_name) {
+		free(by_key);
+		free(by_name);
+		return 0;
+	}
+	for (i = 0; i < r->nsyms; i++) {
+		struct res_sym *s = res_sym_at(r, i);
+
+		res_insert(by_key, size, res_hash_key(s->key_addr, s->key_object, s->key_kind), s);
+		res_insert(by_name, size, res_hash_name(s->sym.name), s);
+	}
+	free(r->by_key);
+	free(r->by_name);
+	r->by_key = by_key;
+	r->by_name = by_name;
+	r->hash_size = size;
+	return 1;
+}
+
+static struct res_sym *res_find_key(const struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind)
+{
+	size_t at;
+
+	if (!r->hash_size)
+		return NULL;
+	for (at = res_hash_key(addr, object, kind) & (r->hash_size - 1); r->by_key[at]; at = (at + 1) & (r->hash_size - 1)) {
+		struct res_sym *s = r->by_key[at];
+
+		if (s->key_addr == addr && s->key_object == object && s->key_kind == kind)
+			return s;
+	}
+	return NULL;
+}
+
+static struct res_sym *res_find_name(const struct uft_resolver *r, const char *name)
+{
+	size_t at;
+
+	for (at = res_hash_name(name) & (r->hash_size - 1); r->by_name[at]; at = (at + 1) & (r->hash_size - 1))
+		if (!strcmp(r->by_name[at]->sym.name, name))
+			return r->by_name[at];
+	return NULL;
+}
+
+/* Adds a symbol under a key that is new; takes over @name (malloc'd). NULL: no memory. */
+static struct res_sym *res_add(struct uft_resolver *r, uint64_t addr, uint32_t object, uint32_t kind, char *name)
+{
+	uint32_t i = r->nsyms;
+	struct res_sym *s, **grown;
+
+	if (!name)
+		return NULL;
+	if (2 * (size_t)(i + 1) > r->hash_size && !res_grow(r))
+		goto fail;
+	if (i % RES_SYM_CHUNK == 0) {
+		grown = realloc(r->chunk, (i / RES_SYM_CHUNK + 1) * sizeof(*grown));
+		if (!grown)
+			goto fail;
+		r->chunk = grown;
+		r->chunk[i / RES_SYM_CHUNK] = calloc(RES_SYM_CHUNK, sizeof(*s));
+		if (!r->chunk[i / RES_SYM_CHUNK])
+			goto fail;
+	}
+	s = res_sym_at(r, i);
+	r->nsyms++;
+	*s = (struct res_sym){ .sym = { .index = i, .name = name, .object = "" }, .key_addr = addr, .key_object = object,
+			       .key_kind = kind };
+	res_insert(r->by_key, r->hash_size, res_hash_key(addr, object, kind), s);
+	res_insert(r->by_name, r->hash_size, res_hash_name(name), s);
+	return s;
+fail:
+	free(name);
+	return NULL;
+}
+
+static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number, uint32_t kind)
+{
+	struct res_sym *s = res_find_key(r, number, RES_NO_OBJECT, kind);
+	char *name;
+
+	if (s)
+		return &s->sym;
+	if (r->nunknown >= RES_MAX_UNKNOWN ||
+	    asprintf(&name, kind == RES_KEY_ID ? "id#%llu" : "0x%llx", (unsigned long long)number) < 0)
+		return &r->nothing;
+	s = res_add(r, number, RES_NO_OBJECT, kind, name);
+	if (!s)
+		return &r->nothing;
+	r->nunknown++;
+	s->is_unknown = 1;
+	s->sym.addr = kind == RES_KEY_ADDR ? number : 0;
+	return &s->sym;
+}
+
+/* ---- Objects ---------------------------------------------------------------------------------- */
+
+static int res_same_object(const struct uft_object *a, const struct uft_object *b)
+{
+	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+			  !strcmp(a->path, b->path));
+}
+
+/* Number of an object, RES_NO_OBJECT without memory. */
+static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
+{
+	struct res_object *grown;
+	const char *slash;
+	size_t i;
+
+	for (i = 0; i < r->nobjects; i++)
+		if (res_same_object(r->object[i].obj, obj))
+			return i;
+	grown = realloc(r->object, (i + 1) * sizeof(*grown));
+	if (!grown || i >= RES_NO_OBJECT)
+		return RES_NO_OBJECT;
+	r->object = grown;
+	slash = strrchr(obj->path, '/');
+	grown[i].obj = uft_object_get(obj);
+	grown[i].base = slash ? slash + 1 : obj->path;
+	r->nobjects++;
+	return i;
+}
+
+/* The text to show for a function, or for a place without one (@func NULL); malloc'd. */
+static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_func *func, uint64_t vaddr)
+{
+	const char *base = r->object[object].base;
+	char *name = NULL, *longer;
+	struct res_sym *other;
+
+	if (!func || !func->name) {
+		if (asprintf(&name, "%s+0x%llx", base, (unsigned long long)vaddr) < 0)
+			return NULL;
+		uft_name_clean(name);
+		return name;
+	}
+	name = uft_demangle(func->name);
+	if (!name)
+		name = strdup(func->name);
+	if (!name)
+		return NULL;
+	uft_name_clean(name);
+	other = r->hash_size ? res_find_name(r, name) : NULL;
+	if (!other || other->key_object == object || asprintf(&longer, "%s@%s", name, base) < 0)
+		return name;
+	free(name);
+	return longer;
+}
+
+/* The symbol for runtime address @addr inside mapping @m, whose object has the number @object. */
+static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct uft_mapped *m, uint32_t object,
+					   uint64_t addr)
+{
+	uint64_t vaddr = addr - m->bias;
+	const struct uft_func *func = uft_object_func(m->obj, vaddr);
+	struct res_sym *s;
+
+	if (func)
+		vaddr = func->addr;
+	s = res_find_key(r, vaddr, object, RES_KEY_FUNC);
+	if (s)
+		return &s->sym;
+	if (!func && r->nunknown++ >= RES_MAX_UNKNOWN)
+		return &r->nothing;
+	s = res_add(r, vaddr, object, RES_KEY_FUNC, res_name(r, object, func, vaddr));
+	if (!s)
+		return &r->nothing;
+	s->sym.object = r->object[object].base;
+	s->sym.addr = vaddr + m->bias;
+	s->sym.size = func ? func->size : 0;
+	return &s->sym;
+}
+
+/* ---- Images ----------------------------------------------------------------------------------- */
+
+static void res_image_reset(struct res_image *ri)
+{
+	uint32_t i;
+
+	for (i = 0; i < ri->npages; i++)
+		free(ri->dir[i]);
+	for (i = 0; i < ri->nobj; i++)
+		free(ri->map[i].site);
+	free(ri->dir);
+	free(ri->map);
+	free(ri->addrs);
+	memset(ri, 0, sizeof(*ri));
+}
+
+/* Makes the tables for the image as it is now. What was cached before is looked up again. */
+static int res_image_set(struct res_image *ri, const struct uft_image *img)
+{
+	uint32_t i, max = 0;
+
+	res_image_reset(ri);
+	for (i = 0; i < img->nobj; i++) {
+		const struct uft_mapped *m = &img->obj[i];
+		uint64_t text = (uint64_t)m->first_text_id + m->ntext_ids, stub = (uint64_t)m->first_stub_id + m->nstubs;
+
+		text = text > stub ? text : stub;
+		if (text > max)
+			max = text < UFT_REC_VALUE_MAX ? text : UFT_REC_VALUE_MAX;
+	}
+	ri->npages = (max >> RES_PAGE_BITS) + 1;
+	ri->dir = calloc(ri->npages, sizeof(*ri->dir));
+	ri->addrs = calloc(RES_ADDRS, sizeof(*ri->addrs));
+	ri->map = calloc(img->nobj + 1, sizeof(*ri->map));
+	if (!ri->dir || !ri->addrs || !ri->map) {
+		ri->npages = ri->nobj = 0;
+		res_image_reset(ri);
+		return 0;
+	}
+	ri->img = img;
+	ri->id = img->id;
+	ri->nobj = img->nobj;
+	return 1;
+}
+
+static struct res_image *res_image(struct uft_resolver *r, const struct uft_image *img)
+{
+	struct res_image *ri = NULL, **grown;
+	size_t i;
+
+	for (i = 0; i < r->nimages && !ri; i++)
+		if (r->images[i]->img == img)
+			ri = r->images[i];
+	if (!ri) {
+		grown = realloc(r->images, (r->nimages + 1) * sizeof(*grown));
+		if (!grown)
+			return NULL;
+		r->images = grown;
+		ri = calloc(1, sizeof(*ri));
+		if (!ri)
+			return NULL;
+		r->images[r->nimages++] = ri;
+	}
+	if ((ri->img != img || ri->id != img->id || ri->nobj != img->nobj) && !res_image_set(ri, img))
+		return NULL;
+	r->last = ri;
+	return ri;
+}
+
+static inline struct res_image *res_current(struct uft_resolver *r, const struct uft_image *img)
+{
+	struct res_image *ri = r->last;
+
+	if (ri && ri->img == img && ri->id == img->id && ri->nobj == img->nobj)
+		return ri;
+	return res_image(r, img);
+}
+
+/* ---- Ids -------------------------------------------------------------------------------------- */
+
+static int res_compare_site(const void *a, const void *b)
+{
+	const struct res_site *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void res_index_sites(struct res_map *map, const struct uft_mapped *m)
+{
+	uint32_t i;
+
+	free(map->site);
+	map->nsites = 0;
+	map->site = m->site_addr && m->nstubs ? malloc(m->nstubs * sizeof(*map->site)) : NULL;
+	if (!map->site)
+		return;
+	for (i = 0; i < m->nstubs; i++)
+		map->site[i] = (struct res_site){ m->site_addr[i], i };
+	qsort(map->site, m->nstubs, sizeof(*map->site), res_compare_site);
+	map->nsites = m->nstubs;
+}
+
+/*
+ * Function of a text id. The id names a 4-byte granule that holds the address behind the site's instruction;
+ * the table of sites knows that address exactly. Without it the granule's first byte decides, which lies in
+ * the function because a site is at least 5 bytes long.
+ */
+static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, uint32_t id)
+{
+	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2);
+	uint32_t lo = 0, hi;
+
+	if (map->nsites != m->nstubs)
+		res_index_sites(map, m);
+	hi = map->nsites;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (map->site[mid].addr < granule)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < map->nsites && map->site[lo].addr < granule + 4 && m->stub_addr)
+		return m->stub_addr[map->site[lo].stub];
+	return granule;
+}
+
+static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri, uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < ri->nobj; i++) {
+		const struct uft_mapped *m = &ri->img->obj[i];
+		struct res_map *map = &ri->map[i];
+		uint64_t addr;
+
+		if (id - m->first_text_id < m->ntext_ids)
+			addr = res_text_addr(map, m, id);
+		else if (id - m->first_stub_id < m->nstubs && m->stub_addr)
+			addr = m->stub_addr[id - m->first_stub_id];
+		else
+			continue;
+		if (!map->object)
+			map->object = res_object_number(r, m->obj) + 1;
+		if (map->object == RES_NO_OBJECT + 1)
+			return &r->nothing;
+		return res_in_object(r, m, map->object - 1, addr);
+	}
+	return res_unknown(r, id, RES_KEY_ID);
+}
+
+static const struct uft_sym *res_id_slow(struct uft_resolver *r, struct res_image *ri, uint32_t id)
+{
+	const struct uft_sym *s = res_id(r, ri, id), **page;
+	uint32_t n = id >> RES_PAGE_BITS;
+
+	/* Not kept: ids of an object whose stubs may still grow, and what memory ran out for. */
+	if (n >= ri->npages || s == &r->nothing || ((const struct res_sym *)s)->is_unknown)
+		return s;
+	if (!ri->dir[n])
+		ri->dir[n] = calloc(RES_PAGE, sizeof(*page));
+	page = ri->dir[n];
+	if (page)
+		page[id % RES_PAGE] = s;
+	return s;
+}
+
+const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id)
+{
+	struct res_image *ri = res_current(r, img);
+	const struct uft_sym **page, *s;
+
+	if (!ri)
+		return &r->nothing;
+	if (id >> RES_PAGE_BITS < ri->npages) {
+		page = ri->dir[id >> RES_PAGE_BITS];
+		s = page ? page[id % RES_PAGE] : NULL;
+		if (s)
+			return s;
+	}
+	return res_id_slow(r, ri, id);
+}
+
+/* ---- Addresses -------------------------------------------------------------------------------- */
+
+static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *ri, uint64_t addr)
+{
+	const struct uft_mapped *m = NULL;
+	uint32_t i, best = 0;
+
+	/* An address may have had several owners: the one still mapped, else the last. */
+	for (i = 0; i < ri->nobj; i++) {
+		const struct uft_mapped *o = &ri->img->obj[i];
+
+		if (addr >= o->text_start && addr < o->text_end && (!m || !o->to_clock || m->to_clock)) {
+			m = o;
+			best = i;
+		}
+	}
+	if (!m)
+		return res_unknown(r, addr, RES_KEY_ADDR);
+	if (!ri->map[best].object)
+		ri->map[best].object = res_object_number(r, m->obj) + 1;
+	if (ri->map[best].object == RES_NO_OBJECT + 1)
+		return &r->nothing;
+	return res_in_object(r, m, ri->map[best].object - 1, addr);
+}
+
+const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr)
+{
+	struct res_image *ri = res_current(r, img);
+	size_t at = (addr ^ addr >> 13) % RES_ADDRS;
+
+	if (!ri)
+		return &r->nothing;
+	if (ri->addrs[at].addr != addr || !ri->addrs[at].sym) {
+		ri->addrs[at].sym = res_addr(r, ri, addr);
+		ri->addrs[at].addr = addr;
+	}
+	return ri->addrs[at].sym;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+struct uft_resolver *uft_resolver_alloc(void)
+{
+	struct uft_resolver *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	/* Index 0 is its own: indices are dense and somebody may use it for an array. */
+	if (!res_add(r, 0, RES_NO_OBJECT, RES_KEY_FUNC, strdup("[unknown]"))) {
+		uft_resolver_free(r);
+		return NULL;
+	}
+	r->nothing = res_sym_at(r, 0)->sym;
+	return r;
+}
+
+void uft_resolver_free(struct uft_resolver *r)
+{
+	size_t i;
+
+	if (!r)
+		return;
+	for (i = 0; i < r->nsyms; i++)
+		free((char *)res_sym_at(r, i)->sym.name);
+	for (i = 0; i < (r->nsyms + RES_SYM_CHUNK - 1) / RES_SYM_CHUNK; i++)
+		free(r->chunk[i]);
+	for (i = 0; i < r->nimages; i++) {
+		res_image_reset(r->images[i]);
+		free(r->images[i]);
+	}
+	for (i = 0; i < r->nobjects; i++)
+		uft_object_put(r->object[i].obj);
+	free(r->images);
+	free(r->object);
+	free(r->chunk);
+	free(r->by_key);
+	free(r->by_name);
+	free(r);
+}

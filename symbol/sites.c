@@ -1,0 +1,635 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.c - where an object can be patched
+ *
+ * Discovery goes from function starts to bytes, not from the compiler's tables: gcc 12 writes one table a
+ * file, so a COMDAT function in two files leaves a dangling entry and --gc-sections drops entries of functions
+ * that stay. In this order:
+ *   1. every function start of .eh_frame_hdr, else .eh_frame (unwind.c): [endbr64] and then a pad of nops or a
+ *      call of __fentry__; in objects that call mcount also the prologue up to that call;
+ *   2. entries of __patchable_function_entries and __mcount_loc that no function of step 1 answers for
+ *      (code built without unwind tables);
+ *   3. function symbols, where there is no unwind table, or it is much smaller than the symbol table.
+ * Every site is checked against the bytes in the file, whoever named it.
+ *
+ * False hits. Unprepared code may begin with nops: the alignment of a loop at the very start of a function.
+ * So a pad counts if anything vouches for it: a table entry; the exact 5-byte nops that gcc and clang write;
+ * another function with a pad of the same form; or the absence of section headers (sstrip), where there is
+ * nothing to ask. Should a wrong one slip through it is still the entry of a function whose first bytes do
+ * nothing, and nothing jumps into the middle of an alignment: tracing it is harmless.
+ *
+ * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left
+ * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer there is no site.
+ *
+ * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
+ * libc would otherwise be thousands of lines of "not compiled for tracing".
+ *
+ * Cost: 100,000 prepared functions take 5-10 ms, most of it page faults on their code.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "symbol/calls.h"
+#include "symbol/object_internal.h"
+#include "symbol/unwind.h"
+
+#define SITE_MAX_LEN		15	/* a uft_patch has 4 bits for it */
+#define SITE_MIN_LEN		5	/* jmp rel32, call rel32 */
+#define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
+#define SITE_MAX_BEFORE		255	/* M of N,M */
+#define SITE_MAX_PLT		8
+
+static const uint8_t endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+/* A table of site addresses: __patchable_function_entries or __mcount_loc. */
+struct site_table {
+	uint64_t *addr;		/* sorted, each once, none 0 */
+	uint8_t *seen;		/* a function answers for it */
+	size_t n, at;		/* at: everything before it is behind the current function */
+	size_t raw, zeros;	/* entries in the file; those that are 0: dangling */
+};
+
+struct site_scan {
+	struct uft_object *obj;
+	struct elf_view *v;
+	struct callees calls;
+	struct site_table pfe, loc;
+	struct { uint64_t start, end; } plt[SITE_MAX_PLT];
+	unsigned nplt;
+	unsigned shapes[2][SITE_MAX_LEN + 1];	/* pads seen, by UFT_SITE_NOPS and length */
+	size_t room;
+	int has_memory;
+};
+
+/* ---- Tables ----------------------------------------------------------------------------------- */
+
+static int site_compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
+static void site_apply_relative(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
+{
+	Elf64_Rela r;
+	size_t i;
+
+	for (i = 0; i < v->rela.n; i++) {
+		elf_rela(&v->rela, i, &r);
+		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+			addr[(r.r_offset - sh->sh_addr) / 8] = r.r_addend;
+	}
+}
+
+static int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
+{
+	size_t s, len, i, n;
+	const uint8_t *p;
+	uint64_t *grown;
+
+	for (s = elf_section(v, name, 0); s; s = elf_section(v, name, s + 1)) {
+		p = elf_section_data(v, s, &len);
+		n = len / 8;
+		if (!p || !n)
+			continue;
+		if (t->n + n > v->size / 8)	/* sections of a hostile file may overlap */
+			break;
+		grown = realloc(t->addr, (t->n + n) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		t->addr = grown;
+		for (i = 0; i < n; i++)
+			t->addr[t->n + i] = elf_get64(p + 8 * i);
+		site_apply_relative(v, &v->sh[s], t->addr + t->n, n);
+		t->n += n;
+	}
+	for (i = 1; i < t->n && t->addr[i - 1] <= t->addr[i]; i++)
+		;
+	if (i < t->n)
+		qsort(t->addr, t->n, sizeof(*t->addr), site_compare_addr);
+	t->raw = t->n;
+	for (i = n = 0; i < t->raw; i++) {
+		if (!t->addr[i])
+			t->zeros++;
+		else if (!n || t->addr[n - 1] != t->addr[i])
+			t->addr[n++] = t->addr[i];
+	}
+	t->n = n;
+	t->seen = calloc(n + 1, 1);
+	return t->seen ? 0 : -ENOMEM;
+}
+
+/* Index of the first entry not below @from, to walk on from there. Calls come with rising @from. */
+static size_t site_table_from(struct site_table *t, uint64_t from)
+{
+	while (t->at < t->n && t->addr[t->at] < from)
+		t->at++;
+	return t->at;
+}
+
+/* ---- Bytes ------------------------------------------------------------------------------------ */
+
+/* Length of the nop instruction at @p, 0 if it is none. */
+static unsigned site_nop_len(const uint8_t *p, size_t avail)
+{
+	unsigned at = 0, mod, rm, len;
+
+	while (at < avail && at < 12 && (p[at] == 0x66 || p[at] == 0x2e))
+		at++;
+	if (at < avail && p[at] == 0x90)
+		return at + 1;
+	if (at + 3 > avail || p[at] != 0x0f || p[at + 1] != 0x1f)
+		return 0;
+	mod = p[at + 2] >> 6;
+	rm = p[at + 2] & 7;
+	if (mod == 3 || p[at + 2] & 0x38)
+		return 0;
+	len = at + 3;
+	if (rm == 4) {
+		if (len >= avail || (mod == 0 && (p[len] & 7) == 5))
+			return 0;
+		len++;
+	} else if (mod == 0 && rm == 5) {
+		return 0;
+	}
+	len += mod == 1 ? 1 : mod == 2 ? 4 : 0;
+	return len <= avail && len <= 15 ? len : 0;
+}
+
+static int site_all_nops(const uint8_t *p, size_t n)
+{
+	unsigned len;
+
+	for (; n; p += len, n -= len) {
+		len = site_nop_len(p, n);
+		if (!len)
+			return 0;
+	}
+	return 1;
+}
+
+/* What is there in the way of nops at @p: kind NOP, NOPS or NONE (too small) and the bytes of it. */
+static unsigned site_pad(const uint8_t *p, size_t avail, unsigned *len)
+{
+	unsigned first = site_nop_len(p, avail), n = 0;
+
+	*len = first;
+	if (first >= SITE_MIN_LEN)
+		return UFT_SITE_NOP;
+	while (n < avail && n < SITE_MAX_LEN && p[n] == 0x90)
+		n++;
+	if (n >= SITE_MIN_LEN) {
+		*len = n;
+		return UFT_SITE_NOPS;
+	}
+	for (n = 0; n < SITE_MIN_LEN && first; n += first)
+		first = site_nop_len(p + n, avail - n);
+	*len = n < SITE_MAX_LEN ? n : SITE_MAX_LEN;
+	return UFT_SITE_NONE;
+}
+
+/* The nops that gcc (-mnop-mcount) and clang (=5) write and nothing else puts at a function's start. */
+static int site_is_compilers(const uint8_t *p)
+{
+	return !memcmp(p, "\x0f\x1f\x44\0", 4) && (p[4] == 0 || p[4] == 8);
+}
+
+/* ---- Prologues -------------------------------------------------------------------------------- */
+
+/* Length of an instruction that compilers put before the call of mcount, 0: decode it properly. */
+static unsigned site_prologue_insn(const uint8_t *p)
+{
+	if ((p[0] & 0xf8) == 0x50)					/* push %reg */
+		return 1;
+	if (p[0] == 0x41 && (p[1] & 0xf8) == 0x50)			/* push %r8-%r15 */
+		return 2;
+	if (p[0] == 0x48 && p[1] == 0x89 && p[2] >= 0xc0)		/* mov %reg,%reg */
+		return 3;
+	if (p[0] == 0x89 && p[1] >= 0xc0)				/* mov %r32,%r32 */
+		return 2;
+	if (p[0] == 0x48 && p[1] == 0x83 && (p[2] == 0xec || p[2] == 0xe4))	/* sub/and $imm8,%rsp */
+		return 4;
+	if (p[0] == 0x48 && p[1] == 0x81 && p[2] == 0xec)		/* sub $imm32,%rsp */
+		return 7;
+	return 0;
+}
+
+/* Does decoding from @p come to the offset @at? @avail bytes are readable, at least 5 of them behind @at. */
+static int site_is_boundary(const uint8_t *p, size_t at, size_t avail)
+{
+	ZydisDecodedInstruction insn;
+	ZydisDecoder decoder;
+	size_t off = 0;
+	unsigned len;
+	int ready = 0;
+
+	while (off < at) {
+		len = site_prologue_insn(p + off);
+		if (!len) {
+			if (!ready)
+				ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+			ready = 1;
+			if (ZYAN_FAILED(ZydisDecoderDecodeInstruction(&decoder, NULL, p + off, avail - off, &insn)))
+				return 0;
+			len = insn.length;
+		}
+		off += len;
+	}
+	return off == at;
+}
+
+/* Looks for the call of mcount in the first bytes of a function of @size bytes. Its offset, or -1. */
+static long site_find_mcount(struct site_scan *s, uint64_t func, const uint8_t *p, size_t avail, size_t size,
+			     unsigned *len, unsigned *what)
+{
+	size_t at, n = size < avail ? size : avail;
+
+	if (n > SITE_PROLOGUE_BYTES)
+		n = SITE_PROLOGUE_BYTES;
+	for (at = 0; at + SITE_MIN_LEN <= n; at++) {
+		if (p[at] != 0xe8 && p[at] != 0xff && p[at] != 0x67)
+			continue;
+		*len = callee_of_call(&s->calls, func + at, p + at, n - at, what);
+		if (*len && (*what & CALLEE_WHAT) == CALLEE_MCOUNT && site_is_boundary(p, at, avail))
+			return at;
+	}
+	return -1;
+}
+
+/* ---- One function ----------------------------------------------------------------------------- */
+
+static void site_add(struct site_scan *s, uint64_t addr, uint64_t func, unsigned kind, unsigned len, unsigned source,
+		     unsigned skip)
+{
+	if (!object_add_site(s->obj, &s->room, addr, func, kind, len, source, skip))
+		s->has_memory = 0;
+	else if ((kind == UFT_SITE_NOP || kind == UFT_SITE_NOPS) && len <= SITE_MAX_LEN)
+		s->shapes[kind == UFT_SITE_NOPS][len]++;
+}
+
+static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, unsigned what, unsigned len,
+			  unsigned source)
+{
+	if (what & CALLEE_OWN)
+		site_add(s, addr, func, UFT_SITE_OWN_CALL, len, source, UFT_SKIP_OWN_MCOUNT);
+	else
+		site_add(s, addr, func, (what & CALLEE_WHAT) == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL,
+			 len, source, UFT_SKIP_NONE);
+}
+
+/* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
+static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
+{
+	struct site_table *t = &s->pfe;
+	const uint8_t *p;
+	size_t i, avail;
+
+	*before = 0;
+	i = site_table_from(t, func > SITE_MAX_BEFORE ? func - SITE_MAX_BEFORE : 1);
+	for (; i < t->n && t->addr[i] <= func + sizeof(endbr64); i++) {
+		uint64_t e = t->addr[i];
+
+		if (t->seen[i])
+			continue;
+		if (e < func) {
+			p = object_code(s->obj, e, &avail);
+			if (!p || avail < func - e || !site_all_nops(p, func - e))
+				continue;
+			*before = func - e;
+		} else if (e != func && e != func + sizeof(endbr64)) {
+			continue;
+		}
+		t->seen[i] = 1;
+		return 1;
+	}
+	return 0;
+}
+
+/* The site that __mcount_loc names in the function, whose code ends before @end. 1: found and added. */
+static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
+			 unsigned source)
+{
+	struct site_table *t = &s->loc;
+	unsigned len, what = 0, is_entry;
+	uint64_t e, at;
+	size_t i;
+
+	for (i = site_table_from(t, func); i < t->n && t->seen[i]; i++)
+		;
+	if (i == t->n || t->addr[i] >= end || t->addr[i] - func >= avail)
+		return 0;
+	e = t->addr[i];
+	at = e - func;
+	is_entry = at == 0 || (at == 4 && !memcmp(p, endbr64, 4));
+	len = callee_of_call(&s->calls, e, p + at, avail - at, &what);
+	if (len && !what)	/* a call of something that has no name any more: the table says what it is */
+		what = is_entry ? CALLEE_FENTRY : CALLEE_MCOUNT;
+	if (!len)
+		len = site_nop_len(p + at, avail - at);
+	if (len < SITE_MIN_LEN)
+		return 0;
+	t->seen[i] = 1;
+	if (what)
+		site_add_call(s, e, func, what, len, source);
+	else
+		site_add(s, e, func, is_entry ? UFT_SITE_NOP : UFT_SITE_MCOUNT_NOP, len, source, UFT_SKIP_NONE);
+	return 1;
+}
+
+/* Adds the site of the function at @func, or the reason why it has none. @end: of what may be its code. */
+static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
+			     unsigned source)
+{
+	unsigned kind, len, what = 0, before = 0, listed;
+	size_t at = avail >= 4 && !memcmp(p, endbr64, 4) ? 4 : 0;
+	long off;
+
+	listed = s->pfe.n && site_claim_pfe(s, func, &before);
+	if (s->loc.n && site_from_loc(s, func, end, p, avail, source))
+		return;
+	kind = site_pad(p + at, avail - at, &len);
+	if (kind) {
+		site_add(s, func + at, func, kind, len, source,
+			 listed || !s->v->nsh || site_is_compilers(p + at) ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
+		return;
+	}
+	if (s->calls.has_any && callee_of_call(&s->calls, func + at, p + at, avail - at, &what) && what) {
+		len = p[at] == 0xe8 ? 5 : 6;
+		site_add_call(s, func + at, func, what, len, source);
+		return;
+	}
+	if (s->calls.has_any) {
+		off = site_find_mcount(s, func, p, avail, end - func, &len, &what);
+		if (off >= 0) {
+			site_add_call(s, func + off, func, what, len, source);
+			return;
+		}
+	}
+	if (listed && len >= 2 && len < SITE_MIN_LEN && before >= SITE_MIN_LEN && !at)
+		site_add(s, func, func, UFT_SITE_PREPAD, len, source, UFT_SKIP_NONE);
+	else
+		site_add(s, func + at, func, UFT_SITE_NONE, listed ? len : 0, source,
+			 listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
+}
+
+static int site_in_plt(const struct site_scan *s, uint64_t addr)
+{
+	unsigned i;
+
+	for (i = 0; i < s->nplt; i++)
+		if (addr >= s->plt[i].start && addr < s->plt[i].end)
+			return 1;
+	return 0;
+}
+
+static void site_find_plt(struct site_scan *s)
+{
+	size_t i;
+
+	for (i = 1; i < s->v->nsh && s->nplt < SITE_MAX_PLT; i++) {
+		const char *name = elf_section_name(s->v, i);
+
+		if (strncmp(name, ".plt", 4) && strcmp(name, ".iplt"))
+			continue;
+		s->plt[s->nplt].start = s->v->sh[i].sh_addr;
+		s->plt[s->nplt++].end = s->v->sh[i].sh_addr + s->v->sh[i].sh_size;
+	}
+}
+
+/* ---- Lists of functions ------------------------------------------------------------------------- */
+
+/* @list is sorted; functions that are in @known already are left out (NULL: none). */
+static void site_scan_functions(struct site_scan *s, const struct uw_list *list, const struct uw_list *known,
+				unsigned source)
+{
+	const struct uft_text *text = NULL;
+	size_t i, k = 0, avail = 0;
+	const uint8_t *p;
+	uint64_t end;
+
+	s->pfe.at = s->loc.at = 0;
+	for (i = 0; i < list->n && s->has_memory; i++) {
+		uint64_t func = list->range[i].addr;
+
+		if (!text || func < text->addr || func >= text->end)
+			text = object_text(s->obj, func);
+		if (!text || site_in_plt(s, func))
+			continue;
+		end = i + 1 < list->n && list->range[i + 1].addr < text->end ? list->range[i + 1].addr : text->end;
+		if (known) {
+			while (k < known->n && known->range[k].addr < func)
+				k++;
+			if (k < known->n && known->range[k].addr == func)
+				continue;
+			if (k < known->n && known->range[k].addr < end)
+				end = known->range[k].addr;
+		}
+		p = object_code(s->obj, func, &avail);
+		if (p && avail)
+			site_of_function(s, func, end, p, avail, source);
+	}
+}
+
+static int site_compare_range(const void *a, const void *b)
+{
+	const struct uw_range *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Function symbols as a sorted list, each address once. */
+static int site_symbol_list(struct site_scan *s, struct uw_list *out)
+{
+	struct elf_symtab t;
+	Elf64_Sym sym;
+	size_t i, n = 0;
+
+	memset(out, 0, sizeof(*out));
+	elf_symtab_find(s->v, SHT_SYMTAB, &t);
+	if (!t.n)
+		t = s->v->dyn;
+	out->range = malloc(t.n * sizeof(*out->range) + 1);
+	if (!out->range)
+		return -ENOMEM;
+	for (i = 1; i < t.n; i++) {
+		elf_sym(&t, i, &sym);
+		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF)
+			out->range[out->n++] = (struct uw_range){ sym.st_value, sym.st_size };
+	}
+	if (out->n)
+		qsort(out->range, out->n, sizeof(*out->range), site_compare_range);
+	for (i = 0; i < out->n; i++)
+		if (!n || out->range[n - 1].addr != out->range[i].addr)
+			out->range[n++] = out->range[i];
+	out->n = n;
+	return 0;
+}
+
+static size_t site_table_unseen(const struct site_table *t)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < t->n; i++)
+		n += !t->seen[i];
+	return n;
+}
+
+/* Are there functions that the unwind table does not know? Aliases make the symbol table larger anyway. */
+static int site_wants_symbols(const struct site_scan *s, const struct uw_list *uw)
+{
+	if (!s->calls.nfuncsyms)
+		return 0;
+	return !uw->n || s->calls.nfuncsyms > 2 * uw->n + 16 || site_table_unseen(&s->pfe) || site_table_unseen(&s->loc);
+}
+
+/* Without a function around it: behind `push %rbp; mov %rsp,%rbp` a site of __mcount_loc is mcount's. */
+static int site_is_after_frame(struct site_scan *s, uint64_t a)
+{
+	size_t avail;
+	const uint8_t *p = a > 4 ? object_code(s->obj, a - 4, &avail) : NULL;
+
+	return p && avail >= 4 && !memcmp(p, "\x55\x48\x89\xe5", 4);
+}
+
+/* An entry that no function answers for: a site of its own, or dangling. */
+static void site_of_leftover(struct site_scan *s, const struct site_table *t, uint64_t a)
+{
+	unsigned kind, len = 0, what = 0, is_loc = t == &s->loc, framed;
+	size_t avail = 0;
+	const uint8_t *p = object_text(s->obj, a) ? object_code(s->obj, a, &avail) : NULL;
+
+	if (!p) {
+		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
+		return;
+	}
+	framed = is_loc && site_is_after_frame(s, a);
+	kind = site_pad(p, avail, &len);
+	if (kind) {
+		site_add(s, a, a, framed ? UFT_SITE_MCOUNT_NOP : kind, len, UFT_FROM_SECTION, UFT_SKIP_NONE);
+		return;
+	}
+	if (len && !is_loc) {
+		site_add(s, a, a, UFT_SITE_NONE, len, UFT_FROM_SECTION, UFT_SKIP_PAD_SMALL);
+		return;
+	}
+	len = is_loc ? callee_of_call(&s->calls, a, p, avail, &what) : 0;
+	if (len)
+		site_add_call(s, a, a, what ? what : framed ? CALLEE_MCOUNT : CALLEE_FENTRY, len, UFT_FROM_SECTION);
+	else
+		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
+}
+
+static void site_scan_leftovers(struct site_scan *s, struct site_table *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->zeros && s->has_memory; i++)
+		site_add(s, 0, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
+	for (i = 0; i < t->n && s->has_memory; i++)
+		if (!t->seen[i])
+			site_of_leftover(s, t, t->addr[i]);
+}
+
+/* Pads that waited for another one of their form; then, without any site, no list of functions either. */
+static void site_settle(struct site_scan *s)
+{
+	struct uft_object *obj = s->obj;
+	size_t i, usable = 0;
+
+	for (i = 0; i < obj->nsite; i++) {
+		struct uft_site *t = &obj->site[i];
+
+		if (t->skip == UFT_SKIP_NO_PAD && t->kind != UFT_SITE_NONE) {
+			if (s->shapes[t->kind == UFT_SITE_NOPS][t->len] > 1)
+				t->skip = UFT_SKIP_NONE;
+			else
+				t->kind = UFT_SITE_NONE;
+		}
+		usable += t->skip != UFT_SKIP_NO_PAD;
+	}
+	if (usable)
+		return;
+	free(obj->site);
+	obj->site = NULL;
+	obj->nsite = 0;
+}
+
+static int site_scan_object(struct site_scan *s)
+{
+	struct uw_list uw, syms = { NULL, 0, 0 };
+	int ret;
+
+	s->v = &object_priv(s->obj)->view;
+	s->has_memory = 1;
+	ret = uw_functions(s->v, 0, &uw);
+	if (ret)
+		return ret;
+	s->obj->nunwind = uw.n;
+	callees_init(&s->calls, s->obj);
+	site_find_plt(s);
+	ret = site_read_table(s->v, "__patchable_function_entries", &s->pfe);
+	if (!ret)
+		ret = site_read_table(s->v, "__mcount_loc", &s->loc);
+	if (ret)
+		goto out;
+	s->obj->nsections_pfe = s->pfe.raw;
+	s->obj->nsections_mcount = s->loc.raw;
+	s->room = uw.n + 16;
+	s->obj->site = malloc(s->room * sizeof(*s->obj->site));
+	s->has_memory = s->obj->site != NULL;
+	site_scan_functions(s, &uw, NULL, uw.from_hdr ? UFT_FROM_EH_FRAME_HDR : UFT_FROM_EH_FRAME);
+	if (site_wants_symbols(s, &uw)) {
+		ret = site_symbol_list(s, &syms);
+		if (!ret)
+			site_scan_functions(s, &syms, &uw, UFT_FROM_SYMBOL);
+	}
+	site_scan_leftovers(s, &s->pfe);
+	site_scan_leftovers(s, &s->loc);
+	site_settle(s);
+	s->obj->has_gmon = s->calls.has_gmon;
+	if (!s->has_memory)
+		ret = -ENOMEM;
+out:
+	free(uw.range);
+	free(syms.range);
+	return ret;
+}
+
+int uft_object_sites(struct uft_object *obj, struct uft_error *err)
+{
+	struct site_scan *s;
+	int ret;
+
+	if (object_priv(obj)->has_sites)
+		return 0;
+	if (obj->type == ET_REL) {
+		ret = object_rel_sites(obj, err);
+		object_priv(obj)->has_sites = !ret;
+		return ret;
+	}
+	s = calloc(1, sizeof(*s));
+	ret = s ? 0 : -ENOMEM;
+	if (s) {
+		s->obj = obj;
+		ret = site_scan_object(s);
+		free(s->pfe.addr);
+		free(s->pfe.seen);
+		free(s->loc.addr);
+		free(s->loc.seen);
+		free(s);
+	}
+	if (ret) {
+		free(obj->site);
+		obj->site = NULL;
+		obj->nsite = 0;
+		return uft_fail(err, ret, "%s: no memory for its sites", obj->path);
+	}
+	object_sort_sites(obj);
+	object_priv(obj)->has_sites = 1;
+	return 0;
+}

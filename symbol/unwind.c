@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.c - function starts from .eh_frame_hdr or .eh_frame
+ *
+ * The search table of .eh_frame_hdr is an array of (function, entry) pairs, sorted, present in every
+ * dynamic or PIE program whatever was stripped; scanning it costs a few nanoseconds a function. Only
+ * `gcc -static` (not static-pie) leaves it out: then .eh_frame is walked, entry by entry.
+ *
+ * Source: LSB core, "Exception Frames"; DWARF 5 section 6.4 for the entries.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/unwind.h"
+
+/* Pointer encodings (DW_EH_PE_*). */
+enum {
+	PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03, PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c, PE_FORMAT = 0x0f,
+	PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_APPLICATION = 0x70, PE_INDIRECT = 0x80, PE_OMIT = 0xff,
+};
+
+#define UW_MAX_AUGMENTATION	32	/* letters; the longest in use is "zPLRS" */
+
+/* A cursor over bytes whose virtual address is known. `p` NULL after an error. */
+struct uw_cursor { const uint8_t *p, *end; uint64_t vaddr; };
+
+static const uint8_t *uw_take(struct uw_cursor *c, size_t n)
+{
+	const uint8_t *p = c->p;
+
+	if (!p || n > (size_t)(c->end - p)) {
+		c->p = NULL;
+		return NULL;
+	}
+	c->p += n;
+	c->vaddr += n;
+	return p;
+}
+
+static uint64_t uw_leb(struct uw_cursor *c, int is_signed)
+{
+	uint64_t value = 0;
+	unsigned shift = 0;
+	const uint8_t *p;
+
+	while ((p = uw_take(c, 1))) {
+		if (shift < 64)
+			value |= (uint64_t)(*p & 0x7f) << shift;
+		shift += 7;
+		if (shift > 70) {	/* no honest value is that long */
+			c->p = NULL;
+			return 0;
+		}
+		if (!(*p & 0x80)) {
+			if (is_signed && shift < 64 && *p & 0x40)
+				value |= ~0ull << shift;
+			return value;
+		}
+	}
+	return 0;
+}
+
+/* Reads one encoded value; 0 and c->p NULL when it is cut off or of a form that files do not have. */
+static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
+{
+	uint64_t at = c->vaddr, value = 0;
+	const uint8_t *p;
+
+	switch (enc & PE_FORMAT) {
+	case PE_ULEB128: value = uw_leb(c, 0); break;
+	case PE_SLEB128: value = uw_leb(c, 1); break;
+	case PE_UDATA2: p = uw_take(c, 2); value = p ? p[0] | p[1] << 8 : 0; break;
+	case PE_SDATA2: p = uw_take(c, 2); value = p ? (uint64_t)(int16_t)(p[0] | p[1] << 8) : 0; break;
+	case PE_UDATA4: p = uw_take(c, 4); value = p ? elf_get32(p) : 0; break;
+	case PE_SDATA4: p = uw_take(c, 4); value = p ? (uint64_t)(int32_t)elf_get32(p) : 0; break;
+	case PE_ABSPTR: case PE_UDATA8: case PE_SDATA8: p = uw_take(c, 8); value = p ? elf_get64(p) : 0; break;
+	default: c->p = NULL;
+	}
+	switch (enc & PE_APPLICATION) {
+	case 0: break;
+	case PE_PCREL: value += at; break;
+	case PE_DATAREL: value += datarel; break;
+	default: c->p = NULL;
+	}
+	if (enc & PE_INDIRECT)
+		c->p = NULL;
+	return c->p ? value : 0;
+}
+
+/* ---- Entries of .eh_frame -------------------------------------------------------------------- */
+
+struct uw_cie { uint64_t vaddr; uint8_t enc; int valid; };
+
+/* Reads the length word(s) of an entry; @c then stands at its id and ends with the entry. 0 at the end. */
+static int uw_entry(struct uw_cursor *c, struct uw_cursor *rest)
+{
+	const uint8_t *p = uw_take(c, 4);
+	uint64_t len = p ? elf_get32(p) : 0;
+
+	if (len == 0xffffffff) {
+		p = uw_take(c, 8);
+		len = p ? elf_get64(p) : 0;
+	}
+	if (!c->p || !len || len > (uint64_t)(c->end - c->p))
+		return 0;
+	rest->p = c->p + len;
+	rest->end = c->end;
+	rest->vaddr = c->vaddr + len;
+	c->end = rest->p;
+	return 1;
+}
+
+/* The encoding of function addresses in the entries of the CIE at @c (behind its id). */
+static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc)
+{
+	const uint8_t *p = uw_take(c, 1), *aug = c->p;
+	uint8_t version = p ? *p : 0;
+	size_t n;
+
+	if (!p || (version != 1 && version != 3))
+		return 0;
+	n = strnlen((const char *)aug, c->end - c->p < UW_MAX_AUGMENTATION ? c->end - c->p : UW_MAX_AUGMENTATION);
+	if (n == UW_MAX_AUGMENTATION || !uw_take(c, n + 1))
+		return 0;
+	uw_leb(c, 0);				/* code alignment */
+	uw_leb(c, 1);				/* data alignment */
+	if (version == 1)
+		uw_take(c, 1);			/* return address column */
+	else
+		uw_leb(c, 0);
+	*enc = PE_ABSPTR;
+	if (*aug != 'z')
+		return c->p != NULL;
+	uw_leb(c, 0);
+	for (aug++; *aug && c->p; aug++) {
+		if (*aug == 'R') {
+			p = uw_take(c, 1);
+			*enc = p ? *p : PE_OMIT;
+			return p != NULL;
+		}
+		if (*aug == 'L') {
+			uw_take(c, 1);
+		} else if (*aug == 'P') {
+			p = uw_take(c, 1);
+			if (p)
+				uw_pointer(c, *p & ~PE_INDIRECT, 0);
+		} else if (*aug != 'S' && *aug != 'B') {
+			return 0;
+		}
+	}
+	return c->p != NULL;
+}
+
+static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
+{
+	struct uw_cursor c = { NULL, NULL, vaddr }, rest;
+	const uint8_t *p;
+	size_t avail;
+
+	if (cie->valid && cie->vaddr == vaddr)
+		return 1;
+	cie->valid = 0;
+	cie->vaddr = vaddr;
+	c.p = elf_at(v, vaddr, &avail);
+	if (!c.p)
+		return 0;
+	c.end = c.p + avail;
+	if (!uw_entry(&c, &rest))
+		return 0;
+	p = uw_take(&c, 4);
+	if (!p || elf_get32(p))
+		return 0;
+	cie->valid = uw_cie_encoding(&c, &cie->enc);
+	return cie->valid;
+}
+
+/* Reads the FDE or CIE at @c and moves @c behind it. 1: *r filled; 0: not a (readable) FDE; -1: the end. */
+static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *cie, struct uw_range *r)
+{
+	struct uw_cursor rest;
+	uint64_t id_at;
+	const uint8_t *p;
+	uint32_t id;
+
+	if (!c->p || !uw_entry(c, &rest))
+		return -1;
+	id_at = c->vaddr;
+	p = uw_take(c, 4);
+	id = p ? elf_get32(p) : 0;
+	r->addr = r->size = 0;
+	if (id && uw_read_cie(v, id_at - id, cie)) {
+		r->addr = uw_pointer(c, cie->enc, 0);
+		r->size = uw_pointer(c, cie->enc & PE_FORMAT, 0);
+		if (!c->p)
+			r->addr = 0;
+	}
+	*c = rest;
+	return r->addr != 0;
+}
+
+/* ---- Lists ----------------------------------------------------------------------------------- */
+
+static int uw_compare(const void *a, const void *b)
+{
+	const struct uw_range *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static void uw_sort(struct uw_list *l)
+{
+	size_t i, n = 0;
+
+	for (i = 1; i < l->n && l->range[i - 1].addr < l->range[i].addr; i++)
+		;
+	if (i >= l->n)
+		return;
+	qsort(l->range, l->n, sizeof(*l->range), uw_compare);
+	for (i = 0; i < l->n; i++)
+		if (!n || l->range[n - 1].addr != l->range[i].addr)
+			l->range[n++] = l->range[i];
+	l->n = n;
+}
+
+static uint64_t uw_fde_size(struct elf_view *v, uint64_t fde, uint64_t addr, struct uw_cie *cie)
+{
+	struct uw_cursor c = { NULL, NULL, fde };
+	struct uw_range r;
+	size_t avail;
+
+	c.p = elf_at(v, fde, &avail);
+	if (!c.p)
+		return 0;
+	c.end = c.p + avail;
+	return uw_read_fde(v, &c, cie, &r) > 0 && r.addr == addr ? r.size : 0;
+}
+
+/* The binary search table. -ENOENT: there is none that can be used. */
+static int uw_from_table(struct elf_view *v, struct uw_cursor c, uint64_t hdr, uint8_t count_enc, uint8_t enc,
+			 int want_sizes, struct uw_list *out)
+{
+	struct uw_cie cie = { 0 };
+	size_t width = (enc & PE_FORMAT) == PE_SDATA4 || (enc & PE_FORMAT) == PE_UDATA4 ? 4 : 8;
+	uint64_t n, fde;
+	size_t i;
+
+	if (count_enc == PE_OMIT || enc == PE_OMIT || (enc & PE_FORMAT) == PE_ULEB128 || (enc & PE_FORMAT) == PE_SLEB128)
+		return -ENOENT;
+	n = uw_pointer(&c, count_enc, hdr);
+	if (!c.p || !n)
+		return -ENOENT;
+	if (n > (uint64_t)(c.end - c.p) / (2 * width))
+		n = (c.end - c.p) / (2 * width);
+	out->range = malloc(n * sizeof(*out->range) + 1);
+	if (!out->range)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		struct uw_range *r = &out->range[out->n];
+
+		if (enc == (PE_DATAREL | PE_SDATA4)) {
+			r->addr = hdr + (int32_t)elf_get32(c.p);
+			fde = hdr + (int32_t)elf_get32(c.p + 4);
+			c.p += 8;
+		} else {
+			r->addr = uw_pointer(&c, enc, hdr);
+			fde = uw_pointer(&c, enc, hdr);
+			if (!c.p)
+				break;
+		}
+		r->size = want_sizes ? uw_fde_size(v, fde, r->addr, &cie) : 0;
+		out->n++;
+	}
+	out->from_hdr = 1;
+	return 0;
+}
+
+/* Walks .eh_frame from @vaddr to its terminator or to @limit bytes. */
+static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw_list *out)
+{
+	struct uw_cursor c = { NULL, NULL, vaddr };
+	struct uw_cie cie = { 0 };
+	struct uw_range r;
+	size_t avail, room = 0;
+	int got;
+
+	c.p = elf_at(v, vaddr, &avail);
+	if (!c.p)
+		return 0;
+	c.end = c.p + (limit && limit < avail ? limit : avail);
+	while ((got = uw_read_fde(v, &c, &cie, &r)) >= 0) {
+		if (!got)
+			continue;
+		if (out->n == room) {
+			struct uw_range *grown;
+
+			room = room ? room * 2 : 256;
+			grown = realloc(out->range, room * sizeof(*grown));
+			if (!grown)
+				return -ENOMEM;
+			out->range = grown;
+		}
+		out->range[out->n++] = r;
+	}
+	return 0;
+}
+
+int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
+{
+	uint64_t frame = 0, limit = 0;
+	size_t i;
+	int ret = -ENOENT;
+
+	memset(out, 0, sizeof(*out));
+	for (i = 0; i < v->nph; i++) {
+		uint64_t hdr = v->ph[i].p_vaddr;
+		struct uw_cursor c = { NULL, NULL, hdr };
+		const uint8_t *h;
+		size_t avail;
+
+		if (v->ph[i].p_type != PT_GNU_EH_FRAME)
+			continue;
+		c.p = elf_at(v, hdr, &avail);
+		if (!c.p)
+			break;
+		c.end = c.p + (v->ph[i].p_memsz && v->ph[i].p_memsz < avail ? v->ph[i].p_memsz : avail);
+		h = uw_take(&c, 4);
+		if (!h || h[0] != 1)
+			break;
+		frame = h[1] == PE_OMIT ? 0 : uw_pointer(&c, h[1], hdr);
+		if (c.p)
+			ret = uw_from_table(v, c, hdr, h[2], h[3], want_sizes, out);
+		break;
+	}
+	if (ret == -ENOENT) {
+		i = elf_section(v, ".eh_frame", 0);
+		if (i && v->sh[i].sh_addr) {
+			frame = v->sh[i].sh_addr;
+			limit = v->sh[i].sh_size;
+		}
+		ret = frame ? uw_walk(v, frame, limit, out) : 0;
+	}
+	if (ret) {
+		free(out->range);
+		memset(out, 0, sizeof(*out));
+		return ret;
+	}
+	uw_sort(out);
+	return 0;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* unwind.h - internal to symbol/: function starts from the unwind tables */
+#ifndef UFT_SYMBOL_UNWIND_H
+#define UFT_SYMBOL_UNWIND_H
+
+#include "symbol/elf_view.h"
+
+struct uw_range { uint64_t addr, size; };
+
+struct uw_list {
+	struct uw_range *range;	/* by address, each address once; malloc'd */
+	size_t n;
+	int from_hdr;		/* 1: .eh_frame_hdr, 0: walked .eh_frame */
+};
+
+/*
+ * Lists the functions that the unwind tables know: .eh_frame_hdr's search table, else a walk of .eh_frame.
+ * Sizes are filled in with @want_sizes only (each costs a look at the entry itself); 0: unknown.
+ * 0, also when there is no table (n = 0), or -ENOMEM. Damaged entries are left out.
+ */
+int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
+
+#endif
