@@ -17,7 +17,7 @@ completes() {
 
 offers() {
 	check
-	[[ $words == *" $1 "* ]] || fail "completing '${COMP_WORDS[*]:1}' offers$words, not $1"
+	[[ $words == *" $1 "* ]] || fail "completing '${COMP_WORDS[*]:1}' offers${words:0:200}, not $1"
 }
 
 offers_not() {

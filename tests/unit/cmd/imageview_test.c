@@ -70,7 +70,7 @@ static void a_copy_follows(void **state)
 static void images_are_kept_apart(void **state)
 {
 	struct uft_object *a = uft_object_make("/a", NULL, 0);
-	struct uft_image *one = uft_image_alloc(1, "/one"), *two = uft_image_alloc(2, NULL);
+	struct uft_image *one = uft_image_alloc(1, "/one"), *two = uft_image_alloc(2, "/two");
 	struct imageview *list = NULL;
 
 	(void)state;
@@ -78,7 +78,7 @@ static void images_are_kept_apart(void **state)
 	add(two, a, 0);
 	assert_ptr_not_equal(imageview_get(&list, one), imageview_get(&list, two));
 	assert_string_equal(imageview_get(&list, one)->copy.exe, "/one");
-	assert_null(imageview_get(&list, two)->copy.exe);
+	assert_string_equal(imageview_get(&list, two)->copy.exe, "/two");
 	imageview_free(list);
 	uft_image_free(one);
 	uft_image_free(two);

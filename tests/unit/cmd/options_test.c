@@ -108,6 +108,8 @@ static void refused(const char *line, const char *text)
 	if (!strstr(printed, text))
 		fail_msg("'%s' printed: %s, expected: %s", line, printed, text);
 	assert_ptr_equal(strchr(printed, '\n'), printed + strlen(printed) - 1);
+	free(o.numbers.item);
+	free(o.strings.item);
 }
 
 static void flags_combine(void **state)
