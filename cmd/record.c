@@ -207,10 +207,25 @@ static int find_program(const char *name, char *path, size_t size)
 	}
 }
 
-static int check_program(const char *name)
+/*
+ * gprof counts in the calls that we turn into nops: say so before the program starts. The object is returned and
+ * held, so that the session finds it read. NULL: no ELF file, which the session will explain.
+ */
+static struct uft_object *warn_of_gprof(const struct record_opts *o, const char *path)
 {
-	char path[PATH_MAX];
-	int status = find_program(name, path, sizeof(path));
+	struct uft_object *obj;
+
+	if (o->tracer == UFT_TRACER_NOP || uft_object_open(path, &obj, NULL) < 0)
+		return NULL;
+	if (uft_object_sites(obj, NULL) == 0 && obj->has_gmon)
+		fprintf(stderr, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls that are "
+				"traced\n", path);
+	return obj;
+}
+
+static int check_program(const char *name, char path[PATH_MAX])
+{
+	int status = find_program(name, path, PATH_MAX);
 
 	if (status == 127)
 		cmd_fail("record", "cannot find the program '%s'", name);
@@ -494,6 +509,8 @@ int cmd_record(int argc, char **argv)
 	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
 	struct recording rec = { .opts = &o };
 	const struct uft_export *format;
+	struct uft_object *obj;
+	char program[PATH_MAX];
 	int done = cmd_parse(&record_syntax, &argc, argv, &o);
 
 	if (done >= 0)
@@ -503,15 +520,18 @@ int cmd_record(int argc, char **argv)
 	done = check_opts(&o);
 	if (done >= 0)
 		return done;
-	done = check_program(argv[1]);
+	done = check_program(argv[1], program);
 	if (done)
 		return done;
 	format = wanted_export(o.output);
 	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o.output, format ? ".uft" : "") >= sizeof(rec.path))
 		return cmd_fail("record", "the name of the output is too long");
+	obj = warn_of_gprof(&o, program);
 	status_begin(&rec.status, o.is_quiet);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
+	if (obj)
+		uft_object_put(obj);
 	free(o.filter.item);
 	free(o.notrace.item);
 	free(o.roots.item);

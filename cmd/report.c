@@ -120,6 +120,15 @@ static struct uft_select selection(const struct report_opts *o)
 	};
 }
 
+/* The tracer profile records no events: there is nothing else to show. */
+static int is_profile_recording(struct uft_stream *st)
+{
+	const struct uft_profile_row *rows;
+	size_t n;
+
+	return uft_stream_profile(st, &rows, &n) == 0 && n > 0;
+}
+
 static int print(struct uft_stream *st, const struct report_opts *o, int is_profile)
 {
 	/* Decided before the pager stands between us and the terminal. */
@@ -143,9 +152,8 @@ int cmd_report(int argc, char **argv)
 	struct uft_select sel;
 	struct uft_error err = { "" };
 	struct uft_stream *st;
-	const struct uft_info *info;
 	int done = cmd_parse(&report_syntax, &argc, argv, &o);
-	int ret, is_profile;
+	int ret;
 
 	if (done >= 0)
 		return done;
@@ -156,10 +164,7 @@ int cmd_report(int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	/* A profile was recorded without events: there is nothing else to show. */
-	info = uft_stream_info(st);
-	is_profile = o.profile || (info && info->tracer == UFT_TRACER_PROFILE);
-	ret = print(st, &o, is_profile);
+	ret = print(st, &o, o.profile || is_profile_recording(st));
 	uft_stream_close(st);
 	free(o.tids.item);
 	free(o.cpus.item);
