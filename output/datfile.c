@@ -1,0 +1,459 @@
+/* SPDX-License-Identifier: MIT */
+/* datfile.c - see datfile.h */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "output/datfile.h"
+#include "output/kbuf.h"
+
+/* Ids of options and of sections. */
+enum {
+	OPT_DONE = 0, OPT_CPUSTAT = 2, OPT_BUFFER = 3, OPT_TRACECLOCK = 4, OPT_UNAME = 5, OPT_CPUCOUNT = 8,
+	OPT_VERSION = 9, OPT_STRINGS = 15, OPT_HEADER_INFO = 16, OPT_FTRACE_EVENTS = 17, OPT_EVENT_FORMATS = 18,
+	OPT_KALLSYMS = 19, OPT_PRINTK = 20, OPT_CMDLINES = 21,
+};
+
+#define SECTION_COMPRESSED	1
+
+/* ---- Formats: the kernel's own text, 6.12 ---- */
+
+static const char header_page[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+
+static const char header_event[] =
+	"# compressed entry header\n"
+	"\ttype_len    :    5 bits\n"
+	"\ttime_delta  :   27 bits\n"
+	"\tarray       :   32 bits\n"
+	"\n"
+	"\tpadding     : type == 29\n"
+	"\ttime_extend : type == 30\n"
+	"\ttime_stamp : type == 31\n"
+	"\tdata max type_len  == 28\n";
+
+#define COMMON_FIELDS									\
+	"format:\n"									\
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"		\
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"		\
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"	\
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"			\
+	"\n"
+
+/* The records tracedat.c writes have exactly these layouts. */
+static const char *const event_formats[] = {
+	"name: function\nID: 1\n" COMMON_FIELDS
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\n"
+	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
+
+	"name: funcgraph_entry\nID: 11\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
+
+	"name: funcgraph_exit\nID: 10\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
+	"REC->calltime, REC->rettime, REC->depth\n",
+
+	"name: print\nID: 5\n" COMMON_FIELDS
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
+};
+#define NFORMATS	(sizeof(event_formats) / sizeof(event_formats[0]))
+
+static const char trace_clock[] = "local global counter uptime perf [" DAT_CLOCK "] mono_raw boot tai x86-tsc\n";
+
+/* ---- Bytes in memory ---- */
+
+struct blob {
+	char *p;
+	size_t n, cap;
+	int error;
+};
+
+static void put(struct blob *b, const void *data, size_t n)
+{
+	if (b->cap - b->n < n) {
+		size_t cap = b->cap ? b->cap : 4096;
+		char *p;
+
+		while (cap - b->n < n)
+			cap *= 2;
+		p = b->error ? NULL : realloc(b->p, cap);
+		if (!p) {
+			b->error = -ENOMEM;
+			return;
+		}
+		b->p = p;
+		b->cap = cap;
+	}
+	if (n)
+		memcpy(b->p + b->n, data, n);
+	b->n += n;
+}
+
+static void put_u16(struct blob *b, uint16_t v) { put(b, &v, 2); }
+static void put_u32(struct blob *b, uint32_t v) { put(b, &v, 4); }
+static void put_u64(struct blob *b, uint64_t v) { put(b, &v, 8); }
+static void put_string(struct blob *b, const char *text) { put(b, text, strlen(text) + 1); }
+
+static void patch_u64(struct blob *b, size_t at, uint64_t v)
+{
+	if (!b->error)
+		memcpy(b->p + at, &v, 8);
+}
+
+static uint64_t page_align(uint64_t v)
+{
+	return (v + KBUF_PAGE - 1) & ~(uint64_t)(KBUF_PAGE - 1);
+}
+
+/* ---- Parts that both versions have ---- */
+
+static void put_magic(struct blob *b, const char *version)
+{
+	static const char magic[] = { 0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g' };
+
+	put(b, magic, sizeof(magic));
+	put_string(b, version);
+	put(b, "\0\10", 2);		/* little endian, 8-byte long */
+	put_u32(b, KBUF_PAGE);
+}
+
+static void put_header_info(struct blob *b, const struct dat_file *file)
+{
+	(void)file;
+	put_string(b, "header_page");
+	put_u64(b, sizeof(header_page) - 1);
+	put(b, header_page, sizeof(header_page) - 1);
+	put_string(b, "header_event");
+	put_u64(b, sizeof(header_event) - 1);
+	put(b, header_event, sizeof(header_event) - 1);
+}
+
+static void put_ftrace_events(struct blob *b, const struct dat_file *file)
+{
+	(void)file;
+	put_u32(b, NFORMATS);
+	for (size_t i = 0; i < NFORMATS; i++) {
+		put_u64(b, strlen(event_formats[i]));
+		put(b, event_formats[i], strlen(event_formats[i]));
+	}
+}
+
+static void put_event_formats(struct blob *b, const struct dat_file *file)
+{
+	(void)file;
+	put_u32(b, 0);			/* systems */
+}
+
+static void put_kallsyms(struct blob *b, const struct dat_file *file)
+{
+	put_u32(b, (uint32_t)file->kallsyms_len);
+	put(b, file->kallsyms, file->kallsyms_len);
+}
+
+static void put_printk(struct blob *b, const struct dat_file *file)
+{
+	(void)file;
+	put_u32(b, 0);
+}
+
+static void put_cmdlines(struct blob *b, const struct dat_file *file)
+{
+	put_u64(b, file->cmdlines_len);
+	put(b, file->cmdlines, file->cmdlines_len);
+}
+
+static void put_option(struct blob *b, uint16_t id, const void *data, size_t n)
+{
+	put_u16(b, id);
+	put_u32(b, (uint32_t)n);
+	put(b, data, n);
+}
+
+static void put_text_option(struct blob *b, uint16_t id, const char *text)
+{
+	put_option(b, id, text, strlen(text) + 1);
+}
+
+/* per_cpu/cpuN/stats, as far as it has a meaning. */
+static void put_cpu_stats(struct blob *b, const struct dat_file *file)
+{
+	char text[256];
+
+	for (uint32_t i = 0; i < file->ncpus; i++) {
+		snprintf(text, sizeof(text), "CPU: %" PRIu32 "\nentries: %" PRIu64 "\noverrun: %" PRIu64
+			 "\ncommit overrun: 0\nbytes: %" PRIu64 "\n", i, file->cpu[i].entries, file->cpu[i].lost,
+			 file->cpu[i].bytes);
+		put_text_option(b, OPT_CPUSTAT, text);
+	}
+}
+
+static void put_plain_options(struct blob *b, const struct dat_file *file)
+{
+	uint32_t ncpus = file->ncpus;
+
+	put_text_option(b, OPT_TRACECLOCK, trace_clock);
+	put_text_option(b, OPT_UNAME, file->info->uname ? file->info->uname : "");
+	put_text_option(b, OPT_VERSION, "uft");
+	put_option(b, OPT_CPUCOUNT, &ncpus, 4);
+	put_cpu_stats(b, file);
+}
+
+/* ---- Version 6: one part after the other ---- */
+
+static void build_v6(struct blob *b, const struct dat_file *file)
+{
+	size_t table;
+	uint64_t at;
+
+	put_magic(b, "6");
+	put_header_info(b, file);
+	put_ftrace_events(b, file);
+	put_event_formats(b, file);
+	put_kallsyms(b, file);
+	put_printk(b, file);
+	put_cmdlines(b, file);
+	put_u32(b, file->ncpus);
+	put(b, "options  ", 10);
+	put_plain_options(b, file);
+	put_u16(b, OPT_DONE);
+	put(b, "flyrecord", 10);
+	table = b->n;
+	for (uint32_t i = 0; i < file->ncpus; i++) {
+		put_u64(b, 0);
+		put_u64(b, file->cpu[i].lane->bytes);
+	}
+	put_u64(b, sizeof(trace_clock) - 1);
+	put(b, trace_clock, sizeof(trace_clock) - 1);
+	at = page_align(b->n);
+	for (uint32_t i = 0; i < file->ncpus; i++) {
+		patch_u64(b, table + i * 16, at);
+		at = page_align(at + file->cpu[i].lane->bytes);
+	}
+}
+
+/* ---- Version 7: sections, found through options ---- */
+
+static const struct section {
+	uint16_t id;
+	const char *name;
+	void (*fill)(struct blob *b, const struct dat_file *file);
+} sections[] = {
+	{ OPT_HEADER_INFO, "headers", put_header_info },
+	{ OPT_FTRACE_EVENTS, "ftrace events", put_ftrace_events },
+	{ OPT_EVENT_FORMATS, "events format", put_event_formats },
+	{ OPT_KALLSYMS, "kallsyms", put_kallsyms },
+	{ OPT_PRINTK, "printk", put_printk },
+	{ OPT_CMDLINES, "cmdlines", put_cmdlines },
+};
+#define NSECTIONS	(sizeof(sections) / sizeof(sections[0]))
+
+static const char *const more_names[] = { "strings", "options", "flyrecord" };
+
+/* Where section @i's name stands in the strings section; those of more_names follow. */
+static uint32_t name_offset(size_t i)
+{
+	uint32_t at = 0;
+
+	for (size_t k = 0; k < i && k < NSECTIONS; k++)
+		at += (uint32_t)strlen(sections[k].name) + 1;
+	for (size_t k = NSECTIONS; k < i; k++)
+		at += (uint32_t)strlen(more_names[k - NSECTIONS]) + 1;
+	return at;
+}
+
+static void put_section_header(struct blob *b, uint16_t id, uint16_t flags, size_t name, uint64_t size)
+{
+	put_u16(b, id);
+	put_u16(b, flags);
+	put_u32(b, name_offset(name));
+	put_u64(b, size);
+}
+
+static void put_packed(struct blob *b, uint16_t id, size_t name, const struct blob *data)
+{
+	size_t room = ZSTD_compressBound(data->n), n;
+	char *packed = malloc(room);
+
+	if (!packed) {
+		b->error = -ENOMEM;
+		return;
+	}
+	n = ZSTD_compress(packed, room, data->p, data->n, DAT_ZSTD_LEVEL);
+	if (ZSTD_isError(n)) {
+		b->error = -EIO;
+	} else {
+		put_section_header(b, id, SECTION_COMPRESSED, name, n + 8);
+		put_u32(b, (uint32_t)n);
+		put_u32(b, (uint32_t)data->n);
+		put(b, packed, n);
+	}
+	free(packed);
+}
+
+static void put_section(struct blob *b, const struct dat_file *file, size_t i)
+{
+	struct blob data = { 0 };
+
+	sections[i].fill(&data, file);
+	if (data.error) {
+		b->error = data.error;
+	} else if (file->version == DAT_V7_ZSTD) {
+		put_packed(b, sections[i].id, i, &data);
+	} else {
+		put_section_header(b, sections[i].id, 0, i, data.n);
+		put(b, data.p, data.n);
+	}
+	free(data.p);
+}
+
+static void put_strings(struct blob *b)
+{
+	put_section_header(b, OPT_STRINGS, 0, NSECTIONS, name_offset(NSECTIONS + 3));
+	for (size_t i = 0; i < NSECTIONS; i++)
+		put_string(b, sections[i].name);
+	for (size_t i = 0; i < 3; i++)
+		put_string(b, more_names[i]);
+}
+
+/* Bytes of a CPU's data in the file: chunks are preceded by their number. */
+static uint64_t cpu_bytes(const struct dat_file *file, uint32_t i)
+{
+	uint64_t n = file->cpu[i].lane->bytes;
+
+	return n && file->version == DAT_V7_ZSTD ? n + 4 : n;
+}
+
+/* The BUFFER option; returns where its table of CPUs stands, to be patched. */
+static size_t put_buffer_option(struct blob *b, const struct dat_file *file, size_t *section_at)
+{
+	size_t size = 8 + 1 + sizeof(DAT_CLOCK) + 4 + 4 + (size_t)file->ncpus * 20, table;
+
+	put_u16(b, OPT_BUFFER);
+	put_u32(b, (uint32_t)size);
+	*section_at = b->n;
+	put_u64(b, 0);
+	put_string(b, "");		/* the top instance */
+	put_string(b, DAT_CLOCK);
+	put_u32(b, KBUF_PAGE);
+	put_u32(b, file->ncpus);
+	table = b->n;
+	for (uint32_t i = 0; i < file->ncpus; i++) {
+		put_u32(b, i);
+		put_u64(b, 0);
+		put_u64(b, cpu_bytes(file, i));
+	}
+	return table;
+}
+
+/* The section that holds all pages: its header, and the places of the CPUs in it. */
+static void put_buffer_section(struct blob *b, const struct dat_file *file, size_t table)
+{
+	size_t header = b->n;
+	uint64_t at = page_align(header + 16), end = at;
+
+	put_section_header(b, OPT_BUFFER, file->version == DAT_V7_ZSTD ? SECTION_COMPRESSED : 0, NSECTIONS + 2, 0);
+	for (uint32_t i = 0; i < file->ncpus; i++) {
+		patch_u64(b, table + i * 20 + 4, cpu_bytes(file, i) ? at : 0);
+		end = at + cpu_bytes(file, i);
+		at = page_align(end);
+	}
+	patch_u64(b, header + 8, end - (header + 16));
+}
+
+static void build_v7(struct blob *b, const struct dat_file *file)
+{
+	int is_packed = file->version == DAT_V7_ZSTD;
+	size_t first_options, options, table, buffer_at;
+	uint64_t at[NSECTIONS];
+
+	put_magic(b, "7");
+	put_string(b, is_packed ? "zstd" : "none");
+	put_string(b, is_packed ? ZSTD_versionString() : "");
+	first_options = b->n;
+	put_u64(b, 0);
+	for (size_t i = 0; i < NSECTIONS; i++) {
+		at[i] = b->n;
+		put_section(b, file, i);
+	}
+	put_strings(b);
+	options = b->n;
+	patch_u64(b, first_options, options);
+	put_section_header(b, OPT_DONE, 0, NSECTIONS + 1, 0);
+	for (size_t i = 0; i < NSECTIONS; i++)
+		put_option(b, sections[i].id, &at[i], 8);
+	put_plain_options(b, file);
+	table = put_buffer_option(b, file, &buffer_at);
+	put_option(b, OPT_DONE, "\0\0\0\0\0\0\0", 8);
+	patch_u64(b, options + 8, b->n - (options + 16));
+	patch_u64(b, buffer_at, b->n);
+	put_buffer_section(b, file, table);
+}
+
+/* ---- The file ---- */
+
+static int pad_to_page(int fd, uint64_t *at)
+{
+	static const char zero[KBUF_PAGE];
+	uint64_t end = page_align(*at);
+	int ret = spool_write_all(fd, zero, (size_t)(end - *at));
+
+	*at = end;
+	return ret;
+}
+
+static int write_cpu(const struct dat_file *file, uint32_t i, int fd, uint64_t *at)
+{
+	int ret = 0;
+
+	if (!file->cpu[i].lane->bytes)
+		return 0;
+	ret = pad_to_page(fd, at);
+	if (!ret && file->version == DAT_V7_ZSTD)
+		ret = spool_write_all(fd, &file->cpu[i].nchunks, 4);
+	if (!ret)
+		ret = spool_copy(file->spool, file->cpu[i].lane, fd);
+	*at += cpu_bytes(file, i);
+	return ret;
+}
+
+int dat_file_write(const struct dat_file *file, int fd)
+{
+	struct blob b = { 0 };
+	uint64_t at;
+	int ret;
+
+	if (file->kallsyms_len > UINT32_MAX / 2)
+		return -EFBIG;
+	if (file->version == DAT_V6)
+		build_v6(&b, file);
+	else
+		build_v7(&b, file);
+	at = b.n;
+	ret = b.error ? b.error : spool_write_all(fd, b.p, b.n);
+	for (uint32_t i = 0; i < file->ncpus && !ret; i++)
+		ret = write_cpu(file, i, fd, &at);
+	if (!ret)
+		ret = pad_to_page(fd, &at);	/* readers map whole pages */
+	free(b.p);
+	return ret;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * datfile.h - the layout of a trace.dat file around its pages: versions 6 and 7
+ *
+ * tracedat.c makes the pages of every CPU and the texts; this puts them into a file. Everything in front
+ * of the pages is built in memory (its sizes decide where the pages lie), then written in one go, then the
+ * pages follow. Nothing is written twice and the file is never sought, so a pipe will do as well.
+ * Source: trace-cmd.dat.v6(5), trace-cmd.dat.v7(5), and what trace-cmd 3.1.6 itself writes. Context: control.
+ */
+#ifndef UFT_OUTPUT_DATFILE_H
+#define UFT_OUTPUT_DATFILE_H
+
+#include "output/spool.h"
+#include "stream/stream.h"
+
+enum dat_event_id { DAT_FUNCTION = 1, DAT_PRINT = 5, DAT_EXIT = 10, DAT_ENTRY = 11 };
+
+enum dat_version { DAT_V6, DAT_V7, DAT_V7_ZSTD };
+
+#define DAT_CLOCK	"mono"
+/* Pages are compressed this many at a time; a reader unpacks as many to see one. */
+#define DAT_CHUNK_PAGES	32u
+#define DAT_ZSTD_LEVEL	1
+
+struct dat_cpu_data {
+	const struct spool_lane *lane;	/* pages, or with zstd: chunks {u32 packed, u32 raw, data} */
+	uint32_t nchunks;
+	uint64_t entries, lost, bytes;	/* for the statistics options; bytes before compression */
+};
+
+struct dat_file {
+	enum dat_version version;
+	const struct uft_info *info;
+	const char *kallsyms, *cmdlines;
+	size_t kallsyms_len, cmdlines_len;
+	const struct dat_cpu_data *cpu;
+	uint32_t ncpus;
+	const struct spool *spool;
+};
+
+/* Writes the whole file to @fd. 0 or -errno. */
+int dat_file_write(const struct dat_file *file, int fd);
+
+#endif

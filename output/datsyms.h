@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * datsyms.h - one address space for all functions of a stream
+ *
+ * trace.dat was made for one kernel: an address means one function in the whole file. A recording has many
+ * address spaces, so every function written is given an address here, and kallsyms says what it means.
+ * The first image keeps its own addresses. An image that overlaps an earlier one (two programs at 0x401000) moves
+ * as a whole by a multiple of 2^48, which no user address reaches: what is below stays recognisable.
+ * Context: control, one thread.
+ */
+#ifndef UFT_OUTPUT_DATSYMS_H
+#define UFT_OUTPUT_DATSYMS_H
+
+#include "stream/stream.h"
+
+struct dat_range {
+	uint64_t start, end;
+	const struct uft_object *obj;
+	uint32_t slot;
+};
+
+struct dat_entry {
+	uint64_t addr;
+	const struct uft_sym *sym;
+};
+
+struct dat_syms {
+	struct uft_stream *st;
+	uint64_t *addr;			/* by uft_sym.index; 0: none given yet */
+	size_t naddr;
+	struct dat_entry *entry;	/* all that were given */
+	size_t nentry, cap;
+	uint32_t *hash;			/* 1 + index into entry, by addr */
+	size_t nhash;
+	const struct uft_image **image;	/* placed so far, and where */
+	uint32_t *slot;
+	size_t nimage;
+	struct dat_range *range;
+	size_t nrange;
+};
+
+void dat_syms_init(struct dat_syms *syms);
+void dat_syms_free(struct dat_syms *syms);
+/* Gives @sym, seen in @img, an address. 0: no memory. */
+uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const struct uft_sym *sym);
+
+/* The address of @sym; 0 for NULL or without memory. */
+static inline uint64_t dat_syms_addr(struct dat_syms *syms, const struct uft_image *img, const struct uft_sym *sym)
+{
+	if (!sym)
+		return 0;
+	if (sym->index < syms->naddr && syms->addr[sym->index])
+		return syms->addr[sym->index];
+	return dat_syms_add(syms, img, sym);
+}
+
+/* /proc/kallsyms of what was given, by address. malloc'd; NULL without memory. */
+char *dat_syms_text(struct dat_syms *syms, size_t *len);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* export.c - the table of export formats; a new one is a row here and a file beside this one */
+#include <string.h>
+
+#include "output/output.h"
+#include "output/tracedat.h"
+
+const struct uft_export uft_exports[] = {
+	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd },
+	{ "trace.dat-v7", NULL, "the same, not compressed", uft_tracedat_v7 },
+	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6 },
+	{ NULL, NULL, NULL, NULL },
+};
+
+static int has_suffix(const char *name, const char *suffix)
+{
+	size_t n = strlen(name), s = suffix ? strlen(suffix) : 0;
+
+	return s && n > s && !strcmp(name + n - s, suffix);
+}
+
+/**
+ * uft_export_find - the export format that a user means
+ * @name: a format's name, or the name of a file to write
+ *
+ * Returns the row, or NULL. A format's own name wins over a suffix. Context: control.
+ */
+const struct uft_export *uft_export_find(const char *name)
+{
+	for (const struct uft_export *x = uft_exports; name && x->name; x++)
+		if (!strcmp(x->name, name))
+			return x;
+	for (const struct uft_export *x = uft_exports; name && x->name; x++)
+		if (has_suffix(name, x->suffix))
+			return x;
+	return NULL;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.c - the call tree as the kernel's function_graph tracer prints it
+ *
+ * An entry directly followed, on its CPU, by its own exit of the same task is a leaf and takes one line,
+ * `name();`. So an entry's line cannot be written before the CPU's next event is known, while other CPUs
+ * go on printing below it. The kernel looks ahead in that CPU's buffer; a stream cannot. Here the
+ * undecided entry remembers its place in the output buffer (`open_at`) and its line is inserted there
+ * later: usually at the very end, since the CPU's next event is next; else the text behind it moves up by one line.
+ *
+ *	entry: place remembered --- next event of the CPU is its exit ---> `name();` with duration
+ *	            |
+ *	            +-- anything else, end, or GRAPH_HOLD bytes wait ---> `name() {`
+ *
+ * Invariants
+ *   1. text->open lists the CPUs with an undecided entry by rising place; ties are in order of time
+ *   2. nothing at or behind the first open place is written out
+ *   3. the text held back is at most GRAPH_HOLD plus one line per CPU
+ *
+ * Where it differs from the kernel
+ *   - a call that ran longer than GRAPH_HOLD bytes of other CPUs' lines takes two lines although it is a leaf
+ *   - an orphan exit has no duration (the kernel's exit record carries the entry's time, ours does not): the
+ *     column is blank
+ *   - a call left by longjmp, an exception or a stack switch ends in `}` and a comment `left: name`, with the time it
+ *     had run: the kernel has no such thing. The brace keeps the tree balanced for editors and scripts
+ *   - calls deeper than GRAPH_INDENT_MAX are not indented further (the kernel stops recording at 50)
+ */
+#include "output/text.h"
+
+#define GRAPH_HOLD		(32u << 20)
+#define GRAPH_INDENT_MAX	256u
+
+const char graph_header[] =
+	"# CPU  DURATION                  FUNCTION CALLS\n"
+	"# |     |   |                     |   |   |   |\n";
+
+/* The longest line without its name: column, duration, indentation, colours. */
+#define LINE_ROOM	(128u + 2 * GRAPH_INDENT_MAX)
+
+/* ---- Columns ---- */
+
+static const struct mark {
+	uint64_t above_ns;
+	char sign;
+	char colour[8];
+} marks[] = {
+	{ 1000000000, '$', "\033[1;31m" },
+	{ 100000000, '@', "\033[31m" },
+	{ 10000000, '*', "\033[35m" },
+	{ 1000000, '#', "\033[33m" },
+	{ 100000, '!', "\033[36m" },
+	{ 10000, '+', "\033[32m" },
+	{ 0, ' ', "" },
+};
+
+static const struct mark *mark_of(uint64_t ns)
+{
+	const struct mark *m = marks;
+
+	if (ns <= 10000)
+		return &marks[sizeof(marks) / sizeof(marks[0]) - 1];
+	while (ns <= m->above_ns)
+		m++;
+	return m;
+}
+
+static char *put_colour(char *p, const char *code)
+{
+	size_t n = strlen(code);
+
+	memcpy(p, code, n);
+	return p + n;
+}
+
+/* Microseconds, with as many of three decimals as fit in seven digits; padded to eight columns. */
+static char *put_microseconds(char *p, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+	unsigned n = digits_count(us), decimals = n < 5 ? 3 : n < 7 ? 7 - n : 0, width = n;
+	char rest[3];
+
+	p = digits_fixed(p, us, n);
+	if (decimals) {
+		*p++ = '.';
+		digits_fixed(rest, ns - us * 1000, 3);
+		memcpy(p, rest, 3);
+		p += decimals;
+		width += decimals + 1;
+	}
+	memcpy(p, " us ", 4);
+	p += 4;
+	return width < 8 ? digits_spaces(p, 8 - width) : p;
+}
+
+static char *put_duration(const struct text *t, char *p, uint64_t ns)
+{
+	const struct mark *m = mark_of(ns);
+
+	if (t->colour)
+		p = put_colour(p, m->colour);
+	*p++ = m->sign;
+	*p++ = ' ';
+	if (t->colour)
+		p = put_colour(p, m->sign == ' ' ? "\033[2m" : "\033[0m\033[2m");
+	p = put_microseconds(p, ns);
+	if (t->colour)
+		p = put_colour(p, "\033[0m");
+	memcpy(p, "|  ", 3);
+	return p + 3;
+}
+
+static char *put_no_duration(char *p)
+{
+	memcpy(p, "              |  ", 17);
+	return p + 17;
+}
+
+static char *put_column(char *p, const struct text_cpu *c)
+{
+	memcpy(p, c->column, sizeof(c->column));
+	return p + c->column_len;
+}
+
+static char *put_indent(char *p, uint32_t depth)
+{
+	return digits_spaces(p, 2 * (depth < GRAPH_INDENT_MAX ? depth : GRAPH_INDENT_MAX));
+}
+
+static char *put_text(char *p, const char *text, size_t n)
+{
+	memcpy(p, text, n);
+	return p + n;
+}
+
+/* ---- Lines ---- */
+
+static const char rule[] = " ------------------------------------------\n";
+
+static void put_task_switch(struct text *t, struct text_cpu *c, const struct uft_task *to)
+{
+	const struct emit_task *task = emit_task(&t->names, c->last);
+	char *p = emit_buf_room(&t->buf, 256);
+
+	if (!p || !task) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return;
+	}
+	p = put_text(p, rule, sizeof(rule) - 1);
+	p = put_column(p, c);
+	p = put_text(p, task->proc, task->proc_len);
+	p = put_text(p, " => ", 4);
+	task = emit_task(&t->names, to);
+	if (!task) {
+		t->buf.error = -ENOMEM;
+		return;
+	}
+	p = put_text(p, task->proc, task->proc_len);
+	*p++ = '\n';
+	p = put_text(p, rule, sizeof(rule) - 1);
+	*p++ = '\n';
+	emit_buf_end(&t->buf, p);
+}
+
+static void check_task(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+{
+	uint32_t tid = ev->task->tid;
+
+	if (c->has_task && c->last_tid == tid)
+		return;
+	if (c->has_task)
+		put_task_switch(t, c, ev->task);
+	c->has_task = 1;
+	c->last_tid = tid;
+	c->last = ev->task;
+}
+
+static void put_return(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+{
+	const struct emit_text *name = emit_func(&t->names, ev->sym);
+	char *p = name ? emit_buf_room(&t->buf, LINE_ROOM + name->len) : NULL;
+	uint32_t id = ev->sym ? ev->sym->index + 1 : 0;
+	int is_matched = 1, is_left = ev->kind == UFT_EV_LEFT;
+
+	if (!p) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return;
+	}
+	if (ev->depth < GRAPH_KERNEL_DEPTH) {
+		is_matched = c->enter[ev->depth] == id;
+		c->enter[ev->depth] = 0;
+	}
+	p = put_column(p, c);
+	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(p) : put_duration(t, p, ev->duration_ns);
+	p = put_indent(p, ev->depth);
+	*p++ = '}';
+	if (is_left || !is_matched || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL))) {
+		p = is_left ? put_text(p, " /* left: ", 10) : put_text(p, " /* ", 4);
+		p = put_text(p, name->text, name->len);
+		p = put_text(p, " */", 3);
+	}
+	*p++ = '\n';
+	emit_buf_end(&t->buf, p);
+}
+
+/* ---- Undecided entries ---- */
+
+static void open_entry(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+{
+	c->is_open = 1;
+	c->open_at = t->buf.len;
+	c->open_sym = ev->sym;
+	c->open_depth = ev->depth;
+	t->open[t->nopen++] = (uint32_t)(c - t->cpu);
+}
+
+/* Takes @c off the list; the places behind it move by the @len bytes that are inserted at its own. */
+static void forget_open(struct text *t, struct text_cpu *c, size_t len)
+{
+	uint32_t cpu = (uint32_t)(c - t->cpu);
+	size_t i = 0;
+
+	while (t->open[i] != cpu)
+		i++;
+	t->nopen--;
+	for (; i < t->nopen; i++) {
+		t->open[i] = t->open[i + 1];
+		t->cpu[t->open[i]].open_at += len;
+	}
+	c->is_open = 0;
+}
+
+/* Makes a line at the end of the buffer and moves it to the entry's place. */
+static void decide_entry(struct text *t, struct text_cpu *c, const struct uft_event *leaf)
+{
+	const struct emit_text *name = emit_func(&t->names, c->open_sym);
+	size_t room = name ? LINE_ROOM + name->len : 0, behind = t->buf.len - c->open_at, len;
+	char *start = name ? emit_buf_room(&t->buf, 2 * room) : NULL, *p = start, *at;
+
+	if (!p) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return;
+	}
+	p = put_column(p, c);
+	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(p);
+	p = put_indent(p, c->open_depth);
+	p = put_text(p, name->text, name->len);
+	p = leaf ? put_text(p, "();\n", 4) : put_text(p, "() {\n", 5);
+	len = (size_t)(p - start);
+	if (behind) {
+		at = t->buf.text + c->open_at;
+		memcpy(start + room, start, len);
+		memmove(at + len, at, behind);
+		memcpy(at, start + room, len);
+	}
+	t->buf.len += len;
+	forget_open(t, c, len);
+	if (c->open_depth < GRAPH_KERNEL_DEPTH)
+		c->enter[c->open_depth] = leaf || !c->open_sym ? 0 : c->open_sym->index + 1;
+}
+
+void graph_close_entry(struct text *t, struct text_cpu *c)
+{
+	decide_entry(t, c, NULL);
+}
+
+static int is_exit_of_open(const struct text_cpu *c, const struct uft_event *ev)
+{
+	return ev->kind == UFT_EV_EXIT && !(ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL)) &&
+	       ev->sym == c->open_sym && ev->task->tid == c->last_tid;
+}
+
+void graph_event(struct text *t, const struct uft_event *ev)
+{
+	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+
+	if (!c)
+		return;
+	if (c->is_open) {
+		if (is_exit_of_open(c, ev)) {
+			decide_entry(t, c, ev);
+			return;
+		}
+		decide_entry(t, c, NULL);
+		if (t->buf.error)
+			return;
+	}
+	check_task(t, c, ev);
+	if (t->buf.error)
+		return;
+	if (ev->kind == UFT_EV_ENTRY)
+		open_entry(t, c, ev);
+	else
+		put_return(t, c, ev);
+}
+
+void graph_flush(struct text *t, int end)
+{
+	size_t ready, held;
+
+	while (t->nopen && !t->buf.error) {
+		held = t->buf.len - t->cpu[t->open[0]].open_at;
+		if (!end && held < GRAPH_HOLD)
+			break;
+		decide_entry(t, &t->cpu[t->open[0]], NULL);
+	}
+	ready = t->nopen && !t->buf.error ? t->cpu[t->open[0]].open_at : t->buf.len;
+	/* What stays is moved to the front: let that be worth it. */
+	if (!end && !t->buf.error && ready < EMIT_FLUSH / 2 + (t->buf.len - ready) / 4)
+		return;
+	emit_buf_flush(&t->buf, ready);
+	for (size_t i = 0; i < t->nopen; i++)
+		t->cpu[t->open[i]].open_at -= ready;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * histogram.h - log-linear histograms of durations, many of them in little memory
+ *
+ * Values 0..63 have a bucket each; above, every octave has 32 buckets of equal width. A value read back is
+ * the middle of its bucket, so it is off by at most 1/64 (1.6 %). An octave's buckets are taken from a pool
+ * shared by all histograms when the first value falls there: functions are usually confined to a few octaves.
+ * Context: control, one thread.
+ */
+#ifndef UFT_OUTPUT_HISTOGRAM_H
+#define UFT_OUTPUT_HISTOGRAM_H
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define HIST_SUB_BITS	5
+#define HIST_SUB	(1u << HIST_SUB_BITS)
+#define HIST_OCTAVES	(64 - HIST_SUB_BITS)	/* octave 0: 0..31, octave k: 32 << (k-1) and up to twice that */
+
+struct histogram {
+	uint32_t octave[HIST_OCTAVES + 1];	/* 1 + index of its block in the pool, 0 none */
+};
+
+struct hist_pool {
+	uint64_t (*block)[HIST_SUB];
+	size_t n, cap;
+};
+
+static inline unsigned hist_octave(uint64_t v)
+{
+	return v < HIST_SUB ? 0 : (unsigned)(64 - HIST_SUB_BITS - __builtin_clzll(v));
+}
+
+static inline unsigned hist_bucket(uint64_t v, unsigned octave)
+{
+	return octave ? (unsigned)(v >> (octave - 1)) & (HIST_SUB - 1) : (unsigned)v;
+}
+
+/* The value a bucket stands for: its middle. */
+static inline uint64_t hist_value(unsigned octave, unsigned bucket)
+{
+	uint64_t width = octave ? 1ull << (octave - 1) : 1;
+
+	return octave ? (HIST_SUB + bucket) * width + width / 2 : bucket;
+}
+
+static inline int hist_take_block(struct hist_pool *pool, struct histogram *h, unsigned octave)
+{
+	if (pool->n == pool->cap) {
+		size_t cap = pool->cap ? pool->cap * 2 : 256;
+		void *block = realloc(pool->block, cap * sizeof(*pool->block));
+
+		if (!block)
+			return -ENOMEM;
+		pool->block = block;
+		pool->cap = cap;
+	}
+	memset(pool->block[pool->n], 0, sizeof(*pool->block));
+	h->octave[octave] = (uint32_t)++pool->n;
+	return 0;
+}
+
+static inline int hist_add(struct hist_pool *pool, struct histogram *h, uint64_t v)
+{
+	unsigned octave = hist_octave(v);
+
+	if (!h->octave[octave] && hist_take_block(pool, h, octave) < 0)
+		return -ENOMEM;
+	pool->block[h->octave[octave] - 1][hist_bucket(v, octave)]++;
+	return 0;
+}
+
+/* The value of rank @rank (from 1) among all added; the last one when there are fewer. */
+static inline uint64_t hist_rank(const struct hist_pool *pool, const struct histogram *h, uint64_t rank)
+{
+	uint64_t last = 0;
+
+	for (unsigned o = 0; o <= HIST_OCTAVES; o++) {
+		if (!h->octave[o])
+			continue;
+		for (unsigned b = 0; b < HIST_SUB; b++) {
+			uint64_t n = pool->block[h->octave[o] - 1][b];
+
+			if (!n)
+				continue;
+			last = hist_value(o, b);
+			if (rank <= n)
+				return last;
+			rank -= n;
+		}
+	}
+	return last;
+}
+
+#endif

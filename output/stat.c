@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* stat.c - facts about a recording, one `key: value` line each; keys never change their meaning */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "output/output.h"
+
+static const char *const tracer_names[] = {
+	[UFT_TRACER_NOP] = "nop",
+	[UFT_TRACER_FUNCTION] = "function",
+	[UFT_TRACER_GRAPH] = "function_graph",
+	[UFT_TRACER_PROFILE] = "profile",
+};
+
+static const char *const counter_names[UFT_NCOUNTERS] = {
+	[UFT_CNT_NO_RING] = "no_ring",
+	[UFT_CNT_SHADOW_FULL] = "shadow_full",
+	[UFT_CNT_NO_THREAD] = "no_thread",
+	[UFT_CNT_RECURSION] = "recursion",
+	[UFT_CNT_NO_SLICE] = "no_slice",
+	[UFT_CNT_REQ_TIMEOUT] = "request_timeout",
+	[UFT_CNT_SITE_REFUSED] = "site_refused",
+	[UFT_CNT_LOST_RETURN] = "lost_return",
+	[UFT_CNT_SHARED_TP] = "shared_thread_pointer",
+	[UFT_CNT_PATCHED] = "patched",
+};
+
+static void put_number(FILE *out, const char *key, uint64_t value)
+{
+	fprintf(out, "%s: %" PRIu64 "\n", key, value);
+}
+
+/* Text of a recording comes from elsewhere: it must stay one line. */
+static void put_text(FILE *out, const char *key, const char *value)
+{
+	fprintf(out, "%s: ", key);
+	for (; value && *value; value++)
+		putc((unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value, out);
+	putc('\n', out);
+}
+
+static void put_ratio(FILE *out, const char *key, uint64_t a, uint64_t b)
+{
+	fprintf(out, "%s: %.2f\n", key, b ? (double)a / (double)b : 0.0);
+}
+
+/**
+ * uft_output_stat - print what a recording is and what it holds
+ * @st:  the stream
+ * @out: where to; not closed
+ *
+ * Returns 0, -ENOMEM without information, or what @out failed with. Context: control.
+ */
+int uft_output_stat(struct uft_stream *st, FILE *out)
+{
+	const struct uft_info *info = uft_stream_info(st);
+	size_t ntracers = sizeof(tracer_names) / sizeof(tracer_names[0]);
+
+	if (!info)
+		return -ENOMEM;
+	errno = 0;
+	put_text(out, "format", info->format);
+	put_text(out, "complete", info->complete ? "yes" : "no");
+	put_text(out, "tracer", info->tracer < ntracers ? tracer_names[info->tracer] : "unknown");
+	put_text(out, "cmdline", info->cmdline);
+	put_text(out, "hostname", info->hostname);
+	put_text(out, "uname", info->uname);
+	put_number(out, "events", info->events);
+	put_number(out, "calls", info->calls);
+	put_number(out, "lost", info->lost);
+	put_number(out, "duration_ns", info->duration_ns);
+	put_number(out, "first_ns", info->first_ns);
+	put_number(out, "tasks", info->ntasks);
+	put_number(out, "cpus", info->ncpus);
+	put_number(out, "objects", info->nobjects);
+	put_number(out, "functions", info->nfuncs);
+	put_number(out, "bytes", info->bytes);
+	put_ratio(out, "bytes_per_event", info->bytes, info->events);
+	put_ratio(out, "bytes_per_call", info->bytes, info->calls);
+	put_number(out, "damaged_bytes", info->damaged_bytes);
+	for (size_t i = 0; i < UFT_NCOUNTERS; i++) {
+		char key[64];
+
+		snprintf(key, sizeof(key), "counter_%s", counter_names[i] ? counter_names[i] : "unknown");
+		put_number(out, key, info->counters[i]);
+	}
+	if (fflush(out) || ferror(out))
+		return errno ? -errno : -EIO;
+	return 0;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* text.h - what text.c (contexts, headers, function lines) and graph.c (the call tree) share */
+#ifndef UFT_OUTPUT_TEXT_H
+#define UFT_OUTPUT_TEXT_H
+
+#include "output/emit.h"
+
+#define TEXT_MAX_CPUS		65536u
+#define GRAPH_KERNEL_DEPTH	50	/* FTRACE_RETFUNC_DEPTH: deeper entries are not remembered */
+
+/* One CPU as the printer sees it. */
+struct text_cpu {
+	char context[24];	/* `[%03d] .....` */
+	char column[16];	/* ` %*d) ` */
+	uint8_t context_len, column_len;
+	uint8_t has_started;
+	uint8_t has_task;	/* graph: `last` is valid */
+	const struct uft_task *last;	/* graph: task of the last line; its change prints a block */
+	uint32_t last_tid;
+	/* graph: an entry whose form (leaf or nested) the CPU's next event decides */
+	uint8_t is_open;
+	uint32_t open_depth;
+	size_t open_at;		/* where in the buffer its line belongs */
+	const struct uft_sym *open_sym;
+	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
+};
+
+struct text {
+	struct emit_source src;
+	struct emit_buf buf;
+	struct emit_names names;
+	int colour;
+	int annotate;		/* say where a CPU's buffer starts: older entries were lost */
+	uint64_t printed;	/* entries so far */
+	struct text_cpu *cpu;
+	size_t ncpus;
+	unsigned cpu_width;
+	uint64_t second;	/* cached ` %5lu.` of the last time stamp */
+	char second_text[24];
+	unsigned second_len;
+	/* graph: CPUs with an undecided entry, in the order of their place in the buffer */
+	uint32_t *open;
+	size_t nopen;
+};
+
+/* The state of @cpu, NULL: not plausible or no memory (buf.error is set). */
+struct text_cpu *text_cpu_grow(struct text *t, uint32_t cpu);
+static inline struct text_cpu *text_cpu_get(struct text *t, uint32_t cpu)
+{
+	return cpu < t->ncpus ? &t->cpu[cpu] : text_cpu_grow(t, cpu);
+}
+
+extern const char graph_header[];
+
+/* One ENTRY, EXIT or LEFT. Errors stick in buf.error. */
+void graph_event(struct text *t, const struct uft_event *ev);
+/* Decides @c's open entry as nested; before a line of that CPU which is not its exit. */
+void graph_close_entry(struct text *t, struct text_cpu *c);
+/* Writes out what is decided. @end: all of it. */
+void graph_flush(struct text *t, int end);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracedat.c - a stream as trace.dat, the file of trace-cmd and KernelShark
+ *
+ * What it is: the same calls as the kernel's function and function_graph tracers would have left in their ring
+ * buffers, in the file that stock tools read. Written without their libraries.
+ *
+ * Objects: struct dat owns the spool (spool.h), the address space (datsyms.h) and one struct dat_cpu per CPU
+ * met: its page writer (kbuf.h), the chunk of pages being collected, its lane in the spool. When the stream
+ * ends, datfile.c puts the file together. One thread, one pass, memory bounded by CPUs (140 KiB each) and
+ * functions; the pages lie twice on disk for a moment.
+ *
+ *	event --> record in the CPU's page --> chunk --(zstd)--> lane of the spool ==> the file
+ *
+ * What becomes of the events
+ *	FUNC		function {ip, parent_ip}
+ *	ENTRY		funcgraph_entry {func, depth}
+ *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
+ *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
+ *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
+ *			never returns; the tools show the comment
+ *	LOST		missed-events flag and count on the CPU's next page
+ *
+ * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms
+ * names. Process ids are task (thread) ids, as in the kernel. A task that did exec has its last name.
+ * Invariants: every event is one record, per CPU in time order (tests/golden/tracedat counts with trace-cmd and
+ * with libkshark). Failure: the file is removed, the error names path and reason.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "output/datfile.h"
+#include "output/datsyms.h"
+#include "output/emit.h"
+#include "output/kbuf.h"
+#include "output/tracedat.h"
+
+#define CHUNK_BYTES	(DAT_CHUNK_PAGES * KBUF_PAGE)
+#define MAX_CPUS	65536u
+
+struct rec_common {
+	uint16_t type;
+	uint8_t flags, preempt_count;
+	uint32_t pid;
+};
+
+struct rec_function {
+	struct rec_common common;
+	uint64_t ip, parent_ip;
+};
+_Static_assert(sizeof(struct rec_function) == 24, "format of function");
+
+struct rec_entry {
+	struct rec_common common;
+	uint64_t func;
+	uint32_t depth;
+} __attribute__((packed));
+_Static_assert(sizeof(struct rec_entry) == 20, "format of funcgraph_entry");
+
+struct rec_exit {
+	struct rec_common common;
+	uint64_t func;
+	uint32_t depth, overrun;
+	uint64_t calltime, rettime;
+};
+_Static_assert(sizeof(struct rec_exit) == 40, "format of funcgraph_exit");
+
+struct rec_print {
+	struct rec_common common;
+	uint64_t ip;
+	char buf[8];
+};
+_Static_assert(sizeof(struct rec_print) == 24, "format of print");
+
+struct dat_cpu {
+	struct dat *dat;
+	struct spool_lane lane;
+	uint32_t chunk_used, nchunks;
+	uint64_t bytes;
+	struct uft_kbuf kbuf;
+	char chunk[CHUNK_BYTES];
+};
+
+struct dat {
+	enum dat_version version;
+	struct emit_source src;
+	struct dat_syms syms;
+	struct spool spool;
+	ZSTD_CCtx *zstd;
+	char *packed;			/* ZSTD_compressBound(CHUNK_BYTES) + 8 */
+	struct dat_cpu **cpu;
+	uint32_t ncpus;
+};
+
+/* ---- Pages ---- */
+
+static int flush_packed(struct dat *dat, struct dat_cpu *c)
+{
+	size_t room = ZSTD_compressBound(CHUNK_BYTES);
+	size_t n = ZSTD_compressCCtx(dat->zstd, dat->packed + 8, room, c->chunk, c->chunk_used, DAT_ZSTD_LEVEL);
+	uint32_t sizes[2] = { (uint32_t)n, c->chunk_used };
+
+	if (ZSTD_isError(n))
+		return -EIO;
+	memcpy(dat->packed, sizes, 8);
+	c->nchunks++;
+	return spool_add(&dat->spool, &c->lane, dat->packed, (uint32_t)n + 8);
+}
+
+static int flush_chunk(struct dat *dat, struct dat_cpu *c)
+{
+	int ret = 0;
+
+	if (c->chunk_used)
+		ret = dat->zstd ? flush_packed(dat, c) : spool_add(&dat->spool, &c->lane, c->chunk, c->chunk_used);
+	c->bytes += c->chunk_used;
+	c->chunk_used = 0;
+	return ret;
+}
+
+/* The page writer's sink. */
+static int add_page(void *ctx, const void *page)
+{
+	struct dat_cpu *c = ctx;
+
+	memcpy(c->chunk + c->chunk_used, page, KBUF_PAGE);
+	c->chunk_used += KBUF_PAGE;
+	return c->chunk_used == CHUNK_BYTES ? flush_chunk(c->dat, c) : 0;
+}
+
+static int grow_cpus(struct dat *dat, uint32_t ncpus)
+{
+	struct dat_cpu **list;
+
+	if (ncpus > MAX_CPUS)
+		return -EBADMSG;
+	list = realloc(dat->cpu, ncpus * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	memset(list + dat->ncpus, 0, (ncpus - dat->ncpus) * sizeof(*list));
+	dat->cpu = list;
+	dat->ncpus = ncpus;
+	return 0;
+}
+
+static int get_cpu(struct dat *dat, uint32_t cpu, struct dat_cpu **out)
+{
+	struct dat_cpu *c;
+	int ret;
+
+	if (cpu >= dat->ncpus && (ret = grow_cpus(dat, cpu + 1)) < 0)
+		return ret;
+	c = dat->cpu[cpu];
+	if (!c) {
+		c = dat->cpu[cpu] = malloc(sizeof(*c));
+		if (!c)
+			return -ENOMEM;
+		memset(c, 0, offsetof(struct dat_cpu, kbuf));
+		c->dat = dat;
+		uft_kbuf_init(&c->kbuf, add_page, c);
+	}
+	*out = c;
+	return 0;
+}
+
+/* ---- Records ---- */
+
+static struct rec_common common_of(const struct uft_event *ev, enum dat_event_id id)
+{
+	return (struct rec_common){ .type = (uint16_t)id, .pid = ev->task->tid };
+}
+
+static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)
+{
+	struct rec_function rec = { common_of(ev, DAT_FUNCTION), ip, parent_ip };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_entry(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
+{
+	struct rec_entry rec = { common_of(ev, DAT_ENTRY), ip, ev->depth };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_exit(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
+{
+	struct rec_exit rec = { common_of(ev, DAT_EXIT), ip, ev->depth, 0, ev->ts_ns - ev->duration_ns, ev->ts_ns };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_left(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
+{
+	struct rec_print rec = { common_of(ev, DAT_PRINT), ip, "left\n" };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_call(struct dat *dat, struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	const struct uft_image *img = ev->task->image;
+	uint64_t ip = dat_syms_addr(&dat->syms, img, ev->sym);
+
+	if (!ip)
+		return -ENOMEM;
+	switch (ev->kind) {
+	case UFT_EV_FUNC:
+		return put_function(kb, ev, ip, dat_syms_addr(&dat->syms, img, ev->parent));
+	case UFT_EV_ENTRY:
+		return put_entry(kb, ev, ip);
+	case UFT_EV_EXIT:
+		return put_exit(kb, ev, ip);
+	default:
+		return put_left(kb, ev, ip);
+	}
+}
+
+static int put_events(struct dat *dat)
+{
+	const struct uft_event *ev;
+	struct dat_cpu *c;
+	int ret = 0;
+
+	while (!ret && (ev = emit_source_next(&dat->src))) {
+		ret = get_cpu(dat, ev->cpu, &c);
+		if (!ret)
+			ret = ev->kind == UFT_EV_LOST ? uft_kbuf_lost(&c->kbuf, ev->lost)
+						      : put_call(dat, &c->kbuf, ev);
+	}
+	for (uint32_t i = 0; i < dat->ncpus && !ret; i++) {
+		c = dat->cpu[i];
+		if (c && !(ret = uft_kbuf_flush(&c->kbuf)))
+			ret = flush_chunk(dat, c);
+	}
+	return ret;
+}
+
+/* ---- The file ---- */
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct uft_task *x = *(const struct uft_task *const *)a, *y = *(const struct uft_task *const *)b;
+
+	return x->tid != y->tid ? (x->tid > y->tid) - (x->tid < y->tid) : (x->index > y->index) - (x->index < y->index);
+}
+
+static char *put_cmdline(char *p, const struct uft_task *task)
+{
+	const char *comm = task->comm && *task->comm ? task->comm : "<...>";
+
+	p = digits_plain(p, task->tid);
+	*p++ = ' ';
+	for (size_t k = 0; k < 15 && comm[k]; k++)
+		*p++ = (unsigned char)comm[k] < ' ' || comm[k] == 0x7f ? '?' : comm[k];
+	*p++ = '\n';
+	return p;
+}
+
+/* saved_cmdlines: one `tid comm` line each, the last name a task had. malloc'd. */
+static char *cmdlines_text(struct uft_stream *st, size_t *len)
+{
+	const struct uft_task *task, **list;
+	size_t n = uft_stream_tasks(st, &task);
+	char *text = malloc(n * 32 + 1), *p = text;
+
+	list = malloc((n + 1) * sizeof(*list));
+	for (size_t i = 0; list && i < n; i++)
+		list[i] = &task[i];
+	if (list && n)
+		qsort(list, n, sizeof(*list), by_tid);
+	for (size_t i = 0; text && list && i < n; i++)
+		if (i + 1 == n || list[i + 1]->tid != list[i]->tid)
+			p = put_cmdline(p, list[i]);
+	*len = (size_t)(p - text);
+	if (!list) {
+		free(text);
+		text = NULL;
+	}
+	free(list);
+	return text;
+}
+
+static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_info *info, int fd)
+{
+	static const struct spool_lane nothing;
+	struct dat_file file = { .version = dat->version, .info = info, .ncpus = dat->ncpus, .spool = &dat->spool };
+	struct dat_cpu_data *cpu = calloc(dat->ncpus + 1, sizeof(*cpu));
+	char *kallsyms = dat_syms_text(&dat->syms, &file.kallsyms_len);
+	char *cmdlines = cmdlines_text(st, &file.cmdlines_len);
+	int ret = -ENOMEM;
+
+	if (cpu && kallsyms && cmdlines) {
+		for (uint32_t i = 0; i < dat->ncpus; i++) {
+			struct dat_cpu *c = dat->cpu[i];
+
+			cpu[i].lane = c ? &c->lane : &nothing;
+			if (!c)
+				continue;
+			cpu[i].nchunks = c->nchunks;
+			cpu[i].entries = c->kbuf.entries;
+			cpu[i].lost = c->kbuf.lost;
+			cpu[i].bytes = c->bytes;
+		}
+		file.kallsyms = kallsyms;
+		file.cmdlines = cmdlines;
+		file.cpu = cpu;
+		ret = dat_file_write(&file, fd);
+	}
+	free(cmdlines);
+	free(kallsyms);
+	free(cpu);
+	return ret;
+}
+
+static int create_file(struct dat *dat, struct uft_stream *st, const struct uft_info *info, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), ret;
+	struct stat sb;
+
+	if (fd < 0)
+		return -errno;
+	ret = write_file(dat, st, info, fd);
+	if (ret < 0 && !fstat(fd, &sb) && S_ISREG(sb.st_mode))
+		unlink(path);
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
+	return ret;
+}
+
+static void dat_free(struct dat *dat)
+{
+	for (uint32_t i = 0; i < dat->ncpus; i++) {
+		if (dat->cpu[i])
+			spool_lane_free(&dat->cpu[i]->lane);
+		free(dat->cpu[i]);
+	}
+	free(dat->cpu);
+	free(dat->packed);
+	ZSTD_freeCCtx(dat->zstd);
+	dat_syms_free(&dat->syms);
+	spool_close(&dat->spool);
+	free(dat);
+}
+
+static int dat_init(struct dat *dat, struct uft_stream *st, const char *path, enum dat_version version, uint32_t ncpus)
+{
+	dat->version = version;
+	emit_source_init(&dat->src, st);
+	dat_syms_init(&dat->syms);
+	if (version == DAT_V7_ZSTD) {
+		dat->zstd = ZSTD_createCCtx();
+		dat->packed = malloc(ZSTD_compressBound(CHUNK_BYTES) + 8);
+		if (!dat->zstd || !dat->packed)
+			return -ENOMEM;
+	}
+	if (ncpus && grow_cpus(dat, ncpus) < 0)
+		return -ENOMEM;
+	return spool_open(&dat->spool, path);
+}
+
+static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
+{
+	struct dat *dat = calloc(1, sizeof(*dat));
+	const struct uft_info *info = uft_stream_info(st);
+	int ret = -ENOMEM;
+
+	if (dat && info) {
+		dat->spool.fd = -1;
+		ret = dat_init(dat, st, path, version, info->ncpus);
+		if (!ret)
+			ret = put_events(dat);
+		if (!ret)
+			ret = create_file(dat, st, info, path);
+	}
+	if (dat)
+		dat_free(dat);
+	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
+}
+
+int uft_tracedat_v6(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	return export_to(st, path, DAT_V6, err);
+}
+
+int uft_tracedat_v7(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	return export_to(st, path, DAT_V7, err);
+}
+
+int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	return export_to(st, path, DAT_V7_ZSTD, err);
+}
