@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arena.c - the file that session and targets share
+ *
+ * The file lies in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID. The folder must be ours,
+ * a real directory and closed to everybody else; the file is 0600, sparse, and named session.<pid>. The
+ * session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that may
+ * be used again, tells a later session that a file is stale. Stale files are removed then, at once: what
+ * a dead recorder had not written down yet is lost, but targets that still have the file mapped are not disturbed.
+ *
+ * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings and slices are made
+ * smaller until all of them together fit into half of the free space; sizes the user asked for are
+ * refused instead.
+ */
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#define TMPFS_MAGIC	0x01021994
+#define NAME_PREFIX	"session."
+
+#define SLICES		64
+#define NEXCH		6
+#define RING_BYTES	(16u << 20)
+#define RING_BYTES_MIN	(64u << 10)
+#define SUB_BYTES	(64u << 10)
+#define CMD_SITES	(1u << 20)
+#define PROFILE_IDS	(1u << 20)
+
+static uint64_t page_up(uint64_t n)
+{
+	return (n + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
+}
+
+/* Highest possible CPU number + 1: cpu_id may be any of them, holes included. */
+static uint32_t possible_cpus(void)
+{
+	char buf[256] = "";
+	int fd = open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC);
+	uint32_t high = 0;
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+
+	if (fd >= 0)
+		close(fd);
+	for (char *p = buf; n > 0 && *p;) {
+		if (*p >= '0' && *p <= '9') {
+			unsigned long v = strtoul(p, &p, 10);
+
+			if (v > high)
+				high = (uint32_t)v;
+		} else {
+			p++;
+		}
+	}
+	if (n <= 0) {
+		long conf = sysconf(_SC_NPROCESSORS_CONF);
+
+		return conf > 0 ? (uint32_t)conf : 1;
+	}
+	return high + 1;
+}
+
+/* Makes and checks the folder. Nobody else may have prepared it for us. */
+static int open_dir(const char *path, struct uft_error *err)
+{
+	struct stat st;
+	int fd;
+
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return uft_fail(err, -errno, "cannot make the run directory %s: %s", path, strerror(errno));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return uft_fail(err, -errno, "cannot open the run directory %s: %s", path,
+				errno == ELOOP || errno == ENOTDIR ? "it is not a directory" : strerror(errno));
+	if (fstat(fd, &st) < 0 || st.st_uid != geteuid() || st.st_mode & 077) {
+		close(fd);
+		return uft_fail(err, -EPERM, "the run directory %s is not ours alone (it must belong to uid %u and have mode 0700)",
+				path, geteuid());
+	}
+	return fd;
+}
+
+/* The folder's path into a->path; returns its descriptor. */
+static int find_dir(struct arena *a, struct uft_error *err)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	struct statfs fs;
+	struct stat st;
+
+	if (run && run[0] == '/' && strlen(run) < sizeof(a->path) - 64 && statfs(run, &fs) == 0 &&
+	    fs.f_type == TMPFS_MAGIC && stat(run, &st) == 0 && st.st_uid == geteuid()) {
+		int fd;
+
+		snprintf(a->path, sizeof(a->path), "%s/uft", run);
+		fd = open_dir(a->path, NULL);
+		if (fd >= 0)
+			return fd;
+	}
+	snprintf(a->path, sizeof(a->path), "/dev/shm/uft-%u", geteuid());
+	return open_dir(a->path, err);
+}
+
+/* Files whose session is gone: their lock is free. */
+static void remove_stale(int dirfd)
+{
+	int copy = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	struct dirent *e;
+
+	if (!d) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	while ((e = readdir(d))) {
+		int fd;
+
+		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)))
+			continue;
+		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+			unlinkat(dirfd, e->d_name, 0);
+		close(fd);
+	}
+	closedir(d);
+}
+
+/* Our file, locked. A session of the same process may exist already: then a number follows the pid. */
+static int open_file(struct arena *a, int dirfd, struct uft_error *err)
+{
+	size_t dir_len = strlen(a->path);
+
+	for (int i = 0; i < 1000; i++) {
+		struct stat st;
+
+		if (i)
+			snprintf(a->path + dir_len, sizeof(a->path) - dir_len, "/" NAME_PREFIX "%d.%d", getpid(), i);
+		else
+			snprintf(a->path + dir_len, sizeof(a->path) - dir_len, "/" NAME_PREFIX "%d", getpid());
+		a->fd = openat(dirfd, a->path + dir_len + 1, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (a->fd < 0 && errno == EEXIST)
+			continue;
+		if (a->fd < 0)
+			break;
+		/* Another session's clean-up may have had the file for dead before we locked it. */
+		if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && fstat(a->fd, &st) == 0 && st.st_nlink) {
+			a->is_linked = 1;
+			return 0;
+		}
+		close(a->fd);
+		a->fd = -1;
+	}
+	return uft_fail(err, -errno, "cannot make the session's file %s: %s", a->path, strerror(errno));
+}
+
+/* Rings and slices for @avail bytes: many slices are worth more than large rings down to 1 MiB. */
+static int fit(const struct uft_session_opts *opts, uint32_t nrings, uint64_t avail, uint32_t *ring, uint32_t *slices)
+{
+	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
+	*slices = opts->no_children ? 2 : SLICES;
+	for (;;) {
+		if ((uint64_t)*ring * nrings * *slices <= avail / 2)
+			return 0;
+		if (*slices > 16)
+			*slices /= 2;
+		else if (!opts->ring_bytes && *ring > 1u << 20)
+			*ring /= 2;
+		else if (*slices > 2)
+			*slices /= 2;
+		else if (!opts->ring_bytes && *ring > RING_BYTES_MIN)
+			*ring /= 2;
+		else
+			return -ENOSPC;
+	}
+}
+
+static int is_power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
+		  struct uft_error *err)
+{
+	uint64_t at;
+
+	l->magic = UFT_ABI_MAGIC;
+	l->version = UFT_ABI_VERSION;
+	l->ncpus = possible_cpus();
+	l->nexch = NEXCH;
+	if (fit(opts, l->ncpus + l->nexch, avail, &l->ring_bytes, &l->nslices))
+		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
+				(unsigned long long)(avail >> 20), path);
+	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
+	while (!opts->sub_bytes && l->sub_bytes > UFT_PAGE && l->ring_bytes / l->sub_bytes < 4)
+		l->sub_bytes /= 2;
+	if (!is_power_of_two(l->ring_bytes) || !is_power_of_two(l->sub_bytes) || l->ring_bytes % UFT_PAGE ||
+	    l->sub_bytes < 1024 || l->ring_bytes / l->sub_bytes < 4)
+		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
+				l->ring_bytes, l->sub_bytes);
+	l->slice_offset = page_up(sizeof(*l));
+	at = page_up(sizeof(struct uft_slice));
+	l->cmd_offset = at;
+	l->cmd_bytes = page_up(UFT_CMD_PAYLOAD + (uint64_t)CMD_SITES * sizeof(struct uft_patch));
+	at += l->cmd_bytes;
+	l->ring_offset = at;
+	l->ring_stride = UFT_PAGE + (uint64_t)l->ring_bytes;
+	at += l->ring_stride * (l->ncpus + l->nexch);
+	l->profile_offset = at;
+	l->profile_ids = PROFILE_IDS;
+	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
+	l->slice_bytes = page_up(at);
+	l->session_pid = (uint32_t)getpid();
+	l->children = !opts->no_children;
+	return 0;
+}
+
+int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err)
+{
+	struct uft_arena l = { 0 };
+	struct statfs fs;
+	int dirfd, ret;
+
+	*a = (struct arena){ .fd = -1 };
+	dirfd = find_dir(a, err);
+	if (dirfd < 0)
+		return dirfd;
+	remove_stale(dirfd);
+	if (fstatfs(dirfd, &fs) < 0)
+		memset(&fs, 0, sizeof(fs));
+	ret = layout(&l, opts, (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize, a->path, err);
+	if (!ret)
+		ret = open_file(a, dirfd, err);
+	close(dirfd);
+	if (ret)
+		return ret;
+	a->bytes = l.slice_offset + l.slice_bytes * l.nslices;
+	if (ftruncate(a->fd, (off_t)a->bytes) < 0) {
+		ret = uft_fail(err, -errno, "cannot size the session's file %s: %s", a->path, strerror(errno));
+		goto undo;
+	}
+	a->map = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
+	if (a->map == MAP_FAILED) {
+		a->map = NULL;
+		ret = uft_fail(err, -errno, "cannot map the session's file: %s", strerror(errno));
+		goto undo;
+	}
+	/* No target must fork our copy into existence, and no core file of ours should hold 10 GB of rings. */
+	madvise(a->map, a->bytes, MADV_DONTDUMP);
+	memcpy(a->map, &l, sizeof(l));
+	return 0;
+undo:
+	arena_destroy(a);
+	return ret;
+}
+
+void arena_destroy(struct arena *a)
+{
+	if (a->map)
+		munmap(a->map, a->bytes);
+	if (a->is_linked)
+		unlink(a->path);
+	if (a->fd >= 0)
+		close(a->fd);
+	*a = (struct arena){ .fd = -1 };
+}
+
+struct uft_slice *arena_slice(const struct arena *a, uint32_t index)
+{
+	return (struct uft_slice *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);
+}
+
+struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index)
+{
+	return (struct uft_cmd *)((uint8_t *)arena_slice(a, index) + a->map->cmd_offset);
+}
+
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
+{
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		struct uft_slice *sl = arena_slice(a, i);
+		uint32_t is_free = UFT_SLICE_FREE;
+
+		if (!__atomic_compare_exchange_n(&sl->state, &is_free, UFT_SLICE_LIVE, 0, __ATOMIC_ACQ_REL,
+						 __ATOMIC_RELAXED))
+			continue;
+		sl->pid = (uint32_t)pid;
+		sl->ppid = (uint32_t)ppid;
+		sl->parent_slice = UFT_NO_SLICE;
+		sl->agent_tid = 0;
+		return i;
+	}
+	return UFT_NO_SLICE;
+}
+
+void arena_release(struct arena *a, uint32_t index)
+{
+	struct uft_slice *sl = arena_slice(a, index);
+	uint64_t from = a->map->ring_offset;
+
+	sl->pid = sl->ppid = sl->agent_tid = 0;
+	sl->clock_start = 0;
+	memset(sl->counter, 0, sizeof(sl->counter));
+	if (madvise((uint8_t *)sl + from, a->map->slice_bytes - from, MADV_REMOVE) < 0)
+		return;		/* its rings could not be cleared: never used again */
+	__atomic_store_n(&sl->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+}

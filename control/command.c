@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/*
+ * command.c - what agents are told: one command at a time through the slice's command area
+ *
+ * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, frozen, killed) makes its
+ * target stuck: it gets no more commands, since the area may still be read, and the user is told once. What the agent
+ * writes back is data from a target: indices into our own tables are never taken from it.
+ */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int agent_is_gone(const struct target *t)
+{
+	struct pollfd p = { .fd = t->agent_fd, .events = POLLIN };
+
+	return t->agent_fd >= 0 && poll(&p, 1, 0) > 0;
+}
+
+int command_post(struct uft_session *s, struct target *t)
+{
+	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	__atomic_store_n(&sl->cmd_seq, __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	return 0;
+}
+
+int command_wait(struct uft_session *s, struct target *t)
+{
+	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	uint32_t seq = __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+	uint64_t deadline = session_now_ns() + COMMAND_TIMEOUT_MS * 1000000ull;
+
+	for (;;) {
+		struct timespec part = { .tv_nsec = 20000000 };
+		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
+
+		if (done == seq)
+			return sl->cmd_result;
+		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
+		if (__atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq)
+			return sl->cmd_result;
+		if (agent_is_gone(t)) {
+			t->has_agent = 0;
+			return -ESRCH;
+		}
+		if (session_now_ns() > deadline) {
+			t->is_stuck = 1;
+			session_warn(s, "process %d does not answer: it is left as it is", t->pid);
+			return -ETIMEDOUT;
+		}
+	}
+}
+
+static struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object)
+{
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+
+	*c = (struct uft_cmd){ .op = op, .n = n, .object = object };
+	return c;
+}
+
+static void *payload(struct uft_cmd *c)
+{
+	return (uint8_t *)c + UFT_CMD_PAYLOAD;
+}
+
+int command_run(struct uft_session *s, struct target *t, uint32_t op)
+{
+	int ret;
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	command_begin(s, t, op, 0, 0);
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+int command_params(struct uft_session *s, struct target *t)
+{
+	struct uft_cmd *c;
+	int ret;
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	c = command_begin(s, t, UFT_CMD_TRACER, 1, 0);
+	*(struct uft_tracer_params *)payload(c) = s->spec->params;
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+/* Each kind of hook that failed is worth one sentence: what it means, not which address. */
+static void report_hook(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h)
+{
+	const char *name = t->space->img->obj[object].obj->path;
+
+	if (h->kind == UFT_HOOK_SYSCALL)
+		session_warn(s, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",
+			     name, h->nr, strerror(-h->result));
+	else if (h->kind == UFT_HOOK_UNWIND)
+		session_warn(s, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
+			     name, strerror(-h->result));
+	else
+		session_warn(s, "%s: the loader could not be hooked (%s): libraries are not traced", name,
+			     strerror(-h->result));
+	if (h->kind == UFT_HOOK_RBRK)
+		t->space->rbrk = 0;
+}
+
+int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct space_obj *o = &t->space->obj[object];
+	struct uft_cmd *c;
+	struct uft_hook *h;
+	int ret;
+
+	if (!o->nhook || t->obj[object].is_hooked)
+		return 0;
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
+	h = payload(c);
+	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
+		if (!o->hook[i].result)
+			h[c->n++] = o->hook[i];
+	ret = c->n ? command_post(s, t) : 0;
+	if (!ret && c->n)
+		ret = command_wait(s, t);
+	if (ret)
+		return ret;
+	t->obj[object].is_hooked = 1;
+	for (uint32_t i = 0, sent = 0; i < o->nhook && !o->is_reported; i++) {
+		struct uft_hook told = o->hook[i];
+
+		if (!told.result)
+			told.result = h[sent++].result;
+		if (told.result < 0 && told.result > -4096)
+			report_hook(s, t, object, &told);
+	}
+	o->is_reported = 1;
+	return 0;
+}
+
+int command_gone(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct uft_cmd *c;
+	int ret;
+
+	if (!t->obj[object].is_sent && !t->obj[object].is_hooked)
+		return 0;
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	c = command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
+	(void)c;
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+static int command_object(struct uft_session *s, struct target *t, uint32_t object)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	struct uft_cmd *c;
+	int ret;
+
+	if (t->obj[object].is_sent)
+		return 0;
+	c = command_begin(s, t, UFT_CMD_OBJECT, 1, object);
+	*(struct uft_cmd_object *)payload(c) = (struct uft_cmd_object){
+		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
+		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
+	};
+	ret = command_post(s, t);
+	if (!ret)
+		ret = command_wait(s, t);
+	if (!ret)
+		t->obj[object].is_sent = 1;
+	return ret;
+}
+
+/* What a site has to become: its state now and what is wanted tell. WANT_NOT: nothing to do. */
+static uint8_t next_state(const struct uft_site *site, uint8_t want, uint8_t now, int force)
+{
+	if (site->skip != UFT_SKIP_NONE)
+		return WANT_NOT;
+	if (want == WANT_NOT) {
+		if (now == WANT_NOT)
+			return WANT_NOT;	/* never touched: its page stays clean */
+		want = site->kind == UFT_SITE_OWN_CALL ? UFT_ORIGINAL : UFT_IDLE;
+	}
+	return want == now && !force ? WANT_NOT : want;
+}
+
+/* A program's own mcount is called when the frame stands, its own __fentry__ before (at most an endbr64 comes first). */
+static int is_behind_prologue(const struct uft_site *site)
+{
+	return site->kind == UFT_SITE_OWN_CALL && site->addr > site->func + 4;
+}
+
+static int is_armed(uint8_t state)
+{
+	return state != WANT_NOT && ((state & 0xf) == UFT_FUNCTION || (state & 0xf) == UFT_GRAPH);
+}
+
+/* Sends one filled batch of @n patches; records what the agent says became of them. */
+static int patch_batch(struct uft_session *s, struct target *t, uint32_t object, uint32_t n, const uint32_t *index)
+{
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	struct uft_patch *p = payload(c);
+	struct target_obj *o = &t->obj[object];
+	int ret;
+
+	c->op = UFT_CMD_PATCH;
+	c->n = n;
+	c->object = object;
+	c->done = 0;
+	ret = command_post(s, t);
+	if (!ret)
+		ret = command_wait(s, t);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t state = (uint8_t)(p[i].state | (p[i].flags & UFT_SITE_ROOT ? WANT_ROOT : 0));
+
+		t->armed -= is_armed(o->state[index[i]]);
+		if (p[i].status != UFT_ST_OK)
+			state = WANT_NOT;	/* as it was: tried again with the next change */
+		o->state[index[i]] = state;
+		t->space->obj[object].sent[index[i]] = state;
+		t->armed += is_armed(state);
+	}
+	return 0;
+}
+
+int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct uft_object *obj = m->obj;
+	const uint8_t *want = t->space->obj[object].want;
+	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_patch));
+	static uint32_t *index;		/* scratch of the session's only thread */
+	static uint32_t nindex;
+	struct uft_patch *p = payload(arena_cmd(&s->arena, t->slice));
+	uint32_t n = 0;
+	int ret;
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	if (nindex < obj->nsite && nindex < max) {
+		uint32_t need = obj->nsite < max ? (uint32_t)obj->nsite : max;
+		uint32_t *more = realloc(index, need * sizeof(*index));
+
+		if (!more)
+			return -ENOMEM;
+		index = more;
+		nindex = need;
+	}
+	for (size_t i = 0; i < obj->nsite && want; i++) {
+		const struct uft_site *site = &obj->site[i];
+		uint8_t state = next_state(site, want[i], t->obj[object].state[i], force);
+
+		if (state == WANT_NOT)
+			continue;
+		if (!t->obj[object].is_sent) {
+			ret = command_object(s, t, object);
+			if (ret)
+				return ret;
+		}
+		p[n] = (struct uft_patch){		/* clears status */
+			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(site->kind, site->len),
+			.state = state & 0xf,
+			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) |
+					   (is_behind_prologue(site) ? UFT_SITE_FRAME : 0)),
+		};
+		index[n++] = (uint32_t)i;
+		if (n == max) {
+			ret = patch_batch(s, t, object, n, index);
+			if (ret)
+				return ret;
+			n = 0;
+		}
+	}
+	return n ? patch_batch(s, t, object, n, index) : 0;
+}
+
+int target_arm(struct uft_session *s, struct target *t, int force)
+{
+	int ret = target_grow(t, t->space->nobj);
+	int first = 0;
+
+	if (!ret)
+		ret = command_params(s, t);
+	for (uint32_t i = 0; !ret && i < t->nobj; i++) {
+		struct uft_error err = { "" };
+
+		if (!t->obj[i].is_mapped)
+			continue;
+		ret = space_plan(s, t->space, i, &err);
+		if (ret < 0) {		/* one object without names must not spoil the others */
+			session_warn(s, "%s", err.text);
+			first = first ? first : ret;
+			ret = 0;
+			continue;
+		}
+		ret = command_hooks(s, t, i);
+		if (!ret)
+			ret = command_patch(s, t, i, force);
+	}
+	if (!ret)
+		t->spec_sent = s->spec->generation;
+	return ret ? ret : first;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hooks.c - places in unprepared code that the runtime must know of
+ *
+ * System calls that make or replace processes: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are
+ * never there by chance, with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
+ * hit counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does
+ * no harm: it stays in place.
+ * Unwinder entries: by symbol, in libgcc_s and in programs that contain it.
+ * The loader's breakpoint function is space.c's.
+ *
+ * What was found in an object is remembered for its life as an index of link-time addresses: programs
+ * start by the thousand with the same libc.
+ */
+#include "control/internal.h"
+#include "control/relocate/plan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_HOOKS	256
+#define TEXT_MAX	(64ull << 20)	/* larger text is searched only where a libc is inside */
+#define CHUNK		(256u << 10)
+
+static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
+				     322 /* execveat */, 435 /* clone3 */ };
+
+static const char *const unwinders[] = {
+	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
+	"_Unwind_Backtrace",
+};
+
+/* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
+struct found {
+	struct found *next;
+	struct uft_object *obj;
+	struct uft_hook *hook;
+	uint32_t n;
+};
+static struct found *cache;	/* written and read by the session's thread only */
+
+static int add(struct found *f, const struct uft_hook *h)
+{
+	struct uft_hook *more;
+
+	if (f->n == MAX_HOOKS)
+		return -E2BIG;
+	more = realloc(f->hook, (f->n + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	f->hook = more;
+	f->hook[f->n++] = *h;
+	return 0;
+}
+
+/* Decodes the function that contains @addr from its start. */
+static int is_instruction(struct uft_object *obj, uint64_t addr)
+{
+	const struct uft_func *fn;
+	uint8_t *code;
+	size_t len;
+	int yes;
+
+	if (uft_object_names(obj, NULL))
+		return 0;
+	fn = uft_object_func(obj, addr);
+	if (!fn || addr < fn->addr || addr - fn->addr > 1 << 20)
+		return 0;
+	len = addr - fn->addr + 16;
+	code = malloc(len);
+	if (!code)
+		return 0;
+	len = uft_object_read(obj, fn->addr, code, len);
+	yes = addr - fn->addr < len && plan_is_boundary(code, len, addr - fn->addr);
+	free(code);
+	return yes;
+}
+
+static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, int prefix)
+{
+	struct uft_hook h = { .addr = addr, .kind = UFT_HOOK_SYSCALL, .len = 5 };
+
+	if (p[0] != 0xb8)
+		return;
+	memcpy(&h.nr, p + 1, 4);
+	for (size_t i = 0; i < sizeof(syscalls) / sizeof(syscalls[0]); i++) {
+		if (syscalls[i] != h.nr)
+			continue;
+		if ((prefix & 0xf0) == 0x40 && !is_instruction(f->obj, addr))
+			return;
+		uft_object_read(f->obj, addr, h.bytes, sizeof(h.bytes));
+		add(f, &h);
+		return;
+	}
+}
+
+/* Next `0f 05` at or after @i; eight bytes at a time, a zero byte of x|y marks a hit. */
+static size_t next_syscall(const uint8_t *p, size_t i, size_t n)
+{
+	const uint64_t low = 0x0101010101010101ull, high = low << 7;
+
+	for (; i + 9 <= n; i += 8) {
+		uint64_t x, y;
+
+		memcpy(&x, p + i, 8);
+		memcpy(&y, p + i + 1, 8);
+		x = (x ^ low * 0x0f) | (y ^ low * 0x05);
+		if ((x - low) & ~x & high)
+			break;
+	}
+	for (; i + 2 <= n; i++)
+		if (p[i] == 0x0f && p[i + 1] == 0x05)
+			return i;
+	return n;
+}
+
+static void find_syscalls(struct found *f)
+{
+	static const char *const makers[] = { "execve", "fork", "clone" };
+	uint8_t *buf;
+
+	buf = malloc(CHUNK + 8);
+	for (size_t t = 0; buf && t < f->obj->ntext; t++) {
+		const struct uft_text *text = &f->obj->text[t];
+
+		/* Reading hundreds of megabytes at start is worth it only where a libc is inside. */
+		if (text->end - text->addr > TEXT_MAX && !f->obj->is_static) {
+			size_t m = 0;
+
+			while (m < 3 && !uft_object_symbol(f->obj, makers[m], NULL))
+				m++;
+			if (m == 3)
+				continue;
+		}
+		/* Chunks overlap by 8 bytes: mov, syscall and the byte before them. */
+		for (uint64_t at = text->addr; at < text->end;) {
+			size_t want = text->end - at < CHUNK + 8 ? text->end - at : CHUNK + 8;
+			size_t n = uft_object_read(f->obj, at, buf, want);
+
+			for (size_t i = next_syscall(buf, 0, n); i < n; i = next_syscall(buf, i + 1, n))
+				if (i >= 5 && (i < CHUNK + 6 || at + n >= text->end) && (i >= 6 || at == text->addr))
+					check_syscall(f, at + i - 5, buf + i - 5, i >= 6 ? buf[i - 6] : 0);
+			if (n < want || at + n >= text->end)
+				break;
+			at += CHUNK;
+		}
+	}
+	free(buf);
+}
+
+static void find_unwinders(struct found *f)
+{
+	for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
+		struct uft_hook h = { .kind = UFT_HOOK_UNWIND };
+		uint64_t size = 0, addr = uft_object_symbol(f->obj, unwinders[i], &size);
+		uint8_t code[2048];
+		size_t n, skip = 0;
+		int len;
+
+		if (!addr)
+			continue;
+		n = uft_object_read(f->obj, addr, code, size && size < sizeof(code) ? size : sizeof(code));
+		if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4))
+			skip = 4;	/* an indirect call must find its endbr64 */
+		len = n > skip ? plan_prologue(code + skip, n - skip, 5) : -EINVAL;
+		h.addr = addr + skip;
+		h.len = len > 0 ? (uint32_t)len : 0;
+		h.result = len > 0 ? 0 : len;
+		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
+		add(f, &h);
+	}
+}
+
+static const struct found *look_up(struct uft_object *obj)
+{
+	struct found *f;
+
+	for (f = cache; f; f = f->next)
+		if (f->obj == obj)
+			return f;
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return NULL;
+	f->obj = uft_object_get(obj);
+	find_syscalls(f);
+	find_unwinders(f);
+	f->next = cache;
+	cache = f;
+	return f;
+}
+
+int hooks_find(struct space_obj *o, const struct uft_mapped *m)
+{
+	const struct found *f;
+	struct uft_hook *more;
+
+	if (o->has_hooks)
+		return 0;
+	f = look_up(m->obj);
+	if (!f)
+		return -ENOMEM;
+	if (f->n) {
+		more = realloc(o->hook, (o->nhook + f->n) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		o->hook = more;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		o->hook[o->nhook] = f->hook[i];
+		o->hook[o->nhook++].addr += m->bias;
+	}
+	o->has_hooks = 1;
+	return 0;
+}

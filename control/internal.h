@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - layout of a session; the theory is at the top of session.c. Context: control, the session's thread.
+ */
+#ifndef UFT_CONTROL_INTERNAL_H
+#define UFT_CONTROL_INTERNAL_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "control/session.h"
+#include "symbol/names.h"
+
+#define UFT_NO_SLICE	UINT32_MAX
+#define UFT_AUXV_MAX	1024
+
+/* ---- arena.c ------------------------------------------------------------------------------- */
+
+struct arena {
+	struct uft_arena *map;
+	size_t bytes;
+	int fd;			/* holds the flock that says "this session lives" */
+	int is_linked;
+	char path[256];
+};
+
+int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
+void arena_destroy(struct arena *a);
+struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
+struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
+/* Claims a free slice for @pid, all counters zero; UFT_NO_SLICE if there is none. */
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
+/* For a slice that nobody drains: clears it and makes it free again. */
+void arena_release(struct arena *a, uint32_t index);
+
+/* ---- spec.c -------------------------------------------------------------------------------- */
+
+struct spec {
+	uint32_t tracer;
+	uint32_t generation;		/* of this spec; 0: none was given yet */
+	struct uft_pattern *filter, *notrace, *roots;
+	char **filter_text, **notrace_text, **roots_text;
+	size_t nfilter, nnotrace, nroots;
+	uint64_t thresh_ns;
+	struct uft_tracer_params params;
+};
+
+/* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
+#define WANT_ROOT	0x10
+#define WANT_NOT	0xff
+
+int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
+void spec_free(struct spec *sp);
+/* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
+long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
+
+struct space;
+/* Each pattern must select a site of one of the spaces; else -ENOENT and a sentence with the nearest names. */
+int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspaces, struct uft_error *err);
+/* Why nothing of the space can be traced, for a message. */
+void spec_explain_none(const struct space *sp, char *text, size_t size);
+
+/* ---- space.c: an image and what is planned for it ------------------------------------------- */
+
+struct space_obj {
+	uint8_t *want;			/* by site index, from spec generation `planned` */
+	uint32_t planned;
+	uint32_t nusable;
+	uint8_t *sent;			/* by site index: what any target of the space was last told, or WANT_NOT */
+	struct uft_hook *hook;		/* runtime addresses */
+	uint32_t nhook;
+	int has_hooks;			/* looked for */
+	int is_reported;		/* hooks that failed were mentioned */
+};
+
+struct space {
+	struct space *next;
+	struct uft_image *img;
+	struct space_obj *obj;		/* parallel to img->obj */
+	uint32_t nobj;
+	uint32_t next_text_id, next_stub_id;
+	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
+	int is_changed;			/* another one came after it: fork children may be of either time */
+	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */
+	size_t auxv_bytes;
+	uint64_t rbrk, rdebug;		/* runtime addresses in the interpreter; 0 none */
+	uint64_t dynamic;		/* the program's PT_DYNAMIC, for DT_DEBUG */
+	uint64_t rseq_symbol;		/* runtime address of __rseq_offset; 0 none */
+	uint64_t boot;			/* runtime address of the blob's uft_boot */
+	int is_dynamic;			/* has an interpreter */
+	int rseq_known;
+	int started;			/* all objects of the start are known: constructors may run */
+};
+
+struct auxv {
+	uint64_t phdr, phnum, entry, base, vdso, secure, random;
+};
+
+int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err);
+void space_free(struct space *sp);
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
+/* Adds one object; returns its index, or -errno. */
+int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias);
+/* Brings want[] of an object up to the session's spec. */
+int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct uft_error *err);
+struct target;
+/* Compares the loader's list with the target's objects: adds what is new, drops what is gone. 1 something
+ * changed, 0 nothing, -errno. */
+int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
+
+/* ---- hooks.c ------------------------------------------------------------------------------- */
+
+/* Places in an object that the runtime must know of; fills o->hook. */
+int hooks_find(struct space_obj *o, const struct uft_mapped *m);
+
+/* ---- target.c: a process with the runtime in it --------------------------------------------- */
+
+struct target_obj {
+	uint8_t *state;			/* by site index, what was last sent; WANT_NOT: never touched */
+	uint8_t is_mapped, is_sent, is_hooked;
+};
+
+struct task_name {
+	pid_t tid;
+	char comm[16];
+};
+
+struct target {
+	struct target *next;
+	uint32_t slice;
+	pid_t pid, ppid;
+	int pidfd, agent_fd;
+	struct space *space;
+	struct target_obj *obj;
+	uint32_t nobj;
+	uint32_t spec_sent;
+	int is_stuck;			/* the agent does not answer: no more commands */
+	int is_over;			/* the process ended or replaced its image */
+	int has_agent;
+	uint64_t armed;
+	struct remote *remote;		/* stopped by ptrace, see inject.c */
+	struct task_name *task;
+	uint32_t ntask, task_alloc;
+};
+
+struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
+struct target *target_by_slice(struct uft_session *s, uint32_t slice);
+struct target *target_by_pid(struct uft_session *s, pid_t pid);
+void target_announce(struct uft_session *s, struct target *t);
+void target_open_agent(struct uft_session *s, struct target *t);
+/* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
+void target_end(struct uft_session *s, struct target *t);
+int target_is_running(const struct target *t);	/* 0: the process is over */
+int target_agent_ended(const struct target *t);
+void target_scan_tasks(struct uft_session *s, struct target *t);
+int target_grow(struct target *t, uint32_t nobj);
+
+/* ---- command.c: what agents are told --------------------------------------------------------- */
+
+#define COMMAND_TIMEOUT_MS	10000
+
+int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
+int command_wait(struct uft_session *s, struct target *t);	/* its result */
+int command_run(struct uft_session *s, struct target *t, uint32_t op);
+int command_params(struct uft_session *s, struct target *t);
+int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
+int command_gone(struct uft_session *s, struct target *t, uint32_t object);
+/* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
+int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
+int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */
+
+/* ---- inject.c, blob.c ------------------------------------------------------------------------ */
+
+struct blob {
+	uint8_t *image;			/* span bytes, as loaded at 0 */
+	uint64_t span, start, boot;
+	struct { uint64_t addr, end; int prot; } seg[6];
+	unsigned nseg;
+	const void *rela; size_t nrela;
+};
+int blob_get(const struct blob **out);
+
+/*
+ * @tid stands in its PTRACE_EVENT_EXEC stop. Puts the runtime into the new image, makes the process a target with
+ * slice and agent, and arms it. It stays stopped, target->remote is set. On an error the image is as it
+ * was and still stopped.
+ */
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
+/* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (ptask.c). */
+int inject_release(struct uft_session *s, struct target *t);
+/* Tells the runtime where libc's rseq area is, read from the process. */
+int inject_rseq(struct uft_session *s, struct target *t);
+
+/* ---- launch.c, secure.c ----------------------------------------------------------------------- */
+
+/* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
+const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
+/* What stands in an executable file is something we can trace: 0, or -errno and the sentence. */
+int program_check(const char *path, struct uft_error *err);
+/* Does anything match, now that all objects of the start are known? */
+int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err);
+
+/* ---- ptask.c: tasks that are traced by ptrace for a moment ------------------------------------ */
+
+enum ptask_kind {
+	PTASK_EXEC,			/* seized before its exec */
+	PTASK_RSEQ,			/* runs until it writes __rseq_offset */
+};
+struct ptask {
+	struct ptask *next;
+	enum ptask_kind kind;
+	pid_t tid, tgid;
+	uint32_t slice;			/* RSEQ: of the target */
+	uint64_t since_ns;
+};
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid);
+void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
+void ptask_release(struct uft_session *s, pid_t tid);	/* exec failed: let go */
+int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left */
+void ptask_release_all(struct uft_session *s);
+
+/* ---- request.c ------------------------------------------------------------------------------- */
+
+void request_serve(struct uft_session *s);
+void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
+
+/* ---- session.c ------------------------------------------------------------------------------- */
+
+struct uft_session {
+	struct uft_session_opts opts;
+	struct uft_session_events ev;
+	struct arena arena;
+	struct spec *spec;
+	uint32_t generation;
+	struct space *spaces;
+	struct target *targets;
+	struct ptask *ptasks;
+	uint32_t next_image;
+	sigset_t launch_mask;
+
+	int epoll_fd, bell_fd;
+	pthread_t bell_thread;
+	atomic_int bell_stop;
+	int has_bell_thread;
+
+	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
+	int held_result;
+	struct uft_error held_error;
+	pid_t launched;			/* 0 none */
+	int launched_fd;
+	int launched_status;		/* -1 while it runs */
+
+	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
+	uint64_t next_scan_ns;
+	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */
+	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
+	uint32_t targets_total, not_followed;
+	char *warned[64];
+	uint32_t nwarned;
+};
+
+uint64_t session_now_ns(void);
+/* One round of uft_session_poll(). */
+void session_step(struct uft_session *s, int timeout_ms);
+void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint64_t session_clock_units(struct uft_session *s, uint64_t ns);
+int session_follows_children(const struct uft_session *s);
+
+/* ---- peek.c: reading what cannot be trusted --------------------------------------------------- */
+
+int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
+long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
+int peek_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
+long peek_status(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
+int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
+
+static inline long futex(uint32_t *word, int op, uint32_t val, const struct timespec *timeout)
+{
+	extern long syscall(long nr, ...);
+
+	return syscall(202 /* SYS_futex */, word, op, val, timeout, NULL, 0);
+}
+
+#endif

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+/* peek.c - reading from a target: everything is copied, bounded and may be a lie */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec mine = { buf, len }, its = { (void *)(uintptr_t)addr, len };
+
+	return process_vm_readv(pid, &mine, 1, &its, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size)
+{
+	size_t have = 0;
+
+	/* Page by page: the string may end just below unmapped memory. */
+	while (have + 1 < size) {
+		size_t part = UFT_PAGE - ((addr + have) & (UFT_PAGE - 1));
+		char *end;
+
+		if (part > size - 1 - have)
+			part = size - 1 - have;
+		if (peek_mem(pid, addr + have, buf + have, part))
+			return -EFAULT;
+		end = memchr(buf + have, '\0', part);
+		if (end)
+			return end - buf;
+		have += part;
+	}
+	return -ENAMETOOLONG;
+}
+
+int peek_file(pid_t pid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+	size_t have = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (have + 1 < size && (n = read(fd, buf + have, size - 1 - have)) > 0)
+		have += (size_t)n;
+	close(fd);
+	buf[have] = '\0';
+	return (int)have;
+}
+
+long peek_status(pid_t pid, const char *field, int base)
+{
+	char buf[4096], *p = buf;
+	size_t len = strlen(field);
+
+	if (peek_file(pid, "status", buf, sizeof(buf)) <= 0)
+		return -ESRCH;
+	while (p) {
+		if (!strncmp(p, field, len) && p[len] == ':')
+			return (long)strtoul(p + len + 1, NULL, base);
+		p = strchr(p, '\n');
+		if (p)
+			p++;
+	}
+	return -ENOENT;
+}
+
+int peek_has_arena(const struct uft_session *s, pid_t pid)
+{
+	char path[64], *line = NULL;
+	struct stat st;
+	size_t size = 0;
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f || fstat(s->arena.fd, &st) < 0) {
+		if (f)
+			fclose(f);
+		return 0;
+	}
+	while (!found && getline(&line, &size, f) > 0) {
+		unsigned int major, minor;
+		unsigned long long inode;
+
+		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) == 3 &&
+			inode == st.st_ino && makedev(major, minor) == st.st_dev;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}

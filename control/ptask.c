@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ptask.c - tasks that we trace by ptrace for a moment
+ *
+ *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
+ *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
+ *
+ * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
+ * not the leader changes its tid to the process's; both are waited for.
+ */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+
+static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_t tid, pid_t tgid)
+{
+	struct ptask *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->kind = kind;
+	p->tid = tid;
+	p->tgid = tgid;
+	p->slice = UFT_NO_SLICE;
+	p->since_ns = session_now_ns();
+	p->next = s->ptasks;
+	s->ptasks = p;
+	return p;
+}
+
+static void ptask_drop(struct uft_session *s, struct ptask *p)
+{
+	for (struct ptask **at = &s->ptasks; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	free(p);
+}
+
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
+{
+	struct ptask *p;
+
+	for (p = s->ptasks; p; p = p->next)
+		if (p->tid == tid)
+			return 0;	/* its last exec failed without a word */
+	p = ptask_add(s, PTASK_EXEC, tid, tgid);
+	if (!p)
+		return -ENOMEM;
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0) {
+		int ret = -errno;
+
+		ptask_drop(s, p);
+		return ret;
+	}
+	return 0;
+}
+
+void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
+{
+	struct ptask *p = ptask_add(s, PTASK_RSEQ, tid, tid);
+
+	if (p)
+		p->slice = slice;
+	else
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* nobody will look: at least it is not left running traced */
+}
+
+static void clear_watch(pid_t tid)
+{
+	const size_t dr = offsetof(struct user, u_debugreg);
+
+	ptrace(PTRACE_POKEUSER, tid, dr + 7 * sizeof(uint64_t), 0);
+	ptrace(PTRACE_POKEUSER, tid, dr, 0);
+	ptrace(PTRACE_POKEUSER, tid, dr + 6 * sizeof(uint64_t), 0);
+}
+
+/* The task runs: only a stopped one can be let go. Signals that stop it first are given back with the detach. */
+static void stop_and_detach(struct uft_session *s, struct ptask *p)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) == 0 && waitpid(p->tid, &status, __WALL) == p->tid &&
+	    WIFSTOPPED(status)) {
+		int is_signal = status >> 16 == 0;
+
+		if (p->kind == PTASK_RSEQ)
+			clear_watch(p->tid);
+		ptrace(PTRACE_DETACH, p->tid, 0, is_signal ? WSTOPSIG(status) : 0);
+	}
+	ptask_drop(s, p);
+}
+
+void ptask_release(struct uft_session *s, pid_t tid)
+{
+	for (struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == tid) {
+			stop_and_detach(s, p);
+			return;
+		}
+}
+
+void ptask_release_all(struct uft_session *s)
+{
+	while (s->ptasks)
+		stop_and_detach(s, s->ptasks);
+}
+
+/* The new image stands before its first instruction. What it replaced is over. */
+static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
+{
+	struct target *old = target_by_pid(s, tid), *t;
+	pid_t ppid = old ? old->ppid : (pid_t)peek_status(tid, "PPid", 10);
+	struct uft_error err = { "" };
+
+	ptask_drop(s, p);
+	if (old)
+		target_end(s, old);
+	if (inject_exec(s, tid, ppid, &t, &err)) {
+		s->not_followed++;
+		session_warn(s, "not followed: %s", err.text);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return;
+	}
+	inject_release(s, t);
+}
+
+/* The hardware watchpoint is the only source of SIGTRAP that is ours. */
+static int is_watch_hit(pid_t tid)
+{
+	const size_t dr = offsetof(struct user, u_debugreg);
+
+	errno = 0;
+	return ptrace(PTRACE_PEEKUSER, tid, dr + 6 * sizeof(uint64_t), 0) & 1 && !errno;
+}
+
+static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (event == PTRACE_EVENT_EXEC) {
+		if (p->kind == PTASK_RSEQ)
+			clear_watch(tid);
+		on_exec(s, p, tid);
+	} else if (p->kind == PTASK_RSEQ && sig == SIGTRAP && !event && is_watch_hit(tid)) {
+		struct target *t = target_by_slice(s, p->slice);
+
+		clear_watch(tid);
+		if (t && t->pid == tid)
+			inject_rseq(s, t);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		ptask_drop(s, p);
+	} else if (event == PTRACE_EVENT_STOP) {
+		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+	} else {
+		ptrace(PTRACE_CONT, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	}
+}
+
+int ptask_poll(struct uft_session *s)
+{
+	struct ptask *p = s->ptasks, *next;
+	int n = 0;
+
+	for (; p; p = next) {
+		pid_t tid = p->tid;
+		int status, got;
+
+		next = p->next;
+		got = waitpid(tid, &status, __WALL | WNOHANG);
+		if (got <= 0 && p->tgid != tid) {
+			tid = p->tgid;
+			got = waitpid(tid, &status, __WALL | WNOHANG);
+		}
+		if (got == 0) {
+			n++;
+			continue;
+		}
+		if (got < 0 && errno == EINTR) {
+			n++;
+		} else if (got < 0) {
+			ptask_drop(s, p);		/* gone */
+		} else if (WIFSTOPPED(status)) {
+			on_stop(s, p, tid, status);
+			n++;
+		} else {
+			if (tid == s->launched)
+				s->launched_status = status;
+			ptask_drop(s, p);
+		}
+	}
+	return n;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* plan.h - which instructions can be moved elsewhere to make room for a jump. Context: control; pure functions. */
+#ifndef UFT_CONTROL_RELOCATE_PLAN_H
+#define UFT_CONTROL_RELOCATE_PLAN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/**
+ * plan_prologue - bytes at the start of a function that can be moved as they are
+ * @code: the function's bytes
+ * @size: how many are there
+ * @need: at least so many must be moved
+ *
+ * Returns the length, >= @need, of whole instructions that do not depend on where they stand and into which no
+ * relative branch of the function jumps; -EINVAL if it does not decode, -ENOTSUP if it cannot be moved.
+ */
+int plan_prologue(const uint8_t *code, size_t size, size_t need);
+
+/* 1: decoding from the start of @code, an instruction begins at @offset. */
+int plan_is_boundary(const uint8_t *code, size_t size, size_t offset);
+
+#endif

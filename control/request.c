@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+/*
+ * request.c - what targets ask for
+ *
+ * A request is taken by POSTED -> CLAIMED, copied, checked and answered. Nothing in it is believed: a task is what the kernel
+ * says it is, and it is one of ours only if it has our arena mapped. A wrong number (another pid
+ * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
+ */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
+
+static void answer(struct uft_session *s, uint32_t i, int result)
+{
+	struct uft_request *r = &s->arena.map->req[i];
+
+	r->result = result;
+	if (__atomic_load_n(&r->no_wait, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+		return;
+	}
+	s->done_ns[i] = session_now_ns();
+	__atomic_store_n(&r->state, UFT_REQ_DONE, __ATOMIC_RELEASE);
+	futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
+/* Answers that nobody took: the asking thread was killed, or gave up just then. */
+static void free_stale(struct uft_session *s)
+{
+	uint64_t now = session_now_ns();
+
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+		uint32_t done = UFT_REQ_DONE;
+
+		if (!s->done_ns[i])
+			continue;
+		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+			s->done_ns[i] = 0;
+		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
+			 __atomic_compare_exchange_n(&s->arena.map->req[i].state, &done, UFT_REQ_FREE, 0,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			s->done_ns[i] = 0;
+	}
+}
+
+/* ---- Exec ---------------------------------------------------------------------------------- */
+
+/* Does exec of what the task names gain rights? NULL: no, as far as can be seen. */
+static const char *secure_reason(const struct uft_session *s, pid_t tid, const struct uft_request *r, char *path,
+				 size_t size)
+{
+	char name[3000], proc[32];
+	struct stat st;
+
+	(void)s;
+	snprintf(proc, sizeof(proc), "/proc/%d", tid);
+	path[0] = '\0';
+	if (stat(proc, &st) < 0)
+		return NULL;
+	if (!r->arg[0])
+		snprintf(path, size, "%s/fd/%d", proc, (int)r->arg[1]);
+	else if (peek_string(tid, r->arg[0], name, sizeof(name)) < 0)
+		return NULL;		/* exec will fail as well */
+	else
+		snprintf(path, size, "%s%s%s", proc, name[0] == '/' ? "/root" : "/cwd/", name);
+	return secure_exec_reason(path, st.st_uid, st.st_gid);
+}
+
+static int serve_exec(struct uft_session *s, const struct uft_request *r)
+{
+	pid_t tid = (pid_t)r->tid, tgid = (pid_t)peek_status(tid, "Tgid", 10);
+	char path[4096];
+	const char *why;
+	int ret;
+
+	if (!session_follows_children(s))
+		return -EOPNOTSUPP;
+	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
+		return -ESRCH;
+	why = secure_reason(s, tid, r, path, sizeof(path));
+	if (why) {
+		s->not_followed++;
+		session_warn(s, "not followed: %s gains rights when it is started (%s)", path, why);
+		return -EPERM;
+	}
+	ret = ptask_seize(s, tid, tgid);
+	if (ret) {
+		s->not_followed++;
+		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));
+	}
+	return ret;
+}
+
+/* ---- Fork ---------------------------------------------------------------------------------- */
+
+static struct space *find_space(struct uft_session *s, pid_t pid)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	if (auxv_read(pid, raw, &bytes, &av))
+		return NULL;
+	for (struct space *sp = s->spaces; sp; sp = sp->next)
+		if (sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes))
+			return sp;
+	return NULL;
+}
+
+/* What the child's code looks like: as its relatives were last told; the program and its loader are sure to be there. */
+static void inherit(struct target *t)
+{
+	struct space *sp = t->space;
+	uint32_t fixed = sp->is_dynamic ? 2 : 1;
+
+	for (uint32_t i = 0; i < t->nobj; i++) {
+		if (t->obj[i].state)
+			memcpy(t->obj[i].state, sp->obj[i].sent, sp->img->obj[i].nstubs);
+		for (uint32_t k = 0; t->obj[i].state && k < sp->img->obj[i].nstubs; k++)
+			t->armed += t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+		if (i < fixed)
+			t->obj[i].is_mapped = t->obj[i].is_hooked = 1;
+	}
+}
+
+static int adopt(struct uft_session *s, uint32_t slice)
+{
+	struct uft_slice *sl;
+	struct space *sp;
+	struct target *t;
+	pid_t pid;
+
+	if (slice >= s->arena.map->nslices)
+		return -EINVAL;
+	sl = arena_slice(&s->arena, slice);
+	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
+		return -EEXIST;
+	pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	if (pid <= 0 || !peek_has_arena(s, pid))
+		return -ESRCH;
+	sp = find_space(s, pid);
+	if (!sp)
+		return -ENOENT;
+	t = target_create(s, slice, pid, (pid_t)sl->ppid, sp);
+	if (!t)
+		return -ENOMEM;
+	target_open_agent(s, t);
+	inherit(t);
+	target_announce(s, t);
+	if (sp->started)
+		space_walk(s, t, 0);
+	/* Switched over at any time since the start: the child may have been forked before or after. */
+	if (s->spec && (sp->is_changed || sp->spec_sent != s->spec->generation))
+		return target_arm(s, t, 1);
+	return 0;
+}
+
+/* A child that ended before it was looked at still has records in its slice, but nobody knows its image any
+ * more: its parent's is the best guess. */
+static int adopt_dead(struct uft_session *s, uint32_t slice)
+{
+	struct uft_slice *sl = arena_slice(&s->arena, slice);
+	struct target *parent = target_by_slice(s, __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED));
+
+	if (!parent || (pid_t)sl->ppid != parent->pid)
+		return -ESRCH;
+	s->targets_total++;
+	if (s->ev.slice_begin)
+		s->ev.slice_begin(s->ev.arg, slice, (pid_t)sl->pid, (pid_t)sl->ppid, parent->space->img);
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+	if (s->ev.slice_end)
+		s->ev.slice_end(s->ev.arg, slice, (pid_t)sl->pid);
+	else
+		arena_release(&s->arena, slice);
+	return 0;
+}
+
+static int adopt_any(struct uft_session *s, uint32_t slice)
+{
+	int ret = adopt(s, slice);
+
+	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
+}
+
+void request_adopt_strays(struct uft_session *s)
+{
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
+		struct uft_slice *sl = arena_slice(&s->arena, i);
+
+		/* agent_tid is the last thing a child fills in. */
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) &&
+		    __atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED))
+			adopt_any(s, i);
+	}
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+static int serve_objects(struct uft_session *s, const struct uft_request *r)
+{
+	struct target *t = target_by_slice(s, r->slice);
+	int was_started, ret;
+
+	if (!t || t->is_over || (uint32_t)t->pid != r->pid)
+		return -ESRCH;
+	was_started = t->space->started;
+	ret = space_walk(s, t, r->arg[0]);
+	if (ret < 0)
+		return ret == -EAGAIN ? 0 : ret;	/* the list is being changed: another call comes */
+	if (!t->space->rseq_known)
+		inject_rseq(s, t);
+	if (was_started || !t->space->started || s->held != t->slice)
+		return 0;
+	s->held_result = launch_check_start(s, t, &s->held_error);
+	return s->held_result ? -ECANCELED : 0;
+}
+
+/* ---- The mailbox --------------------------------------------------------------------------- */
+
+static void serve(struct uft_session *s, uint32_t i)
+{
+	struct uft_request r = s->arena.map->req[i];
+	int ret = -EINVAL;
+
+	switch (r.kind) {
+	case UFT_REQ_EXEC:
+		ret = serve_exec(s, &r);
+		break;
+	case UFT_REQ_EXEC_FAILED:
+		ptask_release(s, (pid_t)r.tid);
+		ret = 0;
+		break;
+	case UFT_REQ_FORKED:
+		ret = r.arg[0] < s->arena.map->nslices ? adopt_any(s, (uint32_t)r.arg[0]) : -EINVAL;
+		break;
+	case UFT_REQ_OBJECTS:
+		ret = serve_objects(s, &r);
+		if (ret == -ECANCELED && s->held_result) {
+			/* Launch fails: the program must not get its answer, it ends here. */
+			kill((pid_t)r.pid, SIGKILL);
+			__atomic_store_n(&s->arena.map->req[i].state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+			return;
+		}
+		break;
+	}
+	answer(s, i, ret);
+}
+
+void request_serve(struct uft_session *s)
+{
+	free_stale(s);
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+		uint32_t posted = UFT_REQ_POSTED;
+
+		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED &&
+		    __atomic_compare_exchange_n(&s->arena.map->req[i].state, &posted, UFT_REQ_CLAIMED, 0,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			serve(s, i);
+	}
+}

@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/*
+ * session.c - targets and what to trace in them
+ *
+ * What it is. The outside half of uft: it starts programs with the runtime in them, decides which sites are armed, and
+ * keeps up with what processes do: fork, exec, load, end. It does not read rings, write files or print.
+ *
+ * Objects and owners
+ *	session		one thread's; owns everything below
+ *	arena		shared memory with all targets (arena.c)
+ *	spec		what the user wants, parsed (spec.c)
+ *	space		an image and what is planned for it; lives as long as the session, since records refer to it (space.c)
+ *	target		a process with runtime and agent, in a slice of the arena (target.c)
+ *	ptask		a task that is traced by ptrace for the moment of an exec (ptask.c)
+ *
+ * Life of a target
+ *	launch: fork, seize, exec stop -> inject_exec() -> released -> loader calls (OBJECTS) -> runs -> ends
+ *	fork:   the child claims a slice by itself and says FORKED; it shares its parent's space
+ *	exec:   EXEC request -> seized -> exec stop -> the old target ends, inject_exec() makes a new one
+ *
+ * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper thread turns the
+ * arena's bell, a futex, into an eventfd and touches nothing else. The session sleeps in epoll_wait() on that,
+ * on pidfds of processes and agents, at most until the next look at thread names (200 ms); while a
+ * task is seized, for which there is no descriptor to wait on, at most 1 ms.
+ *
+ * Invariants
+ *  1. What a target wrote is copied, bounded and checked before use (peek.c, space.c, request.c).
+ *  2. A slice is handed on only when its process and its agent have ended (target_end).
+ *  3. A program runs not one instruction of its own before it is armed (tests/func/session: exact counts).
+ *  4. No target stays stopped or seized when the session ends (ptask_release_all), however it ends: the kernel
+ *     lets seized tasks go, agents see the session's pidfd.
+ *
+ * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
+ */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SCAN_MS		200	/* thread names, strays */
+#define SEIZED_MS	1
+
+uint64_t session_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void session_warn(struct uft_session *s, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		if (!strcmp(s->warned[i], text))
+			return;
+	if (s->nwarned == sizeof(s->warned) / sizeof(s->warned[0]))
+		return;
+	s->warned[s->nwarned] = strdup(text);
+	if (s->warned[s->nwarned])
+		s->nwarned++;
+	if (s->ev.warning)
+		s->ev.warning(s->ev.arg, text);
+}
+
+int session_follows_children(const struct uft_session *s)
+{
+	return !s->opts.no_children;
+}
+
+static uint64_t clock_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+/* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
+uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
+{
+	uint64_t mono, clock;
+
+	if (!ns)
+		return 0;
+	while (session_now_ns() - s->mono0 < 5000000)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	mono = session_now_ns();
+	clock = clock_now();
+	return (uint64_t)((unsigned __int128)ns * (clock - s->clock0) / (mono - s->mono0));
+}
+
+/* ---- The bell ------------------------------------------------------------------------------ */
+
+static void *bell_main(void *arg)
+{
+	struct uft_session *s = arg;
+	uint32_t *bell = &s->arena.map->bell, seen = 0;
+	uint64_t one = 1;
+
+	while (!atomic_load(&s->bell_stop)) {
+		uint32_t now = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
+
+		if (now == seen) {
+			futex(bell, 0 /* FUTEX_WAIT */, seen, NULL);
+			continue;
+		}
+		seen = now;
+		if (write(s->bell_fd, &one, sizeof(one)) < 0)
+			continue;	/* it is full: the session is late anyway */
+	}
+	return NULL;
+}
+
+static int start_bell(struct uft_session *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	sigset_t all, old;
+	int ret;
+
+	s->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->bell_fd < 0 || s->epoll_fd < 0)
+		return -errno;
+	ev.data.fd = s->bell_fd;
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->bell_fd, &ev) < 0)
+		return -errno;
+	sigfillset(&all);	/* signals are the caller's business */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&s->bell_thread, NULL, bell_main, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	s->has_bell_thread = !ret;
+	return ret;
+}
+
+static void stop_bell(struct uft_session *s)
+{
+	if (s->has_bell_thread) {
+		atomic_store(&s->bell_stop, 1);
+		__atomic_fetch_add(&s->arena.map->bell, 1, __ATOMIC_ACQ_REL);
+		futex(&s->arena.map->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		pthread_join(s->bell_thread, NULL);
+	}
+	if (s->bell_fd >= 0)
+		close(s->bell_fd);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+}
+
+/* ---- Create, destroy ------------------------------------------------------------------------ */
+
+static void set_ring_flags(struct uft_session *s, int on)
+{
+	uint32_t flags = (on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
+
+	/* The free ones as well: a fork child that claims one records at once. */
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
+		__atomic_store_n(&arena_slice(&s->arena, i)->ring_flags, flags, __ATOMIC_RELAXED);
+}
+
+static void session_free(struct uft_session *s)
+{
+	stop_bell(s);
+	while (s->spaces) {
+		struct space *sp = s->spaces;
+
+		s->spaces = sp->next;
+		space_free(sp);
+	}
+	spec_free(s->spec);
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		free(s->warned[i]);
+	if (s->launched_fd >= 0)
+		close(s->launched_fd);
+	arena_destroy(&s->arena);
+	free(s);
+}
+
+int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
+		       struct uft_session **out, struct uft_error *err)
+{
+	struct uft_session *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	s->epoll_fd = s->bell_fd = s->launched_fd = -1;
+	s->launched_status = -1;
+	s->held = UFT_NO_SLICE;
+	s->arena.fd = -1;
+	if (opts)
+		s->opts = *opts;
+	if (ev)
+		s->ev = *ev;
+	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
+	s->mono0 = session_now_ns();
+	s->clock0 = clock_now();
+	ret = arena_create(&s->arena, &s->opts, err);
+	if (!ret) {
+		ret = start_bell(s);
+		if (ret)
+			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
+	}
+	if (ret) {
+		session_free(s);
+		return ret;
+	}
+	set_ring_flags(s, 0);
+	*out = s;
+	return 0;
+}
+
+const struct uft_arena *uft_session_arena(const struct uft_session *s)
+{
+	return s->arena.map;
+}
+
+/* All agents get the order first, so that a hundred targets take as long as one. */
+void uft_session_destroy(struct uft_session *s)
+{
+	if (!s)
+		return;
+	__atomic_store_n(&s->arena.map->children, 0, __ATOMIC_RELAXED);
+	set_ring_flags(s, 0);
+	ptask_release_all(s);
+	request_adopt_strays(s);
+	for (struct target *t = s->targets; t; t = t->next) {
+		struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+
+		if (t->is_over || t->is_stuck || !t->has_agent)
+			continue;
+		*c = (struct uft_cmd){ .op = UFT_CMD_AGENT_EXIT };
+		command_post(s, t);
+	}
+	for (struct target *t = s->targets; t; t = t->next)
+		if (!t->is_over && !t->is_stuck && t->has_agent)
+			command_wait(s, t);
+	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
+	/* Threads that wait for an answer look at `closed` only now and then. */
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		futex(&s->arena.map->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	while (s->targets)
+		target_end(s, s->targets);
+	session_free(s);
+}
+
+/* ---- What is traced ------------------------------------------------------------------------- */
+
+static int is_live(const struct uft_session *s, const struct space *sp)
+{
+	for (struct target *t = s->targets; t; t = t->next)
+		if (t->space == sp && !t->is_over)
+			return 1;
+	return 0;
+}
+
+static int check_live(struct uft_session *s, const struct spec *sp, struct uft_error *err)
+{
+	struct space **live;
+	size_t n = 0, room = 0;
+	int ret;
+
+	for (struct space *p = s->spaces; p; p = p->next)
+		room++;
+	live = calloc(room + 1, sizeof(*live));
+	if (!live)
+		return -ENOMEM;
+	for (struct space *p = s->spaces; p; p = p->next) {
+		uint64_t usable = 0;
+
+		for (uint32_t o = 0; o < p->nobj; o++)
+			usable += p->obj[o].nusable;
+		if (usable && is_live(s, p))
+			live[n++] = p;
+	}
+	ret = n ? spec_check(sp, live, n, err) : 0;
+	free(live);
+	return ret;
+}
+
+int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
+{
+	struct spec *sp;
+	int ret = spec_make(in, &sp, err), first = 0;
+
+	if (ret)
+		return ret;
+	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	ret = check_live(s, sp, err);
+	if (ret) {
+		spec_free(sp);
+		return ret;
+	}
+	spec_free(s->spec);
+	s->spec = sp;
+	sp->generation = ++s->generation;
+	for (struct space *p = s->spaces; p; p = p->next)
+		p->is_changed = 1;
+	if (sp->tracer != UFT_TRACER_NOP)
+		set_ring_flags(s, 1);
+	for (struct target *t = s->targets; t; t = t->next) {
+		ret = t->is_over ? 0 : target_arm(s, t, 0);
+		if (ret && ret != -ESRCH && !first)
+			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
+	}
+	if (sp->tracer == UFT_TRACER_NOP)
+		set_ring_flags(s, 0);
+	return first;
+}
+
+/* ---- Poll ----------------------------------------------------------------------------------- */
+
+/* The launched program's names are read while it is a zombie, before it is reaped. */
+static void reap_launched(struct uft_session *s)
+{
+	int status;
+
+	if (!s->launched || s->launched_status >= 0)
+		return;
+	if (waitpid(s->launched, &status, WNOHANG) == s->launched && (WIFEXITED(status) || WIFSIGNALED(status)))
+		s->launched_status = status;
+	if (s->launched_status >= 0 && s->launched_fd >= 0) {
+		close(s->launched_fd);
+		s->launched_fd = -1;
+	}
+}
+
+/* The agent ended and the process did not: it runs another image, or somebody killed the agent. */
+static int is_replaced(struct target *t)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	return auxv_read(t->pid, raw, &bytes, &av) == 0 &&
+	       (bytes != t->space->auxv_bytes || memcmp(raw, t->space->auxv, bytes));
+}
+
+static void look_at_targets(struct uft_session *s)
+{
+	struct target *t = s->targets, *next;
+
+	for (; t; t = next) {
+		next = t->next;
+		if (!target_is_running(t)) {
+			target_end(s, t);
+		} else if (target_agent_ended(t)) {
+			t->has_agent = 0;
+			if (is_replaced(t))
+				target_end(s, t);
+			else
+				session_warn(s, "the agent of process %d was ended: the process stays as it is", t->pid);
+		}
+	}
+}
+
+static void scan(struct uft_session *s)
+{
+	uint64_t begin = session_now_ns(), cost;
+
+	if (begin < s->next_scan_ns)
+		return;
+	request_adopt_strays(s);
+	for (struct target *t = s->targets; t; t = t->next)
+		target_scan_tasks(s, t);
+	cost = session_now_ns() - begin;
+	/* Never more than 2 % of a CPU, however many threads there are. */
+	s->next_scan_ns = begin + (cost * 50 > SCAN_MS * 1000000ull ? cost * 50 : SCAN_MS * 1000000ull);
+}
+
+void session_step(struct uft_session *s, int timeout_ms)
+{
+	struct epoll_event ev[16];
+	uint64_t now = session_now_ns(), drained;
+	int wait_ms = timeout_ms, n;
+
+	if (s->targets && s->ev.task) {
+		int to_scan = s->next_scan_ns > now ? (int)((s->next_scan_ns - now) / 1000000) + 1 : 0;
+
+		if (to_scan < wait_ms || wait_ms < 0)
+			wait_ms = to_scan;
+	}
+	if (s->ptasks && (wait_ms > SEIZED_MS || wait_ms < 0))
+		wait_ms = SEIZED_MS;
+	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
+			continue;
+	request_serve(s);
+	while (ptask_poll(s) > 0 && session_now_ns() - now < 2000000 && s->ptasks)
+		request_serve(s);
+	if (n > 0)
+		look_at_targets(s);
+	reap_launched(s);
+	scan(s);
+}
+
+static int is_busy(const struct uft_session *s)
+{
+	return s->targets || s->ptasks || (s->launched && s->launched_status < 0);
+}
+
+int uft_session_poll(struct uft_session *s, int timeout_ms)
+{
+	if (!is_busy(s))
+		return 0;
+	session_step(s, timeout_ms);
+	return is_busy(s);
+}
+
+int uft_session_status(const struct uft_session *s)
+{
+	return s->launched_status;
+}
+
+void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
+{
+	int any_live = 0;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->counters, s->counters, sizeof(out->counters));
+	for (struct target *t = s->targets; t; t = t->next) {
+		const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+
+		any_live = 1;
+		out->targets_live++;
+		for (int i = 0; i < UFT_NCOUNTERS; i++)
+			out->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+	}
+	out->targets_total = s->targets_total;
+	out->not_followed = s->not_followed;
+	/* After the end there is no live image: then what there was. */
+	for (struct space *sp = s->spaces; sp; sp = sp->next) {
+		if (any_live && !is_live(s, sp))
+			continue;
+		for (uint32_t o = 0; o < sp->nobj; o++) {
+			const struct uft_object *obj = sp->img->obj[o].obj;
+
+			out->sites += sp->obj[o].nusable;
+			for (size_t i = 0; i < obj->nsite; i++)
+				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_NKINDS) {
+					out->skipped++;
+					out->skip_reason[obj->site[i].skip]++;
+				}
+			for (uint32_t i = 0; sp->obj[o].sent && i < sp->img->obj[o].nstubs; i++)
+				out->armed += sp->obj[o].sent[i] != WANT_NOT && (sp->obj[o].sent[i] & 0xf) >= UFT_FUNCTION;
+		}
+	}
+}

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+/*
+ * space.c - an address space as the session knows it: its objects, their ids, and where the loader tells of more
+ *
+ * A space is made when a program starts and shared by the children that fork makes of it. It is recognised by its
+ * auxiliary vector: the kernel keeps it for the life of the image, fork copies it, exec replaces it, and it
+ * holds addresses that differ from one exec to the next.
+ *
+ * Everything that is read from the process may be a lie. Lists are bounded, files are found through the kernel's table of
+ * mappings rather than by the names the process holds, and a file's first page must equal what is mapped. What
+ * remains is checked by the runtime, which compares bytes before it writes.
+ *
+ * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
+ */
+#include "control/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_PHDRS	128
+#define MAX_LINK_MAPS	4096
+#define MAX_NAMESPACES	16
+#define MAX_MAPS	65536
+
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
+{
+	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+	Elf64_auxv_t a;
+
+	memset(out, 0, sizeof(*out));
+	if (n < (int)sizeof(a))
+		return n < 0 ? n : -ESRCH;
+	*bytes = (size_t)n;
+	for (size_t at = 0; at + sizeof(a) <= (size_t)n; at += sizeof(a)) {
+		memcpy(&a, raw + at, sizeof(a));
+		switch (a.a_type) {
+		case AT_PHDR: out->phdr = a.a_un.a_val; break;
+		case AT_PHNUM: out->phnum = a.a_un.a_val; break;
+		case AT_ENTRY: out->entry = a.a_un.a_val; break;
+		case AT_BASE: out->base = a.a_un.a_val; break;
+		case AT_SYSINFO_EHDR: out->vdso = a.a_un.a_val; break;
+		case AT_SECURE: out->secure = a.a_un.a_val; break;
+		case AT_RANDOM: out->random = a.a_un.a_val; break;
+		}
+	}
+	return 0;
+}
+
+/* ---- Files of a process -------------------------------------------------------------------- */
+
+static int same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev;
+}
+
+/* Opens a file by the path that the process uses; its root may be another. */
+static int open_its(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
+{
+	char root[64], other[4200];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", pid);
+	if (path[0] != '/' || same_file(root, "/"))
+		return uft_object_open(path, out, err);
+	snprintf(other, sizeof(other), "%s%s", root, path);
+	return uft_object_open(other, out, err);
+}
+
+static int open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, size - 1);
+	if (n < 0)
+		return uft_fail(err, -errno, "cannot find the program of process %d: %s", pid, strerror(errno));
+	path[n] = '\0';
+	return uft_object_open(same_file(link, path) ? path : link, out, err);
+}
+
+/* Is what the process has mapped at @bias the file @obj? */
+static int is_mapped_file(pid_t pid, struct uft_object *obj, uint64_t bias)
+{
+	uint8_t file[1024], mem[1024];
+	uint64_t at = obj->type == ET_DYN ? 0 : bias ? 0 : obj->text[0].addr & ~(uint64_t)(UFT_PAGE - 1);
+	size_t n = uft_object_read(obj, at, file, sizeof(file));
+
+	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m)
+{
+	uint64_t ntext = ((m->text_end - (m->text_start & ~3ull)) >> 2) + 2;
+	uint32_t *stub_from = &sp->next_stub_id;
+
+	if (m->obj->nsite > UFT_REC_VALUE_MAX || ntext > UFT_REC_VALUE_MAX - sp->next_text_id)
+		return -E2BIG;
+	m->first_text_id = sp->next_text_id;
+	m->ntext_ids = (uint32_t)ntext;
+	sp->next_text_id += (uint32_t)ntext;
+	if (m->obj->nsite > s->arena.map->profile_ids - sp->next_stub_id) {
+		stub_from = &sp->next_text_id;		/* too many for the profile */
+		if (m->obj->nsite > UFT_REC_VALUE_MAX - sp->next_text_id)
+			return -E2BIG;
+	}
+	m->first_stub_id = *stub_from;
+	m->nstubs = (uint32_t)m->obj->nsite;
+	*stub_from += m->nstubs;
+	return 0;
+}
+
+int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
+{
+	struct uft_error err = { "" };
+	struct space_obj *more;
+	struct uft_mapped *m;
+	uint32_t index = sp->nobj;
+	int ret;
+
+	if (index >= UFT_MAX_OBJECTS)
+		return -E2BIG;
+	if (!obj->ntext)
+		return -ENOEXEC;
+	ret = uft_object_sites(obj, &err);
+	if (ret)
+		session_warn(s, "%s", err.text[0] ? err.text : strerror(-ret));
+	more = realloc(sp->obj, (index + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	sp->obj = more;
+	sp->obj[index] = (struct space_obj){ 0 };
+	m = uft_image_add(sp->img, obj, bias);
+	if (!m)
+		return -ENOMEM;
+	m->bias = bias;
+	m->text_start = obj->text[0].addr + bias;
+	m->text_end = obj->text[obj->ntext - 1].end + bias;
+	ret = take_ids(s, sp, m);
+	if (!ret && m->nstubs)
+		sp->obj[index].sent = malloc(m->nstubs);
+	m->stub_addr = ret || !m->nstubs ? NULL : calloc(m->nstubs, sizeof(*m->stub_addr));
+	m->site_addr = ret || !m->nstubs ? NULL : calloc(m->nstubs, sizeof(*m->site_addr));
+	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
+		m->nstubs = m->ntext_ids = 0;		/* stays in the image for the names of its addresses */
+		sp->nobj = index + 1;
+		return ret ? ret : -ENOMEM;
+	}
+	if (m->nstubs)
+		memset(sp->obj[index].sent, WANT_NOT, m->nstubs);
+	for (uint32_t i = 0; i < m->nstubs; i++) {
+		m->stub_addr[i] = obj->site[i].func + bias;
+		m->site_addr[i] = obj->site[i].addr + obj->site[i].len + bias;
+		sp->obj[index].nusable += obj->site[i].skip == UFT_SKIP_NONE;
+	}
+	sp->nobj = index + 1;
+	hooks_find(&sp->obj[index], m);
+	return (int)index;
+}
+
+int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct uft_error *err)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	long n;
+
+	if (o->planned == s->spec->generation || !m->nstubs)
+		return 0;
+	if (!o->want)
+		o->want = malloc(m->nstubs);
+	if (!o->want)
+		return -ENOMEM;
+	n = spec_select(s->spec, m->obj, o->want, err);
+	if (n < 0) {
+		memset(o->want, WANT_NOT, m->nstubs);
+		return (int)n;
+	}
+	o->planned = s->spec->generation;
+	return 0;
+}
+
+/* ---- The program and its interpreter ------------------------------------------------------- */
+
+struct program {
+	char interp[4096];
+	uint64_t dynamic;	/* vaddr + bias, 0 none */
+};
+
+static int read_program(pid_t pid, const struct auxv *av, uint64_t bias, struct program *p)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	size_t n = av->phnum < MAX_PHDRS ? av->phnum : MAX_PHDRS;
+
+	p->interp[0] = '\0';
+	p->dynamic = 0;
+	if (!n || peek_mem(pid, av->phdr, ph, n * sizeof(ph[0])))
+		return -EFAULT;
+	for (size_t i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_DYNAMIC)
+			p->dynamic = ph[i].p_vaddr + bias;
+		else if (ph[i].p_type == PT_INTERP && peek_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
+			p->interp[0] = '\0';
+	}
+	return 0;
+}
+
+/* The loader's side: where it announces changes, its list, and libc's offset of the rseq area. */
+static int add_loader_hook(struct space *sp, uint32_t index)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	uint64_t rbrk = uft_object_symbol(m->obj, "_dl_debug_state", NULL);
+	uint64_t rdebug = uft_object_symbol(m->obj, "_r_debug", NULL);
+	uint64_t rseq = uft_object_symbol(m->obj, "__rseq_offset", NULL);
+	struct uft_hook h = { .addr = rbrk + m->bias, .kind = UFT_HOOK_RBRK }, *more;
+
+	if (rseq)
+		sp->rseq_symbol = rseq + m->bias;
+	if (rdebug)
+		sp->rdebug = rdebug + m->bias;
+	if (!rbrk)
+		return 0;
+	sp->rbrk = h.addr;
+	more = realloc(o->hook, (o->nhook + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	uft_object_read(m->obj, rbrk, h.bytes, sizeof(h.bytes));
+	o->hook = more;
+	o->hook[o->nhook++] = h;
+	return 0;
+}
+
+int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err)
+{
+	struct uft_object *exe = NULL, *interp = NULL;
+	struct space *sp = calloc(1, sizeof(*sp));
+	struct program p = { .interp = "" };
+	char path[4096];
+	struct auxv av;
+	uint64_t bias;
+	int ret;
+
+	if (!sp)
+		return -ENOMEM;
+	ret = auxv_read(pid, sp->auxv, &sp->auxv_bytes, &av);
+	if (ret) {
+		uft_fail(err, ret, "cannot read the start-up data of process %d: %s", pid, strerror(-ret));
+		goto fail;
+	}
+	ret = open_exe(pid, path, sizeof(path), &exe, err);
+	if (ret)
+		goto fail;
+	sp->next_stub_id = 1;
+	sp->next_text_id = (uint32_t)s->arena.map->profile_ids;
+	sp->img = uft_image_alloc(++s->next_image, path);
+	ret = -ENOMEM;
+	if (!sp->img)
+		goto fail;
+	bias = av.entry - exe->entry;
+	ret = space_add(s, sp, exe, bias);
+	if (ret < 0)
+		goto fail_text;
+	read_program(pid, &av, bias, &p);
+	sp->dynamic = p.dynamic;
+	if (p.interp[0] && av.base) {
+		sp->is_dynamic = 1;
+		ret = open_its(pid, p.interp, &interp, err);
+		if (ret)
+			goto fail;
+		ret = is_mapped_file(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
+		if (ret < 0)
+			goto fail_text;
+	} else {
+		sp->started = 1;
+	}
+	ret = add_loader_hook(sp, sp->nobj - 1);
+	if (ret)
+		goto fail;
+	uft_object_put(exe);
+	uft_object_put(interp);
+	sp->next = s->spaces;
+	s->spaces = sp;
+	*out = sp;
+	return 0;
+fail_text:
+	uft_fail(err, ret, "%s cannot be traced: %s", path, ret == -ESTALE ? "its loader was replaced meanwhile" :
+		 strerror(-ret));
+fail:
+	uft_object_put(exe);
+	uft_object_put(interp);
+	space_free(sp);
+	return ret;
+}
+
+void space_free(struct space *sp)
+{
+	if (!sp)
+		return;
+	for (uint32_t i = 0; i < sp->nobj; i++) {
+		free(sp->obj[i].want);
+		free(sp->obj[i].sent);
+		free(sp->obj[i].hook);
+	}
+	free(sp->obj);
+	if (sp->img)
+		uft_image_free(sp->img);
+	free(sp);
+}
+
+/* ---- The loader's list ---------------------------------------------------------------------- */
+
+struct map {
+	uint64_t start, end;
+	char *path;
+};
+
+static void maps_free(struct map *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(m[i].path);
+	free(m);
+}
+
+/* File mappings by address. */
+static struct map *maps_read(pid_t pid, size_t *count)
+{
+	struct map *map = NULL;
+	char path[64], *line = NULL;
+	size_t size = 0, n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
+		unsigned long long start, end, inode;
+		struct map *more;
+		int at = 0;
+
+		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
+			continue;
+		if ((n & (n - 1)) == 0) {
+			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
+			if (!more)
+				break;
+			map = more;
+		}
+		line[strcspn(line, "\n")] = '\0';
+		map[n].start = start;
+		map[n].end = end;
+		map[n].path = strdup(line + at);
+		if (!map[n].path)
+			break;
+		n++;
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	*count = n;
+	return map;
+}
+
+static const char *maps_find(const struct map *m, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (addr >= m[i].start && addr < m[i].end)
+			return m[i].path;
+	return NULL;
+}
+
+struct walk {
+	struct uft_session *s;
+	struct target *t;
+	struct map *map;
+	size_t nmap;
+	uint8_t *seen;		/* by object index */
+	int changed;
+};
+
+static int arm_object(struct walk *w, uint32_t index)
+{
+	struct uft_error err = { "" };
+	struct target *t = w->t;
+	int ret = target_grow(t, t->space->nobj);
+
+	if (ret)
+		return ret;
+	t->obj[index].is_mapped = 1;
+	w->changed = 1;
+	if (!w->s->spec)
+		return 0;
+	ret = space_plan(w->s, t->space, index, &err);
+	if (ret < 0)
+		session_warn(w->s, "%s", err.text);
+	ret = command_hooks(w->s, t, index);
+	return ret ? ret : command_patch(w->s, t, index, 0);
+}
+
+/* An entry of the list: known, known from a sibling or from earlier, or new. */
+static int walk_entry(struct walk *w, const struct link_map *l)
+{
+	struct space *sp = w->t->space;
+	struct uft_error err = { "" };
+	struct uft_object *obj;
+	const char *path;
+	int index, ret;
+
+	for (uint32_t i = 0; i < w->t->nobj; i++)
+		if (w->t->obj[i].is_mapped && sp->img->obj[i].bias == l->l_addr && !w->seen[i]) {
+			w->seen[i] = 1;
+			return 0;
+		}
+	if (!w->map)
+		w->map = maps_read(w->t->pid, &w->nmap);
+	path = maps_find(w->map, w->nmap, (uint64_t)(uintptr_t)l->l_ld);
+	if (!path)
+		return 0;		/* vdso */
+	ret = open_its(w->t->pid, path, &obj, &err);
+	if (ret || !is_mapped_file(w->t->pid, obj, l->l_addr)) {
+		session_warn(w->s, "library %s is not traced: %s", path,
+			     ret ? err.text : "the file is not the one that is mapped");
+		if (!ret)
+			uft_object_put(obj);
+		return 0;
+	}
+	for (index = 0; index < (int)sp->nobj; index++)
+		if (sp->img->obj[index].obj == obj && sp->img->obj[index].bias == l->l_addr)
+			break;
+	if (index == (int)sp->nobj)
+		index = space_add(w->s, sp, obj, l->l_addr);
+	else
+		sp->img->obj[index].to_clock = 0;
+	uft_object_put(obj);
+	if (index < 0) {
+		session_warn(w->s, "library %s is not traced: %s", path, strerror(-index));
+		return 0;
+	}
+	if (index < UFT_MAX_OBJECTS)
+		w->seen[index] = 1;
+	return arm_object(w, (uint32_t)index);
+}
+
+static int walk_list(struct walk *w, uint64_t rdebug)
+{
+	struct r_debug_2 {
+		struct r_debug base;
+		uint64_t next;
+	} r;
+	int entries = 0;
+
+	for (int ns = 0; rdebug && ns < MAX_NAMESPACES; ns++) {
+		uint64_t at;
+
+		r.next = 0;
+		if (peek_mem(w->t->pid, rdebug, &r.base, sizeof(r.base)))
+			return -EFAULT;
+		if (r.base.r_version >= 2)
+			peek_mem(w->t->pid, rdebug, &r, sizeof(r));
+		if (r.base.r_state != RT_CONSISTENT)
+			return -EAGAIN;
+		at = (uint64_t)(uintptr_t)r.base.r_map;
+		while (at && entries++ < MAX_LINK_MAPS) {
+			struct link_map l;
+			int ret;
+
+			if (peek_mem(w->t->pid, at, &l, sizeof(l)))
+				return -EFAULT;
+			ret = walk_entry(w, &l);
+			if (ret)
+				return ret;
+			at = (uint64_t)(uintptr_t)l.l_next;
+		}
+		rdebug = r.next;
+	}
+	return 0;
+}
+
+/* The address that the loader left for debuggers; the symbol is the fallback. */
+static uint64_t find_rdebug(struct target *t)
+{
+	const struct space *sp = t->space;
+	Elf64_Dyn d;
+
+	for (int i = 0; sp->dynamic && i < 256; i++) {
+		if (peek_mem(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
+			return d.d_un.d_ptr;
+	}
+	return sp->rdebug;
+}
+
+static uint64_t clock_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
+int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
+{
+	struct walk w = { .s = s, .t = t, .seen = calloc(1, UFT_MAX_OBJECTS) };
+	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
+	int ret;
+
+	if (!w.seen)
+		return -ENOMEM;
+	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
+	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
+		if (!t->obj[i].is_mapped || w.seen[i])
+			continue;
+		command_gone(s, t, i);
+		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = 0;
+		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
+			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+		if (t->obj[i].state)
+			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
+		t->space->img->obj[i].to_clock = clock_now();
+		w.changed = 1;
+	}
+	if (!ret)
+		t->space->started = 1;
+	maps_free(w.map, w.nmap);
+	free(w.seen);
+	return ret ? ret : w.changed;
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: MIT
+/*
+ * agent.c - the task inside a target that does what the session asks
+ *
+ * What it is. One task per target, made by clone(CLONE_VM) with nothing else shared: its own thread group,
+ * descriptors, working directory, signal handlers and credentials, and exit signal 0. To the program it is a
+ * child that wait() does not see; being no thread, it does not stand in the way of unshare(CLONE_NEWUSER), TSYNC
+ * seccomp filters, a program that ends with SYS_exit in its last thread, or close_range().
+ *
+ * Life.	agent_start() -> ready -> commands -> exit
+ * It ends when the target has ended (pidfd), runs another image (kcmp), the session has gone (pidfd,
+ * arena.closed), its slice is no longer live, or by AGENT_EXIT. If the target stays and the session does not, it first
+ * puts the original code back and switches recording off. As nobody wakes it for the loss of a session, it looks
+ * every TICK_MS.
+ *
+ * Concurrency. The agent is the only caller of patch_*() and trace_set_params() while it lives; before it is ready
+ * the starting thread is (init). In a fork child the parent's agent does not exist; the state here was copied by
+ * the fork and is set up anew by agent_start(), on the same stack: its memory was copied as well and is nobody's.
+ *
+ * Invariants.
+ *  1. The program runs only while the agent is ready or there is none: agent_start() waits (tests/func/session).
+ *  2. The agent holds no descriptor of the target (close_range first thing): pipes see their end of file.
+ *  3. No signal reaches it: all are blocked before the clone, so a kill of the process group ends the target only.
+ *     It leaves the target's process group and session too, so that nobody who waits for those waits for it.
+ *  4. It never has more rights than the target (creds.c), or ends.
+ *
+ * Failure. Whatever it cannot do it reports in cmd_result and leaves alone. It never logs, never ends the target.
+ */
+#include "runtime/agent/agent.h"
+
+#include <linux/futex.h>
+
+#include "runtime/arch/arch.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
+
+#define TICK_MS		100
+#define START_MS	2000
+#define STACK_BYTES	(128u << 10)	/* the lowest page is a guard */
+
+#define CLONE_VM_	0x00000100ul
+#define CLONE_UNTRACED_	0x00800000ul	/* a debugger that follows forks shall not stop us */
+#define KCMP_VM_	1
+#define PR_SET_NAME_	15
+#define POLLIN_		1
+
+/* Written by agent_start() before the clone and by the agent after it; see the theory for fork. */
+static struct {
+	uint64_t stack;			/* lowest address; 0 none yet */
+	uint32_t started;		/* futex: 0 starting, 1 ready or failed */
+	int result;			/* of the start */
+	int pid;			/* the target */
+	int target_fd, session_fd;
+	uint32_t session_gone;
+	struct agent_creds creds;
+} agent;
+
+int agent_session_is_gone(void)
+{
+	return uft_load(&agent.session_gone) || uft_load(&uft_rt.arena->closed);
+}
+
+/* Is the process behind the pidfd over? */
+static int pidfd_is_over(int fd)
+{
+	struct { int fd; short events, revents; } p = { fd, POLLIN_, 0 };
+
+	return sys_call3(__NR_poll, &p, 1, 0) > 0;
+}
+
+/* ---- Commands ------------------------------------------------------------------------------ */
+
+/* The session may have learnt meanwhile where libc keeps its rseq area. */
+static void take_rseq_offset(void)
+{
+	int64_t offset = uft_load(&uft_boot.rseq_offset);
+
+	if (offset && offset != uft_rt.rseq_offset) {
+		uft_rt.rseq_offset = offset;
+		trace_rseq_changed();
+	}
+}
+
+static int do_patch(struct uft_cmd *cmd, uint32_t n)
+{
+	struct uft_patch *p = (struct uft_patch *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
+	long ret = patch_sites(uft_load(&cmd->object), p, n, &cmd->done);
+
+	return ret < 0 ? (int)ret : 0;
+}
+
+/* The elements must lie in the command area, whatever a broken session says. */
+static int fits(uint32_t n, size_t size)
+{
+	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
+}
+
+static int do_command(struct uft_cmd *cmd)
+{
+	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
+	uint32_t n = uft_load(&cmd->n);
+
+	take_rseq_offset();
+	switch (uft_load(&cmd->op)) {
+	case UFT_CMD_NOP:
+		return 0;
+	case UFT_CMD_OBJECT:
+		return patch_object(payload);
+	case UFT_CMD_PATCH:
+		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
+	case UFT_CMD_TRACER:
+		trace_set_params(payload);
+		patch_retarget();
+		return 0;
+	case UFT_CMD_HOOK:
+		return fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
+	case UFT_CMD_DISARM:
+	case UFT_CMD_AGENT_EXIT:
+		patch_disarm();
+		return 0;
+	case UFT_CMD_OBJECT_GONE:
+		patch_object_gone(uft_load(&cmd->object));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+/* Does the command with number @seq and reports. 1: it was the last one. */
+static int serve(uint32_t seq)
+{
+	struct uft_slice *slice = uft_rt.slice;
+	struct uft_cmd *cmd = (struct uft_cmd *)((uint8_t *)slice + uft_rt.arena->cmd_offset);
+	int is_last = uft_load(&cmd->op) == UFT_CMD_AGENT_EXIT;
+
+	uft_store(&slice->cmd_result, do_command(cmd));
+	if (is_last)
+		uft_store(&slice->agent_tid, 0u);
+	uft_store_release(&slice->cmd_done, seq);
+	sys_futex_wake(&slice->cmd_done, 0x7fffffff);
+	return is_last;
+}
+
+/* ---- Whether to go on ---------------------------------------------------------------------- */
+
+static int target_is_gone(void)
+{
+	if (pidfd_is_over(agent.target_fd) || uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE)
+		return 1;
+	/* After exec its memory is another one. Without the right to ask (it made itself undumpable) we hope for the
+	 * pidfd and the slice's state. */
+	return sys_call6(__NR_kcmp, agent.pid, sys_getpid(), KCMP_VM_, 0, 0, 0) > 0;
+}
+
+static int session_is_gone(void)
+{
+	return uft_load(&uft_rt.arena->closed) || pidfd_is_over(agent.session_fd);
+}
+
+static void leave_target_alone(void)
+{
+	uft_store(&agent.session_gone, 1u);
+	uft_store(&uft_rt.slice->ring_flags, 0u);
+	patch_disarm();
+	uft_store(&uft_rt.slice->agent_tid, 0u);
+}
+
+static void agent_loop(void)
+{
+	struct uft_slice *slice = uft_rt.slice;
+	uint32_t done = uft_load(&slice->cmd_done);
+
+	for (;;) {
+		struct __kernel_timespec tick = { .tv_nsec = TICK_MS * 1000000 };
+		uint32_t seq = uft_load_acquire(&slice->cmd_seq);
+
+		if (seq != done) {
+			if (target_is_gone() || serve(seq))
+				return;
+			done = seq;
+			continue;
+		}
+		sys_futex_wait(&slice->cmd_seq, seq, &tick);
+		if (uft_load(&slice->cmd_seq) != seq)
+			continue;
+		if (target_is_gone())
+			return;
+		if (session_is_gone() || creds_follow(&agent.creds)) {
+			leave_target_alone();
+			return;
+		}
+	}
+}
+
+/* ---- Start --------------------------------------------------------------------------------- */
+
+static void report_start(int result)
+{
+	agent.result = result;
+	uft_store_release(&agent.started, 1u);
+	sys_futex_wake(&agent.started, 1);
+}
+
+static void close_all(void)
+{
+	if (sys_call3(__NR_close_range, 0, ~0u, 0) == -ENOSYS)
+		for (int fd = 0; fd < 65536; fd++)	/* before Linux 5.9 */
+			sys_close(fd);
+}
+
+static int agent_setup(void)
+{
+	close_all();
+	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+	sys_call3(__NR_setsid, 0, 0, 0);
+	sys_call3(__NR_chdir, "/", 0, 0);		/* keeps no directory busy */
+	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
+	if (agent.target_fd < 0)
+		return agent.target_fd;
+	agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
+	if (agent.session_fd < 0)
+		return agent.session_fd;		/* gone, or in a pid namespace of which we see nothing */
+	plat_text_keep();			/* while /proc/self/mem may still be opened */
+	creds_open(&agent.creds, agent.pid);
+	return 0;
+}
+
+static void agent_main(void)
+{
+	int ret = agent_setup();
+
+	report_start(ret);
+	if (!ret)
+		agent_loop();
+}
+
+static int make_stack(void)
+{
+	long at;
+
+	if (agent.stack)
+		return 0;
+	at = sys_mmap(0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_is_error(at))
+		return (int)at;
+	sys_mprotect((uint64_t)at, UFT_PAGE, PROT_NONE);
+	agent.stack = (uint64_t)at;
+	return 0;
+}
+
+int agent_start(void)
+{
+	uint64_t all = ~0ull, mask;
+	long tid;
+	int ret = make_stack(), left_ms = START_MS;
+
+	if (ret)
+		return ret;
+	agent.started = 0;
+	agent.session_gone = 0;
+	agent.pid = sys_getpid();
+	sys_sigprocmask(SIG_SETMASK, &all, &mask);
+	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)(agent.stack + STACK_BYTES), agent_main);
+	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {
+		struct __kernel_timespec part = { .tv_nsec = 100000000 };
+
+		if (sys_futex_wait(&agent.started, 0, &part) == -ETIMEDOUT)
+			left_ms -= 100;
+	}
+	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	if (tid < 0)
+		return (int)tid;
+	if (!uft_load_acquire(&agent.started))
+		return -ETIMEDOUT;
+	if (agent.result)
+		return agent.result;
+	uft_store(&uft_rt.slice->agent_tid, (uint32_t)tid);
+	return 0;
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+/*
+ * boot.c - the blob's first steps in a fresh image
+ *
+ * Runs on the program's stack before the program does, entered by ptrace (entry.S). Nothing of the process is set up:
+ * no thread pointer, no libc. A stand-in area gives %fs:0 its own address, as the ABI wants, and reads as "no
+ * CPU number" wherever an rseq area may be expected; libc replaces it when it starts.
+ */
+#include "runtime/agent/agent.h"
+
+#include "runtime/arch/arch.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+
+#define ARCH_SET_FS_	0x1002
+#define ARCH_GET_FS_	0x1003
+#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: RSEQ_REACH */
+#define STAND_IN_FILLED	4096u
+
+struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
+struct uft_rt uft_rt;
+
+static int set_thread_pointer(void)
+{
+	uint64_t fs = 0;
+	uint8_t *tp;
+	long at;
+
+	if (sys_call3(__NR_arch_prctl, ARCH_GET_FS_, &fs, 0) || fs)
+		return 0;
+	at = sys_mmap(0, STAND_IN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_is_error(at))
+		return (int)at;
+	tp = (uint8_t *)at + STAND_IN_BYTES / 2;
+	memset(tp - STAND_IN_FILLED, 0xff, 2 * STAND_IN_FILLED);
+	*(uint64_t *)tp = (uint64_t)tp;
+	return (int)sys_call3(__NR_arch_prctl, ARCH_SET_FS_, tp, 0);
+}
+
+static int map_arena(void)
+{
+	struct uft_arena *a;
+	int fd = sys_open(uft_boot.arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	long at;
+
+	if (fd < 0)
+		return fd;
+	at = sys_mmap(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	sys_close(fd);
+	if (sys_is_error(at))
+		return (int)at;
+	a = (struct uft_arena *)at;
+	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices)
+		return -EPROTO;
+	uft_boot.arena_addr = (uint64_t)at;
+	uft_rt.arena = a;
+	uft_rt.slice_index = uft_boot.slice;
+	uft_rt.slice = (struct uft_slice *)((uint8_t *)a + a->slice_offset + a->slice_bytes * uft_boot.slice);
+	return 0;
+}
+
+static int boot(void)
+{
+	int ret;
+
+	if (uft_boot.version != UFT_ABI_VERSION)
+		return -EPROTO;
+	ret = set_thread_pointer();
+	if (!ret)
+		ret = map_arena();
+	if (ret)
+		return ret;
+	uft_rt.rseq_offset = uft_boot.rseq_offset;
+	uft_rt.st8_ok = uft_boot.cpu_vendor_ok;
+	uft_rt.no_mprotect = uft_boot.no_mprotect;
+	uft_rt.slice->clock_start = arch_clock();
+	ret = trace_init();
+	if (!ret)
+		ret = patch_init();
+	return ret ? ret : agent_start();
+}
+
+/* Called by uft_blob_start only. */
+void agent_boot(void);
+void agent_boot(void)
+{
+	uft_boot.result = boot();
+}

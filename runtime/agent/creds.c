@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+/*
+ * creds.c - the agent has the credentials of its target, also after that gave some up
+ *
+ * The target's /proc/PID/status is opened at the start, while both are equal, and read at every tick. When the lines
+ * change that matter, groups, gids, uids and capabilities are set to what it says, in the order in which rights are
+ * lost. Capabilities are only taken away: a target that made itself a user namespace has all of them there, and the
+ * agent stays outside with fewer.
+ * A target may also gain: seteuid() back from a saved id. The agent has the same saved ids and does the same.
+ */
+#include "runtime/agent/agent.h"
+
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+
+#define GROUPS_MAX	128		/* more: none are kept */
+
+struct creds {
+	uint32_t uid[4], gid[4];	/* real, effective, saved, file system */
+	uint32_t group[GROUPS_MAX];
+	uint32_t ngroups;
+	uint64_t cap_inheritable, cap_permitted, cap_effective;
+};
+
+struct cap_header { uint32_t version; int pid; };
+struct cap_data { uint32_t effective, permitted, inheritable; };
+#define CAP_VERSION_3	0x20080522u
+
+void creds_open(struct agent_creds *c, int pid)
+{
+	char path[40];
+
+	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
+	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
+	c->digest = 0;
+}
+
+static int starts_with(const char *at, const char *end, const char *word)
+{
+	while (at < end && *word && *at == *word)
+		at++, word++;
+	return !*word;
+}
+
+/* Up to @max decimal numbers of a line; returns how many, @max + 1 if there are more. */
+static uint32_t numbers(const char *at, const char *end, uint32_t *out, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (;;) {
+		while (at < end && (*at == ' ' || *at == '\t'))
+			at++;
+		if (at >= end || *at < '0' || *at > '9')
+			return n;
+		if (n == max)
+			return max + 1;
+		out[n++] = (uint32_t)mem_get_number(&at, end, 10);
+	}
+}
+
+static uint64_t hex(const char *at, const char *end)
+{
+	while (at < end && (*at == ' ' || *at == '\t'))
+		at++;
+	return mem_get_number(&at, end, 16);
+}
+
+/* Reads the lines that matter; their digest says whether anything changed. */
+static uint64_t parse(const char *text, const char *end, struct creds *c)
+{
+	uint64_t digest = 14695981039346656037ull;
+
+	memset(c, 0, sizeof(*c));
+	while (text < end) {
+		const char *eol = text;
+		int matters = 1;
+
+		while (eol < end && *eol != '\n')
+			eol++;
+		if (starts_with(text, eol, "Uid:"))
+			numbers(text + 4, eol, c->uid, 4);
+		else if (starts_with(text, eol, "Gid:"))
+			numbers(text + 4, eol, c->gid, 4);
+		else if (starts_with(text, eol, "Groups:"))
+			c->ngroups = numbers(text + 7, eol, c->group, GROUPS_MAX);
+		else if (starts_with(text, eol, "CapInh:"))
+			c->cap_inheritable = hex(text + 7, eol);
+		else if (starts_with(text, eol, "CapPrm:"))
+			c->cap_permitted = hex(text + 7, eol);
+		else if (starts_with(text, eol, "CapEff:"))
+			c->cap_effective = hex(text + 7, eol);
+		else
+			matters = 0;
+		for (const char *p = text; matters && p < eol; p++)
+			digest = (digest ^ (uint8_t)*p) * 1099511628211ull;
+		text = eol + 1;
+	}
+	return digest;
+}
+
+/* Takes away what the target does not have. */
+static void drop_capabilities(const struct creds *c)
+{
+	struct cap_header h = { CAP_VERSION_3, 0 };
+	struct cap_data d[2];
+
+	if (sys_call3(__NR_capget, &h, d, 0))
+		return;
+	for (int i = 0; i < 2; i++) {
+		d[i].permitted &= (uint32_t)(c->cap_permitted >> 32 * i);
+		d[i].effective &= (uint32_t)(c->cap_effective >> 32 * i) & d[i].permitted;
+		d[i].inheritable &= (uint32_t)(c->cap_inheritable >> 32 * i);
+	}
+	sys_call3(__NR_capset, &h, d, 0);
+}
+
+static int apply(const struct creds *c)
+{
+	struct creds own;		/* only its ids are used */
+	long ret;
+
+	sys_call3(__NR_setgroups, c->ngroups > GROUPS_MAX ? 0 : c->ngroups, c->group, 0);	/* may lack the right */
+	ret = sys_call3(__NR_setresgid, c->gid[0], c->gid[1], c->gid[2]);
+	if (!ret)
+		ret = sys_call3(__NR_setresuid, c->uid[0], c->uid[1], c->uid[2]);
+	drop_capabilities(c);
+	if (!ret)
+		return 0;
+	/* Not allowed: harmless if we are not better off. Root ids that the target gave up are. */
+	sys_call3(__NR_getresuid, &own.uid[0], &own.uid[1], &own.uid[2]);
+	for (int i = 0; i < 3; i++)
+		if (own.uid[i] == 0 && c->uid[0] && c->uid[1] && c->uid[2])
+			return (int)ret;
+	return 0;
+}
+
+int creds_follow(struct agent_creds *c)
+{
+	char text[4096];
+	struct creds now;
+	uint64_t digest;
+	long n;
+
+	if (c->status_fd < 0)
+		return 0;
+	n = sys_pread(c->status_fd, text, sizeof(text), 0);
+	if (n <= 0)
+		return 0;
+	digest = parse(text, text + n, &now);
+	if (digest == c->digest)
+		return 0;
+	if (!c->digest) {		/* the first look: clone gave us the same */
+		c->digest = digest;
+		return 0;
+	}
+	c->digest = digest;
+	return apply(&now);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+/*
+ * request.c - what a thread of the target asks of the session: a mailbox in the arena
+ *
+ *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
+ *
+ * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
+ * thread that is killed inside leaves one; the session frees slots of dead tasks. A slot whose wait timed out is taken back
+ * unless the session is at work on it; then it is the session's to free (it finds no_wait set).
+ * The wait is cut into parts, because a session that dies wakes nobody.
+ */
+#include "runtime/agent/agent.h"
+
+#include "runtime/arch/arch.h"
+#include "runtime/base/sys.h"
+
+#define PART_MS		50
+
+static void post(struct uft_request *r)
+{
+	struct uft_arena *a = uft_rt.arena;
+
+	uft_store_release(&r->state, UFT_REQ_POSTED);
+	uft_add(&a->bell, 1u);
+	sys_futex_wake(&a->bell, 0x7fffffff);
+}
+
+static struct uft_request *claim(int wait)
+{
+	struct uft_arena *a = uft_rt.arena;
+
+	for (int left_ms = wait ? UFT_REQ_TIMEOUT_MS : 0;; left_ms--) {
+		struct __kernel_timespec ms = { .tv_nsec = 1000000 };
+
+		for (int i = 0; i < UFT_NREQUESTS; i++)
+			if (uft_load(&a->req[i].state) == UFT_REQ_FREE &&
+			    uft_cas(&a->req[i].state, UFT_REQ_FREE, UFT_REQ_CLAIMED))
+				return &a->req[i];
+		if (left_ms <= 0 || agent_session_is_gone())
+			return NULL;
+		sys_call3(__NR_nanosleep, &ms, 0, 0);
+	}
+}
+
+static int await(struct uft_request *r)
+{
+	int left_ms = UFT_REQ_TIMEOUT_MS, result;
+
+	for (;;) {
+		struct __kernel_timespec part = { .tv_nsec = PART_MS * 1000000 };
+		uint32_t state = uft_load_acquire(&r->state);
+
+		if (state == UFT_REQ_DONE)
+			break;
+		if (left_ms <= 0 || agent_session_is_gone()) {
+			uft_store(&r->no_wait, 1u);
+			/* Nobody took it up yet: it is ours to take back. */
+			if (uft_cas(&r->state, UFT_REQ_POSTED, UFT_REQ_FREE) || uft_load(&r->state) != UFT_REQ_DONE)
+				return -ETIMEDOUT;
+			break;
+		}
+		if (sys_futex_wait(&r->state, state, &part) == -ETIMEDOUT)
+			left_ms -= PART_MS;
+	}
+	result = uft_load(&r->result);
+	uft_cas(&r->state, UFT_REQ_DONE, UFT_REQ_FREE);	/* unless the session gave us up for dead */
+	return result;
+}
+
+int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
+{
+	uint64_t all = ~0ull, mask;
+	struct uft_request *r;
+	int ret = 0;
+
+	if (agent_session_is_gone())
+		return -ETIMEDOUT;
+	sys_sigprocmask(SIG_SETMASK, &all, &mask);
+	r = claim(wait);
+	if (r) {
+		r->kind = kind;
+		r->pid = (uint32_t)sys_getpid();
+		r->tid = (uint32_t)sys_gettid();
+		r->slice = uft_rt.slice_index;
+		r->no_wait = !wait;
+		r->result = 0;
+		for (uint32_t i = 0; i < 4; i++)
+			r->arg[i] = i < nargs ? args[i] : 0;
+		post(r);
+		ret = wait ? await(r) : 0;
+	}
+	if (!r || ret == -ETIMEDOUT) {
+		trace_count(UFT_CNT_REQ_TIMEOUT, 1);
+		ret = -ETIMEDOUT;
+	}
+	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	return ret;
+}

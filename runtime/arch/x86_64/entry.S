@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry.S - where the session enters the blob, and the clone that makes the agent, x86_64
+ *
+ * uft_blob_start is jumped to by ptrace: no return address, any register, rsp 16-aligned below the program's stack.
+ * It ends at the breakpoint that the session waits for; nobody goes on behind it.
+ */
+	.text
+	.globl	uft_blob_start, uft_asm_clone
+	.hidden	uft_blob_start, uft_asm_clone
+
+	.type	uft_blob_start, @function
+uft_blob_start:
+	.cfi_startproc
+	.cfi_undefined %rip		/* the outermost frame */
+	xor	%ebp, %ebp
+	cld
+	call	agent_boot
+	int3
+	ud2
+	.cfi_endproc
+	.size	uft_blob_start, . - uft_blob_start
+
+/*
+ * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))
+ * Returns the child's tid or -errno; the child calls fn on the new stack and ends when it returns.
+ *
+ *	stack_top, 16-aligned: nothing is on it at the start; fn is kept in r12, which the child inherits.
+ */
+	.type	uft_asm_clone, @function
+uft_asm_clone:
+	.cfi_startproc
+	push	%r12
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset %r12, 0
+	mov	%rdx, %r12
+	xor	%edx, %edx		/* parent_tid */
+	xor	%r10d, %r10d		/* child_tid */
+	xor	%r8d, %r8d		/* tls: the caller's stays in %fs, the child never uses it */
+	mov	$56, %eax		/* clone */
+	syscall
+	test	%rax, %rax
+	jz	1f
+	pop	%r12
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore %r12
+	ret
+1:
+	.cfi_undefined %rip
+	xor	%ebp, %ebp
+	call	*%r12
+	xor	%edi, %edi
+	mov	$60, %eax		/* exit */
+	syscall
+	ud2
+	.cfi_endproc
+	.size	uft_asm_clone, . - uft_asm_clone
+
+	.section .note.GNU-stack, "", @progbits
