@@ -85,7 +85,7 @@ cost_table() {
 	row ret "ret-only \`__fentry__\`" ""
 	row floor "floor" ""
 	row function "**uft function**" "$(stat_of function.uft bytes_per_event) bytes an event$(recorded function function.uft)"
-	row graph "**uft function_graph**" "$(awk -v b="$(stat_of graph.uft bytes_per_event)" 'BEGIN{printf "%.2f", 2*b}') bytes a call$(recorded graph graph.uft)"
+	row graph "**uft function_graph**" "$(stat_of graph.uft bytes_per_call) bytes a call$(recorded graph graph.uft)"
 	row graphpg "uft function_graph, -pg" "$(recorded graphpg graphpg.uft)"
 	row flight "uft function_graph, flight recorder" "overwrites by design"
 	row profile "uft profile" "no records"
@@ -166,7 +166,7 @@ real_programs() {
 		"$@" >plain.out 2>plain.err
 		cmp -s traced.out plain.out || say "**$p: output differs under tracing**"
 		./timeit -w 1 "$uft" record -q -b 524288 -o again.uft -- "$@" >one.traced
-		say "| $p | $(stat_of $p.uft calls) | $(awk -v b="$(stat_of $p.uft bytes_per_event)" 'BEGIN{printf "%.2f", 2*b}') | $(stat_of $p.uft lost) | $(ratio "$(sed 's/ .*//' one.traced)" "$(sed 's/ .*//' one.plain)") |"
+		say "| $p | $(stat_of $p.uft calls) | $(stat_of $p.uft bytes_per_call) | $(stat_of $p.uft lost) | $(ratio "$(sed 's/ .*//' one.traced)" "$(sed 's/ .*//' one.plain)") |"
 	done
 	say
 }

@@ -50,7 +50,7 @@ awk -v slack="$(slack "$case")" -v case="$case" '
 	{
 		calls = $1
 		name = $0
-		for (i = 1; i < ncol; i++)
+		for (i = 1; i <= ncol; i++)
 			sub(/^[ \t]*[^ \t]+/, "", name)
 		sub(/^[ \t]+/, "", name)
 		if (name ~ /std::|__gnu_cxx|__cxx11/)
