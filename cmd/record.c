@@ -405,6 +405,12 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
 }
 
+/* Why, was said when the program started; its children could have been different. */
+static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
+{
+	return rec->opts->tracer != UFT_TRACER_NOP && stats->counters[UFT_CNT_PATCHED] == 0;
+}
+
 static int export_recording(struct recording *rec, const struct uft_export *format)
 {
 	struct uft_select all = { 0 };
@@ -468,6 +474,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	say_losses(rec, &stats);
 	if (rec->is_detached && !rec->opts->is_quiet)
 		count_file(rec->path, &total);
+	if (!failed && !ret && is_nothing_traced(rec, &stats))
+		failed = cmd_fail("record", "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)
 		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
 	if (!failed && format)
@@ -504,37 +512,44 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	return cmd_fail("record", "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
-int cmd_record(int argc, char **argv)
+static int run(struct record_opts *o, int argc, char **argv)
 {
-	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
-	struct recording rec = { .opts = &o };
+	struct recording rec = { .opts = o };
 	const struct uft_export *format;
 	struct uft_object *obj;
 	char program[PATH_MAX];
-	int done = cmd_parse(&record_syntax, &argc, argv, &o);
+	int done = cmd_parse(&record_syntax, &argc, argv, o);
 
 	if (done >= 0)
 		return done;
 	if (argc < 2)
 		return cmd_usage(&record_syntax, "which program?");
-	done = check_opts(&o);
+	done = check_opts(o);
 	if (done >= 0)
 		return done;
 	done = check_program(argv[1], program);
 	if (done)
 		return done;
-	format = wanted_export(o.output);
-	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o.output, format ? ".uft" : "") >= sizeof(rec.path))
+	format = wanted_export(o->output);
+	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o->output, format ? ".uft" : "") >= sizeof(rec.path))
 		return cmd_fail("record", "the name of the output is too long");
-	obj = warn_of_gprof(&o, program);
-	status_begin(&rec.status, o.is_quiet);
+	obj = warn_of_gprof(o, program);
+	status_begin(&rec.status, o->is_quiet);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
 	if (obj)
 		uft_object_put(obj);
+	return done;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
+	int status = run(&o, argc, argv);
+
 	free(o.filter.item);
 	free(o.notrace.item);
 	free(o.roots.item);
 	free(o.pids.item);
-	return done;
+	return status;
 }

@@ -64,7 +64,7 @@ static const struct cmd_syntax report_syntax = {
 static struct uft_stream *progress_stream;	/* set before the timer starts, cleared after it stopped */
 static volatile sig_atomic_t progress_shown;
 
-/* A timer signal in the thread that reads the stream: uft_stream_progress() only divides two fields. */
+/* A timer signal in the thread that reads the stream: uft_stream_progress() only looks how far each ring is. */
 static void show_progress(int sig)
 {
 	int saved_errno = errno;
@@ -146,28 +146,35 @@ static int print(struct uft_stream *st, const struct report_opts *o, int is_prof
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }
 
-int cmd_report(int argc, char **argv)
+static int run(struct report_opts *o, int argc, char **argv)
 {
-	struct report_opts o = { 0 };
 	struct uft_select sel;
 	struct uft_error err = { "" };
 	struct uft_stream *st;
-	int done = cmd_parse(&report_syntax, &argc, argv, &o);
+	int done = cmd_parse(&report_syntax, &argc, argv, o);
 	int ret;
 
 	if (done >= 0)
 		return done;
 	if (argc > 2)
 		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[2]);
-	sel = selection(&o);
+	sel = selection(o);
 	if (sel.to_ns && sel.to_ns <= sel.from_ns)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	ret = print(st, &o, o.profile || is_profile_recording(st));
+	ret = print(st, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);
+	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	struct report_opts o = { 0 };
+	int status = run(&o, argc, argv);
+
 	free(o.tids.item);
 	free(o.cpus.item);
 	free(o.funcs.item);
-	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;
+	return status;
 }
