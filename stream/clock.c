@@ -101,7 +101,8 @@ static size_t clock_thin(struct uft_clock_pair *p, size_t n)
 int uft_clock_build(struct uft_clock *c, struct uft_clock_pair *pairs, size_t n)
 {
 	memset(c, 0, sizeof(*c));
-	qsort(pairs, n, sizeof(*pairs), clock_compare);
+	if (n)
+		qsort(pairs, n, sizeof(*pairs), clock_compare);
 	n = clock_thin(pairs, n);
 	c->nseg = n > 1 ? n - 1 : 1;
 	c->seg = calloc(c->nseg, sizeof(*c->seg));

@@ -135,8 +135,7 @@ void cur_skip_sub(struct cursor *c, int is_bad)
 	uint64_t sub = c->pool->file->head.sub_bytes, room = sub - (cur_position(c) & (sub - 1));
 
 	c->skip_to = cur_position(c) + room;
-	if (is_bad)
-		c->bad += room;
+	c->is_skip_bad = (uint8_t)is_bad;
 	c->lim = c->p;
 }
 
@@ -164,7 +163,10 @@ enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h)
 		if (c->p < c->end && position < c->skip_to) {
 			uint64_t n = c->skip_to - position, have = (uint64_t)(c->end - c->p);
 
-			c->p += n < have ? n : have;
+			if (n > have)
+				n = have;
+			c->p += n;
+			c->bad += c->is_skip_bad ? n : 0;
 			continue;
 		}
 		if (c->p == c->end) {
@@ -177,7 +179,7 @@ enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h)
 				cur_set_lim(c);
 				return CUR_DATA;
 			}
-			cur_skip_sub(c, 0);
+			cur_skip_sub(c, 1);	/* without its header nobody knows whose these are */
 			continue;
 		}
 		if ((size_t)(c->end - c->p) < sizeof(*h)) {

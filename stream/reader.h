@@ -96,7 +96,7 @@ struct cursor {
 	struct rd_block *block_end;
 	uint32_t cap, ncarry;
 	uint8_t carry[32];		/* end of the block before, in front of the loaded one */
-	uint8_t is_synced, is_loaded, is_evicted;
+	uint8_t is_synced, is_loaded, is_evicted, is_skip_bad;
 	struct cur_pool *pool;
 };
 

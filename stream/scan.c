@@ -129,13 +129,28 @@ static uint64_t scan_lost_without_ring(const struct uft_stream *st)
 	return sum;
 }
 
+static int scan_compare(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Tasks with records; one that went through an exec is one to the user. */
 static uint32_t scan_tasks(const struct uft_stream *st)
 {
-	uint32_t n = 0;
+	uint64_t *key = malloc((st->ntask + 1) * sizeof(*key));
+	uint32_t n = 0, different = 0;
 
-	for (uint32_t i = 0; i < st->ntask; i++)
-		n += st->task[i]->has_events;
-	return n;
+	for (uint32_t i = 0; key && i < st->ntask; i++)
+		if (st->task[i]->has_events)
+			key[n++] = st->task[i]->pub.pid | (uint64_t)st->task[i]->pub.tid << 32;
+	if (n)
+		qsort(key, n, sizeof(*key), scan_compare);
+	for (uint32_t i = 0; i < n; i++)
+		different += !i || key[i] != key[i - 1];
+	free(key);
+	return different;
 }
 
 void scan_info(struct uft_stream *st)
