@@ -144,7 +144,7 @@ int cmd_cflags(int argc, char **argv)
 {
 	struct cflags_opts o = { .mode = -1 };
 	struct uft_cflags_target t;
-	struct uft_cflags_probe p;
+	struct uft_cflags_probe p = { 0 };
 	struct uft_error err = { "" };
 	int done = cmd_parse(&cflags_syntax, &argc, argv, &o), mode;
 

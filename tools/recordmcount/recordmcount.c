@@ -121,6 +121,12 @@ static int by_place(const void *a, const void *b)
 	return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
+/* Two relocations at one place are one call; only damaged objects have that. */
+static int is_repeated(const struct rm_pass *p, size_t i)
+{
+	return i && !by_place(&p->site[i - 1], &p->site[i]);
+}
+
 /* Marks the sites that an existing __mcount_loc lists. */
 static void find_covered(struct rm_pass *p, const struct rm_sec *rs)
 {
@@ -135,6 +141,8 @@ static void find_covered(struct rm_pass *p, const struct rm_sec *rs)
 			continue;
 		p->res->recorded++;
 		site = p->nsite ? bsearch(&key, p->site, p->nsite, sizeof(key), by_place) : NULL;
+		while (site && is_repeated(p, site - p->site))
+			site--;
 		if (site && !site->covered) {
 			site->covered = 1;
 			p->res->covered++;
@@ -167,7 +175,7 @@ static int find_sites(struct rm_pass *p)
 /* First site from @i on that is to be listed, or nsite. */
 static size_t next_new(const struct rm_pass *p, size_t i)
 {
-	while (i < p->nsite && p->site[i].covered)
+	while (i < p->nsite && (p->site[i].covered || is_repeated(p, i)))
 		i++;
 	return i;
 }

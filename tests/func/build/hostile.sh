@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# hostile.sh - recordmcount on damaged objects, with sanitizers: $HOSTILE is the program hostile.c
+. "$(dirname "$0")/../../lib/common.sh"
+need gcc g++ clang
+
+cp "$top"/tests/func/matrix/*.[ch] .
+g++ -x c++ -pg -mfentry -O1 -ffunction-sections -c main.c -o comdat.o
+clang -pg -O1 -fno-asynchronous-unwind-tables -ffunction-sections -c main.c -o no_section_symbols.o
+gcc -pg -O1 -mrecord-mcount -c work.c -o listed.o
+run "$HOSTILE" comdat.o no_section_symbols.o listed.o
+expect_status 0
+expect_out "0 failures"

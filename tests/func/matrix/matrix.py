@@ -1,0 +1,341 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""
+matrix.py - every build mode, built, run, looked at and recorded
+
+For each cell (cells.py) the same small program (main.c, work.c, lib.c; count.h has the table of calls) is built
+in that way. Then, each a check that can fail:
+  built      or refused with the compiler's own message, where that is what the table says
+  untraced   it exits with 0, counts what count.h says, and leaves no gmon.out
+  sites      every function of the program has exactly one place to patch and nothing else has one
+  recorded   with both tracers: output and status as untraced, for every function exactly as many calls as the
+             program counted itself, nothing lost
+A cell without events fails, and so does a set of cells of another size than CELLS.
+
+  matrix.py --uft build/uft --sites build/.../sitecount [--only TEXT] [--build-only] [--keep DIR] [-j N]
+"""
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+from cells import MODES, all_cells, refusal
+
+CELLS = 426
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCES = ('main', 'work', 'lib')
+PIC_FLAG = {'pie': '-fPIE', 'nopie': '-fno-pie', 'shared': '-fPIE', 'static': '-fno-pie', 'static-pie': '-fPIE'}
+LINK_FLAG = {'pie': '-pie', 'nopie': '-no-pie', 'shared': '-pie', 'static': '-static', 'static-pie': '-static-pie'}
+# What compilers make besides the functions of the source.
+MADE = re.compile(r'(_GLOBAL__)?_?sub_I_|__static_initialization_and_destruction_0|__cxx_global_var_init|'
+                  r'cxx_part|never_called|square::square|square::~square|__clang_call_terminate')
+OWN_CALL = 6        # enum uft_site_kind of abi.h
+
+
+class Failed(Exception):
+    pass
+
+
+def run(argv, **kw):
+    return subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          errors='replace', timeout=60, **kw)
+
+
+def must(argv, **kw):
+    p = run(argv, **kw)
+    if p.returncode:
+        raise Failed('%s\n    status %d: %s' % (' '.join(argv), p.returncode, p.stderr.strip()[:600]))
+    return p
+
+
+def plain_name(name):
+    """Without what optimisers append to the name of a copy."""
+    name = re.sub(r' \[clone [^]]*\]', '', name)
+    return re.sub(r'(\.(lto_priv|constprop|isra|part|llvm|cold))?(\.\d+)+$', '', name)
+
+
+class Builder:
+    """Makes programs; objects that are the same in several cells are made once."""
+
+    def __init__(self, uft, top):
+        self.uft, self.top = uft, top
+        self.lock = threading.Lock()
+        self.made = {}
+        self.link_flags = {}
+
+    def once(self, table, key, make):
+        with self.lock:
+            lock, box = table.setdefault(key, (threading.Lock(), []))
+        with lock:
+            if not box:
+                try:
+                    box.append(make())
+                except Failed as e:
+                    box.append(e)
+        if isinstance(box[0], Failed):
+            raise box[0]
+        return box[0]
+
+    def driver(self, cell):
+        if cell.lang == 'c':
+            return [cell.compiler]
+        return [{'gcc': 'g++', 'clang': 'clang++'}[cell.compiler]]
+
+    def compile_flags(self, cell):
+        flags = MODES[cell.mode].flags.split() + ['-' + cell.opt, '-Wall', '-Wextra', '-Werror']
+        flags.append('-fcf-protection=' + {'cf': 'full', 'nocf': 'none'}[cell.cf])
+        if cell.gc == 'gc':
+            flags += ['-ffunction-sections', '-fdata-sections']
+        if cell.lto == 'lto':
+            flags.append('-flto')
+        return flags
+
+    def compile(self, cell, source, flags):
+        lang = ['-x', {'c': 'c', 'c++': 'c++'}[cell.lang]] if not source.endswith('.S') else []
+        argv = self.driver(cell) + lang + flags + ['-c', os.path.join(HERE, source)]
+
+        def make():
+            out = os.path.join(self.top, 'o%d.o' % abs(hash(tuple(argv))))
+            must(argv + ['-o', out])
+            return out
+        return self.once(self.made, tuple(argv), make)
+
+    def uft_link_flags(self, cell):
+        """What `uft cflags --link` says for the cell's kind of calls."""
+        flags = MODES[cell.mode].flags
+        mode = ('patchable' if '-fpatch' in flags else 'nop-mcount' if '-mnop' in flags else
+                'record-mcount' if '-mrecord' in flags else 'fentry' if '-mfentry' in flags else 'mcount')
+        argv = [self.uft, 'cflags', '--quiet', '--link', '--mode=' + mode, '--cc=' + self.driver(cell)[0]]
+        return self.once(self.link_flags, tuple(argv), lambda: must(argv).stdout.split())
+
+    def extra_link(self, cell):
+        """The archive and linker scripts, where the cell needs them."""
+        kind = MODES[cell.mode].kind
+        flags = self.uft_link_flags(cell)
+        script = [f for f in flags if f.startswith('-Wl,-T,')]
+        # gcc's link-time compiler wants -pg again, and -pg links gcrt1.o: the archive keeps gprof away.
+        wants_pg = cell.lto == 'lto' and cell.compiler == 'gcc' and '-pg' in MODES[cell.mode].flags
+        if kind == 'start' or (wants_pg and kind != 'own'):
+            return [f for f in flags if f != '-no-pie']
+        if wants_pg:
+            return script + [flags[-1]]
+        return script
+
+    def objects(self, cell, where):
+        flags = self.compile_flags(cell)
+        out = {}
+        for name in SOURCES:
+            pic = '-fPIC' if cell.link == 'shared' and name == 'lib' else PIC_FLAG[cell.link]
+            out[name] = self.compile(cell, name + '.c', flags + [pic])
+        out['report'] = self.compile(cell, 'report.c', ['-O1', PIC_FLAG[cell.link]])
+        if MODES[cell.mode].kind == 'own':
+            out['own'] = self.compile(cell, 'own.S', ['-fcf-protection=full'])
+        if MODES[cell.mode].kind in ('tool', 'nop'):
+            for name in SOURCES:
+                out[name] = shutil.copy(out[name], os.path.join(where, name + '.o'))
+            argv = [self.uft, 'recordmcount', '--quiet'] + ['--nop'] * (MODES[cell.mode].kind == 'nop')
+            must(argv + [out[n] for n in SOURCES])
+        return out
+
+    def build(self, cell, where):
+        """Returns the files that make up the program, unstripped."""
+        objs = self.objects(cell, where)
+        link = ['-fuse-ld=' + cell.ld] + self.extra_link(cell)
+        if cell.gc == 'gc':
+            link.append('-Wl,--gc-sections')
+        if cell.lto == 'lto':
+            again = self.compile_flags(cell)
+            if cell.compiler == 'clang':
+                again = [f for f in again if f != '-pg']
+            link = again + link
+        prog = os.path.join(where, 'prog')
+        files = [prog]
+        if cell.link == 'shared':
+            lib = os.path.join(where, 'libpart.so')
+            # Own mcount: the library's calls are for the program's, not for the archive's.
+            own = MODES[cell.mode].kind == 'own'
+            must(self.driver(cell) + ['-shared', '-o', lib, objs.pop('lib')] +
+                 [f for f in link if not (own and f.endswith('.a'))])
+            files.append(lib)
+        order = [objs[n] for n in ('main', 'work', 'lib', 'report', 'own') if n in objs]
+        must(self.driver(cell) + [LINK_FLAG[cell.link], '-o', prog] + order + files[1:] + link)
+        return files
+
+
+def read_counts(text):
+    """The program's own report: counted and expected calls by name, and calls of its own mcount."""
+    counted, expected, own = Counter(), Counter(), None
+    for line in text.splitlines():
+        f = line.split('\t')
+        if len(f) == 2 and f[1] == 'own':
+            own = int(f[0])
+        elif len(f) == 3:
+            counted[f[2]] += int(f[0])
+            expected[f[2]] += int(f[1])
+    return counted, expected, own
+
+
+def functions_of(files):
+    """Names by (base name of the file, address), of unstripped files."""
+    names = {}
+    for path in files:
+        for line in must(['nm', '-C', '--defined-only', path]).stdout.splitlines():
+            addr, kind, name = line.split(' ', 2)
+            if kind in 'tTwWiI' and not re.search(r'\.cold\b', name):
+                names.setdefault((os.path.basename(path), int(addr, 16)), set()).add(plain_name(name))
+    return names
+
+
+def check_sites(sitecount, files, names, expected):
+    """Each function of the program has one place, and what has one is a function of the program."""
+    found = Counter()
+    for line in must([sitecount] + files).stdout.splitlines():
+        kind, skip, _, func, path = line.split('\t')
+        if int(skip) and int(kind) != OWN_CALL:
+            continue
+        found[(os.path.basename(path), int(func, 16))] += 1
+    for where, n in found.items():
+        known = names.get(where, set())
+        if n != 1:
+            raise Failed('%d sites in %s' % (n, known or where))
+        if not any(k in expected or MADE.match(k) for k in known):
+            raise Failed('a site at %s+%#x, which is %s' % (where[0], where[1], known or 'no function'))
+    for where, known in names.items():
+        wanted = [k for k in known if k in expected]
+        if wanted and not found[where]:
+            raise Failed('no site in %s at %s+%#x' % (wanted[0], where[0], where[1]))
+    return len(found)
+
+
+def record(uft, tracer, prog, where):
+    """One recording: the program's output, and calls by name as uft reports them."""
+    out = os.path.join(where, tracer + '.uft')
+    p = run([uft, 'record', '-p', tracer, '-o', out, prog], cwd=where)
+    if p.returncode:
+        raise Failed('%s: status %d: %s' % (tracer, p.returncode, p.stderr.strip()[:600]))
+    stat = dict(l.split(': ', 1) for l in must([uft, 'stat', out]).stdout.splitlines() if ': ' in l)
+    if stat.get('lost') != '0':
+        raise Failed('%s: lost %s' % (tracer, stat.get('lost')))
+    calls = Counter()
+    for line in must([uft, 'report', '--no-pager', '--profile', out]).stdout.splitlines():
+        f = line.split(None, 9)     # calls, eight figures, name
+        if len(f) == 10 and f[0].isdigit():
+            calls[f[9]] += int(f[0])
+    return p.stdout, calls
+
+
+def check_recording(uft, tracer, cell, prog, where, names, untraced, expected):
+    text, calls = record(uft, tracer, prog, where)
+    if text != untraced:
+        raise Failed('%s: the program printed something else:\n%s' % (tracer, text))
+    if not calls:
+        raise Failed('%s: no event' % tracer)
+    got = Counter()
+    for name, n in calls.items():
+        m = re.match(r'(.*)\+0x([0-9a-f]+)$', name)
+        known = names.get((m.group(1), int(m.group(2), 16)), set()) if m else {name}
+        got[plain_name(sorted(known)[0]) if known else name] += n
+    wrong = ['%s: recorded %d, counted %d' % (n, got[n], c) for n, c in expected.items() if got[n] != c]
+    wrong += ['%s: recorded %d, not a function of the program' % (n, c) for n, c in got.items()
+              if n not in expected and not MADE.match(n)]
+    if wrong:
+        raise Failed('%s: %s' % (tracer, '; '.join(wrong[:6])))
+    return sum(calls.values())
+
+
+def check_cell(cell, builder, opts):
+    where = os.path.join(builder.top, '_'.join(cell).replace(',', '+'))
+    os.mkdir(where)
+    text = refusal(cell)
+    if text:
+        try:
+            builder.objects(cell, where)
+        except Failed as e:
+            if text not in str(e).replace('\u2018', "'").replace('\u2019', "'"):
+                raise Failed('refused, but not with "%s": %s' % (text, e))
+            return 'refused', 0, 0
+        raise Failed('not refused any more: take it off the list')
+    files = builder.build(cell, where)
+    p = must([files[0]], cwd=where, env=dict(os.environ, LD_LIBRARY_PATH=where))
+    counted, expected, own = read_counts(p.stdout)
+    if counted != expected or not counted:
+        raise Failed('untraced: counted %s' % {k: (counted[k], v) for k, v in expected.items() if counted[k] != v})
+    if (MODES[cell.mode].kind == 'own') != (own is not None) or (own is not None and own < sum(counted.values())):
+        raise Failed("untraced: the program's own mcount was called %s times" % own)
+    if os.path.exists(os.path.join(where, 'gmon.out')):
+        raise Failed('untraced: it left a gmon.out')
+    names = functions_of(files)
+    if cell.strip == 'strip':
+        must(['strip'] + files)
+    sites = check_sites(opts.sites, files, names, expected) if opts.sites else 0
+    events = 0
+    if not opts.build_only:
+        os.environ['LD_LIBRARY_PATH'] = ''
+        for tracer in ('function_graph', 'function'):
+            events += check_recording(opts.uft, tracer, cell, files[0], where, names, p.stdout, expected)
+    return 'ok', sites, events
+
+
+def parse_args():
+    a = argparse.ArgumentParser(description='the build-mode matrix')
+    a.add_argument('--uft', required=True)
+    a.add_argument('--sites', help='the program sitecount; without it sites are not looked at')
+    a.add_argument('--only', action='append', default=[], help='only cells whose name contains TEXT (all of them)')
+    a.add_argument('--build-only', action='store_true', help='do not record')
+    a.add_argument('--keep', metavar='DIR', help='work there and keep everything')
+    a.add_argument('-j', type=int, default=os.cpu_count(), metavar='N')
+    return a.parse_args()
+
+
+def main():
+    opts = parse_args()
+    opts.uft = os.path.abspath(opts.uft)
+    cells = all_cells()
+    if len(cells) != CELLS:
+        print('FAIL: there are %d cells, not %d' % (len(cells), CELLS))
+        return 1
+    cells = [c for c in cells if all(t in '/'.join(c) for t in opts.only)]
+    missing = [t for t in ('gcc', 'g++', 'clang', 'clang++', 'ld.lld', 'nm', 'strip') if not shutil.which(t)]
+    if missing:
+        print('SKIP: %s not installed' % ', '.join(missing))
+        return 77
+    top = opts.keep or tempfile.mkdtemp(prefix='uft-matrix.')
+    os.makedirs(top, exist_ok=True)
+    builder = Builder(opts.uft, top)
+    total, failed, start = Counter(), 0, time.monotonic()
+
+    def one(cell):
+        try:
+            return cell, check_cell(cell, builder, opts), None
+        except (Failed, subprocess.TimeoutExpired, OSError, ValueError) as e:
+            return cell, None, e
+        finally:
+            if not opts.keep:
+                shutil.rmtree(os.path.join(top, '_'.join(cell).replace(',', '+')), ignore_errors=True)
+
+    with ThreadPoolExecutor(opts.j) as pool:
+        for cell, result, error in pool.map(one, cells):
+            if error:
+                failed += 1
+                print('FAIL %s\n    %s' % ('/'.join(cell), error), flush=True)
+                continue
+            total[result[0]] += 1
+            total['sites'] += result[1]
+            total['events'] += result[2]
+    if not opts.keep:
+        shutil.rmtree(top, ignore_errors=True)
+    print('%d cells: %d ok, %d refused as listed, %d failed; %d sites, %d events; %.0f s' %
+          (len(cells), total['ok'], total['refused'], failed, total['sites'], total['events'],
+           time.monotonic() - start))
+    return 1 if failed or not total['ok'] else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
