@@ -27,12 +27,12 @@
 	.type	uft_asm_ring_write, @function
 uft_asm_ring_write:
 	.cfi_startproc
-	PUSH	%rbx
-	PUSH	%rbp
-	PUSH	%r12
-	PUSH	%r13
-	PUSH	%r14
-	PUSH	%r15
+	SAVE	%rbx
+	SAVE	%rbp
+	SAVE	%r12
+	SAVE	%r13
+	SAVE	%r14
+	SAVE	%r15
 	mov	uft_ring_fast+RF_RSEQ(%rip), %r15
 	RSEQ_ARM .Lwrite_cs, %r15, %rax
 uft_asm_ring_write_start:
@@ -157,12 +157,12 @@ uft_asm_ring_write_end:
 	xor	%eax, %eax
 .Lwrite_out:
 	movq	$0, %fs:RSEQ_CS(%r15)
-	POP	%r15
-	POP	%r14
-	POP	%r13
-	POP	%r12
-	POP	%rbp
-	POP	%rbx
+	UNSAVE	%r15
+	UNSAVE	%r14
+	UNSAVE	%r13
+	UNSAVE	%r12
+	UNSAVE	%rbp
+	UNSAVE	%rbx
 	ret
 	.cfi_adjust_cfa_offset 48
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq.h - macros for rseq critical sections and register saving in our .S files (assembler only)
+ * rseq.h - restartable sections for our .S files, and for C what is atomic against signals of the same task
  */
 #ifndef UFT_X86_64_RSEQ_H
 #define UFT_X86_64_RSEQ_H
@@ -10,6 +10,8 @@
 #define UFT_ASM_REC_ENTRY	3
 #define UFT_ASM_REC_EXIT	4
 #define UFT_ASM_REC_LOST	8
+
+#ifdef __ASSEMBLER__
 
 	/* Descriptor of a section (struct rseq_cs); the only relocations are relative ones. */
 	.macro RSEQ_CS_DESC name, start, commit, abort
@@ -34,16 +36,55 @@
 \name:
 	.endm
 
-	.macro PUSH reg
+	.macro SAVE reg
 	push	\reg
 	.cfi_adjust_cfa_offset 8
 	.cfi_rel_offset \reg, 0
 	.endm
 
-	.macro POP reg
+	.macro UNSAVE reg
 	pop	\reg
 	.cfi_adjust_cfa_offset -8
 	.cfi_restore \reg
 	.endm
 
+#else
+
+#include <stdint.h>
+
+/* cpu_id of the calling task's struct rseq: the CPU, or something >= any CPU number when not registered. */
+static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
+{
+	uint32_t cpu;
+
+	__asm__ volatile("mov %%fs:4(%1),%0" : "=r"(cpu) : "r"(rseq_offset));
+	return cpu;
+}
+
+/* One instruction each, so a signal handler sees all or nothing of them; other CPUs may not write there. */
+static inline int arch_local_cas(void *at, uint64_t old, uint64_t v)
+{
+	uint8_t done;
+
+	__asm__ volatile("cmpxchgq %3,%1; sete %0"
+			 : "=q"(done), "+m"(*(uint64_t *)at), "+a"(old) : "r"(v) : "memory", "cc");
+	return done;
+}
+
+static inline void arch_local_or32(uint32_t *at, uint32_t v)
+{
+	__asm__ volatile("orl %1,%0" : "+m"(*at) : "r"(v) : "memory", "cc");
+}
+
+static inline void arch_local_clear32(uint32_t *at, uint32_t v)
+{
+	__asm__ volatile("andl %1,%0" : "+m"(*at) : "r"(~v) : "memory", "cc");
+}
+
+static inline void arch_local_add64(uint64_t *at, uint64_t v)
+{
+	__asm__ volatile("addq %1,%0" : "+m"(*at) : "r"(v) : "memory", "cc");
+}
+
+#endif
 #endif

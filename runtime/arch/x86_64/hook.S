@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook.S - from a hook's stub into C and back with every register and flag as it was, x86_64
+ *
+ * Hooks stand in the middle of unprepared code, so flags are kept too. The red zone is the stub's business
+ * (arch.h). Vector state is not touched: the runtime is built for general registers only.
+ */
+#include "runtime/arch/x86_64/rseq.h"
+
+	/* 11 words below the return address; the system call's arguments lie at 0..40(rsp) in order. */
+	.macro HOOK_ENTER
+	.cfi_startproc
+	pushfq
+	.cfi_adjust_cfa_offset 8
+	SAVE	%rax
+	SAVE	%rcx
+	SAVE	%r11
+	SAVE	%rbp
+	SAVE	%r9
+	SAVE	%r8
+	SAVE	%r10
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	.endm
+
+	.macro HOOK_LEAVE
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	UNSAVE	%rdi
+	UNSAVE	%rsi
+	UNSAVE	%rdx
+	UNSAVE	%r10
+	UNSAVE	%r8
+	UNSAVE	%r9
+	UNSAVE	%rbp
+	UNSAVE	%r11
+	UNSAVE	%rcx
+	UNSAVE	%rax
+	popfq
+	.cfi_adjust_cfa_offset -8
+	ret
+	.cfi_endproc
+	.endm
+
+	.macro HOOK_CALL fn
+	and	$-16, %rsp
+	cld
+	call	\fn
+	.endm
+
+	.text
+	.globl	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
+	.hidden	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
+
+/*
+ * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hook.c knows how far above them the hooked
+ * code's stack pointer was: HOOK_FRAME_BYTES = 11 words here, the return address, the 128 bytes the stub skipped.
+ */
+	.type	uft_asm_hook_syscall_pre, @function
+uft_asm_hook_syscall_pre:
+	HOOK_ENTER
+	mov	%eax, %edi
+	mov	%rsp, %rsi
+	HOOK_CALL trace_hook_syscall_pre
+	HOOK_LEAVE
+
+/* rax = result. Only the exec hooks have this one: they return only if they failed. */
+	.type	uft_asm_hook_syscall_post, @function
+uft_asm_hook_syscall_post:
+	HOOK_ENTER
+	mov	$59, %edi
+	mov	%rax, %rsi
+	HOOK_CALL trace_hook_syscall_post
+	HOOK_LEAVE
+
+/* Jumped-to stub calls us first: above our return address lies the unwinder's own. */
+	.type	uft_asm_hook_unwind, @function
+uft_asm_hook_unwind:
+	HOOK_ENTER
+	lea	88+8(%rsp), %rdi
+	HOOK_CALL trace_hook_unwind
+	HOOK_LEAVE
+
+	.type	uft_asm_hook_rbrk, @function
+uft_asm_hook_rbrk:
+	HOOK_ENTER
+	HOOK_CALL trace_hook_rbrk
+	HOOK_LEAVE
+
+	.section .note.GNU-stack, "", @progbits

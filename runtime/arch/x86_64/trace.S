@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.S - the handlers that armed sites reach, x86_64
+ *
+ * Stack pictures and register conventions: arch.h. Every register that is touched is saved (callers may rely
+ * on the callee's register use, -fipa-ra); flags are dead at a function's entry and return; vector state is
+ * never touched; nothing below the stack pointer is relied upon except in uft_asm_mcount_return (last lines).
+ *
+ * A fast path is one rseq critical section. It is left without an effect
+ *   - to .L*_slow when something is unusual: another thread or clock half than the ring's context, sub-buffer
+ *     full, recording off, shadow stack not as expected;
+ *   - by the kernel to .L*_abort, the same place, on preemption, migration or a signal.
+ * The slow path is C (trace/function.c, trace/graph.c) and starts over from the registers saved here, so
+ * between the section's start and its commit nothing that the slow path needs may be changed.
+ *
+ * Stack: the fast paths use 64 bytes, the slow ones at most UFT_SLOW_STACK more (signal-free C frames, measured
+ * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
+ * changed and with the program's signal mask).
+ */
+#include "runtime/ring/layout.h"
+#include "runtime/trace/layout.h"
+#include "runtime/arch/x86_64/rseq.h"
+
+#define UFT_SLOW_STACK	2048
+
+	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow. Uses rax. */
+	.macro FIND_CPU area, slow
+	mov	%fs:RSEQ_CPU_ID(\area), %ecx
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
+	jae	\slow
+	shl	$RC_SHIFT, %rcx
+	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	mov	uft_ring_fast+RF_GEN(%rip), %rax
+	or	%fs:0, %rax
+	cmp	RC_KEY(%rcx), %rax
+	jne	\slow
+	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
+	testb	$RINGF_ON, (%rax)
+	jz	\slow
+	.endm
+
+	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
+	.macro CALL_C fn
+	cmpb	$0, -UFT_SLOW_STACK(%rsp)	/* reads only: the memory there may be somebody's */
+	SAVE	%r11
+	SAVE	%rbp
+	mov	%rsp, %rbp
+	.cfi_def_cfa_register %rbp
+	and	$-16, %rsp
+	cld
+	call	\fn
+	mov	%rbp, %rsp
+	.cfi_def_cfa_register %rsp
+	UNSAVE	%rbp
+	UNSAVE	%r11
+	.endm
+
+	.text
+
+/*
+ * uft_asm_func, uft_asm_mcount_func - function event: one FUNC record, 16 bytes
+ *
+ *	(rsp) = rax	8(rsp) = site + len	16(rsp) = parent (mcount: 8(rbp))	eax = K
+ *
+ *	rsi id and kind, in the high half	rdi rseq area	rcx ring_cpu, then offset	r8 ring
+ */
+	.macro FUNC_HANDLER name, parent
+	.balign	64
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+\name:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	SAVE	%r8
+	mov	48(%rsp), %rsi
+	shr	$2, %rsi
+	sub	%eax, %esi
+	add	$UFT_ASM_REC_FUNC << 28, %esi
+	shl	$32, %rsi
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	test	%rdi, %rdi
+	jz	.Lnorseq_\name
+	RSEQ_ARM .Lcs_\name, %rdi, %rax
+\name\()_start:
+.Lstart_\name:
+	FIND_CPU %rdi, .Lslow_\name
+	mov	RC_RING(%rcx), %r8
+	rdtsc
+	cmp	R_CTX_HI(%r8), %edx
+	jne	.Lslow_\name
+	or	%rsi, %rax
+	mov	R_COMMIT(%r8), %rdx
+	mov	RC_MASK(%rcx), %rcx
+	and	%rdx, %rcx
+	add	$16, %rdx
+	cmp	R_SUB_END(%r8), %rdx
+	ja	.Lslow_\name
+	mov	%rax, R_DATA(%r8,%rcx)
+	mov	\parent, %rax
+	mov	%rax, R_DATA+8(%r8,%rcx)
+	mov	%rdx, R_COMMIT(%r8)
+.Lcommit_\name:
+\name\()_end:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+.Lout_\name:
+	UNSAVE	%r8
+	UNSAVE	%rdi
+	UNSAVE	%rsi
+	UNSAVE	%rdx
+	UNSAVE	%rcx
+	UNSAVE	%rax
+	ret
+	.cfi_adjust_cfa_offset 48
+	RSEQ_ABORT .Labort_\name
+.Lslow_\name:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+.Lnorseq_\name:
+	mov	%rsi, %rdi
+	mov	\parent, %rsi
+	SAVE	%r9
+	SAVE	%r10
+	CALL_C	uft_func_slow
+	UNSAVE	%r10
+	UNSAVE	%r9
+	jmp	.Lout_\name
+	.cfi_endproc
+	.size	\name, . - \name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
+	.endm
+
+	FUNC_HANDLER uft_asm_func, 56(%rsp)
+	FUNC_HANDLER uft_asm_mcount_func, 8(%rbp)
+
+/*
+ * uft_asm_graph_enter, uft_asm_mcount_graph - graph call begins: one ENTRY record and one shadow entry
+ *
+ *	stub:   (rsp) = rax	8(rsp) = stub + 5	16(rsp) = parent		eax = K
+ *	mcount: (rsp) = rax	8(rsp) = stub + 5	16(rsp) = site + len		parent at 8(rbp)
+ *
+ * The push comes before the commit, both inside the section. If the section is aborted between them the entry
+ * stays, with E_WHERE naming a word that was never committed: trace/graph.c sees that and starts over.
+ *
+ *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, offset, E_WHERE	r8 ring
+ *	r9 thread			r10 free entry	rdx commit
+ */
+	.macro ENTER_SAVE
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	64(%rsp), %rsi
+	shr	$4, %rsi
+	sub	%eax, %esi
+	add	$UFT_ASM_REC_ENTRY << 28, %esi
+	shl	$32, %rsi
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	.endm
+	.macro ENTER_RESTORE
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdi
+	UNSAVE	%rsi
+	UNSAVE	%rdx
+	UNSAVE	%rcx
+	UNSAVE	%rax
+	.endm
+
+	.macro ENTER_FAST name, is_mcount, slot, parent
+	test	%rdi, %rdi
+	jz	.Lnorseq_\name
+	RSEQ_ARM .Lcs_\name, %rdi, %rax
+\name\()_start:
+.Lstart_\name:
+	FIND_CPU %rdi, .Lslow_\name
+	mov	RC_THREAD(%rcx), %r9
+	mov	RC_RING(%rcx), %r8
+	mov	TH_TOP(%r9), %r10
+	cmp	TH_LIMIT(%r9), %r10
+	jae	.Lslow_\name
+	lea	\slot, %rax
+	cmp	%rax, E_SLOT-E_BYTES(%r10)
+	jbe	.Lequal_\name
+.Ldeeper_\name:
+	rdtsc
+	cmp	R_CTX_HI(%r8), %edx
+	jne	.Lslow_\name
+	mov	%eax, E_CLOCK(%r10)
+	mov	%edx, E_CLOCK+4(%r10)
+	or	%rsi, %rax
+	mov	R_COMMIT(%r8), %rdx
+	mov	RC_MASK(%rcx), %rcx
+	and	%rdx, %rcx
+	add	$8, %rdx
+	cmp	R_SUB_END(%r8), %rdx
+	ja	.Lslow_\name
+	mov	%rax, R_DATA(%r8,%rcx)
+	lea	R_DATA(%r8,%rcx), %rcx
+	mov	%rax, E_WORD(%r10)
+	mov	%rcx, E_WHERE(%r10)
+	mov	\parent, %rax
+	mov	%rax, E_PARENT(%r10)
+	.if \is_mcount
+	lea	uft_asm_mcount_return(%rip), %rax
+	.else
+	mov	64(%rsp), %rax
+	add	$5, %rax
+	.endif
+	mov	%rax, E_RET(%r10)
+	movq	$FG_RECORDED, E_FLAGS(%r10)
+	lea	\slot, %rax
+	mov	%rax, E_SLOT(%r10)
+	add	$E_BYTES, %r10
+	mov	%r10, TH_TOP(%r9)
+	mov	%rdx, R_COMMIT(%r8)
+.Lcommit_\name:
+\name\()_end:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
+	.if \is_mcount
+	lea	uft_asm_mcount_return(%rip), %rax
+	mov	%rax, \slot
+	ENTER_RESTORE
+	ret
+	.else
+	ENTER_RESTORE
+	ret	$8			/* to stub + 5; the stub's next call fills the parent's slot */
+	.endif
+	.cfi_adjust_cfa_offset 64
+.Lequal_\name:
+	jne	.Lslow_\name
+	mov	\parent, %rax		/* the same slot: a tail call if the parent is the callee before */
+	cmp	%rax, E_RET-E_BYTES(%r10)
+	je	.Ldeeper_\name
+	jmp	.Lslow_\name
+	RSEQ_ABORT .Labort_\name
+	.endm
+
+	.balign	64
+	.globl	uft_asm_graph_enter, uft_asm_graph_enter_start, uft_asm_graph_enter_end, uft_asm_graph_enter_slow
+	.hidden	uft_asm_graph_enter, uft_asm_graph_enter_start, uft_asm_graph_enter_end, uft_asm_graph_enter_slow
+	.type	uft_asm_graph_enter, @function
+uft_asm_graph_enter:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	ENTER_SAVE
+	ENTER_FAST uft_asm_graph_enter, 0, 72(%rsp), 72(%rsp)
+.Lslow_uft_asm_graph_enter:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+.Lnorseq_uft_asm_graph_enter:
+.Lenter_slow:
+	shr	$32, %rsi
+	mov	%esi, %edi
+	lea	72(%rsp), %rsi
+	mov	64(%rsp), %rdx
+	sub	$5, %rdx
+	CALL_C	uft_enter_slow
+	test	%eax, %eax
+	jz	.Ldecline
+	ENTER_RESTORE
+	ret	$8
+	.cfi_adjust_cfa_offset 64
+.Ldecline:
+	/* The parent stays; go on where the stub's second call goes: stub + 5: e8 rel32. */
+	mov	64(%rsp), %rax
+	movslq	1(%rax), %rcx
+	lea	5(%rax,%rcx), %rax
+	mov	%rax, 64(%rsp)
+	ENTER_RESTORE
+	ret
+	.cfi_adjust_cfa_offset 64
+uft_asm_graph_enter_slow:
+	.cfi_def_cfa_offset 16
+	ENTER_SAVE
+	jmp	.Lenter_slow
+	.cfi_endproc
+	.size	uft_asm_graph_enter, . - uft_asm_graph_enter
+	RSEQ_CS_DESC .Lcs_uft_asm_graph_enter, .Lstart_uft_asm_graph_enter, .Lcommit_uft_asm_graph_enter, \
+		.Labort_uft_asm_graph_enter
+
+	.balign	64
+	.globl	uft_asm_mcount_graph, uft_asm_mcount_graph_start, uft_asm_mcount_graph_end
+	.hidden	uft_asm_mcount_graph, uft_asm_mcount_graph_start, uft_asm_mcount_graph_end
+	.type	uft_asm_mcount_graph, @function
+uft_asm_mcount_graph:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	ENTER_SAVE
+	ENTER_FAST uft_asm_mcount_graph, 1, 8(%rbp), 8(%rbp)
+.Lslow_uft_asm_mcount_graph:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+.Lnorseq_uft_asm_mcount_graph:
+	shr	$32, %rsi
+	mov	%esi, %edi
+	lea	8(%rbp), %rsi
+	mov	64(%rsp), %rdx
+	sub	$5, %rdx
+	CALL_C	uft_mcount_enter_slow
+	test	%eax, %eax
+	jz	1f
+	lea	uft_asm_mcount_return(%rip), %rax
+	mov	%rax, 8(%rbp)
+1:	ENTER_RESTORE
+	ret
+	.cfi_endproc
+	.size	uft_asm_mcount_graph, . - uft_asm_mcount_graph
+	RSEQ_CS_DESC .Lcs_uft_asm_mcount_graph, .Lstart_uft_asm_mcount_graph, .Lcommit_uft_asm_mcount_graph, \
+		.Labort_uft_asm_mcount_graph
+
+/*
+ * uft_asm_graph_exit, uft_asm_mcount_return - graph call ends: one EXIT record, back to the parent
+ *
+ *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found:
+ *	that is how others (sweep, restore) know that the frame is alive; it lies in the red zone before the lea.
+ *
+ * The entry is popped after the commit, by one instruction that fails if a signal handler left entries above.
+ *
+ *	rsi EXIT word	rdi rseq area	rcx ring_cpu, offset	r8 ring	  r9 thread	r10 top	  rdx commit
+ */
+	.macro EXIT_HANDLER name, is_mcount
+	.balign	64
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+	/* The unwinder looks one byte before a return address. */
+	nop
+\name:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	lea	-8(%rsp), %rsp
+	.cfi_adjust_cfa_offset 8
+	SAVE	%rax
+	SAVE	%rcx
+	SAVE	%rdx
+	SAVE	%rsi
+	SAVE	%rdi
+	SAVE	%r8
+	SAVE	%r9
+	SAVE	%r10
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	test	%rdi, %rdi
+	jz	.Lfinish_\name
+	RSEQ_ARM .Lcs_\name, %rdi, %rax
+\name\()_start:
+.Lstart_\name:
+	FIND_CPU %rdi, .Lslow_\name
+	mov	RC_THREAD(%rcx), %r9
+	mov	RC_RING(%rcx), %r8
+	mov	TH_TOP(%r9), %r10
+	lea	64(%rsp), %rax
+	cmp	%rax, E_SLOT-E_BYTES(%r10)
+	jne	.Lslow_\name
+	cmpl	$FG_RECORDED, E_FLAGS-E_BYTES(%r10)
+	jne	.Lslow_\name
+	mov	E_WORD+4-E_BYTES(%r10), %esi
+	add	$(UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << 28, %esi
+	cmp	$UFT_ASM_REC_EXIT << 28, %esi	/* an aborted exit has made an EXIT of it already */
+	jb	.Lslow_\name
+	cmp	$(UFT_ASM_REC_EXIT + 1) << 28, %esi
+	jae	.Lslow_\name
+	shl	$32, %rsi
+	rdtsc
+	cmp	R_CTX_HI(%r8), %edx
+	jne	.Lslow_\name
+	or	%rax, %rsi
+	mov	R_COMMIT(%r8), %rdx
+	mov	RC_MASK(%rcx), %rcx
+	and	%rdx, %rcx
+	add	$8, %rdx
+	cmp	R_SUB_END(%r8), %rdx
+	ja	.Lslow_\name
+	mov	%rsi, R_DATA(%r8,%rcx)
+	lea	R_DATA(%r8,%rcx), %rcx
+	mov	%rcx, E_WHERE-E_BYTES(%r10)
+	mov	%rsi, E_WORD-E_BYTES(%r10)
+	mov	%rdx, R_COMMIT(%r8)
+.Lcommit_\name:
+\name\()_end:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	mov	E_PARENT-E_BYTES(%r10), %rsi
+	mov	%r10, %rax
+	lea	-E_BYTES(%r10), %r10
+	cmpxchg	%r10, TH_TOP(%r9)
+	jne	.Lfinish_\name
+	mov	%rsi, 64(%rsp)
+.Lout_\name:
+	UNSAVE	%r10
+	UNSAVE	%r9
+	UNSAVE	%r8
+	UNSAVE	%rdi
+	UNSAVE	%rsi
+	UNSAVE	%rdx
+	UNSAVE	%rcx
+	UNSAVE	%rax
+	.if \is_mcount
+	/* No call pairs with this return; a ret would unbalance the return predictor. The slot is the first
+	 * word of the red zone now, which signal delivery respects. */
+	lea	8(%rsp), %rsp
+	jmp	*-8(%rsp)
+	.else
+	ret
+	.endif
+	.cfi_adjust_cfa_offset 64
+	RSEQ_ABORT .Labort_\name
+.Lslow_\name:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+.Lfinish_\name:
+	lea	64(%rsp), %rdi
+	CALL_C	uft_exit_slow
+	mov	%rax, 64(%rsp)
+	jmp	.Lout_\name
+	.cfi_endproc
+	.size	\name, . - \name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
+	.endm
+
+	EXIT_HANDLER uft_asm_graph_exit, 0
+	EXIT_HANDLER uft_asm_mcount_return, 1
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - what assembly must know of the ring side: offsets, shared with the .S files
+ *
+ * Plain numbers only; ring.c asserts each of them against the C structures.
+ */
+#ifndef UFT_RING_LAYOUT_H
+#define UFT_RING_LAYOUT_H
+
+/* struct ring_fast */
+#define RF_RSEQ		0
+#define RF_NCPUS	8
+#define RF_CPU		16
+#define RF_GEN		24
+#define RF_FLAGS	32
+#define RF_SUB_MASK	40
+
+/* struct ring_cpu */
+#define RC_KEY		0
+#define RC_RING		8
+#define RC_THREAD	16
+#define RC_MASK		24
+#define RC_SHIFT	6
+
+/* struct uft_ring and the data behind it */
+#define R_COMMIT	0
+#define R_CTX_TID	8
+#define R_CTX_HI	12
+#define R_CTX_POS	16
+#define R_SUB_END	24
+#define R_OLDEST	32
+#define R_LOST		40
+#define R_LOST_PENDING	52
+#define R_READ		64
+#define R_DATA		4096
+
+#define RINGF_ON	1
+#define RINGF_OVERWRITE	2
+
+/* struct uft_sub_header */
+#define SH_POSITION	0
+#define SH_LOST		8
+#define SH_CLOCK	16
+#define SH_TASK		24
+#define SH_BYTES	32
+
+/* struct ring_op */
+#define OP_WORD0	0
+#define OP_WORD1	8
+#define OP_BYTES	16
+#define OP_FLAGS	24
+#define OP_TASK		32
+#define OP_GUARD	40
+#define OP_EXPECT	48
+#define OP_RECEIPT	56
+#define OP_CLOCK	64
+#define OP_KEY		72
+#define OP_THREAD	80
+#define OP_THREAD_FLAGS	88
+
+#define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
+
+/* results of uft_asm_ring_write() */
+#define RING_WRITTEN	0
+#define RING_RETRY	1	/* the section was aborted */
+#define RING_NONE	2	/* no ring for this task here: wiped table or no CPU number */
+#define RING_LOST	3	/* discard mode, full: counted in the ring */
+#define RING_GUARD	4	/* *guard != expect any more */
+
+/* struct rseq (linux/rseq.h), from the thread pointer + RF_RSEQ */
+#define RSEQ_CPU_ID	4
+#define RSEQ_CS		8
+#define UFT_RSEQ_SIG	0x53053053	/* what libc registered with; stands before each abort address */
+
+#endif

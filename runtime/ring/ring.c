@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.c - the private side of the rings: who may write where
+ *
+ * The layout of rings and records is include/uft/abi.h's. There are two kinds of writer.
+ *
+ * Per-CPU rings are written inside rseq critical sections only (trace.S for the plain cases, ring.S for
+ * every case), so a writer is never interrupted half way by anybody on its CPU, and needs no atomic
+ * instruction. A section commits by its last store; whatever it stored before must be harmless if that store
+ * never comes. These are: words beyond commit; PAD (beyond commit as well); `oldest` (a sub-buffer given up
+ * early, recomputed to the same value); and the cached context, whose ctx_pos is stored first and then is not
+ * below commit, which makes it invalid.
+ *
+ * The fast paths do not look at the context at all: they compare one word, ring_cpu.key, with their own key.
+ * Invariants (tests/unit/ring, tests/unit/ringabort):
+ *  1. key != 0 implies that the ring's context is that thread's and ctx_hi is its clock half: whoever writes a
+ *     context clears the key before, and it is set again by a section of its own (ring.S, section 2) only
+ *     while commit is still where the same call left it.
+ *  2. sub_end <= the end of the sub-buffer that commit lies in; the general writer computes that end itself.
+ *  3. key is cleared in a fork child by the kernel (MADV_WIPEONFORK), by ring_forget() when a thread pointer
+ *     stops naming one task, and misses when the generation changes.
+ *
+ * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
+ * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free
+ * ring by an atomic exchange of `owner`; a task killed inside leaves its tid there, and the ring is taken
+ * from it when no other is free.
+ *
+ * In a fork child the table, the state and the lock words read 0. Nothing is written until somebody has
+ * adopted the child (trace/adopt.c).
+ *
+ * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/ring/ring.h"
+#include "runtime/runtime.h"
+
+#define RING_RETRIES 10000	/* aborts in a row: each means that a signal or a switch came within 50 ns */
+
+/* The page before the table. All of it, and the table, is wiped on fork. */
+struct ring_private {
+	uint32_t state;
+	uint32_t locks[RING_NLOCKS];
+	uint32_t pad[11];
+};
+
+#define RING_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
+RING_OFFSET(struct ring_fast, rseq_offset, RF_RSEQ);
+RING_OFFSET(struct ring_fast, ncpus, RF_NCPUS);
+RING_OFFSET(struct ring_fast, cpu, RF_CPU);
+RING_OFFSET(struct ring_fast, generation, RF_GEN);
+RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
+RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
+RING_OFFSET(struct ring_cpu, key, RC_KEY);
+RING_OFFSET(struct ring_cpu, ring, RC_RING);
+RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
+RING_OFFSET(struct ring_cpu, mask, RC_MASK);
+_Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT, "layout.h");
+RING_OFFSET(struct uft_ring, commit, R_COMMIT);
+RING_OFFSET(struct uft_ring, ctx_tid, R_CTX_TID);
+RING_OFFSET(struct uft_ring, ctx_hi, R_CTX_HI);
+RING_OFFSET(struct uft_ring, ctx_pos, R_CTX_POS);
+RING_OFFSET(struct uft_ring, sub_end, R_SUB_END);
+RING_OFFSET(struct uft_ring, oldest, R_OLDEST);
+RING_OFFSET(struct uft_ring, lost, R_LOST);
+RING_OFFSET(struct uft_ring, lost_pending, R_LOST_PENDING);
+RING_OFFSET(struct uft_ring, read, R_READ);
+RING_OFFSET(struct uft_sub_header, position, SH_POSITION);
+RING_OFFSET(struct uft_sub_header, lost, SH_LOST);
+RING_OFFSET(struct uft_sub_header, clock, SH_CLOCK);
+RING_OFFSET(struct uft_sub_header, pid, SH_TASK);
+_Static_assert(sizeof(struct uft_sub_header) == SH_BYTES && UFT_PAGE == R_DATA, "layout.h");
+RING_OFFSET(struct ring_op, word0, OP_WORD0);
+RING_OFFSET(struct ring_op, word1, OP_WORD1);
+RING_OFFSET(struct ring_op, bytes, OP_BYTES);
+RING_OFFSET(struct ring_op, flags, OP_FLAGS);
+RING_OFFSET(struct ring_op, pid, OP_TASK);
+RING_OFFSET(struct ring_op, guard, OP_GUARD);
+RING_OFFSET(struct ring_op, expect, OP_EXPECT);
+RING_OFFSET(struct ring_op, receipt, OP_RECEIPT);
+RING_OFFSET(struct ring_op, clock, OP_CLOCK);
+RING_OFFSET(struct ring_op, key, OP_KEY);
+RING_OFFSET(struct ring_op, thread, OP_THREAD);
+RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
+_Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
+_Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
+	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
+	       UFT_REC_LOST == UFT_ASM_REC_LOST, "rseq.h");
+
+struct ring_fast uft_ring_fast;
+static struct ring_private *ring_private;	/* set by ring_init(), the same ever after */
+
+uint32_t *ring_state(void)
+{
+	return &ring_private->state;
+}
+
+uint32_t *ring_lock_word(unsigned i)
+{
+	return &ring_private->locks[i];
+}
+
+static struct uft_ring *ring_at(uint32_t index)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	return (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + index * a->ring_stride);
+}
+
+int ring_init(void)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	size_t bytes = (sizeof(*ring_private) + a->ncpus * sizeof(struct ring_cpu) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
+	long map = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	int ret;
+
+	if (sys_is_error(map))
+		return (int)map;
+	ret = sys_madvise((uint64_t)map, bytes, MADV_WIPEONFORK);
+	if (ret) {
+		sys_munmap((uint64_t)map, bytes);
+		return ret;
+	}
+	ring_private = (struct ring_private *)map;
+	uft_ring_fast.cpu = (struct ring_cpu *)(ring_private + 1);
+	uft_ring_fast.sub_mask = a->sub_bytes - 1;
+	ring_attach();
+	uft_store_release(&ring_private->state, RING_LIVE);
+	return 0;
+}
+
+void ring_attach(void)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	for (uint32_t i = 0; i < a->ncpus; i++) {
+		struct ring_cpu *c = &uft_ring_fast.cpu[i];
+
+		c->key = 0;
+		c->mask = a->ring_bytes - 1;
+		c->ring = ring_at(i);
+	}
+	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
+	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;
+	uft_ring_fast.rseq_offset = uft_rt.rseq_offset;
+}
+
+void ring_forget(uint64_t thread_pointer)
+{
+	const uint64_t tp_mask = (1ull << 48) - 1;
+
+	for (uint32_t i = 0; i < uft_rt.arena->ncpus; i++) {
+		uint64_t key = uft_load(&uft_ring_fast.cpu[i].key);
+
+		/* A compare-and-swap: the CPU's present thread may be setting its own. */
+		if (key && (key & tp_mask) == thread_pointer)
+			uft_cas(&uft_ring_fast.cpu[i].key, key, 0);
+	}
+}
+
+void ring_new_generation(void)
+{
+	uft_add(&uft_ring_fast.generation, 1ull << 48);
+}
+
+int ring_is_committed(const struct ring_receipt *r)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint64_t offset = r->where - (uint64_t)a - a->slice_offset;
+	uint64_t in_ring;
+	const struct uft_ring *ring;
+
+	if (r->where <= 1 || offset >= a->nslices * a->slice_bytes)
+		return 0;
+	in_ring = (offset % a->slice_bytes - a->ring_offset) % a->ring_stride;
+	ring = (const struct uft_ring *)(r->where - in_ring);
+	if (*(const uint64_t *)r->where != r->word)
+		return 0;
+	/* Written and not overwritten: by us. Not committed if the next record would stand there. */
+	return (uft_load(&ring->commit) & (a->ring_bytes - 1)) != in_ring - UFT_PAGE;
+}
+
+/* ---- Exchange rings ----------------------------------------------------------------------- */
+
+static struct uft_ring *exch_take(uint32_t tid)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	for (uint32_t i = 0; i < a->nexch; i++) {
+		struct uft_ring *r = ring_at(a->ncpus + (tid + i) % a->nexch);
+
+		if (!uft_load(&r->owner) && uft_cas(&r->owner, 0, tid))
+			return r;
+	}
+	/* All taken. A task that was killed inside (a vfork child may be, alone) does not give its ring back. */
+	for (uint32_t i = 0; i < a->nexch; i++) {
+		struct uft_ring *r = ring_at(a->ncpus + i);
+		uint32_t owner = uft_load(&r->owner);
+
+		if (owner && sys_call3(__NR_tkill, owner, 0, 0) == -ESRCH && uft_cas(&r->owner, owner, tid))
+			return r;
+	}
+	return NULL;
+}
+
+/* The same steps as ring.S, with the ring to ourselves. */
+static int exch_append(struct uft_ring *r, struct ring_op *op)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	const uint64_t mask = a->ring_bytes - 1, sub = a->sub_bytes;
+	uint64_t commit = r->commit, end = (commit + sub - 1) & -sub, at, clock = arch_clock();
+	uint32_t hi = (uint32_t)(clock >> 32);
+	int context = r->ctx_tid != op->tid || r->ctx_hi != hi || r->ctx_pos >= commit;
+	char *data = (char *)r + UFT_PAGE;
+	uint64_t *w;
+
+	if (commit + op->bytes + (context ? 24 : 0) > end) {
+		int64_t over = (int64_t)(end + sub - a->ring_bytes);	/* below this all is overwritten */
+		struct uft_sub_header *h;
+		uint64_t lost = uft_load(&r->lost), since;
+
+		if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE)) {
+			if (over > (int64_t)uft_load_acquire(&r->read)) {
+				r->lost_pending = 1;
+				uft_store(&r->lost, lost + 1);
+				return RING_LOST;
+			}
+		} else if (over > (int64_t)r->oldest) {
+			uft_store(&r->oldest, (uint64_t)over);
+			/* Orders `oldest` before the data; partner: the reader's re-read of it. */
+			__atomic_thread_fence(__ATOMIC_RELEASE);
+		}
+		if (commit != end)
+			*(uint64_t *)(data + (commit & mask)) = 0;	/* PAD */
+		h = (struct uft_sub_header *)(data + (end & mask));
+		since = end ? lost - ((struct uft_sub_header *)(data + ((end - sub) & mask)))->lost : 0;
+		h->position = end;
+		h->lost = lost;
+		h->clock = clock;
+		h->pid = op->pid;
+		h->tid = op->tid;
+		r->ctx_pos = end;
+		uft_barrier();		/* invalid from here to the commit: a task may be killed between */
+		at = end + sizeof(*h);
+		if (since) {
+			w = (uint64_t *)(data + (at & mask));
+			w[0] = UFT_REC_WORD(UFT_REC_LOST, 0, clock);
+			w[1] = since;
+			r->lost_pending = 0;
+			at += 16;
+		}
+		r->sub_end = end + sub;
+	} else if (context) {
+		w = (uint64_t *)(data + (commit & mask));
+		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
+		w[1] = clock;
+		w[2] = op->pid | (uint64_t)op->tid << 32;
+		r->ctx_pos = commit;
+		uft_barrier();
+		at = commit + 24;
+	} else {
+		at = commit;
+	}
+	r->ctx_tid = op->tid;
+	r->ctx_hi = hi;
+	w = (uint64_t *)(data + (at & mask));
+	w[0] = op->word0 | (uint32_t)clock;
+	if (op->bytes == 16)
+		w[1] = op->flags & RING_OP_SINCE ? clock - op->word1 : op->word1;
+	*op->clock = clock;
+	op->receipt->word = w[0];
+	op->receipt->where = (uint64_t)w;
+	uft_store_release(&r->commit, at + op->bytes);
+	return RING_WRITTEN;
+}
+
+static int exch_write(struct ring_op *op)
+{
+	struct uft_ring *r;
+	int ret;
+
+	if (*op->guard != op->expect)
+		return RING_GUARD;
+	r = exch_take(op->tid);
+	if (!r)
+		return RING_NONE;
+	ret = exch_append(r, op);
+	uft_store_release(&r->owner, 0);
+	return ret;
+}
+
+int ring_write(struct ring_op *op, int rseq)
+{
+	int ret = RING_NONE;
+
+	if (!op->guard) {
+		op->guard = &op->word0;
+		op->expect = op->word0;
+	}
+	if (!op->receipt)
+		op->receipt = &op->own_receipt;
+	if (!op->clock)
+		op->clock = &op->own_clock;
+	if (!rseq)
+		return exch_write(op);
+	for (int i = 0; i < RING_RETRIES; i++) {
+		ret = uft_asm_ring_write(op);
+		if (ret != RING_RETRY)
+			return ret;
+	}
+	return RING_NONE;
+}

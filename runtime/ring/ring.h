@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.h - the writer of records; theory in ring.c
+ */
+#ifndef UFT_RING_H
+#define UFT_RING_H
+
+#include "runtime/arch/arch.h"
+#include "runtime/arch/x86_64/rseq.h"
+#include "runtime/ring/layout.h"
+#include "uft/abi.h"
+
+/* What is about to be committed: an observer that finds one pending asks ring_is_committed(). */
+struct ring_receipt {
+	uint64_t word;		/* the record's first word */
+	uint64_t where;		/* its address; 0: nothing pending, 1: nothing written yet */
+};
+
+/* One record to write. Unset pointers are filled in by ring_write(). */
+struct ring_op {
+	uint64_t word0;		/* kind and value, as UFT_REC_WORD(kind, value, 0) */
+	uint64_t word1;		/* second word of a 16-byte record */
+	uint64_t bytes;		/* 8 or 16 */
+	uint64_t flags;		/* RING_OP_* */
+	uint32_t pid, tid;	/* the context it must stand in */
+	const uint64_t *guard;	/* write only while *guard == expect */
+	uint64_t expect;
+	struct ring_receipt *receipt;
+	uint64_t *clock;	/* gets the record's full clock */
+	uint64_t key;		/* 0, or ring_key(): fast paths may follow for this thread on this CPU */
+	void *thread;		/* for them; */
+	const uint32_t *thread_flags;	/* and only while this is 0 */
+	/* where unset pointers point */
+	uint64_t own_clock;
+	struct ring_receipt own_receipt;
+};
+
+/* One CPU's cache line of the private table. All fields read 0 in a fork child (MADV_WIPEONFORK). */
+struct ring_cpu {
+	uint64_t key;		/* whose context the ring has, if its fast paths may write: ring_key(); else 0 */
+	struct uft_ring *ring;
+	void *thread;		/* valid with key */
+	uint64_t mask;		/* ring_bytes - 1 */
+	uint64_t pad[4];
+};
+
+/* What the fast paths load pc-relative. Written by ring_attach() and ring_new_generation(). */
+struct ring_fast {
+	int64_t rseq_offset;	/* 0: never touch the area */
+	uint32_t ncpus, pad;
+	struct ring_cpu *cpu;
+	uint64_t generation;	/* bits 48-63; the low half is 0 */
+	uint32_t *ring_flags;	/* of the slice */
+	uint64_t sub_mask;
+};
+extern struct ring_fast uft_ring_fast;
+
+enum ring_state {		/* of this process; 0 is what a fork child finds */
+	RING_FRESH,		/* forked: belongs to no slice yet */
+	RING_LIVE,
+	RING_REFUSED,		/* not followed: nothing is written */
+	RING_ADOPTING,		/* a thread is on its way from FRESH to one of the others */
+};
+
+#define RING_NLOCKS 4
+
+/**
+ * ring_init - private table, rings of the slice in uft_rt
+ *
+ * Returns 0, -ENOMEM, or -errno of madvise() when a fork could not be noticed. Context: init.
+ */
+int ring_init(void);
+
+/* Points the table at the rings of uft_rt.slice. Context: init, signals blocked, state RING_ADOPTING or init. */
+void ring_attach(void);
+
+/* The process's state word, in wipe-on-fork memory; changed by compare-and-swap. Context: probe. */
+uint32_t *ring_state(void);
+
+/* Lock word i < RING_NLOCKS, in wipe-on-fork memory: free in a fork child whoever held it. Context: probe. */
+uint32_t *ring_lock_word(unsigned i);
+
+/* 1: the calling task may use the per-CPU rings (its thread pointer is its own: the caller knows). Context: probe. */
+static inline int ring_has_rseq(void)
+{
+	return uft_ring_fast.rseq_offset && arch_rseq_cpu(uft_ring_fast.rseq_offset) < uft_ring_fast.ncpus;
+}
+
+/* What identifies a thread to the fast paths until the next generation. Context: probe. */
+static inline uint64_t ring_key(uint64_t thread_pointer)
+{
+	return uft_load_acquire(&uft_ring_fast.generation) | thread_pointer;
+}
+
+/**
+ * ring_write - append one record
+ * @op:   what; see struct ring_op
+ * @rseq: the task may use the per-CPU rings; else it has all signals blocked and an exchange ring is used
+ *
+ * Returns RING_WRITTEN; RING_LOST (discard mode and full, counted in the ring); RING_GUARD (nothing written);
+ * RING_NONE (no ring was to be had: the caller counts it).
+ * Context: probe. Locks: none; restarted by preemption, migration, signals, at most RING_RETRIES times.
+ */
+int ring_write(struct ring_op *op, int rseq);
+
+/* 1: the record of this receipt was committed (exact until the ring wraps). Context: probe. */
+int ring_is_committed(const struct ring_receipt *r);
+
+/* No fast path writes for this thread any more; by the thread itself, or when it is dead. Context: probe. */
+void ring_forget(uint64_t thread_pointer);
+
+/* Every thread takes the slow path at its next event. Context: control. */
+void ring_new_generation(void);
+
+/* ring.S */
+int uft_asm_ring_write(struct ring_op *op);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * adopt.c - a fork child becomes a target of its own
+ *
+ * The child finds its state word wiped (ring/ring.c): the first thread with a slow event there swaps it to
+ * RING_ADOPTING, claims a free slice by compare-and-swap, points the rings at it and finishes what the parent's
+ * agent was doing. All signals are blocked, so no handler sees the half-way state; other threads of the child wait
+ * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
+ * are declined. Its own children decide for themselves.
+ *
+ * A free slice is all zero but for what is set here: the session clears it before it sets it free.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+static struct uft_slice *adopt_slice(uint32_t index)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	return (struct uft_slice *)((char *)a + a->slice_offset + index * a->slice_bytes);
+}
+
+/* Returns its index, or -ENOSPC. */
+static int64_t adopt_claim(void)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	for (uint32_t i = 0; i < a->nslices; i++) {
+		uint32_t *state = &adopt_slice(i)->state;
+
+		if (uft_load(state) == UFT_SLICE_FREE && uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
+			return i;
+	}
+	return -ENOSPC;
+}
+
+static void adopt_fill(struct uft_slice *s, uint32_t pid)
+{
+	s->ppid = uft_rt.slice->pid;
+	s->parent_slice = uft_rt.slice_index;
+	s->agent_tid = 0;
+	s->flags = 0;
+	s->ring_flags = uft_load(&uft_rt.slice->ring_flags);
+	s->cmd_seq = s->cmd_done = 0;
+	s->cmd_result = 0;
+	s->clock_start = arch_clock();
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		s->counter[i] = 0;
+	uft_store_release(&s->pid, pid);
+}
+
+static int adopt(struct trace_task *t)
+{
+	int64_t index = -ENOSPC;
+
+	t->pid = (uint32_t)sys_getpid();
+	t->tid = (uint32_t)sys_gettid();
+	t->th = thread_find(arch_thread_pointer());
+	thread_forked(t);
+	if (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed))
+		return -EPERM;
+	index = adopt_claim();
+	if (index < 0) {
+		trace_count(UFT_CNT_NO_SLICE, 1);
+		return (int)index;
+	}
+	adopt_fill(adopt_slice((uint32_t)index), t->pid);
+	uft_rt.slice = adopt_slice((uint32_t)index);
+	uft_rt.slice_index = (uint32_t)index;
+	ring_attach();
+	return 0;
+}
+
+int trace_adopt_child(void)
+{
+	uint64_t all = ~0ull, mask, arg;
+	uint32_t *state = ring_state();
+	struct trace_task t = { .mute = 1, .blocked = 1 };
+	int ret = -EBUSY;
+
+	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	if (!uft_cas(state, RING_FRESH, RING_ADOPTING))
+		goto out;
+	ret = adopt(&t);
+	/* The batch that the parent's agent had in hand is ours now, followed or not. */
+	patch_after_fork();
+	if (ret) {
+		uft_store_release(state, RING_REFUSED);
+		goto out;
+	}
+	agent_start();	/* without one the child is recorded but cannot be told anything: agent_tid stays 0 */
+	arg = uft_rt.slice_index;
+	agent_request(UFT_REQ_FORKED, &arg, 1, 0);
+	uft_store_release(state, RING_LIVE);
+out:
+	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	return ret;
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aside.c - the set-aside table: hooked frames that no thread's shadow stack holds in order any more
+ *
+ * A frame that was left (graph.c) either is dead (longjmp, exception) or will be returned to (coroutine), and
+ * nothing tells which. So its entry waits here, found by its slot, until it returns, until a newer frame at the
+ * same slot proves it dead, or until a sweep finds that the slot does not hold our return address any more.
+ *
+ * Open addressing, linear probing, tombstones; entries never move, so a fork in the middle of a change by another
+ * thread leaves the child a table that is right at every instant: an entry's slot is stored last and cleared
+ * first. All functions run under the lock with signals blocked (thread.c).
+ *
+ * The table does not grow. If it is full of living frames, the next one is unhooked for good: its true return
+ * address goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is not seen.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+#define ASIDE_BITS	18
+#define ASIDE_SIZE	(1u << ASIDE_BITS)
+#define ASIDE_USED_MAX	(ASIDE_SIZE / 4 * 3)
+#define ASIDE_TOMBSTONE	1u
+#define GROUP		64u	/* entries in a page */
+
+static struct {
+	struct fg_entry *table;	/* untouched pages cost nothing */
+	uint32_t used;		/* entries that are not empty: living and tombstones */
+	uint32_t living;	/* never less than there are */
+	uint8_t touched[ASIDE_SIZE / GROUP];	/* groups of entries that were ever used */
+} aside;
+
+int aside_init(void)
+{
+	long map = sys_mmap(0, ASIDE_SIZE * sizeof(struct fg_entry), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (sys_is_error(map))
+		return (int)map;
+	aside.table = (struct fg_entry *)map;
+	return 0;
+}
+
+/* Neighbouring slots share pages: 64 slots in a row of one KiB of stack. */
+static uint32_t aside_home(uint64_t slot)
+{
+	uint32_t page = (uint32_t)((slot >> 9) * 0x9e3779b97f4a7c15ull >> (64 - (ASIDE_BITS - 6)));
+
+	return page << 6 | (uint32_t)(slot >> 3 & 63);
+}
+
+void aside_remove(struct fg_entry *e)
+{
+	uint32_t i = (uint32_t)(e - aside.table);
+
+	uft_store_release(&e->slot, ASIDE_TOMBSTONE);
+	aside.living--;
+	/* A tombstone before an empty entry keeps no search going. */
+	while (!aside.table[(i + 1) % ASIDE_SIZE].slot && aside.table[i].slot == ASIDE_TOMBSTONE) {
+		uft_store(&aside.table[i].slot, 0);
+		aside.used--;
+		i = (i + ASIDE_SIZE - 1) % ASIDE_SIZE;
+	}
+}
+
+struct fg_entry *aside_find(uint64_t slot)
+{
+	struct fg_entry *newest = NULL;
+
+	for (uint32_t n = 0, i = aside_home(slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
+		struct fg_entry *e = &aside.table[i];
+
+		if (!e->slot)
+			break;
+		if (e->slot == slot && (!newest || e->clock > newest->clock))
+			newest = e;
+	}
+	return newest;
+}
+
+struct fg_entry *aside_next(struct fg_entry *after)
+{
+	uint32_t i = after ? (uint32_t)(after - aside.table) + 1 : 0;
+
+	while (aside.living && i < ASIDE_SIZE) {
+		if (!aside.touched[i / GROUP])
+			i = (i / GROUP + 1) * GROUP;
+		else if (aside.table[i].slot > ASIDE_TOMBSTONE)
+			return &aside.table[i];
+		else
+			i++;
+	}
+	return NULL;
+}
+
+/* Removes what cannot return: the slot is gone or holds something else. */
+static void aside_sweep(void)
+{
+	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
+		uint64_t now = 0;
+		int ret = trace_peek((const void *)e->slot, &now, 8);
+
+		if (ret == -ENOSYS || ret == -EPERM)
+			return;
+		if (ret || (now != e->ret && !(e->flags & FG_RESTORED && now == e->parent)))
+			aside_remove(e);
+	}
+}
+
+static void aside_unhook(const struct fg_entry *e)
+{
+	uint64_t now;
+
+	trace_count(UFT_CNT_SHADOW_FULL, 1);
+	if (!trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
+		*(uint64_t *)e->slot = e->parent;
+}
+
+static void aside_store(struct fg_entry *to, const struct fg_entry *e)
+{
+	if (!to->slot)
+		aside.used++;
+	aside.living++;
+	aside.touched[(to - aside.table) / GROUP] = 1;
+	to->parent = e->parent;
+	to->ret = e->ret;
+	to->clock = e->clock;
+	to->receipt = e->receipt;
+	to->flags = e->flags;
+	to->child = e->child;
+	uft_store_release(&to->slot, e->slot);	/* complete: a fork may copy the table here */
+}
+
+void aside_put(const struct fg_entry *e)
+{
+	struct fg_entry *free = NULL;
+
+	if (aside.used >= ASIDE_USED_MAX)
+		aside_sweep();
+	for (uint32_t n = 0, i = aside_home(e->slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
+		struct fg_entry *x = &aside.table[i];
+
+		if (!x->slot) {
+			if (!free && aside.used < ASIDE_USED_MAX)
+				free = x;
+			break;
+		}
+		if (x->slot == ASIDE_TOMBSTONE) {
+			if (!free)
+				free = x;
+			continue;
+		}
+		/* An older frame at this slot is dead, unless this one is its tail call. */
+		if (x->slot == e->slot && x->clock <= e->clock && e->parent != x->ret) {
+			uft_store_release(&x->slot, ASIDE_TOMBSTONE);
+			aside.living--;
+			if (!free)
+				free = x;
+		}
+	}
+	if (free)
+		aside_store(free, e);
+	else
+		aside_unhook(e);
+}

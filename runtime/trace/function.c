@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * function.c - function events beyond the fast path
+ */
+#include "runtime/trace/trace.h"
+
+/* From trace.S: word0 is the record's first word without the clock. Context: probe. */
+void uft_func_slow(uint64_t word0, uint64_t parent);
+void uft_func_slow(uint64_t word0, uint64_t parent)
+{
+	const struct uft_tracer_params *p;
+	struct trace_task t;
+
+	task_begin(&t);
+	p = trace_params();
+	if (t.th && !t.mute && p->tracer == UFT_TRACER_FUNCTION && trace_is_recording() && trace_task_is_wanted(&t, p)) {
+		struct ring_op op = { .word0 = word0, .word1 = parent, .bytes = 16, .key = t.key };
+
+		/* The event's own stack position, or a little below: enough to tell callers from what is left. */
+		if (t.th->flags & TH_RESTORED)
+			unwind_rehook(&t, (uint64_t)__builtin_frame_address(0), 0);
+		task_write(&t, &op);
+	}
+	task_end(&t);
+}

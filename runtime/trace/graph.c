@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.c - the shadow stack: where return addresses wait while their calls are traced
+ *
+ * Objects. Each hooked call has one struct fg_entry, on the array of the thread that entered it or, once it was left,
+ * in the set-aside table (aside.c). The key is the slot: the address of the return address on the program's stack.
+ * Within an array slots decrease towards the top; a tail call repeats its caller's slot (its parent is then what the
+ * caller's hook put there), and the first call on a signal stack that lies above the interrupted one is marked FG_ALT.
+ *
+ * Life of an entry
+ *
+ *	push (not written) -> written -> body runs -> EXIT written -> pop
+ *	                                    |
+ *	                                  left: UNWIND written, set aside -> returns after all: EXIT_LEFT
+ *	                                                                  -> proved dead: forgotten
+ *
+ * Left means: an event shows that the task is elsewhere. An entry at slot s leaves everything on the array at s or
+ * deeper; an exit at s leaves everything above s's entry. longjmp, exceptions and coroutine switches look alike, so
+ * nothing is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot
+ * the newest counts.
+ *
+ * Records pair up. FG_RECORDED says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
+ * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: what is
+ * about to be written, and where. If a signal handler jumps away between the two, the next event that looks at the
+ * entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
+ * running body: whoever was about to write it starts over, or will never come back.
+ *
+ * Concurrency. A thread's array is changed by its own task only: push and pop are one instruction each that fails if
+ * a handler left something on top (ring.S; cmpxchg). One exception: a coroutine that returns on another thread takes
+ * its entry from wherever it is by swapping the slot for FG_NO_SLOT, under the lock. What happens on both sides of
+ * a write or needs the set-aside table is done under the lock with signals blocked. Slow events without rseq have
+ * all signals blocked from beginning to end.
+ *
+ * Invariants, each held by a test in tests/unit or tests/stress/ring:
+ *  1. While a slot on some stack holds a return address of ours, some entry holds its parent. UFT_CNT_LOST_RETURN.
+ *  2. In every task's records, EXIT ends the innermost open call and UNWIND(n) the n innermost.
+ *  3. An exit works under any tracer, with recording off, in fork children that are not followed.
+ *
+ * Differences from the kernel: its ret_stack is an array indexed by depth, which is enough where nothing jumps.
+ *
+ * Sections: receipts, leaving, entering, leaving by return.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+#define FG_TRIES 1000		/* each repetition means that a signal handler came in between */
+
+/* ---- Receipts ----------------------------------------------------------------------------- */
+
+/* Is this the remains of an enter handler that was interrupted before its ENTRY was written? */
+static int fg_is_half(const struct fg_entry *e)
+{
+	return e->receipt.where && UFT_REC_KIND(e->receipt.word) == UFT_REC_ENTRY &&
+	       !ring_is_committed(&e->receipt);
+}
+
+/* Resolves a pending receipt into FG_RECORDED. */
+void fg_settle(struct fg_entry *e)
+{
+	int is_exit = UFT_REC_KIND(e->receipt.word) == UFT_REC_EXIT;
+
+	if (!e->receipt.where)
+		return;
+	if (is_exit == ring_is_committed(&e->receipt))	/* EXIT written, or ENTRY not written */
+		e->flags &= ~(uint32_t)FG_RECORDED;
+	uft_barrier();
+	e->receipt.where = 0;
+}
+
+/* ---- Leaving ------------------------------------------------------------------------------ */
+
+static int fg_in_alt(const struct uft_thread *th, uint64_t slot)
+{
+	return slot - th->alt_low < th->alt_high - th->alt_low;
+}
+
+/* Entries of the other kind (guest or owner) end the walk: they are not ours to judge. */
+static int fg_is_ours(const struct trace_task *t, const struct fg_entry *e)
+{
+	return e >= t->th->base && !!(e->flags & FG_GUEST) == t->guest;
+}
+
+/*
+ * How much of the array is still below a call that is at @slot: returns the first entry that was left, which is the
+ * new top. @parent: what stands in the slot, 0 for an exit (then the slot's own entry is not kept).
+ */
+struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent)
+{
+	const struct uft_thread *th = t->th;
+	struct fg_entry *e = th->top - 1;
+
+	if (th->flags & TH_ALT && !fg_in_alt(th, slot)) {
+		struct fg_entry *alt = e;
+
+		/* The signal stack was left, by longjmp: all of it, wherever it lies. */
+		while (alt >= th->base && !(alt->flags & FG_ALT))
+			alt--;
+		if (alt >= th->base)
+			e = alt - 1;
+	}
+	for (; fg_is_ours(t, e); e--) {
+		if (e->slot > slot)
+			break;
+		if (e->slot == slot && parent && parent == e->ret && !fg_is_half(e))
+			break;
+	}
+	return e + 1;
+}
+
+/* All entries from @keep up were left: says so in the ring, sets them aside. Under the lock. */
+void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
+{
+	struct uft_thread *th = t->th;
+	struct fg_entry *top = th->top;
+	uint32_t open = 0;
+
+	for (struct fg_entry *e = keep; e < top; e++) {
+		/* Its body never ran: nobody returns to it. */
+		if (fg_is_half(e))
+			e->slot = FG_NO_SLOT;
+		fg_settle(e);
+		open += e->flags & FG_RECORDED;
+		if (e->flags & FG_ALT)
+			arch_local_clear32(&th->flags, TH_ALT);
+	}
+	if (open && !t->mute && trace_is_recording()) {
+		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8 };
+
+		task_write(t, &op);
+	}
+	for (struct fg_entry *e = keep; e < top; e++)
+		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
+			aside_put(e);	/* the others do not return through us */
+	uft_store(&th->top, keep);
+}
+
+static void fg_leave(struct trace_task *t, struct fg_entry *keep)
+{
+	task_lock(t);
+	fg_leave_locked(t, keep);
+	task_unlock(t);
+}
+
+/* Is this the first call on a signal stack above everything on the array? Then nothing was left. */
+static int fg_opens_alt(struct trace_task *t, uint64_t slot)
+{
+	struct { uint64_t sp; int flags; int pad; uint64_t size; } ss = { 0 };
+	struct uft_thread *th = t->th;
+
+	if (th->flags & TH_ALT || th->top == th->base || sys_call3(__NR_sigaltstack, 0, &ss, 0) ||
+	    !(ss.flags & 1 /* SS_ONSTACK */) || slot - ss.sp >= ss.size || th->top[-1].slot - ss.sp < ss.size)
+		return 0;
+	th->alt_low = ss.sp;
+	th->alt_high = ss.sp + ss.size;
+	return 1;
+}
+
+/* ---- Entering ----------------------------------------------------------------------------- */
+
+static int fg_push(struct trace_task *t, struct fg_entry *top, const struct fg_entry *e)
+{
+	if (t->rseq)
+		return uft_asm_push(t->th, top, e);
+	*top = *e;			/* signals are blocked */
+	uft_store(&t->th->top, top + 1);
+	return 1;
+}
+
+/* Writes the ENTRY of the top entry. 0: a handler left something on top. */
+static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t key)
+{
+	struct ring_op op = {
+		.word0 = e->receipt.word, .bytes = 8, .key = key, .receipt = &e->receipt, .clock = &e->clock,
+		.guard = (const uint64_t *)&t->th->top, .expect = (uint64_t)(e + 1),
+	};
+	int ret = task_write(t, &op);
+
+	if (ret == RING_GUARD)
+		return 0;
+	if (ret != RING_WRITTEN)
+		arch_local_clear32(&e->flags, FG_RECORDED);
+	uft_barrier();
+	e->receipt.where = 0;
+	return 1;
+}
+
+/* What an accepted call does at its end; 0: only the return is handled. */
+static uint32_t fg_mode(const struct uft_tracer_params *p)
+{
+	if (p->tracer == UFT_TRACER_PROFILE)
+		return FG_PROFILE;
+	return p->thresh ? FG_CALL : FG_RECORDED;
+}
+
+/* One attempt. 1 accepted, 0 declined, -1: try again. */
+static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, int is_root)
+{
+	struct uft_thread *th = t->th;
+	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
+	uint32_t flags = fg_mode(p);
+
+	if (keep != top) {
+		if (!fg_opens_alt(t, e->slot)) {
+			fg_leave(t, keep);
+			return -1;
+		}
+		flags |= FG_ALT;
+	}
+	if (p->has_roots) {
+		if (!is_root && !(top > th->base && top[-1].flags & FG_INSIDE))
+			return 0;
+		flags |= FG_INSIDE;
+	}
+	if (p->max_depth && top - th->base >= p->max_depth)
+		return 0;
+	if (top >= th->limit) {
+		trace_count(UFT_CNT_SHADOW_FULL, 1);
+		return 0;
+	}
+	e->flags = flags | (t->guest ? FG_GUEST : 0);
+	e->receipt.where = flags & FG_RECORDED ? FG_NOT_WRITTEN : 0;
+	e->clock = arch_clock();
+	if (!fg_push(t, top, e))
+		return -1;
+	if (flags & FG_ALT) {
+		arch_local_or32(&th->flags, TH_ALT);
+		ring_forget(th->tp);
+	}
+	if (flags & FG_RECORDED && !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
+		return -1;
+	return 1;
+}
+
+static int fg_enter(uint32_t id, uint64_t *slot, uint64_t ret, const uint8_t *stub)
+{
+	struct fg_entry e = {
+		.slot = (uint64_t)slot, .parent = *slot, .ret = ret,
+		.receipt.word = UFT_REC_WORD(UFT_REC_ENTRY, id, 0),
+	};
+	const struct uft_tracer_params *p;
+	struct trace_task t;
+	int accepted = 0;
+
+	task_begin(&t);
+	p = trace_params();
+	if (!t.th || t.mute || !trace_is_recording() || (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) ||
+	    !trace_task_is_wanted(&t, p))
+		goto out;
+	if (t.th->flags & TH_SHARED) {
+		trace_count(UFT_CNT_SHARED_TP, 1);
+		goto out;
+	}
+	if (t.th->flags & TH_RESTORED)
+		unwind_rehook(&t, e.slot, e.parent);
+	accepted = -1;
+	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
+		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1] & UFT_SITE_ROOT);
+out:
+	task_end(&t);
+	return accepted > 0;
+}
+
+/*
+ * From trace.S. id: of the stub; slot: where the parent's address is. 1: the entry holds the parent, the caller puts
+ * the hook into the slot. 0: leave the call alone. Context: probe.
+ */
+int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
+int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
+{
+	return fg_enter(value & UFT_REC_VALUE_MAX, slot, (uint64_t)stub + 10, stub);
+}
+
+int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
+int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
+{
+	return fg_enter(value & UFT_REC_VALUE_MAX, slot, (uint64_t)uft_asm_mcount_return, stub);
+}
+
+/* ---- Leaving by return -------------------------------------------------------------------- */
+
+/*
+ * What the end of a call leaves behind: kind is EXIT or, for an entry that was set aside, EXIT_LEFT. @guard: the top
+ * must still be there. 0: it is not.
+ */
+static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec_kind kind, struct fg_entry *guard)
+{
+	struct ring_op op = { .word0 = UFT_REC_WORD(kind, fg_id(e), 0), .bytes = 8 };
+	uint64_t duration;
+
+	if (guard) {
+		op.guard = (const uint64_t *)&t->th->top;
+		op.expect = (uint64_t)guard;
+	}
+	if (e->flags & FG_RECORDED) {
+		if (kind == UFT_REC_EXIT) {
+			op.receipt = &e->receipt;
+			op.key = trace_graph_is_fast() ? t->key : 0;
+		} else {
+			op.word1 = e->clock;
+			op.bytes = 16;
+		}
+		return task_write(t, &op) != RING_GUARD;
+	}
+	duration = arch_clock() - e->clock;
+	if (e->flags & FG_CALL && duration >= trace_params()->thresh) {
+		op.word0 = UFT_REC_WORD(UFT_REC_CALL, fg_id(e), 0);
+		op.word1 = e->clock;
+		op.bytes = 16;
+		op.flags = RING_OP_SINCE;
+		return task_write(t, &op) != RING_GUARD;
+	}
+	if (e->flags & FG_PROFILE) {
+		profile_add(fg_id(e), duration, duration - (e->child < duration ? e->child : duration));
+		if (guard && e > t->th->base)
+			arch_local_add64(&e[-1].child, duration);
+	}
+	return 1;
+}
+
+/* The usual case: the top entry returns. 0: try again. */
+static int fg_exit_top(struct trace_task *t, uint64_t *parent)
+{
+	struct fg_entry *top = t->th->top, *e = top - 1;
+
+	fg_settle(e);
+	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
+		return 0;
+	/* Done with, should the pop fail. */
+	arch_local_clear32(&e->flags, FG_CALL | FG_PROFILE);
+	*parent = e->parent;
+	if (!arch_local_cas(&t->th->top, (uint64_t)top, (uint64_t)e))
+		return 0;
+	if (e->flags & FG_ALT)
+		arch_local_clear32(&t->th->flags, TH_ALT);
+	return 1;
+}
+
+static struct fg_entry *fg_newest_on_array(struct uft_thread *th, uint64_t slot, struct fg_entry *newest)
+{
+	for (struct fg_entry *e = uft_load(&th->top) - 1; e >= th->base; e--)
+		if (uft_load(&e->slot) == slot && (!newest || e->clock > newest->clock))
+			newest = e;
+	return newest;
+}
+
+/* The entry for a slot, wherever it is. Under the lock. */
+static struct fg_entry *fg_find(uint64_t slot)
+{
+	struct fg_entry *newest = aside_find(slot);
+
+	for (struct uft_thread *th = thread_first(); th; th = th->next)
+		newest = fg_newest_on_array(th, slot, newest);
+	return newest;
+}
+
+static int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
+{
+	return th && e >= th->base && e < th->limit;
+}
+
+/* Not the top: something was left, or this frame was. 0: try again from the top. */
+static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *parent)
+{
+	struct fg_entry *e, found;
+	int done = 1;
+
+	task_lock(t);
+	e = fg_find(slot);
+	if (!e) {
+		trace_count(UFT_CNT_LOST_RETURN, 1);
+		goto out;
+	}
+	if (fg_is_on_array(t->th, e) && !!(e->flags & FG_GUEST) == t->guest) {
+		fg_leave_locked(t, e + 1);
+		done = 0;
+		goto out;
+	}
+	*parent = e->parent;
+	/* A vfork child that returns through its parent's frame: the parent will, too. */
+	if (fg_is_on_array(t->th, e))
+		goto out;
+	found = *e;
+	fg_settle(&found);
+	if (t->th) {
+		struct fg_entry *keep = fg_keep(t, slot, 0);
+
+		if (keep != t->th->top)
+			fg_leave_locked(t, keep);
+	}
+	/* Leaving may have replaced or unhooked it in the table; our copy is good. */
+	if (e->slot == slot && e->clock == found.clock) {
+		if (aside_find(slot) == e)
+			aside_remove(e);
+		else
+			uft_cas(&e->slot, slot, FG_NO_SLOT);
+	}
+	if (!t->mute && trace_is_recording())
+		fg_record_exit(t, &found, UFT_REC_EXIT_LEFT, NULL);
+out:
+	task_unlock(t);
+	return done;
+}
+
+/*
+ * From trace.S: the call whose return address was at @slot has returned. Returns the true return address.
+ * Context: probe. If there is no entry, which cannot happen (invariant 1), 0: the program faults there.
+ */
+uint64_t uft_exit_slow(uint64_t *slot);
+uint64_t uft_exit_slow(uint64_t *slot)
+{
+	uint64_t parent = 0;
+	struct trace_task t;
+	int done = 0;
+
+	task_begin(&t);
+	if (t.th && t.th->flags & TH_RESTORED)
+		unwind_rehook(&t, (uint64_t)slot - 8, 0);	/* its own entry is still needed */
+	while (!done) {
+		struct fg_entry *e = t.th ? t.th->top - 1 : NULL;
+
+		if (e && e->slot == (uint64_t)slot && fg_is_ours(&t, e))
+			done = fg_exit_top(&t, &parent);
+		else
+			done = fg_exit_elsewhere(&t, (uint64_t)slot, &parent);
+	}
+	task_end(&t);
+	return parent;
+}

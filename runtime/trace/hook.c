@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook.c - what the runtime does about system calls that make or replace tasks, and about loaded objects
+ *
+ * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
+ * saved (hook.S). They may wait for the session; they never change what the call does.
+ */
+#include <linux/sched.h>
+
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+/* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
+#define HOOK_FRAME_BYTES	(88 + 136)
+#define CLONE3_TLS		56	/* offsetof(struct clone_args, tls) */
+
+/* The task that comes to be will run on this thread pointer, too. */
+static void hook_share(uint64_t sp, uint32_t how)
+{
+	struct trace_task t;
+
+	task_begin(&t);
+	if (t.th && !t.guest) {
+		/* In this order: a handler that comes in between must not heal (thread.c). */
+		t.th->vfork_sp = sp;
+		uft_barrier();
+		arch_local_or32(&t.th->flags, how);
+		uft_store(&t.th->tid, UFT_NO_TID);
+		ring_forget(t.th->tp);
+	}
+	task_end(&t);
+}
+
+static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
+{
+	if (!(flags & CLONE_VM))
+		return;		/* a fork: the child finds out by itself */
+	if (flags & CLONE_SETTLS && tls != arch_thread_pointer()) {
+		struct trace_task t;
+
+		task_begin(&t);
+		thread_reset(&t, tls);
+		task_end(&t);
+		return;
+	}
+	hook_share(sp, flags & CLONE_VFORK ? TH_VFORK : TH_SHARED);
+}
+
+/* The arguments of clone3 lie in memory of which nobody has checked anything yet. */
+static void hook_clone3(const uint64_t *regs, uint64_t sp)
+{
+	const char *args = (const char *)regs[0];
+	uint64_t flags, tls = 0;
+
+	if (trace_peek(args, &flags, 8))
+		return;
+	if (regs[1] < CLONE3_TLS + 8 || trace_peek(args + CLONE3_TLS, &tls, 8))
+		flags &= ~(uint64_t)CLONE_SETTLS;
+	hook_clone(flags, tls, sp);
+}
+
+/*
+ * args: 0 = address of the path, 0 if the call names a descriptor only; 1 = system call; 2 = directory descriptor;
+ * 3 = flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
+ */
+static void hook_exec(uint32_t nr, const uint64_t *regs)
+{
+	int at = nr == __NR_execveat;
+	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
+
+	if (!uft_load(&uft_rt.arena->children))
+		return;
+	if (args[3] & AT_EMPTY_PATH) {
+		char first = 0;
+
+		if (!trace_peek((const void *)args[0], &first, 1) && !first)
+			args[0] = 0;
+	}
+	agent_request(UFT_REQ_EXEC, args, 4, 1);
+}
+
+void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
+{
+	uint64_t sp = (uint64_t)regs + HOOK_FRAME_BYTES;
+
+	switch (nr) {
+	case __NR_execve:
+	case __NR_execveat:
+		hook_exec(nr, regs);
+		break;
+	case __NR_vfork:
+		hook_share(sp, TH_VFORK);
+		break;
+	case __NR_clone:
+		hook_clone(regs[0], regs[4], sp);
+		break;
+	case __NR_clone3:
+		hook_clone3(regs, sp);
+		break;
+	}
+}
+
+void trace_hook_syscall_post(uint32_t nr, int64_t result)
+{
+	uint64_t args[2] = { nr, (uint64_t)result };
+
+	if (result < 0 && uft_load(&uft_rt.arena->children))
+		agent_request(UFT_REQ_EXEC_FAILED, args, 2, 0);
+}
+
+void trace_hook_rbrk(void)
+{
+	uint64_t arg = 0;	/* the session, which placed the hook, knows where r_debug is */
+
+	if (uft_load(ring_state()) == RING_FRESH)
+		trace_adopt_child();
+	if (uft_load(ring_state()) == RING_LIVE)
+		agent_request(UFT_REQ_OBJECTS, &arg, 1, 1);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - what assembly must know of the shadow stack; thread.c asserts it against the C structures
+ */
+#ifndef UFT_TRACE_LAYOUT_H
+#define UFT_TRACE_LAYOUT_H
+
+/* struct uft_thread */
+#define TH_TOP		0
+#define TH_LIMIT	8
+
+/* struct fg_entry */
+#define E_SLOT		0
+#define E_PARENT	8
+#define E_RET		16
+#define E_CLOCK		24
+#define E_WORD		32
+#define E_WHERE		40
+#define E_FLAGS		48
+#define E_BYTES		64
+
+#define FG_RECORDED	1	/* its ENTRY is in a ring and its EXIT is not (E_WHERE may overrule) */
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * params.c - what the armed sites do, set by the agent and read by every event
+ *
+ * The parameters in force are one pointer to one of a few copies; the agent fills the next copy and moves the
+ * pointer, then starts a new generation, so that every thread takes its slow path once and decides anew whether
+ * its events may be fast. A thread that was preempted between the pointer and the copy for NCOPIES changes may
+ * see a mixture; each field alone is valid.
+ */
+#include "runtime/trace/trace.h"
+
+#define NCOPIES 16
+
+static struct uft_tracer_params params_copies[NCOPIES];
+static uint32_t params_current;	/* written by trace_set_params() only */
+
+const struct uft_tracer_params *trace_params(void)
+{
+	return &params_copies[uft_load_acquire(&params_current)];
+}
+
+void trace_set_params(const struct uft_tracer_params *p)
+{
+	uint32_t next = (params_current + 1) % NCOPIES;
+	struct uft_tracer_params *n = &params_copies[next];
+
+	n->tracer = p->tracer;
+	n->max_depth = p->max_depth;
+	n->thresh = p->thresh;
+	n->has_roots = p->has_roots;
+	n->has_pids = p->has_pids;
+	n->npids = p->npids < sizeof(n->pids) / sizeof(n->pids[0]) ? p->npids : sizeof(n->pids) / sizeof(n->pids[0]);
+	for (uint32_t i = 0; i < n->npids; i++)
+		n->pids[i] = p->pids[i];
+	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
+	ring_new_generation();
+}
+
+int trace_graph_is_fast(void)
+{
+	const struct uft_tracer_params *p = trace_params();
+
+	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots;
+}
+
+int trace_is_recording(void)
+{
+	return uft_load(&uft_rt.slice->ring_flags) & UFT_RING_ON;
+}
+
+/* Remembered per thread and generation; with a guest the answer is not the thread's. */
+int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p)
+{
+	uint32_t generation = (uint32_t)(t->key >> 48);
+	int wanted = !p->has_pids;
+
+	if (p->has_pids && !t->guest && t->th->pids_generation == generation)
+		return !(t->th->flags & TH_FILTERED);
+	for (uint32_t i = 0; p->has_pids && !wanted && i < p->npids; i++)
+		wanted = p->pids[i] == t->tid || p->pids[i] == t->pid;
+	if (!t->guest) {
+		if (wanted)
+			arch_local_clear32(&t->th->flags, TH_FILTERED);
+		else
+			arch_local_or32(&t->th->flags, TH_FILTERED);
+		t->th->pids_generation = generation;
+	}
+	return wanted;
+}

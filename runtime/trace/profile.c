@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * profile.c - the profile tracer's sums
+ *
+ * One entry per function and CPU in the slice, added to by atomic instructions, so a thread that is moved to
+ * another CPU half way costs a cache miss and nothing else. The reader sees the five sums at slightly different
+ * times; each is exact.
+ */
+#include "runtime/trace/trace.h"
+#include "runtime/base/sys.h"
+
+static uint32_t profile_cpu(void)
+{
+	uint32_t cpu = 0;
+
+	if (ring_has_rseq())
+		return arch_rseq_cpu(uft_ring_fast.rseq_offset);
+	if (sys_call3(__NR_getcpu, &cpu, 0, 0))
+		return 0;
+	return cpu < uft_rt.arena->ncpus ? cpu : 0;
+}
+
+static void profile_max(uint64_t *at, uint64_t v)
+{
+	uint64_t old = uft_load(at);
+
+	while (old < v && !uft_cas(at, old, v))
+		old = uft_load(at);
+}
+
+void profile_add(uint32_t id, uint64_t duration, uint64_t self)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint64_t unit = duration >> UFT_PROFILE_SQ_SHIFT;
+	struct uft_profile *p;
+
+	if (id >= a->profile_ids)
+		return;
+	p = (struct uft_profile *)((char *)uft_rt.slice + a->profile_offset);
+	p += profile_cpu() * a->profile_ids + id;
+	uft_add(&p->hits, 1);
+	uft_add(&p->total, duration);
+	uft_add(&p->self, self);
+	uft_add(&p->squares, unit * unit);
+	profile_max(&p->min, ~duration);
+	profile_max(&p->max, duration);
+}

@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * thread.c - which task is this: thread state without TLS, the lock, and the frame of every slow event
+ *
+ * Objects. One struct uft_thread per thread pointer (%fs:0), found in an open-addressed hash table; it holds the
+ * shadow stack. The fast paths do not search: the ring's private table names the thread whose context the ring has
+ * (ring/ring.c). The table is changed under the lock only; a reader may run at the same time: an entry's thread is
+ * stored before its key.
+ *
+ * A thread pointer is no identity. libc gives the memory of a dead thread to the next one, a vfork child runs on
+ * its parent's, and so does a CLONE_VM child without CLONE_SETTLS. The system calls that do this are hooked (hook.c):
+ *   new thread		thread_reset() on the new pointer: state as new, tid unknown (UFT_NO_TID)
+ *   vfork		TH_VFORK, tid unknown. Events find out by gettid() who they are; whoever is not the owner is a
+ *			guest: exchange rings, entries marked FG_GUEST. The owner is suspended meanwhile; its own events
+ *			drop the guest's entries. It is healed by an event of its own that cannot come from a signal
+ *			handler which ran before the vfork (see thread_heal).
+ *   other CLONE_VM	TH_SHARED until the pointer is reset: both tasks' function events are recorded by exchange
+ *			rings; graph calls are passed through and counted (UFT_CNT_SHARED_TP), since nobody orders the
+ *			two on one shadow stack. Frames that were hooked before return as ever.
+ *
+ * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
+ * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
+ * that it protects is right at every instant. A holder that died (a vfork child killed inside) is found out by
+ * tkill(tid, 0). Waiters sleep, so that a real-time thread cannot starve the holder.
+ *
+ * Nesting. A signal handler may interrupt a slow event anywhere outside blocked sections and have slow events of its
+ * own, as deep as signals nest. There is no counter of that: a handler that jumps away would leave it wrong for ever.
+ * Nothing of ours is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+#define TABLE_BITS	16
+#define TABLE_SIZE	(1u << TABLE_BITS)
+#define TOMBSTONE	1ull
+
+#define STACK_BYTES_MAX	(8u << 20)
+#define STACK_BYTES_MIN	(16u << 10)
+#define LOCK_SPINS	100
+#define LOCK_SLEEP_NS	100000
+#define SIGNAL_FRAME_MIN 512		/* no signal frame is smaller: red zone, ucontext and FP state */
+
+#define TRACE_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
+TRACE_OFFSET(struct uft_thread, top, TH_TOP);
+TRACE_OFFSET(struct uft_thread, limit, TH_LIMIT);
+TRACE_OFFSET(struct fg_entry, slot, E_SLOT);
+TRACE_OFFSET(struct fg_entry, parent, E_PARENT);
+TRACE_OFFSET(struct fg_entry, ret, E_RET);
+TRACE_OFFSET(struct fg_entry, clock, E_CLOCK);
+TRACE_OFFSET(struct fg_entry, receipt.word, E_WORD);
+TRACE_OFFSET(struct fg_entry, receipt.where, E_WHERE);
+TRACE_OFFSET(struct fg_entry, flags, E_FLAGS);
+_Static_assert(sizeof(struct fg_entry) == E_BYTES, "layout.h");
+_Static_assert(sizeof(struct uft_thread) + sizeof(struct fg_entry) <= UFT_PAGE, "one page");
+
+static struct {
+	struct { uint64_t tp; struct uft_thread *th; } *slot;
+	struct uft_thread *all;		/* every struct ever made; those with tp == 0 wait for reuse */
+	uint32_t used;			/* slots that are not empty */
+	uint32_t living, sweep_at;	/* look for dead threads when there are so many */
+	uint32_t pooled;		/* structs with tp == 0 */
+} threads;
+
+int thread_init(void)
+{
+	long map = sys_mmap(0, TABLE_SIZE * sizeof(*threads.slot), PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (sys_is_error(map))
+		return (int)map;
+	threads.slot = (void *)map;
+	threads.sweep_at = 64;
+	return 0;
+}
+
+int trace_peek(const void *addr, void *to, uint32_t bytes)
+{
+	struct { const void *base; uint64_t len; } remote = { addr, bytes }, local = { to, bytes };
+	long n = sys_call6(__NR_process_vm_readv, sys_getpid(), &local, 1, &remote, 1, 0);
+
+	if (n < 0)
+		return (int)n;
+	return n == (long)bytes ? 0 : -EFAULT;
+}
+
+/* ---- The lock ----------------------------------------------------------------------------- */
+
+static void task_block(struct trace_task *t)
+{
+	uint64_t all = ~0ull;
+
+	sys_sigprocmask(SIG_BLOCK, &all, &t->mask);
+	t->blocked = 1;
+}
+
+static void task_unblock(struct trace_task *t)
+{
+	t->blocked = 0;
+	sys_sigprocmask(SIG_SETMASK, &t->mask, NULL);
+}
+
+void task_lock(struct trace_task *t)
+{
+	uint32_t *word = ring_lock_word(0), holder, spins = 0;
+	uint32_t self = t->tid;
+	struct __kernel_timespec nap = { .tv_nsec = LOCK_SLEEP_NS };
+
+	if (!t->blocked) {
+		task_block(t);
+		t->locked = 2;		/* unblock at the end */
+	} else {
+		t->locked = 1;
+	}
+	for (;;) {
+		holder = uft_load(word);
+		if (!holder && uft_cas(word, 0, self))
+			return;
+		if (++spins < LOCK_SPINS) {
+			arch_cpu_relax();
+			continue;
+		}
+		if (holder && sys_call3(__NR_tkill, holder, 0, 0) == -ESRCH && uft_cas(word, holder, self))
+			return;
+		sys_futex_wait(word, holder, &nap);	/* nobody wakes us: it is held for microseconds */
+	}
+}
+
+void task_unlock(struct trace_task *t)
+{
+	uint8_t how = t->locked;
+
+	t->locked = 0;
+	uft_store_release(ring_lock_word(0), 0);
+	if (how == 2)
+		task_unblock(t);
+}
+
+/* ---- Table -------------------------------------------------------------------------------- */
+
+static uint32_t thread_home(uint64_t tp)
+{
+	return (uint32_t)((tp >> 4) * 0x9e3779b97f4a7c15ull >> (64 - TABLE_BITS));
+}
+
+struct uft_thread *thread_find(uint64_t tp)
+{
+	for (uint32_t n = 0, i = thread_home(tp); n < TABLE_SIZE; n++, i = (i + 1) % TABLE_SIZE) {
+		uint64_t key = uft_load_acquire(&threads.slot[i].tp);
+
+		if (key == tp)
+			return threads.slot[i].th;
+		if (!key)
+			break;
+	}
+	return NULL;
+}
+
+struct uft_thread *thread_first(void)
+{
+	return threads.all;
+}
+
+static struct uft_thread *thread_map(void)
+{
+	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
+		long map = sys_mmap(0, bytes + UFT_PAGE, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		struct uft_thread *th = (struct uft_thread *)map;
+
+		if (sys_is_error(map))
+			continue;
+		th->bytes = bytes + UFT_PAGE;
+		th->base = (struct fg_entry *)(map + UFT_PAGE);
+		th->base[-1].slot = ~0ull;
+		th->limit = th->base + bytes / sizeof(struct fg_entry);
+		th->top = th->base;
+		th->next = threads.all;
+		threads.all = th;
+		return th;
+	}
+	return NULL;
+}
+
+/* As new for its next task. Frames on other stacks may still return: those whose slot is hooked are kept. */
+static void thread_empty(struct uft_thread *th)
+{
+	for (struct fg_entry *e = th->base; e < th->top; e++) {
+		uint64_t now;
+
+		fg_settle(e);
+		if (e->slot > FG_NO_SLOT && !trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
+			aside_put(e);
+	}
+	th->top = th->base;
+	th->tid = UFT_NO_TID;
+	th->owner = 0;
+	th->flags = 0;
+	th->pids_generation = 0;
+}
+
+/* Puts the state of threads that have ended into the pool. Their thread pointers may be mapped no more. */
+static void thread_sweep(void)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 0; i < TABLE_SIZE; i++) {
+		struct uft_thread *th = threads.slot[i].th;
+
+		if (threads.slot[i].tp <= TOMBSTONE)
+			continue;
+		if (!th->owner || sys_call3(__NR_tkill, th->owner, 0, 0) != -ESRCH) {
+			left++;
+			continue;
+		}
+		thread_empty(th);
+		ring_forget(th->tp);
+		uft_store_release(&threads.slot[i].tp, TOMBSTONE);
+		th->tp = 0;
+		threads.pooled++;
+		sys_madvise((uint64_t)th->base, th->bytes - UFT_PAGE, MADV_DONTNEED);
+	}
+	threads.living = left;
+	threads.sweep_at = left * 2 + 64;
+}
+
+static struct uft_thread *thread_pooled(void)
+{
+	struct uft_thread *th = threads.all;
+
+	while (th && th->tp)
+		th = th->next;
+	threads.pooled--;
+	return th ? th : thread_map();
+}
+
+static struct uft_thread *thread_make(uint64_t tp)
+{
+	struct uft_thread *th;
+	uint32_t i = thread_home(tp);
+
+	if (threads.living >= threads.sweep_at || threads.used >= TABLE_SIZE / 4 * 3)
+		thread_sweep();
+	while (threads.slot[i].tp > TOMBSTONE)
+		i = (i + 1) % TABLE_SIZE;
+	if (!threads.slot[i].tp && threads.used >= TABLE_SIZE / 4 * 3)
+		return NULL;
+	th = threads.pooled ? thread_pooled() : thread_map();
+	if (!th)
+		return NULL;
+	th->tp = tp;
+	th->tid = UFT_NO_TID;
+	if (!threads.slot[i].tp)
+		threads.used++;
+	threads.living++;
+	threads.slot[i].th = th;
+	uft_store_release(&threads.slot[i].tp, tp);
+	return th;
+}
+
+void thread_reset(struct trace_task *t, uint64_t tp)
+{
+	struct uft_thread *th = thread_find(tp);
+
+	if (!th)
+		return;
+	task_lock(t);
+	thread_empty(th);
+	ring_forget(tp);
+	task_unlock(t);
+}
+
+/* In the fork child the other threads are not; their stacks, and coroutines on them, may be. What is open now was
+ * recorded for the parent and returns in silence. */
+void thread_forked(struct trace_task *t)
+{
+	struct fg_entry *e = NULL;
+
+	for (struct uft_thread *th = threads.all; th; th = th->next) {
+		for (e = th->base; e < th->top; e++) {
+			fg_settle(e);
+			e->flags &= ~(uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE);
+		}
+		if (th != t->th) {
+			th->tid = UFT_NO_TID;
+			th->owner = 0;
+		}
+	}
+	for (e = NULL; (e = aside_next(e));)
+		e->flags &= ~(uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE);
+	if (t->th) {
+		t->th->tid = t->th->owner = t->tid;
+		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
+		t->th->pids_generation = 0;
+	}
+}
+
+/* ---- The frame of a slow event ------------------------------------------------------------ */
+
+/*
+ * The owner has an event after a vfork hook: is the child surely gone? It is if the vfork has returned. A handler
+ * that runs between the hook and the system call runs on a signal stack or at least a signal frame deeper.
+ */
+static void thread_heal(struct trace_task *t)
+{
+	struct { void *sp; int flags; int pad; uint64_t size; } ss = { 0 };
+	struct uft_thread *th = t->th;
+
+	while (th->top > th->base && th->top[-1].flags & FG_GUEST)
+		th->top--;
+	/* Our own frame lies less than a signal frame below the event's. */
+	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
+		return;
+	if (sys_call3(__NR_sigaltstack, 0, &ss, 0) || ss.flags & 1 /* SS_ONSTACK */)
+		return;
+	th->tid = th->owner;
+	arch_local_clear32(&th->flags, TH_VFORK);
+}
+
+static void thread_identify(struct trace_task *t)
+{
+	struct uft_thread *th = t->th;
+
+	t->tid = (uint32_t)sys_gettid();
+	if (!th->owner) {
+		th->owner = t->tid;
+		th->tid = t->tid;
+	}
+	if (th->owner != t->tid) {
+		t->guest = 1;
+		t->pid = (uint32_t)sys_getpid();
+	} else if (th->flags & TH_VFORK) {
+		thread_heal(t);
+	}
+}
+
+/* A fork child's first event adopts it, once; other threads of it wait meanwhile. */
+static int task_is_mute(void)
+{
+	uint32_t *state = ring_state();
+	struct __kernel_timespec nap = { .tv_nsec = 1000000 };
+
+	if (uft_load_acquire(state) == RING_LIVE)
+		return 0;
+	if (uft_load(state) == RING_FRESH)
+		trace_adopt_child();
+	for (int ms = 0; uft_load_acquire(state) == RING_ADOPTING && ms < UFT_REQ_TIMEOUT_MS; ms++)
+		sys_futex_wait(state, RING_ADOPTING, &nap);
+	return uft_load_acquire(state) != RING_LIVE;
+}
+
+void task_begin(struct trace_task *t)
+{
+	t->guest = t->blocked = t->locked = t->rseq = 0;
+	t->tp = arch_thread_pointer();
+	t->mute = (uint8_t)task_is_mute();
+	t->pid = uft_rt.slice->pid;
+	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
+	t->th = thread_find(t->tp);
+	if (!t->th) {
+		t->tid = (uint32_t)sys_gettid();
+		task_lock(t);
+		t->th = thread_make(t->tp);
+		task_unlock(t);
+		if (!t->th && !t->mute)
+			trace_count(UFT_CNT_NO_THREAD, 1);
+	}
+	if (t->th) {
+		t->tid = uft_load(&t->th->tid);
+		if (t->tid == UFT_NO_TID)
+			thread_identify(t);
+		t->rseq = !t->guest && t->th->tid != UFT_NO_TID && ring_has_rseq();
+	}
+	if (!t->rseq)
+		task_block(t);
+}
+
+void task_end(struct trace_task *t)
+{
+	if (t->blocked)
+		task_unblock(t);
+}
+
+int task_write(struct trace_task *t, struct ring_op *op)
+{
+	int ret;
+
+	op->pid = t->pid;
+	op->tid = t->tid;
+	op->thread = t->th;
+	op->thread_flags = t->th ? &t->th->flags : NULL;
+	ret = ring_write(op, t->rseq);
+	if (ret == RING_NONE && t->rseq) {
+		/* No number for this CPU just now. */
+		int block = !t->blocked;
+
+		if (block)
+			task_block(t);
+		ret = ring_write(op, 0);
+		if (block)
+			task_unblock(t);
+	}
+	if (ret == RING_NONE)
+		trace_count(UFT_CNT_NO_RING, 1);
+	return ret;
+}

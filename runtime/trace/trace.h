@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.h - structures and helpers of the tracers; theory in graph.c (shadow stack) and thread.c (threads)
+ */
+#ifndef UFT_TRACE_H
+#define UFT_TRACE_H
+
+#include "runtime/ring/ring.h"
+#include "runtime/runtime.h"
+#include "runtime/trace/layout.h"
+
+#define UFT_NO_TID	0xffffffffu	/* never a ring's context */
+#define FG_NO_SLOT	0u		/* slot of an entry that another thread has taken */
+#define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
+
+enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
+	FG_CALL		= 2,		/* tracing_thresh: a CALL record at the end, if it took long */
+	FG_PROFILE	= 4,		/* counts in the profile at the end */
+	FG_INSIDE	= 8,		/* below a root (or one itself) */
+	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
+	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
+	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
+};
+
+/* One hooked call. */
+struct fg_entry {
+	uint64_t slot;		/* address of the return address on the program's stack */
+	uint64_t parent;	/* the true return address */
+	uint64_t ret;		/* what stands in the slot instead */
+	uint64_t clock;		/* of the entry */
+	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
+	uint32_t flags, pad;
+	uint64_t child;		/* profile: clock units spent in traced callees */
+};
+
+enum thread_flags {		/* any of them keeps the thread off the fast paths */
+	TH_VFORK	= 1,	/* a vfork child may be using this thread pointer */
+	TH_SHARED	= 2,	/* another task does, for good */
+	TH_RESTORED	= 4,	/* some entries are FG_RESTORED */
+	TH_ALT		= 8,	/* there is an FG_ALT entry */
+	TH_FILTERED	= 16,	/* not in pids[] */
+};
+
+/* What belongs to a thread pointer. One mapping: this page, ending in a sentinel entry, then the entries. */
+struct uft_thread {
+	struct fg_entry *top;	/* the next free entry; changed by its own task only */
+	struct fg_entry *limit;
+	struct fg_entry *base;	/* base[-1] is the sentinel, slot = ~0 */
+	uint64_t tp;		/* 0: unused, in the pool */
+	uint32_t tid;		/* whose records: UFT_NO_TID sends every event to the slow path */
+	uint32_t owner;		/* true tid, survives that; 0 not known yet */
+	uint32_t flags;		/* enum thread_flags */
+	uint32_t pids_generation;
+	uint64_t vfork_sp;	/* stack pointer of the code that called vfork */
+	uint64_t unwind_sp;	/* of the innermost unwinder that restored entries */
+	uint64_t alt_low, alt_high;	/* with TH_ALT */
+	uint64_t bytes;		/* of the mapping */
+	struct uft_thread *next;	/* of all threads; under the lock */
+};
+
+/* The calling task during one slow event. */
+struct trace_task {
+	struct uft_thread *th;	/* NULL: none could be made */
+	uint64_t tp, key, mask;
+	uint32_t pid, tid;
+	uint8_t rseq;		/* may use the per-CPU rings */
+	uint8_t guest;		/* borrows the thread pointer of a suspended task */
+	uint8_t mute;		/* nothing is recorded: fork child that is not followed */
+	uint8_t blocked;	/* signals are blocked (always so without rseq); mask is the program's */
+	uint8_t locked;
+};
+
+/* ---- thread.c ---- */
+int thread_init(void);
+/* Every slow event stands between these two. */
+void task_begin(struct trace_task *t);
+void task_end(struct trace_task *t);
+/* Signals blocked and the lock held, for what several threads may touch. Not nested. */
+void task_lock(struct trace_task *t);
+void task_unlock(struct trace_task *t);
+/* Fills in who writes and writes; counts what cannot be written. Returns RING_*. */
+int task_write(struct trace_task *t, struct ring_op *op);
+struct uft_thread *thread_find(uint64_t tp);
+struct uft_thread *thread_first(void);
+void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
+void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
+/* Like memcpy from @addr, but 0 instead of a fault. */
+int trace_peek(const void *addr, void *to, uint32_t bytes);
+
+/* ---- params.c ---- */
+const struct uft_tracer_params *trace_params(void);
+int trace_is_recording(void);
+int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p);
+
+/* ---- graph.c ---- */
+void fg_settle(struct fg_entry *e);
+struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
+void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
+
+/* ring.S: pushes a copy of @e at @top; 0: th->top is not @top, or a signal came and the space may have been used. */
+int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e);
+
+/* ---- aside.c: the set-aside table, all under the lock ---- */
+int aside_init(void);
+void aside_put(const struct fg_entry *e);
+struct fg_entry *aside_find(uint64_t slot);
+void aside_remove(struct fg_entry *e);
+struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
+
+/* ---- unwind.c ---- */
+void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
+
+/* ---- profile.c ---- */
+void profile_add(uint32_t id, uint64_t duration, uint64_t self);
+
+static inline uint32_t fg_id(const struct fg_entry *e)
+{
+	return UFT_REC_VALUE(e->receipt.word);
+}
+
+#endif
