@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * target.c - reads any bytes as a .uft file, the way reports do; for libFuzzer and for driver.c
+ *
+ * Whatever they are: no crash, no endless loop, time in order, sane events.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "stream/stream.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static void fuzz_check(int ok, const char *what)
+{
+	if (ok)
+		return;
+	fprintf(stderr, "fuzz: %s\n", what);
+	abort();
+}
+
+static void fuzz_read(const char *path, const struct uft_select *sel)
+{
+	const struct uft_profile_row *row;
+	const struct uft_image *const *images;
+	const struct uft_task *tasks;
+	static struct uft_event ev[256];
+	struct uft_stream *st;
+	uint64_t last = 0;
+	size_t n, ntasks;
+
+	if (uft_stream_open(path, sel, &st, NULL))
+		return;
+	while ((n = uft_stream_batch(st, ev, 256))) {
+		for (size_t i = 0; i < n; i++) {
+			fuzz_check(ev[i].ts_ns >= last, "time runs backwards");
+			fuzz_check(ev[i].task && ev[i].task->comm && ev[i].task->image, "an event without a task");
+			fuzz_check(ev[i].kind == UFT_EV_LOST || (ev[i].sym && ev[i].sym->name), "an event without a symbol");
+			fuzz_check(ev[i].self_ns <= ev[i].duration_ns, "self is more than the whole");
+			last = ev[i].ts_ns;
+		}
+	}
+	fuzz_check(uft_stream_progress(st) >= 0, "progress");
+	fuzz_check(uft_stream_info(st)->cmdline != NULL, "info");
+	ntasks = uft_stream_tasks(st, &tasks);
+	for (size_t i = 0; i < ntasks; i++)
+		fuzz_check(tasks[i].comm && tasks[i].image, "a task without a name");
+	fuzz_check(uft_stream_images(st, &images) < 1u << 24, "images");
+	uft_stream_profile(st, &row, &n);
+	uft_stream_close(st);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
+{
+	static const char *pattern = "f*1";
+	static const uint32_t tid = 1001;
+	const struct uft_select sel = {
+		.from_ns = 100, .to_ns = 100000, .tids = &tid, .ntids = 1, .funcs = &pattern, .nfuncs = 1,
+	};
+	char path[64];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, n) != (ssize_t)n)
+		abort();
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	fuzz_read(path, NULL);
+	fuzz_read(path, &sel);
+	close(fd);
+	return 0;
+}
