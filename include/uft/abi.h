@@ -240,6 +240,7 @@ enum uft_site_state {
 
 enum uft_site_flags {
 	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
+	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };
 
 enum uft_site_status {		/* w: what became of it */

@@ -188,17 +188,15 @@ static inline size_t uft_insn_jmp_short(uint8_t *at, int8_t skip)
 	return UFT_LEN_JMP_SHORT;
 }
 
-/* A direct call that is @n bytes long, 5..8, so that it returns to pc + n: cs and addr32 prefixes pad it. */
+/* A direct call that is @n bytes long, 5..8, so that it returns to pc + n: addr32, then cs prefixes pad it. */
 static inline size_t uft_insn_call_padded(uint8_t *at, size_t n, uint64_t pc, uint64_t target)
 {
 	size_t i;
 
 	if (n < 5 || n > 8)
 		return 0;
-	for (i = 0; i + 6 < n; i++)
-		at[i] = UFT_PFX_CS;
-	if (n > 5)
-		at[i++] = UFT_PFX_ADDRSIZE;
+	for (i = 0; i + 5 < n; i++)
+		at[i] = i ? UFT_PFX_CS : UFT_PFX_ADDRSIZE;
 	return i + uft_insn_call(at + i, pc + i, target);
 }
 

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * batch.c - changing code while it runs
+ *
+ * A batch is an array of items sorted by address. Each item names one of four protocols:
+ *
+ *	ST8	what changes lies in one aligned 8-byte word: one store. AMD documents it; on other CPUs
+ *		(uft_rt.st8_ok = 0) it is used for a single byte only, or for bytes that no CPU can misread
+ *	SWAP	what changes lies in one aligned 16-byte block: one locked exchange. For instructions that may not be
+ *		skipped; a fallback for ST8, of which no CPU maker writes
+ *	JS	any length, the first two bytes in one cache line: `jmp` over the rest stands in while it changes.
+ *		The instruction is not executed meanwhile, so it must be one that may be left out: a nop, our call
+ *	TAIL	the bytes behind the first are dead while the first is `stand_in`
+ *
+ * Order of a batch; everything in brackets happens only if an item needs it:
+ *	1. the items are complete in memory, journal.is_active is set
+ *	2. windows are opened: one for each run of neighbouring pages
+ *	3. [sync: code out of line that was written before]
+ *	4. [JS, TAIL: stand-ins; sync]
+ *	5. ST8, SWAP; [JS, TAIL: the rest]; sync
+ *	6. [JS, TAIL: first bytes; sync]
+ *	7. windows are closed, journal.is_active is cleared
+ * Step 3's sync is step 4's when there is one, so that a batch has three at most. A sync is
+ * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): every CPU in this address space has forgotten what it fetched.
+ *
+ * Forks. A fork copies the address space page by page while we go on writing, so the child may find any mix of steps
+ * 3-6 in its text, but opening and closing windows waits for it (platform.h): the items, and the fact that they
+ * are active, are the same in all of its pages. Every mix is sound code, so the child may run as it is; it carries
+ * out the items that it inherited before it patches anything itself (batch_after_fork()). Finishing is always
+ * right: the parent does the same. Code out of line is written in windows of its own before step 1, so a
+ * child that has an armed site has what it leads to.
+ *
+ * Failure: a window that cannot be opened takes its items out (PROTO_NONE) before anything is written there.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/patch/internal.h"
+
+#define RUN_GAP		(8 * PLAT_PAGE)	/* untouched pages between two runs that one window may span: protection
+					 * is all that changes there, and a system call costs more than they do */
+
+struct batch_window {
+	struct plat_window w;
+	uint32_t first, end;	/* items */
+};
+
+/* In private memory, so that a fork child has its own. Written by the patching task. */
+static struct {
+	struct patch_item *item;	/* the batch in hand */
+	uint32_t n;
+	batch_commit commit;
+	void *arg;
+	struct patch_item *room;	/* batch_room()'s */
+	uint32_t nroom;
+	struct batch_window *window;
+	uint32_t nwindows, window_room;
+	int is_active;
+} journal;
+
+/* The mapping that holds the last address asked for; a program may have changed it since the last batch. */
+struct segment {
+	uintptr_t lo, hi;
+	int prot;
+};
+
+static void *grow(void *old, uint32_t *room, uint32_t n, size_t size)
+{
+	uint32_t want = n < 256 ? 256 : n + n / 4;
+	void *m = plat_map(want * size);
+
+	if (!m)
+		return NULL;
+	if (old) {
+		memcpy(m, old, *room * size);
+		plat_unmap(old, *room * size);
+	}
+	*room = want;
+	return m;
+}
+
+struct patch_item *batch_room(uint32_t n)
+{
+	if (n > journal.nroom) {
+		if (journal.room)
+			plat_unmap(journal.room, journal.nroom * sizeof(*journal.room));
+		journal.nroom = 0;
+		journal.room = grow(NULL, &journal.nroom, n, sizeof(*journal.room));
+	}
+	return journal.room;
+}
+
+/* ---- choosing ------------------------------------------------------------------------------------ */
+
+/* Aligned 8-byte words are what everybody can do; so where byte @lo to byte @hi lie in one, ST8. */
+static int fits(uintptr_t at, unsigned lo, unsigned hi, unsigned block)
+{
+	return (at + lo) / block == (at + hi) / block;
+}
+
+static void item_st8(struct patch_item *it, uintptr_t at, uint64_t bytes, unsigned lo, unsigned hi)
+{
+	uintptr_t word = (at + lo) & ~7ul;
+	uint64_t mask = code_mask(hi - lo + 1) << 8 * ((at + lo) & 7);
+
+	it->proto = PROTO_ST8;
+	it->at = word;
+	it->code.lo = bytes >> 8 * lo << 8 * ((at + lo) & 7) & mask;
+	it->code.hi = mask;
+}
+
+static void item_swap(struct patch_item *it, uintptr_t at, uint64_t bytes, unsigned lo, unsigned hi)
+{
+	uintptr_t block = (at + lo) & ~15ul, from = at + lo > block + 8 ? block + 8 : at + lo;
+	unsigned shift = 8 * (unsigned)(at + lo - from);
+
+	it->proto = PROTO_SWAP;
+	it->at = from;
+	it->code.hi = code_mask(hi - lo + 1) << shift;
+	it->code.lo = bytes >> 8 * lo << shift & it->code.hi;
+}
+
+int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, const struct code *new, unsigned win,
+	       unsigned rule)
+{
+	uint64_t x = old->lo ^ new->lo;
+	unsigned lo, hi;
+
+	if (old->hi == new->hi) {
+		if (!x) {
+			it->proto = PROTO_NONE;
+			return 0;
+		}
+		lo = (unsigned)__builtin_ctzll(x) / 8;
+		hi = 7 - (unsigned)__builtin_clzll(x) / 8;
+		if (fits(at, lo, hi, 8) && (uft_rt.st8_ok || lo == hi || rule & ITEM_ANY_CPU)) {
+			item_st8(it, at, new->lo, lo, hi);
+			return 0;
+		}
+		if (rule & ITEM_AT_ONCE && fits(at, lo, hi, 16)) {
+			item_swap(it, at, new->lo, lo, hi);
+			return 0;
+		}
+	}
+	if (rule & ITEM_AT_ONCE)
+		return -EOPNOTSUPP;
+	it->at = at;
+	it->code = *new;
+	it->len = (uint8_t)win;
+	if ((at & (PATCH_LINE - 1)) == PATCH_LINE - 1) {
+		/* A prefix that stays: begin behind it. */
+		if (x & 0xff || win < 3)
+			return -EOPNOTSUPP;
+		it->at = at + 1;
+		it->code.lo = new->lo >> 8 | new->hi << 56;
+		it->code.hi = new->hi >> 8;
+		it->len = (uint8_t)(win - 1);
+	}
+	it->proto = PROTO_JS;
+	return 0;
+}
+
+/* ---- windows ------------------------------------------------------------------------------------- */
+
+static uintptr_t item_end(const struct patch_item *it)
+{
+	return it->at + (it->proto == PROTO_ST8 || it->proto == PROTO_SWAP ? 8 : it->len);
+}
+
+static struct batch_window *window_new(void)
+{
+	if (journal.nwindows == journal.window_room) {
+		struct batch_window *m = grow(journal.window, &journal.window_room, journal.nwindows + 1, sizeof(*m));
+
+		if (!m)
+			return NULL;
+		journal.window = m;
+	}
+	return &journal.window[journal.nwindows++];
+}
+
+/* Step 2, first half: which runs there are. An unsorted array only makes more of them. 0: no memory. */
+static int find_windows(void)
+{
+	struct segment seg = { 0, 0, -1 };
+	struct batch_window *w = NULL;
+	uint32_t i;
+
+	journal.nwindows = 0;
+	for (i = 0; i < journal.n; i++) {
+		struct patch_item *it = &journal.item[i];
+		uintptr_t end;
+
+		if (it->proto == PROTO_NONE)
+			continue;
+		end = item_end(it);
+		if (it->at < seg.lo || it->at >= seg.hi)
+			seg.prot = plat_text_segment(it->at, &seg.lo, &seg.hi);
+		if (seg.prot < 0) {	/* nothing to know (no /proc): the mapping is this item's alone */
+			seg.lo = PLAT_PAGE_DOWN(it->at);
+			seg.hi = PLAT_PAGE_UP(end);
+		}
+		if (!w || it->at < w->w.lo || it->at > w->w.hi + RUN_GAP || end > seg.hi || w->w.lo < seg.lo) {
+			w = window_new();
+			if (!w)
+				return 0;
+			w->w = (struct plat_window){ PLAT_PAGE_DOWN(it->at), 0, seg.prot, 0 };
+			w->first = i;
+		}
+		if (PLAT_PAGE_UP(end) > w->w.hi)
+			w->w.hi = PLAT_PAGE_UP(end);
+		w->end = i + 1;
+	}
+	return 1;
+}
+
+static void drop_items(const struct batch_window *w)
+{
+	uint32_t i;
+
+	for (i = w->first; i < w->end; i++)
+		journal.item[i].proto = PROTO_NONE;
+}
+
+static void open_windows(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < journal.nwindows; i++) {
+		struct batch_window *w = &journal.window[i];
+
+		if (plat_text_open(&w->w, w->w.lo, w->w.hi, w->w.prot, (int)uft_rt.no_mprotect)) {
+			w->w.is_direct = -1;
+			drop_items(w);
+		}
+	}
+}
+
+static void close_windows(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < journal.nwindows; i++)
+		if (journal.window[i].w.is_direct >= 0)
+			plat_text_close(&journal.window[i].w);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------- */
+
+static void put(const struct batch_window *w, uintptr_t at, const void *bytes, unsigned n)
+{
+	const uint8_t *from = bytes;
+	uint16_t two;
+
+	if (!w->w.is_direct) {
+		plat_text_poke(at, bytes, n);
+		return;
+	}
+	for (; n >= 2; n -= 2, from += 2, at += 2) {
+		__builtin_memcpy(&two, from, 2);
+		arch_text_store2((void *)at, two);
+	}
+	if (n)
+		arch_text_store1((void *)at, *from);
+}
+
+/* The bytes behind the first @head ones, which nobody executes now. */
+static inline void put_rest(const struct batch_window *w, const struct patch_item *it, unsigned head)
+{
+	put(w, it->at + head, (const uint8_t *)&it->code + head, it->len - head);
+}
+
+static inline void do_st8(const struct batch_window *w, const struct patch_item *it)
+{
+	uint64_t v = (*(const uint64_t *)it->at & ~it->code.hi) | it->code.lo;
+
+	if (w->w.is_direct)
+		arch_text_store8((void *)it->at, v);
+	else
+		plat_text_poke(it->at, &v, 8);
+}
+
+static void do_swap(const struct batch_window *w, const struct patch_item *it)
+{
+	uint64_t old, v;
+
+	do {
+		__builtin_memcpy(&old, (const void *)it->at, 8);
+		v = (old & ~it->code.hi) | it->code.lo;
+		if (!w->w.is_direct) {
+			plat_text_poke(it->at, &v, 8);
+			return;
+		}
+	} while (!arch_text_swap8((void *)it->at, old, v));
+}
+
+static void stand_in(const struct batch_window *w, const struct patch_item *it)
+{
+	uint8_t jmp[2];
+
+	if (it->proto == PROTO_JS) {
+		uft_insn_jmp_short(jmp, (int8_t)(it->len - 2));
+		put(w, it->at, jmp, 2);
+	} else if (it->proto == PROTO_TAIL) {
+		put(w, it->at, &it->stand_in, 1);
+	}
+}
+
+static void step_stand_ins(void)
+{
+	uint32_t i, k;
+
+	for (k = 0; k < journal.nwindows; k++)
+		for (i = journal.window[k].first; i < journal.window[k].end; i++)
+			stand_in(&journal.window[k], &journal.item[i]);
+}
+
+static void step_bodies(void)
+{
+	uint32_t i, k;
+
+	for (k = 0; k < journal.nwindows; k++) {
+		const struct batch_window *w = &journal.window[k];
+
+		for (i = w->first; i < w->end; i++) {
+			const struct patch_item *it = &journal.item[i];
+
+			switch (it->proto) {
+			case PROTO_ST8:
+				do_st8(w, it);
+				break;
+			case PROTO_SWAP:
+				do_swap(w, it);
+				break;
+			case PROTO_JS:
+				put_rest(w, it, 2);
+				break;
+			case PROTO_TAIL:
+				put_rest(w, it, 1);
+				break;
+			}
+		}
+	}
+}
+
+static void step_heads(void)
+{
+	uint32_t i, k;
+
+	for (k = 0; k < journal.nwindows; k++)
+		for (i = journal.window[k].first; i < journal.window[k].end; i++) {
+			const struct patch_item *it = &journal.item[i];
+
+			if (it->proto == PROTO_JS || it->proto == PROTO_TAIL)
+				put(&journal.window[k], it->at, &it->code, it->proto == PROTO_JS ? 2 : 1);
+		}
+}
+
+static void write_items(int fresh)
+{
+	int stands = 0;
+	uint32_t i;
+
+	for (i = 0; i < journal.n && !stands; i++)
+		stands = journal.item[i].proto == PROTO_JS || journal.item[i].proto == PROTO_TAIL;
+	if (stands)
+		step_stand_ins();
+	if (stands || fresh)
+		plat_sync_cores();
+	step_bodies();
+	plat_sync_cores();
+	if (stands) {
+		step_heads();
+		plat_sync_cores();
+	}
+}
+
+uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg)
+{
+	uint32_t i, written = 0;
+
+	journal.item = it;
+	journal.n = n;
+	journal.commit = commit;
+	journal.arg = arg;
+	if (!find_windows()) {
+		for (i = 0; i < n; i++)
+			it[i].proto = PROTO_NONE;
+		return 0;
+	}
+	uft_store_release(&journal.is_active, 1);
+	open_windows();
+	write_items(fresh);
+	commit(arg, it, n);
+	close_windows();
+	uft_store_release(&journal.is_active, 0);
+	for (i = 0; i < n; i++)
+		written += it[i].proto != PROTO_NONE;
+	return written;
+}
+
+int batch_write_near(const struct near_code *c, struct plat_window *w)
+{
+	if (!memcmp((const void *)c->at, c->bytes, c->n))
+		return 0;
+	if (!w->is_direct)
+		return plat_text_poke(c->at, c->bytes, c->n);
+	memcpy((void *)c->at, c->bytes, c->n);
+	return 0;
+}
+
+void batch_after_fork(void)
+{
+	plat_text_forget();
+	if (!uft_load(&journal.is_active))
+		return;
+	/* The parent may have been anywhere in open_windows(): ours are opened afresh; opening is idempotent. */
+	open_windows();
+	write_items(1);
+	journal.commit(journal.arg, journal.item, journal.n);
+	close_windows();
+	uft_store_release(&journal.is_active, 0);
+}

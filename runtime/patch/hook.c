@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hook.c - places in unprepared code that the runtime must know of
+ *
+ * A hook is five bytes of code that become a jump to a stub of ours (arch.h says what each kind must do):
+ *
+ *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
+ *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
+ *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
+ *		behind it. The red zone is skipped, flags are kept.
+ *   UNWIND	call *unwind; the moved instructions; jmp back
+ *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
+ *
+ * The pointers are cells of the area that holds the stub. Hooks are few; areas are shared by all that reach them.
+ *
+ * Arming. The bytes may hold several instructions (UNWIND) or one that may not be skipped (SYSCALL), so no
+ * stand-in: one store where they lie in a word or a 16-byte block. Otherwise, and for several instructions always,
+ * only while nobody can be inside: nobody runs, or a thread waits in r_brk for us (then its new object is what the
+ * session is hooking, and nobody has run that). Else the hook is refused with -EBUSY.
+ * Behind RBRK's `ret` everything is dead: the tail first, then the first byte.
+ *
+ * Disarming happens with threads running: one store if it can be, else the jump stays and its area's cells point
+ * to a `ret`: the code does what it did, but not byte for byte. Armed again, the cells point to us again.
+ *
+ * Context: control. Stubs and areas stay for the life of the process.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/patch/internal.h"
+
+#define AREA_PAGES	4		/* of stubs */
+#define SLOT_BYTES	64u
+#define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
+#define AREA_REACH	0x7ff00000ul
+
+enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_RBRK, NCELLS };
+
+struct hook_area {
+	uintptr_t base;		/* cells (rw-), then stubs (r-x); stub 0 is a `ret` */
+	uint32_t used;
+	struct hook_area *next;
+};
+
+enum hook_state { HOOK_ORIGINAL, HOOK_ARMED, HOOK_PASSIVE /* jump in place, cells lead nowhere */ };
+
+struct hook {
+	uintptr_t addr;		/* of the five bytes (behind RBRK's endbr64) */
+	uint32_t kind, nr, len;
+	uint8_t state;		/* enum hook_state */
+	uint8_t is_gone;
+	uint8_t orig[16];
+	uintptr_t stub;
+	struct hook *next;
+};
+
+/* Newest first; never freed. A fork child has its own copy. */
+static struct hook_area *areas;
+static struct hook *hooks;
+
+/* ---- areas --------------------------------------------------------------------------------------- */
+
+static uint64_t *area_cell(const struct hook_area *a, unsigned c)
+{
+	return (uint64_t *)a->base + c;
+}
+
+static void area_point(const struct hook_area *a, int is_active)
+{
+	const char *to[NCELLS] = { uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind,
+				   uft_asm_hook_rbrk };
+	unsigned c;
+
+	for (c = 0; c < NCELLS; c++)
+		uft_store_release(area_cell(a, c), is_active ? (uint64_t)to[c] : a->base + PLAT_PAGE);
+}
+
+static int write_code(uintptr_t at, const uint8_t *bytes, unsigned n)
+{
+	struct near_code c = { .at = at, .n = (uint8_t)n };
+	struct plat_window w;
+	unsigned done;
+	int ret = plat_text_open(&w, at, at + n, PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect);
+
+	if (ret)
+		return ret;
+	for (done = 0; done < n && !ret; done += c.n, c.at += c.n) {
+		c.n = (uint8_t)(n - done < sizeof(c.bytes) ? n - done : sizeof(c.bytes));
+		memcpy(c.bytes, bytes + done, c.n);
+		ret = batch_write_near(&c, &w);
+	}
+	plat_text_close(&w);
+	return ret;
+}
+
+static struct hook_area *area_make(uintptr_t addr)
+{
+	static const uint8_t ret_insn[] = { UFT_OP_RET };
+	struct hook_area *a = mem_alloc(sizeof(*a));
+	size_t bytes = (1 + AREA_PAGES) * PLAT_PAGE;
+
+	if (!a || plat_map_near(addr, addr + 16, bytes, PLAT_READ | PLAT_EXEC, &a->base))
+		return NULL;
+	if (sys_mprotect(a->base, PLAT_PAGE, PROT_READ | PROT_WRITE) ||
+	    write_code(a->base + PLAT_PAGE, ret_insn, sizeof(ret_insn))) {
+		plat_unmap((void *)a->base, bytes);
+		return NULL;
+	}
+	a->used = 1;
+	area_point(a, 1);
+	a->next = areas;
+	uft_store_release(&areas, a);
+	return a;
+}
+
+static struct hook_area *area_near(uintptr_t addr)
+{
+	struct hook_area *a;
+
+	for (a = areas; a; a = a->next)
+		if (a->used < AREA_SLOTS && (addr > a->base ? addr - a->base : a->base - addr) < AREA_REACH)
+			return a;
+	return area_make(addr);
+}
+
+/* ---- stubs --------------------------------------------------------------------------------------- */
+
+#define NR_EXECVE	59u
+#define NR_EXECVEAT	322u
+
+static int is_exec(uint32_t nr)
+{
+	return nr == NR_EXECVE || nr == NR_EXECVEAT;
+}
+
+/* Below the red zone, call *cell, back up. */
+static size_t put_guarded_call(uint8_t *at, uintptr_t pc, const uint64_t *cell)
+{
+	size_t n = uft_insn_lea_rsp(at, -128);
+
+	n += uft_insn_call_indirect(at + n, pc + n, (uint64_t)cell);
+	return n + uft_insn_lea_rsp(at + n, 128);
+}
+
+static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
+{
+	uintptr_t back = h->addr + UFT_LEN_MOV_EAX;
+	size_t n = uft_insn_mov_eax(at, h->nr);
+
+	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
+	n += uft_insn_mov_eax(at + n, h->nr);
+	if (is_exec(h->nr)) {
+		n += uft_insn_syscall(at + n);
+		n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_POST));
+		back += UFT_LEN_SYSCALL;
+	}
+	return n + uft_insn_jmp(at + n, h->stub + n, back);
+}
+
+static size_t put_unwind_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
+{
+	size_t n = uft_insn_call_indirect(at, h->stub, (uint64_t)area_cell(a, CELL_UNWIND));
+
+	memcpy(at + n, h->orig, h->len);
+	n += h->len;
+	return n + uft_insn_jmp(at + n, h->stub + n, h->addr + h->len);
+}
+
+static int make_stub(struct hook *h)
+{
+	struct hook_area *a = area_near(h->addr);
+	uint8_t code[SLOT_BYTES];
+	size_t n;
+	int ret;
+
+	if (!a)
+		return -ENOMEM;
+	h->stub = a->base + PLAT_PAGE + a->used * SLOT_BYTES;
+	if (h->kind == UFT_HOOK_SYSCALL) {
+		n = put_syscall_stub(h, a, code);
+	} else if (h->kind == UFT_HOOK_UNWIND) {
+		n = put_unwind_stub(h, a, code);
+	} else {
+		n = uft_insn_call_indirect(code, h->stub, (uint64_t)area_cell(a, CELL_RBRK));
+		n += uft_insn_ret(code + n);
+	}
+	ret = write_code(h->stub, code, (unsigned)n);
+	if (!ret)
+		a->used++;
+	return ret;
+}
+
+/* ---- arming -------------------------------------------------------------------------------------- */
+
+/* Nothing that is padding, at least @n bytes of it, follows the ret at @p? */
+static int has_padding(const uint8_t *p, unsigned n)
+{
+	unsigned i = 0;
+
+	while (i < n) {
+		size_t nop = uft_insn_nop_length(p + i, 16);
+
+		if (p[i] == UFT_OP_INT3)
+			nop = 1;
+		if (!nop)
+			return 0;
+		i += (unsigned)nop;
+	}
+	return 1;
+}
+
+/* Reads what stands there and checks that it is what the kind can deal with. */
+static int hook_learn(struct hook *h, const struct uft_hook *u)
+{
+	uint8_t now[32];
+	uint32_t imm = 0;
+	uintptr_t lo, hi;
+
+	if (plat_text_segment(u->addr, &lo, &hi) == -ENOENT)
+		return -EFAULT;
+	h->addr = u->addr;
+	h->kind = u->kind;
+	h->nr = u->nr;
+	h->len = u->len;
+	memset(now, 0, sizeof(now));
+	memcpy(now, (const void *)u->addr, PLAT_PAGE - (u->addr & (PLAT_PAGE - 1)) < 32 ? 16 : 32);
+	if (memcmp(now, u->bytes, u->kind == UFT_HOOK_RBRK ? 5 : u->len < 16 ? u->len : 16))
+		return -EILSEQ;
+	switch (u->kind) {
+	case UFT_HOOK_SYSCALL:
+		if (!uft_insn_is_mov_eax(now, &imm) || imm != u->nr || !uft_insn_is_syscall(now + UFT_LEN_MOV_EAX))
+			return -EILSEQ;
+		h->len = UFT_LEN_MOV_EAX;
+		break;
+	case UFT_HOOK_UNWIND:
+		if (u->len < UFT_LEN_JMP || u->len > 16)
+			return -EOPNOTSUPP;
+		break;
+	case UFT_HOOK_RBRK: {
+		unsigned skip = (unsigned)uft_insn_is_endbr(now);
+
+		if (now[skip] != UFT_OP_RET || !has_padding(now + skip + 1, UFT_LEN_JMP - 1))
+			return -EOPNOTSUPP;
+		h->addr += skip;
+		h->len = UFT_LEN_JMP;
+		memcpy(h->orig, now + skip, 5);
+		return 0;
+	}
+	default:
+		return -EINVAL;
+	}
+	memcpy(h->orig, now, h->len);
+	return 0;
+}
+
+/* A thread of ours waits in r_brk: the session is busy with what it has just loaded, which nobody has run. */
+static int is_load_pending(void)
+{
+	struct uft_arena *a = uft_rt.arena;
+	unsigned i;
+
+	for (i = 0; a && i < UFT_NREQUESTS; i++)
+		if (uft_load_acquire(&a->req[i].state) == UFT_REQ_POSTED && a->req[i].kind == UFT_REQ_OBJECTS &&
+		    a->req[i].slice == uft_rt.slice_index)
+			return 1;
+	return 0;
+}
+
+static int nobody_inside(const struct hook *h, struct quiet *q)
+{
+	return quiet_at(q, h->addr, h->addr + h->len) || is_load_pending();
+}
+
+static void commit_hook(void *arg, const struct patch_item *it, uint32_t n)
+{
+	struct hook *h = arg;
+
+	if (n && it->proto != PROTO_NONE)
+		h->state = it->form;
+}
+
+/* Changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them. */
+static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
+{
+	/* The journal names it until the batch is over; only one is ever in hand. */
+	static struct patch_item it;
+	struct code old, new, now;
+	uint8_t jmp[16] = { 0 };
+
+	uft_insn_jmp(jmp, h->addr, h->stub);
+	__builtin_memcpy(&old, h->orig, 16);
+	__builtin_memcpy(&new, jmp, 16);
+	old.lo &= code_mask(5);
+	old.hi = new.hi = 0;
+	code_load(&now, h->addr, 5);
+	if (state == HOOK_ORIGINAL) {
+		struct code t = old;
+
+		old = new;
+		new = t;
+	}
+	if (now.lo != old.lo)
+		return -EILSEQ;
+	it = (struct patch_item){ .at = h->addr, .len = UFT_LEN_JMP, .form = (uint8_t)state };
+	if (h->kind == UFT_HOOK_RBRK || (state == HOOK_ARMED && nobody_inside(h, q))) {
+		it.proto = PROTO_TAIL;
+		it.code = new;
+		it.stand_in = h->kind == UFT_HOOK_RBRK ? UFT_OP_RET : (uint8_t)old.lo;
+	} else if (state == HOOK_ARMED && h->kind == UFT_HOOK_UNWIND) {
+		return -EBUSY;		/* somebody may be between the instructions that move */
+	} else if (batch_item(&it, h->addr, &old, &new, UFT_LEN_JMP, ITEM_AT_ONCE)) {
+		if (!quiet_at(q, h->addr, h->addr + UFT_LEN_JMP))
+			return -EBUSY;
+		it.proto = PROTO_TAIL;
+		it.code = new;
+		it.stand_in = (uint8_t)old.lo;
+	}
+	return batch_write(&it, 1, 1, commit_hook, h) ? 0 : -EACCES;
+}
+
+static struct hook *hook_find(const struct uft_hook *u)
+{
+	struct hook *h;
+
+	for (h = hooks; h; h = h->next)
+		if (!h->is_gone && h->kind == u->kind &&
+		    (h->addr == u->addr || (h->kind == UFT_HOOK_RBRK && h->addr == u->addr + UFT_LEN_ENDBR)))
+			return h;
+	return NULL;
+}
+
+static int hook_one(const struct uft_hook *u, struct quiet *q)
+{
+	struct hook *h = hook_find(u);
+	int ret;
+
+	if (h && h->state == HOOK_ARMED)
+		return 0;
+	if (h && h->state == HOOK_PASSIVE) {
+		h->state = HOOK_ARMED;
+		return 0;
+	}
+	if (!h) {
+		struct hook learnt;
+
+		memset(&learnt, 0, sizeof(learnt));
+		ret = hook_learn(&learnt, u);
+		if (!ret)
+			ret = make_stub(&learnt);
+		if (ret)
+			return ret;
+		h = mem_alloc(sizeof(*h));
+		if (!h)
+			return -ENOMEM;
+		*h = learnt;
+		h->next = hooks;
+		uft_store_release(&hooks, h);
+	}
+	return hook_switch(h, HOOK_ARMED, q);
+}
+
+static void point_areas(int is_active)
+{
+	struct hook_area *a;
+
+	for (a = areas; a; a = a->next)
+		area_point(a, is_active);
+}
+
+int hook_arm(struct uft_hook *u, uint32_t n)
+{
+	struct quiet q = { 0, 0, { 0 } };
+	uint32_t i;
+	int ret = 0;
+
+	point_areas(1);
+	for (i = 0; i < n; i++) {
+		u[i].result = hook_one(&u[i], &q);
+		if (u[i].result && !ret)
+			ret = u[i].result;
+	}
+	return ret;
+}
+
+void hook_disarm(void)
+{
+	struct quiet q = { 0, 0, { 0 } };
+	struct hook *h;
+
+	/* At once for all, whatever becomes of their bytes. */
+	point_areas(0);
+	for (h = hooks; h; h = h->next)
+		if (!h->is_gone && h->state == HOOK_ARMED && hook_switch(h, HOOK_ORIGINAL, &q))
+			h->state = HOOK_PASSIVE;
+}
+
+void hook_forget(uintptr_t lo, uintptr_t hi)
+{
+	struct hook *h;
+
+	for (h = hooks; h; h = h->next)
+		if (h->addr >= lo && h->addr < hi)
+			h->is_gone = 1;
+}

@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * internal.h - objects of the patcher and who does what: site.c decides bytes, near.c makes the code that sites
+ * jump to, batch.c writes, hook.c places hooks, patch.c is the contract of runtime.h
+ */
+#ifndef UFT_PATCH_INTERNAL_H
+#define UFT_PATCH_INTERNAL_H
+
+#include <linux/errno.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/arch/arch.h"
+#include "runtime/platform/platform.h"
+#include "runtime/runtime.h"
+
+#define PATCH_LINE	64u	/* bytes that a CPU fetches from one state of its cache, at least */
+
+/* ---- what stands at a site (site.c) ------------------------------------------------------------- */
+
+/* Up to 16 bytes of code as numbers: byte i of the window is bits 8i of lo, then hi. */
+struct code {
+	uint64_t lo, hi;
+};
+
+enum form {
+	FORM_ORIGINAL,		/* as found */
+	FORM_NOP,		/* idle: a nop */
+	FORM_NOP_F,		/* still a nop, everything but the first bytes as in FORM_FUNCTION */
+	FORM_NOP_G,		/* the same for FORM_GRAPH */
+	FORM_FUNCTION,
+	FORM_GRAPH,
+};
+
+/* How a site gets from one form to another; see site.c. */
+enum site_class {
+	CLASS_PLAIN,		/* in one step */
+	CLASS_PREFIX,		/* byte 0 becomes a prefix once, the rest is CLASS_PLAIN at the next byte */
+	CLASS_ISLE,		/* nop at heart: one byte at a time, by an island */
+	CLASS_ISLE_CALL,	/* call at heart: the same */
+	CLASS_PREPAD,		/* jump back to the bytes before it */
+};
+
+enum site_bits {
+	SITE_HAS_STUB	= 1,	/* what is in memory for it already */
+	SITE_HAS_AUX	= 2,
+	SITE_HAS_ISLE_F	= 4,
+	SITE_HAS_ISLE_G	= 8,
+	SITE_HAS_OWN_GRAPH = 16,
+	SITE_HAS_ALL	= 31,
+	SITE_SLED	= 32,	/* CLASS_ISLE over one-byte nops */
+	SITE_FRAME	= 64,	/* comes after the prologue (mcount) */
+	SITE_PRE_USED	= 128,	/* CLASS_PREPAD: threads have run through the bytes before it */
+};
+
+/* One per stub index, 32 bytes; zero until the site is first touched. Control context only. */
+struct patch_site {
+	uint64_t addr;
+	uint8_t kind_len;	/* of struct uft_patch */
+	uint8_t flags;		/* in the stub */
+	uint8_t bits;		/* enum site_bits */
+	uint8_t class;		/* enum site_class */
+	uint8_t form;		/* enum form: what is there now */
+	uint8_t win;		/* bytes of the first instruction: all that changes */
+	uint8_t isle;		/* CLASS_ISLE*: which pair of islands */
+	uint8_t pad;
+	uint8_t orig[16];	/* as found; PREPAD: the five bytes before it at [8] */
+};
+_Static_assert(sizeof(struct patch_site) == 32, "one cache line holds two");
+
+/* ---- objects (near.c) ---------------------------------------------------------------------------- */
+
+enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
+
+/* Code that a displacement with fixed bytes leads to: the text, displaced. */
+enum isle { ISLE_SLED, ISLE_NOP5, ISLE_NOP7, ISLE_NOP8, NISLES };
+enum { ISLE_F, ISLE_G, ISLE_WAYS };
+
+#define AUX_BYTES	64u
+#define AUX_OWN_GRAPH	32u	/* offset of the second piece in an aux slot, and of its data */
+#define AUX_OWN_CELL	48u
+
+struct patch_object {
+	uintptr_t text_start, text_end;
+	uint32_t object;
+	uint32_t capacity;		/* stubs that the region has room for */
+	uint32_t nstubs;
+	uint32_t first_text_id, first_stub_id;
+	int is_gone;
+	uintptr_t region, region_end;	/* cells (rw-) | thunks | stubs | aux (r-x) */
+	uintptr_t thunk[NTHUNKS];	/* addresses */
+	uintptr_t stub_base, aux_base;
+	struct patch_site *site;	/* capacity of them */
+	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
+	struct patch_object *next;	/* newest first; never freed */
+};
+
+static inline uintptr_t stub_at(const struct patch_object *o, uint32_t i)
+{
+	return o->stub_base + (uintptr_t)i * UFT_STUB_BYTES;
+}
+
+static inline uintptr_t aux_at(const struct patch_object *o, uint32_t i)
+{
+	return o->aux_base + (uintptr_t)i * AUX_BYTES;
+}
+
+struct patch_object *near_find(uint32_t object);
+int near_object(struct uft_cmd_object *o);
+void near_retarget(void);
+struct patch_object *near_first(void);
+/* The displacement of an island, made at first use; 1: none can be had. */
+int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way);
+
+/* A piece of code to write out of line before sites lead to it. */
+struct near_code {
+	uintptr_t at;
+	uint8_t n;
+	uint8_t bytes[47];
+};
+/* Bits of enum site_bits that @form needs and @s lacks. */
+unsigned near_missing(const struct patch_site *s, unsigned form);
+/* Builds one of them. -ERANGE: something is out of reach. */
+int near_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
+	       struct near_code *c);
+
+/* ---- sites (site.c) ------------------------------------------------------------------------------ */
+
+/* Is nobody running? Asked at most once a batch, and only if it matters. */
+struct quiet {
+	int asked;		/* 0 not yet; 1 */
+	int n;			/* tasks; negative: not quiet */
+	uintptr_t pc[64];
+};
+int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi);	/* 1: nobody runs, nobody rests inside (lo, hi) */
+
+/* The i-th displacement that a sled may get; 0: there are no more. */
+int32_t site_sled_displacement(unsigned i);
+/* First touch: looks at the bytes and fills *s. Returns enum uft_site_status. */
+int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q);
+/* The form to take next on the way to enum uft_site_state @state; the present one when it is there. */
+unsigned site_next(const struct patch_site *s, unsigned state);
+/* Entry sites: does a call in place of the nop return to the site's end? Else the aux code sees to it. */
+int site_calls_directly(const struct patch_site *s);
+void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+	       struct code *c);
+/* CLASS_PREPAD: the five bytes before it. */
+void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+		   struct code *c);
+void code_load(struct code *c, uintptr_t at, unsigned n);
+uint64_t code_mask(unsigned bytes);	/* low `bytes` bytes, 0..8 */
+
+/* ---- batches (batch.c) --------------------------------------------------------------------------- */
+
+enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL };
+
+/* One change of code. The array is the journal: complete before the first write, untouched until the last. */
+struct patch_item {
+	uintptr_t at;		/* ST8: the aligned word; else the first byte */
+	struct code code;	/* ST8: lo = bits, hi = mask; SWAP: 8 bytes in lo, mask in hi; else the bytes */
+	uint32_t index;		/* caller's */
+	uint8_t len;		/* JS, TAIL: bytes */
+	uint8_t proto;
+	uint8_t form;		/* caller's: enum form to note */
+	uint8_t stand_in;	/* TAIL: byte 0 while the others change */
+};
+_Static_assert(sizeof(struct patch_item) == 32, "two a cache line");
+
+enum item_rule {
+	ITEM_ANY_CPU	= 1,	/* a half-seen change is harmless here: one store will do on every CPU */
+	ITEM_AT_ONCE	= 2,	/* the instruction may not be left out: no stand-in */
+};
+
+/* Chooses the protocol for @old -> @new at @at, of whose @win bytes any may change. 0, or -EOPNOTSUPP. */
+int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, const struct code *new, unsigned win,
+	       unsigned rule);
+/* Room for @n items; NULL: no memory. Valid until the next call. */
+struct patch_item *batch_room(uint32_t n);
+/**
+ * batch_write - carries out items
+ * @it, @n:	sorted by address (else it costs more windows); from batch_room() or static
+ * @fresh:	code out of line was written since the last sync
+ * @commit:	notes what has been done, for every item whose protocol is not PROTO_NONE; called once by us, and by
+ *		a fork child that finishes the batch
+ *
+ * Items that could not be written get PROTO_NONE. Returns the number written.
+ */
+typedef void (*batch_commit)(void *arg, const struct patch_item *it, uint32_t n);
+uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg);
+/* Writes code that nobody runs yet, or rewrites it as it is, in pages of our own. */
+int batch_write_near(const struct near_code *c, struct plat_window *w);
+void batch_after_fork(void);
+
+/* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
+
+int hook_arm(struct uft_hook *h, uint32_t n);
+void hook_disarm(void);
+void hook_forget(uintptr_t lo, uintptr_t hi);
+
+#endif

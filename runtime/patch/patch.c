@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.c - sites of a running program, from state to state
+ *
+ * What it is: the session sends lists of addresses with the state wanted of each; here they become code. Finding
+ * sites, choosing functions and naming them is the session's business.
+ *
+ * Objects and owners. A struct patch_object per loaded ELF file (near.c): its region of thunks and stubs, and a
+ * table of struct patch_site by stub index, zero until a site is first touched. A struct patch_item per change of
+ * a batch (batch.c). All of it is the agent's (or init's, before there is an agent); nobody else reads it but a fork
+ * child, which gets a copy. What other threads share is the code itself, and one data word per object: the
+ * cell of the graph thunk.
+ *
+ * Life of a site:
+ *
+ *	(zero) --site_learn()--> ORIGINAL <--> NOP <--> FUNCTION, GRAPH          (site.c has the ways)
+ *	                             '---- patch_disarm(), or UFT_ORIGINAL ----'
+ *
+ * Invariants, and who holds them:
+ *   1. No byte is written that was not what the site's form says: every step reads and compares first; what is not
+ *      as expected is left alone and counted (tests/unit/patch: unexpected bytes).
+ *   2. Whatever a site leads to is complete and synced before it leads there (batch.c, step 3).
+ *   3. At any instant every site is sound code, wherever threads rest (site.c; tests/stress/patch).
+ *   4. A page without a wanted site is not written, nor are stubs of sites that were never graph-traced.
+ *   5. A fork child finds 1 to 4 true for its own copy (batch.c, "Forks").
+ *
+ * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED.
+ *
+ * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
+ * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+#define CHUNK		(1u << 17)	/* sites a batch: 4 MiB of items */
+#define MAX_ROUNDS	8		/* the longest way of a site is 5 steps */
+
+struct plan {
+	struct patch_object *o;
+	struct uft_patch *p;
+	uint32_t n;
+	struct patch_item *item;
+	uint32_t nitems;
+	uint32_t nmissing;	/* items that need code out of line */
+	uint32_t npending;	/* sites that will not be there after this round */
+	struct quiet quiet;
+};
+
+int patch_init(void)
+{
+	return plat_sync_init();
+}
+
+int patch_object(struct uft_cmd_object *o)
+{
+	return near_object(o);
+}
+
+void patch_retarget(void)
+{
+	near_retarget();
+}
+
+static void refuse(struct uft_patch *p, int status)
+{
+	p->status = (uint8_t)status;
+	trace_count(UFT_CNT_SITE_REFUSED, 1);
+}
+
+/* ---- planning -------------------------------------------------------------------------------------- */
+
+/* The record of a site, learned now if need be; NULL: refused. */
+static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
+{
+	struct patch_site *s;
+	int status;
+
+	if (p->stub >= pl->o->nstubs || p->state > UFT_GRAPH) {
+		refuse(p, UFT_ST_KIND);
+		return NULL;
+	}
+	s = &pl->o->site[p->stub];
+	if (s->addr == p->addr && s->kind_len == p->kind_len)
+		return s;
+	if (s->addr) {		/* two sites with one stub, or one that changed its kind */
+		refuse(p, UFT_ST_KIND);
+		return NULL;
+	}
+	status = site_learn(pl->o, s, p, &pl->quiet);
+	if (status) {
+		s->addr = 0;
+		refuse(p, status);
+		return NULL;
+	}
+	return s;
+}
+
+/* Where and what the step from the present form to @next changes. */
+static uintptr_t plan_codes(const struct plan *pl, const struct patch_site *s, uint32_t stub, unsigned next,
+			    struct code *old, struct code *new, unsigned *len)
+{
+	if (s->class == CLASS_PREPAD && s->form < FORM_FUNCTION && next < FORM_FUNCTION) {
+		site_pre_code(pl->o, s, stub, s->form, old);
+		site_pre_code(pl->o, s, stub, next, new);
+		*len = 5;
+		return s->addr - 5;
+	}
+	site_code(pl->o, s, stub, s->form, old);
+	site_code(pl->o, s, stub, next, new);
+	*len = s->kind_len >> 4;
+	return s->addr;
+}
+
+static unsigned plan_rule(const struct patch_site *s)
+{
+	if ((s->kind_len & 0xf) == UFT_SITE_OWN_CALL)
+		return ITEM_AT_ONCE;
+	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
+}
+
+/* A jump before the entry was taken away and is to come back: somebody may still stand in the nops there. */
+static int is_pre_unsafe(struct plan *pl, const struct patch_site *s, unsigned next)
+{
+	return s->class == CLASS_PREPAD && s->form == FORM_ORIGINAL && next != FORM_ORIGINAL &&
+	       s->bits & SITE_PRE_USED && !quiet_at(&pl->quiet, s->addr - 5, s->addr);
+}
+
+/* One-byte nops that are back may be looked at afresh next time: what was safe now may not be
+ * then, or the other way round. */
+static void forget_restored(struct patch_site *s)
+{
+	if ((s->kind_len & 0xf) == UFT_SITE_NOPS && s->form == FORM_ORIGINAL)
+		s->addr = 0;
+}
+
+/* One step of one site: an item, or nothing to do, or refused. */
+static void plan_site(struct plan *pl, uint32_t i)
+{
+	struct uft_patch *p = &pl->p[i];
+	struct patch_site *s = plan_find(pl, p);
+	struct patch_item *it = &pl->item[pl->nitems];
+	struct code old, new, now;
+	unsigned next, len;
+	uintptr_t at;
+
+	if (!s)
+		return;
+	next = site_next(s, p->state);
+	if (next == s->form) {
+		forget_restored(s);
+		return;
+	}
+	if (is_pre_unsafe(pl, s, next)) {
+		refuse(p, UFT_ST_KIND);
+		return;
+	}
+	at = plan_codes(pl, s, p->stub, next, &old, &new, &len);
+	code_load(&now, at, len);
+	if (now.lo != old.lo || now.hi != old.hi) {
+		refuse(p, UFT_ST_BYTES);
+		return;
+	}
+	if (batch_item(it, at, &old, &new, len < s->win || s->class == CLASS_PREPAD ? len : s->win, plan_rule(s))) {
+		refuse(p, UFT_ST_KIND);
+		return;
+	}
+	if (it->proto == PROTO_NONE) {		/* the same bytes: a nop found is a nop wanted */
+		s->form = (uint8_t)next;
+		pl->npending += site_next(s, p->state) != s->form;
+		return;
+	}
+	it->index = i;
+	it->form = (uint8_t)next;
+	pl->nmissing += near_missing(s, next) != 0;
+	pl->nitems++;
+	{
+		struct patch_site after = *s;
+
+		after.form = (uint8_t)next;
+		pl->npending += site_next(&after, p->state) != next;
+	}
+}
+
+static struct patch_site *item_site(const struct plan *pl, const struct patch_item *it)
+{
+	return &pl->o->site[pl->p[it->index].stub];
+}
+
+/* ---- code out of line -------------------------------------------------------------------------------- */
+
+/* One window for each part of the object's own memory: stubs, aux, and eight islands. */
+#define NPARTS	(2 + NISLES * ISLE_WAYS)
+struct parts {
+	struct plat_window w[NPARTS];
+	int status[NPARTS];
+};
+
+static unsigned part_of(const struct patch_site *s, unsigned bit)
+{
+	switch (bit) {
+	case SITE_HAS_STUB:
+		return 0;
+	case SITE_HAS_AUX:
+	case SITE_HAS_OWN_GRAPH:
+		return 1;
+	default:
+		return 2 + s->isle * ISLE_WAYS + (bit == SITE_HAS_ISLE_F ? ISLE_F : ISLE_G);
+	}
+}
+
+/* Calls for each piece that items lack; a failure takes the item out. */
+static void each_missing(struct plan *pl, struct parts *ps,
+			 int (*fn)(struct parts *ps, unsigned part, const struct near_code *c))
+{
+	struct near_code c;
+	uint32_t i;
+
+	for (i = 0; i < pl->nitems; i++) {
+		struct patch_item *it = &pl->item[i];
+		struct uft_patch *p = &pl->p[it->index];
+		struct patch_site *s = item_site(pl, it);
+		unsigned missing = near_missing(s, it->form), bit;
+		int ret = 0;
+
+		if (it->proto == PROTO_NONE)
+			continue;
+		for (bit = 1; bit <= SITE_HAS_ALL && !ret; bit <<= 1) {
+			if (!(missing & bit))
+				continue;
+			ret = near_build(pl->o, s, p->stub, bit, s->flags, &c);
+			if (!ret)
+				ret = fn(ps, part_of(s, bit), &c);
+		}
+		if (ret) {
+			it->proto = PROTO_NONE;
+			refuse(p, ret == -ERANGE ? UFT_ST_REACH : UFT_ST_MEMORY);
+		}
+	}
+}
+
+static int part_extend(struct parts *ps, unsigned part, const struct near_code *c)
+{
+	struct plat_window *w = &ps->w[part];
+
+	if (!w->hi || c->at < w->lo)
+		w->lo = c->at;
+	if (c->at + c->n > w->hi)
+		w->hi = c->at + c->n;
+	return 0;
+}
+
+static int part_write(struct parts *ps, unsigned part, const struct near_code *c)
+{
+	return ps->status[part] ? ps->status[part] : batch_write_near(c, &ps->w[part]);
+}
+
+static void write_near_code(struct plan *pl)
+{
+	struct parts ps;
+	unsigned k;
+	uint32_t i;
+
+	memset(&ps, 0, sizeof(ps));
+	each_missing(pl, &ps, part_extend);
+	for (k = 0; k < NPARTS; k++)
+		if (ps.w[k].hi)
+			ps.status[k] = plat_text_open(&ps.w[k], ps.w[k].lo, ps.w[k].hi, PLAT_READ | PLAT_EXEC,
+						      (int)uft_rt.no_mprotect);
+	each_missing(pl, &ps, part_write);
+	for (k = 0; k < NPARTS; k++)
+		if (ps.w[k].hi && !ps.status[k])
+			plat_text_close(&ps.w[k]);
+	/* Only now: what a fork child finds noted, it has (batch.c). */
+	for (i = 0; i < pl->nitems; i++)
+		if (pl->item[i].proto != PROTO_NONE)
+			item_site(pl, &pl->item[i])->bits |= (uint8_t)near_missing(item_site(pl, &pl->item[i]),
+										   pl->item[i].form);
+}
+
+/* Flags are data in stubs that exist already; brought up to date before anything else. */
+static void update_flags(struct plan *pl)
+{
+	struct plat_window w = { 0, 0, 0, 0 };
+	uintptr_t lo = ~0ul, hi = 0;
+	int pass, is_open = 0;
+	uint32_t i;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < pl->n; i++) {
+			struct uft_patch *p = &pl->p[i];
+			struct patch_site *s = p->stub < pl->o->nstubs ? &pl->o->site[p->stub] : NULL;
+			uint8_t flags = p->flags & UFT_SITE_ROOT;
+			uintptr_t at;
+
+			if (!s || s->flags == flags || s->addr != p->addr)
+				continue;
+			at = stub_at(pl->o, p->stub) + UFT_STUB_BYTES - 1;
+			if (!(s->bits & SITE_HAS_STUB)) {
+				s->flags = flags;
+			} else if (!pass) {
+				lo = at < lo ? at : lo;
+				hi = at + 1 > hi ? at + 1 : hi;
+			} else if (is_open) {
+				s->flags = flags;
+				if (w.is_direct)
+					arch_text_store1((void *)at, flags);
+				else
+					plat_text_poke(at, &flags, 1);
+			}
+		}
+		if (!hi)
+			return;
+		if (!pass)
+			is_open = !plat_text_open(&w, lo, hi, PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect);
+	}
+	if (is_open)
+		plat_text_close(&w);
+}
+
+/* ---- carrying out ------------------------------------------------------------------------------------ */
+
+/* Object and stubs of the batch in hand, apart from the session's list: a fork child does not own that. */
+static struct {
+	struct patch_object *o;
+	uint32_t *stub;		/* by item index */
+	uint32_t room;
+} commit_to;
+
+static void commit_sites(void *arg, const struct patch_item *it, uint32_t n)
+{
+	uint32_t i;
+
+	(void)arg;
+	for (i = 0; i < n; i++) {
+		struct patch_site *s = &commit_to.o->site[commit_to.stub[it[i].index]];
+
+		if (it[i].proto == PROTO_NONE)
+			continue;
+		s->form = it[i].form;
+		if (s->class == CLASS_PREPAD && s->form >= FORM_FUNCTION)
+			s->bits |= SITE_PRE_USED;
+	}
+}
+
+static uint32_t run_round(struct plan *pl)
+{
+	uint32_t i, written;
+	int fresh = 0;
+
+	for (i = 0; i < pl->nitems; i++)
+		commit_to.stub[pl->item[i].index] = pl->p[pl->item[i].index].stub;
+	if (pl->nmissing) {
+		write_near_code(pl);
+		fresh = 1;
+	}
+	written = batch_write(pl->item, pl->nitems, fresh, commit_sites, NULL);
+	for (i = 0; i < pl->nitems; i++) {
+		struct uft_patch *p = &pl->p[pl->item[i].index];
+
+		if (pl->item[i].proto == PROTO_NONE && p->status == UFT_ST_OK)
+			refuse(p, UFT_ST_WRITE);
+		forget_restored(item_site(pl, &pl->item[i]));
+	}
+	return written;
+}
+
+static long patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n)
+{
+	struct plan pl = { .o = o, .p = p, .n = n };
+	uint32_t i, changed = 0;
+	int round;
+
+	pl.item = batch_room(n);
+	if (commit_to.room < n) {
+		if (commit_to.stub)
+			plat_unmap(commit_to.stub, commit_to.room * sizeof(uint32_t));
+		commit_to.stub = plat_map(n * sizeof(uint32_t));
+		commit_to.room = commit_to.stub ? n : 0;
+	}
+	commit_to.o = o;
+	for (i = 0; i < n; i++)
+		p[i].status = UFT_ST_OK;
+	if (!pl.item || !commit_to.stub) {
+		for (i = 0; i < n; i++)
+			refuse(&p[i], UFT_ST_MEMORY);
+		return 0;
+	}
+	update_flags(&pl);
+	for (round = 0; round < MAX_ROUNDS; round++) {
+		uint32_t written;
+
+		pl.nitems = pl.nmissing = pl.npending = 0;
+		for (i = 0; i < n; i++)
+			if (p[i].status == UFT_ST_OK)
+				plan_site(&pl, i);
+		written = pl.nitems ? run_round(&pl) : 0;
+		changed = round ? changed : written;
+		if (!pl.npending)
+			break;
+	}
+	return changed;
+}
+
+long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
+{
+	struct patch_object *o = near_find(object);
+	long changed = 0;
+	uint32_t at, part;
+
+	if (!o)
+		return -ENOENT;
+	for (at = 0; at < n; at += part) {
+		part = n - at < CHUNK ? n - at : CHUNK;
+		changed += patch_chunk(o, p + at, part);
+		if (done)
+			*done = at + part;
+	}
+	trace_count(UFT_CNT_PATCHED, (uint64_t)changed);
+	return changed;
+}
+
+int patch_hooks(struct uft_hook *h, uint32_t n)
+{
+	return hook_arm(h, n);
+}
+
+/* ---- taking back ------------------------------------------------------------------------------------- */
+
+static void disarm_object(struct patch_object *o)
+{
+	struct uft_patch *p;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < o->nstubs; i++)
+		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
+	if (!n)
+		return;
+	p = plat_map(n * sizeof(*p));
+	if (!p) {
+		trace_count(UFT_CNT_SITE_REFUSED, n);
+		return;
+	}
+	n = 0;
+	for (i = 0; i < o->nstubs; i++) {
+		const struct patch_site *s = &o->site[i];
+
+		if (s->addr && s->form != FORM_ORIGINAL)
+			p[n++] = (struct uft_patch){ .addr = s->addr, .stub = i, .kind_len = s->kind_len,
+						     .state = UFT_ORIGINAL, .flags = s->flags };
+	}
+	patch_sites(o->object, p, n, NULL);
+	plat_unmap(p, n * sizeof(*p));
+}
+
+void patch_disarm(void)
+{
+	struct patch_object *o;
+
+	for (o = near_first(); o; o = o->next)
+		if (!o->is_gone)
+			disarm_object(o);
+	hook_disarm();
+}
+
+void patch_object_gone(uint32_t object)
+{
+	struct patch_object *o = near_find(object);
+
+	if (!o)
+		return;
+	hook_forget(o->text_start, o->text_end);
+	o->is_gone = 1;
+	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
+	o->site = NULL;
+}
+
+void patch_after_fork(void)
+{
+	batch_after_fork();
+}

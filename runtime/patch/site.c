@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.c - what bytes stand at a site, in which form, and how it gets from one to the next
+ *
+ * Nothing here writes. A site is looked at once (site_learn()): its bytes must be what its kind says, and its
+ * class follows from kind, length and where it lies in a cache line. From then on its bytes are a function of
+ * class and form (site_code()), and site_next() names the forms on the way to a state.
+ *
+ * The rule behind all classes: a thread may rest at any instruction boundary for any time, and a CPU may fetch
+ * what crosses a cache line in two halves. So an instruction's bytes change in one store, or behind a stand-in that
+ * does not execute them, and no boundary inside the changed bytes may be one where a thread can rest.
+ *
+ * CLASS_PLAIN   One instruction is replaced by another of the same length: st8 or js (batch.c). One-byte nops are
+ *               made one nop first, but only while nobody runs: a thread that rests between them would be lost.
+ * CLASS_PREFIX  Byte 0 is the last of a line (offset 63): no two bytes from there can change at once. If it is a
+ *               prefix it becomes 67 (one byte, still a nop) and stays; everything else happens at the next byte.
+ * CLASS_ISLE    Byte 0 is the last of a line, or the site is one-byte nops that running threads may rest in. The
+ *               displacement of the future branch is made of bytes that are harmless in the nop:
+ *                   0f 1f 44 SS DD   any SS, DD is the same nop;  e8 1f 44 SS DD  calls  site + 5 + DDSS441f
+ *                   90 90 90 90 XX   XX harmless, see sleds[];    e8 90 90 90 XX  calls  site + 5 + XX909090
+ *               so arming is one store of the tail, a sync, and one store of one byte. No trap, no signal, no thread
+ *               to be stopped. The price: the branch leads to where its bytes say, the island: address space as large
+ *               as the text at a fixed distance from it, touched only where a site needs it, holding a jump to where
+ *               it should have gone. Functions and graph have an island each, written once, so that a thread on
+ *               its way through one is never led astray by the other's.
+ * CLASS_ISLE_CALL  The same over a call found at offset 63 (mcount): the original call and ours differ in the four
+ *               bytes of the displacement only, which lie in one word: one store.
+ * CLASS_PREPAD  2..4 bytes at the entry, five before it: `jmp .-5` at the entry (its displacement byte is stc,
+ *               harmless to a thread that rests between two one-byte nops), a jump before it.
+ *
+ * Refused (UFT_ST_KIND), because what is armed must be disarmed later with threads running: `call *` and PREPAD at
+ * offset 63; a program's own call that crosses 16 bytes (it may not be skipped, not even for a moment).
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+#define LAST_OF_LINE(a)	(((a) & (PATCH_LINE - 1)) == PATCH_LINE - 1)
+
+uint64_t code_mask(unsigned bytes)
+{
+	return bytes >= 8 ? ~0ull : (1ull << bytes * 8) - 1;
+}
+
+void code_load(struct code *c, uintptr_t at, unsigned n)
+{
+	uint64_t buf[2] = { 0, 0 };
+
+	/* The page after may not be there. */
+	if ((at & (PLAT_PAGE - 1)) <= PLAT_PAGE - 16)
+		__builtin_memcpy(buf, (const void *)at, 16);
+	else
+		memcpy(buf, (const void *)at, n);
+	c->lo = buf[0] & code_mask(n);
+	c->hi = n > 8 ? buf[1] & code_mask(n - 8) : 0;
+}
+
+static void code_from(struct code *c, const uint8_t *bytes, unsigned n)
+{
+	uint64_t buf[2];
+
+	__builtin_memcpy(buf, bytes, 16);
+	c->lo = buf[0] & code_mask(n);
+	c->hi = n > 8 ? buf[1] & code_mask(n - 8) : 0;
+}
+
+static inline unsigned site_kind(const struct patch_site *s)
+{
+	return s->kind_len & 0xf;
+}
+
+static inline unsigned site_len(const struct patch_site *s)
+{
+	return s->kind_len >> 4;
+}
+
+int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi)
+{
+	int i;
+
+	if (!q->asked) {
+		/* Without a slice this is a process of its own that patches itself. */
+		q->n = plat_is_quiet(uft_rt.slice ? (int)uft_rt.slice->pid : plat_pid(), q->pc,
+				     (int)(sizeof(q->pc) / sizeof(q->pc[0])));
+		q->asked = 1;
+	}
+	for (i = 0; i < q->n; i++)
+		if (q->pc[i] > lo && q->pc[i] < hi)
+			return 0;
+	return q->n >= 0;
+}
+
+/* ---- first touch --------------------------------------------------------------------------------- */
+
+/* The last byte of a sled's displacement. First those that change flags only; then prefixes, which a resting
+ * thread would execute as part of the next instruction, where they mean nothing; then a nop: 1.7 GiB below. */
+static const uint8_t sleds[] = { UFT_OP_CLC, UFT_OP_STC, UFT_OP_CMC, UFT_OP_CLD, 0x26, 0x2e, 0x36, 0x3e, 0x90 };
+
+int32_t site_sled_displacement(unsigned i)
+{
+	return i < sizeof(sleds) ? (int32_t)(0x909090u | (uint32_t)sleds[i] << 24) : 0;
+}
+
+/* The bytes that the kind promises: sets ->win, or 0. */
+static unsigned expected_win(const struct patch_site *s)
+{
+	unsigned len = site_len(s);
+	size_t first = 0, call;
+
+	switch (site_kind(s)) {
+	case UFT_SITE_NOP:
+	case UFT_SITE_MCOUNT_NOP:
+		return uft_insn_nops_length(s->orig, len, &first) == len && first >= 5 ? (unsigned)first : 0;
+	case UFT_SITE_NOPS:
+		return len >= 5 && uft_insn_is_nop1(s->orig, len) ? 5 : 0;
+	case UFT_SITE_FENTRY_CALL:
+	case UFT_SITE_MCOUNT_CALL:
+	case UFT_SITE_OWN_CALL:
+		call = uft_insn_is_call(s->orig);
+		if (!call)
+			call = uft_insn_is_call_indirect(s->orig);
+		return call && call == len ? len : 0;
+	case UFT_SITE_PREPAD:
+		return len >= 2 && len < 5 && uft_insn_nops_length(s->orig, len, NULL) == len ? 2 : 0;
+	}
+	return 0;
+}
+
+/* PREPAD: do whole nops end where the site begins, five bytes of them at least? */
+static int learn_pre(struct patch_object *o, struct patch_site *s)
+{
+	unsigned m;
+
+	for (m = 5; m <= 64 && s->addr - m >= o->text_start; m++)
+		if (uft_insn_nops_length((const uint8_t *)s->addr - m, m, NULL) == m)
+			break;
+	if (m > 64 || s->addr - m < o->text_start)
+		return UFT_ST_BYTES;
+	memcpy(s->orig + 8, (const uint8_t *)s->addr - 5, 5);
+	if (LAST_OF_LINE(s->addr) || LAST_OF_LINE(s->addr - 5))
+		return UFT_ST_KIND;
+	s->class = CLASS_PREPAD;
+	return UFT_ST_OK;
+}
+
+/* Which islands serve the nop at ->orig, whose first byte is 0f. */
+static int learn_isle_nop(struct patch_site *s)
+{
+	s->class = CLASS_ISLE;
+	if (s->orig[2] == 0x44)
+		s->isle = ISLE_NOP5;
+	else if (s->orig[2] == 0x80)
+		s->isle = ISLE_NOP7;
+	else if (s->orig[2] == 0x84)
+		s->isle = ISLE_NOP8;
+	else
+		return UFT_ST_KIND;
+	return UFT_ST_OK;
+}
+
+/* A site whose first byte is the last of its cache line. */
+static int learn_last_of_line(struct patch_site *s)
+{
+	unsigned kind = site_kind(s);
+
+	if (kind == UFT_SITE_OWN_CALL)
+		return UFT_ST_OK;
+	if (s->orig[0] == 0x0f)
+		return learn_isle_nop(s);
+	if (s->orig[0] == UFT_OP_CALL) {
+		s->class = CLASS_ISLE_CALL;
+		s->isle = ISLE_NOP5;
+		return UFT_ST_OK;
+	}
+	/* A prefix and then room for a branch: 66, 67, 2e ... before a nop, 67 before a call. */
+	if (s->orig[0] == 0xff || s->win < 6)
+		return UFT_ST_KIND;
+	s->class = CLASS_PREFIX;
+	return UFT_ST_OK;
+}
+
+static int learn_sled(struct patch_site *s)
+{
+	s->class = CLASS_ISLE;
+	s->isle = ISLE_SLED;
+	s->bits |= SITE_SLED;
+	return UFT_ST_OK;
+}
+
+/* The island's displacement is 1 where the address space had no room. */
+static int learn_isles(struct patch_object *o, struct patch_site *s)
+{
+	if (near_isle(o, s->isle, ISLE_F) == 1 || near_isle(o, s->isle, ISLE_G) == 1)
+		return UFT_ST_REACH;
+	return UFT_ST_OK;
+}
+
+int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
+{
+	unsigned kind = p->kind_len & 0xf, len = p->kind_len >> 4;
+	struct code c;
+	int ret;
+
+	if (p->addr < o->text_start || p->addr + len > o->text_end || p->addr + len < p->addr)
+		return UFT_ST_BYTES;
+	*s = (struct patch_site){ .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_ROOT };
+	code_load(&c, p->addr, len);
+	__builtin_memcpy(s->orig, &c, 16);
+	s->win = (uint8_t)expected_win(s);
+	if (!s->win)
+		return UFT_ST_BYTES;
+	if (kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP ||
+	    (kind == UFT_SITE_OWN_CALL && p->flags & UFT_SITE_FRAME))
+		s->bits |= SITE_FRAME;
+	/* After a prologue our call must come back to the site's end, so it must be that long. */
+	if (kind == UFT_SITE_MCOUNT_NOP && (s->win != len || len > 8))
+		return UFT_ST_KIND;
+	if (kind == UFT_SITE_PREPAD)
+		return learn_pre(o, s);
+	if (kind == UFT_SITE_NOPS) {
+		if (LAST_OF_LINE(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
+			learn_sled(s);
+			return learn_isles(o, s);
+		}
+		if (len <= 8)
+			s->win = (uint8_t)len;
+		return UFT_ST_OK;
+	}
+	if (!LAST_OF_LINE(s->addr))
+		return UFT_ST_OK;
+	ret = learn_last_of_line(s);
+	/* An island brings a call back to the fifth byte. */
+	if (!ret && s->class == CLASS_ISLE && s->bits & SITE_FRAME && len != 5)
+		return UFT_ST_KIND;
+	if (!ret && (s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL))
+		ret = learn_isles(o, s);
+	return ret;
+}
+
+/* ---- from form to form ----------------------------------------------------------------------------- */
+
+static unsigned next_isle(const struct patch_site *s, unsigned want)
+{
+	/* Where each form leads when that is not where we want to be: rows are forms, columns the wish. Over a nop
+	 * FORM_ORIGINAL does not occur: it is FORM_NOP. Over a call it is one store away from FORM_FUNCTION. */
+	static const uint8_t towards[6][6] = {
+		[FORM_ORIGINAL]	= { [FORM_NOP] = FORM_FUNCTION, [FORM_FUNCTION] = FORM_FUNCTION, [FORM_GRAPH] = FORM_FUNCTION },
+		[FORM_NOP]	= { [FORM_ORIGINAL] = FORM_NOP_F, [FORM_FUNCTION] = FORM_NOP_F, [FORM_GRAPH] = FORM_NOP_G },
+		[FORM_NOP_F]	= { [FORM_ORIGINAL] = FORM_FUNCTION, [FORM_NOP] = FORM_NOP,
+				    [FORM_FUNCTION] = FORM_FUNCTION, [FORM_GRAPH] = FORM_NOP_G },
+		[FORM_NOP_G]	= { [FORM_ORIGINAL] = FORM_NOP_F, [FORM_NOP] = FORM_NOP,
+				    [FORM_FUNCTION] = FORM_NOP_F, [FORM_GRAPH] = FORM_GRAPH },
+		[FORM_FUNCTION]	= { [FORM_ORIGINAL] = FORM_ORIGINAL, [FORM_NOP] = FORM_NOP_F, [FORM_GRAPH] = FORM_NOP_F },
+		[FORM_GRAPH]	= { [FORM_ORIGINAL] = FORM_NOP_G, [FORM_NOP] = FORM_NOP_G, [FORM_FUNCTION] = FORM_NOP_G },
+	};
+
+	return s->form == want ? want : towards[s->form][want];
+}
+
+unsigned site_next(const struct patch_site *s, unsigned state)
+{
+	static const uint8_t forms[] = {
+		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL,
+		[UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
+	};
+	unsigned want = forms[state & 3];
+
+	if (want == FORM_NOP && site_kind(s) == UFT_SITE_OWN_CALL)
+		want = FORM_ORIGINAL;
+	switch (s->class) {
+	case CLASS_PLAIN:
+		return want;
+	case CLASS_PREFIX:
+		/* Byte 0 changes alone, between the form as found and the nop. */
+		if (s->orig[0] != UFT_PFX_ADDRSIZE && s->form != want &&
+		    (s->form == FORM_ORIGINAL || want == FORM_ORIGINAL))
+			return FORM_NOP;
+		if (s->form == FORM_NOP && want == FORM_ORIGINAL)
+			return FORM_ORIGINAL;
+		return want;
+	case CLASS_ISLE_CALL:
+		if (want == FORM_NOP && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
+			return s->form;
+		return next_isle(s, want);
+	case CLASS_ISLE:
+	case CLASS_PREPAD:
+		if (s->form == FORM_ORIGINAL) {		/* as found is a nop */
+			if (want == FORM_ORIGINAL || want == FORM_NOP)
+				return FORM_ORIGINAL;
+			return want == FORM_GRAPH ? FORM_NOP_G : FORM_NOP_F;
+		}
+		if (want == FORM_NOP && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
+			return s->form;
+		if (want == FORM_ORIGINAL && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
+			return FORM_ORIGINAL;
+		return next_isle(s, want == FORM_ORIGINAL ? FORM_NOP : want);
+	}
+	return s->form;
+}
+
+/* ---- bytes ----------------------------------------------------------------------------------------- */
+
+static inline uint64_t branch(uint8_t op, uintptr_t pc, uintptr_t target)
+{
+	return op | (uint64_t)(uint32_t)(target - (pc + 5)) << 8;
+}
+
+/* uft_insn_call_padded() as a number; @n is 5..8. */
+static inline uint64_t padded_call(unsigned n, uintptr_t pc, uintptr_t target)
+{
+	static const uint32_t prefix[] = { 0, 0x67, 0x2e67, 0x2e2e67 };
+
+	return prefix[n - 5] | branch(UFT_OP_CALL, pc + n - 5, target) << 8 * (n - 5);
+}
+
+/* The same bytes, the first @n of which become @lo. */
+static inline void overlay(struct code *c, uint64_t lo, unsigned n)
+{
+	c->lo = (c->lo & ~code_mask(n)) | lo;
+}
+
+static void nop_code(struct code *c, unsigned len)
+{
+	uint8_t nop[16] = { 0 };
+
+	if (len == 6) {		/* addr32, so that a padded call differs from the second byte on only */
+		c->lo = 0x0000441f0f67;
+		c->hi = 0;
+		return;
+	}
+	if (len == 5) {
+		c->lo = 0x0000441f0f;
+		c->hi = 0;
+		return;
+	}
+	uft_insn_nop(nop, len <= 8 ? len : 5);
+	/* Longer than a word: one nop where the jump will be, the others stay as they are. */
+	if (len > 8)
+		for (unsigned i = 5; i < len; i++)
+			nop[i] = UFT_OP_NOP;
+	code_from(c, nop, len);
+}
+
+static void idle_code(const struct patch_site *s, struct code *c)
+{
+	switch (site_kind(s)) {
+	case UFT_SITE_FENTRY_CALL:
+	case UFT_SITE_MCOUNT_CALL:
+	case UFT_SITE_NOPS:
+		if (!(s->bits & SITE_SLED)) {
+			nop_code(c, site_len(s));
+			return;
+		}
+		break;
+	}
+	code_from(c, s->orig, site_len(s));
+	if (s->class == CLASS_PREFIX)
+		overlay(c, UFT_PFX_ADDRSIZE, 1);
+}
+
+int site_calls_directly(const struct patch_site *s)
+{
+	unsigned len = site_len(s);
+
+	if (s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL)
+		return len == 5;
+	if (s->class == CLASS_PREFIX)
+		return len == 6 && s->win == 6;
+	return len <= 8 && s->win == len;
+}
+
+static void armed_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+		       struct code *c)
+{
+	unsigned skip = s->class == CLASS_PREFIX, kind = site_kind(s), len = site_len(s);
+	uintptr_t a = s->addr;
+
+	if (kind == UFT_SITE_OWN_CALL) {
+		if (form == FORM_GRAPH && !(s->bits & SITE_FRAME))
+			overlay(c, branch(UFT_OP_JMP, a, stub_at(o, index)), 5);
+		else
+			overlay(c, padded_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index)), len);
+	} else if (s->bits & SITE_FRAME) {
+		overlay(c, padded_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : o->thunk[THUNK_MFUNC]), len);
+	} else if (form == FORM_FUNCTION && site_calls_directly(s)) {
+		overlay(c, padded_call(len, a, o->thunk[THUNK_FUNC]), len);
+	} else {
+		uint64_t jmp = branch(UFT_OP_JMP, a + skip, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index));
+
+		if (skip)
+			overlay(c, UFT_PFX_ADDRSIZE | jmp << 8, 6);
+		else
+			overlay(c, jmp, 5);
+	}
+}
+
+/* Bytes 1..4 are the island's displacement, byte 0 says nop or branch. */
+static void isle_code(const struct patch_object *o, const struct patch_site *s, unsigned form, struct code *c)
+{
+	int graph = form == FORM_GRAPH || form == FORM_NOP_G;
+	uint64_t disp = (uint32_t)o->isle[s->isle][graph ? ISLE_G : ISLE_F];
+	uint8_t head = (uint8_t)c->lo;
+
+	if (form == FORM_FUNCTION)
+		head = s->bits & SITE_FRAME || site_calls_directly(s) ? UFT_OP_CALL : UFT_OP_JMP;
+	else if (form == FORM_GRAPH)
+		head = s->bits & SITE_FRAME ? UFT_OP_CALL : UFT_OP_JMP;
+	overlay(c, head | disp << 8, 5);
+}
+
+void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form, struct code *c)
+{
+	if (form == FORM_ORIGINAL) {
+		code_from(c, s->orig, site_len(s));
+		return;
+	}
+	idle_code(s, c);
+	if (form == FORM_NOP)
+		return;
+	switch (s->class) {
+	case CLASS_ISLE:
+	case CLASS_ISLE_CALL:
+		isle_code(o, s, form, c);
+		return;
+	case CLASS_PREPAD:
+		if (form == FORM_FUNCTION || form == FORM_GRAPH)
+			overlay(c, UFT_OP_JMP_SHORT | (uint64_t)UFT_OP_STC << 8, 2);
+		return;
+	default:
+		armed_code(o, s, index, form, c);
+	}
+}
+
+void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+		   struct code *c)
+{
+	uintptr_t pre = s->addr - 5;
+
+	c->hi = 0;
+	if (form == FORM_NOP_F || form == FORM_FUNCTION)
+		c->lo = branch(UFT_OP_JMP, pre, aux_at(o, index));
+	else if (form == FORM_NOP_G || form == FORM_GRAPH)
+		c->lo = branch(UFT_OP_JMP, pre, stub_at(o, index));
+	else {
+		__builtin_memcpy(&c->lo, s->orig + 8, 8);
+		c->lo &= code_mask(5);
+	}
+}
+
+_Static_assert((uint8_t)(-5 - UFT_LEN_JMP_SHORT) == UFT_OP_STC, "the jump back is harmless when executed from its second byte");

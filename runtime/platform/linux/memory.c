@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - where memory is, and memory within reach of code
+ *
+ * Everything is private and anonymous: a fork child gets its own copy, which a shared file mapping would not
+ * give (its parent's agent would switch the child's thunks). MAP_NORESERVE: sizes here are address space for the
+ * worst case, of which most is never touched.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/platform/linux/maps.h"
+#include "runtime/platform/platform.h"
+
+#define REACH		(0x7ff00000ull)		/* 2 GiB less what displacements are relative to */
+#define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
+#define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
+#define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
+#define MAX_LINE	512
+
+void *plat_map(size_t bytes)
+{
+	long m = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return sys_is_error(m) ? NULL : (void *)m;
+}
+
+void plat_unmap(void *at, size_t bytes)
+{
+	sys_munmap((uintptr_t)at, bytes);
+}
+
+int plat_map_at(uintptr_t at, size_t bytes, int prot)
+{
+	long m = sys_mmap(at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (sys_is_error(m))
+		return (int)m;
+	if ((uintptr_t)m != at) {	/* before Linux 4.17 the flag is unknown and the address a hint */
+		sys_munmap((uintptr_t)m, bytes);
+		return -EEXIST;
+	}
+	return 0;
+}
+
+/* ---- the list of mappings ------------------------------------------------------------------------ */
+
+static int parse_line(const char *s, const char *end, struct linux_map *m)
+{
+	const char *tag = "[stack";
+	int i;
+
+	m->lo = mem_get_number(&s, end, 16);
+	if (s == end || *s++ != '-')
+		return -EINVAL;
+	m->hi = mem_get_number(&s, end, 16);
+	if (end - s < 5 || *s++ != ' ')
+		return -EINVAL;
+	m->prot = (s[0] == 'r' ? PLAT_READ : 0) | (s[1] == 'w' ? PLAT_WRITE : 0) | (s[2] == 'x' ? PLAT_EXEC : 0);
+	m->is_stack = 0;
+	while (s < end && *s != '[')
+		s++;
+	for (i = 0; tag[i] && s + i < end && s[i] == tag[i]; i++)
+		;
+	m->is_stack = !tag[i];
+	return 0;
+}
+
+int linux_maps_walk(int (*fn)(void *arg, const struct linux_map *m), void *arg)
+{
+	char buf[4096];
+	size_t have = 0;
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC), ret = 0;
+	long n;
+
+	if (fd < 0)
+		return fd;
+	while ((n = sys_read(fd, buf + have, sizeof(buf) - have)) > 0) {
+		char *at = buf, *end = buf + have + n, *nl;
+
+		for (;; at = nl + 1) {
+			struct linux_map m;
+
+			for (nl = at; nl < end && *nl != '\n'; nl++)
+				;
+			if (nl == end)
+				break;
+			if (!parse_line(at, nl, &m) && fn(arg, &m))
+				goto out;
+		}
+		have = (size_t)(end - at);
+		if (have > MAX_LINE)		/* a long path: its start holds all that we want */
+			have = MAX_LINE;
+		memmove(buf, at, have);
+	}
+	ret = n < 0 ? (int)n : 0;
+out:
+	sys_close(fd);
+	return ret;
+}
+
+/* ---- near --------------------------------------------------------------------------------------- */
+
+struct near {
+	uintptr_t lo, hi;	/* the code */
+	size_t bytes;
+	uintptr_t gap;		/* where the gap before the current mapping begins */
+	uintptr_t below, above;	/* best so far; 0 none */
+};
+
+/* A page stays free on either side: neighbours may grow, and a run-away write should fault. */
+static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
+{
+	uintptr_t reach_lo = n->hi > REACH ? n->hi - REACH : 0, reach_hi = n->lo + REACH, at;
+
+	if (from < LOWEST)
+		from = LOWEST;
+	from = PLAT_PAGE_UP(from) + PLAT_PAGE;
+	if (from < reach_lo)
+		from = PLAT_PAGE_UP(reach_lo);
+	to = to > reach_hi ? PLAT_PAGE_DOWN(reach_hi) : to;
+	if (to < PLAT_PAGE || to - PLAT_PAGE < from || to - PLAT_PAGE - from < n->bytes)
+		return;
+	at = to - PLAT_PAGE - n->bytes;
+	if (to <= n->lo)
+		n->below = at;
+	else if (from >= n->hi)
+		n->above = at;
+}
+
+static int near_map(void *arg, const struct linux_map *m)
+{
+	struct near *n = arg;
+	uintptr_t to = m->lo;
+
+	if (m->is_stack)
+		to = to > STACK_ROOM ? to - STACK_ROOM : 0;
+	if (to > n->gap)
+		near_gap(n, n->gap, to);
+	n->gap = m->hi;
+	return m->lo > n->hi && m->lo - n->hi > REACH;
+}
+
+/* Without /proc: try every 2 MiB, below first. */
+static int near_probe(struct near *n, int prot, uintptr_t *out)
+{
+	const uintptr_t step = 2ul << 20;
+	uintptr_t at;
+
+	for (at = PLAT_PAGE_DOWN(n->lo) - n->bytes - PLAT_PAGE; at < n->lo && at > LOWEST && n->hi - at < REACH; at -= step)
+		if (!plat_map_at(at, n->bytes, prot)) {
+			*out = at;
+			return 0;
+		}
+	for (at = PLAT_PAGE_DOWN(n->lo + REACH - n->bytes); at > n->hi; at -= step)
+		if (!plat_map_at(at, n->bytes, prot)) {
+			*out = at;
+			return 0;
+		}
+	return -ENOMEM;
+}
+
+int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
+{
+	struct near n = { .lo = lo, .hi = hi, .bytes = PLAT_PAGE_UP(bytes) };
+	int tries;
+
+	if (hi <= lo || hi - lo > REACH / 2)
+		return -ENOMEM;
+	/* Another thread may map something between our look and our call: look again. */
+	for (tries = 0; tries < 8; tries++) {
+		n.gap = n.below = n.above = 0;
+		if (linux_maps_walk(near_map, &n))
+			break;
+		near_gap(&n, n.gap, HIGHEST);
+		if (!n.below && !n.above)
+			return -ENOMEM;
+		*out = n.below ? n.below : n.above;
+		if (!plat_map_at(*out, n.bytes, prot))
+			return 0;
+	}
+	return near_probe(&n, prot, out);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sync.c - when has every CPU seen new code
+ *
+ * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): 0.44 us with idle threads, 2-12 us with running ones.
+ *
+ * Fallback (Linux before 4.16, or a seccomp filter that does not know the call): run on every CPU once. The
+ * task that ran there was taken off by an interrupt and comes back by iret, which serialises; one that was not
+ * running comes through the scheduler and an exit to user mode that serialises as well. Takes some 5-20 us per
+ * CPU; the caller's affinity is put back. A CPU that our cpuset does not contain cannot run the target either.
+ */
+#include <linux/membarrier.h>
+
+#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
+
+#define MAX_CPUS	4096
+
+/* Written by plat_sync_init() and by the patching task; a fork child inherits it and registers again. */
+static int has_membarrier;
+
+int plat_sync_init(void)
+{
+	has_membarrier = !sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE, 0);
+	return 0;
+}
+
+static void visit_cpus(void)
+{
+	uint64_t all[MAX_CPUS / 64], one[MAX_CPUS / 64] = { 0 };
+	int bytes = sys_sched_getaffinity(0, sizeof(all), all), cpu;
+
+	if (bytes <= 0)
+		return;
+	for (cpu = 0; cpu < bytes * 8; cpu++) {
+		one[cpu / 64] = 1ull << (cpu & 63);
+		/* All of them, ours or not: the program's threads may be pinned where we are not. */
+		sys_sched_setaffinity(0, (size_t)bytes, one);
+		one[cpu / 64] = 0;
+	}
+	sys_sched_setaffinity(0, (size_t)bytes, all);
+}
+
+void plat_sync_cores(void)
+{
+	if (has_membarrier) {
+		if (!sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0))
+			return;
+		/* -EPERM: a fork child whose registration did not come along. */
+		plat_sync_init();
+		if (has_membarrier && !sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0))
+			return;
+	}
+	visit_cpus();
+}

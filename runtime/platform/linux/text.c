@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * text.c - writing code
+ *
+ * The usual way is mprotect: writable and executable for the time of a batch, then as it was. SELinux, PaX,
+ * PR_SET_MDWE and seccomp may each refuse that; then bytes go through /proc/self/mem, which writes private
+ * mappings whatever their protection (a copy of the page, as for a debugger). 1.5 us a write instead of 5 ns.
+ *
+ * /proc/self/mem belongs to a descriptor table. The agent keeps one open (plat_text_keep()); without, it is
+ * opened for each window, so that a program never finds a descriptor of ours.
+ *
+ * Forks: opening and closing a window take the address space's lock for writing, as fork does for the time in
+ * which it copies. So nothing that we write between the two is seen half copied with something that we wrote
+ * outside. Where no mprotect is possible, one that changes nothing is made on a page of ours.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/platform/linux/maps.h"
+#include "runtime/platform/platform.h"
+
+/* Written by the patching task only (and reset by a fork child before it has one). */
+static int kept_fd = -1;	/* by plat_text_keep() */
+static int window_fd = -1;	/* of the open windows, else */
+static int window_users;
+
+static int open_mem(void)
+{
+	return sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC);
+}
+
+int plat_text_keep(void)
+{
+	if (kept_fd < 0)
+		kept_fd = open_mem();
+	return kept_fd;
+}
+
+void plat_text_forget(void)
+{
+	kept_fd = window_fd = -1;
+	window_users = 0;
+}
+
+static int segment_map(void *arg, const struct linux_map *m)
+{
+	struct linux_map *seg = arg;
+
+	if (seg->lo >= m->hi)
+		return 0;
+	if (seg->lo >= m->lo)
+		*seg = *m;
+	return 1;
+}
+
+int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	struct linux_map seg = { .lo = at, .hi = 0 };
+	int ret = linux_maps_walk(segment_map, &seg);
+
+	if (ret)
+		return ret;
+	if (!seg.hi)
+		return -ENOENT;
+	*lo = seg.lo;
+	*hi = seg.hi;
+	return seg.prot;
+}
+
+/* The lock that orders us against a fork; see the top. Any mapping of ours will do. */
+static void fork_barrier(void)
+{
+	static char page[2 * PLAT_PAGE];	/* holds one whole page */
+
+	sys_mprotect(PLAT_PAGE_UP(page), PLAT_PAGE, PROT_READ | PROT_WRITE);
+}
+
+int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, int no_mprotect)
+{
+	w->lo = PLAT_PAGE_DOWN(lo);
+	w->hi = PLAT_PAGE_UP(hi);
+	w->prot = prot;
+	w->is_direct = 0;
+	if (prot >= 0 && !no_mprotect && !sys_mprotect(w->lo, w->hi - w->lo, prot | PROT_WRITE)) {
+		w->is_direct = 1;
+		return 0;
+	}
+	/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
+	if (sys_msync(w->lo, w->hi - w->lo, MS_ASYNC) == -ENOMEM)
+		return -EFAULT;
+	if (kept_fd < 0 && window_fd < 0) {
+		int fd = open_mem();
+
+		if (fd < 0)
+			return -EACCES;
+		window_fd = fd;
+	}
+	window_users++;
+	fork_barrier();
+	return 0;
+}
+
+void plat_text_close(struct plat_window *w)
+{
+	if (w->is_direct) {
+		sys_mprotect(w->lo, w->hi - w->lo, w->prot);
+		return;
+	}
+	fork_barrier();
+	if (--window_users > 0 || window_fd < 0)
+		return;
+	sys_close(window_fd);
+	window_fd = -1;
+}
+
+int plat_text_poke(uintptr_t at, const void *bytes, size_t n)
+{
+	const uint8_t *from = bytes;
+	int fd = kept_fd >= 0 ? kept_fd : window_fd;
+
+	/* Word by word: the kernel copies eight aligned bytes by one access, a longer run as it likes. */
+	while (n) {
+		size_t part = 8 - (at & 7);
+		uint64_t word;
+		long ret;
+
+		if (part > n)
+			part = n;
+		word = *(const uint64_t *)(at & ~7ul);
+		memcpy((char *)&word + (at & 7), from, part);
+		ret = sys_pwrite(fd, &word, 8, at & ~7ul);
+		if (ret != 8)
+			return ret == -EIO || ret == -EFAULT ? -EFAULT : -EACCES;
+		at += part;
+		from += part;
+		n -= part;
+	}
+	return 0;
+}

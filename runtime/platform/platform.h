@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * platform.h - what a host must give the runtime
+ *
+ * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Five things
+ * are asked of it: memory within branch reach of code, a way to write code, a way to make every CPU see what was
+ * written, who is running, and whether anybody is. Rings, futexes and requests are not here: they are Linux's
+ * and live with the agent. The clock is the architecture's (arch_clock()).
+ *
+ * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno.
+ */
+#ifndef UFT_PLATFORM_H
+#define UFT_PLATFORM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define PLAT_PAGE	4096ul
+#define PLAT_PAGE_DOWN(x) ((uintptr_t)(x) & ~(PLAT_PAGE - 1))
+#define PLAT_PAGE_UP(x)	PLAT_PAGE_DOWN((uintptr_t)(x) + PLAT_PAGE - 1)
+
+enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4 };	/* mmap(2)'s own values */
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+/* Zeroed private memory, populated when touched; NULL: none. */
+void *plat_map(size_t bytes);
+void plat_unmap(void *at, size_t bytes);
+
+/**
+ * plat_map_near - private memory that code in [lo, hi) reaches by a 32-bit displacement, and that reaches it
+ * @lo, @hi:	the code
+ * @bytes:	size; address space is taken at once, memory when touched
+ * @prot:	enum plat_prot
+ * @out:	address
+ *
+ * Below the code if there is room (the heap of a program grows above it), else as far above it as reach
+ * allows. -ENOMEM: no room in reach.
+ */
+int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out);
+
+/* The same at exactly @at; -EEXIST: something is there already. Nothing is ever replaced. */
+int plat_map_at(uintptr_t at, size_t bytes, int prot);
+
+/* ---- writing code -------------------------------------------------------------------------------- */
+
+/*
+ * A window makes code writable for a while. Code stays executable all the time: other threads run in it. While a
+ * window is `direct` its bytes are written by plain stores; where the host forbids memory that is writable and
+ * executable they go through plat_text_poke(). Opening and closing a window each order everything before them
+ * against everything after them as a fork of the process sees it (patch/batch.c relies on that).
+ */
+struct plat_window {
+	uintptr_t lo, hi;	/* whole pages */
+	int prot;		/* what it was, and will be again */
+	int is_direct;
+};
+
+/* Protection (enum plat_prot bits) of the mapping that holds @at, and its limits; -ENOENT: there is none. */
+int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
+/* -EFAULT: not all of it is mapped; -EACCES: cannot be written in any way. @prot: what it is now, negative: not
+ * known, then it is never direct. @no_mprotect: the host is known to forbid it, do not try. */
+int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, int no_mprotect);
+void plat_text_close(struct plat_window *w);
+/* Writes @n bytes into an open window that is not direct. Bytes of one aligned 8-byte word are written by one
+ * access of the kernel. -EACCES, -EFAULT. */
+int plat_text_poke(uintptr_t at, const void *bytes, size_t n);
+/* Keeps what plat_text_poke() needs at hand: opened now, for tasks that will lose the right to. The descriptor
+ * (never to be closed by the caller) or -errno. Per descriptor table: call it in the task that patches. */
+int plat_text_keep(void);
+/* Forgets the above without closing it: the descriptor table is another one now (fork child). probe. */
+void plat_text_forget(void);
+
+/* ---- every CPU sees it --------------------------------------------------------------------------- */
+
+int plat_sync_init(void);
+/* When it returns every other CPU that runs this address space has executed a serialising instruction. */
+void plat_sync_cores(void);
+
+/* ---- who runs ------------------------------------------------------------------------------------ */
+
+/**
+ * plat_is_quiet - nobody can run program code until we let them
+ * @pid:	the process (the caller may be a task of another one that shares its memory)
+ * @pc:		gets the program counters of its tasks, the caller excepted
+ * @max:	room in @pc
+ *
+ * A task counts as quiet if it is stopped by a tracer, or blocked in a system call made by the runtime's own
+ * code (it waits for the session's answer). Returns the number of tasks, or -EBUSY: somebody may run; -ENOSYS:
+ * the host does not tell.
+ */
+int plat_is_quiet(int pid, uintptr_t *pc, int max);
+int plat_pid(void);
+int plat_tid(void);
+
+#endif
