@@ -194,15 +194,15 @@ static void put_text_option(struct blob *b, uint16_t id, const char *text)
 	put_option(b, id, text, strlen(text) + 1);
 }
 
-/* per_cpu/cpuN/stats, as far as it has a meaning. */
+/* per_cpu/cpuN/stats after recording: nothing is left in the buffer, all was read. */
 static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 {
 	char text[256];
 
 	for (uint32_t i = 0; i < file->ncpus; i++) {
-		snprintf(text, sizeof(text), "CPU: %" PRIu32 "\nentries: %" PRIu64 "\noverrun: %" PRIu64
-			 "\ncommit overrun: 0\nbytes: %" PRIu64 "\n", i, file->cpu[i].entries, file->cpu[i].lost,
-			 file->cpu[i].bytes);
+		snprintf(text, sizeof(text), "CPU: %" PRIu32 "\nentries: 0\noverrun: %" PRIu64 "\ncommit overrun: 0\n"
+			 "bytes: 0\ndropped events: 0\nread events: %" PRIu64 "\n", i, file->cpu[i].lost,
+			 file->cpu[i].entries);
 		put_text_option(b, OPT_CPUSTAT, text);
 	}
 }
@@ -369,15 +369,14 @@ static size_t put_buffer_option(struct blob *b, const struct dat_file *file, siz
 static void put_buffer_section(struct blob *b, const struct dat_file *file, size_t table)
 {
 	size_t header = b->n;
-	uint64_t at = page_align(header + 16), end = at;
+	uint64_t at = page_align(header + 16);
 
 	put_section_header(b, OPT_BUFFER, file->version == DAT_V7_ZSTD ? SECTION_COMPRESSED : 0, NSECTIONS + 2, 0);
 	for (uint32_t i = 0; i < file->ncpus; i++) {
 		patch_u64(b, table + i * 20 + 4, cpu_bytes(file, i) ? at : 0);
-		end = at + cpu_bytes(file, i);
-		at = page_align(end);
+		at = page_align(at + cpu_bytes(file, i));
 	}
-	patch_u64(b, header + 8, end - (header + 16));
+	patch_u64(b, header + 8, at - (header + 16));
 }
 
 static void build_v7(struct blob *b, const struct dat_file *file)

@@ -25,7 +25,7 @@ enum dat_version { DAT_V6, DAT_V7, DAT_V7_ZSTD };
 struct dat_cpu_data {
 	const struct spool_lane *lane;	/* pages, or with zstd: chunks {u32 packed, u32 raw, data} */
 	uint32_t nchunks;
-	uint64_t entries, lost, bytes;	/* for the statistics options; bytes before compression */
+	uint64_t entries, lost;		/* for the statistics options */
 };
 
 struct dat_file {

@@ -294,8 +294,11 @@ static double variance(uint64_t n, double sum, double squares)
 
 static uint64_t rank_value(const struct profile *prof, const struct prof_func *f, unsigned percent)
 {
-	uint64_t v = hist_rank(&prof->pool, &f->hist, f->timed - f->timed * (100 - percent) / 100);
+	uint64_t rank = f->timed - f->timed * (100 - percent) / 100, v;
 
+	if (rank == f->timed)
+		return f->max;
+	v = hist_rank(&prof->pool, &f->hist, rank);
 	return v < f->min ? f->min : v > f->max ? f->max : v;
 }
 

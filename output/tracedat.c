@@ -82,7 +82,6 @@ struct dat_cpu {
 	struct dat *dat;
 	struct spool_lane lane;
 	uint32_t chunk_used, nchunks;
-	uint64_t bytes;
 	struct uft_kbuf kbuf;
 	char chunk[CHUNK_BYTES];
 };
@@ -119,7 +118,6 @@ static int flush_chunk(struct dat *dat, struct dat_cpu *c)
 
 	if (c->chunk_used)
 		ret = dat->zstd ? flush_packed(dat, c) : spool_add(&dat->spool, &c->lane, c->chunk, c->chunk_used);
-	c->bytes += c->chunk_used;
 	c->chunk_used = 0;
 	return ret;
 }
@@ -323,7 +321,6 @@ static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_i
 			cpu[i].nchunks = c->nchunks;
 			cpu[i].entries = c->kbuf.entries;
 			cpu[i].lost = c->kbuf.lost;
-			cpu[i].bytes = c->bytes;
 		}
 		file.kallsyms = kallsyms;
 		file.cmdlines = cmdlines;

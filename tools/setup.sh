@@ -3,7 +3,7 @@
 set -eu
 packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
 libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
-trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev uftrace
+trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb"
 missing=
 for p in $packages; do
