@@ -13,9 +13,8 @@
  */
 #include <string.h>
 
+#include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
-
-static const uint8_t endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 unsigned callee_by_name(const char *name)
 {
@@ -31,11 +30,11 @@ static int callee_only_returns(struct uft_object *obj, uint64_t addr)
 	size_t avail;
 	const uint8_t *p = object_code(obj, addr, &avail);
 
-	if (p && avail > 4 && !memcmp(p, endbr64, 4)) {
-		p += 4;
-		avail -= 4;
+	if (p && avail > UFT_LEN_ENDBR && uft_insn_is_endbr(p)) {
+		p += UFT_LEN_ENDBR;
+		avail -= UFT_LEN_ENDBR;
 	}
-	return p && avail && *p == 0xc3;
+	return p && avail && *p == UFT_OP_RET;
 }
 
 /*
@@ -44,8 +43,7 @@ static int callee_only_returns(struct uft_object *obj, uint64_t addr)
  */
 static unsigned callee_by_code(struct uft_object *obj, uint64_t addr)
 {
-	static const uint8_t save[] = {
-		0x48, 0x83, 0xec, 0x38,			/* sub $56,%rsp */
+	static const uint8_t save[] = {			/* behind `sub $frame,%rsp` */
 		0x48, 0x89, 0x04, 0x24,			/* mov %rax,(%rsp) */
 		0x48, 0x89, 0x4c, 0x24, 0x08,		/* mov %rcx,8(%rsp) */
 		0x48, 0x89, 0x54, 0x24, 0x10,		/* mov %rdx,16(%rsp) */
@@ -53,28 +51,30 @@ static unsigned callee_by_code(struct uft_object *obj, uint64_t addr)
 		0x48, 0x89, 0x7c, 0x24, 0x20,		/* mov %rdi,32(%rsp) */
 		0x4c, 0x89, 0x44, 0x24, 0x28,		/* mov %r8,40(%rsp) */
 		0x4c, 0x89, 0x4c, 0x24, 0x30,		/* mov %r9,48(%rsp) */
-		0x48, 0x8b, 0x74, 0x24, 0x38,		/* mov 56(%rsp),%rsi */
+		0x48, 0x8b, 0x74, 0x24,			/* mov frame(%rsp),%rsi */
 	};
 	static const uint8_t mcount[] = { 0x48, 0x8b, 0x7d, 0x08 };		/* mov 8(%rbp),%rdi */
-	static const uint8_t fentry[] = { 0x48, 0x8b, 0x7c, 0x24, 0x40 };	/* mov 64(%rsp),%rdi */
-	size_t avail;
+	static const uint8_t fentry[] = { 0x48, 0x8b, 0x7c, 0x24 };		/* mov frame+8(%rsp),%rdi */
+	size_t avail, end = 4 + sizeof(save) + 1;
 	const uint8_t *p = object_code(obj, addr, &avail);
 
-	if (p && avail > 4 && !memcmp(p, endbr64, 4)) {
-		p += 4;
-		avail -= 4;
+	if (p && avail > UFT_LEN_ENDBR && uft_insn_is_endbr(p)) {
+		p += UFT_LEN_ENDBR;
+		avail -= UFT_LEN_ENDBR;
 	}
-	if (!p || avail < sizeof(save) + sizeof(fentry) || memcmp(p, save, sizeof(save)))
+	if (!p || avail < end + 5 || memcmp(p, "\x48\x83\xec", 3) || memcmp(p + 4, save, sizeof(save)) ||
+	    p[end - 1] != p[3])
 		return CALLEE_NONE;
-	if (!memcmp(p + sizeof(save), mcount, sizeof(mcount)))
+	if (!memcmp(p + end, mcount, sizeof(mcount)))
 		return CALLEE_MCOUNT;
-	return memcmp(p + sizeof(save), fentry, sizeof(fentry)) ? CALLEE_NONE : CALLEE_FENTRY;
+	return !memcmp(p + end, fentry, sizeof(fentry)) && p[end + 4] == p[3] + 8 ? CALLEE_FENTRY : CALLEE_NONE;
 }
 
 /* ---- Gathering names -------------------------------------------------------------------------- */
 
 struct callee_names {	/* symbols that decide */
 	int has_internal, has_archive, has_monstartup;
+	int is_libc;	/* exports what gprof programs call */
 };
 
 static void callee_note(struct callee_func *list, unsigned *n, uint64_t addr, unsigned what)
@@ -112,6 +112,19 @@ static void callee_read_symbols(struct callees *c, const struct elf_symtab *t, s
 		else if (!strcmp(name, "uft_start_archive"))
 			names->has_archive = 1;
 	}
+}
+
+static int callee_defines(const struct elf_symtab *t, const char *name)
+{
+	Elf64_Sym s;
+	size_t i;
+
+	for (i = 1; i < t->n; i++) {
+		elf_sym(t, i, &s);
+		if (s.st_shndx != SHN_UNDEF && !strcmp(elf_sym_name(t, &s), name))
+			return 1;
+	}
+	return 0;
 }
 
 /* GOT slots that the dynamic linker fills with mcount or __fentry__. */
@@ -168,6 +181,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 	c->obj = obj;
 	elf_symtab_find(v, SHT_SYMTAB, &t);
 	callee_read_symbols(c, &v->dyn, &names);
+	names.is_libc = names.has_monstartup && callee_defines(&v->dyn, "__monstartup");
 	if (t.n) {
 		c->nfuncsyms = 0;
 		callee_read_symbols(c, &t, &names);
@@ -178,7 +192,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 			c->func[i].what &= ~CALLEE_OWN;
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;
-	c->has_gmon = names.has_monstartup && !names.has_archive;
+	c->has_gmon = names.has_monstartup && !names.has_archive && !names.is_libc;
 }
 
 /* ---- One call --------------------------------------------------------------------------------- */
@@ -206,8 +220,8 @@ static unsigned callee_classify(struct callees *c, uint64_t target)
 	if (!p)
 		return CALLEE_NONE;
 	/* A PLT entry: [endbr64] [bnd] jmp *slot(%rip) */
-	if (avail >= 4 && !memcmp(p, endbr64, 4))
-		at = 4;
+	if (avail >= UFT_LEN_ENDBR)
+		at = uft_insn_is_endbr(p);
 	if (avail > at && p[at] == 0xf2)
 		at++;
 	if (avail >= at + 6 && p[at] == 0xff && p[at + 1] == 0x25)
@@ -242,22 +256,18 @@ static unsigned callee_by_content(struct callees *c, uint64_t slot)
 
 unsigned callee_of_call(struct callees *c, uint64_t addr, const uint8_t *p, size_t avail, unsigned *what)
 {
+	unsigned len = avail >= 6 ? uft_insn_is_call(p) : avail == 5 && p[0] == UFT_OP_CALL ? 5 : 0;
 	uint64_t slot;
 
-	if (avail >= 5 && p[0] == 0xe8) {
-		*what = callee_by_target(c, addr + 5 + (int32_t)elf_get32(p + 1));
-		return 5;
+	if (len) {
+		*what = callee_by_target(c, uft_insn_branch_target(p, len, addr));
+		return len;
 	}
-	if (avail >= 6 && p[0] == 0x67 && p[1] == 0xe8) {
-		*what = callee_by_target(c, addr + 6 + (int32_t)elf_get32(p + 2));
-		return 6;
-	}
-	if (avail >= 6 && p[0] == 0xff && p[1] == 0x15) {
-		slot = addr + 6 + (int32_t)elf_get32(p + 2);
-		*what = callee_by_slot(c, slot);
-		if (!*what)
-			*what = callee_by_content(c, slot);
-		return 6;
-	}
-	return 0;
+	if (avail < 6 || !uft_insn_is_call_indirect(p))
+		return 0;
+	slot = uft_insn_branch_target(p, 6, addr);
+	*what = callee_by_slot(c, slot);
+	if (!*what)
+		*what = callee_by_content(c, slot);
+	return 6;
 }

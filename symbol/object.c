@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
 #include "symbol/object_internal.h"
 
@@ -500,13 +501,13 @@ const char *uft_object_plt(struct uft_object *obj, uint64_t addr)
 	size_t at = 0, n = uft_object_read(obj, addr, b, sizeof(b));
 
 	/* [endbr64] [bnd] jmp *slot(%rip) */
-	if (n >= 4 && !memcmp(b, "\xf3\x0f\x1e\xfa", 4))
-		at = 4;
+	if (n >= UFT_LEN_ENDBR)
+		at = uft_insn_is_endbr(b);
 	if (n > at && b[at] == 0xf2)
 		at++;
 	if (n < at + 6 || b[at] != 0xff || b[at + 1] != 0x25)
 		return NULL;
-	return object_got_symbol(obj, addr + at + 6 + (int32_t)elf_get32(b + at + 2));
+	return object_got_symbol(obj, uft_insn_branch_target(b + at, 6, addr + at));
 }
 
 /* ---- Sites: shared by sites.c and relobj.c ---------------------------------------------------- */

@@ -55,6 +55,10 @@ const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
 /* 1 if @addr lies in a .plt section. */
 int object_in_plt(const struct uft_object *obj, uint64_t addr);
 
+/* sites.c: what stands at @p in the way of nops: UFT_SITE_NOP or NOPS and its length (at most 15), or
+ * UFT_SITE_NONE and how many bytes of nops there are. */
+unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len);
+
 /* relobj.c */
 int object_rel_layout(struct uft_object *obj, struct uft_error *err);
 int object_rel_sites(struct uft_object *obj, struct uft_error *err);

@@ -12,11 +12,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
 
 #define REL_ALIGN	16u
-#define REL_MIN_PAD	5u
 
 int object_rel_layout(struct uft_object *obj, struct uft_error *err)
 {
@@ -68,58 +68,25 @@ static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigne
 	const uint8_t *p = elf_bytes(s->v, s->v->sh[sec].sh_offset, s->v->sh[sec].sh_size);
 	unsigned kind = what == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL, len;
 
-	if (at < 2 || at > s->v->sh[sec].sh_size - 4)
+	if (s->v->sh[sec].sh_size < 5 || at < 1 || at > s->v->sh[sec].sh_size - 4)
 		return 0;
-	if (p[at - 1] == 0xe8)
-		len = p[at - 2] == 0x67 ? 6 : 5;
-	else if (p[at - 2] == 0xff && p[at - 1] == 0x15)
+	if (p[at - 1] == UFT_OP_CALL)
+		len = at > 1 && p[at - 2] == UFT_PFX_ADDRSIZE ? 6 : 5;
+	else if (at > 1 && uft_insn_is_call_indirect(p + at - 2))
 		len = 6;
 	else
 		return 0;
 	at = base + at + 4 - len;
 	if (s->has_own)
 		kind = UFT_SITE_OWN_CALL;
-	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, len, UFT_FROM_RELOC,
-			       s->has_own ? UFT_SKIP_OWN_MCOUNT : UFT_SKIP_NONE) ? 0 : -ENOMEM;
-}
-
-/* e8 with its operand at offset 1: the byte before may lie outside the section. */
-static int rel_call_at_start(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigned what)
-{
-	const uint8_t *p = elf_bytes(s->v, s->v->sh[sec].sh_offset, s->v->sh[sec].sh_size);
-	uint64_t at = object_priv(s->obj)->rel_addr[sec];
-
-	if (r->r_offset != 1 || s->v->sh[sec].sh_size < 5 || p[0] != 0xe8)
-		return 0;
-	return object_add_site(s->obj, &s->room, at, rel_function(s, at),
-			       s->has_own ? UFT_SITE_OWN_CALL :
-			       what == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL, 5, UFT_FROM_RELOC,
-			       s->has_own ? UFT_SKIP_OWN_MCOUNT : UFT_SKIP_NONE) ? 0 : -ENOMEM;
-}
-
-static unsigned rel_nop_kind(const uint8_t *p, size_t n, unsigned *len)
-{
-	static const struct { uint8_t len; uint8_t byte[9]; } nop[] = {
-		{ 5, { 0x0f, 0x1f, 0x44 } }, { 6, { 0x66, 0x0f, 0x1f, 0x44 } }, { 7, { 0x0f, 0x1f, 0x80 } },
-		{ 8, { 0x0f, 0x1f, 0x84 } }, { 9, { 0x66, 0x0f, 0x1f, 0x84 } },
-	};
-	size_t i, ones = 0;
-
-	for (i = 0; i < sizeof(nop) / sizeof(nop[0]); i++)
-		if (n >= nop[i].len && !memcmp(p, nop[i].byte, nop[i].byte[0] == 0x66 ? 4 : 3)) {
-			*len = nop[i].len;
-			return UFT_SITE_NOP;
-		}
-	while (ones < n && ones < 15 && p[ones] == 0x90)
-		ones++;
-	*len = ones;
-	return ones >= REL_MIN_PAD ? UFT_SITE_NOPS : UFT_SITE_NONE;
+	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, len, UFT_FROM_RELOC, UFT_SKIP_NONE) ?
+	       0 : -ENOMEM;
 }
 
 /* A table entry whose relocation points at @addr. */
 static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 {
-	uint64_t func = rel_function(s, addr);
+	uint64_t func = rel_function(s, addr), before = 0;
 	unsigned kind, len, skip = UFT_SKIP_NONE;
 	size_t avail;
 	const uint8_t *p;
@@ -135,22 +102,26 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 				break;
 			}
 	}
-	if (func > addr)
+	if (func > addr) {
+		before = func - addr;
 		addr = func;
+	}
 	p = object_code(s->obj, addr, &avail);
-	if (p && avail >= 4 && !memcmp(p, "\xf3\x0f\x1e\xfa", 4)) {
-		addr += 4;
-		p += 4;
-		avail -= 4;
+	if (p && avail >= UFT_LEN_ENDBR && uft_insn_is_endbr(p)) {
+		addr += UFT_LEN_ENDBR;
+		p += UFT_LEN_ENDBR;
+		avail -= UFT_LEN_ENDBR;
 	}
 	if (!p)
 		return 0;
-	kind = rel_nop_kind(p, avail, &len);
+	kind = object_pad(p, avail, &len);
 	if (kind == UFT_SITE_NONE && is_mcount)
 		return 0;	/* a call: its own relocation says more */
-	if (kind == UFT_SITE_NONE)
+	if (kind == UFT_SITE_NONE && len >= 2 && before >= 5 && addr == func)
+		kind = UFT_SITE_PREPAD;
+	else if (kind == UFT_SITE_NONE)
 		skip = UFT_SKIP_PAD_SMALL;
-	else if (is_mcount && addr != func && addr != func + 4)
+	else if (is_mcount && addr != func && addr != func + UFT_LEN_ENDBR)
 		kind = UFT_SITE_MCOUNT_NOP;
 	return object_add_site(s->obj, &s->room, addr, func, kind, len, UFT_FROM_RELOC, skip) ? 0 : -ENOMEM;
 }
@@ -184,7 +155,7 @@ static int rel_section(struct rel_scan *s, size_t rel)
 		}
 		what = callee_by_name(elf_sym_name(&s->syms, &sym));
 		if (what)
-			ret = r.r_offset == 1 ? rel_call_at_start(s, sec, &r, what) : rel_call(s, sec, &r, what);
+			ret = rel_call(s, sec, &r, what);
 	}
 	return ret;
 }

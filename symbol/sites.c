@@ -32,6 +32,7 @@
 
 #include <Zydis/Zydis.h>
 
+#include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
@@ -41,8 +42,6 @@
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
 #define SITE_MAX_PLT		8
-
-static const uint8_t endbr64[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 
 /* A table of site addresses: __patchable_function_entries or __mcount_loc. */
 struct site_table {
@@ -134,62 +133,20 @@ static size_t site_table_from(struct site_table *t, uint64_t from)
 
 /* ---- Bytes ------------------------------------------------------------------------------------ */
 
-/* Length of the nop instruction at @p, 0 if it is none. */
-static unsigned site_nop_len(const uint8_t *p, size_t avail)
+unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len)
 {
-	unsigned at = 0, mod, rm, len;
+	size_t n = avail < SITE_MAX_LEN ? avail : SITE_MAX_LEN, first, total, ones = 0;
 
-	while (at < avail && at < 12 && (p[at] == 0x66 || p[at] == 0x2e))
-		at++;
-	if (at < avail && p[at] == 0x90)
-		return at + 1;
-	if (at + 3 > avail || p[at] != 0x0f || p[at + 1] != 0x1f)
-		return 0;
-	mod = p[at + 2] >> 6;
-	rm = p[at + 2] & 7;
-	if (mod == 3 || p[at + 2] & 0x38)
-		return 0;
-	len = at + 3;
-	if (rm == 4) {
-		if (len >= avail || (mod == 0 && (p[len] & 7) == 5))
-			return 0;
-		len++;
-	} else if (mod == 0 && rm == 5) {
-		return 0;
-	}
-	len += mod == 1 ? 1 : mod == 2 ? 4 : 0;
-	return len <= avail && len <= 15 ? len : 0;
-}
-
-static int site_all_nops(const uint8_t *p, size_t n)
-{
-	unsigned len;
-
-	for (; n; p += len, n -= len) {
-		len = site_nop_len(p, n);
-		if (!len)
-			return 0;
-	}
-	return 1;
-}
-
-/* What is there in the way of nops at @p: kind NOP, NOPS or NONE (too small) and the bytes of it. */
-static unsigned site_pad(const uint8_t *p, size_t avail, unsigned *len)
-{
-	unsigned first = site_nop_len(p, avail), n = 0;
-
+	total = uft_insn_nops_length(p, n, &first);
 	*len = first;
 	if (first >= SITE_MIN_LEN)
 		return UFT_SITE_NOP;
-	while (n < avail && n < SITE_MAX_LEN && p[n] == 0x90)
-		n++;
-	if (n >= SITE_MIN_LEN) {
-		*len = n;
+	while (ones < n && p[ones] == UFT_OP_NOP)
+		ones++;
+	*len = ones;
+	if (ones >= SITE_MIN_LEN)
 		return UFT_SITE_NOPS;
-	}
-	for (n = 0; n < SITE_MIN_LEN && first; n += first)
-		first = site_nop_len(p + n, avail - n);
-	*len = n < SITE_MAX_LEN ? n : SITE_MAX_LEN;
+	*len = total;
 	return UFT_SITE_NONE;
 }
 
@@ -275,11 +232,11 @@ static void site_add(struct site_scan *s, uint64_t addr, uint64_t func, unsigned
 static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, unsigned what, unsigned len,
 			  unsigned source)
 {
-	if (what & CALLEE_OWN)
-		site_add(s, addr, func, UFT_SITE_OWN_CALL, len, source, UFT_SKIP_OWN_MCOUNT);
-	else
-		site_add(s, addr, func, (what & CALLEE_WHAT) == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL,
-			 len, source, UFT_SKIP_NONE);
+	unsigned kind = (what & CALLEE_WHAT) == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL;
+
+	if (what & CALLEE_OWN)	/* recorded, and still made: never a nop */
+		kind = UFT_SITE_OWN_CALL;
+	site_add(s, addr, func, kind, len, source, UFT_SKIP_NONE);
 }
 
 /* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
@@ -291,17 +248,17 @@ static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 
 	*before = 0;
 	i = site_table_from(t, func > SITE_MAX_BEFORE ? func - SITE_MAX_BEFORE : 1);
-	for (; i < t->n && t->addr[i] <= func + sizeof(endbr64); i++) {
+	for (; i < t->n && t->addr[i] <= func + UFT_LEN_ENDBR; i++) {
 		uint64_t e = t->addr[i];
 
 		if (t->seen[i])
 			continue;
 		if (e < func) {
 			p = object_code(s->obj, e, &avail);
-			if (!p || avail < func - e || !site_all_nops(p, func - e))
+			if (!p || avail < func - e || uft_insn_nops_length(p, func - e, NULL) != func - e)
 				continue;
 			*before = func - e;
-		} else if (e != func && e != func + sizeof(endbr64)) {
+		} else if (e != func && e != func + UFT_LEN_ENDBR) {
 			continue;
 		}
 		t->seen[i] = 1;
@@ -325,12 +282,12 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 		return 0;
 	e = t->addr[i];
 	at = e - func;
-	is_entry = at == 0 || (at == 4 && !memcmp(p, endbr64, 4));
+	is_entry = at == 0 || (at == UFT_LEN_ENDBR && uft_insn_is_endbr(p));
 	len = callee_of_call(&s->calls, e, p + at, avail - at, &what);
 	if (len && !what)	/* a call of something that has no name any more: the table says what it is */
 		what = is_entry ? CALLEE_FENTRY : CALLEE_MCOUNT;
 	if (!len)
-		len = site_nop_len(p + at, avail - at);
+		len = uft_insn_nop_length(p + at, avail - at);
 	if (len < SITE_MIN_LEN)
 		return 0;
 	t->seen[i] = 1;
@@ -346,20 +303,20 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 			     unsigned source)
 {
 	unsigned kind, len, what = 0, before = 0, listed;
-	size_t at = avail >= 4 && !memcmp(p, endbr64, 4) ? 4 : 0;
+	size_t at = avail >= UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0;
 	long off;
 
 	listed = s->pfe.n && site_claim_pfe(s, func, &before);
 	if (s->loc.n && site_from_loc(s, func, end, p, avail, source))
 		return;
-	kind = site_pad(p + at, avail - at, &len);
+	kind = object_pad(p + at, avail - at, &len);
 	if (kind) {
 		site_add(s, func + at, func, kind, len, source,
 			 listed || !s->v->nsh || site_is_compilers(p + at) ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
 		return;
 	}
 	if (s->calls.has_any && callee_of_call(&s->calls, func + at, p + at, avail - at, &what) && what) {
-		len = p[at] == 0xe8 ? 5 : 6;
+		len = p[at] == UFT_OP_CALL ? 5 : 6;
 		site_add_call(s, func + at, func, what, len, source);
 		return;
 	}
@@ -408,17 +365,19 @@ static void site_scan_functions(struct site_scan *s, const struct uw_list *list,
 				unsigned source)
 {
 	const struct uft_text *text = NULL;
+	const uint8_t *code = NULL;
 	size_t i, k = 0, avail = 0;
-	const uint8_t *p;
 	uint64_t end;
 
 	s->pfe.at = s->loc.at = 0;
 	for (i = 0; i < list->n && s->has_memory; i++) {
 		uint64_t func = list->range[i].addr;
 
-		if (!text || func < text->addr || func >= text->end)
+		if (!text || func < text->addr || func >= text->end) {
 			text = object_text(s->obj, func);
-		if (!text || site_in_plt(s, func))
+			code = text ? object_code(s->obj, text->addr, &avail) : NULL;
+		}
+		if (!code || func - text->addr >= avail || site_in_plt(s, func))
 			continue;
 		end = i + 1 < list->n && list->range[i + 1].addr < text->end ? list->range[i + 1].addr : text->end;
 		if (known) {
@@ -429,9 +388,7 @@ static void site_scan_functions(struct site_scan *s, const struct uw_list *list,
 			if (k < known->n && known->range[k].addr < end)
 				end = known->range[k].addr;
 		}
-		p = object_code(s->obj, func, &avail);
-		if (p && avail)
-			site_of_function(s, func, end, p, avail, source);
+		site_of_function(s, func, end, code + (func - text->addr), avail - (func - text->addr), source);
 	}
 }
 
@@ -461,7 +418,9 @@ static int site_symbol_list(struct site_scan *s, struct uw_list *out)
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF)
 			out->range[out->n++] = (struct uw_range){ sym.st_value, sym.st_size };
 	}
-	if (out->n)
+	for (i = 1; i < out->n && out->range[i - 1].addr <= out->range[i].addr; i++)
+		;
+	if (i < out->n)
 		qsort(out->range, out->n, sizeof(*out->range), site_compare_range);
 	for (i = 0; i < out->n; i++)
 		if (!n || out->range[n - 1].addr != out->range[i].addr)
@@ -484,6 +443,10 @@ static int site_wants_symbols(const struct site_scan *s, const struct uw_list *u
 {
 	if (!s->calls.nfuncsyms)
 		return 0;
+	/* Calls are in no table: look everywhere. A few functions more than the unwind table are start-up code. */
+	if (s->calls.has_any && s->calls.nfuncsyms > uw->n &&
+	    (s->calls.nfuncsyms < 4096 || s->calls.nfuncsyms > uw->n + uw->n / 32))
+		return 1;
 	return !uw->n || s->calls.nfuncsyms > 2 * uw->n + 16 || site_table_unseen(&s->pfe) || site_table_unseen(&s->loc);
 }
 
@@ -508,7 +471,7 @@ static void site_of_leftover(struct site_scan *s, const struct site_table *t, ui
 		return;
 	}
 	framed = is_loc && site_is_after_frame(s, a);
-	kind = site_pad(p, avail, &len);
+	kind = object_pad(p, avail, &len);
 	if (kind) {
 		site_add(s, a, a, framed ? UFT_SITE_MCOUNT_NOP : kind, len, UFT_FROM_SECTION, UFT_SKIP_NONE);
 		return;

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sites.c - uft sites: where functions can be traced, how each place was found, and why others cannot
+ *
+ * Data lines have no '#' in front: ADDRESS KIND LEN FOUND [NOW] FUNCTION. Everything else is a '#' line, so that
+ * `grep -v '^#'` leaves a table.
+ */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/objects.h"
+#include "cmd/options.h"
+#include "runtime/arch/x86_64/encode.h"
+#include "symbol/names.h"
+
+#define SITES_KINDS	(UFT_SITE_PREPAD + 1)
+#define SITES_SOURCES	(UFT_FROM_RELOC + 1)
+
+struct sites_opts {
+	int summary, skipped;
+	struct cmd_list filter;
+	struct uft_pattern *pattern;	/* filter.n of them */
+};
+
+static const struct cmd_option sites_options[] = {
+	{ "summary", 's', NULL, "only the counts", cmd_flag, offsetof(struct sites_opts, summary), NULL },
+	{ "skipped", 'S', NULL, "also list functions without a usable site, with the reason", cmd_flag,
+	  offsetof(struct sites_opts, skipped), NULL },
+	{ "filter", 'l', "GLOB", "only functions that match (GLOB[:mod:OBJECT]; may be repeated)", cmd_strings,
+	  offsetof(struct sites_opts, filter), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax sites_syntax = {
+	.name = "sites", .operands = "[OPTIONS] PROG|PID|FILE.o|FILE.a...",
+	.doc = "Lists the patchable function entries of programs, libraries, objects or a running process.",
+	.options = sites_options,
+};
+
+struct sites_count {
+	size_t usable, listed;
+	size_t kind[SITES_KINDS], source[SITES_SOURCES], skip[UFT_SKIP_NKINDS];
+};
+
+static const char *object_type(const struct uft_object *obj)
+{
+	if (obj->type == ET_REL)
+		return "object";
+	if (obj->type == ET_EXEC)
+		return obj->is_static ? "static program, fixed address" : "program, fixed address";
+	return obj->is_static ? "static PIE program" : "PIE program or shared library";
+}
+
+/* What stands at a site of a running process, in one word. */
+static const char *site_now(const struct cmd_objects *o, const struct cmd_object *item, const struct uft_site *s)
+{
+	uint8_t now[16] = { 0 };
+
+	if (!s->len || cmd_objects_read(o, s->addr + item->bias, now, sizeof(now)) < s->len)
+		return "unreadable";
+	if (!memcmp(now, s->bytes, s->len))
+		return "original";
+	if (uft_insn_nops_length(now, s->len, NULL) == s->len)
+		return "idle";
+	if (uft_insn_is_jmp(now) || now[0] == UFT_OP_JMP_SHORT || (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
+		return "armed:jmp";
+	if (now[0] == UFT_OP_CALL || (now[0] == UFT_PFX_ADDRSIZE && memchr(now, UFT_OP_CALL, 4)))
+		return "armed:call";
+	return "changed";
+}
+
+static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
+{
+	const struct uft_func *func = addr || obj->type == ET_REL ? uft_object_func(obj, addr) : NULL;
+	char *name = func && func->name ? uft_demangle(func->name) : NULL;
+
+	if (!name && func && func->name)
+		name = strdup(func->name);
+	if (name) {
+		uft_name_clean(name);
+		fputs(name, f);
+		if (func->addr != addr)
+			fprintf(f, "+0x%" PRIx64, addr - func->addr);
+	} else {
+		fprintf(f, "%s+0x%" PRIx64, cmd_object_base(obj), addr);
+	}
+	free(name);
+}
+
+static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, const struct uft_site *s)
+{
+	const struct uft_func *func;
+	char *demangled;
+	size_t i;
+	int match = !opts->filter.n;
+
+	if (match)
+		return 1;
+	func = uft_object_func(obj, s->func);
+	if (!func || !func->name)
+		return 0;
+	demangled = uft_demangle(func->name);
+	for (i = 0; i < opts->filter.n && !match; i++)
+		match = uft_pattern_match(&opts->pattern[i], func->name, demangled, cmd_object_base(obj));
+	free(demangled);
+	return match;
+}
+
+static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct uft_site *s)
+{
+	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias, uft_site_kind_name(s->kind), s->len,
+		uft_site_source_text(s->source));
+	if (o->pid)
+		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s));
+	if (s->skip == UFT_SKIP_DANGLING && !s->func)
+		fputc('-', f);
+	else
+		print_name(f, item->obj, s->func);
+	if (s->skip)
+		fprintf(f, "  [%s]", uft_skip_text(s->skip));
+	fputc('\n', f);
+}
+
+static void print_counts(FILE *f, const struct cmd_object *item, const struct sites_count *c)
+{
+	const struct uft_object *obj = item->obj;
+	size_t i;
+
+	fprintf(f, "# usable: %zu", c->usable);
+	for (i = 0; i < SITES_KINDS; i++)
+		if (c->kind[i])
+			fprintf(f, ", %s %zu", uft_site_kind_name(i), c->kind[i]);
+	if (c->usable) {
+		fprintf(f, "\n# found by:");
+		for (i = 0; i < SITES_SOURCES; i++)
+			if (c->source[i])
+				fprintf(f, " %s %zu", uft_site_source_text(i), c->source[i]);
+	}
+	fprintf(f, "\n# tables: __patchable_function_entries %zu, __mcount_loc %zu; functions with unwind data: %zu\n",
+		obj->nsections_pfe, obj->nsections_mcount, obj->nunwind);
+	for (i = 1; i < UFT_SKIP_NKINDS; i++)
+		if (c->skip[i])
+			fprintf(f, "# skipped: %zu: %s\n", c->skip[i], uft_skip_text(i));
+	if (obj->has_gmon)
+		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
+	if (!c->usable)
+		fprintf(f, "# no site: build with -fpatchable-function-entry=5 (`uft cflags` prints the flags for your "
+			"compiler); code built without such flags cannot be traced yet\n");
+}
+
+static void print_object(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+			 const struct cmd_object *item)
+{
+	struct uft_object *obj = item->obj;
+	struct sites_count c = { 0 };
+	size_t i;
+
+	fprintf(f, "# %s: %s", o->pid && strstr(obj->path, "/root/") ? strstr(obj->path, "/root/") + 5 : obj->path,
+		object_type(obj));
+	if (item->bias)
+		fprintf(f, ", loaded at 0x%" PRIx64, item->bias);
+	if (obj->build_id_len) {
+		fprintf(f, ", build-id ");
+		for (i = 0; i < obj->build_id_len; i++)
+			fprintf(f, "%02x", obj->build_id[i]);
+	}
+	fputc('\n', f);
+	for (i = 0; i < obj->nsite; i++) {
+		const struct uft_site *s = &obj->site[i];
+
+		if (!is_wanted(opts, obj, s))
+			continue;
+		if (s->skip) {
+			c.skip[s->skip]++;
+		} else {
+			c.usable++;
+			c.kind[s->kind]++;
+			c.source[s->source]++;
+		}
+		if (opts->summary || (s->skip && !opts->skipped))
+			continue;
+		if (!c.listed++)
+			fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND",
+				o->pid ? " NOW        " : "");
+		print_site(f, o, item, s);
+	}
+	print_counts(f, item, &c);
+}
+
+static int print_operand(FILE *f, const struct sites_opts *opts, const char *operand)
+{
+	struct uft_error err = { "" };
+	struct cmd_objects o;
+	size_t i;
+
+	if (cmd_objects_open(operand, &o, &err))
+		return cmd_fail("sites", "%s", err.text);
+	for (i = 0; i < o.n; i++) {
+		if ((!opts->summary || opts->filter.n) && uft_object_names(o.item[i].obj, &err)) {
+			cmd_objects_close(&o);
+			return cmd_fail("sites", "%s", err.text);
+		}
+		/* In a process the libraries without sites are not what was asked for. */
+		if (!o.pid || o.item[i].obj->nsite || o.n == 1)
+			print_object(f, opts, &o, &o.item[i]);
+	}
+	cmd_objects_close(&o);
+	return 0;
+}
+
+int cmd_sites(int argc, char **argv)
+{
+	struct sites_opts opts = { 0 };
+	struct cmd_output *out;
+	int done = cmd_parse(&sites_syntax, &argc, argv, &opts), status = 0, i;
+	size_t k;
+
+	if (done >= 0)
+		return done;
+	if (argc < 2)
+		return cmd_usage(&sites_syntax, "no program, process or object given");
+	opts.pattern = calloc(opts.filter.n + 1, sizeof(*opts.pattern));
+	for (k = 0; k < opts.filter.n; k++)
+		if (!opts.pattern || uft_pattern_parse(opts.filter.item[k], &opts.pattern[k]))
+			return cmd_usage(&sites_syntax, "'%s' is not GLOB or GLOB:mod:OBJECT", opts.filter.item[k]);
+	out = cmd_output_open(0);
+	if (!out)
+		return cmd_fail("sites", "cannot open the output");
+	for (i = 1; i < argc; i++)
+		if (print_operand(cmd_output_file(out), &opts, argv[i]))
+			status = CMD_FAILED;
+	for (k = 0; k < opts.filter.n; k++)
+		uft_pattern_free(&opts.pattern[k]);
+	free(opts.pattern);
+	free(opts.filter.item);
+	if (cmd_output_close(out))
+		return cmd_fail("sites", "cannot write to standard output");
+	return status;
+}
