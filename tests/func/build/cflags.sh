@@ -118,3 +118,15 @@ rm root/lib/uft/libuft-start.a
 run root/bin/uft cflags -q --link --cc=clang
 expect_status 1
 expect_err "libuft-start.a is neither beside this program nor installed"
+
+# pkg-config: compile flags, the archive, and what C++ made by gcc 12 needs.
+pc=$(dirname "$uft")/meson-private/uft.pc
+if [ -f "$pc" ] && command -v pkg-config >/dev/null 2>&1; then
+	export PKG_CONFIG_PATH="${pc%/*}"
+	run pkg-config --cflags --libs uft
+	expect_status 0
+	expect_out "-fpatchable-function-entry=5"
+	expect_out "/lib/uft/libuft-start.a"
+	run pkg-config --variable=cxx_libs uft
+	expect_out "/lib/uft/uft-no-pfe.ld"
+fi

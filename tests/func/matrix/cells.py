@@ -22,6 +22,7 @@ MODES = {
     'pfe=16,14': Mode('-fpatchable-function-entry=16,14', 'plain', False),
     'pfe=10,5': Mode('-fpatchable-function-entry=10,5', 'plain', False),
     'pfe=7,2': Mode('-fpatchable-function-entry=7,2', 'plain', False),
+    'pfe=3': Mode('-fpatchable-function-entry=3', 'plain', False),
     'pfe=9': Mode('-fpatchable-function-entry=9', 'plain', False),
     'fentry-nop': Mode('-pg -mfentry -mrecord-mcount -mnop-mcount', 'list', True),
     'fentry': Mode('-pg -mfentry', 'plain', True),
@@ -65,6 +66,17 @@ def refusal(cell):
         if (cell.mode, cell.compiler) == (mode, compiler) and cell.link in links:
             return text
     return None
+
+
+def may_be_too_small(cell):
+    """Pads with no room for a call or jump: those functions are not traced, and uft says so."""
+    # With -fcf-protection an endbr64 comes between the 14 bytes before the entry and the 2 behind it.
+    return cell.mode == 'pfe=3' or (cell.mode == 'pfe=16,14' and cell.cf == 'cf')
+
+
+def has_list(cell):
+    """gcc's list of patchable entries does not survive the link of C++ (uft-no-pfe.ld)."""
+    return cell.compiler == 'clang' or cell.lang == 'c'
 
 
 def is_legal(cell):

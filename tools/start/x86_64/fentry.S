@@ -24,6 +24,6 @@ uft_start_fentry:
 	.size __fentry__, . - __fentry__
 	.size uft_start_fentry, . - uft_start_fentry
 	.reloc __fentry__, R_X86_64_NONE, uft_start_archive	/* links start.o */
-	uft_start_note uft_start_fentry
+	uft_start_note UFT_START_NOTE_FENTRY, uft_start_fentry
 
 	.section .note.GNU-stack, "", @progbits

@@ -27,6 +27,6 @@ uft_start_mcount:
 	.size _mcount, . - _mcount
 	.size uft_start_mcount, . - uft_start_mcount
 	.reloc mcount, R_X86_64_NONE, uft_start_archive	/* links start.o */
-	uft_start_note uft_start_mcount
+	uft_start_note UFT_START_NOTE_MCOUNT, uft_start_mcount
 
 	.section .note.GNU-stack, "", @progbits
