@@ -240,6 +240,10 @@ struct uft_session {
 	struct target *targets;
 	struct ptask *ptasks;
 	uint32_t next_image;
+	struct {			/* by slice: who had it last, for children that outlive their parents */
+		struct space *space;
+		pid_t pid;
+	} *last;
 	sigset_t launch_mask;
 
 	int epoll_fd, bell_fd;

@@ -9,6 +9,7 @@
 #include "control/internal.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,12 +64,17 @@ static const char *secure_reason(const struct uft_session *s, pid_t tid, const s
 	path[0] = '\0';
 	if (stat(proc, &st) < 0)
 		return NULL;
+	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
 	if (!r->arg[0])
-		snprintf(path, size, "%s/fd/%d", proc, (int)r->arg[1]);
+		snprintf(path, size, "%s/fd/%d", proc, (int)r->arg[2]);
 	else if (peek_string(tid, r->arg[0], name, sizeof(name)) < 0)
 		return NULL;		/* exec will fail as well */
+	else if (name[0] == '/')
+		snprintf(path, size, "%s/root%s", proc, name);
+	else if ((int)r->arg[2] == AT_FDCWD)
+		snprintf(path, size, "%s/cwd/%s", proc, name);
 	else
-		snprintf(path, size, "%s%s%s", proc, name[0] == '/' ? "/root" : "/cwd/", name);
+		snprintf(path, size, "%s/fd/%d/%s", proc, (int)r->arg[2], name);
 	return secure_exec_reason(path, st.st_uid, st.st_gid);
 }
 
@@ -161,24 +167,23 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	return 0;
 }
 
-/* A child that ended before it was looked at still has records in its slice, but nobody knows its image any
- * more: its parent's is the best guess. */
+/* A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
+ * it is taken for the one of the process that last had the parent's slice, if that was its parent. */
 static int adopt_dead(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, slice);
-	struct target *parent = target_by_slice(s, __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED));
+	uint32_t parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	struct target *t;
 
-	if (!parent || (pid_t)sl->ppid != parent->pid)
+	if (parent >= s->arena.map->nslices || !s->last[parent].space || s->last[parent].pid != (pid_t)sl->ppid)
 		return -ESRCH;
-	s->targets_total++;
-	if (s->ev.slice_begin)
-		s->ev.slice_begin(s->ev.arg, slice, (pid_t)sl->pid, (pid_t)sl->ppid, parent->space->img);
-	for (int i = 0; i < UFT_NCOUNTERS; i++)
-		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
-	if (s->ev.slice_end)
-		s->ev.slice_end(s->ev.arg, slice, (pid_t)sl->pid);
-	else
-		arena_release(&s->arena, slice);
+	t = target_create(s, slice, pid, (pid_t)sl->ppid, s->last[parent].space);
+	if (!t)
+		return -ENOMEM;
+	target_open_agent(s, t);
+	target_announce(s, t);
+	target_end(s, t);
 	return 0;
 }
 

@@ -179,6 +179,7 @@ static void session_free(struct uft_session *s)
 		space_free(sp);
 	}
 	spec_free(s->spec);
+	free(s->last);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i]);
 	if (s->launched_fd >= 0)
@@ -208,7 +209,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->clock0 = clock_now();
 	ret = arena_create(&s->arena, &s->opts, err);
 	if (!ret) {
-		ret = start_bell(s);
+		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
+		ret = s->last ? start_bell(s) : -ENOMEM;
 		if (ret)
 			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
 	}

@@ -100,14 +100,16 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	t->ppid = ppid;
 	t->space = space;
 	t->agent_fd = -1;
-	t->pidfd = open_pidfd(s, pid);
-	if (t->pidfd < 0 || target_grow(t, space->nobj)) {
+	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */
+	if ((t->pidfd < 0 && t->pidfd != -ESRCH) || target_grow(t, space->nobj)) {
 		target_free(t);
 		return NULL;
 	}
 	t->next = s->targets;
 	s->targets = t;
 	s->targets_total++;
+	s->last[slice].space = space;
+	s->last[slice].pid = pid;
 	return t;
 }
 

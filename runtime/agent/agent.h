@@ -15,7 +15,7 @@ struct agent_creds {
 	int status_fd;			/* /proc/PID/status of the target; -1 none */
 	uint64_t digest;		/* of the lines last seen */
 };
-void creds_open(struct agent_creds *c, int pid);
+void creds_open(struct agent_creds *c, int pid);	/* while both have the same */
 int creds_follow(struct agent_creds *c);	/* 0, or -errno: the agent has more rights than the target */
 
 long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void));	/* entry.S */

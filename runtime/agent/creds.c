@@ -26,15 +26,6 @@ struct cap_header { uint32_t version; int pid; };
 struct cap_data { uint32_t effective, permitted, inheritable; };
 #define CAP_VERSION_3	0x20080522u
 
-void creds_open(struct agent_creds *c, int pid)
-{
-	char path[40];
-
-	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
-	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
-	c->digest = 0;
-}
-
 static int starts_with(const char *at, const char *end, const char *word)
 {
 	while (at < end && *word && *at == *word)
@@ -134,25 +125,32 @@ static int apply(const struct creds *c)
 	return 0;
 }
 
-int creds_follow(struct agent_creds *c)
+/* Reads what the target has now; 0: not to be read, and nothing is known. */
+static uint64_t read_creds(const struct agent_creds *c, struct creds *now)
 {
 	char text[4096];
-	struct creds now;
-	uint64_t digest;
-	long n;
+	long n = c->status_fd < 0 ? 0 : sys_pread(c->status_fd, text, sizeof(text), 0);
 
-	if (c->status_fd < 0)
+	return n > 0 ? parse(text, text + n, now) : 0;
+}
+
+void creds_open(struct agent_creds *c, int pid)
+{
+	struct creds now;
+	char path[40];
+
+	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
+	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
+	c->digest = read_creds(c, &now);	/* what clone gave us as well */
+}
+
+int creds_follow(struct agent_creds *c)
+{
+	struct creds now;
+	uint64_t digest = read_creds(c, &now);
+
+	if (!digest || digest == c->digest)
 		return 0;
-	n = sys_pread(c->status_fd, text, sizeof(text), 0);
-	if (n <= 0)
-		return 0;
-	digest = parse(text, text + n, &now);
-	if (digest == c->digest)
-		return 0;
-	if (!c->digest) {		/* the first look: clone gave us the same */
-		c->digest = digest;
-		return 0;
-	}
 	c->digest = digest;
 	return apply(&now);
 }

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* harness.h - runs the test program in a session and counts what its rings say, function by function */
+#ifndef UFT_TEST_SESSION_HARNESS_H
+#define UFT_TEST_SESSION_HARNESS_H
+
+#include "control/session.h"
+
+#define MAX_COUNTS 64
+
+struct count {
+	char name[64];
+	unsigned long func, entry, exit;	/* by record kind */
+};
+
+struct run {
+	/* in */
+	struct uft_session_opts opts;
+	struct uft_trace_spec spec;
+	int input_fd;				/* for its stdin, 0: an empty one */
+	void (*tick)(struct run *r);		/* called after each poll */
+	void *arg;
+	/* out */
+	struct uft_session *session;
+	int launch_result, status, ticks;
+	struct uft_error err;
+	char output[65536];			/* its stdout */
+	struct count count[MAX_COUNTS];
+	int ncount;
+	unsigned slices_begun, slices_ended, images, tasks, warnings;
+	unsigned long undecoded, unwound, bad_context;
+	char warning[4096];
+	struct uft_session_stats stats;
+};
+
+/* Launches argv and polls until everything ended. 0, or -1 with a message. */
+void run_session(struct run *r, char *const argv[]);
+const struct count *count_of(const struct run *r, const char *name);
+
+#endif

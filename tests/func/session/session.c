@@ -1,0 +1,478 @@
+// SPDX-License-Identifier: MIT
+/*
+ * session.c - sessions against real processes: exact counts, children of every kind, ends of every kind
+ *
+ * Usage: session TARGET STATIC_TARGET [CASE...]. Exit 0 all well, 1 a case failed.
+ */
+#include "tests/func/session/harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GOOD	(42 << 8)
+#define SKIP	77
+
+static const char *target, *static_target;
+static int failures;
+static const char *case_name;
+
+#define CHECK(cond, ...)								\
+	do {										\
+		if (!(cond)) {								\
+			failures++;							\
+			printf("FAIL %s: %s:%d: %s: ", case_name, __FILE__, __LINE__, #cond); \
+			printf(__VA_ARGS__);						\
+			printf("\n");							\
+		}									\
+	} while (0)
+
+static struct run *new_run(uint32_t tracer)
+{
+	struct run *r = calloc(1, sizeof(*r));
+
+	r->spec.tracer = tracer;
+	return r;
+}
+
+/* What every run must show, whatever it did. */
+static void check_clean(const struct run *r)
+{
+	CHECK(r->launch_result == 0, "%d %s", r->launch_result, r->err.text);
+	CHECK(r->undecoded == 0, "%lu words", r->undecoded);
+	CHECK(r->bad_context == 0, "%lu headers or contexts with another pid or place", r->bad_context);
+	CHECK(r->slices_begun == r->slices_ended, "%u begun, %u ended", r->slices_begun, r->slices_ended);
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		CHECK(i == UFT_CNT_PATCHED || r->stats.counters[i] == 0, "counter %d: %llu", i,
+		      (unsigned long long)r->stats.counters[i]);
+}
+
+static void check_counts(const struct run *r, const char *name, unsigned long want)
+{
+	const struct count *c = count_of(r, name);
+
+	if (r->spec.tracer == UFT_TRACER_FUNCTION) {
+		CHECK(c->func == want, "%s: %lu instead of %lu", name, c->func, want);
+	} else {
+		CHECK(c->entry == want, "%s: %lu entries instead of %lu", name, c->entry, want);
+		CHECK(c->exit == want, "%s: %lu exits instead of %lu", name, c->exit, want);
+	}
+}
+
+/* Runs the program in one mode with both tracers; @work calls() in all processes together. */
+static void run_mode(const char *program, const char *mode, const char *arg, int status, unsigned slices,
+		     unsigned long work)
+{
+	char *argv[] = { (char *)program, (char *)mode, (char *)arg, NULL };
+
+	for (uint32_t tracer = UFT_TRACER_FUNCTION; tracer <= UFT_TRACER_GRAPH; tracer++) {
+		struct run *r = new_run(tracer);
+
+		run_session(r, argv);
+		if (r->status == SKIP << 8) {
+			printf("skip %s: not permitted here\n", case_name);
+			free(r);
+			return;
+		}
+		check_clean(r);
+		CHECK(r->status == status, "tracer %u: status %x instead of %x; %s", tracer, r->status, status, r->warning);
+		CHECK(!slices || r->slices_begun == slices, "tracer %u: %u slices instead of %u; %s", tracer,
+		      r->slices_begun, slices, r->warning);
+		check_counts(r, "work_a", work);
+		check_counts(r, "work_b", 2 * work);
+		free(r);
+	}
+}
+
+static void test_calls(void)
+{
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	char *argv[] = { (char *)target, "calls", "1000", NULL };
+
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(!strcmp(r->output, "done\n"), "'%s'", r->output);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(r->tasks >= 1, "no task was named");
+	check_counts(r, "work_a", 1000);
+	check_counts(r, "work_b", 2000);
+	free(r);
+	run_mode(target, "calls", "20000", GOOD, 1, 20000);
+}
+
+static void test_static(void) { run_mode(static_target, "calls", "20000", GOOD, 1, 20000); }
+static void test_fork(void) { run_mode(target, "fork", NULL, GOOD, 2, 160); }
+static void test_static_fork(void) { run_mode(static_target, "fork", NULL, GOOD, 2, 160); }
+static void test_tree(void) { run_mode(target, "tree", "3", GOOD, 15, 150); }
+static void test_vfork(void) { run_mode(target, "vfork", NULL, GOOD, 2, 40); }
+static void test_spawn(void) { run_mode(target, "spawn", NULL, GOOD, 2, 40); }
+static void test_system(void) { run_mode(target, "system", NULL, GOOD, 0, 47); }
+static void test_exec(void) { run_mode(target, "exec", NULL, GOOD, 2, 35); }
+static void test_exec_thread(void) { run_mode(target, "exec-thread", NULL, GOOD, 2, 35); }
+static void test_exec_failed(void) { run_mode(target, "exec-failed", NULL, GOOD, 1, 40); }
+static void test_outlive(void) { run_mode(target, "outlive", NULL, GOOD, 2, 15); }
+static void test_daemon(void) { run_mode(target, "daemon", NULL, 0, 0, 15); }
+static void test_waitany(void) { run_mode(target, "waitany", NULL, GOOD, 1, 10); }
+static void test_unshare(void) { run_mode(target, "unshare", NULL, GOOD, 1, 10); }
+static void test_tsync(void) { run_mode(target, "tsync", NULL, GOOD, 1, 10); }
+static void test_closerange(void) { run_mode(target, "closerange", NULL, GOOD, 1, 10); }
+static void test_sysexit(void) { run_mode(target, "sysexit", NULL, GOOD, 1, 10); }
+static void test_group(void) { run_mode(target, "group", NULL, GOOD, 2, 5); }
+
+/* ---- What is selected ---- */
+
+static void test_filter(void)
+{
+	static const char *const only[] = { "work_[ax]", NULL }, *const not[] = { "work_a", NULL };
+	char *argv[] = { (char *)target, "calls", "100", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+
+	r->spec.filter = only;
+	run_session(r, argv);
+	check_clean(r);
+	check_counts(r, "work_a", 100);
+	check_counts(r, "work_b", 0);
+	CHECK(r->stats.armed == 1, "%llu armed", (unsigned long long)r->stats.armed);
+	free(r);
+
+	r = new_run(UFT_TRACER_GRAPH);
+	r->spec.notrace = not;
+	run_session(r, argv);
+	check_clean(r);
+	check_counts(r, "work_a", 0);
+	check_counts(r, "work_b", 200);
+	free(r);
+}
+
+static void test_filter_nothing(void)
+{
+	static const char *const wrong[] = { "work_q", NULL }, *const unprepared[] = { "main", NULL };
+	char *argv[] = { (char *)target, "calls", "100", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+
+	r->spec.filter = wrong;
+	run_session(r, argv);
+	CHECK(r->launch_result == -ENOENT, "%d", r->launch_result);
+	CHECK(strstr(r->err.text, "work_q") && strstr(r->err.text, "work_a"), "'%s'", r->err.text);
+	CHECK(!*r->output, "it ran: '%s'", r->output);
+	free(r);
+	r = new_run(UFT_TRACER_FUNCTION);
+	r->spec.filter = unprepared;
+	run_session(r, argv);
+	CHECK(r->launch_result == -ENOENT && strstr(r->err.text, "not built"), "%d '%s'", r->launch_result, r->err.text);
+	free(r);
+}
+
+static void test_no_children(void)
+{
+	char *argv[] = { (char *)target, "fork", NULL };
+	struct run *r = new_run(UFT_TRACER_GRAPH);
+
+	r->opts.no_children = 1;
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(r->slices_begun == 1, "%u", r->slices_begun);
+	check_counts(r, "work_a", 110);
+	free(r);
+}
+
+/* ---- What cannot be started ---- */
+
+static void expect_refusal(const char *path, int code, const char *word)
+{
+	char *argv[] = { (char *)path, NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+
+	r->opts.no_children = 1;
+	run_session(r, argv);
+	CHECK(r->launch_result == code, "%s: %d instead of %d (%s)", path, r->launch_result, code, r->err.text);
+	CHECK(strstr(r->err.text, word), "%s: '%s' does not say '%s'", path, r->err.text, word);
+	free(r);
+}
+
+static void write_file(const char *path, const void *data, size_t n, mode_t mode)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0700);
+
+	CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n && fchmod(fd, mode) == 0, "%s", path);
+	close(fd);
+}
+
+static void test_refusals(void)
+{
+	static const char elf32[64] = "\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3";
+	char dir[] = "/tmp/uft-refuse-XXXXXX", path[64];
+
+	CHECK(mkdtemp(dir), "mkdtemp");
+	expect_refusal("/nonexistent/program", -ENOENT, "No such file");
+	expect_refusal("no-such-program-anywhere", -ENOENT, "PATH");
+	expect_refusal("/etc/passwd", -EACCES, "not executable");
+	expect_refusal("/tmp", -EISDIR, "directory");
+	expect_refusal("/bin/true", -ENODATA, "-fpatchable-function-entry");
+	snprintf(path, sizeof(path), "%s/32bit", dir);
+	write_file(path, elf32, sizeof(elf32), 0700);
+	expect_refusal(path, -EPFNOSUPPORT, "architecture");
+	write_file(path, "hello\n", 6, 0700);
+	expect_refusal(path, -ENOEXEC, "neither an ELF");
+	write_file(path, "#!/no/such/interpreter\n", 23, 0700);
+	expect_refusal(path, -ENOENT, "interpreter");
+	if (!getuid()) {
+		char copy[5000];
+
+		snprintf(copy, sizeof(copy), "cp %s %s && chown 12345 %s && chmod 4755 %s", target, path, path, path);
+		CHECK(system(copy) == 0, "%s", copy);
+		expect_refusal(path, -EPERM, "setuid");
+	}
+	unlink(path);
+	rmdir(dir);
+}
+
+static void test_script(void)
+{
+	char dir[] = "/tmp/uft-script-XXXXXX", path[64], text[9000];
+	char *argv[] = { path, NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+
+	CHECK(mkdtemp(dir), "mkdtemp");
+	snprintf(path, sizeof(path), "%s/script", dir);
+	snprintf(text, sizeof(text), "#!/bin/sh\n%s calls 10\nexec %s calls 20\n", target, target);
+	write_file(path, text, strlen(text), 0700);
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(!strcmp(r->output, "done\ndone\n"), "'%s'", r->output);
+	check_counts(r, "work_a", 30);
+	free(r);
+	unlink(path);
+	rmdir(dir);
+}
+
+/* ---- While it runs ---- */
+
+static pid_t agent_of(const struct run *r)
+{
+	const struct uft_arena *a = uft_session_arena(r->session);
+
+	return (pid_t)((const struct uft_slice *)((const char *)a + a->slice_offset))->agent_tid;
+}
+
+static int uid_of(pid_t pid)
+{
+	char path[64], line[256];
+	int uid = -1;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "r");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "Uid: %d", &uid);
+	if (f)
+		fclose(f);
+	return uid;
+}
+
+static void watch_uid(struct run *r)
+{
+	int uid = agent_of(r) ? uid_of(agent_of(r)) : -1;
+
+	if (uid >= 0)
+		*(int *)r->arg = uid;
+}
+
+static void test_setuid(void)
+{
+	char *argv[] = { (char *)target, "setuid", NULL };
+	struct run *r = new_run(UFT_TRACER_GRAPH);
+	int uid = -1;
+
+	if (getuid()) {
+		printf("skip %s: needs root\n", case_name);
+		free(r);
+		return;
+	}
+	r->tick = watch_uid;
+	r->arg = &uid;
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(uid == 65534, "the agent had uid %d at last", uid);
+	check_counts(r, "work_a", 10);
+	free(r);
+}
+
+struct switching {
+	int in, switches, failed;
+};
+
+static const char *const filters[][2] = { { "*", NULL }, { "work_a", NULL }, { "work_[ab]", NULL }, { "work_outer", NULL } };
+
+/* One change of tracer and filter a tick; at the end its input is closed. */
+static void switch_over(struct run *r)
+{
+	struct switching *sw = r->arg;
+	struct uft_error err = { "" };
+
+	for (int i = 0; i < 10; i++, sw->switches++) {
+		struct uft_trace_spec spec = {
+			.tracer = (uint32_t[]){ UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_NOP, UFT_TRACER_PROFILE }
+				[sw->switches % 4],
+			.filter = sw->switches % 5 == 4 ? NULL : filters[sw->switches % 7 % 4],
+		};
+		int ret = uft_session_trace(r->session, &spec, &err);
+
+		if (ret && !sw->failed++)
+			printf("FAIL %s: switch %d: %d %s\n", case_name, sw->switches, ret, err.text);
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	if (sw->switches >= 300 && sw->in >= 0) {
+		close(sw->in);
+		sw->in = -1;
+	}
+}
+
+static void run_switching(const char *program, const char *mode)
+{
+	char *argv[] = { (char *)program, (char *)mode, NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	struct switching sw = { 0 };
+	int pipefd[2];
+
+	r->opts.overwrite = 1;
+	r->opts.ring_bytes = 1 << 20;
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	sw.in = pipefd[1];
+	r->tick = switch_over;
+	r->arg = &sw;
+	r->input_fd = pipefd[0];
+	run_session(r, argv);
+	close(pipefd[0]);
+	CHECK(r->launch_result == 0, "%d %s", r->launch_result, r->err.text);
+	CHECK(!sw.failed, "%d switches failed", sw.failed);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(strstr(r->output, " 1\n") || !strcmp(mode, "threads"), "'%s'", r->output);
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		CHECK(i == UFT_CNT_PATCHED || r->stats.counters[i] == 0, "counter %d: %llu", i,
+		      (unsigned long long)r->stats.counters[i]);
+	free(r);
+}
+
+static void test_switching(void)
+{
+	run_switching(target, "loop");
+	run_switching(target, "threads");
+	run_switching(static_target, "loop");
+}
+
+/* Reads one line within two seconds. */
+static int read_line(int fd, char *line, size_t size)
+{
+	size_t n = 0;
+
+	alarm(10);
+	while (n + 1 < size && read(fd, line + n, 1) == 1 && line[n] != '\n')
+		n++;
+	alarm(0);
+	line[n] = '\0';
+	return (int)n;
+}
+
+/* Another process holds the session and is killed, or destroys it: the program goes on with its own code. */
+static void end_session(int by_kill)
+{
+	char *argv[] = { (char *)target, "loop", NULL };
+	int in[2], out[2], ready[2];
+	char line[64];
+	pid_t pid;
+
+	CHECK(pipe2(in, O_CLOEXEC) == 0 && pipe2(out, O_CLOEXEC) == 0 && pipe2(ready, O_CLOEXEC) == 0, "pipe");
+	fflush(stdout);
+	pid = fork();
+	if (!pid) {
+		struct uft_session_opts opts = { .ring_bytes = 1 << 20, .overwrite = 1 };
+		struct uft_trace_spec spec = { .tracer = UFT_TRACER_GRAPH };
+		struct uft_session *s;
+		struct uft_error err;
+		pid_t prog;
+
+		if (uft_session_create(&opts, NULL, &s, &err) || uft_session_trace(s, &spec, &err))
+			_exit(1);
+		dup2(in[0], 0);
+		dup2(out[1], 1);
+		if (uft_session_launch(s, argv, &prog, &err))
+			_exit(2);
+		if (write(ready[1], "r", 1) != 1)
+			_exit(3);
+		for (int i = 0; by_kill || i < 10; i++)
+			uft_session_poll(s, 50);
+		uft_session_destroy(s);
+		_exit(0);
+	}
+	close(out[1]);
+	close(in[0]);
+	CHECK(read(ready[0], line, 1) == 1, "the session did not start");
+	CHECK(write(in[1], "?", 1) == 1 && read_line(out[0], line, sizeof(line)) && !strcmp(line, "changed"), "'%s'", line);
+	if (by_kill)
+		kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	nanosleep(&(struct timespec){ .tv_nsec = 500000000 }, NULL);
+	CHECK(write(in[1], "?", 1) == 1 && read_line(out[0], line, sizeof(line)) && !strcmp(line, "original"), "'%s'", line);
+	close(in[1]);
+	read_line(out[0], line, sizeof(line));
+	CHECK(!strcmp(line, "original 1"), "'%s'", line);
+	close(out[0]);
+	close(ready[0]);
+	close(ready[1]);
+}
+
+static void test_killed_session(void) { end_session(1); }
+static void test_destroyed_session(void) { end_session(0); }
+
+static const struct test {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	{ "calls", test_calls }, { "static", test_static }, { "fork", test_fork }, { "static-fork", test_static_fork },
+	{ "tree", test_tree }, { "vfork", test_vfork }, { "spawn", test_spawn }, { "system", test_system },
+	{ "exec", test_exec }, { "exec-thread", test_exec_thread }, { "exec-failed", test_exec_failed },
+	{ "outlive", test_outlive }, { "daemon", test_daemon }, { "waitany", test_waitany }, { "unshare", test_unshare },
+	{ "setuid", test_setuid }, { "tsync", test_tsync }, { "closerange", test_closerange },
+	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
+	{ "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
+	{ "script", test_script }, { "switching", test_switching }, { "killed-session", test_killed_session },
+	{ "destroyed-session", test_destroyed_session },
+};
+
+static int is_wanted(const char *name, int n, char **names)
+{
+	for (int i = 0; i < n; i++)
+		if (!strcmp(names[i], name))
+			return 1;
+	return n <= 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	target = argv[1];
+	static_target = argv[2];
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		int before = failures;
+
+		if (!is_wanted(tests[i].name, argc - 3, argv + 3))
+			continue;
+		case_name = tests[i].name;
+		tests[i].run();
+		printf("%s %s\n", failures == before ? "ok" : "FAILED", tests[i].name);
+		fflush(stdout);
+	}
+	return failures != 0;
+}
