@@ -135,10 +135,10 @@ static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_
 	}
 }
 
-/* A CALL record stands for a whole call. Those that started later and ended before are its callees. */
-static void dec_call(struct uft_stream *st, struct dec_task *t, struct uft_event *e, uint64_t clock, uint64_t duration)
+/* A CALL record stands for a whole call, which began at @start (ns). Those that started later and ended before are its callees. */
+static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 {
-	uint64_t start = uft_clock_ns(&st->clock, duration < clock ? clock - duration : 0), child = 0;
+	uint64_t child = 0;
 
 	e->duration_ns = e->ts_ns > start ? e->ts_ns - start : 0;
 	while (t->ndone && t->done[t->ndone - 1].start_ns >= start)
@@ -285,129 +285,151 @@ static int dec_exit_odd(struct uft_stream *st, struct dec_ring *r, struct uft_ev
 	return 0;
 }
 
+/*
+ * The records that nearly all are: ENTRY, EXIT of the top frame, FUNC. Everything that the loop needs is in locals, as
+ * the stores into events could otherwise be stores into it. Ends at anything else, and the caller finds out what.
+ */
+static size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
+{
+	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
+	uint64_t hi = r->hi, key = r->key;
+	struct dec_task *t = r->task;
+	struct uft_event *e = ev, *end = ev + max;
+
+	while (e < end && (size_t)(lim - p) >= 8) {
+		uint64_t word = dec_word(p), clock = hi | UFT_REC_CLOCK(word), ns;
+		unsigned kind = UFT_REC_KIND(word);
+		uint32_t id = UFT_REC_VALUE(word);
+
+		if (kind - UFT_REC_FUNC > UFT_REC_EXIT - UFT_REC_FUNC)
+			break;
+		clock = clock < key ? key : clock;	/* damage: time stands still rather than run backwards */
+		if (clock > limit)
+			break;
+		ns = uft_clock_ns(&st->clock, clock);
+		dec_event(e, r, ns);
+		if (kind == UFT_REC_ENTRY) {
+			e->kind = UFT_EV_ENTRY;
+			e->sym = dec_sym(st, t->image, id);
+			e->depth = t->depth + t->over;
+			dec_push(st, t, id, e->sym, ns);
+		} else if (kind == UFT_REC_EXIT) {
+			if (!t->depth || t->over || t->stack[t->depth - 1].id != id)
+				break;
+			e->kind = UFT_EV_EXIT;
+			dec_pop(t, e, ns);
+		} else {
+			if (lim - p < 16)
+				break;
+			e->kind = UFT_EV_FUNC;
+			e->sym = dec_sym(st, t->image, id);
+			if (!st->no_parents)
+				e->parent = dec_addr(st, t->image, dec_word(p + 8));
+			p += 8;
+		}
+		p += 8;
+		key = clock;
+		e += dec_keep(st, e);
+	}
+	r->cur.p = (uint8_t *)p;
+	r->key = key;
+	return (size_t)(e - ev);
+}
+
+/* Any other record, which is whole and due. Returns whether *e is an event now. */
+static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint64_t word, uint64_t clock)
+{
+	struct dec_task *t = r->task;
+	uint32_t id = UFT_REC_VALUE(word);
+	uint8_t *p = r->cur.p;
+
+	r->key = clock;
+	dec_event(e, r, uft_clock_ns(&st->clock, clock));
+	e->kind = UFT_EV_EXIT;
+	switch (UFT_REC_KIND(word)) {
+	case UFT_REC_EXIT:
+		if (!dec_exit_odd(st, r, e, id))
+			return 0;
+		r->cur.p += 8;
+		return 1;
+	case UFT_REC_CALL:
+		e->flags = UFT_EVF_CALL;
+		e->sym = dec_sym(st, t->image, id);
+		dec_call(t, e, uft_clock_ns(&st->clock, clock - (dec_word(p + 8) < clock ? dec_word(p + 8) : clock)));
+		r->cur.p += 16;
+		return 1;
+	case UFT_REC_EXIT_LEFT:
+		dec_exit_left(st, t, e, id, dec_word(p + 8));
+		r->cur.p += 16;
+		return 1;
+	case UFT_REC_UNWIND:
+		r->left_ns = e->ts_ns;
+		r->left_aside = 1;
+		if (t->over >= id) {
+			t->over -= id;
+			id = 0;
+		} else {
+			id -= t->over;
+			t->over = 0;
+		}
+		r->left = id < t->depth ? id : t->depth;
+		r->cur.p += 8;
+		return 0;
+	case UFT_REC_LOST:
+		dec_lost_record(r, dec_word(p + 8));
+		r->cur.p += 16;
+		return 0;
+	}
+	return 0;
+}
+
+/* Bytes of each kind; 0: PAD, or one we do not know, hence not its length either. */
+static const uint8_t dec_bytes[16] = {
+	[UFT_REC_CONTEXT] = 24, [UFT_REC_FUNC] = 16, [UFT_REC_ENTRY] = 8, [UFT_REC_EXIT] = 8, [UFT_REC_CALL] = 16,
+	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16,
+};
+
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
 {
 	struct cursor *c = &r->cur;
 	size_t n = 0;
 
-	cur_reload(c);
-	while (n < max) {
-		struct uft_event *e = &ev[n];
-		struct dec_task *t = r->task;
-		uint64_t word, clock, ns;
+	if (c->is_evicted)
+		cur_reload(c);
+	for (;;) {
+		uint64_t word, clock;
 		unsigned kind;
-		uint32_t id;
 
 		if (__builtin_expect(r->lost_due || r->left, 0)) {
-			if (r->key > limit)
+			if (r->key > limit || n == max)
 				break;
-			n += dec_due(st, r, e, max - n);
+			n += dec_due(st, r, ev + n, max - n);
 			continue;
 		}
-		if (__builtin_expect((size_t)(c->lim - c->p) < 8, 0)) {
+		n += dec_fast(st, r, limit, ev + n, max - n);
+		if (n == max)
+			break;
+		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_bytes[UFT_REC_KIND(dec_word(c->p))]) {
 			if (r->is_done || (!dec_next(st, r) && !r->lost_due))
 				break;
 			continue;
 		}
 		word = dec_word(c->p);
 		kind = UFT_REC_KIND(word);
-		id = UFT_REC_VALUE(word);
 		clock = r->hi | UFT_REC_CLOCK(word);
-		if (__builtin_expect(clock < r->key, 0))
-			clock = r->key;		/* damage: time stands still rather than run backwards */
-		if (clock > limit && kind != UFT_REC_CONTEXT && kind != UFT_REC_PAD) {
-			r->key = clock;
-			break;
-		}
-		switch (kind) {
-		case UFT_REC_ENTRY:
-			r->key = clock;
-			ns = uft_clock_ns(&st->clock, clock);
-			dec_event(e, r, ns);
-			e->kind = UFT_EV_ENTRY;
-			e->sym = dec_sym(st, t->image, id);
-			e->depth = t->depth + t->over;
-			dec_push(st, t, id, e->sym, ns);
-			c->p += 8;
-			break;
-		case UFT_REC_EXIT:
-			r->key = clock;
-			ns = uft_clock_ns(&st->clock, clock);
-			dec_event(e, r, ns);
-			e->kind = UFT_EV_EXIT;
-			if (__builtin_expect(t->depth && !t->over && t->stack[t->depth - 1].id == id, 1))
-				dec_pop(t, e, ns);
-			else if (!dec_exit_odd(st, r, e, id))
-				continue;
-			c->p += 8;
-			break;
-		case UFT_REC_FUNC:
-			if ((size_t)(c->lim - c->p) < 16)
-				goto incomplete;
-			r->key = clock;
-			dec_event(e, r, uft_clock_ns(&st->clock, clock));
-			e->kind = UFT_EV_FUNC;
-			e->sym = dec_sym(st, t->image, id);
-			if (!st->no_parents)
-				e->parent = dec_addr(st, t->image, dec_word(c->p + 8));
-			c->p += 16;
-			break;
-		case UFT_REC_CALL:
-			if ((size_t)(c->lim - c->p) < 16)
-				goto incomplete;
-			r->key = clock;
-			dec_event(e, r, uft_clock_ns(&st->clock, clock));
-			e->kind = UFT_EV_EXIT;
-			e->flags = UFT_EVF_CALL;
-			e->sym = dec_sym(st, t->image, id);
-			dec_call(st, t, e, clock, dec_word(c->p + 8));
-			c->p += 16;
-			break;
-		case UFT_REC_EXIT_LEFT:
-			if ((size_t)(c->lim - c->p) < 16)
-				goto incomplete;
-			r->key = clock;
-			dec_event(e, r, uft_clock_ns(&st->clock, clock));
-			dec_exit_left(st, t, e, id, dec_word(c->p + 8));
-			c->p += 16;
-			break;
-		case UFT_REC_UNWIND:
-			r->key = clock;
-			r->left_ns = uft_clock_ns(&st->clock, clock);
-			r->left_aside = 1;
-			if (t->over >= id) {
-				t->over -= id;
-				id = 0;
-			} else {
-				id -= t->over;
-				t->over = 0;
-			}
-			r->left = id < t->depth ? id : t->depth;
-			c->p += 8;
-			continue;
-		case UFT_REC_LOST:
-			if ((size_t)(c->lim - c->p) < 16)
-				goto incomplete;
-			r->key = clock;
-			dec_lost_record(r, dec_word(c->p + 8));
-			c->p += 16;
-			continue;
-		case UFT_REC_CONTEXT:
-			if ((size_t)(c->lim - c->p) < 24)
-				goto incomplete;
+		clock = clock < r->key ? r->key : clock;
+		if (!dec_bytes[kind]) {
+			cur_skip_sub(c, kind != UFT_REC_PAD);
+		} else if (kind == UFT_REC_CONTEXT) {
 			word = dec_word(c->p + 16);
 			dec_context(st, r, dec_word(c->p + 8), (uint32_t)word, (uint32_t)(word >> 32));
 			c->p += 24;
-			continue;
-		default:		/* PAD, or a kind we do not know, hence not its length either */
-			cur_skip_sub(c, kind != UFT_REC_PAD);
-			continue;
-		}
-		n += dec_keep(st, e);
-		continue;
-incomplete:
-		if (!dec_next(st, r) && !r->lost_due)
+		} else if (clock > limit) {
+			r->key = clock;
 			break;
+		} else if (kind > UFT_REC_ENTRY && dec_slow(st, r, ev + n, word, clock)) {
+			n += dec_keep(st, ev + n);
+		}
 	}
 	return n;
 }

@@ -16,8 +16,14 @@ struct sym_entry { uint64_t key; const struct uft_sym *sym; };	/* key: id or add
 struct dec_image {
 	const struct uft_image *img;
 	struct sym_entry *id, *addr;
-	uint64_t id_mask, addr_mask;
+	unsigned shift;		/* 64 - log2 of their entries */
 };
+
+/* Ids and addresses come at regular distances, so the index is a product's high bits. */
+static inline struct sym_entry *sym_slot(struct sym_entry *table, unsigned shift, uint64_t key)
+{
+	return &table[key * 0x9e3779b97f4a7c15ull >> shift];
+}
 
 /* ---- Tasks ---------------------------------------------------------------------------------- */
 
@@ -112,14 +118,14 @@ const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *ima
 
 static inline const struct uft_sym *dec_sym(struct uft_stream *st, struct dec_image *image, uint32_t id)
 {
-	const struct sym_entry *e = &image->id[(id ^ id >> 14) & image->id_mask];
+	const struct sym_entry *e = sym_slot(image->id, image->shift, id);
 
 	return __builtin_expect(e->key == (uint64_t)id + 1, 1) ? e->sym : dec_sym_miss(st, image, id);
 }
 
 static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr)
 {
-	const struct sym_entry *e = &image->addr[(addr ^ addr >> 14) & image->addr_mask];
+	const struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
 
 	return __builtin_expect(e->key == addr + 1, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }

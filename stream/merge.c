@@ -53,6 +53,39 @@ static uint64_t mrg_limit(const struct uft_stream *st)
 	return st->ring[next].key - (st->heap[0] > next && st->ring[next].key);
 }
 
+static inline int mrg_ended(const struct dec_ring *r)
+{
+	return r->is_done && !r->lost_due && !r->left;
+}
+
+/* Two rings left: two busy CPUs, whose records alternate. No heap then, and nothing but pointers. */
+static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
+{
+	struct dec_ring *a = &st->ring[st->heap[0]], *b = &st->ring[st->heap[1]];
+	uint64_t a_after_b = a > b, other = b->key;
+	size_t n = 0;
+
+	while (n < max && !st->is_past) {
+		struct dec_ring *t = a;
+
+		n += dec_run(st, a, other - (a_after_b & (other != 0)), ev + n, max - n);
+		if (mrg_ended(a)) {
+			st->heap[0] = b->index;
+			st->nheap = 1;
+			return n;
+		}
+		if (a->key < other || (a->key == other && !a_after_b))
+			continue;
+		other = a->key;
+		a = b;
+		b = t;
+		a_after_b ^= 1;
+	}
+	st->heap[0] = a->index;
+	st->heap[1] = b->index;
+	return n;
+}
+
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
 	size_t n = 0;
@@ -60,8 +93,12 @@ size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 	while (n < max && st->nheap && !st->is_past) {
 		struct dec_ring *r = &st->ring[st->heap[0]];
 
+		if (st->nheap == 2) {
+			n += mrg_two(st, ev + n, max - n);
+			continue;
+		}
 		n += dec_run(st, r, mrg_limit(st), ev + n, max - n);
-		if (r->is_done && !r->lost_due && !r->left) {
+		if (mrg_ended(r)) {
 			st->heap[0] = st->heap[--st->nheap];
 			if (!st->nheap)
 				break;

@@ -478,7 +478,7 @@ static int rm_build_sites(struct rd_file *f, const struct rm_sites *from, const 
 
 static int rm_build_object(struct rd_file *f, struct uft_image *img, const struct rm_mapped *from, struct rm_sites **site)
 {
-	struct rm_sites *end = f->meta->sites + f->meta->nsites, *first;
+	struct rm_sites *end = f->meta->nsites ? f->meta->sites + f->meta->nsites : NULL, *first;
 	struct rm_object *o = rm_find_object(f, from->object);
 	struct uft_mapped *m = uft_image_add(img, o->obj, from->m.bias);
 	struct uft_object *obj;
@@ -504,7 +504,7 @@ static int rm_build_images(struct rd_file *f)
 {
 	struct rd_meta *meta = f->meta;
 	struct rm_sites *site = meta->sites;
-	struct rm_mapped *m = meta->mapped, *end = m + meta->nmapped;
+	struct rm_mapped *m = meta->mapped, *end = meta->nmapped ? m + meta->nmapped : NULL;
 
 	f->image = calloc(meta->nimage + 1, sizeof(*f->image));
 	if (!f->image)

@@ -156,7 +156,7 @@ int dec_images_alloc(struct uft_stream *st)
 		d->addr = calloc(n, sizeof(*d->addr));
 		if (!d->id || !d->addr)
 			return -ENOMEM;
-		d->id_mask = d->addr_mask = n - 1;
+		d->shift = 64 - (unsigned)__builtin_ctzll(n);
 	}
 	st->last_task->image = &st->image[st->nimage - 1];
 	st->last_task->slice = UINT32_MAX;
@@ -195,7 +195,7 @@ static int sym_has_addr(const struct uft_image *img, uint64_t addr)
 
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id)
 {
-	struct sym_entry *e = &image->id[(id ^ id >> 14) & image->id_mask];
+	struct sym_entry *e = sym_slot(image->id, image->shift, id);
 
 	e->key = (uint64_t)id + 1;
 	if (!sym_has_id(image->img, id) && st->unknown_ids++ > DEC_UNKNOWN)
@@ -207,7 +207,7 @@ const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *imag
 
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr)
 {
-	struct sym_entry *e = &image->addr[(addr ^ addr >> 14) & image->addr_mask];
+	struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
 
 	e->key = addr + 1;
 	if (!sym_has_addr(image->img, addr) && st->unknown_addrs++ > DEC_UNKNOWN)
