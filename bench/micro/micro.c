@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+/*
+ * micro.c - nanoseconds per event of the probe side, against the floor
+ *
+ * The floor is exactly `call; rdtsc; shl; or; ret`: what any event with a time stamp costs. Each figure is the
+ * median of nine runs, taken in turn so that a change of the machine's speed hits all alike; a run counts only if
+ * every event is in the ring. "loop" is independent calls in a loop, "chain" twelve nested calls.
+ */
+#include <sched.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/unit/ring/lab.h"
+
+#define RUNS 9
+#define CALLS 1200000
+
+long micro_leaf(long x);
+void micro_floor(void);
+__asm__(".text\n.balign 64\n.globl micro_floor\nmicro_floor:\n\trdtsc\n\tshl $32,%rdx\n\tor %rdx,%rax\n\tret\n");
+
+LAB_SITE long micro_leaf(long x)
+{
+	__asm__ volatile("");
+	return x + 1;
+}
+
+#define LINK(name, next)				\
+	LAB_SITE long name(long x);			\
+	LAB_SITE long name(long x)			\
+	{						\
+		long r = next(x + 1);			\
+							\
+		__asm__ volatile("" : "+r"(r));		\
+		return r + 1;				\
+	}
+LINK(link1, micro_leaf) LINK(link2, link1) LINK(link3, link2) LINK(link4, link3) LINK(link5, link4) LINK(link6, link5)
+LINK(link7, link6) LINK(link8, link7) LINK(link9, link8) LINK(link10, link9) LINK(link11, link10)
+
+static void *const chain[] = { micro_leaf, link1, link2, link3, link4, link5, link6, link7, link8, link9, link10, link11 };
+#define NCHAIN (sizeof(chain) / sizeof(chain[0]))
+
+static double now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static double run_floor(void)
+{
+	double t = now_ns();
+
+	for (long i = 0; i < CALLS; i++)
+		__asm__ volatile("call micro_floor" ::: "rax", "rdx", "cc", "memory");
+	return (now_ns() - t) / CALLS;
+}
+
+static double run_loop(void)
+{
+	double t = now_ns();
+
+	for (long i = 0; i < CALLS; i++)
+		micro_leaf(i);
+	return (now_ns() - t) / CALLS;
+}
+
+static double run_chain(void)
+{
+	double t = now_ns();
+
+	for (long i = 0; i < CALLS / (long)NCHAIN; i++)
+		link11(i);
+	return (now_ns() - t) / CALLS;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static double median(double *v)
+{
+	qsort(v, RUNS, sizeof(*v), compare);
+	return v[RUNS / 2];
+}
+
+static void arm(enum lab_state state, uint32_t tracer)
+{
+	for (uint32_t i = 0; i < NCHAIN; i++)
+		lab_arm(chain[i], i, state, 0);
+	lab_params(tracer);
+	lab_clear();
+}
+
+/* Bytes committed, all rings; checks that no event is missing. */
+static void account(const char *what, enum uft_rec_kind kind, unsigned words)
+{
+	struct lab_events *ev = lab_decode();
+
+	CHECK(!ev->damaged && !ev->backwards && !ev->lost_counted);
+	if (lab_count(ev, 0, kind, -1) != CALLS) {
+		fprintf(stderr, "micro: %s: %zu events of %d recorded\n", what, lab_count(ev, 0, kind, -1), CALLS);
+		exit(1);
+	}
+	(void)words;
+	lab_free(ev);
+}
+
+int main(void)
+{
+	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
+	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS], graph_chain[RUNS];
+	double slow[RUNS], f;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	lab_init(&config);
+	for (int warm = 0; warm < 2; warm++) {
+		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
+		run_loop();
+	}
+	for (int i = 0; i < RUNS; i++) {
+		floor_ns[i] = run_floor();
+		arm(LAB_IDLE, UFT_TRACER_NOP);
+		plain[i] = run_loop();
+		plain_chain[i] = run_chain();
+		arm(LAB_FUNCTION, UFT_TRACER_FUNCTION);
+		func[i] = run_loop();
+		account("function", UFT_REC_FUNC, 2);
+		lab_clear();
+		func_chain[i] = run_chain();
+		account("function chain", UFT_REC_FUNC, 2);
+		arm(LAB_GRAPH, UFT_TRACER_GRAPH);
+		graph[i] = run_loop();
+		account("graph", UFT_REC_EXIT, 1);
+		lab_clear();
+		graph_chain[i] = run_chain();
+		account("graph chain", UFT_REC_EXIT, 1);
+		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
+		slow[i] = run_loop();
+	}
+	f = median(floor_ns);
+	printf("%-28s %7.2f ns\n", "floor", f);
+	printf("%-28s %7.2f ns  chain %7.2f ns\n", "idle site", median(plain), median(plain_chain));
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 1.30)  chain %7.2f ns %5.2f x\n", "function event", median(func),
+	       median(func) / f, median(func_chain), median(func_chain) / f);
+	printf("%-28s %7.2f ns  %5.2f x floor (budget 2.50)  chain %7.2f ns %5.2f x\n", "graph call", median(graph),
+	       median(graph) / f, median(graph_chain), median(graph_chain) / f);
+	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow), median(slow) / f);
+	return 0;
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+/*
+ * lab.c - arena, sites and decoder for the tests of the probe side
+ */
+#include <errno.h>
+#include <linux/rseq.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/rseq.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/arch/arch.h"
+#include "lab.h"
+#include "runtime/ring/ring.h"
+
+#define LAB_SITES 64
+#define CMD_BYTES 4096u
+#define PROFILE_IDS 256u
+
+/* Doubles of what the agent and the patcher do; a test may bring its own. */
+struct uft_rt uft_rt;
+__attribute__((weak)) int agent_start(void)
+{
+	return 0;
+}
+__attribute__((weak)) int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
+{
+	(void)kind, (void)args, (void)nargs, (void)wait;
+	return 0;
+}
+__attribute__((weak)) void patch_after_fork(void)
+{
+}
+
+static struct {
+	struct lab_config config;
+	struct uft_arena *arena;
+	size_t bytes;
+	uint8_t *near;			/* LAB_SITES stubs, then thunks */
+	uint8_t *near_end;
+	uint64_t func_target, enter_target, exit_target, mfunc_target, menter_target;
+	uint8_t *func_thunk, *enter_thunk, *exit_thunk, *mfunc_thunk, *menter_thunk;
+	uint32_t text_k;
+	uint32_t text_id[LAB_SITES];
+} lab;
+
+/* ---- Arena -------------------------------------------------------------------------------- */
+
+static uint64_t round_page(uint64_t v)
+{
+	return (v + UFT_PAGE - 1) & -(uint64_t)UFT_PAGE;
+}
+
+static void lab_make_arena(void)
+{
+	struct uft_arena a = { .magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION };
+	int fd;
+
+	a.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
+	a.nexch = lab.config.nexch;
+	a.ring_bytes = lab.config.ring_bytes;
+	a.sub_bytes = lab.config.sub_bytes;
+	a.nslices = lab.config.nslices;
+	a.slice_offset = round_page(sizeof(a));
+	a.cmd_offset = UFT_PAGE;
+	a.cmd_bytes = CMD_BYTES;
+	a.ring_offset = a.cmd_offset + CMD_BYTES;
+	a.ring_stride = UFT_PAGE + a.ring_bytes;
+	a.profile_offset = a.ring_offset + (a.ncpus + a.nexch) * a.ring_stride;
+	a.profile_ids = PROFILE_IDS;
+	a.slice_bytes = round_page(a.profile_offset + a.ncpus * a.profile_ids * sizeof(struct uft_profile));
+	a.children = 1;
+	a.session_pid = (uint32_t)getpid();
+	lab.bytes = a.slice_offset + a.nslices * a.slice_bytes;
+	fd = memfd_create("uft-lab", 0);
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)lab.bytes));
+	lab.arena = mmap(NULL, lab.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	CHECK(lab.arena != MAP_FAILED);
+	close(fd);
+	*lab.arena = a;
+}
+
+static struct uft_slice *lab_slice(uint32_t i)
+{
+	return (struct uft_slice *)((char *)lab.arena + lab.arena->slice_offset + i * lab.arena->slice_bytes);
+}
+
+struct uft_ring *lab_ring(uint32_t slice, uint32_t ring)
+{
+	return (struct uft_ring *)((char *)lab_slice(slice) + lab.arena->ring_offset + ring * lab.arena->ring_stride);
+}
+
+uint64_t lab_counter(enum uft_counter c)
+{
+	return uft_rt.slice->counter[c];
+}
+
+/* ---- Sites -------------------------------------------------------------------------------- */
+
+static void put_rel32(uint8_t *at, uint8_t op, const void *to)
+{
+	int32_t rel = (int32_t)((const uint8_t *)to - (at + 5));
+
+	CHECK((const uint8_t *)to - (at + 5) == rel);
+	at[0] = op;
+	memcpy(at + 1, &rel, 4);
+}
+
+/* push %rax; mov $K,%eax; jmp *cell(%rip); the cell follows. Without K: the jump alone. */
+static uint8_t *put_thunk(uint8_t **thunk, int has_k, uint32_t k, const void *target)
+{
+	uint8_t *p = lab.near_end;
+	uint64_t t = (uint64_t)target;
+
+	*thunk = p;
+	if (has_k) {
+		*p++ = 0x50;
+		*p++ = 0xb8;
+		memcpy(p, &k, 4);
+		p += 4;
+	}
+	memcpy(p, "\xff\x25\0\0\0\0", 6);
+	memcpy(p + 6, &t, 8);
+	lab.near_end = (uint8_t *)(((uintptr_t)p + 14 + 15) & -(uintptr_t)16);
+	return p + 6;
+}
+
+static void lab_make_near(void)
+{
+	extern char __executable_start[];
+	uint64_t text = (uint64_t)__executable_start;
+	uint32_t stub_k;
+	void *m = MAP_FAILED;
+
+	for (uint64_t at = (text & -(uint64_t)UFT_PAGE) + (64 << 20); m == MAP_FAILED; at += 1 << 20)
+		m = mmap((void *)at, UFT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	lab.near = m;
+	lab.near_end = lab.near + LAB_SITES * UFT_STUB_BYTES;
+	lab.text_k = (uint32_t)(text >> 2) - 1000;
+	stub_k = (uint32_t)((uint64_t)lab.near >> 4);
+	put_thunk(&lab.func_thunk, 1, lab.text_k, uft_asm_func);
+	put_thunk(&lab.mfunc_thunk, 1, lab.text_k, uft_asm_mcount_func);
+	put_thunk(&lab.enter_thunk, 1, stub_k, uft_asm_graph_enter);
+	put_thunk(&lab.menter_thunk, 1, stub_k, uft_asm_mcount_graph);
+	put_thunk(&lab.exit_thunk, 0, 0, uft_asm_graph_exit);
+}
+
+/* The thunk's cell follows trace_graph_is_fast(), as patch_retarget() does. */
+static void lab_retarget(void)
+{
+	uint64_t t = (uint64_t)(trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow);
+
+	memcpy(lab.enter_thunk + 12, &t, 8);
+}
+
+static uint8_t *lab_find_nops(void *function)
+{
+	uint8_t *p = function;
+
+	/* endbr64, or an mcount site: the function's own marker precedes the nops. */
+	for (int i = 0; i < 64; i++)
+		if (p[i] == 0x90 && !memcmp(p + i, "\x90\x90\x90\x90\x90", 5))
+			return p + i;
+	return NULL;
+}
+
+void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
+{
+	static uint8_t *site[LAB_SITES];
+	uint8_t *stub = lab.near + n * UFT_STUB_BYTES, *p;
+
+	CHECK(n < LAB_SITES);
+	if (!site[n]) {
+		site[n] = lab_find_nops(function);
+		CHECK(site[n] != NULL);
+		CHECK(!mprotect((void *)((uintptr_t)site[n] & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
+	}
+	p = site[n];
+	lab.text_id[n] = (uint32_t)((uint64_t)(p + 5) >> 2) - lab.text_k;
+	memset(stub, 0, UFT_STUB_BYTES);
+	put_rel32(stub, 0xe8, state == LAB_MGRAPH ? lab.menter_thunk : lab.enter_thunk);
+	if (state == LAB_MGRAPH) {
+		stub[5] = 0xc3;
+	} else {
+		put_rel32(stub + 5, 0xe8, p + 5);
+		put_rel32(stub + 10, 0xe9, lab.exit_thunk);
+	}
+	stub[15] = is_root ? UFT_SITE_ROOT : 0;
+	switch (state) {
+	case LAB_IDLE:
+		memcpy(p, "\x0f\x1f\x44\0\0", 5);
+		break;
+	case LAB_FUNCTION:
+		put_rel32(p, 0xe8, lab.func_thunk);
+		break;
+	case LAB_MFUNCTION:
+		put_rel32(p, 0xe8, lab.mfunc_thunk);
+		break;
+	case LAB_GRAPH:
+		put_rel32(p, 0xe9, stub);
+		break;
+	case LAB_MGRAPH:
+		put_rel32(p, 0xe8, stub);
+		break;
+	}
+}
+
+uint32_t lab_text_id(uint32_t n)
+{
+	return lab.text_id[n];
+}
+
+/* ---- Control ------------------------------------------------------------------------------ */
+
+void lab_params_full(const struct uft_tracer_params *p)
+{
+	trace_set_params(p);
+	lab_retarget();
+}
+
+void lab_params(uint32_t tracer)
+{
+	struct uft_tracer_params p = { .tracer = tracer };
+
+	lab_params_full(&p);
+}
+
+void lab_init(const struct lab_config *c)
+{
+	lab.config = *c;
+	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
+	lab.config.sub_bytes = c->sub_bytes ? c->sub_bytes : 4096;
+	lab.config.nexch = c->nexch ? c->nexch : 4;
+	lab.config.nslices = c->nslices ? c->nslices : 1;
+	lab_make_arena();
+	uft_rt.arena = lab.arena;
+	uft_rt.slice = lab_slice(0);
+	uft_rt.slice_index = 0;
+	uft_rt.rseq_offset = c->no_rseq || !__rseq_size ? 0 : __rseq_offset;
+	uft_rt.slice->state = UFT_SLICE_LIVE;
+	uft_rt.slice->pid = (uint32_t)getpid();
+	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
+	CHECK(!trace_init());
+	lab_make_near();
+}
+
+void lab_clear(void)
+{
+	for (uint32_t s = 0; s < lab.arena->nslices; s++)
+		for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++)
+			memset(lab_ring(s, i), 0, sizeof(struct uft_ring));
+	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
+		uft_ring_fast.cpu[i].key = 0;
+}
+
+void lab_consume(uint32_t ring)
+{
+	struct uft_ring *r = lab_ring(0, ring);
+	uint64_t sub = lab.arena->sub_bytes;
+
+	r->read = r->commit & -sub;
+}
+
+/* ---- Decoder ------------------------------------------------------------------------------ */
+
+static struct lab_event *lab_add(struct lab_events *ev)
+{
+	if (!(ev->n & (ev->n - 1)))
+		ev->e = realloc(ev->e, (ev->n ? ev->n * 2 : 1) * sizeof(*ev->e));
+	CHECK(ev->e != NULL);
+	memset(&ev->e[ev->n], 0, sizeof(*ev->e));
+	return &ev->e[ev->n++];
+}
+
+static void lab_decode_sub(struct lab_events *ev, const uint64_t *w, const uint64_t *end, struct lab_event context,
+			   uint64_t position)
+{
+	const uint64_t *start = w;
+	uint64_t clock = context.clock;
+
+	while (w < end && *w) {
+		uint32_t kind = UFT_REC_KIND(*w), words = 1;
+		uint64_t now = (clock & ~0xffffffffull) | UFT_REC_CLOCK(*w);
+		struct lab_event *e;
+
+		if (kind == UFT_REC_CONTEXT) {
+			now = w[1];
+			context.pid = (uint32_t)w[2];
+			context.tid = (uint32_t)(w[2] >> 32);
+			ev->contexts++;
+			words = 3;
+		} else {
+			e = lab_add(ev);
+			*e = context;
+			e->clock = now;
+			e->kind = kind;
+			e->value = UFT_REC_VALUE(*w);
+			e->position = position + (uint64_t)(w - start) * 8;
+			if (kind == UFT_REC_FUNC || kind == UFT_REC_CALL || kind == UFT_REC_EXIT_LEFT ||
+			    kind == UFT_REC_LOST) {
+				e->w1 = w[1];
+				words = 2;
+			} else if (kind != UFT_REC_ENTRY && kind != UFT_REC_EXIT && kind != UFT_REC_UNWIND) {
+				ev->damaged++;
+				return;
+			}
+			if (kind == UFT_REC_LOST)
+				ev->lost += w[1];
+		}
+		if (now < clock)
+			ev->backwards++;
+		clock = now;
+		w += words;
+	}
+}
+
+static void lab_decode_ring(struct lab_events *ev, uint32_t slice, uint32_t index)
+{
+	const struct uft_ring *r = lab_ring(slice, index);
+	const char *data = (const char *)r + UFT_PAGE;
+	uint64_t sub = lab.arena->sub_bytes, size = lab.arena->ring_bytes;
+	uint64_t from = r->commit > size ? ((r->commit + sub - 1) & -sub) - size : 0;
+
+	if (uft_rt.slice->ring_flags & UFT_RING_OVERWRITE)
+		from = r->oldest;
+	ev->lost_counted += r->lost;
+	for (uint64_t at = from; at < r->commit; at += sub) {
+		const struct uft_sub_header *h = (const void *)(data + (at & (size - 1)));
+		uint64_t end = r->commit - at < sub ? r->commit - at : sub;
+		struct lab_event context = { .pid = h->pid, .tid = h->tid, .clock = h->clock, .ring = index, .slice = slice };
+
+		if (h->position != at) {
+			ev->damaged++;
+			continue;
+		}
+		ev->subs++;
+		lab_decode_sub(ev, (const void *)(h + 1), (const void *)((const char *)h + end), context,
+			       at + sizeof(*h));
+	}
+}
+
+static int lab_compare(const void *a, const void *b)
+{
+	const struct lab_event *x = a, *y = b;
+
+	if (x->clock != y->clock)
+		return x->clock < y->clock ? -1 : 1;
+	if (x->ring != y->ring)
+		return x->ring < y->ring ? -1 : 1;
+	return x->position < y->position ? -1 : x->position > y->position;
+}
+
+struct lab_events *lab_decode(void)
+{
+	struct lab_events *ev = calloc(1, sizeof(*ev));
+
+	CHECK(ev != NULL);
+	for (uint32_t s = 0; s < lab.arena->nslices; s++) {
+		if (lab_slice(s)->state != UFT_SLICE_LIVE)
+			continue;
+		for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++)
+			lab_decode_ring(ev, s, i);
+	}
+	if (ev->n)
+		qsort(ev->e, ev->n, sizeof(*ev->e), lab_compare);
+	return ev;
+}
+
+void lab_free(struct lab_events *ev)
+{
+	free(ev->e);
+	free(ev);
+}
+
+size_t lab_count(const struct lab_events *ev, uint32_t tid, enum uft_rec_kind kind, int64_t value)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		n += (!tid || ev->e[i].tid == tid) && ev->e[i].kind == kind && (value < 0 || ev->e[i].value == value);
+	return n;
+}
+
+/* ---- Replay ------------------------------------------------------------------------------- */
+
+int lab_replay(const struct lab_events *ev, uint32_t tid, struct lab_replay *r)
+{
+	uint32_t *stack = NULL;
+	size_t depth = 0, size = 0;
+
+	memset(r, 0, sizeof(*r));
+	for (size_t i = 0; i < ev->n; i++) {
+		const struct lab_event *e = &ev->e[i];
+
+		if (e->tid != tid)
+			continue;
+		switch (e->kind) {
+		case UFT_REC_ENTRY:
+			if (depth == size) {
+				size = size ? size * 2 : 64;
+				stack = realloc(stack, size * sizeof(*stack));
+			}
+			stack[depth++] = e->value;
+			r->entered[e->value % 64]++;
+			if (depth > r->depth_max)
+				r->depth_max = depth;
+			break;
+		case UFT_REC_EXIT:
+			if (!depth || stack[depth - 1] != e->value) {
+				snprintf(r->why, sizeof(r->why), "task %u, event %zu: EXIT of %u at depth %zu, inside %d",
+					 tid, i, e->value, depth, depth ? (int)stack[depth - 1] : -1);
+				goto bad;
+			}
+			r->calls[stack[--depth] % 64]++;
+			break;
+		case UFT_REC_UNWIND:
+			if (depth < e->value) {
+				snprintf(r->why, sizeof(r->why), "task %u, event %zu: UNWIND of %u at depth %zu", tid, i,
+					 e->value, depth);
+				goto bad;
+			}
+			for (uint32_t k = 0; k < e->value; k++)
+				r->left[stack[--depth] % 64]++;
+			break;
+		case UFT_REC_EXIT_LEFT:
+			r->back[e->value % 64]++;
+			break;
+		default:
+			break;
+		}
+	}
+	r->open = depth;
+	free(stack);
+	return 0;
+bad:
+	free(stack);
+	return -1;
+}
+
+int lab_main(const struct lab_case *cases, const char *only)
+{
+	int failed = 0;
+
+	for (const struct lab_case *c = cases; c->name; c++) {
+		int status = -1;
+		pid_t pid;
+
+		if (only && strcmp(only, c->name))
+			continue;
+		fflush(NULL);
+		pid = fork();
+		if (!pid) {
+			alarm(60);
+			c->run();
+			exit(0);
+		}
+		waitpid(pid, &status, 0);
+		if (WIFSIGNALED(status))
+			printf("FAIL %s: signal %d\n", c->name, WTERMSIG(status));
+		else
+			printf("%s %s\n", status ? "FAIL" : "ok  ", c->name);
+		failed |= status != 0;
+	}
+	return failed;
+}

@@ -1,0 +1,1233 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_graph.c - graph calls: pairing under everything that moves the stack pointer, threads, forks, modes
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "runtime/arch/arch.h"
+#include "lab.h"
+
+enum { LEAF, MID, OUTER, REC, JUMPER, TAIL, HANDLER, CO, PROBE, NSITES };
+
+static uint32_t self(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* ---- Traced functions --------------------------------------------------------------------- */
+
+LAB_SITE long leaf(long x);
+LAB_SITE long leaf(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+LAB_SITE long mid(long x);
+LAB_SITE long mid(long x)
+{
+	long r = leaf(x) + leaf(x);
+
+	__asm__ volatile("" : "+r"(r));
+	return r;
+}
+
+static void (*in_outer)(void);
+LAB_SITE long outer(long x);
+LAB_SITE long outer(long x)
+{
+	long r = mid(x);
+
+	if (in_outer)
+		in_outer();
+	r += leaf(x);
+	__asm__ volatile("" : "+r"(r));
+	return r;
+}
+
+LAB_SITE long rec(long n);
+LAB_SITE long rec(long n)
+{
+	long r = n ? rec(n - 1) : 0;
+
+	__asm__ volatile("" : "+r"(r));
+	return r + 1;
+}
+
+static sigjmp_buf env;
+LAB_SITE void jumper(long depth);
+LAB_SITE void jumper(long depth)
+{
+	if (!depth)
+		siglongjmp(env, 1);
+	jumper(depth - 1);
+	__asm__ volatile("");
+}
+
+/* A tail call of leaf, whatever the optimiser thinks. Three nops more make room for the jump behind the pad. */
+LAB_SITE long tail(long x);
+__asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\n\tnop\n\t.endr\n\tadd $1,%rdi\n\tjmp leaf\n");
+
+LAB_SITE long probe(long x);
+LAB_SITE long probe(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x;
+}
+
+static void (*in_handler)(void);
+LAB_SITE void handler(int sig);
+LAB_SITE void handler(int sig)
+{
+	mid(sig);
+	if (in_handler)
+		in_handler();
+	__asm__ volatile("");
+}
+
+static void start_full(struct lab_config c, const struct uft_tracer_params *p)
+{
+	lab_init(&c);
+	lab_arm(leaf, LEAF, LAB_GRAPH, 0);
+	lab_arm(mid, MID, LAB_GRAPH, 0);
+	lab_arm(outer, OUTER, LAB_GRAPH, 0);
+	lab_arm(rec, REC, LAB_GRAPH, 0);
+	lab_arm(jumper, JUMPER, LAB_GRAPH, 0);
+	lab_arm(tail, TAIL, LAB_GRAPH, 0);
+	lab_arm(handler, HANDLER, LAB_GRAPH, 0);
+	lab_params_full(p);
+}
+
+static void start(struct lab_config c)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH };
+
+	start_full(c, &p);
+}
+
+static struct lab_events *finish(void)
+{
+	struct lab_events *ev = lab_decode();
+
+	CHECK_EQ(ev->damaged, 0);
+	CHECK_EQ(ev->backwards, 0);
+	CHECK_EQ(ev->lost_counted, 0);
+	CHECK_EQ(lab_counter(UFT_CNT_LOST_RETURN), 0);
+	CHECK_EQ(lab_counter(UFT_CNT_NO_RING), 0);
+	CHECK_EQ(lab_counter(UFT_CNT_NO_THREAD), 0);
+	return ev;
+}
+
+/* ---- Plain -------------------------------------------------------------------------------- */
+
+static void plain(struct lab_config c)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start(c);
+	for (int i = 0; i < 1000; i++)
+		CHECK_EQ(outer(5), 6 * 3);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 1000);
+	CHECK_EQ(r.calls[MID], 1000);
+	CHECK_EQ(r.calls[LEAF], 3000);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(r.depth_max, 3);
+	CHECK_EQ(ev->n, 10000);
+	lab_free(ev);
+}
+
+static void test_plain(void)
+{
+	plain((struct lab_config){ 0 });
+}
+
+static void test_plain_exchange(void)
+{
+	plain((struct lab_config){ .no_rseq = 1 });
+}
+
+/* All registers that a caller may keep anywhere, through both handlers, both paths. */
+static void registers(void)
+{
+	uint64_t in[15], out[15];
+
+	for (int i = 0; i < 15; i++)
+		in[i] = 0x0101010101010101ull * (unsigned)(i + 1);
+	__asm__ volatile(
+		"push %%rbp\n\tpush %%rbx\n\tpush %1\n\tpush %0\n\tmov %0,%%rbp\n\t"
+		"mov (%%rbp),%%rax\n\tmov 8(%%rbp),%%rbx\n\tmov 16(%%rbp),%%rcx\n\tmov 24(%%rbp),%%rdx\n\t"
+		"mov 32(%%rbp),%%rsi\n\tmov 40(%%rbp),%%rdi\n\tmov 48(%%rbp),%%r8\n\tmov 56(%%rbp),%%r9\n\t"
+		"mov 64(%%rbp),%%r10\n\tmov 72(%%rbp),%%r11\n\tmov 80(%%rbp),%%r12\n\tmov 88(%%rbp),%%r13\n\t"
+		"mov 96(%%rbp),%%r14\n\tmov 104(%%rbp),%%r15\n\tmov 112(%%rbp),%%rbp\n\t"
+		"call bare\n\t"
+		"push %%rbp\n\tmov 16(%%rsp),%%rbp\n\t"		/* out */
+		"mov %%rax,(%%rbp)\n\tmov %%rbx,8(%%rbp)\n\tmov %%rcx,16(%%rbp)\n\tmov %%rdx,24(%%rbp)\n\t"
+		"mov %%rsi,32(%%rbp)\n\tmov %%rdi,40(%%rbp)\n\tmov %%r8,48(%%rbp)\n\tmov %%r9,56(%%rbp)\n\t"
+		"mov %%r10,64(%%rbp)\n\tmov %%r11,72(%%rbp)\n\tmov %%r12,80(%%rbp)\n\tmov %%r13,88(%%rbp)\n\t"
+		"mov %%r14,96(%%rbp)\n\tmov %%r15,104(%%rbp)\n\tpop %%rax\n\tmov %%rax,112(%%rbp)\n\t"
+		"add $16,%%rsp\n\tpop %%rbx\n\tpop %%rbp\n\t"
+		: : "r"(in), "r"(out)
+		: "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "memory", "cc");
+	for (int i = 0; i < 15; i++)
+		CHECK_EQ(out[i], in[i]);
+}
+void bare(void);
+__asm__(".text\n.balign 16\n.globl bare\nbare:\n\t.rept 8\n\tnop\n\t.endr\n\tret\n");
+
+static void test_registers(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH };
+
+	start((struct lab_config){ 0 });
+	lab_arm(bare, PROBE, LAB_GRAPH, 0);
+	registers();		/* slow enter: the thread is unknown */
+	registers();		/* fast */
+	p.max_depth = 5;
+	lab_params_full(&p);
+	registers();		/* slow handlers, accepted */
+	p.tracer = UFT_TRACER_NOP;
+	lab_params_full(&p);
+	registers();		/* declined */
+	lab_arm(bare, PROBE, LAB_FUNCTION, 0);
+	registers();
+	lab_params(UFT_TRACER_FUNCTION);
+	registers();
+	registers();
+	lab_free(finish());
+}
+
+/* Arguments on the stack and a structure returned through memory do not move. */
+struct big { long v[6]; };
+LAB_SITE struct big many(long a, long b, long c, long d, long e, long f, long g, double x, struct big h);
+LAB_SITE struct big many(long a, long b, long c, long d, long e, long f, long g, double x, struct big h)
+{
+	h.v[0] += a + b + c + d + e + f + g + (long)x;
+	__asm__ volatile("" ::: "memory");
+	return h;
+}
+
+static void test_stack_arguments(void)
+{
+	struct big b = { { 1, 2, 3, 4, 5, 6 } };
+
+	start((struct lab_config){ 0 });
+	lab_arm(many, PROBE, LAB_GRAPH, 0);
+	for (int i = 0; i < 3; i++) {
+		struct big r = many(1, 2, 3, 4, 5, 6, 7, 8.0, b);
+
+		CHECK_EQ(r.v[0], 37);
+		CHECK_EQ(r.v[5], 6);
+	}
+	lab_params(UFT_TRACER_NOP);
+	CHECK_EQ(many(1, 2, 3, 4, 5, 6, 7, 8.0, b).v[0], 37);
+}
+
+static void test_recursion(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ .ring_bytes = 8 << 20 });
+	CHECK_EQ(rec(30000), 30001);
+	CHECK_EQ(rec(10), 11);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[REC], 30001 + 11);
+	CHECK_EQ(r.depth_max, 30001);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	lab_free(ev);
+}
+
+/* Deeper than the shadow stack: what does not fit is passed through and counted, the program does not notice. */
+static void *deep_task(void *unused)
+{
+	(void)unused;
+	CHECK_EQ(rec(200000), 200001);
+	return NULL;
+}
+
+static void test_shadow_full(void)
+{
+	struct lab_events *ev;
+	pthread_attr_t a;
+	pthread_t th;
+
+	start((struct lab_config){ .ring_bytes = 32 << 20 });
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 64 << 20);
+	CHECK(!pthread_create(&th, &a, deep_task, NULL));
+	pthread_join(th, NULL);
+	ev = lab_decode();
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL) + lab_count(ev, 0, UFT_REC_ENTRY, REC), 200001);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, REC), lab_count(ev, 0, UFT_REC_EXIT, REC));
+	CHECK_EQ(lab_counter(UFT_CNT_LOST_RETURN), 0);
+	lab_free(ev);
+}
+
+static void test_tail_call(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(tail(1), 3);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[TAIL], 100);
+	CHECK_EQ(r.calls[LEAF], 100);
+	CHECK_EQ(r.depth_max, 2);
+	CHECK_EQ(ev->n, 400);
+	lab_free(ev);
+}
+
+/* ---- longjmp and exceptions --------------------------------------------------------------- */
+
+static void longjmp_case(struct lab_config c)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start(c);
+	for (int i = 0; i < 50; i++) {
+		if (!sigsetjmp(env, 0))
+			jumper(4);
+		mid(1);		/* shallower than what was left, deeper on the array */
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.entered[JUMPER], 250);
+	CHECK_EQ(r.left[JUMPER], 250);
+	CHECK_EQ(r.calls[MID], 50);
+	CHECK_EQ(r.calls[LEAF], 100);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(r.depth_max, 5);
+	lab_free(ev);
+}
+
+static void test_longjmp(void)
+{
+	longjmp_case((struct lab_config){ 0 });
+}
+
+static void test_longjmp_exchange(void)
+{
+	longjmp_case((struct lab_config){ .no_rseq = 1 });
+}
+
+/* The frame that catches is traced itself: its exit shows what was left. */
+LAB_SITE long catcher(void);
+LAB_SITE long catcher(void)
+{
+	if (!sigsetjmp(env, 0))
+		jumper(3);
+	__asm__ volatile("");
+	return 1;
+}
+
+static void test_longjmp_exit(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	lab_arm(catcher, PROBE, LAB_GRAPH, 0);
+	for (int i = 0; i < 20; i++)
+		catcher();
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[PROBE], 20);
+	CHECK_EQ(r.left[JUMPER], 80);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+}
+
+/* What an unwinder does: the hook puts the true addresses back, frames vanish, the next event hooks the rest again. */
+static uint64_t parent_seen;
+LAB_SITE void thrower(void);
+LAB_SITE void thrower(void)
+{
+	/* From here an unwinder would walk: each slot must hold the true address now. */
+	trace_hook_unwind(__builtin_frame_address(0));
+	parent_seen = (uint64_t)__builtin_return_address(0);
+	siglongjmp(env, 1);
+}
+
+LAB_SITE long between(void);
+LAB_SITE long between(void)
+{
+	thrower();
+	__asm__ volatile("");
+	return 2;
+}
+
+LAB_SITE long lander(void);
+LAB_SITE long lander(void)
+{
+	if (!sigsetjmp(env, 0))
+		between();
+	mid(1);
+	__asm__ volatile("");
+	return 3;
+}
+
+static void test_exception(void)
+{
+	enum { THROWER = PROBE, BETWEEN, LANDER };
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	lab_arm(thrower, THROWER, LAB_GRAPH, 0);
+	lab_arm(between, BETWEEN, LAB_GRAPH, 0);
+	lab_arm(lander, LANDER, LAB_GRAPH, 0);
+	for (int i = 0; i < 20; i++) {
+		CHECK_EQ(lander(), 3);
+		CHECK(parent_seen - (uint64_t)between < 200);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[LANDER], 20);
+	CHECK_EQ(r.left[THROWER], 20);
+	CHECK_EQ(r.left[BETWEEN], 20);
+	CHECK_EQ(r.calls[MID], 20);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+}
+
+/* ---- Coroutines --------------------------------------------------------------------------- */
+
+static ucontext_t co_main, co_self;
+static char *co_stack;
+
+static void yield(void)
+{
+	swapcontext(&co_self, &co_main);
+}
+
+LAB_SITE void co_body(long rounds);
+LAB_SITE void co_body(long rounds)
+{
+	in_outer = yield;
+	for (long i = 0; i < rounds; i++)
+		outer(1);
+	in_outer = NULL;
+	__asm__ volatile("");
+}
+
+static void co_entry(void)
+{
+	co_body(10);
+}
+
+static void co_make(char *stack, size_t size)
+{
+	co_stack = stack;
+	CHECK(!getcontext(&co_self));
+	co_self.uc_stack.ss_sp = stack;
+	co_self.uc_stack.ss_size = size;
+	co_self.uc_link = &co_main;
+	makecontext(&co_self, co_entry, 0);
+}
+
+/* Every call of the coroutine has exactly one end: EXIT, or UNWIND and then EXIT_LEFT. */
+static void check_coroutine(struct lab_events *ev, uint64_t mids)
+{
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < ev->n; i++)
+		left += ev->e[i].kind == UFT_REC_UNWIND ? ev->e[i].value : 0;
+	CHECK_EQ(left, lab_count(ev, 0, UFT_REC_EXIT_LEFT, -1));
+	for (int id = LEAF; id < NSITES; id++)
+		CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, id),
+			 lab_count(ev, 0, UFT_REC_EXIT, id) + lab_count(ev, 0, UFT_REC_EXIT_LEFT, id));
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, CO), 1);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, OUTER), 10);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, MID), 10 + mids);
+	/* EXIT_LEFT names the entry's clock. */
+	for (size_t i = 0; i < ev->n; i++) {
+		int found = 0;
+
+		if (ev->e[i].kind != UFT_REC_EXIT_LEFT)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			found += ev->e[k].kind == UFT_REC_ENTRY && ev->e[k].clock == ev->e[i].w1 &&
+				 ev->e[k].value == ev->e[i].value;
+		CHECK_EQ(found, 1);
+	}
+}
+
+static void coroutine(struct lab_config c, char *stack)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start(c);
+	lab_arm(co_body, CO, LAB_GRAPH, 0);
+	co_make(stack, 65536);
+	for (int i = 0; i < 11; i++) {
+		CHECK(!swapcontext(&co_main, &co_self));
+		mid(1);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.open, 0);
+	check_coroutine(ev, 11);
+	lab_free(ev);
+}
+
+static char static_stack[65536];
+static void test_coroutine(void)
+{
+	coroutine((struct lab_config){ 0 }, static_stack);
+}
+
+static void test_coroutine_exchange(void)
+{
+	coroutine((struct lab_config){ .no_rseq = 1 }, static_stack);
+}
+
+/* The coroutine's stack above the main one. */
+static void test_coroutine_above(void)
+{
+	char here[65536 * 4];
+	pthread_t th;
+	pthread_attr_t a;
+	static char *high;
+	static char low_stack[1 << 20];
+
+	(void)here;
+	high = here;
+	pthread_attr_init(&a);
+	pthread_attr_setstack(&a, low_stack, sizeof(low_stack));
+	void *run(void *p);
+	CHECK(!pthread_create(&th, &a, run, high));
+	pthread_join(th, NULL);
+}
+void *run(void *p);
+void *run(void *p)
+{
+	coroutine((struct lab_config){ 0 }, p);
+	return NULL;
+}
+
+/* Resumed by another thread, which has never seen its frames; the first has no event after switching away. */
+static void *resume_elsewhere(void *unused)
+{
+	(void)unused;
+	CHECK(!swapcontext(&co_main, &co_self));
+	mid(1);
+	return NULL;
+}
+
+static void test_coroutine_moves(void)
+{
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 });
+	lab_arm(co_body, CO, LAB_GRAPH, 0);
+	co_make(static_stack, sizeof(static_stack));
+	for (int i = 0; i < 11; i++) {
+		if (i % 2) {
+			pthread_t th;
+
+			CHECK(!pthread_create(&th, NULL, resume_elsewhere, NULL));
+			pthread_join(th, NULL);
+		} else {
+			CHECK(!swapcontext(&co_main, &co_self));
+		}
+	}
+	mid(1);
+	ev = finish();
+	check_coroutine(ev, 6);
+	lab_free(ev);
+}
+
+/* The thread that entered the frames is gone, and its thread pointer belongs to the next one. */
+static void *resume_and_end(void *unused)
+{
+	(void)unused;
+	CHECK(!swapcontext(&co_main, &co_self));
+	return (void *)pthread_self();
+}
+
+static void test_coroutine_orphan(void)
+{
+	struct lab_events *ev;
+	void *tp_before = NULL;
+	int reused = 0;
+
+	start((struct lab_config){ 0 });
+	lab_arm(co_body, CO, LAB_GRAPH, 0);
+	co_make(static_stack, sizeof(static_stack));
+	for (int i = 0; i < 11; i++) {
+		uint64_t regs[6] = { 0x3d0f00 /* CLONE_VM | CLONE_SETTLS and the rest */, 0, 0, 0, 0, 0 };
+		pthread_t th;
+		void *tp;
+
+		/* What the clone hook would do: libc gives the same memory again. */
+		regs[4] = (uint64_t)tp_before;
+		trace_hook_syscall_pre(SYS_clone, regs);
+		CHECK(!pthread_create(&th, NULL, resume_and_end, NULL));
+		pthread_join(th, &tp);
+		reused += tp == tp_before;
+		tp_before = tp;
+	}
+	CHECK(reused > 5);
+	mid(1);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, OUTER), 10);
+	for (int id = LEAF; id < NSITES; id++)
+		CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, id),
+			 lab_count(ev, 0, UFT_REC_EXIT, id) + lab_count(ev, 0, UFT_REC_EXIT_LEFT, id));
+	lab_free(ev);
+}
+
+/* ---- Signals ------------------------------------------------------------------------------ */
+
+static void raise_usr1(void)
+{
+	raise(SIGUSR1);
+}
+
+static void on_signal_stack(char *stack, size_t size)
+{
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = stack ? SA_ONSTACK : 0 };
+	stack_t ss = { .ss_sp = stack, .ss_size = size };
+
+	if (stack)
+		CHECK(!sigaltstack(&ss, NULL));
+	CHECK(!sigaction(SIGUSR1, &sa, NULL));
+}
+
+static void signals(char *stack, size_t size)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	on_signal_stack(stack, size);
+	in_outer = raise_usr1;
+	for (int i = 0; i < 100; i++)
+		outer(1);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 100);
+	CHECK_EQ(r.calls[HANDLER], 100);
+	CHECK_EQ(r.calls[MID], 200);
+	CHECK_EQ(r.calls[LEAF], 500);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(r.depth_max, 4);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_UNWIND, -1), 0);
+	lab_free(ev);
+}
+
+static void test_signal(void)
+{
+	signals(NULL, 0);
+}
+
+static void test_signal_stack_below(void)
+{
+	signals(static_stack, sizeof(static_stack));
+}
+
+/* On a thread whose stack lies below the signal stack: nothing may count as left. */
+static void *signal_thread(void *stack)
+{
+	signals(stack, 65536);
+	return NULL;
+}
+
+static char low_stack[1 << 20];
+static void below(void *(*run_)(void *), void *arg)
+{
+	pthread_attr_t a;
+	pthread_t th;
+
+	pthread_attr_init(&a);
+	pthread_attr_setstack(&a, low_stack, sizeof(low_stack));
+	CHECK(!pthread_create(&th, &a, run_, arg));
+	pthread_join(th, NULL);
+}
+
+static void test_signal_stack_above(void)
+{
+	char stack[65536];
+
+	below(signal_thread, stack);
+}
+
+static void jump_out(void)
+{
+	siglongjmp(env, 1);
+}
+
+/* Handlers that jump away, from wherever their stack is. */
+static void signal_jumps(char *stack, size_t size)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	on_signal_stack(stack, size);
+	in_outer = raise_usr1;
+	in_handler = jump_out;
+	for (int i = 0; i < 50; i++) {
+		if (!sigsetjmp(env, 1))
+			outer(1);
+		mid(1);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.left[OUTER], 50);
+	CHECK_EQ(r.left[HANDLER], 50);
+	CHECK_EQ(r.calls[MID], 150);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(r.depth_max, 4);
+	lab_free(ev);
+}
+
+static void test_signal_jump(void)
+{
+	signal_jumps(NULL, 0);
+}
+
+static void test_signal_jump_below(void)
+{
+	signal_jumps(static_stack, sizeof(static_stack));
+}
+
+static void *signal_jump_thread(void *stack)
+{
+	signal_jumps(stack, 65536);
+	return NULL;
+}
+
+static void test_signal_jump_above(void)
+{
+	char stack[65536];
+
+	below(signal_jump_thread, stack);
+}
+
+/* ---- Modes -------------------------------------------------------------------------------- */
+
+static void test_max_depth(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .max_depth = 2 };
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start_full((struct lab_config){ 0 }, &p);
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	rec(100);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 10);
+	CHECK_EQ(r.calls[MID], 10);
+	CHECK_EQ(r.calls[LEAF], 10);		/* called by outer; those of mid are deeper */
+	CHECK_EQ(r.calls[REC], 2);
+	CHECK_EQ(r.depth_max, 2);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+}
+
+static void test_roots(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1 };
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start_full((struct lab_config){ 0 }, &p);
+	lab_arm(mid, MID, LAB_GRAPH, 1);
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	leaf(1);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 0);
+	CHECK_EQ(r.calls[MID], 10);
+	CHECK_EQ(r.calls[LEAF], 20);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+}
+
+static void spin(void)
+{
+	uint64_t until = __builtin_ia32_rdtsc() + 200000;
+
+	while (__builtin_ia32_rdtsc() < until)
+		;
+}
+
+static void test_thresh(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = 200000 };
+	struct lab_events *ev;
+
+	start_full((struct lab_config){ 0 }, &p);
+	mid(1);
+	in_outer = spin;
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_CALL, OUTER), 10);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_ENTRY, -1) + lab_count(ev, self(), UFT_REC_EXIT, -1), 0);
+	for (size_t i = 0; i < ev->n; i++)
+		CHECK(ev->e[i].w1 >= 200000);
+	lab_free(ev);
+}
+
+/* Sums over all CPUs. */
+static struct uft_profile profile_of(uint32_t id)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	struct uft_profile sum = { 0 };
+
+	for (uint32_t cpu = 0; cpu < a->ncpus; cpu++) {
+		const struct uft_profile *p = (const void *)((const char *)uft_rt.slice + a->profile_offset);
+
+		p += cpu * a->profile_ids + id;
+		sum.hits += p->hits;
+		sum.total += p->total;
+		sum.self += p->self;
+		sum.squares += p->squares;
+		sum.min = p->min > sum.min ? p->min : sum.min;
+		sum.max = p->max > sum.max ? p->max : sum.max;
+	}
+	return sum;
+}
+
+static void test_profile(void)
+{
+	struct uft_profile o, m, l;
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 });
+	lab_params(UFT_TRACER_PROFILE);
+	in_outer = spin;
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	o = profile_of(OUTER);
+	m = profile_of(MID);
+	l = profile_of(LEAF);
+	CHECK_EQ(o.hits, 10);
+	CHECK_EQ(m.hits, 10);
+	CHECK_EQ(l.hits, 30);
+	CHECK(o.total >= 10 * 200000 && o.self >= 10 * 200000);
+	CHECK(o.self + m.total + 0 <= o.total);			/* and ten leaves of its own */
+	CHECK(o.total - o.self - m.total <= l.total);
+	CHECK(m.self + l.total >= m.total);
+	CHECK(~o.min >= 200000 && o.max >= ~o.min && o.max <= o.total);
+	CHECK(o.squares >= 10 * ((200000 >> UFT_PROFILE_SQ_SHIFT) * (uint64_t)(200000 >> UFT_PROFILE_SQ_SHIFT)));
+	ev = finish();
+	CHECK_EQ(ev->n, 0);
+	lab_free(ev);
+}
+
+/* Exits work whatever the tracer is by then; what has an ENTRY gets its EXIT, what has none does not. */
+static void tracer_off(void)
+{
+	lab_params(UFT_TRACER_NOP);
+}
+
+static void tracer_on(void)
+{
+	lab_params(UFT_TRACER_GRAPH);
+}
+
+static void test_switch(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	for (int i = 0; i < 20; i++) {
+		in_outer = i % 2 ? tracer_on : tracer_off;
+		outer(1);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 10);
+	CHECK_EQ(r.calls[MID], 10);
+	CHECK_EQ(r.calls[LEAF], 20 + 10);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+}
+
+/* mcount sites: after the prologue, the return address at 8(rbp) is replaced. */
+LAB_SITE long mcount_site(long x);
+__asm__(".text\n.balign 16\n.globl mcount_fn\n.type mcount_fn,@function\nmcount_fn:\n\tpush %rbp\n\tmov %rsp,%rbp\n"
+	"\tsub $16,%rsp\n\tmov %rdi,-8(%rbp)\n.globl mcount_site\nmcount_site:\n\t.rept 8\n\tnop\n\t.endr\n"
+	"\tmov -8(%rbp),%rdi\n\tcall leaf\n\tadd $5,%rax\n\tleave\n\tret\n");
+long mcount_fn(long x);
+
+static void test_mcount(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ 0 });
+	lab_arm(mcount_site, PROBE, LAB_MGRAPH, 0);
+	for (int i = 0; i < 100; i++)
+		CHECK_EQ(mcount_fn(1), 7);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[PROBE], 100);
+	CHECK_EQ(r.calls[LEAF], 100);
+	CHECK_EQ(r.depth_max, 2);
+	lab_free(ev);
+	lab_params(UFT_TRACER_NOP);
+	CHECK_EQ(mcount_fn(1), 7);
+	lab_clear();
+	lab_arm(mcount_site, PROBE, LAB_MFUNCTION, 0);
+	lab_arm(leaf, LEAF, LAB_IDLE, 0);
+	lab_params(UFT_TRACER_FUNCTION);
+	for (int i = 0; i < 10; i++)
+		CHECK_EQ(mcount_fn(1), 7);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, lab_text_id(PROBE)), 10);
+	for (size_t i = 0; i < ev->n; i++)
+		CHECK(ev->e[i].w1 - (uint64_t)test_mcount < 4000);
+	lab_free(ev);
+}
+
+/* ---- Processes ---------------------------------------------------------------------------- */
+
+static uint32_t forked_tid;
+static void fork_inside(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		mid(1);
+		return;		/* through the parent's hooked frames */
+	}
+	forked_tid = (uint32_t)pid;
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+}
+
+static void fork_case(struct lab_config c, int followed)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+	uint32_t me;
+
+	start(c);
+	uft_rt.arena->children = followed;
+	me = self();
+	in_outer = fork_inside;
+	CHECK_EQ(outer(5), 18);
+	if (self() != me) {
+		/* The child: its own slice from the first event on. */
+		CHECK_EQ(uft_rt.slice_index, followed ? 1 : 0);
+		rec(3);
+		_exit(0);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, me, &r);
+	CHECK_EQ(r.calls[OUTER], 1);
+	CHECK_EQ(r.calls[MID], 1);
+	CHECK_EQ(r.open, 0);
+	CHECK_REPLAY(ev, forked_tid, &r);
+	CHECK_EQ(r.calls[MID], followed ? 1 : 0);
+	CHECK_EQ(r.calls[LEAF], followed ? 3 : 0);
+	CHECK_EQ(r.calls[REC], followed ? 4 : 0);
+	CHECK_EQ(r.calls[OUTER], 0);		/* entered by the parent */
+	CHECK_EQ(r.open, 0);
+	for (size_t i = 0; i < ev->n; i++) {
+		CHECK_EQ(ev->e[i].pid, ev->e[i].tid);
+		CHECK_EQ(ev->e[i].slice, ev->e[i].tid == me ? 0 : 1);
+	}
+	lab_free(ev);
+}
+
+static void test_fork(void)
+{
+	fork_case((struct lab_config){ .nslices = 3 }, 1);
+}
+
+static void test_fork_exchange(void)
+{
+	fork_case((struct lab_config){ .nslices = 3, .no_rseq = 1 }, 1);
+}
+
+static void test_fork_unfollowed(void)
+{
+	fork_case((struct lab_config){ .nslices = 3 }, 0);
+	CHECK_EQ(lab_counter(UFT_CNT_NO_SLICE), 0);
+}
+
+static void test_fork_no_slice(void)
+{
+	struct lab_events *ev;
+	pid_t pid;
+	int status;
+
+	start((struct lab_config){ .nslices = 1 });
+	outer(1);
+	pid = fork();
+	if (!pid) {
+		for (int i = 0; i < 10; i++)
+			outer(1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, OUTER), 1);
+	CHECK_EQ(lab_counter(UFT_CNT_NO_SLICE), 1);
+	lab_free(ev);
+}
+
+/* The lock is held by another thread, which does not exist in the child. */
+static void test_fork_locked(void)
+{
+	extern uint32_t *ring_lock_word(unsigned i);
+	struct lab_events *ev;
+	pid_t pid;
+	int status;
+
+	start((struct lab_config){ .nslices = 2 });
+	outer(1);
+	*ring_lock_word(0) = (uint32_t)getppid();
+	pid = fork();
+	if (!pid) {
+		alarm(5);
+		if (!sigsetjmp(env, 0))
+			jumper(3);
+		mid(1);			/* takes the lock */
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	CHECK_EQ(status, 0);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_UNWIND, 4), 1);
+	lab_free(ev);
+}
+
+/* A holder that was killed: found out by whoever waits. */
+static void test_lock_dead(void)
+{
+	extern uint32_t *ring_lock_word(unsigned i);
+	pid_t pid = fork();
+
+	if (!pid)
+		_exit(0);
+	waitpid(pid, NULL, 0);
+	start((struct lab_config){ 0 });
+	outer(1);
+	*ring_lock_word(0) = (uint32_t)pid;
+	alarm(5);
+	if (!sigsetjmp(env, 0))
+		jumper(3);
+	mid(1);
+	CHECK_EQ(*ring_lock_word(0), 0);
+	lab_free(finish());
+}
+
+/* vfork: child and parent on one thread pointer. */
+static void vfork_hook(uint32_t nr, uint64_t flags)
+{
+	uint64_t regs[6] = { flags };
+
+	trace_hook_syscall_pre(nr, regs);
+}
+
+LAB_SITE int spawner(void);
+LAB_SITE int spawner(void)
+{
+	int status;
+	pid_t pid;
+
+	vfork_hook(SYS_vfork, 0);
+	pid = vfork();
+	if (!pid) {
+		mid(1);
+		mid(1);
+		if (!sigsetjmp(env, 0))
+			jumper(2);
+		mid(1);
+		leaf(1);
+		_exit(7);
+	}
+	forked_tid = (uint32_t)pid;
+	CHECK(waitpid(pid, &status, 0) == pid);
+	leaf(1);
+	return WEXITSTATUS(status);
+}
+
+static void vfork_case(struct lab_config c)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start(c);
+	lab_arm(spawner, PROBE, LAB_GRAPH, 0);
+	for (int i = 1; i <= 5; i++) {
+		CHECK_EQ(spawner(), 7);
+		mid(1);
+		ev = finish();
+		CHECK_REPLAY(ev, self(), &r);
+		CHECK_EQ(r.calls[PROBE], i);
+		CHECK_EQ(r.calls[MID], i);
+		CHECK_EQ(r.calls[LEAF], 3 * i);
+		CHECK_EQ(r.open, 0);
+		CHECK_REPLAY(ev, forked_tid, &r);
+		CHECK_EQ(r.calls[MID], 3);
+		CHECK_EQ(r.calls[LEAF], 7);
+		CHECK_EQ(r.left[JUMPER], 3);
+		CHECK_EQ(r.open, 0);
+		for (size_t k = 0; k < ev->n; k++)
+			CHECK(ev->e[k].tid == self() || ev->e[k].ring >= uft_rt.arena->ncpus);
+		lab_free(ev);
+	}
+	/* Healed: the parent is on the fast rings again. */
+	lab_clear();
+	for (int i = 0; i < 10; i++)
+		leaf(1);
+	ev = finish();
+	for (size_t k = 0; k < ev->n && !c.no_rseq; k++)
+		CHECK(ev->e[k].ring < uft_rt.arena->ncpus);
+	CHECK_EQ(ev->n, 20);
+	lab_free(ev);
+}
+
+static void test_vfork(void)
+{
+	vfork_case((struct lab_config){ 0 });
+}
+
+static void test_vfork_exchange(void)
+{
+	vfork_case((struct lab_config){ .no_rseq = 1 });
+}
+
+/* A traced handler between the hook and the vfork must not heal the poison. */
+static void test_vfork_signal(void)
+{
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 });
+	on_signal_stack(NULL, 0);
+	leaf(1);
+	vfork_hook(SYS_vfork, 0);
+	lab_clear();
+	raise(SIGUSR1);
+	ev = finish();
+	CHECK_EQ(ev->n, 8);
+	for (size_t k = 0; k < ev->n; k++)
+		CHECK(ev->e[k].ring >= uft_rt.arena->ncpus);
+	lab_free(ev);
+}
+
+/* CLONE_VM without a thread pointer of its own: two tasks at the same time. */
+static char clone_stack[65536];
+static int clone_task(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 1000; i++)
+		outer(1);
+	return 0;
+}
+
+static void test_clone_shared(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+	int pid, status;
+
+	start((struct lab_config){ 0 });
+	outer(1);
+	vfork_hook(SYS_clone, CLONE_VM | SIGCHLD);
+	pid = clone(clone_task, clone_stack + sizeof(clone_stack), CLONE_VM | SIGCHLD, NULL);
+	CHECK(pid > 0);
+	for (int i = 0; i < 1000; i++)
+		outer(1);
+	waitpid(pid, &status, __WALL);
+	CHECK_EQ(status, 0);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 1);
+	CHECK_EQ(lab_counter(UFT_CNT_SHARED_TP), 2000 * 5);
+	CHECK_EQ(ev->n, 10);
+	lab_free(ev);
+}
+
+/* ---- Threads ------------------------------------------------------------------------------ */
+
+static void *short_life(void *unused)
+{
+	(void)unused;
+	mid(1);
+	return (void *)(uintptr_t)self();
+}
+
+/* A thousand threads, on recycled and on new thread pointers: each has its own records. */
+static void test_threads(void)
+{
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start((struct lab_config){ .ring_bytes = 4 << 20 });
+	for (int i = 0; i < 300; i++) {
+		pthread_attr_t a;
+		pthread_t th[3];
+		void *tid[3];
+
+		for (int k = 0; k < 3; k++) {
+			/* Sizes that libc does not find in its cache. */
+			pthread_attr_init(&a);
+			pthread_attr_setstacksize(&a, 65536 + 4096 * (size_t)((i * 3 + k) % 200));
+			CHECK(!pthread_create(&th[k], &a, short_life, NULL));
+		}
+		for (int k = 0; k < 3; k++)
+			pthread_join(th[k], &tid[k]);
+		(void)tid;
+	}
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_EXIT, MID), 900);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_EXIT, LEAF), 1800);
+	(void)r;
+	lab_free(ev);
+}
+
+static const struct lab_case cases[] = {
+	{ "plain", test_plain }, { "plain_exchange", test_plain_exchange }, { "registers", test_registers },
+	{ "stack_arguments", test_stack_arguments }, { "recursion", test_recursion }, { "shadow_full", test_shadow_full },
+	{ "tail_call", test_tail_call }, { "longjmp", test_longjmp }, { "longjmp_exchange", test_longjmp_exchange },
+	{ "longjmp_exit", test_longjmp_exit }, { "exception", test_exception }, { "coroutine", test_coroutine },
+	{ "coroutine_exchange", test_coroutine_exchange }, { "coroutine_above", test_coroutine_above },
+	{ "coroutine_moves", test_coroutine_moves }, { "coroutine_orphan", test_coroutine_orphan },
+	{ "signal", test_signal }, { "signal_stack_below", test_signal_stack_below },
+	{ "signal_stack_above", test_signal_stack_above }, { "signal_jump", test_signal_jump },
+	{ "signal_jump_below", test_signal_jump_below }, { "signal_jump_above", test_signal_jump_above },
+	{ "max_depth", test_max_depth }, { "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile },
+	{ "switch", test_switch }, { "mcount", test_mcount }, { "fork", test_fork }, { "fork_exchange", test_fork_exchange },
+	{ "fork_unfollowed", test_fork_unfollowed }, { "fork_no_slice", test_fork_no_slice },
+	{ "fork_locked", test_fork_locked }, { "lock_dead", test_lock_dead }, { "vfork", test_vfork },
+	{ "vfork_exchange", test_vfork_exchange }, { "vfork_signal", test_vfork_signal },
+	{ "clone_shared", test_clone_shared }, { "threads", test_threads }, { NULL, NULL },
+};
+
+int main(int argc, char **argv)
+{
+	return lab_main(cases, argc > 1 ? argv[1] : NULL);
+}

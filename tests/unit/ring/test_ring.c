@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_ring.c - function events and the ring writer: records, contexts, sub-buffers, loss, exchange rings
+ *
+ * Each case runs in a process of its own, since the runtime is set up once per process.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lab.h"
+
+LAB_SITE long site0(long x);
+LAB_SITE long site0(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+LAB_SITE long site1(long x);
+LAB_SITE long site1(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x * 2;
+}
+
+static uint32_t self(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+static void start(struct lab_config c, uint32_t tracer)
+{
+	enum lab_state state = tracer == UFT_TRACER_FUNCTION ? LAB_FUNCTION : LAB_GRAPH;
+
+	lab_init(&c);
+	lab_arm(site0, 0, state, 0);
+	lab_arm(site1, 1, state, 0);
+	lab_params(tracer);
+}
+
+static void check_sound(const struct lab_events *ev)
+{
+	CHECK_EQ(ev->damaged, 0);
+	CHECK_EQ(ev->backwards, 0);
+	CHECK_EQ(ev->lost, 0);
+	CHECK_EQ(ev->lost_counted, 0);
+}
+
+/* What a record says: id, parent, task, time. */
+static void test_record(void)
+{
+	struct lab_events *ev;
+	uint64_t before, after;
+
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	before = __builtin_ia32_rdtsc();
+	CHECK_EQ(site0(41), 42);
+	CHECK_EQ(site1(21), 42);
+	after = __builtin_ia32_rdtsc();
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 2);
+	for (size_t i = 0; i < 2; i++) {
+		CHECK_EQ(ev->e[i].kind, UFT_REC_FUNC);
+		CHECK_EQ(ev->e[i].value, lab_text_id((uint32_t)i));
+		CHECK_EQ(ev->e[i].pid, getpid());
+		CHECK_EQ(ev->e[i].tid, self());
+		CHECK(ev->e[i].clock >= before && ev->e[i].clock <= after);
+		/* The parent is an address in this function. */
+		CHECK(ev->e[i].w1 - (uint64_t)test_record < 2000);
+	}
+	lab_free(ev);
+}
+
+/* 100,000 events: every sub-buffer but the last is full, none is missing, and 16 bytes are 16 bytes. */
+static void test_turn_over(void)
+{
+	struct lab_events *ev;
+	uint64_t bytes = 0;
+
+	start((struct lab_config){ .ring_bytes = 8 << 20 }, UFT_TRACER_FUNCTION);
+	for (long i = 0; i < 100000; i++)
+		site0(i);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 100000);
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, lab_text_id(0)), 100000);
+	for (uint32_t i = 0; i < uft_rt.arena->ncpus + uft_rt.arena->nexch; i++)
+		bytes += lab_ring(0, i)->commit;
+	/* 254 records to a sub-buffer of 4096 bytes. */
+	CHECK(bytes <= 100000 * 16 + (100000 / 254 + 64) * 32 + ev->contexts * 24);
+	lab_free(ev);
+}
+
+static void *two_tasks(void *unused)
+{
+	(void)unused;
+	for (long i = 0; i < 3000; i++) {
+		site0(i);
+		if (i % 10 == 0)
+			sched_yield();
+	}
+	return (void *)(uintptr_t)self();
+}
+
+/* Two threads on one CPU: every change of task has its CONTEXT, or a new sub-buffer. */
+static void test_context(void)
+{
+	struct lab_events *ev;
+	pthread_t a, b;
+	void *tid_a, *tid_b;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	sched_setaffinity(0, sizeof(one), &one);
+	CHECK(!pthread_create(&a, NULL, two_tasks, NULL));
+	CHECK(!pthread_create(&b, NULL, two_tasks, NULL));
+	pthread_join(a, &tid_a);
+	pthread_join(b, &tid_b);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(lab_count(ev, (uint32_t)(uintptr_t)tid_a, UFT_REC_FUNC, -1), 3000);
+	CHECK_EQ(lab_count(ev, (uint32_t)(uintptr_t)tid_b, UFT_REC_FUNC, -1), 3000);
+	CHECK_EQ(ev->n, 6000);
+	CHECK(ev->contexts > 10);
+	lab_free(ev);
+}
+
+/* A clock half that changed without a record in between gets a CONTEXT: 1.7 s without an event. */
+static void test_clock_half(void)
+{
+	struct lab_events *ev;
+	uint64_t hi;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	site0(1);
+	site0(1);
+	hi = __builtin_ia32_rdtsc() >> 32;
+	while (__builtin_ia32_rdtsc() >> 32 == hi)
+		usleep(1000);
+	site0(1);
+	site0(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 4);
+	CHECK_EQ(ev->contexts, 1);
+	CHECK_EQ(ev->e[1].clock >> 32, hi);
+	CHECK_EQ(ev->e[2].clock >> 32, hi + 1);
+	lab_free(ev);
+}
+
+/* Discard mode: a full ring keeps what it has; what is lost is counted and shown where it was lost. */
+static void discard(int no_rseq)
+{
+	struct lab_events *ev;
+	uint64_t kept, lost;
+	uint32_t ring;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	start((struct lab_config){ .ring_bytes = 16384, .no_rseq = no_rseq, .nexch = 1 }, UFT_TRACER_FUNCTION);
+	ring = no_rseq ? uft_rt.arena->ncpus : 0;
+	for (long i = 0; i < 5000; i++)
+		site0(i);
+	ev = lab_decode();
+	kept = ev->n;
+	CHECK_EQ(kept, 4 * 254);
+	CHECK_EQ(ev->lost_counted, 5000 - kept);
+	CHECK_EQ(ev->lost, 0);
+	CHECK_EQ(lab_ring(0, ring)->lost_pending, 1);
+	lost = 5000 - kept;
+	lab_free(ev);
+	/* The reader takes everything; the next record has LOST before it. */
+	lab_consume(ring);
+	for (long i = 0; i < 100; i++)
+		site0(i);
+	ev = lab_decode();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_LOST, -1), 1);
+	CHECK_EQ(ev->lost, lost);
+	CHECK_EQ(lab_ring(0, ring)->lost_pending, 0);
+	/* And losing again later says only what was lost since. */
+	for (long i = 0; i < 5000; i++)
+		site0(i);
+	lost = lab_ring(0, ring)->lost - lost;
+	lab_free(ev);
+	lab_consume(ring);
+	site0(1);
+	ev = lab_decode();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_LOST, -1), 1);
+	CHECK_EQ(ev->lost, lost);
+	CHECK_EQ(ev->damaged, 0);
+	CHECK_EQ(ev->backwards, 0);
+	lab_free(ev);
+}
+
+static void test_discard(void)
+{
+	discard(0);
+}
+
+static void test_discard_exchange(void)
+{
+	discard(1);
+}
+
+/* Overwrite mode: the newest records, oldest sub-buffers recycled, position and time monotonic. */
+static void overwrite(int no_rseq)
+{
+	struct lab_events *ev;
+	uint32_t ring;
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	start((struct lab_config){ .ring_bytes = 16384, .flags = UFT_RING_OVERWRITE, .no_rseq = no_rseq, .nexch = 1 },
+	      UFT_TRACER_FUNCTION);
+	ring = no_rseq ? uft_rt.arena->ncpus : 0;
+	for (long i = 0; i < 50000; i++)
+		site0(i);
+	site1(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK(ev->n > 3 * 254 && ev->n <= 4 * 254);
+	CHECK_EQ(ev->e[ev->n - 1].value, lab_text_id(1));
+	CHECK(lab_ring(0, ring)->commit - lab_ring(0, ring)->oldest <= 16384);
+	CHECK(lab_ring(0, ring)->oldest > 0);
+	lab_free(ev);
+}
+
+static void test_overwrite(void)
+{
+	overwrite(0);
+}
+
+static void test_overwrite_exchange(void)
+{
+	overwrite(1);
+}
+
+/* Recording off: nothing is written, nothing is counted; on again: at once. */
+static void test_off(void)
+{
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	site0(1);
+	__atomic_store_n(&uft_rt.slice->ring_flags, 0, __ATOMIC_RELAXED);
+	for (int i = 0; i < 1000; i++)
+		site0(i);
+	__atomic_store_n(&uft_rt.slice->ring_flags, UFT_RING_ON, __ATOMIC_RELAXED);
+	site0(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 2);
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		CHECK_EQ(lab_counter(i), 0);
+	lab_free(ev);
+}
+
+/* Tasks that are not in pids[] write nothing, those that are write all; both change their minds with the params. */
+static void test_pids(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_FUNCTION, .has_pids = 1, .npids = 1, .pids = { 1 } };
+	struct lab_events *ev;
+
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	site0(1);
+	lab_params_full(&p);
+	site0(1);
+	site0(1);
+	p.pids[0] = self();
+	lab_params_full(&p);
+	for (int i = 0; i < 10; i++)
+		site1(1);
+	p.pids[0] = 1;
+	lab_params_full(&p);
+	site0(1);
+	p.has_pids = 0;
+	lab_params_full(&p);
+	site0(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_FUNC, lab_text_id(0)), 2);
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_FUNC, lab_text_id(1)), 10);
+	lab_free(ev);
+}
+
+static void *exchange_task(void *unused)
+{
+	(void)unused;
+	for (long i = 0; i < 20000; i++)
+		site0(i);
+	return NULL;
+}
+
+/* No rseq: four threads share two exchange rings; what finds none free is counted, never written elsewhere. */
+static void test_exchange(void)
+{
+	struct lab_events *ev;
+	pthread_t th[4];
+
+	start((struct lab_config){ .no_rseq = 1, .nexch = 2, .ring_bytes = 4 << 20 }, UFT_TRACER_FUNCTION);
+	for (int i = 0; i < 4; i++)
+		CHECK(!pthread_create(&th[i], NULL, exchange_task, NULL));
+	for (int i = 0; i < 4; i++)
+		pthread_join(th[i], NULL);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n + lab_counter(UFT_CNT_NO_RING), 80000);
+	CHECK(ev->n > 40000);
+	for (uint32_t i = 0; i < uft_rt.arena->ncpus; i++)
+		CHECK_EQ(lab_ring(0, i)->commit, 0);
+	lab_free(ev);
+}
+
+/* A ring whose writer was killed inside is taken from it. */
+static void test_dead_owner(void)
+{
+	struct lab_events *ev;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	start((struct lab_config){ .no_rseq = 1, .nexch = 1 }, UFT_TRACER_FUNCTION);
+	lab_ring(0, uft_rt.arena->ncpus)->owner = (uint32_t)child;
+	site0(1);
+	ev = lab_decode();
+	CHECK_EQ(ev->n, 1);
+	CHECK_EQ(lab_counter(UFT_CNT_NO_RING), 0);
+	CHECK_EQ(lab_ring(0, uft_rt.arena->ncpus)->owner, 0);
+	lab_free(ev);
+}
+
+/* rseq becomes known while threads run. */
+static void test_rseq_late(void)
+{
+	struct lab_events *ev;
+	int64_t offset;
+
+	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+	offset = uft_rt.rseq_offset;
+	uft_rt.rseq_offset = 0;
+	trace_rseq_changed();
+	lab_params(UFT_TRACER_FUNCTION);
+	for (int i = 0; i < 10; i++)
+		site0(1);
+	CHECK_EQ(lab_ring(0, 0)->commit + lab_ring(0, uft_rt.arena->ncpus > 1)->commit, 0);
+	uft_rt.rseq_offset = offset;
+	trace_rseq_changed();
+	for (int i = 0; i < 10; i++)
+		site0(1);
+	ev = lab_decode();
+	check_sound(ev);
+	CHECK_EQ(ev->n, 20);
+	if (offset)
+		CHECK(lab_ring(0, 0)->commit + lab_ring(0, uft_rt.arena->ncpus > 1)->commit > 0);
+	lab_free(ev);
+}
+
+static const struct lab_case cases[] = {
+	{ "record", test_record }, { "turn_over", test_turn_over }, { "context", test_context },
+	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
+	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
+	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
+	{ "rseq_late", test_rseq_late }, { NULL, NULL },
+};
+
+int main(int argc, char **argv)
+{
+	return lab_main(cases, argc > 1 ? argv[1] : NULL);
+}
