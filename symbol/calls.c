@@ -8,8 +8,8 @@
  *
  * A program may define its own mcount or __fentry__ (or get one from a library of its own): its calls do
  * something that it wants and are marked CALLEE_OWN. Not own: libc's, dynamic (the import has a GLIBC_
- * version) or linked statically (__mcount_internal is beside it); uft's start archive (the symbol
- * uft_start_archive); one that does nothing but return, which nobody can tell from a nop.
+ * version) or linked statically (__mcount_internal is beside it); uft's start archive (its notes); one that does
+ * nothing but return, which nobody can tell from a nop.
  */
 #include <string.h>
 
@@ -86,6 +86,20 @@ static void callee_note(struct callee_func *list, unsigned *n, uint64_t addr, un
 			return;
 	if (*n < CALLEE_MAX)
 		list[(*n)++] = (struct callee_func){ addr, what };
+}
+
+/* The notes of uft's start archive (tools/start): they name its functions in stripped files too. */
+static void callee_read_notes(struct callees *c, struct callee_names *names)
+{
+	static const unsigned what[] = { [1] = CALLEE_FENTRY, [2] = CALLEE_MCOUNT };
+	struct elf_note note = { 0 };
+
+	while (elf_note_next(&object_priv(c->obj)->view, &note)) {
+		if (note.owner_len != 4 || memcmp(note.owner, "uft", 4) || note.desc_len != 4 || !note.type || note.type > 2)
+			continue;
+		names->has_archive = 1;
+		callee_note(c->func, &c->nfunc, note.desc_addr + (int32_t)elf_get32(note.desc), what[note.type]);
+	}
 }
 
 static void callee_read_symbols(struct callees *c, const struct elf_symtab *t, struct callee_names *names)
@@ -179,6 +193,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 
 	memset(c, 0, sizeof(*c));
 	c->obj = obj;
+	callee_read_notes(c, &names);
 	elf_symtab_find(v, SHT_SYMTAB, &t);
 	callee_read_symbols(c, &v->dyn, &names);
 	names.is_libc = names.has_monstartup && callee_defines(&v->dyn, "__monstartup");
@@ -188,7 +203,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 	}
 	c->is_stripped_static = !t.n && obj->is_static;
 	for (i = 0; i < c->nfunc; i++)
-		if (names.has_internal || names.has_archive || callee_only_returns(obj, c->func[i].addr))
+		if (names.has_internal || callee_only_returns(obj, c->func[i].addr))
 			c->func[i].what &= ~CALLEE_OWN;
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;

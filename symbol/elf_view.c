@@ -169,6 +169,34 @@ const char *elf_sym_version(struct elf_view *v, size_t i)
 	return NULL;
 }
 
+int elf_note_next(const struct elf_view *v, struct elf_note *note)
+{
+	for (; note->segment < v->nph; note->segment++, note->at = 0) {
+		const Elf64_Phdr *ph = &v->ph[note->segment];
+		const uint8_t *p;
+		uint64_t desc, end;
+
+		if (ph->p_type != PT_NOTE || note->at >= ph->p_filesz || ph->p_filesz - note->at < 12)
+			continue;
+		p = elf_bytes(v, ph->p_offset + note->at, ph->p_filesz - note->at);
+		if (!p)
+			continue;
+		note->owner_len = elf_get32(p);
+		note->desc_len = elf_get32(p + 4);
+		note->type = elf_get32(p + 8);
+		desc = 12 + ((note->owner_len + 3ull) & ~3ull);
+		end = desc + ((note->desc_len + 3ull) & ~3ull);
+		if (desc + note->desc_len > ph->p_filesz - note->at)
+			continue;
+		note->owner = p + 12;
+		note->desc = p + desc;
+		note->desc_addr = ph->p_vaddr + note->at + desc;
+		note->at += end;
+		return 1;
+	}
+	return 0;
+}
+
 static uint32_t elf_note_build_id(const uint8_t *p, size_t len, uint8_t *out, uint32_t max)
 {
 	while (len >= 12) {

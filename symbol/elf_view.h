@@ -91,6 +91,15 @@ const char *elf_sym_version(struct elf_view *v, size_t i);
 /* NT_GNU_BUILD_ID; returns its length, 0: none. */
 uint32_t elf_build_id(const struct elf_view *v, uint8_t *out, uint32_t max);
 
+/* Notes of the loaded segments, one after the other; start with a zeroed structure. 0: no more. */
+struct elf_note {
+	uint32_t type, owner_len, desc_len;
+	const uint8_t *owner, *desc;
+	uint64_t desc_addr;
+	size_t segment, at;	/* where to go on */
+};
+int elf_note_next(const struct elf_view *v, struct elf_note *note);
+
 static inline uint32_t elf_get32(const uint8_t *p)
 {
 	return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;

@@ -19,7 +19,9 @@
  * nothing, and nothing jumps into the middle of an alignment: tracing it is harmless.
  *
  * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left
- * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer there is no site.
+ * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer there is no site. The list
+ * of C++ made by gcc 12 is discarded at link (tools/start): there gcc's one-byte nops around the entry speak
+ * for themselves.
  *
  * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
  * libc would otherwise be thousands of lines of "not compiled for tracing".
@@ -154,6 +156,17 @@ unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len)
 static int site_is_compilers(const uint8_t *p)
 {
 	return !memcmp(p, "\x0f\x1f\x44\0", 4) && (p[4] == 0 || p[4] == 8);
+}
+
+/* N,M pads of gcc without a list: one-byte nops on both sides of the entry. Alignment uses long ones. */
+static int site_is_gcc_prepad(struct uft_object *obj, uint64_t func, const uint8_t *p, unsigned len)
+{
+	static const uint8_t nops[SITE_MIN_LEN] = { 0x90, 0x90, 0x90, 0x90, 0x90 };
+	const uint8_t *before;
+	size_t avail;
+
+	before = func > SITE_MIN_LEN ? object_code(obj, func - SITE_MIN_LEN, &avail) : NULL;
+	return before && avail >= SITE_MIN_LEN && !memcmp(before, nops, SITE_MIN_LEN) && !memcmp(p, nops, len);
 }
 
 /* ---- Prologues -------------------------------------------------------------------------------- */
@@ -327,7 +340,8 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 			return;
 		}
 	}
-	if (listed && len >= 2 && len < SITE_MIN_LEN && before >= SITE_MIN_LEN && !at)
+	if (!at && len >= 2 && len < SITE_MIN_LEN &&
+	    (listed ? before >= SITE_MIN_LEN : site_is_gcc_prepad(s->obj, func, p, len)))
 		site_add(s, func, func, UFT_SITE_PREPAD, len, source, UFT_SKIP_NONE);
 	else
 		site_add(s, func + at, func, UFT_SITE_NONE, listed ? len : 0, source,
