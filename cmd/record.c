@@ -440,10 +440,13 @@ static int program_status(const struct recording *rec)
 }
 
 /*
- * What the targets that we left had in their rings was counted by nobody: it was written after the last poll.
- * The file knows.
+ * The writer estimates the number of events from the bytes it copied, unseen. A reader knows it, but has to read the
+ * file: worth it while nobody notices the time, and where the writer's number lacks what targets that we left had in
+ * their rings after its last look.
  */
-static void count_file(const char *path, struct uft_writer_stats *total)
+#define COUNT_BYTES_MAX	(64ull << 20)
+
+static void count_file(const char *path, struct uft_writer_stats *total, int *is_exact)
 {
 	struct uft_select all = { 0 };
 	const struct uft_info *info;
@@ -454,6 +457,7 @@ static void count_file(const char *path, struct uft_writer_stats *total)
 	info = uft_stream_info(st);
 	if (info)
 		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost };
+	*is_exact = info != NULL;
 	uft_stream_close(st);
 }
 
@@ -463,7 +467,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	struct uft_session_stats stats = { 0 };
 	struct uft_writer_stats total = { 0 };
 	struct uft_error err = { "" };
-	int status = program_status(rec), ret, failed = rec->error != 0;
+	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
 
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
@@ -472,15 +476,15 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	rec->recorder = NULL;
 	rec->session = NULL;
 	say_losses(rec, &stats);
-	if (rec->is_detached && !rec->opts->is_quiet)
-		count_file(rec->path, &total);
+	if (!rec->opts->is_quiet && (rec->is_detached || total.bytes < COUNT_BYTES_MAX))
+		count_file(rec->path, &total, &is_exact);
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail("record", "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)
 		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
-	status_summary(&rec->status, &total, format && !failed ? rec->opts->output : rec->path);
+	status_summary(&rec->status, &total, is_exact, format && !failed ? rec->opts->output : rec->path);
 	return failed && status == 0 ? CMD_FAILED : status;
 }
 

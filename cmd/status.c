@@ -118,13 +118,13 @@ void status_say(struct status *s, const char *fmt, ...)
 	put(line, (size_t)len);
 }
 
-void status_summary(struct status *s, const struct uft_writer_stats *total, const char *path)
+void status_summary(struct status *s, const struct uft_writer_stats *total, int is_exact, const char *path)
 {
 	char events[32], lost[32];
 
 	status_clear(s);
 	if (s->is_quiet)
 		return;
-	status_say(s, "uft: %s events in %s (%.1f MB), %s lost", grouped(total->events, events, sizeof(events)), path,
-		   (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
+	status_say(s, "uft: %s%s events in %s (%.1f MB), %s lost", is_exact ? "" : "about ",
+		   grouped(total->events, events, sizeof(events)), path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
 }

@@ -22,6 +22,6 @@ void status_clear(struct status *s);
 /* A line of its own. */
 void status_say(struct status *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The last line: what was recorded, and where. */
-void status_summary(struct status *s, const struct uft_writer_stats *total, const char *path);
+void status_summary(struct status *s, const struct uft_writer_stats *total, int is_exact, const char *path);
 
 #endif

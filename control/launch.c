@@ -111,17 +111,20 @@ static void end_child(struct uft_session *s, pid_t pid)
 {
 	int status;
 
+	if (s->launched == pid && s->launched_status >= 0)
+		return;			/* reaped already */
 	kill(pid, SIGKILL);
 	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
 		;
-	(void)s;
 }
 
 /* The program is not to run: away with it and its target. */
 static void abandon(struct uft_session *s, struct target *t, pid_t pid)
 {
-	if (t && t->remote)
-		inject_release(s, t);		/* it is killed before it can run: the signal is sent first */
+	if (t && t->remote) {
+		kill(pid, SIGKILL);		/* first, so that letting it go does not let it run */
+		inject_release(s, t);
+	}
 	end_child(s, pid);
 	if (t && target_by_slice(s, t->slice) == t)
 		target_end(s, t);
@@ -236,7 +239,6 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 	if (!ret && t->space->started)
 		ret = launch_check_start(s, t, &why);
 	if (ret) {
-		kill(pid, SIGKILL);
 		abandon(s, t, pid);
 		return uft_fail(err, ret, "%s", why.text);
 	}
@@ -247,7 +249,8 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		ret = inject_release(s, t);
 		if (!ret)
 			ret = run_to_start(s, &t);
-		if (!ret)
+		/* Its refusal ends the program, whose end may have been seen already. */
+		if (s->held_result)
 			ret = s->held_result;
 		s->held = UFT_NO_SLICE;
 		if (ret && ret != -ESRCH) {

@@ -17,7 +17,7 @@ fi
 cp "$top/tests/func/cli/prog.c" .
 build_traced prog
 mkdir disk
-mount -t tmpfs -o size=1m tmpfs disk
+mount -t tmpfs -o size=8m tmpfs disk
 run "$uft" record -o disk/full.uft ./prog calls 2000000
 expect_status 1
 expect_err "writing disk/full.uft failed: No space left on device"

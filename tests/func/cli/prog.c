@@ -7,18 +7,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-__attribute__((noinline)) int work(int x)
+#define NOINLINE	__attribute__((noinline, noclone))
+
+NOINLINE int work(int x)
 {
 	__asm__ volatile("" : "+r"(x));
 	return x + 1;
 }
 
-__attribute__((noinline)) int outer(int x)
+NOINLINE int outer(int x)
 {
 	return work(x) + 1;
 }
 
-static int copy(void)
+static NOINLINE int copy(void)
 {
 	int c;
 
@@ -29,7 +31,7 @@ static int copy(void)
 }
 
 /* Works until file @name exists, then says in @name.done that it went on. */
-static int wait_for(const char *name)
+static NOINLINE int wait_for(const char *name)
 {
 	char done[4096];
 	FILE *f;
@@ -44,7 +46,7 @@ static int wait_for(const char *name)
 	return !f || fclose(f);
 }
 
-static int children(int n)
+static NOINLINE int children(int n)
 {
 	int status = 0, bad = 0;
 
@@ -57,7 +59,7 @@ static int children(int n)
 	return bad != 0;
 }
 
-static int calls(int n)
+static NOINLINE int calls(int n)
 {
 	for (int i = 0; i < n; i++)
 		outer(i);

@@ -99,7 +99,8 @@ expect_err /dev/full
 # ---- ends ----
 # in_background ARGS...: $pid; the program waits for file `go`.
 in_background() {
-	rm -f go go.done ready
+	rm -f go go.done
+	: >ready
 	"$uft" record "$@" ./prog wait "$tmp/go" >ready 2>err &
 	pid=$!
 	tries=0
