@@ -257,7 +257,8 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		ret = uft_fail(err, -errno, "cannot map the session's file: %s", strerror(errno));
 		goto undo;
 	}
-	/* No target must fork our copy into existence, and no core file of ours should hold 10 GB of rings. */
+	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
+	madvise(a->map, a->bytes, MADV_DONTFORK);
 	madvise(a->map, a->bytes, MADV_DONTDUMP);
 	memcpy(a->map, &l, sizeof(l));
 	return 0;

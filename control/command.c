@@ -133,9 +133,9 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	ret = c->n ? command_post(s, t) : 0;
 	if (!ret && c->n)
 		ret = command_wait(s, t);
-	if (ret)
+	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		return ret;
-	t->obj[object].is_hooked = 1;
+	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
 	for (uint32_t i = 0, sent = 0; i < o->nhook && !o->is_reported; i++) {
 		struct uft_hook told = o->hook[i];
 

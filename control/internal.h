@@ -260,6 +260,8 @@ struct uft_session {
 
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
 	uint64_t next_scan_ns;
+	int has_silent;				/* as of next_silent_ns - SILENT_MS */
+	uint64_t next_silent_ns;
 	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed;
@@ -281,6 +283,9 @@ long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, o
 int peek_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
 long peek_status(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
+/* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
+ * processes that are younger than this one. */
+int peek_any_silent(const struct uft_session *s);
 
 static inline long futex(uint32_t *word, int op, uint32_t val, const struct timespec *timeout)
 {

@@ -2,7 +2,7 @@
 /*
  * request.c - what targets ask for
  *
- * A request is taken by POSTED -> CLAIMED, copied, checked and answered. Nothing in it is believed: a task is what the kernel
+ * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is believed: a task is what the kernel
  * says it is, and it is one of ours only if it has our arena mapped. A wrong number (another pid
  * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
  */
@@ -17,18 +17,19 @@
 
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
 
-static void answer(struct uft_session *s, uint32_t i, int result)
+/* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
+static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
 {
 	struct uft_request *r = &s->arena.map->req[i];
+	uint32_t posted = UFT_REQ_POSTED;
 
-	r->result = result;
-	if (__atomic_load_n(&r->no_wait, __ATOMIC_RELAXED)) {
-		__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+	if (r->tid != served->tid || r->kind != served->kind)
 		return;
-	}
+	r->result = result;
 	s->done_ns[i] = session_now_ns();
-	__atomic_store_n(&r->state, UFT_REQ_DONE, __ATOMIC_RELEASE);
-	futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	if (__atomic_compare_exchange_n(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 }
 
 /* Answers that nobody took: the asking thread was killed, or gave up just then. */
@@ -140,6 +141,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	struct uft_slice *sl;
 	struct space *sp;
 	struct target *t;
+	uint32_t parent;
 	pid_t pid;
 
 	if (slice >= s->arena.map->nslices)
@@ -153,7 +155,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	sp = find_space(s, pid);
 	if (!sp)
 		return -ENOENT;
-	t = target_create(s, slice, pid, (pid_t)sl->ppid, sp);
+	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
 	if (!t)
 		return -ENOMEM;
 	target_open_agent(s, t);
@@ -168,7 +171,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 }
 
 /* A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
- * it is taken for the one of the process that last had the parent's slice, if that was its parent. */
+ * it is taken for the one of the process that last had the parent's slice. */
 static int adopt_dead(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, slice);
@@ -176,9 +179,9 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 	struct target *t;
 
-	if (parent >= s->arena.map->nslices || !s->last[parent].space || s->last[parent].pid != (pid_t)sl->ppid)
+	if (parent >= s->arena.map->nslices || !s->last[parent].space)
 		return -ESRCH;
-	t = target_create(s, slice, pid, (pid_t)sl->ppid, s->last[parent].space);
+	t = target_create(s, slice, pid, s->last[parent].pid, s->last[parent].space);
 	if (!t)
 		return -ENOMEM;
 	target_open_agent(s, t);
@@ -250,23 +253,17 @@ static void serve(struct uft_session *s, uint32_t i)
 		if (ret == -ECANCELED && s->held_result) {
 			/* Launch fails: the program must not get its answer, it ends here. */
 			kill((pid_t)r.pid, SIGKILL);
-			__atomic_store_n(&s->arena.map->req[i].state, UFT_REQ_FREE, __ATOMIC_RELEASE);
-			return;
+			r.no_wait = 1;
 		}
 		break;
 	}
-	answer(s, i, ret);
+	answer(s, i, &r, ret);
 }
 
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
-		uint32_t posted = UFT_REQ_POSTED;
-
-		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED &&
-		    __atomic_compare_exchange_n(&s->arena.map->req[i].state, &posted, UFT_REQ_CLAIMED, 0,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED)
 			serve(s, i);
-	}
 }

@@ -48,6 +48,7 @@
 
 #define SCAN_MS		200	/* thread names, strays */
 #define SEIZED_MS	1
+#define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
 uint64_t session_now_ns(void)
 {
@@ -413,12 +414,30 @@ static int is_busy(const struct uft_session *s)
 	return s->targets || s->ptasks || (s->launched && s->launched_status < 0);
 }
 
+/* When all that we know of has ended: a child may live on that has said nothing so far. */
+static int has_silent(struct uft_session *s)
+{
+	uint64_t now = session_now_ns();
+
+	if (!session_follows_children(s) || !s->launched)
+		return 0;
+	if (now >= s->next_silent_ns) {
+		s->has_silent = peek_any_silent(s);
+		s->next_silent_ns = now + SILENT_MS * 1000000ull;
+	}
+	return s->has_silent;
+}
+
 int uft_session_poll(struct uft_session *s, int timeout_ms)
 {
-	if (!is_busy(s))
-		return 0;
+	if (!is_busy(s)) {
+		if (!has_silent(s))
+			return 0;
+		if (timeout_ms > SILENT_MS || timeout_ms < 0)
+			timeout_ms = SILENT_MS;
+	}
 	session_step(s, timeout_ms);
-	return is_busy(s);
+	return is_busy(s) || has_silent(s);
 }
 
 int uft_session_status(const struct uft_session *s)

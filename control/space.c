@@ -402,7 +402,11 @@ static int arm_object(struct walk *w, uint32_t index)
 	if (ret < 0)
 		session_warn(w->s, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
-	return ret ? ret : command_patch(w->s, t, index, 0);
+	if (!ret)
+		ret = command_patch(w->s, t, index, 0);
+	if (ret && ret != -ESRCH)	/* the others still can be armed */
+		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
+	return ret == -ESRCH ? ret : 0;
 }
 
 /* An entry of the list: known, known from a sibling or from earlier, or new. */

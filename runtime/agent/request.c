@@ -5,8 +5,8 @@
  *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
  *
  * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
- * thread that is killed inside leaves one; the session frees slots of dead tasks. A slot whose wait timed out is taken back
- * unless the session is at work on it; then it is the session's to free (it finds no_wait set).
+ * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
+ * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
  * The wait is cut into parts, because a session that dies wakes nobody.
  */
 #include "runtime/agent/agent.h"
@@ -53,11 +53,9 @@ static int await(struct uft_request *r)
 		if (state == UFT_REQ_DONE)
 			break;
 		if (left_ms <= 0 || agent_session_is_gone()) {
-			uft_store(&r->no_wait, 1u);
-			/* Nobody took it up yet: it is ours to take back. */
-			if (uft_cas(&r->state, UFT_REQ_POSTED, UFT_REQ_FREE) || uft_load(&r->state) != UFT_REQ_DONE)
+			if (uft_cas(&r->state, UFT_REQ_POSTED, UFT_REQ_FREE))
 				return -ETIMEDOUT;
-			break;
+			break;		/* answered just now */
 		}
 		if (sys_futex_wait(&r->state, state, &part) == -ETIMEDOUT)
 			left_ms -= PART_MS;

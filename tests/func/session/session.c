@@ -166,7 +166,7 @@ static void test_filter_nothing(void)
 	r = new_run(UFT_TRACER_FUNCTION);
 	r->spec.filter = unprepared;
 	run_session(r, argv);
-	CHECK(r->launch_result == -ENOENT && strstr(r->err.text, "not built"), "%d '%s'", r->launch_result, r->err.text);
+	CHECK(r->launch_result == -ENOENT && strstr(r->err.text, "compiled for tracing"), "%d '%s'", r->launch_result, r->err.text);
 	free(r);
 }
 
