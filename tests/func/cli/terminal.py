@@ -95,39 +95,54 @@ def interrupt_once():
     check("what was recorded is saved", calls > 100 and complete == "yes", str((calls, complete)))
 
 
+class Job(Terminal):
+    """A command under a shell that stays: when the first process of a terminal ends, the kernel hangs up on all."""
+
+    def __init__(self, command):
+        super().__init__(["sh", "-c", "trap : INT; %s; echo status=$?; read end" % command])
+
+    def child(self):
+        with open("/proc/%d/task/%d/children" % (self.pid, self.pid)) as f:
+            return int(f.read().split()[0])
+
+    def end(self):
+        self.type(b"\n")
+        self.wait()
+
+
+def goes_on(name):
+    open(name, "w").close()
+    for _ in range(100):
+        if os.path.exists(name + ".done"):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def interrupt_ignored():
-    """The program catches SIGINT: the first Ctrl-C changes nothing, the second leaves it alone."""
-    t = Terminal([UFT, "record", "sh", "-c", "trap '' INT; exec ./prog wait go2"])
+    """The program ignores SIGINT: the first Ctrl-C changes nothing, the second leaves it alone."""
+    t = Job("%s record sh -c 'trap \"\" INT; exec ./prog wait go2'" % UFT)
     t.read(10, b"ready")
     time.sleep(0.3)
     t.type(b"\x03")
-    t.read(0.7)
-    check("uft waits for the program", os.waitpid(t.pid, os.WNOHANG)[0] == 0, t.seen)
+    check("uft waits for the program", not t.read(0.7, b"status="), t.seen)
     t.type(b"\x03")
-    check("the second Ctrl-C ends the recording", t.wait() == 130, t.seen)
+    check("the second Ctrl-C ends the recording", t.read(10, b"status=130"), t.seen)
     calls, complete = calls_in("trace.uft")
     check("it is saved", calls > 100 and complete == "yes", str((calls, complete)))
-    open("go2", "w").close()
-    for _ in range(100):
-        if os.path.exists("go2.done"):
-            break
-        time.sleep(0.05)
-    check("the program goes on without us", os.path.exists("go2.done"))
+    check("the program goes on without us", goes_on("go2"))
+    t.end()
 
 
 def interrupt_by_kill():
     """kill -INT reaches only us: the program goes on."""
-    t = Terminal([UFT, "record", "-q", "./prog", "wait", "go3"])
+    t = Job("%s record -q ./prog wait go3" % UFT)
     t.read(10, b"ready")
     time.sleep(0.3)
-    os.kill(t.pid, signal.SIGINT)
-    check("kill -INT ends the recording", t.wait() == 130, t.seen)
-    open("go3", "w").close()
-    for _ in range(100):
-        if os.path.exists("go3.done"):
-            break
-        time.sleep(0.05)
-    check("the program goes on", os.path.exists("go3.done"))
+    os.kill(t.child(), signal.SIGINT)
+    check("kill -INT ends the recording", t.read(10, b"status=130"), t.seen)
+    check("the program goes on", goes_on("go3"))
+    t.end()
 
 
 def job_control():
