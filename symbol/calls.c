@@ -82,8 +82,10 @@ static void callee_note(struct callee_func *list, unsigned *n, uint64_t addr, un
 	unsigned i;
 
 	for (i = 0; i < *n; i++)
-		if (list[i].addr == addr)
+		if (list[i].addr == addr) {
+			list[i].what |= what;
 			return;
+		}
 	if (*n < CALLEE_MAX)
 		list[(*n)++] = (struct callee_func){ addr, what };
 }

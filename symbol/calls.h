@@ -5,7 +5,8 @@
 
 #include "symbol/object_internal.h"
 
-enum callee { CALLEE_NONE, CALLEE_MCOUNT = 1, CALLEE_FENTRY = 2, CALLEE_WHAT = 3, CALLEE_OWN = 4 /* or'd */ };
+/* Bits: one function may have both names, and be the program's own. */
+enum callee { CALLEE_NONE = 0, CALLEE_MCOUNT = 1, CALLEE_FENTRY = 2, CALLEE_OWN = 4 };
 
 #define CALLEE_MAX	16	/* functions, and GOT slots: three names, each perhaps in two tables */
 #define CALLEE_MEMO	256

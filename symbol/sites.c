@@ -225,7 +225,7 @@ static long site_find_mcount(struct site_scan *s, uint64_t func, const uint8_t *
 		if (p[at] != 0xe8 && p[at] != 0xff && p[at] != 0x67)
 			continue;
 		*len = callee_of_call(&s->calls, func + at, p + at, n - at, what);
-		if (*len && (*what & CALLEE_WHAT) == CALLEE_MCOUNT && site_is_boundary(p, at, avail))
+		if (*len && *what & CALLEE_MCOUNT && site_is_boundary(p, at, avail))
 			return at;
 	}
 	return -1;
@@ -242,10 +242,11 @@ static void site_add(struct site_scan *s, uint64_t addr, uint64_t func, unsigned
 		s->shapes[kind == UFT_SITE_NOPS][len]++;
 }
 
+/* What is called decides whose call it is; where, what the site is: before the frame stands a call is __fentry__'s. */
 static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, unsigned what, unsigned len,
-			  unsigned source)
+			  unsigned source, int is_entry)
 {
-	unsigned kind = (what & CALLEE_WHAT) == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL;
+	unsigned kind = is_entry ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL;
 
 	if (what & CALLEE_OWN)	/* recorded, and still made: never a nop */
 		kind = UFT_SITE_OWN_CALL;
@@ -297,17 +298,16 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 	at = e - func;
 	is_entry = at == 0 || (at == UFT_LEN_ENDBR && uft_insn_is_endbr(p));
 	len = callee_of_call(&s->calls, e, p + at, avail - at, &what);
-	if (len && !what)	/* a call of something that has no name any more: the table says what it is */
-		what = is_entry ? CALLEE_FENTRY : CALLEE_MCOUNT;
-	if (!len)
-		len = uft_insn_nop_length(p + at, avail - at);
+	if (len) {		/* what it calls may have no name any more: the table says that it is one */
+		t->seen[i] = 1;
+		site_add_call(s, e, func, what, len, source, is_entry);
+		return 1;
+	}
+	len = uft_insn_nop_length(p + at, avail - at);
 	if (len < SITE_MIN_LEN)
 		return 0;
 	t->seen[i] = 1;
-	if (what)
-		site_add_call(s, e, func, what, len, source);
-	else
-		site_add(s, e, func, is_entry ? UFT_SITE_NOP : UFT_SITE_MCOUNT_NOP, len, source, UFT_SKIP_NONE);
+	site_add(s, e, func, is_entry ? UFT_SITE_NOP : UFT_SITE_MCOUNT_NOP, len, source, UFT_SKIP_NONE);
 	return 1;
 }
 
@@ -330,13 +330,13 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 	}
 	if (s->calls.has_any && callee_of_call(&s->calls, func + at, p + at, avail - at, &what) && what) {
 		len = p[at] == UFT_OP_CALL ? 5 : 6;
-		site_add_call(s, func + at, func, what, len, source);
+		site_add_call(s, func + at, func, what, len, source, 1);
 		return;
 	}
 	if (s->calls.has_any) {
 		off = site_find_mcount(s, func, p, avail, end - func, &len, &what);
 		if (off >= 0) {
-			site_add_call(s, func + off, func, what, len, source);
+			site_add_call(s, func + off, func, what, len, source, 0);
 			return;
 		}
 	}
@@ -496,7 +496,7 @@ static void site_of_leftover(struct site_scan *s, const struct site_table *t, ui
 	}
 	len = is_loc ? callee_of_call(&s->calls, a, p, avail, &what) : 0;
 	if (len)
-		site_add_call(s, a, a, what ? what : framed ? CALLEE_MCOUNT : CALLEE_FENTRY, len, UFT_FROM_SECTION);
+		site_add_call(s, a, a, what, len, UFT_FROM_SECTION, !framed);
 	else
 		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
 }

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+/* names_test.c - globs, demangling, patterns and near names */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "symbol/names.h"
+
+static void glob_vectors(void **state)
+{
+	static const struct { const char *glob, *text; int match; } t[] = {
+		/* the forms of set_ftrace_filter: full, front, end, middle, general */
+		{ "schedule", "schedule", 1 }, { "schedule", "schedule_tail", 0 }, { "schedule", "_schedule", 0 },
+		{ "sched*", "schedule", 1 }, { "sched*", "sched", 1 }, { "sched*", "_sched", 0 },
+		{ "*lock", "spin_lock", 1 }, { "*lock", "lock", 1 }, { "*lock", "lock_it", 0 },
+		{ "*lock*", "unlocked", 1 }, { "*lock*", "lck", 0 },
+		{ "v?s_[ro]*", "vfs_read", 1 }, { "v?s_[ro]*", "vfs_open", 1 }, { "v?s_[ro]*", "vfs_write", 0 },
+		{ "a*b", "ab", 1 }, { "a*b", "axxb", 1 }, { "a*b", "axbx", 0 },
+		/* of lib/globtest.c's kind */
+		{ "a", "a", 1 }, { "a", "b", 0 }, { "a", "aa", 0 }, { "a", "", 0 }, { "", "", 1 }, { "", "a", 0 },
+		{ "[a]", "a", 1 }, { "[a]", "b", 0 }, { "[!a]", "a", 0 }, { "[!a]", "b", 1 }, { "[ab]", "b", 1 },
+		{ "[ab]", "c", 0 }, { "[!ab]", "c", 1 }, { "[a-c]", "b", 1 }, { "[a-c]", "d", 0 },
+		{ "[]a]", "]", 1 }, { "[]a]", "a", 1 }, { "[!]a]", "]", 0 }, { "[!]a]", "b", 1 }, { "[a-]", "-", 1 },
+		{ "[", "[", 1 }, { "[a", "[a", 1 }, { "[!", "[!", 1 }, { "x[", "x", 0 },
+		{ "?", "a", 1 }, { "?", "aa", 0 }, { "??", "a", 0 }, { "?x?", "axb", 1 }, { "?x?", "abx", 0 },
+		{ "*", "", 1 }, { "*", "abc", 1 }, { "*a", "ba", 1 }, { "*a", "ab", 0 }, { "a*", "ba", 0 },
+		{ "*a*", "bab", 1 }, { "**a", "a", 1 }, { "*bc", "abbc", 1 }, { "*bc", "bcbcb", 0 },
+		{ "*ac*", "abacadaeafag", 1 }, { "*ac*ae*ag*", "abacadaeafag", 1 }, { "*a*b*[bc]*[ef]*g*", "abacadaeafag", 1 },
+		{ "*abcd*", "abcabcabcabcdefg", 1 }, { "*ab*cd*", "abcabcabcabcefg", 0 },
+		{ "\\*", "*", 1 }, { "\\*", "a", 0 }, { "a\\[b", "a[b", 1 }, { "\\?", "?", 1 }, { "\\\\", "\\", 1 },
+		{ "operator\\[\\]*", "operator[](int)", 1 }, { "[\x80-\xff]", "\xc3", 1 },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++)
+		if (uft_glob_match(t[i].glob, t[i].text) != t[i].match)
+			fail_msg("'%s' against '%s' must give %d", t[i].glob, t[i].text, t[i].match);
+}
+
+/* Many stars must not take exponential time. */
+static void glob_is_bounded(void **state)
+{
+	char glob[201], text[4097];
+	int i;
+
+	(void)state;
+	for (i = 0; i < 200; i += 2)
+		memcpy(glob + i, "*a", 2);
+	glob[199] = 'b';
+	glob[200] = 0;
+	memset(text, 'a', 4096);
+	text[4096] = 0;
+	assert_int_equal(uft_glob_match(glob, text), 0);
+}
+
+static void demangle_vectors(void **state)
+{
+	static const struct { const char *name, *text; } t[] = {
+		{ "main", NULL }, { "", NULL }, { "_Z", NULL }, { "_R", NULL }, { "_start", NULL }, { "_ZN", NULL },
+		{ "_Z3fooi", "foo(int)" }, { "_Z3food", "foo(double)" },
+		{ "_ZN3foo3barEid", "foo::bar(int, double)" }, { "_ZNK3foo3barEi", "foo::bar(int) const" },
+		{ "_ZdlPv", "operator delete(void*)" }, { "_ZN1AC2Ev", "A::A()" },
+		{ "_ZNSt6vectorIiSaIiEE9push_backERKi", "std::vector<int, std::allocator<int> >::push_back(int const&)" },
+		{ "_ZZ4mainENKUliE_clEi", "main::{lambda(int)#1}::operator()(int) const" },
+		{ "_Z3fooi.constprop.0", "foo(int) [clone .constprop.0]" }, { "_ZN1A4funcEv.cold", "A::func() [clone .cold]" },
+		{ "_ZN4core3fmt9Formatter9write_str17h0123456789abcdefE", "core::fmt::Formatter::write_str" },
+		{ "_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE",
+		  "<Test + 'static as foo::Bar<Test>>::bar" },
+		{ "_RNvCs6GmmlP4bgsG_1r4main", "r::main" },
+		{ "_RINvNtCs6GmmlP4bgsG_1r6shapes3genhEB4_", "r::shapes::gen::<u8>" },
+		/* what a duplicate has behind its name stays */
+		{ "_ZL6helperi@a.c", "helper(int)@a.c" }, { "_ZL6helperi@0x1140", "helper(int)@0x1140" }, { "helper@a.c", NULL },
+	};
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		char *s = uft_demangle(t[i].name);
+
+		if (!s != !t[i].text || (s && strcmp(s, t[i].text)))
+			fail_msg("'%s' gave '%s', not '%s'", t[i].name, s ? s : "NULL", t[i].text ? t[i].text : "NULL");
+		free(s);
+	}
+}
+
+/* Names that stand for gigabytes, and deep ones: refused or short, but soon. */
+static void demangle_is_bounded(void **state)
+{
+	char name[8200];
+	size_t at = 0;
+	char *s;
+	int i;
+
+	(void)state;
+	/* Each parameter is a template of twice the one before it. */
+	at += sprintf(name, "_Z1f1AI1BS_E");
+	for (i = 0; i < 60; i++)
+		at += sprintf(name + at, "1AIS%c_S%c_E", '0' + i % 10, '0' + i % 10);
+	s = uft_demangle(name);
+	assert_true(!s || strlen(s) < 200000);
+	free(s);
+	memcpy(name, "_Z1f", 4);
+	memset(name + 4, 'P', 8000);
+	strcpy(name + 8004, "i");
+	free(uft_demangle(name));
+	memset(name + 2, 'N', 8000);
+	name[8002] = 0;
+	assert_null(uft_demangle(name));
+}
+
+static void patterns(void **state)
+{
+	static const struct { const char *text, *raw, *demangled, *object; int match; } t[] = {
+		{ "main", "main", NULL, "prog", 1 }, { "main", "main2", NULL, "prog", 0 },
+		{ "foo::bar", "_ZN3foo3barEid", "foo::bar(int, double)", "prog", 1 },
+		{ "foo::bar(int, double)", "_ZN3foo3barEid", "foo::bar(int, double)", "prog", 1 },
+		{ "foo::bar(int)", "_ZN3foo3barEid", "foo::bar(int, double)", "prog", 0 },
+		{ "_ZN3foo*", "_ZN3foo3barEid", "foo::bar(int, double)", "prog", 1 },
+		{ "foo::*", "_ZNK3foo3barEi", "foo::bar(int) const", "prog", 1 },
+		{ "foo::bar", "_ZNK3foo3barEi", "foo::bar(int) const", "prog", 1 },
+		{ "foo", "_Z3fooi.cold", "foo(int) [clone .cold]", "prog", 1 },
+		{ "A::operator()", "x", "A::operator()(int)", "prog", 1 },
+		{ "f", "x", "f(void (*)(int))", "prog", 1 },
+		{ "r::shapes::gen::<u8>", "_RI", "r::shapes::gen::<u8>", "prog", 1 },
+		{ "operator[](int)", "x", "operator[](int)", "prog", 1 },
+		{ "helper", "helper@a.c", NULL, "prog", 1 }, { "helper@a.c", "helper@a.c", NULL, "prog", 1 },
+		{ "helper@b.c", "helper@a.c", NULL, "prog", 0 }, { "helper", "_ZL6helperi@a.c", "helper(int)@a.c", "prog", 1 },
+		{ "*:mod:libfoo.so.1", "f", NULL, "libfoo.so.1", 1 }, { "*:mod:libfoo", "f", NULL, "libfoo.so.1", 1 },
+		{ "f:mod:lib*", "f", NULL, "libfoo.so.1", 1 }, { "g:mod:lib*", "f", NULL, "libfoo.so.1", 0 },
+		{ "f:mod:libbar", "f", NULL, "libfoo.so.1", 0 }, { ":mod:libfoo", "f", NULL, "libfoo.so", 1 },
+		{ "*:mod:!libfoo", "f", NULL, "libfoo.so", 0 }, { "*:mod:!libfoo", "f", NULL, "prog", 1 },
+		{ "a::mod::b", "x", "a::mod::b(int)", "prog", 1 }, { "main", "main", NULL, NULL, 1 },
+	};
+	static const char *const bad[] = { "", "f:mod:", "f:mod:!" };
+	struct uft_pattern p;
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		assert_int_equal(uft_pattern_parse(t[i].text, &p), 0);
+		if (uft_pattern_match(&p, t[i].raw, t[i].demangled, t[i].object) != t[i].match)
+			fail_msg("'%s' against %s / %s of %s must give %d", t[i].text, t[i].raw, t[i].demangled, t[i].object,
+				 t[i].match);
+		uft_pattern_free(&p);
+	}
+	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_int_equal(uft_pattern_parse(bad[i], &p), -EINVAL);
+}
+
+static void near_names(void **state)
+{
+	static const char *const names[] = { "main", "insert_row", "delete_row", "insert_rows", "parse_line", "Parse_Line",
+					     "sqlite3_step", "x", "insert_row" };
+	const char *out[4];
+	size_t n = sizeof(names) / sizeof(names[0]);
+
+	(void)state;
+	assert_int_equal(uft_near("isnert_row", names, n, out, 4), 2);
+	assert_string_equal(out[0], "insert_row");
+	assert_string_equal(out[1], "insert_rows");
+	assert_int_equal(uft_near("mian", names, n, out, 4), 1);
+	assert_string_equal(out[0], "main");
+	assert_int_equal(uft_near("PARSE_LINE", names, n, out, 1), 1);
+	assert_string_equal(out[0], "Parse_Line");
+	assert_int_equal(uft_near("step", names, n, out, 4), 1);
+	assert_string_equal(out[0], "sqlite3_step");
+	assert_int_equal(uft_near("*delete_rwo*", names, n, out, 4), 1);
+	assert_string_equal(out[0], "delete_row");
+	assert_int_equal(uft_near("something_quite_different", names, n, out, 4), 0);
+	assert_int_equal(uft_near("", names, n, out, 4), 0);
+	assert_int_equal(uft_near("main", names, n, out, 0), 0);
+}
+
+static void cleaning(void **state)
+{
+	char s[] = "a\x1b[31mb\n\x7f\xc3\xa4";
+
+	(void)state;
+	uft_name_clean(s);
+	assert_string_equal(s, "a?[31mb??\xc3\xa4");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
+		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(patterns), cmocka_unit_test(near_names),
+		cmocka_unit_test(cleaning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
