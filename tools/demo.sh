@@ -24,7 +24,7 @@ build_lua() {
 	[ -x "$demo/lua" ] && [ "$demo/lua" -nt "$uft" ] && return
 	step "Lua 5.4 from Debian's source package"
 	"$top/tests/lib/fetch-sources.sh" -d "$build/sources" lua5.4
-	flags=$("$uft" cflags)
+	flags=$("$uft" cflags --quiet)
 	echo "cc $flags -O2 -o lua src/*.c -lm"
 	(
 		cd "$build/sources/lua5.4/src"
@@ -42,8 +42,8 @@ step "uft record ./lua demo.lua"
 step "uft report | head -40"
 "$uft" report lua.uft | head -40
 
-step "uft report --profile --limit 15"
-"$uft" report --profile --limit 15 lua.uft
+step "uft report --profile --sort self --limit 15"
+"$uft" report --profile --sort self --limit 15 lua.uft
 
 step "The same without us: the program is as fast as ever"
 ./lua "$top/tools/demo.lua"

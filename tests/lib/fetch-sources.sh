@@ -6,7 +6,8 @@
 #   fetch-sources.sh [-d DIR] lua5.4|sqlite3 ...
 #
 # Each package ends up unpacked in DIR/NAME (default build/sources/NAME) and its directory is printed, one a line.
-# sqlite3 also gets its one-file form made: DIR/sqlite3/amalgamation/{sqlite3.c,sqlite3.h,shell.c}.
+# lua5.4 gets the header that the package's rules make: src/*.c but luac.c is a whole program then. sqlite3 also gets
+# its one-file form: DIR/sqlite3/amalgamation/{sqlite3.c,sqlite3.h,shell.c}.
 # The machine's own apt sources are read and copied with `deb` turned into `deb-src` into a private configuration, so
 # no mirror is named here, nothing in /etc changes and root is not needed. What is there already is not fetched again.
 # Exit: 0; 77 when the machine has no apt sources or they cannot be reached; 1 on any other failure.
@@ -83,6 +84,12 @@ amalgamate() (
 	rm -rf ../bld
 )
 
+# As debian/rules does it.
+multiarch_header() {
+	printf '#define DEB_HOST_MULTIARCH "%s"\n' "$(${CC:-cc} -print-multiarch 2>/dev/null || true)" \
+		>"$1/src/lua5.4-deb-multiarch.h"
+}
+
 for name; do
 	# Two tests may ask at once: one fetches, the other waits for it.
 	(
@@ -90,6 +97,7 @@ for name; do
 		if [ ! -d "$dir/$name" ]; then
 			fetch "$name" || exit
 			case $name in
+			lua5.4) multiarch_header "$dir/$name.new" ;;
 			sqlite3) amalgamate "$dir/$name.new" || exit ;;
 			esac
 			mv "$dir/$name.new" "$dir/$name"
