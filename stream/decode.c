@@ -135,7 +135,8 @@ static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_
 	}
 }
 
-/* A CALL record stands for a whole call, which began at @start (ns). Those that started later and ended before are its callees. */
+/* A CALL record stands for a whole call, which began at @start (ns). Those that started later and ended before it
+ * are its callees. */
 static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 {
 	uint64_t child = 0;

@@ -73,7 +73,7 @@ const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
 uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
 
 /* reader_meta.c */
-int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM; bad payloads are damage */
+int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM */
 int rd_meta_build(struct rd_file *f);		/* images, sorted tables; after all blocks were seen */
 void rd_meta_free(struct rd_file *f);
 

@@ -476,7 +476,8 @@ static int rm_build_sites(struct rd_file *f, const struct rm_sites *from, const 
 	return 0;
 }
 
-static int rm_build_object(struct rd_file *f, struct uft_image *img, const struct rm_mapped *from, struct rm_sites **site)
+static int rm_build_object(struct rd_file *f, struct uft_image *img, const struct rm_mapped *from,
+			   struct rm_sites **site)
 {
 	struct rm_sites *end = f->meta->nsites ? f->meta->sites + f->meta->nsites : NULL, *first;
 	struct rm_object *o = rm_find_object(f, from->object);
@@ -674,6 +675,11 @@ uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring)
 	return lo < f->nlost && f->lost[lo].slice == slice && f->lost[lo].ring == ring ? f->lost[lo].lost : 0;
 }
 
+static int rm_task_rank(const struct rd_task *t, uint32_t image)
+{
+	return 2 * (t->comm[0] != 0) + (t->image == image);
+}
+
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image)
 {
 	const struct rd_task *best = NULL;
@@ -688,8 +694,12 @@ const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32
 		else
 			hi = mid;
 	}
-	for (; lo < f->ntask && f->task[lo].pid == pid && f->task[lo].tid == tid; lo++)
-		if (!best || f->task[lo].image == image || best->image != image)
-			best = &f->task[lo];
+	for (; lo < f->ntask && f->task[lo].pid == pid && f->task[lo].tid == tid; lo++) {
+		const struct rd_task *t = &f->task[lo];
+
+		/* a name is better than none, the right image better than another, later better than sooner */
+		if (!best || (rm_task_rank(t, image) >= rm_task_rank(best, image)))
+			best = t;
+	}
 	return best;
 }

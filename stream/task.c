@@ -65,7 +65,7 @@ static void task_describe(struct uft_stream *st, struct dec_task *t, const struc
 {
 	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
 
-	t->pub.comm = known ? known->comm : "<...>";
+	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
 	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.pid ? slice->ppid : 0;
 	t->pub.image = t->image->img;
 }

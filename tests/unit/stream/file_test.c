@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "stream/clock.h"
 #include "stream/uft_file.h"
 #include "stream/wire.h"
 #include "tests/unit/stream/check.h"
@@ -347,6 +348,41 @@ static void test_names_from_the_object(void **state)
 	synth_free(s);
 }
 
+/* The machine's clock: an event's time is CLOCK_MONOTONIC, finished or not. */
+static void test_real_clock(void **state)
+{
+	struct uft_writer_opts opts = { .tracer = UFT_TRACER_FUNCTION };
+	struct synth *s = synth_new(NULL);
+	struct uft_image *img = synth_image(1, 4);
+	char path[] = "/tmp/uft-stream-XXXXXX";
+	struct uft_clock_pair now;
+	struct uft_stream *st;
+	struct uft_event ev;
+	struct uft_writer *w;
+
+	(void)state;
+	close(mkstemp(path));
+	assert_int_equal(uft_writer_create(path, synth_arena(s), &opts, &w, NULL), 0);
+	synth_begin(s, 0, 100, 1);
+	assert_int_equal(uft_writer_slice(w, 0, img), 0);
+	uft_clock_sample(&now);
+	synth_func(s, (struct synth_at){ 0, 0, 100, 100, now.clock }, synth_text_id(img, 1), 0);
+	assert_true(uft_writer_poll(w) > 0);
+	for (int is_finished = 0; is_finished < 2; is_finished++) {
+		assert_int_equal(uft_stream_open(path, NULL, &st, NULL), 0);
+		assert_int_equal(uft_stream_next(st, &ev), 1);
+		assert_in_range(ev.ts_ns, now.ns - 50000, now.ns + 50000);
+		uft_stream_close(st);
+		if (!is_finished) {
+			usleep(200000);
+			assert_int_equal(uft_writer_finish(w, NULL), 0);
+		}
+	}
+	unlink(path);
+	uft_image_free(img);
+	synth_free(s);
+}
+
 /* ---- Hostile targets ------------------------------------------------------------------------ */
 
 static void test_hostile_rings(void **state)
@@ -479,7 +515,8 @@ int main(void)
 		cmocka_unit_test(test_not_a_recording), cmocka_unit_test(test_version),
 		cmocka_unit_test(test_compressed), cmocka_unit_test(test_large_sub_buffers),
 		cmocka_unit_test(test_slice_reuse), cmocka_unit_test(test_objects_that_appear_later),
-		cmocka_unit_test(test_names_from_the_object), cmocka_unit_test(test_hostile_rings),
+		cmocka_unit_test(test_names_from_the_object), cmocka_unit_test(test_real_clock),
+		cmocka_unit_test(test_hostile_rings),
 		cmocka_unit_test(test_hostile_overwrite_rings), cmocka_unit_test(test_bad_geometry),
 		cmocka_unit_test(test_nospace),
 	};
