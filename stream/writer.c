@@ -23,7 +23,8 @@
  *     a failed write is undone by ftruncate(). (unit/stream/kill)
  *  2. `end` + WR_RESERVE bytes are allocated before ring data is written, so that a full disk is noticed while
  *     there is still room for the metadata. Without fallocate() there is no such promise. (unit/stream/nospace)
- *  3. A control field out of bounds retires that ring for good and touches nothing else. (unit/stream/hostile)
+ *  3. A control field out of bounds retires that ring for good, counted as one loss, and touches nothing else.
+ *     (unit/stream/hostile)
  *  4. Ring data that could not be saved is counted as lost. (unit/stream/nospace)
  */
 #include <errno.h>
@@ -40,6 +41,7 @@
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
 #define WR_ALLOCATE	(8u << 20)	/* step of the allocation */
+#define WR_SUB_MIN	64u		/* a header and some records */
 #define WR_LAZY_NS	50000000ull
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
 #define WR_TICK_MAX_NS	1000000000ull
@@ -56,9 +58,9 @@ static uint64_t wr_now(void)
 /* ---- Blocks ------------------------------------------------------------------------------- */
 
 /* Makes sure that [end, end + n + reserve) is allocated. 0, or -ENOSPC and the like. */
-static int wr_allocate(struct uft_writer *w, uint64_t n)
+static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
 {
-	uint64_t need = w->end + n + w->reserve, step = WR_ALLOCATE;
+	uint64_t need = w->end + n + reserve, step = WR_ALLOCATE;
 
 	if (need <= w->allocated || !w->can_allocate)
 		return 0;
@@ -110,6 +112,14 @@ static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
 	return 0;
 }
 
+/* What a block must leave free: ring data all the metadata, metadata the end. */
+static uint64_t wr_reserve(unsigned type)
+{
+	if (type == UFT_BLOCK_RING)
+		return WR_RESERVE;
+	return type == UFT_BLOCK_END || type == UFT_BLOCK_SETUP ? 0 : WR_RESERVE_END;
+}
+
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack)
 {
 	static const uint64_t zero;
@@ -136,7 +146,7 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 	v[0] = (struct iovec){ head, sizeof(*head) };
 	v[1] = (struct iovec){ (void *)payload, stored };
 	v[2] = (struct iovec){ (void *)&zero, -stored & 7 };
-	err = wr_allocate(w, sizeof(*head) + stored + 8);
+	err = wr_allocate(w, sizeof(*head) + stored + 8, wr_reserve(head->type));
 	if (!err)
 		err = wr_writev(w, v, stored & 7 ? 3 : stored ? 2 : 1);
 	if (!err)
@@ -175,9 +185,11 @@ static int wr_run_write(struct uft_writer *w, const struct wr_slice *s, uint32_t
 	return wr_block(w, &head, data, n, w->opts.compress);
 }
 
+/* How many records that costs nobody can say; one loss stands for them. */
 static void wr_retire(struct wr_ring *wr)
 {
 	wr->is_broken = 1;
+	wr->unsaved++;
 }
 
 static void wr_estimate(struct uft_writer *w, uint64_t bytes)
@@ -358,7 +370,7 @@ static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 	};
 	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || !w->nrings || !w->nslices ||
 	    a->ring_bytes & (a->ring_bytes - 1) || a->sub_bytes & (a->sub_bytes - 1) ||
-	    a->sub_bytes < UFT_PAGE || a->ring_bytes < a->sub_bytes)
+	    a->sub_bytes < WR_SUB_MIN || a->ring_bytes < a->sub_bytes)
 		return -EINVAL;
 	return 0;
 }
@@ -396,13 +408,13 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 	struct timespec ts;
 	int ret;
 
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (w->fd < 0)
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &ts);
 	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));
-	ret = wr_allocate(w, sizeof(w->head));
+	ret = wr_allocate(w, sizeof(w->head), WR_RESERVE);
 	if (!ret)
 		ret = wr_writev(w, &(struct iovec){ &w->head, sizeof(w->head) }, 1);
 	if (!ret)
@@ -423,7 +435,6 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 		return uft_fail(err, -ENOMEM, "out of memory");
 	w->fd = -1;
 	w->can_allocate = 1;
-	w->reserve = WR_RESERVE;
 	w->opts = *opts;
 	w->opts.cmdline = strdup(opts->cmdline ? opts->cmdline : "");
 	if (wr_geometry(w, arena)) {
@@ -530,10 +541,8 @@ static int wr_slice_last(struct uft_writer *w, uint32_t slice)
 		wr_latch(w, wr_meta_sync(w, s->img, s->image));
 	if (!err)
 		err = wr_latch(w, wr_drain(w, s, slice, wr_now(), 1));
-	if (err) {
-		w->reserve = WR_RESERVE_END;
+	if (err)
 		wr_abandon(w, s, slice);
-	}
 	for (uint32_t i = 0; i < w->nrings; i++)
 		w->stats.lost += __atomic_load_n(&wr_arena_ring(w, slice, i)->lost, __ATOMIC_RELAXED) +
 				 s->ring[i].unsaved;
@@ -599,12 +608,10 @@ int uft_writer_finish(struct uft_writer *w, struct uft_error *err)
 
 	for (uint32_t i = 0; i < w->nlive; i++)
 		wr_slice_last(w, w->live[i]);
-	w->reserve = WR_RESERVE_END;
 	wr_latch(w, wr_meta_clock(w));
 	if (w->tasks.n)
 		wr_latch(w, wr_meta_tasks(w));
 	wr_latch(w, wr_meta_names(w));
-	w->reserve = 0;
 	wr_latch(w, wr_meta_end(w));
 	if (ftruncate(w->fd, (off_t)w->end))	/* gives back what was allocated beyond */
 		wr_latch(w, -errno);

@@ -47,7 +47,6 @@ struct uft_writer {
 	char *path;
 	uint64_t end;				/* file bytes that are good */
 	uint64_t allocated;			/* file bytes the file system has promised */
-	uint64_t reserve;			/* of these, kept for metadata */
 	int can_allocate;
 
 	uint8_t *arena;				/* and its geometry, copied: the arena is the target's to scribble on */

@@ -402,6 +402,7 @@ static void test_hostile_rings(void **state)
 	leave(&c, 10, 1);
 	check_events(&c, NULL, "0 0 100 ENTRY func_1 0\n10 0 100 EXIT func_1 0 10 10\n");
 	assert_int_equal(check_info(c.path).damaged_bytes, 4096);
+	assert_int_equal(check_info(c.path).lost, 2);	/* the two rings that were given up */
 	check_end(&c);
 }
 
