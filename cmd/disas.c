@@ -105,6 +105,8 @@ static void dis_name_runtime(struct dis *d, uint64_t addr, char *buf, size_t siz
 		snprintf(buf, size, "uft stub of %.60s", d->name);
 	else if (b[0] == UFT_OP_CALL && b[5] == UFT_OP_RET)
 		snprintf(buf, size, "uft mcount stub of %.60s", d->name);
+	else if (b[0] == 0xff && b[1] == UFT_MODRM_JMP)
+		snprintf(buf, size, "uft exit thunk");
 	else if (uft_insn_is_call(b) || uft_insn_is_jmp(b))
 		snprintf(buf, size, "uft code of %.60s", d->name);
 }
@@ -151,14 +153,45 @@ static void dis_hex(const uint8_t *p, unsigned len, unsigned hidden, char *out)
 		out += i + hidden >= len ? sprintf(out, i ? " .." : "..") : sprintf(out, i ? " %02x" : "%02x", p[i]);
 }
 
+/* Says where a branch leads, or whose relocation an instruction holds. */
+static void dis_note(struct dis *d, const ZydisDecodedInstruction *insn, const ZydisDecodedOperand *op,
+		     struct dis_row *row)
+{
+	/* Relocations are of the file: its column is the first. */
+	const char *symbol = d->ncol == 1 ? uft_object_reloc(d->item->obj, row->addr, insn->length) : NULL;
+	size_t at = strlen(row->text);
+	char target[96] = "";
+	uint64_t to;
+
+	if (symbol) {		/* not linked yet: the displacement means nothing */
+		snprintf(target, sizeof(target), "%s", symbol);
+		uft_name_clean(target);
+		snprintf(row->text + at, sizeof(row->text) - at, "  # %s", target);
+		return;
+	}
+	if (insn->meta.branch_type == ZYDIS_BRANCH_TYPE_NONE || ZYAN_FAILED(ZydisCalcAbsoluteAddress(insn, op, row->addr, &to)))
+		return;
+	if (op->type == ZYDIS_OPERAND_TYPE_IMMEDIATE) {
+		dis_target(d, to, target, sizeof(target));
+		if (target[0])
+			snprintf(row->text, sizeof(row->text), "%s 0x%" PRIx64 " <%s>",
+				 ZydisMnemonicGetString(insn->mnemonic), to, target);
+	} else if (op->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+		symbol = uft_object_got(d->item->obj, to - d->item->bias);
+		snprintf(target, sizeof(target), "%s", symbol ? symbol : "");
+		uft_name_clean(target);
+		if (symbol)
+			snprintf(row->text + at, sizeof(row->text) - at, " <%s@got>", target);
+	}
+}
+
 /* One instruction at @p (@avail bytes) of address @addr. Returns its length; undecodable bytes are shown as one. */
 static unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr,
 			 struct dis_row *row)
 {
 	ZydisDecodedOperand op[ZYDIS_MAX_OPERAND_COUNT];
 	ZydisDecodedInstruction insn;
-	char text[128], target[96];
-	uint64_t to;
+	char text[128];
 
 	row->addr = addr;
 	if (ZYAN_FAILED(ZydisDecoderDecodeFull(&d->decoder, p, avail, &insn, op)) ||
@@ -179,13 +212,7 @@ static unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8
 	snprintf(row->text, sizeof(row->text), "%s", text);
 	if (insn.length > 1 && uft_insn_nop_length(p, insn.length) == insn.length)
 		snprintf(row->text, sizeof(row->text), "nop (%u bytes)", insn.length);
-	if (insn.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE && op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
-	    !ZYAN_FAILED(ZydisCalcAbsoluteAddress(&insn, &op[0], addr, &to))) {
-		dis_target(d, to, target, sizeof(target));
-		if (target[0])
-			snprintf(row->text, sizeof(row->text), "%s 0x%" PRIx64 " <%s>",
-				 ZydisMnemonicGetString(insn.mnemonic), to, target);
-	}
+	dis_note(d, &insn, op, row);
 	return row->len;
 }
 
@@ -365,6 +392,37 @@ static void dis_print_piece(FILE *f, struct dis *d, const uint8_t *p, size_t len
 	}
 }
 
+/* In a process: the runtime's code that the armed site at @addr leads to, as it is. 0: it is not armed. */
+static int dis_print_live(FILE *f, struct dis *d, uint64_t addr)
+{
+	uint8_t b[UFT_STUB_BYTES] = { 0 };
+	unsigned skip = 0, len, at;
+	char name[96];
+	uint64_t to;
+
+	if (cmd_objects_read(d->objects, addr, b, sizeof(b)) < sizeof(b))
+		return 0;
+	while (skip < 3 && (b[skip] == UFT_PFX_ADDRSIZE || b[skip] == UFT_PFX_CS))
+		skip++;
+	if (b[skip] != UFT_OP_CALL && b[skip] != UFT_OP_JMP)
+		return 0;
+	to = uft_insn_branch_target(b + skip, 5, addr + skip);
+	dis_target(d, to, name, sizeof(name));
+	if (strncmp(name, "uft ", 4) || cmd_objects_read(d->objects, to, b, sizeof(b)) < sizeof(b))
+		return 0;
+	fprintf(f, "\n%s\n", name);
+	/* A stub's last byte is its flags; behind a thunk's or mcount stub's last instruction lies nothing of interest. */
+	for (at = 0; at < UFT_STUB_BYTES - 1; at += len) {
+		struct dis_row row;
+
+		len = dis_insn(d, NULL, b + at, UFT_STUB_BYTES - 1 - at, to + at, &row);
+		fprintf(f, "%-14" PRIx64 "  %-18s  %s\n", to + at, row.hex, row.text);
+		if (b[at] == UFT_OP_RET || b[at] == UFT_OP_JMP || b[at] == 0xff)
+			break;
+	}
+	return 1;
+}
+
 /* What the armed site leads to. */
 static void dis_print_runtime(FILE *f, struct dis *d)
 {
@@ -418,6 +476,7 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 
 	ZydisDecoderInit(&d.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisFormatterInit(&d.formatter, ZYDIS_FORMATTER_STYLE_ATT);
+	ZydisFormatterSetProperty(&d.formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 	dis_func_name(item->obj, func, d.name, sizeof(d.name));
 	d.site = dis_find_site(item->obj, func);
 	fprintf(f, "%s  (%s", d.name, cmd_object_base(item->obj));
@@ -449,7 +508,7 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 		ret = dis_site_columns(&d);
 	if (!ret) {
 		dis_print_table(f, &d);
-		if (d.site)
+		if (d.site && !(o->pid && dis_print_live(f, &d, d.site->addr + item->bias)))
 			dis_print_runtime(f, &d);
 	}
 	while (d.ncol)

@@ -474,8 +474,7 @@ int object_in_plt(const struct uft_object *obj, uint64_t addr)
 	return !strncmp(name, ".plt", 4) || !strcmp(name, ".iplt");
 }
 
-/* Symbol of the dynamic relocation of GOT slot @slot, NULL none. */
-static const char *object_got_symbol(struct uft_object *obj, uint64_t slot)
+const char *uft_object_got(struct uft_object *obj, uint64_t slot)
 {
 	struct elf_view *v = &object_priv(obj)->view;
 	const struct elf_relocs *tables[] = { &v->jmprel, &v->rela };
@@ -507,7 +506,7 @@ const char *uft_object_plt(struct uft_object *obj, uint64_t addr)
 		at++;
 	if (n < at + 6 || b[at] != 0xff || b[at + 1] != 0x25)
 		return NULL;
-	return object_got_symbol(obj, uft_insn_branch_target(b + at, 6, addr + at));
+	return uft_object_got(obj, uft_insn_branch_target(b + at, 6, addr + at));
 }
 
 /* ---- Sites: shared by sites.c and relobj.c ---------------------------------------------------- */

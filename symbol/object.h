@@ -99,8 +99,12 @@ size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t 
 /* Name of the section that holds @addr ("" unknown), *start its address. */
 const char *uft_object_section(struct uft_object *obj, uint64_t addr, uint64_t *start);
 
-/* Name of the function that the PLT entry at @addr calls, or NULL. */
+/* Name of the function that the PLT entry at @addr calls, or whose address GOT slot @slot gets; NULL: none. */
 const char *uft_object_plt(struct uft_object *obj, uint64_t addr);
+const char *uft_object_got(struct uft_object *obj, uint64_t slot);
+
+/* ET_REL: symbol of a relocation within [addr, addr + len) of code, or NULL. */
+const char *uft_object_reloc(struct uft_object *obj, uint64_t addr, size_t len);
 
 const char *uft_skip_text(enum uft_skip skip);
 const char *uft_site_source_text(enum uft_site_source source);

@@ -200,6 +200,41 @@ int object_rel_sites(struct uft_object *obj, struct uft_error *err)
 	return 0;
 }
 
+const char *uft_object_reloc(struct uft_object *obj, uint64_t addr, size_t len)
+{
+	struct object_priv *priv = object_priv(obj);
+	const struct elf_view *v = &priv->view;
+	struct elf_symtab syms;
+	size_t rel, i, bytes;
+
+	if (obj->type != ET_REL || !priv->rel_addr)
+		return NULL;
+	elf_symtab_find(v, SHT_SYMTAB, &syms);
+	for (rel = 1; rel < v->nsh; rel++) {
+		size_t sec = v->sh[rel].sh_info;
+		struct elf_relocs t;
+
+		if (v->sh[rel].sh_type != SHT_RELA || sec >= v->nsh || priv->rel_addr[sec] == ~0ull ||
+		    addr - priv->rel_addr[sec] >= v->sh[sec].sh_size)
+			continue;
+		t.rela = elf_section_data(v, rel, &bytes);
+		t.n = bytes / sizeof(Elf64_Rela);
+		for (i = 0; i < t.n; i++) {
+			Elf64_Rela r;
+			Elf64_Sym sym;
+
+			elf_rela(&t, i, &r);
+			if (r.r_offset + priv->rel_addr[sec] - addr >= len || ELF64_R_SYM(r.r_info) >= syms.n)
+				continue;
+			elf_sym(&syms, ELF64_R_SYM(r.r_info), &sym);
+			if (ELF64_ST_TYPE(sym.st_info) == STT_SECTION && sym.st_shndx < v->nsh)
+				return elf_section_name(v, sym.st_shndx);
+			return elf_sym_name(&syms, &sym);
+		}
+	}
+	return NULL;
+}
+
 /* ---- Archives --------------------------------------------------------------------------------- */
 
 #define AR_MAGIC	"!<arch>\n"

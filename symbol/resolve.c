@@ -28,7 +28,8 @@
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
-#define RES_ADDRS	8192u		/* entries of the address cache */
+#define RES_ADDR_BITS	13
+#define RES_ADDRS	(1u << RES_ADDR_BITS)	/* entries of the address cache */
 #define RES_SYM_CHUNK	1024u
 #define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
 
@@ -498,7 +499,7 @@ static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr)
 {
 	struct res_image *ri = res_current(r, img);
-	size_t at = (addr ^ addr >> 13) % RES_ADDRS;
+	size_t at = addr * 0x9e3779b97f4a7c15ull >> (64 - RES_ADDR_BITS);
 
 	if (!ri)
 		return &r->nothing;

@@ -33,6 +33,7 @@ static void look_up(struct uft_object *obj)
 		free(name);
 		uft_object_func(obj, obj->func[i].addr + obj->func[i].size / 2);
 		uft_object_plt(obj, obj->func[i].addr);
+		uft_object_reloc(obj, obj->func[i].addr, 64);
 		uft_object_section(obj, obj->func[i].addr, &start);
 		uft_object_read(obj, obj->func[i].addr, buf, sizeof(buf));
 	}
