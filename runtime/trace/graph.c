@@ -147,12 +147,31 @@ static int fg_opens_alt(struct trace_task *t, uint64_t slot)
 	struct { uint64_t sp; int flags; int pad; uint64_t size; } ss = { 0 };
 	struct uft_thread *th = t->th;
 
-	if (th->flags & TH_ALT || th->top == th->base || sys_call3(__NR_sigaltstack, 0, &ss, 0) ||
+	if (th->flags & TH_ALT || sys_call3(__NR_sigaltstack, 0, &ss, 0) ||
 	    !(ss.flags & 1 /* SS_ONSTACK */) || slot - ss.sp >= ss.size || th->top[-1].slot - ss.sp < ss.size)
 		return 0;
 	th->alt_low = ss.sp;
 	th->alt_high = ss.sp + ss.size;
 	return 1;
+}
+
+/*
+ * The sentinel below the array bounds the stack that the thread usually runs on, so that the first call on a signal
+ * stack above it is noticed on an empty array, too. libc puts what the thread pointer points at on top of
+ * a thread's stack; where it is not so (main thread, coroutines) there is no bound. Returns FG_ALT or 0.
+ */
+static uint32_t fg_check_bound(struct trace_task *t, uint64_t slot)
+{
+	uint64_t *bound = &t->th->base[-1].slot;
+
+	if (!*bound)
+		*bound = slot < t->tp ? t->tp : ~0ull;
+	if (slot < *bound)
+		return 0;
+	if (fg_opens_alt(t, slot))
+		return FG_ALT;
+	*bound = ~0ull;
+	return 0;
 }
 
 /* ---- Entering ----------------------------------------------------------------------------- */
@@ -205,6 +224,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 			return -1;
 		}
 		flags |= FG_ALT;
+	} else if (top == th->base) {
+		flags |= fg_check_bound(t, e->slot);
 	}
 	if (p->has_roots) {
 		if (!is_root && !(top > th->base && top[-1].flags & FG_INSIDE))

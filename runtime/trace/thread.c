@@ -171,7 +171,6 @@ static struct uft_thread *thread_map(void)
 			continue;
 		th->bytes = bytes + UFT_PAGE;
 		th->base = (struct fg_entry *)(map + UFT_PAGE);
-		th->base[-1].slot = ~0ull;
 		th->limit = th->base + bytes / sizeof(struct fg_entry);
 		th->top = th->base;
 		th->next = threads.all;
@@ -192,6 +191,7 @@ static void thread_empty(struct uft_thread *th)
 			aside_put(e);
 	}
 	th->top = th->base;
+	th->base[-1].slot = 0;
 	th->tid = UFT_NO_TID;
 	th->owner = 0;
 	th->flags = 0;

@@ -45,7 +45,7 @@ enum thread_flags {		/* any of them keeps the thread off the fast paths */
 struct uft_thread {
 	struct fg_entry *top;	/* the next free entry; changed by its own task only */
 	struct fg_entry *limit;
-	struct fg_entry *base;	/* base[-1] is the sentinel, slot = ~0 */
+	struct fg_entry *base;	/* base[-1] is the sentinel; its slot: fg_check_bound() */
 	uint64_t tp;		/* 0: unused, in the pool */
 	uint32_t tid;		/* whose records: UFT_NO_TID sends every event to the slow path */
 	uint32_t owner;		/* true tid, survives that; 0 not known yet */

@@ -4,7 +4,8 @@
  *
  * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort
  * address, from where the caller starts over. So everything stored before the last instruction of a
- * section must be harmless if it stays behind, and is written again next time. See ring/ring.c.
+ * section must be harmless if it stays behind, and is written again next time; and all of a section's code,
+ * the unlikely parts too, stands between its start and its commit. See ring/ring.c.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -78,8 +79,70 @@ uft_asm_ring_write_start:
 	lea	(%r9,%r10), %r14
 	add	%r11, %r14
 	cmp	%r13, %r14
-	ja	.Lwrite_new_sub
+	jbe	.Lwrite_fits
 
+	/* The sub-buffer after r13; r14 its end. Discard mode: is it consumed? Overwrite: give up the oldest. */
+	lea	1(%r13,%rcx), %r14	/* rcx = sub-buffer mask */
+	mov	RC_MASK(%rbx), %rax
+	inc	%rax
+	mov	%r14, %rdx
+	sub	%rax, %rdx		/* everything below this position is overwritten */
+	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
+	testl	$RINGF_OVERWRITE, (%rax)
+	jnz	5f
+	mov	%rdx, %rax
+	sub	R_READ(%r12), %rax
+	jg	.Lwrite_lost
+	jmp	6f
+5:	mov	%rdx, %rax
+	sub	R_OLDEST(%r12), %rax
+	jle	6f
+	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
+6:	cmp	%r13, %r9
+	je	7f
+	mov	%r9, %rsi
+	and	RC_MASK(%rbx), %rsi
+	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
+7:	movq	$0, RC_KEY(%rbx)
+	mov	%r13, R_CTX_POS(%r12)
+	mov	OP_TASK+4(%rdi), %eax
+	mov	%eax, R_CTX_TID(%r12)
+	mov	%r8, %rax
+	shr	$32, %rax
+	mov	%eax, R_CTX_HI(%r12)
+
+	mov	%r13, %rsi
+	and	RC_MASK(%rbx), %rsi
+	lea	R_DATA(%r12,%rsi), %rsi
+	mov	%r13, SH_POSITION(%rsi)
+	mov	R_LOST(%r12), %rbp
+	mov	%rbp, SH_LOST(%rsi)
+	mov	%r8, SH_CLOCK(%rsi)
+	mov	OP_TASK(%rdi), %rax
+	mov	%rax, SH_TASK(%rsi)
+	add	$SH_BYTES, %rsi
+	lea	SH_BYTES(%r13,%r10), %r14
+
+	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
+	mov	%r13, %rax
+	sub	%rcx, %rax
+	dec	%rax
+	js	.Lwrite_record		/* the first sub-buffer */
+	and	RC_MASK(%rbx), %rax
+	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
+	jz	.Lwrite_record
+	mov	%r8d, %eax
+	mov	$UFT_ASM_REC_LOST << 28, %edx
+	shl	$32, %rdx
+	or	%rdx, %rax
+	mov	%rax, (%rsi)
+	mov	%rbp, 8(%rsi)
+	movl	$0, R_LOST_PENDING(%r12)
+	add	$16, %rsi
+	add	$16, %r14
+	jmp	.Lwrite_record
+
+.Lwrite_fits:
 	mov	%r9, %rsi
 	and	RC_MASK(%rbx), %rsi
 	lea	R_DATA(%r12,%rsi), %rsi
@@ -165,68 +228,6 @@ uft_asm_ring_write_end:
 	UNSAVE	%rbx
 	ret
 	.cfi_adjust_cfa_offset 48
-
-.Lwrite_new_sub:
-	/* The sub-buffer after r13; r14 its end. Discard mode: is it consumed? Overwrite: give up the oldest. */
-	lea	1(%r13,%rcx), %r14	/* rcx = sub-buffer mask */
-	mov	RC_MASK(%rbx), %rax
-	inc	%rax
-	mov	%r14, %rdx
-	sub	%rax, %rdx		/* everything below this position is overwritten */
-	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
-	testl	$RINGF_OVERWRITE, (%rax)
-	jnz	5f
-	mov	%rdx, %rax
-	sub	R_READ(%r12), %rax
-	jg	.Lwrite_lost
-	jmp	6f
-5:	mov	%rdx, %rax
-	sub	R_OLDEST(%r12), %rax
-	jle	6f
-	mov	%rdx, R_OLDEST(%r12)	/* before the first store into it (TSO); partner: the reader's re-read */
-6:	cmp	%r13, %r9
-	je	7f
-	mov	%r9, %rsi
-	and	RC_MASK(%rbx), %rsi
-	movq	$0, R_DATA(%r12,%rsi)	/* PAD */
-7:	movq	$0, RC_KEY(%rbx)
-	mov	%r13, R_CTX_POS(%r12)
-	mov	OP_TASK+4(%rdi), %eax
-	mov	%eax, R_CTX_TID(%r12)
-	mov	%r8, %rax
-	shr	$32, %rax
-	mov	%eax, R_CTX_HI(%r12)
-
-	mov	%r13, %rsi
-	and	RC_MASK(%rbx), %rsi
-	lea	R_DATA(%r12,%rsi), %rsi
-	mov	%r13, SH_POSITION(%rsi)
-	mov	R_LOST(%r12), %rbp
-	mov	%rbp, SH_LOST(%rsi)
-	mov	%r8, SH_CLOCK(%rsi)
-	mov	OP_TASK(%rdi), %rax
-	mov	%rax, SH_TASK(%rsi)
-	add	$SH_BYTES, %rsi
-	lea	SH_BYTES(%r13,%r10), %r14
-
-	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
-	mov	%r13, %rax
-	sub	%rcx, %rax
-	dec	%rax
-	js	.Lwrite_record		/* the first sub-buffer */
-	and	RC_MASK(%rbx), %rax
-	sub	R_DATA+SH_LOST(%r12,%rax), %rbp
-	jz	.Lwrite_record
-	mov	%r8d, %eax
-	mov	$UFT_ASM_REC_LOST << 28, %edx
-	shl	$32, %rdx
-	or	%rdx, %rax
-	mov	%rax, (%rsi)
-	mov	%rbp, 8(%rsi)
-	movl	$0, R_LOST_PENDING(%r12)
-	add	$16, %rsi
-	add	$16, %r14
-	jmp	.Lwrite_record
 
 .Lwrite_lost:
 	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */

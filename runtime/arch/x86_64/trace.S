@@ -11,7 +11,8 @@
  *     full, recording off, shadow stack not as expected;
  *   - by the kernel to .L*_abort, the same place, on preemption, migration or a signal.
  * The slow path is C (trace/function.c, trace/graph.c) and starts over from the registers saved here, so
- * between the section's start and its commit nothing that the slow path needs may be changed.
+ * between the section's start and its commit nothing that the slow path needs may be changed. All code of
+ * a section stands between the two: outside of them nobody restarts it.
  *
  * Stack: the fast paths use 64 bytes, the slow ones at most UFT_SLOW_STACK more (signal-free C frames, measured
  * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
@@ -189,7 +190,11 @@
 	jae	.Lslow_\name
 	lea	\slot, %rax
 	cmp	%rax, E_SLOT-E_BYTES(%r10)
-	jbe	.Lequal_\name
+	ja	.Ldeeper_\name
+	jne	.Lslow_\name
+	mov	\parent, %rax		/* the same slot: a tail call if the parent is what the caller's hook left */
+	cmp	%rax, E_RET-E_BYTES(%r10)
+	jne	.Lslow_\name
 .Ldeeper_\name:
 	rdtsc
 	cmp	R_CTX_HI(%r8), %edx
@@ -236,12 +241,6 @@
 	ret	$8			/* to stub + 5; the stub's next call fills the parent's slot */
 	.endif
 	.cfi_adjust_cfa_offset 64
-.Lequal_\name:
-	jne	.Lslow_\name
-	mov	\parent, %rax		/* the same slot: a tail call if the parent is the callee before */
-	cmp	%rax, E_RET-E_BYTES(%r10)
-	je	.Ldeeper_\name
-	jmp	.Lslow_\name
 	RSEQ_ABORT .Labort_\name
 	.endm
 
@@ -382,8 +381,8 @@ uft_asm_mcount_graph:
 	ja	.Lslow_\name
 	mov	%rsi, R_DATA(%r8,%rcx)
 	lea	R_DATA(%r8,%rcx), %rcx
+	mov	%rsi, E_WORD-E_BYTES(%r10)	/* before E_WHERE, which makes it count */
 	mov	%rcx, E_WHERE-E_BYTES(%r10)
-	mov	%rsi, E_WORD-E_BYTES(%r10)
 	mov	%rdx, R_COMMIT(%r8)
 .Lcommit_\name:
 \name\()_end:

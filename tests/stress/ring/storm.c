@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * storm.c - threads on all CPUs under a signal storm: exact counts, nothing lost
+ *
+ *	storm [function|graph|exchange] [seconds]
+ *
+ * Four threads call as fast as they can while a timer per thread sends a signal about 10,000 times a second; the
+ * handler is traced and runs on a signal stack, below or above the thread's own. Between rounds of 20 ms the rings are
+ * decoded and compared with what the bodies counted.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/ring/lab.h"
+
+enum { LEAF, MID, DEEP, HANDLER, NSITES };
+#define NTHREADS 4
+#define SIGNAL_HZ 10000
+#define CALLS_A_ROUND 20000
+
+static __thread uint64_t bodies[NSITES];
+
+LAB_SITE long leaf(long x);
+LAB_SITE long leaf(long x)
+{
+	bodies[LEAF]++;
+	return x + 1;
+}
+
+LAB_SITE long mid(long x);
+LAB_SITE long mid(long x)
+{
+	bodies[MID]++;
+	return leaf(x) + leaf(x);
+}
+
+LAB_SITE long deep(long n);
+LAB_SITE long deep(long n)
+{
+	long r;
+
+	bodies[DEEP]++;
+	r = n ? deep(n - 1) : mid(1);
+	__asm__ volatile("" : "+r"(r));
+	return r;
+}
+
+LAB_SITE void handler(int sig);
+LAB_SITE void handler(int sig)
+{
+	bodies[HANDLER]++;
+	mid(sig);
+	__asm__ volatile("");
+}
+
+static struct worker {
+	pthread_t thread;
+	uint32_t tid;
+	int above;		/* its signal stack lies above its stack */
+	uint64_t bodies[NSITES];
+	char stack[1 << 20];
+	char signal_stack[65536];
+} *workers;
+static pthread_barrier_t start_line, finish_line;
+static volatile int stop;
+
+static void start_storm(struct worker *w)
+{
+	struct sigevent se = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGUSR1 };
+	struct itimerspec its = { .it_interval.tv_nsec = 1000000000 / SIGNAL_HZ, .it_value.tv_nsec = 100000 };
+	stack_t ss = { .ss_sp = w->above ? w->signal_stack : workers[0].stack, .ss_size = 65536 };
+	timer_t timer;
+
+	CHECK(!sigaltstack(&ss, NULL));
+	se._sigev_un._tid = (int)w->tid;
+	CHECK(!timer_create(CLOCK_MONOTONIC, &se, &timer));
+	CHECK(!timer_settime(timer, 0, &its, NULL));
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	sigset_t usr1;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+	w->tid = (uint32_t)syscall(SYS_gettid);
+	start_storm(w);
+	for (;;) {
+		pthread_barrier_wait(&start_line);
+		if (stop)
+			break;
+		memset(bodies, 0, sizeof(bodies));
+		pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+		for (long i = 0; i < CALLS_A_ROUND / 4; i++) {
+			leaf(i);
+			mid(i);
+			if (i % 100 == 0)
+				deep(50);
+		}
+		pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+		memcpy(w->bodies, bodies, sizeof(bodies));
+		pthread_barrier_wait(&finish_line);
+	}
+	return NULL;
+}
+
+static void check_round(enum lab_state state, int exchange)
+{
+	struct lab_events *ev = lab_decode();
+
+	CHECK_EQ(ev->damaged, 0);
+	CHECK_EQ(ev->backwards, 0);
+	CHECK_EQ(ev->lost_counted, 0);
+	for (int i = 0; i < NTHREADS; i++) {
+		struct lab_replay r;
+
+		for (uint32_t k = 0; k < NSITES && state == LAB_FUNCTION; k++)
+			CHECK_EQ(lab_count(ev, workers[i].tid, UFT_REC_FUNC, lab_text_id(k)), workers[i].bodies[k]);
+		if (state == LAB_FUNCTION)
+			continue;
+		CHECK_REPLAY(ev, workers[i].tid, &r);
+		CHECK_EQ(r.open, 0);
+		for (int k = 0; k < NSITES; k++) {
+			CHECK_EQ(r.entered[k], workers[i].bodies[k]);
+			CHECK_EQ(r.calls[k], workers[i].bodies[k]);
+		}
+	}
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		CHECK_EQ(lab_counter(i), 0);
+	/* Each kind of ring by its kind of writer only. */
+	for (uint32_t i = 0; i < uft_rt.arena->ncpus + uft_rt.arena->nexch; i++)
+		if (exchange == (i < uft_rt.arena->ncpus))
+			CHECK_EQ(lab_ring(0, i)->commit, 0);
+	lab_free(ev);
+}
+
+/*
+ * The stacks lie in one array, each thread's signal stack above its stack. Thread 0 runs on a stack of libc's: its place
+ * in the array is the signal stack, below its own, of thread 2.
+ */
+static void start_workers(void)
+{
+	workers = mmap(NULL, NTHREADS * sizeof(*workers), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(workers != MAP_FAILED);
+	pthread_barrier_init(&start_line, NULL, NTHREADS + 1);
+	pthread_barrier_init(&finish_line, NULL, NTHREADS + 1);
+	for (int i = 0; i < NTHREADS; i++) {
+		pthread_attr_t a;
+
+		workers[i].above = i != 2;
+		pthread_attr_init(&a);
+		if (i)
+			pthread_attr_setstack(&a, workers[i].stack, sizeof(workers[i].stack));
+		CHECK(!pthread_create(&workers[i].thread, &a, work, &workers[i]));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "graph";
+	int exchange = !strcmp(what, "exchange"), seconds = argc > 2 ? atoi(argv[2]) : 3;
+	enum lab_state state = strcmp(what, "function") ? LAB_GRAPH : LAB_FUNCTION;
+	struct lab_config c = { .ring_bytes = 16 << 20, .no_rseq = exchange, .nexch = 8 };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK | SA_RESTART };
+	uint64_t handled = 0, calls = 0;
+	int rounds = 0;
+	time_t end = time(NULL) + seconds;
+
+	lab_init(&c);
+	lab_arm(leaf, LEAF, state, 0);
+	lab_arm(mid, MID, state, 0);
+	lab_arm(deep, DEEP, state, 0);
+	lab_arm(handler, HANDLER, state, 0);
+	lab_params(state == LAB_FUNCTION ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH);
+	CHECK(!sigaction(SIGUSR1, &sa, NULL));
+	start_workers();
+	for (; time(NULL) < end; rounds++) {
+		lab_clear();
+		pthread_barrier_wait(&start_line);
+		pthread_barrier_wait(&finish_line);
+		check_round(state, exchange);
+		for (int i = 0; i < NTHREADS; i++) {
+			handled += workers[i].bodies[HANDLER];
+			for (int k = 0; k < NSITES; k++)
+				calls += workers[i].bodies[k];
+		}
+	}
+	stop = 1;
+	pthread_barrier_wait(&start_line);
+	for (int i = 0; i < NTHREADS; i++)
+		pthread_join(workers[i].thread, NULL);
+	printf("%s: %d rounds, %lu calls, %lu signals handled, all recorded\n", what, rounds, calls, handled);
+	CHECK(handled > 100);
+	return 0;
+}

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_abort.c - a signal at every instruction of the probe side
+ *
+ * A tracer puts a breakpoint on one instruction of the runtime after the other, lets the scenario run, and at the
+ * breakpoint delivers a signal there: so each rseq section is aborted at each of its instructions, and each gap between
+ * two of them is hit. The handler is traced itself. It returns, or jumps away; on the interrupted stack or on another.
+ * Single-stepping would not do: every step aborts the section, so it never gets past its first instruction.
+ *
+ * The result must be exact: every body that ran has its ENTRY, every ENTRY one end, no return is lost. A handler that
+ * jumps away may leave one ENTRY whose body never ran.
+ */
+#include <Zydis/Zydis.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "runtime/ring/ring.h"
+#include "lab.h"
+
+enum { LEAF, MID, JUMPER, TAIL, MCOUNT, HANDLER, CO, NSITES };
+
+/* Shared with the tracer. */
+static struct shared {
+	uint64_t address;
+	uint64_t hits;
+} *shared;
+
+static uint64_t bodies[NSITES];
+static sigjmp_buf away, env;
+static int jump_away;
+
+/* ---- Traced functions --------------------------------------------------------------------- */
+
+LAB_SITE long leaf(long x);
+LAB_SITE long leaf(long x)
+{
+	bodies[LEAF]++;
+	return x + 1;
+}
+
+LAB_SITE long mid(long x);
+LAB_SITE long mid(long x)
+{
+	bodies[MID]++;
+	return leaf(x) + leaf(x) + 0 * bodies[MID];
+}
+
+LAB_SITE void jumper(long depth);
+LAB_SITE void jumper(long depth)
+{
+	bodies[JUMPER]++;
+	if (!depth)
+		siglongjmp(env, 1);
+	jumper(depth - 1);
+	__asm__ volatile("");
+}
+
+LAB_SITE long tail(long x);
+__asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\n\tnop\n\t.endr\n"
+	"\tlock incq tail_bodies(%rip)\n\tjmp leaf\n");
+uint64_t tail_bodies;
+
+LAB_SITE long mcount_site(long x);
+__asm__(".text\n.balign 16\n.globl mcount_fn\n.type mcount_fn,@function\nmcount_fn:\n\tpush %rbp\n\tmov %rsp,%rbp\n"
+	".globl mcount_site\nmcount_site:\n\t.rept 8\n\tnop\n\t.endr\n\tlock incq mcount_bodies(%rip)\n"
+	"\tcall leaf\n\tleave\n\tret\n");
+long mcount_fn(long x);
+uint64_t mcount_bodies;
+
+LAB_SITE void handler(int sig);
+LAB_SITE void handler(int sig)
+{
+	bodies[HANDLER]++;
+	mid(sig);
+	if (jump_away)
+		siglongjmp(away, 1);
+	__asm__ volatile("");
+}
+
+static ucontext_t co_main, co_self;
+static char co_stack[65536], signal_stack[65536];
+
+LAB_SITE void co_body(void);
+LAB_SITE void co_body(void)
+{
+	bodies[CO]++;
+	mid(1);
+	swapcontext(&co_self, &co_main);
+	mid(1);
+}
+
+static void co_entry(void)
+{
+	co_body();
+}
+
+/* ---- Scenarios ---------------------------------------------------------------------------- */
+
+static void graph_scenario(void)
+{
+	mid(1);
+	tail(1);
+	mcount_fn(1);
+	if (!sigsetjmp(env, 1))
+		jumper(2);
+	mid(1);
+	getcontext(&co_self);
+	co_self.uc_stack.ss_sp = co_stack;
+	co_self.uc_stack.ss_size = sizeof(co_stack);
+	co_self.uc_link = &co_main;
+	makecontext(&co_self, co_entry, 0);
+	swapcontext(&co_main, &co_self);
+	mid(1);
+	swapcontext(&co_main, &co_self);
+	trace_hook_unwind(__builtin_frame_address(0));
+	leaf(1);
+}
+
+static void func_scenario(void)
+{
+	mid(1);
+	mcount_fn(1);
+	mid(1);
+}
+
+static uint64_t all_bodies(void)
+{
+	uint64_t n = tail_bodies + mcount_bodies;
+
+	for (int i = 0; i < NSITES; i++)
+		n += bodies[i];
+	return n;
+}
+
+static int bad;
+
+static void check_graph(const struct lab_events *ev)
+{
+	uint64_t entered = 0, back = 0, left = 0;
+	struct lab_replay r;
+
+	if (lab_replay(ev, (uint32_t)getpid(), &r)) {
+		fprintf(stderr, "%s\n", r.why);
+		bad = 1;
+	}
+	bad |= r.open != 0;
+	for (int i = 0; i < NSITES; i++) {
+		bad |= r.entered[i] != r.calls[i] + r.left[i] || r.back[i] > r.left[i];
+		entered += r.entered[i];
+		back += r.back[i];
+		left += r.left[i];
+	}
+	if (jump_away && shared->hits)
+		bad |= entered - all_bodies() > 1;
+	else	/* Left for good are three frames of jumper a round. */
+		bad |= entered != all_bodies() || left - back != r.left[JUMPER] || r.left[JUMPER] != bodies[JUMPER];
+	if (bad)
+		fprintf(stderr, "%lu entered, %lu bodies, %lu left, %lu back, %lu open\n", entered, all_bodies(), left, back,
+			r.open);
+}
+
+static void check_func(const struct lab_events *ev)
+{
+	uint64_t n = lab_count(ev, (uint32_t)getpid(), UFT_REC_FUNC, -1);
+
+	if (n - all_bodies() > (uint64_t)(jump_away && shared->hits)) {
+		fprintf(stderr, "%lu events, %lu bodies\n", n, all_bodies());
+		bad = 1;
+	}
+}
+
+/* Where the breakpoint is, for messages. */
+static const char *symbol;
+static uint64_t symbol_start;
+
+static void plant(void)
+{
+	__asm__ volatile("int3" ::: "memory");
+}
+
+/* One instruction, one way of handling: the tracer arms it at the first int3 and takes it back at the second. */
+static void one(uint64_t address, void (*scenario)(void), void (*check)(const struct lab_events *ev))
+{
+	struct lab_events *ev;
+
+	lab_clear();
+	memset(bodies, 0, sizeof(bodies));
+	tail_bodies = mcount_bodies = 0;
+	shared->address = address;
+	shared->hits = 0;
+	plant();
+	for (volatile int pass = 0; pass < 2; pass++)
+		if (!sigsetjmp(away, 1))
+			scenario();
+	shared->address = 0;
+	plant();
+	/* Once more without a signal: nothing may be broken now. */
+	scenario();
+	leaf(1);
+	ev = lab_decode();
+	if (ev->damaged || ev->backwards || ev->lost_counted || lab_counter(UFT_CNT_LOST_RETURN)) {
+		fprintf(stderr, "at %#lx: damaged %lu backwards %lu lost %lu lost returns %lu\n", address, ev->damaged,
+			ev->backwards, ev->lost_counted, lab_counter(UFT_CNT_LOST_RETURN));
+		exit(1);
+	}
+	check(ev);
+	if (bad) {
+		fprintf(stderr, "with a signal at %s+%#lx\n", symbol, address - symbol_start);
+		exit(1);
+	}
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		CHECK_EQ(lab_counter(i), 0);
+	lab_free(ev);
+}
+
+/* ---- The runtime's instructions ----------------------------------------------------------- */
+
+static const char *const prefixes[] = {
+	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
+	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "trace_peek", "trace_params",
+	"trace_task_is_wanted", "trace_is_recording", "trace_graph_is_fast",
+};
+
+static int is_ours(const char *name)
+{
+	/* Labels inside functions end up here, too; they have no size. */
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(name, prefixes[i], strlen(prefixes[i])))
+			return 1;
+	return 0;
+}
+
+/* Calls f for the address of each instruction of the runtime. */
+static size_t each_instruction(void (*f)(uint64_t address, void *arg), void *arg)
+{
+	extern char __executable_start[];
+	int fd = open("/proc/self/exe", O_RDONLY);
+	off_t bytes = lseek(fd, 0, SEEK_END);
+	const char *file = mmap(NULL, (size_t)bytes, PROT_READ, MAP_PRIVATE, fd, 0);
+	const Elf64_Ehdr *eh = (const void *)file;
+	const Elf64_Shdr *sh = (const void *)(file + eh->e_shoff);
+	uint64_t base = eh->e_type == ET_DYN ? (uint64_t)__executable_start : 0;
+	size_t n = 0;
+	ZydisDecoder d;
+
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (int i = 0; i < eh->e_shnum; i++) {
+		const Elf64_Sym *sym = (const void *)(file + sh[i].sh_offset);
+		const char *names = file + sh[sh[i].sh_link].sh_offset;
+
+		if (sh[i].sh_type != SHT_SYMTAB)
+			continue;
+		for (size_t k = 0; k < sh[i].sh_size / sizeof(*sym); k++) {
+			uint64_t at = base + sym[k].st_value, end = at + sym[k].st_size;
+			ZydisDecodedInstruction in;
+
+			if (ELF64_ST_TYPE(sym[k].st_info) != STT_FUNC || !is_ours(names + sym[k].st_name))
+				continue;
+			symbol = names + sym[k].st_name;
+			symbol_start = at;
+			for (; at < end; at += in.length) {
+				if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, (const void *)at, end - at,
+										&in))) {
+					in.length = 1;
+					continue;
+				}
+				f(at, arg);
+				n++;
+			}
+		}
+	}
+	close(fd);
+	return n;
+}
+
+struct run {
+	void (*scenario)(void);
+	void (*check)(const struct lab_events *ev);
+	size_t hit;
+};
+
+static void run_instruction(uint64_t address, void *arg)
+{
+	struct run *r = arg;
+
+	one(address, r->scenario, r->check);
+	r->hit += shared->hits;
+}
+
+enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen from the stack it interrupts */
+
+static struct mode {
+	const char *name;
+	enum signal_place place;
+	int jump, no_rseq, func, slow;
+	size_t expect_hits;
+} mode;
+
+static void run_all(void)
+{
+	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
+	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : check_graph, 0 };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
+	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH };
+	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
+	size_t n;
+
+	jump_away = mode.jump;
+	CHECK(!sigaction(SIGUSR1, &sa, NULL));
+	lab_init(&c);
+	lab_arm(leaf, LEAF, state, 0);
+	lab_arm(mid, MID, state, 0);
+	lab_arm(jumper, JUMPER, state, 0);
+	if (!mode.func)
+		lab_arm(tail, TAIL, state, 0);
+	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, 0);
+	lab_arm(handler, HANDLER, state, 0);
+	lab_arm(co_body, CO, state, 0);
+	p.max_depth = mode.slow ? 100 : 0;
+	lab_params_full(&p);
+	leaf(1);	/* the thread's state is made once */
+	n = each_instruction(run_instruction, &r);
+	printf("     %zu instructions, a signal at %zu of them\n", n, r.hit);
+	CHECK(r.hit >= mode.expect_hits);
+}
+
+/* Everything on a stack below the main one, so that the signal stack, on the main one, is above. */
+static void run_below(void)
+{
+	static char stack[1 << 20];
+	ucontext_t here, there;
+
+	CHECK(!getcontext(&there));
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, run_all, 0);
+	swapcontext(&here, &there);
+}
+
+static void run_mode(void)
+{
+	char above[65536];
+	stack_t ss = { .ss_sp = mode.place == ABOVE ? above : signal_stack, .ss_size = sizeof(above) };
+
+	CHECK(!sigaltstack(&ss, NULL));
+	if (mode.place == ABOVE)
+		run_below();
+	else
+		run_all();
+}
+
+/* ---- The tracer --------------------------------------------------------------------------- */
+
+static void poke(pid_t pid, uint64_t at, uint8_t byte, uint8_t *old)
+{
+	long word = ptrace(PTRACE_PEEKTEXT, pid, at & ~7ull, 0);
+	unsigned shift = (unsigned)(at & 7) * 8;
+
+	if (old)
+		*old = (uint8_t)(word >> shift);
+	word = (long)(((uint64_t)word & ~(0xffull << shift)) | (uint64_t)byte << shift);
+	CHECK(!ptrace(PTRACE_POKETEXT, pid, at & ~7ull, word));
+}
+
+static int trace_loop(pid_t pid)
+{
+	uint64_t armed = 0;
+	uint8_t old = 0;
+	int status;
+
+	CHECK(waitpid(pid, &status, 0) == pid);
+	CHECK(!ptrace(PTRACE_SETOPTIONS, pid, 0, PTRACE_O_EXITKILL));
+	CHECK(!ptrace(PTRACE_CONT, pid, 0, 0));
+	for (;;) {
+		struct user_regs_struct regs;
+		int sig;
+
+		CHECK(waitpid(pid, &status, 0) == pid);
+		if (WIFEXITED(status))
+			return WEXITSTATUS(status);
+		if (WIFSIGNALED(status)) {
+			fprintf(stderr, "killed by signal %d, breakpoint was at %#lx\n", WTERMSIG(status), shared->address);
+			return 1;
+		}
+		sig = WSTOPSIG(status);
+		if (sig == SIGTRAP) {
+			sig = 0;
+			CHECK(!ptrace(PTRACE_GETREGS, pid, 0, &regs));
+			if (armed && regs.rip == armed + 1) {
+				regs.rip = armed;
+				CHECK(!ptrace(PTRACE_SETREGS, pid, 0, &regs));
+				shared->hits++;
+				sig = SIGUSR1;
+			}
+			if (armed)
+				poke(pid, armed, old, NULL);
+			armed = 0;
+			if (!sig && shared->address) {
+				armed = shared->address;
+				poke(pid, armed, 0xcc, &old);
+			}
+		} else if (sig == SIGSEGV) {
+			ptrace(PTRACE_GETREGS, pid, 0, &regs);
+			fprintf(stderr, "SIGSEGV at %#llx, breakpoint was at %#lx\n", regs.rip, shared->address);
+		}
+		CHECK(!ptrace(PTRACE_CONT, pid, 0, sig));
+	}
+}
+
+static void traced(void)
+{
+	pid_t pid;
+
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid = fork();
+	if (!pid) {
+		if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+			_exit(77);
+		raise(SIGSTOP);
+		run_mode();
+		exit(0);
+	}
+	exit(trace_loop(pid));
+}
+
+static const struct mode modes[] = {
+	{ .name = "func_return", .func = 1, .expect_hits = 400 },
+	{ .name = "func_jump", .func = 1, .jump = 1, .expect_hits = 400 },
+	{ .name = "graph_return", .expect_hits = 1200 },
+	{ .name = "graph_jump", .jump = 1, .expect_hits = 1200 },
+	{ .name = "graph_return_below", .place = BELOW, .expect_hits = 1200 },
+	{ .name = "graph_jump_below", .place = BELOW, .jump = 1, .expect_hits = 1200 },
+	{ .name = "graph_return_above", .place = ABOVE, .expect_hits = 1200 },
+	{ .name = "graph_jump_above", .place = ABOVE, .jump = 1, .expect_hits = 1200 },
+	{ .name = "slow_return", .slow = 1, .expect_hits = 1200 },
+	{ .name = "slow_jump", .slow = 1, .jump = 1, .expect_hits = 1200 },
+	{ .name = "exchange_return", .no_rseq = 1, .expect_hits = 1000 },
+	{ .name = "exchange_jump", .no_rseq = 1, .jump = 1, .expect_hits = 1000 },
+};
+
+int main(int argc, char **argv)
+{
+	int failed = 0;
+
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		const struct lab_case c[] = { { modes[i].name, traced }, { NULL, NULL } };
+
+		mode = modes[i];
+		failed |= lab_main(c, argc > 1 ? argv[1] : NULL);
+	}
+	return failed;
+}
