@@ -4,7 +4,7 @@
  *
  * It lies on the path of every event a report reads, so the answer to an id seen before is two loads: a
  * directory of pages of pointers, one directory for each image. Addresses (parents) go through a
- * direct-mapped cache. Everything else happens once a symbol.
+ * two-way cache. Everything else happens once a symbol.
  *
  * Objects and ownership: the resolver owns its symbols and all its tables; it keeps pointers to images, which
  * must outlive their use, and recognises a freed one whose memory holds a new image by the image's id. An image
@@ -28,8 +28,9 @@
 
 #define RES_PAGE_BITS	12
 #define RES_PAGE	(1u << RES_PAGE_BITS)
-#define RES_ADDR_BITS	13
-#define RES_ADDRS	(1u << RES_ADDR_BITS)	/* entries of the address cache */
+#define RES_ADDR_BITS	14
+#define RES_ADDRS	(1u << RES_ADDR_BITS)	/* sets of the address cache, RES_WAYS entries each */
+#define RES_WAYS	2u
 #define RES_SYM_CHUNK	1024u
 #define RES_MAX_UNKNOWN	(1u << 20)	/* symbols made for nothing but a number */
 
@@ -56,7 +57,7 @@ struct res_image {
 	uint32_t id, nobj;
 	const struct uft_sym ***dir;	/* npages pointers to pages */
 	uint32_t npages;
-	struct { uint64_t addr; const struct uft_sym *sym; } *addrs;
+	struct res_addr { uint64_t addr; const struct uft_sym *sym; } *addrs;
 	struct res_map *map;
 };
 
@@ -319,7 +320,7 @@ static int res_image_set(struct res_image *ri, const struct uft_image *img)
 	}
 	ri->npages = (max >> RES_PAGE_BITS) + 1;
 	ri->dir = calloc(ri->npages, sizeof(*ri->dir));
-	ri->addrs = calloc(RES_ADDRS, sizeof(*ri->addrs));
+	ri->addrs = calloc(RES_ADDRS * RES_WAYS, sizeof(*ri->addrs));
 	ri->map = calloc(img->nobj + 1, sizeof(*ri->map));
 	if (!ri->dir || !ri->addrs || !ri->map) {
 		ri->npages = ri->nobj = 0;
@@ -500,14 +501,18 @@ const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_
 {
 	struct res_image *ri = res_current(r, img);
 	size_t at = addr * 0x9e3779b97f4a7c15ull >> (64 - RES_ADDR_BITS);
+	struct res_addr *set;
 
 	if (!ri)
 		return &r->nothing;
-	if (ri->addrs[at].addr != addr || !ri->addrs[at].sym) {
-		ri->addrs[at].sym = res_addr(r, ri, addr);
-		ri->addrs[at].addr = addr;
-	}
-	return ri->addrs[at].sym;
+	set = &ri->addrs[at * RES_WAYS];
+	if (set[0].addr == addr && set[0].sym)
+		return set[0].sym;
+	if (set[1].addr == addr && set[1].sym)
+		return set[1].sym;
+	set[1] = set[0];
+	set[0] = (struct res_addr){ addr, res_addr(r, ri, addr) };
+	return set[0].sym;
 }
 
 /* ---- Life ------------------------------------------------------------------------------------- */
