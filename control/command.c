@@ -153,7 +153,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	struct uft_cmd *c;
 	int ret;
 
-	if (!t->obj[object].is_sent && !t->obj[object].is_hooked)
+	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed)
 		return 0;
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
@@ -299,7 +299,7 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 	for (uint32_t i = 0; !ret && i < t->nobj; i++) {
 		struct uft_error err = { "" };
 
-		if (!t->obj[i].is_mapped)
+		if (!t->obj[i].is_mapped || t->obj[i].is_assumed)
 			continue;
 		ret = space_plan(s, t->space, i, &err);
 		if (ret < 0) {		/* one object without names must not spoil the others */

@@ -122,6 +122,7 @@ int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 struct target_obj {
 	uint8_t *state;			/* by site index, what was last sent; WANT_NOT: never touched */
 	uint8_t is_mapped, is_sent, is_hooked;
+	uint8_t is_assumed;		/* fork child: a relative has it; to be confirmed by the loader's list */
 };
 
 struct task_name {

@@ -120,7 +120,11 @@ static struct space *find_space(struct uft_session *s, pid_t pid)
 	return NULL;
 }
 
-/* What the child's code looks like: as its relatives were last told; the program and its loader are sure to be there. */
+/*
+ * What the child's code looks like: as its relatives were last told. The program and its loader are sure to be there;
+ * of other objects it is not known on which side of the fork they were loaded or unloaded: the next consistent
+ * list tells, and what it confirms is told once more (the runtime knows what is done already).
+ */
 static void inherit(struct target *t)
 {
 	struct space *sp = t->space;
@@ -131,8 +135,9 @@ static void inherit(struct target *t)
 			memcpy(t->obj[i].state, sp->obj[i].sent, sp->img->obj[i].nstubs);
 		for (uint32_t k = 0; t->obj[i].state && k < sp->img->obj[i].nstubs; k++)
 			t->armed += t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
-		if (i < fixed)
-			t->obj[i].is_mapped = t->obj[i].is_hooked = 1;
+		t->obj[i].is_mapped = 1;
+		t->obj[i].is_hooked = i < fixed;
+		t->obj[i].is_assumed = i >= fixed;
 	}
 }
 

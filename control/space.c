@@ -386,7 +386,7 @@ struct walk {
 	int changed;
 };
 
-static int arm_object(struct walk *w, uint32_t index)
+static int arm_object(struct walk *w, uint32_t index, int force)
 {
 	struct uft_error err = { "" };
 	struct target *t = w->t;
@@ -403,7 +403,7 @@ static int arm_object(struct walk *w, uint32_t index)
 		session_warn(w->s, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
 	if (!ret)
-		ret = command_patch(w->s, t, index, 0);
+		ret = command_patch(w->s, t, index, force);
 	if (ret && ret != -ESRCH)	/* the others still can be armed */
 		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
 	return ret == -ESRCH ? ret : 0;
@@ -421,7 +421,10 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	for (uint32_t i = 0; i < w->t->nobj; i++)
 		if (w->t->obj[i].is_mapped && sp->img->obj[i].bias == l->l_addr && !w->seen[i]) {
 			w->seen[i] = 1;
-			return 0;
+			if (!w->t->obj[i].is_assumed)
+				return 0;
+			w->t->obj[i].is_assumed = 0;
+			return arm_object(w, i, 1);
 		}
 	if (!w->map)
 		w->map = maps_read(w->t->pid, &w->nmap);
@@ -450,7 +453,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	}
 	if (index < UFT_MAX_OBJECTS)
 		w->seen[index] = 1;
-	return arm_object(w, (uint32_t)index);
+	return arm_object(w, (uint32_t)index, 0);
 }
 
 static int walk_list(struct walk *w, uint64_t rdebug)
@@ -521,6 +524,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		if (!t->obj[i].is_mapped || w.seen[i])
 			continue;
 		command_gone(s, t, i);
+		t->obj[i].is_assumed = 0;
 		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = 0;
 		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;

@@ -2,7 +2,7 @@
 /*
  * session.c - sessions against real processes: exact counts, children of every kind, ends of every kind
  *
- * Usage: session TARGET STATIC_TARGET [CASE...]. Exit 0 all well, 1 a case failed.
+ * Usage: session TARGET STATIC_TARGET LIBRARY [CASE...]. Exit 0 all well, 1 a case failed.
  */
 #include "tests/func/session/harness.h"
 
@@ -20,7 +20,7 @@
 #define GOOD	(42 << 8)
 #define SKIP	77
 
-static const char *target, *static_target;
+static const char *target, *static_target, *library;
 static int failures;
 static const char *case_name;
 
@@ -125,6 +125,30 @@ static void test_tsync(void) { run_mode(target, "tsync", NULL, GOOD, 1, 10); }
 static void test_closerange(void) { run_mode(target, "closerange", NULL, GOOD, 1, 10); }
 static void test_sysexit(void) { run_mode(target, "sysexit", NULL, GOOD, 1, 10); }
 static void test_group(void) { run_mode(target, "group", NULL, GOOD, 2, 5); }
+
+/* ---- Libraries ---- */
+
+static void run_library(const char *mode, unsigned slices, unsigned long work, unsigned long constructor)
+{
+	char *argv[] = { (char *)target, (char *)mode, (char *)library, NULL };
+
+	for (uint32_t tracer = UFT_TRACER_FUNCTION; tracer <= UFT_TRACER_GRAPH; tracer++) {
+		struct run *r = new_run(tracer);
+
+		run_session(r, argv);
+		check_clean(r);
+		CHECK(r->status == GOOD, "%x", r->status);
+		CHECK(r->slices_begun == slices, "%u slices", r->slices_begun);
+		CHECK(!r->warnings, "%s", r->warning);
+		check_counts(r, "lib_work", work);
+		check_counts(r, "lib_constructor_work", constructor);
+		free(r);
+	}
+}
+
+static void test_linked(void) { run_library("linked", 1, 100, 3); }
+/* The constructor runs when the linked copy starts, 20 times in the parent and once in the child. */
+static void test_plugin(void) { run_library("plugin", 2, 22, 3 * (1 + 20 + 1)); }
 
 /* ---- What is selected ---- */
 
@@ -445,7 +469,7 @@ static const struct test {
 	{ "outlive", test_outlive }, { "daemon", test_daemon }, { "waitany", test_waitany }, { "unshare", test_unshare },
 	{ "setuid", test_setuid }, { "tsync", test_tsync }, { "closerange", test_closerange },
 	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
-	{ "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
+	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "switching", test_switching }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session },
 };
@@ -460,14 +484,15 @@ static int is_wanted(const char *name, int n, char **names)
 
 int main(int argc, char **argv)
 {
-	if (argc < 3)
+	if (argc < 4)
 		return 2;
 	target = argv[1];
 	static_target = argv[2];
+	library = argv[3];
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		int before = failures;
 
-		if (!is_wanted(tests[i].name, argc - 3, argv + 3))
+		if (!is_wanted(tests[i].name, argc - 4, argv + 4))
 			continue;
 		case_name = tests[i].name;
 		tests[i].run();

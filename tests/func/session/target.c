@@ -218,6 +218,53 @@ static PLAIN int mode_daemon(void)
 	return GOOD;
 }
 
+/* ---- Libraries ---- */
+
+#ifdef WITH_LIBRARY
+void lib_work(void);
+void lib_constructor_work(void);
+#endif
+
+static PLAIN int mode_linked(void)
+{
+#ifdef WITH_LIBRARY
+	for (int i = 0; i < 100; i++)
+		lib_work();
+#endif
+	calls(5);
+	return GOOD;
+}
+
+/* Loads, calls and unloads @path 20 times, in a child as well. */
+static PLAIN int mode_plugin(const char *path)
+{
+	pid_t pid = -1;
+
+	for (int i = 0; i < 20; i++) {
+		void *lib = dlopen(path, RTLD_NOW);
+		void (*work)(void) = lib ? (void (*)(void))dlsym(lib, "lib_work") : NULL;
+
+		if (!work) {
+			fprintf(stderr, "target: %s\n", dlerror());
+			return 1;
+		}
+		work();
+		if (i == 9) {
+			pid = fork();
+			if (!pid) {
+				work();
+				dlclose(lib);
+				lib = dlopen(path, RTLD_NOW);
+				work = (void (*)(void))dlsym(lib, "lib_work");
+				work();
+				_exit(GOOD);
+			}
+		}
+		dlclose(lib);
+	}
+	return status_of(pid);
+}
+
 /* ---- As untraced ---- */
 
 static PLAIN int mode_waitany(void)
@@ -414,6 +461,8 @@ PLAIN int main(int argc, char **argv)
 	}
 	if (!strcmp(mode, "tree"))
 		return mode_tree(atoi(argv[2]));
+	if (!strcmp(mode, "plugin"))
+		return mode_plugin(argv[2]);
 	struct { const char *name; int (*plain)(void); int (*with_self)(const char *); } modes[] = {
 		{ "fork", NULL, mode_fork }, { "vfork", NULL, mode_vfork }, { "spawn", NULL, mode_spawn },
 		{ "system", NULL, mode_system }, { "exec", NULL, mode_exec }, { "exec-thread", NULL, mode_exec_thread },
@@ -421,7 +470,7 @@ PLAIN int main(int argc, char **argv)
 		{ "daemon", mode_daemon, NULL }, { "waitany", mode_waitany, NULL }, { "unshare", mode_unshare, NULL },
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
 		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL },
-		{ "threads", mode_threads, NULL },
+		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL },
 	};
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(mode, modes[i].name))
