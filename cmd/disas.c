@@ -260,21 +260,15 @@ static void dis_idle(const struct uft_site *s, uint8_t *b)
 	}
 }
 
-static int dis_is_framed(const struct uft_site *s)
-{
-	return s->kind == UFT_SITE_MCOUNT_CALL || s->kind == UFT_SITE_MCOUNT_NOP ||
-	       (s->kind == UFT_SITE_OWN_CALL && s->addr > s->func + UFT_LEN_ENDBR);
-}
-
 /* Bytes of an armed site over the idle ones at @b; *link gets where its branch leads. */
 static void dis_armed(struct dis *d, int graph, uint8_t *b, uint64_t addr, struct dis_link *link)
 {
 	const struct uft_site *s = d->site;
 	unsigned pad = s->len <= 8 ? s->len - 5 : 0;
-	int is_call = dis_is_framed(s) || s->kind == UFT_SITE_OWN_CALL ||
+	int is_call = s->is_framed || s->kind == UFT_SITE_OWN_CALL ||
 		      (!graph && s->kind != UFT_SITE_PREPAD && s->len <= 8);
 
-	if (graph && s->kind == UFT_SITE_OWN_CALL && !dis_is_framed(s))
+	if (graph && s->kind == UFT_SITE_OWN_CALL && !s->is_framed)
 		is_call = 0;
 	link->at = addr;
 	if (graph)
@@ -282,7 +276,7 @@ static void dis_armed(struct dis *d, int graph, uint8_t *b, uint64_t addr, struc
 	else if (s->kind == UFT_SITE_OWN_CALL || !is_call)
 		snprintf(link->label, sizeof(link->label), "uft code of %.80s", d->name);
 	else
-		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", dis_is_framed(s) ? "mcount" : "function",
+		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", s->is_framed ? "mcount" : "function",
 			 cmd_object_base(d->item->obj));
 	if (s->kind == UFT_SITE_PREPAD) {
 		uft_insn_jmp(b, addr, addr);
@@ -427,7 +421,7 @@ static int dis_print_live(FILE *f, struct dis *d, uint64_t addr)
 static void dis_print_runtime(FILE *f, struct dis *d)
 {
 	const struct uft_site *s = d->site;
-	int framed = dis_is_framed(s);
+	int framed = s->is_framed;
 	const char *object = cmd_object_base(d->item->obj);
 	uint8_t b[32];
 	char body[300];

@@ -532,6 +532,12 @@ struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t 
 	p = object_code(obj, addr, &avail);
 	if (p)
 		memcpy(s->bytes, p, avail < sizeof(s->bytes) ? avail : sizeof(s->bytes));
+	s->is_framed = kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP;
+	if (kind == UFT_SITE_OWN_CALL && addr != func) {
+		/* `push %rbp; mov %rsp,%rbp` is as long as endbr64: look. */
+		p = addr - func == UFT_LEN_ENDBR ? object_code(obj, func, &avail) : NULL;
+		s->is_framed = !p || avail < UFT_LEN_ENDBR || !uft_insn_is_endbr(p);
+	}
 	return s;
 }
 

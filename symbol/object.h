@@ -42,6 +42,7 @@ struct uft_site {
 	uint8_t source;		/* enum uft_site_source */
 	uint8_t skip;		/* enum uft_skip; not NONE: listed, never patched */
 	uint8_t bytes[16];	/* from the file, at addr */
+	uint8_t is_framed;	/* 1: behind the prologue, where mcount is called; 0: at the entry */
 };
 
 struct uft_object {

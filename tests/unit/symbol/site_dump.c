@@ -48,6 +48,12 @@ static int count(void *arg, struct uft_object *obj)
 		if (s->len > 15 || s->len < 2 || uft_object_read(obj, s->addr, now, s->len) != s->len ||
 		    memcmp(now, s->bytes, s->len))
 			printf("bad bytes ");
+		if (s->is_framed != (s->kind == UFT_SITE_MCOUNT_CALL || s->kind == UFT_SITE_MCOUNT_NOP)) {
+			if (s->kind == UFT_SITE_OWN_CALL)
+				printf("framed ");
+			else
+				printf("framed by mistake ");
+		}
 		if (f && f->addr != s->func)
 			printf("not at an entry: %s ", f->name ? f->name : "?");
 		if (nnames < sizeof(names) / sizeof(names[0])) {

@@ -115,8 +115,9 @@ for cc in gcc clang; do
 	# A program's own functions keep their calls; one that only returns is nobody's
 	for own in mcount __fentry__; do
 		flag=
-		[ $own = __fentry__ ] && flag=-mfentry
-		$cc -O2 -pg $flag -DOWN=$own -c own.c && $cc own.o -o own && expect "$cc own $own" "own-call=2 | f,main | tables=0,0" own
+		frame="framed framed "
+		[ $own = __fentry__ ] && flag="-mfentry -fcf-protection" && frame=
+		$cc -O2 -pg $flag -DOWN=$own -c own.c && $cc own.o -o own && expect "$cc own $own" "${frame}own-call=2 | f,main | tables=0,0" own
 		name=${own#__}
 		$cc -O2 -pg $flag -c p.c && $cc -c ret.s && $cc p.o ret.o -o p &&
 			expect "$cc ret-only $own" "${name%__}-call=4 | $all | tables=0,0" p
@@ -127,7 +128,7 @@ for cc in gcc clang; do
 	$cc -O2 $pfe=16,14 -c p.c && expect "$cc prepad p.o" "prepad=4 | $all | tables=4,0" p.o
 	$cc -O2 -pg -mfentry -c p.c && expect "$cc fentry p.o" "fentry-call=4 | $all | tables=0,0" p.o
 	$cc -O2 -pg -fPIC -ffunction-sections -c p.c && expect "$cc mcount p.o" "mcount-call=4 | $all | tables=0,0" p.o
-	$cc -O2 -pg -c own.c -DOWN=mcount && expect "$cc own.o" "own-call=2 | f,main | tables=0,0" own.o
+	$cc -O2 -pg -c own.c -DOWN=mcount && expect "$cc own.o" "framed framed own-call=2 | f,main | tables=0,0" own.o
 	cp p.o a_member_with_a_rather_long_name.o
 	$cc -O2 $pfe=5 -c own.c -DOWN=other && rm -f l.a && ar rc l.a a_member_with_a_rather_long_name.o own.o &&
 		expect "$cc l.a" "$pad=3 mcount-call=4 | f,f,helper,main,main,many,other | tables=3,0" l.a
