@@ -58,10 +58,27 @@ static struct {
 } journal;
 
 /* The mapping that holds the last address asked for; a program may have changed it since the last batch. */
-struct segment {
+static struct {
 	uintptr_t lo, hi;
 	int prot;
-};
+} segment;
+
+void batch_begin(void)
+{
+	segment.lo = segment.hi = 0;
+}
+
+int batch_is_mapped(uintptr_t at, unsigned n)
+{
+	if (at < segment.lo || at >= segment.hi) {
+		segment.prot = plat_text_segment(at, &segment.lo, &segment.hi);
+		if (segment.prot == -ENOENT) {
+			segment.lo = segment.hi = 0;
+			return 0;
+		}
+	}
+	return at + n <= segment.hi || batch_is_mapped(segment.hi, (unsigned)(at + n - segment.hi));
+}
 
 static void *grow(void *old, uint32_t *room, uint32_t n, size_t size)
 {
@@ -136,7 +153,7 @@ int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, cons
 			item_st8(it, at, new->lo, lo, hi);
 			return 0;
 		}
-		if (rule & ITEM_AT_ONCE && fits(at, lo, hi, 16)) {
+		if (rule & ITEM_AT_ONCE && !uft_rt.no_mprotect && fits(at, lo, hi, 16)) {
 			item_swap(it, at, new->lo, lo, hi);
 			return 0;
 		}
@@ -146,7 +163,7 @@ int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, cons
 	it->at = at;
 	it->code = *new;
 	it->len = (uint8_t)win;
-	if ((at & (PATCH_LINE - 1)) == PATCH_LINE - 1) {
+	if (is_last_of_line(at)) {
 		/* A prefix that stays: begin behind it. */
 		if (x & 0xff || win < 3)
 			return -EOPNOTSUPP;
@@ -181,29 +198,25 @@ static struct batch_window *window_new(void)
 /* Step 2, first half: which runs there are. An unsorted array only makes more of them. 0: no memory. */
 static int find_windows(void)
 {
-	struct segment seg = { 0, 0, -1 };
 	struct batch_window *w = NULL;
 	uint32_t i;
 
 	journal.nwindows = 0;
 	for (i = 0; i < journal.n; i++) {
 		struct patch_item *it = &journal.item[i];
-		uintptr_t end;
+		uintptr_t end = item_end(it);
 
 		if (it->proto == PROTO_NONE)
 			continue;
-		end = item_end(it);
-		if (it->at < seg.lo || it->at >= seg.hi)
-			seg.prot = plat_text_segment(it->at, &seg.lo, &seg.hi);
-		if (seg.prot < 0) {	/* nothing to know (no /proc): the mapping is this item's alone */
-			seg.lo = PLAT_PAGE_DOWN(it->at);
-			seg.hi = PLAT_PAGE_UP(end);
+		if (!batch_is_mapped(it->at, 1)) {
+			it->proto = PROTO_NONE;
+			continue;
 		}
-		if (!w || it->at < w->w.lo || it->at > w->w.hi + RUN_GAP || end > seg.hi || w->w.lo < seg.lo) {
+		if (!w || it->at < w->w.lo || it->at > w->w.hi + RUN_GAP || end > segment.hi || w->w.lo < segment.lo) {
 			w = window_new();
 			if (!w)
 				return 0;
-			w->w = (struct plat_window){ PLAT_PAGE_DOWN(it->at), 0, seg.prot, 0 };
+			w->w = (struct plat_window){ PLAT_PAGE_DOWN(it->at), 0, segment.prot, 0 };
 			w->first = i;
 		}
 		if (PLAT_PAGE_UP(end) > w->w.hi)
@@ -221,6 +234,22 @@ static void drop_items(const struct batch_window *w)
 		journal.item[i].proto = PROTO_NONE;
 }
 
+/* What was planned for stores of ours, but the kernel has to write: heads and exchanges over two words are out. */
+static void drop_split_items(const struct batch_window *w)
+{
+	uint32_t i;
+
+	for (i = w->first; i < w->end; i++) {
+		struct patch_item *it = &journal.item[i];
+		unsigned at = it->at & (PATCH_WORD - 1);
+		uint64_t mask = it->code.hi;
+
+		if ((it->proto == PROTO_JS && at == PATCH_WORD - 1) ||
+		    (it->proto == PROTO_SWAP && at && mask & code_mask(8 - at) && mask & ~code_mask(8 - at)))
+			it->proto = PROTO_NONE;
+	}
+}
+
 static void open_windows(void)
 {
 	uint32_t i;
@@ -231,6 +260,9 @@ static void open_windows(void)
 		if (plat_text_open(&w->w, w->w.lo, w->w.hi, w->w.prot, (int)uft_rt.no_mprotect)) {
 			w->w.is_direct = -1;
 			drop_items(w);
+		} else if (!w->w.is_direct) {
+			uft_rt.no_mprotect = 1;		/* from here on planned for */
+			drop_split_items(w);
 		}
 	}
 }

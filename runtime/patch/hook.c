@@ -213,9 +213,8 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 {
 	uint8_t now[32];
 	uint32_t imm = 0;
-	uintptr_t lo, hi;
 
-	if (plat_text_segment(u->addr, &lo, &hi) == -ENOENT)
+	if (!batch_is_mapped(u->addr, 16))
 		return -EFAULT;
 	h->addr = u->addr;
 	h->kind = u->kind;
@@ -278,7 +277,8 @@ static void commit_hook(void *arg, const struct patch_item *it, uint32_t n)
 		h->state = it->form;
 }
 
-/* Changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them. */
+/* Changes the five bytes to @state's. 0, -EBUSY: not while threads run, -EILSEQ: somebody else changed them,
+ * -EFAULT: they are gone. */
 static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 {
 	/* The journal names it until the batch is over; only one is ever in hand. */
@@ -286,6 +286,8 @@ static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 	struct code old, new, now;
 	uint8_t jmp[16] = { 0 };
 
+	if (!batch_is_mapped(h->addr, UFT_LEN_JMP))
+		return -EFAULT;
 	uft_insn_jmp(jmp, h->addr, h->stub);
 	__builtin_memcpy(&old, h->orig, 16);
 	__builtin_memcpy(&new, jmp, 16);
@@ -317,14 +319,31 @@ static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 	return batch_write(&it, 1, 1, commit_hook, h) ? 0 : -EACCES;
 }
 
+/* Is the record about what is mapped there now? Objects come and go, and not all of them are known here. */
+static int is_current(const struct hook *h, const struct uft_hook *u)
+{
+	uint8_t now[UFT_LEN_JMP];
+
+	if (h->state == HOOK_ORIGINAL)
+		return h->kind == UFT_HOOK_RBRK || (h->nr == u->nr && h->len == u->len && !memcmp(h->orig, u->bytes, h->len));
+	if (!batch_is_mapped(h->addr, sizeof(now)))
+		return 0;
+	memcpy(now, (const void *)h->addr, sizeof(now));
+	return uft_insn_is_jmp(now) && uft_insn_branch_target(now, UFT_LEN_JMP, h->addr) == h->stub;
+}
+
 static struct hook *hook_find(const struct uft_hook *u)
 {
 	struct hook *h;
 
-	for (h = hooks; h; h = h->next)
-		if (!h->is_gone && h->kind == u->kind &&
-		    (h->addr == u->addr || (h->kind == UFT_HOOK_RBRK && h->addr == u->addr + UFT_LEN_ENDBR)))
+	for (h = hooks; h; h = h->next) {
+		if (h->is_gone || h->kind != u->kind ||
+		    (h->addr != u->addr && (h->kind != UFT_HOOK_RBRK || h->addr != u->addr + UFT_LEN_ENDBR)))
+			continue;
+		if (is_current(h, u))
 			return h;
+		h->is_gone = 1;
+	}
 	return NULL;
 }
 
@@ -372,6 +391,7 @@ int hook_arm(struct uft_hook *u, uint32_t n)
 	uint32_t i;
 	int ret = 0;
 
+	batch_begin();
 	point_areas(1);
 	for (i = 0; i < n; i++) {
 		u[i].result = hook_one(&u[i], &q);
@@ -387,6 +407,7 @@ void hook_disarm(void)
 	struct hook *h;
 
 	/* At once for all, whatever becomes of their bytes. */
+	batch_begin();
 	point_areas(0);
 	for (h = hooks; h; h = h->next)
 		if (!h->is_gone && h->state == HOOK_ARMED && hook_switch(h, HOOK_ORIGINAL, &q))

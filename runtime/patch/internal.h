@@ -15,6 +15,16 @@
 #include "runtime/runtime.h"
 
 #define PATCH_LINE	64u	/* bytes that a CPU fetches from one state of its cache, at least */
+#define PATCH_WORD	8u	/* bytes that the kernel writes for us at once */
+
+/* Are two bytes at @at and behind it written at once? Not over two lines; nor, where the kernel has to write, over
+ * two words. */
+static inline int is_last_of_line(uintptr_t at)
+{
+	uintptr_t last = (uft_rt.no_mprotect ? PATCH_WORD : PATCH_LINE) - 1;
+
+	return (at & last) == last;
+}
 
 /* ---- what stands at a site (site.c) ------------------------------------------------------------- */
 
@@ -136,7 +146,8 @@ int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi);	/* 1: nobody runs, no
 
 /* The i-th displacement that a sled may get; 0: there are no more. */
 int32_t site_sled_displacement(unsigned i);
-/* First touch: looks at the bytes and fills *s. Returns enum uft_site_status. */
+/* First touch: looks at the bytes, which lie in the object and are mapped, and fills *s if they will do. Returns
+ * enum uft_site_status. */
 int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q);
 /* The form to take next on the way to enum uft_site_state @state; the present one when it is there. */
 unsigned site_next(const struct patch_site *s, unsigned state);
@@ -165,6 +176,11 @@ struct patch_item {
 	uint8_t stand_in;	/* TAIL: byte 0 while the others change */
 };
 _Static_assert(sizeof(struct patch_item) == 32, "two a cache line");
+
+/* Before planning: what is known of the address space is out of date. */
+void batch_begin(void);
+/* May the bytes be read? One look at the address space for each mapping. */
+int batch_is_mapped(uintptr_t at, unsigned n);
 
 enum item_rule {
 	ITEM_ANY_CPU	= 1,	/* a half-seen change is harmless here: one store will do on every CPU */

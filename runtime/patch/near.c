@@ -123,6 +123,8 @@ static int write_thunks(struct patch_object *o)
 			     (int)uft_rt.no_mprotect);
 	if (ret)
 		return ret;
+	if (!w.is_direct)
+		uft_rt.no_mprotect = 1;
 	for (t = 0; t < NTHUNKS && !ret; t++) {
 		c.at = o->thunk[t];
 		if (t == THUNK_EXIT)

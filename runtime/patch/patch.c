@@ -72,6 +72,7 @@ static void refuse(struct uft_patch *p, int status)
 /* The record of a site, learned now if need be; NULL: refused. */
 static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 {
+	unsigned len = p->kind_len >> 4;
 	struct patch_site *s;
 	int status;
 
@@ -86,9 +87,13 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 		refuse(p, UFT_ST_KIND);
 		return NULL;
 	}
-	status = site_learn(pl->o, s, p, &pl->quiet);
+	if (p->addr < pl->o->text_start || p->addr > pl->o->text_end || len > pl->o->text_end - p->addr)
+		status = UFT_ST_BYTES;
+	else if (!batch_is_mapped(p->addr, len))
+		status = UFT_ST_WRITE;
+	else
+		status = site_learn(pl->o, s, p, &pl->quiet);
 	if (status) {
-		s->addr = 0;
 		refuse(p, status);
 		return NULL;
 	}
@@ -145,6 +150,10 @@ static void plan_site(struct plan *pl, uint32_t i)
 
 	if (!s)
 		return;
+	if (!batch_is_mapped(s->addr, s->kind_len >> 4)) {
+		refuse(p, UFT_ST_WRITE);
+		return;
+	}
 	next = site_next(s, p->state);
 	if (next == s->form) {
 		forget_restored(s);
@@ -344,7 +353,7 @@ static void commit_sites(void *arg, const struct patch_item *it, uint32_t n)
 
 static uint32_t run_round(struct plan *pl)
 {
-	uint32_t i, written;
+	uint32_t i, written, forbidden = uft_rt.no_mprotect;
 	int fresh = 0;
 
 	for (i = 0; i < pl->nitems; i++)
@@ -356,10 +365,17 @@ static uint32_t run_round(struct plan *pl)
 	written = batch_write(pl->item, pl->nitems, fresh, commit_sites, NULL);
 	for (i = 0; i < pl->nitems; i++) {
 		struct uft_patch *p = &pl->p[pl->item[i].index];
+		struct patch_site *s = item_site(pl, &pl->item[i]);
 
-		if (pl->item[i].proto == PROTO_NONE && p->status == UFT_ST_OK)
+		forget_restored(s);
+		if (pl->item[i].proto != PROTO_NONE || p->status != UFT_ST_OK)
+			continue;
+		if (!forbidden && uft_rt.no_mprotect && s->form == FORM_ORIGINAL) {
+			s->addr = 0;		/* looked at again, now that we know how it must be written */
+			pl->npending++;
+		} else {
 			refuse(p, UFT_ST_WRITE);
-		forget_restored(item_site(pl, &pl->item[i]));
+		}
 	}
 	return written;
 }
@@ -378,6 +394,7 @@ static long patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n)
 		commit_to.room = commit_to.stub ? n : 0;
 	}
 	commit_to.o = o;
+	batch_begin();
 	for (i = 0; i < n; i++)
 		p[i].status = UFT_ST_OK;
 	if (!pl.item || !commit_to.stub) {

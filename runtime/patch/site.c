@@ -28,13 +28,14 @@
  * CLASS_PREPAD  2..4 bytes at the entry, five before it: `jmp .-5` at the entry (its displacement byte is stc,
  *               harmless to a thread that rests between two one-byte nops), a jump before it.
  *
- * Refused (UFT_ST_KIND), because what is armed must be disarmed later with threads running: `call *` and PREPAD at
- * offset 63; a program's own call that crosses 16 bytes (it may not be skipped, not even for a moment).
+ * "The last of a line" is offset 63 where we write ourselves, and offset 7 of a word where the kernel writes for us:
+ * it promises no more than eight aligned bytes at once.
+ *
+ * Refused (UFT_ST_KIND), because what is armed must be disarmed later with threads running: `call *` and PREPAD there;
+ * a program's own call that crosses 16 bytes (it may not be skipped, not even for a moment).
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
-
-#define LAST_OF_LINE(a)	(((a) & (PATCH_LINE - 1)) == PATCH_LINE - 1)
 
 uint64_t code_mask(unsigned bytes)
 {
@@ -136,7 +137,7 @@ static int learn_pre(struct patch_object *o, struct patch_site *s)
 	if (m > 64 || s->addr - m < o->text_start)
 		return UFT_ST_BYTES;
 	memcpy(s->orig + 8, (const uint8_t *)s->addr - 5, 5);
-	if (LAST_OF_LINE(s->addr) || LAST_OF_LINE(s->addr - 5))
+	if (is_last_of_line(s->addr) || is_last_of_line(s->addr - 5))
 		return UFT_ST_KIND;
 	s->class = CLASS_PREPAD;
 	return UFT_ST_OK;
@@ -194,22 +195,19 @@ static int learn_isles(struct patch_object *o, struct patch_site *s)
 	return UFT_ST_OK;
 }
 
-int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
+static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, struct quiet *q)
 {
-	unsigned kind = p->kind_len & 0xf, len = p->kind_len >> 4;
+	unsigned kind = site_kind(s), len = site_len(s);
 	struct code c;
 	int ret;
 
-	if (p->addr < o->text_start || p->addr + len > o->text_end || p->addr + len < p->addr)
-		return UFT_ST_BYTES;
-	*s = (struct patch_site){ .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_ROOT };
-	code_load(&c, p->addr, len);
+	code_load(&c, s->addr, len);
 	__builtin_memcpy(s->orig, &c, 16);
 	s->win = (uint8_t)expected_win(s);
 	if (!s->win)
 		return UFT_ST_BYTES;
 	if (kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP ||
-	    (kind == UFT_SITE_OWN_CALL && p->flags & UFT_SITE_FRAME))
+	    (kind == UFT_SITE_OWN_CALL && flags & UFT_SITE_FRAME))
 		s->bits |= SITE_FRAME;
 	/* After a prologue our call must come back to the site's end, so it must be that long. */
 	if (kind == UFT_SITE_MCOUNT_NOP && (s->win != len || len > 8))
@@ -217,7 +215,7 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 	if (kind == UFT_SITE_PREPAD)
 		return learn_pre(o, s);
 	if (kind == UFT_SITE_NOPS) {
-		if (LAST_OF_LINE(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
+		if (is_last_of_line(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
 			learn_sled(s);
 			return learn_isles(o, s);
 		}
@@ -225,7 +223,7 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 			s->win = (uint8_t)len;
 		return UFT_ST_OK;
 	}
-	if (!LAST_OF_LINE(s->addr))
+	if (!is_last_of_line(s->addr))
 		return UFT_ST_OK;
 	ret = learn_last_of_line(s);
 	/* An island brings a call back to the fifth byte. */
@@ -234,6 +232,20 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 	if (!ret && (s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL))
 		ret = learn_isles(o, s);
 	return ret;
+}
+
+int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
+{
+	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_ROOT };
+	int status = learn(o, &fresh, p->flags, q);
+
+	if (status)
+		return status;
+	/* The address last: a fork child that is born here must find all of the record or none. */
+	fresh.addr = 0;
+	*s = fresh;
+	uft_store_release(&s->addr, p->addr);
+	return UFT_ST_OK;
 }
 
 /* ---- from form to form ----------------------------------------------------------------------------- */
@@ -271,11 +283,9 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 		return want;
 	case CLASS_PREFIX:
 		/* Byte 0 changes alone, between the form as found and the nop. */
-		if (s->orig[0] != UFT_PFX_ADDRSIZE && s->form != want &&
+		if (s->orig[0] != UFT_PFX_ADDRSIZE && s->form != FORM_NOP && s->form != want &&
 		    (s->form == FORM_ORIGINAL || want == FORM_ORIGINAL))
 			return FORM_NOP;
-		if (s->form == FORM_NOP && want == FORM_ORIGINAL)
-			return FORM_ORIGINAL;
 		return want;
 	case CLASS_ISLE_CALL:
 		if (want == FORM_NOP && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
@@ -288,9 +298,10 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 				return FORM_ORIGINAL;
 			return want == FORM_GRAPH ? FORM_NOP_G : FORM_NOP_F;
 		}
-		if (want == FORM_NOP && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
+		/* Ready to be armed again is as good, unless a sled ends in something else than a nop. */
+		if (want == FORM_NOP && !(s->bits & SITE_SLED) && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
 			return s->form;
-		if (want == FORM_ORIGINAL && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
+		if ((want == FORM_ORIGINAL || want == FORM_NOP) && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
 			return FORM_ORIGINAL;
 		return next_isle(s, want == FORM_ORIGINAL ? FORM_NOP : want);
 	}

@@ -56,7 +56,8 @@ struct plat_window {
 	int is_direct;
 };
 
-/* Protection (enum plat_prot bits) of the mapping that holds @at, and its limits; -ENOENT: there is none. */
+/* Protection (enum plat_prot bits) of the mapping that holds @at, and its limits; -ENOENT: there is none;
+ * -ENOSYS: something is there, the host does not say what (limits: the page). */
 int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 /* -EFAULT: not all of it is mapped; -EACCES: cannot be written in any way. @prot: what it is now, negative: not
  * known, then it is never direct. @no_mprotect: the host is known to forbid it, do not try. */

@@ -57,8 +57,12 @@ int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	struct linux_map seg = { .lo = at, .hi = 0 };
 	int ret = linux_maps_walk(segment_map, &seg);
 
-	if (ret)
-		return ret;
+	if (ret) {
+		/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
+		*lo = PLAT_PAGE_DOWN(at);
+		*hi = *lo + PLAT_PAGE;
+		return sys_msync(*lo, PLAT_PAGE, MS_ASYNC) == -ENOMEM ? -ENOENT : -ENOSYS;
+	}
 	if (!seg.hi)
 		return -ENOENT;
 	*lo = seg.lo;
@@ -84,7 +88,6 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 		w->is_direct = 1;
 		return 0;
 	}
-	/* MS_ASYNC does nothing since 2.6.19 but to say whether all of it is mapped. */
 	if (sys_msync(w->lo, w->hi - w->lo, MS_ASYNC) == -ENOMEM)
 		return -EFAULT;
 	if (kept_fd < 0 && window_fd < 0) {

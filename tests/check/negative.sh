@@ -1,0 +1,47 @@
+#!/bin/sh
+# negative.sh SOURCE_ROOT CC... - the architecture checks find what they are for
+set -eu
+root=$1
+shift
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+fails()
+{
+	if "$@" >/dev/null 2>&1; then
+		echo "not found: $what" >&2
+		exit 1
+	fi
+}
+tree()
+{
+	rm -rf "$dir/t"
+	mkdir -p "$dir/t/runtime/patch" "$dir/t/runtime/base" "$dir/t/control" "$dir/t/include/uft"
+	: > "$dir/t/include/uft/abi.h"
+	: > "$dir/t/control/a.c"
+}
+tree
+sh "$root/tools/check-includes.sh" "$dir/t"
+for what in 'runtime/patch/x.c runtime/trace/trace.h' 'runtime/base/x.c runtime/platform/platform.h' \
+	'runtime/patch/x.c stdio.h' 'runtime/patch/x.c sys/mman.h' 'runtime/patch/x.c symbol/object.h' \
+	'control/x.c stream/stream.h' 'control/x.c runtime/runtime.h' 'include/uft/abi.h string.h'; do
+	tree
+	echo "#include <${what#* }>" > "$dir/t/${what% *}"
+	fails sh "$root/tools/check-includes.sh" "$dir/t"
+done
+
+n=0
+for what in 'int printf(const char *, ...); int f(void) { return printf("x"); }' \
+	'extern char **environ; char **f(void) { return environ; }' \
+	'__thread int x; int *f(void) { return &x; }' \
+	'__attribute__((constructor)) void f(void) { }'; do
+	n=$((n + 1))
+	echo "$what" > "$dir/x$n.c"
+	"$@" -fPIC -O2 -c "$dir/x$n.c" -o "$dir/x$n.o"
+	ar rc "$dir/x$n.a" "$dir/x$n.o"
+	fails sh "$root/tools/check-freestanding.sh" "$dir/x$n.a"
+done
+what='nothing wrong'
+echo 'int g(int); int f(int x) { return g(x); } int g(int x) { return x; }' > "$dir/ok.c"
+"$@" -fPIC -O2 -c "$dir/ok.c" -o "$dir/ok.o"
+ar rc "$dir/ok.a" "$dir/ok.o"
+sh "$root/tools/check-freestanding.sh" "$dir/ok.a"

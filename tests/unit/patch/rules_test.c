@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rules_test.c - what the patcher must not do, and what becomes of objects
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/unit/patch/kit.h"
+
+#define NOP5_KIND	(&kit_sites[0])
+#define NOPS_KIND	(&kit_sites[9])
+#define CALL_KIND	(&kit_sites[13])
+
+static struct uft_patch patch_of(uint64_t addr, uint32_t stub, const struct kit_site *k, unsigned state)
+{
+	return (struct uft_patch){ .addr = addr, .stub = stub, .kind_len = UFT_KIND_LEN(k->kind, k->len),
+				   .state = (uint8_t)state, .flags = k->flags };
+}
+
+static void poke(void *at, uint8_t byte)
+{
+	void *page = (void *)((uintptr_t)at & ~4095ul);
+
+	CHECK(!mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC));
+	*(volatile uint8_t *)at = byte;
+	CHECK(!mprotect(page, 4096, PROT_READ | PROT_EXEC));
+}
+
+/* Bytes that are not what they should be are left alone and counted, at first touch and later. */
+static void test_unexpected_bytes(void)
+{
+	uint64_t refused = kit_counters[UFT_CNT_SITE_REFUSED];
+	struct uft_cmd_object o;
+	struct uft_patch p[4];
+	struct kit_text t;
+	unsigned i;
+
+	kit_text_make(&t, 4);
+	for (i = 0; i < 4; i++)
+		p[i] = patch_of(kit_emit(&t, i, NOP5_KIND, 3 * i), i, NOP5_KIND, UFT_FUNCTION);
+	t.base[p[1].addr - (uint64_t)t.base] = 0x0e;	/* not a nop */
+	p[2].kind_len = UFT_KIND_LEN(UFT_SITE_FENTRY_CALL, 5);	/* not a call */
+	kit_text_seal(&t);
+	kit_object(&t, 1, 4, &o);
+	CHECK(patch_sites(1, p, 4, NULL) == 2);
+	CHECK(p[0].status == UFT_ST_OK && p[3].status == UFT_ST_OK);
+	CHECK(p[1].status == UFT_ST_BYTES && p[2].status == UFT_ST_BYTES);
+	CHECK(!memcmp(t.base + KIT_SLOT, t.copy + KIT_SLOT, 2 * KIT_SLOT));
+	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] - refused == 2);
+
+	/* Somebody writes over an armed site: neither idle nor disarm touches it. */
+	poke((void *)(p[0].addr + 2), 0x77);
+	p[0].state = UFT_IDLE;
+	CHECK(patch_sites(1, p, 1, NULL) == 0 && p[0].status == UFT_ST_BYTES);
+	CHECK(*(uint8_t *)p[0].addr == 0xe8 && ((uint8_t *)p[0].addr)[2] == 0x77);
+	patch_disarm();
+	CHECK(*(uint8_t *)p[0].addr == 0xe8);
+	CHECK(!memcmp((void *)p[3].addr, "\x0f\x1f\x44\0\0", 5));
+	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] - refused == 4);
+	patch_object_gone(1);
+	kit_text_free(&t);
+}
+
+static void test_bad_requests(void)
+{
+	struct uft_cmd_object o, again;
+	struct uft_patch p;
+	struct kit_text t;
+
+	kit_text_make(&t, 4);
+	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 0), 0, NOP5_KIND, UFT_FUNCTION);
+	kit_text_seal(&t);
+	CHECK(patch_sites(2, &p, 1, NULL) == -2);	/* no such object */
+	kit_object(&t, 2, 4, &o);
+	p.stub = o.nstubs;				/* beyond the stubs */
+	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	p.stub = 0;
+	p.addr += t.bytes;				/* beyond the text */
+	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_BYTES);
+	p.addr = ~0ull - 2;
+	CHECK(patch_sites(2, &p, 1, NULL) == 0 && p.status == UFT_ST_BYTES);
+
+	/* The same object again: the same memory. Another one under its number: refused. */
+	again = o;
+	again.stub_base = 0;
+	CHECK(!patch_object(&again) && again.stub_base == o.stub_base && again.tramp_end == o.tramp_end);
+	again.nstubs = 8;
+	CHECK(!patch_object(&again) && again.stub_base == o.stub_base);
+	again.nstubs = 100000;
+	CHECK(patch_object(&again) == -28);		/* -ENOSPC: stubs cannot move */
+	again.nstubs = 4;
+	again.text_end += 4096;
+	CHECK(patch_object(&again) == -17);
+	patch_object_gone(2);
+	kit_text_free(&t);
+}
+
+/* Unmapped while armed: nothing is written there; the next object of that extent gets the same stubs. */
+static void test_gone(void)
+{
+	struct uft_cmd_object o, next;
+	struct uft_patch p;
+	struct kit_text t;
+	uint8_t *base;
+
+	kit_text_make(&t, 4);
+	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 0), 0, NOP5_KIND, UFT_GRAPH);
+	kit_text_seal(&t);
+	kit_object(&t, 3, 4, &o);
+	CHECK(patch_sites(3, &p, 1, NULL) == 1);
+	base = t.base;
+	munmap(t.base, t.bytes + 4096);
+	p.state = UFT_IDLE;
+	patch_object_gone(3);
+	patch_disarm();
+	CHECK(patch_sites(3, &p, 1, NULL) == -2);
+	t.base = mmap(base, t.bytes + 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	CHECK(t.base == base);
+	memset(t.base, 0xcc, t.bytes);
+	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 0), 0, NOP5_KIND, UFT_GRAPH);
+	CHECK(!mprotect(t.base, t.bytes + 4096, PROT_READ | PROT_EXEC));
+	kit_object(&t, 4, 4, &next);
+	CHECK(next.stub_base == o.stub_base);
+	CHECK(patch_sites(4, &p, 1, NULL) == 1 && kit_call(&t, 0, NOP5_KIND, 0, 1) == 2);
+	patch_disarm();
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	patch_object_gone(4);
+	kit_text_free(&t);
+}
+
+/* 1: the page is still the file's, not a copy of its own. */
+static int is_clean(const void *at)
+{
+	int fd = open("/proc/self/pagemap", O_RDONLY);
+	uint64_t e = 0;
+
+	CHECK(fd >= 0 && pread(fd, &e, 8, (off_t)((uintptr_t)at / 4096 * 8)) == 8);
+	close(fd);
+	return !(e >> 63 & 1) || (e >> 61 & 1);
+}
+
+/* Only pages with a wanted site become private; so do only the stubs that are used. */
+static void test_pages(void)
+{
+	const unsigned n = 64 * 16;
+	struct uft_cmd_object o;
+	struct uft_patch p[2];
+	struct kit_text t;
+	unsigned i;
+	uint8_t *file;
+	int fd;
+
+	kit_text_make(&t, n);
+	for (i = 0; i < n; i++)
+		kit_emit(&t, i, NOP5_KIND, 0);
+	t.copy = NULL;
+	fd = memfd_create("text", 0);
+	CHECK(fd >= 0 && write(fd, t.base, t.bytes) == (ssize_t)t.bytes);
+	file = mmap(t.base, t.bytes, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd, 0);
+	CHECK(file == t.base);
+	for (i = 0; i < t.bytes; i += 4096)
+		(void)*(volatile uint8_t *)(file + i);
+	kit_object(&t, 5, n, &o);
+	p[0] = patch_of((uint64_t)t.base + 64, 0, NOP5_KIND, UFT_GRAPH);
+	p[1] = patch_of((uint64_t)t.base + 40 * 4096 + 64, 40 * 16, NOP5_KIND, UFT_GRAPH);
+	CHECK(patch_sites(5, p, 2, NULL) == 2);
+	for (i = 0; i < t.bytes / 4096; i++)
+		CHECK(is_clean(file + i * 4096) == (i != 0 && i != 40), "page %u", i);
+	for (i = 0; i < n / 256; i++)
+		CHECK(is_clean((void *)(o.stub_base + i * 4096)) == (i != 0 && i != 2), "stub page %u", i);
+	patch_disarm();
+	patch_object_gone(5);
+	kit_text_free(&t);
+	close(fd);
+}
+
+/* Protections afterwards are those of before; the flags byte follows; the graph cell follows the tracer. */
+static void test_details(void)
+{
+	struct uft_cmd_object o;
+	struct uft_patch p;
+	struct kit_text t;
+	uint64_t slow;
+
+	kit_text_make(&t, 4);
+	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 6), 0, NOP5_KIND, UFT_GRAPH);
+	kit_text_seal(&t);
+	kit_object(&t, 6, 4, &o);
+	CHECK(patch_sites(6, &p, 1, NULL) == 1);
+	CHECK(((uint8_t *)o.stub_base)[15] == 0);
+	p.flags = UFT_SITE_ROOT;
+	CHECK(patch_sites(6, &p, 1, NULL) == 0 && p.status == UFT_ST_OK);
+	CHECK(((uint8_t *)o.stub_base)[15] == UFT_SITE_ROOT);
+
+	slow = kit_slow_enters;
+	kit_graph_is_fast = 0;
+	patch_retarget();
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1);
+	kit_graph_is_fast = 1;
+	patch_retarget();
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1);
+
+	patch_disarm();
+	{
+		char line[256];
+		FILE *f = fopen("/proc/self/maps", "r");
+		unsigned long lo, hi;
+		char prot[5];
+
+		while (f && fgets(line, sizeof(line), f)) {
+			if (sscanf(line, "%lx-%lx %4s", &lo, &hi, prot) != 3)
+				continue;
+			CHECK(!strchr(prot, 'w') || !strchr(prot, 'x'), "left behind: %s", line);
+		}
+		fclose(f);
+	}
+	patch_object_gone(6);
+	kit_text_free(&t);
+}
+
+/* One-byte nops left by a disarm are looked at afresh; a call's original comes back after idle. */
+static void test_again(void)
+{
+	struct uft_cmd_object o;
+	struct uft_patch p[2];
+	struct kit_text t;
+	unsigned round, i;
+
+	kit_text_make(&t, 2);
+	p[0] = patch_of(kit_emit(&t, 0, NOPS_KIND, 1), 0, NOPS_KIND, UFT_FUNCTION);
+	p[1] = patch_of(kit_emit(&t, 1, CALL_KIND, 5), 1, CALL_KIND, UFT_FUNCTION);
+	kit_text_seal(&t);
+	kit_object(&t, 7, 2, &o);
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < 2; i++)
+			p[i].state = round & 1 ? UFT_GRAPH : UFT_FUNCTION;
+		CHECK(patch_sites(7, p, 2, NULL) == 2 && !p[0].status && !p[1].status);
+		CHECK(kit_call(&t, 0, NOPS_KIND, 1, 1) == 2 && kit_call(&t, 1, CALL_KIND, 5, 1) == 2);
+		patch_disarm();
+		CHECK(!memcmp(t.base, t.copy, t.bytes));
+	}
+	patch_object_gone(7);
+	kit_text_free(&t);
+}
+
+int main(void)
+{
+	kit_thread_init();
+	CHECK(!patch_init());
+	test_unexpected_bytes();
+	test_bad_requests();
+	test_gone();
+	test_pages();
+	test_details();
+	test_again();
+	return 0;
+}
