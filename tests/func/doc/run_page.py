@@ -5,10 +5,11 @@
     run_page.py [--update] PAGE.md
 
 In a block marked ```console a line `$ COMMAND` is run by one bash for the whole page (continued by \\ at line ends), in
-an empty directory with the built uft first in PATH; the lines up to the next command are its output. Numbers, addresses
+a directory with nothing but `build` and `tools` in it, with the built uft first in PATH; the lines up to the next command are its output. Numbers, addresses
 and duration marks differ from run to run: they are masked on both sides, and so is the amount of white space. A line
 `...` stands for any number of lines. A block marked ```c NAME is written to file NAME, a block with any other mark is
-only for readers. A command whose output the page leaves out entirely must succeed. Exit: 0, 1, or 77 if a line
+only for readers. Under a line `<!-- rows vary -->` only the first line of an output and the number of lines are
+compared. A command whose output the page leaves out entirely must succeed. Exit: 0, 1, or 77 if a line
 `<!-- needs: TOOL ... -->` names something that is not here, or a command exits 77: then the rest is left out.
 
 --update writes what was printed into the page, except where it has `...`; a lone `?` asks for the output."""
@@ -25,18 +26,20 @@ MARK = "--uft-page-end-of-command--"
 
 
 def blocks(page):
-    """Yields (mark, line number, lines) of each fenced block."""
-    mark, lines, start = None, [], 0
+    """Yields (mark, line number, lines, whether the rows vary) of each fenced block."""
+    mark, lines, start, varies = None, [], 0, False
     for number, line in enumerate(open(page), 1):
         line = line.rstrip("\n")
         if line.startswith("```"):
             if mark is None:
                 mark, lines, start = line[3:].strip(), [], number
             else:
-                yield mark, start, lines
-                mark = None
+                yield mark, start, lines, varies
+                mark, varies = None, False
         elif mark is not None:
             lines.append(line)
+        elif line == "<!-- rows vary -->":
+            varies = True
 
 
 def steps(lines, start):
@@ -73,6 +76,12 @@ def matches(seen, expected):
     return bool(seen) and seen[0] == expected[0] and matches(seen[1:], expected[1:])
 
 
+def fits(seen, expected, varies):
+    if varies:
+        return bool(seen) and len(seen) == len(expected) and masked(seen[0]) == masked(expected[0])
+    return matches([masked(s) for s in seen], [masked(e) for e in expected])
+
+
 class Shell:
     def __init__(self, directory):
         env = dict(os.environ, PATH=os.path.dirname(UFT) + ":" + os.environ["PATH"], PAGER="cat",
@@ -104,7 +113,7 @@ def run_page(page, directory, update):
     """Returns (commands, failed, is_skipped)."""
     shell, commands, failed, where = Shell(directory), 0, 0, os.path.relpath(page, TOP)
     text, moved = open(page).read().split("\n"), 0
-    for mark, start, lines in list(blocks(page)):
+    for mark, start, lines, varies in list(blocks(page)):
         if re.match(r"c \S+$", mark):
             with open(os.path.join(directory, mark.split()[1]), "w") as f:
                 f.write("\n".join(lines) + "\n")
@@ -120,7 +129,7 @@ def run_page(page, directory, update):
             new += source + (seen if is_updated else expected)
             if is_updated or not expected and status == 0:
                 continue
-            if expected and matches([masked(s) for s in seen], [masked(e) for e in expected]):
+            if expected and fits(seen, expected, varies):
                 continue
             failed += 1
             print("FAIL: %s:%d: %s" % (where, number, command))
@@ -144,6 +153,8 @@ def main():
         print("SKIP: %s is not installed" % ", ".join(missing))
         sys.exit(77)
     directory = tempfile.mkdtemp(prefix="uft-page.")
+    os.symlink(os.path.dirname(UFT), os.path.join(directory, "build"))
+    os.symlink(os.path.join(TOP, "tools"), os.path.join(directory, "tools"))
     try:
         commands, failed, is_skipped = run_page(page, directory, update)
     finally:
