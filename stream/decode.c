@@ -288,9 +288,11 @@ static int dec_exit_odd(struct uft_stream *st, struct dec_ring *r, struct uft_ev
 
 /*
  * The records that nearly all are: ENTRY, EXIT of the top frame, FUNC. Everything that the loop needs is in locals, as
- * the stores into events could otherwise be stores into it. Ends at anything else, and the caller finds out what.
+ * the stores into events could otherwise be stores into it. Ends at anything else, and the caller finds out what;
+ * only that the next record is beyond the limit, the usual end when rings alternate, is told in *is_past.
  */
-static size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
+static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max,
+			      int *is_past)
 {
 	const uint8_t *p = r->cur.p, *lim = r->cur.lim;
 	uint64_t hi = r->hi, key = r->key;
@@ -305,8 +307,11 @@ static size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_t limit
 		if (kind - UFT_REC_FUNC > UFT_REC_EXIT - UFT_REC_FUNC)
 			break;
 		clock = clock < key ? key : clock;	/* damage: time stands still rather than run backwards */
-		if (clock > limit)
+		if (clock > limit) {
+			key = clock;
+			*is_past = 1;
 			break;
+		}
 		ns = uft_clock_ns(&st->clock, clock);
 		dec_event(e, r, ns);
 		if (kind == UFT_REC_ENTRY) {
@@ -393,6 +398,7 @@ static const uint8_t dec_bytes[16] = {
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
 {
 	struct cursor *c = &r->cur;
+	int is_past = 0;
 	size_t n = 0;
 
 	if (c->is_evicted)
@@ -407,8 +413,8 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			n += dec_due(st, r, ev + n, max - n);
 			continue;
 		}
-		n += dec_fast(st, r, limit, ev + n, max - n);
-		if (n == max)
+		n += dec_fast(st, r, limit, ev + n, max - n, &is_past);
+		if (n == max || is_past)
 			break;
 		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_bytes[UFT_REC_KIND(dec_word(c->p))]) {
 			if (r->is_done || (!dec_next(st, r) && !r->lost_due))
