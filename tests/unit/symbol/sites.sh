@@ -6,7 +6,7 @@
 # usage: sites.sh DUMP: the site_dump program. Each case is built, dumped and compared with the whole line that is
 # expected, so a site too many fails like one too few. A case that a compiler or linker refuses must be listed as such.
 set -u
-dump=$1
+dump=$(realpath "$1") && [ -x "$dump" ] || exit 1
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/uft-sites.XXXXXX")
 trap 'rm -rf "$tmp"' EXIT
 cd "$tmp" || exit 1
