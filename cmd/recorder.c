@@ -109,6 +109,8 @@ void recorder_sync_images(struct recorder *r)
 
 void recorder_slice_end(struct recorder *r, uint32_t slice)
 {
+	/* What the target loaded since the last look; a short one does all of it and ends within one poll. */
+	recorder_sync_images(r);
 	post(r, &(struct message){ .kind = MSG_SLICE_END, .slice = slice });
 }
 
