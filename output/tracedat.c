@@ -24,7 +24,8 @@
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms
  * names. Process ids are task (thread) ids, as in the kernel. A task that did exec has its last name.
  * Invariants: every event is one record, per CPU in time order (tests/golden/tracedat counts with trace-cmd and
- * with libkshark). Failure: the file is removed, the error names path and reason.
+ * with libkshark). Failure: an incomplete file is removed, an older one is
+ * kept if nothing was written yet; the error names path and reason.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -333,19 +334,32 @@ static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_i
 	return ret;
 }
 
-static int create_file(struct dat *dat, struct uft_stream *st, const struct uft_info *info, const char *path)
+/*
+ * The output is opened before anything is read, so that a path that cannot be written fails at once. What stood there is
+ * kept until the new contents are ready. Returns a descriptor or -errno.
+ */
+static int open_output(const char *path, int *is_new)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666), ret;
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	*is_new = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+static int fill_output(struct dat *dat, struct uft_stream *st, const struct uft_info *info, int fd, int *is_new)
+{
 	struct stat sb;
 
-	if (fd < 0)
+	if (fstat(fd, &sb) < 0)
 		return -errno;
-	ret = write_file(dat, st, info, fd);
-	if (ret < 0 && !fstat(fd, &sb) && S_ISREG(sb.st_mode))
-		unlink(path);
-	if (close(fd) < 0 && !ret)
-		ret = -errno;
-	return ret;
+	if (S_ISREG(sb.st_mode)) {
+		if (ftruncate(fd, 0) < 0)
+			return -errno;
+		*is_new = 1;		/* nothing is left that would be worth keeping */
+	}
+	return write_file(dat, st, info, fd);
 }
 
 static void dat_free(struct dat *dat)
@@ -379,22 +393,37 @@ static int dat_init(struct dat *dat, struct uft_stream *st, const char *path, en
 	return spool_open(&dat->spool, path);
 }
 
-static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
+static int export_fd(struct uft_stream *st, const char *path, enum dat_version version, int fd, int *is_new)
 {
 	struct dat *dat = calloc(1, sizeof(*dat));
 	const struct uft_info *info = uft_stream_info(st);
 	int ret = -ENOMEM;
 
-	if (dat && info) {
-		dat->spool.fd = -1;
+	if (!dat)
+		return -ENOMEM;
+	dat->spool.fd = -1;
+	if (info) {
 		ret = dat_init(dat, st, path, version, info->ncpus);
 		if (!ret)
 			ret = put_events(dat);
 		if (!ret)
-			ret = create_file(dat, st, info, path);
+			ret = fill_output(dat, st, info, fd, is_new);
 	}
-	if (dat)
-		dat_free(dat);
+	dat_free(dat);
+	return ret;
+}
+
+static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
+{
+	int is_new, fd = open_output(path, &is_new), ret;
+
+	if (fd < 0)
+		return uft_fail(err, fd, "cannot write %s: %s", path, strerror(-fd));
+	ret = export_fd(st, path, version, fd, &is_new);
+	if (close(fd) < 0 && !ret)
+		ret = -errno;
+	if (ret < 0 && is_new)
+		unlink(path);
 	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
 }
 

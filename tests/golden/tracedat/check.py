@@ -208,6 +208,20 @@ def check(kind, fmt, mkdat, kshark, tmp):
         check_kshark(kshark, path, expected, rows)
 
 
+def check_failures(mkdat, tmp):
+    r = run(mkdat, "graph", "trace.dat", os.path.join(tmp, "no/such/dir/x.dat"), ok=False)
+    expect("missing directory", (r.returncode, "No such file or directory" in r.stderr), (1, True))
+    for fmt in FORMATS:
+        r = run(mkdat, "graph", fmt, "/dev/full", ok=False)
+        expect(f"full device, {fmt}", (r.returncode, "No space left on device" in r.stderr), (1, True))
+    expect("/dev/full is still there", os.path.exists("/dev/full"), True)
+    path = os.path.join(tmp, "old.dat")
+    for kind in ["big", "thresh"]:                          # the second is shorter
+        run(mkdat, kind, "trace.dat-v7", path)
+    expect("overwritten", records(report(path)[0]), {1: 100})
+    expect("nothing else is left behind", [n for n in os.listdir(tmp) if n.startswith(".")], [])
+
+
 def main():
     if not shutil.which("trace-cmd"):
         print("SKIP: trace-cmd is not installed")
@@ -217,6 +231,7 @@ def main():
             for fmt in FORMATS:
                 check(kind, fmt, sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else None, tmp)
                 print("checked", kind, fmt)
+        check_failures(sys.argv[1], tmp)
     return failures != 0
 
 
