@@ -324,14 +324,24 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 
 /* ---- Poll ----------------------------------------------------------------------------------- */
 
+/* Stops of a task that we trace come out of any wait for it, asked for or not: only ptask_poll() may take them. */
+static int is_launched_traced(const struct uft_session *s)
+{
+	for (const struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == s->launched || p->tgid == s->launched)
+			return 1;
+	return 0;
+}
+
 /* The launched program's names are read while it is a zombie, before it is reaped. */
 static void reap_launched(struct uft_session *s)
 {
 	int status;
 
-	if (!s->launched || s->launched_status >= 0)
+	if (!s->launched || (s->launched_status < 0 && is_launched_traced(s)))
 		return;
-	if (waitpid(s->launched, &status, WNOHANG) == s->launched && (WIFEXITED(status) || WIFSIGNALED(status)))
+	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
+	    (WIFEXITED(status) || WIFSIGNALED(status)))
 		s->launched_status = status;
 	if (s->launched_status >= 0 && s->launched_fd >= 0) {
 		close(s->launched_fd);
