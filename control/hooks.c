@@ -151,6 +151,9 @@ static void find_syscalls(struct found *f)
 
 static void find_unwinders(struct found *f)
 {
+	/* They come together, in one object file of libgcc; looking for a symbol reads the whole table. */
+	if (!uft_object_symbol(f->obj, unwinders[0], NULL))
+		return;
 	for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
 		struct uft_hook h = { .kind = UFT_HOOK_UNWIND };
 		uint64_t size = 0, addr = uft_object_symbol(f->obj, unwinders[i], &size);

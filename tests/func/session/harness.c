@@ -132,8 +132,13 @@ static void on_end(void *arg, uint32_t slice, pid_t pid)
 	struct uft_slice *sl = (struct uft_slice *)at;
 
 	r->slices_ended++;
-	for (uint32_t i = 0; i < a->ncpus + a->nexch; i++)
-		decode(r, slice, at + a->ring_offset + a->ring_stride * i, slice_image[slice], (uint32_t)pid);
+	for (uint32_t i = 0; i < a->ncpus + a->nexch; i++) {
+		const uint8_t *ring = at + a->ring_offset + a->ring_stride * i;
+
+		decode(r, slice, ring, slice_image[slice], (uint32_t)pid);
+		if (i >= a->ncpus)
+			r->exchange_bytes += ((const struct uft_ring *)ring)->commit;
+	}
 	memset(sl->counter, 0, sizeof(sl->counter));
 	sl->pid = 0;
 	madvise(at + a->ring_offset, a->slice_bytes - a->ring_offset, MADV_REMOVE);

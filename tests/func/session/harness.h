@@ -27,6 +27,7 @@ struct run {
 	struct count count[MAX_COUNTS];
 	int ncount;
 	unsigned slices_begun, slices_ended, images, tasks, warnings;
+	unsigned long exchange_bytes;		/* committed to rings that are not a CPU's */
 	unsigned long undecoded, unwound, bad_context;
 	char warning[4096];
 	struct uft_session_stats stats;

@@ -66,6 +66,15 @@ static void check_counts(const struct run *r, const char *name, unsigned long wa
 	}
 }
 
+/* libc of this system registers rseq: then every record of a plain run is in the ring of a CPU. */
+extern const unsigned int __rseq_size __attribute__((weak));
+
+static void check_cpu_rings(const struct run *r)
+{
+	if (&__rseq_size && __rseq_size)
+		CHECK(r->exchange_bytes == 0, "%lu bytes in exchange rings", r->exchange_bytes);
+}
+
 /* Runs the program in one mode with both tracers; @work calls() in all processes together. */
 static void run_mode(const char *program, const char *mode, const char *arg, int status, unsigned slices,
 		     unsigned long work)
@@ -87,6 +96,8 @@ static void run_mode(const char *program, const char *mode, const char *arg, int
 		      r->slices_begun, slices, r->warning);
 		check_counts(r, "work_a", work);
 		check_counts(r, "work_b", 2 * work);
+		if (!strcmp(mode, "calls"))
+			check_cpu_rings(r);
 		free(r);
 	}
 }
@@ -279,6 +290,42 @@ static void test_script(void)
 	rmdir(dir);
 }
 
+/* Killed in the middle of its work: everything up to that instant is in the rings. */
+static void kill_target(struct run *r)
+{
+	const struct uft_arena *a = uft_session_arena(r->session);
+	pid_t pid = (pid_t)((const struct uft_slice *)((const char *)a + a->slice_offset))->pid;
+
+	if (r->ticks == 3 && pid > 0)
+		kill(pid, SIGKILL);
+}
+
+static void test_killed_target(void)
+{
+	char *argv[] = { (char *)target, "loop", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	const struct count *a, *b, *outer;
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	r->opts.ring_bytes = 64 << 20;		/* discard mode: full rings keep the first records */
+	r->input_fd = pipefd[0];
+	r->tick = kill_target;
+	run_session(r, argv);
+	CHECK(r->launch_result == 0, "%s", r->err.text);
+	CHECK(r->status == SIGKILL, "%x", r->status);
+	CHECK(r->undecoded == 0 && r->bad_context == 0, "%lu, %lu", r->undecoded, r->bad_context);
+	a = count_of(r, "work_a");
+	b = count_of(r, "work_b");
+	outer = count_of(r, "work_outer");
+	CHECK(outer->func > 1000 && r->slices_ended == 1, "%lu calls", outer->func);
+	/* In order but for full rings, which stop at any of the three. */
+	CHECK(outer->func - a->func <= 64 && a->func - b->func <= 64, "%lu %lu %lu", outer->func, a->func, b->func);
+	close(pipefd[0]);
+	close(pipefd[1]);
+	free(r);
+}
+
 /* ---- While it runs ---- */
 
 static pid_t agent_of(const struct run *r)
@@ -456,7 +503,30 @@ static void end_session(int by_kill)
 	close(ready[1]);
 }
 
-static void test_killed_session(void) { end_session(1); }
+static int count_files(void)
+{
+	char cmd[] = "ls /dev/shm/uft-$(id -u) $XDG_RUNTIME_DIR/uft 2>/dev/null | grep -c '^session'", line[32] = "";
+	FILE *f = popen(cmd, "r");
+	int n = f && fgets(line, sizeof(line), f) ? atoi(line) : -1;
+
+	if (f)
+		pclose(f);
+	return n;
+}
+
+/* Its file is left; the next session removes it. */
+static void test_killed_session(void)
+{
+	struct uft_session_opts opts = { .ring_bytes = 1 << 20 };
+	struct uft_session *s;
+	int before = count_files();
+
+	end_session(1);
+	CHECK(count_files() == before + 1, "%d, %d", before, count_files());
+	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0, "create");
+	uft_session_destroy(s);
+	CHECK(count_files() <= before, "%d, %d", before, count_files());
+}
 static void test_destroyed_session(void) { end_session(0); }
 
 static const struct test {
@@ -470,7 +540,7 @@ static const struct test {
 	{ "setuid", test_setuid }, { "tsync", test_tsync }, { "closerange", test_closerange },
 	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
-	{ "script", test_script }, { "switching", test_switching }, { "killed-session", test_killed_session },
+	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session },
 };
 
