@@ -333,19 +333,16 @@ static int is_launched_traced(const struct uft_session *s)
 	return 0;
 }
 
-/*
- * The launched program's names are read while it is a zombie, before it is reaped. waitid() and not waitpid(): the
- * stops of a program that is traced for the moment are ptask.c's.
- */
+/* The launched program's names are read while it is a zombie, before it is reaped. */
 static void reap_launched(struct uft_session *s)
 {
-	siginfo_t si = { .si_pid = 0 };
+	int status;
 
-	if (!s->launched || s->launched_status >= 0)
+	if (!s->launched || (s->launched_status < 0 && is_launched_traced(s)))
 		return;
-	if (waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG) == 0 && si.si_pid == s->launched)
-		s->launched_status = si.si_code == CLD_EXITED ? (si.si_status & 0xff) << 8 :
-				     si.si_status | (si.si_code == CLD_DUMPED ? 0x80 : 0);
+	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
+	    (WIFEXITED(status) || WIFSIGNALED(status)))
+		s->launched_status = status;
 	if (s->launched_status >= 0 && s->launched_fd >= 0) {
 		close(s->launched_fd);
 		s->launched_fd = -1;
