@@ -29,6 +29,7 @@ expect_out "work();"
 check
 [ "$(stat_value disk/full.uft calls)" -gt 1000 ] || fail "hardly anything is in the file"
 
+rm -f disk/full.uft disk/full.uft.old
 # The program's own status still tells more than ours.
 run "$uft" record -q -o disk/full.uft ./prog exit 3
 expect_status 3
