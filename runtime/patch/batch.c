@@ -54,30 +54,30 @@ static struct {
 	uint32_t nroom;
 	struct batch_window *window;
 	uint32_t nwindows, window_room;
+	uint32_t ndropped;
+	int has_stand_ins;
 	int is_active;
 } journal;
 
-/* The mapping that holds the last address asked for; a program may have changed it since the last batch. */
-static struct {
-	uintptr_t lo, hi;
-	int prot;
-} segment;
+struct batch_segment batch_segment;
 
 void batch_begin(void)
 {
-	segment.lo = segment.hi = 0;
+	batch_segment.lo = batch_segment.hi = 0;
 }
 
-int batch_is_mapped(uintptr_t at, unsigned n)
+int batch_look_up(uintptr_t at, unsigned n)
 {
-	if (at < segment.lo || at >= segment.hi) {
-		segment.prot = plat_text_segment(at, &segment.lo, &segment.hi);
-		if (segment.prot == -ENOENT) {
-			segment.lo = segment.hi = 0;
+	struct batch_segment *g = &batch_segment;
+
+	if (at < g->lo || at >= g->hi) {
+		g->prot = plat_text_segment(at, &g->lo, &g->hi);
+		if (g->prot == -ENOENT) {
+			batch_begin();
 			return 0;
 		}
 	}
-	return at + n <= segment.hi || batch_is_mapped(segment.hi, (unsigned)(at + n - segment.hi));
+	return at + n <= g->hi || batch_look_up(g->hi, (unsigned)(at + n - g->hi));
 }
 
 static void *grow(void *old, uint32_t *room, uint32_t n, size_t size)
@@ -108,23 +108,6 @@ struct patch_item *batch_room(uint32_t n)
 
 /* ---- choosing ------------------------------------------------------------------------------------ */
 
-/* Aligned 8-byte words are what everybody can do; so where byte @lo to byte @hi lie in one, ST8. */
-static int fits(uintptr_t at, unsigned lo, unsigned hi, unsigned block)
-{
-	return (at + lo) / block == (at + hi) / block;
-}
-
-static void item_st8(struct patch_item *it, uintptr_t at, uint64_t bytes, unsigned lo, unsigned hi)
-{
-	uintptr_t word = (at + lo) & ~7ul;
-	uint64_t mask = code_mask(hi - lo + 1) << 8 * ((at + lo) & 7);
-
-	it->proto = PROTO_ST8;
-	it->at = word;
-	it->code.lo = bytes >> 8 * lo << 8 * ((at + lo) & 7) & mask;
-	it->code.hi = mask;
-}
-
 static void item_swap(struct patch_item *it, uintptr_t at, uint64_t bytes, unsigned lo, unsigned hi)
 {
 	uintptr_t block = (at + lo) & ~15ul, from = at + lo > block + 8 ? block + 8 : at + lo;
@@ -140,20 +123,21 @@ int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, cons
 	       unsigned rule)
 {
 	uint64_t x = old->lo ^ new->lo;
-	unsigned lo, hi;
 
 	if (old->hi == new->hi) {
+		unsigned lo, hi;
+
 		if (!x) {
 			it->proto = PROTO_NONE;
 			return 0;
 		}
-		lo = (unsigned)__builtin_ctzll(x) / 8;
-		hi = 7 - (unsigned)__builtin_clzll(x) / 8;
-		if (fits(at, lo, hi, 8) && (uft_rt.st8_ok || lo == hi || rule & ITEM_ANY_CPU)) {
+		lo = item_first(x);
+		hi = item_last(x);
+		if (item_fits(at, lo, hi, 8) && (uft_rt.st8_ok || lo == hi || rule & ITEM_ANY_CPU)) {
 			item_st8(it, at, new->lo, lo, hi);
 			return 0;
 		}
-		if (rule & ITEM_AT_ONCE && !uft_rt.no_mprotect && fits(at, lo, hi, 16)) {
+		if (rule & ITEM_AT_ONCE && !uft_rt.no_mprotect && item_fits(at, lo, hi, 16)) {
 			item_swap(it, at, new->lo, lo, hi);
 			return 0;
 		}
@@ -195,6 +179,20 @@ static struct batch_window *window_new(void)
 	return &journal.window[journal.nwindows++];
 }
 
+static void drop(struct patch_item *it)
+{
+	if (it->proto != PROTO_NONE) {
+		it->proto = PROTO_NONE;
+		journal.ndropped++;
+	}
+}
+
+/* Does the item lie in, or close enough behind, window @w? Both in the mapping looked at last. */
+static inline int belongs(const struct batch_window *w, uintptr_t at, uintptr_t end)
+{
+	return at >= w->w.lo && at <= w->w.hi + RUN_GAP && end <= batch_segment.hi && w->w.lo >= batch_segment.lo;
+}
+
 /* Step 2, first half: which runs there are. An unsorted array only makes more of them. 0: no memory. */
 static int find_windows(void)
 {
@@ -202,6 +200,7 @@ static int find_windows(void)
 	uint32_t i;
 
 	journal.nwindows = 0;
+	journal.has_stand_ins = 0;
 	for (i = 0; i < journal.n; i++) {
 		struct patch_item *it = &journal.item[i];
 		uintptr_t end = item_end(it);
@@ -209,17 +208,18 @@ static int find_windows(void)
 		if (it->proto == PROTO_NONE)
 			continue;
 		if (!batch_is_mapped(it->at, 1)) {
-			it->proto = PROTO_NONE;
+			drop(it);
 			continue;
 		}
-		if (!w || it->at < w->w.lo || it->at > w->w.hi + RUN_GAP || end > segment.hi || w->w.lo < segment.lo) {
+		journal.has_stand_ins |= it->proto == PROTO_JS || it->proto == PROTO_TAIL;
+		if (!w || !belongs(w, it->at, end)) {
 			w = window_new();
 			if (!w)
 				return 0;
-			w->w = (struct plat_window){ PLAT_PAGE_DOWN(it->at), 0, segment.prot, 0 };
+			w->w = (struct plat_window){ PLAT_PAGE_DOWN(it->at), 0, batch_segment.prot, 0 };
 			w->first = i;
 		}
-		if (PLAT_PAGE_UP(end) > w->w.hi)
+		if (end > w->w.hi)
 			w->w.hi = PLAT_PAGE_UP(end);
 		w->end = i + 1;
 	}
@@ -231,7 +231,7 @@ static void drop_items(const struct batch_window *w)
 	uint32_t i;
 
 	for (i = w->first; i < w->end; i++)
-		journal.item[i].proto = PROTO_NONE;
+		drop(&journal.item[i]);
 }
 
 /* What was planned for stores of ours, but the kernel has to write: heads and exchanges over two words are out. */
@@ -246,7 +246,7 @@ static void drop_split_items(const struct batch_window *w)
 
 		if ((it->proto == PROTO_JS && at == PATCH_WORD - 1) ||
 		    (it->proto == PROTO_SWAP && at && mask & code_mask(8 - at) && mask & ~code_mask(8 - at)))
-			it->proto = PROTO_NONE;
+			drop(it);
 	}
 }
 
@@ -389,11 +389,8 @@ static void step_heads(void)
 
 static void write_items(int fresh)
 {
-	int stands = 0;
-	uint32_t i;
+	int stands = journal.has_stand_ins;
 
-	for (i = 0; i < journal.n && !stands; i++)
-		stands = journal.item[i].proto == PROTO_JS || journal.item[i].proto == PROTO_TAIL;
 	if (stands)
 		step_stand_ins();
 	if (stands || fresh)
@@ -408,16 +405,17 @@ static void write_items(int fresh)
 
 uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg)
 {
-	uint32_t i, written = 0;
+	uint32_t i;
 
 	journal.item = it;
 	journal.n = n;
 	journal.commit = commit;
 	journal.arg = arg;
+	journal.ndropped = 0;
 	if (!find_windows()) {
 		for (i = 0; i < n; i++)
-			it[i].proto = PROTO_NONE;
-		return 0;
+			drop(&it[i]);
+		return n;
 	}
 	uft_store_release(&journal.is_active, 1);
 	open_windows();
@@ -425,9 +423,7 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 	commit(arg, it, n);
 	close_windows();
 	uft_store_release(&journal.is_active, 0);
-	for (i = 0; i < n; i++)
-		written += it[i].proto != PROTO_NONE;
-	return written;
+	return journal.ndropped;
 }
 
 int batch_write_near(const struct near_code *c, struct plat_window *w)

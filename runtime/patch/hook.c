@@ -316,7 +316,7 @@ static int hook_switch(struct hook *h, unsigned state, struct quiet *q)
 		it.code = new;
 		it.stand_in = (uint8_t)old.lo;
 	}
-	return batch_write(&it, 1, 1, commit_hook, h) ? 0 : -EACCES;
+	return batch_write(&it, 1, 1, commit_hook, h) ? -EACCES : 0;
 }
 
 /* Is the record about what is mapped there now? Objects come and go, and not all of them are known here. */

@@ -33,6 +33,37 @@ struct code {
 	uint64_t lo, hi;
 };
 
+/* The low @bytes bytes; 8 and more: all. */
+static inline uint64_t code_mask(unsigned bytes)
+{
+	return bytes >= 8 ? ~0ull : (1ull << bytes * 8) - 1;
+}
+
+static inline void code_from(struct code *c, const void *sixteen, unsigned n)
+{
+	uint64_t buf[2];
+
+	__builtin_memcpy(buf, sixteen, 16);
+	c->lo = buf[0] & code_mask(n);
+	c->hi = n > 8 ? buf[1] & code_mask(n - 8) : 0;
+}
+
+/* The @n bytes at @at, which the caller knows to be mapped; the page after them may not be. */
+static inline void code_load(struct code *c, uintptr_t at, unsigned n)
+{
+	uint64_t buf[2] = { 0, 0 };
+	unsigned i;
+
+	if ((at & (PLAT_PAGE - 1)) <= PLAT_PAGE - 16) {
+		code_from(c, (const void *)at, n);
+		return;
+	}
+	for (i = 0; i < n; i++)
+		buf[i / 8] |= (uint64_t)((const uint8_t *)at)[i] << 8 * (i & 7);
+	c->lo = buf[0];
+	c->hi = buf[1];
+}
+
 enum form {
 	FORM_ORIGINAL,		/* as found */
 	FORM_NOP,		/* idle: a nop */
@@ -115,6 +146,7 @@ static inline uintptr_t aux_at(const struct patch_object *o, uint32_t i)
 	return o->aux_base + (uintptr_t)i * AUX_BYTES;
 }
 
+struct patch_item;
 struct patch_object *near_find(uint32_t object);
 int near_object(struct uft_cmd_object *o);
 void near_retarget(void);
@@ -153,13 +185,22 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 unsigned site_next(const struct patch_site *s, unsigned state);
 /* Entry sites: does a call in place of the nop return to the site's end? Else the aux code sees to it. */
 int site_calls_directly(const struct patch_site *s);
-void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
-	       struct code *c);
+/* Both ends of a step at once: the bytes that stand there now and those to come. */
+void site_codes(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned to,
+		struct code *old, struct code *new);
+/**
+ * site_quick_item - the usual site in the usual step, all at once
+ * @stub: its index
+ * @to:	a form that is one step away
+ *
+ * 1: *it is complete, the bytes there are as expected, nothing is missing out of line. 0: take the general way, which
+ * decides everything else (and would decide the same).
+ */
+int site_quick_item(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned to,
+		    struct patch_item *it);
 /* CLASS_PREPAD: the five bytes before it. */
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		   struct code *c);
-void code_load(struct code *c, uintptr_t at, unsigned n);
-uint64_t code_mask(unsigned bytes);	/* low `bytes` bytes, 0..8 */
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 
@@ -169,7 +210,7 @@ enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL };
 struct patch_item {
 	uintptr_t at;		/* ST8: the aligned word; else the first byte */
 	struct code code;	/* ST8: lo = bits, hi = mask; SWAP: 8 bytes in lo, mask in hi; else the bytes */
-	uint32_t index;		/* caller's */
+	uint32_t index;		/* caller's: the stub */
 	uint8_t len;		/* JS, TAIL: bytes */
 	uint8_t proto;
 	uint8_t form;		/* caller's: enum form to note */
@@ -179,13 +220,51 @@ _Static_assert(sizeof(struct patch_item) == 32, "two a cache line");
 
 /* Before planning: what is known of the address space is out of date. */
 void batch_begin(void);
+/* The mapping that holds the last address asked for; a program may have changed it since the last batch. */
+extern struct batch_segment {
+	uintptr_t lo, hi;
+	int prot;
+} batch_segment;
+int batch_look_up(uintptr_t at, unsigned n);
+
 /* May the bytes be read? One look at the address space for each mapping. */
-int batch_is_mapped(uintptr_t at, unsigned n);
+static inline int batch_is_mapped(uintptr_t at, unsigned n)
+{
+	return (at >= batch_segment.lo && at + n <= batch_segment.hi) || batch_look_up(at, n);
+}
 
 enum item_rule {
 	ITEM_ANY_CPU	= 1,	/* a half-seen change is harmless here: one store will do on every CPU */
 	ITEM_AT_ONCE	= 2,	/* the instruction may not be left out: no stand-in */
 };
+
+/* First and last byte that differ; @x is not 0. */
+static inline unsigned item_first(uint64_t x)
+{
+	return (unsigned)__builtin_ctzll(x) / 8;
+}
+
+static inline unsigned item_last(uint64_t x)
+{
+	return 7 - (unsigned)__builtin_clzll(x) / 8;
+}
+
+/* Do bytes @lo to @hi behind @at lie in one aligned block? */
+static inline int item_fits(uintptr_t at, unsigned lo, unsigned hi, unsigned block)
+{
+	return (at + lo) / block == (at + hi) / block;
+}
+
+static inline void item_st8(struct patch_item *it, uintptr_t at, uint64_t bytes, unsigned lo, unsigned hi)
+{
+	unsigned shift = 8 * (unsigned)((at + lo) & 7);
+	uint64_t mask = code_mask(hi - lo + 1) << shift;
+
+	it->proto = PROTO_ST8;
+	it->at = (at + lo) & ~7ul;
+	it->code.lo = bytes >> 8 * lo << shift & mask;
+	it->code.hi = mask;
+}
 
 /* Chooses the protocol for @old -> @new at @at, of whose @win bytes any may change. 0, or -EOPNOTSUPP. */
 int batch_item(struct patch_item *it, uintptr_t at, const struct code *old, const struct code *new, unsigned win,
@@ -199,7 +278,7 @@ struct patch_item *batch_room(uint32_t n);
  * @commit:	notes what has been done, for every item whose protocol is not PROTO_NONE; called once by us, and by
  *		a fork child that finishes the batch
  *
- * Items that could not be written get PROTO_NONE. Returns the number written.
+ * Items that could not be written get PROTO_NONE. Returns their number.
  */
 typedef void (*batch_commit)(void *arg, const struct patch_item *it, uint32_t n);
 uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit commit, void *arg);

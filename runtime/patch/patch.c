@@ -32,7 +32,7 @@
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
 
-#define CHUNK		(1u << 17)	/* sites a batch: 4 MiB of items */
+#define CHUNK		(1u << 15)	/* sites a batch: 1 MiB of items, and few enough syncs */
 #define MAX_ROUNDS	8		/* the longest way of a site is 5 steps */
 
 struct plan {
@@ -42,6 +42,8 @@ struct plan {
 	struct patch_item *item;
 	uint32_t nitems;
 	uint32_t nmissing;	/* items that need code out of line */
+	uint32_t nlost;		/* items taken out because that could not be made */
+	uint32_t nflags;	/* sites whose flags are not what the stub has */
 	uint32_t npending;	/* sites that will not be there after this round */
 	struct quiet quiet;
 };
@@ -81,8 +83,10 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 		return NULL;
 	}
 	s = &pl->o->site[p->stub];
-	if (s->addr == p->addr && s->kind_len == p->kind_len)
+	if (s->addr == p->addr && s->kind_len == p->kind_len) {
+		pl->nflags += s->flags != (p->flags & UFT_SITE_ROOT);
 		return s;
+	}
 	if (s->addr) {		/* two sites with one stub, or one that changed its kind */
 		refuse(p, UFT_ST_KIND);
 		return NULL;
@@ -110,8 +114,7 @@ static uintptr_t plan_codes(const struct plan *pl, const struct patch_site *s, u
 		*len = 5;
 		return s->addr - 5;
 	}
-	site_code(pl->o, s, stub, s->form, old);
-	site_code(pl->o, s, stub, next, new);
+	site_codes(pl->o, s, stub, next, old, new);
 	*len = s->kind_len >> 4;
 	return s->addr;
 }
@@ -130,7 +133,7 @@ static int is_pre_unsafe(struct plan *pl, const struct patch_site *s, unsigned n
 	       s->bits & SITE_PRE_USED && !quiet_at(&pl->quiet, s->addr - 5, s->addr);
 }
 
-/* One-byte nops that are back may be looked at afresh next time: what was safe now may not be
+/* One-byte nops that are back, or were never changed, are looked at afresh next time: what was safe now may not be
  * then, or the other way round. */
 static void forget_restored(struct patch_site *s)
 {
@@ -159,6 +162,10 @@ static void plan_site(struct plan *pl, uint32_t i)
 		forget_restored(s);
 		return;
 	}
+	if (site_quick_item(pl->o, s, p->stub, next, it)) {
+		pl->nitems++;
+		return;
+	}
 	if (is_pre_unsafe(pl, s, next)) {
 		refuse(p, UFT_ST_KIND);
 		return;
@@ -178,11 +185,11 @@ static void plan_site(struct plan *pl, uint32_t i)
 		pl->npending += site_next(s, p->state) != s->form;
 		return;
 	}
-	it->index = i;
+	it->index = p->stub;
 	it->form = (uint8_t)next;
 	pl->nmissing += near_missing(s, next) != 0;
 	pl->nitems++;
-	{
+	if (s->class != CLASS_PLAIN) {
 		struct patch_site after = *s;
 
 		after.form = (uint8_t)next;
@@ -192,7 +199,7 @@ static void plan_site(struct plan *pl, uint32_t i)
 
 static struct patch_site *item_site(const struct plan *pl, const struct patch_item *it)
 {
-	return &pl->o->site[pl->p[it->index].stub];
+	return &pl->o->site[it->index];
 }
 
 /* ---- code out of line -------------------------------------------------------------------------------- */
@@ -217,16 +224,23 @@ static unsigned part_of(const struct patch_site *s, unsigned bit)
 	}
 }
 
+/* The request of an item: items are in the order of requests. *from is where to begin, and moves. */
+static struct uft_patch *item_patch(const struct plan *pl, const struct patch_item *it, uint32_t *from)
+{
+	while (pl->p[*from].stub != it->index)
+		++*from;
+	return &pl->p[*from];
+}
+
 /* Calls for each piece that items lack; a failure takes the item out. */
 static void each_missing(struct plan *pl, struct parts *ps,
 			 int (*fn)(struct parts *ps, unsigned part, const struct near_code *c))
 {
 	struct near_code c;
-	uint32_t i;
+	uint32_t i, from = 0;
 
 	for (i = 0; i < pl->nitems; i++) {
 		struct patch_item *it = &pl->item[i];
-		struct uft_patch *p = &pl->p[it->index];
 		struct patch_site *s = item_site(pl, it);
 		unsigned missing = near_missing(s, it->form), bit;
 		int ret = 0;
@@ -236,13 +250,14 @@ static void each_missing(struct plan *pl, struct parts *ps,
 		for (bit = 1; bit <= SITE_HAS_ALL && !ret; bit <<= 1) {
 			if (!(missing & bit))
 				continue;
-			ret = near_build(pl->o, s, p->stub, bit, s->flags, &c);
+			ret = near_build(pl->o, s, it->index, bit, s->flags, &c);
 			if (!ret)
 				ret = fn(ps, part_of(s, bit), &c);
 		}
 		if (ret) {
 			it->proto = PROTO_NONE;
-			refuse(p, ret == -ERANGE ? UFT_ST_REACH : UFT_ST_MEMORY);
+			pl->nlost++;
+			refuse(item_patch(pl, it, &from), ret == -ERANGE ? UFT_ST_REACH : UFT_ST_MEMORY);
 		}
 	}
 }
@@ -328,88 +343,84 @@ static void update_flags(struct plan *pl)
 
 /* ---- carrying out ------------------------------------------------------------------------------------ */
 
-/* Object and stubs of the batch in hand, apart from the session's list: a fork child does not own that. */
-static struct {
-	struct patch_object *o;
-	uint32_t *stub;		/* by item index */
-	uint32_t room;
-} commit_to;
-
+/* All that it takes is in our own memory: a fork child calls it, too, and the session's list is not its. */
 static void commit_sites(void *arg, const struct patch_item *it, uint32_t n)
 {
+	struct patch_object *o = arg;
 	uint32_t i;
 
-	(void)arg;
 	for (i = 0; i < n; i++) {
-		struct patch_site *s = &commit_to.o->site[commit_to.stub[it[i].index]];
+		struct patch_site *s = &o->site[it[i].index];
 
 		if (it[i].proto == PROTO_NONE)
 			continue;
 		s->form = it[i].form;
 		if (s->class == CLASS_PREPAD && s->form >= FORM_FUNCTION)
 			s->bits |= SITE_PRE_USED;
+		forget_restored(s);
 	}
 }
 
-static uint32_t run_round(struct plan *pl)
+/* Statuses of what was planned but could not be written. */
+static void note_dropped(struct plan *pl, int is_news)
 {
-	uint32_t i, written, forbidden = uft_rt.no_mprotect;
-	int fresh = 0;
+	uint32_t i, from = 0;
 
-	for (i = 0; i < pl->nitems; i++)
-		commit_to.stub[pl->item[i].index] = pl->p[pl->item[i].index].stub;
-	if (pl->nmissing) {
-		write_near_code(pl);
-		fresh = 1;
-	}
-	written = batch_write(pl->item, pl->nitems, fresh, commit_sites, NULL);
 	for (i = 0; i < pl->nitems; i++) {
-		struct uft_patch *p = &pl->p[pl->item[i].index];
 		struct patch_site *s = item_site(pl, &pl->item[i]);
+		struct uft_patch *p;
 
-		forget_restored(s);
-		if (pl->item[i].proto != PROTO_NONE || p->status != UFT_ST_OK)
+		if (pl->item[i].proto != PROTO_NONE)
 			continue;
-		if (!forbidden && uft_rt.no_mprotect && s->form == FORM_ORIGINAL) {
+		p = item_patch(pl, &pl->item[i], &from);
+		if (p->status != UFT_ST_OK)
+			continue;
+		if (is_news && s->form == FORM_ORIGINAL) {
 			s->addr = 0;		/* looked at again, now that we know how it must be written */
 			pl->npending++;
 		} else {
 			refuse(p, UFT_ST_WRITE);
 		}
 	}
-	return written;
 }
 
-static long patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n)
+/* Returns the number of sites changed. */
+static uint32_t run_round(struct plan *pl)
+{
+	uint32_t dropped, forbidden = uft_rt.no_mprotect;
+
+	if (pl->nmissing)
+		write_near_code(pl);
+	dropped = batch_write(pl->item, pl->nitems, pl->nmissing != 0, commit_sites, pl->o);
+	if (dropped)
+		note_dropped(pl, !forbidden && uft_rt.no_mprotect);
+	return pl->nitems - dropped - pl->nlost;
+}
+
+static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n)
 {
 	struct plan pl = { .o = o, .p = p, .n = n };
 	uint32_t i, changed = 0;
 	int round;
 
 	pl.item = batch_room(n);
-	if (commit_to.room < n) {
-		if (commit_to.stub)
-			plat_unmap(commit_to.stub, commit_to.room * sizeof(uint32_t));
-		commit_to.stub = plat_map(n * sizeof(uint32_t));
-		commit_to.room = commit_to.stub ? n : 0;
-	}
-	commit_to.o = o;
-	batch_begin();
-	for (i = 0; i < n; i++)
-		p[i].status = UFT_ST_OK;
-	if (!pl.item || !commit_to.stub) {
+	if (!pl.item) {
 		for (i = 0; i < n; i++)
 			refuse(&p[i], UFT_ST_MEMORY);
 		return 0;
 	}
-	update_flags(&pl);
 	for (round = 0; round < MAX_ROUNDS; round++) {
 		uint32_t written;
 
-		pl.nitems = pl.nmissing = pl.npending = 0;
-		for (i = 0; i < n; i++)
+		pl.nitems = pl.nmissing = pl.nlost = pl.npending = pl.nflags = 0;
+		for (i = 0; i < n; i++) {
+			if (!round)
+				p[i].status = UFT_ST_OK;
 			if (p[i].status == UFT_ST_OK)
 				plan_site(&pl, i);
+		}
+		if (pl.nflags)
+			update_flags(&pl);
 		written = pl.nitems ? run_round(&pl) : 0;
 		changed = round ? changed : written;
 		if (!pl.npending)
@@ -426,6 +437,7 @@ long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *don
 
 	if (!o)
 		return -ENOENT;
+	batch_begin();
 	for (at = 0; at < n; at += part) {
 		part = n - at < CHUNK ? n - at : CHUNK;
 		changed += patch_chunk(o, p + at, part);

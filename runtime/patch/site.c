@@ -37,33 +37,6 @@
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
 
-uint64_t code_mask(unsigned bytes)
-{
-	return bytes >= 8 ? ~0ull : (1ull << bytes * 8) - 1;
-}
-
-void code_load(struct code *c, uintptr_t at, unsigned n)
-{
-	uint64_t buf[2] = { 0, 0 };
-
-	/* The page after may not be there. */
-	if ((at & (PLAT_PAGE - 1)) <= PLAT_PAGE - 16)
-		__builtin_memcpy(buf, (const void *)at, 16);
-	else
-		memcpy(buf, (const void *)at, n);
-	c->lo = buf[0] & code_mask(n);
-	c->hi = n > 8 ? buf[1] & code_mask(n - 8) : 0;
-}
-
-static void code_from(struct code *c, const uint8_t *bytes, unsigned n)
-{
-	uint64_t buf[2];
-
-	__builtin_memcpy(buf, bytes, 16);
-	c->lo = buf[0] & code_mask(n);
-	c->hi = n > 8 ? buf[1] & code_mask(n - 8) : 0;
-}
-
 static inline unsigned site_kind(const struct patch_site *s)
 {
 	return s->kind_len & 0xf;
@@ -195,6 +168,18 @@ static int learn_isles(struct patch_object *o, struct patch_site *s)
 	return UFT_ST_OK;
 }
 
+/* Does a frame pointer's set-up, mov %rsp,%rbp, stand shortly before the site? */
+static int follows_prologue(const struct patch_object *o, const struct patch_site *s)
+{
+	const uint8_t *p = (const uint8_t *)s->addr;
+	unsigned back;
+
+	for (back = 3; back <= 24 && s->addr - back >= o->text_start; back++)
+		if (p[-(int)back] == 0x48 && p[-(int)back + 1] == 0x89 && p[-(int)back + 2] == 0xe5)
+			return 1;
+	return 0;
+}
+
 static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, struct quiet *q)
 {
 	unsigned kind = site_kind(s), len = site_len(s);
@@ -209,6 +194,9 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 	if (kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP ||
 	    (kind == UFT_SITE_OWN_CALL && flags & UFT_SITE_FRAME))
 		s->bits |= SITE_FRAME;
+	/* Taking a call of mcount for one of __fentry__ would put the parent's address into a local variable. */
+	if (kind == UFT_SITE_OWN_CALL && !(s->bits & SITE_FRAME) && follows_prologue(o, s))
+		return UFT_ST_KIND;
 	/* After a prologue our call must come back to the site's end, so it must be that long. */
 	if (kind == UFT_SITE_MCOUNT_NOP && (s->win != len || len > 8))
 		return UFT_ST_KIND;
@@ -351,7 +339,7 @@ static void nop_code(struct code *c, unsigned len)
 	code_from(c, nop, len);
 }
 
-static void idle_code(const struct patch_site *s, struct code *c)
+static inline void idle_code(const struct patch_site *s, struct code *c)
 {
 	switch (site_kind(s)) {
 	case UFT_SITE_FENTRY_CALL:
@@ -379,7 +367,7 @@ int site_calls_directly(const struct patch_site *s)
 	return len <= 8 && s->win == len;
 }
 
-static void armed_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+static inline void armed_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		       struct code *c)
 {
 	unsigned skip = s->class == CLASS_PREFIX, kind = site_kind(s), len = site_len(s);
@@ -418,13 +406,14 @@ static void isle_code(const struct patch_object *o, const struct patch_site *s, 
 	overlay(c, head | disp << 8, 5);
 }
 
-void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form, struct code *c)
+/* *c holds the idle bytes and gets those of @form. */
+static inline void form_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
+			     struct code *c)
 {
 	if (form == FORM_ORIGINAL) {
 		code_from(c, s->orig, site_len(s));
 		return;
 	}
-	idle_code(s, c);
 	if (form == FORM_NOP)
 		return;
 	switch (s->class) {
@@ -439,6 +428,69 @@ void site_code(const struct patch_object *o, const struct patch_site *s, uint32_
 	default:
 		armed_code(o, s, index, form, c);
 	}
+}
+
+void site_codes(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned to,
+		struct code *old, struct code *new)
+{
+	struct code idle;
+
+	idle_code(s, &idle);
+	*old = *new = idle;
+	form_code(o, s, index, s->form, old);
+	form_code(o, s, index, to, new);
+}
+
+/* A site of at most eight bytes that is one instruction, in form @form. */
+static inline uint64_t short_code(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned form,
+				  uint64_t idle, unsigned len)
+{
+	if (form == FORM_NOP)
+		return idle;
+	if (s->bits & SITE_FRAME)
+		return padded_call(len, s->addr, form == FORM_GRAPH ? stub_at(o, stub) : o->thunk[THUNK_MFUNC]);
+	if (form == FORM_GRAPH)
+		return (idle & ~code_mask(5)) | branch(UFT_OP_JMP, s->addr, stub_at(o, stub));
+	return padded_call(len, s->addr, o->thunk[THUNK_FUNC]);
+}
+
+int site_quick_item(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned to,
+		    struct patch_item *it)
+{
+	unsigned kind = site_kind(s), len = site_len(s), lo, hi;
+	uint64_t idle, orig, now, old, new;
+
+	if (s->class != CLASS_PLAIN || s->win != len || len > 8 || kind == UFT_SITE_OWN_CALL ||
+	    (s->addr & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || (to == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)))
+		return 0;
+	__builtin_memcpy(&orig, s->orig, 8);
+	idle = orig;
+	if (kind != UFT_SITE_NOP && kind != UFT_SITE_MCOUNT_NOP) {
+		struct code c;
+
+		nop_code(&c, len);
+		idle = c.lo;
+	}
+	old = s->form == FORM_ORIGINAL ? orig : short_code(o, s, stub, s->form, idle, len);
+	new = to == FORM_ORIGINAL ? orig : short_code(o, s, stub, to, idle, len);
+	__builtin_memcpy(&now, (const void *)s->addr, 8);
+	if ((now & code_mask(len)) != old || old == new)
+		return 0;
+	lo = item_first(old ^ new);
+	hi = item_last(old ^ new);
+	if (uft_rt.st8_ok && item_fits(s->addr, lo, hi, 8)) {
+		item_st8(it, s->addr, new, lo, hi);
+	} else {
+		if (is_last_of_line(s->addr))
+			return 0;
+		it->proto = PROTO_JS;
+		it->at = s->addr;
+		it->code = (struct code){ new, 0 };
+		it->len = (uint8_t)len;
+	}
+	it->index = stub;
+	it->form = (uint8_t)to;
+	return 1;
 }
 
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,

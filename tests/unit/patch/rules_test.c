@@ -3,14 +3,25 @@
  * rules_test.c - what the patcher must not do, and what becomes of objects
  */
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "tests/unit/patch/kit.h"
 
-#define NOP5_KIND	(&kit_sites[0])
-#define NOPS_KIND	(&kit_sites[9])
-#define CALL_KIND	(&kit_sites[13])
+#define NOP5_KIND	kind_named("nop5")
+#define NOPS_KIND	kind_named("5 nops")
+#define CALL_KIND	kind_named("call __fentry__")
+#define OWN_KIND	kind_named("own __fentry__")
+
+static const struct kit_site *kind_named(const char *name)
+{
+	const struct kit_site *k = kit_sites;
+
+	while (strcmp(k->name, name))
+		k++;
+	return k;
+}
 
 static struct uft_patch patch_of(uint64_t addr, uint32_t stub, const struct kit_site *k, unsigned state)
 {
@@ -181,10 +192,11 @@ static void test_details(void)
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
-	uint64_t slow;
+	uint64_t slow, second;
 
 	kit_text_make(&t, 4);
 	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 6), 0, NOP5_KIND, UFT_GRAPH);
+	second = kit_emit(&t, 1, NOP5_KIND, 0);
 	kit_text_seal(&t);
 	kit_object(&t, 6, 4, &o);
 	CHECK(patch_sites(6, &p, 1, NULL) == 1);
@@ -192,6 +204,11 @@ static void test_details(void)
 	p.flags = UFT_SITE_ROOT;
 	CHECK(patch_sites(6, &p, 1, NULL) == 0 && p.status == UFT_ST_OK);
 	CHECK(((uint8_t *)o.stub_base)[15] == UFT_SITE_ROOT);
+
+	p.addr = second;
+	p.stub = 1;
+	CHECK(patch_sites(6, &p, 1, NULL) == 1);	/* flagged from the start */
+	CHECK(((uint8_t *)o.stub_base)[31] == UFT_SITE_ROOT);
 
 	slow = kit_slow_enters;
 	kit_graph_is_fast = 0;
@@ -244,10 +261,76 @@ static void test_again(void)
 	kit_text_free(&t);
 }
 
+static volatile int stop;
+
+static void *spin(void *arg)
+{
+	while (!stop)
+		__asm__ volatile("pause");
+	return arg;
+}
+
+/* Coalesced while nobody ran, restored, armed again while somebody runs: not coalesced this time. */
+static void test_not_quiet_any_more(void)
+{
+	struct uft_cmd_object o;
+	struct uft_patch p;
+	struct kit_text t;
+	pthread_t th;
+
+	kit_text_make(&t, 1);
+	p = patch_of(kit_emit(&t, 0, NOPS_KIND, 16), 0, NOPS_KIND, UFT_IDLE);
+	kit_text_seal(&t);
+	kit_object(&t, 8, 1, &o);
+	CHECK(patch_sites(8, &p, 1, NULL) == 1 && uft_insn_nop_length((uint8_t *)p.addr, 5) == 5);
+	patch_disarm();
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	stop = 0;
+	CHECK(!pthread_create(&th, NULL, spin, NULL));
+	p.state = UFT_FUNCTION;
+	CHECK(patch_sites(8, &p, 1, NULL) == 1 && kit_call(&t, 0, NOPS_KIND, 16, 1) == 2);
+	CHECK(!memcmp((uint8_t *)p.addr + 1, "\x90\x90\x90", 3));
+	patch_disarm();
+	stop = 1;
+	pthread_join(th, NULL);
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	patch_object_gone(8);
+	kit_text_free(&t);
+}
+
+/* A call that the program makes itself is not left out for a moment: at once, or not at all. */
+static void test_own_call(void)
+{
+	struct uft_cmd_object o;
+	struct uft_patch p;
+	struct kit_text t;
+
+	kit_text_make(&t, 1);
+	p = patch_of(kit_emit(&t, 0, OWN_KIND, 13), 0, OWN_KIND, UFT_GRAPH);
+	kit_text_seal(&t);
+	kit_object(&t, 9, 1, &o);
+	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	patch_object_gone(9);
+	kit_text_free(&t);
+
+	/* One behind a prologue that nobody said was there. */
+	kit_text_make(&t, 1);
+	p = patch_of(kit_emit(&t, 0, kind_named("own mcount"), 16), 0, kind_named("own mcount"), UFT_GRAPH);
+	p.flags = 0;
+	kit_text_seal(&t);
+	kit_object(&t, 9, 1, &o);
+	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	patch_object_gone(9);
+	kit_text_free(&t);
+}
+
 int main(void)
 {
 	kit_thread_init();
 	CHECK(!patch_init());
+	test_not_quiet_any_more();
+	test_own_call();
 	test_unexpected_bytes();
 	test_bad_requests();
 	test_gone();

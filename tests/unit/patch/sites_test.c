@@ -91,6 +91,9 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && is_quiet_run &&
 	    (site & (uft_rt.no_mprotect ? 7 : 63)) != (uft_rt.no_mprotect ? 7 : 63))
 		CHECK(uft_insn_nop_length((uint8_t *)site, k->len) >= 5, "%s is not coalesced", k->name);
+	/* While threads run they may rest between one-byte nops: those stay. */
+	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && !is_quiet_run)
+		CHECK(!memcmp(t->base + at, t->copy + at, k->len), "%s at %lu", k->name, (unsigned long)(site & 63));
 	if (state != UFT_FUNCTION && state != UFT_GRAPH)
 		return;
 	end = follow(o, site, &ret);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.c - what switching a site costs, beside the bare stores
+ *
+ *	patch [sites]		100,000 functions of 32 bytes, warm, one batch a switch; ns per site, medians of 9
+ *
+ * Rows: nobody runs, four idle threads, four running ones. Columns: bare stores of eight bytes into writable text with
+ * a membarrier behind them; the same with the two mprotects; then the patcher, off -> function, function -> off and
+ * function <-> graph. First lines: the first switch of all (pages copied, stubs written).
+ */
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/unit/patch/kit.h"
+
+#define STRIDE	32u
+#define NTHREADS 4
+#define ROUNDS	9
+#define OBJECT	9u
+
+static uint8_t *text;
+static size_t bytes;
+static uint32_t nsites = 100000;
+static struct uft_patch *sites;
+static volatile int stop, is_spinning;
+static sem_t never;
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);	/* ours: other work on the machine does not count */
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void *worker(void *arg)
+{
+	unsigned x = (unsigned)(long)arg * 7919 + 1;
+
+	kit_thread_init();
+	if (!is_spinning) {
+		sem_wait(&never);
+		return NULL;
+	}
+	while (!stop) {
+		x = x * 1664525u + 1013904223u;
+		CHECK(((long (*)(long))(text + (x >> 8) % nsites * STRIDE))(1) == 2);
+	}
+	return NULL;
+}
+
+static void make_text(void)
+{
+	uint32_t i;
+
+	bytes = ((size_t)nsites * STRIDE + 4095) & ~4095ul;
+	text = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sites = calloc(nsites, sizeof(*sites));
+	CHECK(text != MAP_FAILED && sites);
+	for (i = 0; i < nsites; i++) {
+		memcpy(text + i * STRIDE, "\x0f\x1f\x44\0\0\x48\x8d\x47\x01\xc3", 10);
+		sites[i] = (struct uft_patch){ .addr = (uint64_t)text + i * STRIDE, .stub = i,
+					       .kind_len = UFT_KIND_LEN(UFT_SITE_NOP, 5) };
+	}
+	CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *v)
+{
+	qsort(v, ROUNDS, sizeof(*v), by_value);
+	return v[ROUNDS / 2] / nsites;
+}
+
+/* One store a site, flipping a byte of the nop that means nothing; with and without making the text writable. */
+static double bare(int with_mprotect)
+{
+	double v[ROUNDS], t;
+	uint32_t i;
+	int r;
+
+	if (!with_mprotect)
+		CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (r = 0; r < ROUNDS; r++) {
+		t = now();
+		if (with_mprotect)
+			CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+		for (i = 0; i < nsites; i++) {
+			uint64_t *w = (uint64_t *)(text + i * STRIDE);
+
+			__atomic_store_n(w, *w ^ 8ull << 32, __ATOMIC_RELAXED);
+		}
+		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+		if (with_mprotect)
+			CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
+		v[r] = now() - t;
+	}
+	CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (i = 0; i < nsites; i++)		/* the nops as they were: the number of flips was odd */
+		text[i * STRIDE + 4] = 0;
+	CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
+	return median(v);
+}
+
+static double switch_to(unsigned state)
+{
+	uint32_t i;
+	double t;
+
+	for (i = 0; i < nsites; i++)
+		sites[i].state = (uint8_t)state;
+	t = now();
+	CHECK(patch_sites(OBJECT, sites, nsites, NULL) == nsites);
+	return now() - t;
+}
+
+static void row(const char *name, int nthreads)
+{
+	pthread_t th[NTHREADS];
+	double on[ROUNDS], off[ROUNDS], graph[ROUNDS];
+	double plain, with;
+	int i, r;
+
+	stop = 0;
+	for (i = 0; i < nthreads; i++)
+		pthread_create(&th[i], NULL, worker, (void *)(long)i);
+	usleep(20000);
+	plain = bare(0);
+	with = bare(1);
+	for (r = 0; r < ROUNDS; r++) {
+		on[r] = switch_to(UFT_FUNCTION);
+		graph[r] = switch_to(UFT_GRAPH);
+		switch_to(UFT_FUNCTION);
+		off[r] = switch_to(UFT_IDLE);
+	}
+	stop = 1;
+	for (i = 0; i < nthreads; i++)
+		sem_post(&never);
+	for (i = 0; i < nthreads; i++)
+		pthread_join(th[i], NULL);
+	printf("%-22s %10.1f %14.1f %8.1f %8.1f %8.1f\n", name, plain, with, median(on), median(off), median(graph));
+}
+
+int main(int argc, char **argv)
+{
+	struct uft_cmd_object o;
+
+	if (argc > 1)
+		nsites = (uint32_t)atoi(argv[1]);
+	kit_thread_init();
+	sem_init(&never, 0, 0);
+	CHECK(!patch_init());
+	make_text();
+	o = (struct uft_cmd_object){ .text_start = (uint64_t)text, .text_end = (uint64_t)text + bytes, .object = OBJECT,
+				     .nstubs = nsites };
+	CHECK(!patch_object(&o));
+	printf("first function %.1f ns/site, ", switch_to(UFT_FUNCTION) / nsites);
+	printf("first graph %.1f ns/site\n", switch_to(UFT_GRAPH) / nsites);
+	switch_to(UFT_IDLE);
+	printf("%-22s %10s %14s %8s %8s %8s\n", "ns per site", "bare store", "with mprotect", "on", "off", "graph");
+	row("st8, no threads", 0);
+	row("st8, 4 idle threads", NTHREADS);
+	is_spinning = 1;
+	row("st8, 4 running", NTHREADS);
+	uft_rt.st8_ok = 0;
+	is_spinning = 0;
+	row("js, 4 idle threads", NTHREADS);
+	is_spinning = 1;
+	row("js, 4 running", NTHREADS);
+	return 0;
+}
