@@ -6,7 +6,8 @@
  * never there by chance, with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
  * hit counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does
  * no harm: it stays in place.
- * Unwinder entries: by symbol, in libgcc_s and in programs that contain it.
+ * Unwinder entries: by symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind
+ * tables say, which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs).
  * The loader's breakpoint function is space.c's.
  *
  * What was found in an object is remembered for its life as an index of link-time addresses: programs
@@ -20,6 +21,7 @@
 #include <string.h>
 
 #define MAX_HOOKS	256
+#define MAX_LANDERS	16
 #define TEXT_MAX	(64ull << 20)	/* larger text is searched only where a libc is inside */
 #define CHUNK		(256u << 10)
 
@@ -149,30 +151,42 @@ static void find_syscalls(struct found *f)
 	free(buf);
 }
 
+static void add_unwinder(struct found *f, uint64_t addr, uint64_t size)
+{
+	struct uft_hook h = { .kind = UFT_HOOK_UNWIND };
+	uint8_t code[2048];
+	size_t n, skip = 0;
+	int len;
+
+	n = uft_object_read(f->obj, addr, code, size && size < sizeof(code) ? size : sizeof(code));
+	if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4))
+		skip = 4;	/* an indirect call must find its endbr64 */
+	len = n > skip ? plan_prologue(code + skip, n - skip, 5) : -EINVAL;
+	h.addr = addr + skip;
+	h.len = len > 0 ? (uint32_t)len : 0;
+	h.result = len > 0 ? 0 : len;
+	uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
+	add(f, &h);
+}
+
 static void find_unwinders(struct found *f)
 {
-	/* They come together, in one object file of libgcc; looking for a symbol reads the whole table. */
-	if (!uft_object_symbol(f->obj, unwinders[0], NULL))
-		return;
-	for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
-		struct uft_hook h = { .kind = UFT_HOOK_UNWIND };
-		uint64_t size = 0, addr = uft_object_symbol(f->obj, unwinders[i], &size);
-		uint8_t code[2048];
-		size_t n, skip = 0;
-		int len;
+	struct uft_range lander[MAX_LANDERS];
+	size_t n;
 
-		if (!addr)
-			continue;
-		n = uft_object_read(f->obj, addr, code, size && size < sizeof(code) ? size : sizeof(code));
-		if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4))
-			skip = 4;	/* an indirect call must find its endbr64 */
-		len = n > skip ? plan_prologue(code + skip, n - skip, 5) : -EINVAL;
-		h.addr = addr + skip;
-		h.len = len > 0 ? (uint32_t)len : 0;
-		h.result = len > 0 ? 0 : len;
-		uft_object_read(f->obj, h.addr, h.bytes, sizeof(h.bytes));
-		add(f, &h);
+	/* They come together, in one object file of libgcc; looking for a symbol reads the whole table. */
+	if (uft_object_symbol(f->obj, unwinders[0], NULL)) {
+		for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
+			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
+
+			if (addr)
+				add_unwinder(f, addr, size);
+		}
+		return;
 	}
+	n = uft_object_landers(f->obj, lander, MAX_LANDERS);
+	for (size_t i = 0; i < n; i++)
+		add_unwinder(f, lander[i].addr, lander[i].size);
 }
 
 static const struct found *look_up(struct uft_object *obj)

@@ -30,6 +30,7 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
 #include "symbol/object_internal.h"
+#include "symbol/unwind.h"
 
 static pthread_mutex_t object_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct uft_object *object_list;	/* all with a file of their own; under object_lock */
@@ -385,6 +386,22 @@ uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *s
 			return value;
 	}
 	return 0;
+}
+
+size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t max)
+{
+	struct elf_view *v = &object_priv(obj)->view;
+	struct uw_range range[16];
+	struct elf_symtab t;
+	size_t n;
+
+	elf_symtab_find(v, SHT_SYMTAB, &t);
+	if (t.n || obj->machine != EM_X86_64)
+		return 0;
+	n = uw_landers(v, range, max < 16 ? max : 16);
+	for (size_t i = 0; i < n; i++)
+		out[i] = (struct uft_range){ range[i].addr, range[i].size };
+	return n;
 }
 
 const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)

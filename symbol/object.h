@@ -94,6 +94,14 @@ const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
 /* Value of a defined symbol (any table), 0 if there is none; @size may be NULL. */
 uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
 
+struct uft_range { uint64_t addr, size; };
+/*
+ * The functions of an object without a symbol table that land in exception handlers, found by their unwind
+ * tables: gcc's _Unwind_RaiseException, _Resume, _Resume_or_Rethrow and _ForcedUnwind, linked statically and
+ * stripped. 0 for an object with symbols: ask for those. Returns how many, at most @max.
+ */
+size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t max);
+
 /* Copies file contents at vaddr @addr (zero for bss). Returns bytes copied. */
 size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t len);
 

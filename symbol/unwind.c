@@ -91,7 +91,7 @@ static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
 
 /* ---- Entries of .eh_frame -------------------------------------------------------------------- */
 
-struct uw_cie { uint64_t vaddr; uint8_t enc; int valid; };
+struct uw_cie { uint64_t vaddr; uint8_t enc; int has_data /* entries have augmentation data */, valid; };
 
 /* Reads the length word(s) of an entry; @c then stands at its id and ends with the entry. 0 at the end. */
 static int uw_entry(struct uw_cursor *c, struct uw_cursor *rest)
@@ -113,7 +113,7 @@ static int uw_entry(struct uw_cursor *c, struct uw_cursor *rest)
 }
 
 /* The encoding of function addresses in the entries of the CIE at @c (behind its id). */
-static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc)
+static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc, int *has_data)
 {
 	const uint8_t *p = uw_take(c, 1), *aug = c->p;
 	uint8_t version = p ? *p : 0;
@@ -131,6 +131,7 @@ static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc)
 	else
 		uw_leb(c, 0);
 	*enc = PE_ABSPTR;
+	*has_data = *aug == 'z';
 	if (*aug != 'z')
 		return c->p != NULL;
 	uw_leb(c, 0);
@@ -172,12 +173,16 @@ static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
 	p = uw_take(&c, 4);
 	if (!p || elf_get32(p))
 		return 0;
-	cie->valid = uw_cie_encoding(&c, &cie->enc);
+	cie->valid = uw_cie_encoding(&c, &cie->enc, &cie->has_data);
 	return cie->valid;
 }
 
-/* Reads the FDE or CIE at @c and moves @c behind it. 1: *r filled; 0: not a (readable) FDE; -1: the end. */
-static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *cie, struct uw_range *r)
+/*
+ * Reads the FDE or CIE at @c and moves @c behind it. 1: *r filled, and *body, if wanted, with what follows the
+ * range; 0: not a (readable) FDE; -1: the end.
+ */
+static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *cie, struct uw_range *r,
+		       struct uw_cursor *body)
 {
 	struct uw_cursor rest;
 	uint64_t id_at;
@@ -196,6 +201,8 @@ static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *c
 		if (!c->p)
 			r->addr = 0;
 	}
+	if (body)
+		*body = *c;
 	*c = rest;
 	return r->addr != 0;
 }
@@ -234,7 +241,7 @@ static uint64_t uw_fde_size(struct elf_view *v, uint64_t fde, uint64_t addr, str
 	if (!c.p)
 		return 0;
 	c.end = c.p + avail;
-	return uw_read_fde(v, &c, cie, &r) > 0 && r.addr == addr ? r.size : 0;
+	return uw_read_fde(v, &c, cie, &r, NULL) > 0 && r.addr == addr ? r.size : 0;
 }
 
 /* The binary search table. -ENOENT: there is none that can be used. */
@@ -289,7 +296,7 @@ static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw
 	if (!c.p)
 		return 0;
 	c.end = c.p + (limit && limit < avail ? limit : avail);
-	while ((got = uw_read_fde(v, &c, &cie, &r)) >= 0) {
+	while ((got = uw_read_fde(v, &c, &cie, &r, NULL)) >= 0) {
 		if (!got)
 			continue;
 		if (out->n == room) {
@@ -306,9 +313,36 @@ static int uw_walk(struct elf_view *v, uint64_t vaddr, uint64_t limit, struct uw
 	return 0;
 }
 
+/* .eh_frame by the section headers, else as .eh_frame_hdr points to it; *limit its length, 0 up to the terminator. */
+static uint64_t uw_find_frame(struct elf_view *v, uint64_t *limit)
+{
+	size_t i = elf_section(v, ".eh_frame", 0);
+
+	*limit = 0;
+	if (i && v->sh[i].sh_addr) {
+		*limit = v->sh[i].sh_size;
+		return v->sh[i].sh_addr;
+	}
+	for (i = 0; i < v->nph; i++) {
+		struct uw_cursor c = { NULL, NULL, v->ph[i].p_vaddr };
+		const uint8_t *h;
+		size_t avail;
+		uint64_t frame;
+
+		if (v->ph[i].p_type != PT_GNU_EH_FRAME)
+			continue;
+		c.p = elf_at(v, c.vaddr, &avail);
+		c.end = c.p ? c.p + avail : NULL;
+		h = uw_take(&c, 4);
+		frame = h && h[0] == 1 && h[1] != PE_OMIT ? uw_pointer(&c, h[1], v->ph[i].p_vaddr) : 0;
+		return c.p ? frame : 0;
+	}
+	return 0;
+}
+
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 {
-	uint64_t frame = 0, limit = 0;
+	uint64_t frame, limit;
 	size_t i;
 	int ret = -ENOENT;
 
@@ -328,17 +362,14 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 		h = uw_take(&c, 4);
 		if (!h || h[0] != 1)
 			break;
-		frame = h[1] == PE_OMIT ? 0 : uw_pointer(&c, h[1], hdr);
+		if (h[1] != PE_OMIT)
+			uw_pointer(&c, h[1], hdr);	/* .eh_frame itself */
 		if (c.p)
 			ret = uw_from_table(v, c, hdr, h[2], h[3], want_sizes, out);
 		break;
 	}
 	if (ret == -ENOENT) {
-		i = elf_section(v, ".eh_frame", 0);
-		if (i && v->sh[i].sh_addr) {
-			frame = v->sh[i].sh_addr;
-			limit = v->sh[i].sh_size;
-		}
+		frame = uw_find_frame(v, &limit);
 		ret = frame ? uw_walk(v, frame, limit, out) : 0;
 	}
 	if (ret) {
@@ -348,4 +379,87 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 	}
 	uw_sort(out);
 	return 0;
+}
+
+/* ---- Landing in handlers ----------------------------------------------------------------------- */
+
+/* Call frame instructions (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so many bytes. */
+static const char *const uw_operands[0x40] = {
+	[0x00] = "", [0x02] = "1", [0x03] = "2", [0x04] = "4", [0x05] = "uu", [0x06] = "u", [0x07] = "u", [0x08] = "u",
+	[0x09] = "uu", [0x0a] = "", [0x0b] = "", [0x0c] = "uu", [0x0d] = "u", [0x0e] = "u", [0x0f] = "b", [0x10] = "ub",
+	[0x11] = "us", [0x12] = "us", [0x13] = "s", [0x14] = "uu", [0x15] = "us", [0x16] = "ub", [0x2e] = "u",
+};
+
+static void uw_skip_operands(struct uw_cursor *c, const char *what)
+{
+	for (; *what && c->p; what++) {
+		if (*what == 'u' || *what == 's')
+			uw_leb(c, *what == 's');
+		else if (*what == 'b')
+			uw_take(c, uw_leb(c, 0));
+		else
+			uw_take(c, *what - '0');
+	}
+}
+
+/*
+ * rax, rdx: the values for the handler; rbx, r12-r15: all that is call-saved, because the frame of the handler is made
+ * from what is saved. (libc's mcount saves rax and rdx too, but not those.)
+ */
+#define UW_LANDER_REGS	(1u << 0 | 1u << 1 | 1u << 3 | 0xfu << 12)
+
+/* Does the prologue that @c describes save all of @regs? A part split off (.cold) begins with them saved. */
+static int uw_saves(struct uw_cursor *c, uint32_t regs)
+{
+	uint32_t saved = 0;
+	int has_moved = 0;
+	const uint8_t *p;
+
+	while (c->p && c->p < c->end && (p = uw_take(c, 1))) {
+		unsigned reg = *p & 0x3f;
+
+		switch (*p & 0xc0) {
+		case 0x40:			/* advance_loc */
+			has_moved = 1;
+			break;
+		case 0x80:			/* offset */
+			uw_leb(c, 0);
+			if (has_moved && reg < 32)
+				saved |= 1u << reg;
+			break;
+		case 0:
+			if (!uw_operands[*p])
+				return 0;
+			has_moved |= *p >= 0x02 && *p <= 0x04;
+			uw_skip_operands(c, uw_operands[*p]);
+			break;
+		}
+	}
+	return c->p && (saved & regs) == regs;
+}
+
+size_t uw_landers(struct elf_view *v, struct uw_range *out, size_t max)
+{
+	uint64_t frame, limit;
+	struct uw_cursor c = { NULL, NULL, 0 }, body;
+	struct uw_cie cie = { 0 };
+	struct uw_range r;
+	size_t avail, n = 0;
+	int got;
+
+	frame = uw_find_frame(v, &limit);
+	c.vaddr = frame;
+	c.p = frame ? elf_at(v, frame, &avail) : NULL;
+	if (!c.p)
+		return 0;
+	c.end = c.p + (limit && limit < avail ? limit : avail);
+	while (n < max && (got = uw_read_fde(v, &c, &cie, &r, &body)) >= 0) {
+		if (!got)
+			continue;
+		if (cie.has_data)
+			uw_take(&body, uw_leb(&body, 0));
+		if (uw_saves(&body, UW_LANDER_REGS))
+			out[n++] = r;
+	}
+	return n;
 }

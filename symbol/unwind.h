@@ -20,4 +20,12 @@ struct uw_list {
  */
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
 
+/*
+ * Lists the functions that land in exception handlers, that is those that use gcc's __builtin_eh_return: only they
+ * have, besides the call-saved registers, the two that carry values to a handler in their frame, and the unwind
+ * table says so. In libgcc that is _Unwind_RaiseException, _Resume, _Resume_or_Rethrow and _ForcedUnwind.
+ * Returns how many were found, at most @max.
+ */
+size_t uw_landers(struct elf_view *v, struct uw_range *out, size_t max);
+
 #endif
