@@ -146,14 +146,15 @@ static void catch_signals(void)
 	catch(SIGXFSZ, on_nothing, NULL);
 }
 
-/* ---- The session's news -------------------------------------------------------------------- */
+/* ---- The session's news: nobody's any more once the file is complete ------------------------- */
 
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
 	struct recording *rec = arg;
 
 	(void)pid, (void)ppid;
-	recorder_slice_begin(rec->recorder, slice, img);
+	if (rec->recorder)
+		recorder_slice_begin(rec->recorder, slice, img);
 }
 
 static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
@@ -161,14 +162,16 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	struct recording *rec = arg;
 
 	(void)pid;
-	recorder_slice_end(rec->recorder, slice);
+	if (rec->recorder)
+		recorder_slice_end(rec->recorder, slice);
 }
 
 static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
 {
 	struct recording *rec = arg;
 
-	recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
+	if (rec->recorder)
+		recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
 }
 
 static void on_warning(void *arg, const char *text)
@@ -472,8 +475,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
 	ret = recorder_finish(rec->recorder, &total, &err);
-	uft_session_destroy(rec->session);
 	rec->recorder = NULL;
+	uft_session_destroy(rec->session);
 	rec->session = NULL;
 	say_losses(rec, &stats);
 	if (!rec->opts->is_quiet && (rec->is_detached || total.bytes < COUNT_BYTES_MAX))
@@ -507,6 +510,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 		struct uft_writer_stats unused;
 
 		recorder_finish(rec->recorder, &unused, NULL);
+		rec->recorder = NULL;
 		restore_old(rec);
 	} else if (rec->kept[0]) {
 		restore_old(rec);

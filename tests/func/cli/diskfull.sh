@@ -8,7 +8,7 @@ if [ -z "${UFT_TEST_SMALL_DISK:-}" ]; then
 	flags=-m
 	[ "$(id -u)" -eq 0 ] || flags=-rm
 	unshare $flags mount -t tmpfs tmpfs "$tmp" 2>/dev/null || skip "no file system can be mounted here"
-	UFT_TEST_SMALL_DISK=1 unshare $flags "$0"
+	UFT_TEST_SMALL_DISK=1 unshare $flags "$top/tests/func/cli/diskfull.sh"
 	status=$?
 	check
 	exit $status
