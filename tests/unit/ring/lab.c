@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <linux/rseq.h>
 #include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/rseq.h>
@@ -16,6 +17,7 @@
 #include "runtime/ring/ring.h"
 
 #define LAB_SITES 64
+#define LAB_CASE_MS 20000
 #define CMD_BYTES 4096u
 #define PROFILE_IDS 256u
 
@@ -256,6 +258,43 @@ void lab_clear(void)
 		uft_ring_fast.cpu[i].key = 0;
 }
 
+/* A CONTEXT record at the end of the ring, if it has room, and for another with the record that it precedes. */
+static int lab_put_context(struct uft_ring *r, uint64_t clock, uint32_t pid, uint32_t tid)
+{
+	uint64_t *w = (uint64_t *)((char *)r + UFT_PAGE + (r->commit & (lab.arena->ring_bytes - 1)));
+
+	if (r->commit % lab.arena->sub_bytes == 0 || r->commit % lab.arena->sub_bytes + 64 > lab.arena->sub_bytes)
+		return 0;
+	w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
+	w[1] = clock;
+	w[2] = pid | (uint64_t)tid << 32;
+	r->ctx_tid = tid;
+	r->ctx_hi = (uint32_t)(clock >> 32);
+	r->ctx_pos = r->commit;
+	r->commit += 24;
+	return 1;
+}
+
+void lab_other_context(void)
+{
+	for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++) {
+		if (i < lab.arena->ncpus)
+			uft_ring_fast.cpu[i].key = 0;
+		lab_put_context(lab_ring(0, i), __builtin_ia32_rdtsc(), 1, 1);
+	}
+}
+
+unsigned lab_old_clock(void)
+{
+	unsigned n = 0;
+
+	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
+		n += lab_ring(0, i)->ctx_tid == (uint32_t)getpid() &&
+		     lab_put_context(lab_ring(0, i), __builtin_ia32_rdtsc() - (1ull << 32), (uint32_t)getpid(),
+				     (uint32_t)getpid());
+	return n;
+}
+
 void lab_consume(uint32_t ring)
 {
 	struct uft_ring *r = lab_ring(0, ring);
@@ -440,12 +479,27 @@ bad:
 	return -1;
 }
 
+/* By SIGKILL: a task that hangs in the runtime has all other signals blocked. */
+static int lab_wait(pid_t pid)
+{
+	int status;
+
+	for (int ms = 0; ms < LAB_CASE_MS; ms += 5) {
+		if (waitpid(pid, &status, WNOHANG) == pid)
+			return status;
+		usleep(5000);
+	}
+	kill(-pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
 int lab_main(const struct lab_case *cases, const char *only)
 {
 	int failed = 0;
 
 	for (const struct lab_case *c = cases; c->name; c++) {
-		int status = -1;
+		int status;
 		pid_t pid;
 
 		if (only && strcmp(only, c->name))
@@ -453,11 +507,12 @@ int lab_main(const struct lab_case *cases, const char *only)
 		fflush(NULL);
 		pid = fork();
 		if (!pid) {
-			alarm(60);
+			setpgid(0, 0);
 			c->run();
 			exit(0);
 		}
-		waitpid(pid, &status, 0);
+		setpgid(pid, pid);
+		status = lab_wait(pid);
 		if (WIFSIGNALED(status))
 			printf("FAIL %s: signal %d\n", c->name, WTERMSIG(status));
 		else

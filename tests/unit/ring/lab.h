@@ -55,6 +55,10 @@ struct lab_events *lab_decode(void);
 void lab_free(struct lab_events *ev);
 /* Empties the rings: only while nobody writes. */
 void lab_clear(void);
+/* As if another task had written last in every ring that has room: only while nobody writes. */
+void lab_other_context(void);
+/* As if a whole turn of the clock's low half had passed since the last record; returns in how many rings. */
+unsigned lab_old_clock(void);
 /* What a reader does in discard mode. */
 void lab_consume(uint32_t ring);
 struct uft_ring *lab_ring(uint32_t slice, uint32_t ring);

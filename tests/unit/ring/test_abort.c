@@ -4,7 +4,9 @@
  *
  * A tracer puts a breakpoint on one instruction of the runtime after the other, lets the scenario run, and at the
  * breakpoint delivers a signal there: so each rseq section is aborted at each of its instructions, and each gap between
- * two of them is hit. The handler is traced itself. It returns, or jumps away; on the interrupted stack or on another.
+ * two of them is hit. The handler is traced itself. It returns, or jumps away, or (then it is not traced) leaves frames
+ * of calls that jumped; on the interrupted stack or on another. Between passes the rings get a clock
+ * that is a turn of its low half behind, and then another task's context.
  * Single-stepping would not do: every step aborts the section, so it never gets past its first instruction.
  *
  * The result must be exact: every body that ran has its ENTRY, every ENTRY one end, no return is lost. A handler that
@@ -27,13 +29,22 @@
 #include "runtime/ring/ring.h"
 #include "lab.h"
 
-enum { LEAF, MID, JUMPER, TAIL, MCOUNT, HANDLER, CO, NSITES };
+enum { LEAF, MID, JUMPER, TAIL, MCOUNT, HANDLER, CO, SELF_TAIL, NSITES };
 
 /* Shared with the tracer. */
 static struct shared {
 	uint64_t address;
 	uint64_t hits;
 } *shared;
+
+enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen from the stack it interrupts */
+
+static struct mode {
+	const char *name;
+	enum signal_place place;
+	int jump, messy, no_rseq, func, slow, late;
+	size_t expect_hits;
+} mode;
 
 static uint64_t bodies[NSITES];
 static sigjmp_buf away, env;
@@ -70,6 +81,12 @@ __asm__(".text\n.balign 16\n.globl tail\n.type tail,@function\ntail:\n\t.rept 8\
 	"\tlock incq tail_bodies(%rip)\n\tjmp leaf\n");
 uint64_t tail_bodies;
 
+/* Calls itself in the place of its return: its entry's hook is what it finds in the slot. */
+LAB_SITE long self_tail(long n);
+__asm__(".text\n.balign 16\n.globl self_tail\n.type self_tail,@function\nself_tail:\n\t.rept 8\n\tnop\n\t.endr\n"
+	"\tlock incq tail_bodies(%rip)\n\tcmp late(%rip),%rdi\n\tjne 1f\n\tint3\n1:\tdec %rdi\n\tjnz self_tail\n\tret\n");
+uint64_t late;		/* let the tracer arm the breakpoint there */
+
 LAB_SITE long mcount_site(long x);
 __asm__(".text\n.balign 16\n.globl mcount_fn\n.type mcount_fn,@function\nmcount_fn:\n\tpush %rbp\n\tmov %rsp,%rbp\n"
 	".globl mcount_site\nmcount_site:\n\t.rept 8\n\tnop\n\t.endr\n\tlock incq mcount_bodies(%rip)\n"
@@ -85,6 +102,18 @@ LAB_SITE void handler(int sig)
 	if (jump_away)
 		siglongjmp(away, 1);
 	__asm__ volatile("");
+}
+
+/* Not traced: nothing of its own shows that calls inside were left. */
+static void messy_handler(int sig)
+{
+	sigjmp_buf saved;
+
+	(void)sig;
+	memcpy(&saved, &env, sizeof(env));
+	if (!sigsetjmp(env, 1))
+		jumper(1);
+	memcpy(&env, &saved, sizeof(env));
 }
 
 static ucontext_t co_main, co_self;
@@ -110,6 +139,7 @@ static void graph_scenario(void)
 {
 	mid(1);
 	tail(1);
+	self_tail(3);
 	mcount_fn(1);
 	if (!sigsetjmp(env, 1))
 		jumper(2);
@@ -188,32 +218,44 @@ static void plant(void)
 	__asm__ volatile("int3" ::: "memory");
 }
 
-/* One instruction, one way of handling: the tracer arms it at the first int3 and takes it back at the second. */
+/* One instruction, one way of handling: the tracer arms it at the first int3 and takes it back at the next. */
 static void one(uint64_t address, void (*scenario)(void), void (*check)(const struct lab_events *ev))
 {
+	volatile unsigned old = 0;
 	struct lab_events *ev;
+	uint64_t start = __builtin_ia32_rdtsc();
 
 	lab_clear();
 	memset(bodies, 0, sizeof(bodies));
 	tail_bodies = mcount_bodies = 0;
 	shared->address = address;
 	shared->hits = 0;
-	plant();
-	for (volatile int pass = 0; pass < 2; pass++)
+	if (!late)
+		plant();
+	for (volatile int pass = 0; pass < 3; pass++) {
 		if (!sigsetjmp(away, 1))
 			scenario();
-	shared->address = 0;
+		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !old; i++) {
+			leaf(1);
+			old = lab_old_clock();
+		}
+		if (pass == 1)
+			lab_other_context();
+	}
+	shared->address = 0;	/* an int3 takes a breakpoint back, too */
 	plant();
 	/* Once more without a signal: nothing may be broken now. */
 	scenario();
 	leaf(1);
 	ev = lab_decode();
-	if (ev->damaged || ev->backwards || ev->lost_counted || lab_counter(UFT_CNT_LOST_RETURN)) {
+	if (ev->damaged || ev->backwards != old || ev->lost_counted || lab_counter(UFT_CNT_LOST_RETURN)) {
 		fprintf(stderr, "at %#lx: damaged %lu backwards %lu lost %lu lost returns %lu\n", address, ev->damaged,
 			ev->backwards, ev->lost_counted, lab_counter(UFT_CNT_LOST_RETURN));
 		exit(1);
 	}
 	check(ev);
+	for (size_t i = 0; i < ev->n; i++)
+		bad |= ev->e[i].clock < start;
 	if (bad) {
 		fprintf(stderr, "with a signal at %s+%#lx\n", symbol, address - symbol_start);
 		exit(1);
@@ -297,25 +339,18 @@ static void run_instruction(uint64_t address, void *arg)
 	r->hit += shared->hits;
 }
 
-enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen from the stack it interrupts */
-
-static struct mode {
-	const char *name;
-	enum signal_place place;
-	int jump, no_rseq, func, slow;
-	size_t expect_hits;
-} mode;
-
 static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
 	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : check_graph, 0 };
-	struct sigaction sa = { .sa_handler = handler, .sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
+	struct sigaction sa = { .sa_handler = mode.messy ? messy_handler : handler,
+				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
 	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH };
 	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
 	size_t n;
 
 	jump_away = mode.jump;
+	late = mode.late ? 2 : 0;
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
 	lab_init(&c);
 	lab_arm(leaf, LEAF, state, 0);
@@ -323,6 +358,8 @@ static void run_all(void)
 	lab_arm(jumper, JUMPER, state, 0);
 	if (!mode.func)
 		lab_arm(tail, TAIL, state, 0);
+	if (!mode.func)
+		lab_arm(self_tail, SELF_TAIL, state, 0);
 	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, 0);
 	lab_arm(handler, HANDLER, state, 0);
 	lab_arm(co_body, CO, state, 0);
@@ -375,7 +412,7 @@ static void poke(pid_t pid, uint64_t at, uint8_t byte, uint8_t *old)
 
 static int trace_loop(pid_t pid)
 {
-	uint64_t armed = 0;
+	uint64_t armed = 0, last = 0;
 	uint8_t old = 0;
 	int status;
 
@@ -390,7 +427,7 @@ static int trace_loop(pid_t pid)
 		if (WIFEXITED(status))
 			return WEXITSTATUS(status);
 		if (WIFSIGNALED(status)) {
-			fprintf(stderr, "killed by signal %d, breakpoint was at %#lx\n", WTERMSIG(status), shared->address);
+			fprintf(stderr, "killed by signal %d, breakpoint was at %#lx\n", WTERMSIG(status), last);
 			return 1;
 		}
 		sig = WSTOPSIG(status);
@@ -401,18 +438,19 @@ static int trace_loop(pid_t pid)
 				regs.rip = armed;
 				CHECK(!ptrace(PTRACE_SETREGS, pid, 0, &regs));
 				shared->hits++;
+				shared->address = 0;
 				sig = SIGUSR1;
 			}
 			if (armed)
 				poke(pid, armed, old, NULL);
 			armed = 0;
 			if (!sig && shared->address) {
-				armed = shared->address;
+				armed = last = shared->address;
 				poke(pid, armed, 0xcc, &old);
 			}
 		} else if (sig == SIGSEGV) {
 			ptrace(PTRACE_GETREGS, pid, 0, &regs);
-			fprintf(stderr, "SIGSEGV at %#llx, breakpoint was at %#lx\n", regs.rip, shared->address);
+			fprintf(stderr, "SIGSEGV at %#llx, breakpoint was at %#lx\n", regs.rip, last);
 		}
 		CHECK(!ptrace(PTRACE_CONT, pid, 0, sig));
 	}
@@ -445,6 +483,12 @@ static const struct mode modes[] = {
 	{ .name = "graph_jump_above", .place = ABOVE, .jump = 1, .expect_hits = 1200 },
 	{ .name = "slow_return", .slow = 1, .expect_hits = 1200 },
 	{ .name = "slow_jump", .slow = 1, .jump = 1, .expect_hits = 1200 },
+	{ .name = "tail_return", .late = 1, .expect_hits = 1200 },
+	{ .name = "tail_jump", .late = 1, .jump = 1, .expect_hits = 1200 },
+	{ .name = "graph_messy", .messy = 1, .expect_hits = 1200 },
+	{ .name = "graph_messy_above", .place = ABOVE, .messy = 1, .expect_hits = 1200 },
+	{ .name = "slow_messy", .slow = 1, .messy = 1, .expect_hits = 1200 },
+	{ .name = "exchange_messy", .no_rseq = 1, .messy = 1, .expect_hits = 1000 },
 	{ .name = "exchange_return", .no_rseq = 1, .expect_hits = 1000 },
 	{ .name = "exchange_jump", .no_rseq = 1, .jump = 1, .expect_hits = 1000 },
 };

@@ -345,6 +345,29 @@ static void test_dead_owner(void)
 	lab_free(ev);
 }
 
+/* It was killed after it had noted a context and before it committed: the context in the ring is another's. */
+static void test_killed_inside(void)
+{
+	struct lab_events *ev;
+	struct uft_ring *r;
+	pid_t child = fork();
+
+	if (!child)
+		_exit(0);
+	waitpid(child, NULL, 0);
+	start((struct lab_config){ .no_rseq = 1, .nexch = 1 }, UFT_TRACER_FUNCTION);
+	site0(1);
+	lab_other_context();
+	r = lab_ring(0, uft_rt.arena->ncpus);
+	r->owner = (uint32_t)child;
+	r->ctx_tid = self();
+	r->ctx_pos = r->commit;
+	site0(1);
+	ev = lab_decode();
+	CHECK_EQ(lab_count(ev, self(), UFT_REC_FUNC, -1), 2);
+	lab_free(ev);
+}
+
 /* rseq becomes known while threads run. */
 static void test_rseq_late(void)
 {
@@ -376,7 +399,7 @@ static const struct lab_case cases[] = {
 	{ "clock_half", test_clock_half }, { "discard", test_discard }, { "discard_exchange", test_discard_exchange },
 	{ "overwrite", test_overwrite }, { "overwrite_exchange", test_overwrite_exchange }, { "off", test_off },
 	{ "pids", test_pids }, { "exchange", test_exchange }, { "dead_owner", test_dead_owner },
-	{ "rseq_late", test_rseq_late }, { NULL, NULL },
+	{ "killed_inside", test_killed_inside }, { "rseq_late", test_rseq_late }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)
