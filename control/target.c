@@ -156,10 +156,13 @@ void target_end(struct uft_session *s, struct target *t)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
-	t->is_over = 1;
 	target_scan_tasks(s, t);
-	/* The agent looks up whenever it is woken, finds nobody to serve, and ends. */
-	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
+	if (!t->is_stuck) {
+		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
+		command_post(s, t);
+	}
+	t->is_over = 1;
 	if (t->agent_fd >= 0 && !is_ready(t->agent_fd, AGENT_GRACE_MS))
 		session_warn(s, "the agent of process %d does not end", t->pid);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
