@@ -124,7 +124,7 @@ static void make_sites(void)
 int main(int argc, char **argv)
 {
 	const char *env = getenv("UFT_STRESS_FLIPS"), *mode = argc > 1 ? argv[1] : "st8";
-	uint64_t flips = env ? strtoull(env, NULL, 0) : !strcmp(mode, "mem") ? 40000 : 600000, done = 0, ncalls = 0;
+	uint64_t flips = env ? strtoull(env, NULL, 0) : !strcmp(mode, "mem") ? 40000 : 1500000, done = 0, ncalls = 0;
 	struct uft_cmd_object o;
 	pthread_t th[NTHREADS + 1];
 	unsigned x = 12345, i, batches = 0;

@@ -6,9 +6,15 @@
  * what a call does. Run with one thread (nops are coalesced) and with another one running (they are not), with
  * stores of eight bytes trusted or not, by mprotect and through /proc/self/mem.
  */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,6 +260,33 @@ static void check_mdwe(void)
 		CHECK(!WEXITSTATUS(status));
 }
 
+/* A kernel or a filter without membarrier: every CPU is visited instead, and the affinity is as before. */
+static void check_no_membarrier(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_membarrier, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+	cpu_set_t before, after;
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		CHECK(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+		CHECK(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &prog));
+		CHECK(syscall(SYS_membarrier, 0, 0, 0) == -1 && errno == ENOSYS);
+		CHECK(!sched_getaffinity(0, sizeof(before), &before));
+		CHECK(!patch_init());
+		check_kind(&kit_sites[0], 600);
+		CHECK(!sched_getaffinity(0, sizeof(after), &after) && CPU_EQUAL(&before, &after));
+		_exit(0);
+	}
+	CHECK(waitpid(pid, &status, 0) == pid && !status, "status %x", status);
+}
+
 int main(void)
 {
 	kit_thread_init();
@@ -268,5 +301,6 @@ int main(void)
 	uft_rt.no_mprotect = 0;
 	uft_rt.st8_ok = 1;
 	check_mdwe();
+	check_no_membarrier();
 	return 0;
 }
