@@ -197,10 +197,10 @@ static uint8_t next_state(const struct uft_site *site, uint8_t want, uint8_t now
 	return want == now && !force ? WANT_NOT : want;
 }
 
-/* A program's own mcount is called when the frame stands, its own __fentry__ before (at most an endbr64 comes first). */
+/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
 static int is_behind_prologue(const struct uft_site *site)
 {
-	return site->kind == UFT_SITE_OWN_CALL && site->addr > site->func + 4;
+	return site->kind == UFT_SITE_OWN_CALL && site->is_framed;
 }
 
 static int is_armed(uint8_t state)
