@@ -172,6 +172,8 @@ void target_end(struct uft_session *s, struct target *t)
 			*p = t->next;
 			break;
 		}
+	/* Who drains it may do so later, in another thread: until it is free nobody may take it for a live child's. */
+	__atomic_store_n(&sl->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 	if (s->ev.slice_end)
 		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
 	else

@@ -49,6 +49,11 @@ run "$uft" record -q -p nop ./prog calls 500
 expect_equal "nop records nothing" "$(stat_value trace.uft calls)" 0
 run "$uft" record -q ./prog children 3
 expect_equal "children are followed" "$(stat_value trace.uft calls)" 8
+# Each ends before anybody can have looked at it.
+for round in 1 2 3 4 5; do
+	run "$uft" record -q ./prog children 20
+	expect_equal "short children, round $round" "$(stat_value trace.uft calls)" 42
+done
 run "$uft" record -q --no-children ./prog children 3
 expect_equal "children are left alone" "$(stat_value trace.uft calls)" 2
 
