@@ -106,18 +106,22 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 
 /* ---- Fork ---------------------------------------------------------------------------------- */
 
-static struct space *find_space(struct uft_session *s, pid_t pid)
+/* 0; -ESRCH: the process ended just now; -ENOENT: nothing that we started looks like it. */
+static int find_space(struct uft_session *s, pid_t pid, struct space **out)
 {
 	uint8_t raw[UFT_AUXV_MAX];
 	struct auxv av;
 	size_t bytes;
 
 	if (auxv_read(pid, raw, &bytes, &av))
-		return NULL;
-	for (struct space *sp = s->spaces; sp; sp = sp->next)
-		if (sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes))
-			return sp;
-	return NULL;
+		return -ESRCH;
+	for (struct space *sp = s->spaces; sp; sp = sp->next) {
+		if (sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes)) {
+			*out = sp;
+			return 0;
+		}
+	}
+	return -ENOENT;
 }
 
 /*
@@ -148,6 +152,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	struct target *t;
 	uint32_t parent;
 	pid_t pid;
+	int ret;
 
 	if (slice >= s->arena.map->nslices)
 		return -EINVAL;
@@ -157,9 +162,9 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 	if (pid <= 0 || !peek_has_arena(s, pid))
 		return -ESRCH;
-	sp = find_space(s, pid);
-	if (!sp)
-		return -ENOENT;
+	ret = find_space(s, pid, &sp);
+	if (ret)
+		return ret;
 	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
 	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
 	if (!t)
@@ -195,6 +200,19 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	return 0;
 }
 
+/* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
+static int is_ending(pid_t pid)
+{
+	char stat[512], *state;
+	int n = peek_file(pid, "stat", stat, sizeof(stat) - 1);
+
+	if (n <= 0)
+		return 1;
+	stat[n] = '\0';
+	state = strrchr(stat, ')');
+	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
+}
+
 static int adopt_any(struct uft_session *s, uint32_t slice)
 {
 	int ret = adopt(s, slice);
@@ -206,10 +224,11 @@ void request_adopt_strays(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
 		struct uft_slice *sl = arena_slice(&s->arena, i);
+		pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 
-		/* agent_tid is the last thing a child fills in. */
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) &&
-		    __atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED))
+		/* agent_tid is the last thing a child fills in, unless it is killed before. */
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
+		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || is_ending(pid)))
 			adopt_any(s, i);
 	}
 }

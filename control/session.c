@@ -438,16 +438,24 @@ static int has_silent(struct uft_session *s)
 	return s->has_silent;
 }
 
+/* Children that said so, or ended unseen, since the last look are looked for before it is said that nobody lives. */
+static int is_over(struct uft_session *s)
+{
+	if (is_busy(s))
+		return 0;
+	request_serve(s);
+	request_adopt_strays(s);
+	return !is_busy(s) && !has_silent(s);
+}
+
 int uft_session_poll(struct uft_session *s, int timeout_ms)
 {
-	if (!is_busy(s)) {
-		if (!has_silent(s))
-			return 0;
-		if (timeout_ms > SILENT_MS || timeout_ms < 0)
-			timeout_ms = SILENT_MS;
-	}
+	if (is_over(s))
+		return 0;
+	if (!is_busy(s) && (timeout_ms > SILENT_MS || timeout_ms < 0))
+		timeout_ms = SILENT_MS;
 	session_step(s, timeout_ms);
-	return is_busy(s) || has_silent(s);
+	return !is_over(s);
 }
 
 int uft_session_status(const struct uft_session *s)
