@@ -162,9 +162,10 @@ static uint8_t *lab_find_nops(void *function)
 {
 	uint8_t *p = function;
 
-	/* endbr64, or an mcount site: the function's own marker precedes the nops. */
-	for (int i = 0; i < 64; i++)
-		if (p[i] == 0x90 && !memcmp(p + i, "\x90\x90\x90\x90\x90", 5))
+	/* gcc: eight of one byte; clang: one of eight. Possibly behind an endbr64. */
+	for (int i = 0; i <= 4; i += 4)
+		if (!memcmp(p + i, "\x90\x90\x90\x90\x90\x90\x90\x90", 8) ||
+		    !memcmp(p + i, "\x0f\x1f\x84\0", 4))
 			return p + i;
 	return NULL;
 }
@@ -179,6 +180,7 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
 		site[n] = lab_find_nops(function);
 		CHECK(site[n] != NULL);
 		CHECK(!mprotect((void *)((uintptr_t)site[n] & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
+		memcpy(site[n] + 5, "\x0f\x1f\0", 3);
 	}
 	p = site[n];
 	lab.text_id[n] = (uint32_t)((uint64_t)(p + 5) >> 2) - lab.text_k;

@@ -16,8 +16,12 @@
 
 #include "runtime/runtime.h"
 
-/* A function with eight one-byte nops at its entry; five of them become the call or jump. */
+/* A function with eight bytes of nops at its entry; five of them become the call or jump. */
+#ifdef __clang__
+#define LAB_SITE __attribute__((noinline, patchable_function_entry(8, 0), aligned(16)))
+#else
 #define LAB_SITE __attribute__((noinline, noclone, patchable_function_entry(8, 0), aligned(16)))
+#endif
 
 struct lab_config {
 	uint32_t ring_bytes, sub_bytes, nexch, nslices;

@@ -184,7 +184,58 @@ static void registers(void)
 		CHECK_EQ(out[i], in[i]);
 }
 void bare(void);
-__asm__(".text\n.balign 16\n.globl bare\nbare:\n\t.rept 8\n\tnop\n\t.endr\n\tret\n");
+__asm__(".text\n.balign 16\n.globl bare\nbare:\n\t.rept 8\n\tnop\n\t.endr\n\tjmp *bare_target(%rip)\n"
+	"bare_ret:\n\tret\n"
+	"call_pre:\n\tlea -128(%rsp),%rsp\n\tcall uft_asm_hook_syscall_pre\n\tlea 128(%rsp),%rsp\n\tret\n"
+	"call_post:\n\tcall uft_asm_hook_syscall_post\n\tret\n"
+	"call_unwind:\n\tcall uft_asm_hook_unwind\n\tret\n"
+	"call_rbrk:\n\tcall uft_asm_hook_rbrk\n\tret\n");
+extern const char bare_ret[], call_pre[], call_post[], call_unwind[], call_rbrk[];
+const void *bare_target = bare_ret;
+
+static uint32_t requested[8];
+int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
+{
+	(void)args, (void)nargs, (void)wait;
+	requested[kind]++;
+	return 0;
+}
+
+/* The hooks keep everything, whatever they are called for. */
+static void test_hook_registers(void)
+{
+	start((struct lab_config){ 0 });
+	mid(1);
+	bare_target = call_pre;
+	registers();
+	bare_target = call_post;
+	registers();
+	bare_target = call_unwind;
+	registers();
+	bare_target = call_rbrk;
+	registers();
+	CHECK_EQ(requested[UFT_REQ_OBJECTS], 1);
+	/* Whether a result is an error decides over a request; the registers here are 0x0101.. and so on. */
+	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 0);
+	bare_target = bare_ret;
+	lab_free(finish());
+}
+
+/* exec: a request before and, if it fails, one after; none if children are not followed. */
+static void test_hook_exec(void)
+{
+	uint64_t regs[6] = { (uint64_t)"/bin/true" }, at[6] = { 3, (uint64_t)"", 0, 0, 0x1000 };
+
+	start((struct lab_config){ 0 });
+	trace_hook_syscall_pre(SYS_execve, regs);
+	trace_hook_syscall_pre(SYS_execveat, at);
+	CHECK_EQ(requested[UFT_REQ_EXEC], 2);
+	trace_hook_syscall_post(SYS_execve, -2);
+	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 1);
+	uft_rt.arena->children = 0;
+	trace_hook_syscall_pre(SYS_execve, regs);
+	CHECK_EQ(requested[UFT_REQ_EXEC], 2);
+}
 
 static void test_registers(void)
 {
@@ -774,6 +825,144 @@ static void test_signal_jump_above(void)
 	below(signal_jump_thread, stack);
 }
 
+/* A stack overflow, caught on a signal stack: wherever in a handler it strikes, nothing has changed yet. */
+static void on_overflow(int sig)
+{
+	(void)sig;
+	siglongjmp(env, 1);
+}
+
+/* At each level a call is left, so that the next one's handler is at its deepest with signals blocked. */
+static void *env_level[5];
+LAB_SITE void leaver(void);
+LAB_SITE void leaver(void)
+{
+	__builtin_longjmp(env_level, 1);
+}
+
+LAB_SITE long rec_leaving(long n);
+LAB_SITE long rec_leaving(long n)
+{
+	long r;
+
+	if (!__builtin_setjmp(env_level))
+		leaver();
+	r = n < 0 ? 0 : rec_leaving(n + 1);
+	__asm__ volatile("" : "+r"(r));
+	return r + 1;
+}
+
+static void *overflow_thread(void *arg)
+{
+	struct sigaction sa = { .sa_handler = on_overflow, .sa_flags = SA_ONSTACK };
+	stack_t ss = { .ss_sp = static_stack, .ss_size = sizeof(static_stack) };
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start(*(struct lab_config *)arg);
+	lab_arm(rec_leaving, PROBE, LAB_GRAPH, 0);
+	lab_arm(leaver, CO, LAB_GRAPH, 0);
+	CHECK(!sigaltstack(&ss, NULL) && !sigaction(SIGSEGV, &sa, NULL));
+	for (int i = 0; i < 40; i++) {
+		/* Another few bytes each time: the guard page is met somewhere else. */
+		volatile char *shift = __builtin_alloca(16 * (size_t)i + 16);
+
+		shift[0] = 0;
+		if (!sigsetjmp(env, 1))
+			i % 2 ? rec(1000000) : rec_leaving(0);
+		mid(1);
+	}
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[MID], 40);
+	CHECK_EQ(r.calls[REC], 0);
+	CHECK_EQ(r.left[REC], r.entered[REC]);
+	CHECK_EQ(r.left[PROBE], r.entered[PROBE]);
+	CHECK_EQ(r.left[CO], r.entered[CO]);
+	CHECK(r.entered[REC] > 20 * 500 && r.entered[PROBE] > 20 * 200 && r.entered[CO] > 20 * 200);
+	CHECK_EQ(r.open, 0);
+	lab_free(ev);
+	return NULL;
+}
+
+static void overflow(struct lab_config c)
+{
+	pthread_attr_t a;
+	pthread_t th;
+
+	pthread_attr_init(&a);
+	pthread_attr_setstacksize(&a, 128 << 10);
+	CHECK(!pthread_create(&th, &a, overflow_thread, &c));
+	pthread_join(th, NULL);
+}
+
+static void test_overflow(void)
+{
+	overflow((struct lab_config){ .ring_bytes = 8 << 20 });
+}
+
+static void test_overflow_exchange(void)
+{
+	overflow((struct lab_config){ .ring_bytes = 8 << 20, .no_rseq = 1 });
+}
+
+/* How deep the slow paths go: what UFT_SLOW_STACK in trace.S promises. */
+#define SLOW_STACK 2048
+#define FAST_STACK 64
+static char painted[65536] __attribute__((aligned(16)));
+static uint64_t painted_used;
+
+static void painted_body(void)
+{
+	char *base = __builtin_frame_address(0);
+
+	for (volatile char *p = painted; p < base - 384; p++)
+		*p = (char)0xa5;
+	leaf(1);
+	if (!sigsetjmp(env, 1))
+		jumper(0);
+	leaf(1);
+	for (char *p = painted; p < base; p++)
+		if ((unsigned char)*p != 0xa5) {
+			painted_used = (uint64_t)(base - p);
+			return;
+		}
+}
+
+static uint64_t paint(void)
+{
+	ucontext_t here, there;
+
+	CHECK(!getcontext(&there));
+	there.uc_stack.ss_sp = painted;
+	there.uc_stack.ss_size = sizeof(painted);
+	there.uc_link = &here;
+	makecontext(&there, painted_body, 0);
+	CHECK(!swapcontext(&here, &there));
+	return painted_used;
+}
+
+static void stack_use(struct lab_config c)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .max_depth = 100 };
+
+	start_full(c, &p);
+	paint();		/* binds what it calls */
+	paint();
+	printf("     %lu bytes of stack at most\n", painted_used);
+	CHECK(painted_used > 512 && painted_used <= 384 + FAST_STACK + SLOW_STACK);
+}
+
+static void test_stack_use(void)
+{
+	stack_use((struct lab_config){ 0 });
+}
+
+static void test_stack_use_exchange(void)
+{
+	stack_use((struct lab_config){ .no_rseq = 1 });
+}
+
 /* ---- Modes -------------------------------------------------------------------------------- */
 
 static void test_max_depth(void)
@@ -1281,7 +1470,9 @@ static const struct lab_case cases[] = {
 	{ "signal", test_signal }, { "signal_stack_below", test_signal_stack_below },
 	{ "signal_stack_above", test_signal_stack_above }, { "signal_jump", test_signal_jump },
 	{ "signal_jump_below", test_signal_jump_below }, { "signal_jump_above", test_signal_jump_above },
-	{ "max_depth", test_max_depth }, { "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile },
+	{ "overflow", test_overflow }, { "overflow_exchange", test_overflow_exchange },
+	{ "stack_use", test_stack_use }, { "stack_use_exchange", test_stack_use_exchange },
+	{ "hook_registers", test_hook_registers }, { "hook_exec", test_hook_exec }, { "max_depth", test_max_depth }, { "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile },
 	{ "switch", test_switch }, { "mcount", test_mcount }, { "fork", test_fork }, { "fork_exchange", test_fork_exchange },
 	{ "fork_unfollowed", test_fork_unfollowed }, { "fork_no_slice", test_fork_no_slice },
 	{ "fork_locked", test_fork_locked }, { "lock_dead", test_lock_dead }, { "vfork", test_vfork },
