@@ -104,7 +104,7 @@ NI static int t_dlopen()
 
 typedef int fn(int);
 extern "C" {
-NI static int pick_a(int x) { return x + 1; }
+NI static int pick_a(int x) { HIT(); return x + 1; }
 NI fn *pick_resolve(void) { return pick_a; }	/* runs before main, in static programs before there is a thread pointer */
 int picked(int) __attribute__((ifunc("pick_resolve")));
 }
