@@ -7,7 +7,7 @@
 # The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
 # listed in slack(): each entry says why.
 set -u
-uft=$1 tracer=$2 prog=$3 case=$4
+uft=$(realpath "$1") tracer=$2 prog=$(realpath "$3") case=$4
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$(dirname "$prog")" || exit 1
