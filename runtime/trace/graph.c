@@ -267,7 +267,8 @@ static int fg_enter(uint32_t id, uint64_t *slot, uint64_t ret, const uint8_t *st
 	if (!t.th || t.mute || !trace_is_recording() || (p->tracer != UFT_TRACER_GRAPH && p->tracer != UFT_TRACER_PROFILE) ||
 	    !trace_task_is_wanted(&t, p))
 		goto out;
-	if (t.th->flags & TH_SHARED) {
+	/* No state of its own could be made. */
+	if (t.guest && t.th->flags & TH_SHARED) {
 		trace_count(UFT_CNT_SHARED_TP, 1);
 		goto out;
 	}
@@ -379,6 +380,17 @@ static int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
 	return th && e >= th->base && e < th->limit;
 }
 
+/* Is it another task's that shares our thread pointer? */
+static int fg_is_sharers(const struct trace_task *t, const struct fg_entry *e)
+{
+	struct uft_thread *host = t->th ? t->th->host : NULL;
+
+	for (struct uft_thread *th = host ? thread_first() : NULL; th; th = th->next)
+		if (th != t->th && (th == host || th->host == host) && fg_is_on_array(th, e))
+			return 1;
+	return 0;
+}
+
 /* Not the top: something was left, or this frame was. 0: try again from the top. */
 static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *parent)
 {
@@ -400,6 +412,10 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	/* A vfork child that returns through its parent's frame: the parent will, too. */
 	if (fg_is_on_array(t->th, e))
 		goto out;
+	if (fg_is_sharers(t, e)) {
+		trace_count(UFT_CNT_SHARED_TP, 1);
+		goto out;
+	}
 	found = *e;
 	fg_settle(&found);
 	if (t->th) {

@@ -14,8 +14,8 @@
 #define HOOK_FRAME_BYTES	(88 + 136)
 #define CLONE3_TLS		56	/* offsetof(struct clone_args, tls) */
 
-/* The task that comes to be will run on this thread pointer, too. */
-static void hook_share(uint64_t sp, uint32_t how)
+/* The vfork child will run on this thread pointer, too. */
+static void hook_vfork(uint64_t sp)
 {
 	struct trace_task t;
 
@@ -24,10 +24,20 @@ static void hook_share(uint64_t sp, uint32_t how)
 		/* In this order: a handler that comes in between must not heal (thread.c). */
 		t.th->vfork_sp = sp;
 		uft_barrier();
-		arch_local_or32(&t.th->flags, how);
+		arch_local_or32(&t.th->flags, TH_VFORK);
 		uft_store(&t.th->tid, UFT_NO_TID);
 		ring_forget(t.th->tp);
 	}
+	task_end(&t);
+}
+
+static void hook_share(void)
+{
+	struct trace_task t;
+
+	task_begin(&t);
+	if (t.th)
+		thread_share(&t);
 	task_end(&t);
 }
 
@@ -43,7 +53,10 @@ static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
 		task_end(&t);
 		return;
 	}
-	hook_share(sp, flags & CLONE_VFORK ? TH_VFORK : TH_SHARED);
+	if (flags & CLONE_VFORK)
+		hook_vfork(sp);
+	else
+		hook_share();
 }
 
 /* The arguments of clone3 lie in memory of which nobody has checked anything yet. */
@@ -89,7 +102,7 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 		hook_exec(nr, regs);
 		break;
 	case __NR_vfork:
-		hook_share(sp, TH_VFORK);
+		hook_vfork(sp);
 		break;
 	case __NR_clone:
 		hook_clone(regs[0], regs[4], sp);

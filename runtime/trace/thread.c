@@ -14,9 +14,14 @@
  *			guest: exchange rings, entries marked FG_GUEST. The owner is suspended meanwhile; its own events
  *			drop the guest's entries. It is healed by an event of its own that cannot come from a signal
  *			handler which ran before the vfork (see thread_heal).
- *   other CLONE_VM	TH_SHARED until the pointer is reset: both tasks' function events are recorded by exchange
- *			rings; graph calls are passed through and counted (UFT_CNT_SHARED_TP), since nobody orders the
- *			two on one shadow stack. Frames that were hooked before return as ever.
+ *   other CLONE_VM	TH_SHARED, tid unknown. The owner keeps its state; every other task gets one under a key made of
+ *			its tid, which no thread pointer equals, with `host` the owner's. All of them use the exchange rings:
+ *			the keys of fast paths, and the rseq area, belong to the pointer and not to the task. The owner is
+ *			healed when every task that was to come has had an event (`shares`) and has ended (tkill). One
+ *			that never has an event, or a clone that failed, keeps the owner slow, not wrong. So does one that
+ *			executes another program, until that ends, and one in another pid namespace.
+ *			A task without memory for a state of its own passes its graph calls through, counted
+ *			(UFT_CNT_SHARED_TP); so does one that returns through another's frame, once.
  *
  * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
  * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
@@ -39,6 +44,8 @@
 #define LOCK_SPINS	100
 #define LOCK_SLEEP_NS	100000
 #define SIGNAL_FRAME_MIN 512		/* no signal frame is smaller: red zone, ucontext and FP state */
+#define SHARED_KEY(tid)	(1ull << 63 | (tid))	/* in place of a thread pointer; user addresses end below */
+#define HEAL_CLOCKS	(1u << 22)	/* about a millisecond between two looks */
 
 #define TRACE_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
 TRACE_OFFSET(struct uft_thread, top, TH_TOP);
@@ -174,7 +181,7 @@ static struct uft_thread *thread_map(void)
 		th->limit = th->base + bytes / sizeof(struct fg_entry);
 		th->top = th->base;
 		th->next = threads.all;
-		threads.all = th;
+		uft_store_release(&threads.all, th);
 		return th;
 	}
 	return NULL;
@@ -198,6 +205,22 @@ static void thread_empty(struct uft_thread *th)
 	th->pids_generation = 0;
 }
 
+static int thread_is_dead(const struct uft_thread *th)
+{
+	return th->owner && sys_call3(__NR_tkill, th->owner, 0, 0) == -ESRCH;
+}
+
+/* Has every task that shared this pointer ended? The states of all that came before `shares` fell to 0 are linked. */
+static int thread_is_alone(const struct uft_thread *host)
+{
+	if (uft_load_acquire(&host->shares))
+		return 0;
+	for (const struct uft_thread *th = uft_load_acquire(&threads.all); th; th = th->next)
+		if (th->host == host && th->tp && !thread_is_dead(th))
+			return 0;
+	return 1;
+}
+
 /* Puts the state of threads that have ended into the pool. Their thread pointers may be mapped no more. */
 static void thread_sweep(void)
 {
@@ -208,7 +231,7 @@ static void thread_sweep(void)
 
 		if (threads.slot[i].tp <= TOMBSTONE)
 			continue;
-		if (!th->owner || sys_call3(__NR_tkill, th->owner, 0, 0) != -ESRCH) {
+		if (!thread_is_dead(th) || (th->flags & TH_SHARED && !thread_is_alone(th))) {
 			left++;
 			continue;
 		}
@@ -249,6 +272,8 @@ static struct uft_thread *thread_make(uint64_t tp)
 		return NULL;
 	th->tp = tp;
 	th->tid = UFT_NO_TID;
+	th->host = NULL;
+	th->shares = 0;
 	if (!threads.slot[i].tp)
 		threads.used++;
 	threads.living++;
@@ -260,12 +285,65 @@ static struct uft_thread *thread_make(uint64_t tp)
 void thread_reset(struct trace_task *t, uint64_t tp)
 {
 	struct uft_thread *th = thread_find(tp);
+	uint32_t shared;
 
 	if (!th)
 		return;
 	task_lock(t);
+	shared = th->flags & TH_SHARED && !thread_is_alone(th) ? TH_SHARED : 0;
 	thread_empty(th);
+	th->flags = shared;	/* the last owner is gone, the others are not */
 	ring_forget(tp);
+	task_unlock(t);
+}
+
+/*
+ * A task that shares its thread pointer without being the owner goes on with a state of its own. 0: there is none and
+ * no memory for one.
+ */
+static int thread_use_own(struct trace_task *t)
+{
+	struct uft_thread *host = t->th, *th = thread_find(SHARED_KEY(t->tid));
+
+	if (!th || th->owner != t->tid || th->host != host) {
+		task_lock(t);
+		if (th)
+			thread_empty(th);	/* of a process that was forked, or somebody else with this tid */
+		else
+			th = thread_make(SHARED_KEY(t->tid));
+		if (th) {
+			th->base[-1].slot = ~0ull;	/* its stack may be anywhere */
+			th->owner = t->tid;
+			uft_store_release(&th->host, host);
+			if (uft_load(&host->shares))
+				uft_add(&host->shares, ~0u);	/* linked before; partner: thread_is_alone() */
+		}
+		task_unlock(t);
+	}
+	if (th)
+		t->th = th;
+	return !!th;
+}
+
+/* Called before the clone, so that the task cannot have an event before. In this order: a handler must not heal. */
+void thread_share(struct trace_task *t)
+{
+	struct uft_thread *host = t->th->host ? t->th->host : t->th;
+
+	task_lock(t);
+	/* A dead task's tid may be the new one's. */
+	for (struct uft_thread *th = threads.all; th; th = th->next)
+		if (th->host == host && th->tp && thread_is_dead(th)) {
+			uint32_t owner = th->owner;
+
+			thread_empty(th);
+			th->owner = owner;	/* for the sweep */
+			th->host = NULL;
+		}
+	uft_add(&host->shares, 1u);
+	arch_local_or32(&host->flags, TH_SHARED);
+	uft_store(&host->tid, UFT_NO_TID);
+	ring_forget(host->tp);
 	task_unlock(t);
 }
 
@@ -283,6 +361,7 @@ void thread_forked(struct trace_task *t)
 		if (th != t->th) {
 			th->tid = UFT_NO_TID;
 			th->owner = 0;
+			th->host = NULL;
 		}
 	}
 	for (e = NULL; (e = aside_next(e));)
@@ -290,6 +369,7 @@ void thread_forked(struct trace_task *t)
 	if (t->th) {
 		t->th->tid = t->th->owner = t->tid;
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
+		t->th->shares = 0;
 		t->th->pids_generation = 0;
 	}
 }
@@ -312,8 +392,36 @@ static void thread_heal(struct trace_task *t)
 		return;
 	if (sys_call3(__NR_sigaltstack, 0, &ss, 0) || ss.flags & 1 /* SS_ONSTACK */)
 		return;
-	th->tid = th->owner;
+	if (!th->host && !(th->flags & TH_SHARED))
+		th->tid = th->owner;
 	arch_local_clear32(&th->flags, TH_VFORK);
+}
+
+/* The owner has an event: do the tasks that shared its pointer still live? */
+static void thread_heal_shared(struct trace_task *t)
+{
+	struct uft_thread *th = t->th;
+	uint64_t now = arch_clock();
+
+	if (now - th->heal_clock < HEAL_CLOCKS)
+		return;
+	th->heal_clock = now;
+	if (!thread_is_alone(th))
+		return;
+	/* A handler that shares the pointer again before the next line has the last word: shares is not 0 then. */
+	arch_local_clear32(&th->flags, TH_SHARED);
+	if (uft_load(&th->shares))
+		arch_local_or32(&th->flags, TH_SHARED);
+	else if (!(th->flags & TH_VFORK))
+		th->tid = th->owner;
+}
+
+/* Does a task that is not known yet own this thread pointer? Those that share it are mostly other processes. */
+static int thread_may_own(const struct trace_task *t)
+{
+	if (!(t->th->flags & TH_SHARED))
+		return 1;
+	return !thread_find(SHARED_KEY(t->tid)) && (uint32_t)sys_getpid() == uft_load(&uft_rt.slice->pid);
 }
 
 static void thread_identify(struct trace_task *t)
@@ -321,16 +429,23 @@ static void thread_identify(struct trace_task *t)
 	struct uft_thread *th = t->th;
 
 	t->tid = (uint32_t)sys_gettid();
-	if (!th->owner) {
+	if (!th->owner && thread_may_own(t)) {
 		th->owner = t->tid;
-		th->tid = t->tid;
+		if (!(th->flags & TH_SHARED))
+			th->tid = t->tid;
 	}
 	if (th->owner != t->tid) {
-		t->guest = 1;
 		t->pid = (uint32_t)sys_getpid();
-	} else if (th->flags & TH_VFORK) {
-		thread_heal(t);
+		if (!(th->flags & TH_SHARED) || !thread_use_own(t))
+			t->guest = 1;
+		else if (t->th->flags & TH_VFORK)
+			thread_heal(t);
+		return;
 	}
+	if (th->flags & TH_VFORK)
+		thread_heal(t);
+	if (th->flags & TH_SHARED)
+		thread_heal_shared(t);
 }
 
 /* A fork child's first event adopts it, once; other threads of it wait meanwhile. */
@@ -368,7 +483,7 @@ void task_begin(struct trace_task *t)
 		t->tid = uft_load(&t->th->tid);
 		if (t->tid == UFT_NO_TID)
 			thread_identify(t);
-		t->rseq = !t->guest && t->th->tid != UFT_NO_TID && ring_has_rseq();
+		t->rseq = !t->guest && !t->th->host && t->th->tid != UFT_NO_TID && ring_has_rseq();
 	}
 	if (!t->rseq)
 		task_block(t);
@@ -388,9 +503,10 @@ int task_write(struct trace_task *t, struct ring_op *op)
 	op->tid = t->tid;
 	op->thread = t->th;
 	op->thread_flags = t->th ? &t->th->flags : NULL;
-	ret = ring_write(op, t->rseq);
+	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */
+	ret = t->rseq && t->th->flags & TH_SHARED ? RING_NONE : ring_write(op, t->rseq);
 	if (ret == RING_NONE && t->rseq) {
-		/* No number for this CPU just now. */
+		/* Or no number for this CPU just now. */
 		int block = !t->blocked;
 
 		if (block)

@@ -35,7 +35,7 @@ struct fg_entry {
 
 enum thread_flags {		/* any of them keeps the thread off the fast paths */
 	TH_VFORK	= 1,	/* a vfork child may be using this thread pointer */
-	TH_SHARED	= 2,	/* another task does, for good */
+	TH_SHARED	= 2,	/* other tasks do, each with a state of its own: see host */
 	TH_RESTORED	= 4,	/* some entries are FG_RESTORED */
 	TH_ALT		= 8,	/* there is an FG_ALT entry */
 	TH_FILTERED	= 16,	/* not in pids[] */
@@ -56,6 +56,10 @@ struct uft_thread {
 	uint64_t alt_low, alt_high;	/* with TH_ALT */
 	uint64_t bytes;		/* of the mapping */
 	struct uft_thread *next;	/* of all threads; under the lock */
+	struct uft_thread *host;	/* of a task on a shared thread pointer: the state of its owner */
+	uint32_t shares;	/* TH_SHARED: tasks that may run on the pointer and have had no event yet */
+	uint32_t pad;
+	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
 };
 
 /* The calling task during one slow event. */
@@ -83,6 +87,7 @@ int task_write(struct trace_task *t, struct ring_op *op);
 struct uft_thread *thread_find(uint64_t tp);
 struct uft_thread *thread_first(void);
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
+void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
 /* Like memcpy from @addr, but 0 instead of a fault. */
 int trace_peek(const void *addr, void *to, uint32_t bytes);
