@@ -34,6 +34,7 @@
 
 #define CHUNK		(1u << 15)	/* sites a batch: 1 MiB of items, and few enough syncs */
 #define MAX_ROUNDS	8		/* the longest way of a site is 5 steps */
+#define FORM_MISSING	0x80		/* in an item's form while it is planned: needs code out of line */
 
 struct plan {
 	struct patch_object *o;
@@ -187,7 +188,10 @@ static void plan_site(struct plan *pl, uint32_t i)
 	}
 	it->index = p->stub;
 	it->form = (uint8_t)next;
-	pl->nmissing += near_missing(s, next) != 0;
+	if (near_missing(s, next)) {
+		it->form |= FORM_MISSING;
+		pl->nmissing++;
+	}
 	pl->nitems++;
 	if (s->class != CLASS_PLAIN) {
 		struct patch_site after = *s;
@@ -241,12 +245,14 @@ static void each_missing(struct plan *pl, struct parts *ps,
 
 	for (i = 0; i < pl->nitems; i++) {
 		struct patch_item *it = &pl->item[i];
-		struct patch_site *s = item_site(pl, it);
-		unsigned missing = near_missing(s, it->form), bit;
+		struct patch_site *s;
+		unsigned missing, bit;
 		int ret = 0;
 
-		if (it->proto == PROTO_NONE)
+		if (it->proto == PROTO_NONE || !(it->form & FORM_MISSING))
 			continue;
+		s = item_site(pl, it);
+		missing = near_missing(s, it->form & ~FORM_MISSING);
 		for (bit = 1; bit <= SITE_HAS_ALL && !ret; bit <<= 1) {
 			if (!(missing & bit))
 				continue;
@@ -295,10 +301,15 @@ static void write_near_code(struct plan *pl)
 		if (ps.w[k].hi && !ps.status[k])
 			plat_text_close(&ps.w[k]);
 	/* Only now: what a fork child finds noted, it has (batch.c). */
-	for (i = 0; i < pl->nitems; i++)
-		if (pl->item[i].proto != PROTO_NONE)
-			item_site(pl, &pl->item[i])->bits |= (uint8_t)near_missing(item_site(pl, &pl->item[i]),
-										   pl->item[i].form);
+	for (i = 0; i < pl->nitems; i++) {
+		struct patch_item *it = &pl->item[i];
+
+		if (!(it->form & FORM_MISSING))
+			continue;
+		it->form &= (uint8_t)~FORM_MISSING;
+		if (it->proto != PROTO_NONE)
+			item_site(pl, it)->bits |= (uint8_t)near_missing(item_site(pl, it), it->form);
+	}
 }
 
 /* Flags are data in stubs that exist already; brought up to date before anything else. */
