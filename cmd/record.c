@@ -212,13 +212,15 @@ static int find_program(const char *name, char *path, size_t size)
 
 /*
  * gprof counts in the calls that we turn into nops: say so before the program starts. The object is returned and
- * held, so that the session finds it read. NULL: no ELF file, which the session will explain.
+ * held, so that the session finds it read: under the name that the kernel has for it. NULL: no ELF file, which the
+ * session will explain.
  */
 static struct uft_object *warn_of_gprof(const struct record_opts *o, const char *path)
 {
 	struct uft_object *obj;
+	char real[PATH_MAX];
 
-	if (o->tracer == UFT_TRACER_NOP || uft_object_open(path, &obj, NULL) < 0)
+	if (o->tracer == UFT_TRACER_NOP || uft_object_open(realpath(path, real) ? real : path, &obj, NULL) < 0)
 		return NULL;
 	if (uft_object_sites(obj, NULL) == 0 && obj->has_gmon)
 		fprintf(stderr, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls that are "

@@ -137,18 +137,18 @@ static size_t site_table_from(struct site_table *t, uint64_t from)
 
 unsigned object_pad(const uint8_t *p, size_t avail, unsigned *len)
 {
-	size_t n = avail < SITE_MAX_LEN ? avail : SITE_MAX_LEN, first, total, ones = 0;
+	size_t n = avail < SITE_MAX_LEN ? avail : SITE_MAX_LEN, first, ones = 0;
 
-	total = uft_insn_nops_length(p, n, &first);
-	*len = first;
-	if (first >= SITE_MIN_LEN)
-		return UFT_SITE_NOP;
 	while (ones < n && p[ones] == UFT_OP_NOP)
 		ones++;
 	*len = ones;
 	if (ones >= SITE_MIN_LEN)
 		return UFT_SITE_NOPS;
-	*len = total;
+	first = ones ? 1 : uft_insn_nop_length(p, n);
+	*len = first;
+	if (first >= SITE_MIN_LEN)
+		return UFT_SITE_NOP;
+	*len = first ? uft_insn_nops_length(p, n, NULL) : 0;
 	return UFT_SITE_NONE;
 }
 
