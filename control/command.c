@@ -192,7 +192,7 @@ static uint8_t next_state(const struct uft_site *site, uint8_t want, uint8_t now
 	if (want == WANT_NOT) {
 		if (now == WANT_NOT)
 			return WANT_NOT;	/* never touched: its page stays clean */
-		want = site->kind == UFT_SITE_OWN_CALL ? UFT_ORIGINAL : UFT_IDLE;
+		want = UFT_IDLE;
 	}
 	return want == now && !force ? WANT_NOT : want;
 }

@@ -23,6 +23,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_LOST_RETURN] = "lost_return",
 	[UFT_CNT_SHARED_TP] = "shared_thread_pointer",
 	[UFT_CNT_PATCHED] = "patched",
+	[UFT_CNT_SITE_LIVE] = "site_live",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

@@ -184,6 +184,7 @@ enum uft_counter {
 	UFT_CNT_LOST_RETURN,	/* exits whose entry was not found (must stay 0) */
 	UFT_CNT_SHARED_TP,	/* calls passed through: two tasks share one thread pointer */
 	UFT_CNT_PATCHED,	/* sites patched, in all (information) */
+	UFT_CNT_SITE_LIVE,	/* sites that cannot be switched while threads run, left as they were */
 	UFT_NCOUNTERS
 };
 
@@ -246,6 +247,7 @@ enum uft_site_flags {
 enum uft_site_status {		/* w: what became of it */
 	UFT_ST_OK, UFT_ST_BYTES /* unexpected bytes, left alone */, UFT_ST_REACH /* no stub memory in reach */,
 	UFT_ST_WRITE /* text not writable */, UFT_ST_KIND /* protocol not available */, UFT_ST_MEMORY,
+	UFT_ST_LIVE /* cannot be switched while threads run */,
 };
 
 struct uft_patch {		/* 16 bytes a site */

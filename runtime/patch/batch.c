@@ -2,7 +2,7 @@
 /*
  * batch.c - changing code while it runs
  *
- * A batch is an array of items sorted by address. Each item names one of four protocols:
+ * A batch is an array of items sorted by address. Each item names one of five protocols:
  *
  *	ST8	what changes lies in one aligned 8-byte word: one store. AMD documents it; on other CPUs
  *		(uft_rt.st8_ok = 0) it is used for a single byte only, or for bytes that no CPU can misread
@@ -11,13 +11,15 @@
  *	JS	any length, the first two bytes in one cache line: `jmp` over the rest stands in while it changes.
  *		The instruction is not executed meanwhile, so it must be one that may be left out: a nop, our call
  *	TAIL	the bytes behind the first are dead while the first is `stand_in`
+ *	PLAIN	nobody executes the bytes before the batch is done: every task is held (platform.h, quiet), or
+ *		nothing leads to them yet. No fork can fall into the first; the second are as dead in a fork child
  *
  * Order of a batch; everything in brackets happens only if an item needs it:
  *	1. the items are complete in memory, journal.is_active is set
  *	2. windows are opened: one for each run of neighbouring pages
  *	3. [sync: code out of line that was written before]
  *	4. [JS, TAIL: stand-ins; sync]
- *	5. ST8, SWAP; [JS, TAIL: the rest]; sync
+ *	5. ST8, SWAP, PLAIN; [JS, TAIL: the rest]; sync
  *	6. [JS, TAIL: first bytes; sync]
  *	7. windows are closed, journal.is_active is cleared
  * Step 3's sync is step 4's when there is one, so that a batch has three at most. A sync is
@@ -368,6 +370,9 @@ static void step_bodies(void)
 				break;
 			case PROTO_TAIL:
 				put_rest(w, it, 1);
+				break;
+			case PROTO_PLAIN:
+				put_rest(w, it, 0);
 				break;
 			}
 		}

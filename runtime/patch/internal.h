@@ -80,6 +80,7 @@ enum site_class {
 	CLASS_ISLE,		/* nop at heart: one byte at a time, by an island */
 	CLASS_ISLE_CALL,	/* call at heart: the same */
 	CLASS_PREPAD,		/* jump back to the bytes before it */
+	CLASS_SWITCH,		/* own call: leads to a jump through a cell from the first time on */
 };
 
 enum site_bits {
@@ -88,10 +89,12 @@ enum site_bits {
 	SITE_HAS_ISLE_F	= 4,
 	SITE_HAS_ISLE_G	= 8,
 	SITE_HAS_OWN_GRAPH = 16,
-	SITE_HAS_ALL	= 31,
-	SITE_SLED	= 32,	/* CLASS_ISLE over one-byte nops */
-	SITE_FRAME	= 64,	/* comes after the prologue (mcount) */
-	SITE_PRE_USED	= 128,	/* CLASS_PREPAD: threads have run through the bytes before it */
+	SITE_HAS_SWITCH	= 32,
+	SITE_HAS_ALL	= 63,
+	SITE_SLED	= 64,	/* CLASS_ISLE over one-byte nops */
+	SITE_FRAME	= 128,	/* comes after the prologue (mcount) */
+	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
+	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
 };
 
 /* One per stub index, 32 bytes; zero until the site is first touched. Control context only. */
@@ -99,12 +102,11 @@ struct patch_site {
 	uint64_t addr;
 	uint8_t kind_len;	/* of struct uft_patch */
 	uint8_t flags;		/* in the stub */
-	uint8_t bits;		/* enum site_bits */
+	uint16_t bits;		/* enum site_bits */
 	uint8_t class;		/* enum site_class */
 	uint8_t form;		/* enum form: what is there now */
 	uint8_t win;		/* bytes of the first instruction: all that changes */
 	uint8_t isle;		/* CLASS_ISLE*: which pair of islands */
-	uint8_t pad;
 	uint8_t orig[16];	/* as found; PREPAD: the five bytes before it at [8] */
 };
 _Static_assert(sizeof(struct patch_site) == 32, "one cache line holds two");
@@ -117,9 +119,13 @@ enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTH
 enum isle { ISLE_SLED, ISLE_NOP5, ISLE_NOP7, ISLE_NOP8, NISLES };
 enum { ISLE_F, ISLE_G, ISLE_WAYS };
 
-#define AUX_BYTES	64u
+#define AUX_BYTES	128u
 #define AUX_OWN_GRAPH	32u	/* offset of the second piece in an aux slot, and of its data */
 #define AUX_OWN_CELL	48u
+#define AUX_SWITCH	64u	/* of the third, its parts, and its data */
+#define AUX_SWITCH_OWN	72u
+#define AUX_SWITCH_GRAPH 80u
+#define AUX_SWITCH_CELL	96u
 
 struct patch_object {
 	uintptr_t text_start, text_end;
@@ -145,6 +151,9 @@ static inline uintptr_t aux_at(const struct patch_object *o, uint32_t i)
 {
 	return o->aux_base + (uintptr_t)i * AUX_BYTES;
 }
+
+/* CLASS_SWITCH: where the cell leads in @form. */
+uintptr_t near_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form);
 
 struct patch_item;
 struct patch_object *near_find(uint32_t object);
@@ -198,20 +207,21 @@ void site_codes(const struct patch_object *o, const struct patch_site *s, uint32
  */
 int site_quick_item(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned to,
 		    struct patch_item *it);
-/* CLASS_PREPAD: the five bytes before it. */
+/* CLASS_PREPAD: the five bytes before it and its own two, the first of which these forms have in common. */
+#define SITE_PRE_LEN	7u
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		   struct code *c);
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 
-enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL };
+enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL, PROTO_PLAIN };
 
 /* One change of code. The array is the journal: complete before the first write, untouched until the last. */
 struct patch_item {
 	uintptr_t at;		/* ST8: the aligned word; else the first byte */
 	struct code code;	/* ST8: lo = bits, hi = mask; SWAP: 8 bytes in lo, mask in hi; else the bytes */
 	uint32_t index;		/* caller's: the stub */
-	uint8_t len;		/* JS, TAIL: bytes */
+	uint8_t len;		/* JS, TAIL, PLAIN: bytes */
 	uint8_t proto;
 	uint8_t form;		/* caller's: enum form to note */
 	uint8_t stand_in;	/* TAIL: byte 0 while the others change */
@@ -264,6 +274,15 @@ static inline void item_st8(struct patch_item *it, uintptr_t at, uint64_t bytes,
 	it->at = (at + lo) & ~7ul;
 	it->code.lo = bytes >> 8 * lo << shift & mask;
 	it->code.hi = mask;
+}
+
+/* All @len bytes of @new, in any order: nobody executes them, or stands between them, until the batch is done. */
+static inline void item_plain(struct patch_item *it, uintptr_t at, const struct code *new, unsigned len)
+{
+	it->proto = PROTO_PLAIN;
+	it->at = at;
+	it->code = *new;
+	it->len = (uint8_t)len;
 }
 
 /* Chooses the protocol for @old -> @new at @at, of whose @win bytes any may change. 0, or -EOPNOTSUPP. */

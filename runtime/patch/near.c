@@ -27,6 +27,12 @@
  * after the prologue the two instructions about the parent fall away, and the graph stub's `ret` is `jmp own`. In
  * graph mode the program's own function sees our stub where its caller's caller was; the rest is as it was.
  *
+ * CLASS_SWITCH: the site calls s for good, and what is armed is decided by an aligned word of data:
+ *
+ *	s:	jmp *where(%rip)		where: o, the aux code above, or (GRAPH) p; after the prologue the stub
+ *	o:	jmp own
+ *	p:	lea 8(%rsp),%rsp; jmp stub	the stub of an entry is jumped to, not called
+ *
  * Everything here stays mapped as long as the process lives: a thread may come back to a stub after any time. What
  * was written for a site never changes (but for the flags byte, which is data), so it may be written while others
  * run through it. A region whose object was unmapped serves again when one of the same extent comes there.
@@ -292,6 +298,8 @@ unsigned near_missing(const struct patch_site *s, unsigned form)
 	unsigned need = 0;
 	int is_isle = s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL;
 
+	if (s->class == CLASS_SWITCH && form != FORM_ORIGINAL)
+		need |= SITE_HAS_SWITCH;
 	if (form == FORM_FUNCTION || form == FORM_NOP_F) {
 		if (uses_aux(s))
 			need |= SITE_HAS_AUX;
@@ -386,6 +394,34 @@ static int build_own_graph(const struct patch_object *o, const struct patch_site
 	return 0;
 }
 
+uintptr_t near_switch_target(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form)
+{
+	if (form == FORM_FUNCTION)
+		return aux_at(o, index);
+	if (form != FORM_GRAPH)
+		return aux_at(o, index) + AUX_SWITCH_OWN;
+	return s->bits & SITE_FRAME ? stub_at(o, index) : aux_at(o, index) + AUX_SWITCH_GRAPH;
+}
+
+static int build_switch(const struct patch_object *o, const struct patch_site *s, uint32_t index, struct near_code *c)
+{
+	uint8_t *own = c->bytes + (AUX_SWITCH_OWN - AUX_SWITCH), *graph = c->bytes + (AUX_SWITCH_GRAPH - AUX_SWITCH);
+	uintptr_t slot = aux_at(o, index), where = slot + AUX_SWITCH_OWN;
+	int ret;
+
+	c->at = slot + AUX_SWITCH;
+	c->n = AUX_SWITCH_CELL - AUX_SWITCH + 8;
+	memset(c->bytes, UFT_OP_INT3, c->n);
+	uft_insn_jmp_indirect(c->bytes, c->at, slot + AUX_SWITCH_CELL);
+	ret = put_own_jump(s, own, slot + AUX_SWITCH_OWN);
+	if (ret < 0)
+		return ret;
+	graph += uft_insn_lea_rsp(graph, 8);
+	uft_insn_jmp(graph, c->at + (uintptr_t)(graph - c->bytes), stub_at(o, index));
+	memcpy(c->bytes + (AUX_SWITCH_CELL - AUX_SWITCH), &where, 8);
+	return 0;
+}
+
 static int build_stub(const struct patch_object *o, const struct patch_site *s, uint32_t index, uint8_t flags,
 		      struct near_code *c)
 {
@@ -443,6 +479,8 @@ int near_build(const struct patch_object *o, const struct patch_site *s, uint32_
 		return build_aux(o, s, c);
 	case SITE_HAS_OWN_GRAPH:
 		return build_own_graph(o, s, index, c);
+	case SITE_HAS_SWITCH:
+		return build_switch(o, s, index, c);
 	case SITE_HAS_ISLE_F:
 		return build_isle(o, s, index, ISLE_F, c);
 	default:

@@ -24,7 +24,8 @@
  *   4. A page without a wanted site is not written, nor are stubs of sites that were never graph-traced.
  *   5. A fork child finds 1 to 4 true for its own copy (batch.c, "Forks").
  *
- * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED.
+ * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
+ * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
  *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
@@ -67,7 +68,7 @@ void patch_retarget(void)
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
-	trace_count(UFT_CNT_SITE_REFUSED, 1);
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : UFT_CNT_SITE_REFUSED, 1);
 }
 
 /* ---- planning -------------------------------------------------------------------------------------- */
@@ -112,26 +113,60 @@ static uintptr_t plan_codes(const struct plan *pl, const struct patch_site *s, u
 	if (s->class == CLASS_PREPAD && s->form < FORM_FUNCTION && next < FORM_FUNCTION) {
 		site_pre_code(pl->o, s, stub, s->form, old);
 		site_pre_code(pl->o, s, stub, next, new);
-		*len = 5;
+		*len = SITE_PRE_LEN;
 		return s->addr - 5;
+	}
+	if (s->class == CLASS_SWITCH && s->form != FORM_ORIGINAL && next != FORM_ORIGINAL) {
+		*old = (struct code){ near_switch_target(pl->o, s, stub, s->form), 0 };
+		*new = (struct code){ near_switch_target(pl->o, s, stub, next), 0 };
+		*len = 8;
+		return aux_at(pl->o, stub) + AUX_SWITCH_CELL;
 	}
 	site_codes(pl->o, s, stub, next, old, new);
 	*len = s->kind_len >> 4;
 	return s->addr;
 }
 
-static unsigned plan_rule(const struct patch_site *s)
+static unsigned plan_rule(const struct patch_site *s, uintptr_t at)
 {
-	if ((s->kind_len & 0xf) == UFT_SITE_OWN_CALL)
+	if (s->class == CLASS_SWITCH)
+		return ITEM_ANY_CPU;		/* a word of data */
+	/* A displacement before the entry, of a jump whose first byte stays: nothing can stand in for it. */
+	if ((s->kind_len & 0xf) == UFT_SITE_OWN_CALL || (at < s->addr && is_last_of_line(at)))
 		return ITEM_AT_ONCE;
 	return s->class == CLASS_ISLE || s->class == CLASS_ISLE_CALL ? ITEM_ANY_CPU : 0;
 }
 
-/* A jump before the entry was taken away and is to come back: somebody may still stand in the nops there. */
-static int is_pre_unsafe(struct plan *pl, const struct patch_site *s, unsigned next)
+/* Must nobody run for this step, whatever its bytes? */
+static int needs_quiet(const struct patch_site *s, unsigned next)
 {
-	return s->class == CLASS_PREPAD && s->form == FORM_ORIGINAL && next != FORM_ORIGINAL &&
-	       s->bits & SITE_PRE_USED && !quiet_at(&pl->quiet, s->addr - 5, s->addr);
+	if (s->bits & SITE_QUIET_ENDS)
+		return s->form == FORM_ORIGINAL || next == FORM_ORIGINAL;
+	/* A jump before the entry was taken away and is to come back: somebody may still stand in the nops there. */
+	return s->class == CLASS_PREPAD && s->form == FORM_ORIGINAL && s->bits & SITE_PRE_USED;
+}
+
+/* Chooses how to write a step. While nobody runs everything can be written. */
+static int plan_item(struct plan *pl, struct patch_item *it, const struct patch_site *s, unsigned next, uintptr_t at,
+		     const struct code *old, const struct code *new, unsigned len)
+{
+	int is_dead = at < s->addr && !(s->bits & SITE_PRE_USED);	/* before the entry, and nobody was ever there */
+	int must_be_quiet = needs_quiet(s, next);
+
+	if (!is_dead && !must_be_quiet &&
+	    !batch_item(it, at, old, new, at == s->addr && len >= s->win ? s->win : len, plan_rule(s, at)))
+		return 0;
+	if (old->lo == new->lo && old->hi == new->hi) {
+		it->proto = PROTO_NONE;
+		return 0;
+	}
+	/* What no later change could take back is not armed: such sites have a class that needs no luck. */
+	if (!is_dead && !must_be_quiet && s->class != CLASS_PREPAD && next != FORM_ORIGINAL)
+		return -EBUSY;
+	if (!is_dead && !quiet_at(&pl->quiet, at, at + len))
+		return -EBUSY;
+	item_plain(it, at, new, len);
+	return 0;
 }
 
 /* One-byte nops that are back, or were never changed, are looked at afresh next time: what was safe now may not be
@@ -139,6 +174,13 @@ static int is_pre_unsafe(struct plan *pl, const struct patch_site *s, unsigned n
 static void forget_restored(struct patch_site *s)
 {
 	if ((s->kind_len & 0xf) == UFT_SITE_NOPS && s->form == FORM_ORIGINAL)
+		s->addr = 0;
+}
+
+/* It is as found: next time nobody may run, and a class be had that can be switched ever after. */
+static void forget_untouched(struct patch_site *s)
+{
+	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))
 		s->addr = 0;
 }
 
@@ -167,18 +209,15 @@ static void plan_site(struct plan *pl, uint32_t i)
 		pl->nitems++;
 		return;
 	}
-	if (is_pre_unsafe(pl, s, next)) {
-		refuse(p, UFT_ST_KIND);
-		return;
-	}
 	at = plan_codes(pl, s, p->stub, next, &old, &new, &len);
 	code_load(&now, at, len);
 	if (now.lo != old.lo || now.hi != old.hi) {
 		refuse(p, UFT_ST_BYTES);
 		return;
 	}
-	if (batch_item(it, at, &old, &new, len < s->win || s->class == CLASS_PREPAD ? len : s->win, plan_rule(s))) {
-		refuse(p, UFT_ST_KIND);
+	if (plan_item(pl, it, s, next, at, &old, &new, len)) {
+		refuse(p, UFT_ST_LIVE);
+		forget_untouched(s);
 		return;
 	}
 	if (it->proto == PROTO_NONE) {		/* the same bytes: a nop found is a nop wanted */
@@ -222,6 +261,7 @@ static unsigned part_of(const struct patch_site *s, unsigned bit)
 		return 0;
 	case SITE_HAS_AUX:
 	case SITE_HAS_OWN_GRAPH:
+	case SITE_HAS_SWITCH:
 		return 1;
 	default:
 		return 2 + s->isle * ISLE_WAYS + (bit == SITE_HAS_ISLE_F ? ISLE_F : ISLE_G);
@@ -308,7 +348,7 @@ static void write_near_code(struct plan *pl)
 			continue;
 		it->form &= (uint8_t)~FORM_MISSING;
 		if (it->proto != PROTO_NONE)
-			item_site(pl, it)->bits |= (uint8_t)near_missing(item_site(pl, it), it->form);
+			item_site(pl, it)->bits |= (uint16_t)near_missing(item_site(pl, it), it->form);
 	}
 }
 

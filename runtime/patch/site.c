@@ -25,14 +25,20 @@
  *               its way through one is never led astray by the other's.
  * CLASS_ISLE_CALL  The same over a call found at offset 63 (mcount): the original call and ours differ in the four
  *               bytes of the displacement only, which lie in one word: one store.
- * CLASS_PREPAD  2..4 bytes at the entry, five before it: `jmp .-5` at the entry (its displacement byte is stc,
- *               harmless to a thread that rests between two one-byte nops), a jump before it.
+ * CLASS_PREPAD  2..4 bytes at the entry, five before it: a jump before the entry, and there `jmp .-5`, whose
+ *               displacement byte is stc: harmless to a thread that rests between two one-byte nops, and behind a
+ *               prefix. It is written with the jump before the entry, so that arming is one byte.
+ * CLASS_SWITCH  A call that the program makes itself may not be left out for a moment. Where it does not lie in one
+ *               block it is made to call a jump through a cell, and from then on the cell changes, not the code.
  *
  * "The last of a line" is offset 63 where we write ourselves, and offset 7 of a word where the kernel writes for us:
  * it promises no more than eight aligned bytes at once.
  *
- * Refused (UFT_ST_KIND), because what is armed must be disarmed later with threads running: `call *` and PREPAD there;
- * a program's own call that crosses 16 bytes (it may not be skipped, not even for a moment).
+ * While nobody runs (batch.c, PLAIN) any bytes can be written, but what is armed must be disarmed later, with threads
+ * running. So a site that has no way of its own gets one at that moment (SITE_QUIET_ENDS): `call *` at the last of a
+ * line becomes a prefix and a nop, an own call over two blocks CLASS_SWITCH. With threads running these are refused
+ * (UFT_ST_LIVE), and so is the way back to the bytes as found: the first stays a nop, the second calls what it called.
+ * A jump before the entry at the last of a line stays there for the same reason, with nothing leading to it.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
@@ -110,9 +116,31 @@ static int learn_pre(struct patch_object *o, struct patch_site *s)
 	if (m > 64 || s->addr - m < o->text_start)
 		return UFT_ST_BYTES;
 	memcpy(s->orig + 8, (const uint8_t *)s->addr - 5, 5);
-	if (is_last_of_line(s->addr) || is_last_of_line(s->addr - 5))
-		return UFT_ST_KIND;
 	s->class = CLASS_PREPAD;
+	return UFT_ST_OK;
+}
+
+/* Its bytes as found cannot be changed while threads run: they become others now, which can, and stay until nobody
+ * runs again. */
+static int learn_quiet_ends(struct patch_site *s, unsigned class, struct quiet *q)
+{
+	if (!quiet_at(q, s->addr, s->addr + site_len(s)))
+		return UFT_ST_LIVE;
+	s->class = (uint8_t)class;
+	s->bits |= SITE_QUIET_ENDS;
+	return UFT_ST_OK;
+}
+
+/* A call that may not be left out, over two blocks. While threads run some of its changes may still be possible. */
+static int learn_own(struct patch_site *s, struct quiet *q)
+{
+	unsigned last = site_len(s) - 1;
+
+	if (item_fits(s->addr, 0, last, 8) && uft_rt.st8_ok)
+		return UFT_ST_OK;
+	if (item_fits(s->addr, 0, last, 16) && !uft_rt.no_mprotect)
+		return UFT_ST_OK;
+	learn_quiet_ends(s, CLASS_SWITCH, q);
 	return UFT_ST_OK;
 }
 
@@ -132,12 +160,8 @@ static int learn_isle_nop(struct patch_site *s)
 }
 
 /* A site whose first byte is the last of its cache line. */
-static int learn_last_of_line(struct patch_site *s)
+static int learn_last_of_line(struct patch_site *s, struct quiet *q)
 {
-	unsigned kind = site_kind(s);
-
-	if (kind == UFT_SITE_OWN_CALL)
-		return UFT_ST_OK;
 	if (s->orig[0] == 0x0f)
 		return learn_isle_nop(s);
 	if (s->orig[0] == UFT_OP_CALL) {
@@ -145,8 +169,10 @@ static int learn_last_of_line(struct patch_site *s)
 		s->isle = ISLE_NOP5;
 		return UFT_ST_OK;
 	}
+	if (s->orig[0] == 0xff)
+		return learn_quiet_ends(s, CLASS_PREFIX, q);
 	/* A prefix and then room for a branch: 66, 67, 2e ... before a nop, 67 before a call. */
-	if (s->orig[0] == 0xff || s->win < 6)
+	if (s->win < 6)
 		return UFT_ST_KIND;
 	s->class = CLASS_PREFIX;
 	return UFT_ST_OK;
@@ -168,15 +194,40 @@ static int learn_isles(struct patch_object *o, struct patch_site *s)
 	return UFT_ST_OK;
 }
 
-/* Does a frame pointer's set-up, mov %rsp,%rbp, stand shortly before the site? */
+/* Length of an instruction that may stand between mov %rsp,%rbp and a call of mcount; 0: it is another one. */
+static unsigned prologue_insn(const uint8_t *p)
+{
+	if ((p[0] & 0xf8) == 0x50)						/* push %reg */
+		return 1;
+	if (p[0] == 0x41 && (p[1] & 0xf8) == 0x50)				/* push %r8-%r15 */
+		return 2;
+	if (p[0] == 0x48 && p[1] == 0x89 && p[2] >= 0xc0)			/* mov %reg,%reg */
+		return 3;
+	if (p[0] == 0x48 && p[1] == 0x83 && (p[2] == 0xec || p[2] == 0xe4))	/* sub, and $imm8,%rsp */
+		return 4;
+	if (p[0] == 0x48 && p[1] == 0x81 && p[2] == 0xec)			/* sub $imm32,%rsp */
+		return 7;
+	return 0;
+}
+
+/*
+ * Does a frame pointer's set-up, mov %rsp,%rbp, lead to the site? Only what is executed one after the other counts: the
+ * frame of the function before, close as it may be, ends in a return, a jump or a call.
+ */
 static int follows_prologue(const struct patch_object *o, const struct patch_site *s)
 {
-	const uint8_t *p = (const uint8_t *)s->addr;
-	unsigned back;
+	unsigned back, at, n;
 
-	for (back = 3; back <= 24 && s->addr - back >= o->text_start; back++)
-		if (p[-(int)back] == 0x48 && p[-(int)back + 1] == 0x89 && p[-(int)back + 2] == 0xe5)
+	for (back = 3; back <= 24 && s->addr - back >= o->text_start; back++) {
+		const uint8_t *p = (const uint8_t *)s->addr - back;
+
+		if (p[0] != 0x48 || p[1] != 0x89 || p[2] != 0xe5)
+			continue;
+		for (at = 3; at < back && (n = prologue_insn(p + at)); at += n)
+			;
+		if (at == back)
 			return 1;
+	}
 	return 0;
 }
 
@@ -202,6 +253,8 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 		return UFT_ST_KIND;
 	if (kind == UFT_SITE_PREPAD)
 		return learn_pre(o, s);
+	if (kind == UFT_SITE_OWN_CALL)
+		return learn_own(s, q);
 	if (kind == UFT_SITE_NOPS) {
 		if (is_last_of_line(s->addr) || !quiet_at(q, s->addr, s->addr + len)) {
 			learn_sled(s);
@@ -213,7 +266,7 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 	}
 	if (!is_last_of_line(s->addr))
 		return UFT_ST_OK;
-	ret = learn_last_of_line(s);
+	ret = learn_last_of_line(s, q);
 	/* An island brings a call back to the fifth byte. */
 	if (!ret && s->class == CLASS_ISLE && s->bits & SITE_FRAME && len != 5)
 		return UFT_ST_KIND;
@@ -264,7 +317,7 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 	};
 	unsigned want = forms[state & 3];
 
-	if (want == FORM_NOP && site_kind(s) == UFT_SITE_OWN_CALL)
+	if (want == FORM_NOP && site_kind(s) == UFT_SITE_OWN_CALL && (s->class != CLASS_SWITCH || s->form == FORM_ORIGINAL))
 		want = FORM_ORIGINAL;
 	switch (s->class) {
 	case CLASS_PLAIN:
@@ -275,6 +328,9 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 		    (s->form == FORM_ORIGINAL || want == FORM_ORIGINAL))
 			return FORM_NOP;
 		return want;
+	case CLASS_SWITCH:
+		return s->form == FORM_ORIGINAL || want == FORM_ORIGINAL ?
+		       (s->form == want || s->form == FORM_NOP ? want : FORM_NOP) : want;
 	case CLASS_ISLE_CALL:
 		if (want == FORM_NOP && (s->form == FORM_NOP_F || s->form == FORM_NOP_G))
 			return s->form;
@@ -414,7 +470,7 @@ static inline void form_code(const struct patch_object *o, const struct patch_si
 		code_from(c, s->orig, site_len(s));
 		return;
 	}
-	if (form == FORM_NOP)
+	if (form == FORM_NOP && s->class != CLASS_SWITCH)
 		return;
 	switch (s->class) {
 	case CLASS_ISLE:
@@ -424,6 +480,11 @@ static inline void form_code(const struct patch_object *o, const struct patch_si
 	case CLASS_PREPAD:
 		if (form == FORM_FUNCTION || form == FORM_GRAPH)
 			overlay(c, UFT_OP_JMP_SHORT | (uint64_t)UFT_OP_STC << 8, 2);
+		else
+			overlay(c, (c->lo & 0xff) | (uint64_t)UFT_OP_STC << 8, 2);
+		return;
+	case CLASS_SWITCH:
+		overlay(c, padded_call(site_len(s), s->addr, aux_at(o, index) + AUX_SWITCH), site_len(s));
 		return;
 	default:
 		armed_code(o, s, index, form, c);
@@ -497,6 +558,7 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 		   struct code *c)
 {
 	uintptr_t pre = s->addr - 5;
+	uint8_t second = UFT_OP_STC;
 
 	c->hi = 0;
 	if (form == FORM_NOP_F || form == FORM_FUNCTION)
@@ -506,7 +568,9 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 	else {
 		__builtin_memcpy(&c->lo, s->orig + 8, 8);
 		c->lo &= code_mask(5);
+		second = s->orig[1];
 	}
+	c->lo |= (uint64_t)s->orig[0] << 40 | (uint64_t)second << 48;
 }
 
 _Static_assert((uint8_t)(-5 - UFT_LEN_JMP_SHORT) == UFT_OP_STC, "the jump back is harmless when executed from its second byte");

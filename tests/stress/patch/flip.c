@@ -58,7 +58,7 @@ static void all_to(struct uft_patch *p, unsigned state)
 		p[i].state = (uint8_t)state;
 	CHECK(patch_sites(OBJECT, p, nsites, NULL) >= 0);
 	for (i = 0; i < nsites; i++)
-		CHECK(p[i].status == UFT_ST_OK || p[i].status == UFT_ST_KIND, "child: %s at %u: status %u, state %u",
+		CHECK(p[i].status == UFT_ST_OK || p[i].status == UFT_ST_LIVE, "child: %s at %u: status %u, state %u",
 		      kind_of[i]->name, i % NOFF, p[i].status, state);
 }
 
@@ -154,7 +154,7 @@ int main(int argc, char **argv)
 		changed = patch_sites(OBJECT, sites + from, n, NULL);
 		CHECK(changed >= 0);
 		for (i = 0; i < n; i++)
-			CHECK(sites[from + i].status == UFT_ST_OK || sites[from + i].status == UFT_ST_KIND,
+			CHECK(sites[from + i].status == UFT_ST_OK || sites[from + i].status == UFT_ST_LIVE,
 			      "%s at %u: status %u", kind_of[from + i]->name, (from + i) % NOFF, sites[from + i].status);
 		done += (uint64_t)changed;
 		batches++;
@@ -164,6 +164,7 @@ int main(int argc, char **argv)
 	stop = 1;
 	for (i = 0; i < NTHREADS + 1; i++)
 		pthread_join(th[i], NULL);
+	patch_disarm();		/* what had to wait until nobody runs */
 	CHECK(!memcmp(text.base, text.copy, text.bytes), "not as found");
 	for (i = 0; i < NTHREADS; i++)
 		ncalls += calls[i];

@@ -298,19 +298,44 @@ static void test_not_quiet_any_more(void)
 	kit_text_free(&t);
 }
 
-/* A call that the program makes itself is not left out for a moment: at once, or not at all. */
+/* A call that the program makes itself is not left out for a moment: at once, or not at all. What was refused for
+ * that is not held against the site later, when nobody runs. */
 static void test_own_call(void)
 {
+	uint64_t refused = kit_counters[UFT_CNT_SITE_REFUSED], live = kit_counters[UFT_CNT_SITE_LIVE];
+	uint64_t own = kit_own_calls, enters = kit_enters;
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
+	pthread_t th;
 
 	kit_text_make(&t, 1);
 	p = patch_of(kit_emit(&t, 0, OWN_KIND, 13), 0, OWN_KIND, UFT_GRAPH);
 	kit_text_seal(&t);
 	kit_object(&t, 9, 1, &o);
-	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_KIND);
+	stop = 0;
+	CHECK(!pthread_create(&th, NULL, spin, NULL));
+	CHECK(patch_sites(9, &p, 1, NULL) == 0 && p.status == UFT_ST_LIVE);
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live == 1 && kit_counters[UFT_CNT_SITE_REFUSED] == refused);
+	stop = 1;
+	pthread_join(th, NULL);
+	CHECK(patch_sites(9, &p, 1, NULL) == 1 && p.status == UFT_ST_OK);
+	CHECK(kit_call(&t, 0, OWN_KIND, 13, 1) == 2 && kit_enters - enters == 1 && kit_own_calls - own == 1);
+	patch_disarm();
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	patch_object_gone(9);
+	kit_text_free(&t);
+
+	/* The frame of the function before is not that of this one: its return lies between. */
+	kit_text_make(&t, 1);
+	p = patch_of(kit_emit(&t, 0, OWN_KIND, 16), 0, OWN_KIND, UFT_GRAPH);
+	memcpy((void *)(p.addr - 6), "\x55\x48\x89\xe5\x5d\xc3", 6);
+	kit_text_seal(&t);
+	kit_object(&t, 9, 1, &o);
+	CHECK(patch_sites(9, &p, 1, NULL) == 1 && p.status == UFT_ST_OK);
+	CHECK(kit_call(&t, 0, OWN_KIND, 16, 1) == 2);
+	patch_disarm();
 	patch_object_gone(9);
 	kit_text_free(&t);
 

@@ -3,8 +3,8 @@
  * sites_test.c - every kind of site, at every offset of a cache line, from every state to every other
  *
  * After each switch: the status, the bytes (as an independent walk through them sees it), the bytes around, and
- * what a call does. Run with one thread (nops are coalesced) and with another one running (they are not), with
- * stores of eight bytes trusted or not, by mprotect and through /proc/self/mem.
+ * what a call does. Run with one thread (nops are coalesced), with another one running (they are not), and with
+ * another one that comes after the first change (what was armed before must be switchable after), with stores of eight bytes trusted or not, by mprotect and through /proc/self/mem.
  */
 #include <errno.h>
 #include <linux/filter.h>
@@ -23,31 +23,46 @@
 #define NOFF	64u
 
 static int is_quiet_run;	/* no second thread */
+static int is_armed_quiet;	/* a second thread comes when all sites have been armed once */
 
 static uint64_t thunk(const struct uft_cmd_object *o, unsigned i)
 {
 	return o->tramp_base + 4096 + i * 16;
 }
 
-/* Kinds and offsets that must be refused (site.c says why). */
-static int is_refused(const struct kit_site *k, uint64_t site)
+static int is_last(uint64_t at)
 {
 	unsigned last = uft_rt.no_mprotect ? 7 : 63;
 
-	if (k->kind == UFT_SITE_PREPAD)
-		return (site & last) == last || ((site - 5) & last) == last;
-	if (k->bytes[0] == 0xff && k->kind != UFT_SITE_OWN_CALL)
-		return (site & last) == last;
-	return 0;
+	return (at & last) == last;
 }
 
-/* A program's own call changes at once or not at all: over two blocks that can be, it may be refused. */
-static int may_be_refused(const struct kit_site *k, uint64_t site)
+/* Kinds and offsets whose bytes as found can neither go nor come back while threads run (site.c says why). */
+static int has_quiet_ends(const struct kit_site *k, uint64_t site)
 {
 	unsigned block = uft_rt.no_mprotect ? 8 : 16;
 
-	return k->kind == UFT_SITE_OWN_CALL &&
-		(site / block != (site + k->len - 1) / block || (uft_rt.no_mprotect && !uft_rt.st8_ok));
+	if (k->kind == UFT_SITE_OWN_CALL)
+		return site / block != (site + k->len - 1) / block || (uft_rt.no_mprotect && !uft_rt.st8_ok);
+	return k->bytes[0] == 0xff && is_last(site);
+}
+
+/* Must step @s to @state be refused? 1 yes; 0 no; -1 it may be: some bytes happen to be the same. */
+static int is_refused(const struct kit_site *k, uint64_t site, unsigned s, unsigned state)
+{
+	if (is_quiet_run)
+		return 0;
+	if (k->kind == UFT_SITE_PREPAD) {
+		/* The jump before the entry stays there, or has gone and does not come back. */
+		if (is_last(site - 5))
+			return state == UFT_ORIGINAL;
+		return s > 7 && state != UFT_ORIGINAL && state != UFT_IDLE;
+	}
+	if (!has_quiet_ends(k, site))
+		return 0;
+	if (is_armed_quiet)
+		return state == UFT_ORIGINAL;
+	return k->kind == UFT_SITE_OWN_CALL ? -1 : 1;
 }
 
 /* Follows jumps from @at until they leave the site's own memory; returns the thunk, sets *ret to what was called from. */
@@ -74,6 +89,13 @@ static uint64_t follow(const struct uft_cmd_object *o, uint64_t at, uint64_t *re
 			return at;
 		else
 			return 0;
+		p = (const uint8_t *)at;
+		if (at >= o->stub_base && at < o->tramp_end && p[0] == 0xff && p[1] == 0x25) {	/* by a cell */
+			at = *(const uint64_t *)(at + 6 + (int64_t)(int32_t)uft_get32(p + 2));
+			p = (const uint8_t *)at;
+			if (!memcmp(p, "\x48\x8d\x64\x24\x08\xe9", 6))	/* lea 8(%rsp),%rsp; jmp */
+				at += 10 + (uint64_t)(int64_t)(int32_t)uft_get32(p + 6);
+		}
 		if (at >= o->stub_base && at < o->tramp_end)
 			return at;
 	}
@@ -91,14 +113,16 @@ static void check_bytes(const struct kit_text *t, const struct kit_site *k, cons
 		if (i < from || i >= to || state == UFT_ORIGINAL)
 			CHECK(t->base[i] == t->copy[i], "%s offset %lu state %u: byte %ld is %02x, was %02x", k->name,
 			      (unsigned long)(site & 63), state, (long)(i - at), t->base[i], t->copy[i]);
-	if (state == UFT_IDLE && k->kind != UFT_SITE_OWN_CALL)
+	if (state == UFT_IDLE && k->kind == UFT_SITE_PREPAD && ((uint8_t *)site)[1] == UFT_OP_STC)
+		CHECK(((uint8_t *)site)[0] == k->bytes[0] && !memcmp((uint8_t *)site + 2, k->bytes + 2, k->len - 2u));
+	else if (state == UFT_IDLE && k->kind != UFT_SITE_OWN_CALL)
 		CHECK(uft_insn_nops_length((uint8_t *)site, k->len, NULL) == k->len, "%s at %lu", k->name,
 		      (unsigned long)(site & 63));
 	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && is_quiet_run &&
 	    (site & (uft_rt.no_mprotect ? 7 : 63)) != (uft_rt.no_mprotect ? 7 : 63))
 		CHECK(uft_insn_nop_length((uint8_t *)site, k->len) >= 5, "%s is not coalesced", k->name);
 	/* While threads run they may rest between one-byte nops: those stay. */
-	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && !is_quiet_run)
+	if (state == UFT_IDLE && k->kind == UFT_SITE_NOPS && !is_quiet_run && !is_armed_quiet)
 		CHECK(!memcmp(t->base + at, t->copy + at, k->len), "%s at %lu", k->name, (unsigned long)(site & 63));
 	if (state != UFT_FUNCTION && state != UFT_GRAPH)
 		return;
@@ -142,6 +166,29 @@ static void check_call(const struct kit_text *t, const struct kit_site *k, const
 		CHECK(kit_own_parent - (uint64_t)kit_call < 4096, "%s at %u", k->name, offset);
 }
 
+static volatile int stop;
+
+static void *spin(void *arg)
+{
+	while (!stop)
+		__asm__ volatile("pause");
+	return arg;
+}
+
+static void start_thread(pthread_t *th)
+{
+	stop = 0;
+	is_quiet_run = 0;
+	CHECK(!pthread_create(th, NULL, spin, NULL));
+}
+
+static void stop_thread(pthread_t th)
+{
+	stop = 1;
+	pthread_join(th, NULL);
+	is_quiet_run = 1;
+}
+
 static const uint8_t states[] = {
 	UFT_FUNCTION, UFT_IDLE, UFT_GRAPH, UFT_FUNCTION, UFT_GRAPH, UFT_IDLE, UFT_FUNCTION, UFT_ORIGINAL, UFT_GRAPH,
 	UFT_ORIGINAL, UFT_IDLE, UFT_ORIGINAL, UFT_FUNCTION, UFT_GRAPH,
@@ -152,8 +199,9 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 	struct kit_text t;
 	struct uft_cmd_object o;
 	struct uft_patch p[NOFF];
+	uint64_t done, live = kit_counters[UFT_CNT_SITE_LIVE], nlive = 0;
 	unsigned i, s;
-	uint64_t done;
+	pthread_t th;
 
 	kit_text_make(&t, NOFF);
 	for (i = 0; i < NOFF; i++)
@@ -167,25 +215,39 @@ static void check_kind(const struct kit_site *k, uint32_t object)
 		CHECK(patch_sites(object, p, NOFF, &done) >= 0);
 		CHECK(done == NOFF);
 		for (i = 0; i < NOFF; i++) {
-			int refused = is_refused(k, p[i].addr);
-			/* PREPAD comes back only while nobody runs. */
-			if (k->kind == UFT_SITE_PREPAD && !is_quiet_run && s > 7 && states[s] != UFT_ORIGINAL &&
-			    states[s] != UFT_IDLE)
-				refused = 1;
-			if (refused) {
-				CHECK(p[i].status == UFT_ST_KIND, "%s at %u state %u: status %u", k->name, i,
+			int refused = is_refused(k, p[i].addr, s, states[s]);
+
+			nlive += p[i].status == UFT_ST_LIVE;
+			if (refused > 0)
+				CHECK(p[i].status == UFT_ST_LIVE, "%s at %u state %u: status %u", k->name, i,
 				      states[s], p[i].status);
-				continue;
-			}
-			if (may_be_refused(k, p[i].addr) && p[i].status == UFT_ST_KIND)
+			/* Not the bytes as found, but out of the way: an own call is made, nothing else happens. */
+			if (refused > 0 && states[s] == UFT_ORIGINAL && (is_armed_quiet || k->kind == UFT_SITE_PREPAD))
+				check_call(&t, k, &o, i, i, p[i].addr, UFT_IDLE);
+			if (refused && p[i].status == UFT_ST_LIVE)
 				continue;
 			CHECK(p[i].status == UFT_ST_OK, "%s at %u state %u: status %u", k->name, i, states[s], p[i].status);
 			check_bytes(&t, k, &o, p[i].addr, i, states[s]);
 			check_call(&t, k, &o, i, i, p[i].addr, states[s]);
 		}
+		if (!s && is_armed_quiet)
+			start_thread(&th);
 	}
 	patch_disarm();
-	CHECK(!memcmp(t.base, t.copy, t.bytes), "%s: not as found after disarm", k->name);
+	if (is_armed_quiet) {
+		for (i = 0; i < NOFF; i++)
+			CHECK(kit_call(&t, i, k, i, 41) == 42, "%s at %u: not sound after disarm", k->name, i);
+		stop_thread(th);
+		patch_disarm();
+	} else {
+		CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live >= nlive && (nlive || kit_counters[UFT_CNT_SITE_LIVE] == live));
+	}
+	for (i = 0; i < t.bytes; i++) {
+		uint64_t site = p[i / KIT_SLOT < NOFF ? i / KIT_SLOT : 0].addr, at = (uint64_t)t.base + i;
+		int stays = !is_quiet_run && k->kind == UFT_SITE_PREPAD && is_last(site - 5) && at - (site - 5) < 7;
+
+		CHECK(stays || t.base[i] == t.copy[i], "%s: not as found after disarm", k->name);
+	}
 	patch_object_gone(object);
 	kit_text_free(&t);
 }
@@ -199,26 +261,13 @@ static void check_all(const char *what)
 	printf("%s: %u kinds x %u offsets x %zu states\n", what, (unsigned)(k - kit_sites), NOFF, sizeof(states));
 }
 
-static volatile int stop;
-
-static void *spin(void *arg)
-{
-	while (!stop)
-		__asm__ volatile("pause");
-	return arg;
-}
-
 static void check_with_thread(const char *what)
 {
 	pthread_t th;
 
-	stop = 0;
-	is_quiet_run = 0;
-	CHECK(!pthread_create(&th, NULL, spin, NULL));
+	start_thread(&th);
 	check_all(what);
-	stop = 1;
-	pthread_join(th, NULL);
-	is_quiet_run = 1;
+	stop_thread(th);
 }
 
 #ifndef PR_SET_MDWE
@@ -294,6 +343,12 @@ int main(void)
 	CHECK(!patch_init());
 	check_all("quiet, st8");
 	check_with_thread("a thread running, st8");
+	is_armed_quiet = 1;
+	check_all("armed while nobody ran, st8");
+	uft_rt.st8_ok = 0;
+	check_all("armed while nobody ran, no st8");
+	uft_rt.st8_ok = 1;
+	is_armed_quiet = 0;
 	uft_rt.st8_ok = 0;
 	check_with_thread("a thread running, no st8");
 	uft_rt.no_mprotect = 1;
