@@ -26,6 +26,9 @@ int cmd_disas(int argc, char **argv);
 int cmd_cflags(int argc, char **argv);
 int cmd_recordmcount(int argc, char **argv);
 
+/* For a command that starts programs: tables of many megabytes come without a fault for each page. */
+void cmd_heap_prepare(void);
+
 /* Prints "uft COMMAND: text" on stderr and returns CMD_FAILED. */
 int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

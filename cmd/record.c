@@ -556,8 +556,10 @@ static int run(struct record_opts *o, int argc, char **argv)
 int cmd_record(int argc, char **argv)
 {
 	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
-	int status = run(&o, argc, argv);
+	int status;
 
+	cmd_heap_prepare();
+	status = run(&o, argc, argv);
 	free(o.filter.item);
 	free(o.notrace.item);
 	free(o.roots.item);

@@ -114,19 +114,9 @@ void elf_symtab_find(const struct elf_view *v, uint32_t type, struct elf_symtab 
 	}
 }
 
-void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out)
-{
-	memcpy(out, t->sym + i * sizeof(*out), sizeof(*out));
-}
-
 const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s)
 {
 	return s->st_name < t->str.len ? t->str.s + s->st_name : "";
-}
-
-void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out)
-{
-	memcpy(out, t->rela + i * sizeof(*out), sizeof(*out));
 }
 
 const char *elf_sym_version(struct elf_view *v, size_t i)

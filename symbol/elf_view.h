@@ -16,6 +16,7 @@
 #include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "symbol/error.h"
 
@@ -80,9 +81,18 @@ const uint8_t *elf_section_data(const struct elf_view *v, size_t i, size_t *len)
 /* Symbol table of type SHT_SYMTAB or SHT_DYNSYM; n 0: none. */
 void elf_symtab_find(const struct elf_view *v, uint32_t type, struct elf_symtab *out);
 
-void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out);
+/* Inline, as elf_rela(): whole tables are walked at start. @i < t->n. */
+static inline void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out)
+{
+	memcpy(out, t->sym + i * sizeof(*out), sizeof(*out));
+}
+
 const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s);	/* "" without a name */
-void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out);
+static inline void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out)
+{
+	memcpy(out, t->rela + i * sizeof(*out), sizeof(*out));
+}
+
 struct elf_strtab elf_strtab_make(const uint8_t *data, size_t len);
 
 /* Name of the version that dynamic symbol @i needs ("GLIBC_2.2.5"), NULL: unversioned. */
