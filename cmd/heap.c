@@ -20,13 +20,15 @@
 
 void cmd_heap_prepare(void)
 {
+	void *volatile room;		/* else the compiler sees that nobody needs it */
 	uintptr_t lo, hi;
 
 	mallopt(M_MMAP_THRESHOLD, HEAP_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 8 * HEAP_BYTES);
 	mallopt(M_TOP_PAD, HEAP_BYTES);
 	lo = (uintptr_t)sbrk(0);
-	free(malloc(HEAP_BYTES / 4));
+	room = malloc(HEAP_BYTES / 4);
+	free(room);
 	hi = (uintptr_t)sbrk(0);
 	lo = (lo + HEAP_LARGE - 1) & ~(HEAP_LARGE - 1);
 	hi &= ~(HEAP_LARGE - 1);
