@@ -2,7 +2,7 @@
 /*
  * hooks.c - places in unprepared code that the runtime must know of
  *
- * System calls that make or replace processes: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are
+ * System calls that make or replace processes, and mlockall, which would make every page of our mappings: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are
  * never there by chance, with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
  * hit counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does
  * no harm: it stays in place.
@@ -26,7 +26,7 @@
 #define CHUNK		(256u << 10)
 
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
-				     322 /* execveat */, 435 /* clone3 */ };
+				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
 
 static const char *const unwinders[] = {
 	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",

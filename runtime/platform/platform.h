@@ -23,6 +23,17 @@ enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4 };	/* mmap(2)'s ow
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
+/**
+ * plat_lock_others - mlock() every mapping but ours
+ * @ours:	the first piece of ours that ends above @at: 1 and its range, which may begin below @at; 0: none.
+ *		*lo and *hi come in as the end of what is asked for.
+ * @on_fault:	make no pages now
+ *
+ * 0; -ENOMEM: more than the process may lock, nothing was; another -errno: the mappings cannot be listed. Context: any.
+ */
+typedef int plat_ours_fn(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
+int plat_lock_others(plat_ours_fn *ours, int on_fault);
+
 /* Zeroed private memory, populated when touched; NULL: none. */
 void *plat_map(size_t bytes);
 void plat_unmap(void *at, size_t bytes);

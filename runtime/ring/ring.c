@@ -207,7 +207,7 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	const uint64_t mask = a->ring_bytes - 1, sub = a->sub_bytes;
-	uint64_t commit = r->commit, end = (commit + sub - 1) & -sub, at, clock = arch_clock();
+	uint64_t commit = r->commit, end = (commit + sub - 1) & -sub, at, clock = arch_clock_after();
 	uint32_t hi = (uint32_t)(clock >> 32);
 	int context = r->ctx_tid != op->tid || r->ctx_hi != hi || r->ctx_pos >= commit;
 	char *data = (char *)r + UFT_PAGE;

@@ -40,6 +40,12 @@ int aside_init(void)
 	return 0;
 }
 
+uint64_t aside_reserve(uint64_t *bytes)
+{
+	*bytes = ASIDE_SIZE * sizeof(struct fg_entry);
+	return (uint64_t)aside.table;
+}
+
 /* Neighbouring slots share pages: 64 slots in a row of one KiB of stack. */
 static uint32_t aside_home(uint64_t slot)
 {

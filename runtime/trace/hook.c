@@ -110,6 +110,9 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	case __NR_clone3:
 		hook_clone3(regs, sp);
 		break;
+	case __NR_mlockall:
+		trace_hook_mlockall(regs);
+		break;
 	}
 }
 

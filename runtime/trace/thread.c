@@ -80,6 +80,12 @@ int thread_init(void)
 	return 0;
 }
 
+uint64_t thread_reserve(uint64_t *bytes)
+{
+	*bytes = TABLE_SIZE * sizeof(*threads.slot);
+	return (uint64_t)threads.slot;
+}
+
 int trace_peek(const void *addr, void *to, uint32_t bytes)
 {
 	struct { const void *base; uint64_t len; } remote = { addr, bytes }, local = { to, bytes };
@@ -170,8 +176,7 @@ struct uft_thread *thread_first(void)
 static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
-		long map = sys_mmap(0, bytes + UFT_PAGE, PROT_READ | PROT_WRITE,
-				    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		long map = trace_map(bytes + UFT_PAGE);
 		struct uft_thread *th = (struct uft_thread *)map;
 
 		if (sys_is_error(map))

@@ -112,6 +112,12 @@ struct fg_entry *aside_find(uint64_t slot);
 void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 
+/* ---- lock.c ---- */
+void trace_hook_mlockall(uint64_t *regs);	/* before the system call */
+long trace_map(uint64_t bytes);			/* private memory, made when touched; address or -errno as sys_mmap() */
+uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
+uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
+
 /* ---- unwind.c ---- */
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
 

@@ -39,6 +39,13 @@ static inline uint64_t arch_clock(void)
 	return lo | (uint64_t)hi << 32;
 }
 
+/* The same, not read before what precedes it is done: for who has just taken something over from another CPU. */
+static inline uint64_t arch_clock_after(void)
+{
+	__asm__ volatile("lfence" : : : "memory");
+	return arch_clock();
+}
+
 /* What the ABI keeps at the thread pointer: its own address. */
 static inline uint64_t arch_thread_pointer(void)
 {

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lock.c - the program locks its memory: ours is left out of it
+ *
+ * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow stacks, the
+ * tables of threads and of set-aside entries); the little that remains is locked as the program's.
+ *
+ *	MCL_CURRENT | MCL_FUTURE	our mlock2() of the rest, the call with MCL_FUTURE alone
+ *	MCL_CURRENT			our mlock2() of the rest, the call with MCL_ONFAULT as well: makes no page
+ *	MCL_FUTURE			as it is
+ * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (trace_map).
+ * Without /proc the current pages are locked on fault. A fork child has no locks.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
+#include "runtime/trace/trace.h"
+
+static uint32_t lock_future;	/* 1: new mappings may come locked; never cleared, costs two calls a mapping then */
+
+/* Moves [*lo, *hi) down to the piece [from, from + bytes) if that is nearer. */
+static int lock_nearer(uintptr_t at, uintptr_t from, uint64_t bytes, uintptr_t *lo, uintptr_t *hi)
+{
+	if (!from || from + bytes <= at || from >= *lo)
+		return 0;
+	*lo = from;
+	*hi = from + bytes;
+	return 1;
+}
+
+/* plat_ours_fn. Threads are added at the head of their list and never removed. */
+static int lock_ours(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint64_t bytes;
+	uintptr_t from;
+	int found;
+
+	found = lock_nearer(at, (uintptr_t)a, a->slice_offset + a->slice_bytes * a->nslices, lo, hi);
+	from = thread_reserve(&bytes);
+	found |= lock_nearer(at, from, bytes, lo, hi);
+	from = aside_reserve(&bytes);
+	found |= lock_nearer(at, from, bytes, lo, hi);
+	for (const struct uft_thread *th = thread_first(); th; th = th->next)
+		found |= lock_nearer(at, (uintptr_t)th, th->bytes, lo, hi);
+	return found;
+}
+
+void trace_hook_mlockall(uint64_t *regs)
+{
+	uint64_t flags = regs[0];
+	int ret;
+
+	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+		return;
+	if (flags & MCL_FUTURE)
+		uft_store(&lock_future, 1);
+	if (!(flags & MCL_CURRENT))
+		return;
+	/* First what other threads map meanwhile. */
+	if (flags & MCL_FUTURE && sys_call3(__NR_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0, 0))
+		return;
+	ret = plat_lock_others(lock_ours, !!(flags & MCL_ONFAULT));
+	if (ret == -ENOMEM)
+		return;		/* it would have failed without us, and will now */
+	if (!ret && flags & MCL_FUTURE)
+		regs[0] = flags & ~(uint64_t)MCL_CURRENT;
+	else
+		regs[0] = flags | MCL_ONFAULT;
+}
+
+long trace_map(uint64_t bytes)
+{
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	long map;
+
+	if (!uft_load(&lock_future))
+		return sys_mmap(0, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	map = sys_mmap(0, bytes, PROT_NONE, flags, -1, 0);
+	if (sys_is_error(map))
+		return map;
+	sys_call3(__NR_munlock, map, bytes, 0);
+	if (!sys_mprotect((uint64_t)map, bytes, PROT_READ | PROT_WRITE))
+		return map;
+	sys_munmap((uint64_t)map, bytes);
+	return -ENOMEM;
+}
