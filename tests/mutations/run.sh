@@ -100,6 +100,8 @@ work=${build:+$(mkdir -p "$build" && cd "$build" && pwd)/mutations}
 work=${work:-${TMPDIR:-/tmp}/uft-mutations}
 src=$work/src obj=$work/build
 mkdir -p "$src"
+exec 9>"$work/lock"
+flock -n 9 || { echo "run.sh: another run works in $work"; exit 1; }
 # Copies get a new time: a mutant of an interrupted run was built later than its original was written.
 (cd "$top" && { git ls-files 2>/dev/null || find . -type f ! -path './.git/*' ! -path './build/*'; }) | while IFS= read -r f; do
 	[ -f "$top/$f" ] || continue
@@ -131,7 +133,7 @@ run_word() {
 	done
 	shift
 	case $word in *:*) set -- "$@" "${word#*:}" ;; esac
-	(cd "$obj" && HAZARD_TIMEOUT=$limit timeout -k 5 $((limit + 10)) "$@" >"$scratch/out" 2>&1 </dev/null)
+	(cd "$obj" && HAZARD_TIMEOUT=$limit timeout -k 5 $((limit + 10)) "$@" >"$scratch/out" 2>&1 </dev/null 9>&-) 2>/dev/null
 }
 
 # Must pass as it is; how long that takes says how long a mutant is waited for.

@@ -52,14 +52,14 @@ NI static int t_longjmp(void)
 	HIT();
 	volatile int jumps = 0;
 
-	for (volatile int i = 0; i < 10000; i++) {
+	for (volatile int i = 0; i < 30000; i++) {	/* more frames left than a shadow stack has room for */
 		if (!setjmp(env1))
 			jump_deep(5);
 		else
 			jumps++;
 	}
 	work();
-	return jumps == 10000;
+	return jumps == 30000;
 }
 
 NI static long deep(long n) { HIT(); volatile char pad[16]; pad[0] = (char)n; long r = n ? deep(n - 1) + 1 : 0; sink += pad[0]; return r; }
@@ -131,7 +131,9 @@ NI static int t_abi(void)
 		struct pair p = pair_ret(41, 1.5);
 		_Complex long double c = cld_ret(1.0L + 2.0iL);
 
-		ok &= va_sum(9, 1., 2., 3., 4., 5., 6., 7., 8., 9.) == 45 && b.a[0] == 1 && b.a[6] == 7 && b.a[7] == 8;
+		for (int k = 0; k < 8; k++)
+			ok &= b.a[k] == k + 1;
+		ok &= va_sum(9, 1., 2., 3., 4., 5., 6., 7., 8., 9.) == 45;
 		ok &= p.a == 42 && p.b == 3 && ld_ret(1.5L) == 3 && __real__ c == 2 && __imag__ c == 4;
 		ok &= i128_ret((__int128)1 << 100) == ((__int128)1 << 100) + 1;
 	}
@@ -164,6 +166,7 @@ NI __attribute__((target("avx512f"))) static int zmm_run(void)
 	for (int i = 0; i < 16; i++)
 		v[i] = (float)i;
 	for (int k = 0; k < 100; k++) {
+		sched_yield();
 		r = zmm_add(v, v, v, v, v, v, v, v);
 		for (int i = 0; i < 16; i++)
 			ok &= r[i] == 8.0f * (float)i;
@@ -178,17 +181,33 @@ NI __attribute__((target("avx"))) static int ymm_run(void)
 	int ok = 1;
 
 	for (int k = 0; k < 100; k++) {
+		sched_yield();
+
 		v4 r = ymm_add(a, a);
 
 		ok &= r[0] == 2 && r[1] == 4 && r[2] == 6 && r[3] == 8;
 	}
 	return ok;
 }
+/* Takes turns on one CPU with the caller, so that most of its calls are the first ones after a switch: the long way. */
+static volatile int vector_done;
+NI static void *vector_thread(void *arg) { HIT(); while (!vector_done) { leaf(1); sched_yield(); } return arg; }
 NI static int t_vector(void)
 {
 	HIT();
+	pthread_t t;
+	cpu_set_t one;
+	int ok;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	pthread_create(&t, 0, vector_thread, 0);
 	__builtin_cpu_init();
-	return (!__builtin_cpu_supports("avx512f") || zmm_run()) && (!__builtin_cpu_supports("avx") || ymm_run());
+	ok = (!__builtin_cpu_supports("avx512f") || zmm_run()) && (!__builtin_cpu_supports("avx") || ymm_run());
+	vector_done = 1;
+	pthread_join(t, 0);
+	return ok;
 }
 
 /* -- signals ------------------------------------------------------------------------------------ */
@@ -760,7 +779,7 @@ NI static int t_mlockall(void)
 	HIT();
 	struct rusage u;
 
-	int r = syscall(SYS_mlockall, 1 /* MCL_CURRENT */);
+	int r = mlockall(MCL_CURRENT);
 
 	work();
 	getrusage(RUSAGE_SELF, &u);

@@ -48,6 +48,22 @@ NI static int t_except_threads()
 	return ok[0] && ok[1] && ok[2] && ok[3];
 }
 
+/* the destructors of a thread that ends in the middle are run by the unwinder, which starts below a traced frame */
+static int exit_cleaned;
+NI static void exit_inner() { HIT(); leaf(1); pthread_exit(0); sink++; }
+NI static void exit_outer() { HIT(); guard g{ &exit_cleaned }; exit_inner(); sink++; }
+NI static void *exit_thread(void *) { HIT(); exit_outer(); return nullptr; }
+NI static int t_exit_unwind()
+{
+	HIT();
+	for (int i = 0; i < 50; i++) {
+		pthread_t t;
+		pthread_create(&t, nullptr, exit_thread, nullptr);
+		pthread_join(t, nullptr);
+	}
+	return exit_cleaned == 50;
+}
+
 /* an exception inside a coroutine whose frames were entered before a switch */
 static ucontext_t cm, cc;
 static int co_caught;
@@ -123,6 +139,7 @@ NI static int t_tls()
 
 static const struct { const char *name; int (*run)(); } cases[] = {
 	{ "exception", t_exception }, { "rethrow", t_rethrow }, { "except_threads", t_except_threads },
+	{ "exit_unwind", t_exit_unwind },
 	{ "except_coroutine", t_except_coroutine }, { "backtrace", t_backtrace },
 #ifdef WITH_DLOPEN
 	{ "dlopen", t_dlopen },

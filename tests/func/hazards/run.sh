@@ -33,14 +33,14 @@ tasks() {
 	case $1 in
 	threads) echo 801 ;;
 	manythreads) echo 10001 ;;
-	pthread_exit) echo 51 ;;
+	pthread_exit | exit_unwind) echo 51 ;;
 	cancel | tls | fork | vfork) echo 21 ;;
 	vforkthreads) echo 25 ;;
 	except_threads) echo 5 ;;
 	noreturn) echo 6 ;;
 	forktree) echo 7 ;;
 	crash | exec) echo 4 ;;
-	spawn) echo 11 ;;
+	spawn | clone) echo 11 ;;
 	mainexit | sysexit | daemon | sigtrap | pipe_eof) echo 2 ;;
 	esac
 }
@@ -57,6 +57,21 @@ bad=$(awk -F': ' '($1 == "lost" || $1 == "damaged_bytes" || ($1 ~ /^counter_/ &&
 [ -z "$bad" ] || fail "dropped: $bad"
 tasks=$(tasks "$case")
 [ -z "$tasks" ] || grep -q "^tasks: $tasks$" "$dir/stat" || fail "$(grep '^tasks:' "$dir/stat"), should be $tasks"
+
+# Where the tree is a simple one it must be that: nothing but these outside of the case's function, tail calls inside
+# their callers.
+if [ "$tracer" = function_graph ]; then
+	case $case in
+	tail | longjmp | sigjump | signal | exception | rethrow)
+		"$uft" report --no-pager "$dir/x.uft" >"$dir/text" 2>>"$dir/err" || fail "uft report"
+		loose=$(sed -n 's/^[^#|]*|  \([a-zA-Z_].*\)()[ ;].*/\1/p' "$dir/text" | sed 's/^.*:://' | sort | uniq -c |
+			grep -v -E " (ctor|dtor|picked|t_$case)(\(\))?$")
+		[ -z "$loose" ] || fail "outside of t_$case: $loose" ;;
+	esac
+	case $case in
+	tail) [ "$(grep -c '|        tail3();' "$dir/text")" -eq 1000 ] || fail "a tail call is not inside its caller" ;;
+	esac
+fi
 
 # Names are compared without qualifiers and parameters; the standard library's templates are not counted.
 awk -v slack="$(slack "$case")" -v case="$case" '
