@@ -197,10 +197,25 @@ static uint8_t next_state(const struct uft_site *site, uint8_t want, uint8_t now
 	return want == now && !force ? WANT_NOT : want;
 }
 
-/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
-static int is_behind_prologue(const struct uft_site *site)
+/*
+ * Calls of libc's mcount, by what the file says, are the program's own if some object of the process has one: then
+ * the dynamic linker leads them there. (It may not, if libc comes first; a call that is kept does no harm.)
+ */
+static uint8_t site_kind(const struct space_obj *o, const struct uft_site *site)
 {
-	return site->kind == UFT_SITE_OWN_CALL && site->is_framed;
+	return site->call_name & o->own_calls ? UFT_SITE_OWN_CALL : site->kind;
+}
+
+/* What an imported name stands for is known when all objects of the start are. Nobody calls it before. */
+static int must_wait(const struct space *sp, const struct uft_site *site)
+{
+	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
+}
+
+/* A program's own mcount is called when the frame stands, its own __fentry__ before. */
+static int is_behind_prologue(uint8_t kind, const struct uft_site *site)
+{
+	return kind == UFT_SITE_OWN_CALL && site->is_framed;
 }
 
 static int is_armed(uint8_t state)
@@ -242,7 +257,8 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	const struct uft_object *obj = m->obj;
-	const uint8_t *want = t->space->obj[object].want;
+	struct space_obj *so = &t->space->obj[object];
+	const uint8_t *want = so->want;
 	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_patch));
 	static uint32_t *index;		/* scratch of the session's only thread */
 	static uint32_t nindex;
@@ -261,11 +277,16 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		index = more;
 		nindex = need;
 	}
+	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
+		so->own_calls = t->space->own_calls;
+		so->has_own_calls = 1;
+	}
 	for (size_t i = 0; i < obj->nsite && want; i++) {
 		const struct uft_site *site = &obj->site[i];
 		uint8_t state = next_state(site, want[i], t->obj[object].state[i], force);
+		uint8_t kind = site_kind(so, site);
 
-		if (state == WANT_NOT)
+		if (state == WANT_NOT || must_wait(t->space, site))
 			continue;
 		if (!t->obj[object].is_sent) {
 			ret = command_object(s, t, object);
@@ -273,10 +294,10 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 				return ret;
 		}
 		p[n] = (struct uft_patch){		/* clears status */
-			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(site->kind, site->len),
+			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
 			.state = state & 0xf,
 			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) |
-					   (is_behind_prologue(site) ? UFT_SITE_FRAME : 0)),
+					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		index[n++] = (uint32_t)i;
 		if (n == max) {

@@ -349,8 +349,11 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 		if (ret < 0 && ret != -ESRCH)
 			session_warn(s, "%s: not everything could be armed: %s", sp->img->exe, strerror(-ret));
 	}
-	if (!sp->rbrk)		/* nobody will tell of libraries: do not wait for it */
+	if (!sp->rbrk && !sp->started) {	/* nobody will tell of libraries: do not wait for it, arm what has waited */
 		sp->started = 1;
+		if (s->spec)
+			target_arm(s, t, 0);
+	}
 	*out = t;
 	return 0;
 }

@@ -75,6 +75,8 @@ struct space_obj {
 	uint32_t nhook;
 	int has_hooks;			/* looked for */
 	int is_reported;		/* hooks that failed were mentioned */
+	unsigned own_calls;		/* the space's when its sites were first sent: a site's kind does not change */
+	int has_own_calls;
 };
 
 struct space {
@@ -83,6 +85,7 @@ struct space {
 	struct space_obj *obj;		/* parallel to img->obj */
 	uint32_t nobj;
 	uint32_t next_text_id, next_stub_id;
+	unsigned own_calls;		/* enum uft_call_name: what any object exports; calls by that name are its own */
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
 	int is_changed;			/* another one came after it: fork children may be of either time */
 	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */

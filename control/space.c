@@ -135,6 +135,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	ret = uft_object_sites(obj, &err);
 	if (ret)
 		session_warn(s, "%s", err.text[0] ? err.text : strerror(-ret));
+	sp->own_calls |= obj->own_calls;
 	more = realloc(sp->obj, (index + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -383,9 +384,13 @@ struct walk {
 	struct map *map;
 	size_t nmap;
 	uint8_t *seen;		/* by object index */
+	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
 	int changed;
 };
 
+enum { TODO_ARM = 1, TODO_FORCE = 2 };
+
+/* After the whole list was read: only then is it known whose mcount an object calls. */
 static int arm_object(struct walk *w, uint32_t index, int force)
 {
 	struct uft_error err = { "" };
@@ -424,7 +429,8 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 			if (!w->t->obj[i].is_assumed)
 				return 0;
 			w->t->obj[i].is_assumed = 0;
-			return arm_object(w, i, 1);
+			w->todo[i] = TODO_FORCE;
+			return 0;
 		}
 	if (!w->map)
 		w->map = maps_read(w->t->pid, &w->nmap);
@@ -451,9 +457,11 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		session_warn(w->s, "library %s is not traced: %s", path, strerror(-index));
 		return 0;
 	}
-	if (index < UFT_MAX_OBJECTS)
+	if (index < UFT_MAX_OBJECTS) {
 		w->seen[index] = 1;
-	return arm_object(w, (uint32_t)index, 0);
+		w->todo[index] = TODO_ARM;
+	}
+	return 0;
 }
 
 static int walk_list(struct walk *w, uint64_t rdebug)
@@ -491,6 +499,16 @@ static int walk_list(struct walk *w, uint64_t rdebug)
 	return 0;
 }
 
+static int arm_new(struct walk *w)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < w->t->space->nobj; i++)
+		if (w->todo[i])
+			ret = arm_object(w, i, w->todo[i] == TODO_FORCE);
+	return ret;
+}
+
 /* The address that the loader left for debuggers; the symbol is the fallback. */
 static uint64_t find_rdebug(struct target *t)
 {
@@ -513,13 +531,22 @@ static uint64_t clock_now(void)
 
 int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
-	struct walk w = { .s = s, .t = t, .seen = calloc(1, UFT_MAX_OBJECTS) };
+	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS) };
 	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
-	int ret;
+	int ret, armed;
 
 	if (!w.seen)
 		return -ENOMEM;
+	w.todo = w.seen + UFT_MAX_OBJECTS;
 	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
+	if (!ret && !t->space->started) {
+		t->space->started = 1;
+		for (uint32_t i = 0; i < fixed && i < t->nobj; i++)	/* calls that had to wait: command.c */
+			if (t->obj[i].is_mapped && !w.todo[i])
+				w.todo[i] = TODO_ARM;
+	}
+	armed = arm_new(&w);
+	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
 		if (!t->obj[i].is_mapped || w.seen[i])
 			continue;
@@ -533,8 +560,6 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		t->space->img->obj[i].to_clock = clock_now();
 		w.changed = 1;
 	}
-	if (!ret)
-		t->space->started = 1;
 	maps_free(w.map, w.nmap);
 	free(w.seen);
 	return ret ? ret : w.changed;

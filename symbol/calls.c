@@ -130,6 +130,34 @@ static void callee_read_symbols(struct callees *c, const struct elf_symtab *t, s
 	}
 }
 
+/* The name as the dynamic linker looks it up, in its place among the bits. */
+static unsigned callee_name_bit(const char *name)
+{
+	unsigned bit = name[0] == 'm' ? UFT_CALLS_MCOUNT : name[1] == 'm' ? UFT_CALLS__MCOUNT : UFT_CALLS_FENTRY;
+
+	return bit << CALLEE_NAME_SHIFT;
+}
+
+/* What of the program's own is there for other objects to call, too. */
+static unsigned callee_exports(const struct callees *c, const struct elf_symtab *dyn)
+{
+	unsigned w, names = 0;
+	const char *name;
+	Elf64_Sym s;
+	size_t i;
+
+	for (i = 1; i < dyn->n; i++) {
+		elf_sym(dyn, i, &s);
+		name = elf_sym_name(dyn, &s);
+		if (s.st_shndx == SHN_UNDEF || ELF64_ST_BIND(s.st_info) == STB_LOCAL || !callee_by_name(name))
+			continue;
+		for (w = 0; w < c->nfunc; w++)
+			if (c->func[w].addr == s.st_value && c->func[w].what & CALLEE_OWN)
+				names |= callee_name_bit(name);
+	}
+	return names >> CALLEE_NAME_SHIFT;
+}
+
 static int callee_defines(const struct elf_symtab *t, const char *name)
 {
 	Elf64_Sym s;
@@ -172,7 +200,7 @@ static void callee_read_slots(struct callees *c)
 					what = c->func[w].what;
 		}
 		want[nwant].sym = i;
-		want[nwant++].what = what;
+		want[nwant++].what = what | callee_name_bit(elf_sym_name(&v->dyn, &s));
 	}
 	for (k = 0; k < 2 && (nwant || c->nfunc); k++)
 		for (i = 0; i < tables[k]->n; i++) {
@@ -207,6 +235,7 @@ void callees_init(struct callees *c, struct uft_object *obj)
 	for (i = 0; i < c->nfunc; i++)
 		if (names.has_internal || callee_only_returns(obj, c->func[i].addr))
 			c->func[i].what &= ~CALLEE_OWN;
+	obj->own_calls = names.is_libc ? 0 : callee_exports(c, &v->dyn);
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;
 	c->has_gmon = names.has_monstartup && !names.has_archive && !names.is_libc;

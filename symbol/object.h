@@ -43,7 +43,11 @@ struct uft_site {
 	uint8_t skip;		/* enum uft_skip; not NONE: listed, never patched */
 	uint8_t bytes[16];	/* from the file, at addr */
 	uint8_t is_framed;	/* 1: behind the prologue, where mcount is called; 0: at the entry */
+	uint8_t call_name;	/* enum uft_call_name: a call of whatever the dynamic linker finds under the name; 0: not */
 };
+
+/* Bits. An object that exports one of these (own_calls) may get the calls of others, whose files say libc's. */
+enum uft_call_name { UFT_CALLS_MCOUNT = 1, UFT_CALLS__MCOUNT = 2, UFT_CALLS_FENTRY = 4 };
 
 struct uft_object {
 	char *path;		/* as given */
@@ -60,6 +64,7 @@ struct uft_object {
 	size_t nunwind;		/* function starts that the unwind tables know; filled by uft_object_sites() */
 	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
 				 * gmon.out; filled by uft_object_sites() */
+	unsigned own_calls;	/* enum uft_call_name: its own ones that it exports; filled by uft_object_sites() */
 	int refs;
 	void *priv;
 };

@@ -251,6 +251,8 @@ static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, uns
 	if (what & CALLEE_OWN)	/* recorded, and still made: never a nop */
 		kind = UFT_SITE_OWN_CALL;
 	site_add(s, addr, func, kind, len, source, UFT_SKIP_NONE);
+	if (s->has_memory)
+		s->obj->site[s->obj->nsite - 1].call_name = what >> CALLEE_NAME_SHIFT;
 }
 
 /* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
