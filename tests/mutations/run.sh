@@ -22,11 +22,15 @@ mode=run build= only=. lists=
 while [ $# -gt 0 ]; do
 	case $1 in
 	--check) mode=check ;;
-	--only) only=$2; shift ;;
-	*.txt) lists="$lists $1" ;;
+	--only) only=${2:-.}; shift ;;
+	*.txt)
+		list=$1
+		[ -f "$list" ] || list=$here/$1
+		[ -f "$list" ] || { echo "run.sh: no list $1"; exit 1; }
+		lists="$lists $list" ;;
 	*) build=$1 ;;
 	esac
-	shift
+	[ $# -eq 0 ] || shift
 done
 [ -n "$lists" ] || lists=$(ls "$here"/*.txt)
 scratch=$(mktemp -d) || exit 1
@@ -133,7 +137,8 @@ run_word() {
 	done
 	shift
 	case $word in *:*) set -- "$@" "${word#*:}" ;; esac
-	(cd "$obj" && HAZARD_TIMEOUT=$limit timeout -k 5 $((limit + 10)) "$@" >"$scratch/out" 2>&1 </dev/null 9>&-) 2>/dev/null
+	(cd "$obj" && HAZARD_TIMEOUT=$limit timeout -k 5 $((limit + 10)) "$@" >"$scratch/out" 2>&1 </dev/null 9>&-
+		exit $?) 2>/dev/null	# what the shell says of crashes
 }
 
 # Must pass as it is; how long that takes says how long a mutant is waited for.

@@ -70,6 +70,7 @@ if [ "$tracer" = function_graph ]; then
 	esac
 	case $case in
 	tail) [ "$(grep -c '|        tail3();' "$dir/text")" -eq 1000 ] || fail "a tail call is not inside its caller" ;;
+	longjmp) [ "$(grep -c '|    work() {' "$dir/text")" -eq 1 ] || fail "a call is inside one that was left" ;;
 	esac
 fi
 
