@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # pages.sh PROGRAM - code pages without a selected site stay the file's: not copied, not dirty
+program=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
-program=$1
 get() { sed -n "s/^$1 *//p" "$2"; }
 assert() {	# WHAT GOT WANTED
 	checks_done=$((checks_done + 1))
