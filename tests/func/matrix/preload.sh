@@ -5,7 +5,7 @@
 #
 # Nothing in the program's file says so. What it prints is how often its functions, and mcount, were called.
 set -eu
-uft=$1
+uft=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
