@@ -62,7 +62,7 @@ recorded() {
 # exactly NAME TRACER KEY PROGRAM: recorded in rings that fill several times, since memory that is touched first costs more
 # than the event (10 ns); again, in larger ones, while the recorder did not get its share of the machine.
 exactly() {
-	for ring in 32M 64M 128M 512M; do
+	for ring in 8M 16M 64M 512M; do
 		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" -- "$4" "$rounds"
 		case $(recorded "$1" "$1.uft" "$3") in *lost*) ;; *) break ;; esac
 	done
