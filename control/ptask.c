@@ -177,8 +177,13 @@ int ptask_poll(struct uft_session *s)
 		next = p->next;
 		got = waitpid(tid, &status, __WALL | WNOHANG);
 		if (got <= 0 && p->tgid != tid) {
-			tid = p->tgid;
-			got = waitpid(tid, &status, __WALL | WNOHANG);
+			/* Until the exec makes our task the leader, the leader is nobody of ours: ECHILD then says nothing. */
+			int leader = waitpid(p->tgid, &status, __WALL | WNOHANG);
+
+			if (leader > 0 || got < 0) {
+				tid = p->tgid;
+				got = leader;
+			}
 		}
 		if (got == 0) {
 			n++;
