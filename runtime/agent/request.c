@@ -15,6 +15,7 @@
 #include "runtime/base/sys.h"
 
 #define PART_MS		50
+#define CLAIM_MS	200	/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
 
 static void post(struct uft_request *r)
 {
@@ -29,7 +30,7 @@ static struct uft_request *claim(int wait)
 {
 	struct uft_arena *a = uft_rt.arena;
 
-	for (int left_ms = wait ? UFT_REQ_TIMEOUT_MS : 0;; left_ms--) {
+	for (int left_ms = wait ? UFT_REQ_TIMEOUT_MS : CLAIM_MS;; left_ms--) {
 		struct __kernel_timespec ms = { .tv_nsec = 1000000 };
 
 		for (int i = 0; i < UFT_NREQUESTS; i++)

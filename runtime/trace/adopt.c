@@ -13,6 +13,8 @@
 #include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
+#define CLAIM_WAIT_MS	200
+
 static struct uft_slice *adopt_slice(uint32_t index)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -20,18 +22,36 @@ static struct uft_slice *adopt_slice(uint32_t index)
 	return (struct uft_slice *)((char *)a + a->slice_offset + index * a->slice_bytes);
 }
 
-/* Returns its index, or -ENOSPC. */
+/* Will the session set this slice free soon? It drains it, or has not seen yet that its process is over. */
+static int adopt_is_ending(const struct uft_slice *s)
+{
+	uint32_t pid = uft_load(&s->pid);
+
+	if (uft_load(&s->state) == UFT_SLICE_DEAD)
+		return 1;
+	return pid && sys_call3(__NR_kill, pid, 0, 0) == -ESRCH;
+}
+
+/* Returns its index, or -ENOSPC. Where children come faster than the session can follow they wait for it a little. */
 static int64_t adopt_claim(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
 
-	for (uint32_t i = 0; i < a->nslices; i++) {
-		uint32_t *state = &adopt_slice(i)->state;
+	for (int ms = 0;; ms++) {
+		struct __kernel_timespec nap = { .tv_nsec = 1000000 };
+		int ending = 0;
 
-		if (uft_load(state) == UFT_SLICE_FREE && uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
-			return i;
+		for (uint32_t i = 0; i < a->nslices; i++) {
+			uint32_t *state = &adopt_slice(i)->state;
+
+			if (uft_load(state) == UFT_SLICE_FREE && uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
+				return i;
+			ending |= ms < CLAIM_WAIT_MS && !ending && adopt_is_ending(adopt_slice(i));
+		}
+		if (!ending || uft_load(&a->closed))
+			return -ENOSPC;
+		sys_call3(__NR_nanosleep, &nap, 0, 0);
 	}
-	return -ENOSPC;
 }
 
 static void adopt_fill(struct uft_slice *s, uint32_t pid)
