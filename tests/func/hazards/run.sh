@@ -23,6 +23,8 @@ fail() {
 slack() {
 	case $1 in
 	sigjump) echo 300 ;;
+	exitgroup) echo 30 ;;		# the same by threads that are killed between the two
+	execthread) echo 10 ;;
 	*) echo 0 ;;
 	esac
 }
