@@ -52,8 +52,9 @@ static int objects_open_file(const char *path, struct cmd_objects *o, struct uft
 	struct objects_member m = { o, err };
 	struct uft_object *obj;
 	char magic[8] = "";
-	FILE *f = fopen(path, "re");
-	int ret;
+	/* A fifo without a writer must not keep us waiting; uft_object_open() says what it is. */
+	int ret, fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 
 	if (f) {
 		if (fread(magic, 1, sizeof(magic), f) != sizeof(magic))

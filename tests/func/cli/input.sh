@@ -14,6 +14,15 @@ failed() {
 	expect_err_lines 1
 }
 
+# ---- a fifo without a writer keeps nobody waiting ----
+mkfifo fifo
+for command in report stat "export -o out.dat" sites "disas main" recordmcount; do
+	# shellcheck disable=SC2086
+	run timeout 10 "$uft" $command fifo
+	expect_status 1
+	expect_err fifo
+done
+
 # ---- what report, stat and export read ----
 for command in report stat "export -o out.dat"; do
 	# shellcheck disable=SC2086
