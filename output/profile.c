@@ -462,7 +462,7 @@ static size_t make_counted_rows(struct profile *prof, const struct uft_profile_r
 					 .total = in[i].total_ns, .self = in[i].self_ns, .min = in[i].min_ns,
 					 .max = in[i].max_ns, .avg = (double)in[i].total_ns / (double)in[i].hits,
 					 .s2 = variance(in[i].hits, (double)in[i].total_ns, in[i].squares_ns2),
-					 .has_times = 1 };
+					 .has_times = in[i].max_ns || in[i].total_ns };
 	}
 	return n;
 }

@@ -105,7 +105,8 @@ static void stream_profile_add(struct uft_stream *st, struct uft_profile_row *ro
 	double unit = (double)stream_span(st, 1ull << 32) / 4294967296.0 * (1u << UFT_PROFILE_SQ_SHIFT);
 	uint64_t min = stream_span(st, p->min), max = stream_span(st, p->max);
 
-	if (!row->hits || min < row->min_ns)
+	/* All ones: no call returned there. */
+	if (p->min != UINT64_MAX && (!row->max_ns || min < row->min_ns))
 		row->min_ns = min;
 	if (max > row->max_ns)
 		row->max_ns = max;

@@ -315,11 +315,11 @@ struct uft_cmd {
 
 /* Entry [cpu][stub id]; cpu blocks lie profile_ids entries apart. Updated by atomic adds. */
 struct uft_profile {
-	uint64_t hits;
+	uint64_t hits;		/* calls begun */
 	uint64_t total;		/* clock units, callees included */
 	uint64_t self;		/* clock units, callees that were traced excluded */
 	uint64_t squares;	/* sum of (duration >> UFT_PROFILE_SQ_SHIFT)^2 */
-	uint64_t min, max;	/* min is stored as ~min so that zero memory means none */
+	uint64_t min, max;	/* min is stored as ~min so that zero memory means none returned */
 	uint64_t pad[2];
 };
 #define UFT_PROFILE_SQ_SHIFT	6

@@ -249,6 +249,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	}
 	if (flags & FG_RECORDED && !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
+	if (flags & FG_PROFILE)
+		profile_hit(fg_id(e));
 	return 1;
 }
 

@@ -122,7 +122,8 @@ uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
 
 /* ---- profile.c ---- */
-void profile_add(uint32_t id, uint64_t duration, uint64_t self);
+void profile_hit(uint32_t id);		/* a call begins */
+void profile_add(uint32_t id, uint64_t duration, uint64_t self);	/* it returns */
 
 static inline uint32_t fg_id(const struct fg_entry *e)
 {

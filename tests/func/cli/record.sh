@@ -45,6 +45,11 @@ expect_status 0
 run "$uft" report
 check
 grep -Eq '(^|[^0-9])500([^0-9].*)?work' out || { fail "the profile lacks 500 calls of work"; show; }
+# A call that never returns is one nevertheless, as in the kernel's profile.
+run "$uft" record -q -p profile ./prog signal 15
+run "$uft" report
+check
+grep -Eq '^ +1 .* main$' out || { fail "the profile lacks main, which was killed"; show; }
 run "$uft" record -q -p nop ./prog calls 500
 expect_equal "nop records nothing" "$(stat_value trace.uft calls)" 0
 run "$uft" record -q ./prog children 3
