@@ -56,9 +56,7 @@ void trace_hook_mlockall(uint64_t *regs)
 		uft_store(&lock_future, 1);
 	if (!(flags & MCL_CURRENT))
 		return;
-	/* First what other threads map meanwhile. */
-	if (flags & MCL_FUTURE && sys_call3(__NR_mlockall, flags & ~(uint64_t)MCL_CURRENT, 0, 0))
-		return;
+	/* What another thread maps between this and the call stays unlocked: it raced with the call. */
 	ret = plat_lock_others(lock_ours, !!(flags & MCL_ONFAULT));
 	if (ret == -ENOMEM)
 		return;		/* it would have failed without us, and will now */
