@@ -81,18 +81,28 @@ static void clear_watch(pid_t tid)
 	ptrace(PTRACE_POKEUSER, tid, dr + 6 * sizeof(uint64_t), 0);
 }
 
+/* The end of a task comes out of the same waits as its stops; the launched program's is asked for only once. */
+static void on_end(struct uft_session *s, pid_t tid, int status)
+{
+	if (tid == s->launched)
+		s->launched_status = status;
+}
+
 /* The task runs: only a stopped one can be let go. Signals that stop it first are given back with the detach. */
 static void stop_and_detach(struct uft_session *s, struct ptask *p)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) == 0 && waitpid(p->tid, &status, __WALL) == p->tid &&
-	    WIFSTOPPED(status)) {
+	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) == 0 && waitpid(p->tid, &status, __WALL) == p->tid) {
 		int is_signal = status >> 16 == 0;
 
-		if (p->kind == PTASK_RSEQ)
-			clear_watch(p->tid);
-		ptrace(PTRACE_DETACH, p->tid, 0, is_signal ? WSTOPSIG(status) : 0);
+		if (WIFSTOPPED(status)) {
+			if (p->kind == PTASK_RSEQ)
+				clear_watch(p->tid);
+			ptrace(PTRACE_DETACH, p->tid, 0, is_signal ? WSTOPSIG(status) : 0);
+		} else {
+			on_end(s, p->tid, status);
+		}
 	}
 	ptask_drop(s, p);
 }
@@ -197,8 +207,7 @@ int ptask_poll(struct uft_session *s)
 			on_stop(s, p, tid, status);
 			n++;
 		} else {
-			if (tid == s->launched)
-				s->launched_status = status;
+			on_end(s, tid, status);
 			ptask_drop(s, p);
 		}
 	}
