@@ -2,7 +2,7 @@
 # setup.sh - installs what building and testing need, from Debian; does nothing when all is there
 set -eu
 packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
-libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
+libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb"
 missing=
