@@ -38,7 +38,7 @@ int trace_adopt_child(void);
 void trace_count(enum uft_counter c, uint64_t n);	/* any context */
 
 /* patch (control: the agent, or init) ------------------------------------------------------- */
-int patch_init(void);				/* membarrier registration, SIGTRAP is taken over only when needed */
+int patch_init(void);				/* membarrier registration */
 int patch_object(struct uft_cmd_object *o);	/* trampolines and stubs within reach; idempotent, grows */
 /* Brings n sites of an object to the wanted states in batches; writes each status. Returns sites changed. */
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);

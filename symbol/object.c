@@ -589,10 +589,7 @@ const char *uft_skip_text(enum uft_skip skip)
 		[UFT_SKIP_NONE]		= "usable",
 		[UFT_SKIP_NO_PAD]	= "no pad and no call: not compiled for tracing",
 		[UFT_SKIP_PAD_SMALL]	= "pad too small: 5 bytes are needed",
-		[UFT_SKIP_OWN_MCOUNT]	= "calls the program's own mcount or __fentry__, which must keep being called",
-		[UFT_SKIP_GPROF]	= "linked for gprof",
 		[UFT_SKIP_DANGLING]	= "table entry without code: the linker dropped the function",
-		[UFT_SKIP_SHADOW_STACK]	= "return address protected by a shadow stack",
 	};
 
 	return skip < UFT_SKIP_NKINDS ? text[skip] : "unknown";

@@ -121,12 +121,13 @@ _Static_assert(sizeof(struct uft_ring) == 128, "abi");
 /* ---- Arena -------------------------------------------------------------------------------- */
 
 enum uft_request_kind {
-	UFT_REQ_EXEC	= 1,	/* args: 0 = address of the path string (0: fd based); waits: the session
-				 * seizes the task so that the new image gets the runtime */
+	UFT_REQ_EXEC	= 1,	/* args: 0 = address of the path string (0: by descriptor), 1 = system call
+				 * number, 2 = directory descriptor, 3 = flags; waits: the session seizes
+				 * the task so that the new image gets the runtime */
 	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
-	UFT_REQ_OBJECTS	= 4,	/* r_brk fired, list consistent. args: 0 = address of r_debug; waits until the
-				 * new objects' sites are armed */
+	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
+				 * args: none; waits until the new objects' sites are armed */
 };
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
@@ -342,7 +343,7 @@ struct uft_boot {
 	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
 	uint64_t arena_addr;	/* w: where it was mapped */
 	int32_t result;		/* w: 0 or -errno */
-	uint32_t parent_is_exec; /* 1: this image replaced another target by exec */
+	uint32_t pad;
 	char arena_path[256];
 };
 
