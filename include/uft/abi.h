@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	1u
+#define UFT_ABI_VERSION	2u
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
@@ -231,6 +231,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
+	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, or 2 (by a pad) */
 };
 
 enum uft_site_state {
@@ -288,6 +289,13 @@ enum uft_cmd_op {
 	UFT_CMD_DISARM,		/* every site and hook back to its original bytes; stubs stay mapped */
 	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
 	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
+	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
+};
+
+enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
+	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
+	UFT_PATCH_GUARD	= 2,	/* the session holds the tasks: put int3 on the first byte of UFT_SITE_CODE sites */
+	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
 };
 
 struct uft_cmd_object {
@@ -298,15 +306,33 @@ struct uft_cmd_object {
 	uint32_t first_stub_id;
 	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
 	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
+	uint64_t code_base;		/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
 };
 #define UFT_STUB_BYTES	16
+#define UFT_CODE_STRIDE	128
+#define UFT_CODE_MAX	88
+
+/* A plain function entry to be rewritten. All bytes are final: nothing in the runtime decodes or relocates. */
+struct uft_code {
+	uint64_t addr;			/* the site */
+	uint64_t pad;			/* site of 2 bytes: address of 5 bytes of padding within its reach; else 0 */
+	uint32_t stub;
+	uint8_t nmoved;			/* bytes at addr that moved: whole instructions */
+	uint8_t ncode;			/* of code[] */
+	uint8_t is_plain;		/* FUNCTION only: graph would change what the function sees (its return address) */
+	uint8_t pad0;
+	uint8_t orig[24];		/* what must stand at addr, nmoved bytes */
+	uint8_t pad_orig[8];		/* what must stand at pad, 5 bytes */
+	uint8_t code[UFT_CODE_MAX];	/* moved instructions and the way back, made for its place */
+};
+_Static_assert(sizeof(struct uft_code) == 144, "abi");
 #define UFT_MAX_OBJECTS	1024
 
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, OBJECT_GONE */
-	uint32_t pad;
+	uint32_t object;	/* PATCH, CODE, OBJECT_GONE */
+	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
 	/* payload follows at +UFT_CMD_PAYLOAD */
 };

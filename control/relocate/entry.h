@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entry.h - which function entries of an object can be rewritten, and into what. Context: control; no process is touched.
+ *
+ * The unwind entries of an object are its functions. Each is either usable or has one reason why not, so that the
+ * reasons sum to the rest.
+ */
+#ifndef UFT_CONTROL_RELOCATE_ENTRY_H
+#define UFT_CONTROL_RELOCATE_ENTRY_H
+
+#include "symbol/object.h"
+#include "uft/abi.h"
+
+/* Why an entry is left alone. Text for each by entry_skip_text(). */
+enum entry_skip {
+	ENTRY_OK,
+	ENTRY_PREPARED,		/* has a site of its own (uft_object_sites) */
+	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: nobody calls it */
+	ENTRY_SHORT,		/* too short, and no padding within reach */
+	ENTRY_BRANCH,		/* a branch or a jump table leads into the bytes that would move */
+	ENTRY_INSN,		/* an instruction that cannot move (xbegin, syscall, loop, ...) or does not decode */
+	ENTRY_NO_UNWIND,	/* hand-written assembly without unwind data */
+	ENTRY_DATA,		/* data in text */
+	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
+	ENTRY_NSKIPS
+};
+
+struct entry {
+	uint64_t addr;		/* vaddr of the first byte that changes: the function's, behind endbr64 */
+	uint64_t func, size;	/* of the function */
+	uint64_t pad;		/* vaddr of the padding for the 2-byte form; 0: 5-byte form */
+	uint8_t nmoved;
+	uint8_t skip;		/* enum entry_skip */
+	uint8_t is_plain;	/* graph would disturb it (reads its return address, returns twice): FUNCTION only */
+};
+
+struct entries {
+	struct entry *entry;	/* by address */
+	size_t n;
+	size_t nskip[ENTRY_NSKIPS];
+};
+
+/* Lists the entries without decoding: addresses and sizes, skip = ENTRY_OK, nmoved = 0. 0 or -errno. */
+int entries_list(struct uft_object *obj, struct entries *out);
+/* Plans those with want[i] != 0 (NULL: all): fills nmoved, pad, is_plain, skip. Idempotent per entry. */
+int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want);
+void entries_free(struct entries *e);
+const char *entry_skip_text(enum entry_skip skip);
+
+/*
+ * The code of a planned entry for its slot: bytes for out->code at runtime address @at, of an object loaded at @bias.
+ * Fills all of *out but stub. -ERANGE: an operand is out of reach from there.
+ */
+int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);
+
+/* A pc inside the moved bytes: its twin. @offset from the site; offset in code[], or -EINVAL: no boundary. */
+int entry_twin(struct uft_object *obj, const struct entry *e, unsigned offset);
+
+#endif
