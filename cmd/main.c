@@ -15,6 +15,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "cmd/symbols.h"
 
 struct command {
 	const char *name;
@@ -132,6 +133,7 @@ int main(int argc, char **argv)
 		print_commands(stderr);
 		return CMD_USAGE;
 	}
+	cmd_symbols_begin();
 	status = run(argc - 1, argv + 1);
 	if (status == 0 && fflush(stdout) != 0 && errno != EPIPE && errno != EBADF) {
 		fprintf(stderr, "uft: cannot write to standard output: %s\n", strerror(errno));

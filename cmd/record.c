@@ -29,6 +29,7 @@
 #include "cmd/options.h"
 #include "cmd/recorder.h"
 #include "cmd/status.h"
+#include "cmd/symbols.h"
 #include "control/session.h"
 #include "output/output.h"
 
@@ -37,7 +38,7 @@
 
 struct record_opts {
 	int tracer;
-	struct cmd_list filter, notrace, roots;
+	struct cmd_list filter, notrace, roots, symbols;
 	struct cmd_numbers pids;
 	uint32_t max_depth;
 	uint64_t thresh_ns, buffer_bytes;
@@ -64,6 +65,8 @@ static const struct cmd_option record_options[] = {
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
+	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
+	  cmd_strings, F(symbols), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
@@ -90,6 +93,7 @@ struct recording {
 	char path[PATH_MAX];		/* of the .uft file that is written */
 	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
 	pid_t program;
+	int is_started;
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	int error;			/* of the writer */
 };
@@ -506,6 +510,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	if (ret == 0)
 		ret = uft_session_launch(rec->session, argv, &rec->program, &err);
 	if (ret == 0) {
+		rec->is_started = 1;
 		follow(rec);
 		return finish(rec, format);
 	}
@@ -528,7 +533,7 @@ static int run(struct record_opts *o, int argc, char **argv)
 	struct recording rec = { .opts = o };
 	const struct uft_export *format;
 	struct uft_object *obj;
-	char program[PATH_MAX];
+	char program[PATH_MAX], real[PATH_MAX];
 	int done = cmd_parse(&record_syntax, &argc, argv, o);
 
 	if (done >= 0)
@@ -544,10 +549,15 @@ static int run(struct record_opts *o, int argc, char **argv)
 	format = wanted_export(o->output);
 	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o->output, format ? ".uft" : "") >= sizeof(rec.path))
 		return cmd_fail("record", "the name of the output is too long");
+	done = cmd_symbols_use("record", &o->symbols, realpath(program, real) ? real : program);
+	if (done)
+		return done;
 	obj = warn_of_gprof(o, program);
 	status_begin(&rec.status, o->is_quiet);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
+	if (rec.is_started)
+		cmd_symbols_end("record");
 	if (obj)
 		uft_object_put(obj);
 	return done;
@@ -563,6 +573,7 @@ int cmd_record(int argc, char **argv)
 	free(o.filter.item);
 	free(o.notrace.item);
 	free(o.roots.item);
+	free(o.symbols.item);
 	free(o.pids.item);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/symbols.h"
 #include "output/output.h"
 
 struct report_opts {
@@ -24,7 +25,7 @@ struct report_opts {
 	struct cmd_range range;
 	uint64_t from_ns, to_ns;
 	struct cmd_numbers tids, cpus;
-	struct cmd_list funcs;
+	struct cmd_list funcs, symbols;
 };
 
 static const char *const sort_names[] = {
@@ -44,6 +45,8 @@ static const struct cmd_option report_options[] = {
 	{ "from", 0, "TIME", "leave out what is earlier (seconds, or with ns, us, ms)", cmd_time_s, F(from_ns), NULL },
 	{ "to", 0, "TIME", "leave out what is later", cmd_time_s, F(to_ns), NULL },
 	{ "func", 'F', "GLOB", "only these functions, may be repeated; GLOB:mod:OBJECT", cmd_strings, F(funcs), NULL },
+	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
+	  cmd_strings, F(symbols), NULL },
 	{ "tid", 't', "LIST", "only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
 	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
 	{ "cpu", 'C', "LIST", "only what ran on these CPUs", cmd_numbers, F(cpus), NULL },
@@ -158,6 +161,9 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return done;
 	if (argc > 2)
 		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[2]);
+	done = cmd_symbols_use("report", &o->symbols, NULL);
+	if (done)
+		return done;
 	sel = selection(o);
 	if (sel.to_ns && sel.to_ns <= sel.from_ns)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
@@ -165,6 +171,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_fail("report", "%s", err.text);
 	ret = print(st, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);
+	cmd_symbols_end("report");
 	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;
 }
 
@@ -176,5 +183,6 @@ int cmd_report(int argc, char **argv)
 	free(o.tids.item);
 	free(o.cpus.item);
 	free(o.funcs.item);
+	free(o.symbols.item);
 	return status;
 }

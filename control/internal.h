@@ -149,6 +149,8 @@ struct target {
 	struct remote *remote;		/* stopped by ptrace, see inject.c */
 	struct task_name *task;
 	uint32_t ntask, task_alloc;
+	int jit_fd;			/* jitmap.c; 0 or less: none */
+	uint64_t jit_lines;		/* read from it so far */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -162,6 +164,11 @@ int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
 int target_grow(struct target *t, uint32_t nobj);
+
+/* ---- jitmap.c: names of code that a process makes ------------------------------------------- */
+
+void jitmap_look(struct uft_session *s, struct target *t);	/* while it lives: is there a list by now? */
+void jitmap_read(struct uft_session *s, struct target *t);	/* tracing ends: its names into the image */
 
 /* ---- command.c: what agents are told --------------------------------------------------------- */
 

@@ -305,6 +305,8 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 		spec_free(sp);
 		return ret;
 	}
+	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
+		jitmap_read(s, t);
 	spec_free(s->spec);
 	s->spec = sp;
 	sp->generation = ++s->generation;
@@ -385,8 +387,10 @@ static void scan(struct uft_session *s)
 	if (begin < s->next_scan_ns)
 		return;
 	request_adopt_strays(s);
-	for (struct target *t = s->targets; t; t = t->next)
+	for (struct target *t = s->targets; t; t = t->next) {
 		target_scan_tasks(s, t);
+		jitmap_look(s, t);
+	}
 	cost = session_now_ns() - begin;
 	/* Never more than 2 % of a CPU, however many threads there are. */
 	s->next_scan_ns = begin + (cost * 50 > SCAN_MS * 1000000ull ? cost * 50 : SCAN_MS * 1000000ull);

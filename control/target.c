@@ -86,6 +86,8 @@ static void target_free(struct target *t)
 		close(t->pidfd);
 	if (t->agent_fd >= 0)
 		close(t->agent_fd);
+	if (t->jit_fd > 0)
+		close(t->jit_fd);
 	free(t);
 }
 
@@ -157,6 +159,7 @@ void target_end(struct uft_session *s, struct target *t)
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
 	target_scan_tasks(s, t);
+	jitmap_read(s, t);
 	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
 	if (!t->is_stuck) {
 		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "stream/reader.h"
+#include "symbol/namefile.h"
 
 struct rm_image { uint32_t id, order; char *exe; };
 
@@ -501,6 +502,20 @@ static int rm_build_object(struct rd_file *f, struct uft_image *img, const struc
 	return rm_build_sites(f, first, *site, m);
 }
 
+/* Names that the user gave for objects of the recording. */
+static int rm_extend_names(struct rd_file *f)
+{
+	for (size_t i = 0; i < f->nimage; i++)
+		for (uint32_t o = 0; o < f->image[i]->nobj; o++) {
+			const struct uft_mapped *m = &f->image[i]->obj[o];
+			int err = uft_symbols_extend(m->obj, i == 0 && o == 0, m->text_start - m->bias, m->text_end - m->bias);
+
+			if (err)
+				return err;
+		}
+	return 0;
+}
+
 static int rm_build_images(struct rd_file *f)
 {
 	struct rd_meta *meta = f->meta;
@@ -594,6 +609,8 @@ int rd_meta_build(struct rd_file *f)
 	rm_sort(meta->mapped, meta->nmapped, sizeof(*meta->mapped), rm_compare_mapped);
 	rm_sort(meta->sites, meta->nsites, sizeof(*meta->sites), rm_compare_sites);
 	err = rm_build_images(f);
+	if (!err)
+		err = rm_extend_names(f);
 	if (err)
 		return err;
 	rm_sort(f->slice, f->nslice, sizeof(*f->slice), rm_compare_slice);

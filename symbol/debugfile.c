@@ -3,7 +3,8 @@
  * debugfile.c - symbol tables that are not in the object itself
  *
  * Two places: .gnu_debugdata, an xz-compressed ELF file inside a stripped one ("mini debug info"), and a
- * separate debug file, found by build-id under /usr/lib/debug/.build-id or by the name in .gnu_debuglink.
+ * separate debug file, found by build-id under /usr/lib/debug/.build-id, by the name in .gnu_debuglink, or, if the
+ * user named servers for it, by debuginfod (debuginfod.c).
  * What does not fit its object (other build-id, wrong checksum) is left alone; nothing here is an error.
  */
 #include <lzma.h>
@@ -124,7 +125,7 @@ static int debugfile_by_build_id(struct uft_object *obj)
 	return debugfile_try(obj, path, NULL);
 }
 
-static void debugfile_by_link(struct uft_object *obj)
+static int debugfile_by_link(struct uft_object *obj)
 {
 	static const struct { const char *root, *sub; } place[] = { { "", "" }, { "", ".debug/" }, { DEBUG_ROOT, "" } };
 	struct object_priv *priv = object_priv(obj);
@@ -137,10 +138,10 @@ static void debugfile_by_link(struct uft_object *obj)
 	unsigned k;
 
 	if (!name)
-		return;
+		return 0;
 	n = strnlen(name, len);
 	if (!n || n > 255 || ((n + 4) & ~3ul) + 4 > len || memchr(name, '/', n) || name[0] == '.')
-		return;
+		return 0;
 	crc = elf_get32((const uint8_t *)name + ((n + 4) & ~3ul));
 	for (k = 0; k < sizeof(place) / sizeof(place[0]); k++) {
 		if (*place[k].root && obj->path[0] != '/')
@@ -149,14 +150,16 @@ static void debugfile_by_link(struct uft_object *obj)
 				     name) >= sizeof(path))
 			continue;
 		if (strcmp(path, obj->path) && debugfile_try(obj, path, &crc))
-			return;
+			return 1;
 	}
+	return 0;
 }
 
 void object_load_extra(struct uft_object *obj)
 {
 	struct object_priv *priv = object_priv(obj);
 	struct elf_symtab t;
+	char *path;
 
 	if (!priv->has_file || priv->nextra || obj->type == ET_REL)
 		return;
@@ -164,6 +167,10 @@ void object_load_extra(struct uft_object *obj)
 	if (t.n)		/* not stripped: nothing elsewhere says more */
 		return;
 	debugdata_load(obj);
-	if (!debugfile_by_build_id(obj))
-		debugfile_by_link(obj);
+	if (debugfile_by_build_id(obj) || debugfile_by_link(obj))
+		return;
+	path = debuginfod_fetch(obj);
+	if (path)
+		debugfile_try(obj, path, NULL);
+	free(path);
 }

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "symbol/elf_view.h"
+#include "symbol/namefile.h"
 #include "symbol/object.h"
 
 /* Strings that live as long as their object. */
@@ -22,7 +23,7 @@ struct object_priv {
 	unsigned nextra;
 	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
 	struct str_pool pool;
-	int has_sites, has_names, is_sorted, has_file;
+	int has_sites, has_names, is_sorted, has_file, is_extended;
 	/* identity in the cache */
 	struct uft_object *next;
 	dev_t dev;
@@ -70,6 +71,19 @@ int object_from_view(struct elf_view *v, const char *path, struct uft_object **o
 struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t addr, uint64_t func, unsigned kind,
 				 unsigned len, unsigned source, unsigned skip);
 void object_sort_sites(struct uft_object *obj);
+
+/* namefile.c: what --symbols gave for @obj; NULL: no more. */
+struct symbol_rule {
+	struct symbol_rule *next;
+	char *object;			/* path or glob; NULL: the program of a recording */
+	char *file;
+	struct uft_names names;
+	int used;			/* atomic: some object has a name from it */
+};
+struct symbol_rule *symbols_for(const struct uft_object *obj, int is_program, struct symbol_rule *after);
+
+/* debuginfod.c: path of the debug file of @obj's build-id, fetched from the servers in $DEBUGINFOD_URLS; malloc'd. */
+char *debuginfod_fetch(const struct uft_object *obj);
 
 /* debugfile.c: opens .gnu_debugdata and the separate debug file, if any, into priv->extra. */
 void object_load_extra(struct uft_object *obj);

@@ -474,6 +474,20 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
 
 /* ---- Addresses -------------------------------------------------------------------------------- */
 
+/* Code that the process made itself (type ET_NONE): its list may span others' text and has gaps. The last name counts. */
+static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t addr, uint32_t *index)
+{
+	for (uint32_t i = ri->nobj; i-- > 0;) {
+		const struct uft_mapped *o = &ri->img->obj[i];
+
+		if (o->obj->type || addr < o->text_start || addr >= o->text_end || !uft_object_func(o->obj, addr - o->bias))
+			continue;
+		*index = i;
+		return o;
+	}
+	return NULL;
+}
+
 static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *ri, uint64_t addr)
 {
 	const struct uft_mapped *m = NULL;
@@ -483,11 +497,13 @@ static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *
 	for (i = 0; i < ri->nobj; i++) {
 		const struct uft_mapped *o = &ri->img->obj[i];
 
-		if (addr >= o->text_start && addr < o->text_end && (!m || !o->to_clock || m->to_clock)) {
+		if (o->obj->type && addr >= o->text_start && addr < o->text_end && (!m || !o->to_clock || m->to_clock)) {
 			m = o;
 			best = i;
 		}
 	}
+	if (!m)
+		m = res_made(ri, addr, &best);
 	if (!m)
 		return res_unknown(r, addr, RES_KEY_ADDR);
 	if (!ri->map[best].object)

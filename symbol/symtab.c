@@ -4,7 +4,7 @@
  *
  * Every table that may name a function is gathered into one list of candidates (.symtab or, when there is
  * none, .dynsym, .gnu_debugdata and the separate debug file), sorted by address; of several names for one
- * address the one that people call it by is kept. Unwind entries that nobody names become functions without
+ * address the one that people call it by is kept, and before all of them the one that the user gave (namefile.h). Unwind entries that nobody names become functions without
  * a name. Functions of one name (static functions of several files) get their source file, or failing that
  * their address, behind it.
  *
@@ -99,10 +99,28 @@ static int sym_gather(struct uft_object *obj, const struct elf_symtab *t, struct
 			continue;
 		if (sym_add(l, (struct sym_cand){ addr, s.st_size, name,
 						  ELF64_ST_BIND(s.st_info) == STB_LOCAL && file && *file ? file : NULL,
-						  sym_rank(&s, name),
+						  1 + sym_rank(&s, name),
 						  ELF64_ST_BIND(s.st_info) == STB_LOCAL ? UFT_FUNC_LOCAL : 0 }))
 			return -ENOMEM;
 	}
+	return 0;
+}
+
+/* What the user gave goes before everything else. An object without a file has no text segments: [lo, hi). */
+static int sym_gather_given(struct uft_object *obj, int is_program, uint64_t lo, uint64_t hi, struct sym_list *l)
+{
+	struct symbol_rule *r = NULL;
+
+	while ((r = symbols_for(obj, is_program, r)))
+		for (size_t i = 0; i < r->names.n; i++) {
+			const struct uft_name *n = &r->names.item[i];
+
+			if (obj->ntext ? !object_text(obj, n->addr) : n->addr < lo || n->addr >= hi)
+				continue;
+			if (sym_add(l, (struct sym_cand){ .addr = n->addr, .size = n->size, .name = n->name }))
+				return -ENOMEM;
+			__atomic_store_n(&r->used, 1, __ATOMIC_RELAXED);
+		}
 	return 0;
 }
 
@@ -120,7 +138,7 @@ static int sym_gather_all(struct uft_object *obj, struct sym_list *l)
 		elf_symtab_find(&priv->extra[i], SHT_SYMTAB, &t);
 		ret = sym_gather(obj, &t, l);
 	}
-	return ret;
+	return ret ? ret : sym_gather_given(obj, 0, 0, 0, l);
 }
 
 /* ---- Sorting ---------------------------------------------------------------------------------- */
@@ -341,10 +359,20 @@ static int sym_publish(struct uft_object *obj, const struct sym_list *l)
 	return 0;
 }
 
+/* Tells functions of one name apart, and makes the list the object's. */
+static int sym_finish(struct uft_object *obj, struct sym_list *l)
+{
+	long found = sym_mark_duplicates(l);
+	int ret = found < 0 ? (int)found : 0;
+
+	if (found > 0)
+		ret = sym_name_duplicates(obj, l, (size_t)found);
+	return ret ? ret : sym_publish(obj, l);
+}
+
 int uft_object_names(struct uft_object *obj, struct uft_error *err)
 {
 	struct sym_list l = { NULL, 0, 0 };
-	long found = 0;
 	int ret;
 
 	if (object_priv(obj)->has_names)
@@ -358,13 +386,33 @@ int uft_object_names(struct uft_object *obj, struct uft_error *err)
 		ret = sym_add_unwind(obj, &l);
 	}
 	if (!ret)
-		found = sym_mark_duplicates(&l);
-	if (found > 0)
-		ret = sym_name_duplicates(obj, &l, found);
-	else if (found < 0)
-		ret = found;
-	if (!ret)
-		ret = sym_publish(obj, &l);
+		ret = sym_finish(obj, &l);
 	free(l.c);
 	return ret ? uft_fail(err, ret, "%s: no memory for its symbols", obj->path) : 0;
+}
+
+/* What it has had so far ranks as a label without a type: it yields to what covers it. */
+int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint64_t hi)
+{
+	struct sym_list l = { NULL, 0, 0 };
+	struct uft_func *old = obj->func;
+	int ret;
+
+	if (object_priv(obj)->is_extended || !symbols_for(obj, is_program, NULL))
+		return 0;
+	object_priv(obj)->is_extended = 1;
+	ret = sym_gather_given(obj, is_program, lo, hi, &l);
+	for (size_t i = 0; !ret && i < obj->nfunc; i++)
+		ret = sym_add(&l, (struct sym_cand){ .addr = old[i].addr, .size = old[i].size, .name = old[i].name,
+						     .flags = old[i].flags & UFT_FUNC_LOCAL, .rank = 100 });
+	if (!ret)
+		ret = sym_sort(&l);
+	if (!ret) {
+		sym_unique(&l);
+		ret = sym_finish(obj, &l);
+	}
+	if (!ret)
+		free(old);
+	free(l.c);
+	return ret;
 }

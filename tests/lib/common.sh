@@ -7,6 +7,7 @@
 # exit status is 1 if any failed, 0 otherwise, 77 after skip.
 
 set -u
+unset DEBUGINFOD_URLS		# no test asks the network
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 uft=${UFT:-$top/build/uft}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/uft-test.XXXXXX")

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/*
+ * jitmap.c - names of code that a process makes for itself: perf's /tmp/perf-PID.map
+ *
+ * Just-in-time compilers append a line for each function to that file, if they are asked to. It is opened while the
+ * process lives, by its number and in its file system as it sees them, and read when tracing ends: what was
+ * appended is then an object of the image, without sites, that only names addresses. Fork children share
+ * their parent's image, so where two of them put different code at one address the later file's name is shown.
+ *
+ * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read.
+ */
+#include "control/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbol/namefile.h"
+
+/* The process's number as it knows it: the last one of NSpid. */
+static int own_pid(pid_t pid)
+{
+	char text[4096];
+	const char *at;
+	int own = pid;
+
+	if (peek_file(pid, "status", text, sizeof(text)) <= 0)
+		return pid;
+	at = strstr(text, "\nNSpid:");
+	for (at = at ? at + 7 : ""; *at && *at != '\n';) {
+		char *end;
+		long n = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		own = (int)n;
+		at = end;
+	}
+	return own;
+}
+
+static int open_map(const char *path, pid_t pid)
+{
+	struct stat st, proc;
+	char dir[32];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	snprintf(dir, sizeof(dir), "/proc/%d", pid);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    (!st.st_uid || st.st_uid == geteuid() || (!stat(dir, &proc) && st.st_uid == proc.st_uid)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void jitmap_look(struct uft_session *s, struct target *t)
+{
+	char path[96];
+
+	if (t->jit_fd > 0 || !s->spec || s->spec->tracer != UFT_TRACER_FUNCTION)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, own_pid(t->pid));
+	t->jit_fd = open_map(path, t->pid);
+}
+
+static int add_object(struct target *t, const struct uft_names *names)
+{
+	struct space *sp = t->space;
+	struct space_obj *more = realloc(sp->obj, (sp->nobj + 1) * sizeof(*more));
+	char path[64];
+	struct uft_object *obj;
+	struct uft_mapped *m;
+	uint64_t lo = UINT64_MAX, hi = 0;
+	int ret = 0;
+
+	if (!more)
+		return -ENOMEM;
+	sp->obj = more;
+	if (sp->nobj >= UFT_MAX_OBJECTS)
+		return -E2BIG;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);
+	/* What was read of it so far stands for a build-id: it tells its parts apart. */
+	obj = uft_object_make(path, (const uint8_t *)&t->jit_lines, sizeof(t->jit_lines));
+	if (!obj)
+		return -ENOMEM;
+	obj->type = ET_NONE;
+	for (size_t i = names->n; i-- > 0 && !ret;) {	/* of two at one address the later one counts, and comes first */
+		const struct uft_name *n = &names->item[i];
+		uint64_t end = n->addr + (n->size ? n->size : 1);
+
+		if (end < n->addr)
+			continue;
+		ret = uft_object_make_func(obj, n->addr, n->size, n->name, 0);
+		lo = n->addr < lo ? n->addr : lo;
+		hi = end > hi ? end : hi;
+	}
+	m = ret || !hi ? NULL : uft_image_add(sp->img, obj, 0);
+	uft_object_put(obj);
+	if (!m)
+		return ret ? ret : hi ? -ENOMEM : 0;
+	m->text_start = lo;
+	m->text_end = hi;
+	sp->obj[sp->nobj++] = (struct space_obj){ 0 };
+	return target_grow(t, sp->nobj);
+}
+
+void jitmap_read(struct uft_session *s, struct target *t)
+{
+	struct uft_names names;
+	char path[64];
+	int ret;
+
+	jitmap_look(s, t);
+	if (t->jit_fd <= 0 && s->spec && s->spec->tracer == UFT_TRACER_FUNCTION) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */
+		t->jit_fd = open_map(path, t->pid);
+	}
+	if (t->jit_fd <= 0)
+		return;
+	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, &names);
+	if (!ret) {
+		t->jit_lines += names.n;
+		ret = names.n ? add_object(t, &names) : 0;
+		uft_names_free(&names);
+	}
+	if (ret)
+		session_warn(s, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
+}
