@@ -23,6 +23,7 @@ int cmd_export(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_sites(int argc, char **argv);
 int cmd_disas(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_cflags(int argc, char **argv);
 int cmd_recordmcount(int argc, char **argv);
 

@@ -30,6 +30,7 @@ static const struct command commands[] = {
 	{ "stat", cmd_stat, "say what a recording holds, one key: value a line" },
 	{ "sites", cmd_sites, "list the patchable function entries of a program or object" },
 	{ "disas", cmd_disas, "show a function's bytes: original, idle, armed" },
+	{ "doctor", cmd_doctor, "say what would and would not work, and why" },
 	{ "cflags", cmd_cflags, "print the compiler flags that prepare a program for tracing" },
 	{ "recordmcount", cmd_recordmcount, "add the table of call sites to object files" },
 };

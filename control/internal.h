@@ -210,6 +210,8 @@ int inject_rseq(struct uft_session *s, struct target *t);
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
+/* Where execvp() would find @name; 0, or -errno and the sentence. */
+int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err);
 /* What stands in an executable file is something we can trace: 0, or -errno and the sentence. */
 int program_check(const char *path, struct uft_error *err);
 /* Does anything match, now that all objects of the start are known? */

@@ -28,7 +28,7 @@
 #define START_TIMEOUT_MS	10000
 
 /* As execvp() finds it. */
-static int find_program(const char *name, char *path, size_t size, struct uft_error *err)
+int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err)
 {
 	const char *dirs = getenv("PATH");
 	int denied = 0;
@@ -220,7 +220,7 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 
 	if (s->launched)
 		return uft_fail(err, -EBUSY, "the session has started a program already");
-	ret = find_program(argv[0], path, sizeof(path), err);
+	ret = launch_find_program(argv[0], path, sizeof(path), err);
 	if (!ret)
 		ret = program_check(path, err);
 	if (ret)

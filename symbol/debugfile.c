@@ -108,6 +108,7 @@ static int debugfile_try(struct uft_object *obj, const char *path, const uint32_
 		return 0;
 	}
 	priv->nextra++;
+	priv->debug_path = str_pool_copy(&priv->pool, path, strlen(path));
 	return 1;
 }
 

@@ -116,6 +116,13 @@ const char *uft_object_section(struct uft_object *obj, uint64_t addr, uint64_t *
 const char *uft_object_plt(struct uft_object *obj, uint64_t addr);
 const char *uft_object_got(struct uft_object *obj, uint64_t slot);
 
+/* What PT_INTERP names (a pointer into the object), NULL: no loader. */
+const char *uft_object_interp(struct uft_object *obj);
+/* The object's note says that it can live with a shadow stack (CET). */
+int uft_object_is_shstk(struct uft_object *obj);
+/* Where names come from, in words. 2: all names, 1: exported ones only, 0: none. */
+int uft_object_names_from(struct uft_object *obj, char *text, size_t size);
+
 /* ET_REL: symbol of a relocation within [addr, addr + len) of code, or NULL. */
 const char *uft_object_reloc(struct uft_object *obj, uint64_t addr, size_t len);
 

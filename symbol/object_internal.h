@@ -21,6 +21,7 @@ struct object_priv {
 	struct elf_view view;		/* nph = nsh = 0 for an object without a file */
 	struct elf_view extra[2];	/* .gnu_debugdata and the separate debug file, once names are loaded */
 	unsigned nextra;
+	const char *debug_path;		/* of the separate debug file, in the pool */
 	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
 	struct str_pool pool;
 	int has_sites, has_names, is_sorted, has_file, is_extended;

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor.c - uft doctor: what would and would not work, before it is tried
+ *
+ * One line a check: LEVEL SUBJECT: sentence (remedy). What is looked at and what it means is in control/doctor.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "control/doctor/doctor.h"
+
+struct doctor_opts {
+	int is_quiet;
+};
+
+static const struct cmd_option doctor_options[] = {
+	{ "quiet", 'q', NULL, "only what warns or fails", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax doctor_syntax = {
+	.name = "doctor", .operands = "[OPTIONS] [PROG|PID]",
+	.doc = "Says what would and would not work with this machine, a program or a process, and why.",
+	.options = doctor_options, .is_wrapper = 1,
+};
+
+/* A number is a process unless a file has that name, as in `uft sites`. */
+static pid_t pid_of(const char *operand)
+{
+	size_t digits = strspn(operand, "0123456789");
+
+	return digits && digits < 10 && !operand[digits] && access(operand, F_OK) < 0 ? (pid_t)atoi(operand) : 0;
+}
+
+/* Returns 1 if something fails. */
+static int print_checks(FILE *out, const struct doctor_facts *f, unsigned scope, int is_quiet)
+{
+	static const char *const levels[] = { "ok", "warn", "fail" };
+	int failed = 0;
+
+	for (const struct doctor_check *c = doctor_checks; c->subject; c++) {
+		struct doctor_finding found = { .level = DOCTOR_OK };
+
+		if (!(c->scope & scope) || !c->judge(f, &found))
+			continue;
+		failed |= found.level == DOCTOR_FAIL;
+		if (is_quiet && found.level == DOCTOR_OK)
+			continue;
+		fprintf(out, "%-4s  %s: %s", levels[found.level], c->subject, found.text);
+		if (found.remedy[0])
+			fprintf(out, " (%s)", found.remedy);
+		fputc('\n', out);
+	}
+	return failed;
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+	struct doctor_opts opts = { 0 };
+	struct doctor_facts *f;
+	unsigned scope = DOCTOR_MACHINE;
+	int done = cmd_parse(&doctor_syntax, &argc, argv, &opts), failed;
+	pid_t pid;
+
+	if (done >= 0)
+		return done;
+	if (argc > 2)
+		return cmd_usage(&doctor_syntax, "one program or process at a time");
+	f = calloc(1, sizeof(*f));
+	if (!f)
+		return cmd_fail("doctor", "no memory");
+	doctor_look_at_machine(f);
+	if (argc == 2) {
+		pid = pid_of(argv[1]);
+		scope = pid ? DOCTOR_PROCESS : DOCTOR_PROGRAM;
+		if (pid)
+			doctor_look_at_process(f, pid);
+		else
+			doctor_look_at_program(f, argv[1]);
+	}
+	failed = print_checks(stdout, f, f->is_gone ? 0 : scope, opts.is_quiet);
+	if (f->is_gone)
+		failed = cmd_fail("doctor", "no file and no process %d", f->pid);
+	free(f);
+	return failed ? CMD_FAILED : 0;
+}

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+/*
+ * subject.c - what doctor looks at in a program's file and in a process
+ *
+ * The process is read through /proc and by one byte of process_vm_readv(), which asks the kernel the very question that
+ * ptrace would ask (PTRACE_MODE_ATTACH_REALCREDS, yama and all), and stops nobody.
+ */
+#include "control/doctor/doctor.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "control/internal.h"
+
+/* ---- The file ------------------------------------------------------------------------------- */
+
+/* "#! /bin/sh -e" into "/bin/sh". 0: no such line. */
+static int script_of(const char *path, char *interp, size_t size)
+{
+	char line[256] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+	char *p = line + 2;
+
+	if (fd >= 0)
+		close(fd);
+	if (n < 3 || line[0] != '#' || line[1] != '!')
+		return 0;
+	p += strspn(p, " \t");
+	p[strcspn(p, " \t\n")] = '\0';
+	snprintf(interp, size, "%s", p);
+	return *p != '\0';
+}
+
+static void look_at_interp(struct doctor_facts *f, const char *root)
+{
+	struct uft_object *obj;
+	char path[600];
+
+	snprintf(path, sizeof(path), "%s%s", root, f->interp);
+	if (uft_object_open(path, &obj, NULL))
+		return;
+	f->has_interp = 1;
+	f->has_rseq_symbol = uft_object_symbol(obj, "__rseq_offset", NULL) != 0;
+	uft_object_put(obj);
+}
+
+static void look_at_object(struct doctor_facts *f, const char *path, const char *root)
+{
+	struct uft_error err = { "" };
+	const char *interp;
+	struct uft_object *obj;
+
+	f->program_error = -uft_object_open(path, &obj, &err);
+	if (!f->program_error) {
+		f->program_error = -uft_object_sites(obj, &err);
+		for (size_t i = 0; i < obj->nsite; i++) {
+			f->nsites += !obj->site[i].skip;
+			f->nskipped += obj->site[i].skip != UFT_SKIP_NONE;
+			f->nframed += !obj->site[i].skip && obj->site[i].is_framed;
+		}
+		f->nunwind = obj->nunwind;
+		f->is_static = obj->is_static;
+		f->is_shstk = uft_object_is_shstk(obj);
+		f->has_symbols = uft_object_names_from(obj, f->symbols_from, sizeof(f->symbols_from));
+		f->has_rseq_symbol = uft_object_symbol(obj, "__rseq_offset", NULL) != 0;
+		interp = uft_object_interp(obj);
+		if (interp && (size_t)snprintf(f->interp, sizeof(f->interp), "%s", interp) < sizeof(f->interp))
+			look_at_interp(f, root);
+		uft_object_put(obj);
+	}
+	snprintf(f->program_text, sizeof(f->program_text), "%s", err.text);
+}
+
+void doctor_look_at_program(struct doctor_facts *f, const char *name)
+{
+	struct uft_error err = { "" };
+
+	snprintf(f->program, sizeof(f->program), "%s", name);
+	f->program_error = -launch_find_program(name, f->program, sizeof(f->program), &err);
+	if (!f->program_error && script_of(f->program, f->script, sizeof(f->script))) {
+		char script[sizeof(f->script)];
+
+		/* What runs is the interpreter; what the message names first is the script. */
+		memcpy(script, f->script, sizeof(script));
+		memcpy(f->script, f->program, sizeof(f->script));
+		memcpy(f->program, script, sizeof(f->program));
+	}
+	if (!f->program_error)
+		f->program_error = -program_check(f->program, &err);
+	if (f->program_error) {
+		snprintf(f->program_text, sizeof(f->program_text), "%s", err.text);
+		return;
+	}
+	f->secure = secure_exec_reason(f->program, geteuid(), getegid());
+	look_at_object(f, f->program, "");
+}
+
+/* ---- The process ---------------------------------------------------------------------------- */
+
+/* A field of the text of a status file; "" none. */
+static void status_text(const char *status, const char *field, char *buf, size_t size)
+{
+	size_t len = strlen(field);
+
+	buf[0] = '\0';
+	for (const char *p = status; p; p = strchr(p, '\n') ? strchr(p, '\n') + 1 : NULL)
+		if (!strncmp(p, field, len) && p[len] == ':') {
+			p += len + 1;
+			p += strspn(p, " \t");
+			snprintf(buf, size, "%.*s", (int)strcspn(p, "\n"), p);
+			return;
+		}
+}
+
+static long status_number(const char *status, const char *field)
+{
+	char buf[32];
+
+	status_text(status, field, buf, sizeof(buf));
+	return strtol(buf, NULL, 10);
+}
+
+/* Any thread may be held by a tracer, or have a filter of its own. */
+static void look_at_task(struct doctor_facts *f, pid_t tid)
+{
+	char name[64], status[4096], text[256];
+	long tracer;
+
+	snprintf(name, sizeof(name), "task/%d/status", tid);
+	if (peek_file(f->pid, name, status, sizeof(status)) <= 0)
+		return;
+	f->threads++;
+	tracer = status_number(status, "TracerPid");
+	if (tracer > 0 && !f->tracer) {
+		f->tracer = (pid_t)tracer;
+		f->tracer_of = tid;
+	}
+	if (status_number(status, "Seccomp") > f->seccomp)
+		f->seccomp = (int)status_number(status, "Seccomp");
+	status_text(status, "x86_Thread_features", text, sizeof(text));
+	if (strstr(text, "shstk"))
+		f->has_shstk_on = 1;
+}
+
+static void look_at_tasks(struct doctor_facts *f)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", f->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]))
+			look_at_task(f, (pid_t)atoi(e->d_name));
+	if (d)
+		closedir(d);
+	if (f->tracer && peek_file(f->tracer, "comm", f->tracer_comm, sizeof(f->tracer_comm)) > 0)
+		f->tracer_comm[strcspn(f->tracer_comm, "\n")] = '\0';
+}
+
+static int is_other_ns(pid_t pid, const char *ns)
+{
+	char path[64], its[64] = "", own[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, ns);
+	if (readlink(path, its, sizeof(its) - 1) < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/ns/%s", ns);
+	return readlink(path, own, sizeof(own) - 1) > 0 && strcmp(its, own) != 0;
+}
+
+static void look_at_namespaces(struct doctor_facts *f)
+{
+	struct stat its, own;
+	char path[64];
+
+	f->has_other_mnt = is_other_ns(f->pid, "mnt");
+	f->has_other_pid = is_other_ns(f->pid, "pid");
+	f->has_other_user = is_other_ns(f->pid, "user");
+	snprintf(path, sizeof(path), "/proc/%d/root", f->pid);
+	f->has_other_root = stat(path, &its) == 0 && stat("/", &own) == 0 &&
+			    (its.st_ino != own.st_ino || its.st_dev != own.st_dev);
+}
+
+/* A session's file is mapped there. */
+static int is_traced_by_us(pid_t pid)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && !found && getline(&line, &room, f) > 0)
+		found = strstr(line, "/uft") && strstr(line, "/session.") && !strstr(line, "(deleted)");
+	free(line);
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Has libc registered rseq? It says so in __rseq_size of its loader, or of the static program. */
+static int its_rseq(const struct doctor_facts *f, const char *path, const struct auxv *av)
+{
+	struct uft_object *obj;
+	uint64_t at, bias;
+	uint32_t size = 0;
+
+	if (uft_object_open(path, &obj, NULL))
+		return DOCTOR_UNKNOWN;
+	bias = av->base ? av->base : av->entry - obj->entry;
+	at = uft_object_symbol(obj, "__rseq_size", NULL);
+	uft_object_put(obj);
+	if (!at)
+		return 0;
+	return peek_mem(f->pid, at + bias, &size, sizeof(size)) ? DOCTOR_UNKNOWN : size > 0;
+}
+
+static void look_at_image(struct doctor_facts *f)
+{
+	char root[64], path[PATH_MAX + 64], exe[PATH_MAX] = "";
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av = { 0 };
+	size_t bytes;
+
+	snprintf(root, sizeof(root), "/proc/%d/root", f->pid);
+	snprintf(path, sizeof(path), "/proc/%d/exe", f->pid);
+	if (readlink(path, exe, sizeof(exe) - 1) < 0) {
+		f->is_kernel_thread = errno == ENOENT;
+		f->program_error = errno;
+		snprintf(f->program_text, sizeof(f->program_text), "its executable cannot be read: %s", strerror(errno));
+		return;
+	}
+	snprintf(f->program, sizeof(f->program), "%s", exe);
+	look_at_object(f, path, root);
+	f->is_secure = auxv_read(f->pid, raw, &bytes, &av) == 0 && av.secure;
+	if (av.base && f->interp[0])
+		snprintf(path, sizeof(path), "%s%s", root, f->interp);
+	if (f->program_error == 0 && (av.base || av.entry))
+		f->its_rseq = its_rseq(f, path, &av);
+}
+
+void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
+{
+	char status[4096], text[64], byte;
+	struct iovec mine = { &byte, 1 }, its = { (void *)8, 1 };	/* nothing is mapped there: EFAULT is a yes */
+	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
+	struct stat st;
+
+	f->pid = pid;
+	f->its_rseq = DOCTOR_UNKNOWN;
+	if (peek_file(pid, "status", status, sizeof(status)) <= 0 || status_number(status, "Tgid") != pid) {
+		f->is_gone = 1;
+		return;
+	}
+	status_text(status, "Name", f->comm, sizeof(f->comm));
+	status_text(status, "State", text, sizeof(text));
+	f->state = text[0];
+	f->uid = (int)status_number(status, "Uid");
+	f->locked = (uint64_t)status_number(status, "VmLck") << 10;
+	f->is_other_user = f->uid != (int)getuid();
+	snprintf(text, sizeof(text), "/proc/%d", pid);
+	f->is_undumpable = stat(text, &st) == 0 && (int)st.st_uid != f->uid;
+	f->access_error = process_vm_readv(pid, &mine, 1, &its, 1, 0) < 0 && errno != EFAULT ? errno : 0;
+	prlimit(pid, RLIMIT_MEMLOCK, NULL, &lim);
+	f->its_memlock = lim.rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim.rlim_cur;
+	look_at_tasks(f);
+	if (f->state == 'Z' || f->state == 'X')
+		return;
+	look_at_namespaces(f);
+	look_at_image(f);
+	f->is_ours = is_traced_by_us(pid);
+}
