@@ -182,7 +182,7 @@ static int judge_symbols(const struct doctor_facts *f, struct doctor_finding *ou
 		say(out, DOCTOR_WARN, "only exported functions have names (%s)", f->symbols_from);
 	else
 		say(out, DOCTOR_WARN, "it is stripped: functions are shown as object+0xoffset");
-	return remedy(out, "install its -dbgsym package, which puts a file into /usr/lib/debug");
+	return remedy(out, "install its -dbgsym package, or set DEBUGINFOD_URLS");
 }
 
 static int judge_secure(const struct doctor_facts *f, struct doctor_finding *out)
