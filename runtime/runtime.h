@@ -42,6 +42,10 @@ int patch_init(void);				/* membarrier registration */
 int patch_object(struct uft_cmd_object *o);	/* trampolines and stubs within reach; idempotent, grows */
 /* Brings n sites of an object to the wanted states in batches; writes each status. Returns sites changed. */
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);
+long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);	/* with enum
+						 * uft_cmd_flags; patch_sites() has none */
+/* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
+int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
 void patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay */
 void patch_object_gone(uint32_t object);

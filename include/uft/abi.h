@@ -249,7 +249,7 @@ enum uft_site_flags {
 enum uft_site_status {		/* w: what became of it */
 	UFT_ST_OK, UFT_ST_BYTES /* unexpected bytes, left alone */, UFT_ST_REACH /* no stub memory in reach */,
 	UFT_ST_WRITE /* text not writable */, UFT_ST_KIND /* protocol not available */, UFT_ST_MEMORY,
-	UFT_ST_LIVE /* cannot be switched while threads run */,
+	UFT_ST_LIVE /* cannot be switched while threads run */, UFT_ST_PLAIN /* UFT_SITE_CODE: no graph here */,
 };
 
 struct uft_patch {		/* 16 bytes a site */
@@ -320,7 +320,7 @@ struct uft_code {
 	uint8_t nmoved;			/* bytes at addr that moved: whole instructions */
 	uint8_t ncode;			/* of code[] */
 	uint8_t is_plain;		/* FUNCTION only: graph would change what the function sees (its return address) */
-	uint8_t pad0;
+	uint8_t status;			/* w: enum uft_site_status */
 	uint8_t orig[24];		/* what must stand at addr, nmoved bytes */
 	uint8_t pad_orig[8];		/* what must stand at pad, 5 bytes */
 	uint8_t code[UFT_CODE_MAX];	/* moved instructions and the way back, made for its place */

@@ -85,7 +85,7 @@ static void take_rseq_offset(void)
 static int do_patch(struct uft_cmd *cmd, uint32_t n)
 {
 	struct uft_patch *p = (struct uft_patch *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	long ret = patch_sites(uft_load(&cmd->object), p, n, &cmd->done);
+	long ret = patch_change(uft_load(&cmd->object), p, n, uft_load(&cmd->flags), &cmd->done);
 
 	return ret < 0 ? (int)ret : 0;
 }
@@ -109,6 +109,8 @@ static int do_command(struct uft_cmd *cmd)
 		return patch_object(payload);
 	case UFT_CMD_PATCH:
 		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
+	case UFT_CMD_CODE:
+		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
 	case UFT_CMD_TRACER:
 		trace_set_params(payload);
 		patch_retarget();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - objects of the patcher and who does what: site.c decides bytes, near.c makes the code that sites
- * jump to, batch.c writes, hook.c places hooks, patch.c is the contract of runtime.h
+ * internal.h - objects of the patcher and who does what: site.c decides bytes, code.c those of plain functions, near.c
+ * makes the code that sites jump to, batch.c writes, hook.c places hooks, patch.c is the contract of runtime.h
  */
 #ifndef UFT_PATCH_INTERNAL_H
 #define UFT_PATCH_INTERNAL_H
@@ -71,6 +71,7 @@ enum form {
 	FORM_NOP_G,		/* the same for FORM_GRAPH */
 	FORM_FUNCTION,
 	FORM_GRAPH,
+	FORM_GUARD,		/* CLASS_CODE: int3 on the first byte */
 };
 
 /* How a site gets from one form to another; see site.c. */
@@ -81,6 +82,7 @@ enum site_class {
 	CLASS_ISLE_CALL,	/* call at heart: the same */
 	CLASS_PREPAD,		/* jump back to the bytes before it */
 	CLASS_SWITCH,		/* own call: leads to a jump through a cell from the first time on */
+	CLASS_CODE,		/* plain function: code.c */
 };
 
 enum site_bits {
@@ -95,6 +97,7 @@ enum site_bits {
 	SITE_FRAME	= 128,	/* comes after the prologue (mcount) */
 	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
 	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
+	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
 };
 
 /* One per stub index, 32 bytes; zero until the site is first touched. Control context only. */
@@ -105,7 +108,7 @@ struct patch_site {
 	uint16_t bits;		/* enum site_bits */
 	uint8_t class;		/* enum site_class */
 	uint8_t form;		/* enum form: what is there now */
-	uint8_t win;		/* bytes of the first instruction: all that changes */
+	uint8_t win;		/* bytes of the first instruction: all that changes; CLASS_CODE: bytes that moved */
 	uint8_t isle;		/* CLASS_ISLE*: which pair of islands */
 	uint8_t orig[16];	/* as found; PREPAD: the five bytes before it at [8] */
 };
@@ -134,7 +137,8 @@ struct patch_object {
 	uint32_t nstubs;
 	uint32_t first_text_id, first_stub_id;
 	int is_gone;
-	uintptr_t region, region_end;	/* cells (rw-) | thunks | stubs | aux (r-x) */
+	uintptr_t region, region_end;	/* cells (rw-) | thunks | stubs | aux (r-x) | words (rw-) */
+	uintptr_t cell_base;		/* CLASS_CODE: a word by stub index */
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
@@ -159,6 +163,7 @@ struct patch_item;
 struct patch_object *near_find(uint32_t object);
 int near_object(struct uft_cmd_object *o);
 void near_retarget(void);
+uint64_t *near_handler_cell(const struct patch_object *o, enum thunk t);
 struct patch_object *near_first(void);
 /* The displacement of an island, made at first use; 1: none can be had. */
 int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way);
@@ -212,16 +217,30 @@ int site_quick_item(const struct patch_object *o, const struct patch_site *s, ui
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		   struct code *c);
 
+/* ---- plain functions (code.c) --------------------------------------------------------------------- */
+
+/**
+ * code_step - what is to be done next for a site of CLASS_CODE on the way to @state
+ * @flags:	enum uft_cmd_flags
+ * @switched:	counts up if all that changed was where its cell leads
+ *
+ * The cell leads to its new place when it returns. 1: *it is to be carried out, 0: nothing is; else the negative of
+ * enum uft_site_status.
+ */
+int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
+	      struct quiet *q, struct patch_item *it, uint32_t *switched);
+int code_is_done(unsigned form, unsigned state);	/* no further step will be needed */
+
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 
-enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL, PROTO_PLAIN };
+enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_SPIN, PROTO_TAIL, PROTO_PLAIN };
 
 /* One change of code. The array is the journal: complete before the first write, untouched until the last. */
 struct patch_item {
 	uintptr_t at;		/* ST8: the aligned word; else the first byte */
 	struct code code;	/* ST8: lo = bits, hi = mask; SWAP: 8 bytes in lo, mask in hi; else the bytes */
 	uint32_t index;		/* caller's: the stub */
-	uint8_t len;		/* JS, TAIL, PLAIN: bytes */
+	uint8_t len;		/* JS, SPIN, TAIL, PLAIN: bytes */
 	uint8_t proto;
 	uint8_t form;		/* caller's: enum form to note */
 	uint8_t stand_in;	/* TAIL: byte 0 while the others change */

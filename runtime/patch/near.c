@@ -7,7 +7,9 @@
  *	cells	rw-	one page: where each thunk jumps. Switching the graph handler is one aligned store here.
  *	thunks	r-x	one page (runtime/arch/arch.h says what they do)
  *	stubs	r-x	UFT_STUB_BYTES each, by stub index; written when a site first needs its own
- *	aux	r-x	AUX_BYTES each, by stub index; for the few sites that cannot call their thunk directly
+ *	aux	r-x	AUX_BYTES each, by stub index; for plain functions (code.c), and the few prepared sites that cannot
+ *			call their thunk directly
+ *	words	rw-	one each, by stub index; the cells of plain functions
  *
  * Aux code, FUNCTION, for an entry site whose branch cannot return to the site's end (a nop longer than a
  * padded call, PREPAD). The handler returns to X; K makes the site's id of X:
@@ -86,6 +88,11 @@ static uint64_t *cell(const struct patch_object *o, unsigned t)
 	return (uint64_t *)(o->region + CELL_HANDLER(t));
 }
 
+uint64_t *near_handler_cell(const struct patch_object *o, enum thunk t)
+{
+	return cell(o, t);
+}
+
 void near_retarget(void)
 {
 	struct patch_object *o;
@@ -147,13 +154,16 @@ static int write_thunks(struct patch_object *o)
 static int map_region(struct patch_object *o)
 {
 	size_t stubs = PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
-	size_t bytes = 2 * PLAT_PAGE + stubs + PLAT_PAGE_UP((size_t)o->capacity * AUX_BYTES);
+	size_t aux = PLAT_PAGE_UP((size_t)o->capacity * AUX_BYTES), cells = PLAT_PAGE_UP((size_t)o->capacity * 8);
+	size_t bytes = 2 * PLAT_PAGE + stubs + aux + cells;
 	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC, &o->region);
 
 	if (ret)
 		return ret;
 	/* Taking x away is what no policy forbids. */
 	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
+	if (!ret)
+		ret = sys_mprotect(o->region + bytes - cells, cells, PROT_READ | PROT_WRITE);
 	if (ret) {
 		plat_unmap((void *)o->region, bytes);
 		return ret;
@@ -161,6 +171,7 @@ static int map_region(struct patch_object *o)
 	o->region_end = o->region + bytes;
 	o->stub_base = o->region + 2 * PLAT_PAGE;
 	o->aux_base = o->stub_base + stubs;
+	o->cell_base = o->aux_base + aux;
 	return 0;
 }
 
@@ -181,6 +192,7 @@ static void fill_answer(const struct patch_object *o, struct uft_cmd_object *c)
 	c->stub_base = o->stub_base;
 	c->tramp_base = o->region;
 	c->tramp_end = o->region_end;
+	c->code_base = o->aux_base;
 }
 
 int near_object(struct uft_cmd_object *c)

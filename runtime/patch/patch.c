@@ -47,6 +47,8 @@ struct plan {
 	uint32_t nlost;		/* items taken out because that could not be made */
 	uint32_t nflags;	/* sites whose flags are not what the stub has */
 	uint32_t npending;	/* sites that will not be there after this round */
+	uint32_t nswitched;	/* sites that changed without text being written */
+	unsigned flags;		/* enum uft_cmd_flags */
 	struct quiet quiet;
 };
 
@@ -182,6 +184,31 @@ static void forget_untouched(struct patch_site *s)
 {
 	if (s->form == FORM_ORIGINAL && !(s->bits & SITE_PRE_USED))
 		s->addr = 0;
+}
+
+/* The same for a plain function, whose code is known or not. */
+static void plan_code(struct plan *pl, struct uft_patch *p)
+{
+	struct patch_item *it = &pl->item[pl->nitems];
+	struct patch_site *s = p->stub < pl->o->nstubs ? &pl->o->site[p->stub] : NULL;
+	int ret;
+
+	if (!s || s->addr != p->addr || s->kind_len != p->kind_len || p->state > UFT_GRAPH) {
+		refuse(p, UFT_ST_KIND);
+		return;
+	}
+	if (!batch_is_mapped(s->addr, s->win)) {
+		refuse(p, UFT_ST_WRITE);
+		return;
+	}
+	pl->nflags += s->flags != (p->flags & UFT_SITE_ROOT);
+	ret = code_step(pl->o, s, p->stub, p->state, pl->flags, &pl->quiet, it, &pl->nswitched);
+	if (ret < 0)
+		refuse(p, -ret);
+	if (ret <= 0)
+		return;
+	pl->npending += !code_is_done(it->form, p->state);
+	pl->nitems++;
 }
 
 /* One step of one site: an item, or nothing to do, or refused. */
@@ -426,7 +453,9 @@ static void note_dropped(struct plan *pl, int is_news)
 		p = item_patch(pl, &pl->item[i], &from);
 		if (p->status != UFT_ST_OK)
 			continue;
-		if (is_news && s->form == FORM_ORIGINAL) {
+		if (is_news && s->class == CLASS_CODE) {
+			pl->npending++;		/* planned again, now that we know how it must be written */
+		} else if (is_news && s->form == FORM_ORIGINAL) {
 			s->addr = 0;		/* looked at again, now that we know how it must be written */
 			pl->npending++;
 		} else {
@@ -448,9 +477,9 @@ static uint32_t run_round(struct plan *pl)
 	return pl->nitems - dropped - pl->nlost;
 }
 
-static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n)
+static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
-	struct plan pl = { .o = o, .p = p, .n = n };
+	struct plan pl = { .o = o, .p = p, .n = n, .flags = flags, .quiet.asked = (flags & UFT_PATCH_FRESH) != 0 };
 	uint32_t i, changed = 0;
 	int round;
 
@@ -467,12 +496,17 @@ static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_
 		for (i = 0; i < n; i++) {
 			if (!round)
 				p[i].status = UFT_ST_OK;
-			if (p[i].status == UFT_ST_OK)
+			if (p[i].status != UFT_ST_OK)
+				continue;
+			if ((p[i].kind_len & 0xf) == UFT_SITE_CODE)
+				plan_code(&pl, &p[i]);
+			else
 				plan_site(&pl, i);
 		}
 		if (pl.nflags)
 			update_flags(&pl);
-		written = pl.nitems ? run_round(&pl) : 0;
+		written = (pl.nitems ? run_round(&pl) : 0) + pl.nswitched;
+		pl.nswitched = 0;
 		changed = round ? changed : written;
 		if (!pl.npending)
 			break;
@@ -480,7 +514,7 @@ static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_
 	return changed;
 }
 
-long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
+long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done)
 {
 	struct patch_object *o = near_find(object);
 	long changed = 0;
@@ -491,12 +525,17 @@ long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *don
 	batch_begin();
 	for (at = 0; at < n; at += part) {
 		part = n - at < CHUNK ? n - at : CHUNK;
-		changed += patch_chunk(o, p + at, part);
+		changed += patch_chunk(o, p + at, part, flags);
 		if (done)
 			*done = at + part;
 	}
 	trace_count(UFT_CNT_PATCHED, (uint64_t)changed);
 	return changed;
+}
+
+long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
+{
+	return patch_change(object, p, n, 0, done);
 }
 
 int patch_hooks(struct uft_hook *h, uint32_t n)

@@ -1,0 +1,420 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code.c - entries of plain functions, which nobody prepared: CLASS_CODE
+ *
+ * The session decodes and plans (control/relocate/); here its bytes are checked, copied and linked. Per site, in the
+ * aux slot of its stub index (near.c) and in a table of cells, which is data:
+ *
+ *	+0		code	the moved instructions, then a jump behind them: final bytes, not looked into
+ *	+CODE_SLOT	slot	jmp *cell(%rip)
+ *	+CODE_FUNC	func	call 1f
+ *			X:	jmp code
+ *			1:	push %rax; mov $(X >> 2) - id,%eax; jmp *func(%rip)	id: the stub id
+ *	stub		call enter; call code; jmp exit
+ *	cell		code (idle), func or stub
+ *
+ * The site itself becomes `jmp slot`, or a two-byte jump to padding that becomes it. From then on nothing but the
+ * cell changes. Forms, in terms of enum form:
+ *
+ *	ORIGINAL --> NOP_F (the pad is written, nothing leads there) --> NOP (linked)
+ *	                '--> GUARD (int3 on the first byte) --> NOP
+ *
+ * sites of five bytes go without NOP_F. What is armed is not a form: the cell says it, and nothing else.
+ *
+ * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
+ * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (GUARD, then FINISH). Else UFT_ST_LIVE.
+ * Taking back needs none of that, since nobody rests inside a jump: one store, or a spinning stand-in (batch.c,
+ * SPIN). Two things remain for a moment when somebody looks where the tasks are: a jump whose first byte is the
+ * last of a line, and a pad, in which a thread may rest on its way.
+ *
+ * What was written for a site stays and does not change: the session may send it again.
+ * Context: control; everything is in the site's record or in memory of ours, so that a fork child has it.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+#define CODE_SLOT	88u
+#define CODE_FUNC	96u
+#define CODE_X		(CODE_FUNC + UFT_LEN_CALL)	/* where the function handler returns to */
+#define CODE_THUNK	(CODE_X + UFT_LEN_JMP)
+#define PAD_LEN		UFT_LEN_JMP
+#define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
+#define ORIG_REL	13
+
+_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && UFT_CODE_MAX <= CODE_SLOT, "the session computes addresses of code");
+
+static uint64_t *code_cell(const struct patch_object *o, uint32_t stub)
+{
+	return (uint64_t *)o->cell_base + stub;
+}
+
+static unsigned site_len(const struct patch_site *s)
+{
+	return s->kind_len >> 4;
+}
+
+static uintptr_t site_pad(const struct patch_site *s)
+{
+	return site_len(s) == UFT_LEN_JMP_SHORT ? s->addr + UFT_LEN_JMP_SHORT + (uintptr_t)(intptr_t)(int8_t)s->orig[ORIG_REL]
+						: 0;
+}
+
+/* ---- what the session sends ---------------------------------------------------------------------- */
+
+/* Do [a, a + n) and [b, b + m) share a byte? */
+static int overlap(uintptr_t a, unsigned n, uintptr_t b, unsigned m)
+{
+	return a < b + m && b < a + n;
+}
+
+static int in_text(const struct patch_object *o, uintptr_t at, unsigned n)
+{
+	return at >= o->text_start && at <= o->text_end && n <= o->text_end - at;
+}
+
+/* Numbers only. @prev: the element before, or NULL. */
+static int is_sound(const struct patch_object *o, const struct uft_code *c, const struct uft_code *prev)
+{
+	int64_t rel = (int64_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
+
+	if (c->stub >= o->nstubs || c->nmoved > sizeof(c->orig) || !c->ncode || c->ncode > UFT_CODE_MAX ||
+	    c->nmoved < (c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP) || !in_text(o, c->addr, c->nmoved))
+		return 0;
+	if (c->pad && (rel < INT8_MIN || rel > INT8_MAX || !in_text(o, c->pad, PAD_LEN) ||
+		       overlap(c->pad, PAD_LEN, c->addr, c->nmoved)))
+		return 0;
+	if (!prev)
+		return 1;
+	return prev->addr + prev->nmoved <= c->addr && prev->stub != c->stub &&
+	       !(c->pad && overlap(c->pad, PAD_LEN, prev->addr, prev->nmoved)) &&
+	       !(prev->pad && overlap(prev->pad, PAD_LEN, c->addr, c->nmoved)) &&
+	       !(prev->pad && c->pad && overlap(prev->pad, PAD_LEN, c->pad, PAD_LEN));
+}
+
+static uint8_t check(const struct patch_object *o, const struct uft_code *c, const struct uft_code *prev)
+{
+	const struct patch_site *s;
+
+	if (!is_sound(o, c, prev))
+		return UFT_ST_KIND;
+	if (!batch_is_mapped(c->addr, c->nmoved) || (c->pad && !batch_is_mapped(c->pad, PAD_LEN)))
+		return UFT_ST_WRITE;
+	s = &o->site[c->stub];
+	if (s->addr) {		/* known: the same again is welcome */
+		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || s->win != c->nmoved ||
+		    memcmp((const void *)aux_at(o, c->stub), c->code, c->ncode))
+			return UFT_ST_KIND;
+		return UFT_ST_OK;
+	}
+	if (memcmp((const void *)c->addr, c->orig, c->nmoved) ||
+	    (c->pad && memcmp((const void *)c->pad, c->pad_orig, PAD_LEN)))
+		return UFT_ST_BYTES;
+	return UFT_ST_OK;
+}
+
+static void build_aux(const struct patch_object *o, const struct uft_code *c, uint8_t *b)
+{
+	uintptr_t at = aux_at(o, c->stub);
+	size_t n = CODE_THUNK;
+
+	memset(b, UFT_OP_INT3, AUX_BYTES);
+	memcpy(b, c->code, c->ncode);
+	uft_insn_jmp_indirect(b + CODE_SLOT, at + CODE_SLOT, (uint64_t)code_cell(o, c->stub));
+	uft_insn_call(b + CODE_FUNC, at + CODE_FUNC, at + CODE_THUNK);
+	uft_insn_jmp(b + CODE_X, at + CODE_X, at);
+	n += uft_insn_push_rax(b + n);
+	n += uft_insn_mov_eax(b + n, (uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub));
+	uft_insn_jmp_indirect(b + n, at + n, (uint64_t)near_handler_cell(o, THUNK_FUNC));
+}
+
+static void build_stub(const struct patch_object *o, const struct uft_code *c, uint8_t *b)
+{
+	uintptr_t at = stub_at(o, c->stub);
+	size_t n = uft_insn_call(b, at, o->thunk[THUNK_ENTER]);
+
+	n += uft_insn_call(b + n, at + n, aux_at(o, c->stub));
+	n += uft_insn_jmp(b + n, at + n, o->thunk[THUNK_EXIT]);
+	b[n] = 0;
+}
+
+static int put(const struct plat_window *w, uintptr_t at, const void *bytes, size_t n)
+{
+	if (!w->is_direct)
+		return plat_text_poke(at, bytes, n);
+	memcpy((void *)at, bytes, n);
+	return 0;
+}
+
+static int is_new(const struct patch_object *o, const struct uft_code *c)
+{
+	return c->status == UFT_ST_OK && !o->site[c->stub].addr;
+}
+
+static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32_t n, const struct plat_window *aux,
+			      const struct plat_window *stubs)
+{
+	uint8_t b[AUX_BYTES];
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (!is_new(o, &c[i]))
+			continue;
+		uft_store(code_cell(o, c[i].stub), (uint64_t)aux_at(o, c[i].stub));
+		build_aux(o, &c[i], b);
+		if (put(aux, aux_at(o, c[i].stub), b, AUX_BYTES))
+			c[i].status = UFT_ST_MEMORY;
+	}
+	for (i = 0; i < n; i++) {
+		if (!is_new(o, &c[i]))
+			continue;
+		build_stub(o, &c[i], b);
+		if (put(stubs, stub_at(o, c[i].stub), b, UFT_STUB_BYTES))
+			c[i].status = UFT_ST_MEMORY;
+	}
+}
+
+/* The windows are closed: a fork child that finds a record has what it tells of. The address comes last. */
+static void note(struct patch_object *o, const struct uft_code *c)
+{
+	struct patch_site *s = &o->site[c->stub];
+	unsigned len = c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+
+	*s = (struct patch_site){ .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, len), .class = CLASS_CODE, .win = c->nmoved,
+				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) };
+	memcpy(s->orig, c->orig, len);
+	if (c->pad) {
+		memcpy(s->orig + ORIG_PAD, c->pad_orig, PAD_LEN);
+		s->orig[ORIG_REL] = (uint8_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
+	}
+	uft_store_release(&s->addr, c->addr);
+}
+
+static int open_near(struct plat_window *w, uintptr_t lo, uintptr_t hi)
+{
+	int ret = plat_text_open(w, lo, hi, PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect);
+
+	if (!ret && !w->is_direct)
+		uft_rt.no_mprotect = 1;
+	return ret;
+}
+
+int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
+{
+	struct patch_object *o = near_find(object);
+	uint32_t i, lo = ~0u, hi = 0;
+	struct plat_window aux, stubs;
+	int ret;
+
+	if (!o)
+		return -ENOENT;
+	batch_begin();
+	for (i = 0; i < n; i++) {
+		c[i].status = check(o, &c[i], i ? &c[i - 1] : NULL);
+		if (c[i].status)
+			trace_count(UFT_CNT_SITE_REFUSED, 1);
+		if (!is_new(o, &c[i]))
+			continue;
+		lo = c[i].stub < lo ? c[i].stub : lo;
+		hi = c[i].stub >= hi ? c[i].stub + 1 : hi;
+	}
+	*done = n;
+	if (lo >= hi)
+		return 0;
+	ret = open_near(&aux, aux_at(o, lo), aux_at(o, hi));
+	if (ret)
+		return ret;
+	ret = open_near(&stubs, stub_at(o, lo), stub_at(o, hi));
+	if (!ret) {
+		write_out_of_line(o, c, n, &aux, &stubs);
+		plat_text_close(&stubs);
+	}
+	plat_text_close(&aux);
+	plat_sync_cores();
+	for (i = 0; i < n && !ret; i++)
+		if (is_new(o, &c[i]))
+			note(o, &c[i]);
+	return ret;
+}
+
+/* ---- steps ----------------------------------------------------------------------------------------- */
+
+static uint64_t jump_to(uint8_t op, uintptr_t from, uintptr_t to)
+{
+	return op | (uint64_t)(uint32_t)(to - (from + UFT_LEN_JMP)) << 8;
+}
+
+static uint64_t pad_jump(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
+{
+	return jump_to(UFT_OP_JMP, site_pad(s), aux_at(o, stub) + CODE_SLOT);
+}
+
+/* The site's bytes when it is linked. */
+static uint64_t site_jump(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
+{
+	if (site_pad(s))
+		return UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
+	return jump_to(UFT_OP_JMP, s->addr, aux_at(o, stub) + CODE_SLOT);
+}
+
+static uint64_t orig_at(const struct patch_site *s, unsigned at, unsigned n)
+{
+	uint64_t v;
+
+	__builtin_memcpy(&v, s->orig + at, 8);
+	return v & code_mask(n);
+}
+
+/* Do the site's bytes, and the pad's if something leads there or did, stand as the form says? */
+static int is_as_noted(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
+{
+	unsigned len = site_len(s);
+	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub);
+	struct code now;
+
+	if (site_pad(s) && (s->form == FORM_ORIGINAL || s->form == FORM_NOP_F)) {
+		code_load(&now, site_pad(s), PAD_LEN);
+		if (now.lo != (s->form == FORM_ORIGINAL ? orig_at(s, ORIG_PAD, PAD_LEN) : pad_jump(o, s, stub)))
+			return 0;
+	}
+	code_load(&now, s->addr, len);
+	if (s->form == FORM_GUARD)	/* on its way there, or back */
+		return (uint8_t)now.lo == UFT_OP_INT3 && (now.lo >> 8 == orig >> 8 || now.lo >> 8 == jump >> 8);
+	return now.lo == (s->form == FORM_NOP ? jump : orig);
+}
+
+static unsigned next_form(const struct patch_site *s, int want_link)
+{
+	int has_pad = site_pad(s) != 0;
+
+	switch (s->form) {
+	case FORM_ORIGINAL:
+		return !want_link ? FORM_ORIGINAL : has_pad ? FORM_NOP_F : FORM_NOP;
+	case FORM_NOP_F:
+		return want_link ? FORM_NOP : FORM_ORIGINAL;
+	default:
+		return want_link ? FORM_NOP : has_pad ? FORM_NOP_F : FORM_ORIGINAL;
+	}
+}
+
+static void item_bytes(struct patch_item *it, unsigned proto, uintptr_t at, uint64_t bytes, unsigned len)
+{
+	const struct code c = { bytes, 0 };
+
+	item_plain(it, at, &c, len);
+	it->proto = (uint8_t)proto;
+	it->stand_in = UFT_OP_INT3;
+}
+
+static void item_guard(struct patch_item *it, const struct patch_site *s)
+{
+	item_st8(it, s->addr, UFT_OP_INT3, 0, 0);
+	it->form = FORM_GUARD;
+}
+
+/* What stands there is a jump, in which nobody rests: each instant somebody may run it. */
+static int item_unlink(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to, unsigned flags)
+{
+	unsigned len = site_len(s);
+	const struct code old = { from, 0 }, new = { to, 0 };
+
+	if (!batch_item(it, s->addr, &old, &new, len, ITEM_AT_ONCE))
+		return 0;
+	if (!is_last_of_line(s->addr)) {
+		item_bytes(it, PROTO_SPIN, s->addr, to, len);
+		return 0;
+	}
+	if (!(flags & UFT_PATCH_GUARD))
+		return -UFT_ST_LIVE;
+	item_guard(it, s);
+	return 0;
+}
+
+static int item_site(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
+		     unsigned flags, struct quiet *q)
+{
+	unsigned len = site_len(s);
+	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub), to = it->form == FORM_NOP ? jump : orig;
+
+	if (s->form == FORM_GUARD) {
+		/* GUARD again: it stays. Otherwise FINISH, or the session gave up. */
+		if (flags & UFT_PATCH_GUARD)
+			return 0;
+		item_bytes(it, PROTO_TAIL, s->addr, to, len);
+		return 1;
+	}
+	if (it->form != FORM_NOP)
+		return quiet_at(q, s->addr, s->addr + len) ? (item_bytes(it, PROTO_PLAIN, s->addr, to, len), 1) :
+		       item_unlink(it, s, jump, orig, flags) ? -UFT_ST_LIVE : 1;
+	if (flags & UFT_PATCH_GUARD)
+		item_guard(it, s);
+	else if (quiet_at(q, s->addr, s->addr + s->win))
+		item_bytes(it, PROTO_PLAIN, s->addr, to, len);
+	else
+		return -UFT_ST_LIVE;
+	return 1;
+}
+
+/* The first byte of a pad is one where a thread may rest: it is left when its site is as found again. */
+static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
+		    unsigned flags, struct quiet *q)
+{
+	uintptr_t pad = site_pad(s);
+
+	if (it->form == FORM_NOP_F) {
+		item_bytes(it, PROTO_PLAIN, pad, pad_jump(o, s, stub), PAD_LEN);
+		return 1;
+	}
+	if (!(flags & UFT_PATCH_FINISH) && !quiet_at(q, pad - 1, pad + PAD_LEN))
+		return -UFT_ST_LIVE;
+	item_bytes(it, PROTO_PLAIN, pad, orig_at(s, ORIG_PAD, PAD_LEN), PAD_LEN);
+	return 1;
+}
+
+/* Where the cell leads in @state; 1: that is news. */
+static int set_cell(const struct patch_object *o, uint32_t stub, unsigned state)
+{
+	uint64_t to = aux_at(o, stub), *cell = code_cell(o, stub);
+
+	if (state == UFT_FUNCTION)
+		to += CODE_FUNC;
+	else if (state == UFT_GRAPH)
+		to = stub_at(o, stub);
+	if (uft_load(cell) == to)
+		return 0;
+	uft_store_release(cell, to);
+	return 1;
+}
+
+int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
+	      struct quiet *q, struct patch_item *it, uint32_t *switched)
+{
+	int is_plain = state == UFT_GRAPH && s->bits & SITE_FUNCTION_ONLY, ret;
+	int want_link = !is_plain && state != UFT_ORIGINAL && (state != UFT_IDLE || s->form != FORM_ORIGINAL);
+	int is_linked = s->form == FORM_NOP, news;
+
+	if (state == UFT_IDLE && s->form == FORM_NOP_F)
+		want_link = 0;
+	if (is_plain)		/* linked for the function tracer: it stays, and passes through */
+		want_link = is_linked;
+	news = set_cell(o, stub, is_plain ? UFT_IDLE : state);
+	if (is_linked && want_link)
+		*switched += (uint32_t)news;
+	if (!want_link && s->form == FORM_ORIGINAL)
+		return is_plain ? -UFT_ST_PLAIN : 0;
+	it->form = (uint8_t)next_form(s, want_link);
+	if (it->form == s->form)
+		return is_plain ? -UFT_ST_PLAIN : 0;
+	if (!is_as_noted(o, s, stub))
+		return -UFT_ST_BYTES;
+	it->index = stub;
+	if ((s->form == FORM_ORIGINAL && it->form == FORM_NOP_F) || (s->form == FORM_NOP_F && it->form == FORM_ORIGINAL))
+		ret = item_pad(it, o, s, stub, flags, q);
+	else
+		ret = item_site(it, o, s, stub, flags, q);
+	return ret;
+}
+
+int code_is_done(unsigned form, unsigned state)
+{
+	return form == FORM_GUARD || form == (state == UFT_ORIGINAL ? FORM_ORIGINAL : FORM_NOP);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * code_test.c - plain functions: every state, at every offset, in every way of writing, with and without threads
+ *
+ * The session's part is played by hand: a function of whole instructions whose first ones moved.
+ */
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/unit/patch/kit.h"
+
+#define OBJECT	20
+#define NOFF	64
+
+/* push %rbp; mov %rsp,%rbp; lea 1(%rdi),%rax | pop %rbp; ret */
+static const uint8_t body[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x47, 0x01, 0x5d, 0xc3 };
+
+struct fixture {
+	struct kit_text t;
+	struct uft_cmd_object o;
+	struct uft_code code[NOFF];
+	struct uft_patch patch[NOFF];
+};
+
+/* Function @i stands at offset @i of a cache line; its padding, if it needs that, before it or behind it. */
+static void emit(struct fixture *f, unsigned i, int with_pad)
+{
+	uint8_t *at = f->t.base + i * KIT_SLOT + 64 + i, *pad = i & 1 ? at - 20 : at + 40;
+	struct uft_code *c = &f->code[i];
+
+	memcpy(at, body, sizeof(body));
+	*c = (struct uft_code){ .addr = (uint64_t)at, .stub = i, .nmoved = with_pad ? 4 : 8 };
+	memcpy(c->orig, body, c->nmoved);
+	if (with_pad) {
+		memset(pad, 0x90, 5);
+		c->pad = (uint64_t)pad;
+		memcpy(c->pad_orig, pad, 5);
+	}
+	f->patch[i] = (struct uft_patch){ .addr = c->addr, .stub = i,
+					  .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, with_pad ? 2 : 5) };
+}
+
+static void relocate(struct fixture *f, unsigned i)
+{
+	struct uft_code *c = &f->code[i];
+	uint64_t at = f->o.code_base + i * UFT_CODE_STRIDE;
+
+	memcpy(c->code, c->orig, c->nmoved);
+	uft_insn_jmp(c->code + c->nmoved, at + c->nmoved, c->addr + c->nmoved);
+	c->ncode = c->nmoved + 5;
+}
+
+static void make(struct fixture *f, int with_pad)
+{
+	uint64_t done;
+	unsigned i;
+
+	kit_text_make(&f->t, NOFF);
+	for (i = 0; i < NOFF; i++)
+		emit(f, i, with_pad);
+	kit_text_seal(&f->t);
+	kit_object(&f->t, OBJECT, NOFF, &f->o);
+	for (i = 0; i < NOFF; i++)
+		relocate(f, i);
+	CHECK(!patch_code(OBJECT, f->code, NOFF, &done) && done == NOFF);
+	for (i = 0; i < NOFF; i++)
+		CHECK(f->code[i].status == UFT_ST_OK, "offset %u status %u", i, f->code[i].status);
+}
+
+static void unmake(struct fixture *f)
+{
+	patch_object_gone(OBJECT);
+	kit_text_free(&f->t);
+}
+
+static long change(struct fixture *f, unsigned state, unsigned flags)
+{
+	unsigned i;
+
+	for (i = 0; i < NOFF; i++)
+		f->patch[i].state = (uint8_t)state;
+	return patch_change(OBJECT, f->patch, NOFF, flags, NULL);
+}
+
+static void all_ok(const struct fixture *f)
+{
+	for (unsigned i = 0; i < NOFF; i++)
+		CHECK(f->patch[i].status == UFT_ST_OK, "offset %u status %u", i, f->patch[i].status);
+}
+
+static void is_as_found(const struct fixture *f)
+{
+	CHECK(!memcmp(f->t.base, f->t.copy, f->t.bytes));
+}
+
+/* Calls each and holds the handlers' counts against what the state promises. */
+static void call_all(const struct fixture *f, unsigned state)
+{
+	uint64_t funcs = kit_funcs, enters = kit_enters, exits = kit_exits;
+	unsigned i;
+
+	for (i = 0; i < NOFF; i++) {
+		long (*fn)(long) = (long (*)(long))f->code[i].addr;
+		long ret = fn(41 + i);
+
+		CHECK(ret == 42 + (long)i);
+		if (state != UFT_FUNCTION && state != UFT_GRAPH)
+			continue;
+		CHECK(kit_last_id == f->o.first_stub_id + i, "id %lu", (unsigned long)kit_last_id);
+		CHECK(kit_last_parent - (uint64_t)call_all < 1024);
+	}
+	CHECK(kit_funcs - funcs == (state == UFT_FUNCTION ? NOFF : 0));
+	CHECK(kit_enters - enters == (state == UFT_GRAPH ? NOFF : 0) && kit_exits - exits == kit_enters - enters);
+}
+
+static void test_states(int with_pad)
+{
+	static const uint8_t states[] = { UFT_FUNCTION, UFT_GRAPH, UFT_IDLE, UFT_GRAPH, UFT_FUNCTION, UFT_ORIGINAL, UFT_GRAPH,
+					  UFT_ORIGINAL, UFT_IDLE };
+	struct fixture f;
+	uint64_t done;
+	unsigned i;
+
+	make(&f, with_pad);
+	is_as_found(&f);
+	for (i = 0; i < sizeof(states); i++) {
+		CHECK(change(&f, states[i], 0) == (i == sizeof(states) - 1 ? 0 : NOFF));
+		all_ok(&f);
+		call_all(&f, states[i]);
+		if (states[i] == UFT_ORIGINAL)
+			is_as_found(&f);
+		/* Told again: nothing happens to linked ones, and as little to the others. */
+		CHECK(!patch_code(OBJECT, f.code, NOFF, &done) && f.code[i].status == UFT_ST_OK);
+		CHECK(change(&f, states[i], 0) == 0);
+	}
+	is_as_found(&f);		/* idle is no reason to link */
+	change(&f, UFT_GRAPH, 0);
+	patch_disarm();
+	is_as_found(&f);
+	call_all(&f, UFT_ORIGINAL);
+	unmake(&f);
+}
+
+static void *sleeper(void *fd)
+{
+	char c;
+
+	return read(*(int *)fd, &c, 1) < 0 ? fd : NULL;
+}
+
+/* Another thread runs: new objects can be linked, held ones in two steps, and all but a few are taken back. */
+static void test_threads(int with_pad)
+{
+	uint64_t live = kit_counters[UFT_CNT_SITE_LIVE];
+	struct fixture f;
+	pthread_t thread;
+	int fd[2];
+	unsigned i;
+
+	CHECK(!pipe(fd) && !pthread_create(&thread, NULL, sleeper, fd));
+	make(&f, with_pad);
+	CHECK(change(&f, UFT_FUNCTION, 0) == (with_pad ? NOFF : 0));	/* pads are nobody's way */
+	CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live == NOFF);
+	for (i = 0; i < NOFF; i++)
+		CHECK(f.patch[i].status == UFT_ST_LIVE && !memcmp((void *)f.code[i].addr, body, sizeof(body)));
+
+	change(&f, UFT_FUNCTION, UFT_PATCH_GUARD);
+	all_ok(&f);
+	for (i = 0; i < NOFF; i++) {
+		const uint8_t *at = (const uint8_t *)f.code[i].addr;
+
+		CHECK(at[0] == 0xcc && !memcmp(at + 1, body + 1, sizeof(body) - 1));
+	}
+	change(&f, UFT_FUNCTION, UFT_PATCH_FINISH);
+	all_ok(&f);
+	call_all(&f, UFT_FUNCTION);
+	CHECK(change(&f, UFT_GRAPH, 0) == NOFF);	/* by cells alone */
+	call_all(&f, UFT_GRAPH);
+
+	change(&f, UFT_ORIGINAL, 0);
+	for (i = 0; i < NOFF; i++) {
+		int last = ((f.code[i].addr & (uft_rt.no_mprotect ? 7 : 63)) == (uft_rt.no_mprotect ? 7 : 63));
+
+		CHECK(f.patch[i].status == (last || with_pad ? UFT_ST_LIVE : UFT_ST_OK), "offset %u: %u", i, f.patch[i].status);
+		CHECK(last || !memcmp((void *)f.code[i].addr, body, sizeof(body)));
+	}
+	call_all(&f, UFT_ORIGINAL);
+	change(&f, UFT_ORIGINAL, UFT_PATCH_GUARD);
+	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
+	all_ok(&f);
+	is_as_found(&f);
+
+	/* Guards that nobody came to finish. */
+	change(&f, UFT_GRAPH, UFT_PATCH_GUARD);
+	patch_disarm();
+	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
+	is_as_found(&f);
+
+	change(&f, UFT_GRAPH, UFT_PATCH_FRESH);
+	all_ok(&f);
+	call_all(&f, UFT_GRAPH);
+	CHECK(write(fd[1], "", 1) == 1 && !pthread_join(thread, NULL));
+	close(fd[0]);
+	close(fd[1]);
+	patch_disarm();
+	is_as_found(&f);
+	unmake(&f);
+}
+
+/* Not for the graph tracer: untouched, or passed through when the function tracer had it linked. */
+static void test_function_only(void)
+{
+	uint64_t done;
+	struct fixture f;
+	unsigned i;
+
+	make(&f, 0);
+	patch_object_gone(OBJECT);	/* once more, as it should be */
+	kit_object(&f.t, OBJECT, NOFF, &f.o);
+	for (i = 0; i < NOFF; i++) {
+		relocate(&f, i);
+		f.code[i].is_plain = 1;
+	}
+	CHECK(!patch_code(OBJECT, f.code, NOFF, &done));
+	CHECK(change(&f, UFT_GRAPH, 0) == 0 && f.patch[5].status == UFT_ST_PLAIN);
+	is_as_found(&f);
+	CHECK(change(&f, UFT_FUNCTION, 0) == NOFF);
+	call_all(&f, UFT_FUNCTION);
+	change(&f, UFT_GRAPH, 0);
+	CHECK(f.patch[5].status == UFT_ST_PLAIN);
+	call_all(&f, UFT_IDLE);
+	patch_disarm();
+	is_as_found(&f);
+	unmake(&f);
+}
+
+/* Somebody else writes where a site is linked: left alone, whatever is wanted. */
+static void test_unexpected_bytes(void)
+{
+	struct fixture f;
+	uint8_t *at;
+
+	make(&f, 0);
+	change(&f, UFT_FUNCTION, 0);
+	at = (uint8_t *)f.code[9].addr;
+	CHECK(!mprotect(f.t.base, f.t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	at[0] = 0xcc;
+	change(&f, UFT_ORIGINAL, 0);
+	CHECK(f.patch[9].status == UFT_ST_BYTES && at[0] == 0xcc && f.patch[8].status == UFT_ST_OK);
+	patch_disarm();
+	CHECK(at[0] == 0xcc);
+	unmake(&f);
+}
+
+static uint8_t status_of(struct fixture *f, const struct uft_code *c)
+{
+	struct uft_code two[2] = { f->code[1], *c };
+	uint64_t done;
+
+	CHECK(!patch_code(OBJECT + 1, two, 2, &done));
+	CHECK(two[0].status == UFT_ST_OK);
+	return two[1].status;
+}
+
+static void test_bad_code(void)
+{
+	static const struct { unsigned at; uint8_t byte; } wrong[] = { { 0, 0x56 }, { 7, 0x02 } };
+	struct uft_cmd_object o;
+	struct uft_patch p;
+	struct fixture f;
+	struct uft_code c;
+	unsigned i;
+
+	make(&f, 1);
+	kit_object(&f.t, OBJECT + 1, 4, &o);
+	for (i = 0; i < 2; i++) {
+		c = f.code[3];
+		c.nmoved = 8;
+		memcpy(c.orig, body, 8);
+		c.orig[wrong[i].at] = wrong[i].byte;
+		CHECK(status_of(&f, &c) == UFT_ST_BYTES);
+	}
+	c = f.code[3], c.pad_orig[4] = 0x91;
+	CHECK(status_of(&f, &c) == UFT_ST_BYTES);
+	c = f.code[3], c.stub = o.nstubs;
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.ncode = UFT_CODE_MAX + 1;
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.pad = 0;			/* four bytes are too few without */
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.pad = c.addr + 200;		/* out of reach */
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.pad = c.addr + 2;		/* in what moves */
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.addr = f.code[1].addr + 3;	/* in what the one before moves */
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.addr = o.text_end - 2;
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	c = f.code[3], c.addr = ~0ull - 1;
+	CHECK(status_of(&f, &c) == UFT_ST_KIND);
+	/* Nothing was sent for this one; and of the one that was, another length is asked for. */
+	p = f.patch[3], p.state = UFT_GRAPH;
+	CHECK(patch_change(OBJECT + 1, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_KIND);
+	p = f.patch[1], p.state = UFT_GRAPH, p.kind_len = UFT_KIND_LEN(UFT_SITE_CODE, 5);
+	CHECK(patch_change(OBJECT + 1, &p, 1, 0, NULL) == 0 && p.status == UFT_ST_KIND);
+	is_as_found(&f);
+	patch_object_gone(OBJECT + 1);
+	unmake(&f);
+}
+
+int main(void)
+{
+	static const struct { uint32_t st8_ok, no_mprotect; } modes[] = { { 1, 0 }, { 0, 0 }, { 1, 1 } };
+
+	CHECK(!patch_init());
+	kit_thread_init();
+	for (unsigned m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
+		uft_rt.st8_ok = modes[m].st8_ok;
+		uft_rt.no_mprotect = modes[m].no_mprotect;
+		for (int with_pad = 0; with_pad < 2; with_pad++) {
+			test_states(with_pad);
+			test_threads(with_pad);
+		}
+		test_function_only();
+		test_unexpected_bytes();
+		test_bad_code();
+	}
+	return 0;
+}
