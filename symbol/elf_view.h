@@ -87,6 +87,11 @@ static inline void elf_sym(const struct elf_symtab *t, size_t i, Elf64_Sym *out)
 	memcpy(out, t->sym + i * sizeof(*out), sizeof(*out));
 }
 
+static inline int elf_sym_is_func(const Elf64_Sym *s)
+{
+	return ELF64_ST_TYPE(s->st_info) == STT_FUNC || ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC;
+}
+
 const char *elf_sym_name(const struct elf_symtab *t, const Elf64_Sym *s);	/* "" without a name */
 static inline void elf_rela(const struct elf_relocs *t, size_t i, Elf64_Rela *out)
 {

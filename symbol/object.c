@@ -404,6 +404,27 @@ size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t 
 	return n;
 }
 
+int uft_object_unwind(struct uft_object *obj, struct uft_unwind **out, size_t *n)
+{
+	struct elf_view *v = &object_priv(obj)->view;
+	struct uw_cie cie = { 0 };
+	struct uw_list l = { 0 };
+	int ret;
+
+	*out = NULL;
+	*n = 0;
+	if (obj->type == ET_REL)
+		return 0;
+	ret = uw_functions(v, 0, &l);
+	if (ret)
+		return ret;
+	*out = malloc(l.n * sizeof(**out) + 1);
+	for (size_t i = 0; *out && i < l.n; i++)
+		*n += uw_details(v, &l.range[i], &cie, &(*out)[*n]);
+	free(l.range);
+	return *out ? 0 : -ENOMEM;
+}
+
 const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
 {
 	struct elf_view *v = &object_priv(obj)->view;

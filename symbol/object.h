@@ -106,6 +106,36 @@ struct uft_range { uint64_t addr, size; };
  */
 size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t max);
 
+/* Canonical frame address: the stack pointer before the call that entered the function. */
+struct uft_cfa {
+	uint64_t addr, end;	/* instructions for which it holds */
+	int reg;		/* DWARF number: 6 rbp, 7 rsp; -1: an expression */
+	int64_t offset;		/* CFA = reg + offset */
+};
+
+/* An unwind entry: a function, or a part of one. */
+struct uft_unwind {
+	uint64_t addr, size;
+	uint64_t lsda;		/* vaddr of its table of exception handlers, 0 none */
+	uint32_t flags;		/* enum uft_unwind_flags */
+	uint32_t ninsn;
+	const uint8_t *insn;	/* call frame instructions */
+	uint64_t code_align;
+	int64_t data_align;
+	struct uft_cfa start;
+};
+enum uft_unwind_flags {
+	UFT_UNWIND_SIGNAL = 1,		/* a signal frame's return */
+	UFT_UNWIND_OUTERMOST = 2,	/* nobody called it: _start, the start of a thread */
+	UFT_UNWIND_PART = 4,		/* it does not begin with a return address on top of the stack */
+};
+
+/* Lists the unwind entries by address, each address once; malloc'd. 0, also when there are none, or -errno. */
+int uft_object_unwind(struct uft_object *obj, struct uft_unwind **out, size_t *n);
+/* Calls @fn for each stretch of @u's code with one CFA rule, in order, until it returns not 0; returns that. Stops
+ * where the instructions are damaged. */
+int uft_unwind_each(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg);
+
 /* Copies file contents at vaddr @addr (zero for bss). Returns bytes copied. */
 size_t uft_object_read(struct uft_object *obj, uint64_t addr, void *buf, size_t len);
 

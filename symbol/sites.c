@@ -432,7 +432,7 @@ static int site_symbol_list(struct site_scan *s, struct uw_list *out)
 	for (i = 1; i < t.n; i++) {
 		elf_sym(&t, i, &sym);
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF)
-			out->range[out->n++] = (struct uw_range){ sym.st_value, sym.st_size };
+			out->range[out->n++] = (struct uw_range){ sym.st_value, sym.st_size, 0 };
 	}
 	for (i = 1; i < out->n && out->range[i - 1].addr <= out->range[i].addr; i++)
 		;

@@ -89,9 +89,129 @@ static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
 	return c->p ? value : 0;
 }
 
-/* ---- Entries of .eh_frame -------------------------------------------------------------------- */
+/* ---- Call frame instructions ------------------------------------------------------------------ */
 
-struct uw_cie { uint64_t vaddr; uint8_t enc; int has_data /* entries have augmentation data */, valid; };
+/* Call frame instructions (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so many bytes. */
+static const char *const uw_operands[0x40] = {
+	[0x00] = "", [0x02] = "1", [0x03] = "2", [0x04] = "4", [0x05] = "uu", [0x06] = "u", [0x07] = "u", [0x08] = "u",
+	[0x09] = "uu", [0x0a] = "", [0x0b] = "", [0x0c] = "uu", [0x0d] = "u", [0x0e] = "u", [0x0f] = "b", [0x10] = "ub",
+	[0x11] = "us", [0x12] = "us", [0x13] = "s", [0x14] = "uu", [0x15] = "us", [0x16] = "ub", [0x2e] = "u",
+};
+
+static void uw_skip_operands(struct uw_cursor *c, const char *what)
+{
+	for (; *what && c->p; what++) {
+		if (*what == 'u' || *what == 's')
+			uw_leb(c, *what == 's');
+		else if (*what == 'b')
+			uw_take(c, uw_leb(c, 0));
+		else
+			uw_take(c, *what - '0');
+	}
+}
+
+#define UW_MAX_STATES	8	/* remembered at a time */
+#define UW_REG_PC	16
+
+/* How far an advance goes; 0: no advance. */
+static uint64_t uw_advance(uint8_t op, const uint8_t *p)
+{
+	switch (op) {
+	case 0x02: return p[0];
+	case 0x03: return p[0] | p[1] << 8;
+	case 0x04: return elf_get32(p);
+	default: return 0;
+	}
+}
+
+/*
+ * Runs the instructions of @u, calling @fn (unless NULL) for each stretch. *end gets the rule at the end, *no_parent
+ * 1 if the return address is said to be undefined; either may be NULL. Returns what @fn returned, 0 at the end.
+ */
+static int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg,
+		  struct uft_cfa *end, int *no_parent)
+{
+	struct uw_cursor c = { u->insn, u->insn + u->ninsn, 0 };
+	struct uft_cfa now = u->start, kept[UW_MAX_STATES];
+	uint64_t stop = u->addr + u->size, step;
+	unsigned nkept = 0;
+	int ret = 0;
+
+	now.addr = u->addr;
+	if (no_parent)
+		*no_parent = 0;
+	while (c.p && c.p < c.end && !ret) {
+		uint8_t op = *uw_take(&c, 1);
+		struct uw_cursor arg0 = c;
+
+		if (op & 0xc0) {
+			step = op >> 6 == 1 ? op & 0x3f : 0;
+			if (op >> 6 == 2)
+				uw_leb(&c, 0);
+		} else {
+			if (!uw_operands[op])
+				break;
+			uw_skip_operands(&c, uw_operands[op]);
+			if (!c.p)
+				break;
+			step = uw_advance(op, arg0.p);
+			switch (op) {
+			case 0x07:
+				if (no_parent && uw_leb(&arg0, 0) == UW_REG_PC)
+					*no_parent = 1;
+				break;
+			case 0x0a:
+				if (nkept < UW_MAX_STATES)
+					kept[nkept] = now;
+				nkept++;
+				break;
+			case 0x0b:
+				if (nkept && --nkept < UW_MAX_STATES) {
+					now.reg = kept[nkept].reg;
+					now.offset = kept[nkept].offset;
+				}
+				break;
+			case 0x0c: case 0x12:
+				now.reg = (int)uw_leb(&arg0, 0);
+				now.offset = (int64_t)uw_leb(&arg0, op == 0x12) * (op == 0x12 ? u->data_align : 1);
+				break;
+			case 0x0d:
+				now.reg = (int)uw_leb(&arg0, 0);
+				break;
+			case 0x0e:
+				now.offset = (int64_t)uw_leb(&arg0, 0);
+				break;
+			case 0x13:
+				now.offset = (int64_t)uw_leb(&arg0, 1) * u->data_align;
+				break;
+			case 0x0f:
+				now.reg = -1;
+				break;
+			}
+		}
+		if (!step)
+			continue;
+		step *= u->code_align;
+		if (now.addr >= stop || step >= stop - now.addr)
+			break;
+		now.end = now.addr + step;
+		ret = fn ? fn(arg, &now) : 0;
+		now.addr = now.end;
+	}
+	now.end = stop;
+	if (fn && !ret && now.addr < stop)
+		ret = fn(arg, &now);
+	if (end)
+		*end = now;
+	return ret;
+}
+
+int uft_unwind_each(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg)
+{
+	return uw_run(u, fn, arg, NULL, NULL);
+}
+
+/* ---- Entries of .eh_frame -------------------------------------------------------------------- */
 
 /* Reads the length word(s) of an entry; @c then stands at its id and ends with the entry. 0 at the end. */
 static int uw_entry(struct uw_cursor *c, struct uw_cursor *rest)
@@ -112,11 +232,12 @@ static int uw_entry(struct uw_cursor *c, struct uw_cursor *rest)
 	return 1;
 }
 
-/* The encoding of function addresses in the entries of the CIE at @c (behind its id). */
-static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc, int *has_data)
+/* Reads the CIE at @c (behind its id) up to its instructions. */
+static int uw_cie_header(struct uw_cursor *c, struct uw_cie *cie)
 {
 	const uint8_t *p = uw_take(c, 1), *aug = c->p;
 	uint8_t version = p ? *p : 0;
+	uint64_t len;
 	size_t n;
 
 	if (!p || (version != 1 && version != 3))
@@ -124,34 +245,42 @@ static int uw_cie_encoding(struct uw_cursor *c, uint8_t *enc, int *has_data)
 	n = strnlen((const char *)aug, c->end - c->p < UW_MAX_AUGMENTATION ? c->end - c->p : UW_MAX_AUGMENTATION);
 	if (n == UW_MAX_AUGMENTATION || !uw_take(c, n + 1))
 		return 0;
-	uw_leb(c, 0);				/* code alignment */
-	uw_leb(c, 1);				/* data alignment */
+	cie->code_align = uw_leb(c, 0);
+	cie->data_align = (int64_t)uw_leb(c, 1);
 	if (version == 1)
 		uw_take(c, 1);			/* return address column */
 	else
 		uw_leb(c, 0);
-	*enc = PE_ABSPTR;
-	*has_data = *aug == 'z';
+	cie->enc = PE_ABSPTR;
+	cie->lsda_enc = PE_OMIT;
+	cie->is_signal = 0;
+	cie->has_data = *aug == 'z';
 	if (*aug != 'z')
 		return c->p != NULL;
-	uw_leb(c, 0);
-	for (aug++; *aug && c->p; aug++) {
-		if (*aug == 'R') {
-			p = uw_take(c, 1);
-			*enc = p ? *p : PE_OMIT;
-			return p != NULL;
+	len = uw_leb(c, 0);
+	if (!c->p || len > (uint64_t)(c->end - c->p))
+		return 0;
+	{
+		struct uw_cursor data = { c->p, c->p + len, c->vaddr };
+
+		for (aug++; *aug && data.p; aug++) {
+			if (*aug == 'R' || *aug == 'L') {
+				p = uw_take(&data, 1);
+				*(*aug == 'R' ? &cie->enc : &cie->lsda_enc) = p ? *p : PE_OMIT;
+			} else if (*aug == 'P') {
+				p = uw_take(&data, 1);
+				if (p)
+					uw_pointer(&data, *p & ~PE_INDIRECT, 0);
+			} else if (*aug == 'S') {
+				cie->is_signal = 1;
+			} else if (*aug != 'B') {
+				return 0;
+			}
 		}
-		if (*aug == 'L') {
-			uw_take(c, 1);
-		} else if (*aug == 'P') {
-			p = uw_take(c, 1);
-			if (p)
-				uw_pointer(c, *p & ~PE_INDIRECT, 0);
-		} else if (*aug != 'S' && *aug != 'B') {
+		if (!data.p)
 			return 0;
-		}
 	}
-	return c->p != NULL;
+	return uw_take(c, len) != NULL;
 }
 
 static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
@@ -173,7 +302,13 @@ static int uw_read_cie(struct elf_view *v, uint64_t vaddr, struct uw_cie *cie)
 	p = uw_take(&c, 4);
 	if (!p || elf_get32(p))
 		return 0;
-	cie->valid = uw_cie_encoding(&c, &cie->enc, &cie->has_data);
+	cie->valid = uw_cie_header(&c, cie);
+	if (cie->valid) {
+		struct uft_unwind u = { .insn = c.p, .ninsn = (uint32_t)(c.end - c.p), .code_align = cie->code_align,
+					.data_align = cie->data_align, .start = { .reg = -1 } };
+
+		uw_run(&u, NULL, NULL, &cie->start, &cie->has_no_parent);
+	}
 	return cie->valid;
 }
 
@@ -189,6 +324,7 @@ static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *c
 	const uint8_t *p;
 	uint32_t id;
 
+	r->fde = c->vaddr;
 	if (!c->p || !uw_entry(c, &rest))
 		return -1;
 	id_at = c->vaddr;
@@ -205,6 +341,14 @@ static int uw_read_fde(struct elf_view *v, struct uw_cursor *c, struct uw_cie *c
 		*body = *c;
 	*c = rest;
 	return r->addr != 0;
+}
+
+/* The pointer to a table of handlers: 0 is none, whatever it is relative to. */
+static uint64_t uw_lsda(struct uw_cursor *c, uint8_t enc)
+{
+	struct uw_cursor raw = *c;
+
+	return uw_pointer(&raw, enc & PE_FORMAT, 0) ? uw_pointer(c, enc, 0) : 0;
 }
 
 /* ---- Lists ----------------------------------------------------------------------------------- */
@@ -244,6 +388,52 @@ static uint64_t uw_fde_size(struct elf_view *v, uint64_t fde, uint64_t addr, str
 	return uw_read_fde(v, &c, cie, &r, NULL) > 0 && r.addr == addr ? r.size : 0;
 }
 
+/* The first stretch: where the return address is when the function begins. */
+static int uw_first(void *arg, const struct uft_cfa *cfa)
+{
+	*(struct uft_cfa *)arg = *cfa;
+	return 1;
+}
+
+int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie, struct uft_unwind *u)
+{
+	struct uw_cursor c = { NULL, NULL, r->fde }, body;
+	struct uft_cfa first = { .reg = -1 };
+	struct uw_range got;
+	size_t avail;
+	int no_parent;
+
+	c.p = elf_at(v, r->fde, &avail);
+	if (!c.p)
+		return 0;
+	c.end = c.p + avail;
+	if (uw_read_fde(v, &c, cie, &got, &body) <= 0 || got.addr != r->addr || !got.size || got.addr + got.size < got.addr)
+		return 0;
+	*u = (struct uft_unwind){ .addr = got.addr, .size = got.size, .code_align = cie->code_align,
+				  .data_align = cie->data_align, .start = cie->start };
+	if (cie->has_data) {
+		uint64_t len = uw_leb(&body, 0);
+		struct uw_cursor data = body;
+
+		if (!uw_take(&body, len))
+			return 0;
+		data.end = body.p;
+		if (cie->lsda_enc != PE_OMIT && len)
+			u->lsda = uw_lsda(&data, cie->lsda_enc);
+	}
+	u->insn = body.p;
+	u->ninsn = (uint32_t)(body.end - body.p);
+	uw_run(u, uw_first, &first, NULL, NULL);
+	uw_run(u, NULL, NULL, NULL, &no_parent);
+	if (cie->is_signal)
+		u->flags |= UFT_UNWIND_SIGNAL;
+	if (no_parent || cie->has_no_parent)
+		u->flags |= UFT_UNWIND_OUTERMOST;
+	if (first.reg != 7 || first.offset != 8)
+		u->flags |= UFT_UNWIND_PART;
+	return 1;
+}
+
 /* The binary search table. -ENOENT: there is none that can be used. */
 static int uw_from_table(struct elf_view *v, struct uw_cursor c, uint64_t hdr, uint8_t count_enc, uint8_t enc,
 			 int want_sizes, struct uw_list *out)
@@ -276,6 +466,7 @@ static int uw_from_table(struct elf_view *v, struct uw_cursor c, uint64_t hdr, u
 			if (!c.p)
 				break;
 		}
+		r->fde = fde;
 		r->size = want_sizes ? uw_fde_size(v, fde, r->addr, &cie) : 0;
 		out->n++;
 	}
@@ -382,25 +573,6 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 }
 
 /* ---- Landing in handlers ----------------------------------------------------------------------- */
-
-/* Call frame instructions (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so many bytes. */
-static const char *const uw_operands[0x40] = {
-	[0x00] = "", [0x02] = "1", [0x03] = "2", [0x04] = "4", [0x05] = "uu", [0x06] = "u", [0x07] = "u", [0x08] = "u",
-	[0x09] = "uu", [0x0a] = "", [0x0b] = "", [0x0c] = "uu", [0x0d] = "u", [0x0e] = "u", [0x0f] = "b", [0x10] = "ub",
-	[0x11] = "us", [0x12] = "us", [0x13] = "s", [0x14] = "uu", [0x15] = "us", [0x16] = "ub", [0x2e] = "u",
-};
-
-static void uw_skip_operands(struct uw_cursor *c, const char *what)
-{
-	for (; *what && c->p; what++) {
-		if (*what == 'u' || *what == 's')
-			uw_leb(c, *what == 's');
-		else if (*what == 'b')
-			uw_take(c, uw_leb(c, 0));
-		else
-			uw_take(c, *what - '0');
-	}
-}
 
 /*
  * rax, rdx: the values for the handler; rbx, r12-r15: all that is call-saved, because the frame of the handler is made

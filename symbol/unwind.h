@@ -4,8 +4,9 @@
 #define UFT_SYMBOL_UNWIND_H
 
 #include "symbol/elf_view.h"
+#include "symbol/object.h"
 
-struct uw_range { uint64_t addr, size; };
+struct uw_range { uint64_t addr, size, fde /* vaddr of the entry */; };
 
 struct uw_list {
 	struct uw_range *range;	/* by address, each address once; malloc'd */
@@ -19,6 +20,21 @@ struct uw_list {
  * 0, also when there is no table (n = 0), or -ENOMEM. Damaged entries are left out.
  */
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out);
+
+/*
+ * What entry @r->fde says beyond its range: fills all of *u, whose pointers are into the file. 0: not readable, or it
+ * speaks of another function. @cie is a cache, zero at first.
+ */
+struct uw_cie {
+	uint64_t vaddr;
+	uint8_t enc, lsda_enc;
+	int has_data /* entries have augmentation data */, is_signal, valid;
+	uint64_t code_align;
+	int64_t data_align;
+	struct uft_cfa start;		/* what its own instructions leave */
+	int has_no_parent;
+};
+int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie, struct uft_unwind *u);
 
 /*
  * Lists the functions that land in exception handlers, that is those that use gcc's __builtin_eh_return: only they

@@ -37,11 +37,16 @@ struct entry {
 struct entries {
 	struct entry *entry;	/* by address */
 	size_t n;
-	size_t nskip[ENTRY_NSKIPS];
+	size_t nskip[ENTRY_NSKIPS];	/* of those that were planned or are left alone in any case */
+	struct entries_priv *priv;
 };
 
 /* Lists the entries without decoding: addresses and sizes, skip = ENTRY_OK, nmoved = 0. 0 or -errno. */
 int entries_list(struct uft_object *obj, struct entries *out);
+/* The entry of the function at vaddr @func, or NULL. */
+struct entry *entries_find(const struct entries *e, uint64_t func);
+/* Ranges of vaddrs (places of hooks) that no entry may touch: ENTRY_OURS. Before entries_plan(); copied. */
+int entries_ours(struct entries *e, const struct uft_range *r, size_t n);
 /* Plans those with want[i] != 0 (NULL: all): fills nmoved, pad, is_plain, skip. Idempotent per entry. */
 int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want);
 void entries_free(struct entries *e);

@@ -1,0 +1,394 @@
+// SPDX-License-Identifier: MIT
+/*
+ * entry.c - which function entries of an object can be rewritten, and into what
+ *
+ * What it is: from the bytes of a file, a list of functions with the form each will take, or the reason why it is left
+ * alone; and the code that goes out of line. It touches no process. The functions are the unwind entries: they are
+ * there in stripped programs, and they tell a function from a part of one.
+ *
+ * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an indirect call must find.
+ *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives the padding
+ *		behind it, which is nobody's.
+ *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries of which more
+ *		cannot move, because something leads there.
+ *
+ * Life: entries_list() fills addresses, the first entries_plan() looks at all of the code (scan.c), each further one
+ * costs what it plans. A planned entry does not change, so what was handed out stays true.
+ * Ownership: the lists are the caller's; bytes point into the object, which must live as long. One thread at a time.
+ *
+ * Invariants:
+ *   1. Nothing but a call of the function, or a jump to it in place of one, leads to a byte that changes (scan.c, near.c, lands_in());
+ *	tests/unit/relocate has a case for each way.
+ *   2. A jump of a function to its own start is a loop: it would count as calls and nest without end. Such a function
+ *	is left alone.
+ *   3. The bytes of two entries never overlap, pads included.
+ *   4. The reasons sum to the entries (tests/func/coverage).
+ *   5. Any file ends in bounded time without a fault (tests/fuzz/elf).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "control/relocate/internal.h"
+#include "control/relocate/move.h"
+#include "runtime/arch/x86_64/encode.h"
+#include "symbol/object_internal.h"
+
+/* ---- The list --------------------------------------------------------------------------------- */
+
+size_t entries_index(const struct entries *e, uint64_t addr)
+{
+	size_t lo = 0, hi = e->n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (e->entry[mid].func <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : e->n;
+}
+
+struct entry *entries_find(const struct entries *e, uint64_t func)
+{
+	size_t i = entries_index(e, func);
+
+	return i < e->n && e->entry[i].func == func ? &e->entry[i] : NULL;
+}
+
+static int compare_entry(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->func < y->func ? -1 : x->func > y->func;
+}
+
+static const struct uft_unwind *unwind_at(const struct entries_priv *pr, uint64_t addr)
+{
+	size_t lo = 0, hi = pr->nunwind;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (pr->unwind[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr - pr->unwind[lo - 1].addr < pr->unwind[lo - 1].size ? &pr->unwind[lo - 1] : NULL;
+}
+
+/* Functions that only a symbol knows, by address, behind those that are there. */
+static int add_symbols(struct uft_object *obj, struct entries *e, const struct elf_symtab *t)
+{
+	struct entry *more;
+	size_t n = e->n;
+	Elf64_Sym s;
+
+	for (size_t i = 1; i < t->n; i++) {
+		elf_sym(t, i, &s);
+		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s) || !object_text(obj, s.st_value) ||
+		    unwind_at(e->priv, s.st_value) || object_in_plt(obj, s.st_value))
+			continue;
+		if (!(n & (n - 1)) || n == e->n) {
+			more = realloc(e->entry, (n + 1) * 2 * sizeof(*more));
+			if (!more)
+				return -ENOMEM;
+			e->entry = more;
+		}
+		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size,
+						.skip = ENTRY_NO_UNWIND };
+	}
+	if (n == e->n)
+		return 0;
+	qsort(e->entry, n, sizeof(*e->entry), compare_entry);
+	e->n = 0;
+	for (size_t i = 0; i < n; i++)
+		if (!e->n || e->entry[e->n - 1].func != e->entry[i].func)
+			e->entry[e->n++] = e->entry[i];
+	return 0;
+}
+
+static int list_unwind(struct uft_object *obj, struct entries *e)
+{
+	struct entries_priv *pr = e->priv;
+	int ret = uft_object_unwind(obj, &pr->unwind, &pr->nunwind);
+
+	e->entry = ret ? NULL : malloc((pr->nunwind + 1) * 2 * sizeof(*e->entry));
+	if (!e->entry)
+		return ret ? ret : -ENOMEM;
+	for (size_t i = 0; i < pr->nunwind; i++) {
+		const struct uft_unwind *u = &pr->unwind[i];
+		const uint8_t *p;
+		size_t avail;
+
+		if (!object_text(obj, u->addr))
+			continue;
+		p = object_code(obj, u->addr, &avail);
+		e->entry[e->n++] = (struct entry){
+			.func = u->addr, .size = u->size,
+			.addr = u->addr + (p && avail > UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0),
+			.skip = u->flags || object_in_plt(obj, u->addr) ? ENTRY_NOT_FUNCTION : ENTRY_OK,
+		};
+	}
+	return 0;
+}
+
+static void list_prepared(struct uft_object *obj, struct entries *e)
+{
+	struct uft_error err;
+
+	if (uft_object_sites(obj, &err))
+		return;
+	for (size_t i = 0; i < obj->nsite; i++) {
+		struct entry *f = obj->site[i].skip ? NULL : entries_find(e, obj->site[i].func);
+
+		if (f)
+			f->skip = ENTRY_PREPARED;
+	}
+}
+
+int entries_list(struct uft_object *obj, struct entries *out)
+{
+	struct elf_view *v = &object_priv(obj)->view;
+	struct elf_symtab symtab;
+	struct entries_priv *pr;
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	out->priv = pr = calloc(1, sizeof(*pr));
+	if (!pr)
+		return -ENOMEM;
+	if (obj->machine != EM_X86_64 || obj->type == ET_REL)
+		return 0;
+	ret = list_unwind(obj, out);
+	elf_symtab_find(v, SHT_SYMTAB, &symtab);
+	if (!ret)
+		ret = add_symbols(obj, out, symtab.n ? &symtab : &v->dyn);
+	if (!ret) {
+		list_prepared(obj, out);
+		pr->of = malloc(out->n * sizeof(*pr->of) + 1);
+		pr->gap = calloc(out->n + 1, sizeof(*pr->gap));
+		ret = pr->of && pr->gap ? 0 : -ENOMEM;
+	}
+	if (ret) {
+		entries_free(out);
+		return ret;
+	}
+	for (size_t i = 0; i < out->n; i++) {
+		const struct uft_unwind *u = unwind_at(pr, out->entry[i].func);
+
+		pr->of[i] = u && u->addr == out->entry[i].func ? (uint32_t)(u - pr->unwind) : ~0u;
+		out->nskip[out->entry[i].skip] += out->entry[i].skip != ENTRY_OK;
+	}
+	return 0;
+}
+
+int entries_ours(struct entries *e, const struct uft_range *r, size_t n)
+{
+	struct uft_range *copy = malloc(n * sizeof(*copy) + 1);
+
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, r, n * sizeof(*copy));
+	free(e->priv->ours);
+	e->priv->ours = copy;
+	e->priv->nours = n;
+	return 0;
+}
+
+void entries_free(struct entries *e)
+{
+	if (e->priv) {
+		scan_free(e->priv->scan);
+		free(e->priv->unwind);
+		free(e->priv->of);
+		free(e->priv->gap);
+		free(e->priv->ours);
+		free(e->priv);
+	}
+	free(e->entry);
+	memset(e, 0, sizeof(*e));
+}
+
+/* ---- One entry -------------------------------------------------------------------------------- */
+
+static int is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n)
+{
+	for (size_t i = 0; i < pr->nours; i++)
+		if (addr < pr->ours[i].addr + pr->ours[i].size && pr->ours[i].addr < addr + n)
+			return 1;
+	return 0;
+}
+
+struct plan {
+	struct uft_object *obj;
+	struct entries *e;
+	const struct scan_text *t;
+	size_t i;
+	struct entry *f;
+	unsigned shorts;	/* short_branches() */
+};
+
+/* Does anything lead into the bytes 1..@n-1 of the site? */
+static int is_entered(const struct plan *p, unsigned n)
+{
+	const struct uft_unwind *u = p->e->priv->of[p->i] == ~0u ? NULL : &p->e->priv->unwind[p->e->priv->of[p->i]];
+
+	return p->shorts >> (SHORT_BEFORE + 1) & ((1u << (n - 1)) - 1) ||
+	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) || (u && lands_in(p->obj, u, p->f->addr + 1, n - 1));
+}
+
+/* Tries @change bytes. What moves ends within the function, or with an instruction that does not run on. */
+static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
+{
+	struct entry *f = p->f;
+	size_t at = f->addr - p->t->addr;
+	uint64_t end = f->func + f->size;
+	struct move m = { .from = f->addr, .to = f->addr, .code = p->t->p + at, .avail = p->t->n - at, .change = change };
+	int ret = move_code(&m);
+
+	if (ret == -EINVAL)
+		return ENTRY_DATA;
+	if (ret)
+		return ENTRY_INSN;
+	if (f->addr + m.nread > end)
+		return ENTRY_DATA;
+	*nmoved = m.nread;
+	if (m.nread < change) {		/* it ended early: padding must follow */
+		size_t left = p->t->n - at - m.nread;
+
+		if (pad_length(m.code + m.nread, left < GAP_LOOK ? left : GAP_LOOK) < change - m.nread)
+			return ENTRY_SHORT;
+		*nmoved = change;
+	} else if (f->addr + m.nread == end && !m.is_end) {
+		return ENTRY_DATA;	/* runs on into what follows */
+	}
+	if (is_ours(p->e->priv, f->addr, *nmoved))
+		return ENTRY_OURS;
+	return is_entered(p, change) ? ENTRY_BRANCH : ENTRY_OK;
+}
+
+/* A jump of the function to its start, seen from afar or near. */
+static int is_loop(const struct plan *p)
+{
+	unsigned own = 1u << SHORT_BEFORE | 1u << (SHORT_BEFORE - (p->f->addr - p->f->func));
+
+	return p->shorts & own || scan_bit(p->t->looped, p->f->func - p->t->addr);
+}
+
+static int plan_entry(struct plan *p)
+{
+	struct entry *f = p->f;
+	size_t at = f->func - p->t->addr;
+	unsigned nmoved = 0, reason;
+
+	if (scan_bit(p->t->jcc, at) && !scan_bit(p->t->called, at))
+		return ENTRY_NOT_FUNCTION;
+	p->shorts = short_branches(p->e, p->t, p->i);
+	if (is_loop(p))
+		return ENTRY_BRANCH;
+	reason = try_form(p, ENTRY_JUMP, &nmoved);
+	if (reason == ENTRY_SHORT || reason == ENTRY_BRANCH || reason == ENTRY_INSN) {
+		if (try_form(p, ENTRY_SHORT_JUMP, &nmoved) != ENTRY_OK)
+			return reason;
+		f->pad = pad_take(p->e, p->t, p->i, f->addr);
+		if (!f->pad)
+			return reason;
+	} else if (reason) {
+		return reason;
+	}
+	f->nmoved = (uint8_t)nmoved;
+	f->is_plain = (uint8_t)plain_is(p->obj, p->e, p->t, p->i, 0);
+	return ENTRY_OK;
+}
+
+int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
+{
+	if (!e->n)
+		return 0;
+	if (!e->priv->scan) {
+		int ret = scan_make(obj, e, &e->priv->scan);
+
+		if (ret)
+			return ret;
+	}
+	for (size_t i = 0; i < e->n; i++) {
+		struct entry *f = &e->entry[i];
+		struct plan p = { .obj = obj, .e = e, .i = i, .f = f };
+
+		if ((want && !want[i]) || f->skip || f->nmoved)
+			continue;
+		p.t = scan_text(e->priv->scan, f->addr);
+		f->skip = p.t ? (uint8_t)plan_entry(&p) : ENTRY_DATA;
+		if (f->skip)
+			f->pad = 0;
+		e->nskip[f->skip]++;
+	}
+	return 0;
+}
+
+const char *entry_skip_text(enum entry_skip skip)
+{
+	static const char *const text[ENTRY_NSKIPS] = {
+		[ENTRY_OK]		= "usable",
+		[ENTRY_PREPARED]	= "compiled for tracing: its own site is used",
+		[ENTRY_NOT_FUNCTION]	= "no function: linkage table, signal return, or a part that its function jumps to",
+		[ENTRY_SHORT]		= "shorter than a jump, and no padding near (build with -falign-functions=16)",
+		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with -fpatchable-function-entry=5)",
+		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with -fpatchable-function-entry=5)",
+		[ENTRY_NO_UNWIND]	= "no unwind data: assembly, or built with -fno-asynchronous-unwind-tables",
+		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
+		[ENTRY_OURS]		= "tracing itself needs this place",
+	};
+
+	return skip < ENTRY_NSKIPS ? text[skip] : "unknown";
+}
+
+/* ---- Its code --------------------------------------------------------------------------------- */
+
+static int entry_move(struct uft_object *obj, const struct entry *e, uint64_t from, uint64_t to, struct move *m)
+{
+	*m = (struct move){ .from = from, .to = to, .change = e->pad ? ENTRY_SHORT_JUMP : ENTRY_JUMP };
+	m->code = object_code(obj, e->addr, &m->avail);
+	if (!m->code || !e->nmoved || e->nmoved > m->avail)
+		return -EINVAL;
+	return move_code(m);
+}
+
+int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out)
+{
+	uint32_t stub = out->stub;
+	struct move m;
+	int ret = entry_move(obj, e, e->addr + bias, at, &m);
+
+	if (ret)
+		return ret;
+	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig))
+		return -E2BIG;
+	*out = (struct uft_code){ .addr = e->addr + bias, .stub = stub, .nmoved = e->nmoved, .ncode = (uint8_t)m.ncode,
+				  .is_plain = e->is_plain };
+	memcpy(out->orig, m.code, e->nmoved);
+	memcpy(out->code, m.out, m.ncode);
+	if (e->pad) {
+		out->pad = e->pad + bias;
+		if (uft_object_read(obj, e->pad, out->pad_orig, ENTRY_JUMP) != ENTRY_JUMP)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+int entry_twin(struct uft_object *obj, const struct entry *e, unsigned offset)
+{
+	struct move m;
+	int ret = entry_move(obj, e, e->addr, e->addr, &m);
+
+	if (ret)
+		return ret;
+	for (unsigned i = 0; i < m.ninsns; i++)
+		if (m.at[i] == offset)
+			return m.copy[i];
+	return -EINVAL;
+}

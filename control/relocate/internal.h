@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h - what the files of relocate/ share; theory in entry.c */
+#ifndef UFT_CONTROL_RELOCATE_INTERNAL_H
+#define UFT_CONTROL_RELOCATE_INTERNAL_H
+
+#include "control/relocate/entry.h"
+#include "control/relocate/scan.h"
+
+#define ENTRY_JUMP	5u	/* bytes of the long form, and of a pad */
+#define ENTRY_SHORT_JUMP 2u
+#define GAP_LOOK	16u	/* bytes of padding looked at behind a short function */
+
+/* The padding behind an entry. Pads are taken from its end, downwards. */
+struct gap {
+	uint8_t state;		/* enum gap_state */
+	uint8_t low, high;	/* free bytes, from the entry's end */
+};
+enum gap_state { GAP_UNKNOWN, GAP_NONE, GAP_FREE };
+
+struct entries_priv {
+	struct uft_unwind *unwind;
+	size_t nunwind;
+	uint32_t *of;		/* by entry: index of its unwind entry, or ~0 */
+	struct gap *gap;	/* by entry */
+	struct scan *scan;	/* made when first planned */
+	struct uft_range *ours;
+	size_t nours;
+};
+
+/* Index of the last entry at or before @addr; e->n if there is none. */
+size_t entries_index(const struct entries *e, uint64_t addr);
+
+/* near.c: short branches around an entry. Bits: 1 << (offset from the site + SHORT_BEFORE). */
+#define SHORT_BEFORE	4
+unsigned short_branches(const struct entries *e, const struct scan_text *t, size_t i);
+
+/* pad.c: a pad for entry @i within reach of a short jump at @site, taken; 0: none. */
+uint64_t pad_take(struct entries *e, const struct scan_text *t, size_t i, uint64_t site);
+/* Bytes of padding that begin at @p, of whole nops and int3. */
+size_t pad_length(const uint8_t *p, size_t n);
+
+/* plain.c */
+int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth);
+/* 1: an exception handler begins in [addr, addr + n). */
+int lands_in(struct uft_object *obj, const struct uft_unwind *u, uint64_t addr, unsigned n);
+
+#endif

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+/*
+ * move.c - the first instructions of a function, written again for another place
+ *
+ *	in the function				in the copy
+ *	anything without an address		as it is
+ *	operand at disp(%rip)			the same operand from there
+ *	jmp, jcc (short or long)		the long form
+ *	loop, jrcxz				loop 1f; jmp 2f; 1: jmp target; 2:
+ *	call target				push original return address; jmp target
+ *	call *operand				push original return address; jmp *operand
+ *
+ * A call must be the last to be moved, because what it returns to is the function and not the copy: unwinders, and
+ * code that looks at its caller, see what they always saw. The address is pushed from memory behind the copy, in
+ * one instruction, so that no signal sees half of it.
+ *
+ * Cannot move: calls that return into the overwritten bytes, system calls and traps (their own address is seen),
+ * transactions, far branches, and forms that no compiler makes.
+ */
+#include "control/relocate/move.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include <Zydis/Zydis.h>
+
+#include "runtime/arch/x86_64/encode.h"
+
+#define OP_LOOP_FIRST	0xe0	/* loopne, loope, loop, jrcxz */
+#define OP_LOOP_LAST	0xe3
+#define REG_RSP		4
+
+struct writer {
+	struct move *m;
+	uint64_t push_to;	/* return address to be pushed, 0 none; its cell comes last */
+	unsigned push_at;	/* offset of that push */
+	int status;
+};
+
+static uint64_t here(const struct writer *w)
+{
+	return w->m->to + w->m->ncode;
+}
+
+static uint8_t *take(struct writer *w, unsigned n)
+{
+	uint8_t *p = w->m->out + w->m->ncode;
+
+	if (w->status || n > sizeof(w->m->out) - w->m->ncode) {
+		w->status = w->status ? w->status : -E2BIG;
+		return NULL;
+	}
+	w->m->ncode += n;
+	return p;
+}
+
+static void put(struct writer *w, const void *bytes, unsigned n)
+{
+	uint8_t *p = take(w, n);
+
+	if (p)
+		memcpy(p, bytes, n);
+}
+
+/* The displacement field of an instruction whose last byte is @tail bytes behind the field. */
+static void put_rel32(struct writer *w, uint64_t target, unsigned tail)
+{
+	uint64_t end = here(w) + 4 + tail;
+	uint8_t *p = take(w, 4);
+
+	if (!p)
+		return;
+	if (!uft_insn_reaches(end, target))
+		w->status = -ERANGE;
+	uft_put32(p, (uint32_t)(target - end));
+}
+
+static void put_push_return(struct writer *w, uint64_t address)
+{
+	put(w, "\xff\x35", 2);
+	w->push_at = w->m->ncode;
+	w->push_to = address;
+	put(w, "\0\0\0\0", 4);
+}
+
+static void put_jump(struct writer *w, uint64_t target)
+{
+	put(w, "\xe9", 1);
+	put_rel32(w, target, 0);
+}
+
+/* A direct branch to @target. */
+static int put_branch(struct writer *w, const ZydisDecodedInstruction *in, uint64_t target, uint64_t next)
+{
+	uint8_t cc[2] = { 0x0f, (uint8_t)(0x80 | (in->opcode & 0xf)) };
+
+	if (in->attributes & ZYDIS_ATTRIB_HAS_OPERANDSIZE)
+		return -ENOTSUP;	/* 16 bits of target on some CPUs */
+	if (in->opcode_map == ZYDIS_OPCODE_MAP_0F && (in->opcode & 0xf0) == 0x80) {
+		put(w, cc, 2);
+		put_rel32(w, target, 0);
+		return 0;
+	}
+	if (in->opcode_map != ZYDIS_OPCODE_MAP_DEFAULT)
+		return -ENOTSUP;
+	if ((in->opcode & 0xf0) == 0x70) {
+		put(w, cc, 2);
+		put_rel32(w, target, 0);
+	} else if (in->opcode >= OP_LOOP_FIRST && in->opcode <= OP_LOOP_LAST) {
+		const uint8_t loop[] = { in->opcode, 2, 0xeb, 5 };
+
+		if (in->attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE)
+			put(w, "\x67", 1);
+		put(w, loop, sizeof(loop));
+		put_jump(w, target);
+	} else if (in->opcode == UFT_OP_JMP || in->opcode == UFT_OP_JMP_SHORT) {
+		put_jump(w, target);
+		w->m->is_end = 1;
+		w->m->jump = (int64_t)(target - w->m->from);
+	} else if (in->opcode == UFT_OP_CALL) {
+		put_push_return(w, next);
+		put_jump(w, target);
+		w->m->is_end = 1;
+	} else {
+		return -ENOTSUP;
+	}
+	return 0;
+}
+
+/* @p with an operand at disp(%rip) if it has one; @modrm replaces the byte there unless 0. */
+static void put_reaimed(struct writer *w, const ZydisDecodedInstruction *in, const uint8_t *p, uint64_t from,
+			uint8_t modrm)
+{
+	unsigned at = in->raw.disp.offset;
+	uint64_t next = from + in->length;
+	uint8_t copy[ZYDIS_MAX_INSTRUCTION_LENGTH];
+
+	memcpy(copy, p, in->length);
+	if (modrm)
+		copy[in->raw.modrm.offset] = modrm;
+	if (!(in->attributes & ZYDIS_ATTRIB_IS_RELATIVE)) {
+		put(w, copy, in->length);
+		return;
+	}
+	put(w, copy, at);
+	put_rel32(w, next + (uint64_t)in->raw.disp.value, in->length - at - 4);
+	put(w, copy + at + 4, in->length - at - 4);
+}
+
+/* ff /2: as a push and ff /4. */
+static int put_call_indirect(struct writer *w, const ZydisDecodedInstruction *in, const uint8_t *p, uint64_t from)
+{
+	uint8_t modrm = p[in->raw.modrm.offset];
+	int is_rsp = in->raw.modrm.mod == 3 ? in->raw.modrm.rm == REG_RSP && !in->raw.rex.B :
+		     in->raw.modrm.rm == REG_RSP && in->raw.sib.base == REG_RSP && !in->raw.rex.B;
+
+	if (is_rsp)
+		return -ENOTSUP;	/* the push moves what it is relative to */
+	put_push_return(w, from + in->length);
+	put_reaimed(w, in, p, from, (uint8_t)((modrm & 0xc7) | 4 << 3));
+	w->m->is_end = 1;
+	return 0;
+}
+
+static int is_rip_relative(const ZydisDecodedInstruction *in)
+{
+	return in->attributes & ZYDIS_ATTRIB_HAS_MODRM && in->raw.modrm.mod == 0 && in->raw.modrm.rm == 5;
+}
+
+static int must_stay(const ZydisDecodedInstruction *in)
+{
+	switch (in->meta.category) {
+	case ZYDIS_CATEGORY_SYSCALL: case ZYDIS_CATEGORY_SYSRET: case ZYDIS_CATEGORY_INTERRUPT:
+		return 1;
+	default:
+		break;
+	}
+	switch (in->mnemonic) {
+	case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2: case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_XBEGIN: case ZYDIS_MNEMONIC_XEND: case ZYDIS_MNEMONIC_XABORT: case ZYDIS_MNEMONIC_RSM:
+		return 1;
+	default:
+		return in->meta.branch_type == ZYDIS_BRANCH_TYPE_FAR;
+	}
+}
+
+static int put_insn(struct writer *w, const ZydisDecodedInstruction *in, const uint8_t *p, uint64_t from)
+{
+	uint64_t next = from + in->length;
+
+	if (must_stay(in))
+		return -ENOTSUP;
+	if (in->raw.imm[0].is_relative)
+		return put_branch(w, in, next + in->raw.imm[0].value.u, next);
+	if (in->attributes & ZYDIS_ATTRIB_IS_RELATIVE && (!is_rip_relative(in) || in->raw.disp.size != 32 ||
+							  in->attributes & ZYDIS_ATTRIB_HAS_ADDRESSSIZE))
+		return -ENOTSUP;
+	if (in->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && in->opcode == 0xff && in->raw.modrm.reg == 2)
+		return put_call_indirect(w, in, p, from);
+	put_reaimed(w, in, p, from, 0);
+	if (in->meta.category == ZYDIS_CATEGORY_RET || in->meta.category == ZYDIS_CATEGORY_UNCOND_BR)
+		w->m->is_end = 1;
+	return 0;
+}
+
+static void put_end(struct writer *w)
+{
+	struct move *m = w->m;
+	uint8_t cell[8];
+
+	if (!m->is_end)
+		put_jump(w, m->from + m->nread);
+	if (!w->push_to)
+		return;
+	uft_put32(m->out + w->push_at, m->ncode - (w->push_at + 4));
+	uft_put32(cell, (uint32_t)w->push_to);
+	uft_put32(cell + 4, (uint32_t)(w->push_to >> 32));
+	put(w, cell, 8);
+}
+
+int move_code(struct move *m)
+{
+	struct writer w = { .m = m };
+	ZydisDecoder decoder;
+	int ret = 0;
+
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	m->nread = m->ncode = m->ninsns = 0;
+	m->is_end = 0;
+	m->jump = 0;
+	while (m->nread < m->change && !m->is_end && !ret) {
+		ZydisDecodedInstruction in;
+
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, m->code + m->nread, m->avail - m->nread, &in)))
+			return -EINVAL;
+		m->at[m->ninsns] = (uint8_t)m->nread;
+		m->copy[m->ninsns++] = (uint8_t)m->ncode;
+		ret = put_insn(&w, &in, m->code + m->nread, m->from + m->nread);
+		m->nread += in.length;
+	}
+	/* It would return into what is overwritten. */
+	if (!ret && w.push_to && w.push_to < m->from + m->change)
+		ret = -ENOTSUP;
+	if (!ret) {
+		put_end(&w);
+		ret = w.status;
+	}
+	return ret;
+}

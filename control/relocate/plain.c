@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: MIT
+/*
+ * plain.c - functions that the graph tracer would disturb, and exception handlers in entries
+ *
+ * The graph tracer puts a return address of its own on the stack. Who only returns does not notice; who reads
+ * the address (dlsym and whatever else asks who called it), keeps it for later (setjmp, getcontext) or takes it off the stack
+ * (vfork) does. The unwind table says where the address lies at every instruction, so they are found by what they
+ * do: an operand that is exactly that stack slot. Names are only a help where a function does it through another.
+ */
+#include "control/relocate/internal.h"
+
+#include <string.h>
+
+#include "runtime/arch/x86_64/encode.h"
+#include "symbol/object_internal.h"
+
+#define REG_RBP		6
+#define REG_RSP		7
+#define SIB_RSP		0x24	/* base rsp, no index */
+#define MAX_TAIL	32u	/* a function that is no longer and ends with a jump is what it jumps to */
+#define MAX_DEPTH	2u
+
+/* ---- Operands that are the slot of the return address ---------------------------------------------- */
+
+struct slot { const struct scan_text *t; };
+
+/* modrm with base rsp, displacement @slot, in [p, end). */
+static int uses_rsp_slot(const uint8_t *p, const uint8_t *end, int64_t slot)
+{
+	const uint8_t *start = p;
+
+	while ((p = memchr(p, SIB_RSP, (size_t)(end - p)))) {
+		if (p - start >= 2) {
+			uint8_t modrm = p[-1] & 0xc7;
+
+			if ((modrm == 0x44 && end - p > 1 && (int8_t)p[1] == slot) ||
+			    (modrm == 0x84 && end - p > 4 && (int32_t)uft_get32(p + 1) == slot) ||
+			    (modrm == 0x04 && !slot))
+				return 1;
+		}
+		p++;
+	}
+	return 0;
+}
+
+/* `mov 8(%rbp),reg` and the like: 64-bit loads, stores, pushes, compares. */
+static int uses_rbp_slot(const uint8_t *p, const uint8_t *end)
+{
+	static const uint8_t ops[] = { 0x8b, 0x89, 0xff, 0x3b, 0x39, 0x8d, 0x87 };
+	const uint8_t *start = p;
+
+	while ((p = memchr(p, 8, (size_t)(end - p)))) {
+		if (p - start >= 2 && (p[-1] & 0xc7) == 0x45 && memchr(ops, p[-2], sizeof(ops)))
+			return 1;
+		p++;
+	}
+	return 0;
+}
+
+static int check_stretch(void *arg, const struct uft_cfa *cfa)
+{
+	const struct scan_text *t = ((struct slot *)arg)->t;
+	uint64_t end = t->addr + t->n;
+	const uint8_t *p, *stop;
+
+	if (cfa->addr < t->addr || cfa->addr >= end)
+		return 0;
+	p = t->p + (cfa->addr - t->addr);
+	stop = t->p + ((cfa->end < end ? cfa->end : end) - t->addr);
+	if (cfa->reg == REG_RSP)
+		return uses_rsp_slot(p, stop, cfa->offset - 8);
+	return cfa->reg == REG_RBP && cfa->offset == 16 && uses_rbp_slot(p, stop);
+}
+
+/* ---- Short functions that end in another ----------------------------------------------------------- */
+
+static const struct entry *tail(const struct entries *e, const struct scan_text *t, const struct entry *f)
+{
+	size_t at = f->func - t->addr;
+	const uint8_t *p;
+
+	if (f->size < 2 || f->size > MAX_TAIL || at + f->size > t->n)
+		return NULL;
+	p = t->p + at + f->size;
+	if (f->size >= 5 && p[-5] == UFT_OP_JMP)
+		return entries_find(e, uft_insn_branch_target(p - 5, 5, f->func + f->size - 5));
+	if (p[-2] == UFT_OP_JMP_SHORT)
+		return entries_find(e, f->func + f->size + (uint64_t)(int8_t)p[-1]);
+	return NULL;
+}
+
+/* pop at the entry takes the return address off. */
+static int pops(const struct scan_text *t, const struct entry *f)
+{
+	const uint8_t *p = t->p + (f->addr - t->addr);
+	size_t left = t->n - (f->addr - t->addr);
+
+	return left >= 2 && ((p[0] & 0xf8) == 0x58 || (p[0] == 0x41 && (p[1] & 0xf8) == 0x58));
+}
+
+int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth)
+{
+	const struct entry *f = &e->entry[i], *next;
+	struct slot slot = { t };
+
+	if (pops(t, f))
+		return 1;
+	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))
+		return 1;
+	next = depth < MAX_DEPTH ? tail(e, t, f) : NULL;
+	return next && next != f && scan_text(e->priv->scan, next->func) == t &&
+	       plain_is(obj, e, t, (size_t)(next - e->entry), depth + 1);
+}
+
+/* ---- Exception handlers ----------------------------------------------------------------------------- */
+
+enum { LP_OMIT = 0xff, LP_UDATA4 = 3, LP_ULEB = 1 };
+
+static uint64_t leb(const uint8_t **p, const uint8_t *end)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+
+	while (*p < end) {
+		uint8_t b = *(*p)++;
+
+		if (shift < 64)
+			v |= (uint64_t)(b & 0x7f) << shift;
+		shift += 7;
+		if (!(b & 0x80))
+			return v;
+	}
+	*p = end + 1;		/* cut off */
+	return 0;
+}
+
+static uint64_t number(const uint8_t **p, const uint8_t *end, unsigned enc)
+{
+	uint64_t v;
+
+	if (enc == LP_ULEB)
+		return leb(p, end);
+	if (enc != LP_UDATA4 || end < *p || end - *p < 4) {
+		*p = end + 1;
+		return 0;
+	}
+	v = elf_get32(*p);
+	*p += 4;
+	return v;
+}
+
+/* The table is as gcc and clang write it, else nothing in it is believed and the function is left alone. */
+int lands_in(struct uft_object *obj, const struct uft_unwind *u, uint64_t addr, unsigned n)
+{
+	const uint8_t *p, *end;
+	unsigned enc;
+	uint64_t len;
+	size_t avail;
+
+	if (!u->lsda)
+		return 0;
+	p = elf_at(&object_priv(obj)->view, u->lsda, &avail);
+	if (!p || avail < 4 || p[0] != LP_OMIT)
+		return 1;
+	end = p + avail;
+	p++;
+	if (*p++ != LP_OMIT)
+		leb(&p, end);
+	if (p >= end)
+		return 1;
+	enc = *p++ & 0xf;
+	len = leb(&p, end);
+	if (p > end || len > (uint64_t)(end - p))
+		return 1;
+	for (end = p + len; p < end;) {
+		uint64_t pad;
+
+		number(&p, end, enc);
+		number(&p, end, enc);
+		pad = number(&p, end, enc);
+		leb(&p, end);
+		if (p > end || (pad && u->addr + pad - addr < n))
+			return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+/*
+ * scan.c - what may lead to where in an object's code
+ *
+ * The question is always: does anything but a call of the function lead into its first bytes? Instead of decoding
+ * all code, which costs 60 ns an instruction and goes astray behind data, every byte is taken for the start of an
+ * instruction that has a 32-bit displacement: call, jmp, jcc and lea. So no branch is missed, whatever stands before
+ * it; some are seen that are none, which costs a function in a thousand. Short branches reach 127 bytes and are looked
+ * for around each entry when it is planned (entry.c).
+ *
+ * Pointers in data: relative relocations of what is relocated, every aligned word of what is not. Jump tables of
+ * position-independent code: from each address that a lea gives, as long as what stands there, added to it, lies in
+ * code. Function symbols: code may be entered there.
+ *
+ * Bounded: one look at every byte, and as many steps through tables as the file has bytes.
+ */
+#include "control/relocate/scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/arch/x86_64/encode.h"
+#include "symbol/object_internal.h"
+
+#define CLASS_CALL	1
+#define CLASS_JMP	2
+#define CLASS_0F	3
+#define CLASS_LEA	4
+#define CLASS_MOV	5	/* mov $imm32, push $imm32 in code at fixed addresses */
+
+struct scanner {
+	struct scan *s;
+	struct uft_object *obj;
+	const struct entries *e;
+	struct base { uint64_t addr; } *base;	/* what lea gave */
+	size_t nbase, room;
+	struct leave { uint64_t target; size_t from; } *leave;	/* jumps out of parts of functions */
+	size_t nleave, leave_room;
+	size_t steps;				/* left */
+	int status;
+};
+
+const struct scan_text *scan_text(const struct scan *s, uint64_t addr)
+{
+	for (size_t i = 0; i < s->ntext; i++)
+		if (addr - s->text[i].addr < s->text[i].n)
+			return &s->text[i];
+	return NULL;
+}
+
+int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsigned n)
+{
+	size_t at = addr - t->addr;
+
+	for (; n && at < t->n; at++, n--)
+		if (scan_bit(map, at))
+			return 1;
+	return 0;
+}
+
+static void mark(uint64_t *map, size_t i)
+{
+	map[i / 64] |= 1ull << i % 64;
+}
+
+static void *grow(struct scanner *sc, void *list, size_t n, size_t *room, size_t size)
+{
+	void *more;
+
+	if (n < *room)
+		return list;
+	more = realloc(list, (*room ? *room * 2 : 256) * size);
+	if (!more) {
+		sc->status = -ENOMEM;
+		return NULL;
+	}
+	*room = *room ? *room * 2 : 256;
+	return more;
+}
+
+/* The address of code is somewhere: it may be called, or jumped to. */
+static void mark_pointer(struct scanner *sc, uint64_t addr)
+{
+	const struct scan_text *t = scan_text(sc->s, addr);
+
+	if (t) {
+		mark(t->target, addr - t->addr);
+		mark(t->called, addr - t->addr);
+	}
+}
+
+/* ---- Code ------------------------------------------------------------------------------------- */
+
+static void note_base(struct scanner *sc, uint64_t addr)
+{
+	struct base *more = grow(sc, sc->base, sc->nbase, &sc->room, sizeof(*more));
+
+	if (more) {
+		sc->base = more;
+		more[sc->nbase++].addr = addr;
+	}
+}
+
+static void note_leave(struct scanner *sc, uint64_t target, size_t from)
+{
+	struct leave *more = grow(sc, sc->leave, sc->nleave, &sc->leave_room, sizeof(*more));
+
+	if (more) {
+		sc->leave = more;
+		more[sc->nleave++] = (struct leave){ target, from };
+	}
+}
+
+/* A jump at @from to @to, seen while the code of entry @k passes (n: none). */
+static void mark_jump(struct scanner *sc, size_t k, uint64_t from, uint64_t to, int is_jcc)
+{
+	const struct scan_text *t = scan_text(sc->s, to);
+	const struct entry *e = &sc->e->entry[k];
+
+	if (!t)
+		return;
+	mark(t->target, to - t->addr);
+	if (is_jcc)
+		mark(t->jcc, to - t->addr);
+	if (k >= sc->e->n || from - e->func >= e->size)
+		return;
+	if (to == e->func || to == e->addr)
+		mark(t->looped, e->func - t->addr);
+	else if (e->skip == ENTRY_NOT_FUNCTION && to - e->func >= e->size)
+		note_leave(sc, to, k);
+}
+
+static unsigned byte_class(unsigned b, int is_fixed)
+{
+	switch (b) {
+	case UFT_OP_CALL: return CLASS_CALL;
+	case UFT_OP_JMP: return CLASS_JMP;
+	case 0x0f: return CLASS_0F;
+	case 0x8d: return CLASS_LEA;
+	default: return is_fixed && (b == 0x68 || (b & 0xf8) == 0xb8) ? CLASS_MOV : 0;
+	}
+}
+
+static void scan_code(struct scanner *sc, const struct scan_text *t)
+{
+	const uint8_t *p = t->p;
+	uint8_t class[256];
+	size_t i, k = 0, n = t->n < 6 ? 0 : t->n - 5;
+
+	for (i = 0; i < 256; i++)
+		class[i] = (uint8_t)byte_class((unsigned)i, sc->obj->type == ET_EXEC);
+	for (i = 0; i < n && !sc->status; i++) {
+		uint64_t at = t->addr + i;
+
+		switch (class[p[i]]) {
+		case 0:
+			continue;
+		case CLASS_CALL:
+			mark_pointer(sc, uft_insn_branch_target(p + i, 5, at));
+			break;
+		case CLASS_0F:
+			if ((p[i + 1] & 0xf0) != 0x80)
+				break;
+			/* fall through */
+		case CLASS_JMP:
+			while (k + 1 < sc->e->n && sc->e->entry[k + 1].func <= at)
+				k++;
+			mark_jump(sc, k, at, uft_insn_branch_target(p + i, p[i] == 0x0f ? 6 : 5, at), p[i] == 0x0f);
+			break;
+		case CLASS_LEA:
+			if ((p[i + 1] & 0xc7) != 5)
+				break;
+			mark_pointer(sc, uft_insn_branch_target(p + i, 6, at));
+			note_base(sc, uft_insn_branch_target(p + i, 6, at));
+			break;
+		case CLASS_MOV:
+			mark_pointer(sc, uft_get32(p + i + 1));
+			break;
+		}
+	}
+}
+
+/* ---- Data ------------------------------------------------------------------------------------- */
+
+static int compare_base(const void *a, const void *b)
+{
+	const struct base *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Tables of 32-bit offsets from their own start. */
+static void scan_tables(struct scanner *sc)
+{
+	struct elf_view *v = &object_priv(sc->obj)->view;
+
+	qsort(sc->base, sc->nbase, sizeof(*sc->base), compare_base);
+	for (size_t i = 0; i < sc->nbase; i++) {
+		uint64_t base = sc->base[i].addr;
+		const uint8_t *p;
+		size_t avail, k;
+
+		if ((i && sc->base[i - 1].addr == base) || !(p = elf_at(v, base, &avail)))
+			continue;
+		for (k = 0; k + 4 <= avail; k += 4) {
+			uint64_t to = base + (uint64_t)(int32_t)elf_get32(p + k);
+			const struct scan_text *t = scan_text(sc->s, to);
+
+			if (!t)
+				break;
+			if (!sc->steps--) {
+				sc->status = -E2BIG;
+				return;
+			}
+			mark(t->target, to - t->addr);
+		}
+	}
+}
+
+static void scan_words(struct scanner *sc)
+{
+	struct elf_view *v = &object_priv(sc->obj)->view;
+
+	for (size_t i = 0; i < v->nph; i++) {
+		const Elf64_Phdr *ph = &v->ph[i];
+		uint64_t skip = -ph->p_vaddr & 7;
+		const uint8_t *p;
+
+		if (ph->p_type != PT_LOAD || ph->p_flags & PF_X || !(p = elf_bytes(v, ph->p_offset, ph->p_filesz)))
+			continue;
+		for (; skip + 8 <= ph->p_filesz; skip += 8)
+			mark_pointer(sc, elf_get64(p + skip));
+	}
+}
+
+static int has_packed_relocs(const struct elf_view *v)
+{
+	for (size_t i = 0; i < v->nph; i++) {
+		const uint8_t *p;
+
+		if (v->ph[i].p_type != PT_DYNAMIC || !(p = elf_bytes(v, v->ph[i].p_offset, v->ph[i].p_filesz)))
+			continue;
+		for (uint64_t k = 0; k + 16 <= v->ph[i].p_filesz; k += 16)
+			if (elf_get64(p + k) == 36 /* DT_RELR: the addresses are in the words themselves */)
+				return 1;
+	}
+	return 0;
+}
+
+static void scan_data(struct scanner *sc)
+{
+	struct elf_view *v = &object_priv(sc->obj)->view;
+	Elf64_Rela r;
+
+	for (size_t i = 0; i < v->rela.n; i++) {
+		elf_rela(&v->rela, i, &r);
+		if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE || ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
+			mark_pointer(sc, (uint64_t)r.r_addend);
+	}
+	for (size_t i = 0; i < v->jmprel.n; i++) {
+		elf_rela(&v->jmprel, i, &r);
+		if (ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
+			mark_pointer(sc, (uint64_t)r.r_addend);
+	}
+	if (sc->obj->type == ET_EXEC || has_packed_relocs(v))
+		scan_words(sc);
+}
+
+static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
+{
+	const struct scan_text *text;
+	Elf64_Sym s;
+
+	for (size_t i = 1; i < t->n; i++) {
+		elf_sym(t, i, &s);
+		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s))
+			continue;
+		text = scan_text(sc->s, s.st_value);
+		if (text && strstr(elf_sym_name(t, &s), ".cold"))
+			mark(text->jcc, s.st_value - text->addr);
+		else
+			mark_pointer(sc, s.st_value);
+	}
+}
+
+/*
+ * Does a part that jumps to the start of a function belong to it? Then that jump is a loop. It does if the function
+ * jumps into the part.
+ */
+static void scan_leaves(struct scanner *sc)
+{
+	for (size_t i = 0; i < sc->nleave; i++) {
+		const struct entry *part = &sc->e->entry[sc->leave[i].from];
+		const struct entry *f = entries_find(sc->e, sc->leave[i].target);
+		const struct scan_text *t = scan_text(sc->s, sc->leave[i].target);
+		size_t at, n;
+
+		if (!f || !t || (sc->leave[i].target != f->func && sc->leave[i].target != f->addr))
+			continue;
+		at = f->func - t->addr;
+		n = f->size < t->n - at ? f->size : t->n - at;
+		for (size_t k = 0; k + 6 <= n; k++) {
+			const uint8_t *p = t->p + at + k;
+			unsigned len = p[0] == UFT_OP_JMP ? 5 : p[0] == 0x0f && (p[1] & 0xf0) == 0x80 ? 6 : 0;
+
+			if (!sc->steps) {
+				sc->status = -E2BIG;
+				return;
+			}
+			sc->steps--;
+			if (len && uft_insn_branch_target(p, len, f->func + k) - part->func < part->size) {
+				mark(t->looped, at);
+				break;
+			}
+		}
+	}
+}
+
+/* ---- All of it --------------------------------------------------------------------------------- */
+
+static int make_texts(struct uft_object *obj, struct scan *s)
+{
+	s->text = calloc(obj->ntext + 1, sizeof(*s->text));
+	if (!s->text)
+		return -ENOMEM;
+	for (size_t i = 0; i < obj->ntext; i++) {
+		struct scan_text *t = &s->text[s->ntext];
+		size_t avail, words;
+
+		t->addr = obj->text[i].addr;
+		t->p = object_code(obj, t->addr, &avail);
+		if (!t->p)
+			continue;
+		t->n = obj->text[i].end - t->addr < avail ? obj->text[i].end - t->addr : avail;
+		words = t->n / 64 + 1;
+		t->target = calloc(4 * words, sizeof(*t->target));
+		if (!t->target)
+			return -ENOMEM;
+		t->called = t->target + words;
+		t->jcc = t->called + words;
+		t->looped = t->jcc + words;
+		s->ntext++;
+	}
+	return 0;
+}
+
+int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out)
+{
+	struct elf_view *v = &object_priv(obj)->view;
+	struct scanner sc = { .obj = obj, .e = e };
+	struct elf_symtab symtab;
+
+	*out = NULL;
+	sc.s = calloc(1, sizeof(*sc.s));
+	if (!sc.s)
+		return -ENOMEM;
+	sc.steps = v->size;
+	sc.status = make_texts(obj, sc.s);
+	for (size_t i = 0; i < sc.s->ntext && !sc.status; i++)
+		scan_code(&sc, &sc.s->text[i]);
+	if (!sc.status)
+		scan_tables(&sc);
+	if (!sc.status)
+		scan_leaves(&sc);
+	if (!sc.status) {
+		scan_data(&sc);
+		scan_symbols(&sc, &v->dyn);
+		elf_symtab_find(v, SHT_SYMTAB, &symtab);
+		scan_symbols(&sc, &symtab);
+		mark_pointer(&sc, obj->entry);
+		for (size_t i = 0; i < e->n; i++) {
+			const struct scan_text *t = scan_text(sc.s, e->entry[i].func);
+
+			if (t)
+				mark(t->target, e->entry[i].func - t->addr);
+		}
+		*out = sc.s;
+		return 0;
+	}
+	scan_free(sc.s);
+	return sc.status;
+}
+
+void scan_free(struct scan *s)
+{
+	for (size_t i = 0; s && i < s->ntext; i++)
+		free(s->text[i].target);
+	if (s)
+		free(s->text);
+	free(s);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* scan.h - internal to relocate/: what an object's code and data lead to. Theory in scan.c. */
+#ifndef UFT_CONTROL_RELOCATE_SCAN_H
+#define UFT_CONTROL_RELOCATE_SCAN_H
+
+#include "control/relocate/entry.h"
+
+/* One executable segment, as far as the file has it. Bit i of a map stands for the byte at addr + i. */
+struct scan_text {
+	uint64_t addr;
+	const uint8_t *p;
+	size_t n;
+	uint64_t *target;	/* something may lead here */
+	uint64_t *called;	/* by a call, or by its address */
+	uint64_t *jcc;		/* by a conditional jump */
+	uint64_t *looped;	/* a jump of the function that begins here */
+};
+
+struct scan {
+	struct scan_text *text;
+	size_t ntext;
+};
+
+int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out);
+void scan_free(struct scan *s);
+
+const struct scan_text *scan_text(const struct scan *s, uint64_t addr);
+
+static inline int scan_bit(const uint64_t *map, size_t i)
+{
+	return map[i / 64] >> i % 64 & 1;
+}
+
+/* 1: something leads to one of [addr, addr + n). */
+int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsigned n);
+
+#endif
