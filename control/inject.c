@@ -185,7 +185,7 @@ static int map_blob(struct remote *r, const struct blob *b)
 }
 
 /* Step 4. */
-static int write_blob(struct remote *r, const struct blob *b, const struct uft_boot *boot)
+static int write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot)
 {
 	uint8_t *image = malloc(b->span);
 	const Elf64_Rela *rela = b->rela;
@@ -199,6 +199,8 @@ static int write_blob(struct remote *r, const struct blob *b, const struct uft_b
 
 		memcpy(image + rela[i].r_offset, &value, sizeof(value));
 	}
+	boot->blob_at = r->base;
+	boot->blob_bytes = b->span;
 	memcpy(image + b->boot, boot, sizeof(*boot));
 	for (unsigned i = 0; i < b->nseg && !ret; i++) {
 		uint64_t from = b->seg[i].addr, to = b->seg[i].end;

@@ -35,6 +35,8 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
+void trace_leave(void);				/* control: from now on nobody hooks a return address */
+uint32_t trace_unhook(void);			/* control: true return addresses back, on every stack; how many */
 void trace_count(enum uft_counter c, uint64_t n);	/* any context */
 
 /* patch (control: the agent, or init) ------------------------------------------------------- */
@@ -47,7 +49,9 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 /* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
-void patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay */
+uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
+						 * how many could not be changed while threads run */
+void patch_vouch(int nobody_runs);		/* 1: the session holds every task, and none rests inside what it asks for */
 void patch_object_gone(uint32_t object);
 void patch_retarget(void);			/* thunks follow trace_graph_is_fast() */
 void patch_after_fork(void);			/* probe, in the child: finish or revert the batch in flight */

@@ -126,6 +126,7 @@ enum uft_request_kind {
 				 * the task so that the new image gets the runtime */
 	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
+	UFT_REQ_DETACH	= 5,	/* by another command of the same user, not by a target. args: 0 = pid that is to be left; waits */
 	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
 				 * args: none; waits until the new objects' sites are armed */
 };
@@ -169,6 +170,8 @@ struct uft_arena {
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
 	uint32_t bell;		/* a: futex, bumped after a request was posted */
 	struct uft_request req[UFT_NREQUESTS];
+	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
+	uint32_t pad;
 };
 
 enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };
@@ -290,13 +293,24 @@ enum uft_cmd_op {
 	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
 	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
+	/* The way out, in this order; control/leave.c. */
+	UFT_CMD_LEAVE,		/* for good: DISARM, nothing is hooked or asked any more. result: places that could not be
+				 * changed while threads run */
+	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
+	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
 	UFT_PATCH_GUARD	= 2,	/* the session holds the tasks: put int3 on the first byte of UFT_SITE_CODE sites */
 	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
+	UFT_LEAVE_HELD	= 8,	/* of UFT_CMD_LEAVE: the session holds the tasks */
 };
+
+struct uft_owned {
+	uint64_t at, bytes;	/* bytes: whole pages; | UFT_OWNED_TP: while no thread pointer points there */
+};
+#define UFT_OWNED_TP	1ull
 
 struct uft_cmd_object {
 	uint64_t text_start, text_end;	/* executable range, runtime addresses */
@@ -370,6 +384,7 @@ struct uft_boot {
 	uint64_t arena_addr;	/* w: where it was mapped */
 	int32_t result;		/* w: 0 or -errno */
 	uint32_t pad;
+	uint64_t blob_at, blob_bytes;	/* where the session mapped the blob */
 	char arena_path[256];
 };
 

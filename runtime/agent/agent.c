@@ -8,10 +8,15 @@
  * seccomp filters, a program that ends with SYS_exit in its last thread, or close_range().
  *
  * Life.	agent_start() -> ready -> commands -> exit
- * It ends when the target has ended (pidfd), runs another image (kcmp), the session has gone (pidfd,
- * arena.closed), its slice is no longer live, or by AGENT_EXIT. If the target stays and the session does not, it first
- * puts the original code back and switches recording off. As nobody wakes it for the loss of a session, it looks
- * every TICK_MS.
+ * It ends when the target has ended (pidfd), runs another image (kcmp), its slice is no longer live, by AGENT_EXIT, or
+ * by the hand of who detaches: the session stops it, lets it unmap all that is ours, itself included, and exit, all by
+ * system calls made at an instruction of the vdso (control/leave.c). If the session is gone (pidfd, arena.closed) and
+ * the target stays, it first puts the original code back and switches recording off; then it serves the guard
+ * in the same way, or ends if there is none. As nobody wakes it for the loss of a session, it looks every TICK_MS.
+ *
+ * Parents. A child that ended would stay the target's zombie, as the target does not wait for it. So a task in between
+ * makes the agent and ends, and the starting thread waits for that one at once: the agent is init's (or that of the
+ * nearest subreaper) and the target has no child of ours. If the target is a subreaper itself it is the parent after all.
  *
  * Concurrency. The agent is the only caller of patch_*() and trace_set_params() while it lives; before it is ready
  * the starting thread is (init). In a fork child the parent's agent does not exist; the state here was copied by
@@ -43,6 +48,12 @@
 #define CLONE_UNTRACED_	0x00800000ul	/* a debugger that follows forks shall not stop us */
 #define KCMP_VM_	1
 #define PR_SET_NAME_	15
+#define PR_SET_PTRACER_	0x59616d61
+#define PR_GET_CHILD_SUBREAPER_ 37
+#define SA_RESTORER_	0x04000000ull
+#define SA_SIGINFO_	4ull
+#define WALL_		0x40000000
+#define BETWEEN_BYTES	4096u		/* of the stack: for the task that makes the agent */
 #define POLLIN_		1
 
 /* Written by agent_start() before the clone and by the agent after it; see the theory for fork. */
@@ -51,7 +62,8 @@ static struct {
 	uint32_t started;		/* futex: 0 starting, 1 ready or failed */
 	int result;			/* of the start */
 	int pid;			/* the target */
-	int target_fd, session_fd;
+	int tid;			/* its own */
+	int target_fd, session_fd, guard_fd;	/* guard_fd: -1 none */
 	uint32_t session_gone;
 	struct agent_creds creds;
 } agent;
@@ -96,6 +108,31 @@ static int fits(uint32_t n, size_t size)
 	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
 }
 
+/* Whoever waits for an answer in one of our hooks shall look up. */
+static void wake_waiting(void)
+{
+	struct uft_request *r = uft_rt.arena->req;
+
+	for (int i = 0; i < UFT_NREQUESTS; i++)
+		if (uft_load(&r[i].slice) == uft_rt.slice_index)
+			sys_futex_wake(&r[i].state, 0x7fffffff);
+}
+
+/* Returns how many places had to be left as they are, because threads run. */
+static int leave(int is_held)
+{
+	uint32_t left;
+
+	uft_store(&agent.session_gone, 1u);
+	uft_store(&uft_rt.slice->ring_flags, 0u);
+	trace_leave();
+	wake_waiting();
+	patch_vouch(is_held);
+	left = patch_disarm();
+	patch_vouch(0);
+	return (int)left;
+}
+
 static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
@@ -121,6 +158,15 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_AGENT_EXIT:
 		patch_disarm();
 		return 0;
+	case UFT_CMD_LEAVE:
+		return leave(uft_load(&cmd->flags) & UFT_LEAVE_HELD);
+	case UFT_CMD_UNHOOK:
+		return (int)trace_unhook();
+	case UFT_CMD_MAPPINGS:
+		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
+		n = mem_list_owned(payload, n);
+		uft_store(&cmd->n, n);
+		return fits(n, sizeof(struct uft_owned)) ? 0 : -E2BIG;
 	case UFT_CMD_OBJECT_GONE:
 		patch_object_gone(uft_load(&cmd->object));
 		return 0;
@@ -159,12 +205,15 @@ static int session_is_gone(void)
 	return uft_load(&uft_rt.arena->closed) || pidfd_is_over(agent.session_fd);
 }
 
-static void leave_target_alone(void)
+/* The session will not come back. 1: nor does anybody else, end. */
+static int is_orphaned(void)
 {
-	uft_store(&agent.session_gone, 1u);
-	uft_store(&uft_rt.slice->ring_flags, 0u);
-	patch_disarm();
+	if (!uft_load(&agent.session_gone))
+		leave(0);
+	if (agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) && !uft_load(&uft_rt.arena->closed))
+		return 0;
 	uft_store(&uft_rt.slice->agent_tid, 0u);
+	return 1;
 }
 
 static void agent_loop(void)
@@ -187,10 +236,13 @@ static void agent_loop(void)
 			continue;
 		if (target_is_gone())
 			return;
-		if (session_is_gone() || creds_follow(&agent.creds)) {
-			leave_target_alone();
+		if (creds_follow(&agent.creds)) {
+			leave(0);
+			uft_store(&uft_rt.slice->agent_tid, 0u);
 			return;
 		}
+		if (session_is_gone() && is_orphaned())
+			return;
 	}
 }
 
@@ -210,6 +262,19 @@ static void close_all(void)
 			sys_close(fd);
 }
 
+/* For uft_asm_swap8(). */
+static void catch_faults(void)
+{
+	const struct { const void *handler; uint64_t flags; const void *restorer; uint64_t mask; } action = {
+		uft_asm_on_fault, SA_RESTORER_ | SA_SIGINFO_, uft_asm_sigreturn, 0
+	};
+	uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
+
+	sys_call4(__NR_rt_sigaction, SIGSEGV, &action, 0, 8);
+	sys_call4(__NR_rt_sigaction, SIGBUS, &action, 0, 8);
+	sys_sigprocmask(SIG_UNBLOCK, &faults, NULL);
+}
+
 static int agent_setup(void)
 {
 	close_all();
@@ -222,6 +287,10 @@ static int agent_setup(void)
 	agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
 	if (agent.session_fd < 0)
 		return agent.session_fd;		/* gone, or in a pid namespace of which we see nothing */
+	agent.guard_fd = uft_load(&uft_rt.arena->guard_pid) ?
+			 (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0) : -1;
+	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
+	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
 	creds_open(&agent.creds, agent.pid);
 	return 0;
@@ -236,13 +305,37 @@ static void agent_main(void)
 		agent_loop();
 }
 
+static void between_main(void)
+{
+	agent.tid = (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES),
+				       agent_main);
+}
+
+/* Its tid, or -errno. See "Parents" above. */
+static int make_agent(void)
+{
+	uint64_t top = agent.stack + STACK_BYTES;
+	int is_subreaper = 0;
+	long tid;
+
+	sys_call6(__NR_prctl, PR_GET_CHILD_SUBREAPER_, &is_subreaper, 0, 0, 0, 0);
+	if (is_subreaper)
+		return (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, agent_main);
+	agent.tid = -EAGAIN;
+	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, between_main);
+	if (tid < 0)
+		return (int)tid;
+	sys_call4(__NR_wait4, tid, 0, WALL_, 0);	/* or another thread's wait for anybody took it: it has ended */
+	return uft_load(&agent.tid);
+}
+
 static int make_stack(void)
 {
 	long at;
 
 	if (agent.stack)
 		return 0;
-	at = sys_mmap(0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	at = mem_map(0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	if (sys_is_error(at))
 		return (int)at;
 	sys_mprotect((uint64_t)at, UFT_PAGE, PROT_NONE);
@@ -253,8 +346,7 @@ static int make_stack(void)
 int agent_start(void)
 {
 	uint64_t all = ~0ull, mask;
-	long tid;
-	int ret = make_stack(), left_ms = START_MS;
+	int ret = make_stack(), left_ms = START_MS, tid;
 
 	if (ret)
 		return ret;
@@ -262,7 +354,7 @@ int agent_start(void)
 	agent.session_gone = 0;
 	agent.pid = sys_getpid();
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
-	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)(agent.stack + STACK_BYTES), agent_main);
+	tid = make_agent();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {
 		struct __kernel_timespec part = { .tv_nsec = 100000000 };
 
@@ -271,7 +363,7 @@ int agent_start(void)
 	}
 	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (tid < 0)
-		return (int)tid;
+		return tid;
 	if (!uft_load_acquire(&agent.started))
 		return -ETIMEDOUT;
 	if (agent.result)

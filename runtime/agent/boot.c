@@ -34,6 +34,7 @@ static int set_thread_pointer(void)
 	tp = (uint8_t *)at + STAND_IN_BYTES / 2;
 	memset(tp - STAND_IN_FILLED, 0xff, 2 * STAND_IN_FILLED);
 	*(uint64_t *)tp = (uint64_t)tp;
+	mem_own((uint64_t)at, STAND_IN_BYTES | UFT_OWNED_TP);
 	return (int)sys_call3(__NR_arch_prctl, ARCH_SET_FS_, tp, 0);
 }
 
@@ -45,7 +46,7 @@ static int map_arena(void)
 
 	if (fd < 0)
 		return fd;
-	at = sys_mmap(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd, 0);
+	at = mem_map(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
 	sys_close(fd);
 	if (sys_is_error(at))
 		return (int)at;
@@ -68,6 +69,8 @@ static int boot(void)
 	ret = set_thread_pointer();
 	if (!ret)
 		ret = map_arena();
+	if (!ret)
+		ret = mem_own(uft_boot.blob_at, uft_boot.blob_bytes);
 	if (ret)
 		return ret;
 	uft_rt.rseq_offset = uft_boot.rseq_offset;

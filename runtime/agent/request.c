@@ -89,7 +89,8 @@ int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 		ret = wait ? await(r) : 0;
 	}
 	if (!r || ret == -ETIMEDOUT) {
-		trace_count(UFT_CNT_REQ_TIMEOUT, 1);
+		if (!agent_session_is_gone())
+			trace_count(UFT_CNT_REQ_TIMEOUT, 1);
 		ret = -ETIMEDOUT;
 	}
 	sys_sigprocmask(SIG_SETMASK, &mask, NULL);

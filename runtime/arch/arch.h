@@ -47,6 +47,11 @@ extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain g
 extern const char uft_asm_graph_enter_slow[];	/* roots, pids, depth, threshold, profile: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 
+/* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). The caller's handler for
+ * SIGSEGV and SIGBUS is uft_asm_on_fault, its restorer uft_asm_sigreturn. */
+int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to);
+extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
+
 /* Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved:
  *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
  *                       mov $nr,%eax; [exec: syscall; post hook]; jmp back

@@ -109,7 +109,7 @@ void *mem_alloc(size_t bytes)
 	bytes = (bytes + 15) & ~(size_t)15;
 	if (bytes > mem_bump.end - mem_bump.at) {
 		size_t chunk = bytes > MEM_CHUNK ? (bytes + 4095) & ~(size_t)4095 : MEM_CHUNK;
-		long m = sys_mmap(0, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		long m = mem_map(0, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 		if (sys_is_error(m))
 			return NULL;

@@ -31,4 +31,16 @@ uint64_t mem_get_number(const char **s, const char *end, unsigned base);
  */
 void *mem_alloc(size_t bytes);
 
+/*
+ * Memory that is mapped for long goes through these (own.c): mmap(2) and munmap(2) that keep a list of what is ours.
+ * Context: any. mem_own() lists what somebody else has mapped for us; -ENOMEM.
+ */
+long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd);
+void mem_unmap(uint64_t at, size_t bytes);
+int mem_own(uint64_t at, uint64_t bytes);
+void mem_disown(uint64_t at);
+/* All of it, @max at most; returns how many there are. */
+struct uft_owned;
+uint32_t mem_list_owned(struct uft_owned *to, uint32_t max);
+
 #endif

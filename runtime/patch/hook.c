@@ -401,17 +401,24 @@ int hook_arm(struct uft_hook *u, uint32_t n)
 	return ret;
 }
 
-void hook_disarm(void)
+uint32_t hook_disarm(void)
 {
 	struct quiet q = { 0, 0, { 0 } };
+	uint32_t left = 0;
 	struct hook *h;
 
 	/* At once for all, whatever becomes of their bytes. */
 	batch_begin();
 	point_areas(0);
 	for (h = hooks; h; h = h->next)
-		if (!h->is_gone && h->state == HOOK_ARMED && hook_switch(h, HOOK_ORIGINAL, &q))
-			h->state = HOOK_PASSIVE;
+		if (!h->is_gone && h->state != HOOK_ORIGINAL) {
+			int ret = hook_switch(h, HOOK_ORIGINAL, &q);
+
+			if (ret)
+				h->state = HOOK_PASSIVE;
+			left += ret == -EBUSY;
+		}
+	return left;
 }
 
 void hook_forget(uintptr_t lo, uintptr_t hi)

@@ -327,7 +327,7 @@ void batch_after_fork(void);
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
 int hook_arm(struct uft_hook *h, uint32_t n);
-void hook_disarm(void);
+uint32_t hook_disarm(void);	/* returns how many have to wait until nobody runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);
 
 #endif

@@ -545,19 +545,19 @@ int patch_hooks(struct uft_hook *h, uint32_t n)
 
 /* ---- taking back ------------------------------------------------------------------------------------- */
 
-static void disarm_object(struct patch_object *o)
+static uint32_t disarm_object(struct patch_object *o)
 {
+	uint32_t i, n = 0, left = 0;
 	struct uft_patch *p;
-	uint32_t i, n = 0;
 
 	for (i = 0; i < o->nstubs; i++)
 		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
 	if (!n)
-		return;
+		return 0;
 	p = plat_map(n * sizeof(*p));
 	if (!p) {
 		trace_count(UFT_CNT_SITE_REFUSED, n);
-		return;
+		return n;
 	}
 	n = 0;
 	for (i = 0; i < o->nstubs; i++) {
@@ -568,17 +568,21 @@ static void disarm_object(struct patch_object *o)
 						     .state = UFT_ORIGINAL, .flags = s->flags };
 	}
 	patch_sites(o->object, p, n, NULL);
+	for (i = 0; i < n; i++)
+		left += p[i].status == UFT_ST_LIVE;
 	plat_unmap(p, n * sizeof(*p));
+	return left;
 }
 
-void patch_disarm(void)
+uint32_t patch_disarm(void)
 {
 	struct patch_object *o;
+	uint32_t left = 0;
 
 	for (o = near_first(); o; o = o->next)
 		if (!o->is_gone)
-			disarm_object(o);
-	hook_disarm();
+			left += disarm_object(o);
+	return left + hook_disarm();
 }
 
 void patch_object_gone(uint32_t object)

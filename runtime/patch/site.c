@@ -53,10 +53,19 @@ static inline unsigned site_len(const struct patch_site *s)
 	return s->kind_len >> 4;
 }
 
+static int is_vouched;		/* the session holds all tasks. Written by the agent */
+
+void patch_vouch(int nobody_runs)
+{
+	is_vouched = nobody_runs;
+}
+
 int quiet_at(struct quiet *q, uintptr_t lo, uintptr_t hi)
 {
 	int i;
 
+	if (is_vouched)
+		return 1;
 	if (!q->asked) {
 		/* Without a slice this is a process of its own that patches itself. */
 		q->n = plat_is_quiet(uft_rt.slice ? (int)uft_rt.slice->pid : plat_pid(), q->pc,

@@ -30,6 +30,7 @@
  *
  * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
  */
+#include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
@@ -110,14 +111,14 @@ int ring_init(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	size_t bytes = (sizeof(*ring_private) + a->ncpus * sizeof(struct ring_cpu) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
-	long map = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long map = mem_map(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int ret;
 
 	if (sys_is_error(map))
 		return (int)map;
 	ret = sys_madvise((uint64_t)map, bytes, MADV_WIPEONFORK);
 	if (ret) {
-		sys_munmap((uint64_t)map, bytes);
+		mem_unmap((uint64_t)map, bytes);
 		return ret;
 	}
 	ring_private = (struct ring_private *)map;

@@ -13,6 +13,7 @@
  * The table does not grow. If it is full of living frames, the next one is unhooked for good: its true return
  * address goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is not seen.
  */
+#include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
@@ -31,8 +32,8 @@ static struct {
 
 int aside_init(void)
 {
-	long map = sys_mmap(0, ASIDE_SIZE * sizeof(struct fg_entry), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long map = mem_map(0, ASIDE_SIZE * sizeof(struct fg_entry), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	if (sys_is_error(map))
 		return (int)map;

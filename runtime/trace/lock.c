@@ -11,6 +11,7 @@
  * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (trace_map).
  * Without /proc the current pages are locked on fault. A fork child has no locks.
  */
+#include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
 #include "runtime/trace/trace.h"
@@ -72,13 +73,13 @@ long trace_map(uint64_t bytes)
 	long map;
 
 	if (!uft_load(&lock_future))
-		return sys_mmap(0, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
-	map = sys_mmap(0, bytes, PROT_NONE, flags, -1, 0);
+		return mem_map(0, bytes, PROT_READ | PROT_WRITE, flags, -1);
+	map = mem_map(0, bytes, PROT_NONE, flags, -1);
 	if (sys_is_error(map))
 		return map;
 	sys_call3(__NR_munlock, map, bytes, 0);
 	if (!sys_mprotect((uint64_t)map, bytes, PROT_READ | PROT_WRITE))
 		return map;
-	sys_munmap((uint64_t)map, bytes);
+	mem_unmap((uint64_t)map, bytes);
 	return -ENOMEM;
 }

@@ -32,6 +32,7 @@
  * own, as deep as signals nest. There is no counter of that: a handler that jumps away would leave it wrong for ever.
  * Nothing of ours is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
  */
+#include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
@@ -70,8 +71,8 @@ static struct {
 
 int thread_init(void)
 {
-	long map = sys_mmap(0, TABLE_SIZE * sizeof(*threads.slot), PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long map = mem_map(0, TABLE_SIZE * sizeof(*threads.slot), PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	if (sys_is_error(map))
 		return (int)map;

@@ -11,6 +11,7 @@
 
 #define UFT_NO_TID	0xffffffffu	/* never a ring's context */
 #define FG_NO_SLOT	0u		/* slot of an entry that another thread has taken */
+#define FG_SLOT_MIN	1u		/* slots are above it: FG_NO_SLOT, or a tombstone of the set-aside table */
 #define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
 
 enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
@@ -117,6 +118,9 @@ void trace_hook_mlockall(uint64_t *regs);	/* before the system call */
 long trace_map(uint64_t bytes);			/* private memory, made when touched; address or -errno as sys_mmap() */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
 uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
+
+/* ---- leave.c ---- */
+int trace_is_leaving(void);
 
 /* ---- unwind.c ---- */
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);

@@ -103,7 +103,7 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 	struct uft_thread *th = t->th;
 	struct fg_entry *e, *keep;
 
-	if (slot <= th->unwind_sp)
+	if (slot <= th->unwind_sp || trace_is_leaving())
 		return;
 	task_lock(t);
 	keep = fg_keep(t, slot, parent);

@@ -19,24 +19,24 @@
 
 void *plat_map(size_t bytes)
 {
-	long m = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long m = mem_map(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 
 	return sys_is_error(m) ? NULL : (void *)m;
 }
 
 void plat_unmap(void *at, size_t bytes)
 {
-	sys_munmap((uintptr_t)at, bytes);
+	mem_unmap((uintptr_t)at, bytes);
 }
 
 int plat_map_at(uintptr_t at, size_t bytes, int prot)
 {
-	long m = sys_mmap(at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+	long m = mem_map(at, bytes, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1);
 
 	if (sys_is_error(m))
 		return (int)m;
 	if ((uintptr_t)m != at) {	/* before Linux 4.17 the flag is unknown and the address a hint */
-		sys_munmap((uintptr_t)m, bytes);
+		mem_unmap((uintptr_t)m, bytes);
 		return -EEXIST;
 	}
 	return 0;

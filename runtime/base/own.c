@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own.c - the list of all memory that the runtime has mapped, so that a detach can give it back
+ *
+ * Whatever maps memory for long does it here. Entries lie in chunks that are never freed before the end; an entry is
+ * free while `at` is 0. Any thread may map (a thread's shadow stack): an entry is claimed by one compare-and-swap and
+ * published by a store of `at`. A fork child has a copy; an entry that was claimed at that moment is lost to it,
+ * harmlessly: it names nothing.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "uft/abi.h"
+
+#define CLAIMED		1ull
+#define CHUNK_BYTES	4096u
+
+struct own_chunk {
+	struct own_chunk *next;
+	uint64_t pad;
+	struct uft_owned range[255];
+};
+_Static_assert(sizeof(struct own_chunk) == CHUNK_BYTES, "a page");
+
+static struct own_chunk own_first;
+
+static struct uft_owned *own_claim(struct own_chunk *c)
+{
+	for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++)
+		if (!uft_load(&c->range[i].at) && uft_cas(&c->range[i].at, 0, CLAIMED))
+			return &c->range[i];
+	return NULL;
+}
+
+/* A chunk lists itself first. Of two threads that add one at once the loser's goes back. */
+static struct own_chunk *own_grow(struct own_chunk *last)
+{
+	struct own_chunk *c, *none = NULL;
+	long m = sys_mmap(0, CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (sys_is_error(m))
+		return NULL;
+	c = (struct own_chunk *)m;
+	c->range[0] = (struct uft_owned){ (uint64_t)m, CHUNK_BYTES };
+	if (!__atomic_compare_exchange_n(&last->next, &none, c, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		sys_munmap((uint64_t)m, CHUNK_BYTES);
+	return last->next;
+}
+
+int mem_own(uint64_t at, uint64_t bytes)
+{
+	for (struct own_chunk *c = &own_first; c;) {
+		struct uft_owned *r = own_claim(c);
+		struct own_chunk *next = uft_load_acquire(&c->next);
+
+		if (r) {
+			r->bytes = bytes;
+			uft_store_release(&r->at, at);
+			return 0;
+		}
+		c = next ? next : own_grow(c);
+	}
+	return -ENOMEM;
+}
+
+void mem_disown(uint64_t at)
+{
+	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++)
+			if (uft_load(&c->range[i].at) == at) {
+				uft_store_release(&c->range[i].at, 0);
+				return;
+			}
+}
+
+long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd)
+{
+	long at = sys_mmap(addr, bytes, prot, flags, fd, 0);
+
+	if (!sys_is_error(at) && mem_own((uint64_t)at, bytes)) {
+		sys_munmap((uint64_t)at, bytes);
+		return -ENOMEM;
+	}
+	return at;
+}
+
+void mem_unmap(uint64_t at, size_t bytes)
+{
+	mem_disown(at);		/* first: whoever gets the address next lists it, too */
+	sys_munmap(at, bytes);
+}
+
+uint32_t mem_list_owned(struct uft_owned *to, uint32_t max)
+{
+	uint32_t n = 0;
+
+	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++) {
+			struct uft_owned r = { uft_load_acquire(&c->range[i].at), c->range[i].bytes };
+
+			if (r.at <= CLAIMED)
+				continue;
+			if (n < max)
+				to[n] = r;
+			n++;
+		}
+	return n;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * leave.c - the way out: no frame of the program returns through us any more
+ *
+ * The slot of every living entry, on all arrays and in the set-aside table, gets its true return address back, by
+ * compare-and-swap with ours. Entries stay where they are: a thread that has taken our address from the slot just
+ * before, and is on its way through the exit handler, finds its entry and goes where the swap would have sent it.
+ *
+ * What the session has to know (control/leave.c): only the enter handlers put our address into a slot, once
+ * trace_leave() was called. So when every task has been seen outside of us after that, no slot is filled any more,
+ * and one trace_unhook() later none is left; when every task has been seen outside again, nobody comes back.
+ *
+ * A stack may be unmapped between the look at a slot and the swap. The agent's own handler for SIGSEGV (it shares no
+ * handlers with the program) lets it go on behind the swap: uft_asm_swap8().
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+#define PASSES	8	/* a tail call's slot holds its caller's hook next; those set aside are in no order */
+
+static uint32_t leaving;	/* 1: for good */
+
+void trace_leave(void)
+{
+	uft_store_release(&leaving, 1);
+}
+
+int trace_is_leaving(void)
+{
+	return (int)uft_load_acquire(&leaving);
+}
+
+static uint32_t unhook(const struct fg_entry *e)
+{
+	uint64_t slot = uft_load(&e->slot), now;
+
+	if (slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret)
+		return 0;
+	return (uint32_t)uft_asm_swap8((uint64_t *)slot, e->ret, e->parent);
+}
+
+/* Top down: the caller of a tail call comes after it. */
+static uint32_t unhook_array(struct uft_thread *th)
+{
+	uint32_t n = 0;
+
+	for (struct fg_entry *e = uft_load_acquire(&th->top); e-- > th->base;)
+		n += unhook(e);
+	return n;
+}
+
+static uint32_t unhook_all(void)
+{
+	uint32_t n = 0;
+
+	for (struct fg_entry *e = NULL; (e = aside_next(e));)
+		n += unhook(e);
+	for (struct uft_thread *th = thread_first(); th; th = th->next)
+		n += unhook_array(th);
+	return n;
+}
+
+uint32_t trace_unhook(void)
+{
+	struct trace_task t = { .mute = 1, .blocked = 1, .tid = (uint32_t)sys_gettid() };
+	uint32_t all = 0, n = 1;
+
+	task_lock(&t);
+	for (int i = 0; i < PASSES && n; i++)
+		all += n = unhook_all();
+	task_unlock(&t);
+	return all;
+}
