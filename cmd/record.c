@@ -42,7 +42,7 @@ struct record_opts {
 	struct cmd_numbers pids;
 	uint32_t max_depth;
 	uint64_t thresh_ns, buffer_bytes;
-	int no_children, overwrite, is_quiet;
+	int no_children, overwrite, is_quiet, wants_status;
 	uint32_t compress;
 	const char *output;
 };
@@ -74,6 +74,8 @@ static const struct cmd_option record_options[] = {
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
 	{ "output", 'o', "FILE", "where to (default " CMD_DEFAULT_FILE "); the ending .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
+	{ "status", 0, NULL, "show the status line though the program writes to the same terminal", cmd_flag,
+	  F(wants_status), NULL },
 	{ "quiet", 'q', NULL, "no status line and no summary", cmd_flag, F(is_quiet), NULL },
 	{ 0 }
 };
@@ -456,7 +458,7 @@ static int program_status(const struct recording *rec)
  */
 #define COUNT_BYTES_MAX	(64ull << 20)
 
-static void count_file(const char *path, struct uft_writer_stats *total, int *is_exact)
+static void count_file(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact)
 {
 	struct uft_select all = { 0 };
 	const struct uft_info *info;
@@ -467,6 +469,11 @@ static void count_file(const char *path, struct uft_writer_stats *total, int *is
 	info = uft_stream_info(st);
 	if (info)
 		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost };
+	/* A profile is all sums: calls without events. */
+	if (info && info->tracer == UFT_TRACER_PROFILE) {
+		total->events = info->calls;
+		*unit = "calls summed up";
+	}
 	*is_exact = info != NULL;
 	uft_stream_close(st);
 }
@@ -477,6 +484,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	struct uft_session_stats stats = { 0 };
 	struct uft_writer_stats total = { 0 };
 	struct uft_error err = { "" };
+	const char *unit = "events";
 	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
 
 	recorder_sync_images(rec->recorder);
@@ -486,15 +494,15 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	uft_session_destroy(rec->session);
 	rec->session = NULL;
 	say_losses(rec, &stats);
-	if (!rec->opts->is_quiet && (rec->is_detached || total.bytes < COUNT_BYTES_MAX))
-		count_file(rec->path, &total, &is_exact);
+	if (!rec->opts->is_quiet && (rec->is_detached || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
+		count_file(rec->path, &total, &unit, &is_exact);
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail("record", "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)
 		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
-	status_summary(&rec->status, &total, is_exact, format && !failed ? rec->opts->output : rec->path);
+	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
 	return failed && status == 0 ? CMD_FAILED : status;
 }
 
@@ -553,7 +561,7 @@ static int run(struct record_opts *o, int argc, char **argv)
 	if (done)
 		return done;
 	obj = warn_of_gprof(o, program);
-	status_begin(&rec.status, o->is_quiet);
+	status_begin(&rec.status, o->is_quiet, o->wants_status ? STATUS_ALWAYS : STATUS_UNSHARED);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)

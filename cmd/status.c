@@ -2,12 +2,15 @@
 /*
  * status.c - see status.h
  *
- * The terminal belongs to the traced program too: the line is written in one write, at its own start of line,
- * and only while we are in the foreground (a background job that writes may be stopped for it).
+ * The terminal belongs to the traced program too, and nobody knows in which column it left the cursor: a line that is
+ * rewritten there would overwrite the program's, or be overwritten. So there is one only where the program writes
+ * elsewhere (its output is redirected, or it was not started by us), or where it was asked for. It is written in one
+ * write, at its own start of line, and only while we are in the foreground (a background job that writes may be stopped for it).
  */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,11 +68,20 @@ static void put(const char *text, size_t len)
 		return;
 }
 
-void status_begin(struct status *s, int is_quiet)
+/* Does what we start write to the terminal that the line would be on? */
+static int is_shared(void)
+{
+	struct stat out, err;
+
+	return isatty(STDOUT_FILENO) && fstat(STDOUT_FILENO, &out) == 0 && fstat(STDERR_FILENO, &err) == 0 &&
+	       out.st_rdev == err.st_rdev;
+}
+
+void status_begin(struct status *s, int is_quiet, enum status_line line)
 {
 	memset(s, 0, sizeof(*s));
 	s->is_quiet = is_quiet;
-	s->is_live = !is_quiet && isatty(STDERR_FILENO);
+	s->is_live = !is_quiet && isatty(STDERR_FILENO) && (line == STATUS_ALWAYS || !is_shared());
 	s->last_ns = now_ns();
 }
 
@@ -118,13 +130,13 @@ void status_say(struct status *s, const char *fmt, ...)
 	put(line, (size_t)len);
 }
 
-void status_summary(struct status *s, const struct uft_writer_stats *total, int is_exact, const char *path)
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path)
 {
 	char events[32], lost[32];
 
 	status_clear(s);
 	if (s->is_quiet)
 		return;
-	status_say(s, "uft: %s%s events in %s (%.1f MB), %s lost", is_exact ? "" : "about ",
-		   grouped(total->events, events, sizeof(events)), path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
+	status_say(s, "uft: %s%s %s in %s (%.1f MB), %s lost", is_exact ? "" : "about ",
+		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
 }

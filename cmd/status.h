@@ -14,14 +14,18 @@ struct status {
 	uint64_t last_ns, last_events;
 };
 
-void status_begin(struct status *s, int is_quiet);
+enum status_line {
+	STATUS_UNSHARED,	/* unless the program's output goes to the same terminal */
+	STATUS_ALWAYS,
+};
+void status_begin(struct status *s, int is_quiet, enum status_line line);
 /* Rewrites the line, a few times a second at most. */
 void status_update(struct status *s, const struct uft_writer_stats *now);
 /* Takes the line away, so that something else can be printed. */
 void status_clear(struct status *s);
 /* A line of its own. */
 void status_say(struct status *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The last line: what was recorded, and where. */
-void status_summary(struct status *s, const struct uft_writer_stats *total, int is_exact, const char *path);
+/* The last line: what was recorded (@total->events of @unit), and where. */
+void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path);
 
 #endif

@@ -77,7 +77,7 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 	put_number(out, "functions", info->nfuncs);
 	put_number(out, "bytes", info->bytes);
 	put_ratio(out, "bytes_per_event", info->bytes, info->events);
-	put_ratio(out, "bytes_per_call", info->bytes, info->calls);
+	put_ratio(out, "bytes_per_call", info->bytes, info->events ? info->calls : 0);	/* a profile holds sums */
 	put_number(out, "damaged_bytes", info->damaged_bytes);
 	for (size_t i = 0; i < UFT_NCOUNTERS; i++) {
 		char key[64];

@@ -181,6 +181,9 @@ void scan_info(struct uft_stream *st)
 	info->format = "uft";
 	info->events = s.events;
 	info->calls = s.calls;
+	/* The profile tracer writes sums, no records. */
+	for (size_t i = 0; i < f->nprofile; i++)
+		info->calls += f->profile[i].hits;
 	info->lost = s.lost + scan_lost_without_ring(st);
 	info->bytes = f->size;
 	if (s.events) {

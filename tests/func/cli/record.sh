@@ -40,8 +40,9 @@ run "$uft" record -q -g outer ./prog calls 500
 expect_equal "only below outer" "$(stat_value trace.uft calls)" 1000
 run "$uft" record -q -D 2 ./prog calls 500
 expect_equal "two levels" "$(stat_value trace.uft calls)" 2
-run "$uft" record -q -p profile ./prog calls 500
+run "$uft" record -p profile ./prog calls 500
 expect_status 0
+expect_err " calls summed up in trace.uft"
 run "$uft" report
 check
 grep -Eq '(^|[^0-9])500([^0-9].*)?work' out || { fail "the profile lacks 500 calls of work"; show; }

@@ -76,13 +76,27 @@ def calls_in(path):
 
 
 def status_line():
-    t = Terminal([UFT, "record", "./prog", "wait", "go1"])
+    t = Terminal(["sh", "-c", "exec %s record ./prog wait go1 >out1" % UFT])
     check("a status line appears", t.read(10, b"events, "), t.seen)
     check("it has rate, size and losses", t.read(5, b" lost") and b"/s, " in t.seen and b" MB, " in t.seen, t.seen)
     check("it rewrites itself", t.read(5) is False and t.seen.count(b"\ruft: ") >= 2, t.seen)
     open("go1", "w").close()
     check("the program's status", t.wait() == 0, t.seen)
     check("a summary at the end", b"events in trace.uft" in t.seen, t.seen)
+
+
+def status_shared():
+    """The program writes to the same terminal: no line of ours between its own, unless asked for."""
+    t = Terminal([UFT, "record", "./prog", "wait", "go1b"])
+    t.read(10, b"ready")
+    check("no status line on the program's terminal", not t.read(1, b"events, "), t.seen)
+    open("go1b", "w").close()
+    check("the program's status, too", t.wait() == 0, t.seen)
+    check("only the summary", t.seen.count(b"uft: ") == 1 and b"\r\033" not in t.seen and b"events in trace.uft" in t.seen, t.seen)
+    t = Terminal([UFT, "record", "--status", "./prog", "wait", "go1c"])
+    check("--status shows it all the same", t.read(10, b"events, "), t.seen)
+    open("go1c", "w").close()
+    check("the program's status with --status", t.wait() == 0, t.seen)
 
 
 def interrupt_once():
@@ -195,7 +209,7 @@ def main():
     shutil.copy(os.path.join(TOP, "tests/func/cli/prog.c"), "prog.c")
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
-        for case in (status_line, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
+        for case in (status_line, status_shared, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
                      broken_pipe):
             case()
     finally:

@@ -407,6 +407,7 @@ static void test_profile(void **state)
 		};
 	check_finish(&c);
 	assert_int_equal(uft_stream_open(c.path, NULL, &st, NULL), 0);
+	assert_int_equal(uft_stream_info(st)->calls, 4);
 	assert_int_equal(uft_stream_profile(st, &row, &n), 0);
 	assert_int_equal(n, 1);
 	assert_string_equal(row->sym->name, "func_9");
