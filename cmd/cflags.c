@@ -67,8 +67,27 @@ static int find_start_file(const char *name, char *path, size_t size)
 	return -1;
 }
 
+/*
+ * gcc makes a pad of one-byte nops, a cycle a call. It takes any assembler that -B leads to: ours assembles and then makes
+ * each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
+ */
+static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t, const struct uft_cflags_probe *p,
+			char *flag, size_t size)
+{
+	struct uft_cflags_probe joined;
+	struct uft_error err = { "" };
+	char path[PATH_MAX];
+
+	*flag = 0;
+	if (p->one_nop || find_start_file("gcc/as", path, sizeof(path)) || strpbrk(path, " \t\n'\"\\$`*?[&;|<>()"))
+		return;
+	snprintf(flag, size, " -B%.*s", (int)(strlen(path) - 2), path);
+	if (uft_cflags_probe(o->cc, t, UFT_CFLAGS_PATCHABLE, flag, &joined, &err) || !joined.ok || !joined.one_nop)
+		*flag = 0;
+}
+
 static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_target *t,
-			    const struct uft_cflags_probe *p)
+			    const struct uft_cflags_probe *p, const char *joiner)
 {
 	/* Named so that they come from the archive even when only the linker's compiler (-flto) calls them. */
 	static const char *const wanted[] = {
@@ -81,7 +100,7 @@ static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_t
 
 	if (find_start_file("libuft-start.a", archive, sizeof(archive)))
 		return cmd_fail("cflags", "libuft-start.a is neither beside this program nor installed");
-	printf("-Wl,--eh-frame-hdr%s", wanted[mode]);
+	printf("-Wl,--eh-frame-hdr%s%s", wanted[mode], joiner);
 	/* Only C++ has functions that the linker discards; a PIE of lld also needs it for gcc's read-only list. */
 	if (p->one_list && (is_pfe ? t->is_cxx : mode == UFT_CFLAGS_RECORD || t->is_cxx)) {
 		if (find_start_file(script, path, sizeof(path)))
@@ -124,7 +143,7 @@ static int choose(const struct cflags_opts *o, const struct uft_cflags_target *t
 
 		if (!wanted && !o->explain)
 			continue;
-		if (uft_cflags_probe(o->cc, t, mode, &p, &err))
+		if (uft_cflags_probe(o->cc, t, mode, "", &p, &err))
 			return -cmd_fail("cflags", "%s", err.text);
 		if (o->explain)
 			explain(mode, t, &p);
@@ -146,6 +165,7 @@ int cmd_cflags(int argc, char **argv)
 	struct uft_cflags_target t;
 	struct uft_cflags_probe p = { 0 };
 	struct uft_error err = { "" };
+	char joiner[PATH_MAX + 8] = "";
 	int done = cmd_parse(&cflags_syntax, &argc, argv, &o), mode;
 
 	if (done >= 0)
@@ -159,10 +179,13 @@ int cmd_cflags(int argc, char **argv)
 	mode = choose(&o, &t, &p);
 	if (mode < 0)
 		return -mode;
+	if (mode == UFT_CFLAGS_PATCHABLE)
+		find_joiner(&o, &t, &p, joiner, sizeof(joiner));
 	if (!o.quiet)
-		fprintf(stderr, "uft cflags: %s: %s: %s\n", o.cc, uft_cflags_mode_names[mode], mode_docs[mode]);
+		fprintf(stderr, "uft cflags: %s: %s: %s%s\n", o.cc, uft_cflags_mode_names[mode], mode_docs[mode],
+			*joiner ? ", made one while assembling (-B)" : "");
 	if (o.link)
-		return print_link_flags(mode, &t, &p);
-	printf("%s\n", uft_cflags_flags(t.machine, mode));
+		return print_link_flags(mode, &t, &p, joiner);
+	printf("%s%s\n", uft_cflags_flags(t.machine, mode), joiner);
 	return 0;
 }

@@ -7,11 +7,12 @@
 #include "tools/recordmcount/recordmcount.h"
 
 struct rm_opts {
-	int nop, dry_run, quiet;
+	int nop, pads, dry_run, quiet;
 };
 
 static const struct cmd_option rm_options[] = {
-	{ "nop", 'n', NULL, "also turn the calls into nops", cmd_flag, offsetof(struct rm_opts, nop), NULL },
+	{ "nop", 'n', NULL, "also turn calls, and pads of several nops, into one nop each", cmd_flag, offsetof(struct rm_opts, nop), NULL },
+	{ "pads", 'p', NULL, "only make pads of several nops one nop each", cmd_flag, offsetof(struct rm_opts, pads), NULL },
 	{ "dry-run", 'd', NULL, "say what would be done, write nothing", cmd_flag, offsetof(struct rm_opts, dry_run), NULL },
 	{ "quiet", 'q', NULL, "print nothing unless something is wrong", cmd_flag, offsetof(struct rm_opts, quiet), NULL },
 	{ 0 }
@@ -23,6 +24,16 @@ static const struct cmd_syntax rm_syntax = {
 	.options = rm_options,
 };
 
+/* An object of -fpatchable-function-entry. */
+static void print_pads(const char *path, const struct rm_opts *o, const struct uft_recordmcount_result *r)
+{
+	printf("%s: %zu pad%s", path, r->pads, r->pads == 1 ? "" : "s");
+	if (r->joined)
+		printf(", %zu of several nops %s one nop each\n", r->joined, o->dry_run ? "would become" : "became");
+	else
+		printf(", %s: nothing to do\n", r->many ? "of several nops (--nop makes them one)" : "none of several nops");
+}
+
 static const char *plural(size_t n)
 {
 	return n == 1 ? "" : "s";
@@ -31,6 +42,12 @@ static const char *plural(size_t n)
 /* One line per object: what it had, what was done. */
 static void print_result(const char *path, const struct rm_opts *o, const struct uft_recordmcount_result *r)
 {
+	if (r->pads)
+		print_pads(path, o, r);
+	if (o->pads && !r->pads)
+		printf("%s: no pads: nothing to do\n", path);
+	if (o->pads || (r->pads && !r->calls))
+		return;
 	printf("%s: ", path);
 	if (!r->calls && r->recorded)
 		printf("%zu place%s listed, no calls: nothing to do", r->recorded, plural(r->recorded));
@@ -75,7 +92,7 @@ int cmd_recordmcount(int argc, char **argv)
 	if (argc < 2)
 		return cmd_usage(&rm_syntax, "no object given");
 	for (int i = 1; i < argc; i++) {
-		const struct uft_recordmcount_options opt = { .nop = o.nop, .dry_run = o.dry_run };
+		const struct uft_recordmcount_options opt = { .nop = o.nop, .pads_only = o.pads, .dry_run = o.dry_run };
 		struct uft_recordmcount_result r;
 		struct uft_error err = { "" };
 
@@ -83,7 +100,8 @@ int cmd_recordmcount(int argc, char **argv)
 			status = cmd_fail("recordmcount", "%s", err.text);
 			continue;
 		}
-		print_warnings(argv[i], &r);
+		if (!o.pads)
+			print_warnings(argv[i], &r);
 		if (!o.quiet)
 			print_result(argv[i], &o, &r);
 	}

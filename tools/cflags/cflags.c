@@ -255,10 +255,11 @@ int uft_cflags_target(const char *cc, struct uft_cflags_target *t, struct uft_er
 	return 0;
 }
 
-int uft_cflags_probe(const char *cc, const struct uft_cflags_target *t, enum uft_cflags_mode mode,
+int uft_cflags_probe(const char *cc, const struct uft_cflags_target *t, enum uft_cflags_mode mode, const char *extra,
 		     struct uft_cflags_probe *p, struct uft_error *err)
 {
 	const char *flags = uft_cflags_flags(t->machine, mode), *lacks;
+	char words[4096 + 256];
 	struct probe_object o;
 	struct cc_dir dir;
 	char log[4096];
@@ -272,7 +273,8 @@ int uft_cflags_probe(const char *cc, const struct uft_cflags_target *t, enum uft
 	ret = cc_dir_make(&dir, probe_source, err);
 	if (ret)
 		return ret;
-	ret = cc_run(cc, flags, &dir, log, sizeof(log));
+	snprintf(words, sizeof(words), "%s %s", flags, extra);
+	ret = cc_run(cc, words, &dir, log, sizeof(log));
 	if (ret > 0) {
 		first_error(log, p->why, sizeof(p->why));
 		ret = 0;

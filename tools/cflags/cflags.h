@@ -50,8 +50,9 @@ int uft_cflags_target(const char *cc, struct uft_cflags_target *t, struct uft_er
 /* Flags to compile with in @mode; NULL if the machine has none. */
 const char *uft_cflags_flags(uint16_t machine, enum uft_cflags_mode mode);
 
-/* Compiles a small file in @mode and looks at the object. 0 whatever it found, or a negative errno. */
-int uft_cflags_probe(const char *cc, const struct uft_cflags_target *t, enum uft_cflags_mode mode,
+/* Compiles a small file in @mode, with the flags @extra besides, and looks at the object. 0 whatever it found, or a
+ * negative errno. */
+int uft_cflags_probe(const char *cc, const struct uft_cflags_target *t, enum uft_cflags_mode mode, const char *extra,
 		     struct uft_cflags_probe *p, struct uft_error *err);
 
 #endif

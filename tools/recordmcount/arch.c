@@ -33,6 +33,8 @@ static const struct rm_call x86_64_calls[] = {
 
 static const struct rm_arch rm_arches[] = {
 	{ .machine = EM_X86_64, .name = "x86_64", .abs64 = R_X86_64_64,
+	  .pad = { .len = 5, .bytes = { 0x90, 0x90, 0x90, 0x90, 0x90 }, .nop = { 0x0f, 0x1f, 0x44, 0x00, 0x00 },
+		   .landing_len = 4, .landing = { 0xf3, 0x0f, 0x1e, 0xfa } /* endbr64 */ },
 	  .calls = x86_64_calls, .ncalls = sizeof(x86_64_calls) / sizeof(x86_64_calls[0]) },
 };
 

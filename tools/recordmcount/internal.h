@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* internal.h - between the parts of recordmcount: the object in memory (elf.c) and the table (arch.c) */
+/* internal.h - between the parts of recordmcount: the object in memory (elf.c), pads (pad.c) and the table (arch.c) */
 #ifndef UFT_TOOLS_RECORDMCOUNT_INTERNAL_H
 #define UFT_TOOLS_RECORDMCOUNT_INTERNAL_H
 
@@ -73,10 +73,18 @@ struct rm_call {
 	uint8_t nop[8];
 };
 
+/* Pads of -fpatchable-function-entry that are several instructions: what one nop of the call's length replaces. */
+struct rm_pad {
+	uint8_t len;		/* 0: this architecture has none */
+	uint8_t bytes[8], nop[8];
+	uint8_t landing_len, landing[4];	/* what may stand between the symbol and the pad */
+};
+
 struct rm_arch {
 	uint16_t machine;
 	const char *name;
 	uint32_t abs64;		/* relocation of an address */
+	struct rm_pad pad;
 	const struct rm_call *calls;
 	size_t ncalls;
 };
@@ -86,5 +94,9 @@ const struct rm_arch *rm_arch_find(uint16_t machine);
 void rm_arch_names(char *text, size_t size);
 /* The row that fits relocation @r of @sec, NULL if none. */
 const struct rm_call *rm_arch_call(const struct rm_arch *arch, const struct rm_sec *sec, const Elf64_Rela *r);
+
+/* pad.c: counts the pads at listed entries in @res; with opt->nop those of several nops become one. */
+int rm_pads(struct rm_elf *e, const struct rm_arch *arch, const struct uft_recordmcount_options *opt,
+	    struct uft_recordmcount_result *res);
 
 #endif

@@ -7,7 +7,8 @@
  * scripts/recordmcount does, this finds the calls by their relocations and adds the list: a section
  * __mcount_loc of addresses, one for each call. With nop it also does what the kernel's objtool does
  * with --mnop: each call becomes one nop of its length and its relocation R_X86_64_NONE, so that the program
- * needs no mcount at all and runs at full speed before anything of ours has run in it.
+ * needs no mcount at all and runs at full speed before anything of ours has run in it. Pads of
+ * -fpatchable-function-entry that gcc made of one-byte nops become one instruction then (pad.c).
  *
  * What the list looks like, and why not as one section like gcc's:
  *  - One __mcount_loc per text section, SHF_LINK_ORDER to it: --gc-sections then keeps an entry exactly if it
@@ -332,14 +333,17 @@ int uft_recordmcount_image(const char *name, const void *in, size_t len, const s
 		goto out;
 	p.arch = rm_arch_find(p.e.eh.e_machine);
 	res->link_time_code = p.e.lto;
-	ret = find_sites(&p);
+	ret = opt->pads_only ? 0 : find_sites(&p);
 	if (!ret)
 		ret = add_lists(&p);
 	if (ret)
 		goto close;
+	ret = rm_pads(&p.e, p.arch, opt, res);
+	if (ret)
+		goto close;
 	if (opt->nop)
 		make_nops(&p);
-	res->changed = res->added || res->nopped;
+	res->changed = res->added || res->nopped || res->joined;
 	if (res->changed)
 		ret = rm_elf_write(&p.e, out, out_len);
 close:

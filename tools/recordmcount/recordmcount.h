@@ -14,7 +14,8 @@
 #include "symbol/error.h"
 
 struct uft_recordmcount_options {
-	int nop;		/* also turn every call into a nop of its length */
+	int nop;		/* also turn every call into a nop of its length, and pads of several nops into one */
+	int pads_only;		/* nothing but the pads: calls stay and are not listed */
 	int dry_run;		/* find out, write nothing */
 };
 
@@ -27,6 +28,9 @@ struct uft_recordmcount_result {
 	size_t own;		/* with nop: calls kept because the object itself defines their target */
 	size_t unknown;		/* references to those names that are no call we know (-mcmodel=large) */
 	size_t recorded;	/* entries that the object had before */
+	size_t pads;		/* entries listed by -fpatchable-function-entry */
+	size_t many;		/* ... of these, several nops where one would do */
+	size_t joined;		/* with nop or pads_only: made one */
 	int link_time_code;	/* the object holds code for the linker's compiler (-flto), in full or beside its own */
 	int changed;		/* the object was, or with dry_run would be, written */
 };

@@ -62,6 +62,28 @@ for cc in gcc g++; do
 	try_mode $cc record-mcount 'call'
 done
 
+# gcc's pads become one nop while it assembles, in each way that it does so; its own options reach the assembler.
+flags=$("$uft" cflags --quiet --cc=gcc)
+# one_nop FILE: the pad of work() is a single nop.
+one_nop() {
+	objdump -d --no-show-raw-insn "$1" | grep -A2 '<work>:' | grep -v endbr64 | sed -n 2p | grep -q nopl
+}
+for how in "-c" "-c -pipe" "-c -g -ffunction-sections" "-c -fcf-protection" "-c -no-integrated-cpp" "-shared -fPIC" "-shared -fPIC -flto"; do
+	# shellcheck disable=SC2086
+	run gcc -O2 $flags $how work.c -o out.o
+	expect_status 0
+	expect_no_err
+	check
+	one_nop out.o || fail "gcc $how: the pad is not one nop"
+done
+run gcc -O2 $flags -S work.c -o work.s
+run gcc $flags -Wa,--no-such-option -c work.s -o out.o
+check
+[ "$status" -ne 0 ] && grep -q "no-such-option" err || { fail "an assembler's error is not passed on"; show; }
+run gcc $flags -c work.c -o /dev/null
+expect_status 0
+expect_no_err
+
 # The order of preference, and what is missing.
 for cc in gcc clang; do
 	run "$uft" cflags --cc=$cc

@@ -124,6 +124,52 @@ expect_status 0
 run "$uft" recordmcount --nop self.o
 expect_out "of the object's own function: nothing to do"
 
+# ---- gcc's pads of -fpatchable-function-entry ----
+
+# nops FILE FUNC: the instructions that begin FUNC, up to the first that is no nop.
+nops() {
+	objdump -d --no-show-raw-insn "$1" | sed -n "/<$2>:/,/^\$/p" | sed 1d | awk -F'\t' '$2 !~ /^(nop|endbr64)/ { exit } { split($2, w, " "); printf "%s ", w[1] }'
+}
+printf 'static __attribute__((noinline)) int twice(int x) { return 2 * x; }\nint main(int c, char **v) { (void)v; return twice(c) - 2; }\n' >pad.c
+for flags in "" -fcf-protection "-O2 -ffunction-sections -g" -fPIC; do
+	# shellcheck disable=SC2086
+	gcc -O1 -fpatchable-function-entry=5 $flags -c pad.c
+	run "$uft" recordmcount pad.o
+	expect_out "pad.o: 2 pads, of several nops (--nop makes them one): nothing to do"
+	run "$uft" recordmcount --pads --dry-run pad.o
+	expect_out "pad.o: 2 pads, 2 of several nops would become one nop each"
+	expect_equal "$flags: as they come" "$(nops pad.o twice)" "nop nop nop nop nop "
+	run "$uft" recordmcount --pads pad.o
+	expect_out "pad.o: 2 pads, 2 of several nops became one nop each"
+	expect_equal "$flags: joined" "$(nops pad.o twice)" "nopl "
+	touch -d '2001-01-01' pad.o
+	run "$uft" recordmcount --nop pad.o
+	expect_out "pad.o: 2 pads, none of several nops: nothing to do"
+	expect_equal "$flags: not written again" "$(stat -c %Y pad.o)" "$(date -d '2001-01-01' +%s)"
+	gcc -o pad pad.o && run ./pad
+	expect_status 0
+	expect_equal "$flags: sites" "$("$uft" sites pad | awk '$0 !~ /^#/ && / nop /' | wc -l)" 2
+done
+# What lies before the function, what is too short, what a name points into: as they were.
+for n in 10,5 7,5 4 5,1; do
+	gcc -O1 -fpatchable-function-entry=$n -c pad.c && cp pad.o before.o
+	run "$uft" recordmcount --nop pad.o
+	expect_out "pad.o: 2 pads, none of several nops: nothing to do"
+	expect_equal "=$n is as it was" "$(cmp pad.o before.o && echo same)" same
+done
+gcc -O1 -fpatchable-function-entry=5 -S pad.c && sed -i '/^twice:/,$ { 0,/^\tnop$/ s/^\tnop$/\tnop\ninside:/ }' pad.s && gcc -c pad.s
+run "$uft" recordmcount --pads pad.o
+expect_out "pad.o: 2 pads, 1 of several nops became one nop each"
+expect_equal "a pad with a name in it" "$(objdump -d pad.o | grep -c 'inside')" 1
+# Calls are none of its business with --pads, so that a gprof build keeps them.
+gcc -O1 -pg -fpatchable-function-entry=5 -c pad.c
+run "$uft" recordmcount --pads pad.o
+expect_equal "calls of mcount are kept" "$(calls pad.o)" 2
+expect_equal "and not listed" "$(readelf -SW pad.o | grep -c __mcount_loc)" 0
+gcc -c pad.c
+run "$uft" recordmcount --pads pad.o
+expect_out "pad.o: no pads: nothing to do"
+
 # More sections than a section number has bits for.
 awk 'BEGIN { for (i = 0; i < 33000; i++) printf ".section .text.f%d,\"ax\",@progbits\n.globl f%d\nf%d: call __fentry__\nret\n", i, i, i
 	print ".section .text.main,\"ax\",@progbits\n.globl main\nmain: call __fentry__\nxor %eax,%eax\nret" }' >many.s
