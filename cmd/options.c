@@ -379,6 +379,21 @@ int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft
 	return 0;
 }
 
+int cmd_percent(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	(void)o;
+	if (*end == '%')
+		end++;
+	/* The comparison is false for what is no number. */
+	if (end == text || *end || *text < '0' || *text > '9' || !(value >= 0.001 && value <= 1000))
+		return uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0.001%% to 1000%%", text);
+	*(uint32_t *)field = (uint32_t)(value * 1e4 + 0.5);
+	return 0;
+}
+
 /* A decimal number with an optional unit; without one it is in @plain_ns. Stops at the first other character. */
 static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 {

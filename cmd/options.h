@@ -55,6 +55,7 @@ int cmd_uint(const struct cmd_option *, const char *, void *field, struct uft_er
 int cmd_numbers(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* "1,4-7" */
 int cmd_choice(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, index */
 int cmd_kb(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t bytes; KB, K M G */
+int cmd_percent(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
 int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: us */
 int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: s */
 int cmd_time_range(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* A~B, seconds */

@@ -40,7 +40,7 @@ struct record_opts {
 	int tracer;
 	struct cmd_list filter, notrace, roots, symbols;
 	struct cmd_numbers pids;
-	uint32_t max_depth;
+	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
 	int no_children, overwrite, is_quiet, wants_status;
 	uint32_t compress;
@@ -65,6 +65,11 @@ static const struct cmd_option record_options[] = {
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
+	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
+	  cmd_percent, F(budget_ppm), NULL },
+	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
+	  F(max_rate), NULL },
+	{ "min-size", 0, "BYTES", "not functions that are smaller", cmd_uint, F(min_size), NULL },
 	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
@@ -180,6 +185,19 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 		recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
 }
 
+static void on_dropped(void *arg, const struct uft_drop *d)
+{
+	struct recording *rec = arg;
+
+	if (rec->recorder)
+		recorder_drop(rec->recorder, &(struct uft_writer_drop){
+			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid, .why = d->why,
+			.clock = d->clock, .calls_per_s = d->calls_per_s });
+	if (!rec->opts->is_quiet)
+		status_say(&rec->status, "uft record: dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
+			   (unsigned long long)d->calls_per_s, d->cost_ppm / 1e4);
+}
+
 static void on_warning(void *arg, const char *text)
 {
 	struct recording *rec = arg;
@@ -251,6 +269,11 @@ static int check_opts(const struct record_opts *o)
 		return cmd_usage(&record_syntax, "%s is for the tracer function_graph, not for %s",
 				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : "--graph",
 				 tracer_names[o->tracer]);
+	/* Both go by the records: of what is not recorded nobody knows the cost. */
+	if ((o->budget_ppm || o->max_rate) &&
+	    (o->thresh_ns || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
+		return cmd_usage(&record_syntax, "%s is for the tracers function and function_graph, without --thresh",
+				 o->budget_ppm ? "--budget" : "--max-rate");
 	if (o->compress > 19)
 		return cmd_usage(&record_syntax, "--compress: %u is not a level from 1 to 19", o->compress);
 	if (o->buffer_bytes > 1ull << 31)
@@ -328,12 +351,12 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.warning = on_warning,
+		.dropped = on_dropped, .warning = on_warning,
 	};
 	struct uft_trace_spec spec = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
 		.roots = o->roots.item, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
-		.thresh_ns = o->thresh_ns,
+		.thresh_ns = o->thresh_ns, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
 

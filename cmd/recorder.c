@@ -33,7 +33,7 @@
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
 
-enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE };
+enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE, MSG_DROP };
 
 struct message {
 	struct message *next;
@@ -43,6 +43,7 @@ struct message {
 	struct imageview_update update;
 	uint32_t pid, tid, ppid, image;
 	char comm[32];
+	struct uft_writer_drop drop;
 };
 
 struct recorder {
@@ -123,6 +124,11 @@ void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid
 	post(r, &m);
 }
 
+void recorder_drop(struct recorder *r, const struct uft_writer_drop *drop)
+{
+	post(r, &(struct message){ .kind = MSG_DROP, .drop = *drop });
+}
+
 int recorder_error(struct recorder *r)
 {
 	int error;
@@ -154,6 +160,8 @@ static int handle(struct uft_writer *w, const struct message *m)
 	case MSG_IMAGE:
 		imageview_install(&m->update);
 		return 0;
+	case MSG_DROP:
+		return uft_writer_drop(w, &m->drop);
 	}
 	return -EINVAL;
 }

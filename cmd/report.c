@@ -132,7 +132,22 @@ static int is_profile_recording(struct uft_stream *st)
 	return uft_stream_profile(st, &rows, &n) == 0 && n > 0;
 }
 
-static int print(struct uft_stream *st, const struct report_opts *o, int is_profile)
+/* Their calls are counted in all of the file, whatever is selected: by a stream of its own. */
+static int print_drops(const char *path, FILE *out)
+{
+	struct uft_select all = { .no_parents = 1 };
+	struct uft_drop_row row;
+	struct uft_stream *st;
+	int ret = cmd_input_open(path, &all, &st, NULL);
+
+	if (ret < 0)
+		return ret;
+	ret = uft_stream_drop(st, 0, &row) ? uft_output_drops(st, out) : 0;
+	uft_stream_close(st);
+	return ret;
+}
+
+static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
@@ -145,6 +160,8 @@ static int print(struct uft_stream *st, const struct report_opts *o, int is_prof
 	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
 			 : uft_output_text(st, cmd_output_file(out), colour);
 	progress_end();
+	if (!ret)
+		ret = print_drops(path, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }
@@ -169,7 +186,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	ret = print(st, o, o->profile || is_profile_recording(st));
+	ret = print(st, argc > 1 ? argv[1] : NULL, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);
 	cmd_symbols_end("report");
 	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "control/budget.h"
 #include "control/session.h"
 #include "symbol/names.h"
 
@@ -46,6 +47,8 @@ struct spec {
 	char **filter_text, **notrace_text, **roots_text;
 	size_t nfilter, nnotrace, nroots;
 	uint64_t thresh_ns;
+	uint64_t min_size;		/* bytes: smaller functions are not selected */
+	struct budget_limit limit;
 	struct uft_tracer_params params;
 };
 
@@ -151,6 +154,7 @@ struct target {
 	uint32_t ntask, task_alloc;
 	int jit_fd;			/* jitmap.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
+	struct meter *meter;		/* meter.c; NULL: not looked at so far */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -272,7 +276,7 @@ struct uft_session {
 	int launched_status;		/* -1 while it runs */
 
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
-	uint64_t next_scan_ns;
+	uint64_t next_scan_ns, next_budget_ns;
 	int has_silent;				/* as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
 	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */

@@ -410,6 +410,8 @@ void session_step(struct uft_session *s, int timeout_ms)
 	}
 	if (s->ptasks && (wait_ms > SEIZED_MS || wait_ms < 0))
 		wait_ms = SEIZED_MS;
+	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
+		wait_ms = BUDGET_MS;
 	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
@@ -421,6 +423,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 		look_at_targets(s);
 	reap_launched(s);
 	scan(s);
+	budget_poll(s);
 }
 
 static int is_busy(const struct uft_session *s)

@@ -29,6 +29,21 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const uint32_t *pids; size_t npids;	/* -P */
 	uint32_t max_depth;
 	uint64_t thresh_ns;
+	uint64_t min_size;		/* skip functions of fewer bytes */
+	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
+	uint64_t max_rate;		/* events a second and target; 0 no limit */
+};
+
+/* A function that is not traced any more because of budget_ppm or max_rate, until the next uft_session_trace(). */
+enum uft_drop_why { UFT_DROP_BUDGET = 1, UFT_DROP_RATE = 2 };
+struct uft_drop {
+	const struct uft_image *img;
+	const char *name;
+	uint64_t clock;			/* from then on */
+	uint64_t calls_per_s;		/* at that moment, estimated from a part of the records */
+	uint32_t stub_id, cost_ppm;	/* cost: of the target's CPU time at that moment */
+	pid_t pid;			/* in which it was too much; it is dropped in all of the image */
+	uint32_t why;
 };
 
 struct uft_session_stats {
@@ -44,6 +59,7 @@ struct uft_session_events {
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
+	void (*dropped)(void *arg, const struct uft_drop *drop);
 	void (*warning)(void *arg, const char *text);	/* what could not be followed, once each */
 };
 

@@ -74,6 +74,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		return -ENOMEM;
 	sp->tracer = in->tracer;
 	sp->thresh_ns = in->thresh_ns;
+	sp->min_size = in->min_size;
+	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);
 	if (!ret)
 		ret = patterns_parse(in->notrace, &sp->notrace, &sp->notrace_text, &sp->nnotrace, err);
@@ -130,7 +132,7 @@ static const char *base_name(const char *path)
 
 static int is_match_all(const struct spec *sp)
 {
-	return !sp->nnotrace && !sp->nroots &&
+	return !sp->nnotrace && !sp->nroots && !sp->min_size &&
 	       (!sp->nfilter || (sp->nfilter == 1 && !strcmp(sp->filter_text[0], "*")));
 }
 
@@ -149,6 +151,14 @@ static void site_names(struct uft_object *obj, const struct uft_site *site, stru
 		snprintf(text, size, "%s+0x%llx", f->object, (unsigned long long)site->func);
 		f->raw = text;
 	}
+}
+
+/* By symbol or unwind entry; one whose size nothing tells is not small. */
+static int is_small(const struct spec *sp, struct uft_object *obj, const struct uft_site *site)
+{
+	const struct uft_func *fn = sp->min_size ? uft_object_func(obj, site->func) : NULL;
+
+	return fn && fn->size && fn->size < sp->min_size;
 }
 
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
@@ -179,7 +189,7 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 		struct names f;
 		int is_root;
 
-		if (obj->site[i].skip != UFT_SKIP_NONE)
+		if (obj->site[i].skip != UFT_SKIP_NONE || is_small(sp, obj, &obj->site[i]))
 			continue;
 		site_names(obj, &obj->site[i], &f, text, sizeof(text));
 		is_root = match(sp->roots, sp->nroots, &f);

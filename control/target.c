@@ -82,6 +82,7 @@ static void target_free(struct target *t)
 		free(t->obj[i].state);
 	free(t->obj);
 	free(t->task);
+	meter_free(t->meter);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	if (t->agent_fd >= 0)

@@ -19,6 +19,9 @@ int uft_output_text(struct uft_stream *st, FILE *out, int colour);
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
 int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort sort, size_t limit);
 
+/* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
+int uft_output_drops(struct uft_stream *st, FILE *out);
+
 /* `key: value` a line. */
 int uft_output_stat(struct uft_stream *st, FILE *out);
 

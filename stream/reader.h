@@ -36,6 +36,8 @@ struct rd_task { uint32_t pid, tid, ppid, image, order; char *comm; };
 
 struct rd_profile { uint32_t slice, id; uint64_t hits, total, self, squares, min, max; };
 
+struct rd_drop { uint32_t image, id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
+
 struct rd_meta;				/* reader_meta.c: what is collected until the images are built */
 
 struct rd_file {
@@ -55,6 +57,7 @@ struct rd_file {
 	struct rd_lost *lost; size_t nlost, cap_lost;		/* by slice, ring; one each */
 	struct rd_task *task; size_t ntask, cap_task;		/* by pid, tid, order */
 	struct rd_profile *profile; size_t nprofile, cap_profile;
+	struct rd_drop *drop; size_t ndrop, cap_drop;		/* in the order in which they were dropped */
 	struct uft_image **image; size_t nimage;		/* by id; the last one is for unknown slices */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t nobjects, nfuncs;
@@ -69,6 +72,7 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
 
 /* What is known of a task, the latest description that fits best; NULL: nothing. */
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);
+const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id);	/* never NULL */
 const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
 uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
 

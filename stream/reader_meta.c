@@ -368,6 +368,26 @@ static int rm_profile(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
+static int rm_drops(struct rd_file *f, struct wire_in *in)
+{
+	while (in->p < in->end) {
+		struct rd_drop *slot, row;
+
+		row.image = wire_get_u32(in);
+		row.id = wire_get_u32(in);
+		row.clock = wire_get_u(in);
+		row.calls_per_s = wire_get_u(in);
+		row.cost_ppm = wire_get_u32(in);
+		row.pid = wire_get_u32(in);
+		row.why = wire_get_u32(in);
+		slot = in->bad ? NULL : RD_PUSH(f, drop);
+		if (!slot)
+			return -EBADMSG;
+		*slot = row;
+	}
+	return 0;
+}
+
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 {
 	struct wire_in in = { p, p + n, 0 };
@@ -390,6 +410,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_CLOCK: ret = rm_clock(f, &in); break;
 	case UFT_BLOCK_COUNTERS: ret = rm_counters(f, &in); break;
 	case UFT_BLOCK_PROFILE: ret = rm_profile(f, &in); break;
+	case UFT_BLOCK_DROPS: ret = rm_drops(f, &in); break;
 	}
 	if (ret)		/* hostile, or asks for more memory than there is: not readable */
 		f->damaged += n;
@@ -554,7 +575,7 @@ static int rm_build_images(struct rd_file *f)
 	return 0;
 }
 
-static const struct uft_image *rm_image_of(const struct rd_file *f, uint32_t id)
+const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id)
 {
 	size_t lo = 0, hi = f->nimage - 1;
 
@@ -615,7 +636,7 @@ int rd_meta_build(struct rd_file *f)
 		return err;
 	rm_sort(f->slice, f->nslice, sizeof(*f->slice), rm_compare_slice);
 	for (size_t i = 0; i < f->nslice; i++) {
-		f->slice[i].image = rm_image_of(f, f->slice[i].image_id);
+		f->slice[i].image = rd_find_image(f, f->slice[i].image_id);
 		if (n && f->slice[n - 1].number == f->slice[i].number)
 			n--;
 		f->slice[n++] = f->slice[i];
@@ -640,6 +661,7 @@ void rd_meta_free(struct rd_file *f)
 	free(f->lost);
 	free(f->pair);
 	free(f->profile);
+	free(f->drop);
 	free(f->cmdline);
 	free(f->hostname);
 	free(f->uname);

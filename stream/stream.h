@@ -89,6 +89,17 @@ struct uft_profile_row {
 /* *out is valid until the stream is closed; 0 rows when another tracer made the recording. 0 or -errno. */
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n);
 
+/* A function that was not traced any more from some moment on: it cost more than was allowed. */
+struct uft_drop_row {
+	const struct uft_sym *sym;
+	uint64_t ts_ns;			/* CLOCK_MONOTONIC, as of events */
+	uint64_t calls_per_s;		/* then, estimated */
+	uint32_t cost_ppm;		/* of the CPU time of process @pid then */
+	uint32_t pid, why;		/* 1: --budget, 2: --max-rate */
+};
+/* Row @i in the order of time; 0: there is none. */
+int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out);
+
 double uft_stream_progress(struct uft_stream *st);		/* 0..1 */
 void uft_stream_close(struct uft_stream *st);
 

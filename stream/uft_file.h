@@ -51,6 +51,8 @@
  *             what was recorded but could not be saved included
  *   PROFILE   u slice, then { u stub id, u hits, u total, u self, u squares, u min, u max } to the end;
  *             summed over CPUs, clock units, min as a plain number
+ *   DROPS     { u image, u stub id, u clock, u calls per second then, u cost in millionths of the CPU time then, u pid,
+ *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
  *   END       empty; the recorder finished
  *
  * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
@@ -88,6 +90,7 @@ _Static_assert(sizeof(struct uft_file_header) == 64, "file format");
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,
 	UFT_BLOCK_FUNCS, UFT_BLOCK_TASKS, UFT_BLOCK_CLOCK, UFT_BLOCK_COUNTERS, UFT_BLOCK_PROFILE, UFT_BLOCK_END,
+	UFT_BLOCK_DROPS,
 	UFT_BLOCK_RING = 32,
 };
 

@@ -31,6 +31,9 @@ int uft_writer_create(const char *path, const struct uft_arena *arena, const str
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img);
 /* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
 int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
+/* A function is not traced any more, since @clock; written at once. */
+struct uft_writer_drop { uint32_t image, stub_id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
+int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop);
 /* Copies what is committed. Returns bytes copied, or negative errno (-ENOSPC: what is on disk stays
  * readable; the caller stops recording and says so). */
 int64_t uft_writer_poll(struct uft_writer *w);

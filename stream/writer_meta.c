@@ -374,6 +374,23 @@ int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t p
 	return known < 0 ? known : 0;
 }
 
+int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
+{
+	struct wire p = { 0 };
+	int err;
+
+	wire_put_u(&p, drop->image);
+	wire_put_u(&p, drop->stub_id);
+	wire_put_u(&p, drop->clock);
+	wire_put_u(&p, drop->calls_per_s);
+	wire_put_u(&p, drop->cost_ppm);
+	wire_put_u(&p, drop->pid);
+	wire_put_u(&p, drop->why);
+	err = wr_put(w, UFT_BLOCK_DROPS, &p);
+	wire_free(&p);
+	return err;
+}
+
 int wr_meta_tasks(struct uft_writer *w)
 {
 	return wr_put(w, UFT_BLOCK_TASKS, &w->tasks);

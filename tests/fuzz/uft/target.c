@@ -28,6 +28,7 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 	const struct uft_profile_row *row;
 	const struct uft_image *const *images;
 	const struct uft_task *tasks;
+	struct uft_drop_row drop;
 	static struct uft_event ev[256];
 	struct uft_stream *st;
 	uint64_t last = 0;
@@ -51,6 +52,8 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 		fuzz_check(tasks[i].comm && tasks[i].image, "a task without a name");
 	fuzz_check(uft_stream_images(st, &images) < 1u << 24, "images");
 	uft_stream_profile(st, &row, &n);
+	for (n = 0; uft_stream_drop(st, n, &drop); n++)
+		fuzz_check(drop.sym && drop.sym->name, "a dropped function without a symbol");
 	uft_stream_close(st);
 }
 
