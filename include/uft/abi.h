@@ -4,7 +4,7 @@
  *
  * This header is the specification of everything that both sides see: records, rings, the arena
  * that holds them, the requests a target makes and the commands a session sends. It is the only
- * header, with runtime/arch/x/encode.h, that both sides include. It needs nothing but <stdint.h>.
+ * header, with runtime/arch/x/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
  *
  * Objects
  *   arena     one sparse file per session in its run directory, mapped MAP_SHARED by the session
@@ -26,6 +26,7 @@
 #ifndef UFT_ABI_H
 #define UFT_ABI_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
@@ -206,7 +207,20 @@ struct uft_slice {
 	uint32_t cmd_done;	/* w: futex */
 	int32_t cmd_result;	/* w: 0 or -errno */
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
+	uint64_t debug;		/* w: address of the process's struct uft_debug */
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
+};
+_Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
+
+/* For debuggers, which see our return addresses on stacks: where the true ones are (tools/gdb). Constant. */
+struct uft_debug {
+	uint32_t version;	/* UFT_ABI_VERSION */
+	uint32_t entry_bytes;	/* of a shadow entry, and its fields' offsets */
+	uint32_t entry_slot, entry_parent, entry_ret;
+	uint32_t thread_base, thread_top, thread_next;	/* offsets in a thread: first entry, next free one, next thread */
+	uint64_t threads;	/* address of the pointer to the first thread */
+	uint64_t aside;		/* the set-aside table: entries in no order */
+	uint64_t naside;
 };
 
 /* ---- Tracer parameters -------------------------------------------------------------------- */

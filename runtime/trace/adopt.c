@@ -64,6 +64,7 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();
+	s->debug = uft_rt.slice->debug;
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counter[i] = 0;
 	uft_store_release(&s->pid, pid);

@@ -174,6 +174,11 @@ struct uft_thread *thread_first(void)
 	return threads.all;
 }
 
+struct uft_thread **thread_first_address(void)
+{
+	return &threads.all;
+}
+
 static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {

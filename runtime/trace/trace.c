@@ -4,12 +4,32 @@
  */
 #include "runtime/trace/trace.h"
 
+static struct uft_debug debug;
+
+static void describe(void)
+{
+	uint64_t bytes;
+
+	debug = (struct uft_debug){
+		.version = UFT_ABI_VERSION, .entry_bytes = sizeof(struct fg_entry),
+		.entry_slot = offsetof(struct fg_entry, slot), .entry_parent = offsetof(struct fg_entry, parent),
+		.entry_ret = offsetof(struct fg_entry, ret), .thread_base = offsetof(struct uft_thread, base),
+		.thread_top = offsetof(struct uft_thread, top), .thread_next = offsetof(struct uft_thread, next),
+		.threads = (uint64_t)thread_first_address(),
+	};
+	debug.aside = aside_reserve(&bytes);
+	debug.naside = bytes / sizeof(struct fg_entry);
+	uft_rt.slice->debug = (uint64_t)&debug;
+}
+
 int trace_init(void)
 {
 	int ret = thread_init();
 
 	if (!ret)
 		ret = aside_init();
+	if (!ret)
+		describe();
 	return ret ? ret : ring_init();
 }
 

@@ -87,6 +87,7 @@ void task_unlock(struct trace_task *t);
 int task_write(struct trace_task *t, struct ring_op *op);
 struct uft_thread *thread_find(uint64_t tp);
 struct uft_thread *thread_first(void);
+struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */

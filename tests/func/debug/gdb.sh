@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# gdb.sh - gdb on a program that stands inside nested traced calls sees what it sees without us, with tools/gdb/uft.py
+. "$(dirname "$0")/../../lib/common.sh"
+need gdb
+
+source=$top/tests/func/debug/nested.c
+script=$top/tools/gdb/uft.py
+
+# stacks PID: the functions on the stack of each thread, innermost first, as gdb says.
+stacks() {
+	timeout 60 gdb -nx -batch -p "$1" -ex "source $script" -ex "thread apply all bt" 2>gdb.err </dev/null >gdb.out
+	sed -n -E -e 's/ \(LWP.*//' -e 's/^Thread ([0-9]+).*/thread \1/p' -e 's/^#[0-9]+ +(0x[0-9a-f]+ in )?([^ ]+) \(.*/\2/p' gdb.out |
+		awk '/stand_here/ { on = 1 } /^thread/ { on = 0 } on'
+	grep -qE "Traceback|Python Exception" gdb.out gdb.err && fail "the script failed: $(cat gdb.out gdb.err)"
+}
+
+# at_work CMD...: starts it in the background; when `here` is in out.prog it stands there. $prog is the program.
+at_work() {
+	: >out.prog
+	"$@" >out.prog 2>err.prog &
+	started=$!
+	for _ in $(seq 200); do
+		grep -q here out.prog && break
+		sleep 0.05
+	done
+	prog=$started
+	[ "$1" = "$uft" ] && prog=$(cat "/proc/$started/task/$started/children")
+	prog=${prog% }
+}
+
+finish() {
+	gdb -nx -batch -p "$prog" -ex "set var *(int *)&go_on = 1" >/dev/null 2>&1 </dev/null
+	wait "$started"
+	expect_equal "exit status of $1" $? 0
+	expect_equal "output of $1" "$(tail -n 1 out.prog)" done
+}
+
+# Without -g: from call sites gdb infers frames of tail calls, which are not there.
+for mode in -fpatchable-function-entry=5 "-pg -mfentry" -pg; do
+	# shellcheck disable=SC2086
+	gcc -O2 -pthread -no-pie $mode -o nested "$source" || exit 1
+	for thread in "" thread; do
+		at_work ./nested $thread
+		want=$(stacks "$prog")
+		finish "untraced"
+		check
+		echo "$want" | grep -qx outer || fail "gdb does not show the callers of the untraced program: $want"
+		for tracer in function function_graph profile; do
+			at_work "$uft" record -q -p "$tracer" -o x.uft ./nested $thread
+			expect_equal "stack under $tracer, built with $mode $thread" "$(stacks "$prog")" "$want"
+			finish "$tracer"
+		done
+	done
+done
+
+# What would be there without the script: the first hooked caller cannot be found. Else this tests nothing.
+at_work "$uft" record -q -p function_graph -o x.uft ./nested
+script=/dev/null
+check
+[ "$(stacks "$prog")" != "$want" ] || fail "gdb needs no script for the callers"
+finish "without the script"
