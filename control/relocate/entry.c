@@ -263,8 +263,6 @@ static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 		if (pad_length(m.code + m.nread, left < GAP_LOOK ? left : GAP_LOOK) < change - m.nread)
 			return ENTRY_SHORT;
 		*nmoved = change;
-	} else if (f->addr + m.nread == end && !m.is_end) {
-		return ENTRY_DATA;	/* runs on into what follows */
 	}
 	if (is_ours(p->e->priv, f->addr, *nmoved))
 		return ENTRY_OURS;

@@ -24,13 +24,30 @@
 
 struct slot { const struct scan_text *t; };
 
-/* modrm with base rsp, displacement @slot, in [p, end). */
+/*
+ * Is the modrm byte at @p of an instruction that moves 64 bits and whose base register is one of the first eight?
+ * push, or REX.W without REX.B, or a vector move, which compilers use to store two words at once.
+ */
+static int is_wide(const uint8_t *p, const uint8_t *start)
+{
+	static const uint8_t ops[] = { 0x8b, 0x89, 0x3b, 0x39, 0x87, 0x03, 0x2b, 0x33, 0x01, 0x29, 0x31, 0x83, 0xc7, 0x8d };
+
+	if (p - start < 2)
+		return 0;
+	if (p[-1] == 0xff)
+		return (p[-2] & 0xf1) != 0x41;
+	if (p[-2] == 0x0f)
+		return p - start < 3 || (p[-3] & 0xf1) != 0x41;
+	return (p[-2] & 0xf9) == 0x48 && memchr(ops, p[-1], sizeof(ops));
+}
+
+/* An operand with base rsp and displacement @slot in [p, end). */
 static int uses_rsp_slot(const uint8_t *p, const uint8_t *end, int64_t slot)
 {
 	const uint8_t *start = p;
 
 	while ((p = memchr(p, SIB_RSP, (size_t)(end - p)))) {
-		if (p - start >= 2) {
+		if (p > start && is_wide(p - 1, start)) {
 			uint8_t modrm = p[-1] & 0xc7;
 
 			if ((modrm == 0x44 && end - p > 1 && (int8_t)p[1] == slot) ||
@@ -43,14 +60,13 @@ static int uses_rsp_slot(const uint8_t *p, const uint8_t *end, int64_t slot)
 	return 0;
 }
 
-/* `mov 8(%rbp),reg` and the like: 64-bit loads, stores, pushes, compares. */
+/* 8(%rbp) */
 static int uses_rbp_slot(const uint8_t *p, const uint8_t *end)
 {
-	static const uint8_t ops[] = { 0x8b, 0x89, 0xff, 0x3b, 0x39, 0x8d, 0x87 };
 	const uint8_t *start = p;
 
 	while ((p = memchr(p, 8, (size_t)(end - p)))) {
-		if (p - start >= 2 && (p[-1] & 0xc7) == 0x45 && memchr(ops, p[-2], sizeof(ops)))
+		if (p > start && (p[-1] & 0xc7) == 0x45 && is_wide(p - 1, start))
 			return 1;
 		p++;
 	}

@@ -190,31 +190,51 @@ static int compare_base(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
+/* Where the table at @base would lead first; 0: it is no table. */
+static uint64_t first_target(struct scanner *sc, uint64_t base)
+{
+	const uint8_t *p = elf_at_len(&object_priv(sc->obj)->view, base, 4);
+	uint64_t to = p ? base + (uint64_t)(int32_t)elf_get32(p) : 0;
+
+	return p && scan_text(sc->s, to) ? to : 0;
+}
+
+/* One table, up to @end, where the next begins: what stands there is relative to that. */
+static void scan_table(struct scanner *sc, uint64_t base, uint64_t end)
+{
+	size_t avail;
+	const uint8_t *p = elf_at(&object_priv(sc->obj)->view, base, &avail);
+
+	if (p && end - base < avail)
+		avail = end - base;
+	for (size_t k = 0; p && k + 4 <= avail; k += 4) {
+		uint64_t to = base + (uint64_t)(int32_t)elf_get32(p + k);
+		const struct scan_text *t = scan_text(sc->s, to);
+
+		if (!t)
+			break;
+		if (!sc->steps) {
+			sc->status = -E2BIG;
+			break;
+		}
+		sc->steps--;
+		mark(t->target, to - t->addr);
+	}
+}
+
 /* Tables of 32-bit offsets from their own start. */
 static void scan_tables(struct scanner *sc)
 {
-	struct elf_view *v = &object_priv(sc->obj)->view;
+	uint64_t next = ~0ull;
 
 	qsort(sc->base, sc->nbase, sizeof(*sc->base), compare_base);
-	for (size_t i = 0; i < sc->nbase; i++) {
+	for (size_t i = sc->nbase; i-- && !sc->status;) {
 		uint64_t base = sc->base[i].addr;
-		const uint8_t *p;
-		size_t avail, k;
 
-		if ((i && sc->base[i - 1].addr == base) || !(p = elf_at(v, base, &avail)))
+		if (base == next || !first_target(sc, base))
 			continue;
-		for (k = 0; k + 4 <= avail; k += 4) {
-			uint64_t to = base + (uint64_t)(int32_t)elf_get32(p + k);
-			const struct scan_text *t = scan_text(sc->s, to);
-
-			if (!t)
-				break;
-			if (!sc->steps--) {
-				sc->status = -E2BIG;
-				return;
-			}
-			mark(t->target, to - t->addr);
-		}
+		scan_table(sc, base, next);
+		next = base;
 	}
 }
 
