@@ -33,6 +33,7 @@
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
 #include "control/internal.h"
+#include "control/leave.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -229,7 +230,36 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s)
 	return s->arena.map;
 }
 
-/* All agents get the order first, so that a hundred targets take as long as one. */
+/* Every target that has an agent, or just @only, is left as it was found. Said is what remains. */
+static int leave(struct uft_session *s, const struct target *only)
+{
+	struct leaving *l;
+	uint32_t n = 0;
+	int first = 0;
+
+	for (struct target *t = s->targets; t; t = t->next)
+		n++;
+	l = calloc(n + 1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	n = 0;
+	for (struct target *t = s->targets; t; t = t->next)
+		if (!t->is_over && !t->is_stuck && t->has_agent && (!only || t == only))
+			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
+	leave_targets(l, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct target *t = target_by_slice(s, l[i].slice);
+
+		t->has_agent = 0;
+		if (l[i].why[0]) {
+			session_warn(s, "process %d: %s", t->pid, l[i].why);
+			first = -EAGAIN;
+		}
+	}
+	free(l);
+	return first;
+}
+
 void uft_session_destroy(struct uft_session *s)
 {
 	if (!s)
@@ -238,17 +268,7 @@ void uft_session_destroy(struct uft_session *s)
 	set_ring_flags(s, 0);
 	ptask_release_all(s);
 	request_adopt_strays(s);
-	for (struct target *t = s->targets; t; t = t->next) {
-		struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-
-		if (t->is_over || t->is_stuck || !t->has_agent)
-			continue;
-		*c = (struct uft_cmd){ .op = UFT_CMD_AGENT_EXIT };
-		command_post(s, t);
-	}
-	for (struct target *t = s->targets; t; t = t->next)
-		if (!t->is_over && !t->is_stuck && t->has_agent)
-			command_wait(s, t);
+	leave(s, NULL);
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)

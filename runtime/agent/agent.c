@@ -108,6 +108,16 @@ static int fits(uint32_t n, size_t size)
 	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
 }
 
+/* When libc has come up no thread pointer points to the stand-in. */
+static int list_mappings(struct uft_owned *own, uint32_t n)
+{
+	if (!fits(n, sizeof(*own)))
+		return -E2BIG;
+	for (uint32_t i = 0; i < n && uft_rt.rseq_offset; i++)
+		own[i].bytes &= ~UFT_OWNED_TP;
+	return 0;
+}
+
 /* Whoever waits for an answer in one of our hooks shall look up. */
 static void wake_waiting(void)
 {
@@ -166,7 +176,7 @@ static int do_command(struct uft_cmd *cmd)
 		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
 		n = mem_list_owned(payload, n);
 		uft_store(&cmd->n, n);
-		return fits(n, sizeof(struct uft_owned)) ? 0 : -E2BIG;
+		return list_mappings(payload, n);
 	case UFT_CMD_OBJECT_GONE:
 		patch_object_gone(uft_load(&cmd->object));
 		return 0;

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+/*
+ * leave.c - detach: a target is left as it was
+ *
+ * It needs the arena and a slice's number, nothing of the session: the guard does the same with what is in the arena.
+ *
+ *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once more while
+ *	   all tasks are held.
+ *	2. UNHOOK: slots get their true return addresses; look at every task.
+ *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
+ *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
+ *	   stack and code among it, and exits. Nothing remains, so nothing can pile up.
+ *
+ * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
+ * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
+ * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer to it (the
+ * handlers clear it, the kernel does when it finds it stale), so a task outside of us has none.
+ */
+#include "control/leave.h"
+
+#include "control/look.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COMMAND_MS	10000
+#define LEAVE_MS	3000		/* for tasks to come out of us */
+#define LOOK_MIN_NS	200000
+#define LOOK_MAX_NS	20000000
+#define OWN_MAX		(1u << 20)
+
+static int say(struct leaving *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int say(struct leaving *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->why, sizeof(l->why), fmt, ap);
+	va_end(ap);
+	return -EAGAIN;
+}
+
+/* ---- Commands: as command.c, without a session ----------------------------------------------- */
+
+static int agent_is_over(const struct leaving *l, int ms)
+{
+	struct pollfd p = { .fd = l->agent_fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) > 0;
+}
+
+static struct uft_cmd *area(const struct leaving *l)
+{
+	return arena_cmd(l->arena, l->slice);
+}
+
+static void post(struct leaving *l, uint32_t op, uint32_t flags)
+{
+	struct uft_slice *sl = arena_slice(l->arena, l->slice);
+
+	*area(l) = (struct uft_cmd){ .op = op, .flags = flags };
+	__atomic_add_fetch(&sl->cmd_seq, 1, __ATOMIC_RELEASE);
+	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
+static int await(struct leaving *l)
+{
+	struct uft_slice *sl = arena_slice(l->arena, l->slice);
+	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
+
+	for (;;) {
+		struct timespec part = { .tv_nsec = 20000000 };
+		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
+
+		if (done == __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED))
+			return sl->cmd_result;
+		if (agent_is_over(l, 0))
+			return -ESRCH;
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
+	}
+}
+
+static int run(struct leaving *l, uint32_t op, uint32_t flags)
+{
+	post(l, op, flags);
+	return await(l);
+}
+
+/* ---- Step 1 ---------------------------------------------------------------------------------- */
+
+static struct look look_of(const struct leaving *l)
+{
+	return (struct look){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
+}
+
+static int restore_code(struct leaving *l)
+{
+	struct look look = look_of(l);
+	struct held *held;
+
+	if (l->left > 0 && look_hold(&look, &held) == 0) {
+		l->left = run(l, UFT_CMD_LEAVE, UFT_LEAVE_HELD);
+		look_release(held);
+	} else if (l->left > 0) {
+		look_release(held);
+	}
+	if (l->left < 0)
+		return l->left;
+	return l->left ? say(l, "%d places of its code could not be put back: its threads cannot be held", l->left) : 0;
+}
+
+/* ---- Step 2 ---------------------------------------------------------------------------------- */
+
+/* What the target says is data: it is copied, and only ever used on the target itself. */
+static int read_mappings(struct leaving *l)
+{
+	int ret = run(l, UFT_CMD_MAPPINGS, 0);
+	uint32_t n = area(l)->n;
+
+	if (ret)
+		return ret;
+	if (n > OWN_MAX || n * sizeof(*l->own) > l->arena->map->cmd_bytes - UFT_CMD_PAYLOAD)
+		return -EPROTO;
+	free(l->own);
+	l->nown = 0;
+	l->own = malloc((n + 1) * sizeof(*l->own));
+	if (!l->own)
+		return -ENOMEM;
+	memcpy(l->own, (const uint8_t *)area(l) + UFT_CMD_PAYLOAD, n * sizeof(*l->own));
+	l->nown = n;
+	return 0;
+}
+
+static int wait_until_nobody_inside(struct leaving *l)
+{
+	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull;
+	struct look look = look_of(l);
+	long nap = LOOK_MIN_NS;
+
+	for (int clean = 0; clean < 2;) {
+		int ret = run(l, UFT_CMD_UNHOOK, 0);
+
+		if (ret >= 0)
+			ret = look_at_tasks(&look);
+		if (ret < 0)
+			return ret;
+		clean = ret ? 0 : clean + 1;
+		if (!ret)
+			continue;
+		if (session_now_ns() > deadline)
+			return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, look.inside);
+		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
+		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
+	}
+	return 0;
+}
+
+/* ---- Step 3 ---------------------------------------------------------------------------------- */
+
+static uint64_t find_syscall(pid_t pid)
+{
+	static uint64_t offset;		/* in the vdso: the same in every process */
+	uint8_t raw[UFT_AUXV_MAX], code[2 * UFT_PAGE];
+	struct auxv av;
+	size_t bytes;
+
+	if (auxv_read(pid, raw, &bytes, &av) || !av.vdso)
+		return 0;
+	if (offset && !peek_mem(pid, av.vdso + offset, code, 2) && code[0] == 0x0f && code[1] == 0x05)
+		return av.vdso + offset;
+	for (size_t len = sizeof(code); len >= UFT_PAGE; len -= UFT_PAGE) {
+		if (peek_mem(pid, av.vdso, code, len))
+			continue;
+		for (size_t i = 0; i + 1 < len; i++)
+			if (code[i] == 0x0f && code[i + 1] == 0x05) {
+				offset = i;
+				return av.vdso + i;
+			}
+	}
+	return 0;
+}
+
+/* The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone. */
+static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b)
+{
+	int status;
+
+	regs->rip = insn;
+	regs->rax = (unsigned long long)nr;
+	regs->orig_rax = -1ull;
+	regs->rdi = a;
+	regs->rsi = b;
+	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
+		return -ESRCH;
+	for (int i = 0; i < 2; i++)
+		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || waitpid(agent, &status, __WALL) != agent ||
+		    !WIFSTOPPED(status))
+			return -ESRCH;
+	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
+}
+
+/* Memory where a thread pointer may point goes only if none does. */
+static int is_needed(const struct leaving *l, const struct uft_owned *own)
+{
+	struct look look = look_of(l);
+
+	return own->bytes & UFT_OWNED_TP && look_for_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
+}
+
+static uint32_t drop_needed(struct leaving *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nown; i++)
+		if (!is_needed(l, &l->own[i]))
+			l->own[n++] = l->own[i];
+	n = l->nown - n;
+	l->nown -= n;
+	return n;
+}
+
+static int unmap_all(struct leaving *l)
+{
+	uint64_t insn = find_syscall(l->pid);
+	struct user_regs_struct regs;
+	uint32_t failed = drop_needed(l);
+	int sig = 0, ret;
+
+	if (!insn)
+		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
+	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
+	ret = look_stop(l->agent, &sig);
+	if (ret || ptrace(PTRACE_GETREGS, l->agent, 0, &regs) < 0)
+		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(ret ? -ret : errno));
+	for (uint32_t i = 0; i < l->nown; i++) {
+		long got = agent_call(l->agent, &regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
+
+		if (got == -ESRCH)
+			return -ESRCH;
+		failed += got != 0;
+	}
+	regs.rip = insn;
+	regs.rax = SYS_exit;
+	regs.orig_rax = -1ull;
+	regs.rdi = 0;
+	ptrace(PTRACE_SETREGS, l->agent, 0, &regs);
+	ptrace(PTRACE_DETACH, l->agent, 0, 0);
+	agent_is_over(l, COMMAND_MS);
+	return failed ? say(l, "%u mappings remain", failed) : 0;
+}
+
+/* ---- All -------------------------------------------------------------------------------------- */
+
+static void ask(struct leaving *l)
+{
+	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
+
+	l->pid = (pid_t)sl->pid;
+	l->agent = (pid_t)sl->agent_tid;
+	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
+	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
+		say(l, "nothing of ours could be taken out: it has no agent");
+		return;
+	}
+	l->is_asked = 1;
+	post(l, UFT_CMD_LEAVE, 0);
+}
+
+static void leave_one(struct leaving *l)
+{
+	int ret = l->left = await(l);
+
+	if (ret >= 0)
+		ret = read_mappings(l);
+	if (!ret)
+		ret = restore_code(l);
+	if (!ret)
+		ret = wait_until_nobody_inside(l);
+	if (!ret)
+		ret = read_mappings(l);		/* threads may have mapped more meanwhile; none does now */
+	if (!ret)
+		ret = unmap_all(l);
+	if (ret == -ESRCH || ret == -ETIMEDOUT) {
+		l->is_over = ret == -ESRCH;
+		say(l, ret == -ESRCH ? "" : "its agent does not answer");
+	} else if (ret && !l->why[0]) {
+		say(l, "%s", strerror(-ret));
+	}
+	if (ret && !agent_is_over(l, 0) && ret != -ETIMEDOUT)
+		run(l, UFT_CMD_AGENT_EXIT, 0);
+}
+
+void leave_targets(struct leaving *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		ask(&l[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (l[i].is_asked)
+			leave_one(&l[i]);
+		if (l[i].agent_fd >= 0)
+			close(l[i].agent_fd);
+		free(l[i].own);
+		l[i].own = NULL;
+	}
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* leave.h - targets are left as they were. Context: control; the session, or who takes its place when it has died. */
+#ifndef UFT_CONTROL_LEAVE_H
+#define UFT_CONTROL_LEAVE_H
+
+#include "control/internal.h"
+
+struct leaving {			/* a target on its way out; zero but for the first two */
+	const struct arena *arena;
+	uint32_t slice;
+	pid_t pid, agent;
+	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
+	int left;			/* places of code that could not be changed beside running threads */
+	int is_asked, is_over;
+	struct uft_owned *own;
+	uint32_t nown;
+	char why[160];			/* out: what remains and why; "" nothing does */
+};
+
+/*
+ * All of them at once. Afterwards no agent lives; what could not be taken out of a target is said in ->why. The
+ * slices stay as they are: their rings may still be drained.
+ */
+void leave_targets(struct leaving *l, uint32_t n);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* look.h - where the tasks of an address space are, and holding them for a moment. Context: control. */
+#ifndef UFT_CONTROL_LOOK_H
+#define UFT_CONTROL_LOOK_H
+
+#include <sys/types.h>
+
+#include "uft/abi.h"
+
+struct look {				/* whose memory is meant: not to be changed between calls */
+	pid_t pid, agent;		/* of the program; ours, which is left out */
+	const struct uft_owned *own;
+	uint32_t nown;
+	pid_t inside;			/* out: a task that is inside */
+};
+
+/*
+ * Looks once at every task that shares the program's memory. 0: each was outside of ours at some moment, and nothing
+ * on its stack leads back inside; 1: look->inside was inside, or could not be looked at; -ESRCH: the program is over.
+ */
+int look_at_tasks(struct look *l);
+
+/* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
+int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
+
+/* Stops every task that shares the program's memory; 0, or -EAGAIN: some could not be. look_release() in any case. */
+struct held;
+int look_hold(const struct look *l, struct held **out);
+void look_release(struct held *h);
+
+/* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop. */
+int look_stop(pid_t tid, int *sig);
+void look_go(pid_t tid, int sig);
+
+#endif
