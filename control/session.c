@@ -33,6 +33,7 @@
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
 #include "control/internal.h"
+#include "control/guard.h"
 #include "control/leave.h"
 
 #include <errno.h>
@@ -174,6 +175,7 @@ static void set_ring_flags(struct uft_session *s, int on)
 static void session_free(struct uft_session *s)
 {
 	stop_bell(s);
+	guard_stop(s);
 	while (s->spaces) {
 		struct space *sp = s->spaces;
 
@@ -198,7 +200,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 
 	if (!s)
 		return -ENOMEM;
-	s->epoll_fd = s->bell_fd = s->launched_fd = -1;
+	s->epoll_fd = s->bell_fd = s->launched_fd = s->guard_fd = s->guard_pipe = -1;
 	s->launched_status = -1;
 	s->held = UFT_NO_SLICE;
 	s->arena.fd = -1;
@@ -211,6 +213,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->clock0 = clock_now();
 	ret = arena_create(&s->arena, &s->opts, err);
 	if (!ret) {
+		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
 		ret = s->last ? start_bell(s) : -ENOMEM;
 		if (ret)

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * guard.c - who finishes the detach when the recorder is killed
+ *
+ * The session forks a process when it is created, before it has threads. That one holds the arena's file (and with it
+ * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a pipe; no
+ * terminal, no directory, none of the session's other descriptors. It is init's child, in a kernel session of its own, all
+ * signals blocked: nobody who waits for the recorder's children or signals its group meets it.
+ *
+ *	waits -- the pipe closes, arena.closed is set --> ends
+ *	      -- the session's process ends ------------> detaches what lives in the arena, removes the file, ends
+ *
+ * What it needs is in the arena: slices, and in them the targets' and agents' numbers. The agents have put the code
+ * back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the session died are finished
+ * by the agents; the guard's come after them.
+ *
+ * If the guard is killed as well the agents end and what is mapped stays: inert.
+ */
+#include "control/guard.h"
+
+#include "control/leave.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
+
+/* What is alive in the arena. A process number that is another's by now does no harm: no agent answers. */
+static uint32_t collect(const struct arena *a, struct leaving *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
+		    kill((pid_t)sl->pid, 0) == 0)
+			l[n++] = (struct leaving){ .arena = a, .slice = i };
+	}
+	return n;
+}
+
+unsigned guard_finish(const struct arena *a)
+{
+	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
+	unsigned failed = 0;
+	uint32_t n;
+
+	if (!l)
+		return 1;
+	__atomic_store_n(&a->map->children, 0, __ATOMIC_RELAXED);
+	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
+	n = collect(a, l);
+	leave_targets(l, n);
+	for (uint32_t i = 0; i < n; i++)
+		failed += l[i].why[0] != '\0';
+	free(l);
+	__atomic_store_n(&a->map->closed, 1, __ATOMIC_RELEASE);
+	return failed;
+}
+
+/* ---- The process ------------------------------------------------------------------------------ */
+
+/* Everything but these; @keep is sorted. */
+static void close_others(const int *keep, int n)
+{
+	unsigned from = 0;
+
+	for (int i = 0; i < n; i++) {
+		if ((unsigned)keep[i] > from)
+			syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
+		from = (unsigned)keep[i] + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
+/* Both are signs of the same end, the pipe's comes a little earlier. */
+static void wait_for_end(const struct arena *a, int pipe_fd, int session_fd)
+{
+	struct pollfd p[2] = { { .fd = session_fd, .events = POLLIN }, { .fd = pipe_fd, .events = POLLIN } };
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (p[0].revents || __atomic_load_n(&a->map->closed, __ATOMIC_ACQUIRE))
+			return;
+		if (p[1].revents)
+			p[1].fd = -1;		/* dying, or a fork of it closed the last end by chance: its process tells */
+	}
+}
+
+static _Noreturn void guard_main(const struct arena *of, int pipe_fd, int session_fd)
+{
+	int keep[3] = { of->fd, pipe_fd, session_fd };
+	struct arena a = *of;
+
+	for (int i = 0; i < 2; i++)		/* sorted */
+		for (int k = 0; k < 2; k++)
+			if (keep[k] > keep[k + 1]) {
+				int t = keep[k];
+
+				keep[k] = keep[k + 1];
+				keep[k + 1] = t;
+			}
+	close_others(keep, 3);
+	setsid();
+	if (chdir("/") < 0)
+		_exit(1);
+	prctl(PR_SET_NAME, "uft-guard");
+	a.map = mmap(NULL, a.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a.fd, 0);
+	if (a.map == MAP_FAILED)
+		_exit(1);
+	__atomic_store_n(&a.map->guard_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	futex(&a.map->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	wait_for_end(&a, pipe_fd, session_fd);
+	if (!__atomic_load_n(&a.map->closed, __ATOMIC_ACQUIRE)) {
+		guard_finish(&a);
+		unlink(a.path);
+	}
+	_exit(0);
+}
+
+/* The process in between ends at once and is waited for, so that the guard is init's. */
+static _Noreturn void between(const struct arena *a, const int *ends, int session_fd)
+{
+	close(ends[1]);
+	if (fork() == 0)
+		guard_main(a, ends[0], session_fd);
+	_exit(0);
+}
+
+static void await_guard(const struct arena *a)
+{
+	for (int ms = 0; ms < 2000 && !__atomic_load_n(&a->map->guard_pid, __ATOMIC_ACQUIRE); ms += 10)
+		futex(&a->map->guard_pid, 0 /* FUTEX_WAIT */, 0, &(struct timespec){ .tv_nsec = 10000000 });
+}
+
+int guard_start(struct uft_session *s)
+{
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0), ends[2], ret = 0;
+	sigset_t all, old;
+	pid_t pid;
+
+	s->guard_fd = s->guard_pipe = -1;
+	if (self < 0)
+		return -errno;
+	if (pipe2(ends, O_CLOEXEC) < 0) {
+		ret = -errno;
+		close(self);
+		return ret;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	if (pid == 0)
+		between(&s->arena, ends, self);
+	ret = pid < 0 ? -errno : 0;
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(ends[0]);
+	close(self);
+	s->guard_pipe = ends[1];
+	if (ret)
+		return ret;
+	await_guard(&s->arena);
+	s->guard_fd = (int)syscall(SYS_pidfd_open, s->arena.map->guard_pid, 0);
+	return s->guard_fd < 0 ? -ECHILD : 0;
+}
+
+void guard_stop(struct uft_session *s)
+{
+	struct pollfd p = { .fd = s->guard_fd, .events = POLLIN };
+
+	if (s->arena.map)
+		__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
+	if (s->guard_pipe >= 0)
+		close(s->guard_pipe);
+	if (s->guard_fd >= 0) {
+		poll(&p, 1, 2000);
+		close(s->guard_fd);
+	}
+	s->guard_fd = s->guard_pipe = -1;
+}
