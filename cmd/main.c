@@ -25,6 +25,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and record its function calls" },
+	{ "detach", cmd_detach, "leave a traced process as it was before" },
 	{ "report", cmd_report, "print a recording: the kernel's trace text, or a profile" },
 	{ "export", cmd_export, "turn a recording into another format (trace.dat)" },
 	{ "stat", cmd_stat, "say what a recording holds, one key: value a line" },

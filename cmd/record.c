@@ -102,6 +102,7 @@ struct recording {
 	pid_t program;
 	int is_started;
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
+	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
 };
 
@@ -410,6 +411,7 @@ static void follow(struct recording *rec)
 	}
 	if (detach_signal && uft_session_status(rec->session) < 0)
 		rec->is_detached = detach_signal;
+	rec->is_left = !detach_signal && uft_session_status(rec->session) < 0;
 	if (detach_signal)
 		stop_tracing(rec);
 }
@@ -470,7 +472,7 @@ static int program_status(const struct recording *rec)
 	if (rec->is_detached)
 		return 128 + rec->is_detached;
 	if (status < 0)
-		return CMD_FAILED;
+		return rec->is_left ? 0 : CMD_FAILED;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -517,7 +519,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	uft_session_destroy(rec->session);
 	rec->session = NULL;
 	say_losses(rec, &stats);
-	if (!rec->opts->is_quiet && (rec->is_detached || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
+	if (!rec->opts->is_quiet && (rec->is_detached || rec->is_left || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact);
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail("record", "nothing was recorded: no function of the program could be traced");

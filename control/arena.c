@@ -278,6 +278,48 @@ void arena_destroy(struct arena *a)
 	*a = (struct arena){ .fd = -1 };
 }
 
+/* The session's file @name, mapped; checked as far as sizes go. 0 or -errno. */
+static int open_existing(struct arena *a, int dirfd, const char *name)
+{
+	struct uft_arena head;
+	struct stat st;
+
+	*a = (struct arena){ .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
+	if (a->fd < 0)
+		return -errno;
+	if (pread(a->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 ||
+	    head.magic != UFT_ABI_MAGIC || head.version != UFT_ABI_VERSION || head.nslices > 1u << 16 ||
+	    head.slice_offset + head.slice_bytes * head.nslices != (uint64_t)st.st_size) {
+		close(a->fd);
+		return -EPROTO;
+	}
+	a->bytes = (size_t)st.st_size;
+	a->map = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
+	if (a->map == MAP_FAILED) {
+		close(a->fd);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
+{
+	struct arena a = { .fd = -1 };
+	int dirfd = find_dir(&a, NULL);
+	DIR *d = dirfd < 0 ? NULL : fdopendir(dirfd);
+	struct dirent *e;
+
+	if (!d)
+		return dirfd < 0 ? dirfd : -errno;
+	while ((e = readdir(d)))
+		if (!strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) && !open_existing(&a, dirfd, e->d_name)) {
+			fn(&a, arg);
+			arena_destroy(&a);
+		}
+	closedir(d);
+	return 0;
+}
+
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index)
 {
 	return (struct uft_slice *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);

@@ -31,6 +31,8 @@ struct arena {
 
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
 void arena_destroy(struct arena *a);
+/* For each file of a session of this user, living or dead: nobody locks it here. 0 or -errno. */
+int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
 /* Claims a free slice for @pid, all counters zero; UFT_NO_SLICE if there is none. */
@@ -239,6 +241,7 @@ void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 void ptask_release(struct uft_session *s, pid_t tid);	/* exec failed: let go */
 int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left */
 void ptask_release_all(struct uft_session *s);
+void ptask_release_process(struct uft_session *s, pid_t tgid);
 
 /* ---- request.c ------------------------------------------------------------------------------- */
 
@@ -275,6 +278,7 @@ struct uft_session {
 	pid_t launched;			/* 0 none */
 	int launched_fd;
 	int launched_status;		/* -1 while it runs */
+	int is_launched_left;		/* it was detached and goes on */
 
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
 	uint64_t next_scan_ns, next_budget_ns;
@@ -287,6 +291,8 @@ struct uft_session {
 	uint32_t nwarned;
 };
 
+/* A target is left as it was found, on somebody's request. 0, -ESRCH, -EBUSY it starts, -EAGAIN something remains. */
+int session_detach(struct uft_session *s, pid_t pid);
 uint64_t session_now_ns(void);
 /* One round of uft_session_poll(). */
 void session_step(struct uft_session *s, int timeout_ms);

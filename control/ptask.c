@@ -116,6 +116,17 @@ void ptask_release(struct uft_session *s, pid_t tid)
 		}
 }
 
+void ptask_release_process(struct uft_session *s, pid_t tgid)
+{
+	struct ptask *p = s->ptasks, *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (p->tgid == tgid)
+			stop_and_detach(s, p);
+	}
+}
+
 void ptask_release_all(struct uft_session *s)
 {
 	while (s->ptasks)

@@ -272,6 +272,9 @@ static void serve(struct uft_session *s, uint32_t i)
 	case UFT_REQ_FORKED:
 		ret = r.arg[0] < s->arena.map->nslices ? adopt_any(s, (uint32_t)r.arg[0]) : -EINVAL;
 		break;
+	case UFT_REQ_DETACH:
+		ret = session_detach(s, (pid_t)r.arg[0]);
+		break;
 	case UFT_REQ_OBJECTS:
 		ret = serve_objects(s, &r);
 		if (ret == -ECANCELED && s->held_result) {

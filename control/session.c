@@ -263,6 +263,22 @@ static int leave(struct uft_session *s, const struct target *only)
 	return first;
 }
 
+int session_detach(struct uft_session *s, pid_t pid)
+{
+	struct target *t = target_by_pid(s, pid);
+	int ret;
+
+	if (!t)
+		return -ESRCH;
+	if (s->held == t->slice || t->remote)
+		return -EBUSY;
+	ptask_release_process(s, pid);
+	ret = leave(s, t);
+	s->is_launched_left |= pid == s->launched;
+	target_end(s, t);
+	return ret;
+}
+
 void uft_session_destroy(struct uft_session *s)
 {
 	if (!s)
@@ -451,7 +467,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 
 static int is_busy(const struct uft_session *s)
 {
-	return s->targets || s->ptasks || (s->launched && s->launched_status < 0);
+	return s->targets || s->ptasks || (s->launched && s->launched_status < 0 && !s->is_launched_left);
 }
 
 /* When all that we know of has ended: a child may live on that has said nothing so far. */

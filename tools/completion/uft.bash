@@ -85,6 +85,8 @@ _uft() {
 		_uft_complete_value "$word" $value
 	elif [[ $word == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$(_uft_options "$uft" "$command" | cut -f1,2)" -- "$word")
+	elif [[ $command == detach ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid=,comm= 2>/dev/null)" -- "$word")
 	elif [[ $command == record ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
 	else

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* detach.c - uft detach: a traced process is left as it was before */
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "control/session.h"
+
+static const struct cmd_option detach_options[] = { { 0 } };
+
+static const struct cmd_syntax detach_syntax = {
+	"detach", "PID|NAME...",
+	"Leaves processes that are traced: their code, stacks and memory become what they were. Whoever records goes on with its\n"
+	"other processes, or saves the recording.",
+	detach_options, 0
+};
+
+int cmd_detach(int argc, char **argv)
+{
+	int unused, status = cmd_parse(&detach_syntax, &argc, argv, &unused);
+
+	if (status >= 0)
+		return status;
+	if (argc < 2)
+		return cmd_usage(&detach_syntax, "which process?");
+	status = 0;
+	for (int i = 1; i < argc; i++) {
+		struct uft_error err = { "" };
+
+		if (uft_detach(argv[i], &err) < 0)
+			status = cmd_fail("detach", "%s", err.text);
+	}
+	return status;
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+/*
+ * detach.c - from outside: whoever traces this process shall leave it
+ *
+ * Every session of this user has its file in the run directory, which names its targets. A living session is asked through
+ * the mailbox that its targets use; for one that is dead its guard is at work or, if that was killed too, the same is
+ * done here.
+ */
+#include "control/guard.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_MS	20000
+#define CLAIM_MS	2000
+#define PART_NS		20000000
+
+struct search {
+	const char *who;
+	unsigned found, failed;
+	struct uft_error *err;
+};
+
+/* The process's number as @who has it, or the name of its program. */
+static int is_meant(const char *who, pid_t pid)
+{
+	char *end, comm[32];
+
+	if (strtol(who, &end, 10) == pid && !*end)
+		return 1;
+	if (peek_file(pid, "comm", comm, sizeof(comm)) <= 0)
+		return 0;
+	comm[strcspn(comm, "\n")] = '\0';
+	return strncmp(comm, who, 15) == 0 && strlen(comm) == (strlen(who) < 15 ? strlen(who) : 15);
+}
+
+static int claim(struct uft_arena *a)
+{
+	for (int ms = 0; ms < CLAIM_MS; ms++) {
+		for (int i = 0; i < UFT_NREQUESTS; i++) {
+			uint32_t free = UFT_REQ_FREE;
+
+			if (__atomic_compare_exchange_n(&a->req[i].state, &free, UFT_REQ_CLAIMED, 0, __ATOMIC_ACQ_REL,
+							__ATOMIC_RELAXED))
+				return i;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return -EBUSY;
+}
+
+/* As runtime/agent/request.c. The session may end with the answer, if that was its last target. */
+static int ask_session(struct uft_arena *a, pid_t pid)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	int i = claim(a), result;
+	struct uft_request *r;
+	uint32_t state;
+
+	if (i < 0)
+		return i;
+	r = &a->req[i];
+	r->kind = UFT_REQ_DETACH;
+	r->pid = r->tid = (uint32_t)getpid();
+	r->slice = UFT_NO_SLICE;
+	r->no_wait = 0;
+	r->result = 0;
+	r->arg[0] = (uint64_t)pid;
+	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&a->bell, 1, __ATOMIC_ACQ_REL);
+	futex(&a->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
+	       kill((pid_t)a->session_pid, 0) == 0)
+		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
+	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
+	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+	return result;
+}
+
+static int await_guard(const struct uft_slice *sl)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+
+	while (__atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE)) {
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
+	}
+	return 0;
+}
+
+static int detach_one(struct arena *a, struct uft_slice *sl, int is_held)
+{
+	if (is_held && kill((pid_t)a->map->session_pid, 0) == 0)
+		return ask_session(a->map, (pid_t)sl->pid);
+	if (is_held)
+		return await_guard(sl);
+	if (!sl->agent_tid || kill((pid_t)sl->agent_tid, 0))
+		return -ENOLINK;
+	return guard_finish(a) ? -EAGAIN : 0;
+}
+
+static void say_result(struct search *s, pid_t pid, int ret)
+{
+	if (!ret)
+		return;
+	s->failed++;
+	if (ret == -EAGAIN)
+		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
+	else if (ret == -ENOLINK)
+		uft_fail(s->err, ret, "process %d runs its own code; its recorder was killed, and who should clean up after it: "
+			 "memory of ours remains in it, unused", pid);
+	else if (ret == -ETIMEDOUT)
+		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
+	else
+		uft_fail(s->err, ret, "process %d: %s", pid, strerror(-ret));
+}
+
+static void search_arena(struct arena *a, void *arg)
+{
+	int is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;	/* by its session, or the guard */
+	struct search *s = arg;
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		struct uft_slice *sl = arena_slice(a, i);
+		pid_t pid = (pid_t)sl->pid;
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
+		    !is_meant(s->who, pid))
+			continue;
+		s->found++;
+		say_result(s, pid, detach_one(a, sl, is_held));
+	}
+}
+
+int uft_detach(const char *who, struct uft_error *err)
+{
+	struct search s = { .who = who, .err = err };
+
+	arena_each(search_arena, &s);
+	if (!s.found)
+		return uft_fail(err, -ESRCH, "no process '%s' is traced by you", who);
+	return s.failed ? -EAGAIN : 0;
+}
