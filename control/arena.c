@@ -194,6 +194,7 @@ static int is_power_of_two(uint32_t n)
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
+	struct stat ns;
 	uint64_t at;
 
 	l->magic = UFT_ABI_MAGIC;
@@ -223,6 +224,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
 	l->slice_bytes = page_up(at);
 	l->session_pid = (uint32_t)getpid();
+	l->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : ns.st_ino;
 	l->children = !opts->no_children;
 	return 0;
 }
@@ -342,6 +344,7 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 		sl->pid = (uint32_t)pid;
 		sl->ppid = (uint32_t)ppid;
 		sl->parent_slice = UFT_NO_SLICE;
+		sl->flags = 0;
 		sl->agent_tid = 0;
 		return i;
 	}

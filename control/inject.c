@@ -326,7 +326,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	ret = space_create(s, tid, &sp, err);
 	if (ret)
 		return ret;
-	slice = arena_claim(&s->arena, tid, ppid);
+	slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
 	if (slice == UFT_NO_SLICE)
 		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nslices);
 	ret = inject_blob(s, sp, slice, tid, &r);

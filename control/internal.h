@@ -142,6 +142,7 @@ struct target {
 	struct target *next;
 	uint32_t slice;
 	pid_t pid, ppid;
+	pid_t own_pid;			/* as the process itself knows it: another one in a pid namespace of its own */
 	int pidfd, agent_fd;
 	struct space *space;
 	struct target_obj *obj;
@@ -306,6 +307,16 @@ int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT:
 long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
 int peek_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
 long peek_status(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
+/* The number of a task as it knows it, in its own pid namespace; @tid if nothing else is known. */
+pid_t peek_own_pid(pid_t tid);
+/* The task of process @pid that calls itself @own; 0 none. */
+pid_t peek_task(pid_t pid, pid_t own);
+/* The process that calls itself @own in the pid namespace of @pid; 0 none. */
+pid_t peek_neighbour(pid_t pid, pid_t own);
+/* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
+pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
+/* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
+int peek_is_ending(pid_t pid);
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */

@@ -22,28 +22,6 @@
 
 #include "symbol/namefile.h"
 
-/* The process's number as it knows it: the last one of NSpid. */
-static int own_pid(pid_t pid)
-{
-	char text[4096];
-	const char *at;
-	int own = pid;
-
-	if (peek_file(pid, "status", text, sizeof(text)) <= 0)
-		return pid;
-	at = strstr(text, "\nNSpid:");
-	for (at = at ? at + 7 : ""; *at && *at != '\n';) {
-		char *end;
-		long n = strtol(at, &end, 10);
-
-		if (end == at)
-			break;
-		own = (int)n;
-		at = end;
-	}
-	return own;
-}
-
 static int open_map(const char *path, pid_t pid)
 {
 	struct stat st, proc;
@@ -66,7 +44,7 @@ void jitmap_look(struct uft_session *s, struct target *t)
 
 	if (t->jit_fd > 0 || !s->spec || s->spec->tracer != UFT_TRACER_FUNCTION)
 		return;
-	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, own_pid(t->pid));
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, peek_own_pid(t->pid));
 	t->jit_fd = open_map(path, t->pid);
 }
 

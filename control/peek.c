@@ -76,6 +76,58 @@ long peek_status(pid_t pid, const char *field, int base)
 	return -ENOENT;
 }
 
+int peek_is_ending(pid_t pid)
+{
+	char stat[512], *state;
+	int n = peek_file(pid, "stat", stat, sizeof(stat) - 1);
+
+	if (n <= 0)
+		return 1;
+	stat[n] = '\0';
+	state = strrchr(stat, ')');
+	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
+}
+
+pid_t peek_own_pid(pid_t tid)
+{
+	char text[4096];
+	const char *at;
+	pid_t own = tid;
+
+	if (peek_file(tid, "status", text, sizeof(text)) <= 0)
+		return tid;
+	at = strstr(text, "\nNSpid:");
+	for (at = at ? at + 7 : ""; *at && *at != '\n';) {
+		char *end;
+		long n = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		own = (pid_t)n;
+		at = end;
+	}
+	return own;
+}
+
+pid_t peek_task(pid_t pid, pid_t own)
+{
+	char path[64];
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		found = tid > 0 && peek_own_pid(tid) == own ? tid : 0;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 int peek_has_arena(const struct uft_session *s, pid_t pid)
 {
 	char path[64], *line = NULL;
@@ -135,6 +187,61 @@ int peek_any_silent(const struct uft_session *s)
 		if (pid <= 0 || pid == getpid() || pid == (pid_t)s->arena.map->guard_pid || start_time(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
 		found = peek_has_arena(s, pid);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Several processes of different pid namespaces may go by one number: the runtime's own word decides. */
+static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
+{
+	uint32_t its;
+
+	for (const struct space *sp = s->spaces; sp; sp = sp->next)
+		if (!peek_mem(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
+			return 1;
+	return 0;
+}
+
+pid_t peek_neighbour(pid_t pid, pid_t own)
+{
+	pid_t found = 0;
+	struct dirent *e;
+	struct stat its, ns;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat(path, &ns))
+		return 0;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t other = (pid_t)atoi(e->d_name);
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", other);
+		if (other > 0 && peek_own_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
+			found = other;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own)
+{
+	pid_t found = 0;
+	struct dirent *e;
+	DIR *d;
+
+	if (peek_own_pid(own) == own && peek_has_arena(s, own) && !target_by_pid(s, own))
+		return own;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && pid != own && peek_own_pid(pid) == own && peek_has_arena(s, pid) && has_slice(s, pid, slice))
+			found = pid;
 	}
 	if (d)
 		closedir(d);

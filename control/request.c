@@ -51,6 +51,19 @@ static void free_stale(struct uft_session *s)
 	}
 }
 
+/* The task that asks. Its own number means something else here if it is in another pid namespace. */
+static pid_t requester(struct uft_session *s, const struct uft_request *r)
+{
+	struct target *t = target_by_slice(s, r->slice);
+	pid_t pid = (pid_t)r->pid;
+
+	if (t && t->own_pid == pid)
+		pid = t->pid;
+	else	/* a fork child that has made no traced call yet: it has its parent's slice */
+		pid = peek_process(s, r->slice, pid);
+	return pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? peek_task(pid, (pid_t)r->tid) : 0;
+}
+
 /* ---- Exec ---------------------------------------------------------------------------------- */
 
 /* Does exec of what the task names gain rights? NULL: no, as far as can be seen. */
@@ -81,7 +94,7 @@ static const char *secure_reason(const struct uft_session *s, pid_t tid, const s
 
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
-	pid_t tid = (pid_t)r->tid, tgid = (pid_t)peek_status(tid, "Tgid", 10);
+	pid_t tid = requester(s, r), tgid = (pid_t)peek_status(tid, "Tgid", 10);
 	char path[4096];
 	const char *why;
 	int ret;
@@ -145,6 +158,15 @@ static void inherit(struct target *t)
 	}
 }
 
+/* Whose slice it is, as far as its own word goes. */
+static pid_t slice_process(struct uft_session *s, uint32_t slice)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, slice);
+	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+
+	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? peek_process(s, slice, pid) : pid;
+}
+
 static int adopt(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice *sl;
@@ -159,7 +181,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	sl = arena_slice(&s->arena, slice);
 	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
 		return -EEXIST;
-	pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	pid = slice_process(s, slice);
 	if (pid <= 0 || !peek_has_arena(s, pid))
 		return -ESRCH;
 	ret = find_space(s, pid, &sp);
@@ -200,19 +222,6 @@ static int adopt_dead(struct uft_session *s, uint32_t slice)
 	return 0;
 }
 
-/* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
-static int is_ending(pid_t pid)
-{
-	char stat[512], *state;
-	int n = peek_file(pid, "stat", stat, sizeof(stat) - 1);
-
-	if (n <= 0)
-		return 1;
-	stat[n] = '\0';
-	state = strrchr(stat, ')');
-	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
-}
-
 static int adopt_any(struct uft_session *s, uint32_t slice)
 {
 	int ret = adopt(s, slice);
@@ -228,7 +237,7 @@ void request_adopt_strays(struct uft_session *s)
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
-		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || is_ending(pid)))
+		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || peek_is_ending(slice_process(s, i))))
 			adopt_any(s, i);
 	}
 }
@@ -240,7 +249,7 @@ static int serve_objects(struct uft_session *s, const struct uft_request *r)
 	struct target *t = target_by_slice(s, r->slice);
 	int was_started, ret;
 
-	if (!t || t->is_over || (uint32_t)t->pid != r->pid)
+	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
 		return -ESRCH;
 	was_started = t->space->started;
 	ret = space_walk(s, t, r->arg[0]);
@@ -266,7 +275,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = serve_exec(s, &r);
 		break;
 	case UFT_REQ_EXEC_FAILED:
-		ptask_release(s, (pid_t)r.tid);
+		ptask_release(s, requester(s, &r));
 		ret = 0;
 		break;
 	case UFT_REQ_FORKED:
@@ -279,7 +288,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = serve_objects(s, &r);
 		if (ret == -ECANCELED && s->held_result) {
 			/* Launch fails: the program must not get its answer, it ends here. */
-			kill((pid_t)r.pid, SIGKILL);
+			kill(target_by_slice(s, r.slice)->pid, SIGKILL);
 			r.no_wait = 1;
 		}
 		break;

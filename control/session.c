@@ -413,7 +413,7 @@ static void look_at_targets(struct uft_session *s)
 			t->has_agent = 0;
 			if (is_replaced(t))
 				target_end(s, t);
-			else
+			else if (!peek_is_ending(t->pid))	/* with its init a pid namespace ends */
 				session_warn(s, "the agent of process %d was ended: the process stays as it is", t->pid);
 		}
 	}

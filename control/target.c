@@ -100,6 +100,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		return NULL;
 	t->slice = slice;
 	t->pid = pid;
+	t->own_pid = (pid_t)arena_slice(&s->arena, slice)->pid;
 	t->ppid = ppid;
 	t->space = space;
 	t->agent_fd = -1;
@@ -139,6 +140,8 @@ void target_open_agent(struct uft_session *s, struct target *t)
 {
 	pid_t tid = (pid_t)arena_slice(&s->arena, t->slice)->agent_tid;
 
+	if (tid > 0 && t->own_pid != t->pid)
+		tid = peek_neighbour(t->pid, tid);
 	if (tid <= 0 || tid == t->pid || tid == getpid())
 		return;
 	t->agent_fd = open_pidfd(s, tid);
@@ -234,7 +237,8 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 		comm[strcspn(comm, "\n")] = '\0';
 		snprintf(name, sizeof(name), "%.15s", comm);
 		if (remember(t, tid, name))
-			s->ev.task(s->ev.arg, t->pid, tid, t->ppid, t->space->img, name);
+			s->ev.task(s->ev.arg, t->own_pid, t->own_pid == t->pid ? tid : peek_own_pid(tid), t->ppid,
+				   t->space->img, name);
 	}
 	if (d)
 		closedir(d);

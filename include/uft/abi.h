@@ -173,6 +173,7 @@ struct uft_arena {
 	struct uft_request req[UFT_NREQUESTS];
 	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
 	uint32_t pad;
+	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
 };
 
 enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };
@@ -193,15 +194,19 @@ enum uft_counter {
 	UFT_NCOUNTERS
 };
 
+enum uft_slice_flags {
+	UFT_SLICE_OTHER_NS	= 1,	/* pid and agent_tid are numbers of another pid namespace than the session's */
+};
+
 /* Order of a command's life: the session fills it, bumps cmd_seq (futex); the agent does it, writes
  * results, sets cmd_done = cmd_seq (futex). One command at a time. */
 struct uft_slice {
 	uint32_t state;		/* a: enum uft_slice_state; claimed by CAS FREE -> LIVE */
-	uint32_t pid;		/* w */
+	uint32_t pid;		/* w: as the process itself knows it, in its own pid namespace */
 	uint32_t ppid;		/* w: the process it was forked from, 0 launched */
 	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
 	uint32_t agent_tid;	/* w: 0: no agent */
-	uint32_t flags;
+	uint32_t flags;		/* w: enum uft_slice_flags */
 	uint32_t ring_flags;	/* s: enum uft_ring_flags, for every ring of the slice */
 	uint32_t cmd_seq;	/* s: futex */
 	uint32_t cmd_done;	/* w: futex */

@@ -16,7 +16,8 @@
  *
  * Parents. A child that ended would stay the target's zombie, as the target does not wait for it. So a task in between
  * makes the agent and ends, and the starting thread waits for that one at once: the agent is init's (or that of the
- * nearest subreaper) and the target has no child of ours. If the target is a subreaper itself it is the parent after all.
+ * nearest subreaper) and the target has no child of ours. If the target is a subreaper itself, or the init of
+ * its pid namespace, it is the parent after all.
  *
  * Concurrency. The agent is the only caller of patch_*() and trace_set_params() while it lives; before it is ready
  * the starting thread is (init). In a fork child the parent's agent does not exist; the state here was copied by
@@ -63,7 +64,7 @@ static struct {
 	int result;			/* of the start */
 	int pid;			/* the target */
 	int tid;			/* its own */
-	int target_fd, session_fd, guard_fd;	/* guard_fd: -1 none */
+	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
 	uint32_t session_gone;
 	struct agent_creds creds;
 } agent;
@@ -212,7 +213,7 @@ static int target_is_gone(void)
 
 static int session_is_gone(void)
 {
-	return uft_load(&uft_rt.arena->closed) || pidfd_is_over(agent.session_fd);
+	return uft_load(&uft_rt.arena->closed) || (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
 }
 
 /* The session will not come back. 1: nor does anybody else, end. */
@@ -294,11 +295,15 @@ static int agent_setup(void)
 	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
 	if (agent.target_fd < 0)
 		return agent.target_fd;
-	agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
-	if (agent.session_fd < 0)
-		return agent.session_fd;		/* gone, or in a pid namespace of which we see nothing */
-	agent.guard_fd = uft_load(&uft_rt.arena->guard_pid) ?
-			 (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0) : -1;
+	agent.session_fd = agent.guard_fd = -1;
+	/* In a pid namespace of its own only arena.closed tells that the session has gone. */
+	if (!trace_other_ns()) {
+		agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
+		if (agent.session_fd < 0)
+			return agent.session_fd;	/* gone */
+		if (uft_load(&uft_rt.arena->guard_pid))
+			agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
+	}
 	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
 	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
@@ -329,7 +334,7 @@ static int make_agent(void)
 	long tid;
 
 	sys_call6(__NR_prctl, PR_GET_CHILD_SUBREAPER_, &is_subreaper, 0, 0, 0, 0);
-	if (is_subreaper)
+	if (is_subreaper || agent.pid == 1)
 		return (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, agent_main);
 	agent.tid = -EAGAIN;
 	tid = uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)top, between_main);
@@ -360,6 +365,7 @@ int agent_start(void)
 
 	if (ret)
 		return ret;
+	uft_boot.slice = uft_rt.slice_index;	/* a fork child's: where the session looks */
 	agent.started = 0;
 	agent.session_gone = 0;
 	agent.pid = sys_getpid();

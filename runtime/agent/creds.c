@@ -12,6 +12,7 @@
 
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 
 #define GROUPS_MAX	128		/* more: none are kept */
 
@@ -139,7 +140,8 @@ void creds_open(struct agent_creds *c, int pid)
 	struct creds now;
 	char path[40];
 
-	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/status");
+	pid = plat_proc_pid(pid);
+	mem_put(mem_put_dec(mem_put(path, "/proc/"), pid > 0 ? (uint64_t)pid : 0), "/status");
 	c->status_fd = sys_open(path, O_RDONLY | O_CLOEXEC);
 	c->digest = read_creds(c, &now);	/* what clone gave us as well */
 }

@@ -103,6 +103,8 @@ void plat_sync_cores(void);
  */
 int plat_is_quiet(int pid, uintptr_t *pc, int max);
 int plat_pid(void);
+int plat_proc_pid(int pid);	/* the number of @pid in /proc, which may be that of another pid namespace; -errno */
+uint64_t plat_pid_ns(void);	/* inode of the caller's pid namespace; 0 unknown */
 int plat_tid(void);
 
 #endif

@@ -11,6 +11,7 @@
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
 #include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 #include "runtime/trace/trace.h"
 
 #define CLAIM_WAIT_MS	200
@@ -59,7 +60,7 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	s->ppid = uft_rt.slice->pid;
 	s->parent_slice = uft_rt.slice_index;
 	s->agent_tid = 0;
-	s->flags = 0;
+	s->flags = trace_other_ns() ? UFT_SLICE_OTHER_NS : 0;
 	s->ring_flags = uft_load(&uft_rt.slice->ring_flags);
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
@@ -68,6 +69,13 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counter[i] = 0;
 	uft_store_release(&s->pid, pid);
+}
+
+int trace_other_ns(void)
+{
+	uint64_t its = uft_load(&uft_rt.arena->pid_ns), ours = its ? plat_pid_ns() : 0;
+
+	return ours && ours != its;
 }
 
 static int adopt(struct trace_task *t)

@@ -7,6 +7,8 @@
  * system call of the program may come back whenever it likes, so it does not count as quiet; one that waits in
  * our own code comes back only when it is answered (or after UFT_REQ_TIMEOUT_MS, which patching never takes).
  */
+#include <asm/stat.h>
+
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
@@ -23,6 +25,39 @@ struct dirent64 {
 int plat_pid(void)
 {
 	return sys_getpid();
+}
+
+int plat_proc_pid(int pid)
+{
+	static const char field[] = "\nPid:\t";
+	char path[40], buf[512];
+	int fd = (int)sys_call3(__NR_pidfd_open, pid, 0, 0), info;
+	long n = 0;
+
+	if (fd < 0)
+		return fd == -ENOSYS ? pid : fd;	/* before Linux 5.3 */
+	mem_put_dec(mem_put(path, "/proc/self/fdinfo/"), (uint64_t)fd);
+	info = sys_open(path, O_RDONLY | O_CLOEXEC);
+	if (info >= 0) {
+		n = sys_read(info, buf, sizeof(buf));
+		sys_close(info);
+	}
+	sys_close(fd);
+	for (long at = 0; at + (long)sizeof(field) <= n; at++) {
+		const char *s = buf + at + sizeof(field) - 1;
+
+		/* 0 and -1: not to be seen there, over */
+		if (!memcmp(buf + at, field, sizeof(field) - 1))
+			return *s > '0' && *s <= '9' ? (int)mem_get_number(&s, buf + n, 10) : -ESRCH;
+	}
+	return -ENOSYS;
+}
+
+uint64_t plat_pid_ns(void)
+{
+	struct stat st;
+
+	return sys_call4(__NR_newfstatat, AT_FDCWD, "/proc/self/ns/pid", &st, 0) ? 0 : st.st_ino;
 }
 
 int plat_tid(void)
@@ -101,7 +136,8 @@ int plat_is_quiet(int pid, uintptr_t *pc, int max)
 	int fd, n = 0, self = plat_tid();
 	long got, at;
 
-	if (linux_maps_walk(own_map, &own))
+	pid = plat_proc_pid(pid);
+	if (pid <= 0 || linux_maps_walk(own_map, &own))
 		return -ENOSYS;
 	mem_put(mem_put_dec(mem_put(path, "/proc/"), (uint64_t)pid), "/task");
 	fd = sys_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
