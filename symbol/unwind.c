@@ -112,6 +112,7 @@ static void uw_skip_operands(struct uw_cursor *c, const char *what)
 
 #define UW_MAX_STATES	8	/* remembered at a time */
 #define UW_REG_PC	16
+#define UW_MAX_INSNS	(16u << 10)	/* bytes of an entry that are run: entries may overlap in a damaged file */
 
 /* How far an advance goes; 0: no advance. */
 static uint64_t uw_advance(uint8_t op, const uint8_t *p)
@@ -422,7 +423,7 @@ int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie,
 			u->lsda = uw_lsda(&data, cie->lsda_enc);
 	}
 	u->insn = body.p;
-	u->ninsn = (uint32_t)(body.end - body.p);
+	u->ninsn = body.end - body.p < UW_MAX_INSNS ? (uint32_t)(body.end - body.p) : UW_MAX_INSNS;
 	uw_run(u, uw_first, &first, NULL, NULL);
 	uw_run(u, NULL, NULL, NULL, &no_parent);
 	if (cie->is_signal)

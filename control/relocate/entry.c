@@ -23,7 +23,7 @@
  *	is left alone.
  *   3. The bytes of two entries never overlap, pads included.
  *   4. The reasons sum to the entries (tests/func/coverage).
- *   5. Any file ends in bounded time without a fault (tests/fuzz/elf).
+ *   5. Any file ends in bounded time without a fault (tests/fuzz/relocate): what is looked at more than once has a budget.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -136,6 +136,20 @@ static int list_unwind(struct uft_object *obj, struct entries *e)
 	return 0;
 }
 
+/* Entries do not overlap; where a table says so, the next one begins and this one ends. */
+static void clip(struct entries *e)
+{
+	for (size_t i = 0; i + 1 < e->n; i++)
+		if (e->entry[i].size > e->entry[i + 1].func - e->entry[i].func)
+			e->entry[i].size = e->entry[i + 1].func - e->entry[i].func;
+	for (size_t i = 0; i + 1 < e->priv->nunwind; i++) {
+		struct uft_unwind *u = &e->priv->unwind[i];
+
+		if (u->size > u[1].addr - u->addr)
+			u->size = u[1].addr - u->addr;
+	}
+}
+
 static void list_prepared(struct uft_object *obj, struct entries *e)
 {
 	struct uft_error err;
@@ -168,6 +182,7 @@ int entries_list(struct uft_object *obj, struct entries *out)
 	if (!ret)
 		ret = add_symbols(obj, out, symtab.n ? &symtab : &v->dyn);
 	if (!ret) {
+		clip(out);
 		list_prepared(obj, out);
 		pr->of = malloc(out->n * sizeof(*pr->of) + 1);
 		pr->gap = calloc(out->n + 1, sizeof(*pr->gap));
@@ -238,7 +253,7 @@ static int is_entered(const struct plan *p, unsigned n)
 	const struct uft_unwind *u = p->e->priv->of[p->i] == ~0u ? NULL : &p->e->priv->unwind[p->e->priv->of[p->i]];
 
 	return p->shorts >> (SHORT_BEFORE + 1) & ((1u << (n - 1)) - 1) ||
-	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) || (u && lands_in(p->obj, u, p->f->addr + 1, n - 1));
+	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) || (u && lands_in(p->obj, p->e->priv, u, p->f->addr + 1, n - 1));
 }
 
 /* Tries @change bytes. What moves ends within the function, or with an instruction that does not run on. */
@@ -312,6 +327,9 @@ int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 
 		if (ret)
 			return ret;
+		e->priv->left = LOOK_TWICE;
+		for (size_t i = 0; i < e->priv->scan->ntext; i++)
+			e->priv->left += LOOK_TIMES * e->priv->scan->text[i].n;
 	}
 	for (size_t i = 0; i < e->n; i++) {
 		struct entry *f = &e->entry[i];

@@ -25,7 +25,18 @@ struct entries_priv {
 	struct scan *scan;	/* made when first planned */
 	struct uft_range *ours;
 	size_t nours;
+	size_t left;		/* bytes that may be looked at again, whatever the file makes us do */
 };
+#define LOOK_TWICE	(1u << 20)	/* that many bytes and so many times the text: 50 times what real files need */
+#define LOOK_TIMES	8u
+
+static inline int look_again(struct entries_priv *pr, size_t bytes)
+{
+	if (pr->left < bytes)
+		return 0;
+	pr->left -= bytes;
+	return 1;
+}
 
 /* Index of the last entry at or before @addr; e->n if there is none. */
 size_t entries_index(const struct entries *e, uint64_t addr);
@@ -42,6 +53,6 @@ size_t pad_length(const uint8_t *p, size_t n);
 /* plain.c */
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth);
 /* 1: an exception handler begins in [addr, addr + n). */
-int lands_in(struct uft_object *obj, const struct uft_unwind *u, uint64_t addr, unsigned n);
+int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
 #endif

@@ -12,7 +12,6 @@
 
 #define REACH_BACK	(128u + ENTRY_JUMP)	/* bytes behind the site that reach it */
 #define REACH_AHEAD	129u			/* bytes before it */
-#define MAX_DECODED	(64u << 10)		/* bytes from the function's start; farther counts as a branch */
 
 static int is_short_branch(unsigned b)
 {
@@ -20,13 +19,13 @@ static int is_short_branch(unsigned b)
 }
 
 /* Does an instruction of entry @i end with the two bytes at @at? */
-static int is_real(const struct scan_text *t, const struct entry *e, uint64_t at)
+static int is_real(struct entries_priv *pr, const struct scan_text *t, const struct entry *e, uint64_t at)
 {
 	uint64_t pc = e->func;
 	ZydisDecodedInstruction in;
 	ZydisDecoder d;
 
-	if (at - pc > MAX_DECODED)
+	if (!look_again(pr, at - pc))
 		return 1;
 	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	ZydisDecoderEnableMode(&d, ZYDIS_DECODER_MODE_MINIMAL, ZYAN_TRUE);
@@ -57,7 +56,7 @@ unsigned short_branches(const struct entries *e, const struct scan_text *t, size
 		/* To its start from elsewhere is a call. */
 		if (to <= SHORT_BEFORE && f != own)
 			continue;
-		if (!f || is_real(t, f, t->addr + at))
+		if (!f || is_real(e->priv, t, f, t->addr + at))
 			hits |= 1u << to;
 	}
 	return hits;

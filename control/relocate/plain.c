@@ -166,7 +166,7 @@ static uint64_t number(const uint8_t **p, const uint8_t *end, unsigned enc)
 }
 
 /* The table is as gcc and clang write it, else nothing in it is believed and the function is left alone. */
-int lands_in(struct uft_object *obj, const struct uft_unwind *u, uint64_t addr, unsigned n)
+int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n)
 {
 	const uint8_t *p, *end;
 	unsigned enc;
@@ -186,7 +186,7 @@ int lands_in(struct uft_object *obj, const struct uft_unwind *u, uint64_t addr, 
 		return 1;
 	enc = *p++ & 0xf;
 	len = leb(&p, end);
-	if (p > end || len > (uint64_t)(end - p))
+	if (p > end || len > (uint64_t)(end - p) || !look_again(pr, len))
 		return 1;
 	for (end = p + len; p < end;) {
 		uint64_t pad;

@@ -287,6 +287,12 @@ static void scan_data(struct scanner *sc)
 		scan_words(sc);
 }
 
+/* Names of any length may share their bytes. */
+static int is_cold_name(const char *name)
+{
+	return memmem(name, strnlen(name, 1024), ".cold", 5) != NULL;
+}
+
 static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 {
 	const struct scan_text *text;
@@ -297,7 +303,7 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s))
 			continue;
 		text = scan_text(sc->s, s.st_value);
-		if (text && strstr(elf_sym_name(t, &s), ".cold"))
+		if (text && is_cold_name(elf_sym_name(t, &s)))
 			mark(text->jcc, s.st_value - text->addr);
 		else
 			mark_pointer(sc, s.st_value);

@@ -222,7 +222,7 @@ static void handler(int sig)
 
 static void c_strings(void)
 {
-	char a[600], b[600];
+	char a[600] = "", b[600];
 
 	for (size_t n = 0; n < 500; n += 7) {
 		for (size_t i = 0; i < n; i++)
