@@ -8,6 +8,8 @@
  */
 #include "control/relocate/internal.h"
 
+#include <string.h>
+
 #include <Zydis/Zydis.h>
 
 #define REACH_BACK	(128u + ENTRY_JUMP)	/* bytes behind the site that reach it */
@@ -15,7 +17,7 @@
 
 static int is_short_branch(unsigned b)
 {
-	return (b & 0xf0) == 0x70 || b == 0xeb || (b & 0xfc) == 0xe0;
+	return ((b & 0xf0) == 0x70) | (b == 0xeb) | ((b & 0xfc) == 0xe0);
 }
 
 /* Does an instruction of entry @i end with the two bytes at @at? */
@@ -37,6 +39,29 @@ static int is_real(struct entries_priv *pr, const struct scan_text *t, const str
 	return pc == at + 2 && in.raw.imm[0].is_relative;
 }
 
+/* Could any byte of the window be such a branch? Sixteen at a time; most windows have none. */
+static int any_candidate(const uint8_t *p, size_t n, size_t site)
+{
+	typedef uint8_t bytes __attribute__((vector_size(16)));
+	typedef uint64_t words __attribute__((vector_size(16)));
+	static const bytes step = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+	bytes found = { 0 }, op, disp, to;
+	words all;
+
+	/* Offsets modulo 256: a window is 262 bytes, so some candidates are none; the caller looks closer. */
+	for (size_t at = 0; at < n; at += 16) {
+		if (n - at < 16)
+			at = n > 16 ? n - 16 : 0;
+		memcpy(&op, p + at, 16);
+		memcpy(&disp, p + at + 1, 16);
+		to = disp + step + (uint8_t)(at + 2 - site + SHORT_BEFORE);
+		found |= (bytes)(to < SHORT_BEFORE + ENTRY_JUMP) &
+			 ((bytes)((op & 0xf0) == 0x70) | (bytes)(op == 0xeb) | (bytes)((op & 0xfc) == 0xe0));
+	}
+	all = (words)found;
+	return (all[0] | all[1]) != 0;
+}
+
 unsigned short_branches(const struct entries *e, const struct scan_text *t, size_t i)
 {
 	const struct entry *own = &e->entry[i];
@@ -44,6 +69,8 @@ unsigned short_branches(const struct entries *e, const struct scan_text *t, size
 	size_t end = site + REACH_BACK < t->n - 1 ? site + REACH_BACK : t->n - 1;
 	unsigned hits = 0;
 
+	if (at >= end || (end - at >= 16 && !any_candidate(t->p + at, end - at, site - at)))
+		return 0;
 	for (; at < end; at++) {
 		unsigned to = (unsigned)(at + 2 + (size_t)(int8_t)t->p[at + 1] - site + SHORT_BEFORE);
 		const struct entry *f;
