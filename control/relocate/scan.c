@@ -227,7 +227,8 @@ static void scan_tables(struct scanner *sc)
 {
 	uint64_t next = ~0ull;
 
-	qsort(sc->base, sc->nbase, sizeof(*sc->base), compare_base);
+	if (sc->nbase)
+		qsort(sc->base, sc->nbase, sizeof(*sc->base), compare_base);
 	for (size_t i = sc->nbase; i-- && !sc->status;) {
 		uint64_t base = sc->base[i].addr;
 
@@ -371,6 +372,16 @@ static int make_texts(struct uft_object *obj, struct scan *s)
 	return 0;
 }
 
+static void mark_entries(struct scanner *sc)
+{
+	for (size_t i = 0; i < sc->e->n; i++) {
+		const struct scan_text *t = scan_text(sc->s, sc->e->entry[i].func);
+
+		if (t)
+			mark(t->target, sc->e->entry[i].func - t->addr);
+	}
+}
+
 int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out)
 {
 	struct elf_view *v = &object_priv(obj)->view;
@@ -395,16 +406,13 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 		elf_symtab_find(v, SHT_SYMTAB, &symtab);
 		scan_symbols(&sc, &symtab);
 		mark_pointer(&sc, obj->entry);
-		for (size_t i = 0; i < e->n; i++) {
-			const struct scan_text *t = scan_text(sc.s, e->entry[i].func);
-
-			if (t)
-				mark(t->target, e->entry[i].func - t->addr);
-		}
+		mark_entries(&sc);
 		*out = sc.s;
-		return 0;
+	} else {
+		scan_free(sc.s);
 	}
-	scan_free(sc.s);
+	free(sc.base);
+	free(sc.leave);
 	return sc.status;
 }
 
