@@ -4,7 +4,7 @@
  *
  * usage: driver SECONDS SEED-FILE...: mutates each file in turn until the time is over: bytes, interesting numbers in
  * the headers and tables, copies of one place to another, truncation. The generator starts from a constant, so a
- * failure comes again; the input of the moment is in elf-fuzz-last when the process dies.
+ * failure comes again; the input of the moment is in DRIVER-last when the process dies.
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -101,15 +101,18 @@ int main(int argc, char **argv)
 {
 	double seconds = argc > 1 ? atof(argv[1]) : 3, start = now(), worst = 0;
 	unsigned long runs = 0;
+	const char *base = strrchr(argv[0], '/');
+	char name[256];
 	int i;
 
 	if (argc < 3)
 		return 2;
+	snprintf(name, sizeof(name), "%s-last", base ? base + 1 : argv[0]);	/* more than one driver may run here */
 	for (i = 2; i < argc; i++) {
 		double end = start + seconds * (i - 1) / (argc - 2);
 		size_t size = 0, len;
 		uint8_t *seed = read_file(argv[i], &size), *last;
-		int fd = open("elf-fuzz-last", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+		int fd = open(name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 		if (!seed || !size || fd < 0 || ftruncate(fd, size))
 			return fprintf(stderr, "cannot read %s\n", argv[i]), 1;
@@ -132,7 +135,7 @@ int main(int argc, char **argv)
 		munmap(last, size);
 		free(seed);
 	}
-	unlink("elf-fuzz-last");
+	unlink(name);
 	printf("%lu inputs, the slowest took %.3f s\n", runs, worst);
 	return worst > 2;	/* a small file that takes so long has found a loop */
 }
