@@ -298,7 +298,7 @@ static int plan_entry(struct plan *p)
 	size_t at = f->func - p->t->addr;
 	unsigned nmoved = 0, reason;
 
-	if (scan_bit(p->t->jcc, at) && !scan_bit(p->t->called, at))
+	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || !scan_bit(p->t->tail, at)))
 		return ENTRY_NOT_FUNCTION;
 	p->shorts = short_branches(p->e, p->t, p->i);
 	if (is_loop(p))
@@ -351,7 +351,7 @@ const char *entry_skip_text(enum entry_skip skip)
 	static const char *const text[ENTRY_NSKIPS] = {
 		[ENTRY_OK]		= "usable",
 		[ENTRY_PREPARED]	= "compiled for tracing: its own site is used",
-		[ENTRY_NOT_FUNCTION]	= "no function: linkage table, signal return, or a part that its function jumps to",
+		[ENTRY_NOT_FUNCTION]	= "not called: linkage table, signal return, part of another function, or unused",
 		[ENTRY_SHORT]		= "shorter than a jump, and no padding near (build with -falign-functions=16)",
 		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with -fpatchable-function-entry=5)",
 		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with -fpatchable-function-entry=5)",

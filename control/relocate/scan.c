@@ -12,6 +12,11 @@
  * position-independent code: from each address that a lea gives, as long as what stands there, added to it, lies in
  * code. Function symbols: code may be entered there.
  *
+ * A part that a compiler split off (.cold) has an unwind entry of its own, and one of a function without a frame looks like a
+ * function. Tracing it could destroy what lives in flags, below the stack pointer, or where a return address should be. So
+ * what nobody calls, points to or has a name for counts as a function only if it is aligned and jumped to without a
+ * condition, which is how a function calls another in its place.
+ *
  * Bounded: one look at every byte, and as many steps through tables as the file has bytes.
  */
 #include "control/relocate/scan.h"
@@ -23,11 +28,14 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
 
+#define FUNCTION_ALIGN	16	/* what compilers align functions to, but not the parts they split off */
+
 #define CLASS_CALL	1
 #define CLASS_JMP	2
 #define CLASS_0F	3
 #define CLASS_LEA	4
-#define CLASS_MOV	5	/* mov $imm32, push $imm32 in code at fixed addresses */
+#define CLASS_MOV	5	/* mov $imm32,reg, push $imm32 in code at fixed addresses */
+#define CLASS_STORE	6	/* mov $imm32,operand there */
 
 struct scanner {
 	struct scan *s;
@@ -122,13 +130,24 @@ static void mark_jump(struct scanner *sc, size_t k, uint64_t from, uint64_t to, 
 		return;
 	mark(t->target, to - t->addr);
 	if (is_jcc)
-		mark(t->jcc, to - t->addr);
+		mark(t->part, to - t->addr);
+	else if (!(to & (FUNCTION_ALIGN - 1)))
+		mark(t->tail, to - t->addr);
 	if (k >= sc->e->n || from - e->func >= e->size)
 		return;
 	if (to == e->func || to == e->addr)
 		mark(t->looped, e->func - t->addr);
 	else if (e->skip == ENTRY_NOT_FUNCTION && to - e->func >= e->size)
 		note_leave(sc, to, k);
+}
+
+/* Bytes of an operand behind its modrm byte. */
+static unsigned modrm_bytes(const uint8_t *p)
+{
+	unsigned mod = p[0] >> 6, has_sib = mod != 3 && (p[0] & 7) == 4;
+	unsigned base = has_sib ? p[1] & 7 : p[0] & 7;
+
+	return has_sib + (mod == 1 ? 1 : mod == 2 || (mod == 0 && base == 5) ? 4 : 0);
 }
 
 static unsigned byte_class(unsigned b, int is_fixed)
@@ -138,6 +157,7 @@ static unsigned byte_class(unsigned b, int is_fixed)
 	case UFT_OP_JMP: return CLASS_JMP;
 	case 0x0f: return CLASS_0F;
 	case 0x8d: return CLASS_LEA;
+	case 0xc7: return is_fixed ? CLASS_STORE : 0;
 	default: return is_fixed && (b == 0x68 || (b & 0xf8) == 0xb8) ? CLASS_MOV : 0;
 	}
 }
@@ -146,7 +166,7 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 {
 	const uint8_t *p = t->p;
 	uint8_t class[256];
-	size_t i, k = 0, n = t->n < 6 ? 0 : t->n - 5;
+	size_t i, k = 0, imm, n = t->n < 6 ? 0 : t->n - 5;
 
 	for (i = 0; i < 256; i++)
 		class[i] = (uint8_t)byte_class((unsigned)i, sc->obj->type == ET_EXEC);
@@ -176,6 +196,11 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 			break;
 		case CLASS_MOV:
 			mark_pointer(sc, uft_get32(p + i + 1));
+			break;
+		case CLASS_STORE:
+			imm = i + 2 + modrm_bytes(p + i + 1);
+			if (imm + 4 <= t->n)
+				mark_pointer(sc, uft_get32(p + imm));
 			break;
 		}
 	}
@@ -305,7 +330,7 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 			continue;
 		text = scan_text(sc->s, s.st_value);
 		if (text && is_cold_name(elf_sym_name(t, &s)))
-			mark(text->jcc, s.st_value - text->addr);
+			mark(text->part, s.st_value - text->addr);
 		else
 			mark_pointer(sc, s.st_value);
 	}
@@ -361,12 +386,13 @@ static int make_texts(struct uft_object *obj, struct scan *s)
 			continue;
 		t->n = obj->text[i].end - t->addr < avail ? obj->text[i].end - t->addr : avail;
 		words = t->n / 64 + 1;
-		t->target = calloc(4 * words, sizeof(*t->target));
+		t->target = calloc(5 * words, sizeof(*t->target));
 		if (!t->target)
 			return -ENOMEM;
 		t->called = t->target + words;
-		t->jcc = t->called + words;
-		t->looped = t->jcc + words;
+		t->part = t->called + words;
+		t->tail = t->part + words;
+		t->looped = t->tail + words;
 		s->ntext++;
 	}
 	return 0;
