@@ -23,6 +23,7 @@ void cmd_heap_prepare(void)
 	void *volatile room;		/* else the compiler sees that nobody needs it */
 	uintptr_t lo, hi;
 
+	mallopt(M_ARENA_MAX, 1);		/* the thread that reads the program, too (symbol/prefetch.c) */
 	mallopt(M_MMAP_THRESHOLD, HEAP_BYTES);
 	mallopt(M_TRIM_THRESHOLD, 8 * HEAP_BYTES);
 	mallopt(M_TOP_PAD, HEAP_BYTES);

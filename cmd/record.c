@@ -101,6 +101,7 @@ struct recording {
 	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
 	pid_t program;
 	int is_started;
+	int is_warned;			/* of gprof, or there was no need */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
@@ -160,11 +161,21 @@ static void catch_signals(void)
 
 /* ---- The session's news: nobody's any more once the file is complete ------------------------- */
 
+/* gprof counts in the calls that we turn into nops: say so before the program runs. */
+static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
+{
+	if (!rec->is_warned && rec->opts->tracer != UFT_TRACER_NOP && img->nobj && img->obj[0].obj->has_gmon)
+		status_say(&rec->status, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls "
+			   "that are traced", img->exe);
+	rec->is_warned = 1;
+}
+
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
 	struct recording *rec = arg;
 
 	(void)pid, (void)ppid;
+	warn_of_gprof(rec, img);
 	if (rec->recorder)
 		recorder_slice_begin(rec->recorder, slice, img);
 }
@@ -233,24 +244,6 @@ static int find_program(const char *name, char *path, size_t size)
 			return status;
 		dirs += len + 1;
 	}
-}
-
-/*
- * gprof counts in the calls that we turn into nops: say so before the program starts. The object is returned and
- * held, so that the session finds it read: under the name that the kernel has for it. NULL: no ELF file, which the
- * session will explain.
- */
-static struct uft_object *warn_of_gprof(const struct record_opts *o, const char *path)
-{
-	struct uft_object *obj;
-	char real[PATH_MAX];
-
-	if (o->tracer == UFT_TRACER_NOP || uft_object_open(realpath(path, real) ? real : path, &obj, NULL) < 0)
-		return NULL;
-	if (uft_object_sites(obj, NULL) == 0 && obj->has_gmon)
-		fprintf(stderr, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls that are "
-				"traced\n", path);
-	return obj;
 }
 
 static int check_program(const char *name, char path[PATH_MAX])
@@ -565,7 +558,7 @@ static int run(struct record_opts *o, int argc, char **argv)
 {
 	struct recording rec = { .opts = o };
 	const struct uft_export *format;
-	struct uft_object *obj;
+	struct uft_prefetch *ahead;
 	char program[PATH_MAX], real[PATH_MAX];
 	int done = cmd_parse(&record_syntax, &argc, argv, o);
 
@@ -585,14 +578,14 @@ static int run(struct record_opts *o, int argc, char **argv)
 	done = cmd_symbols_use("record", &o->symbols, realpath(program, real) ? real : program);
 	if (done)
 		return done;
-	obj = warn_of_gprof(o, program);
+	/* Under the name that the kernel has for it: so the session will ask. */
+	ahead = o->tracer == UFT_TRACER_NOP ? NULL : uft_prefetch_begin(realpath(program, real) ? real : program);
 	status_begin(&rec.status, o->is_quiet, o->wants_status ? STATUS_ALWAYS : STATUS_UNSHARED);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)
 		cmd_symbols_end("record");
-	if (obj)
-		uft_object_put(obj);
+	uft_prefetch_end(ahead);
 	return done;
 }
 

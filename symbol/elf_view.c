@@ -31,14 +31,14 @@ const uint8_t *elf_at(struct elf_view *v, uint64_t vaddr, size_t *avail)
 {
 	const Elf64_Phdr *p;
 	uint64_t at, left;
-	size_t i = v->last_load;
+	size_t i = __atomic_load_n(&v->last_load, __ATOMIC_RELAXED);	/* a hint */
 
 	if (i >= v->nph || !elf_in_load(v, &v->ph[i], vaddr)) {
 		for (i = 0; i < v->nph && !elf_in_load(v, &v->ph[i], vaddr); i++)
 			;
 		if (i == v->nph)
 			return NULL;
-		v->last_load = i;
+		__atomic_store_n(&v->last_load, (unsigned)i, __ATOMIC_RELAXED);
 	}
 	p = &v->ph[i];
 	at = vaddr - p->p_vaddr;

@@ -11,8 +11,8 @@
  * only global here, under object_lock) makes a second open of an unchanged file the same object: a hundred
  * processes of one program share one symbol table.
  *
- * Concurrency: open, get and put may be called from any thread. Filling sites or names of one object must
- * not run in two threads at a time; afterwards readers need no lock, because nothing changes any more.
+ * Concurrency: open, get, put and sites may be called from any thread. Filling names of one object must
+ * not run in two threads at a time, nor beside sites; afterwards readers need no lock, because nothing changes any more.
  *
  * Invariants: text, func and site are sorted by address (tests/unit/symbol); every byte read was checked
  * against the file's size (tests/fuzz/elf); allocation is bounded by a multiple of the file's size.
@@ -112,6 +112,7 @@ static struct uft_object *object_alloc(const char *path)
 		object_free(obj);
 		return NULL;
 	}
+	pthread_mutex_init(&object_priv(obj)->sites_lock, NULL);
 	return obj;
 }
 
@@ -353,7 +354,9 @@ static int object_find_symbol(const struct uft_object *obj, const struct elf_sym
 
 	for (i = 1; i < t->n; i++) {
 		elf_sym(t, i, &s);
-		if (s.st_shndx == SHN_UNDEF || strcmp(elf_sym_name(t, &s), name))
+		/* Nearly all differ in their first letter. */
+		if (s.st_shndx == SHN_UNDEF || s.st_name >= t->str.len || t->str.s[s.st_name] != *name ||
+		    strcmp(elf_sym_name(t, &s), name))
 			continue;
 		*value = object_sym_addr(obj, &s);
 		if (*value == ~0ull)

@@ -85,8 +85,13 @@ void uft_object_put(struct uft_object *obj);
 int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *obj), void *arg,
 		     struct uft_error *err);
 
-/* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent. Cheap: no names are read. */
+/* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent; a second caller waits for the first. Cheap: no
+ * names are read. */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
+
+/* Does both for @path, and for the C library, in a thread; they stay open until the end, which waits for it. NULL: not. */
+struct uft_prefetch *uft_prefetch_begin(const char *path);
+void uft_prefetch_end(struct uft_prefetch *p);
 
 /* Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without
  * a name. Idempotent; only needed for names. */

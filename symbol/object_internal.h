@@ -3,6 +3,7 @@
 #ifndef UFT_SYMBOL_OBJECT_INTERNAL_H
 #define UFT_SYMBOL_OBJECT_INTERNAL_H
 
+#include <pthread.h>
 #include <sys/types.h>
 
 #include "symbol/elf_view.h"
@@ -24,6 +25,7 @@ struct object_priv {
 	const char *debug_path;		/* of the separate debug file, in the pool */
 	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
 	struct str_pool pool;
+	pthread_mutex_t sites_lock;	/* while they are looked for */
 	int has_sites, has_names, is_sorted, has_file, is_extended;
 	/* identity in the cache */
 	struct uft_object *next;

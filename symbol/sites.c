@@ -74,12 +74,49 @@ static int site_compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Linkers sort relocations by address: the first one from @addr on, if that was so. */
+static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
+{
+	size_t lo = 0, hi = v->rela.n;
+	Elf64_Rela r;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		elf_rela(&v->rela, mid, &r);
+		if (r.r_offset < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Each entry has its relocation, one behind the other: the others need not be looked at. 0: it is not so. */
+static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
+{
+	size_t i, first = site_first_relocation(v, sh->sh_addr);
+	Elf64_Rela r;
+
+	if (n > v->rela.n - first)
+		return 0;
+	for (i = 0; i < n; i++) {
+		elf_rela(&v->rela, first + i, &r);
+		if (r.r_offset != sh->sh_addr + 8 * i || ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE)
+			return 0;
+		addr[i] = r.r_addend;
+	}
+	return 1;
+}
+
 /* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
 static void site_apply_relative(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
 {
 	Elf64_Rela r;
 	size_t i;
 
+	if (site_apply_run(v, sh, addr, n))
+		return;
 	for (i = 0; i < v->rela.n; i++) {
 		elf_rela(&v->rela, i, &r);
 		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
@@ -264,6 +301,8 @@ static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 
 	*before = 0;
 	i = site_table_from(t, func > SITE_MAX_BEFORE ? func - SITE_MAX_BEFORE : 1);
+	while (t->at < t->n && t->seen[t->at])		/* small functions: many lie that close */
+		i = ++t->at;
 	for (; i < t->n && t->addr[i] <= func + UFT_LEN_ENDBR; i++) {
 		uint64_t e = t->addr[i];
 
@@ -579,7 +618,7 @@ out:
 	return ret;
 }
 
-int uft_object_sites(struct uft_object *obj, struct uft_error *err)
+static int site_find(struct uft_object *obj, struct uft_error *err)
 {
 	struct site_scan *s;
 	int ret;
@@ -611,4 +650,14 @@ int uft_object_sites(struct uft_object *obj, struct uft_error *err)
 	object_sort_sites(obj);
 	object_priv(obj)->has_sites = 1;
 	return 0;
+}
+
+int uft_object_sites(struct uft_object *obj, struct uft_error *err)
+{
+	int ret;
+
+	pthread_mutex_lock(&object_priv(obj)->sites_lock);
+	ret = site_find(obj, err);
+	pthread_mutex_unlock(&object_priv(obj)->sites_lock);
+	return ret;
 }
