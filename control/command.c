@@ -223,67 +223,82 @@ static int is_armed(uint8_t state)
 	return state != WANT_NOT && ((state & 0xf) == UFT_FUNCTION || (state & 0xf) == UFT_GRAPH);
 }
 
-/* Sends one filled batch of @n patches; records what the agent says became of them. */
-static int patch_batch(struct uft_session *s, struct target *t, uint32_t object, uint32_t n, const uint32_t *index)
+/*
+ * Lists of sites go out in parts: while the agent works on one, the next is written, beside the command area, which
+ * stays small so that few of its pages are ever made.
+ */
+#define PART_SITES	(1u << 15)
+
+struct part {
+	struct uft_patch patch[PART_SITES];
+	uint32_t index[PART_SITES];	/* of the site; what the agent writes back is not taken for it */
+	uint32_t n;
+};
+
+/* Scratch of the session's only thread. */
+static struct sender {
+	struct part part[2];
+	unsigned filling;		/* the other one may be under way */
+	int is_posted;
+} *sender;
+
+/* Waits for the part under way, if there is one, and records what the agent says became of it. */
+static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 {
-	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-	struct uft_patch *p = payload(c);
+	const struct uft_patch *p = payload(arena_cmd(&s->arena, t->slice));
+	const struct part *sent = &sender->part[!sender->filling];
 	struct target_obj *o = &t->obj[object];
 	int ret;
 
-	c->op = UFT_CMD_PATCH;
-	c->n = n;
-	c->object = object;
-	c->done = 0;
-	ret = command_post(s, t);
-	if (!ret)
-		ret = command_wait(s, t);
+	if (!sender->is_posted)
+		return 0;
+	sender->is_posted = 0;
+	ret = command_wait(s, t);
 	if (ret)
 		return ret;
-	for (uint32_t i = 0; i < n; i++) {
-		uint8_t state = (uint8_t)(p[i].state | (p[i].flags & UFT_SITE_ROOT ? WANT_ROOT : 0));
+	for (uint32_t i = 0; i < sent->n; i++) {
+		uint32_t at = sent->index[i];
+		uint8_t state = (uint8_t)(sent->patch[i].state | (sent->patch[i].flags & UFT_SITE_ROOT ? WANT_ROOT : 0));
 
-		t->armed -= is_armed(o->state[index[i]]);
+		t->armed -= is_armed(o->state[at]);
 		if (p[i].status != UFT_ST_OK)
 			state = WANT_NOT;	/* as it was: tried again with the next change */
-		o->state[index[i]] = state;
-		t->space->obj[object].sent[index[i]] = state;
+		o->state[at] = state;
+		t->space->obj[object].sent[at] = state;
 		t->armed += is_armed(state);
 	}
 	return 0;
 }
 
-int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
+/* Sends what was filled, behind what is under way. */
+static int part_post(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	struct part *part = &sender->part[sender->filling];
+	int ret = part_wait(s, t, object);
+
+	if (ret)
+		return ret;
+	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object };
+	memcpy(payload(c), part->patch, part->n * sizeof(*part->patch));
+	ret = command_post(s, t);
+	sender->is_posted = !ret;
+	sender->filling ^= 1;
+	sender->part[sender->filling].n = 0;
+	return ret;
+}
+
+/* Fills and sends. What is under way at the end, an error included, is not waited for. */
+static int send_sites(struct uft_session *s, struct target *t, uint32_t object, int force)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	const struct uft_object *obj = m->obj;
 	struct space_obj *so = &t->space->obj[object];
-	const uint8_t *want = so->want;
-	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_patch));
-	static uint32_t *index;		/* scratch of the session's only thread */
-	static uint32_t nindex;
-	struct uft_patch *p = payload(arena_cmd(&s->arena, t->slice));
-	uint32_t n = 0;
-	int ret;
+	int ret = 0;
 
-	if (t->is_over || t->is_stuck || !t->has_agent)
-		return -ESRCH;
-	if (nindex < obj->nsite && nindex < max) {
-		uint32_t need = obj->nsite < max ? (uint32_t)obj->nsite : max;
-		uint32_t *more = realloc(index, need * sizeof(*index));
-
-		if (!more)
-			return -ENOMEM;
-		index = more;
-		nindex = need;
-	}
-	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
-		so->own_calls = t->space->own_calls;
-		so->has_own_calls = 1;
-	}
-	for (size_t i = 0; i < obj->nsite && want; i++) {
-		const struct uft_site *site = &obj->site[i];
-		uint8_t state = next_state(site, want[i], t->obj[object].state[i], force);
+	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
+		struct part *part = &sender->part[sender->filling];
+		const struct uft_site *site = &m->obj->site[i];
+		uint8_t state = next_state(site, so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
 		if (state == WANT_NOT || must_wait(t->space, site))
@@ -291,23 +306,41 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		if (!t->obj[object].is_sent) {
 			ret = command_object(s, t, object);
 			if (ret)
-				return ret;
+				break;
 		}
-		p[n] = (struct uft_patch){		/* clears status */
+		part->patch[part->n] = (struct uft_patch){		/* clears status */
 			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
 			.state = state & 0xf,
 			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) |
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
-		index[n++] = (uint32_t)i;
-		if (n == max) {
-			ret = patch_batch(s, t, object, n, index);
-			if (ret)
-				return ret;
-			n = 0;
-		}
+		part->index[part->n++] = (uint32_t)i;
+		if (part->n == PART_SITES)
+			ret = part_post(s, t, object);
 	}
-	return n ? patch_batch(s, t, object, n, index) : 0;
+	return ret || !sender->part[sender->filling].n ? ret : part_post(s, t, object);
+}
+
+int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
+{
+	struct space_obj *so = &t->space->obj[object];
+	int ret, end;
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	if (!sender)
+		sender = malloc(sizeof(*sender));
+	if (!sender)
+		return -ENOMEM;
+	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
+		so->own_calls = t->space->own_calls;
+		so->has_own_calls = 1;
+	}
+	sender->is_posted = 0;
+	sender->part[sender->filling = 0].n = 0;
+	ret = send_sites(s, t, object, force);
+	end = part_wait(s, t, object);
+	return ret ? ret : end;
 }
 
 int target_arm(struct uft_session *s, struct target *t, int force)

@@ -199,6 +199,8 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 unsigned site_next(const struct patch_site *s, unsigned state);
 /* Entry sites: does a call in place of the nop return to the site's end? Else the aux code sees to it. */
 int site_calls_directly(const struct patch_site *s);
+/* The bytes of a form. */
+void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form, struct code *c);
 /* Both ends of a step at once: the bytes that stand there now and those to come. */
 void site_codes(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned to,
 		struct code *old, struct code *new);
@@ -323,6 +325,13 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 /* Writes code that nobody runs yet, or rewrites it as it is, in pages of our own. */
 int batch_write_near(const struct near_code *c, struct plat_window *w);
 void batch_after_fork(void);
+
+/* ---- lists (patch.c, cold.c) --------------------------------------------------------------------- */
+
+/* One batch, whoever runs. Returns the number of sites changed. */
+uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
+/* The same, faster for many new sites if nobody runs. */
+uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 

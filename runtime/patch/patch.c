@@ -27,6 +27,8 @@
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
  * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
  *
+ * The first arming of many sites while nobody runs takes a shorter way to the same end (cold.c).
+ *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
  */
@@ -477,7 +479,7 @@ static uint32_t run_round(struct plan *pl)
 	return pl->nitems - dropped - pl->nlost;
 }
 
-static uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
+uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
 	struct plan pl = { .o = o, .p = p, .n = n, .flags = flags, .quiet.asked = (flags & UFT_PATCH_FRESH) != 0 };
 	uint32_t i, changed = 0;
@@ -525,7 +527,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 	batch_begin();
 	for (at = 0; at < n; at += part) {
 		part = n - at < CHUNK ? n - at : CHUNK;
-		changed += patch_chunk(o, p + at, part, flags);
+		changed += cold_sites(o, p + at, part, flags);
 		if (done)
 			*done = at + part;
 	}

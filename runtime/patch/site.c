@@ -291,9 +291,16 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 
 	if (status)
 		return status;
-	/* The address last: a fork child that is born here must find all of the record or none. */
-	fresh.addr = 0;
-	*s = fresh;
+	/* The address last: a fork child that is born here must find all of the record or none. Field by field: together they
+	 * would be loaded in larger pieces than they were stored, which waits. */
+	s->kind_len = fresh.kind_len;
+	s->flags = fresh.flags;
+	s->bits = fresh.bits;
+	s->class = fresh.class;
+	s->form = fresh.form;
+	s->win = fresh.win;
+	s->isle = fresh.isle;
+	__builtin_memcpy(s->orig, fresh.orig, sizeof(s->orig));
 	uft_store_release(&s->addr, p->addr);
 	return UFT_ST_OK;
 }
@@ -498,6 +505,12 @@ static inline void form_code(const struct patch_object *o, const struct patch_si
 	default:
 		armed_code(o, s, index, form, c);
 	}
+}
+
+void site_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form, struct code *c)
+{
+	idle_code(s, c);
+	form_code(o, s, index, form, c);
 }
 
 void site_codes(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned to,

@@ -37,6 +37,8 @@ int plat_lock_others(plat_ours_fn *ours, int on_fault);
 /* Zeroed private memory, populated when touched; NULL: none. */
 void *plat_map(size_t bytes);
 void plat_unmap(void *at, size_t bytes);
+/* Makes the pages that hold [lo, hi), which are private and writable, at once. A hint. */
+void plat_populate(uintptr_t lo, uintptr_t hi);
 
 /**
  * plat_map_near - private memory that code in [lo, hi) reaches by a 32-bit displacement, and that reaches it

@@ -16,6 +16,7 @@
 #define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
 #define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
 #define MAX_LINE	512
+#define MADV_POPULATE_WRITE_ 23		/* Linux 5.14 */
 
 void *plat_map(size_t bytes)
 {
@@ -27,6 +28,12 @@ void *plat_map(size_t bytes)
 void plat_unmap(void *at, size_t bytes)
 {
 	mem_unmap((uintptr_t)at, bytes);
+}
+
+void plat_populate(uintptr_t lo, uintptr_t hi)
+{
+	lo = PLAT_PAGE_DOWN(lo);
+	sys_madvise(lo, PLAT_PAGE_UP(hi) - lo, MADV_POPULATE_WRITE_);
 }
 
 int plat_map_at(uintptr_t at, size_t bytes, int prot)

@@ -186,6 +186,53 @@ static void test_pages(void)
 	close(fd);
 }
 
+/* Many at once, while nobody runs (cold.c), become what one at a time become. */
+static void test_many(unsigned state)
+{
+	enum { N = 900 };
+	static struct uft_patch p[2][N];
+	static const struct kit_site *kind[N];
+	struct uft_cmd_object o;
+	struct kit_text t[2];
+	uint32_t i, k, nkinds = 0, nok = 0;
+
+	while (kit_sites[nkinds].name)
+		nkinds++;
+	for (k = 0; k < 2; k++) {
+		kit_text_make(&t[k], N);
+		for (i = 0; i < N; i++) {
+			kind[i] = &kit_sites[i % nkinds];
+			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], state);
+			p[k][i].flags |= i % 5 ? 0 : UFT_SITE_ROOT;
+		}
+		kit_text_seal(&t[k]);
+		kit_object(&t[k], 20 + k, N, &o);
+	}
+	p[0][300].addr = p[1][300].addr = 4096;
+	p[0][400].stub = p[1][400].stub = 399;
+	p[0][500].kind_len = p[1][500].kind_len = UFT_KIND_LEN(UFT_SITE_PREPAD, 9);
+	CHECK(patch_sites(20, p[0], N, NULL) > N / 2);
+	for (i = 0; i < N; i++) {
+		patch_sites(21, &p[1][i], 1, NULL);
+		CHECK(p[0][i].status == p[1][i].status, "site %u, %s: %u, alone %u", i, kind[i]->name, p[0][i].status,
+		      p[1][i].status);
+		nok += !p[0][i].status;
+		for (k = 0; k < 2 && i != 300; k++) {
+			uint64_t hits = kit_funcs + kit_enters;
+
+			CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "site %u, %s", i, kind[i]->name);
+			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i, kind[i]->name);
+		}
+	}
+	CHECK(nok > N - 20);
+	patch_disarm();
+	for (k = 0; k < 2; k++) {
+		CHECK(!memcmp(t[k].base, t[k].copy, t[k].bytes));
+		patch_object_gone(20 + k);
+		kit_text_free(&t[k]);
+	}
+}
+
 /* Protections afterwards are those of before; the flags byte follows; the graph cell follows the tracer. */
 static void test_details(void)
 {
@@ -361,6 +408,8 @@ int main(void)
 	test_gone();
 	test_pages();
 	test_details();
+	test_many(UFT_FUNCTION);
+	test_many(UFT_GRAPH);
 	test_again();
 	return 0;
 }

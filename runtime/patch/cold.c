@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cold.c - the first arming of many sites, while nobody can run in them
+ *
+ * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an order
+ * that running threads survive. Before a program's first instruction there is neither, but many sites: each is
+ * looked at, written and noted in one go. Nothing is decided here. Who is asked is the same (site_learn(),
+ * site_next(), near_missing(), near_build()), and what is not a plain site's plain first step is left to the general way,
+ * where it is refused, too, if it has to be. A site that was looked at and is left finds the general way as it would be.
+ *
+ * Memory is what it costs: pages of the site table and of stubs are made by one call a block instead of by a fault each.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+#define COLD_MIN	256u
+#define COLD_BLOCK	8192u	/* sites; 256 KiB of table, still cached when its text is written */
+#define COLD_GAP	(8 * PLAT_PAGE)	/* batch.c, RUN_GAP */
+#define COLD_LEFT	512u
+
+struct cold {
+	struct patch_object *o;
+	unsigned flags;
+	struct quiet *quiet;
+	struct plat_window text, stubs;		/* stubs.hi 0: not open */
+	uint32_t changed;
+	uint32_t nleft;
+	struct uft_patch *from[COLD_LEFT];
+	struct uft_patch left[COLD_LEFT];
+};
+
+/* The general way with what was left to it. */
+static void cold_flush(struct cold *c)
+{
+	uint32_t i;
+
+	if (c->nleft)
+		c->changed += patch_chunk(c->o, c->left, c->nleft, c->flags);
+	for (i = 0; i < c->nleft; i++)
+		c->from[i]->status = c->left[i].status;
+	c->nleft = 0;
+}
+
+/* How many of @p lie in one run of pages of one mapping; *hi is the run's end. */
+static uint32_t cold_run_length(const struct uft_patch *p, uint32_t n, uintptr_t *hi)
+{
+	uintptr_t end = p->addr;
+	uint32_t i;
+
+	for (i = 0; i < n && i < COLD_BLOCK; i++) {
+		unsigned len = p[i].kind_len >> 4;
+
+		if (p[i].addr < p->addr || p[i].addr > end + COLD_GAP || p[i].addr + len > batch_segment.hi)
+			break;
+		if (p[i].addr + len > end)
+			end = p[i].addr + len;
+	}
+	*hi = end;
+	return i;
+}
+
+/* The part of the table and, if graph stubs are wanted, of the stubs that a run needs; indices rise with addresses. */
+static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
+{
+	uint32_t lo = p[0].stub, hi = p[n - 1].stub;
+
+	c->stubs.hi = 0;
+	if (hi >= c->o->nstubs || lo > hi || hi - lo > 2 * n)
+		return;
+	plat_populate((uintptr_t)&c->o->site[lo], (uintptr_t)&c->o->site[hi + 1]);
+	if (p->state != UFT_GRAPH ||
+	    plat_text_open(&c->stubs, stub_at(c->o, lo), stub_at(c->o, hi + 1), PLAT_READ | PLAT_EXEC, 0))
+		return;
+	if (c->stubs.is_direct && hi - lo == n - 1)
+		plat_populate(stub_at(c->o, lo), stub_at(c->o, hi + 1));
+}
+
+/* Pages of text that have sites, as many at a time as lie side by side. No others: they are to stay shared. */
+static void cold_copy_text(const struct uft_patch *p, uint32_t n)
+{
+	uintptr_t lo = PLAT_PAGE_DOWN(p->addr), hi = lo;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if (p[i].addr >= hi + PLAT_PAGE) {
+			plat_populate(lo, hi);
+			lo = hi = PLAT_PAGE_DOWN(p[i].addr);
+		}
+		if (p[i].addr + (p[i].kind_len >> 4) > hi)
+			hi = PLAT_PAGE_UP(p[i].addr + (p[i].kind_len >> 4));
+	}
+	plat_populate(lo, hi);
+}
+
+/* What @form leads to, out of line: nothing, or a stub within the open window. 0: ready. */
+static int cold_stub(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
+{
+	unsigned missing = near_missing(s, form);
+	struct near_code code;
+
+	if (missing != SITE_HAS_STUB || !c->stubs.hi || stub_at(c->o, index) < c->stubs.lo ||
+	    stub_at(c->o, index + 1) > c->stubs.hi ||
+	    near_build(c->o, s, index, SITE_HAS_STUB, s->flags, &code) || batch_write_near(&code, &c->stubs))
+		return -EAGAIN;
+	s->bits |= SITE_HAS_STUB;
+	return 0;
+}
+
+static inline void cold_write(uintptr_t at, const struct code *c, unsigned len)
+{
+	uint64_t word;
+
+	if (len > 8 || (at & (PLAT_PAGE - 1)) > PLAT_PAGE - 8) {
+		memcpy((void *)at, c, len);
+		return;
+	}
+	__builtin_memcpy(&word, (const void *)at, 8);
+	word = (word & ~code_mask(len)) | c->lo;
+	__builtin_memcpy((void *)at, &word, 8);
+}
+
+/* 1: the site is what it shall be. 0: the general way has to see to it. */
+static int cold_site(struct cold *c, const struct uft_patch *p)
+{
+	unsigned len = p->kind_len >> 4, next;
+	struct patch_object *o = c->o;
+	struct patch_site *s;
+	struct code new;
+
+	if (p->stub >= o->nstubs || p->addr < o->text_start || p->addr > o->text_end || len > o->text_end - p->addr)
+		return 0;
+	s = &o->site[p->stub];
+	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || !quiet_at(c->quiet, p->addr, p->addr + len) ||
+	    site_learn(o, s, p, c->quiet))
+		return 0;
+	next = site_next(s, p->state);
+	if (s->class != CLASS_PLAIN || (p->kind_len & 0xf) == UFT_SITE_OWN_CALL || next == s->form)
+		return 0;
+	if (near_missing(s, next) && cold_stub(c, s, p->stub, next))
+		return 0;
+	/* Its bytes are what site_learn() has just compared with the site's kind. */
+	site_code(o, s, p->stub, next, &new);
+	cold_write(p->addr, &new, len);
+	s->form = (uint8_t)next;
+	return 1;
+}
+
+/* As many as there is room for among those that are left: the general way has windows of its own, so its turn comes when
+ * ours are closed. */
+static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintptr_t hi)
+{
+	uint32_t i;
+
+	if (plat_text_open(&c->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
+		c->text.is_direct = -1;
+	if (c->text.is_direct > 0) {
+		cold_copy_text(p, n);
+		cold_prepare(c, p, n);
+	}
+	for (i = 0; i < n && c->nleft < COLD_LEFT; i++) {
+		if (c->text.is_direct > 0 && cold_site(c, &p[i])) {
+			p[i].status = UFT_ST_OK;
+			c->changed++;
+		} else {
+			c->from[c->nleft] = &p[i];
+			c->left[c->nleft++] = p[i];
+		}
+	}
+	if (c->stubs.hi)
+		plat_text_close(&c->stubs);
+	if (c->text.is_direct >= 0)
+		plat_text_close(&c->text);
+	c->stubs.hi = 0;
+	if (c->nleft == COLD_LEFT)
+		cold_flush(c);
+	return i;
+}
+
+/* Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH says is too little. */
+static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
+{
+	return n >= COLD_MIN && (p->kind_len & 0xf) != UFT_SITE_CODE && p->stub < o->nstubs &&
+	       !o->site[p->stub].addr && quiet_at(q, 0, 0);
+}
+
+uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
+{
+	struct quiet quiet = { 0 };
+	struct cold c = { .o = o, .flags = flags, .quiet = &quiet };
+	uint32_t run;
+	uintptr_t hi;
+
+	if (!cold_is_it(o, p, n, &quiet))
+		return patch_chunk(o, p, n, flags);
+	for (; n; n -= run, p += run) {
+		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		if (run)
+			run = cold_run(&c, p, run, hi);
+		else
+			patch_chunk(o, p, run = 1, flags);		/* not mapped: refused there */
+	}
+	plat_sync_cores();
+	cold_flush(&c);
+	return c.changed;
+}
