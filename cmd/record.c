@@ -36,14 +36,17 @@
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
+#define KEEP_RINGS	32u	/* slow calls that may run at the same time */
+
 struct record_opts {
 	int tracer;
-	struct cmd_list filter, notrace, roots, symbols;
+	struct cmd_list filter, notrace, roots, symbols, keep;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
 	int no_children, overwrite, is_quiet, wants_status;
 	uint32_t compress;
+	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;
 };
 
@@ -72,6 +75,8 @@ static const struct cmd_option record_options[] = {
 	{ "min-size", 0, "BYTES", "not functions that are smaller", cmd_uint, F(min_size), NULL },
 	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
+	{ "keep-slow", 0, "FUNC=TIME", "function_graph: only these and what they call, and of each call only if it took "
+	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
@@ -257,17 +262,41 @@ static int check_program(const char *name, char path[PATH_MAX])
 	return status;
 }
 
+/* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */
+static int split_keep(struct record_opts *o)
+{
+	const struct cmd_option *time = record_options;
+	struct uft_error err = { "" };
+
+	o->keep_ns = calloc(o->keep.n + 1, sizeof(*o->keep_ns));
+	for (size_t i = 0; o->keep_ns && i < o->keep.n; i++) {
+		char *item = strdup(o->keep.item[i]), *equals = item ? strrchr(item, '=') : NULL;
+
+		if (!item)
+			return cmd_fail("record", "out of memory");
+		o->keep.item[i] = item;		/* for the life of the program, as arguments are */
+		if (!equals || equals == item)
+			return cmd_usage(&record_syntax, "--keep-slow: '%s' is not FUNC=TIME, like handle_request=10ms", item);
+		*equals = '\0';
+		if (cmd_time_us(time, equals + 1, &o->keep_ns[i], &err) < 0)
+			return cmd_usage(&record_syntax, "--keep-slow: %s", err.text);
+	}
+	return o->keep_ns ? -1 : cmd_fail("record", "out of memory");
+}
+
 static int check_opts(const struct record_opts *o)
 {
-	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n))
+	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n || o->keep.n))
 		return cmd_usage(&record_syntax, "%s is for the tracer function_graph, not for %s",
-				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : "--graph",
+				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
 				 tracer_names[o->tracer]);
 	/* Both go by the records: of what is not recorded nobody knows the cost. */
 	if ((o->budget_ppm || o->max_rate) &&
-	    (o->thresh_ns || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
-		return cmd_usage(&record_syntax, "%s is for the tracers function and function_graph, without --thresh",
-				 o->budget_ppm ? "--budget" : "--max-rate");
+	    (o->thresh_ns || o->keep.n || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
+		return cmd_usage(&record_syntax, "%s is for the tracers function and function_graph, without --thresh "
+				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
+	if (o->thresh_ns && o->keep.n)
+		return cmd_usage(&record_syntax, "--keep-slow and --thresh exclude each other");
 	if (o->compress > 19)
 		return cmd_usage(&record_syntax, "--compress: %u is not a level from 1 to 19", o->compress);
 	if (o->buffer_bytes > 1ull << 31)
@@ -342,6 +371,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
+		.nexch = o->keep.n ? KEEP_RINGS : 0,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
@@ -349,7 +379,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	};
 	struct uft_trace_spec spec = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
-		.roots = o->roots.item, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
+		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
 		.thresh_ns = o->thresh_ns, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
@@ -422,6 +452,7 @@ static const char *const loss_text[UFT_NCOUNTERS] = {
 	[UFT_CNT_SITE_REFUSED] = "function entries were left alone: their bytes were not what was expected",
 	[UFT_CNT_SITE_LIVE] = "function entries were left as they were: they cannot be switched while threads run",
 	[UFT_CNT_LOST_RETURN] = "returns had no call that belongs to them",
+	[UFT_CNT_KEEP_NO_RING] = "words of slow calls were dropped: too many slow calls at once",
 	[UFT_CNT_SHARED_TP] = "calls were not recorded: two tasks shared one thread pointer",
 };
 
@@ -431,6 +462,9 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 		if (loss_text[i] && s->counters[i])
 			status_say(&rec->status, "uft record: warning: %llu %s", (unsigned long long)s->counters[i],
 				   loss_text[i]);
+	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
+		status_say(&rec->status, "uft record: %llu calls were shorter than --keep-slow allows and were not kept",
+			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
 	if (s->not_followed)
 		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
 }
@@ -567,6 +601,8 @@ static int run(struct record_opts *o, int argc, char **argv)
 	if (argc < 2)
 		return cmd_usage(&record_syntax, "which program?");
 	done = check_opts(o);
+	if (done < 0)
+		done = split_keep(o);
 	if (done >= 0)
 		return done;
 	done = check_program(argv[1], program);
@@ -600,6 +636,8 @@ int cmd_record(int argc, char **argv)
 	free(o.notrace.item);
 	free(o.roots.item);
 	free(o.symbols.item);
+	free(o.keep.item);
+	free(o.keep_ns);
 	free(o.pids.item);
 	return status;
 }

@@ -200,7 +200,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->magic = UFT_ABI_MAGIC;
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
-	l->nexch = NEXCH;
+	l->nexch = opts->nexch ? opts->nexch : NEXCH;
 	if (fit(opts, l->ncpus + l->nexch, avail, &l->ring_bytes, &l->nslices))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);

@@ -114,6 +114,13 @@ static void patch_all(struct uft_session *s, const struct space *sp, uint32_t ob
 			command_patch(s, t, object, 0);
 }
 
+static void restart_all(struct uft_session *s, const struct space *sp)
+{
+	for (struct target *t = s->targets; t; t = t->next)
+		if (t->space == sp)
+			meter_restart(s, t);
+}
+
 static void drop(struct uft_session *s, struct target *t, const struct budget_fn *fn, size_t n,
 		 const struct budget_load *load)
 {
@@ -127,6 +134,7 @@ static void drop(struct uft_session *s, struct target *t, const struct budget_fn
 	for (uint32_t o = 0; o < t->space->nobj; o++)
 		if (touched[o])
 			patch_all(s, t->space, o);
+	restart_all(s, t->space);
 	for (size_t i = 0; i < n; i++)
 		if (fn[i].is_dropped)
 			announce(s, t, &fn[i], load, s->spec->limit.share > 0 ? UFT_DROP_BUDGET : UFT_DROP_RATE);

@@ -33,6 +33,8 @@ struct target;
 struct meter;
 /* meter.c: what the target did since the last look; fills fn[] (at most @max), returns how many, 0 at the first look. */
 size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max);
+/* Something changed: the next look is about what comes from now on. */
+void meter_restart(struct uft_session *s, struct target *t);
 void meter_free(struct meter *m);
 
 /* A look at every target when it is time; drops what costs too much. */

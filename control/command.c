@@ -258,7 +258,9 @@ static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 		return ret;
 	for (uint32_t i = 0; i < sent->n; i++) {
 		uint32_t at = sent->index[i];
-		uint8_t state = (uint8_t)(sent->patch[i].state | (sent->patch[i].flags & UFT_SITE_ROOT ? WANT_ROOT : 0));
+		uint8_t flags = sent->patch[i].flags;
+		uint8_t state = (uint8_t)(sent->patch[i].state | (flags & UFT_SITE_ROOT ? WANT_ROOT : 0) |
+					  (flags & UFT_SITE_KEEP) >> 2 << WANT_KEEP_SHIFT);
 
 		t->armed -= is_armed(o->state[at]);
 		if (p[i].status != UFT_ST_OK)
@@ -311,7 +313,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		part->patch[part->n] = (struct uft_patch){		/* clears status */
 			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
 			.state = state & 0xf,
-			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) |
+			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2 |
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		part->index[part->n++] = (uint32_t)i;

@@ -45,9 +45,11 @@ void arena_release(struct arena *a, uint32_t index);
 struct spec {
 	uint32_t tracer;
 	uint32_t generation;		/* of this spec; 0: none was given yet */
-	struct uft_pattern *filter, *notrace, *roots;
-	char **filter_text, **notrace_text, **roots_text;
-	size_t nfilter, nnotrace, nroots;
+	struct uft_pattern *filter, *notrace, *roots, *keep;
+	char **filter_text, **notrace_text, **roots_text, **keep_text;
+	size_t nfilter, nnotrace, nroots, nkeep;
+	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
+	uint64_t keep_ns[UFT_NKEEP];
 	uint64_t thresh_ns;
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
@@ -56,6 +58,7 @@ struct spec {
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
+#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none */
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);

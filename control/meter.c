@@ -3,9 +3,9 @@
  * meter.c - what tracing costs a target, by function
  *
  * The target counts nothing for this: that would cost, too. Its rings tell, which are shared memory: how far each went
- * since the last look, and, of the newest WINDOW bytes of each, which functions' records they are. Where more
- * was written than the window, counts are scaled. Nothing is taken from the rings, so the writer is not disturbed;
- * what is overwritten while it is copied is left out.
+ * since the last look, and which functions' records they are: of all, or of NPARTS sub-buffers spread over what was
+ * written, and then counts are scaled. Nothing is taken from the rings, so the writer is not disturbed; what is
+ * overwritten while it is copied is left out.
  *
  * An event's cost is that of the clock and a little more (doc/performance.md: 1.03 times the floor), so the floor is
  * timed once, on this machine, when it is first needed. Events that are not written by the fast path (roots, depth,
@@ -20,7 +20,8 @@
 #include <string.h>
 #include <time.h>
 
-#define WINDOW		(256u << 10)
+#define SUB_MAX		(256u << 10)	/* larger sub-buffers are not looked at */
+#define NPARTS		4u
 #define TABLE		16384u		/* functions told apart in one look */
 #define OVER_FLOOR	1.05		/* an event of the fast path over the floor */
 #define SLOW_MAX	100.0		/* and at most of a slow one */
@@ -140,7 +141,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t from, uint64_t commit, double weight,
 		      double cost_ns)
 {
-	static uint8_t copy[WINDOW];
+	static uint8_t copy[SUB_MAX];
 	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
 
 	r->has_last = 0;
@@ -172,24 +173,33 @@ static void look_at_ring(struct uft_session *s, const struct uft_slice *sl, uint
 	const struct uft_tracer_params *p = &s->spec->params;
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
 	uint64_t commit = __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE), was = m->pos[index], from = was;
+	const uint64_t sub = a->sub_bytes, all = commit - was;
 	struct sample r = { .arena = a, .gap = UINT32_MAX };
 	double cost = event_ns(), weight;
 
 	m->pos[index] = commit;
 	if (!m->at_ns || commit <= was)
 		return;
-	if (commit - from > WINDOW / 2)
-		from = (commit - WINDOW / 2) & ~(uint64_t)(a->sub_bytes - 1);
-	if (from < was || a->sub_bytes > WINDOW)
-		from = was;
-	weight = (double)(commit - was) / (double)(commit - from);
+	if (all > a->ring_bytes / 2)			/* the rest may be overwritten at any moment */
+		from = commit - a->ring_bytes / 2;
 	if (!is_fast) {
-		walk_ring(&r, ring, from, commit, 0, 0);
+		uint64_t some = commit - from > 2 * sub ? (commit - 2 * sub) & -sub : from;
+
+		walk_ring(&r, ring, some, commit, 0, 0);
 		if (r.gap / clock_per_ns(s) > cost)
 			cost = r.gap / clock_per_ns(s) < SLOW_MAX * cost ? r.gap / clock_per_ns(s) : SLOW_MAX * cost;
 		r.events = 0;
 	}
-	walk_ring(&r, ring, from, commit, weight, cost);
+	if (commit - from <= 2 * NPARTS * sub) {
+		walk_ring(&r, ring, from, commit, (double)all / (double)(commit - from), cost);
+	} else {
+		weight = (double)all / (double)(NPARTS * sub);
+		for (uint64_t i = 0; i < NPARTS; i++) {
+			uint64_t at = (from + sub + i * (commit - from) / NPARTS) & -sub;
+
+			walk_ring(&r, ring, at, at + sub, weight, cost);
+		}
+	}
 	load->events += r.events;
 	load->cost_ns += r.events * cost;
 }
@@ -217,6 +227,7 @@ static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
 	return -1;
 }
 
+/* 1: found, 0: it cannot be dropped, -1: it was dropped. */
 static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
 {
 	for (uint32_t o = 0; o < sp->nobj; o++) {
@@ -227,9 +238,12 @@ static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
 			site = id - m->first_stub_id;
 		else if (id - m->first_text_id < m->ntext_ids)
 			site = site_of_text(m, id);
-		if (site < 0 || site >= m->nstubs || !sp->obj[o].want || sp->obj[o].want[site] == WANT_NOT ||
-		    sp->obj[o].want[site] & WANT_ROOT)
+		if (site < 0 || site >= m->nstubs || !sp->obj[o].want)
 			continue;
+		if (sp->obj[o].want[site] == WANT_NOT)
+			return -1;
+		if (sp->obj[o].want[site] & WANT_ROOT)
+			return 0;
 		f->object = o;
 		f->site = (uint32_t)site;
 		return 1;
@@ -270,6 +284,16 @@ static struct meter *meter_make(uint32_t nrings)
 	return NULL;
 }
 
+void meter_restart(struct uft_session *s, struct target *t)
+{
+	struct budget_load unused;
+
+	if (!t->meter)
+		return;
+	t->meter->at_ns = 0;
+	meter_look(s, t, &unused, NULL, 0);
+}
+
 size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
@@ -288,7 +312,14 @@ size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *l
 	for (uint32_t i = 0; m->at_ns && i < TABLE && n < max; i++) {
 		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events, .cost_ns = table[i].cost_ns };
 
-		if (!table[i].is_used || !find_site(t->space, table[i].id, &f))
+		int found = table[i].is_used ? find_site(t->space, table[i].id, &f) : 0;
+
+		if (found < 0) {		/* the last of them: that cost is no more */
+			load->events -= f.events;
+			load->cost_ns -= f.cost_ns;
+			load->cpu_ns -= f.cost_ns;
+		}
+		if (found <= 0)
 			continue;
 		f.size = size_of(t->space, &f);
 		fn[n++] = f;

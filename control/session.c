@@ -339,6 +339,8 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	if (ret)
 		return ret;
 	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	for (int i = 0; i < UFT_NKEEP; i++)
+		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
 	ret = check_live(s, sp, err);
 	if (ret) {
 		spec_free(sp);

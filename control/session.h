@@ -17,6 +17,7 @@
 struct uft_session_opts {
 	uint32_t ring_bytes;	/* per ring, 0: default */
 	uint32_t sub_bytes;	/* 0: default */
+	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
 };
@@ -26,6 +27,8 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *filter;	/* -l */
 	const char *const *notrace;	/* -n */
 	const char *const *roots;	/* -g */
+	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
+	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
 	const uint32_t *pids; size_t npids;	/* -P */
 	uint32_t max_depth;
 	uint64_t thresh_ns;

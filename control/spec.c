@@ -56,7 +56,36 @@ void spec_free(struct spec *sp)
 	patterns_free(sp->filter, sp->filter_text, sp->nfilter);
 	patterns_free(sp->notrace, sp->notrace_text, sp->nnotrace);
 	patterns_free(sp->roots, sp->roots_text, sp->nroots);
+	patterns_free(sp->keep, sp->keep_text, sp->nkeep);
+	free(sp->keep_index);
 	free(sp);
+}
+
+/* Limits are few: sites name them by their index, params hold them (session_trace: in clock units). */
+static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err)
+{
+	uint32_t used = 1;
+	int ret = patterns_parse(in->keep, &sp->keep, &sp->keep_text, &sp->nkeep, err);
+
+	if (ret || !sp->nkeep)
+		return ret;
+	if (in->tracer != UFT_TRACER_GRAPH || in->thresh_ns)
+		return uft_fail(err, -EINVAL, "only the graph of slow calls is kept: not another tracer's, not beside a threshold");
+	sp->keep_index = calloc(sp->nkeep, 1);
+	if (!sp->keep_index)
+		return -ENOMEM;
+	for (size_t i = 0; i < sp->nkeep; i++) {
+		uint32_t k = 1;
+
+		while (k < used && sp->keep_ns[k] != in->keep_ns[i])
+			k++;
+		if (k == UFT_NKEEP)
+			return uft_fail(err, -E2BIG, "more than %d different times for slow calls", UFT_NKEEP - 1);
+		sp->keep_ns[k] = in->keep_ns[i];
+		sp->keep_index[i] = (uint8_t)k;
+		used = k == used ? used + 1 : used;
+	}
+	return 0;
 }
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)
@@ -81,13 +110,15 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = patterns_parse(in->notrace, &sp->notrace, &sp->notrace_text, &sp->nnotrace, err);
 	if (!ret)
 		ret = patterns_parse(in->roots, &sp->roots, &sp->roots_text, &sp->nroots, err);
+	if (!ret)
+		ret = keep_parse(in, sp, err);
 	if (ret) {
 		spec_free(sp);
 		return ret;
 	}
 	sp->params.tracer = in->tracer;
 	sp->params.max_depth = in->max_depth;
-	sp->params.has_roots = sp->nroots != 0;
+	sp->params.has_roots = sp->nroots || sp->nkeep;
 	sp->params.has_pids = in->npids != 0;
 	sp->params.npids = (uint32_t)in->npids;
 	if (in->npids)
@@ -132,7 +163,7 @@ static const char *base_name(const char *path)
 
 static int is_match_all(const struct spec *sp)
 {
-	return !sp->nnotrace && !sp->nroots && !sp->min_size &&
+	return !sp->nnotrace && !sp->nroots && !sp->nkeep && !sp->min_size &&
 	       (!sp->nfilter || (sp->nfilter == 1 && !strcmp(sp->filter_text[0], "*")));
 }
 
@@ -161,6 +192,17 @@ static int is_small(const struct spec *sp, struct uft_object *obj, const struct 
 	return fn && fn->size && fn->size < sp->min_size;
 }
 
+/* WANT_ROOT, with its limit's index if it has one; 0: no root. What is kept always wins over what may not be. */
+static uint8_t root_of(const struct spec *sp, struct names *f)
+{
+	if (match(sp->roots, sp->nroots, f))
+		return WANT_ROOT;
+	for (size_t i = 0; i < sp->nkeep; i++)
+		if (match(&sp->keep[i], 1, f))
+			return (uint8_t)(WANT_ROOT | sp->keep_index[i] << WANT_KEEP_SHIFT);
+	return 0;
+}
+
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
 {
 	uint8_t armed = site_state(sp);
@@ -187,15 +229,15 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 		return ret;
 	for (size_t i = 0; i < obj->nsite; i++) {
 		struct names f;
-		int is_root;
+		uint8_t root;
 
 		if (obj->site[i].skip != UFT_SKIP_NONE || is_small(sp, obj, &obj->site[i]))
 			continue;
 		site_names(obj, &obj->site[i], &f, text, sizeof(text));
-		is_root = match(sp->roots, sp->nroots, &f);
-		if ((is_root || !sp->nfilter || match(sp->filter, sp->nfilter, &f)) &&
+		root = root_of(sp, &f);
+		if ((root || !sp->nfilter || match(sp->filter, sp->nfilter, &f)) &&
 		    !match(sp->notrace, sp->nnotrace, &f)) {
-			want[i] = (uint8_t)(armed | (is_root ? WANT_ROOT : 0));
+			want[i] = armed | root;
 			n++;
 		}
 		free(f.demangled);
@@ -321,7 +363,9 @@ int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspace
 	if (sp->tracer == UFT_TRACER_NOP)
 		return 0;
 	ret = check_list(sp->filter, sp->filter_text, sp->nfilter, spaces, nspaces, err);
-	return ret ? ret : check_list(sp->roots, sp->roots_text, sp->nroots, spaces, nspaces, err);
+	if (!ret)
+		ret = check_list(sp->roots, sp->roots_text, sp->nroots, spaces, nspaces, err);
+	return ret ? ret : check_list(sp->keep, sp->keep_text, sp->nkeep, spaces, nspaces, err);
 }
 
 void spec_explain_none(const struct space *sp, char *text, size_t size)

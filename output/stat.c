@@ -24,6 +24,8 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_SHARED_TP] = "shared_thread_pointer",
 	[UFT_CNT_PATCHED] = "patched",
 	[UFT_CNT_SITE_LIVE] = "site_live",
+	[UFT_CNT_NOT_KEPT] = "not_kept",
+	[UFT_CNT_KEEP_NO_RING] = "keep_no_ring",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

@@ -75,6 +75,31 @@ static double run_chain(void)
 	return (now_ns() - t) / CALLS;
 }
 
+#define BATCH 1000
+LAB_SITE void micro_root(void);
+LAB_SITE void micro_root(void)
+{
+	for (long i = 0; i < BATCH; i++)
+		micro_leaf(i);
+	__asm__ volatile("");
+}
+
+/* Calls below roots with a limit that none of them reaches, or that all do. */
+static double run_roots(uint64_t limit)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = 1, .keep = { 0, limit } };
+	double t;
+
+	lab_arm(micro_root, 60, LAB_GRAPH, UFT_SITE_ROOT | 1 << 2);
+	lab_arm(micro_leaf, 0, LAB_GRAPH, 0);
+	lab_params_full(&p);
+	lab_clear();
+	t = now_ns();
+	for (long i = 0; i < CALLS / BATCH; i++)
+		micro_root();
+	return (now_ns() - t) / CALLS;
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -114,7 +139,7 @@ int main(void)
 {
 	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
 	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS], graph_chain[RUNS];
-	double slow[RUNS], f;
+	double slow[RUNS], dropped[RUNS], kept[RUNS], f;
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
@@ -144,6 +169,11 @@ int main(void)
 		account("graph chain", UFT_REC_EXIT, 1);
 		arm(LAB_GRAPH, UFT_TRACER_PROFILE);
 		slow[i] = run_loop();
+		lab_clear();
+		dropped[i] = run_roots(1ull << 60);
+		CHECK_EQ(lab_counter(UFT_CNT_NOT_KEPT), (i + 1ull) * (CALLS / BATCH));
+		kept[i] = run_roots(0);
+		lab_arm(micro_root, 60, LAB_IDLE, 0);
 	}
 	f = median(floor_ns);
 	printf("%-28s %7.2f ns\n", "floor", f);
@@ -153,5 +183,8 @@ int main(void)
 	printf("%-28s %7.2f ns  %5.2f x floor (budget 2.50)  chain %7.2f ns %5.2f x\n", "graph call", median(graph),
 	       median(graph) / f, median(graph_chain), median(graph_chain) / f);
 	printf("%-28s %7.2f ns  %5.2f x floor\n", "profile call", median(slow), median(slow) / f);
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
+	       median(dropped) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept), median(kept) / median(graph));
 	return 0;
 }

@@ -112,7 +112,7 @@ struct uft_ring {
 	uint64_t lost;		/* w: records lost in discard mode */
 	uint32_t owner;		/* a: exchange rings: 0 free, else tid of the writer inside */
 	uint32_t lost_pending;	/* w: a LOST record is due */
-	uint64_t pad0[1];
+	uint64_t last;		/* w: exchange rings: full clock of the last record */
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
 	uint64_t pad1[7];
@@ -191,6 +191,8 @@ enum uft_counter {
 	UFT_CNT_SHARED_TP,	/* calls passed through: two tasks share one thread pointer */
 	UFT_CNT_PATCHED,	/* sites patched, in all (information) */
 	UFT_CNT_SITE_LIVE,	/* sites that cannot be switched while threads run, left as they were */
+	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
+	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
 	UFT_NCOUNTERS
 };
 
@@ -232,6 +234,7 @@ struct uft_debug {
 
 enum uft_tracer { UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE };
 
+#define UFT_NKEEP	8
 struct uft_tracer_params {
 	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
 	uint32_t max_depth;	/* graph: 0 no limit */
@@ -240,6 +243,7 @@ struct uft_tracer_params {
 	uint32_t has_pids;	/* record only tasks in pids[] */
 	uint32_t npids;
 	uint32_t pids[61];	/* pids or tids */
+	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
 };
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */
@@ -265,6 +269,8 @@ enum uft_site_state {
 
 enum uft_site_flags {
 	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
+	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
+	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };
 

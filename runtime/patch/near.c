@@ -485,7 +485,7 @@ int near_build(const struct patch_object *o, const struct patch_site *s, uint32_
 {
 	switch (bit) {
 	case SITE_HAS_STUB:
-		return build_stub(o, s, index, flags & UFT_SITE_ROOT, c);
+		return build_stub(o, s, index, flags & UFT_SITE_STUB, c);
 	case SITE_HAS_AUX:
 		c->at = aux_at(o, index);
 		return build_aux(o, s, c);

@@ -90,7 +90,7 @@ static struct patch_site *plan_find(struct plan *pl, struct uft_patch *p)
 	}
 	s = &pl->o->site[p->stub];
 	if (s->addr == p->addr && s->kind_len == p->kind_len) {
-		pl->nflags += s->flags != (p->flags & UFT_SITE_ROOT);
+		pl->nflags += s->flags != (p->flags & UFT_SITE_STUB);
 		return s;
 	}
 	if (s->addr) {		/* two sites with one stub, or one that changed its kind */
@@ -203,7 +203,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 		refuse(p, UFT_ST_WRITE);
 		return;
 	}
-	pl->nflags += s->flags != (p->flags & UFT_SITE_ROOT);
+	pl->nflags += s->flags != (p->flags & UFT_SITE_STUB);
 	ret = code_step(pl->o, s, p->stub, p->state, pl->flags, &pl->quiet, it, &pl->nswitched);
 	if (ret < 0)
 		refuse(p, -ret);
@@ -393,7 +393,7 @@ static void update_flags(struct plan *pl)
 		for (i = 0; i < pl->n; i++) {
 			struct uft_patch *p = &pl->p[i];
 			struct patch_site *s = p->stub < pl->o->nstubs ? &pl->o->site[p->stub] : NULL;
-			uint8_t flags = p->flags & UFT_SITE_ROOT;
+			uint8_t flags = p->flags & UFT_SITE_STUB;
 			uintptr_t at;
 
 			if (!s || s->flags == flags || s->addr != p->addr)

@@ -286,7 +286,7 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 
 int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
 {
-	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_ROOT };
+	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
 	int status = learn(o, &fresh, p->flags, q);
 
 	if (status)

@@ -170,8 +170,10 @@ int ring_is_committed(const struct ring_receipt *r)
 	uint64_t in_ring;
 	const struct uft_ring *ring;
 
-	if (r->where <= 1 || offset >= a->nslices * a->slice_bytes)
+	if (r->where <= 1)
 		return 0;
+	if (offset >= a->nslices * a->slice_bytes)	/* a scratch buffer */
+		return *(const uint64_t *)r->where == r->word;
 	in_ring = (offset % a->slice_bytes - a->ring_offset) % a->ring_stride;
 	ring = (const struct uft_ring *)(r->where - in_ring);
 	if (*(const uint64_t *)r->where != r->word)
@@ -267,6 +269,7 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	w[0] = op->word0 | (uint32_t)clock;
 	if (op->bytes == 16)
 		w[1] = op->flags & RING_OP_SINCE ? clock - op->word1 : op->word1;
+	r->last = clock;
 	*op->clock = clock;
 	op->receipt->word = w[0];
 	op->receipt->where = (uint64_t)w;

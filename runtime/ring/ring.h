@@ -103,6 +103,16 @@ static inline uint64_t ring_key(uint64_t thread_pointer)
  */
 int ring_write(struct ring_op *op, int rseq);
 
+/* What waited in a scratch buffer: records of one word, CONTEXT words with the clock's high half, 0 for none. */
+struct ring_past {
+	const uint64_t *words;
+	uint64_t n, lost;	/* lost: records that are not among them */
+	uint64_t begin;		/* no record is older */
+	uint32_t pid, tid;
+};
+/* RING_WRITTEN, RING_LOST (no room, counted in the ring), RING_NONE. Context: probe, signals blocked. */
+int ring_write_past(const struct ring_past *p);
+
 /* 1: the record of this receipt was committed (exact until the ring wraps). Context: probe. */
 int ring_is_committed(const struct ring_receipt *r);
 

@@ -112,7 +112,8 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top;
-	uint32_t open = 0;
+	const struct fg_entry *root = NULL;
+	uint32_t open = 0, scratch = 0;
 
 	for (struct fg_entry *e = keep; e < top; e++) {
 		/* Its body never ran: nobody returns to it. */
@@ -120,14 +121,25 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 			e->slot = FG_NO_SLOT;
 		fg_settle(e);
 		open += e->flags & FG_RECORDED;
+		scratch += (e->flags & (FG_RECORDED | FG_SCRATCH)) == (FG_RECORDED | FG_SCRATCH);
+		if (e->flags & FG_KEEP)
+			root = e;
 		if (e->flags & FG_ALT)
 			arch_local_clear32(&th->flags, TH_ALT);
 	}
+	open -= scratch;
+	if (scratch)
+		keep_unwind(t, scratch);
+	if (root)
+		keep_end(t, root);
 	if (open && !t->mute && trace_is_recording()) {
 		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8 };
 
 		task_write(t, &op);
 	}
+	for (struct fg_entry *e = keep; e < top; e++)
+		if (e->flags & FG_SCRATCH)
+			e->flags &= ~FG_ANY_RECORD;	/* whether its root is kept may not be known yet */
 	for (struct fg_entry *e = keep; e < top; e++)
 		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
 			aside_put(e);	/* the others do not return through us */
@@ -211,8 +223,8 @@ static uint32_t fg_mode(const struct uft_tracer_params *p)
 	return p->thresh ? FG_CALL : FG_RECORDED;
 }
 
-/* One attempt. 1 accepted, 0 declined, -1: try again. */
-static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, int is_root)
+/* One attempt. @site: enum uft_site_flags. 1 accepted, 0 declined, -1: try again. */
+static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, unsigned site)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
@@ -228,9 +240,19 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		flags |= fg_check_bound(t, e->slot);
 	}
 	if (p->has_roots) {
-		if (!is_root && !(top > th->base && top[-1].flags & FG_INSIDE))
+		int is_inside = top > th->base && top[-1].flags & FG_INSIDE;
+
+		if (!(site & UFT_SITE_ROOT) && !is_inside)
 			return 0;
 		flags |= FG_INSIDE;
+		if (flags & FG_RECORDED && is_inside)
+			flags |= top[-1].flags & FG_SCRATCH;
+		else if (flags & FG_RECORDED && site & UFT_SITE_KEEP)
+			flags |= FG_SCRATCH | FG_KEEP;
+		if (flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
+			trace_count(UFT_CNT_SHARED_TP, 1);
+			return 0;
+		}
 	}
 	if (p->max_depth && top - th->base >= p->max_depth)
 		return 0;
@@ -241,13 +263,17 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	e->flags = flags | (t->guest ? FG_GUEST : 0);
 	e->receipt.where = flags & FG_RECORDED ? FG_NOT_WRITTEN : 0;
 	e->clock = arch_clock();
+	e->child = flags & FG_KEEP ? p->keep[(site & UFT_SITE_KEEP) >> 2] : 0;
 	if (!fg_push(t, top, e))
 		return -1;
 	if (flags & FG_ALT) {
 		arch_local_or32(&th->flags, TH_ALT);
 		ring_forget(th->tp);
 	}
-	if (flags & FG_RECORDED && !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
+	if (flags & FG_SCRATCH && !keep_entry(t, top))
+		return -1;
+	if ((flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
+	    !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
@@ -278,7 +304,7 @@ static int fg_enter(uint32_t id, uint64_t *slot, uint64_t ret, const uint8_t *st
 		unwind_rehook(&t, e.slot, e.parent);
 	accepted = -1;
 	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
-		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1] & UFT_SITE_ROOT);
+		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1]);
 out:
 	task_end(&t);
 	return accepted > 0;
@@ -315,6 +341,10 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 		op.guard = (const uint64_t *)&t->th->top;
 		op.expect = (uint64_t)guard;
 	}
+	if (e->flags & FG_SCRATCH) {
+		/* Its root may have ended: EXIT_LEFT has no place. */
+		return !(e->flags & FG_RECORDED && kind == UFT_REC_EXIT) || keep_exit(t, e);
+	}
 	if (e->flags & FG_RECORDED) {
 		if (kind == UFT_REC_EXIT) {
 			op.receipt = &e->receipt;
@@ -347,6 +377,8 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent)
 	struct fg_entry *top = t->th->top, *e = top - 1;
 
 	fg_settle(e);
+	if (e->flags & FG_KEEP)
+		return keep_exit_root(t, top, parent);
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
 		return 0;
 	/* Done with, should the pop fail. */

@@ -32,6 +32,8 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->npids = p->npids < sizeof(n->pids) / sizeof(n->pids[0]) ? p->npids : sizeof(n->pids) / sizeof(n->pids[0]);
 	for (uint32_t i = 0; i < n->npids; i++)
 		n->pids[i] = p->pids[i];
+	for (int i = 0; i < UFT_NKEEP; i++)
+		n->keep[i] = p->keep[i];
 	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
 	ring_new_generation();
 }

@@ -42,6 +42,7 @@
 
 #define STACK_BYTES_MAX	(8u << 20)
 #define STACK_BYTES_MIN	(16u << 10)
+#define SCRATCH_PART	8	/* of that, for keep.c: 1 MiB */
 #define LOCK_SPINS	100
 #define LOCK_SLEEP_NS	100000
 #define SIGNAL_FRAME_MIN 512		/* no signal frame is smaller: red zone, ucontext and FP state */
@@ -99,7 +100,7 @@ int trace_peek(const void *addr, void *to, uint32_t bytes)
 
 /* ---- The lock ----------------------------------------------------------------------------- */
 
-static void task_block(struct trace_task *t)
+void task_block(struct trace_task *t)
 {
 	uint64_t all = ~0ull;
 
@@ -107,7 +108,7 @@ static void task_block(struct trace_task *t)
 	t->blocked = 1;
 }
 
-static void task_unblock(struct trace_task *t)
+void task_unblock(struct trace_task *t)
 {
 	t->blocked = 0;
 	sys_sigprocmask(SIG_SETMASK, &t->mask, NULL);
@@ -182,15 +183,16 @@ struct uft_thread **thread_first_address(void)
 static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
-		long map = trace_map(bytes + UFT_PAGE);
+		long map = trace_map(UFT_PAGE + bytes + bytes / SCRATCH_PART);
 		struct uft_thread *th = (struct uft_thread *)map;
 
 		if (sys_is_error(map))
 			continue;
-		th->bytes = bytes + UFT_PAGE;
+		th->bytes = UFT_PAGE + bytes + bytes / SCRATCH_PART;
 		th->base = (struct fg_entry *)(map + UFT_PAGE);
 		th->limit = th->base + bytes / sizeof(struct fg_entry);
 		th->top = th->base;
+		keep_init(th, (uint64_t *)th->limit, bytes / SCRATCH_PART);
 		th->next = threads.all;
 		uft_store_release(&threads.all, th);
 		return th;
@@ -205,8 +207,14 @@ static void thread_empty(struct uft_thread *th)
 		uint64_t now;
 
 		fg_settle(e);
+		if (e->flags & FG_SCRATCH)
+			e->flags &= ~FG_ANY_RECORD;
 		if (e->slot > FG_NO_SLOT && !trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
 			aside_put(e);
+	}
+	if (th->nkept) {		/* it ended in a root call */
+		trace_count(UFT_CNT_NOT_KEPT, 1);
+		keep_reset(th);
 	}
 	th->top = th->base;
 	th->base[-1].slot = 0;
@@ -367,8 +375,11 @@ void thread_forked(struct trace_task *t)
 	for (struct uft_thread *th = threads.all; th; th = th->next) {
 		for (e = th->base; e < th->top; e++) {
 			fg_settle(e);
-			e->flags &= ~(uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE);
+			if (e->flags & FG_SCRATCH)
+				e->flags &= ~(uint32_t)FG_INSIDE;
+			e->flags &= ~FG_ANY_RECORD;
 		}
+		keep_reset(th);
 		if (th != t->th) {
 			th->tid = UFT_NO_TID;
 			th->owner = 0;

@@ -20,6 +20,8 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
 	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
 	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
+	FG_SCRATCH	= 128,		/* recorded in the scratch buffer, not in a ring (keep.c) */
+	FG_KEEP		= 256,		/* the root that opened it; `child` is its limit */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 
@@ -31,7 +33,7 @@ struct fg_entry {
 	uint64_t clock;		/* of the entry */
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
 	uint32_t flags, pad;
-	uint64_t child;		/* profile: clock units spent in traced callees */
+	uint64_t child;		/* profile: clock units spent in traced callees; FG_KEEP: the limit */
 };
 
 enum thread_flags {		/* any of them keeps the thread off the fast paths */
@@ -61,7 +63,13 @@ struct uft_thread {
 	uint32_t shares;	/* TH_SHARED: tasks that may run on the pointer and have had no event yet */
 	uint32_t pad;
 	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
+	uint64_t *kept;		/* scratch buffer (keep.c), kept_max words */
+	uint64_t nkept, kept_max, kept_lost;
+	uint32_t kept_hi, pad1;	/* high half of the clock of its last word */
 };
+
+/* Entries whose calls are over as far as records go: what a fork child inherits, say. */
+#define FG_ANY_RECORD	((uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE | FG_SCRATCH | FG_KEEP))
 
 /* The calling task during one slow event. */
 struct trace_task {
@@ -80,6 +88,9 @@ int thread_init(void);
 /* Every slow event stands between these two. */
 void task_begin(struct trace_task *t);
 void task_end(struct trace_task *t);
+/* Signals blocked, with the program's mask kept. Not nested. */
+void task_block(struct trace_task *t);
+void task_unblock(struct trace_task *t);
 /* Signals blocked and the lock held, for what several threads may touch. Not nested. */
 void task_lock(struct trace_task *t);
 void task_unlock(struct trace_task *t);
@@ -103,6 +114,16 @@ int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p
 void fg_settle(struct fg_entry *e);
 struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
+
+/* ---- keep.c ---- */
+void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);
+void keep_reset(struct uft_thread *th);
+/* 0: @e is not the top any more. */
+int keep_entry(struct trace_task *t, struct fg_entry *e);
+int keep_exit(struct trace_task *t, struct fg_entry *e);
+void keep_unwind(struct trace_task *t, uint32_t n);
+void keep_end(struct trace_task *t, const struct fg_entry *root);
+int keep_exit_root(struct trace_task *t, struct fg_entry *top, uint64_t *parent);	/* 0: try again */
 
 /* ring.S: pushes a copy of @e at @top; 0: th->top is not @top, or a signal came and the space may have been used. */
 int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e);

@@ -4,6 +4,7 @@
 #
 #	run.sh UFT TRACER PROGRAM CASE
 #
+# TRACER keep is the graph with every function a root whose calls wait in the scratch buffer, and all are kept.
 # The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
 # listed in slack(): each entry says why.
 set -u
@@ -54,7 +55,11 @@ case $want_rc-$want in
 1-*BAD) echo "SKIP: $case fails untraced here: $want"; exit 77 ;;
 *) fail "untraced: status $want_rc, '$want'" ;;
 esac
-got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q -p "$tracer" -o "$dir/x.uft" -- "$prog" "$case" 2>"$dir/err" </dev/null)
+keep=
+[ "$tracer" = keep ] && tracer=function_graph keep="--keep-slow *=0"
+set -f
+# shellcheck disable=SC2086
+got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q -p "$tracer" $keep -o "$dir/x.uft" -- "$prog" "$case" 2>"$dir/err" </dev/null)
 rc=$?
 [ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"

@@ -192,7 +192,7 @@ void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
 		put_rel32(stub + 5, 0xe8, p + 5);
 		put_rel32(stub + 10, 0xe9, lab.exit_thunk);
 	}
-	stub[15] = is_root ? UFT_SITE_ROOT : 0;
+	stub[15] = (uint8_t)is_root;
 	switch (state) {
 	case LAB_IDLE:
 		memcpy(p, "\x0f\x1f\x44\0\0", 5);

@@ -42,7 +42,7 @@ enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen fr
 static struct mode {
 	const char *name;
 	enum signal_place place;
-	int jump, messy, no_rseq, func, slow, late;
+	int jump, messy, no_rseq, func, slow, late, keep;
 	size_t expect_hits;
 } mode;
 
@@ -192,6 +192,8 @@ static void check_graph(const struct lab_events *ev)
 	}
 	if (jump_away && shared->hits)
 		bad |= entered - all_bodies() > 1;
+	else if (mode.keep)	/* coroutines are, too */
+		bad |= entered != all_bodies() || back;
 	else	/* Left for good are three frames of jumper a round. */
 		bad |= entered != all_bodies() || left - back != r.left[JUMPER] || r.left[JUMPER] != bodies[JUMPER];
 	if (bad)
@@ -235,7 +237,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	for (volatile int pass = 0; pass < 3; pass++) {
 		if (!sigsetjmp(away, 1))
 			scenario();
-		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !old; i++) {
+		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
 		}
@@ -270,7 +272,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 static const char *const prefixes[] = {
 	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
 	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "trace_peek", "trace_params",
-	"trace_task_is_wanted", "trace_is_recording", "trace_graph_is_fast",
+	"keep_", "past_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_is_fast",
 };
 
 static int is_ours(const char *name)
@@ -353,17 +355,18 @@ static void run_all(void)
 	late = mode.late ? 2 : 0;
 	CHECK(!sigaction(SIGUSR1, &sa, NULL));
 	lab_init(&c);
-	lab_arm(leaf, LEAF, state, 0);
-	lab_arm(mid, MID, state, 0);
-	lab_arm(jumper, JUMPER, state, 0);
+	lab_arm(leaf, LEAF, state, mode.keep);
+	lab_arm(mid, MID, state, mode.keep);
+	lab_arm(jumper, JUMPER, state, mode.keep);
 	if (!mode.func)
-		lab_arm(tail, TAIL, state, 0);
+		lab_arm(tail, TAIL, state, mode.keep);
 	if (!mode.func)
-		lab_arm(self_tail, SELF_TAIL, state, 0);
-	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, 0);
-	lab_arm(handler, HANDLER, state, 0);
-	lab_arm(co_body, CO, state, 0);
+		lab_arm(self_tail, SELF_TAIL, state, mode.keep);
+	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, mode.keep);
+	lab_arm(handler, HANDLER, state, mode.keep);
+	lab_arm(co_body, CO, state, mode.keep);
 	p.max_depth = mode.slow ? 100 : 0;
+	p.has_roots = mode.keep != 0;	/* limit 0: all are kept */
 	lab_params_full(&p);
 	leaf(1);	/* the thread's state is made once */
 	n = each_instruction(run_instruction, &r);
@@ -488,6 +491,11 @@ static const struct mode modes[] = {
 	{ .name = "graph_messy", .messy = 1, .expect_hits = 1200 },
 	{ .name = "graph_messy_above", .place = ABOVE, .messy = 1, .expect_hits = 1200 },
 	{ .name = "slow_messy", .slow = 1, .messy = 1, .expect_hits = 1200 },
+	{ .name = "keep_return", .keep = 5, .expect_hits = 1000 },
+	{ .name = "keep_return_above", .keep = 5, .place = ABOVE, .expect_hits = 1000 },
+	{ .name = "keep_jump", .keep = 5, .jump = 1, .expect_hits = 1000 },
+	{ .name = "keep_messy", .keep = 5, .messy = 1, .expect_hits = 1000 },
+	{ .name = "keep_exchange", .keep = 5, .no_rseq = 1, .expect_hits = 1000 },
 	{ .name = "exchange_messy", .no_rseq = 1, .messy = 1, .expect_hits = 1000 },
 	{ .name = "exchange_return", .no_rseq = 1, .expect_hits = 1000 },
 	{ .name = "exchange_jump", .no_rseq = 1, .jump = 1, .expect_hits = 1000 },

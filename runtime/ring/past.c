@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * past.c - records that waited in a scratch buffer (trace/keep.c) go into a ring
+ *
+ * Their clocks are in the past, and time never runs backwards in a ring: so they go into an exchange ring whose last
+ * record is older than the first of them. Of those that are, the one with the newest record is taken, which leaves
+ * the older ones to calls that began earlier: calls that do not overlap in time share a ring, and as many rings
+ * are needed as slow calls run at the same time. Readers see nothing special.
+ *
+ * All or nothing: a graph without its end would mislead. Written is up to the one store of commit.
+ *
+ * Context: probe, with all signals blocked.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/ring/ring.h"
+#include "runtime/runtime.h"
+
+#define CONTEXT_BYTES	24u
+#define LOST_BYTES	16u
+
+struct past {			/* a ring under way */
+	struct uft_ring *ring;
+	char *data;
+	uint64_t at, mask, sub;
+	uint64_t ctx_pos;	/* where the context stands that holds; ~0 none yet */
+	uint32_t hi, pid, tid;
+	uint64_t clock;
+};
+
+static struct uft_ring *past_ring(uint32_t index)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	return (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + (a->ncpus + index) * a->ring_stride);
+}
+
+/* Owned by us, its last record not after @clock; NULL: there is none. */
+static struct uft_ring *past_take(uint64_t clock, uint32_t tid)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	for (uint32_t tries = 0; tries < a->nexch; tries++) {
+		struct uft_ring *best = NULL;
+
+		for (uint32_t i = 0; i < a->nexch; i++) {
+			struct uft_ring *r = past_ring(i);
+
+			if (!uft_load(&r->owner) && uft_load(&r->last) <= clock && (!best || r->last > best->last))
+				best = r;
+		}
+		if (!best)
+			return NULL;
+		if (!uft_cas(&best->owner, 0, tid))
+			continue;
+		if (best->last <= clock)
+			return best;
+		uft_store_release(&best->owner, 0);
+	}
+	return NULL;
+}
+
+/* No more than this is needed for @n words and one LOST record, in sub-buffers of @sub bytes. */
+static uint64_t past_bytes(uint64_t n, uint64_t sub)
+{
+	const uint64_t extra = sizeof(struct uft_sub_header) + LOST_BYTES + CONTEXT_BYTES;
+	uint64_t bytes = (n + 2) * CONTEXT_BYTES;	/* a word may be a new clock half */
+
+	return bytes + (bytes / (sub - 2 * extra) + 2) * 2 * extra;
+}
+
+/* Fits without touching what is not read, or makes room in overwrite mode. */
+static int past_has_room(const struct past *w, uint64_t bytes)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	int64_t over = (int64_t)(((w->at + bytes + w->sub) & -w->sub) - a->ring_bytes);
+
+	if (bytes + 2 * w->sub > a->ring_bytes)
+		return 0;
+	if (!(uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE))
+		return over <= (int64_t)uft_load_acquire(&w->ring->read);
+	if (over > (int64_t)w->ring->oldest) {
+		uft_store(&w->ring->oldest, (uint64_t)over);
+		/* Orders `oldest` before the data; partner: the reader's re-read of it. */
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+	}
+	return 1;
+}
+
+static uint64_t *past_at(const struct past *w, uint64_t position)
+{
+	return (uint64_t *)(w->data + (position & w->mask));
+}
+
+static void past_header(struct past *w, uint64_t end)
+{
+	uint64_t lost = uft_load(&w->ring->lost), since;
+	struct uft_sub_header *h = (struct uft_sub_header *)past_at(w, end);
+
+	if (w->at != end)
+		*past_at(w, w->at) = 0;		/* PAD */
+	since = end ? lost - ((struct uft_sub_header *)past_at(w, end - w->sub))->lost : 0;
+	h->position = end;
+	h->lost = lost;
+	h->clock = w->clock;
+	h->pid = w->pid;
+	h->tid = w->tid;
+	w->ctx_pos = end;
+	w->at = end + sizeof(*h);
+	if (since) {
+		past_at(w, w->at)[0] = UFT_REC_WORD(UFT_REC_LOST, 0, w->clock);
+		past_at(w, w->at)[1] = since;
+		w->at += LOST_BYTES;
+	}
+}
+
+/* One record of one or two words, at w->clock. */
+static void past_put(struct past *w, uint64_t word, uint64_t second, uint64_t bytes)
+{
+	uint64_t end = (w->at + w->sub - 1) & -w->sub;
+	int context = w->ctx_pos == ~0ull || w->hi != (uint32_t)(w->clock >> 32);
+
+	if (w->at + bytes + (context ? CONTEXT_BYTES : 0) > end) {
+		past_header(w, end);
+	} else if (context) {
+		past_at(w, w->at)[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, w->clock);
+		past_at(w, w->at)[1] = w->clock;
+		past_at(w, w->at)[2] = w->pid | (uint64_t)w->tid << 32;
+		w->ctx_pos = w->at;
+		w->at += CONTEXT_BYTES;
+	}
+	w->hi = (uint32_t)(w->clock >> 32);
+	past_at(w, w->at)[0] = word;
+	if (bytes == LOST_BYTES)
+		past_at(w, w->at)[1] = second;
+	w->at += bytes;
+}
+
+/* Says it here and in the sub-buffer's header: the next header then has nothing to add. */
+static void past_lost(struct past *w, uint64_t lost)
+{
+	past_put(w, UFT_REC_WORD(UFT_REC_LOST, 0, w->clock), lost, LOST_BYTES);
+	((struct uft_sub_header *)past_at(w, (w->at - 1) & -w->sub))->lost += lost;
+	uft_store(&w->ring->lost, w->ring->lost + lost);
+}
+
+static void past_write(struct past *w, const uint64_t *words, uint64_t n, uint64_t lost)
+{
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t word = words[i];
+
+		if (!word)
+			continue;	/* whose handler jumped away before it was written */
+		if (UFT_REC_KIND(word) == UFT_REC_CONTEXT) {
+			w->clock = (uint64_t)(uint32_t)word << 32;
+			continue;
+		}
+		w->clock = (w->clock & ~0xffffffffull) | UFT_REC_CLOCK(word);
+		if (lost && i == n - 1)		/* before the end of the outermost call */
+			past_lost(w, lost);
+		past_put(w, word, 0, 8);
+	}
+}
+
+int ring_write_past(const struct ring_past *p)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	struct past w = { .mask = a->ring_bytes - 1, .sub = a->sub_bytes, .ctx_pos = ~0ull, .pid = p->pid, .tid = p->tid };
+	struct uft_ring *r = past_take(p->begin, p->tid);
+	int ret = RING_LOST;
+
+	if (!r)
+		return RING_NONE;
+	w.ring = r;
+	w.data = (char *)r + UFT_PAGE;
+	w.at = r->commit;
+	w.clock = p->begin;
+	if (past_has_room(&w, past_bytes(p->n, w.sub))) {
+		r->ctx_pos = ~0ull;	/* invalid from here to the commit: a task may be killed between */
+		past_write(&w, p->words, p->n, p->lost);
+		r->ctx_tid = p->tid;
+		r->ctx_hi = w.hi;
+		r->sub_end = (w.at + w.sub - 1) & -w.sub;
+		r->last = w.clock;
+		uft_barrier();
+		uft_store_release(&r->commit, w.at);
+		r->ctx_pos = w.ctx_pos;
+		ret = RING_WRITTEN;
+	} else {
+		r->lost_pending = 1;
+		uft_store(&r->lost, r->lost + p->lost + p->n);
+	}
+	uft_store_release(&r->owner, 0);
+	return ret;
+}
