@@ -244,7 +244,7 @@ static int unmap_all(struct leaving *l)
 	ret = look_stop(l->agent, &sig);
 	if (ret || ptrace(PTRACE_GETREGS, l->agent, 0, &regs) < 0)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(ret ? -ret : errno));
-	for (uint32_t i = 0; i < l->nown; i++) {
+	for (uint32_t i = l->nown; i-- > 0;) {		/* as it came: the arena and the code are among the last */
 		long got = agent_call(l->agent, &regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
 
 		if (got == -ESRCH)

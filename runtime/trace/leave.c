@@ -30,11 +30,36 @@ int trace_is_leaving(void)
 	return (int)uft_load_acquire(&leaving);
 }
 
-static uint32_t unhook(const struct fg_entry *e)
+/* Where slots decrease from @th's first entry to its last: may one of them be @slot? */
+static int may_have(const struct uft_thread *th, uint64_t slot)
+{
+	const struct fg_entry *top = uft_load(&th->top);
+
+	return top > th->base && (th->flags & TH_ALT || (slot <= th->base->slot && slot >= top[-1].slot));
+}
+
+/* Of several entries for a slot the newest counts (graph.c); @own: the array that @e is on, which is in order. */
+static int is_newest(const struct fg_entry *e, const struct uft_thread *own)
+{
+	const struct fg_entry *aside = aside_find(e->slot);
+
+	if (aside && aside != e && aside->clock > e->clock)
+		return 0;
+	for (struct uft_thread *th = thread_first(); th; th = th->next) {
+		if (th == own || !may_have(th, e->slot))
+			continue;
+		for (const struct fg_entry *x = uft_load(&th->top); x-- > th->base;)
+			if (x->slot == e->slot && x->ret == e->ret && x->clock > e->clock)
+				return 0;
+	}
+	return 1;
+}
+
+static uint32_t unhook(const struct fg_entry *e, const struct uft_thread *own)
 {
 	uint64_t slot = uft_load(&e->slot), now;
 
-	if (slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret)
+	if (slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret || !is_newest(e, own))
 		return 0;
 	return (uint32_t)uft_asm_swap8((uint64_t *)slot, e->ret, e->parent);
 }
@@ -45,7 +70,7 @@ static uint32_t unhook_array(struct uft_thread *th)
 	uint32_t n = 0;
 
 	for (struct fg_entry *e = uft_load_acquire(&th->top); e-- > th->base;)
-		n += unhook(e);
+		n += unhook(e, th);
 	return n;
 }
 
@@ -54,7 +79,7 @@ static uint32_t unhook_all(void)
 	uint32_t n = 0;
 
 	for (struct fg_entry *e = NULL; (e = aside_next(e));)
-		n += unhook(e);
+		n += unhook(e, NULL);
 	for (struct uft_thread *th = thread_first(); th; th = th->next)
 		n += unhook_array(th);
 	return n;

@@ -84,10 +84,12 @@ void trace_hook_unwind(void *sp)
 	task_begin(&t);
 	if (t.th) {
 		struct uft_thread *th = t.th;
+		uint32_t restored;
 
 		task_lock(&t);
-		unwind_restore_aside((uint64_t)sp);
-		if (unwind_restore_array(th, (uint64_t)sp)) {
+		restored = unwind_restore_array(th, (uint64_t)sp);
+		unwind_restore_aside((uint64_t)sp);	/* older ones at the same slots are dead: they come too late */
+		if (restored) {
 			if (!(th->flags & TH_RESTORED) || (uint64_t)sp > th->unwind_sp)
 				th->unwind_sp = (uint64_t)sp;
 			arch_local_or32(&th->flags, TH_RESTORED);
