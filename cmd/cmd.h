@@ -18,6 +18,7 @@
 #define CMD_USAGE	2
 
 int cmd_record(int argc, char **argv);
+int cmd_attach(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_export(int argc, char **argv);

@@ -25,6 +25,7 @@ struct command {
 
 static const struct command commands[] = {
 	{ "record", cmd_record, "run a program and record its function calls" },
+	{ "attach", cmd_attach, "record running programs" },
 	{ "detach", cmd_detach, "leave a traced process as it was before" },
 	{ "report", cmd_report, "print a recording: the kernel's trace text, or a profile" },
 	{ "export", cmd_export, "turn a recording into another format (trace.dat)" },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * record.c - uft record: runs a program and records its function calls
+ * record.c - uft record, uft attach: records the function calls of a program that it runs, or of running ones
  *
  * Two threads: this one owns the session (ptrace allows no other), recorder.c's owns the file.
  *
@@ -10,6 +10,7 @@
  *	SIGINT, SIGQUIT from the terminal	once: wait for the program; twice: as SIGTERM
  *	SIGTERM, SIGHUP, SIGINT by kill(2)	put the program's code back, save, let the program go on
  *	program ends				save; exit with its status, 128 + n when signal n ended it
+ *	attached: SIGINT, SIGTERM, SIGHUP	put the code back, save, exit 0; the last target ends: the same
  *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
  *
  * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
@@ -30,6 +31,7 @@
 #include "cmd/recorder.h"
 #include "cmd/status.h"
 #include "cmd/symbols.h"
+#include "cmd/targets.h"
 #include "control/session.h"
 #include "output/output.h"
 
@@ -62,7 +64,8 @@ static const struct cmd_option record_options[] = {
 	  F(filter), NULL },
 	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
 	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
-	{ "pid", 'P', "PID", "only these processes or threads: 1200,1204", cmd_numbers, F(pids), NULL },
+	{ "pid", 'P', "PID", "without PROGRAM: these running processes; else only these processes or threads: 1200,1204",
+	  cmd_numbers, F(pids), NULL },
 	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
@@ -92,9 +95,15 @@ static const struct cmd_option record_options[] = {
 #undef F
 
 static const struct cmd_syntax record_syntax = {
-	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]",
+	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS] | -P PID",
 	"Runs PROGRAM and records the calls of its functions, and of its children's.",
 	record_options, 1
+};
+
+static const struct cmd_syntax attach_syntax = {
+	"attach", "[OPTIONS] PID|NAME|CGROUP...",
+	"Records the calls of running programs, and of children that they make from now on, until Ctrl-C.",
+	record_options, 0
 };
 
 struct recording {
@@ -107,6 +116,7 @@ struct recording {
 	pid_t program;
 	int is_started;
 	int is_warned;			/* of gprof, or there was no need */
+	const struct cmd_targets *targets;	/* running programs; NULL: we start one */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
@@ -116,12 +126,13 @@ struct recording {
 
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
 static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
+static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
 
 static void on_interrupt(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	/* The terminal's signals come from the kernel and went to the program as well; kill(2)'s only to us. */
-	if (info->si_code == SI_USER || info->si_code == SI_TKILL || ++interrupts > 1)
+	if (info->si_code == SI_USER || info->si_code == SI_TKILL || is_attached || ++interrupts > 1)
 		detach_signal = sig;
 }
 
@@ -469,6 +480,13 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
 }
 
+static void say_attached(struct recording *rec, const struct uft_session_stats *s)
+{
+	if (rec->targets && !rec->opts->is_quiet)
+		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms", s->attached,
+			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6);
+}
+
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
@@ -496,6 +514,8 @@ static int program_status(const struct recording *rec)
 {
 	int status = uft_session_status(rec->session);
 
+	if (rec->targets)
+		return 0;
 	if (rec->is_detached)
 		return 128 + rec->is_detached;
 	if (status < 0)
@@ -545,6 +565,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	rec->recorder = NULL;
 	uft_session_destroy(rec->session);
 	rec->session = NULL;
+	say_attached(rec, &stats);
 	say_losses(rec, &stats);
 	if (!rec->opts->is_quiet && (rec->is_detached || rec->is_left || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact);
@@ -558,6 +579,29 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	return failed && status == 0 ? CMD_FAILED : status;
 }
 
+/* Those that were found by name and ended meanwhile are no failure, unless nobody is left. */
+static int attach(struct recording *rec, struct uft_error *err)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < rec->targets->n && !detach_signal; i++) {
+		const struct target_pid *t = &rec->targets->item[i];
+		int ret = uft_session_attach(rec->session, t->pid, err);
+
+		n += !ret;
+		if (ret && ret != -EEXIST && !t->is_found)
+			return ret;
+		if (ret && ret != -EEXIST && ret != -ESRCH)
+			status_say(&rec->status, "uft attach: warning: %s", err->text);
+	}
+	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;
+}
+
+static int start(struct recording *rec, char *const argv[], struct uft_error *err)
+{
+	return rec->targets ? attach(rec, err) : uft_session_launch(rec->session, argv, &rec->program, err);
+}
+
 static int record(struct recording *rec, const struct uft_export *format, char *const argv[])
 {
 	struct uft_error err = { "" };
@@ -568,7 +612,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	if (ret == 0)
 		ret = start_writer(rec, argv, &err);
 	if (ret == 0)
-		ret = uft_session_launch(rec->session, argv, &rec->program, &err);
+		ret = start(rec, argv, &err);
 	if (ret == 0) {
 		rec->is_started = 1;
 		follow(rec);
@@ -588,30 +632,58 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	return cmd_fail("record", "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
-static int run(struct record_opts *o, int argc, char **argv)
+/* `uft attach` and `uft record -P` without a program: the running processes that are meant. -1 to go on. */
+static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv,
+			struct cmd_targets *targets)
+{
+	struct uft_error err = { "" };
+	char number[16];
+	int ret = 0;
+
+	for (int i = 1; !ret && i < argc; i++)
+		ret = cmd_targets_add(targets, argv[i], &err);
+	for (size_t i = 0; syntax == &record_syntax && !ret && i < o->pids.n; i++) {
+		snprintf(number, sizeof(number), "%u", o->pids.item[i]);
+		ret = cmd_targets_add(targets, number, &err);
+	}
+	if (ret)
+		return ret == -EINVAL ? cmd_usage(syntax, "%s", err.text) : cmd_fail(syntax->name, "%s", err.text);
+	if (!targets->n)
+		return cmd_usage(syntax, syntax == &record_syntax ? "which program?" : "which process?");
+	if (syntax == &record_syntax)
+		o->pids.n = 0;		/* they say who, not whose threads */
+	is_attached = 1;
+	return -1;
+}
+
+static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv, struct cmd_targets *targets)
 {
 	struct recording rec = { .opts = o };
 	const struct uft_export *format;
 	struct uft_prefetch *ahead;
-	char program[PATH_MAX], real[PATH_MAX];
-	int done = cmd_parse(&record_syntax, &argc, argv, o);
+	char program[PATH_MAX] = "", real[PATH_MAX];
+	int done = cmd_parse(syntax, &argc, argv, o);
 
 	if (done >= 0)
 		return done;
-	if (argc < 2)
-		return cmd_usage(&record_syntax, "which program?");
 	done = check_opts(o);
 	if (done < 0)
 		done = split_keep(o);
+	if (done < 0 && (syntax == &attach_syntax || argc < 2)) {
+		done = find_targets(o, syntax, argc, argv, targets);
+		rec.targets = targets;
+	}
 	if (done >= 0)
 		return done;
-	done = check_program(argv[1], program);
+	done = rec.targets ? 0 : check_program(argv[1], program);
 	if (done)
 		return done;
 	format = wanted_export(o->output);
 	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o->output, format ? ".uft" : "") >= sizeof(rec.path))
 		return cmd_fail("record", "the name of the output is too long");
-	done = cmd_symbols_use("record", &o->symbols, realpath(program, real) ? real : program);
+	if (rec.targets)		/* lists without a file's name are for the first */
+		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
+	done = cmd_symbols_use(syntax->name, &o->symbols, realpath(program, real) ? real : program);
 	if (done)
 		return done;
 	/* Under the name that the kernel has for it: so the session will ask. */
@@ -625,13 +697,15 @@ static int run(struct record_opts *o, int argc, char **argv)
 	return done;
 }
 
-int cmd_record(int argc, char **argv)
+static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **argv)
 {
 	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
+	struct cmd_targets targets = { 0 };
 	int status;
 
 	cmd_heap_prepare();
-	status = run(&o, argc, argv);
+	status = run(&o, syntax, argc, argv, &targets);
+	free(targets.item);
 	free(o.filter.item);
 	free(o.notrace.item);
 	free(o.roots.item);
@@ -640,4 +714,14 @@ int cmd_record(int argc, char **argv)
 	free(o.keep_ns);
 	free(o.pids.item);
 	return status;
+}
+
+int cmd_record(int argc, char **argv)
+{
+	return record_or_attach(&record_syntax, argc, argv);
+}
+
+int cmd_attach(int argc, char **argv)
+{
+	return record_or_attach(&attach_syntax, argc, argv);
 }

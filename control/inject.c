@@ -19,10 +19,8 @@
  * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. In a static one a
  * hardware watchpoint on the variable stops the task right after libc has written it.
  */
-#include "control/internal.h"
+#include "control/remote.h"
 
-#include <cpuid.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -37,108 +35,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define SYSCALL_STOP	(SIGTRAP | 0x80)
 #define STACK_GAP	256		/* more than the red zone */
-#define RSEQ_REACH	(32 << 10)	/* of a thread pointer: what the blob's stand-in area offers */
 #define PR_GET_MDWE_	66
-
-struct remote {
-	pid_t tid;
-	int mem;
-	struct user_regs_struct regs;	/* of the program */
-	uint64_t sigmask, insn;
-	int pending_signal;		/* SIGSTOP that came meanwhile */
-	int trap_ignored;
-	uint64_t base;			/* of the blob; 0 not mapped */
-};
-
-/* Resumes by @request until a stop of the wanted kind. -ESRCH: the task is gone. */
-static int run_to(struct remote *r, int request, int wanted)
-{
-	for (;;) {
-		int status;
-
-		if (ptrace(request, r->tid, 0, 0) < 0)
-			return -errno;
-		while (waitpid(r->tid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return -errno;
-		if (!WIFSTOPPED(status))
-			return -ESRCH;
-		if (WSTOPSIG(status) == wanted && status >> 16 == 0)
-			return 0;
-		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
-			r->pending_signal = SIGSTOP;
-		else if (status >> 16 == 0)
-			return -EFAULT;		/* a fault in the blob */
-	}
-}
-
-static int write_mem(struct remote *r, uint64_t addr, const void *buf, size_t len)
-{
-	return pwrite(r->mem, buf, len, (off_t)addr) == (ssize_t)len ? 0 : -EFAULT;
-}
-
-/* A `syscall` instruction in @len bytes of the vdso or of the loader. */
-static uint64_t scan_syscall(struct remote *r, uint64_t start, size_t len)
-{
-	uint8_t buf[4096 + 1];
-
-	for (size_t at = 0; at < len; at += sizeof(buf) - 1) {
-		ssize_t n = pread(r->mem, buf, sizeof(buf), (off_t)(start + at));
-
-		for (ssize_t i = 0; i + 1 < n; i++)
-			if (buf[i] == 0x0f && buf[i + 1] == 0x05)
-				return start + at + (size_t)i;
-		if (n < (ssize_t)sizeof(buf) - 1)
-			break;
-	}
-	return 0;
-}
-
-static uint64_t find_syscall(struct remote *r, const struct auxv *av)
-{
-	static uint64_t offset;		/* in the vdso: the same in every process; session's thread only */
-	uint8_t insn[2] = { 0 };
-
-	if (av->vdso && offset && pread(r->mem, insn, 2, (off_t)(av->vdso + offset)) == 2 && insn[0] == 0x0f &&
-	    insn[1] == 0x05)
-		return av->vdso + offset;
-	if (av->vdso) {
-		uint64_t at = scan_syscall(r, av->vdso, 4 * UFT_PAGE);
-
-		offset = at ? at - av->vdso : 0;
-		if (at)
-			return at;
-	}
-	return scan_syscall(r, (av->base ? av->base : av->entry) & ~(uint64_t)(UFT_PAGE - 1), 512 << 10);
-}
-
-static int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e)
-{
-	struct user_regs_struct regs = r->regs;
-	int ret;
-
-	regs.rip = r->insn;
-	regs.rax = (uint64_t)nr;
-	regs.orig_rax = (uint64_t)-1;
-	regs.rdi = a;
-	regs.rsi = b;
-	regs.rdx = c;
-	regs.r10 = d;
-	regs.r8 = e;
-	regs.r9 = 0;
-	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
-		return -errno;
-	ret = run_to(r, PTRACE_SYSCALL, SYSCALL_STOP);		/* in */
-	if (!ret)
-		ret = run_to(r, PTRACE_SYSCALL, SYSCALL_STOP);	/* out */
-	if (ret)
-		return ret;
-	if (ptrace(PTRACE_GETREGS, r->tid, 0, &regs) < 0)
-		return -errno;
-	return (int64_t)regs.rax;
-}
 
 /* Steps 1 and 2. */
 static int remote_begin(struct remote *r, const struct auxv *av)
@@ -155,63 +53,15 @@ static int remote_begin(struct remote *r, const struct auxv *av)
 		return -errno;
 	if (ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
 		return -errno;
-	ret = run_to(r, PTRACE_SYSCALL, SYSCALL_STOP);
+	ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);
 	if (ret)
 		return ret;
 	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
 	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0 ||
 	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all) < 0)
 		return -errno;
-	r->insn = find_syscall(r, av);
+	r->insn = remote_find_syscall(r, av);
 	return r->insn ? 0 : -ENOTSUP;
-}
-
-/* Step 3. */
-static int map_blob(struct remote *r, const struct blob *b)
-{
-	int64_t base = remote_syscall(r, SYS_mmap, 0, b->span, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull);
-
-	if (base < 0)
-		return (int)base;
-	r->base = (uint64_t)base;
-	for (unsigned i = 0; i < b->nseg; i++) {
-		int64_t at = remote_syscall(r, SYS_mmap, r->base + b->seg[i].addr, b->seg[i].end - b->seg[i].addr,
-					    (uint64_t)b->seg[i].prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull);
-
-		if (at != (int64_t)(r->base + b->seg[i].addr))
-			return at < 0 ? (int)at : -ENOMEM;
-	}
-	return 0;
-}
-
-/* Step 4. */
-static int write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot)
-{
-	uint8_t *image = malloc(b->span);
-	const Elf64_Rela *rela = b->rela;
-	int ret = 0;
-
-	if (!image)
-		return -ENOMEM;
-	memcpy(image, b->image, b->span);
-	for (size_t i = 0; i < b->nrela; i++) {
-		uint64_t value = r->base + (uint64_t)rela[i].r_addend;
-
-		memcpy(image + rela[i].r_offset, &value, sizeof(value));
-	}
-	boot->blob_at = r->base;
-	boot->blob_bytes = b->span;
-	memcpy(image + b->boot, boot, sizeof(*boot));
-	for (unsigned i = 0; i < b->nseg && !ret; i++) {
-		uint64_t from = b->seg[i].addr, to = b->seg[i].end;
-
-		while (to > from && !image[to - 1])	/* zero memory need not be touched */
-			to--;
-		if (to > from)
-			ret = write_mem(r, r->base + from, image + from, to - from);
-	}
-	free(image);
-	return ret;
 }
 
 /* Step 5. The boot block comes back in @boot. */
@@ -225,7 +75,7 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 	regs.orig_rax = (uint64_t)-1;
 	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
 		return -errno;
-	ret = run_to(r, PTRACE_CONT, SIGTRAP);
+	ret = remote_run_to(r, PTRACE_CONT, SIGTRAP);
 	if (ret)
 		return ret;
 	if (ptrace(PTRACE_GETREGS, r->tid, 0, &regs) < 0)
@@ -239,26 +89,10 @@ static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boo
 		const uint64_t ignore[4] = { 1 /* SIG_IGN */ };
 		uint64_t at = (r->regs.rsp - STACK_GAP) & ~15ull;
 
-		if (!write_mem(r, at, ignore, sizeof(ignore)))
+		if (!remote_write(r, at, ignore, sizeof(ignore)))
 			remote_syscall(r, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0);
 	}
 	return boot->result;
-}
-
-/* AMD documents that an aligned 8-byte store over live code is seen whole or not at all (design: patching). */
-static uint32_t vendor_ok(void)
-{
-	unsigned int a, b = 0, c = 0, d = 0;
-
-	return __get_cpuid(0, &a, &b, &c, &d) && b == 0x68747541 /* "Auth" */ && d == 0x69746e65 /* "enti" */ &&
-	       c == 0x444d4163 /* "cAMD" */;
-}
-
-static void remote_close(struct remote *r)
-{
-	if (r->mem >= 0)
-		close(r->mem);
-	free(r);
 }
 
 /* Gives up: the image as exec made it. */
@@ -275,7 +109,7 @@ static void remote_undo(struct remote *r, const struct blob *b)
 static int inject_blob(struct uft_session *s, struct space *sp, uint32_t slice, pid_t tid, struct remote **out)
 {
 	struct uft_boot boot = {
-		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.bytes, .cpu_vendor_ok = vendor_ok(),
+		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
 	};
 	struct remote *r = calloc(1, sizeof(*r));
 	const struct blob *b = NULL;
@@ -298,9 +132,9 @@ static int inject_blob(struct uft_session *s, struct space *sp, uint32_t slice, 
 		return ret;
 	}
 	boot.no_mprotect = remote_syscall(r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
-	ret = map_blob(r, b);
+	ret = remote_map_blob(r, b, 0);
 	if (!ret)
-		ret = write_blob(r, b, &boot);
+		ret = remote_write_blob(r, b, &boot, 0);
 	if (!ret)
 		ret = run_blob(r, b, &boot);
 	if (ret) {
@@ -404,7 +238,7 @@ int inject_rseq(struct uft_session *s, struct target *t)
 		return 0;
 	if (peek_mem(t->pid, sp->rseq_symbol, &offset, sizeof(offset)))
 		return -EFAULT;
-	if (!offset || offset > RSEQ_REACH || offset < -RSEQ_REACH)
+	if (!offset || offset > REMOTE_RSEQ_REACH || offset < -REMOTE_RSEQ_REACH)
 		return -ERANGE;
 	if (process_vm_writev(t->pid, &mine, 1, &its, 1, 0) != (ssize_t)sizeof(offset))
 		return -EFAULT;

@@ -113,6 +113,7 @@ struct auxv {
 
 int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err);
 void space_free(struct space *sp);
+void space_drop(struct uft_session *s, struct space *sp);	/* nobody came to use it */
 int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 /* Adds one object; returns its index, or -errno. */
 int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias);
@@ -151,6 +152,7 @@ struct target {
 	struct target_obj *obj;
 	uint32_t nobj;
 	uint32_t spec_sent;
+	int is_held_back;		/* objects are only made known, not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
 	int is_over;			/* the process ended or replaced its image */
 	int has_agent;
@@ -168,6 +170,7 @@ struct target *target_by_slice(struct uft_session *s, uint32_t slice);
 struct target *target_by_pid(struct uft_session *s, pid_t pid);
 void target_announce(struct uft_session *s, struct target *t);
 void target_open_agent(struct uft_session *s, struct target *t);
+void target_take_agent(struct uft_session *s, struct target *t, int pidfd);	/* by its pidfd, ours from now on */
 /* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
 int target_is_running(const struct target *t);	/* 0: the process is over */
@@ -198,7 +201,7 @@ int target_arm(struct uft_session *s, struct target *t, int force);	/* params, h
 
 struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
-	uint64_t span, start, boot;
+	uint64_t span, start, attach, boot;
 	struct { uint64_t addr, end; int prot; } seg[6];
 	unsigned nseg;
 	const void *rela; size_t nrela;
@@ -232,6 +235,7 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 enum ptask_kind {
 	PTASK_EXEC,			/* seized before its exec */
 	PTASK_RSEQ,			/* runs until it writes __rseq_offset */
+	PTASK_LEAVE,			/* was asked to stop, too late: let go as soon as it does */
 };
 struct ptask {
 	struct ptask *next;
@@ -241,6 +245,7 @@ struct ptask {
 	uint64_t since_ns;
 };
 int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid);
+void ptask_leave(struct uft_session *s, pid_t tid, pid_t tgid);
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 void ptask_release(struct uft_session *s, pid_t tid);	/* exec failed: let go */
 int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left */
@@ -290,7 +295,8 @@ struct uft_session {
 	uint64_t next_silent_ns;
 	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
-	uint32_t targets_total, not_followed;
+	uint32_t targets_total, not_followed, attached;
+	uint64_t stop_ns_max;			/* of attaches */
 	char *warned[64];
 	uint32_t nwarned;
 };

@@ -3,6 +3,7 @@
  * ptask.c - tasks that we trace by ptrace for a moment
  *
  *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
+ *	leave:	an attach gave up waiting for its stop -> stops -> detached
  *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
  *
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
@@ -62,6 +63,11 @@ int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
 	return 0;
 }
 
+void ptask_leave(struct uft_session *s, pid_t tid, pid_t tgid)
+{
+	ptask_add(s, PTASK_LEAVE, tid, tgid);	/* without memory: it is let go when we end */
+}
+
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
 {
 	struct ptask *p = ptask_add(s, PTASK_RSEQ, tid, tid);
@@ -93,6 +99,10 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 {
 	int status;
 
+	if (p->kind == PTASK_LEAVE) {		/* may never stop: the kernel lets go of it when we end */
+		ptask_drop(s, p);
+		return;
+	}
 	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) == 0 && waitpid(p->tid, &status, __WALL) == p->tid) {
 		int is_signal = status >> 16 == 0;
 
@@ -165,7 +175,10 @@ static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int statu
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
-	if (event == PTRACE_EVENT_EXEC) {
+	if (p->kind == PTASK_LEAVE) {
+		ptrace(PTRACE_DETACH, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+		ptask_drop(s, p);
+	} else if (event == PTRACE_EVENT_EXEC) {
 		if (p->kind == PTASK_RSEQ)
 			clear_watch(tid);
 		on_exec(s, p, tid);

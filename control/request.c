@@ -120,7 +120,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 /* ---- Fork ---------------------------------------------------------------------------------- */
 
 /* 0; -ESRCH: the process ended just now; -ENOENT: nothing that we started looks like it. */
-static int find_space(struct uft_session *s, pid_t pid, struct space **out)
+static int find_space(struct uft_session *s, pid_t pid, struct space *parents, struct space **out)
 {
 	uint8_t raw[UFT_AUXV_MAX];
 	struct auxv av;
@@ -128,6 +128,11 @@ static int find_space(struct uft_session *s, pid_t pid, struct space **out)
 
 	if (auxv_read(pid, raw, &bytes, &av))
 		return -ESRCH;
+	/* Processes that were forked from one and attached to each have a space of their own, and all look the same. */
+	if (parents && parents->auxv_bytes == bytes && !memcmp(parents->auxv, raw, bytes)) {
+		*out = parents;
+		return 0;
+	}
 	for (struct space *sp = s->spaces; sp; sp = sp->next) {
 		if (sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes)) {
 			*out = sp;
@@ -184,10 +189,10 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	pid = slice_process(s, slice);
 	if (pid <= 0 || !peek_has_arena(s, pid))
 		return -ESRCH;
-	ret = find_space(s, pid, &sp);
+	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
 	if (ret)
 		return ret;
-	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
 	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
 	if (!t)
 		return -ENOMEM;

@@ -331,6 +331,23 @@ static int check_live(struct uft_session *s, const struct spec *sp, struct uft_e
 	return ret;
 }
 
+int uft_session_check(struct uft_session *s, struct uft_error *err)
+{
+	const struct target *t = s->targets;
+	uint64_t usable = 0;
+	char text[600];
+
+	if (!s->spec || s->spec->tracer == UFT_TRACER_NOP || !t)
+		return 0;
+	for (; t; t = t->next)
+		for (uint32_t o = 0; o < t->space->nobj; o++)
+			usable += t->space->obj[o].nusable;
+	if (usable)
+		return check_live(s, s->spec, err);
+	spec_explain_none(s->targets->space, text, sizeof(text));
+	return uft_fail(err, -ENODATA, "%s", text);
+}
+
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
 {
 	struct spec *sp;
@@ -477,7 +494,7 @@ static int has_silent(struct uft_session *s)
 {
 	uint64_t now = session_now_ns();
 
-	if (!session_follows_children(s) || !s->launched)
+	if (!session_follows_children(s) || (!s->launched && !s->attached))
 		return 0;
 	if (now >= s->next_silent_ns) {
 		s->has_silent = peek_any_silent(s);
@@ -527,6 +544,8 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 	}
 	out->targets_total = s->targets_total;
 	out->not_followed = s->not_followed;
+	out->attached = s->attached;
+	out->stop_ns_max = s->stop_ns_max;
 	/* After the end there is no live image: then what there was. */
 	for (struct space *sp = s->spaces; sp; sp = sp->next) {
 		if (any_live && !is_live(s, sp))

@@ -54,6 +54,8 @@ struct uft_session_stats {
 	uint64_t skip_reason[UFT_SKIP_NKINDS];
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
+	uint32_t attached;				/* running processes attached to */
+	uint64_t stop_ns_max;				/* the longest that any thread was stopped for one */
 };
 
 /* Called from uft_session_poll(); any may be NULL. */
@@ -77,6 +79,13 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, 
 
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
+
+/* Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for less than a
+ * millisecond; on an error the process is as it was. */
+int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err);
+
+/* After attaching: does the spec match anything in what is traced? -ENODATA, -ENOENT and why not. */
+int uft_session_check(struct uft_session *s, struct uft_error *err);
 
 /* Serves requests, ptrace stops, ends of targets; sleeps at most timeout_ms. 1 while a target lives, 0 none. */
 int uft_session_poll(struct uft_session *s, int timeout_ms);

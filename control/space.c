@@ -318,6 +318,16 @@ void space_free(struct space *sp)
 	free(sp);
 }
 
+void space_drop(struct uft_session *s, struct space *sp)
+{
+	for (struct space **p = &s->spaces; *p; p = &(*p)->next)
+		if (*p == sp) {
+			*p = sp->next;
+			break;
+		}
+	space_free(sp);
+}
+
 /* ---- The loader's list ---------------------------------------------------------------------- */
 
 struct map {
@@ -401,7 +411,7 @@ static int arm_object(struct walk *w, uint32_t index, int force)
 		return ret;
 	t->obj[index].is_mapped = 1;
 	w->changed = 1;
-	if (!w->s->spec)
+	if (!w->s->spec || t->is_held_back)
 		return 0;
 	ret = space_plan(w->s, t->space, index, &err);
 	if (ret < 0)

@@ -151,6 +151,15 @@ void target_open_agent(struct uft_session *s, struct target *t)
 		t->agent_fd = -1;
 }
 
+void target_take_agent(struct uft_session *s, struct target *t, int pidfd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = pidfd };
+
+	epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, pidfd, &ev);
+	t->agent_fd = pidfd;
+	t->has_agent = 1;
+}
+
 void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)

@@ -411,6 +411,24 @@ struct uft_boot {
 	uint32_t pad;
 	uint64_t blob_at, blob_bytes;	/* where the session mapped the blob */
 	char arena_path[256];
+	/* Attach only: uft_blob_attach instead, see below. */
+	uint64_t stack;		/* lowest address of the agent's stack, a guard page first */
+	uint32_t pid;		/* of the target, in its own pid namespace */
+	uint32_t is_locked;	/* 1: the process has locked memory, new mappings may come locked */
+	uint32_t stage;		/* w: enum uft_boot_stage */
+	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
+	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
+	uint32_t pad1;
 };
+
+/*
+ * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with the registers
+ * of clone(2), the task that makes the agent, and to wait for the end of that task. The agent does everything else beside
+ * the program. It has descriptors of its own and makes a pair of sockets; the session takes one (pidfd_getfd) and sends
+ * descriptors through it (enum uft_boot_fd). So nothing depends on paths, /proc or the numbers of a namespace.
+ */
+enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
+enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,
+		   UFT_BOOT_NFDS };
 
 #endif

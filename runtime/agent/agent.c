@@ -286,12 +286,21 @@ static void catch_faults(void)
 	sys_sigprocmask(SIG_UNBLOCK, &faults, NULL);
 }
 
-static int agent_setup(void)
+void agent_isolate(void)
 {
+	uint64_t all = ~0ull;
+
+	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	close_all();
 	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
 	sys_call3(__NR_setsid, 0, 0, 0);
 	sys_call3(__NR_chdir, "/", 0, 0);		/* keeps no directory busy */
+}
+
+static int agent_setup(void)
+{
+	agent_isolate();
 	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
 	if (agent.target_fd < 0)
 		return agent.target_fd;
@@ -304,7 +313,6 @@ static int agent_setup(void)
 		if (uft_load(&uft_rt.arena->guard_pid))
 			agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
 	}
-	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
 	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
 	creds_open(&agent.creds, agent.pid);
@@ -342,6 +350,29 @@ static int make_agent(void)
 		return (int)tid;
 	sys_call4(__NR_wait4, tid, 0, WALL_, 0);	/* or another thread's wait for anybody took it: it has ended */
 	return uft_load(&agent.tid);
+}
+
+/* In place of make_agent() and agent_start(): here the session waits for the task in between. */
+void agent_spawn(void (*main)(void))
+{
+	agent.stack = uft_boot.stack;
+	uft_boot.agent_tid = (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_,
+						(void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES), main);
+}
+
+void agent_serve(const int *fd, uint32_t nfds)
+{
+	agent.pid = (int)uft_boot.pid;
+	agent.session_fd = fd[UFT_BOOT_SESSION];
+	agent.target_fd = fd[UFT_BOOT_TARGET];
+	agent.guard_fd = nfds > UFT_BOOT_GUARD ? fd[UFT_BOOT_GUARD] : -1;
+	agent.session_gone = 0;
+	catch_faults();
+	plat_text_keep();
+	creds_open(&agent.creds, agent.pid);
+	uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
+	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
+	agent_loop();
 }
 
 static int make_stack(void)

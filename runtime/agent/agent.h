@@ -18,6 +18,16 @@ struct agent_creds {
 void creds_open(struct agent_creds *c, int pid);	/* while both have the same */
 int creds_follow(struct agent_creds *c);	/* 0, or -errno: the agent has more rights than the target */
 
+/* attach.c: the agent of a process that was attached to comes to life by itself. */
+void agent_isolate(void);		/* no signal, no descriptor, no folder of the target */
+void agent_spawn(void (*main)(void));	/* from the task in between */
+/* Everything is set up: says so and serves until the end. @fd as enum uft_boot_fd. */
+void agent_serve(const int *fd, uint32_t nfds);
+
+/* boot.c */
+int boot_map_arena(int fd);
+int boot_finish(void);			/* the arena is mapped: the rest, but for the agent */
+
 long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void));	/* entry.S */
 
 #endif

@@ -14,7 +14,7 @@
 
 #define ARCH_SET_FS_	0x1002
 #define ARCH_GET_FS_	0x1003
-#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: RSEQ_REACH */
+#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };
@@ -38,15 +38,31 @@ static int set_thread_pointer(void)
 	return (int)sys_call3(__NR_arch_prctl, ARCH_SET_FS_, tp, 0);
 }
 
-static int map_arena(void)
+/* Where new mappings come locked a plain one would make every page of the sparse file. */
+static long map_unlocked(int fd)
+{
+	long at = mem_map(0, uft_boot.arena_bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd);
+	int ret;
+
+	if (sys_is_error(at))
+		return at;
+	sys_call3(__NR_munlock, at, uft_boot.arena_bytes, 0);
+	ret = sys_mprotect((uint64_t)at, uft_boot.arena_bytes, PROT_READ | PROT_WRITE);
+	if (!ret)
+		return at;
+	mem_unmap((uint64_t)at, uft_boot.arena_bytes);
+	return ret;
+}
+
+int boot_map_arena(int fd)
 {
 	struct uft_arena *a;
-	int fd = sys_open(uft_boot.arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 	long at;
 
 	if (fd < 0)
 		return fd;
-	at = mem_map(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
+	at = uft_boot.is_locked ? map_unlocked(fd) :
+	     mem_map(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
 	sys_close(fd);
 	if (sys_is_error(at))
 		return (int)at;
@@ -60,17 +76,10 @@ static int map_arena(void)
 	return 0;
 }
 
-static int boot(void)
+int boot_finish(void)
 {
-	int ret;
+	int ret = mem_own(uft_boot.blob_at, uft_boot.blob_bytes);
 
-	if (uft_boot.version != UFT_ABI_VERSION)
-		return -EPROTO;
-	ret = set_thread_pointer();
-	if (!ret)
-		ret = map_arena();
-	if (!ret)
-		ret = mem_own(uft_boot.blob_at, uft_boot.blob_bytes);
 	if (ret)
 		return ret;
 	uft_rt.rseq_offset = uft_boot.rseq_offset;
@@ -80,6 +89,20 @@ static int boot(void)
 	ret = trace_init();
 	if (!ret)
 		ret = patch_init();
+	return ret;
+}
+
+static int boot(void)
+{
+	int ret;
+
+	if (uft_boot.version != UFT_ABI_VERSION)
+		return -EPROTO;
+	ret = set_thread_pointer();
+	if (!ret)
+		ret = boot_map_arena(sys_open(uft_boot.arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+	if (!ret)
+		ret = boot_finish();
 	return ret ? ret : agent_start();
 }
 

@@ -32,8 +32,7 @@ static struct {
 
 int aside_init(void)
 {
-	long map = mem_map(0, ASIDE_SIZE * sizeof(struct fg_entry), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	long map = trace_map(ASIDE_SIZE * sizeof(struct fg_entry));
 
 	if (sys_is_error(map))
 		return (int)map;

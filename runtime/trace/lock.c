@@ -67,6 +67,11 @@ void trace_hook_mlockall(uint64_t *regs)
 		regs[0] = flags | MCL_ONFAULT;
 }
 
+void trace_expect_locks(void)
+{
+	uft_store(&lock_future, 1);
+}
+
 long trace_map(uint64_t bytes)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;

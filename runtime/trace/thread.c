@@ -72,8 +72,7 @@ static struct {
 
 int thread_init(void)
 {
-	long map = mem_map(0, TABLE_SIZE * sizeof(*threads.slot), PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	long map = trace_map(TABLE_SIZE * sizeof(*threads.slot));
 
 	if (sys_is_error(map))
 		return (int)map;

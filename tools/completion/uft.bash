@@ -89,6 +89,8 @@ _uft() {
 		mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid=,comm= 2>/dev/null)" -- "$word")
 	elif [[ $command == record ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$word"; compgen -f -- "$word")
+	elif [[ $command == attach ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid=,comm= 2>/dev/null)" -- "$word")
 	else
 		compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word")

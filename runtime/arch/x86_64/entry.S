@@ -6,8 +6,8 @@
  * It ends at the breakpoint that the session waits for; nobody goes on behind it.
  */
 	.text
-	.globl	uft_blob_start, uft_asm_clone
-	.hidden	uft_blob_start, uft_asm_clone
+	.globl	uft_blob_start, uft_blob_attach, uft_asm_clone
+	.hidden	uft_blob_start, uft_blob_attach, uft_asm_clone
 
 	.type	uft_blob_start, @function
 uft_blob_start:
@@ -20,6 +20,29 @@ uft_blob_start:
 	ud2
 	.cfi_endproc
 	.size	uft_blob_start, . - uft_blob_start
+
+/*
+ * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops at its
+ * exit and is put back to where it was; only the new task goes on, on a stack of its own.
+ */
+	.type	uft_blob_attach, @function
+uft_blob_attach:
+	.cfi_startproc
+	.cfi_undefined %rip
+	syscall
+	test	%rax, %rax
+	jz	2f
+1:	pause
+	jmp	1b
+2:	xor	%ebp, %ebp
+	cld
+	call	agent_attach
+	xor	%edi, %edi
+	mov	$60, %eax		/* exit */
+	syscall
+	ud2
+	.cfi_endproc
+	.size	uft_blob_attach, . - uft_blob_attach
 
 /*
  * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* targets.h - running processes as the user names them */
+#ifndef UFT_CMD_TARGETS_H
+#define UFT_CMD_TARGETS_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "symbol/error.h"
+
+struct cmd_targets {
+	struct target_pid {
+		pid_t pid;
+		int is_found;		/* by a name or a cgroup: it may end before it is our turn */
+	} *item;
+	size_t n;
+};
+
+/*
+ * Adds what @text means: `1200`, `1200,1204`, the name of a program (its comm, or the last part of its file's path), or a
+ * cgroup (a path below /sys/fs/cgroup, with or without that). 0, or -errno and a sentence; -ESRCH: nobody.
+ */
+int cmd_targets_add(struct cmd_targets *t, const char *text, struct uft_error *err);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* procinfo.h - what can be known of a process before it is touched. Context: control. */
+#ifndef UFT_CONTROL_PROCINFO_H
+#define UFT_CONTROL_PROCINFO_H
+
+#include "control/internal.h"
+
+struct procinfo {
+	pid_t pid, ppid;
+	pid_t local_pid;	/* in its own pid namespace */
+	uid_t uid;		/* real */
+	int seccomp;		/* 0 none, 1 strict, 2 filter */
+	long locked_kb;
+	char comm[32];
+	int pidfd;		/* the caller's */
+};
+
+/* Reads @out and refuses what cannot be attached to, each with its sentence. @out->pidfd comes in. */
+int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err);
+int procinfo_is_gone(const struct procinfo *p);
+/* Why ptrace says EPERM. */
+void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size);
+/* The number that we know a task of its pid namespace by; 0: not found. */
+pid_t procinfo_global(const struct procinfo *p, pid_t local);
+/* Does a thread wait for a child that it made by vfork? */
+int procinfo_has_vfork(pid_t pid);
+
+struct taskinfo {
+	char state;		/* of stat */
+	int is_running;		/* nothing is known of its pc */
+	long nr;		/* system call it sleeps in, -1 none */
+	uint64_t sp, pc, arg0;
+};
+int taskinfo_read(pid_t pid, pid_t tid, struct taskinfo *out);
+
+#endif

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+/*
+ * attach.c - how the runtime comes up in a process that runs already
+ *
+ * Entered by a task that the session had one of the program's threads clone (entry.S). It makes the agent and ends
+ * (agent.c, "Parents"); all that may wait, fail, or be forbidden happens here, beside the running program, on the agent's own stack and in its own
+ * descriptor table; the program takes part in nothing. Nobody uses what is set up here before the session arms a
+ * site. The arena comes through a socket that the session takes from us: paths and process numbers of a container
+ * mean nothing outside of it.
+ */
+#include <linux/socket.h>
+
+#include "runtime/agent/agent.h"
+#include "runtime/arch/arch.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+
+#define AF_UNIX_	1
+#define SOCK_SEQPACKET_	5
+#define SOCK_CLOEXEC_	02000000
+#define SOL_SOCKET_	1
+#define SCM_RIGHTS_	1
+#define POLLIN_		1
+#define WAIT_MS		5000
+
+struct message {		/* struct msghdr of the kernel */
+	void *name;
+	int namelen, pad;
+	void *iov;
+	size_t iovlen;
+	void *control;
+	size_t controllen;
+	unsigned int flags;
+};
+
+struct rights {			/* struct cmsghdr and what follows it */
+	size_t len;
+	int level, type;
+	int fd[UFT_BOOT_NFDS];
+};
+
+/* The session's descriptors: their number, or -errno. It is gone when nobody takes the other end for so long. */
+static int receive(int *fd)
+{
+	struct rights r = { 0 };
+	char byte;
+	struct { void *base; size_t len; } iov = { &byte, 1 };
+	struct message m = { .iov = &iov, .iovlen = 1, .control = &r, .controllen = sizeof(r) };
+	int pair[2], ret = (int)sys_call4(__NR_socketpair, AF_UNIX_, SOCK_SEQPACKET_ | SOCK_CLOEXEC_, 0, pair);
+	struct { int fd; short events, revents; } p;
+
+	if (ret)
+		return ret;
+	uft_boot.fd = pair[1];
+	uft_store_release(&uft_boot.stage, UFT_BOOT_SOCKET);
+	p.fd = pair[0];
+	p.events = POLLIN_;
+	ret = (int)sys_call3(__NR_poll, &p, 1, WAIT_MS);
+	ret = ret > 0 ? (int)sys_call3(__NR_recvmsg, pair[0], &m, 0x40000000 /* MSG_CMSG_CLOEXEC */) : -ETIMEDOUT;
+	sys_close(pair[0]);
+	sys_close(pair[1]);
+	if (ret <= 0 || r.type != SCM_RIGHTS_ || r.len < offsetof(struct rights, fd[UFT_BOOT_GUARD]))
+		return ret < 0 ? ret : -EPROTO;
+	memcpy(fd, r.fd, sizeof(r.fd));
+	return (int)((r.len - offsetof(struct rights, fd)) / sizeof(int));
+}
+
+/* The number of descriptors, or -errno. */
+static int attach(int *fd)
+{
+	int ret, n;
+
+	if (uft_boot.version != UFT_ABI_VERSION)
+		return -EPROTO;
+	if (uft_boot.is_locked)
+		trace_expect_locks();
+	n = receive(fd);
+	if (n < 0)
+		return n;
+	ret = boot_map_arena(fd[UFT_BOOT_ARENA]);
+	if (!ret)
+		ret = boot_finish();
+	return ret ? ret : n;
+}
+
+static void attach_main(void)
+{
+	int fd[UFT_BOOT_NFDS], n;
+
+	agent_isolate();
+	n = attach(fd);
+	uft_boot.result = n < 0 ? n : 0;
+	if (n < 0)
+		uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
+	else
+		agent_serve(fd, (uint32_t)n);
+}
+
+/* Called by uft_blob_attach only: the task in between. */
+void agent_attach(void);
+void agent_attach(void)
+{
+	agent_spawn(attach_main);
+}
