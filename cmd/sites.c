@@ -2,6 +2,8 @@
 /*
  * sites.c - uft sites: where functions can be traced, how each place was found, and why others cannot
  *
+ * Where nothing was prepared, the entries of plain code are listed instead (control/relocate/), and on request beside it.
+ *
  * Data lines have no '#' in front: ADDRESS KIND LEN FOUND [NOW] FUNCTION. Everything else is a '#' line, so that
  * `grep -v '^#'` leaves a table.
  */
@@ -13,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/objects.h"
 #include "cmd/options.h"
+#include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/names.h"
 
@@ -20,7 +23,7 @@
 #define SITES_SOURCES	(UFT_FROM_RELOC + 1)
 
 struct sites_opts {
-	int summary, skipped;
+	int summary, skipped, all;
 	struct cmd_list filter;
 	struct uft_pattern *pattern;	/* filter.n of them */
 };
@@ -29,6 +32,8 @@ static const struct cmd_option sites_options[] = {
 	{ "summary", 's', NULL, "only the counts", cmd_flag, offsetof(struct sites_opts, summary), NULL },
 	{ "skipped", 'S', NULL, "also list functions without a usable site, with the reason", cmd_flag,
 	  offsetof(struct sites_opts, skipped), NULL },
+	{ "all", 'a', NULL, "also plain code of objects that have prepared sites, and libraries of a process", cmd_flag,
+	  offsetof(struct sites_opts, all), NULL },
 	{ "filter", 'l', "GLOB", "only functions that match (GLOB[:mod:OBJECT]; may be repeated)", cmd_strings,
 	  offsetof(struct sites_opts, filter), NULL },
 	{ 0 }
@@ -54,16 +59,17 @@ static const char *object_type(const struct uft_object *obj)
 	return obj->is_static ? "static PIE program" : "PIE program or shared library";
 }
 
-/* What stands at a site of a running process, in one word. */
-static const char *site_now(const struct cmd_objects *o, const struct cmd_object *item, const struct uft_site *s)
+/* What stands at a site of a running process, in one word. @bytes: what the file has there. */
+static const char *site_now(const struct cmd_objects *o, const struct cmd_object *item, uint64_t addr,
+			    const uint8_t *bytes, size_t len)
 {
 	uint8_t now[16] = { 0 };
 
-	if (!s->len || cmd_objects_read(o, s->addr + item->bias, now, sizeof(now)) < s->len)
+	if (!len || cmd_objects_read(o, addr + item->bias, now, sizeof(now)) < len)
 		return "unreadable";
-	if (!memcmp(now, s->bytes, s->len))
+	if (!memcmp(now, bytes, len))
 		return "original";
-	if (uft_insn_nops_length(now, s->len, NULL) == s->len)
+	if (uft_insn_nops_length(now, len, NULL) == len)
 		return "idle";
 	if (uft_insn_is_jmp(now) || now[0] == UFT_OP_JMP_SHORT || (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
 		return "armed:jmp";
@@ -90,7 +96,7 @@ static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
 	free(name);
 }
 
-static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, const struct uft_site *s)
+static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, uint64_t addr)
 {
 	const struct uft_func *func;
 	char *demangled;
@@ -99,7 +105,7 @@ static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, cons
 
 	if (match)
 		return 1;
-	func = uft_object_func(obj, s->func);
+	func = uft_object_func(obj, addr);
 	if (!func || !func->name)
 		return 0;
 	demangled = uft_demangle(func->name);
@@ -114,7 +120,7 @@ static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_ob
 	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias, uft_site_kind_name(s->kind), s->len,
 		uft_site_source_text(s->source));
 	if (o->pid)
-		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s));
+		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s->addr, s->bytes, s->len));
 	if (s->skip == UFT_SKIP_DANGLING && !s->func)
 		fputc('-', f);
 	else
@@ -147,8 +153,80 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 	if (obj->has_gmon)
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
 	if (!c->usable)
-		fprintf(f, "# no site: build with -fpatchable-function-entry=5 (`uft cflags` prints the flags for your "
-			"compiler); code built without such flags cannot be traced yet\n");
+		fprintf(f, "# nothing prepared: plain code is rewritten; -fpatchable-function-entry=5 prepares all functions "
+			"(`uft cflags` prints the flags for your compiler)\n");
+}
+
+/* ---- Plain code ------------------------------------------------------------------------------- */
+
+static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
+{
+	unsigned len = e->skip ? 0 : e->pad ? 2 : 5;
+	uint8_t bytes[8] = { 0 };
+
+	uft_object_read(item->obj, e->addr, bytes, len);
+	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", e->addr + item->bias, e->skip ? "none" : e->pad ? "code-pad" : "code",
+		len, e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind");
+	if (o->pid)
+		fprintf(f, " %-10s ", e->skip ? "-" : site_now(o, item, e->addr, bytes, len));
+	print_name(f, item->obj, e->func);
+	if (e->skip)
+		fprintf(f, "  [%s]", entry_skip_text(e->skip));
+	else if (e->is_plain)
+		fprintf(f, "  [function tracer only: it uses its return address]");
+	fputc('\n', f);
+}
+
+struct entry_count {
+	size_t usable, pads, plain, listed;
+	size_t skip[ENTRY_NSKIPS];
+};
+
+static void print_entry_counts(FILE *f, const struct entry_count *c)
+{
+	size_t all = c->usable;
+
+	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
+		all += c->skip[i];
+	fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu; %zu of them for the function "
+		"tracer only\n", c->usable, all, c->usable - c->pads, c->pads, c->plain);
+	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
+		if (c->skip[i])
+			fprintf(f, "# left alone: %zu: %s\n", c->skip[i], entry_skip_text(i));
+}
+
+static void print_entries(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
+			  const struct cmd_object *item)
+{
+	struct uft_object *obj = item->obj;
+	struct entry_count c = { 0 };
+	struct entries list;
+
+	if (obj->type == ET_REL)
+		return;
+	if (entries_list(obj, &list) || entries_plan(obj, &list, NULL)) {
+		fprintf(f, "# plain code: too damaged to be read\n");
+		entries_free(&list);
+		return;
+	}
+	for (size_t i = 0; i < list.n; i++) {
+		const struct entry *e = &list.entry[i];
+
+		if (e->skip == ENTRY_PREPARED || !is_wanted(opts, obj, e->func))
+			continue;
+		c.skip[e->skip] += e->skip != ENTRY_OK;
+		c.usable += !e->skip;
+		c.pads += !e->skip && e->pad;
+		c.plain += !e->skip && e->is_plain;
+		if (opts->summary || (e->skip && !opts->skipped))
+			continue;
+		if (!c.listed++)
+			fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND",
+				o->pid ? " NOW        " : "");
+		print_entry(f, o, item, e);
+	}
+	print_entry_counts(f, &c);
+	entries_free(&list);
 }
 
 static void print_object(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
@@ -171,7 +249,7 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 	for (i = 0; i < obj->nsite; i++) {
 		const struct uft_site *s = &obj->site[i];
 
-		if (!is_wanted(opts, obj, s))
+		if (!is_wanted(opts, obj, s->func))
 			continue;
 		if (s->skip) {
 			c.skip[s->skip]++;
@@ -188,6 +266,8 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 		print_site(f, o, item, s);
 	}
 	print_counts(f, item, &c);
+	if (opts->all || !c.usable)
+		print_entries(f, opts, o, item);
 }
 
 static int print_operand(FILE *f, const struct sites_opts *opts, const char *operand)
@@ -204,7 +284,7 @@ static int print_operand(FILE *f, const struct sites_opts *opts, const char *ope
 			return cmd_fail("sites", "%s", err.text);
 		}
 		/* In a process the libraries without sites are not what was asked for. */
-		if (!o.pid || o.item[i].obj->nsite || o.n == 1)
+		if (!o.pid || o.item[i].obj->nsite || o.n == 1 || opts->all || !i)
 			print_object(f, opts, &o, &o.item[i]);
 	}
 	cmd_objects_close(&o);

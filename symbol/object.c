@@ -643,6 +643,7 @@ const char *uft_site_kind_name(enum uft_site_kind kind)
 		[UFT_SITE_MCOUNT_NOP]	= "mcount-nop",
 		[UFT_SITE_OWN_CALL]	= "own-call",
 		[UFT_SITE_PREPAD]	= "prepad",
+		[UFT_SITE_CODE]		= "code",
 	};
 
 	return kind < sizeof(name) / sizeof(name[0]) ? name[kind] : "unknown";

@@ -34,6 +34,8 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
 
+#define FUNCTION_ALIGN	16u	/* compilers align functions so, but not the parts that they split off */
+
 /* ---- The list --------------------------------------------------------------------------------- */
 
 size_t entries_index(const struct entries *e, uint64_t addr)
@@ -298,7 +300,7 @@ static int plan_entry(struct plan *p)
 	size_t at = f->func - p->t->addr;
 	unsigned nmoved = 0, reason;
 
-	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || !scan_bit(p->t->tail, at)))
+	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
 		return ENTRY_NOT_FUNCTION;
 	p->shorts = short_branches(p->e, p->t, p->i);
 	if (is_loop(p))
@@ -351,7 +353,7 @@ const char *entry_skip_text(enum entry_skip skip)
 	static const char *const text[ENTRY_NSKIPS] = {
 		[ENTRY_OK]		= "usable",
 		[ENTRY_PREPARED]	= "compiled for tracing: its own site is used",
-		[ENTRY_NOT_FUNCTION]	= "not called: linkage table, signal return, part of another function, or unused",
+		[ENTRY_NOT_FUNCTION]	= "no function: linkage table, signal return, or a part of another function",
 		[ENTRY_SHORT]		= "shorter than a jump, and no padding near (build with -falign-functions=16)",
 		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with -fpatchable-function-entry=5)",
 		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with -fpatchable-function-entry=5)",

@@ -15,7 +15,7 @@
 enum entry_skip {
 	ENTRY_OK,
 	ENTRY_PREPARED,		/* has a site of its own (uft_object_sites) */
-	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function, unused: nobody calls it */
+	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: nobody calls it */
 	ENTRY_SHORT,		/* too short, and no padding within reach */
 	ENTRY_BRANCH,		/* a branch or a jump table leads into the bytes that would move */
 	ENTRY_INSN,		/* an instruction that cannot move (xbegin, syscall, loop, ...) or does not decode */

@@ -14,8 +14,8 @@
  *
  * A part that a compiler split off (.cold) has an unwind entry of its own, and one of a function without a frame looks like a
  * function. Tracing it could destroy what lives in flags, below the stack pointer, or where a return address should be. So
- * what nobody calls, points to or has a name for counts as a function only if it is aligned and jumped to without a
- * condition, which is how a function calls another in its place.
+ * what nobody calls, points to or has a name for counts as a function only if it is aligned as one, and not jumped to
+ * under a condition (entry.c).
  *
  * Bounded: one look at every byte, and as many steps through tables as the file has bytes.
  */
@@ -27,8 +27,6 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
-
-#define FUNCTION_ALIGN	16	/* what compilers align functions to, but not the parts they split off */
 
 #define CLASS_CALL	1
 #define CLASS_JMP	2
@@ -131,8 +129,6 @@ static void mark_jump(struct scanner *sc, size_t k, uint64_t from, uint64_t to, 
 	mark(t->target, to - t->addr);
 	if (is_jcc)
 		mark(t->part, to - t->addr);
-	else if (!(to & (FUNCTION_ALIGN - 1)))
-		mark(t->tail, to - t->addr);
 	if (k >= sc->e->n || from - e->func >= e->size)
 		return;
 	if (to == e->func || to == e->addr)
@@ -386,13 +382,12 @@ static int make_texts(struct uft_object *obj, struct scan *s)
 			continue;
 		t->n = obj->text[i].end - t->addr < avail ? obj->text[i].end - t->addr : avail;
 		words = t->n / 64 + 1;
-		t->target = calloc(5 * words, sizeof(*t->target));
+		t->target = calloc(4 * words, sizeof(*t->target));
 		if (!t->target)
 			return -ENOMEM;
 		t->called = t->target + words;
 		t->part = t->called + words;
-		t->tail = t->part + words;
-		t->looped = t->tail + words;
+		t->looped = t->part + words;
 		s->ntext++;
 	}
 	return 0;

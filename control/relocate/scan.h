@@ -13,7 +13,6 @@ struct scan_text {
 	uint64_t *target;	/* something may lead here */
 	uint64_t *called;	/* by a call, or by its address */
 	uint64_t *part;		/* by a conditional jump; or a symbol says that it is a part */
-	uint64_t *tail;		/* by a jump, and it is aligned */
 	uint64_t *looped;	/* a jump of the function that begins here */
 };
 
