@@ -8,6 +8,9 @@
  * depend on where it will be are shown as "..", with the name of what they lead to. With one they are real, and code
  * outside every object is named by its form (thunk, stub).
  *
+ * Plain code has one column beside the original: rewritten, which is what stands there from the first time it is traced to
+ * the end of the session. Its slot and the instructions that moved there are shown below.
+ *
  * The bytes follow runtime/patch/site.c and the drawings in runtime/arch/arch.h.
  */
 #include <elf.h>
@@ -24,6 +27,7 @@
 #include "cmd/input.h"
 #include "cmd/objects.h"
 #include "cmd/options.h"
+#include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/names.h"
 
@@ -70,6 +74,7 @@ struct dis {
 	const struct cmd_object *item;
 	const struct uft_func *func;
 	const struct uft_site *site;		/* NULL: none */
+	const struct entry *entry;		/* plain code; NULL: prepared, or left alone */
 	ZydisDecoder decoder;
 	ZydisFormatter formatter;
 	struct dis_column col[DIS_COLUMNS];
@@ -447,6 +452,91 @@ static void dis_print_runtime(FILE *f, struct dis *d)
 	dis_print_piece(f, d, b, n, (const char *const[]){ framed ? "uft_asm_mcount_func" : "uft_asm_func" });
 }
 
+/* ---- Plain code ------------------------------------------------------------------------------- */
+
+#define DIS_CODE_AWAY	(16u << 20)	/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+
+/* The bytes that change at the entry, in a column at their address; @len of them lie before it. */
+static int dis_rewritten(struct dis *d, const struct entry *e)
+{
+	uint64_t at = e->addr + d->item->bias;
+	struct dis_link link = { .at = at };
+	uint8_t b[16] = { 0 };
+	unsigned len = e->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+
+	if (!e->pad)
+		snprintf(link.label, sizeof(link.label), "uft slot of %.80s", d->name);
+	if (e->pad)
+		uft_insn_jmp_short(b, (int8_t)(e->pad - (e->addr + UFT_LEN_JMP_SHORT)));
+	else
+		uft_insn_jmp(b, at, at);
+	return dis_column(d, "rewritten", &link, b, len, at);
+}
+
+static int dis_code_column(struct dis *d, const struct entry *e)
+{
+	unsigned len = e->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+	uint8_t b[16];
+	int ret = dis_rewritten(d, e);
+
+	if (!ret && d->objects->pid && cmd_objects_read(d->objects, e->addr + d->item->bias, b, len) == len)
+		ret = dis_column(d, "now", NULL, b, len, e->addr + d->item->bias);
+	return ret;
+}
+
+/* Pad, slot, and the moved instructions; what they lead to has its name. */
+static void dis_print_code(FILE *f, struct dis *d, const struct entry *e)
+{
+	struct uft_code c = { 0 };
+	uint8_t b[8];
+	unsigned end;
+
+	if (entry_code(d->item->obj, e, d->item->bias, e->addr + d->item->bias + DIS_CODE_AWAY, &c)) {
+		fprintf(f, "\nits code does not fit within reach\n");
+		return;
+	}
+	if (e->pad) {
+		fprintf(f, "\npad of %s at %" PRIx64 ": padding between functions that nobody runs\n", d->name,
+			e->pad + d->item->bias);
+		dis_print_piece(f, d, b, uft_insn_jmp(b, 0, 0), (const char *const[]){ "uft slot" });
+	}
+	fprintf(f, "\nuft slot of %s: the cell decides; it leads to the code below, or there by way of the tracer\n", d->name);
+	dis_print_piece(f, d, b, uft_insn_jmp_indirect(b, 0, 0), (const char *const[]){ "cell" });
+	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c.nmoved,
+		e->is_plain ? " (function tracer only: it uses its return address)" : "");
+	/* A pushed return address lies behind the last jump: it is no code. */
+	end = c.ncode;
+	for (unsigned at = 0; at < end;) {
+		uint64_t addr = e->addr + d->item->bias + DIS_CODE_AWAY + at;
+		struct dis_row row;
+
+		if (c.ncode - at == sizeof(uint64_t) && !memcmp(c.code + at, &(uint64_t){ c.addr + c.nmoved }, 8)) {
+			fprintf(f, "  +%-3u %-30s  return address in %s\n", at, "(8 bytes)", d->name);
+			break;
+		}
+		at += dis_insn(d, NULL, c.code + at, c.ncode - at, addr, &row);
+		fprintf(f, "  +%-3u %-30s  %s\n", at - row.len, row.hex, row.text);
+	}
+}
+
+/* The plan of the object that was last asked for: functions of one object come one after the other. */
+static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_func *func)
+{
+	static struct uft_object *last;
+	static struct entries list;
+
+	if (obj->type == ET_REL)
+		return NULL;
+	if (last != obj) {
+		entries_free(&list);
+		last = NULL;
+		if (entries_list(obj, &list) || entries_plan(obj, &list, NULL))
+			return NULL;
+		last = obj;
+	}
+	return entries_find(&list, func->addr);
+}
+
 /* ---- One function ----------------------------------------------------------------------------- */
 
 static const struct uft_site *dis_find_site(const struct uft_object *obj, const struct uft_func *func)
@@ -473,8 +563,14 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 	ZydisFormatterSetProperty(&d.formatter, ZYDIS_FORMATTER_PROP_HEX_UPPERCASE, ZYAN_FALSE);
 	dis_func_name(item->obj, func, d.name, sizeof(d.name));
 	d.site = dis_find_site(item->obj, func);
+	if (!d.site || d.site->skip)
+		d.entry = dis_find_entry(item->obj, func);
 	fprintf(f, "%s  (%s", d.name, cmd_object_base(item->obj));
-	if (!d.site)
+	if (d.entry && !d.entry->skip)
+		fprintf(f, ": plain code, %s, %u bytes move)\n", d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
+	else if (d.entry)
+		fprintf(f, ": left alone: %s)\n", entry_skip_text(d.entry->skip));
+	else if (!d.site)
 		fprintf(f, ": no site)\n");
 	else if (d.site->skip)
 		fprintf(f, ": no usable site: %s)\n", uft_skip_text(d.site->skip));
@@ -483,6 +579,8 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 			uft_site_source_text(d.site->source));
 	if (d.site && d.site->skip)
 		d.site = NULL;
+	if (d.entry && d.entry->skip)
+		d.entry = NULL;
 	if (d.site && d.site->kind == UFT_SITE_PREPAD) {
 		start -= DIS_PRE;
 		size += DIS_PRE;
@@ -492,6 +590,10 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 		start = d.site->addr - (d.site->kind == UFT_SITE_PREPAD ? DIS_PRE : 0);
 		size = d.site->addr + d.site->len - start;
 	}
+	if (opts->site && d.entry) {
+		start = d.entry->addr;
+		size = d.entry->nmoved;
+	}
 	size = size < DIS_MAX_CODE ? size : DIS_MAX_CODE;
 	code = malloc(size);
 	if (!code)
@@ -500,8 +602,12 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 	ret = dis_column(&d, "original", NULL, code, len, start + item->bias);
 	if (!ret && d.site)
 		ret = dis_site_columns(&d);
+	if (!ret && d.entry)
+		ret = dis_code_column(&d, d.entry);
 	if (!ret) {
 		dis_print_table(f, &d);
+		if (d.entry)
+			dis_print_code(f, &d, d.entry);
 		if (d.site && !(o->pid && dis_print_live(f, &d, d.site->addr + item->bias)))
 			dis_print_runtime(f, &d);
 	}
