@@ -93,7 +93,7 @@ static void announce(struct uft_session *s, const struct target *t, const struct
 		     const struct budget_load *load, int why)
 {
 	const struct uft_mapped *m = &t->space->img->obj[f->object];
-	const struct uft_func *func = uft_object_func(m->obj, m->obj->site[f->site].func);
+	const struct uft_func *func = uft_object_func(m->obj, m->stub_addr[f->site] - m->bias);
 	char *name = func && func->name ? uft_demangle(func->name) : NULL;
 	struct uft_drop d = {
 		.img = t->space->img, .pid = t->pid, .stub_id = m->first_stub_id + f->site, .clock = __builtin_ia32_rdtsc(),

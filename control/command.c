@@ -7,6 +7,7 @@
  * writes back is data from a target: indices into our own tables are never taken from it.
  */
 #include "control/internal.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -163,7 +164,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	return ret ? ret : command_wait(s, t);
 }
 
-static int command_object(struct uft_session *s, struct target *t, uint32_t object)
+int command_object(struct uft_session *s, struct target *t, uint32_t object)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	struct uft_cmd *c;
@@ -179,16 +180,15 @@ static int command_object(struct uft_session *s, struct target *t, uint32_t obje
 	ret = command_post(s, t);
 	if (!ret)
 		ret = command_wait(s, t);
-	if (!ret)
+	if (!ret) {
+		t->obj[object].code_base = ((struct uft_cmd_object *)payload(c))->code_base;
 		t->obj[object].is_sent = 1;
+	}
 	return ret;
 }
 
-/* What a site has to become: its state now and what is wanted tell. WANT_NOT: nothing to do. */
-static uint8_t next_state(const struct uft_site *site, uint8_t want, uint8_t now, int force)
+uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 {
-	if (site->skip != UFT_SKIP_NONE)
-		return WANT_NOT;
 	if (want == WANT_NOT) {
 		if (now == WANT_NOT)
 			return WANT_NOT;	/* never touched: its page stays clean */
@@ -242,34 +242,69 @@ static struct sender {
 	int is_posted;
 } *sender;
 
+/* Held at its exec, or a thread waits in r_brk with the object that it has just mapped. */
+static uint32_t patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
+{
+	int is_waiting = t->waiting && __atomic_load_n(&s->arena.map->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) ==
+			 UFT_REQ_POSTED;
+
+	return t->obj[object].is_fresh && (t->remote || is_waiting) ? UFT_PATCH_FRESH : 0;
+}
+
+uint8_t command_stub_flags(uint8_t state)
+{
+	return (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2);
+}
+
+/* What became of patches, by the agent's copy: only statuses are taken from it. */
+static void note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+			 const struct uft_patch *answer)
+{
+	struct target_obj *o = &t->obj[object];
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint8_t flags = told[i].flags;
+		uint8_t state = (uint8_t)(told[i].state | (flags & UFT_SITE_ROOT ? WANT_ROOT : 0) |
+					  (flags & UFT_SITE_KEEP) >> 2 << WANT_KEEP_SHIFT);
+
+		t->armed -= is_armed(o->state[index[i]]);
+		if (answer[i].status != UFT_ST_OK)
+			state = WANT_NOT;	/* as it was: tried again with the next change */
+		o->state[index[i]] = state;
+		t->space->obj[object].sent[index[i]] = state;
+		t->armed += is_armed(state);
+	}
+}
+
+int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
+		       const uint32_t *index, uint32_t n)
+{
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	int ret;
+
+	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = n, .object = object, .flags = patch_flags(s, t, object) };
+	memcpy(payload(c), p, n * sizeof(*p));
+	ret = command_post(s, t);
+	if (!ret)
+		ret = command_wait(s, t);
+	if (!ret)
+		note_patched(t, object, p, index, n, payload(c));
+	return ret;
+}
+
 /* Waits for the part under way, if there is one, and records what the agent says became of it. */
 static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 {
-	const struct uft_patch *p = payload(arena_cmd(&s->arena, t->slice));
 	const struct part *sent = &sender->part[!sender->filling];
-	struct target_obj *o = &t->obj[object];
 	int ret;
 
 	if (!sender->is_posted)
 		return 0;
 	sender->is_posted = 0;
 	ret = command_wait(s, t);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; i < sent->n; i++) {
-		uint32_t at = sent->index[i];
-		uint8_t flags = sent->patch[i].flags;
-		uint8_t state = (uint8_t)(sent->patch[i].state | (flags & UFT_SITE_ROOT ? WANT_ROOT : 0) |
-					  (flags & UFT_SITE_KEEP) >> 2 << WANT_KEEP_SHIFT);
-
-		t->armed -= is_armed(o->state[at]);
-		if (p[i].status != UFT_ST_OK)
-			state = WANT_NOT;	/* as it was: tried again with the next change */
-		o->state[at] = state;
-		t->space->obj[object].sent[at] = state;
-		t->armed += is_armed(state);
-	}
-	return 0;
+	if (!ret)
+		note_patched(t, object, sent->patch, sent->index, sent->n, payload(arena_cmd(&s->arena, t->slice)));
+	return ret;
 }
 
 /* Sends what was filled, behind what is under way. */
@@ -281,7 +316,7 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (ret)
 		return ret;
-	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object };
+	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = patch_flags(s, t, object) };
 	memcpy(payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(s, t);
 	sender->is_posted = !ret;
@@ -300,10 +335,10 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
 		struct part *part = &sender->part[sender->filling];
 		const struct uft_site *site = &m->obj->site[i];
-		uint8_t state = next_state(site, so->want[i], t->obj[object].state[i], force);
+		uint8_t state = command_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
-		if (state == WANT_NOT || must_wait(t->space, site))
+		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
 			continue;
 		if (!t->obj[object].is_sent) {
 			ret = command_object(s, t, object);
@@ -313,7 +348,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		part->patch[part->n] = (struct uft_patch){		/* clears status */
 			.addr = site->addr + m->bias, .stub = (uint32_t)i, .kind_len = UFT_KIND_LEN(kind, site->len),
 			.state = state & 0xf,
-			.flags = (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2 |
+			.flags = (uint8_t)(command_stub_flags(state) |
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		part->index[part->n++] = (uint32_t)i;
@@ -330,6 +365,8 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
+	if (target_grow(t, t->nobj))
+		return -ENOMEM;
 	if (!sender)
 		sender = malloc(sizeof(*sender));
 	if (!sender)
@@ -342,7 +379,8 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	sender->part[sender->filling = 0].n = 0;
 	ret = send_sites(s, t, object, force);
 	end = part_wait(s, t, object);
-	return ret ? ret : end;
+	ret = ret ? ret : end;
+	return ret ? ret : plain_patch(s, t, object, force);
 }
 
 int target_arm(struct uft_session *s, struct target *t, int force)

@@ -177,7 +177,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	t->remote = r;
 	target_open_agent(s, t);
 	for (uint32_t i = 0; i < t->nobj; i++)
-		t->obj[i].is_mapped = 1;
+		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
 	target_announce(s, t);
 	if (s->spec) {
 		ret = target_arm(s, t, 0);
@@ -190,6 +190,8 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 		if (s->spec)
 			target_arm(s, t, 0);
 	}
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_fresh = 0;
 	*out = t;
 	return 0;
 }

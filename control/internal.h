@@ -65,6 +65,12 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 void spec_free(struct spec *sp);
 /* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
+struct space_obj;
+/* The same for its plain functions (plain.c). @is_program: a pattern need not name the object. */
+long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+		       uint8_t *want, struct uft_error *err);
+/* Does a filter or root pattern name the object by `:mod:`? */
+int spec_names_object(const struct spec *sp, const struct uft_object *obj);
 
 struct space;
 /* Each pattern must select a site of one of the spaces; else -ENOENT and a sentence with the nearest names. */
@@ -74,17 +80,22 @@ void spec_explain_none(const struct space *sp, char *text, size_t size);
 
 /* ---- space.c: an image and what is planned for it ------------------------------------------- */
 
+struct plain;
+#define PLAIN_NO_GRAPH	15		/* reasons are enum entry_skip, and this one */
 struct space_obj {
-	uint8_t *want;			/* by site index, from spec generation `planned` */
+	uint8_t *want;			/* by stub index, from spec generation `planned` */
 	uint32_t planned;
 	uint32_t nusable;
-	uint8_t *sent;			/* by site index: what any target of the space was last told, or WANT_NOT */
+	uint8_t *sent;			/* by stub index: what any target of the space was last told, or WANT_NOT */
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
 	int has_hooks;			/* looked for */
 	int is_reported;		/* hooks that failed were mentioned */
 	unsigned own_calls;		/* the space's when its sites were first sent: a site's kind does not change */
 	int has_own_calls;
+	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
+	uint32_t nplain;		/* those wanted that can be traced */
+	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
 };
 
 struct space {
@@ -132,8 +143,11 @@ int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */
 
 struct target_obj {
-	uint8_t *state;			/* by site index, what was last sent; WANT_NOT: never touched */
+	uint8_t *state;			/* by stub index, what was last sent; WANT_NOT: never touched */
+	uint32_t nstate;
+	uint64_t code_base;		/* as the runtime says: where code for plain functions goes */
 	uint8_t is_mapped, is_sent, is_hooked;
+	uint8_t is_fresh;		/* nobody has run in it, nor can until we answer */
 	uint8_t is_assumed;		/* fork child: a relative has it; to be confirmed by the loader's list */
 };
 
@@ -158,6 +172,7 @@ struct target {
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see inject.c */
+	uint32_t waiting;		/* request + 1 by which a thread of it stands in r_brk until it is answered; 0 none */
 	struct task_name *task;
 	uint32_t ntask, task_alloc;
 	int jit_fd;			/* jitmap.c; 0 or less: none */
@@ -193,6 +208,13 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
+int command_object(struct uft_session *s, struct target *t, uint32_t object);
+/* What a site has to become: what is wanted and its state now tell. WANT_NOT: nothing to do. */
+uint8_t command_next_state(uint8_t want, uint8_t now, int force);
+uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
+/* Sends patches of stubs index[] and records what became of them. @n: no more than the command area holds. */
+int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
+		       const uint32_t *index, uint32_t n);
 /* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */

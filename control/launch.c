@@ -11,6 +11,7 @@
  * matches anything.
  */
 #include "control/internal.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -139,7 +140,7 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 	if (!s->spec || s->spec->tracer == UFT_TRACER_NOP)
 		return 0;
 	for (uint32_t i = 0; i < t->space->nobj; i++)
-		usable += t->space->obj[i].nusable;
+		usable += t->space->obj[i].nusable + plain_count(&t->space->obj[i]);
 	if (usable)
 		return spec_check(s->spec, &t->space, 1, err);
 	spec_explain_none(t->space, text, sizeof(text));

@@ -253,12 +253,13 @@ static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
 
 static uint32_t size_of(const struct space *sp, const struct budget_fn *f)
 {
-	struct uft_object *obj = sp->img->obj[f->object].obj;
+	const struct uft_mapped *m = &sp->img->obj[f->object];
+	struct uft_object *obj = m->obj;
 	const struct uft_func *func;
 
 	if (uft_object_names(obj, NULL))
 		return 0;
-	func = uft_object_func(obj, obj->site[f->site].func);
+	func = uft_object_func(obj, m->stub_addr[f->site] - m->bias);
 	return func && func->size < UINT32_MAX ? (uint32_t)func->size : 0;
 }
 

@@ -249,7 +249,7 @@ void request_adopt_strays(struct uft_session *s)
 
 /* ---- Objects ------------------------------------------------------------------------------- */
 
-static int serve_objects(struct uft_session *s, const struct uft_request *r)
+static int serve_objects(struct uft_session *s, uint32_t index, const struct uft_request *r)
 {
 	struct target *t = target_by_slice(s, r->slice);
 	int was_started, ret;
@@ -257,7 +257,9 @@ static int serve_objects(struct uft_session *s, const struct uft_request *r)
 	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
 		return -ESRCH;
 	was_started = t->space->started;
+	t->waiting = index + 1;
 	ret = space_walk(s, t, r->arg[0]);
+	t->waiting = 0;
 	if (ret < 0)
 		return ret == -EAGAIN ? 0 : ret;	/* the list is being changed: another call comes */
 	if (!t->space->rseq_known)
@@ -290,7 +292,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = session_detach(s, (pid_t)r.arg[0]);
 		break;
 	case UFT_REQ_OBJECTS:
-		ret = serve_objects(s, &r);
+		ret = serve_objects(s, i, &r);
 		if (ret == -ECANCELED && s->held_result) {
 			/* Launch fails: the program must not get its answer, it ends here. */
 			kill(target_by_slice(s, r.slice)->pid, SIGKILL);

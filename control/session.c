@@ -35,6 +35,7 @@
 #include "control/internal.h"
 #include "control/guard.h"
 #include "control/leave.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -322,7 +323,7 @@ static int check_live(struct uft_session *s, const struct spec *sp, struct uft_e
 		uint64_t usable = 0;
 
 		for (uint32_t o = 0; o < p->nobj; o++)
-			usable += p->obj[o].nusable;
+			usable += p->obj[o].nusable + plain_is_asked(sp, p, o);
 		if (usable && is_live(s, p))
 			live[n++] = p;
 	}
@@ -553,7 +554,11 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 		for (uint32_t o = 0; o < sp->nobj; o++) {
 			const struct uft_object *obj = sp->img->obj[o].obj;
 
-			out->sites += sp->obj[o].nusable;
+			out->sites += sp->obj[o].nusable + sp->obj[o].nplain;
+			for (int i = 0; i <= PLAIN_NO_GRAPH; i++) {
+				out->skipped += sp->obj[o].plain_skip[i];
+				out->plain_skip[i] += sp->obj[o].plain_skip[i];
+			}
 			for (size_t i = 0; i < obj->nsite; i++)
 				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_NKINDS) {
 					out->skipped++;

@@ -49,9 +49,14 @@ struct uft_drop {
 	uint32_t why;
 };
 
+#define UFT_PLAIN_NREASONS	16
+/* For a sentence: why such a function was left alone; "": no such reason. */
+const char *uft_plain_skip_text(unsigned reason);
+
 struct uft_session_stats {
 	uint64_t sites, armed, skipped;			/* over live images */
 	uint64_t skip_reason[UFT_SKIP_NKINDS];
+	uint64_t plain_skip[UFT_PLAIN_NREASONS];	/* functions that nobody prepared: wanted, but left alone */
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
 	uint32_t attached;				/* running processes attached to */

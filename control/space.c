@@ -13,6 +13,7 @@
  * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
  */
 #include "control/internal.h"
+#include "control/plain.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -175,13 +176,18 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 	struct uft_mapped *m = &sp->img->obj[index];
 	long n;
 
-	if (o->planned == s->spec->generation || !m->nstubs)
+	if (o->planned == s->spec->generation)
 		return 0;
+	n = plain_find(s, sp, index);
+	if (n < 0 || !m->nstubs)
+		return (int)n;
 	if (!o->want)
 		o->want = malloc(m->nstubs);
 	if (!o->want)
 		return -ENOMEM;
 	n = spec_select(s->spec, m->obj, o->want, err);
+	if (n >= 0)
+		n = plain_plan(s->spec, sp, index, err);
 	if (n < 0) {
 		memset(o->want, WANT_NOT, m->nstubs);
 		return (int)n;
@@ -398,10 +404,10 @@ struct walk {
 	int changed;
 };
 
-enum { TODO_ARM = 1, TODO_FORCE = 2 };
+enum { TODO_ARM = 1, TODO_FORCE, TODO_FRESH /* mapped just now */ };
 
 /* After the whole list was read: only then is it known whose mcount an object calls. */
-static int arm_object(struct walk *w, uint32_t index, int force)
+static int arm_object(struct walk *w, uint32_t index, int todo)
 {
 	struct uft_error err = { "" };
 	struct target *t = w->t;
@@ -410,6 +416,7 @@ static int arm_object(struct walk *w, uint32_t index, int force)
 	if (ret)
 		return ret;
 	t->obj[index].is_mapped = 1;
+	t->obj[index].is_fresh = todo == TODO_FRESH && t->waiting;
 	w->changed = 1;
 	if (!w->s->spec || t->is_held_back)
 		return 0;
@@ -418,7 +425,8 @@ static int arm_object(struct walk *w, uint32_t index, int force)
 		session_warn(w->s, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
 	if (!ret)
-		ret = command_patch(w->s, t, index, force);
+		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
+	t->obj[index].is_fresh = 0;
 	if (ret && ret != -ESRCH)	/* the others still can be armed */
 		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
 	return ret == -ESRCH ? ret : 0;
@@ -469,7 +477,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	}
 	if (index < UFT_MAX_OBJECTS) {
 		w->seen[index] = 1;
-		w->todo[index] = TODO_ARM;
+		w->todo[index] = TODO_FRESH;
 	}
 	return 0;
 }
@@ -515,7 +523,7 @@ static int arm_new(struct walk *w)
 
 	for (uint32_t i = 0; !ret && i < w->t->space->nobj; i++)
 		if (w->todo[i])
-			ret = arm_object(w, i, w->todo[i] == TODO_FORCE);
+			ret = arm_object(w, i, w->todo[i]);
 	return ret;
 }
 

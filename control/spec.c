@@ -6,6 +6,7 @@
  * no notrace pattern does. Names are looked up and demangled only for this; without patterns nothing is read.
  */
 #include "control/internal.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -132,12 +133,13 @@ struct names {
 	const char *raw, *object;
 	char *demangled;
 	int is_tried;
+	int needs_object;		/* only patterns that name the object count */
 };
 
 static int match_any(const struct uft_pattern *p, size_t n, struct names *f)
 {
 	for (size_t i = 0; i < n; i++)
-		if (uft_pattern_match(&p[i], f->raw, f->demangled, f->object))
+		if ((!f->needs_object || p[i].object) && uft_pattern_match(&p[i], f->raw, f->demangled, f->object))
 			return 1;
 	if (f->is_tried || !f->raw)
 		return 0;
@@ -172,22 +174,22 @@ static uint8_t site_state(const struct spec *sp)
 	return sp->tracer == UFT_TRACER_FUNCTION ? UFT_FUNCTION : UFT_GRAPH;
 }
 
-/* The names of site @i's function; @text holds a made-up one. */
-static void site_names(struct uft_object *obj, const struct uft_site *site, struct names *f, char *text, size_t size)
+/* The names of the function at @func; @text holds a made-up one. */
+static void func_names(struct uft_object *obj, uint64_t func, struct names *f, char *text, size_t size)
 {
-	const struct uft_func *fn = uft_object_func(obj, site->func);
+	const struct uft_func *fn = uft_object_func(obj, func);
 
 	*f = (struct names){ .raw = fn ? fn->name : NULL, .object = base_name(obj->path) };
 	if (!f->raw) {
-		snprintf(text, size, "%s+0x%llx", f->object, (unsigned long long)site->func);
+		snprintf(text, size, "%s+0x%llx", f->object, (unsigned long long)func);
 		f->raw = text;
 	}
 }
 
 /* By symbol or unwind entry; one whose size nothing tells is not small. */
-static int is_small(const struct spec *sp, struct uft_object *obj, const struct uft_site *site)
+static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func)
 {
-	const struct uft_func *fn = sp->min_size ? uft_object_func(obj, site->func) : NULL;
+	const struct uft_func *fn = sp->min_size ? uft_object_func(obj, func) : NULL;
 
 	return fn && fn->size && fn->size < sp->min_size;
 }
@@ -203,10 +205,29 @@ static uint8_t root_of(const struct spec *sp, struct names *f)
 	return 0;
 }
 
+/* What the function at @func is to be: enum uft_site_state and WANT_ROOT, or WANT_NOT. */
+static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64_t func, int needs_object)
+{
+	struct names f;
+	char text[256];
+	int is_wanted;
+	uint8_t root;
+
+	if (is_small(sp, obj, func))
+		return WANT_NOT;
+	func_names(obj, func, &f, text, sizeof(text));
+	f.needs_object = needs_object;
+	root = root_of(sp, &f);
+	is_wanted = root || (!sp->nfilter && !needs_object) || match(sp->filter, sp->nfilter, &f);
+	f.needs_object = 0;
+	is_wanted = is_wanted && !match(sp->notrace, sp->nnotrace, &f);
+	free(f.demangled);
+	return is_wanted ? (uint8_t)(site_state(sp) | root) : WANT_NOT;
+}
+
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
 {
 	uint8_t armed = site_state(sp);
-	char text[256];
 	long n = 0;
 	int ret;
 
@@ -228,52 +249,117 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 	if (ret)
 		return ret;
 	for (size_t i = 0; i < obj->nsite; i++) {
-		struct names f;
-		uint8_t root;
-
-		if (obj->site[i].skip != UFT_SKIP_NONE || is_small(sp, obj, &obj->site[i]))
+		if (obj->site[i].skip != UFT_SKIP_NONE)
 			continue;
-		site_names(obj, &obj->site[i], &f, text, sizeof(text));
-		root = root_of(sp, &f);
-		if ((root || !sp->nfilter || match(sp->filter, sp->nfilter, &f)) &&
-		    !match(sp->notrace, sp->nnotrace, &f)) {
-			want[i] = armed | root;
-			n++;
-		}
-		free(f.demangled);
+		want[i] = select_func(sp, obj, obj->site[i].func, 0);
+		n += want[i] != WANT_NOT;
 	}
 	return n;
 }
 
+long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+		       uint8_t *want, struct uft_error *err)
+{
+	int all = is_program && is_match_all(sp), can_be, ret = all || sp->tracer == UFT_TRACER_NOP ? 0 : uft_object_names(obj, err);
+	long n = 0;
+
+	if (ret || sp->tracer == UFT_TRACER_NOP)
+		return ret;
+	for (size_t i = 0; i < plain_count(o); i++) {
+		uint64_t func = plain_func(o, i, &can_be);
+
+		want[i] = all ? site_state(sp) : select_func(sp, obj, func, !is_program);
+		n += want[i] != WANT_NOT;
+	}
+	return n;
+}
+
+static int names_object(const struct uft_pattern *p, const struct uft_object *obj)
+{
+	char any[] = "*";
+	struct uft_pattern of = { any, p->object };
+
+	return p->object && uft_pattern_match(&of, "x", NULL, base_name(obj->path));
+}
+
+int spec_names_object(const struct spec *sp, const struct uft_object *obj)
+{
+	for (size_t i = 0; i < sp->nfilter; i++)
+		if (names_object(&sp->filter[i], obj))
+			return 1;
+	for (size_t i = 0; i < sp->nroots; i++)
+		if (names_object(&sp->roots[i], obj))
+			return 1;
+	for (size_t i = 0; i < sp->nkeep; i++)
+		if (names_object(&sp->keep[i], obj))
+			return 1;
+	return 0;
+}
+
 /* ---- Nothing matches ----------------------------------------------------------------------- */
 
-/* Does @p select a usable site of @obj? 2: only one that is skipped; 3: a function without a site. */
-static int find_match(const struct uft_pattern *p, struct uft_object *obj, enum uft_skip *skip)
+/* How well a pattern does. */
+enum match { MATCH_NONE, MATCH_USABLE, MATCH_SKIPPED /* only such that cannot be traced */,
+	     MATCH_OTHER /* only functions that are no candidates */ };
+
+/* Among the plain functions of an object: those that were looked at tell, of others it is hoped for. */
+static enum match find_plain(const struct uft_pattern *p, const struct space *sp, uint32_t index, const char **why)
 {
+	const struct space_obj *o = &sp->obj[index];
+	struct uft_object *obj = sp->img->obj[index].obj;
+	enum match found = MATCH_NONE;
 	char text[256];
-	int found = 0;
+
+	for (size_t i = 0; i < plain_count(o); i++) {
+		struct names f;
+		int can_be, hit;
+		uint64_t func = plain_func(o, i, &can_be);
+
+		func_names(obj, func, &f, text, sizeof(text));
+		f.needs_object = index != 0;
+		hit = match_any(p, 1, &f);
+		free(f.demangled);
+		if (hit && can_be)
+			return MATCH_USABLE;
+		if (hit) {
+			*why = plain_why(o, i);
+			found = MATCH_SKIPPED;
+		}
+	}
+	return found;
+}
+
+static enum match find_match(const struct uft_pattern *p, const struct spec *spec, const struct space *sp, uint32_t index,
+			     const char **why)
+{
+	struct uft_object *obj = sp->img->obj[index].obj;
+	int is_asked = plain_is_asked(spec, sp, index) && (!index || p->object);
+	enum match found = MATCH_NONE;
+	char text[256];
 
 	if (uft_object_names(obj, NULL))
-		return 0;
-	for (size_t i = 0; i < obj->nsite; i++) {
+		return MATCH_NONE;
+	if (plain_count(&sp->obj[index]) && is_asked)
+		found = find_plain(p, sp, index, why);
+	for (size_t i = 0; i < obj->nsite && found != MATCH_USABLE; i++) {
 		struct names f;
 		int hit;
 
-		site_names(obj, &obj->site[i], &f, text, sizeof(text));
+		func_names(obj, obj->site[i].func, &f, text, sizeof(text));
 		hit = match_any(p, 1, &f);
 		free(f.demangled);
 		if (!hit)
 			continue;
 		if (obj->site[i].skip == UFT_SKIP_NONE)
-			return 1;
-		*skip = obj->site[i].skip;
-		found = 2;
+			return MATCH_USABLE;
+		*why = uft_skip_text(obj->site[i].skip);
+		found = MATCH_SKIPPED;
 	}
 	for (size_t i = 0; !found && i < obj->nfunc; i++) {
 		struct names f = { .raw = obj->func[i].name, .object = base_name(obj->path) };
 
 		if (f.raw && match_any(p, 1, &f))
-			found = 3;
+			found = is_asked && !plain_count(&sp->obj[index]) ? MATCH_USABLE : MATCH_OTHER;
 		free(f.demangled);
 	}
 	return found;
@@ -327,33 +413,57 @@ static int object_is_absent(const struct uft_pattern *p, struct space *const *sp
 	return 1;
 }
 
-static int check_list(const struct uft_pattern *p, char *const *text, size_t n, struct space *const *spaces,
-		      size_t nspaces, struct uft_error *err)
+/* What is to be said of a pattern that selects nothing. @other: an object that has such functions, or NULL. */
+static int explain(const char *text, enum match best, const char *why, const struct uft_object *other,
+		   int is_library, const char *near, struct uft_error *err)
 {
-	for (size_t i = 0; i < n; i++) {
-		enum uft_skip skip = UFT_SKIP_NONE;
-		char near[256];
-		int best = 0;
+	if (best == MATCH_SKIPPED)
+		return uft_fail(err, -ENOENT, "'%s' matches only functions that cannot be traced: %s", text, why);
+	if (best == MATCH_OTHER && is_library)
+		return uft_fail(err, -ENOENT, "'%s' is only found in %s, which was not built for tracing; to trace it there: "
+				"'%s:mod:%s'", text, base_name(other->path), text, base_name(other->path));
+	if (best == MATCH_OTHER)
+		return uft_fail(err, -ENOENT, "'%s' matches only functions that were not built for tracing "
+				"(`uft cflags` prints the options)", text);
+	return uft_fail(err, -ENOENT, "'%s' matches no function%s", text, near);
+}
 
-		for (size_t k = 0; k < nspaces && best != 1; k++)
-			for (uint32_t o = 0; o < spaces[k]->nobj && best != 1; o++) {
-				int m = find_match(&p[i], spaces[k]->img->obj[o].obj, &skip);
+static int check_pattern(const struct spec *sp, const struct uft_pattern *p, const char *text,
+			 struct space *const *spaces, size_t nspaces, struct uft_error *err)
+{
+	const struct uft_object *other = NULL;
+	enum match best = MATCH_NONE;
+	const char *why = "";
+	char near[256] = "";
+	int is_library = 0;
 
-				if (m == 1 || (m && (!best || m < best)))
-					best = m;
+	for (size_t k = 0; k < nspaces; k++)
+		for (uint32_t o = 0; o < spaces[k]->nobj; o++) {
+			enum match m = find_match(p, sp, spaces[k], o, &why);
+
+			if (m == MATCH_USABLE)
+				return 0;
+			if (m && (!best || m < best)) {
+				best = m;
+				other = spaces[k]->img->obj[o].obj;
+				is_library = o && !p->object && !spaces[k]->obj[o].nusable;
 			}
-		if (best == 1 || object_is_absent(&p[i], spaces, nspaces))
-			continue;
-		if (best == 2)
-			return uft_fail(err, -ENOENT, "'%s' matches only functions that cannot be traced: %s", text[i],
-					uft_skip_text(skip));
-		if (best == 3)
-			return uft_fail(err, -ENOENT, "'%s' matches only functions that were not built for tracing "
-					"(`uft cflags` prints the options)", text[i]);
-		near_names(p[i].func, spaces, nspaces, near, sizeof(near));
-		return uft_fail(err, -ENOENT, "'%s' matches no function%s", text[i], near);
-	}
-	return 0;
+		}
+	if (object_is_absent(p, spaces, nspaces))
+		return 0;
+	if (!best)
+		near_names(p->func, spaces, nspaces, near, sizeof(near));
+	return explain(text, best, why, other, is_library, near, err);
+}
+
+static int check_list(const struct spec *sp, const struct uft_pattern *p, char *const *text, size_t n,
+		      struct space *const *spaces, size_t nspaces, struct uft_error *err)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < n && !ret; i++)
+		ret = check_pattern(sp, &p[i], text[i], spaces, nspaces, err);
+	return ret;
 }
 
 int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspaces, struct uft_error *err)
@@ -362,10 +472,10 @@ int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspace
 
 	if (sp->tracer == UFT_TRACER_NOP)
 		return 0;
-	ret = check_list(sp->filter, sp->filter_text, sp->nfilter, spaces, nspaces, err);
+	ret = check_list(sp, sp->filter, sp->filter_text, sp->nfilter, spaces, nspaces, err);
 	if (!ret)
-		ret = check_list(sp->roots, sp->roots_text, sp->nroots, spaces, nspaces, err);
-	return ret ? ret : check_list(sp->keep, sp->keep_text, sp->nkeep, spaces, nspaces, err);
+		ret = check_list(sp, sp->roots, sp->roots_text, sp->nroots, spaces, nspaces, err);
+	return ret ? ret : check_list(sp, sp->keep, sp->keep_text, sp->nkeep, spaces, nspaces, err);
 }
 
 void spec_explain_none(const struct space *sp, char *text, size_t size)
@@ -386,7 +496,7 @@ void spec_explain_none(const struct space *sp, char *text, size_t size)
 		snprintf(text, size, "%s has no function that can be traced: %llu were skipped: %s", sp->img->exe,
 			 (unsigned long long)most, uft_skip_text(why));
 	else
-		snprintf(text, size, "%s has no function that can be traced: it was not built for it; build it with "
-			 "-fpatchable-function-entry=5 (`uft cflags` prints the options for your compiler); unprepared "
-			 "programs are not supported yet", sp->img->exe);
+		snprintf(text, size, "%s has no function that can be traced: it was not built for it, and has no unwind tables "
+			 "to find its functions by; build it with -fpatchable-function-entry=5 (`uft cflags` prints the options "
+			 "for your compiler)", sp->img->exe);
 }

@@ -65,13 +65,16 @@ int target_grow(struct target *t, uint32_t nobj)
 	}
 	for (uint32_t i = 0; i < nobj; i++) {
 		uint32_t n = t->space->img->obj[i].nstubs;
+		uint8_t *state;
 
-		if (t->obj[i].state || !n)
+		if (t->obj[i].nstate >= n)
 			continue;
-		t->obj[i].state = malloc(n);
-		if (!t->obj[i].state)
+		state = realloc(t->obj[i].state, n);
+		if (!state)
 			return -ENOMEM;
-		memset(t->obj[i].state, WANT_NOT, n);
+		memset(state + t->obj[i].nstate, WANT_NOT, n - t->obj[i].nstate);
+		t->obj[i].state = state;
+		t->obj[i].nstate = n;
 	}
 	return 0;
 }

@@ -8,6 +8,7 @@
  * do: an operand that is exactly that stack slot. Names are only a help where a function does it through another.
  */
 #include "control/relocate/internal.h"
+#include "control/relocate/plan.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@
 #define SIB_RSP		0x24	/* base rsp, no index */
 #define MAX_TAIL	32u	/* a function that is no longer and ends with a jump is what it jumps to */
 #define MAX_DEPTH	2u
+#define MAX_DECODE	1024u	/* bytes; behind these what looks like a use is taken for one */
 
 /* ---- Operands that are the slot of the return address ---------------------------------------------- */
 
@@ -26,9 +28,10 @@ struct slot { const struct scan_text *t; };
 
 /*
  * Is the modrm byte at @p of an instruction that moves 64 bits and whose base register is one of the first eight?
- * push, or REX.W without REX.B, or a vector move, which compilers use to store two words at once.
+ * push, or REX.W without REX.B, or a vector move, which compilers use to store two words at once. Decoding from
+ * @start tells: a short branch over 0x24 bytes looks the same.
  */
-static int is_wide(const uint8_t *p, const uint8_t *start)
+static int looks_wide(const uint8_t *p, const uint8_t *start)
 {
 	static const uint8_t ops[] = { 0x8b, 0x89, 0x3b, 0x39, 0x87, 0x03, 0x2b, 0x33, 0x01, 0x29, 0x31, 0x83, 0xc7, 0x8d };
 
@@ -41,20 +44,26 @@ static int is_wide(const uint8_t *p, const uint8_t *start)
 	return (p[-2] & 0xf9) == 0x48 && memchr(ops, p[-1], sizeof(ops));
 }
 
+static int is_wide(const uint8_t *p, const uint8_t *start)
+{
+	size_t at = (size_t)(p - start);
+
+	return looks_wide(p, start) &&
+	       (at > MAX_DECODE || (!plan_is_boundary(start, at + 2, at) && !plan_is_boundary(start, at + 2, at + 1)));
+}
+
 /* An operand with base rsp and displacement @slot in [p, end). */
 static int uses_rsp_slot(const uint8_t *p, const uint8_t *end, int64_t slot)
 {
 	const uint8_t *start = p;
 
 	while ((p = memchr(p, SIB_RSP, (size_t)(end - p)))) {
-		if (p > start && is_wide(p - 1, start)) {
-			uint8_t modrm = p[-1] & 0xc7;
+		uint8_t modrm = p > start ? p[-1] & 0xc7 : 0xff;
 
-			if ((modrm == 0x44 && end - p > 1 && (int8_t)p[1] == slot) ||
-			    (modrm == 0x84 && end - p > 4 && (int32_t)uft_get32(p + 1) == slot) ||
-			    (modrm == 0x04 && !slot))
-				return 1;
-		}
+		if (((modrm == 0x44 && end - p > 1 && (int8_t)p[1] == slot) ||
+		     (modrm == 0x84 && end - p > 4 && (int32_t)uft_get32(p + 1) == slot) ||
+		     (modrm == 0x04 && !slot)) && is_wide(p - 1, start))
+			return 1;
 		p++;
 	}
 	return 0;

@@ -136,10 +136,11 @@ enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_
 
 /*
  * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), arena.bell++ and FUTEX_WAKE it;
- * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS in all; on DONE or time-out (counted) it frees
+ * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out (counted) it frees
  * the slot. No-wait requests are freed by the session.
  */
 #define UFT_REQ_TIMEOUT_MS	2000
+#define UFT_REQ_OBJECTS_MS	10000	/* of UFT_REQ_OBJECTS: large objects take time to decode */
 #define UFT_NREQUESTS		64
 struct uft_request {
 	uint32_t state;		/* a: enum uft_request_state, a futex */

@@ -57,10 +57,10 @@ run "$uft" record -q ./prog children 3
 expect_equal "children are followed" "$(stat_value trace.uft calls)" 8
 # In a pid namespace of its own: a program that is executed there, and a child.
 if unshare -pf true 2>/dev/null; then
-	run "$uft" record -q unshare -pf ./prog calls 500
+	run "$uft" record -q -l "*:mod:prog" unshare -pf ./prog calls 500
 	expect_status 0
 	expect_equal "in another pid namespace" "$(stat_value trace.uft calls)" 1002
-	run "$uft" record -q unshare -pf sh -c './prog children 3 & ./prog children 3; wait'
+	run "$uft" record -q -l "*:mod:prog" unshare -pf sh -c './prog children 3 & ./prog children 3; wait'
 	expect_equal "children in another pid namespace" "$(stat_value trace.uft calls)" 16
 fi
 # Each ends before anybody can have looked at it.

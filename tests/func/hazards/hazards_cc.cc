@@ -100,12 +100,15 @@ NI static int t_backtrace()	/* the program must see its own callers, and the rig
 }
 
 #ifdef WITH_DLOPEN
+#ifndef HAZARD_LIB
+#define HAZARD_LIB "libhazard.so"
+#endif
 NI static int t_dlopen()
 {
 	HIT();
 	int ok = 1;
 	for (int i = 0; i < 10; i++) {
-		void *h = dlopen("./libhazard.so", RTLD_NOW);
+		void *h = dlopen("./" HAZARD_LIB, RTLD_NOW);
 		if (!h)
 			return 0;
 		auto f = (int (*)(int, unsigned long *))dlsym(h, "lib_run");

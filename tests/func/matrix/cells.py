@@ -17,7 +17,9 @@ Mode = namedtuple('Mode', 'flags kind main')
 #   tool     uft recordmcount; nop: with --nop
 #   start    linked with libuft-start.a
 #   own      the program has its own mcount and __fentry__
+#   none     nothing prepares it
 MODES = {
+    'none': Mode('', 'none', True),
     'pfe=5': Mode('-fpatchable-function-entry=5', 'plain', True),
     'pfe=16,14': Mode('-fpatchable-function-entry=16,14', 'plain', False),
     'pfe=10,5': Mode('-fpatchable-function-entry=10,5', 'plain', False),

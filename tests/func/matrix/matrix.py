@@ -10,7 +10,7 @@ in that way. Then, each a check that can fail:
   sites      every function of the program has exactly one place to patch and nothing else has one; where the
              compiler was told to leave too few bytes, none, and it is said why
   recorded   with both tracers: output and status as untraced, for every function exactly as many calls as the
-             program counted itself, nothing lost
+             program counted itself, nothing lost. Without any site as well: then its plain entries are rewritten
 A cell without events fails, and so does a set of cells of another size than CELLS.
 
   matrix.py --uft build/uft --sites build/.../sitecount [--only TEXT] [--build-only] [--keep DIR] [-j N]
@@ -30,7 +30,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from cells import MODES, all_cells, has_list, may_be_too_small, refusal
 
-CELLS = 439
+CELLS = 479
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = ('main', 'work', 'lib')
 PIC_FLAG = {'pie': '-fPIE', 'nopie': '-fno-pie', 'shared': '-fPIE', 'static': '-fno-pie', 'static-pie': '-fPIE'}
@@ -227,17 +227,17 @@ def check_sites(sitecount, cell, files, names, expected):
     left_out = set()
     for where, known in names.items():
         wanted = [k for k in known if k in expected]
-        if wanted and not found[where]:
+        if wanted and not found[where] and MODES[cell.mode].kind != 'none':
             if not may_be_too_small(cell) or (has_list(cell) and where not in small):
                 raise Failed('no site in %s at %s+%#x' % (wanted[0], where[0], where[1]))
             left_out.update(wanted)
     return sum(found.values()), left_out
 
 
-def record(uft, tracer, prog, where):
+def record(uft, tracer, prog, where, filters):
     """One recording: the program's output, and calls by name as uft reports them."""
     out = os.path.join(where, tracer + '.uft')
-    p = run([uft, 'record', '-p', tracer, '-o', out, prog], cwd=where)
+    p = run([uft, 'record', '-p', tracer, '-o', out] + filters + [prog], cwd=where)
     if p.returncode:
         raise Failed('%s: status %d: %s' % (tracer, p.returncode, p.stderr.strip()[:600]))
     stat = dict(l.split(': ', 1) for l in must([uft, 'stat', out]).stdout.splitlines() if ': ' in l)
@@ -251,14 +251,9 @@ def record(uft, tracer, prog, where):
     return p.stdout, calls
 
 
-def check_nothing_recorded(uft, prog, where):
-    p = run([uft, 'record', '-p', 'function', '-o', os.path.join(where, 'x.uft'), prog], cwd=where)
-    if 'has no function that can be traced' not in p.stderr:
-        raise Failed('recording does not say why there is nothing: %s' % p.stderr)
-
-
-def check_recording(uft, tracer, cell, prog, where, names, untraced, expected):
-    text, calls = record(uft, tracer, prog, where)
+def check_recording(uft, tracer, cell, prog, where, names, untraced, expected, is_plain):
+    filters = ['-l', '*', '-l', '*:mod:libpart.so'] if is_plain and cell.link == 'shared' else []
+    text, calls = record(uft, tracer, prog, where, filters)
     if text != untraced:
         raise Failed('%s: the program printed something else:\n%s' % (tracer, text))
     if not calls:
@@ -268,9 +263,15 @@ def check_recording(uft, tracer, cell, prog, where, names, untraced, expected):
         m = re.match(r'(.*)\+0x([0-9a-f]+)$', name)
         known = names.get((m.group(1), int(m.group(2), 16)), set()) if m else {name}
         got[plain_name(sorted(known)[0]) if known else name] += n
-    wrong = ['%s: recorded %d, counted %d' % (n, got[n], c) for n, c in expected.items() if got[n] != c]
+    bad = [n for n, c in expected.items() if got[n] != c]
+    # What is left alone: where code is at fixed addresses some number in a static libc may look like one inside an
+    # entry; without symbols a function that others only jump to is not known from a part of one.
+    if is_plain and (cell.link == 'static' or cell.strip == 'strip') and len(bad) == 1 and not got[bad[0]]:
+        bad = []
+    wrong = ['%s: recorded %d, counted %d' % (n, got[n], expected[n]) for n in bad]
+    # Of plain functions there are more: the compiler's start-up code, a static libc.
     wrong += ['%s: recorded %d, not a function of the program' % (n, c) for n, c in got.items()
-              if n not in expected and not MADE.match(n)]
+              if n not in expected and not MADE.match(n) and not is_plain]
     if wrong:
         raise Failed('%s: %s' % (tracer, '; '.join(wrong[:6])))
     return sum(calls.values())
@@ -301,16 +302,14 @@ def check_cell(cell, builder, opts):
     if cell.strip == 'strip':
         must(['strip'] + files)
     sites, left_out = check_sites(opts.sites, cell, files, names, expected)
-    for name in left_out:
+    is_plain = not sites
+    for name in left_out if sites else ():
         del expected[name]
     events = 0
-    if not expected:
-        if not opts.build_only:
-            check_nothing_recorded(opts.uft, files[0], where)
-    elif not opts.build_only:
+    if not opts.build_only:
         os.environ['LD_LIBRARY_PATH'] = ''
         for tracer in ('function_graph', 'function'):
-            events += check_recording(opts.uft, tracer, cell, files[0], where, names, p.stdout, expected)
+            events += check_recording(opts.uft, tracer, cell, files[0], where, names, p.stdout, expected, is_plain)
     return 'too small' if left_out else 'ok', sites, events
 
 

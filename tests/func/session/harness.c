@@ -75,7 +75,7 @@ static void decode(struct run *r, uint32_t slice, const uint8_t *ring, const str
 		struct uft_sub_header h;
 
 		memcpy(&h, data + sub, sizeof(h));
-		if (h.position != sub || h.pid != pid)
+		if (h.position != sub || (h.pid != pid && !r->has_vforks))
 			r->bad_context++;
 		for (uint64_t at = sub + sizeof(h); at < end;) {
 			uint64_t w, w2;
@@ -91,7 +91,7 @@ static void decode(struct run *r, uint32_t slice, const uint8_t *ring, const str
 			}
 			if (kind == UFT_REC_CONTEXT) {
 				memcpy(&w2, data + at + 16, 8);
-				if ((uint32_t)w2 != pid)
+				if ((uint32_t)w2 != pid && !r->has_vforks)
 					r->bad_context++;
 			} else if (kind == UFT_REC_UNWIND) {
 				r->unwound++;

@@ -293,7 +293,7 @@ static void test_bad_code(void)
 	CHECK(status_of(&f, &c) == UFT_ST_KIND);
 	c = f.code[3], c.pad = c.addr + 2;		/* in what moves */
 	CHECK(status_of(&f, &c) == UFT_ST_KIND);
-	c = f.code[3], c.addr = f.code[1].addr + 3;	/* in what the one before moves */
+	c = f.code[3], c.addr = f.code[1].addr + 3, c.pad = c.addr + 60;	/* in what the one before moves */
 	CHECK(status_of(&f, &c) == UFT_ST_KIND);
 	c = f.code[3], c.addr = o.text_end - 2;
 	CHECK(status_of(&f, &c) == UFT_ST_KIND);

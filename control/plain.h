@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* plain.h - functions that nobody prepared; theory in plain.c. Context: control, the session's thread. */
+#ifndef UFT_CONTROL_PLAIN_H
+#define UFT_CONTROL_PLAIN_H
+
+#include "control/internal.h"
+
+/* Are the object's plain functions candidates? Needs nothing but names of files. */
+int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index);
+/* Lists them, if they are and have not been, and gives them ids. 0 or -errno. */
+int plain_find(struct uft_session *s, struct space *sp, uint32_t index);
+size_t plain_count(const struct space_obj *o);
+/* Where the @i-th begins (vaddr); *can_be: nothing is known against it. */
+uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be);
+const char *plain_why(const struct space_obj *o, size_t i);	/* why it cannot be */
+/* Fills their part of want[]. */
+int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);
+/* Brings them to what is wanted in a target. */
+int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
+
+#endif
