@@ -17,6 +17,7 @@
  *	ENTRY		funcgraph_entry {func, depth}
  *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
  *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
+ *	(dropped)	print "dropped by --budget" with the function as ip, before the first event after it
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	LOST		missed-events flag and count on the CPU's next page
@@ -29,6 +30,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,14 +241,37 @@ static int put_call(struct dat *dat, struct uft_kbuf *kb, const struct uft_event
 	}
 }
 
-static int put_events(struct dat *dat)
+/* print, with the dropped function as ip: from here on its calls are missing. */
+static int put_drop(struct dat *dat, struct uft_kbuf *kb, const struct uft_event *ev, const struct uft_drop_row *drop)
 {
+	struct rec_print rec = { common_of(ev, DAT_PRINT), dat_syms_addr(&dat->syms, ev->task->image, drop->sym), "" };
+	const size_t head = offsetof(struct rec_print, buf);
+	char text[64] = "";
+	void *p;
+	int len = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" : "max-rate",
+			   drop->calls_per_s);
+	uint32_t bytes = (uint32_t)(head + (size_t)len + 1 + 3) & ~3u;
+	int ret = rec.ip ? uft_kbuf_record(kb, ev->ts_ns, bytes, &p) : -ENOMEM;
+
+	if (!ret) {
+		memcpy(p, &rec, head);
+		memcpy((char *)p + head, text, bytes - head);
+	}
+	return ret;
+}
+
+static int put_events(struct dat *dat, struct uft_stream *st)
+{
+	struct uft_drop_row drop;
+	size_t ndrop = 0;
 	const struct uft_event *ev;
 	struct dat_cpu *c;
 	int ret = 0;
 
 	while (!ret && (ev = emit_source_next(&dat->src))) {
 		ret = get_cpu(dat, ev->cpu, &c);
+		for (; !ret && uft_stream_drop(st, ndrop, &drop) && drop.ts_ns <= ev->ts_ns; ndrop++)
+			ret = put_drop(dat, &c->kbuf, ev, &drop);
 		if (!ret)
 			ret = ev->kind == UFT_EV_LOST ? uft_kbuf_lost(&c->kbuf, ev->lost)
 						      : put_call(dat, &c->kbuf, ev);
@@ -405,7 +431,7 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 	if (info) {
 		ret = dat_init(dat, st, path, version, info->ncpus);
 		if (!ret)
-			ret = put_events(dat);
+			ret = put_events(dat, st);
 		if (!ret)
 			ret = fill_output(dat, st, info, fd, is_new);
 	}

@@ -199,6 +199,12 @@ size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **
 	return st->nimages;
 }
 
+int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out)
+{
+	(void)st, (void)i, (void)out;
+	return 0;
+}
+
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n)
 {
 	*out = st->row;

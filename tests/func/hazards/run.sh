@@ -6,7 +6,8 @@
 #
 # plain: the program was built without preparation. Then there are more functions than those it counts.
 #
-# TRACER keep is the graph with every function a root whose calls wait in the scratch buffer, and all are kept.
+# TRACER keep is the graph with every function a root whose calls wait in the scratch buffer, and all are kept;
+# keep-loose the same for cases that overflow it, or end threads and fork in the middle: the program must not notice.
 # The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
 # listed in slack(): each entry says why.
 set -u
@@ -59,7 +60,7 @@ case $want_rc-$want in
 *) fail "untraced: status $want_rc, '$want'" ;;
 esac
 keep=
-[ "$tracer" = keep ] && tracer=function_graph keep="--keep-slow *=0"
+case $tracer in keep*) tracer=function_graph keep="--keep-slow *=0" ;; esac
 set -f
 # shellcheck disable=SC2086
 got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
@@ -68,6 +69,11 @@ rc=$?
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
 "$uft" stat "$dir/x.uft" >"$dir/stat" 2>>"$dir/err" || fail "uft stat"
 "$uft" report --profile "$dir/x.uft" >"$dir/profile" 2>>"$dir/err" || fail "uft report --profile"
+if [ "$2" = keep-loose ]; then
+	grep -q '^damaged_bytes: 0$' "$dir/stat" && grep -q '^counter_lost_return: 0$' "$dir/stat" || fail "$(cat "$dir/stat")"
+	grep -q '^events: [1-9]' "$dir/stat" || fail "nothing was recorded"
+	exit 0
+fi
 bad=$(awk -F': ' '($1 == "lost" || $1 == "damaged_bytes" || ($1 ~ /^counter_/ && $1 !~ /patched$/)) && $2 != 0' "$dir/stat")
 [ -z "$bad" ] || fail "dropped: $bad"
 tasks=$(tasks "$case")
