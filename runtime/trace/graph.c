@@ -138,9 +138,6 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 		task_write(t, &op);
 	}
 	for (struct fg_entry *e = keep; e < top; e++)
-		if (e->flags & FG_SCRATCH)
-			e->flags &= ~FG_ANY_RECORD;	/* whether its root is kept may not be known yet */
-	for (struct fg_entry *e = keep; e < top; e++)
 		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
 			aside_put(e);	/* the others do not return through us */
 	uft_store(&th->top, keep);

@@ -206,8 +206,6 @@ static void thread_empty(struct uft_thread *th)
 		uint64_t now;
 
 		fg_settle(e);
-		if (e->flags & FG_SCRATCH)
-			e->flags &= ~FG_ANY_RECORD;
 		if (e->slot > FG_NO_SLOT && !trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
 			aside_put(e);
 	}
