@@ -3,7 +3,8 @@
  * coverage.c [-v] MIN FILE... - how many of the functions of real files can be traced
  *
  * At least MIN percent of the functions among each file's unwind entries must be usable, what is not has a reason, and the reasons sum to
- * the rest; planning twice, or one by one, gives the same; no two entries share a byte; code can be made for each.
+ * the rest; planning twice, or one by one, gives the same; no two entries share a byte; code can be made for each. All code is
+ * decoded, function by function: no branch leads into bytes that change, and no function jumps to its own start.
  * A file that is not there is named and skipped. -v lists what is left alone.
  */
 #include <errno.h>
@@ -12,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include <Zydis/Zydis.h>
 
 #include "control/relocate/entry.h"
 
@@ -47,6 +50,62 @@ static void check_apart(const char *path, const struct entries *e)
 		CHECK(p[i - 1].addr + p[i - 1].n <= p[i].addr, "%s: 0x%" PRIx64 " and 0x%" PRIx64 " overlap", path,
 		      p[i - 1].addr, p[i].addr);
 	free(p);
+}
+
+/* Bytes that change, and starts of functions: what a branch at @from to @to must not reach. */
+static void check_branch(const char *path, const struct entries *e, const struct entry *own, uint64_t from, uint64_t to,
+			 int is_call)
+{
+	size_t lo = 0, hi = e->n;
+	const struct entry *f;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (e->entry[mid].func <= to)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	f = lo ? &e->entry[lo - 1] : NULL;
+	if (f && !f->skip && to - f->addr < (f->pad ? 2 : 5) && to != f->addr)
+		CHECK(0, "%s: 0x%" PRIx64 " leads into the entry of 0x%" PRIx64, path, from, f->func);
+	if (f && !f->skip && f == own && !is_call && (to == f->func || to == f->addr))
+		CHECK(0, "%s: 0x%" PRIx64 " is a loop to the start of 0x%" PRIx64, path, from, f->func);
+	for (size_t i = 0; f && i < 32 && f - e->entry >= (long)i; i++) {
+		const struct entry *g = f - i;
+
+		CHECK(g->skip || !g->pad || to - g->pad >= 5, "%s: 0x%" PRIx64 " leads into a pad", path, from);
+	}
+}
+
+static size_t check_branches(const char *path, struct uft_object *obj, const struct entries *e)
+{
+	size_t n = 0;
+	ZydisDecoder d;
+
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (size_t i = 0; i < e->n; i++) {
+		const struct entry *f = &e->entry[i];
+		uint8_t *code = malloc(f->size + 1);
+		size_t len = uft_object_read(obj, f->func, code, f->size), at = 0;
+		ZydisDecodedInstruction in;
+
+		while (at < len) {
+			if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, code + at, len - at, &in))) {
+				at++;		/* data */
+				continue;
+			}
+			at += in.length;
+			if (!in.raw.imm[0].is_relative)
+				continue;
+			check_branch(path, e, f, f->func + at - in.length, f->func + at + in.raw.imm[0].value.u,
+				     in.meta.category == ZYDIS_CATEGORY_CALL);
+			n++;
+		}
+		free(code);
+	}
+	return n;
 }
 
 static void check_code(const char *path, struct uft_object *obj, const struct entries *e)
@@ -103,6 +162,7 @@ static void cover(const char *path, double min, int verbose)
 	CHECK(share >= min, "%s: only %.2f %% of %zu functions", path, share, unwind);
 	check_apart(path, &e);
 	check_code(path, obj, &e);
+	CHECK(check_branches(path, obj, &e) > e.n, "%s: too few branches", path);
 	/* From the last to the first, one at a time: the same but for which pad was taken by whom. */
 	if (again.n) {
 		uint8_t *want = calloc(again.n, 1);
