@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/uw_cursor.h"
 #include "symbol/unwind.h"
 
 /* Pointer encodings (DW_EH_PE_*). */
@@ -22,45 +23,6 @@ enum {
 };
 
 #define UW_MAX_AUGMENTATION	32	/* letters; the longest in use is "zPLRS" */
-
-/* A cursor over bytes whose virtual address is known. `p` NULL after an error. */
-struct uw_cursor { const uint8_t *p, *end; uint64_t vaddr; };
-
-static const uint8_t *uw_take(struct uw_cursor *c, size_t n)
-{
-	const uint8_t *p = c->p;
-
-	if (!p || n > (size_t)(c->end - p)) {
-		c->p = NULL;
-		return NULL;
-	}
-	c->p += n;
-	c->vaddr += n;
-	return p;
-}
-
-static uint64_t uw_leb(struct uw_cursor *c, int is_signed)
-{
-	uint64_t value = 0;
-	unsigned shift = 0;
-	const uint8_t *p;
-
-	while ((p = uw_take(c, 1))) {
-		if (shift < 64)
-			value |= (uint64_t)(*p & 0x7f) << shift;
-		shift += 7;
-		if (shift > 70) {	/* no honest value is that long */
-			c->p = NULL;
-			return 0;
-		}
-		if (!(*p & 0x80)) {
-			if (is_signed && shift < 64 && *p & 0x40)
-				value |= ~0ull << shift;
-			return value;
-		}
-	}
-	return 0;
-}
 
 /* Reads one encoded value; 0 and c->p NULL when it is cut off or of a form that files do not have. */
 static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
@@ -89,128 +51,7 @@ static uint64_t uw_pointer(struct uw_cursor *c, uint8_t enc, uint64_t datarel)
 	return c->p ? value : 0;
 }
 
-/* ---- Call frame instructions ------------------------------------------------------------------ */
-
-/* Call frame instructions (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so many bytes. */
-static const char *const uw_operands[0x40] = {
-	[0x00] = "", [0x02] = "1", [0x03] = "2", [0x04] = "4", [0x05] = "uu", [0x06] = "u", [0x07] = "u", [0x08] = "u",
-	[0x09] = "uu", [0x0a] = "", [0x0b] = "", [0x0c] = "uu", [0x0d] = "u", [0x0e] = "u", [0x0f] = "b", [0x10] = "ub",
-	[0x11] = "us", [0x12] = "us", [0x13] = "s", [0x14] = "uu", [0x15] = "us", [0x16] = "ub", [0x2e] = "u",
-};
-
-static void uw_skip_operands(struct uw_cursor *c, const char *what)
-{
-	for (; *what && c->p; what++) {
-		if (*what == 'u' || *what == 's')
-			uw_leb(c, *what == 's');
-		else if (*what == 'b')
-			uw_take(c, uw_leb(c, 0));
-		else
-			uw_take(c, *what - '0');
-	}
-}
-
-#define UW_MAX_STATES	8	/* remembered at a time */
-#define UW_REG_PC	16
 #define UW_MAX_INSNS	(16u << 10)	/* bytes of an entry that are run: entries may overlap in a damaged file */
-
-/* How far an advance goes; 0: no advance. */
-static uint64_t uw_advance(uint8_t op, const uint8_t *p)
-{
-	switch (op) {
-	case 0x02: return p[0];
-	case 0x03: return p[0] | p[1] << 8;
-	case 0x04: return elf_get32(p);
-	default: return 0;
-	}
-}
-
-/*
- * Runs the instructions of @u, calling @fn (unless NULL) for each stretch. *end gets the rule at the end, *no_parent
- * 1 if the return address is said to be undefined; either may be NULL. Returns what @fn returned, 0 at the end.
- */
-static int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg,
-		  struct uft_cfa *end, int *no_parent)
-{
-	struct uw_cursor c = { u->insn, u->insn + u->ninsn, 0 };
-	struct uft_cfa now = u->start, kept[UW_MAX_STATES];
-	uint64_t stop = u->addr + u->size, step;
-	unsigned nkept = 0;
-	int ret = 0;
-
-	now.addr = u->addr;
-	if (no_parent)
-		*no_parent = 0;
-	while (c.p && c.p < c.end && !ret) {
-		uint8_t op = *uw_take(&c, 1);
-		struct uw_cursor arg0 = c;
-
-		if (op & 0xc0) {
-			step = op >> 6 == 1 ? op & 0x3f : 0;
-			if (op >> 6 == 2)
-				uw_leb(&c, 0);
-		} else {
-			if (!uw_operands[op])
-				break;
-			uw_skip_operands(&c, uw_operands[op]);
-			if (!c.p)
-				break;
-			step = uw_advance(op, arg0.p);
-			switch (op) {
-			case 0x07:
-				if (no_parent && uw_leb(&arg0, 0) == UW_REG_PC)
-					*no_parent = 1;
-				break;
-			case 0x0a:
-				if (nkept < UW_MAX_STATES)
-					kept[nkept] = now;
-				nkept++;
-				break;
-			case 0x0b:
-				if (nkept && --nkept < UW_MAX_STATES) {
-					now.reg = kept[nkept].reg;
-					now.offset = kept[nkept].offset;
-				}
-				break;
-			case 0x0c: case 0x12:
-				now.reg = (int)uw_leb(&arg0, 0);
-				now.offset = (int64_t)uw_leb(&arg0, op == 0x12) * (op == 0x12 ? u->data_align : 1);
-				break;
-			case 0x0d:
-				now.reg = (int)uw_leb(&arg0, 0);
-				break;
-			case 0x0e:
-				now.offset = (int64_t)uw_leb(&arg0, 0);
-				break;
-			case 0x13:
-				now.offset = (int64_t)uw_leb(&arg0, 1) * u->data_align;
-				break;
-			case 0x0f:
-				now.reg = -1;
-				break;
-			}
-		}
-		if (!step)
-			continue;
-		step *= u->code_align;
-		if (now.addr >= stop || step >= stop - now.addr)
-			break;
-		now.end = now.addr + step;
-		ret = fn ? fn(arg, &now) : 0;
-		now.addr = now.end;
-	}
-	now.end = stop;
-	if (fn && !ret && now.addr < stop)
-		ret = fn(arg, &now);
-	if (end)
-		*end = now;
-	return ret;
-}
-
-int uft_unwind_each(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa *cfa), void *arg)
-{
-	return uw_run(u, fn, arg, NULL, NULL);
-}
 
 /* ---- Entries of .eh_frame -------------------------------------------------------------------- */
 

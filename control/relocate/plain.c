@@ -128,6 +128,9 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	const struct entry *f = &e->entry[i], *next;
 	struct slot slot = { t };
 
+	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
+		if (e->priv->scan->special[k] == f->func)
+			return 1;
 	if (pops(t, f))
 		return 1;
 	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))

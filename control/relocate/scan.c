@@ -315,6 +315,27 @@ static int is_cold_name(const char *name)
 	return memmem(name, strnlen(name, 1024), ".cold", 5) != NULL;
 }
 
+/* With conventions of their own that their code does not show. */
+static int is_special_name(const char *name)
+{
+	static const char *const names[] = { "__tls_get_addr", "__tls_get_addr_slow", "__morestack", "__morestack_non_split",
+		"_dl_runtime_resolve", "_dl_tlsdesc_dynamic", "_dl_tlsdesc_return", "_dl_tlsdesc_undefweak" };
+
+	for (size_t i = 0; name[0] == '_' && i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(name, names[i], strlen(names[i])))
+			return 1;
+	return 0;
+}
+
+static void note_special(struct scan *s, uint64_t addr)
+{
+	for (size_t i = 0; i < s->nspecial; i++)
+		if (s->special[i] == addr)
+			return;
+	if (s->nspecial < SCAN_SPECIAL)
+		s->special[s->nspecial++] = addr;
+}
+
 static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 {
 	const struct scan_text *text;
@@ -329,6 +350,8 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 			mark(text->part, s.st_value - text->addr);
 		else
 			mark_pointer(sc, s.st_value);
+		if (text && is_special_name(elf_sym_name(t, &s)))
+			note_special(sc->s, s.st_value);
 	}
 }
 

@@ -16,9 +16,13 @@ struct scan_text {
 	uint64_t *looped;	/* a jump of the function that begins here */
 };
 
+#define SCAN_SPECIAL	32
+
 struct scan {
 	struct scan_text *text;
 	size_t ntext;
+	uint64_t special[SCAN_SPECIAL];		/* functions that symbols name as such: for the function tracer only */
+	size_t nspecial;
 };
 
 int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out);
