@@ -12,6 +12,8 @@
 
 #include <string.h>
 
+#include <Zydis/Zydis.h>
+
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
 
@@ -24,7 +26,7 @@
 
 /* ---- Operands that are the slot of the return address ---------------------------------------------- */
 
-struct slot { const struct scan_text *t; };
+struct slot { const struct scan_text *t; struct entries_priv *pr; };
 
 /*
  * Is the modrm byte at @p of an instruction that moves 64 bits and whose base register is one of the first eight?
@@ -52,38 +54,55 @@ static int is_wide(const uint8_t *p, const uint8_t *start)
 	       (at > MAX_DECODE || (!plan_is_boundary(start, at + 2, at) && !plan_is_boundary(start, at + 2, at + 1)));
 }
 
+/* Decoded from the start of the stretch, is @p really the modrm byte of an instruction? */
+static int is_modrm(struct entries_priv *pr, const uint8_t *p, const uint8_t *start, const uint8_t *end)
+{
+	ZydisDecodedInstruction in;
+	ZydisDecoder d;
+
+	if (!look_again(pr, (size_t)(p - start)))
+		return 1;
+	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	while (start <= p) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, start, (size_t)(end - start), &in)))
+			return 1;
+		if (p < start + in.length)
+			return in.attributes & ZYDIS_ATTRIB_HAS_MODRM && p == start + in.raw.modrm.offset;
+		start += in.length;
+	}
+	return 0;
+}
+
 /* An operand with base rsp and displacement @slot in [p, end). */
-static int uses_rsp_slot(const uint8_t *p, const uint8_t *end, int64_t slot)
+static int uses_rsp_slot(struct entries_priv *pr, const uint8_t *p, const uint8_t *end, int64_t slot)
 {
 	const uint8_t *start = p;
 
-	while ((p = memchr(p, SIB_RSP, (size_t)(end - p)))) {
+	for (; (p = memchr(p, SIB_RSP, (size_t)(end - p))); p++) {
 		uint8_t modrm = p > start ? p[-1] & 0xc7 : 0xff;
 
 		if (((modrm == 0x44 && end - p > 1 && (int8_t)p[1] == slot) ||
-		     (modrm == 0x84 && end - p > 4 && (int32_t)uft_get32(p + 1) == slot) ||
-		     (modrm == 0x04 && !slot)) && is_wide(p - 1, start))
+		     (modrm == 0x84 && end - p > 4 && (int32_t)uft_get32(p + 1) == slot) || (modrm == 0x04 && !slot)) &&
+		    is_wide(p - 1, start) && is_modrm(pr, p - 1, start, end))
 			return 1;
-		p++;
 	}
 	return 0;
 }
 
 /* 8(%rbp) */
-static int uses_rbp_slot(const uint8_t *p, const uint8_t *end)
+static int uses_rbp_slot(struct entries_priv *pr, const uint8_t *p, const uint8_t *end)
 {
 	const uint8_t *start = p;
 
-	while ((p = memchr(p, 8, (size_t)(end - p)))) {
-		if (p > start && (p[-1] & 0xc7) == 0x45 && is_wide(p - 1, start))
+	for (; (p = memchr(p, 8, (size_t)(end - p))); p++)
+		if (p > start && (p[-1] & 0xc7) == 0x45 && is_wide(p - 1, start) && is_modrm(pr, p - 1, start, end))
 			return 1;
-		p++;
-	}
 	return 0;
 }
 
 static int check_stretch(void *arg, const struct uft_cfa *cfa)
 {
+	struct entries_priv *pr = ((struct slot *)arg)->pr;
 	const struct scan_text *t = ((struct slot *)arg)->t;
 	uint64_t end = t->addr + t->n;
 	const uint8_t *p, *stop;
@@ -93,8 +112,8 @@ static int check_stretch(void *arg, const struct uft_cfa *cfa)
 	p = t->p + (cfa->addr - t->addr);
 	stop = t->p + ((cfa->end < end ? cfa->end : end) - t->addr);
 	if (cfa->reg == REG_RSP)
-		return uses_rsp_slot(p, stop, cfa->offset - 8);
-	return cfa->reg == REG_RBP && cfa->offset == 16 && uses_rbp_slot(p, stop);
+		return uses_rsp_slot(pr, p, stop, cfa->offset - 8);
+	return cfa->reg == REG_RBP && cfa->offset == 16 && uses_rbp_slot(pr, p, stop);
 }
 
 /* ---- Short functions that end in another ----------------------------------------------------------- */
@@ -126,7 +145,7 @@ static int pops(const struct scan_text *t, const struct entry *f)
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth)
 {
 	const struct entry *f = &e->entry[i], *next;
-	struct slot slot = { t };
+	struct slot slot = { t, e->priv };
 
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)

@@ -326,6 +326,16 @@ F reads_argument	/* the 7th argument is no return address, nor is 8(%r12) */
 	ret
 E reads_argument
 
+F reads_nothing		/* 48 8b 44 24 18, mov 24(%rsp),%rax, is there, but as a number */
+	sub	$24, %rsp
+	.cfi_def_cfa_offset 32
+	movabs	$0x1824448b48, %rcx
+	lea	(%rdi,%rcx), %rax
+	add	$24, %rsp
+	.cfi_def_cfa_offset 8
+	ret
+E reads_nothing
+
 F hooked
 	mov	%rdi, %rax
 	add	%rsi, %rax

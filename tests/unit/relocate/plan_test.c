@@ -59,6 +59,7 @@ static const struct { const char *name; unsigned want; int nmoved; } cases[] = {
 	{ "pops", LONG | PLAIN | RUN, 5 },
 	{ "becomes_pops", LONG | PLAIN | RUN, 7 },
 	{ "reads_argument", LONG | RUN, 7 },
+	{ "reads_nothing", LONG | RUN, 14 },
 	{ "hooked", ENTRY_OURS, 0 },
 	{ "no_unwind", ENTRY_NO_UNWIND, 0 },
 	{ "outermost", ENTRY_NOT_FUNCTION, 0 },
