@@ -22,7 +22,7 @@
  * Disarming happens with threads running: one store if it can be, else the jump stays and its area's cells point
  * to a `ret`: the code does what it did, but not byte for byte. Armed again, the cells point to us again.
  *
- * Context: control. Stubs and areas stay for the life of the process.
+ * Context: control. Stubs and areas stay until a detach.
  */
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"

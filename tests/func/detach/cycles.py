@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""cycles.py UFT TARGET [PROGRAM:TRACER...] - attach and detach again and again under load, and nothing remains
+
+UFT_CYCLES times (default 30 in each program): uft attach, then by turns uft detach, SIGTERM to the recorder, and now and then
+kill -9 of it. Two programs: TARGET busy, which checks its own results, and redis-server under redis-benchmark, whose
+request totals must be equal. Compared before and after: mappings, descriptors, tasks, children, signal lines, text byte by
+byte. Exit status 0, 1, or 77 without redis (the first part has run then)."""
+import os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+
+uft, target = sys.argv[1:3]
+CYCLES = int(os.environ.get('UFT_CYCLES', '30'))
+SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')
+GROWTH = 8 << 20		# of the anonymous memory of a server, in all: a page left behind by each of many cycles is more
+failures = 0
+
+
+def fail(what):
+    global failures
+    failures += 1
+    print('FAIL ' + what, flush=True)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def lines(pid):
+    for line in read('/proc/%d/maps' % pid).splitlines():
+        w = line.split(None, 5)
+        lo, hi = (int(x, 16) for x in w[0].split('-'))
+        yield lo, hi, w[1], int(w[2], 16), w[5] if len(w) > 5 else ''
+
+
+def maps(pid):
+    """What is mapped where, of files; pieces that fit together are one. And the bytes of anonymous memory by permission."""
+    files, anonymous = [], {}
+    for lo, hi, prot, offset, name in lines(pid):
+        if not name.startswith('/'):
+            if name not in ('[stack]', '[heap]'):
+                anonymous[prot] = anonymous.get(prot, 0) + hi - lo
+        elif files and files[-1][1] == lo and files[-1][2] == prot and files[-1][3] == name:
+            files[-1][1] = hi
+        else:
+            files.append([lo, hi, prot, name])
+    return files, anonymous
+
+
+def text(pid):
+    out = {}
+    with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
+        for lo, hi, prot, _, name in lines(pid):
+            if 'x' in prot and name.startswith('/'):
+                mem.seek(lo)
+                out[name] = out.get(name, b'') + mem.read(hi - lo)
+    return out
+
+
+def state(pid):
+    status = dict(l.split(':', 1) for l in read('/proc/%d/status' % pid).splitlines() if ':' in l)
+    tids = os.listdir('/proc/%d/task' % pid)
+    files, anonymous = maps(pid)
+    return {'signals': [status[s].strip() for s in SIGNALS], 'tracer': status['TracerPid'].strip(), 'tasks': sorted(tids),
+            'children': [read('/proc/%d/task/%s/children' % (pid, t)) for t in tids], 'files': files, 'anonymous': anonymous,
+            'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
+
+
+def is_attached(pid):
+    return 'session.' in read('/proc/%d/maps' % pid)
+
+
+def wait_for(cond, what, seconds=20):
+    end = time.time() + seconds
+    while not cond():
+        if time.time() > end:
+            fail('%s: not within %d s' % (what, seconds))
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def cycle(i, pid, tracer, name, scratch):
+    err = open(os.path.join(scratch, 'err'), 'w+')
+    r = subprocess.Popen([uft, 'attach', '-q', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'), str(pid)],
+                         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+    ok = wait_for(lambda: is_attached(pid) or r.poll() is not None, '%s: cycle %d: attached' % (name, i))
+    time.sleep(0.02 * (i % 4))
+    if i % 10 == 9:
+        r.kill()
+    elif i % 2:
+        r.terminate()
+    else:
+        d = subprocess.run([uft, 'detach', str(pid)], stderr=subprocess.PIPE)
+        if d.returncode:
+            r.terminate()		# it came too early, while it was attaching
+    try:
+        r.wait(20)
+    except subprocess.TimeoutExpired:
+        fail('%s: cycle %d: the recorder does not end' % (name, i))
+        r.kill()
+        r.wait()
+    err.seek(0)
+    said = err.read()
+    if 'remain' in said or 'put back' in said or 'cannot' in said:
+        fail('%s: cycle %d: %s' % (name, i, said))
+    return wait_for(lambda: not is_attached(pid), '%s: cycle %d: left' % (name, i)) and ok
+
+
+def compare(name, before, after, growth):
+    for key in before:
+        if key != 'anonymous' and before[key] != after[key]:
+            fail('%s: %s: %s instead of %s' % (name, key, after[key], before[key]))
+    a, b = before['anonymous'], after['anonymous']
+    for prot in set(a) | set(b):
+        more = b.get(prot, 0) - a.get(prot, 0)
+        if more > (growth if 'x' not in prot else 0) or (not growth and more):
+            fail('%s: %d bytes more of anonymous memory %s' % (name, more, prot))
+
+
+def run_cycles(name, pid, tracer, scratch, growth):
+    before, code = state(pid), text(pid)
+    start = time.time()
+    for i in range(CYCLES):
+        if not cycle(i, pid, tracer, name, scratch):
+            break
+    if not wait_for(lambda: state(pid)['files'] == before['files'] and (growth or state(pid) == before), name + ': all is gone', 5):
+        pass
+    compare(name, before, state(pid), growth)
+    after = text(pid)
+    if after != code:
+        fail('%s: text of %s has changed' % (name, [n for n in code if after.get(n) != code[n]]))
+    print('%s, %s: %d cycles, %.0f ms each' % (name, tracer, CYCLES, (time.time() - start) * 1000 / CYCLES), flush=True)
+
+
+def busy(tracer, scratch):
+    with tempfile.TemporaryFile() as out:
+        p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
+        wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
+        run_cycles('busy', p.pid, tracer, scratch, 0)
+        p.communicate(b'x')
+        got = os.pread(out.fileno(), 100, 0)
+        if p.returncode or got != b'ready\n1\nend\n':
+            fail('busy: status %d, output %r' % (p.returncode, got))
+
+
+class Load(threading.Thread):
+    """redis-benchmark, one after the other."""
+    REQUESTS = 20000
+
+    def __init__(self, port):
+        super().__init__()
+        self.port, self.is_over, self.runs = port, False, 0
+
+    def run(self):
+        while not self.is_over:
+            r = subprocess.run(['redis-benchmark', '-p', str(self.port), '-n', str(self.REQUESTS), '-c', '20', '-t', 'set', '-q'],
+                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            if r.returncode or b'rror' in r.stdout:
+                fail('redis-benchmark: %d %r' % (r.returncode, r.stdout))
+                return
+            self.runs += 1
+
+
+def redis_calls(port):
+    out = subprocess.run(['redis-cli', '-p', str(port), 'info', 'commandstats'], stdout=subprocess.PIPE,
+                         stderr=subprocess.DEVNULL).stdout.decode()
+    for line in out.split():
+        if line.startswith('cmdstat_set:calls='):
+            return int(line.split('=')[1].split(',')[0])
+    return -1
+
+
+def redis(tracer, scratch):
+    with socket.socket() as s:
+        s.bind(('127.0.0.1', 0))
+        port = s.getsockname()[1]
+    p = subprocess.Popen(['redis-server', '--port', str(port), '--bind', '127.0.0.1', '--save', '', '--dir', scratch],
+                         stdout=subprocess.DEVNULL)
+    try:
+        wait_for(lambda: redis_calls(port) >= -1 and socket.socket().connect_ex(('127.0.0.1', port)) == 0, 'redis: ready')
+        subprocess.run(['redis-benchmark', '-p', str(port), '-n', '2000', '-c', '20', '-t', 'set', '-q'], stdout=subprocess.DEVNULL)
+        time.sleep(0.3)
+        first, load = redis_calls(port), Load(port)
+        before, code = state(p.pid), text(p.pid)
+        load.start()
+        start = time.time()
+        for i in range(CYCLES):
+            if not cycle(i, p.pid, tracer, 'redis', scratch):
+                break
+        took = time.time() - start
+        load.is_over = True
+        load.join()
+        time.sleep(0.5)
+        calls = redis_calls(port) - first
+        if calls != load.runs * load.REQUESTS:
+            fail('redis: %d requests were served instead of %d' % (calls, load.runs * load.REQUESTS))
+        wait_for(lambda: state(p.pid)['fds'] == before['fds'], 'redis: the clients are gone', 5)
+        compare('redis', before, state(p.pid), GROWTH)
+        if text(p.pid) != code:
+            fail('redis: text has changed')
+        print('redis, %s: %d cycles, %.0f ms each, %d requests sent and served' % (tracer, CYCLES, took * 1000 / CYCLES, calls))
+    finally:
+        p.terminate()
+        if p.wait():
+            fail('redis: it ended with %d' % p.returncode)
+
+
+parts = sys.argv[3:] or ['busy:function', 'busy:function_graph', 'redis:nop']
+with tempfile.TemporaryDirectory() as scratch:
+    for part in parts:
+        program, tracer = part.split(':')
+        if program == 'busy':
+            busy(tracer, scratch)
+        elif not shutil.which('redis-benchmark'):
+            print('skip: no redis-server')
+            sys.exit(1 if failures else 77)
+        else:
+            redis(tracer, scratch)
+sys.exit(failures != 0)
