@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * library_test.c NAME - every function of a library of this machine, rewritten, does what it did
+ * library_test.c NAME [MODULE] - every function of a library of this machine, rewritten, does what it did
  *
  * m: every exported function of one or two doubles, over many values. crypto: every digest of some inputs, a cipher, big
- * numbers. sqlite: a script of statements. c: strings, numbers, sorting, printing, regular expressions, files, a thread, a child, a
+ * numbers. sqlite: a script of statements. cxx: libstdc++ by MODULE (cxx_work.cc). c: strings, numbers, sorting, printing, regular expressions, files, a thread, a child, a
  * handler. What it says (a digest of all results) must be the same before, while and after the library is rewritten,
  * and at least a part of its functions must have been passed.
  */
@@ -326,12 +326,27 @@ static void work_c(void *lib, const struct rewrite *r)
 	c_system();
 }
 
+/* ---- libstdc++ --------------------------------------------------------------------------------- */
+
+static const char *cxx_module;
+
+static void work_cxx(void *lib, const struct rewrite *r)
+{
+	void *module = dlopen(cxx_module, RTLD_NOW);
+	void (*work)(void (*)(const char *)) = module ? (void (*)(void (*)(const char *)))dlsym(module, "cxx_work") : NULL;
+
+	(void)lib; (void)r;
+	if (work)
+		work(add_text);
+}
+
 /* ---- All of them ------------------------------------------------------------------------------- */
 
 static const struct { const char *name, *file; void (*work)(void *lib, const struct rewrite *r); size_t passed; } libs[] = {
 	{ "m", "libm.so.6", work_m, 40 },
 	{ "crypto", "libcrypto.so.3", work_crypto, 400 },
 	{ "sqlite", "libsqlite3.so.0", work_sqlite, 800 },
+	{ "cxx", "libstdc++.so.6", work_cxx, 150 },
 	{ "c", "libc.so.6", work_c, 250 },
 };
 
@@ -349,7 +364,8 @@ int main(int argc, char **argv)
 	struct rewrite r;
 	void *lib;
 
-	for (i = 0; i < 3 && argc > 1 && strcmp(libs[i].name, argv[1]); i++)
+	cxx_module = argc > 2 ? argv[2] : "";
+	for (i = 0; i < 4 && argc > 1 && strcmp(libs[i].name, argv[1]); i++)
 		;
 	lib = dlopen(libs[i].file, RTLD_NOW);
 	if (!lib) {
