@@ -165,8 +165,8 @@ static void work_sqlite(void *lib, const struct rewrite *r)
 {
 	static const char *const sql[] = {
 		"create table t(id integer primary key, a text, b real, c blob)",
-		"with recursive n(i) as (select 1 union all select i+1 from n where i<2000) insert into t select i, "
-		"printf('row %05d %s', i*7919%2003, hex(i)), i/7.0, zeroblob(i%50) from n",
+		("with recursive n(i) as (select 1 union all select i+1 from n where i<2000) insert into t select i, "
+		 "printf('row %05d %s', i*7919%2003, hex(i)), i/7.0, zeroblob(i%50) from n"),
 		"create index ta on t(a)", "create view v as select a, count(*) over (order by b) k from t",
 		"select count(*), sum(id), avg(b), max(a), min(a), group_concat(substr(a,5,3)) from t where a glob 'row 00*'",
 		"select t1.id, t2.id from t t1 join t t2 on t1.id*2=t2.id where t2.a like '%1%' order by t1.a limit 50",
