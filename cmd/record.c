@@ -46,7 +46,7 @@ struct record_opts {
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
-	int no_children, overwrite, is_quiet, wants_status;
+	int no_children, overwrite, watchdog, is_quiet, wants_status;
 	uint32_t compress;
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;
@@ -80,6 +80,8 @@ static const struct cmd_option record_options[] = {
 	  cmd_strings, F(symbols), NULL },
 	{ "keep-slow", 0, "FUNC=TIME", "function_graph: only these and what they call, and of each call only if it took "
 	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
+	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
+	  F(watchdog), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
@@ -233,6 +235,24 @@ static void on_warning(void *arg, const char *text)
 	status_say(&rec->status, "uft record: warning: %s", text);
 }
 
+/* What the watchdog says is no part of the recording: it lies beside it. */
+static void on_fault(void *arg, pid_t pid, const char *text)
+{
+	struct recording *rec = arg;
+	char path[PATH_MAX + 8];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s.fault", rec->path);
+	f = fopen(path, "ae");
+	if (f)
+		fprintf(f, "%s\n", text);
+	if (!f || fclose(f))
+		status_say(&rec->status, "uft record: cannot write %s: %s\n%s", path, strerror(errno), text);
+	else
+		status_say(&rec->status, "uft record: warning: process %d was put back as it was, a fault is our doing: %.*s; see %s",
+			   pid, (int)strcspn(text, "\n"), text, path);
+}
+
 /* ---- Before the start ---------------------------------------------------------------------- */
 
 /* Finds @name as execvp() would. Returns 0, or what a shell exits with: 127 not found, 126 not executable. */
@@ -382,11 +402,11 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
-		.nexch = o->keep.n ? KEEP_RINGS : 0,
+		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.dropped = on_dropped, .warning = on_warning,
+		.dropped = on_dropped, .warning = on_warning, .fault = on_fault,
 	};
 	struct uft_trace_spec spec = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,

@@ -124,7 +124,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (!o->nhook || t->obj[object].is_hooked)
 		return 0;
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
 	h = payload(c);
@@ -156,7 +156,7 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed)
 		return 0;
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
 	c = command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
 	(void)c;
@@ -181,8 +181,13 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if (!ret)
 		ret = command_wait(s, t);
 	if (!ret) {
-		t->obj[object].code_base = ((struct uft_cmd_object *)payload(c))->code_base;
+		const struct uft_cmd_object *o = payload(c);
+
+		t->obj[object].code_base = o->code_base;
 		t->obj[object].is_sent = 1;
+		t->space->obj[object].stub_base = o->stub_base;
+		t->space->obj[object].tramp_base = o->tramp_base;
+		t->space->obj[object].tramp_end = o->tramp_end;
 	}
 	return ret;
 }
@@ -363,7 +368,7 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	struct space_obj *so = &t->space->obj[object];
 	int ret, end;
 
-	if (t->is_over || t->is_stuck || !t->has_agent)
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
 	if (target_grow(t, t->nobj))
 		return -ENOMEM;

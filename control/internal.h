@@ -96,6 +96,7 @@ struct space_obj {
 	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
 	uint32_t nplain;		/* those wanted that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
+	uint64_t stub_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
 };
 
 struct space {
@@ -169,6 +170,8 @@ struct target {
 	int is_held_back;		/* objects are only made known, not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
 	int is_over;			/* the process ended or replaced its image */
+	int is_watched;			/* watch.c has all of its tasks */
+	int has_faulted;		/* fault.c put everything back */
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see inject.c */
@@ -290,6 +293,7 @@ struct uft_session {
 	struct space *spaces;
 	struct target *targets;
 	struct ptask *ptasks;
+	struct watch *watch;			/* NULL: no watchdog */
 	uint32_t next_image;
 	struct {			/* by slice: who had it last, for children that outlive their parents */
 		struct space *space;

@@ -10,6 +10,7 @@
  * not the leader changes its tid to the process's; both are waited for.
  */
 #include "control/internal.h"
+#include "control/watch.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,6 +55,10 @@ int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
 	p = ptask_add(s, PTASK_EXEC, tid, tgid);
 	if (!p)
 		return -ENOMEM;
+	if (watch_has(s, tid)) {
+		watch_forget(s, tid);		/* it is seized, and the options will do */
+		return 0;
+	}
 	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0) {
 		int ret = -errno;
 
@@ -121,7 +126,10 @@ void ptask_release(struct uft_session *s, pid_t tid)
 {
 	for (struct ptask *p = s->ptasks; p; p = p->next)
 		if (p->tid == tid) {
+			pid_t tgid = p->tgid;
+
 			stop_and_detach(s, p);
+			watch_again(s, tgid);
 			return;
 		}
 }

@@ -33,6 +33,7 @@
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
 #include "control/internal.h"
+#include "control/watch.h"
 #include "control/guard.h"
 #include "control/leave.h"
 #include "control/plain.h"
@@ -175,6 +176,7 @@ static void set_ring_flags(struct uft_session *s, int on)
 
 static void session_free(struct uft_session *s)
 {
+	watch_end(s);
 	stop_bell(s);
 	guard_stop(s);
 	while (s->spaces) {
@@ -217,6 +219,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
 		ret = s->last ? start_bell(s) : -ENOMEM;
+		if (!ret && s->opts.watchdog)
+			ret = watch_begin(s);
 		if (ret)
 			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
 	}
@@ -287,6 +291,7 @@ void uft_session_destroy(struct uft_session *s)
 	__atomic_store_n(&s->arena.map->children, 0, __ATOMIC_RELAXED);
 	set_ring_flags(s, 0);
 	ptask_release_all(s);
+	watch_end(s);
 	request_adopt_strays(s);
 	leave(s, NULL);
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
@@ -399,7 +404,7 @@ static void reap_launched(struct uft_session *s)
 {
 	int status;
 
-	if (!s->launched || (s->launched_status < 0 && is_launched_traced(s)))
+	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || watch_has(s, s->launched))))
 		return;
 	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
 	    (WIFEXITED(status) || WIFSIGNALED(status)))
@@ -471,11 +476,13 @@ void session_step(struct uft_session *s, int timeout_ms)
 		wait_ms = SEIZED_MS;
 	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
 		wait_ms = BUDGET_MS;
+	watch_targets(s);
 	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
 			continue;
 	request_serve(s);
+	watch_serve(s);
 	while (ptask_poll(s) > 0 && session_now_ns() - now < 2000000 && s->ptasks)
 		request_serve(s);
 	if (n > 0)

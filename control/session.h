@@ -20,6 +20,7 @@ struct uft_session_opts {
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
+	int watchdog;		/* look at every fault of a target: watch.c */
 };
 
 struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
@@ -70,6 +71,8 @@ struct uft_session_events {
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
 	void (*dropped)(void *arg, const struct uft_drop *drop);
+	/* A fault in our memory or at a site; all was put back. @text: the report, of many lines. */
+	void (*fault)(void *arg, pid_t pid, const char *text);
 	void (*warning)(void *arg, const char *text);	/* what could not be followed, once each */
 };
 

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: MIT
+/*
+ * watch.c - the watchdog's eyes: every task of every target is ours by PTRACE_SEIZE
+ *
+ * Why so (doc/design/decisions.md): a fault must be seen before the program's handler or the kernel's default action
+ * gets it, and only a tracer does. It costs each signal two stops, so it is done when asked for (opts.watchdog).
+ *
+ *	target announced -> its tasks seized, without a stop; their threads come with them (TRACECLONE)
+ *	fork child	 -> seized when it is a target of its own
+ *	exec		 -> ptask.c takes the task over; the new image is a target again
+ *	session ends, or is killed -> detached
+ *
+ * There is no descriptor for "a tracee has stopped". A helper thread waits for any child without taking the news
+ * (WNOWAIT), turns it into an eventfd and waits until the session's thread has taken it: stops are handled at once, and
+ * the session still sleeps. Only the tid is looked at; waiting for it is done by the session's thread.
+ *
+ * A tracee must live as untraced. Signals are passed on with their siginfo, group stops are listened to. One thing is
+ * different in the kernel: a signal that is ignored wakes a traced task, and a system call which is not restarted by
+ * itself then ends in EINTR. Such a task is set back to its `syscall` instruction (a relative time-out starts anew).
+ */
+#include "control/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define OPTIONS		(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+#define STOPS_AT_ONCE	256	/* then requests are served */
+
+struct watch {
+	int fd;
+	pthread_t helper;
+	uint32_t taken;		/* futex: the helper may look again; also when the first task is seized */
+	pid_t *tid;		/* sorted */
+	size_t n, room;
+};
+
+/* ---- The tasks ------------------------------------------------------------------------------ */
+
+static size_t place_of(const struct watch *w, pid_t tid)
+{
+	size_t lo = 0, hi = w->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (w->tid[mid] < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int watch_has(const struct uft_session *s, pid_t tid)
+{
+	const struct watch *w = s->watch;
+	size_t at = w ? place_of(w, tid) : 0;
+
+	return w && at < w->n && w->tid[at] == tid;
+}
+
+static int add(struct watch *w, pid_t tid)
+{
+	size_t at = place_of(w, tid);
+
+	if (at < w->n && w->tid[at] == tid)
+		return 0;
+	if (w->n == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		pid_t *more = realloc(w->tid, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->tid = more;
+		w->room = room;
+	}
+	memmove(w->tid + at + 1, w->tid + at, (w->n - at) * sizeof(*w->tid));
+	w->tid[at] = tid;
+	w->n++;
+	return 0;
+}
+
+void watch_forget(struct uft_session *s, pid_t tid)
+{
+	struct watch *w = s->watch;
+	size_t at = w ? place_of(w, tid) : 0;
+
+	if (!watch_has(s, tid))
+		return;
+	w->n--;
+	memmove(w->tid + at, w->tid + at + 1, (w->n - at) * sizeof(*w->tid));
+}
+
+static void let_helper_look(struct watch *w)
+{
+	__atomic_add_fetch(&w->taken, 1, __ATOMIC_RELEASE);
+	futex(&w->taken, 1 /* FUTEX_WAKE */, 1, NULL);
+}
+
+/* Seizes the tasks that are there now. Returns how many could not be had, or -errno when nobody will be. */
+static int seize_tasks(struct watch *w, pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	int left = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return -ESRCH;
+	while ((e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+		size_t at = place_of(w, tid);
+
+		if (tid <= 0 || (at < w->n && w->tid[at] == tid))
+			continue;
+		if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) == 0)
+			left += add(w, tid) != 0;
+		else if (errno != ESRCH)
+			left++;
+	}
+	closedir(d);
+	return left;
+}
+
+/* Tasks that are ours for another purpose at the moment are had in a later round. */
+void watch_targets(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+
+	for (struct target *t = w ? s->targets : NULL; t; t = t->next) {
+		size_t before = w->n;
+
+		if (t->is_watched || t->is_over || t->remote)
+			continue;
+		/* Twice: a thread that was not ours yet may have made another behind the first look. */
+		t->is_watched = seize_tasks(w, t->pid) == 0 && seize_tasks(w, t->pid) == 0;
+		if (before == 0 && w->n)
+			let_helper_look(w);
+	}
+}
+
+void watch_again(struct uft_session *s, pid_t pid)
+{
+	struct target *t = target_by_pid(s, pid);
+
+	if (t)
+		t->is_watched = 0;
+}
+
+/* ---- Stops ---------------------------------------------------------------------------------- */
+
+static int is_ignored(pid_t tid, int sig)
+{
+	const uint64_t bit = 1ull << (sig - 1);
+	const uint64_t by_default = 1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) | 1ull << (SIGCONT - 1);
+
+	if ((uint64_t)peek_status(tid, "SigCgt", 16) & bit)
+		return 0;
+	return by_default & bit || (uint64_t)peek_status(tid, "SigIgn", 16) & bit;
+}
+
+/* The signal would not have woken the task if it were not traced. */
+static void undo_eintr(pid_t tid, int sig)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || (int64_t)regs.orig_rax < 0 || regs.rax != (uint64_t)-EINTR ||
+	    !is_ignored(tid, sig))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rip -= 2;
+	ptrace(PTRACE_SETREGS, tid, 0, &regs);
+}
+
+static void on_signal(struct uft_session *s, pid_t tid, int sig)
+{
+	if (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGTRAP)
+		sig = fault_look(s, tid, sig);
+	else
+		undo_eintr(tid, sig);
+	ptrace(PTRACE_CONT, tid, 0, sig);
+}
+
+static void on_stop(struct uft_session *s, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (event == PTRACE_EVENT_EXEC) {		/* one that nobody asked us about: no target any more */
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		watch_forget(s, tid);
+	} else if (event == PTRACE_EVENT_STOP) {
+		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+	} else if (event || sig == (SIGTRAP | 0x80)) {
+		ptrace(PTRACE_CONT, tid, 0, 0);
+	} else {
+		on_signal(s, tid, sig);
+	}
+}
+
+/* Tasks that ptask.c has are its business, and so is the leader of one that executes a program. */
+static int is_ptask(const struct uft_session *s, pid_t tid)
+{
+	for (const struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == tid || p->tgid == tid)
+			return 1;
+	return 0;
+}
+
+static void on_end(struct uft_session *s, pid_t tid, int status)
+{
+	if (tid == s->launched)
+		s->launched_status = status;
+	watch_forget(s, tid);
+}
+
+/* Takes one piece of news that is ours. 0: there is none. */
+static int take(struct uft_session *s)
+{
+	siginfo_t si = { .si_pid = 0 };
+	int status;
+
+	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || is_ptask(s, si.si_pid))
+		return 0;
+	if (!watch_has(s, si.si_pid)) {
+		/* A thread of a tracee that stops before its maker told us. An end is somebody else's child's. */
+		if (si.si_code != CLD_TRAPPED || si.si_pid == s->launched || add(s->watch, si.si_pid))
+			return 0;
+	}
+	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
+		return 0;
+	if (WIFSTOPPED(status))
+		on_stop(s, si.si_pid, status);
+	else
+		on_end(s, si.si_pid, status);
+	return 1;
+}
+
+void watch_serve(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+	uint64_t drained;
+	int n = 0;
+
+	if (!w)
+		return;
+	if (read(w->fd, &drained, sizeof(drained)) < 0)
+		return;
+	while (n < STOPS_AT_ONCE && take(s))
+		n++;
+	let_helper_look(w);
+}
+
+/* ---- The helper ----------------------------------------------------------------------------- */
+
+static void *helper_main(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t one = 1;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&w->taken, __ATOMIC_ACQUIRE);
+		siginfo_t si = { .si_pid = 0 };
+
+		/* The session looks now and then, in case what we are shown first is nobody's business. */
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0 && write(w->fd, &one, sizeof(one)) < 0)
+			break;
+		pthread_testcancel();
+		futex(&w->taken, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = 100000000 });
+	}
+	return NULL;
+}
+
+int watch_begin(struct uft_session *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct watch *w = calloc(1, sizeof(*w));
+	sigset_t all, old;
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ev.data.fd = w->fd;
+	if (w->fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev) < 0) {
+		ret = -errno;
+		goto undo;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&w->helper, NULL, helper_main, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		goto undo;
+	s->watch = w;
+	return 0;
+undo:
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
+	return ret;
+}
+
+/* A stopped task is let go with the signal that it stopped for. */
+static void detach(struct uft_session *s, pid_t tid)
+{
+	int status;
+
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) != tid)
+		return;
+	if (!WIFSTOPPED(status))
+		on_end(s, tid, status);
+	else
+		ptrace(PTRACE_DETACH, tid, 0, status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status));
+}
+
+void watch_release(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+
+	while (w && w->n) {
+		pid_t tid = w->tid[w->n - 1];
+
+		detach(s, tid);
+		watch_forget(s, tid);
+	}
+}
+
+void watch_end(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+
+	if (!w)
+		return;
+	watch_release(s);
+	pthread_cancel(w->helper);
+	let_helper_look(w);
+	pthread_join(w->helper, NULL);
+	close(w->fd);
+	free(w->tid);
+	free(w);
+	s->watch = NULL;
+}

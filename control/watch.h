@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* watch.h - the watchdog: watch.c sees every signal of every target, fault.c judges those of faults. Context: control. */
+#ifndef UFT_CONTROL_WATCH_H
+#define UFT_CONTROL_WATCH_H
+
+#include "control/internal.h"
+
+int watch_begin(struct uft_session *s);
+void watch_end(struct uft_session *s);
+/* In each round: before sleeping seizes what is not ours yet, behind it handles what has stopped. */
+void watch_targets(struct uft_session *s);
+void watch_serve(struct uft_session *s);
+int watch_has(const struct uft_session *s, pid_t tid);
+/* Somebody else of this session has the task now: ptask.c. */
+void watch_forget(struct uft_session *s, pid_t tid);
+/* A task of the process was let go and is to be watched again. */
+void watch_again(struct uft_session *s, pid_t pid);
+/* Lets all tasks go; they are had again in the next round if their targets say !is_watched. */
+void watch_release(struct uft_session *s);
+
+/* @tid stands before the delivery of @sig. Returns the signal that it is to get, 0 none. */
+int fault_look(struct uft_session *s, pid_t tid, int sig);
+
+#endif
