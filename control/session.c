@@ -250,6 +250,7 @@ static int leave(struct uft_session *s, const struct target *only)
 	l = calloc(n + 1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
+	watch_release(s);
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		if (!t->is_over && !t->is_stuck && t->has_agent && (!only || t == only))

@@ -136,7 +136,17 @@ static int seize_tasks(struct watch *w, pid_t pid)
 	return left;
 }
 
-/* Tasks that are ours for another purpose at the moment are had in a later round. */
+/* Tasks that ptask.c has are its business, and so is the leader of one that executes a program. */
+static int is_ptask(const struct uft_session *s, pid_t tid)
+{
+	for (const struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == tid || p->tgid == tid)
+			return 1;
+	return 0;
+}
+
+/* Tasks that are ours for another purpose at the moment are had in a later round. So is a process that executes a program: a
+ * seizure would wait for the end of that, and that for us to take the ends of its threads. */
 void watch_targets(struct uft_session *s)
 {
 	struct watch *w = s->watch;
@@ -144,7 +154,7 @@ void watch_targets(struct uft_session *s)
 	for (struct target *t = w ? s->targets : NULL; t; t = t->next) {
 		size_t before = w->n;
 
-		if (t->is_watched || t->is_over || t->remote)
+		if (t->is_watched || t->is_over || t->remote || is_ptask(s, t->pid))
 			continue;
 		/* Twice: a thread that was not ours yet may have made another behind the first look. */
 		t->is_watched = seize_tasks(w, t->pid) == 0 && seize_tasks(w, t->pid) == 0;
@@ -212,15 +222,6 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 	} else {
 		on_signal(s, tid, sig);
 	}
-}
-
-/* Tasks that ptask.c has are its business, and so is the leader of one that executes a program. */
-static int is_ptask(const struct uft_session *s, pid_t tid)
-{
-	for (const struct ptask *p = s->ptasks; p; p = p->next)
-		if (p->tid == tid || p->tgid == tid)
-			return 1;
-	return 0;
 }
 
 static void on_end(struct uft_session *s, pid_t tid, int status)
@@ -340,6 +341,8 @@ void watch_release(struct uft_session *s)
 		detach(s, tid);
 		watch_forget(s, tid);
 	}
+	for (struct target *t = s->targets; t; t = t->next)
+		t->is_watched = 0;
 }
 
 void watch_end(struct uft_session *s)

@@ -15,7 +15,7 @@ int watch_has(const struct uft_session *s, pid_t tid);
 void watch_forget(struct uft_session *s, pid_t tid);
 /* A task of the process was let go and is to be watched again. */
 void watch_again(struct uft_session *s, pid_t pid);
-/* Lets all tasks go; they are had again in the next round if their targets say !is_watched. */
+/* Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next round. */
 void watch_release(struct uft_session *s);
 
 /* @tid stands before the delivery of @sig. Returns the signal that it is to get, 0 none. */

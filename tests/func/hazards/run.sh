@@ -63,7 +63,7 @@ keep=
 case $tracer in keep*) tracer=function_graph keep="--keep-slow *=0" ;; esac
 set -f
 # shellcheck disable=SC2086
-got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
+got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q ${HAZARD_FLAGS:-} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
 rc=$?
 [ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
