@@ -63,6 +63,12 @@ for tracer in function_graph function; do
 	[ $tracer = function_graph ] && dropped_is_right "$(cat out)"
 	[ $tracer = function ] && expect_equal "big in function events" "$("$uft" report | grep -c ' big <-main')" "$(cat out)"
 done
+# Without preparation.
+${CC:-cc} -O1 -g -o plain prog.c
+run "$uft" record -q -b 8M --budget 1% ./plain
+expect_status 0
+dropped_is_right "$(cat out)"
+
 # For trace-cmd it is a line in its place.
 if command -v trace-cmd >/dev/null; then
 	run "$uft" record -q -b 8M --budget 1% ./prog
@@ -70,7 +76,7 @@ if command -v trace-cmd >/dev/null; then
 	run "$uft" export -o trace.dat
 	trace-cmd report -i trace.dat 2>/dev/null >dat.txt
 	expect_equal "the drop in trace.dat" "$(grep -c 'print: *tiny: dropped by --budget' dat.txt)" 1
-	expect_equal "calls of big in trace.dat" "$(grep -c 'funcgraph_entry.* big() {' dat.txt)" "$n"
+	expect_equal "calls of big in trace.dat" "$(grep -c 'funcgraph_entry.* big()' dat.txt)" "$n"
 fi
 run "$uft" record -q -b 8M --max-rate 100000 ./prog
 expect_status 0

@@ -144,6 +144,13 @@ for flags in "" "--flight" "-b 256"; do
 	expect_equal "tasks $flags" "$(stat_value trace.uft tasks)" 8
 done
 
+# The same without preparation; leaf is too small there.
+${CC:-cc} -O1 -g -pthread -o plain prog.c
+run "$uft" record -q --keep-slow handle=10ms ./plain calls
+expect_status 0
+expect_equal "plain: calls of nap" "$(calls_of nap)" 10
+expect_equal "plain: kept and not kept" $(($(calls_of handle) + $(stat_value trace.uft counter_not_kept))) 300
+
 # Other roots beside it; a limit of its own for each; a slow root that is called by another root is that one's.
 run "$uft" record -q -g mid --keep-slow handle=10ms --keep-slow nap=1us ./prog nested
 expect_equal "mid of outer and of kept calls" "$(calls_of mid)" $((20 + 2 * $(calls_of handle)))
