@@ -487,6 +487,21 @@ static const char *const loss_text[UFT_NCOUNTERS] = {
 	[UFT_CNT_SHARED_TP] = "calls were not recorded: two tasks shared one thread pointer",
 };
 
+/* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
+static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
+{
+	uint64_t n = 0;
+	unsigned most = 0;
+
+	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
+		n += s->plain_skip[i];
+		most = s->plain_skip[i] > s->plain_skip[most] ? i : most;
+	}
+	if (n && !rec->opts->is_quiet)
+		status_say(&rec->status, "uft record: %llu functions were left alone, %llu of them: %s; uft sites --skipped says "
+			   "which", (unsigned long long)n, (unsigned long long)s->plain_skip[most], uft_plain_skip_text(most));
+}
+
 static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 {
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
@@ -496,6 +511,7 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
 		status_say(&rec->status, "uft record: %llu calls were shorter than --keep-slow allows and were not kept",
 			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
+	say_left_alone(rec, s);
 	if (s->not_followed)
 		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
 }

@@ -220,7 +220,8 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 			continue;
 		}
 		want[i] = WANT_NOT;
-		o->plain_skip[e->skip == ENTRY_OK ? PLAIN_NO_GRAPH : e->skip]++;
+		if (e->skip != ENTRY_NOT_FUNCTION)
+			o->plain_skip[e->skip == ENTRY_OK ? PLAIN_NO_GRAPH : e->skip]++;
 	}
 	return ret;
 }

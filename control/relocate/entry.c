@@ -31,6 +31,7 @@
 
 #include "control/relocate/internal.h"
 #include "control/relocate/move.h"
+#include "control/relocate/plan.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/object_internal.h"
 
@@ -302,6 +303,8 @@ static int plan_entry(struct plan *p)
 
 	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
 		return ENTRY_NOT_FUNCTION;
+	if (plan_takes_flags(p->t->p + at, p->t->n - at))
+		return ENTRY_FLAGS;
 	p->shorts = short_branches(p->e, p->t, p->i);
 	if (is_loop(p))
 		return ENTRY_BRANCH;
@@ -359,6 +362,7 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with -fpatchable-function-entry=5)",
 		[ENTRY_NO_UNWIND]	= "no unwind data: assembly, or built with -fno-asynchronous-unwind-tables",
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
+		[ENTRY_FLAGS]		= "reads the flags that its caller left: assembly",
 		[ENTRY_OURS]		= "tracing itself needs this place",
 	};
 

@@ -21,6 +21,7 @@ enum entry_skip {
 	ENTRY_INSN,		/* an instruction that cannot move (xbegin, syscall, loop, ...) or does not decode */
 	ENTRY_NO_UNWIND,	/* hand-written assembly without unwind data */
 	ENTRY_DATA,		/* data in text */
+	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
 	ENTRY_NSKIPS
 };

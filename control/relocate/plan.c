@@ -6,6 +6,8 @@
 
 #include <Zydis/Zydis.h>
 
+#define MAX_FLAG_INSNS	32
+
 static void decoder_init(ZydisDecoder *d)
 {
 	ZydisDecoderInit(d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -58,4 +60,26 @@ int plan_is_boundary(const uint8_t *code, size_t size, size_t offset)
 	while (at < offset && ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, code + at, size - at, &in)))
 		at += in.length;
 	return at == offset;
+}
+
+int plan_takes_flags(const uint8_t *code, size_t size)
+{
+	uint32_t live = ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF |
+			ZYDIS_CPUFLAG_OF;
+	ZydisDecodedInstruction in;
+	ZydisDecoder d;
+	size_t at = 0;
+
+	decoder_init(&d);
+	for (unsigned n = 0; n < MAX_FLAG_INSNS && live; n++, at += in.length) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, code + at, size - at, &in)))
+			return 0;
+		if (in.cpu_flags && in.cpu_flags->tested & live)
+			return 1;
+		if (in.meta.branch_type != ZYDIS_BRANCH_TYPE_NONE)
+			return 0;
+		if (in.cpu_flags)
+			live &= ~(in.cpu_flags->modified | in.cpu_flags->set_0 | in.cpu_flags->set_1 | in.cpu_flags->undefined);
+	}
+	return 0;
 }

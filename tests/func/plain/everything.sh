@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# everything.sh WORK - every function of a program as it is, and of all its libraries, is rewritten: it does what it did
+#
+# The program, libc, the loader and what else there is: whatever has an unwind entry. The output must be the same
+# to the byte, no entry may be found to be something else than planned, and each return must find its call.
+. "$(dirname "$0")/../../lib/common.sh"
+
+here=$top/tests/func/plain
+case $1 in
+bash)	need bash; set -- bash "$here/work.bash"; least=3500 ;;
+python)	set -- /usr/bin/python3 "$here/work.py"; [ -x "$1" ] || skip "there is no /usr/bin/python3"; least=9000 ;;
+sqlite)	need sqlite3; set -- sh -c "sqlite3 :memory: <'$here/work.sql'"; least=5000 ;;
+openssl) need openssl; set -- sh "$here/work.openssl"; least=10000 ;;
+stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || exit 1
+	set -- ./stream; least=7000 ;;
+*)	echo "what is $1?"; exit 1 ;;
+esac
+
+run "$@"
+expect_status 0
+mv out want
+for tracer in function function_graph; do
+	run "$uft" record -q --flight -b 4M -p $tracer -o x.uft -l '*' -l '*:mod:*' -- "$@"
+	expect_status 0
+	check
+	cmp out want || { fail "$tracer: another output"; show; }
+	expect_equal "$tracer: refused" "$(stat_value x.uft counter_site_refused)" 0
+	expect_equal "$tracer: lost returns" "$(stat_value x.uft counter_lost_return)" 0
+	check
+	patched=$(stat_value x.uft counter_patched)
+	[ "$patched" -ge "$least" ] || fail "$tracer: only $patched entries were rewritten"
+done
