@@ -18,9 +18,9 @@ enum entry_skip {
 	ENTRY_NOT_FUNCTION,	/* plt, signal return, the cold part of a function: nobody calls it */
 	ENTRY_SHORT,		/* too short, and no padding within reach */
 	ENTRY_BRANCH,		/* a branch or a jump table leads into the bytes that would move */
-	ENTRY_INSN,		/* an instruction that cannot move (xbegin, syscall, loop, ...) or does not decode */
-	ENTRY_NO_UNWIND,	/* hand-written assembly without unwind data */
-	ENTRY_DATA,		/* data in text */
+	ENTRY_INSN,		/* an instruction that cannot move: syscall, ud2, xbegin, a call that returns too early */
+	ENTRY_NO_UNWIND,	/* only a symbol knows it: assembly without unwind data */
+	ENTRY_DATA,		/* its first bytes do not decode, or end within an instruction */
 	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
 	ENTRY_NSKIPS
