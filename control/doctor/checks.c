@@ -168,8 +168,12 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 		say(out, DOCTOR_OK, "%zu prepared function entries, %zu functions without", f->nsites, f->nskipped);
 		return 1;
 	}
-	say(out, DOCTOR_WARN, "none of its %zu functions is prepared: only what it loads or starts can be traced", f->nunwind);
-	return remedy(out, "build it with the flags that uft cflags prints");
+	if (f->nplain_ok)
+		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK, "none is prepared; of %zu functions %zu can be "
+			   "rewritten%s%s", f->nplain, f->nplain_ok, f->plain_why ? ", most others not: " : "",
+			   f->plain_why ? f->plain_why : "");
+	say(out, DOCTOR_WARN, "none of its functions is prepared or can be rewritten: only what it loads or starts can be traced");
+	return remedy(out, "build it with the flags that uft cflags prints, or name a library: -l '*:mod:LIBRARY'");
 }
 
 static int judge_symbols(const struct doctor_facts *f, struct doctor_finding *out)

@@ -41,6 +41,8 @@ struct doctor_facts {
 	const char *secure;		/* how it gains rights at exec, NULL: it does not */
 	size_t nsites, nunwind, nframed;	/* usable prepared entries; functions; entries behind a prologue */
 	size_t nskipped;
+	size_t nplain, nplain_ok;	/* functions that nobody prepared, and those of them that can be rewritten */
+	const char *plain_why;		/* what most of the others lack */
 	int is_static, is_shstk, has_rseq_symbol, has_interp;
 	char interp[512], symbols_from[512];
 	int has_symbols;		/* 2 all, 1 exported ones only, 0 none */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "control/internal.h"
+#include "control/relocate/entry.h"
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
@@ -55,6 +56,26 @@ static void look_at_interp(struct doctor_facts *f, const char *root)
 	uft_object_put(obj);
 }
 
+/* As `uft record` would: all of them, if none is prepared. */
+static void look_at_plain(struct doctor_facts *f, struct uft_object *obj)
+{
+	struct entries list;
+	size_t most = 0;
+
+	if (entries_list(obj, &list))
+		return;
+	if (!entries_plan(obj, &list, NULL)) {
+		f->nplain = list.n;
+		f->nplain_ok = list.nskip[ENTRY_OK];
+		for (int i = ENTRY_OK + 1; i < ENTRY_NSKIPS; i++)
+			if (list.nskip[i] > most) {
+				most = list.nskip[i];
+				f->plain_why = entry_skip_text((enum entry_skip)i);
+			}
+	}
+	entries_free(&list);
+}
+
 static void look_at_object(struct doctor_facts *f, const char *path, const char *root)
 {
 	struct uft_error err = { "" };
@@ -70,6 +91,8 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 			f->nframed += !obj->site[i].skip && obj->site[i].is_framed;
 		}
 		f->nunwind = obj->nunwind;
+		if (!f->nsites)
+			look_at_plain(f, obj);
 		f->is_static = obj->is_static;
 		f->is_shstk = uft_object_is_shstk(obj);
 		f->has_symbols = uft_object_names_from(obj, f->symbols_from, sizeof(f->symbols_from));

@@ -37,7 +37,7 @@ finish() {
 }
 
 # Without -g: from call sites gdb infers frames of tail calls, which are not there.
-for mode in -fpatchable-function-entry=5 "-pg -mfentry" -pg; do
+for mode in -fpatchable-function-entry=5 "-pg -mfentry" -pg "" -fno-omit-frame-pointer; do
 	# shellcheck disable=SC2086
 	gcc -O2 -pthread -no-pie $mode -o nested "$source" || exit 1
 	for thread in "" thread; do

@@ -154,6 +154,12 @@ static void program(void **state)
 	make_well();
 	f.nsites = 0;
 	expect("functions", DOCTOR_WARN, "uft cflags");
+	f.nplain = 10;
+	f.nplain_ok = 4;
+	f.plain_why = "too short";
+	expect("functions", DOCTOR_WARN, "of 10 functions 4 can be rewritten, most others not: too short");
+	f.nplain_ok = 9;
+	expect("functions", DOCTOR_OK, "none is prepared");
 	f.has_symbols = 1;
 	expect("symbols", DOCTOR_WARN, "exported");
 	f.has_symbols = 0;
