@@ -515,6 +515,18 @@ int object_in_plt(const struct uft_object *obj, uint64_t addr)
 	return !strncmp(name, ".plt", 4) || !strcmp(name, ".iplt");
 }
 
+/*
+ * A section that a linker or a build made for code to be moved (trampolines, signal frames, alternatives) has a name with a
+ * dot and without "text"; the kernel's recordmcount knows text sections by name, too. Without a name it is text.
+ */
+int object_in_text(const struct uft_object *obj, uint64_t addr)
+{
+	size_t i = object_section_of(obj, addr);
+	const char *name = i ? elf_section_name(&object_priv(obj)->view, i) : "";
+
+	return name[0] != '.' || strstr(name, "text");
+}
+
 const char *uft_object_got(struct uft_object *obj, uint64_t slot)
 {
 	struct elf_view *v = &object_priv(obj)->view;

@@ -58,6 +58,7 @@ const uint8_t *object_code(struct uft_object *obj, uint64_t addr, size_t *avail)
 
 /* 1 if @addr lies in a .plt section. */
 int object_in_plt(const struct uft_object *obj, uint64_t addr);
+int object_in_text(const struct uft_object *obj, uint64_t addr);	/* ordinary code, as far as the section tells */
 
 /* sites.c: what stands at @p in the way of nops: UFT_SITE_NOP or NOPS and its length (at most 15), or
  * UFT_SITE_NONE and how many bytes of nops there are. */

@@ -133,7 +133,8 @@ static int list_unwind(struct uft_object *obj, struct entries *e)
 		e->entry[e->n++] = (struct entry){
 			.func = u->addr, .size = u->size,
 			.addr = u->addr + (p && avail > UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0),
-			.skip = u->flags || object_in_plt(obj, u->addr) ? ENTRY_NOT_FUNCTION : ENTRY_OK,
+			.skip = u->flags || object_in_plt(obj, u->addr) ? ENTRY_NOT_FUNCTION :
+				object_in_text(obj, u->addr) ? ENTRY_OK : ENTRY_SECTION,
 		};
 	}
 	return 0;
@@ -363,6 +364,7 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_NO_UNWIND]	= "no unwind data: assembly, or built with -fno-asynchronous-unwind-tables",
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
 		[ENTRY_FLAGS]		= "reads the flags that its caller left: assembly",
+		[ENTRY_SECTION]		= "in a section that is not text: it may be copied and run elsewhere",
 		[ENTRY_OURS]		= "tracing itself needs this place",
 	};
 

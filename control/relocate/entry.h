@@ -22,6 +22,7 @@ enum entry_skip {
 	ENTRY_NO_UNWIND,	/* only a symbol knows it: assembly without unwind data */
 	ENTRY_DATA,		/* its first bytes do not decode, or end within an instruction */
 	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left */
+	ENTRY_SECTION,		/* in a section of its own that is no text: may run where it was copied to */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
 	ENTRY_NSKIPS
 };

@@ -371,6 +371,31 @@ outermost:
 	hlt
 	.cfi_endproc
 
+	/* sections of their own: for code that is copied; and one that only groups functions */
+	.section .stubs, "ax", @progbits
+	.p2align 4
+	.globl	copied
+	.type	copied, @function
+copied:
+	.cfi_startproc
+	mov	%rdi, %rax
+	lea	7(%rax,%rsi), %rax
+	ret
+	.cfi_endproc
+	.size	copied, . - copied
+
+	.section grouped_code, "ax", @progbits
+	.p2align 4
+	.globl	grouped
+	.type	grouped, @function
+grouped:
+	.cfi_startproc
+	mov	%rdi, %rax
+	lea	7(%rax,%rsi), %rax
+	ret
+	.cfi_endproc
+	.size	grouped, . - grouped
+
 	.section .rodata
 	.p2align 2
 offsets: .long	table_1 - offsets, table_2 - offsets

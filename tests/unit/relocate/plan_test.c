@@ -63,6 +63,8 @@ static const struct { const char *name; unsigned want; int nmoved; } cases[] = {
 	{ "hooked", ENTRY_OURS, 0 },
 	{ "no_unwind", ENTRY_NO_UNWIND, 0 },
 	{ "outermost", ENTRY_NOT_FUNCTION, 0 },
+	{ "copied", ENTRY_SECTION, 0 },
+	{ "grouped", LONG | RUN, 8 },
 };
 #define NCASES	(sizeof(cases) / sizeof(cases[0]))
 
