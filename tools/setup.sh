@@ -5,7 +5,7 @@ packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scd
 libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb
-libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3"
+libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux"
 missing=
 for p in $packages; do
 	dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"
