@@ -249,7 +249,7 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 	if (!f || fclose(f))
 		status_say(&rec->status, "uft record: cannot write %s: %s\n%s", path, strerror(errno), text);
 	else
-		status_say(&rec->status, "uft record: warning: process %d was put back as it was, a fault is our doing: %.*s; see %s",
+		status_say(&rec->status, "uft record: warning: process %d was put back as it was after a fault: %.*s; see %s",
 			   pid, (int)strcspn(text, "\n"), text, path);
 }
 

@@ -15,12 +15,17 @@
  *	at a site	its start
  *	stub + 0	behind the site's instruction (after the prologue: and its return address off the stack)
  *	stub + 5	the same, and the parent's address, which lies just below the stack pointer, back on it
+ *	moved code	the instruction's own place
  *	stub + 10	where the call returns to; UNHOOK has put that into the slot just below the stack pointer
  *
- * Then the program goes on without a signal. Without a place to go, if it is a stack overflow, or if it comes again at
+ * Then the program goes on without a signal. A fault in moved code that is as it was made is the program's own: it gets the
+ * signal, at its own address. Without a place to go, if it is a stack overflow, or if it comes again at
  * the same pc, the signal is delivered as it came.
  */
 #include "control/watch.h"
+
+#include "control/plain.h"
+#include "control/relocate/entry.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,6 +60,59 @@ struct fault {
 
 /* ---- Where ---------------------------------------------------------------------------------- */
 
+/* The place that a stub index stands for. */
+struct place {
+	uint64_t addr, func;		/* vaddr */
+	unsigned len;			/* bytes that change */
+	const struct uft_site *site;	/* prepared, or: */
+	const struct entry *entry;
+};
+
+static int place_of(const struct fault *f, struct place *p)
+{
+	const struct space_obj *o = &f->t->space->obj[f->object];
+	const struct uft_object *obj = f->t->space->img->obj[f->object].obj;
+
+	*p = (struct place){ .addr = 0 };
+	if (f->stub < obj->nsite) {
+		p->site = &obj->site[f->stub];
+		p->addr = p->site->addr;
+		p->func = p->site->func;
+		p->len = p->site->len < sizeof(p->site->bytes) ? p->site->len : sizeof(p->site->bytes);
+	} else if (f->stub != NO_STUB && f->stub - obj->nsite < plain_count(o)) {
+		p->entry = plain_entry(o, f->stub - obj->nsite);
+		p->addr = p->entry->addr;
+		p->func = p->entry->func;
+		p->len = p->entry->pad ? 2 : 5;
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+/* The same among functions that nobody prepared. */
+static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
+{
+	const struct space_obj *o = &f->t->space->obj[object];
+	size_t lo = 0, hi = plain_count(o), nsite = f->t->space->img->obj[object].obj->nsite;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (plain_entry(o, mid)->addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
+	    addr - plain_entry(o, lo - 1)->addr >= (plain_entry(o, lo - 1)->pad ? 2 : 5))
+		return 0;
+	f->where = AT_SITE;
+	f->object = object;
+	f->stub = (uint32_t)(nsite + lo - 1);
+	return 1;
+}
+
 /* The site whose bytes the pc is in, if a target of the space was told to change it. */
 static int find_site(struct fault *f, uint32_t object, uint64_t addr)
 {
@@ -71,7 +129,7 @@ static int find_site(struct fault *f, uint32_t object, uint64_t addr)
 			hi = mid;
 	}
 	if (!lo || !sent || addr - obj->site[lo - 1].addr >= obj->site[lo - 1].len || sent[lo - 1] == WANT_NOT)
-		return 0;
+		return find_plain(f, object, addr);
 	f->where = AT_SITE;
 	f->object = object;
 	f->stub = (uint32_t)(lo - 1);
@@ -185,31 +243,36 @@ static void say_memory(struct fault *f, const char *what, uint64_t at, size_t n)
 		say_bytes(f, buf, n);
 }
 
+static void say_name(struct fault *f, struct uft_object *obj, uint64_t func)
+{
+	const struct uft_func *fn = uft_object_names(obj, NULL) ? NULL : uft_object_func(obj, func);
+	char *name = fn && fn->name ? uft_demangle(fn->name) : NULL;
+
+	say(f, "  function                     %s\n", name ? name : fn && fn->name ? fn->name : "without a name");
+	free(name);
+}
+
 static void say_site(struct fault *f)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
-	const struct uft_site *site;
-	const struct uft_func *func;
-	char *name;
+	uint8_t built[16] = { 0 };
+	struct place p;
 
 	say(f, "  object                       %s\n", m->obj->path);
-	if (f->stub == NO_STUB || f->stub >= m->obj->nsite)
+	if (!place_of(f, &p))
 		return;
-	site = &m->obj->site[f->stub];
-	func = uft_object_names(m->obj, NULL) ? NULL : uft_object_func(m->obj, site->func);
-	name = func && func->name ? uft_demangle(func->name) : NULL;
-	say(f, "  function                     %s\n", name ? name : func && func->name ? func->name : "without a name");
-	free(name);
-	say(f, "  site                         0x%llx, %s, %u bytes\n", (unsigned long long)(site->addr + m->bias),
-	    uft_site_kind_name(site->kind), site->len);
+	say_name(f, m->obj, p.func);
+	say(f, "  site                         0x%llx, %s, %u bytes\n", (unsigned long long)(p.addr + m->bias),
+	    p.site ? uft_site_kind_name(p.site->kind) : "plain code", p.len);
+	uft_object_read(m->obj, p.addr, built, p.len);
 	say(f, "  site, as built              ");
-	say_bytes(f, site->bytes, site->len < sizeof(site->bytes) ? site->len : sizeof(site->bytes));
-	say_memory(f, "site, as found", site->addr + m->bias, site->len);
+	say_bytes(f, built, p.len);
+	say_memory(f, "site, as found", p.addr + m->bias, p.len);
 	if (f->where == IN_STUB) {
-		say(f, "  stub, as made                e8 .. .. .. .. %s .. .. .. .. e9\n", site->is_framed ? "c3" : "e8");
+		say(f, "  stub, as made                e8 .. .. .. .. %s .. .. .. .. e9\n", p.site && p.site->is_framed ? "c3" : "e8");
 		say_memory(f, "stub, as found", f->stub_at, UFT_STUB_BYTES);
 	} else if (f->where == IN_CODE) {
-		say_memory(f, "moved code, as found", f->stub_at, 32);
+		say_memory(f, "moved code, as found", f->stub_at, 48);
 	}
 }
 
@@ -261,18 +324,17 @@ static void report(struct fault *f)
 static void write_site(struct fault *f)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
-	const struct uft_site *site = &m->obj->site[f->stub];
-	size_t len = site->len < sizeof(site->bytes) ? site->len : sizeof(site->bytes);
-	uint8_t now[sizeof(site->bytes)];
-	uint64_t at = site->addr + m->bias;
+	uint8_t built[16], now[16];
+	struct place p;
 	char path[64];
 	int fd;
 
-	if (peek_mem(f->t->pid, at, now, len) || !memcmp(now, site->bytes, len))
+	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len ||
+	    peek_mem(f->t->pid, p.addr + m->bias, now, p.len) || !memcmp(now, built, p.len))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	if (fd < 0 || pwrite(fd, site->bytes, len, (off_t)at) != (ssize_t)len)
+	if (fd < 0 || pwrite(fd, built, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len)
 		say(f, "  the site could not be written: %s\n", strerror(errno));
 	else
 		say(f, "  the site was written from the file\n");
@@ -310,25 +372,23 @@ static int is_overflow(const struct fault *f)
 }
 
 /* New rip and rsp for a pc in a stub; 0: there is no place for it. */
-static int leave_stub(struct fault *f, struct user_regs_struct *r)
+static int leave_stub(struct fault *f, const struct place *p, struct user_regs_struct *r)
 {
 	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
-	const struct uft_site *site = f->stub < m->obj->nsite ? &m->obj->site[f->stub] : NULL;
+	const struct uft_site *site = p->site;
 	uint64_t offset = r->rip - f->stub_at, word;
 
 	/* The program's own mcount: its call is not undone by leaving it out. */
-	if (!site || site->kind == UFT_SITE_OWN_CALL || site->call_name & f->t->space->obj[f->object].own_calls)
+	if (site && (site->kind == UFT_SITE_OWN_CALL || site->call_name & f->t->space->obj[f->object].own_calls))
 		return 0;
-	if (site->is_framed && offset < 6) {		/* the site called it */
+	if (site && site->is_framed && offset < 6) {	/* the site called it */
 		if (peek_mem(f->t->pid, r->rsp, &word, 8))
 			return 0;
 		r->rip = word;
 		r->rsp += 8;
-	} else if (offset < 5) {
-		r->rip = m->site_addr[f->stub];
-	} else if (offset < 10) {			/* the handler took the parent off; it is still there */
-		r->rip = m->site_addr[f->stub];
-		r->rsp -= 8;
+	} else if (offset < 10) {			/* at 5 the handler took the parent off; it is still there */
+		r->rip = site ? m->site_addr[f->stub] : p->addr + m->bias;
+		r->rsp -= offset < 5 ? 0 : 8;
 	} else {
 		if (peek_mem(f->t->pid, r->rsp - 8, &word, 8) || word - f->stub_at < UFT_STUB_BYTES)
 			return 0;
@@ -337,17 +397,42 @@ static int leave_stub(struct fault *f, struct user_regs_struct *r)
 	return 1;
 }
 
+/* The instruction that was moved to the pc, or nothing of the function has run yet. */
+static int leave_code(struct fault *f, const struct place *p, struct user_regs_struct *r)
+{
+	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
+	uint64_t offset = r->rip - f->stub_at;
+	int twin;
+
+	for (unsigned i = 0; p->entry && i < p->entry->nmoved; i++) {
+		twin = entry_twin(m->obj, p->entry, i);
+		if (twin >= 0 && (uint64_t)twin == offset) {
+			r->rip = p->addr + m->bias + i;
+			return 1;
+		}
+	}
+	if (!p->entry || offset < UFT_CODE_MAX || offset > UFT_CODE_MAX + 13)	/* the slot, and up to the call of the handler */
+		return 0;
+	r->rip = p->addr + m->bias;
+	return 1;
+}
+
 /* The registers are those of a place in the program now. */
 static int move(struct fault *f)
 {
-	const struct uft_mapped *m = f->object == NO_STUB ? NULL : &f->t->space->img->obj[f->object];
 	struct user_regs_struct r = f->regs;
+	struct place p;
+	int can = f->object != NO_STUB && place_of(f, &p);
 
 	if (f->sig == SIGTRAP)
 		r.rip--;
-	if (f->where == AT_SITE)
-		r.rip = m->obj->site[f->stub].addr + m->bias;
-	else if (f->where != IN_STUB || !leave_stub(f, &r))
+	if (can && f->where == AT_SITE)
+		r.rip = p.addr + f->t->space->img->obj[f->object].bias;
+	else if (can && f->where == IN_STUB)
+		can = leave_stub(f, &p, &r);
+	else
+		can = can && f->where == IN_CODE && leave_code(f, &p, &r);
+	if (!can)
 		return 0;
 	r.orig_rax = (uint64_t)-1;
 	if (ptrace(PTRACE_SETREGS, f->tid, 0, &r) < 0)
@@ -356,12 +441,26 @@ static int move(struct fault *f)
 	return 1;
 }
 
+/* Moved code that is as it was made faults for the program's own reasons: its handler shall see its own address. */
+static int is_its_own(const struct fault *f)
+{
+	struct uft_code made;
+	uint8_t now[UFT_CODE_MAX];
+	struct place p;
+
+	if (f->where != IN_CODE || !place_of(f, &p) || !p.entry || f->regs.rip - f->stub_at >= UFT_CODE_MAX)
+		return 0;
+	if (entry_code(f->t->space->img->obj[f->object].obj, p.entry, f->t->space->img->obj[f->object].bias, f->stub_at, &made))
+		return 0;
+	return !peek_mem(f->t->pid, f->stub_at, now, made.ncode) && !memcmp(now, made.code, made.ncode);
+}
+
 int fault_look(struct uft_session *s, pid_t tid, int sig)
 {
 	static struct { pid_t tid; uint64_t pc; } last;		/* of the session's only thread */
 	static struct fault f;
 	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
-	int is_again;
+	int is_again, is_own;
 
 	f = (struct fault){ .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
 	if (!f.t || ptrace(PTRACE_GETSIGINFO, tid, 0, &f.info) < 0 || f.info.si_code <= 0 ||
@@ -370,9 +469,10 @@ int fault_look(struct uft_session *s, pid_t tid, int sig)
 	is_again = last.tid == tid && last.pc == f.regs.rip;
 	last.tid = tid;
 	last.pc = f.regs.rip;
+	is_own = is_its_own(&f);
 	report(&f);
 	put_back(&f);
-	if (!is_again && move(&f) && !is_overflow(&f)) {
+	if (!is_again && move(&f) && !is_overflow(&f) && !is_own) {
 		say(&f, "  the program goes on\n");
 		sig = 0;
 	} else {

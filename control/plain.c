@@ -182,6 +182,11 @@ const char *plain_why(const struct space_obj *o, size_t i)
 	return entry_skip_text((enum entry_skip)o->plain->list.entry[i].skip);
 }
 
+const struct entry *plain_entry(const struct space_obj *o, size_t i)
+{
+	return &o->plain->list.entry[i];
+}
+
 /* Decodes what is wanted; what turns out to be impossible is not wanted any more, and counted. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
 {

@@ -13,6 +13,8 @@ size_t plain_count(const struct space_obj *o);
 /* Where the @i-th begins (vaddr); *can_be: nothing is known against it. */
 uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be);
 const char *plain_why(const struct space_obj *o, size_t i);	/* why it cannot be */
+struct entry;
+const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocate/entry.h */
 /* Fills their part of want[]. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);
 /* Brings them to what is wanted in a target. */

@@ -132,6 +132,50 @@ static void t_site(const uint8_t *bytes, size_t len)
 	say_result(leaf(n));
 }
 
+/* Of plain code the jump leads to a slot behind the moved instructions. */
+static void t_moved(void)
+{
+	long n;
+
+	catch(SIGILL);
+	n = leaf(0);
+	damage_stub(leaf, -88);
+	say_result(leaf(leaf(n)));
+}
+
+__attribute__((noinline)) static long look_at(long *p)
+{
+	long n = *p;	/* moved, if the function is traced */
+
+	sink += n;
+	return n;
+}
+
+static volatile long where;
+
+static void on_null(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *uc = context;
+
+	(void)sig, (void)info;
+	handled++;
+	where = uc->uc_mcontext.gregs[REG_RIP] - (long)look_at;
+	siglongjmp(back, 1);
+}
+
+/* Programs like Go's and Java's look at the address of a fault. */
+static void t_null(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_null, .sa_flags = SA_SIGINFO };
+	long one = 1;
+
+	sigaction(SIGSEGV, &sa, NULL);
+	for (int i = 0; i < 3; i++)
+		if (!sigsetjmp(back, 1))
+			look_at(i == 1 ? &one : NULL);
+	say_result(where);
+}
+
 /* Into our data, which nobody may execute. */
 static void t_stray(void)
 {
@@ -277,6 +321,10 @@ int main(int argc, char **argv)
 		t_site(ud2, sizeof(ud2));
 	else if (!strcmp(name, "site-int3"))
 		t_site(int3, sizeof(int3));
+	else if (!strcmp(name, "moved"))
+		t_moved();
+	else if (!strcmp(name, "null"))
+		t_null();
 	else if (!strcmp(name, "stray"))
 		t_stray();
 	else if (!strcmp(name, "own"))

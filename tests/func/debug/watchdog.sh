@@ -26,7 +26,7 @@ reports() {
 		check
 		grep -qF -e "$text" x.uft.fault || { fail "$1: the report lacks '$text'"; cat x.uft.fault; }
 	done
-	expect_err "a fault is our doing"
+	expect_err "was put back as it was"
 	check
 	"$uft" report --no-pager x.uft | grep -q "|.*()" || fail "$1: nothing of what came before was recorded"
 }
@@ -56,6 +56,18 @@ silent crash
 silent eintr
 silent stop
 
+# Nobody prepared it: slots and moved instructions instead of stubs at the entries.
+build ""
+reports moved "SIGILL in instructions that uft moved" leaf
+reports stub0 "SIGILL in instructions that uft moved" leaf
+reports site-ud2 "SIGILL at a function entry that uft changed" leaf
+reports null "SIGSEGV in instructions that uft moved" look_at
+check
+grep -qF "the signal is the program's" x.uft.fault || fail "null: $(tail -n 2 x.uft.fault)"
+silent own
+silent crash
+
+build -fpatchable-function-entry=5
 # There is nowhere to go on: the program ends as it would, after a report.
 run timeout 60 "$uft" record -q --watchdog -o x.uft ./victim stray
 expect_status 139
