@@ -3,6 +3,7 @@
 #include "control/relocate/plan.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include <Zydis/Zydis.h>
 
@@ -62,6 +63,33 @@ int plan_is_boundary(const uint8_t *code, size_t size, size_t offset)
 	return at == offset;
 }
 
+/* What nearly all functions do first: pushes and moves of registers, then an instruction that sets all flags. */
+static int sets_flags_soon(const uint8_t *p, size_t n)
+{
+	size_t i = n > 4 && !memcmp(p, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0, rex;	/* endbr64 */
+
+	for (; i + 4 <= n; i += rex + 1) {
+		rex = (p[i] & 0xf0) == 0x40;
+		if ((p[i + rex] & 0xf8) == 0x50)
+			continue;
+		if ((p[i + rex] != 0x89 && p[i + rex] != 0x8b) || p[i + rex + 1] < 0xc0)
+			break;
+		i++;
+	}
+	if (i + 4 > n)
+		return 0;
+	rex = (p[i] & 0xf0) == 0x40;
+	switch (p[i + rex]) {
+	case 0x81: case 0x83:		/* but for adc and sbb, which read one */
+		return (p[i + rex + 1] >> 3 & 7) != 2 && (p[i + rex + 1] >> 3 & 7) != 3;
+	case 0x01: case 0x03: case 0x09: case 0x0b: case 0x21: case 0x23: case 0x29: case 0x2b: case 0x31: case 0x33:
+	case 0x39: case 0x3b: case 0x84: case 0x85:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 int plan_takes_flags(const uint8_t *code, size_t size)
 {
 	uint32_t live = ZYDIS_CPUFLAG_CF | ZYDIS_CPUFLAG_PF | ZYDIS_CPUFLAG_AF | ZYDIS_CPUFLAG_ZF | ZYDIS_CPUFLAG_SF |
@@ -70,6 +98,8 @@ int plan_takes_flags(const uint8_t *code, size_t size)
 	ZydisDecoder d;
 	size_t at = 0;
 
+	if (sets_flags_soon(code, size))
+		return 0;
 	decoder_init(&d);
 	for (unsigned n = 0; n < MAX_FLAG_INSNS && live; n++, at += in.length) {
 		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, code + at, size - at, &in)))

@@ -336,6 +336,33 @@ F reads_nothing		/* 48 8b 44 24 18, mov 24(%rsp),%rax, is there, but as a number
 	ret
 E reads_nothing
 
+	/* flags are an argument: a carry, behind what does not change it; set first, they are not */
+F takes_carry
+	push	%rbx
+	.cfi_def_cfa_offset 16
+	mov	%rdi, %rax
+	lea	1(%rsi), %rbx
+	adc	%rbx, %rax
+	pop	%rbx
+	.cfi_def_cfa_offset 8
+	ret
+E takes_carry
+F takes_carry_imm
+	mov	%rdi, %rax
+	adc	$0, %rax
+	ret
+E takes_carry_imm
+F sets_carry
+	push	%rbx
+	.cfi_def_cfa_offset 16
+	mov	%rdi, %rax
+	add	%rsi, %rax
+	adc	$0, %rax
+	pop	%rbx
+	.cfi_def_cfa_offset 8
+	ret
+E sets_carry
+
 F hooked
 	mov	%rdi, %rax
 	add	%rsi, %rax
