@@ -61,11 +61,12 @@ recorded() {
 	fi
 }
 
-# exactly NAME TRACER KEY PROGRAM: recorded in rings that fill several times, since memory that is touched first costs more
+# exactly NAME TRACER KEY PROGRAM [OPTIONS]: recorded in rings that fill several times, since memory that is touched first costs more
 # than the event (10 ns); again, in larger ones, while the recorder did not get its share of the machine.
 exactly() {
 	for ring in 8M 16M 64M 512M; do
-		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" -- "$4" "$rounds"
+		# shellcheck disable=SC2086
+		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" "$rounds"
 		case $(recorded "$1" "$1.uft" "$3") in *lost*) ;; *) break ;; esac
 	done
 	echo $ring >"$1.ring"
@@ -87,6 +88,9 @@ cost_table() {
 	exactly function function events ./calls-patchable
 	exactly graph function_graph calls ./calls-patchable
 	exactly graphpg function_graph calls ./calls-pg
+	# Nobody prepared it: of its own functions those that it counts.
+	exactly functionplain function events ./calls-plain '-l leaf -l fib -l c[0-9]*'
+	exactly graphplain function_graph calls ./calls-plain '-l leaf -l fib -l c[0-9]*'
 	measure flight "$uft" record -q --flight -b 16384 -p function_graph -o flight.uft -- ./calls-patchable "$rounds"
 	measure profile "$uft" record -q -p profile -o profile.uft -- ./calls-patchable "$rounds"
 	if command -v uftrace >/dev/null; then
@@ -108,6 +112,8 @@ cost_table() {
 	row floor "floor" ""
 	row function "**uft function**" "$(stat_of function.uft bytes_per_event) bytes an event$(recorded function function.uft events)"
 	row graph "**uft function_graph**" "$(stat_of graph.uft bytes_per_call) bytes a call$(recorded graph graph.uft)"
+	row functionplain "uft function, plain code" "$(ratio "$(get functionplain leaf)" "$(get function leaf)") of prepared$(recorded functionplain functionplain.uft events)"
+	row graphplain "uft function_graph, plain code" "$(ratio "$(get graphplain leaf)" "$(get graph leaf)") of prepared (budget 1.3)$(recorded graphplain graphplain.uft)"
 	row graphpg "uft function_graph, -pg" "$(stat_of graphpg.uft bytes_per_call) bytes a call$(recorded graphpg graphpg.uft)"
 	row flight "uft function_graph, flight recorder" "overwrites by design"
 	row profile "uft profile" "no records"
