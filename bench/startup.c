@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_CMDS 16
+#include "commands.h"
 
 struct sample { double wall, cpu; };
 
@@ -90,19 +90,14 @@ static int by_cpu(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	int at = 1, n = 0, rounds;
+	int at = 1, n, rounds;
 	char **cmd[MAX_CMDS];
 
 	if (argc < 3 || (rounds = atoi(argv[at++])) < 1) {
 		fprintf(stderr, "usage: startup ROUNDS CMD1 -- CMD2 ...\n");
 		return 2;
 	}
-	cmd[n++] = argv + at;
-	for (; at < argc; at++)
-		if (!strcmp(argv[at], "--") && n < MAX_CMDS) {
-			argv[at] = NULL;
-			cmd[n++] = argv + at + 1;
-		}
+	n = split_commands(argc, argv, at, cmd);
 	struct sample *t = calloc((size_t)(n * rounds), sizeof(*t));
 
 	for (int r = -1; r < rounds; r++)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_CMDS 16
+#include "commands.h"
 
 static double run(char **argv, int wall)
 {
@@ -58,19 +58,14 @@ static int by_value(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
-	int wall = argc > 1 && !strcmp(argv[1], "-w"), at = 1 + wall, n = 0, rounds;
+	int wall = argc > 1 && !strcmp(argv[1], "-w"), at = 1 + wall, n, rounds;
 	char **cmd[MAX_CMDS];
 
 	if (argc - at < 2 || (rounds = atoi(argv[at++])) < 1) {
 		fprintf(stderr, "usage: timeit [-w] ROUNDS CMD1 -- CMD2 ...\n");
 		return 2;
 	}
-	cmd[n++] = argv + at;
-	for (; at < argc; at++)
-		if (!strcmp(argv[at], "--") && n < MAX_CMDS) {
-			argv[at] = NULL;
-			cmd[n++] = argv + at + 1;
-		}
+	n = split_commands(argc, argv, at, cmd);
 	double *t = calloc((size_t)(n * rounds), sizeof(*t));
 
 	for (int r = -1; r < rounds; r++)
