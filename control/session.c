@@ -287,6 +287,8 @@ int session_detach(struct uft_session *s, pid_t pid)
 
 void uft_session_destroy(struct uft_session *s)
 {
+	int any_live = 0;
+
 	if (!s)
 		return;
 	__atomic_store_n(&s->arena.map->children, 0, __ATOMIC_RELAXED);
@@ -294,7 +296,11 @@ void uft_session_destroy(struct uft_session *s)
 	ptask_release_all(s);
 	watch_end(s);
 	request_adopt_strays(s);
+	for (struct target *t = s->targets; t; t = t->next)
+		any_live |= !t->is_over && t->has_agent;
 	leave(s, NULL);
+	if (any_live && peek_any_silent(s))
+		session_warn(s, "a child process that was born traced and has made no traced call is not left: it keeps armed code");
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
