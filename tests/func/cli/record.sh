@@ -55,6 +55,18 @@ run "$uft" record -q -p nop ./prog calls 500
 expect_equal "nop records nothing" "$(stat_value trace.uft calls)" 0
 run "$uft" record -q ./prog children 3
 expect_equal "children are followed" "$(stat_value trace.uft calls)" 8
+# Two recorders at once, and programs that make starts beside each other.
+"$uft" record -q -o other.uft ./prog calls 5000 &
+other=$!
+run "$uft" record -q ./prog calls 5000
+expect_status 0
+wait $other
+expect_equal "one of two recorders" "$(stat_value trace.uft calls)" 10002
+expect_equal "the other one" "$(stat_value other.uft calls)" 10002
+printf 'all: a b c d\na b c d:\n\t./prog calls 250\n' >Makefile
+run "$uft" record -q -l 'work:mod:prog' make -s -j2
+expect_status 0
+expect_equal "below make -j2" "$(stat_value trace.uft calls) $(stat_value trace.uft lost)" "1000 0"
 # In a pid namespace of its own: a program that is executed there, and a child.
 if unshare -pf true 2>/dev/null; then
 	run "$uft" record -q -l "*:mod:prog" unshare -pf ./prog calls 500
