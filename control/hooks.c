@@ -31,6 +31,8 @@ static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork 
 static const char *const unwinders[] = {
 	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
 	"_Unwind_Backtrace",
+	/* The two libunwinds: where a walk begins. */
+	"unw_getcontext", "_Ux86_64_getcontext", "unw_backtrace",
 };
 
 /* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
