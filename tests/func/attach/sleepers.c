@@ -6,7 +6,9 @@
  * in malloc() and free() most of the time, and one counts its calls of work(). SIGTRAP is `blocked`, `ignored` or
  * `handled`: it must be so to the end. Ends when standard input does: "ok" and the number of calls, exit status 0.
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
