@@ -29,6 +29,8 @@ verdict() { awk -v a="$1" -v op="$2" -v b="$3" 'BEGIN { print (op == "<=" ? a <=
 nth() { awk -v l="$2" -v f="$3" 'NR == l { print $f }' "$1"; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 
+. "$top/bench/unprepared.sh"
+
 build_calls() {
 	src=$top/bench/calls.c
 	gcc -O2 -w "$src" -pthread -o calls-plain
@@ -88,9 +90,6 @@ cost_table() {
 	exactly function function events ./calls-patchable
 	exactly graph function_graph calls ./calls-patchable
 	exactly graphpg function_graph calls ./calls-pg
-	# Nobody prepared it: of its own functions those that it counts.
-	exactly functionplain function events ./calls-plain '-l leaf -l fib -l c[0-9]*'
-	exactly graphplain function_graph calls ./calls-plain '-l leaf -l fib -l c[0-9]*'
 	measure flight "$uft" record -q --flight -b 16384 -p function_graph -o flight.uft -- ./calls-patchable "$rounds"
 	measure profile "$uft" record -q -p profile -o profile.uft -- ./calls-patchable "$rounds"
 	if command -v uftrace >/dev/null; then
@@ -112,8 +111,6 @@ cost_table() {
 	row floor "floor" ""
 	row function "**uft function**" "$(stat_of function.uft bytes_per_event) bytes an event$(recorded function function.uft events)"
 	row graph "**uft function_graph**" "$(stat_of graph.uft bytes_per_call) bytes a call$(recorded graph graph.uft)"
-	row functionplain "uft function, plain code" "$(ratio "$(get functionplain leaf)" "$(get function leaf)") of prepared$(recorded functionplain functionplain.uft events)"
-	row graphplain "uft function_graph, plain code" "$(ratio "$(get graphplain leaf)" "$(get graph leaf)") of prepared (budget 1.3)$(recorded graphplain graphplain.uft)"
 	row graphpg "uft function_graph, -pg" "$(stat_of graphpg.uft bytes_per_call) bytes a call$(recorded graphpg graphpg.uft)"
 	row flight "uft function_graph, flight recorder" "overwrites by design"
 	row profile "uft profile" "no records"
@@ -301,9 +298,11 @@ say "The machine is shared and noisy (load average when it began: $(cut -d' ' -f
 began=$(date +%s)
 say
 cost_table
+unprepared_table
 scaling_table
 real_programs
 start_table
+armed_library_table
 report_table
 micro
 say "Load average when it ended: $(cut -d" " -f1-3 /proc/loadavg). Took $(($(date +%s) - began)) s."
