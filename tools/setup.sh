@@ -4,7 +4,7 @@ set -eu
 packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
 libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
-libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb
+libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux"
 missing=
 for p in $packages; do
