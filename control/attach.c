@@ -654,7 +654,7 @@ int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
 	ret = know_objects(&a, t);
 	if (!ret)
 		ret = arm(&a, t);
-	if (ret == -ESRCH)
+	if (ret == -ESRCH || (ret && !target_is_running(t)))
 		return 0;		/* it ended: the session sees that by itself */
 	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
 }

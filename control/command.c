@@ -6,6 +6,7 @@
  * target stuck: it gets no more commands, since the area may still be read, and the user is told once. What the agent
  * writes back is data from a target: indices into our own tables are never taken from it.
  */
+#include "control/hold.h"
 #include "control/internal.h"
 #include "control/plain.h"
 
@@ -134,6 +135,8 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	ret = c->n ? command_post(s, t) : 0;
 	if (!ret && c->n)
 		ret = command_wait(s, t);
+	if (ret == -EBUSY || !ret)
+		ret = hold_hooks(s, t, object, h, c->n);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		return ret;
 	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
@@ -253,7 +256,7 @@ static uint32_t patch_flags(const struct uft_session *s, const struct target *t,
 	int is_waiting = t->waiting && __atomic_load_n(&s->arena.map->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) ==
 			 UFT_REQ_POSTED;
 
-	return t->obj[object].is_fresh && (t->remote || is_waiting) ? UFT_PATCH_FRESH : 0;
+	return t->obj[object].is_fresh && (t->remote || is_waiting) ? UFT_PATCH_FRESH : t->remote ? 0 : UFT_PATCH_TRY;
 }
 
 uint8_t command_stub_flags(uint8_t state)
@@ -293,6 +296,8 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 	if (!ret)
 		ret = command_wait(s, t);
 	if (!ret)
+		ret = hold_patches(s, t, object, p, payload(c), n);
+	if (!ret)
 		note_patched(t, object, p, index, n, payload(c));
 	return ret;
 }
@@ -307,6 +312,8 @@ static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 		return 0;
 	sender->is_posted = 0;
 	ret = command_wait(s, t);
+	if (!ret)
+		ret = hold_patches(s, t, object, sent->patch, payload(arena_cmd(&s->arena, t->slice)), sent->n);
 	if (!ret)
 		note_patched(t, object, sent->patch, sent->index, sent->n, payload(arena_cmd(&s->arena, t->slice)));
 	return ret;

@@ -111,7 +111,7 @@ static int restore_code(struct leaving *l)
 	struct held *held;
 
 	if (l->left > 0 && look_hold(&look, &held) == 0) {
-		l->left = run(l, UFT_CMD_LEAVE, UFT_LEAVE_HELD);
+		l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
 		look_release(held);
 	} else if (l->left > 0) {
 		look_release(held);

@@ -21,6 +21,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +33,9 @@
 #include <unistd.h>
 
 #define STOP_MS		500
+#define ERESTARTNOHAND_	514
 #define TRIES		4
+#define SPINS		200		/* looks at a task before we sleep */
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
@@ -44,8 +47,16 @@ static int wait_stop(pid_t tid, int *status)
 {
 	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
 
+	unsigned spins = 0;
+
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
 		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. */
+		while (!got && spins++ < SPINS) {
+			sched_yield();
+			got = waitpid(tid, status, __WALL | WNOHANG);
+		}
 
 		if (got == tid)
 			return WIFSTOPPED(*status) ? 0 : -ESRCH;
@@ -97,8 +108,8 @@ void look_go(pid_t tid, int sig)
 
 	if (!sig && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs.rax == (unsigned long long)-EINTR &&
 	    (long long)regs.orig_rax >= 0 && is_repeatable(regs.orig_rax)) {
-		regs.rax = regs.orig_rax;
-		regs.rip -= 2;
+		/* For the kernel: make it again, or, if a signal handler runs first, let it be interrupted after all. */
+		regs.rax = (unsigned long long)-ERESTARTNOHAND_;
 		ptrace(PTRACE_SETREGS, tid, 0, &regs);
 	}
 	ptrace(PTRACE_DETACH, tid, 0, sig);
@@ -106,8 +117,38 @@ void look_go(pid_t tid, int sig)
 
 /* ---- What leads inside ---------------------------------------------------------------------- */
 
+static int by_address(const void *a, const void *b)
+{
+	const struct uft_owned *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+void look_sort(struct uft_owned *own, uint32_t n)
+{
+	qsort(own, n, sizeof(*own), by_address);
+}
+
+/* The last range that begins at or below @addr is the only one that can hold it. */
+static int is_in_sorted(const struct look *l, uint64_t addr)
+{
+	uint32_t lo = 0, hi = l->nown;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->own[mid].at <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes;
+}
+
 static int is_ours(const struct look *l, uint64_t addr)
 {
+	if (l->is_sorted)
+		return is_in_sorted(l, addr);
 	for (uint32_t i = 0; i < l->nown; i++)
 		if (addr - l->own[i].at < (l->own[i].bytes & ~(uint64_t)UFT_OWNED_TP))
 			return 1;
@@ -431,6 +472,21 @@ int look_hold(const struct look *l, struct held **out)
 			ret = hold_wait(h);
 	}
 	return ret ? ret : -EAGAIN;
+}
+
+int look_held(struct look *l, const struct held *h)
+{
+	for (unsigned i = 0; i < h->n; i++) {
+		struct user_regs_struct regs;
+
+		if (h->task[i].is_stopped <= 0 || ptrace(PTRACE_GETREGS, h->task[i].tid, 0, &regs) < 0)
+			continue;
+		if (leads_inside(l, regs.rip, regs.rsp)) {
+			l->inside = h->task[i].tid;
+			return 1;
+		}
+	}
+	return 0;
 }
 
 void look_release(struct held *h)

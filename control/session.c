@@ -354,7 +354,7 @@ int uft_session_check(struct uft_session *s, struct uft_error *err)
 		return 0;
 	for (; t; t = t->next)
 		for (uint32_t o = 0; o < t->space->nobj; o++)
-			usable += t->space->obj[o].nusable;
+			usable += t->space->obj[o].nusable + plain_is_asked(s->spec, t->space, o);
 	if (usable)
 		return check_live(s, s->spec, err);
 	spec_explain_none(s->targets->space, text, sizeof(text));

@@ -5,7 +5,8 @@ packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scd
 libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
-libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux"
+libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux redis-server nginx-light apache2-utils musl-tools
+openssl"
 missing=
 for p in $packages; do
 	dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $p"
@@ -17,7 +18,7 @@ if [ "$(id -u)" -ne 0 ]; then
 		exit 1
 	fi
 fi
-export DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1	# servers that tests use are not started
 ${sudo:-} apt-get update -q >/dev/null 2>&1 || true
 # shellcheck disable=SC2086
 ${sudo:-} apt-get install -y -q --no-install-recommends $missing >/tmp/uft-setup.$$ 2>&1 || {

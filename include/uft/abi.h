@@ -330,7 +330,8 @@ enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
 	UFT_PATCH_GUARD	= 2,	/* the session holds the tasks: put int3 on the first byte of UFT_SITE_CODE sites */
 	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
-	UFT_LEAVE_HELD	= 8,	/* of UFT_CMD_LEAVE: the session holds the tasks */
+	UFT_CMD_HELD	= 8,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
+	UFT_PATCH_TRY	= 16,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
 };
 
 struct uft_owned {

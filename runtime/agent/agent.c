@@ -98,8 +98,16 @@ static void take_rseq_offset(void)
 static int do_patch(struct uft_cmd *cmd, uint32_t n)
 {
 	struct uft_patch *p = (struct uft_patch *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	long ret = patch_change(uft_load(&cmd->object), p, n, uft_load(&cmd->flags), &cmd->done);
+	uint32_t flags = uft_load(&cmd->flags), waiting = 0;
+	long ret;
 
+	patch_vouch(!!(flags & UFT_CMD_HELD));
+	ret = patch_change(uft_load(&cmd->object), p, n, flags, &cmd->done);
+	patch_vouch(0);
+	for (uint32_t i = 0; flags & UFT_PATCH_TRY && i < n; i++)
+		waiting += p[i].status == UFT_ST_LIVE;
+	if (waiting)
+		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)waiting);
 	return ret < 0 ? (int)ret : 0;
 }
 
@@ -148,6 +156,7 @@ static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
 	uint32_t n = uft_load(&cmd->n);
+	int ret;
 
 	take_rseq_offset();
 	switch (uft_load(&cmd->op)) {
@@ -164,13 +173,16 @@ static int do_command(struct uft_cmd *cmd)
 		patch_retarget();
 		return 0;
 	case UFT_CMD_HOOK:
-		return fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
+		patch_vouch(!!(uft_load(&cmd->flags) & UFT_CMD_HELD));
+		ret = fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
+		patch_vouch(0);
+		return ret;
 	case UFT_CMD_DISARM:
 	case UFT_CMD_AGENT_EXIT:
 		patch_disarm();
 		return 0;
 	case UFT_CMD_LEAVE:
-		return leave(uft_load(&cmd->flags) & UFT_LEAVE_HELD);
+		return leave(uft_load(&cmd->flags) & UFT_CMD_HELD);
 	case UFT_CMD_UNHOOK:
 		return (int)trace_unhook();
 	case UFT_CMD_MAPPINGS:

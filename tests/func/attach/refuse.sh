@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# refuse.sh PROGRAM - what cannot be attached to is refused with its reason and goes on unharmed
+program=$(realpath "$1")
+. "$(dirname "$0")/../../lib/common.sh"
+. "$top/tests/func/attach/lib.sh"
+
+# refused WHAT PATTERN ARGS...
+refused() {
+	what=$1 pattern=$2
+	shift 2
+	checks_done=$((checks_done + 1))
+	run timeout 30 "$@"
+	[ "$status" -eq 1 ] && [ "$(wc -l <err)" -eq 1 ] && grep -q "$pattern" err || { fail "$what"; show; }
+}
+
+sh -c 'exit 0' &
+gone=$!
+wait $gone
+refused "a process that is gone" "there is no process $gone" "$uft" attach $gone
+refused "a name that nobody has" "no process is called 'nobody-has-this-name'" "$uft" attach nobody-has-this-name
+refused "record -P" "there is no process $gone" "$uft" record -P $gone
+checks_done=$((checks_done + 1))
+run "$uft" attach
+[ "$status" -eq 2 ] || fail "attach to nobody in particular"
+
+sh -c 'sleep 0 & exec sleep 3' &
+parent=$!
+sleep 0.5
+zombie=$(ps -o pid=,stat= --ppid $parent | awk '$2 ~ /^Z/ { print $1 }')
+if [ -n "$zombie" ]; then
+	refused "a zombie" "is a zombie" "$uft" attach $zombie
+fi
+wait $parent
+
+if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
+	refused "a kernel thread" "is a thread of the kernel" "$uft" attach 2
+fi
+
+# A program of 32 bits, made by hand: pause() for ever.
+printf '\177ELF\1\1\1\0\0\0\0\0\0\0\0\0\2\0\3\0\1\0\0\0\124\200\4\010\64\0\0\0\0\0\0\0\0\0\0\0\64\0\40\0\1\0\0\0\0\0\0\0' >old
+printf '\1\0\0\0\0\0\0\0\0\200\4\010\0\200\4\010\135\0\0\0\135\0\0\0\5\0\0\0\0\20\0\0' >>old
+printf '\270\35\0\0\0\315\200\353\367' >>old
+chmod +x old
+./old 2>/dev/null &
+old=$!
+sleep 0.2
+if kill -0 $old 2>/dev/null && [ "$(readlink /proc/$old/exe)" = "$tmp/old" ]; then
+	refused "32 bits" "runs a program of 32 bits" "$uft" attach $old
+	checks_done=$((checks_done + 1))
+	kill -0 $old || fail "the program of 32 bits was harmed"
+	kill $old
+else
+	echo "note: this kernel runs no programs of 32 bits: not checked"
+fi
+
+hold_up "$program" 2
+thread=$(ls /proc/$held/task | grep -v "^$held$" | head -n 1)
+refused "a thread" "is a thread of process $held" "$uft" attach $thread
+"$uft" attach -q -l work -o first.uft $held 2>first_said &
+first=$!
+sleep 1
+refused "a second session" "traced by another session already: uft process $first" "$uft" attach $held
+kill -TERM $first
+wait $first
+if command -v gdb >/dev/null; then
+	sleep 30 &			# gdb interrupts system calls
+	sleeper=$!
+	gdb -q -batch -p $sleeper -ex 'shell touch attached; sleep 4' >/dev/null 2>&1 &
+	debugger=$!
+	until [ -e attached ] || ! kill -0 $debugger; do sleep 0.1; done
+	refused "a debugger holds it" "is being traced by gdb (process" "$uft" attach $sleeper
+	wait $debugger
+	kill $sleeper
+fi
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
+	cp "$uft" uft-copy
+	chmod 777 uft-copy "$tmp"
+	refused "another user's" "belongs to user 0 and we are user 65534" \
+		setpriv --reuid=65534 --regid=65534 --clear-groups ./uft-copy attach -o other.uft $held
+fi
+let_go
+checks_done=$((checks_done + 1))
+[ $status -eq 0 ] && grep -q '^ok' held || { fail "the program was harmed: $status"; cat held; }
