@@ -503,7 +503,7 @@ static void dis_print_code(FILE *f, struct dis *d, const struct entry *e)
 	fprintf(f, "\nuft slot of %s: the cell decides; it leads to the code below, or there by way of the tracer\n", d->name);
 	dis_print_piece(f, d, b, uft_insn_jmp_indirect(b, 0, 0), (const char *const[]){ "cell" });
 	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c.nmoved,
-		e->is_plain ? " (function tracer only: it uses its return address)" : "");
+		e->is_plain ? " (function tracer only: its return address is looked at)" : "");
 	/* A pushed return address lies behind the last jump: it is no code. */
 	end = c.ncode;
 	for (unsigned at = 0; at < end;) {

@@ -173,7 +173,7 @@ static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_o
 	if (e->skip)
 		fprintf(f, "  [%s]", entry_skip_text(e->skip));
 	else if (e->is_plain)
-		fprintf(f, "  [function tracer only: it uses its return address]");
+		fprintf(f, "  [function tracer only: its return address is looked at]");
 	fputc('\n', f);
 }
 

@@ -30,7 +30,7 @@ static struct plain *cache;	/* written and read by the session's thread only */
 const char *uft_plain_skip_text(unsigned reason)
 {
 	if (reason == PLAIN_NO_GRAPH)
-		return "only the function tracer can trace it: it looks at its own return address";
+		return "only the function tracer can trace it: its return address is looked at";
 	return reason < ENTRY_NSKIPS ? entry_skip_text((enum entry_skip)reason) : "";
 }
 

@@ -33,7 +33,7 @@ struct entry {
 	uint64_t pad;		/* vaddr of the padding for the 2-byte form; 0: 5-byte form */
 	uint8_t nmoved;
 	uint8_t skip;		/* enum entry_skip */
-	uint8_t is_plain;	/* graph would disturb it (reads its return address, returns twice): FUNCTION only */
+	uint8_t is_plain;	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */
 };
 
 struct entries {

@@ -5,7 +5,8 @@
  * The graph tracer puts a return address of its own on the stack. Who only returns does not notice; who reads
  * the address (dlsym and whatever else asks who called it), keeps it for later (setjmp, getcontext) or takes it off the stack
  * (vfork) does. The unwind table says where the address lies at every instruction, so they are found by what they
- * do: an operand that is exactly that stack slot. Names are only a help where a function does it through another.
+ * do: an operand that is exactly that stack slot. Names are only a help where a function does it through another, and
+ * for runtimes whose collectors do it for all that their made code calls.
  */
 #include "control/relocate/internal.h"
 #include "control/relocate/plan.h"
@@ -20,6 +21,7 @@
 #define REG_RBP		6
 #define REG_RSP		7
 #define SIB_RSP		0x24	/* base rsp, no index */
+#define OP_RET_POP	0xc2
 #define MAX_TAIL	32u	/* a function that is no longer and ends with a jump is what it jumps to */
 #define MAX_DEPTH	2u
 #define MAX_DECODE	1024u	/* bytes; behind these what looks like a use is taken for one */
@@ -54,23 +56,30 @@ static int is_wide(const uint8_t *p, const uint8_t *start)
 	       (at > MAX_DECODE || (!plan_is_boundary(start, at + 2, at) && !plan_is_boundary(start, at + 2, at + 1)));
 }
 
-/* Decoded from the start of the stretch, is @p really the modrm byte of an instruction? */
-static int is_modrm(struct entries_priv *pr, const uint8_t *p, const uint8_t *start, const uint8_t *end)
+/* Decoded from the start of the stretch, where does the instruction begin that has the byte at @p? NULL: unknown. */
+static const uint8_t *insn_with(struct entries_priv *pr, const uint8_t *p, const uint8_t *start, const uint8_t *end,
+				ZydisDecodedInstruction *in)
 {
-	ZydisDecodedInstruction in;
 	ZydisDecoder d;
 
 	if (!look_again(pr, (size_t)(p - start)))
-		return 1;
+		return NULL;
 	ZydisDecoderInit(&d, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	while (start <= p) {
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, start, (size_t)(end - start), &in)))
-			return 1;
-		if (p < start + in.length)
-			return in.attributes & ZYDIS_ATTRIB_HAS_MODRM && p == start + in.raw.modrm.offset;
-		start += in.length;
+	for (;; start += in->length) {
+		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&d, NULL, start, (size_t)(end - start), in)))
+			return NULL;
+		if (p < start + in->length)
+			return start;
 	}
-	return 0;
+}
+
+/* Is @p really the modrm byte of an instruction? */
+static int is_modrm(struct entries_priv *pr, const uint8_t *p, const uint8_t *start, const uint8_t *end)
+{
+	ZydisDecodedInstruction in;
+	const uint8_t *first = insn_with(pr, p, start, end, &in);
+
+	return !first || (in.attributes & ZYDIS_ATTRIB_HAS_MODRM && p == first + in.raw.modrm.offset);
 }
 
 /* An operand with base rsp and displacement @slot in [p, end). */
@@ -142,6 +151,28 @@ static int pops(const struct scan_text *t, const struct entry *f)
 	return left >= 2 && ((p[0] & 0xf8) == 0x58 || (p[0] == 0x41 && (p[1] & 0xf8) == 0x58));
 }
 
+/*
+ * Code that a runtime makes has no unwind data, so its collector reads the return addresses of calls into the runtime
+ * and looks them up. Which functions such code calls cannot be seen: any whose address is somewhere.
+ */
+static int is_called_by_made_code(const struct entries *e, const struct scan_text *t, const struct entry *f)
+{
+	return e->priv->scan->is_runtime &&
+	       (scan_bit(t->pointed, f->func - t->addr) || scan_bit(t->pointed, f->addr - t->addr));
+}
+
+/* Ends with `ret $n`: the graph tracer looks for the slot in the wrong place then. */
+static int returns_popping(struct entries_priv *pr, const struct scan_text *t, const struct entry *f)
+{
+	const uint8_t *start = t->p + (f->func - t->addr), *end = start + f->size, *first;
+	ZydisDecodedInstruction in;
+
+	if (f->size < 3 || f->func - t->addr + f->size > t->n || end[-3] != OP_RET_POP || !end[-2] || end[-2] & 7 || end[-1])
+		return 0;
+	first = insn_with(pr, end - 3, start, end, &in);
+	return !first || first == end - 3;
+}
+
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth)
 {
 	const struct entry *f = &e->entry[i], *next;
@@ -150,7 +181,7 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (pops(t, f))
+	if (pops(t, f) || is_called_by_made_code(e, t, f) || returns_popping(e->priv, t, f))
 		return 1;
 	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))
 		return 1;

@@ -85,8 +85,8 @@ static void *grow(struct scanner *sc, void *list, size_t n, size_t *room, size_t
 	return more;
 }
 
-/* The address of code is somewhere: it may be called, or jumped to. */
-static void mark_pointer(struct scanner *sc, uint64_t addr)
+/* Code may be called there, or jumped to. */
+static const struct scan_text *mark_called(struct scanner *sc, uint64_t addr)
 {
 	const struct scan_text *t = scan_text(sc->s, addr);
 
@@ -94,6 +94,16 @@ static void mark_pointer(struct scanner *sc, uint64_t addr)
 		mark(t->target, addr - t->addr);
 		mark(t->called, addr - t->addr);
 	}
+	return t;
+}
+
+/* The address of code is somewhere. */
+static void mark_pointer(struct scanner *sc, uint64_t addr)
+{
+	const struct scan_text *t = mark_called(sc, addr);
+
+	if (t)
+		mark(t->pointed, addr - t->addr);
 }
 
 /* ---- Code ------------------------------------------------------------------------------------- */
@@ -173,7 +183,7 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 		case 0:
 			continue;
 		case CLASS_CALL:
-			mark_pointer(sc, uft_insn_branch_target(p + i, 5, at));
+			mark_called(sc, uft_insn_branch_target(p + i, 5, at));
 			break;
 		case CLASS_0F:
 			if ((p[i + 1] & 0xf0) != 0x80)
@@ -327,6 +337,12 @@ static int is_special_name(const char *name)
 	return 0;
 }
 
+/* Of objects whose collectors find their own code's frames through the return addresses that it leaves. */
+static int is_runtime_name(const char *name)
+{
+	return !strncmp(name, "JNI_CreateJavaVM", 16) || !strncmp(name, "_ZN2v87Isolate3New", 18);
+}
+
 static void note_special(struct scan *s, uint64_t addr)
 {
 	for (size_t i = 0; i < s->nspecial; i++)
@@ -349,7 +365,8 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 		if (text && is_cold_name(elf_sym_name(t, &s)))
 			mark(text->part, s.st_value - text->addr);
 		else
-			mark_pointer(sc, s.st_value);
+			mark_called(sc, s.st_value);
+		sc->s->is_runtime |= text && is_runtime_name(elf_sym_name(t, &s));
 		if (text && is_special_name(elf_sym_name(t, &s)))
 			note_special(sc->s, s.st_value);
 	}
@@ -405,12 +422,13 @@ static int make_texts(struct uft_object *obj, struct scan *s)
 			continue;
 		t->n = obj->text[i].end - t->addr < avail ? obj->text[i].end - t->addr : avail;
 		words = t->n / 64 + 1;
-		t->target = calloc(4 * words, sizeof(*t->target));
+		t->target = calloc(5 * words, sizeof(*t->target));
 		if (!t->target)
 			return -ENOMEM;
 		t->called = t->target + words;
 		t->part = t->called + words;
 		t->looped = t->part + words;
+		t->pointed = t->looped + words;
 		s->ntext++;
 	}
 	return 0;
@@ -449,7 +467,7 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 		scan_symbols(&sc, &v->dyn);
 		elf_symtab_find(v, SHT_SYMTAB, &symtab);
 		scan_symbols(&sc, &symtab);
-		mark_pointer(&sc, obj->entry);
+		mark_called(&sc, obj->entry);
 		mark_entries(&sc);
 		*out = sc.s;
 	} else {

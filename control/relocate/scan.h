@@ -14,6 +14,7 @@ struct scan_text {
 	uint64_t *called;	/* by a call, or by its address */
 	uint64_t *part;		/* by a conditional jump; or a symbol says that it is a part */
 	uint64_t *looped;	/* a jump of the function that begins here */
+	uint64_t *pointed;	/* its address is in code or data: it may be called from anywhere */
 };
 
 #define SCAN_SPECIAL	32
@@ -23,6 +24,7 @@ struct scan {
 	size_t ntext;
 	uint64_t special[SCAN_SPECIAL];		/* functions that symbols name as such: for the function tracer only */
 	size_t nspecial;
+	int is_runtime;		/* makes code at run time, and looks for calls from it on the stack (plain.c) */
 };
 
 int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out);

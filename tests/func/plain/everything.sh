@@ -14,6 +14,11 @@ sqlite)	need sqlite3; set -- sh -c "sqlite3 :memory: <'$here/work.sql'"; least=5
 openssl) need openssl; set -- sh "$here/work.openssl"; least=10000 ;;
 stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || exit 1
 	set -- ./stream; least=7000 ;;
+runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
+	set -- ./runtime; least=2500 ;;
+node)	need node; set -- node "$here/work.js"; least=10000 ;;
+java)	need java javac; javac -d . "$here/Work.java" || exit 1
+	set -- java -Xmx64m -XX:+UseSerialGC -cp . Work; least=25000 ;;
 *)	echo "what is $1?"; exit 1 ;;
 esac
 

@@ -398,6 +398,16 @@ outermost:
 	hlt
 	.cfi_endproc
 
+	/* its argument is on the stack, and it takes it off */
+	.p2align 4
+	.globl	returns_popping
+	.type	returns_popping, @function
+returns_popping:
+	.cfi_startproc
+	mov	8(%rsp), %rax
+	ret	$8
+	.cfi_endproc
+
 	/* sections of their own: for code that is copied; and one that only groups functions */
 	.section .stubs, "ax", @progbits
 	.p2align 4

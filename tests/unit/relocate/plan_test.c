@@ -58,6 +58,7 @@ static const struct { const char *name; unsigned want; int nmoved; } cases[] = {
 	{ "reads_later", LONG | PLAIN | RUN, 9 },
 	{ "pops", LONG | PLAIN | RUN, 5 },
 	{ "becomes_pops", LONG | PLAIN | RUN, 7 },
+	{ "returns_popping", LONG | PLAIN, 5 },
 	{ "reads_argument", LONG | RUN, 7 },
 	{ "reads_nothing", LONG | RUN, 14 },
 	{ "takes_carry", ENTRY_FLAGS, 0 },
