@@ -22,6 +22,8 @@
 #define REG_RSP		7
 #define SIB_RSP		0x24	/* base rsp, no index */
 #define OP_RET_POP	0xc2
+#define REACH_BEHIND	129u	/* how far before and behind its target a short jump may stand */
+#define REACH_AHEAD	127u
 #define MAX_TAIL	32u	/* a function that is no longer and ends with a jump is what it jumps to */
 #define MAX_DEPTH	2u
 #define MAX_DECODE	1024u	/* bytes; behind these what looks like a use is taken for one */
@@ -151,23 +153,39 @@ static int pops(const struct scan_text *t, const struct entry *f)
 	return left >= 2 && ((p[0] & 0xf8) == 0x58 || (p[0] == 0x41 && (p[1] & 0xf8) == 0x58));
 }
 
+/* Could a short jump or conditional one of a neighbour lead to the start of @f? Taken for one without decoding. */
+static int is_jumped_to(const struct scan_text *t, const struct entry *f)
+{
+	size_t func = f->func - t->addr, site = f->addr - t->addr, at = func > REACH_BEHIND ? func - REACH_BEHIND : 0;
+
+	for (; at + 1 < t->n && at < site + REACH_AHEAD; at++) {
+		size_t to = at + 2 + (size_t)(int8_t)t->p[at + 1];
+
+		if ((to == func || to == site) && (t->p[at] == UFT_OP_JMP_SHORT || (t->p[at] & 0xf0) == 0x70) &&
+		    (at < func || at - func >= f->size))
+			return 1;
+	}
+	return 0;
+}
+
 /*
  * Code that a runtime makes has no unwind data, so its collector reads the return addresses of calls into the runtime
  * and looks them up. Which functions such code calls cannot be seen: any whose address is somewhere.
  */
 static int is_called_by_made_code(const struct entries *e, const struct scan_text *t, const struct entry *f)
 {
-	return e->priv->scan->is_runtime &&
-	       (scan_bit(t->pointed, f->func - t->addr) || scan_bit(t->pointed, f->addr - t->addr));
+	return e->priv->scan->is_runtime && (scan_bit(t->pointed, f->func - t->addr) ||
+					     scan_bit(t->pointed, f->addr - t->addr) || is_jumped_to(t, f));
 }
 
 /* Ends with `ret $n`: the graph tracer looks for the slot in the wrong place then. */
 static int returns_popping(struct entries_priv *pr, const struct scan_text *t, const struct entry *f)
 {
-	const uint8_t *start = t->p + (f->func - t->addr), *end = start + f->size, *first;
+	size_t at = f->func - t->addr;
+	const uint8_t *start = t->p + at, *end = start + f->size, *first;
 	ZydisDecodedInstruction in;
 
-	if (f->size < 3 || f->func - t->addr + f->size > t->n || end[-3] != OP_RET_POP || !end[-2] || end[-2] & 7 || end[-1])
+	if (f->size < 3 || f->size > t->n - at || end[-3] != OP_RET_POP || !end[-2] || end[-2] & 7 || end[-1])
 		return 0;
 	first = insn_with(pr, end - 3, start, end, &in);
 	return !first || first == end - 3;

@@ -14,7 +14,7 @@ struct scan_text {
 	uint64_t *called;	/* by a call, or by its address */
 	uint64_t *part;		/* by a conditional jump; or a symbol says that it is a part */
 	uint64_t *looped;	/* a jump of the function that begins here */
-	uint64_t *pointed;	/* its address is in code or data: it may be called from anywhere */
+	uint64_t *pointed;	/* its address is in code or data, or a jump ends there: it may return to anybody */
 };
 
 #define SCAN_SPECIAL	32

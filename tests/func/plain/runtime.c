@@ -27,10 +27,16 @@ __attribute__((noinline)) static void collect(void)
 	__asm__ volatile("");
 }
 
-__attribute__((noinline)) static long entry(void)
+__attribute__((noinline)) static long inner(long n)
 {
 	collect();
-	return JNI_CreateJavaVM();
+	return n + JNI_CreateJavaVM();
+}
+
+/* Ends with a jump, so inner() returns to the made code, too. */
+__attribute__((noinline)) static long entry(void)
+{
+	return inner(calls % 2);
 }
 
 int main(void)
