@@ -2,7 +2,7 @@
 /*
  * batch.c - changing code while it runs
  *
- * A batch is an array of items sorted by address. Each item names one of six protocols:
+ * A batch is an array of items sorted by address. Each item names one of five protocols:
  *
  *	ST8	what changes lies in one aligned 8-byte word: one store. AMD documents it; on other CPUs
  *		(uft_rt.st8_ok = 0) it is used for a single byte only, or for bytes that no CPU can misread
@@ -10,7 +10,6 @@
  *		skipped; a fallback for ST8, of which no CPU maker writes
  *	JS	any length, the first two bytes in one cache line: `jmp` over the rest stands in while it changes.
  *		The instruction is not executed meanwhile, so it must be one that may be left out: a nop, our call
- *	SPIN	the same for an instruction that may not be left out: `jmp .` stands in, whoever comes waits
  *	TAIL	the bytes behind the first are dead while the first is `stand_in`
  *	PLAIN	nobody executes the bytes before the batch is done: every task is held (platform.h, quiet), or
  *		nothing leads to them yet. No fork can fall into the first; the second are as dead in a fork child
@@ -19,9 +18,9 @@
  *	1. the items are complete in memory, journal.is_active is set
  *	2. windows are opened: one for each run of neighbouring pages
  *	3. [sync: code out of line that was written before]
- *	4. [JS, SPIN, TAIL: stand-ins; sync]
- *	5. ST8, SWAP, PLAIN; [JS, SPIN, TAIL: the rest]; sync
- *	6. [JS, SPIN, TAIL: first bytes; sync]
+ *	4. [JS, TAIL: stand-ins; sync]
+ *	5. ST8, SWAP, PLAIN; [JS, TAIL: the rest]; sync
+ *	6. [JS, TAIL: first bytes; sync]
  *	7. windows are closed, journal.is_active is cleared
  * Step 3's sync is step 4's when there is one, so that a batch has three at most. A sync is
  * membarrier(PRIVATE_EXPEDITED_SYNC_CORE): every CPU in this address space has forgotten what it fetched.
@@ -214,7 +213,7 @@ static int find_windows(void)
 			drop(it);
 			continue;
 		}
-		journal.has_stand_ins |= it->proto == PROTO_JS || it->proto == PROTO_SPIN || it->proto == PROTO_TAIL;
+		journal.has_stand_ins |= it->proto == PROTO_JS || it->proto == PROTO_TAIL;
 		if (!w || !belongs(w, it->at, end)) {
 			w = window_new();
 			if (!w)
@@ -247,7 +246,7 @@ static void drop_split_items(const struct batch_window *w)
 		unsigned at = it->at & (PATCH_WORD - 1);
 		uint64_t mask = it->code.hi;
 
-		if (((it->proto == PROTO_JS || it->proto == PROTO_SPIN) && at == PATCH_WORD - 1) ||
+		if ((it->proto == PROTO_JS && at == PATCH_WORD - 1) ||
 		    (it->proto == PROTO_SWAP && at && mask & code_mask(8 - at) && mask & ~code_mask(8 - at)))
 			drop(it);
 	}
@@ -332,8 +331,8 @@ static void stand_in(const struct batch_window *w, const struct patch_item *it)
 {
 	uint8_t jmp[2];
 
-	if (it->proto == PROTO_JS || it->proto == PROTO_SPIN) {
-		uft_insn_jmp_short(jmp, (int8_t)((it->proto == PROTO_JS ? it->len : 0) - 2));
+	if (it->proto == PROTO_JS) {
+		uft_insn_jmp_short(jmp, (int8_t)(it->len - 2));
 		put(w, it->at, jmp, 2);
 	} else if (it->proto == PROTO_TAIL) {
 		put(w, it->at, &it->stand_in, 1);
@@ -367,7 +366,6 @@ static void step_bodies(void)
 				do_swap(w, it);
 				break;
 			case PROTO_JS:
-			case PROTO_SPIN:
 				put_rest(w, it, 2);
 				break;
 			case PROTO_TAIL:
@@ -389,7 +387,7 @@ static void step_heads(void)
 		for (i = journal.window[k].first; i < journal.window[k].end; i++) {
 			const struct patch_item *it = &journal.item[i];
 
-			if (it->proto == PROTO_JS || it->proto == PROTO_SPIN || it->proto == PROTO_TAIL)
+			if (it->proto == PROTO_JS || it->proto == PROTO_TAIL)
 				put(&journal.window[k], it->at, &it->code, it->proto == PROTO_TAIL ? 1 : 2);
 		}
 }

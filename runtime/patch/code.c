@@ -23,9 +23,10 @@
  *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
  * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (GUARD, then FINISH). Else UFT_ST_LIVE.
- * Taking back needs none of that, since nobody rests inside a jump: one store, or a spinning stand-in (batch.c,
- * SPIN). Two things remain for a moment when somebody looks where the tasks are: a jump whose first byte is the
- * last of a line, and a pad, in which a thread may rest on its way.
+ * Taking back needs none of that where one store does, since nobody rests inside a jump. Two things remain for a
+ * moment when somebody holds the tasks: a jump over two blocks of 16 bytes, for which nothing can stand in (a fork
+ * child born meanwhile would run the stand-in until its first event), and a pad, in which a thread may rest on its
+ * way. Until then they stay linked, and their cells lead to the code that moved.
  *
  * What was written for a site stays and does not change: the session may send it again.
  * Context: control; everything is in the site's record or in memory of ours, so that a fork child has it.
@@ -319,10 +320,6 @@ static int item_unlink(struct patch_item *it, const struct patch_site *s, uint64
 
 	if (!batch_item(it, s->addr, &old, &new, len, ITEM_AT_ONCE))
 		return 0;
-	if (!is_last_of_line(s->addr)) {
-		item_bytes(it, PROTO_SPIN, s->addr, to, len);
-		return 0;
-	}
 	if (!(flags & UFT_PATCH_GUARD))
 		return -UFT_ST_LIVE;
 	item_guard(it, s);

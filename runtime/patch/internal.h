@@ -235,14 +235,14 @@ int code_is_done(unsigned form, unsigned state);	/* no further step will be need
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 
-enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_SPIN, PROTO_TAIL, PROTO_PLAIN };
+enum protocol { PROTO_NONE, PROTO_ST8, PROTO_SWAP, PROTO_JS, PROTO_TAIL, PROTO_PLAIN };
 
 /* One change of code. The array is the journal: complete before the first write, untouched until the last. */
 struct patch_item {
 	uintptr_t at;		/* ST8: the aligned word; else the first byte */
 	struct code code;	/* ST8: lo = bits, hi = mask; SWAP: 8 bytes in lo, mask in hi; else the bytes */
 	uint32_t index;		/* caller's: the stub */
-	uint8_t len;		/* JS, SPIN, TAIL, PLAIN: bytes */
+	uint8_t len;		/* JS, TAIL, PLAIN: bytes */
 	uint8_t proto;
 	uint8_t form;		/* caller's: enum form to note */
 	uint8_t stand_in;	/* TAIL: byte 0 while the others change */
