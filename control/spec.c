@@ -163,10 +163,28 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int is_match_all(const struct spec *sp)
+static int names_object(const struct uft_pattern *p, const struct uft_object *obj)
 {
-	return !sp->nnotrace && !sp->nroots && !sp->nkeep && !sp->min_size &&
-	       (!sp->nfilter || (sp->nfilter == 1 && !strcmp(sp->filter_text[0], "*")));
+	char any[] = "*";
+	struct uft_pattern of = { any, p->object };
+
+	return p->object && uft_pattern_match(&of, "x", NULL, base_name(obj->path));
+}
+
+static int is_every(const struct uft_pattern *p)
+{
+	return !strcmp(p->func, "*");
+}
+
+/* All functions of the object, whatever they are called: no names are needed, which cost more than to arm them. */
+static int is_match_all(const struct spec *sp, const struct uft_object *obj, int needs_object)
+{
+	if (sp->nnotrace || sp->nroots || sp->nkeep || sp->min_size)
+		return 0;
+	for (size_t i = 0; i < sp->nfilter; i++)
+		if (is_every(&sp->filter[i]) && (sp->filter[i].object ? names_object(&sp->filter[i], obj) : !needs_object))
+			return 1;
+	return !sp->nfilter && !needs_object;
 }
 
 static uint8_t site_state(const struct spec *sp)
@@ -234,7 +252,7 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 	memset(want, WANT_NOT, obj->nsite);
 	if (sp->tracer == UFT_TRACER_NOP)
 		return 0;
-	if (is_match_all(sp)) {
+	if (is_match_all(sp, obj, 0)) {
 		for (size_t i = 0; i < obj->nsite; i++) {
 			if (obj->site[i].skip != UFT_SKIP_NONE)
 				continue;
@@ -260,7 +278,8 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err)
 {
-	int all = is_program && is_match_all(sp), can_be, ret = all || sp->tracer == UFT_TRACER_NOP ? 0 : uft_object_names(obj, err);
+	int all = is_match_all(sp, obj, !is_program), can_be;
+	int ret = all || sp->tracer == UFT_TRACER_NOP ? 0 : uft_object_names(obj, err);
 	long n = 0;
 
 	if (ret || sp->tracer == UFT_TRACER_NOP)
@@ -272,14 +291,6 @@ long spec_select_plain(const struct spec *sp, struct uft_object *obj, const stru
 		n += want[i] != WANT_NOT;
 	}
 	return n;
-}
-
-static int names_object(const struct uft_pattern *p, const struct uft_object *obj)
-{
-	char any[] = "*";
-	struct uft_pattern of = { any, p->object };
-
-	return p->object && uft_pattern_match(&of, "x", NULL, base_name(obj->path));
 }
 
 int spec_names_object(const struct spec *sp, const struct uft_object *obj)
@@ -301,6 +312,17 @@ int spec_names_object(const struct spec *sp, const struct uft_object *obj)
 /* How well a pattern does. */
 enum match { MATCH_NONE, MATCH_USABLE, MATCH_SKIPPED /* only such that cannot be traced */,
 	     MATCH_OTHER /* only functions that are no candidates */ };
+
+/* One that can be traced, of any name. */
+static int has_usable(const struct space *sp, uint32_t index, int is_asked)
+{
+	const struct space_obj *o = &sp->obj[index];
+	int can_be = 0;
+
+	for (size_t i = 0; is_asked && !can_be && i < plain_count(o); i++)
+		plain_func(o, i, &can_be);
+	return can_be || o->nusable;
+}
 
 /* Among the plain functions of an object: those that were looked at tell, of others it is hoped for. */
 static enum match find_plain(const struct uft_pattern *p, const struct space *sp, uint32_t index, const char **why)
@@ -337,6 +359,10 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 	enum match found = MATCH_NONE;
 	char text[256];
 
+	if (p->object && !names_object(p, obj))
+		return MATCH_NONE;
+	if (is_every(p) && has_usable(sp, index, is_asked))
+		return MATCH_USABLE;
 	if (uft_object_names(obj, NULL))
 		return MATCH_NONE;
 	if (plain_count(&sp->obj[index]) && is_asked)
