@@ -86,6 +86,7 @@ static const struct uft_unwind *unwind_at(const struct entries_priv *pr, uint64_
 /* Functions that only a symbol knows, by address, behind those that are there. */
 static int add_symbols(struct uft_object *obj, struct entries *e, const struct elf_symtab *t)
 {
+	enum entry_skip reason = grow_is_go(obj) ? ENTRY_STACK : ENTRY_NO_UNWIND;
 	struct entry *more;
 	size_t n = e->n;
 	Elf64_Sym s;
@@ -101,8 +102,7 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 				return -ENOMEM;
 			e->entry = more;
 		}
-		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size,
-						.skip = ENTRY_NO_UNWIND };
+		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size, .skip = reason };
 	}
 	if (n == e->n)
 		return 0;
@@ -138,6 +138,15 @@ static int list_unwind(struct uft_object *obj, struct entries *e)
 		};
 	}
 	return 0;
+}
+
+static void list_split(struct uft_object *obj, struct entries *e)
+{
+	if (!grow_is_split(obj, e))
+		return;
+	for (size_t i = 0; i < e->n; i++)
+		if (e->entry[i].skip == ENTRY_OK)
+			e->entry[i].skip = ENTRY_STACK;
 }
 
 /* Entries do not overlap; where a table says so, the next one begins and this one ends. */
@@ -188,6 +197,7 @@ int entries_list(struct uft_object *obj, struct entries *out)
 	if (!ret) {
 		clip(out);
 		list_prepared(obj, out);
+		list_split(obj, out);
 		pr->of = malloc(out->n * sizeof(*pr->of) + 1);
 		pr->gap = calloc(out->n + 1, sizeof(*pr->gap));
 		ret = pr->of && pr->gap ? 0 : -ENOMEM;
@@ -301,7 +311,10 @@ static int plan_entry(struct plan *p)
 	struct entry *f = p->f;
 	size_t at = f->func - p->t->addr;
 	unsigned nmoved = 0, reason;
+	size_t avail;
 
+	if (object_code(p->obj, f->func, &avail) != p->t->p + at)	/* segments overlap: it is here and there */
+		return ENTRY_DATA;
 	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
 		return ENTRY_NOT_FUNCTION;
 	if (plan_takes_flags(p->t->p + at, p->t->n - at))
@@ -365,6 +378,8 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
 		[ENTRY_FLAGS]		= "reads the flags that its caller left: assembly",
 		[ENTRY_SECTION]		= "in a section that is not text: it may be copied and run elsewhere",
+		[ENTRY_STACK]		= "runs on a stack that grows when it must, without room for tracing: Go, or built with "
+					  "-fsplit-stack (C code beside Go can be traced)",
 		[ENTRY_OURS]		= "tracing itself needs this place",
 	};
 

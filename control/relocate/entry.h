@@ -23,6 +23,7 @@ enum entry_skip {
 	ENTRY_DATA,		/* its first bytes do not decode, or end within an instruction */
 	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left */
 	ENTRY_SECTION,		/* in a section of its own that is no text: may run where it was copied to */
+	ENTRY_STACK,		/* its stack grows when it must, and may be too small for our handlers: Go, -fsplit-stack */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
 	ENTRY_NSKIPS
 };

@@ -55,4 +55,8 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 /* 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
+/* grow.c: stacks without room for a handler. */
+int grow_is_go(struct uft_object *obj);		/* what only symbols know is Go */
+int grow_is_split(struct uft_object *obj, const struct entries *e);
+
 #endif
