@@ -182,7 +182,8 @@ static void catch_signals(void)
 /* gprof counts in the calls that we turn into nops: say so before the program runs. */
 static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 {
-	if (!rec->is_warned && rec->opts->tracer != UFT_TRACER_NOP && img->nobj && img->obj[0].obj->has_gmon)
+	if (!rec->is_warned && rec->opts->tracer != UFT_TRACER_NOP && img->nobj && img->obj[0].obj->has_gmon &&
+	    img->obj[0].obj->nsite)
 		status_say(&rec->status, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls "
 			   "that are traced", img->exe);
 	rec->is_warned = 1;

@@ -177,3 +177,14 @@ expect_status 0
 expect_out "work();"
 expect_equal "complete after SIGKILL" "$(stat_value trace.uft complete)" no
 program_goes_on
+
+# Only who has calls for gprof is warned that they will be missing: gdb has its start-up code for its own profile command.
+cat >monitor.c <<'END'
+extern void monstartup(unsigned long, unsigned long), _mcleanup(void);
+int main(int argc, char **argv) { (void)argv; if (argc > 1) { monstartup(0, 0); _mcleanup(); } return 0; }
+END
+${CC:-cc} -O1 -o monitor monitor.c
+run "$uft" record -q -o monitor.uft ./monitor
+expect_status 0
+check
+[ ! -s err ] || { fail "a program without calls for gprof is warned of"; show; }
