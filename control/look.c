@@ -35,6 +35,7 @@
 #define STOP_MS		500
 #define ERESTARTNOHAND_	514
 #define TRIES		4
+#define STEPS		5		/* of one byte each; more are not overwritten */
 #define SPINS		200		/* looks at a task before we sleep */
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
@@ -117,20 +118,8 @@ void look_go(pid_t tid, int sig)
 
 /* ---- What leads inside ---------------------------------------------------------------------- */
 
-static int by_address(const void *a, const void *b)
-{
-	const struct uft_owned *x = a, *y = b;
-
-	return x->at < y->at ? -1 : x->at > y->at;
-}
-
-void look_sort(struct uft_owned *own, uint32_t n)
-{
-	qsort(own, n, sizeof(*own), by_address);
-}
-
 /* The last range that begins at or below @addr is the only one that can hold it. */
-static int is_in_sorted(const struct look *l, uint64_t addr)
+static uint32_t in_sorted(const struct look *l, uint64_t addr)
 {
 	uint32_t lo = 0, hi = l->nown;
 
@@ -142,17 +131,28 @@ static int is_in_sorted(const struct look *l, uint64_t addr)
 		else
 			hi = mid;
 	}
-	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes;
+	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes ? lo : 0;
 }
 
-static int is_ours(const struct look *l, uint64_t addr)
+/* The number of the range that holds @addr, from 1. */
+static uint32_t range_of(const struct look *l, uint64_t addr)
 {
 	if (l->is_sorted)
-		return is_in_sorted(l, addr);
+		return in_sorted(l, addr);
 	for (uint32_t i = 0; i < l->nown; i++)
 		if (addr - l->own[i].at < (l->own[i].bytes & ~(uint64_t)UFT_OWNED_TP))
-			return 1;
+			return i + 1;
 	return 0;
+}
+
+/* 1: that is enough to know; 0: outside, or marked and more is to be found. */
+static int is_ours(const struct look *l, uint64_t addr)
+{
+	uint32_t i = range_of(l, addr);
+
+	if (i && l->hit)
+		l->hit[i - 1] = 1;
+	return i && !l->hit;
 }
 
 /* What the kernel puts on a stack for a signal handler (asm/sigcontext.h), from the restorer's address on. */
@@ -401,6 +401,7 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes)
 struct held_task {
 	pid_t tid;
 	int sig, is_stopped;
+	int is_job_stopped;		/* by SIGSTOP and the like: it may not run */
 };
 
 struct held {
@@ -447,6 +448,7 @@ static int hold_wait(struct held *h)
 		got = wait_stop(t->tid, &status);
 		t->is_stopped = got == 0;
 		t->sig = !got && !(status >> 16) ? WSTOPSIG(status) : 0;
+		t->is_job_stopped = !got && status >> 16 && WSTOPSIG(status) != SIGTRAP;
 		if (got == -ESRCH)
 			t->is_stopped = -1;
 		else if (got)
@@ -474,17 +476,44 @@ int look_hold(const struct look *l, struct held **out)
 	return ret ? ret : -EAGAIN;
 }
 
-int look_held(struct look *l, const struct held *h)
+/* What must not be done under the trap flag (it would be saved with the others), or is no single step. */
+static int can_step(pid_t pid, const struct user_regs_struct *regs)
+{
+	uint8_t insn[2];
+
+	return (int64_t)regs->orig_rax < 0 && !peek_mem(pid, regs->rip, insn, sizeof(insn)) && insn[0] != 0x9c &&
+	       insn[1] != 0x9c;
+}
+
+/* Only whole instructions are few: no one stays there long. A signal that comes first is kept, and ends it. */
+static void step_out(const struct look *l, struct held_task *t, struct user_regs_struct *regs)
+{
+	int status;
+
+	for (int i = 0; i < STEPS && !t->sig && range_of(l, regs->rip) && can_step(l->pid, regs); i++) {
+		t->is_stopped = 0;
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || wait_stop(t->tid, &status))
+			return;		/* look_release() waits for it once more */
+		t->is_stopped = 1;
+		t->sig = status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+		if (status >> 16 || ptrace(PTRACE_GETREGS, t->tid, 0, regs) < 0)
+			return;
+	}
+}
+
+int look_held(struct look *l, struct held *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
+		struct held_task *t = &h->task[i];
 		struct user_regs_struct regs;
 
-		if (h->task[i].is_stopped <= 0 || ptrace(PTRACE_GETREGS, h->task[i].tid, 0, &regs) < 0)
-			continue;
-		if (leads_inside(l, regs.rip, regs.rsp)) {
-			l->inside = h->task[i].tid;
-			return 1;
-		}
+		if (t->is_stopped < 0 || ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
+			continue;		/* it is over */
+		if (!t->is_job_stopped)
+			step_out(l, t, &regs);
+		if (!t->is_stopped)
+			return -EAGAIN;
+		leads_inside(l, regs.rip, regs.rsp);
 	}
 	return 0;
 }

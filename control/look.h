@@ -12,6 +12,7 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	const struct uft_owned *own;
 	uint32_t nown;
 	int is_sorted;			/* own[] is, by address */
+	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
 	pid_t inside;			/* out: a task that is inside */
 };
 
@@ -27,10 +28,10 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
 /* Stops every task that shares the program's memory; 0, or -EAGAIN: some could not be. look_release() in any case. */
 struct held;
 int look_hold(const struct look *l, struct held **out);
-/* 1: a task that is held is inside, or will be when a signal handler returns. */
-int look_held(struct look *l, const struct held *h);
+/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out,
+ * step by step. 0, or -EAGAIN: not all of them stand. */
+int look_held(struct look *l, struct held *h);
 void look_release(struct held *h);
-void look_sort(struct uft_owned *own, uint32_t n);
 
 /* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop. */
 int look_stop(pid_t tid, int *sig);
