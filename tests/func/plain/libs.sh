@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# libs.sh - libraries, without preparation: who calls them inside and outside, how they are bound, found, replaced
+. "$(dirname "$0")/../../lib/common.sh"
+
+src=$top/tests/func/plain/libs.c
+cc="${CC:-cc} -O2 -w"
+lib() {		# lib FILE NAME OPTIONS...
+	file=$1 name=$2
+	shift 2
+	$cc -shared -fPIC -DNAME="$name" "$src" -o "$file" "$@" || exit 1
+}
+mkdir -p sub sub/inner
+lib sub/inner/libinner.so inner
+lib sub/libouter.so outer -Wl,-rpath,'$ORIGIN/inner'
+lib sub/libturna.so turna
+lib sub/libturnb.so turnb
+lib libfirst.so first
+lib libsecond.so second
+lib libaudit.so audit
+$cc -DPROGRAM "$src" -o prog -Wl,-rpath,'$ORIGIN/sub' || exit 1
+$cc -DPROGRAM "$src" -o prog-now -Wl,-z,now,-rpath,'$ORIGIN/sub' || exit 1
+$cc -DPROGRAM "$src" -o prog-fixed -no-pie -fno-pie -Wl,-rpath,'$ORIGIN/sub' || exit 1
+$cc -DPROGRAM -DSTATIC "$src" -o prog-static -static || exit 1
+$cc -DPROGRAM -DSTATIC "$src" -o prog-static-pie -static-pie || exit 1
+cp sub/libturna.so full.so
+strip -s -o sub/libturna.so full.so
+every="-l * -l *:mod:lib*.so* -l *:mod:ld-linux*"
+
+# traced TRACER OPTIONS -- CMD...: its output, with a list of calls in x.calls.
+traced() {
+	tracer=$1 opts=$2
+	shift 2
+	set -f
+	run "$uft" record -q -p "$tracer" -o x.uft $opts "$@"
+	set +f
+	expect_status 0
+	cp out got
+	"$uft" report --no-pager --profile x.uft >x.calls
+}
+calls() { awk -v f="$1" '$NF == f { n = $1 } END { print n + 0 }' x.calls; }
+
+for tracer in function function_graph; do
+	# Calls inside libc count, however the program is bound: each round is one strdup, which calls malloc, and one malloc.
+	for prog in prog prog-now prog-fixed; do
+		for now in '' 1; do
+			export LD_BIND_NOW=$now
+			traced $tracer '-l malloc:mod:libc.so* -l qsort*:mod:libc.so* -l pick*' ./$prog alloc 10
+			before=$(calls malloc)
+			expect_equal "$prog $now: the resolver, which has the name of what it resolves" "$(calls picked)" 1
+			expect_equal "$prog $now: what it chose" "$(calls picked_impl)" 5
+			traced $tracer '-l malloc:mod:libc.so* -l qsort*:mod:libc.so*' ./$prog alloc 110
+			expect_equal "$prog $now: malloc" "$(($(calls malloc) - before))" 200
+			expect_equal "$prog $now: qsort" "$(calls qsort)" 110
+			expect_equal "$prog $now: qsort_r, which only qsort calls" "$(calls qsort_r)" 110
+			unset LD_BIND_NOW
+		done
+	done
+	for prog in prog-static prog-static-pie; do	# its resolvers run before it has a thread pointer
+		traced $tracer '-l pick*' ./$prog alloc 10
+		expect_equal "$prog: output" "$(cat got)" done
+		expect_equal "$prog: the resolver" "$(calls picked)" 1
+		expect_equal "$prog: what it chose" "$(calls picked_impl)" 5
+		traced $tracer '-l *' ./$prog alloc 10
+		expect_equal "$prog, everything: output" "$(cat got)" done
+		expect_equal "$prog, everything: what the resolver chose" "$(calls picked_impl)" 5
+	done
+	for work in callers turns; do
+		./prog $work >want
+		traced $tracer "$every" ./prog $work
+		expect_equal "$work: output" "$(cat got)" "$(cat want)"
+	done
+	expect_equal "turns: the one with symbols" "$(calls turnb_hidden)" 50	# 10 * (a constructor and 4)
+	expect_equal "turns: the one without" "$(calls turna_hidden)" 0
+	expect_equal "turns: by address" "$(awk '$1 == 40 && $NF ~ /^libturna.so\+0x/' x.calls | wc -l)" 1
+	LD_PRELOAD="./libfirst.so ./libsecond.so" ./prog next >want
+	LD_PRELOAD="./libfirst.so ./libsecond.so" traced $tracer "$every" ./prog next
+	expect_equal "preload: output" "$(cat got)" "$(cat want)"
+	expect_equal "preload: from its constructor on" "$(calls first_hidden) $(calls second_hidden)" "10 1"
+	LD_AUDIT=./libaudit.so ./prog callers >want
+	LD_AUDIT=./libaudit.so traced $tracer "$every" ./prog callers
+	expect_equal "audit: output" "$(cat got)" "$(cat want)"
+	expect_equal "audit: from its constructor on" "$(calls audit_hidden)" 2
+done
