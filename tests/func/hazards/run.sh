@@ -111,7 +111,8 @@ awk -v slack="$(slack "$case")" -v case="$case" -v plain="$plain" '
 		for (i = 1; i <= ncol; i++)
 			sub(/^[ \t]*[^ \t]+/, "", name)
 		sub(/^[ \t]+/, "", name)
-		if (name ~ /std::|__gnu_cxx|__cxx11/)
+		# nor are the stripped shells and others that it spawns, which are traced for themselves
+		if (name ~ /std::|__gnu_cxx|__cxx11|^[^ ]+\+0x[0-9a-f]+$/)
 			next
 		got[bare(name)] += calls
 	}
