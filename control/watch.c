@@ -231,6 +231,11 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 	watch_forget(s, tid);
 }
 
+static int is_tracee(pid_t tid)
+{
+	return peek_status(tid, "TracerPid", 10) == getpid();
+}
+
 /* Takes one piece of news that is ours. 0: there is none. */
 static int take(struct uft_session *s)
 {
@@ -240,8 +245,12 @@ static int take(struct uft_session *s)
 	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || is_ptask(s, si.si_pid))
 		return 0;
 	if (!watch_has(s, si.si_pid)) {
-		/* A thread of a tracee that stops before its maker told us. An end is somebody else's child's. */
-		if (si.si_code != CLD_TRAPPED || si.si_pid == s->launched || add(s->watch, si.si_pid))
+		/*
+		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops: an exec waits until
+		 * somebody takes that end. Any other is a child's.
+		 */
+		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !is_tracee(si.si_pid)) ||
+		    add(s->watch, si.si_pid))
 			return 0;
 	}
 	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
