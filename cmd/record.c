@@ -46,7 +46,7 @@ struct record_opts {
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
-	int no_children, overwrite, watchdog, is_quiet, wants_status;
+	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
 	uint32_t compress;
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;
@@ -82,6 +82,8 @@ static const struct cmd_option record_options[] = {
 	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
 	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
 	  F(watchdog), NULL },
+	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
+	  NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
@@ -403,7 +405,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
-		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog,
+		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog, .perf_map = o->perf_map,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,

@@ -189,6 +189,7 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 		t->obj[object].code_base = o->code_base;
 		t->obj[object].is_sent = 1;
 		t->space->obj[object].stub_base = o->stub_base;
+		t->space->obj[object].code_base = o->code_base;
 		t->space->obj[object].tramp_base = o->tramp_base;
 		t->space->obj[object].tramp_end = o->tramp_end;
 	}

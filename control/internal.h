@@ -96,7 +96,7 @@ struct space_obj {
 	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
 	uint32_t nplain;		/* those wanted that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
-	uint64_t stub_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
+	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
 };
 
 struct space {
@@ -147,6 +147,8 @@ struct target_obj {
 	uint8_t *state;			/* by stub index, what was last sent; WANT_NOT: never touched */
 	uint32_t nstate;
 	uint64_t code_base;		/* as the runtime says: where code for plain functions goes */
+	uint8_t *named;			/* by stub index: perfmap.c wrote it */
+	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
 	uint8_t is_fresh;		/* nobody has run in it, nor can until we answer */
 	uint8_t is_assumed;		/* fork child: a relative has it; to be confirmed by the loader's list */
@@ -180,6 +182,7 @@ struct target {
 	uint32_t ntask, task_alloc;
 	int jit_fd;			/* jitmap.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
+	int is_map_begun, is_map_left;	/* perfmap.c */
 	struct meter *meter;		/* meter.c; NULL: not looked at so far */
 };
 
@@ -200,6 +203,10 @@ int target_grow(struct target *t, uint32_t nobj);
 
 void jitmap_look(struct uft_session *s, struct target *t);	/* while it lives: is there a list by now? */
 void jitmap_read(struct uft_session *s, struct target *t);	/* tracing ends: its names into the image */
+
+/* ---- perfmap.c: names of our code, for perf --------------------------------------------------- */
+
+void perfmap_write(struct uft_session *s, struct target *t);	/* what is new */
 
 /* ---- command.c: what agents are told --------------------------------------------------------- */
 

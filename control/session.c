@@ -461,6 +461,7 @@ static void scan(struct uft_session *s)
 	for (struct target *t = s->targets; t; t = t->next) {
 		target_scan_tasks(s, t);
 		jitmap_look(s, t);
+		perfmap_write(s, t);
 	}
 	cost = session_now_ns() - begin;
 	/* Never more than 2 % of a CPU, however many threads there are. */

@@ -20,6 +20,7 @@ struct uft_session_opts {
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
+	int perf_map;		/* names of our code into /tmp/perf-PID.map: perfmap.c */
 	int watchdog;		/* look at every fault of a target: watch.c */
 };
 

@@ -81,8 +81,10 @@ int target_grow(struct target *t, uint32_t nobj)
 
 static void target_free(struct target *t)
 {
-	for (uint32_t i = 0; i < t->nobj; i++)
+	for (uint32_t i = 0; i < t->nobj; i++) {
 		free(t->obj[i].state);
+		free(t->obj[i].named);
+	}
 	free(t->obj);
 	free(t->task);
 	meter_free(t->meter);
@@ -176,6 +178,7 @@ void target_end(struct uft_session *s, struct target *t)
 
 	target_scan_tasks(s, t);
 	jitmap_read(s, t);
+	perfmap_write(s, t);
 	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
 	if (!t->is_stuck) {
 		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
