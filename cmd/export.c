@@ -12,7 +12,7 @@
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
-	const char *output;
+	const char *output, *input;
 };
 
 #define FORMATS_MAX	32
@@ -21,6 +21,7 @@ static const char *format_names[FORMATS_MAX + 1];	/* from uft_exports[], filled 
 static const struct cmd_option export_options[] = {
 	{ "format", 'f', "FORMAT", "what to write; without it, the ending of FILE decides",
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
+	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
 	{ "output", 'o', "FILE", "where to write it", cmd_string, offsetof(struct export_opts, output), NULL },
 	{ 0 }
 };
@@ -75,18 +76,20 @@ int cmd_export(int argc, char **argv)
 	done = cmd_parse(&export_syntax, &argc, argv, &o);
 	if (done >= 0)
 		return done;
-	if (argc > 2)
-		return cmd_usage(&export_syntax, "one recording at a time, not also '%s'", argv[2]);
+	if (argc > 2 || (argc > 1 && o.input))
+		return cmd_usage(&export_syntax, "one recording at a time, not also '%s'", argv[argc - 1]);
 	if (!o.output)
 		return cmd_usage(&export_syntax, "-o FILE is missing: where to write");
+	if (argc > 1)
+		o.input = argv[1];
 	format = choose_format(&o);
 	describe_formats(formats, sizeof(formats));
 	if (!format)
 		return cmd_usage(&export_syntax, "the name '%s' does not say which format; choose one with -f: %s",
 				 o.output, formats);
-	if (is_same_file(o.output, argc > 1 ? argv[1] : CMD_DEFAULT_FILE))
+	if (is_same_file(o.output, o.input ? o.input : CMD_DEFAULT_FILE))
 		return cmd_usage(&export_syntax, "'%s' is the recording itself", o.output);
-	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &all, &st, &err) < 0)
+	if (cmd_input_open(o.input, &all, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
 	ret = format->write(st, o.output, &err);
 	uft_stream_close(st);

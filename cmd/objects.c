@@ -8,12 +8,14 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd/objects.h"
+#include "cmd/program.h"
 
 const char *cmd_object_base(const struct uft_object *obj)
 {
@@ -134,12 +136,15 @@ static int objects_open_process(pid_t pid, struct cmd_objects *o, struct uft_err
 int cmd_objects_open(const char *operand, struct cmd_objects *out, struct uft_error *err)
 {
 	size_t digits = strspn(operand, "0123456789");
+	char path[PATH_MAX];
 	int ret;
 
 	memset(out, 0, sizeof(*out));
 	out->mem = -1;
 	if (digits && digits < 10 && !operand[digits] && access(operand, F_OK) < 0)
 		ret = objects_open_process(atoi(operand), out, err);
+	else if (!strchr(operand, '/') && access(operand, F_OK) < 0 && cmd_find_program(operand, path, sizeof(path)) == 0)
+		ret = objects_open_file(path, out, err);
 	else
 		ret = objects_open_file(operand, out, err);
 	if (ret)

@@ -20,6 +20,7 @@
 
 #define NEAR_MAX	3
 #define NEAR_BYTES	256
+#define CHOICES_LISTED	8
 
 /* ---- Messages ------------------------------------------------------------------------------ */
 
@@ -343,7 +344,7 @@ int cmd_numbers(const struct cmd_option *o, const char *text, void *field, struc
 
 int cmd_choice(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
-	char near[NEAR_BYTES];
+	char near[NEAR_BYTES], all[NEAR_BYTES] = "";
 	size_t n;
 
 	for (n = 0; o->choices[n]; n++) {
@@ -353,7 +354,9 @@ int cmd_choice(const struct cmd_option *o, const char *text, void *field, struct
 		}
 	}
 	cmd_near(text, o->choices, n, near, sizeof(near));
-	return uft_fail(err, -EINVAL, "no %s '%s'%s", o->arg, text, near);
+	for (size_t i = 0, len = 0; !near[0] && i < n && n <= CHOICES_LISTED && len < sizeof(all); i++)
+		len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i ? ", " : ": there are ", o->choices[i]);
+	return uft_fail(err, -EINVAL, "no %s '%s'%s", o->arg, text, near[0] ? near : all);
 }
 
 int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)

@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,8 +28,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
-#include "cmd/options.h"
+#include "cmd/program.h"
 #include "cmd/recorder.h"
+#include "cmd/recordopts.h"
 #include "cmd/status.h"
 #include "cmd/symbols.h"
 #include "cmd/targets.h"
@@ -38,77 +40,8 @@
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
+#define DROPPED_SAID	5u	/* so many by name; all are in the report */
 #define KEEP_RINGS	32u	/* slow calls that may run at the same time */
-
-struct record_opts {
-	int tracer;
-	struct cmd_list filter, notrace, roots, symbols, keep;
-	struct cmd_numbers pids;
-	uint32_t max_depth, budget_ppm, max_rate, min_size;
-	uint64_t thresh_ns, buffer_bytes;
-	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
-	uint32_t compress;
-	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
-	const char *output;
-};
-
-static const char *const tracer_names[] = {
-	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
-	[UFT_TRACER_PROFILE] = "profile", NULL
-};
-
-#define F(field) offsetof(struct record_opts, field)
-static const struct cmd_option record_options[] = {
-	{ "tracer", 'p', "TRACER", "what to record (default function_graph)", cmd_choice, F(tracer), tracer_names },
-	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
-	  F(filter), NULL },
-	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
-	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
-	{ "pid", 'P', "PID", "without PROGRAM: these running processes; else only these processes or threads: 1200,1204",
-	  cmd_numbers, F(pids), NULL },
-	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
-	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
-	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
-	  cmd_time_us, F(thresh_ns), NULL },
-	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
-	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
-	  cmd_percent, F(budget_ppm), NULL },
-	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
-	  F(max_rate), NULL },
-	{ "min-size", 0, "BYTES", "not functions that are smaller", cmd_uint, F(min_size), NULL },
-	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
-	  cmd_strings, F(symbols), NULL },
-	{ "keep-slow", 0, "FUNC=TIME", "function_graph: only these and what they call, and of each call only if it took "
-	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
-	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
-	  F(watchdog), NULL },
-	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
-	  NULL },
-	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
-	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
-	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
-	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
-	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
-	{ "output", 'o', "FILE", "where to (default " CMD_DEFAULT_FILE "); the ending .dat makes a trace.dat", cmd_string,
-	  F(output), NULL },
-	{ "status", 0, NULL, "show the status line though the program writes to the same terminal", cmd_flag,
-	  F(wants_status), NULL },
-	{ "quiet", 'q', NULL, "no status line and no summary", cmd_flag, F(is_quiet), NULL },
-	{ 0 }
-};
-#undef F
-
-static const struct cmd_syntax record_syntax = {
-	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS] | -P PID",
-	"Runs PROGRAM and records the calls of its functions, and of its children's.",
-	record_options, 1
-};
-
-static const struct cmd_syntax attach_syntax = {
-	"attach", "[OPTIONS] PID|NAME|CGROUP...",
-	"Records the calls of running programs, and of children that they make from now on, until Ctrl-C.",
-	record_options, 0
-};
 
 struct recording {
 	const struct record_opts *opts;
@@ -119,6 +52,7 @@ struct recording {
 	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
 	pid_t program;
 	int is_started;
+	unsigned ndropped;		/* functions, by --budget and --max-rate */
 	int is_warned;			/* of gprof, or there was no need */
 	const struct cmd_targets *targets;	/* running programs; NULL: we start one */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
@@ -130,6 +64,7 @@ struct recording {
 
 static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal */
 static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
+static const char *command = "record";		/* or attach: who speaks */
 static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
 
 static void on_interrupt(int sig, siginfo_t *info, void *context)
@@ -181,12 +116,24 @@ static void catch_signals(void)
 
 /* ---- The session's news: nobody's any more once the file is complete ------------------------- */
 
+static void say(struct recording *rec, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct recording *rec, const char *fmt, ...)
+{
+	char text[4096];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	status_say(&rec->status, "uft %s: %s", command, text);
+}
+
 /* gprof counts in the calls that we turn into nops: say so before the program runs. */
 static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 {
 	if (!rec->is_warned && rec->opts->tracer != UFT_TRACER_NOP && img->nobj && img->obj[0].obj->has_gmon &&
 	    img->obj[0].obj->nsite)
-		status_say(&rec->status, "uft record: warning: %s is linked for gprof: its gmon.out will lack the calls "
+		say(rec, "warning: %s is linked for gprof: its gmon.out will lack the calls "
 			   "that are traced", img->exe);
 	rec->is_warned = 1;
 }
@@ -226,8 +173,8 @@ static void on_dropped(void *arg, const struct uft_drop *d)
 		recorder_drop(rec->recorder, &(struct uft_writer_drop){
 			.image = d->img->id, .stub_id = d->stub_id, .cost_ppm = d->cost_ppm, .pid = (uint32_t)d->pid, .why = d->why,
 			.clock = d->clock, .calls_per_s = d->calls_per_s });
-	if (!rec->opts->is_quiet)
-		status_say(&rec->status, "uft record: dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
+	if (!rec->opts->is_quiet && rec->ndropped++ < DROPPED_SAID)
+		say(rec, "dropped %s: %llu calls/s took %.1f %% of the CPU time", d->name,
 			   (unsigned long long)d->calls_per_s, d->cost_ppm / 1e4);
 }
 
@@ -235,7 +182,7 @@ static void on_warning(void *arg, const char *text)
 {
 	struct recording *rec = arg;
 
-	status_say(&rec->status, "uft record: warning: %s", text);
+	say(rec, "warning: %s", text);
 }
 
 /* What the watchdog says is no part of the recording: it lies beside it. */
@@ -250,92 +197,23 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 	if (f)
 		fprintf(f, "%s\n", text);
 	if (!f || fclose(f))
-		status_say(&rec->status, "uft record: cannot write %s: %s\n%s", path, strerror(errno), text);
+		say(rec, "cannot write %s: %s\n%s", path, strerror(errno), text);
 	else
-		status_say(&rec->status, "uft record: warning: process %d was put back as it was after a fault: %.*s; see %s",
+		say(rec, "warning: process %d was put back as it was after a fault: %.*s; see %s",
 			   pid, (int)strcspn(text, "\n"), text, path);
 }
 
 /* ---- Before the start ---------------------------------------------------------------------- */
 
-/* Finds @name as execvp() would. Returns 0, or what a shell exits with: 127 not found, 126 not executable. */
-static int find_program(const char *name, char *path, size_t size)
-{
-	const char *dirs = strchr(name, '/') ? "" : getenv("PATH");
-	int status = 127;
-
-	if (!dirs)
-		dirs = "/usr/local/bin:/usr/bin:/bin";
-	for (;;) {
-		size_t len = strcspn(dirs, ":");
-		struct stat st;
-
-		if (strchr(name, '/'))
-			snprintf(path, size, "%s", name);
-		else
-			snprintf(path, size, "%.*s/%s", len ? (int)len : 1, len ? dirs : ".", name);
-		if (stat(path, &st) == 0) {
-			if (S_ISREG(st.st_mode) && access(path, X_OK) == 0)
-				return 0;
-			status = 126;
-		}
-		if (!dirs[len])
-			return status;
-		dirs += len + 1;
-	}
-}
-
 static int check_program(const char *name, char path[PATH_MAX])
 {
-	int status = find_program(name, path, PATH_MAX);
+	int status = cmd_find_program(name, path, PATH_MAX);
 
 	if (status == 127)
-		cmd_fail("record", "cannot find the program '%s'", name);
+		cmd_fail(command, "cannot find the program '%s'", name);
 	else if (status)
-		cmd_fail("record", "'%s' cannot be executed: not a file with the right to execute it", name);
+		cmd_fail(command, "'%s' cannot be executed: not a file with the right to execute it", name);
 	return status;
-}
-
-/* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */
-static int split_keep(struct record_opts *o)
-{
-	const struct cmd_option *time = record_options;
-	struct uft_error err = { "" };
-
-	o->keep_ns = calloc(o->keep.n + 1, sizeof(*o->keep_ns));
-	for (size_t i = 0; o->keep_ns && i < o->keep.n; i++) {
-		char *item = strdup(o->keep.item[i]), *equals = item ? strrchr(item, '=') : NULL;
-
-		if (!item)
-			return cmd_fail("record", "out of memory");
-		o->keep.item[i] = item;		/* for the life of the program, as arguments are */
-		if (!equals || equals == item)
-			return cmd_usage(&record_syntax, "--keep-slow: '%s' is not FUNC=TIME, like handle_request=10ms", item);
-		*equals = '\0';
-		if (cmd_time_us(time, equals + 1, &o->keep_ns[i], &err) < 0)
-			return cmd_usage(&record_syntax, "--keep-slow: %s", err.text);
-	}
-	return o->keep_ns ? -1 : cmd_fail("record", "out of memory");
-}
-
-static int check_opts(const struct record_opts *o)
-{
-	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n || o->keep.n))
-		return cmd_usage(&record_syntax, "%s is for the tracer function_graph, not for %s",
-				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
-				 tracer_names[o->tracer]);
-	/* Both go by the records: of what is not recorded nobody knows the cost. */
-	if ((o->budget_ppm || o->max_rate) &&
-	    (o->thresh_ns || o->keep.n || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
-		return cmd_usage(&record_syntax, "%s is for the tracers function and function_graph, without --thresh "
-				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
-	if (o->thresh_ns && o->keep.n)
-		return cmd_usage(&record_syntax, "--keep-slow and --thresh exclude each other");
-	if (o->compress > 19)
-		return cmd_usage(&record_syntax, "--compress: %u is not a level from 1 to 19", o->compress);
-	if (o->buffer_bytes > 1ull << 31)
-		return cmd_usage(&record_syntax, "--buffer: 2 GB is the largest ring of a CPU");
-	return -1;
 }
 
 /* The export that the name of the output asks for, NULL: the recording itself. */
@@ -440,14 +318,14 @@ static void stop_tracing(struct recording *rec)
 	struct uft_error err = { "" };
 
 	if (uft_session_trace(rec->session, &nothing, &err) < 0)
-		status_say(&rec->status, "uft record: cannot switch recording off: %s", err.text);
+		say(rec, "cannot switch recording off: %s", err.text);
 }
 
 /* The disk is full, say: no more recording, but the program is still our job. */
 static void on_writer_error(struct recording *rec, int error)
 {
 	rec->error = error;
-	status_say(&rec->status, "uft record: writing %s failed: %s; recording stopped, what is in the file stays "
+	say(rec, "writing %s failed: %s; recording stopped, what is in the file stays "
 				 "readable, the program goes on", rec->path, strerror(-error));
 	stop_tracing(rec);
 }
@@ -495,28 +373,34 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 {
 	uint64_t n = 0;
 	unsigned most = 0;
+	char part[40] = "";
 
 	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
 		n += s->plain_skip[i];
 		most = s->plain_skip[i] > s->plain_skip[most] ? i : most;
 	}
-	if (n && !rec->opts->is_quiet)
-		status_say(&rec->status, "uft record: %llu functions were left alone, %llu of them: %s; uft sites --skipped says "
-			   "which", (unsigned long long)n, (unsigned long long)s->plain_skip[most], uft_plain_skip_text(most));
+	if (!n || rec->opts->is_quiet)
+		return;
+	if (s->plain_skip[most] < n)
+		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)s->plain_skip[most]);
+	say(rec, "%llu function%s left alone, %s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
+	    part, uft_plain_skip_text(most));
 }
 
 static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 {
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		if (loss_text[i] && s->counters[i])
-			status_say(&rec->status, "uft record: warning: %llu %s", (unsigned long long)s->counters[i],
+			say(rec, "warning: %llu %s", (unsigned long long)s->counters[i],
 				   loss_text[i]);
 	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
-		status_say(&rec->status, "uft record: %llu calls were shorter than --keep-slow allows and were not kept",
+		say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
 			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
 	say_left_alone(rec, s);
+	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
+		say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
 	if (s->not_followed)
-		status_say(&rec->status, "uft record: warning: %u processes could not be followed", s->not_followed);
+		say(rec, "warning: %u processes could not be followed", s->not_followed);
 }
 
 static void say_attached(struct recording *rec, const struct uft_session_stats *s)
@@ -544,7 +428,7 @@ static int export_recording(struct recording *rec, const struct uft_export *form
 		uft_stream_close(st);
 	}
 	if (ret)
-		return cmd_fail("record", "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
+		return cmd_fail(command, "%s; the recording is in %s", err.text[0] ? err.text : strerror(-ret), rec->path);
 	unlink(rec->path);
 	return 0;
 }
@@ -609,9 +493,9 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!rec->opts->is_quiet && (rec->is_detached || rec->is_left || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact);
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
-		failed = cmd_fail("record", "nothing was recorded: no function of the program could be traced");
+		failed = cmd_fail(command, "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)
-		failed = cmd_fail("record", "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
+		failed = cmd_fail(command, "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
@@ -631,7 +515,7 @@ static int attach(struct recording *rec, struct uft_error *err)
 		if (ret && ret != -EEXIST && !t->is_found)
 			return ret;
 		if (ret && ret != -EEXIST && ret != -ESRCH)
-			status_say(&rec->status, "uft attach: warning: %s", err->text);
+			say(rec, "warning: %s", err->text);
 	}
 	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;
 }
@@ -668,7 +552,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	}
 	if (rec->session)
 		uft_session_destroy(rec->session);
-	return cmd_fail("record", "%s", err.text[0] ? err.text : strerror(-ret));
+	return cmd_fail(command, "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
 /* `uft attach` and `uft record -P` without a program: the running processes that are meant. -1 to go on. */
@@ -681,15 +565,15 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 
 	for (int i = 1; !ret && i < argc; i++)
 		ret = cmd_targets_add(targets, argv[i], &err);
-	for (size_t i = 0; syntax == &record_syntax && !ret && i < o->pids.n; i++) {
+	for (size_t i = 0; syntax == &cmd_record_syntax && !ret && i < o->pids.n; i++) {
 		snprintf(number, sizeof(number), "%u", o->pids.item[i]);
 		ret = cmd_targets_add(targets, number, &err);
 	}
 	if (ret)
 		return ret == -EINVAL ? cmd_usage(syntax, "%s", err.text) : cmd_fail(syntax->name, "%s", err.text);
 	if (!targets->n)
-		return cmd_usage(syntax, syntax == &record_syntax ? "which program?" : "which process?");
-	if (syntax == &record_syntax)
+		return cmd_usage(syntax, syntax == &cmd_record_syntax ? "which program?" : "which process?");
+	if (syntax == &cmd_record_syntax)
 		o->pids.n = 0;		/* they say who, not whose threads */
 	is_attached = 1;
 	return -1;
@@ -705,10 +589,8 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 
 	if (done >= 0)
 		return done;
-	done = check_opts(o);
-	if (done < 0)
-		done = split_keep(o);
-	if (done < 0 && (syntax == &attach_syntax || argc < 2)) {
+	done = record_opts_check(o, syntax);
+	if (done < 0 && (syntax == &cmd_attach_syntax || argc < 2)) {
 		done = find_targets(o, syntax, argc, argv, targets);
 		rec.targets = targets;
 	}
@@ -719,7 +601,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 		return done;
 	format = wanted_export(o->output);
 	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o->output, format ? ".uft" : "") >= sizeof(rec.path))
-		return cmd_fail("record", "the name of the output is too long");
+		return cmd_fail(command, "the name of the output is too long");
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
 	done = cmd_symbols_use(syntax->name, &o->symbols, realpath(program, real) ? real : program);
@@ -731,7 +613,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	catch_signals();
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)
-		cmd_symbols_end("record");
+		cmd_symbols_end(command);
 	uft_prefetch_end(ahead);
 	return done;
 }
@@ -742,25 +624,20 @@ static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **ar
 	struct cmd_targets targets = { 0 };
 	int status;
 
+	command = syntax->name;
 	cmd_heap_prepare();
 	status = run(&o, syntax, argc, argv, &targets);
 	free(targets.item);
-	free(o.filter.item);
-	free(o.notrace.item);
-	free(o.roots.item);
-	free(o.symbols.item);
-	free(o.keep.item);
-	free(o.keep_ns);
-	free(o.pids.item);
+	record_opts_free(&o);
 	return status;
 }
 
 int cmd_record(int argc, char **argv)
 {
-	return record_or_attach(&record_syntax, argc, argv);
+	return record_or_attach(&cmd_record_syntax, argc, argv);
 }
 
 int cmd_attach(int argc, char **argv)
 {
-	return record_or_attach(&attach_syntax, argc, argv);
+	return record_or_attach(&cmd_attach_syntax, argc, argv);
 }

@@ -26,6 +26,7 @@ struct report_opts {
 	uint64_t from_ns, to_ns;
 	struct cmd_numbers tids, cpus;
 	struct cmd_list funcs, symbols;
+	const char *input;
 };
 
 static const char *const sort_names[] = {
@@ -38,6 +39,7 @@ static const char *const colour_names[] = { "auto", "always", "never", NULL };
 
 #define F(field) offsetof(struct report_opts, field)
 static const struct cmd_option report_options[] = {
+	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, F(input), NULL },
 	{ "profile", 0, NULL, "one row per function instead of events", cmd_flag, F(profile), NULL },
 	{ "sort", 's', "KEY", "order of the profile's rows", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "rows of the profile at most", cmd_uint, F(limit), NULL },
@@ -176,17 +178,19 @@ static int run(struct report_opts *o, int argc, char **argv)
 
 	if (done >= 0)
 		return done;
-	if (argc > 2)
-		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[2]);
+	if (argc > 2 || (argc > 1 && o->input))
+		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
+	if (argc > 1)
+		o->input = argv[1];
 	done = cmd_symbols_use("report", &o->symbols, NULL);
 	if (done)
 		return done;
 	sel = selection(o);
 	if (sel.to_ns && sel.to_ns <= sel.from_ns)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
-	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &sel, &st, &err) < 0)
+	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	ret = print(st, argc > 1 ? argv[1] : NULL, o, o->profile || is_profile_recording(st));
+	ret = print(st, o->input, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);
 	cmd_symbols_end("report");
 	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;

@@ -8,10 +8,13 @@
 #include "cmd/options.h"
 #include "output/output.h"
 
-static const struct cmd_option stat_options[] = { { 0 } };
+static const struct cmd_option stat_options[] = {
+	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, 0, NULL },
+	{ 0 }
+};
 
 static const struct cmd_syntax stat_syntax = {
-	"stat", "[FILE]",
+	"stat", "[OPTIONS] [FILE]",
 	"Says what the recording FILE (default " CMD_DEFAULT_FILE ") holds: one key: value a line.",
 	stat_options, 0
 };
@@ -21,14 +24,15 @@ int cmd_stat(int argc, char **argv)
 	struct uft_select all = { 0 };
 	struct uft_error err = { "" };
 	struct uft_stream *st;
-	int done = cmd_parse(&stat_syntax, &argc, argv, NULL);
+	const char *input = NULL;
+	int done = cmd_parse(&stat_syntax, &argc, argv, &input);
 	int ret;
 
 	if (done >= 0)
 		return done;
-	if (argc > 2)
-		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[2]);
-	if (cmd_input_open(argc > 1 ? argv[1] : NULL, &all, &st, &err) < 0)
+	if (argc > 2 || (argc > 1 && input))
+		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
+	if (cmd_input_open(argc > 1 ? argv[1] : input, &all, &st, &err) < 0)
 		return cmd_fail("stat", "%s", err.text);
 	ret = uft_output_stat(st, stdout);
 	uft_stream_close(st);

@@ -9,6 +9,7 @@
 #include "control/plain.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -454,6 +455,13 @@ static int explain(const char *text, enum match best, const char *why, const str
 	return uft_fail(err, -ENOENT, "'%s' matches no function%s", text, near);
 }
 
+static int is_stripped(const struct space *sp)
+{
+	char from[PATH_MAX];
+
+	return sp->nobj && uft_object_names_from(sp->img->obj[0].obj, from, sizeof(from)) < 2;
+}
+
 static int check_pattern(const struct spec *sp, const struct uft_pattern *p, const char *text,
 			 struct space *const *spaces, size_t nspaces, struct uft_error *err)
 {
@@ -479,6 +487,9 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 		return 0;
 	if (!best)
 		near_names(p->func, spaces, nspaces, near, sizeof(near));
+	if (!best && !near[0] && nspaces && is_stripped(spaces[0]))
+		snprintf(near, sizeof(near), " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
+			 "--symbols give names)");
 	return explain(text, best, why, other, is_library, near, err);
 }
 

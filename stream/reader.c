@@ -210,7 +210,7 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	ret = rd_read(f, &f->head, sizeof(f->head), 0);
 	if (ret || f->head.magic != UFT_FILE_MAGIC)
 		return uft_fail(err, ret && ret != -ENODATA ? ret : -EINVAL,
-				"%s: is not a .uft recording (it does not start with UFTFILE1)", path);
+				"%s is not a .uft recording (it does not start with UFTFILE1)", path);
 	f->has_head = rd_setup(&f->head);
 	if (!f->has_head)
 		f->damaged += sizeof(f->head);

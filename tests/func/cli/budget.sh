@@ -105,3 +105,25 @@ for bad in "--budget 0" "--budget x" "--budget 5%x" "--budget -1" "--budget nan"
 	run "$uft" record $bad ./prog
 	expect_status 2
 done
+
+# More than a handful is not said one by one, but the report has them all.
+cat >many.c <<'END'
+#include <time.h>
+#define F(n) __attribute__((noinline)) void f##n(void) { __asm__ volatile("# " #n ::: "memory"); }
+#define ALL(do) do(0) do(1) do(2) do(3) do(4) do(5) do(6) do(7)
+#define CALL(n) f##n();
+ALL(F)
+int main(void)
+{
+	while (clock() < 0.8 * CLOCKS_PER_SEC) {
+		ALL(CALL)
+	}
+	return 0;
+}
+END
+build_traced many
+run "$uft" record -p function -b 8M --max-rate 1 ./many
+expect_status 0
+expect_equal "said at once" "$(grep -c 'dropped f[0-7]:' err)" 5
+expect_err "dropped 3 more functions; uft report lists all at its end"
+expect_equal "in the report" "$("$uft" report | grep -c '^# dropped: f[0-7] ')" 8

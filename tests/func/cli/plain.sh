@@ -84,3 +84,23 @@ expect_equal "disas now" "$(awk '/^address/ { print $NF }' out)" now
 kill "$pid"
 wait "$pid" 2>/dev/null
 true
+
+# A program by its name, as record and doctor take it; messages name the command that was typed.
+mkdir bin
+mv wait bin/waits
+PATH=$PWD/bin:$PATH run "$uft" sites -l main waits
+expect_equal "sites in PATH" "$(awk '$NF == "main" { print $2 }' out)" code
+PATH=$PWD/bin:$PATH run "$uft" disas -s main waits
+expect_status 0
+run "$uft" attach "$pid"
+expect_status 1
+expect_err "uft attach: there is no process $pid"
+
+# What a name that matches nothing may be for: the names are gone.
+strip prog
+run "$uft" record -l remembers ./prog
+expect_status 1
+expect_err "'remembers' matches no function with a name (the program is stripped;"
+run "$uft" record ./prog
+expect_err "2 functions were left alone, 1 of them: something jumps"
+true

@@ -21,7 +21,8 @@ refused "no command 'nonsense'" help nonsense
 
 refused "unknown option '--tracr'; did you mean '--tracer'" record --tracr function ./prog
 refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
-refused "no TRACER 'hwlat'" record -p hwlat ./prog
+refused "no TRACER 'hwlat': there are nop, function, function_graph, profile" record -p hwlat ./prog
+refused "a process is given by -P 1200,1204" record -p 1200,1204
 refused "which program?" record
 refused "which program?" record -p function
 refused "-p needs TRACER" record -p
@@ -40,6 +41,9 @@ refused "ends before it begins" report --from 2 --to 1
 refused "one file at a time, not also 'b'" report a b
 refused "--cpu: 'x' is not a list of numbers" report --cpu x
 refused "one file at a time" stat a b
+refused "one file at a time, not also 'b'" report -i a b
+refused "one file at a time, not also 'b'" stat -i a b
+refused "one recording at a time, not also 'b'" export -o x.dat -i a b
 refused "-o FILE is missing" export
 refused "does not say which format" export -o x.unknown
 refused "no FORMAT 'nonsense'" export -f nonsense -o x

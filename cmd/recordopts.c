@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/* recordopts.c - the options of uft record and uft attach; see recordopts.h */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/recordopts.h"
+#include "include/uft/abi.h"
+
+static const char *const tracer_names[] = {
+	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
+	[UFT_TRACER_PROFILE] = "profile", NULL
+};
+
+/* Who comes from perf gives a process to -p. */
+static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	if (text[0] && text[strspn(text, "0123456789,")] == '\0')
+		return uft_fail(err, -EINVAL, "'%s' is no tracer; a process is given by -P %s", text, text);
+	return cmd_choice(o, text, field, err);
+}
+
+#define F(field) offsetof(struct record_opts, field)
+static const struct cmd_option record_options[] = {
+	{ "tracer", 'p', "TRACER", "what to record (default function_graph)", parse_tracer, F(tracer), tracer_names },
+	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
+	  F(filter), NULL },
+	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
+	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
+	{ "pid", 'P', "PID", "without PROGRAM: these running processes; else only these processes or threads: 1200,1204",
+	  cmd_numbers, F(pids), NULL },
+	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
+	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
+	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
+	  cmd_time_us, F(thresh_ns), NULL },
+	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
+	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
+	  cmd_percent, F(budget_ppm), NULL },
+	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
+	  F(max_rate), NULL },
+	{ "min-size", 0, "BYTES", "not functions that are smaller", cmd_uint, F(min_size), NULL },
+	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
+	  cmd_strings, F(symbols), NULL },
+	{ "keep-slow", 0, "FUNC=TIME", "function_graph: only these and what they call, and of each call only if it took "
+	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
+	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
+	  F(watchdog), NULL },
+	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
+	  NULL },
+	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
+	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
+	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
+	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
+	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
+	{ "output", 'o', "FILE", "where to (default " CMD_DEFAULT_FILE "); the ending .dat makes a trace.dat", cmd_string,
+	  F(output), NULL },
+	{ "status", 0, NULL, "show the status line though the program writes to the same terminal", cmd_flag,
+	  F(wants_status), NULL },
+	{ "quiet", 'q', NULL, "no status line and no summary", cmd_flag, F(is_quiet), NULL },
+	{ 0 }
+};
+#undef F
+
+const struct cmd_syntax cmd_record_syntax = {
+	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID",
+	"Runs PROGRAM and records the calls of its functions, and of its children's.",
+	record_options, 1
+};
+
+const struct cmd_syntax cmd_attach_syntax = {
+	"attach", "[OPTIONS] PID|NAME|CGROUP...",
+	"Records the calls of running programs, and of children that they make from now on, until Ctrl-C.",
+	record_options, 0
+};
+
+/* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */
+static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	const struct cmd_option *time = record_options;
+	struct uft_error err = { "" };
+
+	o->keep_ns = calloc(o->keep.n + 1, sizeof(*o->keep_ns));
+	for (size_t i = 0; o->keep_ns && i < o->keep.n; i++) {
+		char *item = strdup(o->keep.item[i]), *equals = item ? strrchr(item, '=') : NULL;
+
+		if (!item)
+			return cmd_fail(syntax->name, "out of memory");
+		o->keep.item[i] = item;		/* for the life of the program, as arguments are */
+		if (!equals || equals == item)
+			return cmd_usage(syntax, "--keep-slow: '%s' is not FUNC=TIME, like handle_request=10ms", item);
+		*equals = '\0';
+		if (cmd_time_us(time, equals + 1, &o->keep_ns[i], &err) < 0)
+			return cmd_usage(syntax, "--keep-slow: %s", err.text);
+	}
+	return o->keep_ns ? -1 : cmd_fail(syntax->name, "out of memory");
+}
+
+static int check_opts(const struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n || o->keep.n))
+		return cmd_usage(syntax, "%s is for the tracer function_graph, not for %s",
+				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
+				 tracer_names[o->tracer]);
+	/* Both go by the records: of what is not recorded nobody knows the cost. */
+	if ((o->budget_ppm || o->max_rate) &&
+	    (o->thresh_ns || o->keep.n || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
+		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
+				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
+	if (o->thresh_ns && o->keep.n)
+		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
+	if (o->compress > 19)
+		return cmd_usage(syntax, "--compress: %u is not a level from 1 to 19", o->compress);
+	if (o->buffer_bytes > 1ull << 31)
+		return cmd_usage(syntax, "--buffer: 2 GB is the largest ring of a CPU");
+	return -1;
+}
+
+int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	int done = check_opts(o, syntax);
+
+	return done < 0 ? split_keep(o, syntax) : done;
+}
+
+void record_opts_free(struct record_opts *o)
+{
+	free(o->filter.item);
+	free(o->notrace.item);
+	free(o->roots.item);
+	free(o->symbols.item);
+	free(o->keep.item);
+	free(o->keep_ns);
+	free(o->pids.item);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* recordopts.h - the options of uft record and uft attach */
+#ifndef UFT_CMD_RECORDOPTS_H
+#define UFT_CMD_RECORDOPTS_H
+
+#include "cmd/options.h"
+
+struct record_opts {
+	int tracer;
+	struct cmd_list filter, notrace, roots, symbols, keep;
+	struct cmd_numbers pids;
+	uint32_t max_depth, budget_ppm, max_rate, min_size;
+	uint64_t thresh_ns, buffer_bytes;
+	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
+	uint32_t compress;
+	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
+	const char *output;
+};
+
+extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
+
+/* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
+int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
+void record_opts_free(struct record_opts *o);
+
+#endif
