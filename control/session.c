@@ -417,6 +417,9 @@ static void reap_launched(struct uft_session *s)
 	    (WIFEXITED(status) || WIFSIGNALED(status)))
 		s->launched_status = status;
 	if (s->launched_status >= 0 && s->launched_fd >= 0) {
+		if (WIFSIGNALED(s->launched_status) && WTERMSIG(s->launched_status) == SIGSYS)
+			session_warn(s, "the program was killed by SIGSYS: a seccomp filter that kills must permit what tracing does "
+				     "in its threads (`uft doctor` names the system calls)");
 		close(s->launched_fd);
 		s->launched_fd = -1;
 	}

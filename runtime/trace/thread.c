@@ -447,7 +447,7 @@ static void thread_identify(struct trace_task *t)
 {
 	struct uft_thread *th = t->th;
 
-	t->tid = (uint32_t)sys_gettid();
+	t->tid = (uint32_t)sys_quiet_tid();
 	if (!th->owner && thread_may_own(t)) {
 		th->owner = t->tid;
 		if (!(th->flags & TH_SHARED))
@@ -491,7 +491,7 @@ void task_begin(struct trace_task *t)
 	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
 	t->th = thread_find(t->tp);
 	if (!t->th) {
-		t->tid = (uint32_t)sys_gettid();
+		t->tid = (uint32_t)sys_quiet_tid();
 		task_lock(t);
 		t->th = thread_make(t->tp);
 		task_unlock(t);

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# filter.sh - threads begin under a filter that kills for gettid and others; one that kills for more is told of
+. "$(dirname "$0")/../../lib/common.sh"
+
+${CC:-cc} -O2 -w -pthread "$top/tests/func/plain/filter.c" -o filter || exit 1
+./filter >/dev/null || skip "no seccomp filters here"
+for tracer in function function_graph; do
+	run "$uft" record -q -p $tracer -o x.uft ./filter
+	expect_status 0
+	expect_out done
+	expect_equal "$tracer: calls" "$("$uft" report --profile x.uft | awk '$NF == "work" { print $1 }')" 2000
+done
+run "$uft" record -q -p nop -o x.uft sh -c 'kill -SYS $$'
+expect_status 159
+expect_err "killed by SIGSYS: a seccomp filter"
