@@ -37,4 +37,20 @@ done
 if command -v rustc >/dev/null && rustc -C opt-level=2 -o panic "$here/panic.rs" 2>rust.err; then
 	same panic outer
 fi
+# A fault in an instruction that was moved. Unwinders know no frame there: they see less (runtime.md), and harm nothing.
+if g++ -O2 -w -fnon-call-exceptions -pthread -o moved "$here/moved.cc"; then
+	for case in backtrace exit; do
+		for tracer in function function_graph; do
+			run ./moved "$case"
+			expect_status 0
+			expect_equal "last line of moved $case" "$(tail -n 1 out)" end
+			run timeout 60 "$uft" record -q -p "$tracer" -o x.uft ./moved "$case"
+			expect_status 0
+			expect_equal "last line of moved $case under $tracer" "$(tail -n 1 out)" end
+			check
+			"$uft" report --profile x.uft | grep -q look_at || fail "look_at was not traced"
+		done
+	done
+	done_any=1
+fi
 [ "$done_any" = 1 ] || skip "neither a libunwind nor rustc is installed"
