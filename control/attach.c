@@ -310,6 +310,11 @@ static int stop_some_task(struct attach *a)
 
 	for (int n = 0; n < STOP_TRIES; n++) {
 		tried[n] = pick_task(a, tried, n);
+		/* Most that sleep so wait for a page or a lock, and not for long. */
+		for (int ms = 0; !n && !tried[0] && ms < STOP_MS && !procinfo_is_gone(&a->info); ms++) {
+			nap(1000);
+			tried[0] = pick_task(a, tried, 0);
+		}
 		if (!tried[n])
 			return n ? ret : -ETIMEDOUT;
 		ret = stop_task(a, tried[n]);

@@ -572,6 +572,8 @@ static uint32_t disarm_object(struct patch_object *o)
 	patch_sites(o->object, p, n, NULL);
 	for (i = 0; i < n; i++)
 		left += p[i].status == UFT_ST_LIVE;
+	if (left)		/* told to who asks, who will ask again: no entry that stays as it was */
+		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)left);
 	plat_unmap(p, n * sizeof(*p));
 	return left;
 }
