@@ -209,6 +209,11 @@ static const struct found *look_up(struct uft_object *obj)
 	return f;
 }
 
+void hooks_look_up(struct uft_object *obj)
+{
+	look_up(obj);
+}
+
 int hooks_find(struct space_obj *o, const struct uft_mapped *m)
 {
 	const struct found *f;

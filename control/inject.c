@@ -149,6 +149,7 @@ static int inject_blob(struct uft_session *s, struct space *sp, uint32_t slice, 
 
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
 {
+	const struct blob *blob;
 	struct space *sp;
 	struct remote *r = NULL;
 	struct target *t;
@@ -157,6 +158,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
+	blob_get(&blob);	/* while the program's sites are looked for; inject_blob() sees whether it could be had */
 	ret = space_create(s, tid, &sp, err);
 	if (ret)
 		return ret;

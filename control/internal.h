@@ -139,6 +139,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
 /* Places in an object that the runtime must know of; fills o->hook. */
+void hooks_look_up(struct uft_object *obj);	/* ahead of the next; what it finds is kept */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */

@@ -151,8 +151,8 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs);
-	m->stub_addr = ret || !m->nstubs ? NULL : calloc(m->nstubs, sizeof(*m->stub_addr));
-	m->site_addr = ret || !m->nstubs ? NULL : calloc(m->nstubs, sizeof(*m->site_addr));
+	m->stub_addr = ret || !m->nstubs ? NULL : malloc(m->nstubs * sizeof(*m->stub_addr));
+	m->site_addr = ret || !m->nstubs ? NULL : malloc(m->nstubs * sizeof(*m->site_addr));
 	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
 		m->nstubs = m->ntext_ids = 0;		/* stays in the image for the names of its addresses */
 		sp->nobj = index + 1;
@@ -247,6 +247,16 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 	return 0;
 }
 
+/* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
+static void look_ahead(struct uft_object *exe, struct uft_object *interp)
+{
+	hooks_look_up(exe);
+	if (interp) {
+		hooks_look_up(interp);
+		uft_object_sites(interp, NULL);
+	}
+}
+
 int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err)
 {
 	struct uft_object *exe = NULL, *interp = NULL;
@@ -274,9 +284,6 @@ int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uf
 	if (!sp->img)
 		goto fail;
 	bias = av.entry - exe->entry;
-	ret = space_add(s, sp, exe, bias);
-	if (ret < 0)
-		goto fail_text;
 	read_program(pid, &av, bias, &p);
 	sp->dynamic = p.dynamic;
 	if (p.interp[0] && av.base) {
@@ -284,6 +291,12 @@ int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uf
 		ret = open_its(pid, p.interp, &interp, err);
 		if (ret)
 			goto fail;
+	}
+	look_ahead(exe, interp);
+	ret = space_add(s, sp, exe, bias);
+	if (ret < 0)
+		goto fail_text;
+	if (interp) {
 		ret = is_mapped_file(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
 		if (ret < 0)
 			goto fail_text;
