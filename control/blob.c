@@ -76,6 +76,8 @@ static void blob_symbols(struct blob *b, const Elf64_Ehdr *eh)
 				b->start = sym[k].st_value;
 			else if (!strcmp(names + sym[k].st_name, "uft_blob_attach"))
 				b->attach = sym[k].st_value;
+			else if (!strcmp(names + sym[k].st_name, "uft_blob_rejoin"))
+				b->rejoin = sym[k].st_value;
 			else if (!strcmp(names + sym[k].st_name, "uft_boot"))
 				b->boot = sym[k].st_value;
 		}
@@ -100,7 +102,7 @@ int blob_get(const struct blob **out)
 		ret = blob_relocations(&b, eh, (const void *)(uft_blob_elf + eh->e_phoff));
 	if (!ret)
 		blob_symbols(&b, eh);
-	if (!ret && (!b.start || !b.attach || !b.boot || b.boot > b.span - sizeof(struct uft_boot)))
+	if (!ret && (!b.start || !b.attach || !b.rejoin || !b.boot || b.boot > b.span - sizeof(struct uft_boot)))
 		ret = -ENOEXEC;
 	if (ret) {
 		free(b.image);

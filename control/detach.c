@@ -79,7 +79,7 @@ static int ask_session(struct uft_arena *a, pid_t pid)
 	__atomic_add_fetch(&a->bell, 1, __ATOMIC_ACQ_REL);
 	futex(&a->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
-	       kill((pid_t)a->session_pid, 0) == 0)
+	       !peek_is_ending((pid_t)a->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
 	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
 	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
@@ -100,13 +100,18 @@ static int await_guard(const struct uft_slice *sl)
 
 static int detach_one(struct arena *a, struct uft_slice *sl, int is_held)
 {
-	if (is_held && kill((pid_t)a->map->session_pid, 0) == 0)
+	if (is_held && !peek_is_ending((pid_t)a->map->session_pid))
 		return ask_session(a->map, (pid_t)sl->pid);
-	if (is_held)
+	if (is_held && !peek_is_ending((pid_t)a->map->guard_pid))
 		return await_guard(sl);
-	if (!sl->agent_tid || kill((pid_t)sl->agent_tid, 0))
-		return -ENOLINK;
-	return guard_finish(a) ? -EAGAIN : 0;
+	/* Both are dead; the last of them may still be giving its lock back. */
+	for (int ms = 0; is_held && ms < CLAIM_MS; ms++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+		is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;
+	}
+	if (is_held)
+		return -ETIMEDOUT;
+	return guard_take_over(a) ? -EAGAIN : 0;
 }
 
 static void say_result(struct search *s, pid_t pid, int ret)
@@ -116,9 +121,6 @@ static void say_result(struct search *s, pid_t pid, int ret)
 	s->failed++;
 	if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
-	else if (ret == -ENOLINK)
-		uft_fail(s->err, ret, "process %d runs its own code; its recorder was killed, and who should clean up after it: "
-			 "memory of ours remains in it, unused", pid);
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
 	else
@@ -129,16 +131,23 @@ static void search_arena(struct arena *a, void *arg)
 {
 	int is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;	/* by its session, or the guard */
 	struct search *s = arg;
+	pid_t pid;
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
 		struct uft_slice *sl = arena_slice(a, i);
-		pid_t pid = (pid_t)sl->pid;
 
+		pid = (pid_t)sl->pid;
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
 		say_result(s, pid, detach_one(a, sl, is_held));
+	}
+	/* A child that has no slice. */
+	pid = (pid_t)atoi(s->who);
+	if (!s->found && is_held && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
+		s->found++;
+		say_result(s, pid, kill((pid_t)a->map->session_pid, 0) ? -ETIMEDOUT : ask_session(a->map, pid));
 	}
 }
 

@@ -14,11 +14,12 @@
  * back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the session died are finished
  * by the agents; the guard's come after them.
  *
- * If the guard is killed as well the agents end and what is mapped stays: inert.
+ * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
+ * takes over.
  */
 #include "control/guard.h"
 
-#include "control/leave.h"
+#include "control/silent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -53,20 +55,51 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 unsigned guard_finish(const struct arena *a)
 {
 	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
+	pid_t *known = calloc(a->map->nslices, sizeof(*known));
 	unsigned failed = 0;
-	uint32_t n;
+	char why[240];
+	uint32_t n, nknown = 0;
 
-	if (!l)
+	if (!l || !known) {
+		free(known);
+		free(l);
 		return 1;
+	}
 	__atomic_store_n(&a->map->children, 0, __ATOMIC_RELAXED);
 	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
 	n = collect(a, l);
 	leave_targets(l, n);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		if (!l[i].is_asked || l[i].is_over)
+			continue;		/* an agent that has just ended, its process perhaps not */
 		failed += l[i].why[0] != '\0';
+		known[nknown++] = l[i].pid;
+	}
+	failed += silent_leave(a, 0, known, nknown, why, sizeof(why));
+	free(known);
 	free(l);
 	__atomic_store_n(&a->map->closed, 1, __ATOMIC_RELEASE);
 	return failed;
+}
+
+unsigned guard_take_over(struct arena *a)
+{
+	a->map->guard_pid = 0;
+	a->map->closed = 0;
+	__atomic_store_n(&a->map->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	return guard_finish(a);
+}
+
+static void clean_up(struct arena *a, void *arg)
+{
+	(void)arg;
+	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0)
+		guard_take_over(a);
+}
+
+void guard_clean_up(void)
+{
+	arena_each(clean_up, NULL);
 }
 
 /* ---- The process ------------------------------------------------------------------------------ */

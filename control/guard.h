@@ -12,5 +12,9 @@ void guard_stop(struct uft_session *s);
 
 /* Nobody leads this session any more: detaches its targets. Returns how many could not be left as they were found. */
 unsigned guard_finish(const struct arena *a);
+/* The same by a process that has nothing to do with it: session and guard are dead, the arena's lock is ours. */
+unsigned guard_take_over(struct arena *a);
+/* All arenas that the dead have left. Before arena_create(), which removes their files. */
+void guard_clean_up(void);
 
 #endif

@@ -234,7 +234,7 @@ int target_arm(struct uft_session *s, struct target *t, int force);	/* params, h
 
 struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
-	uint64_t span, start, attach, boot;
+	uint64_t span, start, attach, rejoin, boot;
 	struct { uint64_t addr, end; int prot; } seg[6];
 	unsigned nseg;
 	const void *rela; size_t nrela;
@@ -361,6 +361,7 @@ pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int peek_is_ending(pid_t pid);
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
+int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
 int peek_any_silent(const struct uft_session *s);

@@ -130,6 +130,11 @@ pid_t peek_task(pid_t pid, pid_t own)
 
 int peek_has_arena(const struct uft_session *s, pid_t pid)
 {
+	return peek_maps(&s->arena, pid);
+}
+
+int peek_maps(const struct arena *a, pid_t pid)
+{
 	char path[64], *line = NULL;
 	struct stat st;
 	size_t size = 0;
@@ -138,7 +143,7 @@ int peek_has_arena(const struct uft_session *s, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
-	if (!f || fstat(s->arena.fd, &st) < 0) {
+	if (!f || fstat(a->fd, &st) < 0) {
 		if (f)
 			fclose(f);
 		return 0;

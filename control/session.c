@@ -37,6 +37,7 @@
 #include "control/guard.h"
 #include "control/leave.h"
 #include "control/plain.h"
+#include "control/silent.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -214,6 +215,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
 	s->mono0 = session_now_ns();
 	s->clock0 = clock_now();
+	guard_clean_up();
 	ret = arena_create(&s->arena, &s->opts, err);
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */
@@ -269,11 +271,36 @@ static int leave(struct uft_session *s, const struct target *only)
 	return first;
 }
 
+/* Children that said nothing, or were not followed; of all or just @only. 0: none remains. */
+static unsigned leave_silent(struct uft_session *s, pid_t only)
+{
+	uint32_t n = 0;
+	unsigned failed;
+	char why[240];
+	pid_t *known;
+
+	for (struct target *t = s->targets; t; t = t->next)
+		n++;
+	known = calloc(n + 1, sizeof(*known));
+	if (!known)
+		return 1;
+	n = 0;
+	for (struct target *t = s->targets; t; t = t->next)
+		known[n++] = t->pid;
+	failed = silent_leave(&s->arena, only, known, n, why, sizeof(why));
+	if (failed)
+		session_warn(s, "%s", why);
+	free(known);
+	return failed;
+}
+
 int session_detach(struct uft_session *s, pid_t pid)
 {
 	struct target *t = target_by_pid(s, pid);
 	int ret;
 
+	if (!t && peek_has_arena(s, pid))
+		return leave_silent(s, pid) ? -EAGAIN : 0;
 	if (!t)
 		return -ESRCH;
 	if (s->held == t->slice || t->remote)
@@ -287,8 +314,6 @@ int session_detach(struct uft_session *s, pid_t pid)
 
 void uft_session_destroy(struct uft_session *s)
 {
-	int any_live = 0;
-
 	if (!s)
 		return;
 	__atomic_store_n(&s->arena.map->children, 0, __ATOMIC_RELAXED);
@@ -296,11 +321,9 @@ void uft_session_destroy(struct uft_session *s)
 	ptask_release_all(s);
 	watch_end(s);
 	request_adopt_strays(s);
-	for (struct target *t = s->targets; t; t = t->next)
-		any_live |= !t->is_over && t->has_agent;
 	leave(s, NULL);
-	if (any_live && peek_any_silent(s))
-		session_warn(s, "a child process that was born traced and has made no traced call is not left: it keeps armed code");
+	if (s->launched || s->attached)
+		leave_silent(s, 0);
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)

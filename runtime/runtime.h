@@ -36,6 +36,7 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
+int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent for a process without one */
 void trace_leave(void);				/* control: from now on nobody hooks a return address */
 int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
 uint32_t trace_unhook(void);			/* control: true return addresses back, on every stack; how many */

@@ -320,10 +320,12 @@ static int agent_setup(void)
 	/* In a pid namespace of its own only arena.closed tells that the session has gone. */
 	if (!trace_other_ns()) {
 		agent.session_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->session_pid), 0, 0);
-		if (agent.session_fd < 0)
-			return agent.session_fd;	/* gone */
 		if (uft_load(&uft_rt.arena->guard_pid))
 			agent.guard_fd = (int)sys_call3(__NR_pidfd_open, uft_load(&uft_rt.arena->guard_pid), 0, 0);
+		if (agent.session_fd < 0 && agent.guard_fd < 0)
+			return agent.session_fd;	/* gone, both */
+		if (agent.session_fd < 0)		/* the guard wants it */
+			agent.session_fd = agent.guard_fd;
 	}
 	catch_faults();
 	plat_text_keep();			/* while /proc/self/mem may still be opened */
@@ -397,7 +399,7 @@ static int make_stack(void)
 	if (sys_is_error(at))
 		return (int)at;
 	sys_mprotect((uint64_t)at, UFT_PAGE, PROT_NONE);
-	agent.stack = (uint64_t)at;
+	agent.stack = uft_boot.stack = (uint64_t)at;
 	return 0;
 }
 
@@ -429,4 +431,12 @@ int agent_start(void)
 		return agent.result;
 	uft_store(&uft_rt.slice->agent_tid, (uint32_t)tid);
 	return 0;
+}
+
+/* Called by uft_blob_rejoin only. */
+void agent_rejoin(void);
+void agent_rejoin(void)
+{
+	uft_boot.result = trace_rejoin();
+	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
 }

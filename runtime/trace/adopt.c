@@ -8,6 +8,9 @@
  * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
  * are declined. Its own children decide for themselves.
  *
+ * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and those whose
+ * agent ended because both session and guard were killed. It sends a thread of theirs into trace_rejoin().
+ *
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
 #include "runtime/base/sys.h"
@@ -78,7 +81,7 @@ int trace_other_ns(void)
 	return ours && ours != its;
 }
 
-static int adopt(struct trace_task *t)
+static int adopt(struct trace_task *t, int is_forced)
 {
 	int64_t index = -ENOSPC;
 
@@ -86,7 +89,7 @@ static int adopt(struct trace_task *t)
 	t->tid = (uint32_t)sys_gettid();
 	t->th = thread_find(arch_thread_pointer());
 	thread_forked(t);
-	if (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed))
+	if (!is_forced && (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
 	index = adopt_claim();
 	if (index < 0) {
@@ -110,7 +113,7 @@ int trace_adopt_child(void)
 	sys_sigprocmask(SIG_BLOCK, &all, &mask);
 	if (!uft_cas(state, RING_FRESH, RING_ADOPTING))
 		goto out;
-	ret = adopt(&t);
+	ret = adopt(&t, 0);
 	/* The batch that the parent's agent had in hand is ours now, followed or not. */
 	patch_after_fork();
 	if (ret) {
@@ -122,6 +125,30 @@ int trace_adopt_child(void)
 	agent_request(UFT_REQ_FORKED, &arg, 1, 0);
 	uft_store_release(state, RING_LIVE);
 out:
+	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	return ret;
+}
+
+int trace_rejoin(void)
+{
+	uint64_t all = ~0ull, mask;
+	uint32_t *state = ring_state();
+	struct trace_task t = { .mute = 1, .blocked = 1 };
+	int ret = 0;
+
+	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	if (uft_load_acquire(state) != RING_LIVE) {
+		ret = -EBUSY;
+		if (uft_cas(state, RING_FRESH, RING_ADOPTING) || uft_cas(state, RING_REFUSED, RING_ADOPTING)) {
+			ret = adopt(&t, 1);
+			patch_after_fork();
+			uft_store_release(state, ret ? RING_REFUSED : RING_LIVE);
+		}
+	} else if (uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE || uft_load(&uft_rt.slice->pid) != (uint32_t)sys_getpid()) {
+		ret = -ESTALE;
+	}
+	if (!ret)
+		ret = agent_start();
 	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 	return ret;
 }

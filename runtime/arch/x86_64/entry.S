@@ -6,8 +6,8 @@
  * It ends at the breakpoint that the session waits for; nobody goes on behind it.
  */
 	.text
-	.globl	uft_blob_start, uft_blob_attach, uft_asm_clone
-	.hidden	uft_blob_start, uft_blob_attach, uft_asm_clone
+	.globl	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
+	.hidden	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
 
 	.type	uft_blob_start, @function
 uft_blob_start:
@@ -43,6 +43,19 @@ uft_blob_attach:
 	ud2
 	.cfi_endproc
 	.size	uft_blob_attach, . - uft_blob_attach
+
+/* Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it sees in uft_boot that it is over. */
+	.type	uft_blob_rejoin, @function
+uft_blob_rejoin:
+	.cfi_startproc
+	.cfi_undefined %rip
+	xor	%ebp, %ebp
+	cld
+	call	agent_rejoin
+1:	pause
+	jmp	1b
+	.cfi_endproc
+	.size	uft_blob_rejoin, . - uft_blob_rejoin
 
 /*
  * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))

@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+/*
+ * silent.c - processes that have our runtime but no agent, at the moment of a detach
+ *
+ * A fork child that has made no traced call, one that is not followed, one for which there was no slice; and every
+ * target, when recorder and guard were both killed. Nobody in there can be told anything. So one of its threads is
+ * stopped, sent into the runtime (trace_rejoin()), which gives the process a slice and an agent, and put back to where
+ * it was; then it is left like all others (leave.c).
+ *
+ * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The thread runs
+ * on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent has the upper half. Its
+ * stop and its way back are attach.c's: it goes on from a stop after which the kernel restarts what it interrupted.
+ *
+ * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
+ * looked at again.
+ */
+#include "control/silent.h"
+
+#include "control/look.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REJOIN_MS	5000		/* the agent's start may take 2 s */
+#define STOP_MS		1000
+#define TRIES		50
+#define NAP_NS		1000000
+#define STACK_HALF	(64u << 10)
+#define MAX_SILENT	4096
+#define SAME_CODE	32		/* bytes that tell the blob's code */
+#define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
+#define EFLAGS_DF	0x400ull
+
+struct silent {
+	pid_t pid;
+	const struct blob *blob;
+	uint64_t base;			/* of the blob in it */
+	uint64_t stack;
+};
+
+static void nap(long ns)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+}
+
+/* ---- Finding the runtime ---------------------------------------------------------------------- */
+
+static uint64_t find_in(const struct silent *s, uint64_t lo, uint64_t hi)
+{
+	const uint8_t *want = s->blob->image + s->blob->rejoin;
+	uint64_t in_page = s->blob->rejoin & (UFT_PAGE - 1);
+	uint8_t have[SAME_CODE];
+
+	for (; lo < hi; lo += UFT_PAGE)
+		if (!peek_mem(s->pid, lo + in_page, have, sizeof(have)) && !memcmp(have, want, sizeof(have)))
+			return lo + in_page - s->blob->rejoin;
+	return 0;
+}
+
+static int find_blob(struct silent *s)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
+	f = fopen(path, "re");
+	while (f && !s->base && getline(&line, &size, f) > 0) {
+		unsigned long long lo, hi, inode;
+		char prot[8];
+
+		if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode &&
+		    !strcmp(prot, "r-xp"))
+			s->base = find_in(s, lo, hi);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return s->base ? 0 : -ENOENT;
+}
+
+/* ---- Sending a thread in ---------------------------------------------------------------------- */
+
+static int read_boot(const struct silent *s, struct uft_boot *boot)
+{
+	return peek_mem(s->pid, s->base + s->blob->boot, boot, sizeof(*boot));
+}
+
+static int reset_stage(const struct silent *s)
+{
+	uint32_t none = UFT_BOOT_NONE;
+	struct iovec mine = { &none, sizeof(none) };
+	struct iovec its = { (void *)(uintptr_t)(s->base + s->blob->boot + offsetof(struct uft_boot, stage)), sizeof(none) };
+
+	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == sizeof(none) ? 0 : -EPERM;
+}
+
+static int may_be_in_rseq(pid_t pid, pid_t tid)
+{
+	struct { uint64_t pointer; uint32_t size, signature, flags, pad; } c = { 0 };
+	uint64_t section = 0;
+
+	return ptrace(PTRACE_GET_RSEQ_CONFIGURATION_, tid, sizeof(c), &c) > 0 && c.pointer &&
+	       !peek_mem(pid, c.pointer + 8, &section, sizeof(section)) && section;
+}
+
+static int is_movable(const struct silent *s, pid_t tid, const struct user_regs_struct *regs)
+{
+	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
+}
+
+static int await_result(const struct silent *s)
+{
+	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
+	struct uft_boot boot;
+
+	while (session_now_ns() < deadline) {
+		if (read_boot(s, &boot))
+			return -ESRCH;
+		if (boot.stage == UFT_BOOT_DONE)
+			return boot.result;
+		nap(NAP_NS / 20);
+	}
+	return -ETIMEDOUT;
+}
+
+/* Stops the thread that we let run. *sig: what is to be given to it when it goes on. */
+static int stop_again(pid_t tid, int *sig)
+{
+	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
+	int status;
+
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	while (session_now_ns() < deadline) {
+		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (got < 0 || (got == tid && !WIFSTOPPED(status)))
+			return -ESRCH;
+		if (got == tid && status >> 16)
+			return 0;
+		if (got == tid) {
+			if (WSTOPSIG(status) != SIGSTOP)
+				return -EFAULT;		/* a fault in our code, which is nobody's business */
+			*sig = SIGSTOP;
+			ptrace(PTRACE_CONT, tid, 0, 0);
+		}
+		nap(NAP_NS / 20);
+	}
+	return -EAGAIN;
+}
+
+/* The thread stands: there and back. */
+static int send_in(const struct silent *s, pid_t tid, int *sig)
+{
+	struct user_regs_struct old, regs;
+	uint64_t mask, all = ~0ull;
+	int ret, stopped;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &old) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0)
+		return -ESRCH;
+	if (*sig || !is_movable(s, tid, &old))
+		return -EAGAIN;
+	ret = reset_stage(s);
+	if (ret)
+		return ret;
+	regs = old;
+	regs.rip = s->base + s->blob->rejoin;
+	regs.rsp = s->stack + STACK_HALF;
+	regs.orig_rax = -1ull;
+	regs.eflags &= ~EFLAGS_DF;
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
+	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0 || ptrace(PTRACE_CONT, tid, 0, 0) < 0)
+		return -ESRCH;
+	ret = await_result(s);
+	stopped = stop_again(tid, sig);
+	ptrace(PTRACE_SETREGS, tid, 0, &old);
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+	return stopped ? stopped : ret;
+}
+
+static int try_task(const struct silent *s, pid_t tid)
+{
+	int sig = 0, ret = look_stop(tid, &sig);
+
+	if (ret)
+		return ret;
+	ret = send_in(s, tid, &sig);
+	look_go(tid, sig);
+	return ret;
+}
+
+/* The first thread that takes it. */
+static int rejoin(const struct silent *s)
+{
+	char path[64];
+	int ret = -ESRCH;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", s->pid);
+	for (int i = 0; i < TRIES; i++) {
+		DIR *d = opendir(path);
+		struct dirent *e;
+
+		if (!d)
+			return -ESRCH;
+		ret = -EAGAIN;
+		while (ret == -EAGAIN && (e = readdir(d)))
+			if (atoi(e->d_name) > 0)
+				ret = try_task(s, (pid_t)atoi(e->d_name));
+		closedir(d);
+		if (ret != -EAGAIN && ret != -EBUSY)
+			return ret;
+		nap(NAP_NS);
+	}
+	return ret;
+}
+
+/* ---- One process ------------------------------------------------------------------------------ */
+
+static int leave_process(const struct arena *a, struct silent *s, char *why, size_t size)
+{
+	struct uft_boot boot;
+	struct leaving l;
+	int ret = read_boot(s, &boot);
+
+	s->stack = boot.stack;
+	if (ret || !s->stack || boot.version != UFT_ABI_VERSION)
+		ret = -EPROTO;
+	else
+		ret = rejoin(s);
+	if (!ret)
+		ret = read_boot(s, &boot);
+	if (!ret && (boot.slice >= a->map->nslices || !arena_slice(a, boot.slice)->agent_tid))
+		ret = -EPROTO;
+	if (ret) {
+		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
+		return ret == -ESRCH && kill(s->pid, 0) ? 0 : ret;
+	}
+	l = (struct leaving){ .arena = a, .slice = boot.slice };
+	leave_targets(&l, 1);
+	if (l.why[0]) {
+		snprintf(why, size, "%s", l.why);
+		return l.is_over ? 0 : -EAGAIN;
+	}
+	arena_release((struct arena *)a, boot.slice);
+	return 0;
+}
+
+/* ---- All -------------------------------------------------------------------------------------- */
+
+static int shares_with(pid_t pid, const pid_t *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == pid || syscall(SYS_kcmp, pid, list[i], KCMP_VM, 0, 0) == 0)
+			return 1;
+	return 0;
+}
+
+static int is_agent(pid_t pid)
+{
+	char comm[32];
+
+	return peek_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
+}
+
+static unsigned look_once(const struct arena *a, pid_t only, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
+			  size_t size, unsigned *failed)
+{
+	DIR *d = opendir("/proc");
+	unsigned found = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d)) && *nseen < room) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		struct silent s = { .pid = pid };
+
+		if (pid <= 0 || pid == getpid() || (only && pid != only) || !peek_maps(a, pid) || is_agent(pid) ||
+		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
+			continue;
+		found++;
+		seen[(*nseen)++] = pid;
+		if (leave_process(a, &s, why, size)) {
+			char text[200];
+
+			snprintf(text, sizeof(text), "process %d: %s", pid, why);
+			snprintf(why, size, "%s", text);
+			++*failed;
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+unsigned silent_leave(const struct arena *a, pid_t only, const pid_t *known, uint32_t nknown, char *why, size_t size)
+{
+	pid_t *seen = calloc(nknown + MAX_SILENT, sizeof(*seen));
+	uint32_t nseen = nknown;
+	unsigned failed = 0;
+
+	why[0] = '\0';
+	if (!seen)
+		return 1;
+	if (nknown)
+		memcpy(seen, known, nknown * sizeof(*seen));
+	/* One that was not left yet may have had children meanwhile. */
+	while (look_once(a, only, seen, &nseen, nknown + MAX_SILENT, why, size, &failed) && !only)
+		;
+	free(seen);
+	return failed;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* silent.h - processes that have our runtime but no agent are left as well. Context: control, as leave.h */
+#ifndef UFT_CONTROL_SILENT_H
+#define UFT_CONTROL_SILENT_H
+
+#include "control/leave.h"
+
+/*
+ * Finds every process that has the arena mapped, but for those that share memory with one of @known, and leaves it; or
+ * just @only. The arena's session or guard must live, or be us. Returns how many could not be left, why[] says why the last.
+ */
+unsigned silent_leave(const struct arena *a, pid_t only, const pid_t *known, uint32_t nknown, char *why, size_t size);
+
+#endif

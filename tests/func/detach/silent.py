@@ -1,0 +1,130 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""silent.py UFT PROGRAM - a fork child that has said nothing is left like its parent
+
+	term	SIGTERM to the recorder		kill	kill -9 of it: the guard leaves both
+	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT
+	stale	the same, and another recording instead of uft detach
+Compared with the same program untraced: mappings (bytes by name and permission) and text, of parent and child, and output."""
+import os, subprocess, sys, tempfile, time
+
+uft, program = sys.argv[1:3]
+WAIT = 30
+failures = 0
+
+
+def fail(what):
+    global failures
+    failures += 1
+    print('FAIL', what, flush=True)
+
+
+def maps(pid):
+    out = {}
+    with open('/proc/%d/maps' % pid) as f:
+        for line in f:
+            w = line.split(None, 5)
+            lo, hi = (int(x, 16) for x in w[0].split('-'))
+            key = (w[5].strip() if len(w) > 5 else '', w[1])
+            if key[0] not in ('[stack]', '[heap]'):
+                out[key] = out.get(key, 0) + hi - lo
+    return out
+
+
+def wrong_text(pid):
+    with open('/proc/%d/maps' % pid) as f, open('/proc/%d/mem' % pid, 'rb', 0) as mem:
+        for line in f:
+            w = line.split(None, 5)
+            if 'x' in w[1] and len(w) > 5 and w[5].startswith('/'):
+                lo, hi = (int(x, 16) for x in w[0].split('-'))
+                with open(w[5].strip(), 'rb') as file:
+                    file.seek(int(w[2], 16))
+                    want = file.read(hi - lo)
+                mem.seek(lo)
+                if mem.read(hi - lo)[:len(want)] != want:
+                    return w[5].strip()
+    return None
+
+
+def start(argv):
+    p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    pids = [int(x) for x in p.stdout.readline().split()]
+    time.sleep(0.3)
+    return p, pids
+
+
+def guard_of(recorder, pid):
+    """Who else than the recorder and agents has the session's file mapped."""
+    path = next(l.split(None, 5)[5].strip() for l in open('/proc/%d/maps' % pid) if 'session.' in l)
+    for e in os.listdir('/proc'):
+        try:
+            if open('/proc/%s/comm' % e).read() == 'uft-guard\n' and path in open('/proc/%s/maps' % e).read():
+                return int(e)
+        except OSError:
+            pass
+    return 0
+
+
+def end(way, p, pids, scratch):
+    if way == 'child':
+        r = subprocess.run([uft, 'detach', str(pids[1])], stderr=subprocess.PIPE, text=True)
+        if r.returncode:
+            fail('uft detach CHILD says ' + r.stderr)
+        if 'session.' in open('/proc/%d/maps' % pids[1]).read() or 'session.' not in open('/proc/%d/maps' % pids[0]).read():
+            fail('uft detach CHILD left the wrong one')
+    if way in ('term', 'child'):
+        p.terminate()
+        return
+    if way in ('both', 'stale'):
+        os.kill(guard_of(p, pids[0]), 9)
+    p.kill()
+    if way in ('both', 'stale'):
+        time.sleep(0.6)
+    if way == 'both':
+        r = subprocess.run([uft, 'detach', str(pids[0])], stderr=subprocess.PIPE, text=True)
+        if r.returncode:
+            fail('uft detach PARENT says ' + r.stderr)
+    if way == 'stale':
+        subprocess.run([uft, 'record', '-q', '-o', os.path.join(scratch, 'o.uft'), program], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL)
+
+
+def check(way, tracer, want, want_out):
+    with tempfile.TemporaryDirectory() as scratch:
+        p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', os.path.join(scratch, 's.uft'), program])
+        if any('session.' not in open('/proc/%d/maps' % pid).read() for pid in pids):
+            fail('%s: not traced at all' % way)
+        end(way, p, pids, scratch)
+        limit = time.time() + WAIT
+        while any(maps(pid) != w for pid, w in zip(pids, want)) and time.time() < limit:
+            time.sleep(0.02)
+        for who, pid, w in zip(('parent', 'child'), pids, want):
+            have = maps(pid)
+            if have != w:
+                fail('%s %s: %s: %s' % (way, tracer, who, sorted(set(have.items()) ^ set(w.items()))))
+            if wrong_text(pid):
+                fail('%s %s: %s: text of %s' % (way, tracer, who, wrong_text(pid)))
+        p.stdin.write('x')
+        p.stdin.close()
+        out = p.stdout.read()
+        if out != want_out:
+            fail('%s %s: output %r' % (way, tracer, out))
+        p.wait()
+        said = p.stderr.read()
+        if 'remain' in said:
+            fail('%s %s: %s' % (way, tracer, said))
+
+
+# A run directory of its own: whoever records beside us cleans up what the dead have left.
+run = tempfile.TemporaryDirectory(dir='/dev/shm')
+os.environ['XDG_RUNTIME_DIR'] = run.name
+p, pids = start([program])
+want = [maps(pid) for pid in pids]
+p.stdin.write('x')
+p.stdin.close()
+want_out = p.stdout.read()
+p.wait()
+for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale'):
+    for tracer in ('function', 'function_graph'):
+        check(way, tracer, want, want_out)
+sys.exit(failures != 0)
