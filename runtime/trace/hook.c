@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 
 #include "runtime/base/sys.h"
+#include "runtime/ring/layout.h"
 #include "runtime/trace/trace.h"
 
 /* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
@@ -41,24 +42,6 @@ static void hook_share(void)
 	task_end(&t);
 }
 
-static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
-{
-	if (!(flags & CLONE_VM))
-		return;		/* a fork: the child finds out by itself */
-	if (flags & CLONE_SETTLS && tls != arch_thread_pointer()) {
-		struct trace_task t;
-
-		task_begin(&t);
-		thread_reset(&t, tls);
-		task_end(&t);
-		return;
-	}
-	if (flags & CLONE_VFORK)
-		hook_vfork(sp);
-	else
-		hook_share();
-}
-
 /*
  * Of memory of which nobody has checked anything yet. Without process_vm_readv(), which a filter of a program that makes
  * threads may kill for: the mask is read before it is said that no such thing can be done with it.
@@ -69,6 +52,42 @@ static int read_argument(const void *addr, uint64_t *to)
 		return -EFAULT;
 	*to = *(const volatile uint64_t *)addr;
 	return 0;
+}
+
+/*
+ * glibc registers a new thread's rseq area in start_thread(), which may be traced. Until then it holds zeros, or what the
+ * last thread on that stack left: a CPU, though the kernel restarts nothing there, and a record written meanwhile would take
+ * others out of that CPU's ring. So it gets what glibc calls uninitialized. glibc's control block is known by its two
+ * pointers to itself; nobody else's memory is written.
+ */
+static void forget_rseq(uint64_t tp)
+{
+	const int64_t offset = uft_load(&uft_rt.rseq_offset);
+	uint64_t self;
+
+	if (!offset || read_argument((const uint64_t *)tp, &self) || self != tp ||
+	    read_argument((const uint64_t *)tp + 2, &self) || self != tp)
+		return;
+	uft_store((uint32_t *)(tp + (uint64_t)offset + RSEQ_CPU_ID), (uint32_t)-1);
+}
+
+static void hook_clone(uint64_t flags, uint64_t tls, uint64_t sp)
+{
+	if (!(flags & CLONE_VM))
+		return;		/* a fork: the child finds out by itself */
+	if (flags & CLONE_SETTLS && tls != arch_thread_pointer()) {
+		struct trace_task t;
+
+		task_begin(&t);
+		thread_reset(&t, tls);
+		task_end(&t);
+		forget_rseq(tls);
+		return;
+	}
+	if (flags & CLONE_VFORK)
+		hook_vfork(sp);
+	else
+		hook_share();
 }
 
 static void hook_clone3(const uint64_t *regs, uint64_t sp)
