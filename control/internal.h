@@ -298,6 +298,7 @@ struct uft_session {
 	struct arena arena;
 	struct spec *spec;
 	uint32_t generation;
+	int is_paused;			/* uft_session_record() */
 	struct space *spaces;
 	struct target *targets;
 	struct ptask *ptasks;

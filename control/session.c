@@ -168,7 +168,7 @@ static void stop_bell(struct uft_session *s)
 
 static void set_ring_flags(struct uft_session *s, int on)
 {
-	uint32_t flags = (on ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
+	uint32_t flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
 
 	/* The free ones as well: a fork child that claims one records at once. */
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
@@ -394,7 +394,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
 	for (int i = 0; i < UFT_NKEEP; i++)
 		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
-	ret = check_live(s, sp, err);
+	ret = in->is_unchecked ? 0 : check_live(s, sp, err);
 	if (ret) {
 		spec_free(sp);
 		return ret;
@@ -416,6 +416,20 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	if (sp->tracer == UFT_TRACER_NOP)
 		set_ring_flags(s, 0);
 	return first;
+}
+
+void uft_session_record(struct uft_session *s, int on)
+{
+	s->is_paused = !on;
+	set_ring_flags(s, s->spec && s->spec->tracer != UFT_TRACER_NOP);
+}
+
+void uft_session_wake(struct uft_session *s)
+{
+	uint64_t one = 1;
+
+	if (write(s->bell_fd, &one, sizeof(one)) < 0)
+		return;		/* it is full: the session is awake */
 }
 
 /* ---- Poll ----------------------------------------------------------------------------------- */

@@ -37,6 +37,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
+	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };
 
 /* A function that is not traced any more because of budget_ppm or max_rate, until the next uft_session_trace(). */
@@ -85,6 +86,11 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s);
 /* What is to be traced, now (running targets are switched over in one batch each) and in images to come.
  * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);
+
+/* 0: rings take nothing although sites stay armed; 1: they do. */
+void uft_session_record(struct uft_session *s, int on);
+/* From any thread: a uft_session_poll() that sleeps returns. */
+void uft_session_wake(struct uft_session *s);
 
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h - layout of a tree; the theory is in tree.h and at the top of tree.c */
+#ifndef UFT_TREE_INTERNAL_H
+#define UFT_TREE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "control/session.h"
+#include "tree/tree.h"
+
+/* ---- text.c: what a read shows, growing ----------------------------------------------------- */
+
+struct tree_text {
+	char *p;
+	size_t n, cap;
+	int error;			/* -ENOMEM sticks */
+};
+void text_put(struct tree_text *x, const char *p, size_t n);
+void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A number as the kernel's kstrtoull() base 0 or 10 takes it, blanks around it allowed. 0 or -EINVAL, -ERANGE. */
+int text_number(const char *p, size_t n, int base, uint64_t *out);
+/* @p without blanks around it. */
+void text_strip(const char **p, size_t *n);
+
+/* ---- table.c: the files ---------------------------------------------------------------------- */
+
+struct instance {
+	struct instance *next;
+	uint32_t number;		/* 0: the top */
+	char name[UFT_TREE_NAME];
+	uint64_t mtime_ns;
+	uint32_t handles;		/* open; under t->lock */
+};
+
+struct place {				/* what a file is about */
+	struct uft_tree *t;
+	struct instance *in;
+	const struct row *row;
+	uint32_t index;			/* cpu or option */
+};
+
+enum row_flags {
+	ROW_NAMES	= 1,		/* a directory whose entries are made by mkdir: instances */
+};
+
+/* All run in the owner's thread, except read and poll. A member that is missing: the file has no such side. */
+struct row {
+	struct uft_tree_row pub;
+	int (*show)(const struct place *at, struct tree_text *out);	/* all of it */
+	/* One write: bytes taken, or negative errno and nothing changed. */
+	ssize_t (*store)(struct uft_handle *h, const char *p, size_t n);
+	int (*truncate)(const struct place *at);
+	int (*open)(struct uft_handle *h);
+	int (*release)(struct uft_handle *h);
+	ssize_t (*read)(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+	int (*poll)(struct uft_handle *h);
+	uint32_t attr, flags;
+};
+extern const struct row rows[];
+extern const size_t nrows;
+
+/* ---- node.c ---------------------------------------------------------------------------------- */
+
+int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT: its instance is gone. t->lock held */
+
+/* ---- option.c -------------------------------------------------------------------------------- */
+
+uint32_t option_count(void);
+const char *option_name(uint32_t index);
+
+/* ---- handle.c -------------------------------------------------------------------------------- */
+
+struct uft_handle {
+	struct uft_tree *t;
+	struct place at;
+	struct uft_handle *next;	/* of those that wait: t->waiting */
+	int flags;			/* of open(2) */
+	pid_t pid;
+	struct tree_text text;		/* what a reader is in the middle of */
+	int has_text;
+	void *priv;			/* the file's own */
+	atomic_int is_interrupted;
+	void (*notify)(void *arg);
+	void *notify_arg;
+};
+void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
+/* Until the file's poll() says POLLIN. 0, -EINTR, -ESHUTDOWN: the tree ends. */
+int handle_wait(struct uft_handle *h);
+
+/* ---- tree.c ---------------------------------------------------------------------------------- */
+
+struct settings {			/* what the session is told */
+	uint32_t tracer;
+	int is_on;			/* tracing_on */
+	uint64_t thresh_us;
+	uint32_t max_depth;
+};
+
+struct uft_tree {
+	struct uft_tree_opts opts;
+	struct uft_session *session;
+	pthread_t owner;
+	int has_owner;
+
+	pthread_mutex_t lock;		/* requests, instances, handles that wait; held for moments */
+	pthread_cond_t asked, done, data;
+	struct request *first, **last;
+	int ending;
+	struct uft_handle *waiting;
+	struct instance *instances;	/* the top first, then by number */
+	uint32_t next_instance;
+	int status;			/* of the launched program, -1 while it runs */
+
+	struct settings set;		/* the owner's */
+};
+
+uint32_t tree_ncpus(const struct uft_tree *t);
+/* Runs @fn(@arg) in the owner's thread and waits for its result. */
+int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
+/* The owner: what @set says, into the session. On an error all is as it was. */
+int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err);
+
+#endif

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.c - names and numbers of files
+ *
+ * A node number says all: which row of the table, which cpu or option, which instance. Instances are numbered once and
+ * never again, so the number of a file of an instance that is gone names nothing from then on.
+ *
+ *	bits 0-15 row + 1, 16-31 index, 32-63 instance
+ */
+#include "tree/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+static uft_node node_of(const struct instance *in, const struct row *row, uint32_t index)
+{
+	return (uint64_t)in->number << 32 | (uint64_t)index << 16 | (uint64_t)(row - rows + 1);
+}
+
+int node_place(struct uft_tree *t, uft_node node, struct place *out)
+{
+	uint64_t row = node & 0xffff;
+
+	*out = (struct place){ .t = t, .index = (uint32_t)(node >> 16) & 0xffff };
+	if (!row || row > nrows)
+		return -ENOENT;
+	out->row = &rows[row - 1];
+	for (out->in = t->instances; out->in; out->in = out->in->next)
+		if (out->in->number == node >> 32)
+			return 0;
+	return -ENOENT;
+}
+
+/* ---- The table as directories ---------------------------------------------------------------- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static int is_child(const struct row *dir, const struct row *row)
+{
+	size_t n = strlen(dir->pub.path), len = (size_t)(last_part(row->pub.path) - row->pub.path);
+
+	if (!row->pub.path[0])
+		return 0;
+	if (!n)
+		return !len;
+	return len == n + 1 && !memcmp(dir->pub.path, row->pub.path, n);
+}
+
+static int is_here(const struct row *row, const struct instance *in)
+{
+	return !in->number || !(row->pub.scope & UFT_SCOPE_TOP);
+}
+
+/* What `%` stands for in a name: number of values, and their text. */
+static uint32_t variants(const struct uft_tree *t, const struct row *row)
+{
+	if (!strchr(last_part(row->pub.path), '%'))
+		return 1;
+	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() : 0;
+}
+
+static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
+{
+	const char *part = last_part(row->pub.path), *mark = strchr(part, '%');
+
+	if (!mark)
+		snprintf(name, UFT_TREE_NAME, "%s", part);
+	else if (row->pub.scope & UFT_SCOPE_CPU)
+		snprintf(name, UFT_TREE_NAME, "%.*s%u%s", (int)(mark - part), part, index, mark + 1);
+	else
+		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
+}
+
+/* A file below `cpu%` is about the cpu of its directory; one that has a `%` itself about its own. */
+static uint32_t index_below(const struct place *dir, const struct row *row, uint32_t variant)
+{
+	return strchr(last_part(row->pub.path), '%') ? variant : dir->index;
+}
+
+struct entries { size_t left; int found; char *name; uft_node node; };
+
+/* Calls @fn for each entry until it returns not 0. t->lock held. */
+static int each_entry(const struct place *dir, int (*fn)(struct entries *e, const char *name, uft_node node), struct entries *e)
+{
+	char name[UFT_TREE_NAME];
+	int ret = 0;
+
+	for (size_t i = 0; i < nrows && !ret; i++) {
+		if (!is_child(dir->row, &rows[i]) || !is_here(&rows[i], dir->in))
+			continue;
+		for (uint32_t k = 0; k < variants(dir->t, &rows[i]) && !ret; k++) {
+			name_of(&rows[i], k, name);
+			ret = fn(e, name, node_of(dir->in, &rows[i], index_below(dir, &rows[i], k)));
+		}
+	}
+	if (dir->row->flags & ROW_NAMES)
+		for (struct instance *in = dir->t->instances; in && !ret; in = in->next)
+			if (in->number)
+				ret = fn(e, in->name, node_of(in, &rows[0], 0));
+	return ret;
+}
+
+static int place_of_dir(struct uft_tree *t, uft_node node, struct place *out)
+{
+	int ret = node_place(t, node, out);
+
+	return ret ? ret : S_ISDIR(out->row->pub.mode) ? 0 : -ENOTDIR;
+}
+
+static int match_name(struct entries *e, const char *name, uft_node node)
+{
+	e->node = node;
+	return !strcmp(name, e->name);
+}
+
+int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out)
+{
+	struct entries e = { .name = (char *)name };
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = place_of_dir(t, dir, &at);
+	if (!ret)
+		ret = each_entry(&at, match_name, &e) ? 0 : -ENOENT;
+	pthread_mutex_unlock(&t->lock);
+	*out = e.node;
+	return ret;
+}
+
+int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out)
+{
+	char name[UFT_TREE_NAME];
+	int ret = 0;
+
+	*out = UFT_TREE_ROOT;
+	while (!ret && path[strspn(path, "/")]) {
+		size_t n;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		if (!strcmp(name, ".."))
+			ret = uft_tree_parent(t, *out, out);
+		else if (strcmp(name, "."))
+			ret = uft_tree_lookup(t, *out, name, out);
+		path += n;
+	}
+	return ret;
+}
+
+static int take_nth(struct entries *e, const char *name, uft_node node)
+{
+	if (e->left--)
+		return 0;
+	snprintf(e->name, UFT_TREE_NAME, "%s", name);
+	e->node = node;
+	return 1;
+}
+
+int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out)
+{
+	struct entries e = { .left = i, .name = name };
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = place_of_dir(t, dir, &at);
+	if (!ret)
+		ret = each_entry(&at, take_nth, &e);
+	pthread_mutex_unlock(&t->lock);
+	*out = e.node;
+	return ret;
+}
+
+int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	*out = UFT_TREE_ROOT;
+	for (size_t i = 0; !ret && i < nrows; i++) {
+		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
+			*out = node_of(t->instances, &rows[i], 0);
+		else if (is_child(&rows[i], at.row))
+			*out = node_of(at.in, &rows[i], strchr(last_part(rows[i].pub.path), '%') ? at.index : 0);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	if (!ret)
+		*out = (struct uft_tree_attr){
+			.mode = at.row->pub.mode, .nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr,
+			.mtime_ns = at.in->mtime_ns, .doc = at.row->pub.doc,
+		};
+	if (!ret && at.row == &rows[0] && at.in->number)
+		out->mode = S_IFDIR | 0750;
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+const struct uft_tree_row *uft_tree_table(size_t i)
+{
+	return i < nrows ? &rows[i].pub : NULL;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - the owner of a tree: one thread for all that a session is asked
+ *
+ * tree.h says what a tree is. Its thread does in turn what others ask of it (tree_call(), one at a time, in order), a
+ * round of the session, and emptying the rings.
+ *
+ * Settings. `set` holds what the user wrote into files. A write makes a copy, changes it and hands it to tree_apply(),
+ * which tells the session; only when that worked the copy becomes `set`. So a refused write leaves no trace.
+ *
+ * Locks: `lock` for requests, instances and who waits, held for moments, no other lock taken inside.
+ */
+#include "tree/internal.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define IDLE_MS		100	/* the session's own pace */
+
+struct request {
+	struct request *next;
+	int (*fn)(void *arg);
+	void *arg;
+	int result, is_done;
+};
+
+int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg)
+{
+	struct request r = { .fn = fn, .arg = arg };
+
+	if (pthread_equal(pthread_self(), t->owner))
+		return fn(arg);
+	pthread_mutex_lock(&t->lock);
+	*t->last = &r;
+	t->last = &r.next;
+	pthread_cond_signal(&t->asked);
+	uft_session_wake(t->session);
+	while (!r.is_done)
+		pthread_cond_wait(&t->done, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	return r.result;
+}
+
+static void serve(struct uft_tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	while (t->first) {
+		struct request *r = t->first;
+
+		t->first = r->next;
+		if (!t->first)
+			t->last = &t->first;
+		pthread_mutex_unlock(&t->lock);
+		r->result = r->fn(r->arg);
+		pthread_mutex_lock(&t->lock);
+		r->is_done = 1;
+		pthread_cond_broadcast(&t->done);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Without targets there is nothing that the session could wait for. */
+static void wait_asked(struct uft_tree *t, int ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&t->lock);
+	if (!t->first && !t->ending)
+		pthread_cond_timedwait(&t->asked, &t->lock, &until);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static int is_ending(struct uft_tree *t)
+{
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = t->ending && !t->first;
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+static void note_status(struct uft_tree *t)
+{
+	int status = uft_session_status(t->session);
+
+	pthread_mutex_lock(&t->lock);
+	if (status != t->status) {
+		t->status = status;
+		pthread_cond_broadcast(&t->done);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+static void *owner_main(void *arg)
+{
+	struct uft_tree *t = arg;
+
+	while (!is_ending(t)) {
+		serve(t);
+		if (!uft_session_poll(t->session, IDLE_MS))
+			wait_asked(t, IDLE_MS);
+		note_status(t);
+	}
+	uft_session_destroy(t->session);
+	return NULL;
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err)
+{
+	struct uft_trace_spec spec = {
+		.tracer = set->tracer, .max_depth = set->max_depth, .thresh_ns = set->thresh_us * 1000, .is_unchecked = 1,
+	};
+	int ret = uft_session_trace(t->session, &spec, err);
+
+	if (ret && ret != -ESRCH)
+		return ret;
+	uft_session_record(t->session, set->is_on);
+	t->set = *set;
+	return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void on_warning(void *arg, const char *text)
+{
+	struct uft_tree *t = arg;
+
+	if (t->opts.warning)
+		t->opts.warning(t->opts.arg, text);
+}
+
+static int make_top(struct uft_tree *t)
+{
+	struct timespec now;
+
+	t->instances = calloc(1, sizeof(*t->instances));
+	if (!t->instances)
+		return -ENOMEM;
+	clock_gettime(CLOCK_REALTIME, &now);
+	t->instances->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	t->next_instance = 1;
+	return 0;
+}
+
+static int start_owner(struct uft_tree *t)
+{
+	sigset_t all, saved;
+	int ret;
+
+	sigfillset(&all);	/* signals are the caller's business */
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	ret = -pthread_create(&t->owner, NULL, owner_main, t);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	t->has_owner = !ret;
+	return ret;
+}
+
+static void tree_free(struct uft_tree *t)
+{
+	while (t->instances) {
+		struct instance *in = t->instances;
+
+		t->instances = in->next;
+		free(in);
+	}
+	pthread_cond_destroy(&t->asked);
+	pthread_cond_destroy(&t->done);
+	pthread_cond_destroy(&t->data);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+static void init_sync(struct uft_tree *t)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->asked, &attr);
+	pthread_cond_init(&t->done, &attr);
+	pthread_cond_init(&t->data, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
+{
+	struct uft_session_opts so = { .no_children = opts->no_children };
+	struct uft_session_events ev = { .warning = on_warning };
+	struct uft_tree *t = calloc(1, sizeof(*t));
+	int ret;
+
+	*out = NULL;
+	if (!t)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	t->opts = *opts;
+	t->last = &t->first;
+	t->status = -1;
+	t->set.is_on = 1;
+	init_sync(t);
+	ev.arg = t;
+	ret = make_top(t);
+	if (!ret)
+		ret = uft_session_create(&so, &ev, &t->session, err);
+	if (!ret) {
+		ret = tree_apply(t, &t->set, err);
+		if (!ret)
+			ret = start_owner(t);
+		if (ret)
+			uft_session_destroy(t->session);
+	}
+	if (ret) {
+		tree_free(t);
+		return uft_fail(err, ret, "%s", err && err->text[0] ? err->text : strerror(-ret));
+	}
+	*out = t;
+	return 0;
+}
+
+void uft_tree_destroy(struct uft_tree *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->ending = 1;
+	pthread_cond_signal(&t->asked);
+	uft_session_wake(t->session);
+	pthread_mutex_unlock(&t->lock);
+	handle_wake_all(t);
+	pthread_join(t->owner, NULL);
+	tree_free(t);
+}
+
+struct start { struct uft_tree *t; char *const *argv; pid_t pid; struct uft_error *err; };
+
+static int launch_job(void *arg)
+{
+	struct start *s = arg;
+
+	return uft_session_launch(s->t->session, s->argv, &s->pid, s->err);
+}
+
+static int attach_job(void *arg)
+{
+	struct start *s = arg;
+
+	return uft_session_attach(s->t->session, s->pid, s->err);
+}
+
+int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err)
+{
+	struct start s = { .t = t, .argv = argv, .err = err };
+	int ret = tree_call(t, launch_job, &s);
+
+	*pid = s.pid;
+	return ret;
+}
+
+int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err)
+{
+	return tree_call(t, attach_job, &(struct start){ .t = t, .pid = pid, .err = err });
+}
+
+int uft_tree_wait(struct uft_tree *t, int timeout_ms)
+{
+	struct timespec until;
+	int status, late = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += timeout_ms % 1000 * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&t->lock);
+	while (t->status < 0 && !t->ending && !late) {
+		if (timeout_ms < 0)
+			pthread_cond_wait(&t->done, &t->lock);
+		else
+			late = pthread_cond_timedwait(&t->done, &t->lock, &until) == ETIMEDOUT;
+	}
+	status = t->status;
+	pthread_mutex_unlock(&t->lock);
+	return status < 0 ? -EAGAIN : status;
+}
+
+uint32_t tree_ncpus(const struct uft_tree *t)
+{
+	return uft_session_arena(t->session)->ncpus;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.h - the kernel's tracefs over our targets: one table of files, one way in for every transport
+ *
+ * What it is. The files of /sys/kernel/tracing with their names, grammar, text and errors, over a session (control/) and
+ * its rings (stream/). What it is not: a file system. FUSE and the commands `uft read`, `uft write`, `uft ls` look nodes
+ * up, open handles and pass bytes; nothing of a transport is known here.
+ *
+ * Objects and owners
+ *	tree	one a process; owns the session, the store of what was recorded, the instances and a thread
+ *	file	a row of the table (table.c): path pattern, mode, scope, what read and write do, one line of documentation
+ *	node	a number that names one file or directory of one instance, cpu or option; never reused, so a file system
+ *		may take it for an inode number. Nothing is allocated for it: nodes need no release
+ *	handle	an open file: what is left of a line that a write broke off, the text that a reader is in the middle of,
+ *		its place in a trace
+ *
+ * Concurrency. The session wants all its calls from one thread (ptrace), so the tree has an owner thread: it polls the
+ * session, empties the rings and runs what reads and writes want of either. All functions below may be called from any
+ * thread; they wait for the owner (milliseconds, at most while it switches targets over). A blocking read waits
+ * outside of it. One handle is used by one thread at a time, except for _interrupt, _poll and _notify.
+ *
+ * What a file system must know
+ *  1. Contents come from reads: sizes are 0 as in the kernel. Serve with direct I/O; no cache, no readahead.
+ *  2. uft_tree_open() gets the open's flags: O_TRUNC clears lists and buffers at once, O_APPEND keeps them. A
+ *     transport that learns of a truncation in another way passes it to uft_tree_truncate().
+ *  3. Writes have no offset: one write is one or more commands. An error is the errno of that write, and leaves all as
+ *     it was. A line that a write breaks off goes on in the next one, and counts as whole at the release, whose
+ *     error is the close's.
+ *  4. Files with UFT_ATTR_BLOCKS: a read without data waits, with @flags & O_NONBLOCK it is -EAGAIN. uft_tree_poll()
+ *     tells, uft_tree_notify() calls back once when that changes, so no thread has to wait. Offsets mean nothing there.
+ *  5. Open handles keep an instance busy: rmdir is -EBUSY.
+ *  6. Errors are the kernel's errno, negative.
+ *
+ * Failure. A target that dies is a target less; a session that cannot be made fails uft_tree_create(). When the tree is
+ * destroyed, waiting readers get 0 (end of file); handles must be released before.
+ */
+#ifndef UFT_TREE_TREE_H
+#define UFT_TREE_TREE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/error.h"
+
+struct uft_tree;
+struct uft_handle;
+typedef uint64_t uft_node;
+#define UFT_TREE_ROOT	1u		/* FUSE's number for it, too */
+#define UFT_TREE_NAME	256		/* the longest name, with its end */
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+struct uft_tree_opts {
+	uint64_t buffer_kb;		/* of each cpu; 0: the kernel's 1408 */
+	int no_children;		/* do not follow fork and exec */
+	/* What the session cannot follow or finds worth saying; from the owner's thread. May be NULL. */
+	void (*warning)(void *arg, const char *text);
+	void *arg;
+};
+
+/* Before the process has other threads: a child is made that cleans up should we be killed. */
+int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err);
+void uft_tree_destroy(struct uft_tree *t);	/* leaves all targets as they were found */
+
+/* Starts @argv as a target, as uft_session_launch(). One for each tree. */
+int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err);
+int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err);
+/* Waits until the launched program ends: its wait status; -EAGAIN: @timeout_ms passed (-1: no limit). */
+int uft_tree_wait(struct uft_tree *t, int timeout_ms);
+
+/* ---- Nodes ----------------------------------------------------------------------------------- */
+
+enum uft_tree_scope {
+	UFT_SCOPE_TOP		= 1,	/* only in the top directory */
+	UFT_SCOPE_INSTANCE	= 2,	/* there and in each instance */
+	UFT_SCOPE_CPU		= 4,	/* one for each cpu: `%` in the path is its number */
+	UFT_SCOPE_OPTION	= 8,	/* one for each option: `%` is its name */
+};
+
+struct uft_tree_row {			/* for lists and documentation */
+	const char *path;
+	uint32_t mode, scope;		/* S_IF* included */
+	const char *doc;
+};
+const struct uft_tree_row *uft_tree_table(size_t i);	/* NULL: there are no more */
+
+enum uft_tree_attr_flags {
+	UFT_ATTR_BLOCKS	= 1,		/* reads wait for data; poll means something */
+	UFT_ATTR_PAGES	= 2,		/* trace_pipe_raw: whole sub-buffers */
+};
+struct uft_tree_attr {
+	uint32_t mode;			/* S_IFDIR or S_IFREG, and permissions */
+	uint32_t nlink, flags;
+	uint64_t mtime_ns;		/* CLOCK_REALTIME, when the instance was made */
+	const char *doc;
+};
+
+int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out);	/* -ENOENT, -ENOTDIR */
+int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out);	/* from the root; `/` as often as wanted */
+int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out);
+/* Entry @i of a directory, from 0; without `.` and `..`. 1 filled, 0 the end, negative errno. */
+int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out);
+int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out);	/* the root's is itself */
+int uft_tree_mkdir(struct uft_tree *t, uft_node dir, const char *name, uft_node *out);	/* -EPERM outside instances/ */
+int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name);
+
+/* ---- Handles --------------------------------------------------------------------------------- */
+
+/* @flags: of open(2); @pid: who opens it (messages and trace_marker name it), 0 this process. */
+int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out);
+int uft_tree_truncate(struct uft_tree *t, uft_node node);		/* as O_TRUNC does, without a handle */
+/* Bytes, 0 at the end, negative errno. @flags: O_NONBLOCK. */
+ssize_t uft_tree_read(struct uft_handle *h, void *buf, size_t n, uint64_t offset, int flags);
+ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n);
+/* The last line of a broken off write takes effect now: its error, or 0. The handle is gone in any case. */
+int uft_tree_release(struct uft_handle *h);
+/* The read that waits now returns -EINTR; without one, the next that would wait does. */
+void uft_tree_interrupt(struct uft_handle *h);
+int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */
+/* Calls @fn once, from a thread of the tree, as soon as uft_tree_poll() says POLLIN; at once if it does already. @fn may
+ * not call the tree. NULL takes it back: when that returned, @fn does not run any more. */
+void uft_tree_notify(struct uft_handle *h, void (*fn)(void *arg), void *arg);
+
+#endif
