@@ -37,6 +37,7 @@
 #define TRIES		4
 #define STEPS		5		/* of one byte each; more are not overwritten */
 #define SPINS		200		/* looks at a task before we sleep */
+#define YIELD_NS	500000		/* others wait for this CPU */
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
@@ -46,16 +47,19 @@
 
 static int wait_stop(pid_t tid, int *status)
 {
-	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
-
+	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull, before;
 	unsigned spins = 0;
 
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
 		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
-		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. */
+		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield costs all others'
+		 * time slices when the CPU is wanted. */
 		while (!got && spins++ < SPINS) {
+			before = session_now_ns();
 			sched_yield();
+			if (session_now_ns() - before > YIELD_NS)
+				spins = SPINS;
 			got = waitpid(tid, status, __WALL | WNOHANG);
 		}
 
@@ -69,8 +73,54 @@ static int wait_stop(pid_t tid, int *status)
 	}
 }
 
+/* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
+static struct {
+	pid_t *tid;
+	unsigned n, room;
+} late;
+
+static void late_add(pid_t tid)
+{
+	if (late.n == late.room) {
+		pid_t *more = realloc(late.tid, (2 * late.room + 8) * sizeof(*more));
+
+		if (!more)
+			return;		/* it stands until we end */
+		late.tid = more;
+		late.room = 2 * late.room + 8;
+	}
+	late.tid[late.n++] = tid;
+}
+
+static int late_take(pid_t tid)
+{
+	for (unsigned i = 0; i < late.n; i++)
+		if (late.tid[i] == tid) {
+			late.tid[i] = late.tid[--late.n];
+			return 1;
+		}
+	return 0;
+}
+
+unsigned look_reap(void)
+{
+	for (unsigned i = late.n; i-- > 0;) {
+		pid_t tid = late.tid[i];
+		int status, got = waitpid(tid, &status, __WALL | WNOHANG);
+
+		if (!got || (got < 0 && errno == EINTR))
+			continue;
+		if (got == tid && WIFSTOPPED(status))
+			look_go(tid, status >> 16 ? 0 : WSTOPSIG(status));
+		late_take(tid);
+	}
+	return late.n;
+}
+
 static int stop_begin(pid_t tid)
 {
+	if (late_take(tid))
+		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return -errno;
 	return 0;
@@ -84,6 +134,8 @@ int look_stop(pid_t tid, int *sig)
 		ret = wait_stop(tid, &status);
 	if (!ret)
 		*sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
+	else if (ret == -EAGAIN)
+		late_add(tid);
 	return ret;
 }
 
@@ -493,7 +545,7 @@ static void step_out(const struct look *l, struct held_task *t, struct user_regs
 	for (int i = 0; i < STEPS && !t->sig && range_of(l, regs->rip) && can_step(l->pid, regs); i++) {
 		t->is_stopped = 0;
 		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || wait_stop(t->tid, &status))
-			return;		/* look_release() waits for it once more */
+			return;		/* look_release() sees to it */
 		t->is_stopped = 1;
 		t->sig = status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
 		if (status >> 16 || ptrace(PTRACE_GETREGS, t->tid, 0, regs) < 0)
@@ -524,15 +576,13 @@ void look_release(struct held *h)
 		return;
 	for (unsigned i = 0; i < h->n; i++) {
 		struct held_task *t = &h->task[i];
-		int status;
 
-		if (!t->is_stopped && wait_stop(t->tid, &status) == 0) {
-			t->is_stopped = 1;
-			t->sig = status >> 16 ? 0 : WSTOPSIG(status);
-		}
 		if (t->is_stopped > 0)
 			look_go(t->tid, t->sig);
+		else if (!t->is_stopped)
+			late_add(t->tid);
 	}
 	free(h->task);
 	free(h);
+	look_reap();
 }

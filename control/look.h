@@ -33,8 +33,10 @@ int look_hold(const struct look *l, struct held **out);
 int look_held(struct look *l, struct held *h);
 void look_release(struct held *h);
 
-/* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop. */
+/* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to be tried again,
+ * else look_reap() lets it go when it does. */
 int look_stop(pid_t tid, int *sig);
 void look_go(pid_t tid, int sig);
+unsigned look_reap(void);		/* returns how many there are still */
 
 #endif

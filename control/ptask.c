@@ -3,7 +3,7 @@
  * ptask.c - tasks that we trace by ptrace for a moment
  *
  *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
- *	leave:	an attach gave up waiting for its stop -> stops -> detached
+ *	leave:	somebody gave up waiting for its stop -> stops -> detached
  *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
  *
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
@@ -18,6 +18,10 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
+
+#define STOP_MS		500
+#define STOP_NAP_NS	20000
 
 static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_t tid, pid_t tgid)
 {
@@ -99,27 +103,40 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 		s->launched_status = status;
 }
 
-/* The task runs: only a stopped one can be let go. Signals that stop it first are given back with the detach. */
+/* It stands: off it goes. Signals that stopped it first are given back. */
+static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (p->slice != UFT_NO_SLICE)
+		clear_watch(tid);
+	ptrace(PTRACE_DETACH, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	ptask_drop(s, p);
+}
+
+/* The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when it does. */
 static void stop_and_detach(struct uft_session *s, struct ptask *p)
 {
-	int status;
+	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
+	int status, got = 0;
 
-	if (p->kind == PTASK_LEAVE) {		/* may never stop: the kernel lets go of it when we end */
+	if (p->kind == PTASK_LEAVE)
+		return;
+	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
 		ptask_drop(s, p);
 		return;
 	}
-	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) == 0 && waitpid(p->tid, &status, __WALL) == p->tid) {
-		int is_signal = status >> 16 == 0;
-
-		if (WIFSTOPPED(status)) {
-			if (p->kind == PTASK_RSEQ)
-				clear_watch(p->tid);
-			ptrace(PTRACE_DETACH, p->tid, 0, is_signal ? WSTOPSIG(status) : 0);
-		} else {
+	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
+		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
+	if (!got) {
+		p->kind = PTASK_LEAVE;
+	} else if (got == p->tid && WIFSTOPPED(status)) {
+		let_go(s, p, got, status);
+	} else {
+		if (got == p->tid)
 			on_end(s, p->tid, status);
-		}
+		ptask_drop(s, p);
 	}
-	ptask_drop(s, p);
 }
 
 void ptask_release(struct uft_session *s, pid_t tid)
@@ -145,10 +162,17 @@ void ptask_release_process(struct uft_session *s, pid_t tgid)
 	}
 }
 
+/* Those that do not stop are let go by the kernel, when we end. */
 void ptask_release_all(struct uft_session *s)
 {
+	struct ptask *p = s->ptasks, *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		stop_and_detach(s, p);
+	}
 	while (s->ptasks)
-		stop_and_detach(s, s->ptasks);
+		ptask_drop(s, s->ptasks);
 }
 
 /* The new image stands before its first instruction. What it replaced is over. */
@@ -184,8 +208,7 @@ static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int statu
 	int event = status >> 16, sig = WSTOPSIG(status);
 
 	if (p->kind == PTASK_LEAVE) {
-		ptrace(PTRACE_DETACH, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
-		ptask_drop(s, p);
+		let_go(s, p, tid, status);
 	} else if (event == PTRACE_EVENT_EXEC) {
 		if (p->kind == PTASK_RSEQ)
 			clear_watch(tid);

@@ -36,6 +36,7 @@
 #include "control/watch.h"
 #include "control/guard.h"
 #include "control/leave.h"
+#include "control/look.h"
 #include "control/plain.h"
 #include "control/silent.h"
 
@@ -53,6 +54,7 @@
 
 #define SCAN_MS		200	/* thread names, strays */
 #define SEIZED_MS	1
+#define LATE_MS		500	/* for tasks that did not stop in time, before we end */
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
 uint64_t session_now_ns(void)
@@ -324,6 +326,8 @@ void uft_session_destroy(struct uft_session *s)
 	leave(s, NULL);
 	if (s->launched || s->attached)
 		leave_silent(s, 0);
+	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
@@ -520,7 +524,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 		if (to_scan < wait_ms || wait_ms < 0)
 			wait_ms = to_scan;
 	}
-	if (s->ptasks && (wait_ms > SEIZED_MS || wait_ms < 0))
+	if ((s->ptasks || look_reap()) && (wait_ms > SEIZED_MS || wait_ms < 0))
 		wait_ms = SEIZED_MS;
 	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
 		wait_ms = BUDGET_MS;

@@ -11,7 +11,7 @@ import os, shutil, signal, subprocess, sys, tempfile, time
 uft, target, plugin, mode = sys.argv[1:5]
 ways = sys.argv[5:] or ['term', 'kill', 'detach']
 SIGNALS = ('SigIgn', 'SigCgt', 'ShdPnd', 'SigPnd')
-WAIT = 20
+WAIT = 60
 failures = 0
 
 
