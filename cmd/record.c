@@ -16,6 +16,7 @@
  * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -36,6 +37,7 @@
 #include "cmd/targets.h"
 #include "control/session.h"
 #include "output/output.h"
+#include "stream/rescue.h"
 
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
@@ -49,6 +51,8 @@ struct recording {
 	struct recorder *recorder;
 	struct status status;
 	char path[PATH_MAX];		/* of the .uft file that is written */
+	char image[PATH_MAX];		/* of the program that is traced, under the name that the kernel has for it */
+	struct uft_prefetch *ahead;	/* of its file; NULL none */
 	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
 	pid_t program;
 	int is_started;
@@ -278,12 +282,18 @@ static void join_args(char *const argv[], char *buf, size_t size)
 
 /* ---- The recording ------------------------------------------------------------------------- */
 
+/* We were killed: this is the guard. What it cannot save nobody can be told. */
+static void save_rest(const struct uft_arena *head, void *arena, int file)
+{
+	uft_rescue(head, arena, file);
+}
+
 static int start_session(struct recording *rec, struct uft_error *err)
 {
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
-		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog, .perf_map = o->perf_map,
+		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog, .perf_map = o->perf_map, .rescue = save_rest,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
@@ -297,6 +307,8 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	int ret;
 
 	ret = uft_session_create(&opts, &events, &rec->session, err);
+	if (!ret && o->tracer != UFT_TRACER_NOP)	/* a thread: not before the guard is forked */
+		rec->ahead = uft_prefetch_begin(rec->image);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
 
@@ -306,9 +318,18 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	struct uft_writer_opts opts = {
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
 	};
+	int ret, fd;
 
 	join_args(argv, cmdline, sizeof(cmdline));
-	return recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
+	ret = recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
+	if (ret)
+		return ret;
+	fd = open(rec->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd >= 0) {
+		uft_session_rescue_into(rec->session, fd);
+		close(fd);
+	}
+	return 0;
 }
 
 /* Switches recording off everywhere; the targets run on with their original code. */
@@ -583,8 +604,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 {
 	struct recording rec = { .opts = o };
 	const struct uft_export *format;
-	struct uft_prefetch *ahead;
-	char program[PATH_MAX] = "", real[PATH_MAX];
+	char program[PATH_MAX] = "";
 	int done = cmd_parse(syntax, &argc, argv, o);
 
 	if (done >= 0)
@@ -604,17 +624,17 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 		return cmd_fail(command, "the name of the output is too long");
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
-	done = cmd_symbols_use(syntax->name, &o->symbols, realpath(program, real) ? real : program);
+	if (!realpath(program, rec.image))
+		memcpy(rec.image, program, sizeof(program));
+	done = cmd_symbols_use(syntax->name, &o->symbols, rec.image);
 	if (done)
 		return done;
-	/* Under the name that the kernel has for it: so the session will ask. */
-	ahead = o->tracer == UFT_TRACER_NOP ? NULL : uft_prefetch_begin(realpath(program, real) ? real : program);
 	status_begin(&rec.status, o->is_quiet, o->wants_status ? STATUS_ALWAYS : STATUS_UNSHARED);
 	catch_signals();
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)
 		cmd_symbols_end(command);
-	uft_prefetch_end(ahead);
+	uft_prefetch_end(rec.ahead);
 	return done;
 }
 

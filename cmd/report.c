@@ -164,6 +164,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 	progress_end();
 	if (!ret)
 		ret = print_drops(path, cmd_output_file(out));
+	if (!ret)
+		ret = uft_output_rescued(st, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }

@@ -6,7 +6,8 @@
  * a real directory and closed to everybody else; the file is 0600, sparse, and named session.<pid>. The
  * session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that may
  * be used again, tells a later session that a file is stale. Stale files are removed then, at once: what
- * a dead recorder had not written down yet is lost, but targets that still have the file mapped are not disturbed.
+ * neither recorder nor guard (guard.c) had written down is lost, but targets that still have the file mapped are not
+ * disturbed.
  *
  * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings and slices are made
  * smaller until all of them together fit into half of the free space; sizes the user asked for are

@@ -3,16 +3,20 @@
  * guard.c - who finishes the detach when the recorder is killed
  *
  * The session forks a process when it is created, before it has threads. That one holds the arena's file (and with it
- * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a pipe; no
- * terminal, no directory, none of the session's other descriptors. It is init's child, in a kernel session of its own, all
- * signals blocked: nobody who waits for the recorder's children or signals its group meets it.
+ * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
+ * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is init's child,
+ * in a kernel session of its own, all signals blocked: nobody who waits for the recorder's children or signals its group
+ * meets it.
  *
- *	waits -- the pipe closes, arena.closed is set --> ends
- *	      -- the session's process ends ------------> detaches what lives in the arena, removes the file, ends
+ *	waits -- the socket closes, arena.closed is set --> ends
+ *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
+ *							    (.rescue), removes the arena's file, ends
  *
  * What it needs is in the arena: slices, and in them the targets' and agents' numbers. The agents have put the code
  * back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the session died are finished
  * by the agents; the guard's come after them.
+ *
+ * The arena is the targets' to scribble on: where its rings are is known from before there were any.
  *
  * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
  * takes over.
@@ -30,6 +34,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -117,24 +122,46 @@ static void close_others(const int *keep, int n)
 	syscall(SYS_close_range, from, ~0u, 0);
 }
 
-/* Both are signs of the same end, the pipe's comes a little earlier. */
-static void wait_for_end(const struct arena *a, int pipe_fd, int session_fd)
+/* The last file that the session gave, if any; *file was the one before. */
+static void take_files(int sock, int *file)
 {
-	struct pollfd p[2] = { { .fd = session_fd, .events = POLLIN }, { .fd = pipe_fd, .events = POLLIN } };
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	while (recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0) {
+		if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS) {
+			if (*file >= 0)
+				close(*file);
+			memcpy(file, CMSG_DATA(&control.head), sizeof(*file));
+		}
+		m.msg_controllen = sizeof(control);
+	}
+}
+
+/* Both are signs of the same end, the socket's comes a little earlier. */
+static void wait_for_end(const struct arena *a, int sock, int session_fd, int *file)
+{
+	struct pollfd p[2] = { { .fd = session_fd, .events = POLLIN }, { .fd = sock, .events = POLLIN } };
 
 	for (;;) {
 		if (poll(p, 2, -1) < 0 && errno != EINTR)
 			return;
+		if (p[1].revents)
+			take_files(sock, file);
 		if (p[0].revents || __atomic_load_n(&a->map->closed, __ATOMIC_ACQUIRE))
 			return;
-		if (p[1].revents)
+		if (p[1].revents & (POLLHUP | POLLERR))
 			p[1].fd = -1;		/* dying, or a fork of it closed the last end by chance: its process tells */
 	}
 }
 
-static _Noreturn void guard_main(const struct arena *of, int pipe_fd, int session_fd)
+static _Noreturn void guard_main(const struct uft_session *s, int sock, int session_fd)
 {
-	int keep[3] = { of->fd, pipe_fd, session_fd };
+	const struct arena *of = &s->arena;
+	int keep[3] = { of->fd, sock, session_fd }, file = -1;
+	struct uft_arena head;
 	struct arena a = *of;
 
 	for (int i = 0; i < 2; i++)		/* sorted */
@@ -153,22 +180,25 @@ static _Noreturn void guard_main(const struct arena *of, int pipe_fd, int sessio
 	a.map = mmap(NULL, a.bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a.fd, 0);
 	if (a.map == MAP_FAILED)
 		_exit(1);
+	head = *a.map;
 	__atomic_store_n(&a.map->guard_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	futex(&a.map->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
-	wait_for_end(&a, pipe_fd, session_fd);
+	wait_for_end(&a, sock, session_fd, &file);
 	if (!__atomic_load_n(&a.map->closed, __ATOMIC_ACQUIRE)) {
 		guard_finish(&a);
+		if (s->opts.rescue && file >= 0)
+			s->opts.rescue(&head, a.map, file);
 		unlink(a.path);
 	}
 	_exit(0);
 }
 
 /* The process in between ends at once and is waited for, so that the guard is init's. */
-static _Noreturn void between(const struct arena *a, const int *ends, int session_fd)
+static _Noreturn void between(const struct uft_session *s, const int *ends, int session_fd)
 {
 	close(ends[1]);
 	if (fork() == 0)
-		guard_main(a, ends[0], session_fd);
+		guard_main(s, ends[0], session_fd);
 	_exit(0);
 }
 
@@ -184,10 +214,10 @@ int guard_start(struct uft_session *s)
 	sigset_t all, old;
 	pid_t pid;
 
-	s->guard_fd = s->guard_pipe = -1;
+	s->guard_fd = s->guard_sock = -1;
 	if (self < 0)
 		return -errno;
-	if (pipe2(ends, O_CLOEXEC) < 0) {
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
 		ret = -errno;
 		close(self);
 		return ret;
@@ -196,14 +226,14 @@ int guard_start(struct uft_session *s)
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();
 	if (pid == 0)
-		between(&s->arena, ends, self);
+		between(s, ends, self);
 	ret = pid < 0 ? -errno : 0;
 	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	close(ends[0]);
 	close(self);
-	s->guard_pipe = ends[1];
+	s->guard_sock = ends[1];
 	if (ret)
 		return ret;
 	await_guard(&s->arena);
@@ -217,11 +247,24 @@ void guard_stop(struct uft_session *s)
 
 	if (s->arena.map)
 		__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
-	if (s->guard_pipe >= 0)
-		close(s->guard_pipe);
+	if (s->guard_sock >= 0)
+		close(s->guard_sock);
 	if (s->guard_fd >= 0) {
 		poll(&p, 1, 2000);
 		close(s->guard_fd);
 	}
-	s->guard_fd = s->guard_pipe = -1;
+	s->guard_fd = s->guard_sock = -1;
+}
+
+int uft_session_rescue_into(struct uft_session *s, int fd)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .room = "" };
+	struct iovec iov = { (char[]){ 'f' }, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	return sendmsg(s->guard_sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }

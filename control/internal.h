@@ -310,7 +310,7 @@ struct uft_session {
 	} *last;
 	sigset_t launch_mask;
 
-	int guard_fd, guard_pipe;	/* pidfd of the guard, our end of its pipe (guard.c); -1 none */
+	int guard_fd, guard_sock;	/* pidfd of the guard, our end of its socket (guard.c); -1 none */
 	int epoll_fd, bell_fd;
 	pthread_t bell_thread;
 	atomic_int bell_stop;

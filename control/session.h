@@ -22,6 +22,9 @@ struct uft_session_opts {
 	int no_children;	/* do not follow fork and exec */
 	int perf_map;		/* names of our code into /tmp/perf-PID.map: perfmap.c */
 	int watchdog;		/* look at every fault of a target: watch.c */
+	/* Called when this process was killed, in another one that was forked by uft_session_create() and has left all
+	 * targets: it saves what the rings hold. @head: the arena's first page as it was at that fork, @file: see below. */
+	void (*rescue)(const struct uft_arena *head, void *arena, int file);
 };
 
 struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
@@ -82,6 +85,9 @@ struct uft_session;
 int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
 		       struct uft_session **out, struct uft_error *err);
 const struct uft_arena *uft_session_arena(const struct uft_session *s);
+
+/* The open file that .rescue gets. 0 or -errno. */
+int uft_session_rescue_into(struct uft_session *s, int fd);
 
 /* What is to be traced, now (running targets are switched over in one batch each) and in images to come.
  * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */

@@ -22,6 +22,9 @@ int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort s
 /* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
 int uft_output_drops(struct uft_stream *st, FILE *out);
 
+/* One comment line if the recorder was killed and the rest was saved without it. */
+int uft_output_rescued(struct uft_stream *st, FILE *out);
+
 /* `key: value` a line. */
 int uft_output_stat(struct uft_stream *st, FILE *out);
 

@@ -57,6 +57,7 @@ static void put_ratio(FILE *out, const char *key, uint64_t a, uint64_t b)
 int uft_output_stat(struct uft_stream *st, FILE *out)
 {
 	const struct uft_info *info = uft_stream_info(st);
+	const struct uft_rescue *rescued = uft_stream_rescued(st);
 	size_t ntracers = sizeof(tracer_names) / sizeof(tracer_names[0]);
 
 	if (!info)
@@ -64,6 +65,11 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 	errno = 0;
 	put_text(out, "format", info->format);
 	put_text(out, "complete", info->complete ? "yes" : "no");
+	if (rescued) {		/* the recorder was killed */
+		put_number(out, "rescued_bytes", rescued->bytes);
+		put_number(out, "rescued_processes", rescued->slices);
+		put_number(out, "rescued_unknown", rescued->unknown);
+	}
 	put_text(out, "tracer", info->tracer < ntracers ? tracer_names[info->tracer] : "unknown");
 	put_text(out, "cmdline", info->cmdline);
 	put_text(out, "hostname", info->hostname);

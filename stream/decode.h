@@ -104,6 +104,7 @@ struct uft_stream {
 	int has_info;
 	struct uft_info info;
 	struct uft_profile_row *profile; size_t nprofile; int has_profile;
+	struct uft_rescue rescue;
 };
 
 /* task.c */

@@ -146,6 +146,7 @@ static int rd_scan(struct rd_file *f)
 	uint8_t *raw = NULL;
 	int err = 0;
 
+	f->end = at;
 	while (at < f->size && !err) {
 		if (f->size - at < sizeof(head) || rd_read(f, &head, sizeof(head), at)) {
 			f->damaged += f->size - at;	/* less than a head: cut off */
@@ -165,6 +166,7 @@ static int rd_scan(struct rd_file *f)
 		err = rd_block(f, &head, at, &raw);
 		at += sizeof(head) + head.stored;
 		at += -(uint64_t)head.stored & 7;
+		f->end = at;
 	}
 	free(raw);
 	return err;

@@ -27,6 +27,7 @@ struct rd_block {			/* a RING block that has a valid head */
 
 struct rd_slice {
 	uint32_t number, pid, ppid, image_id, order;
+	uint64_t clock_start;
 	const struct uft_image *image;	/* never NULL after rd_open() */
 };
 
@@ -38,6 +39,8 @@ struct rd_profile { uint32_t slice, id; uint64_t hits, total, self, squares, min
 
 struct rd_drop { uint32_t image, id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
 
+struct rd_rescue { uint64_t clock, slices, unknown, bytes; };
+
 struct rd_meta;				/* reader_meta.c: what is collected until the images are built */
 
 struct rd_file {
@@ -46,6 +49,7 @@ struct rd_file {
 	struct uft_file_header head;
 	int has_head, is_complete;
 	uint64_t damaged;
+	uint64_t end;			/* of the last block that is whole */
 	uint64_t budget;		/* bytes that metadata may still make us allocate */
 	char *cmdline, *hostname, *uname;
 	ZSTD_DCtx *zstd;
@@ -59,6 +63,8 @@ struct rd_file {
 	struct rd_profile *profile; size_t nprofile, cap_profile;
 	struct rd_drop *drop; size_t ndrop, cap_drop;		/* in the order in which they were dropped */
 	struct uft_image **image; size_t nimage;		/* by id; the last one is for unknown slices */
+	int is_rescued;
+	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t nobjects, nfuncs;
 	struct rd_meta *meta;
@@ -78,6 +84,8 @@ uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
 
 /* reader_meta.c */
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM */
+/* Calls @fn for each object whose names are not in the file, but could be read; until it returns not 0. */
+int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj), void *arg);
 int rd_meta_build(struct rd_file *f);		/* images, sorted tables; after all blocks were seen */
 void rd_meta_free(struct rd_file *f);
 

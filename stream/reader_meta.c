@@ -92,6 +92,7 @@ static int rm_slice(struct rd_file *f, struct wire_in *in)
 	s.pid = wire_get_u32(in);
 	s.ppid = wire_get_u32(in);
 	s.image_id = wire_get_u32(in);
+	s.clock_start = wire_get_u(in);
 	slot = in->bad ? NULL : RD_PUSH(f, slice);
 	if (!slot)
 		return -EBADMSG;
@@ -388,6 +389,17 @@ static int rm_drops(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
+static int rm_rescued(struct rd_file *f, struct wire_in *in)
+{
+	f->rescue = (struct rd_rescue){ 0 };
+	f->rescue.clock = wire_get_u(in);
+	f->rescue.slices = wire_get_u(in);
+	f->rescue.unknown = wire_get_u(in);
+	f->rescue.bytes = wire_get_u(in);
+	f->is_rescued = !in->bad;
+	return in->bad ? -EBADMSG : 0;
+}
+
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 {
 	struct wire_in in = { p, p + n, 0 };
@@ -411,6 +423,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_COUNTERS: ret = rm_counters(f, &in); break;
 	case UFT_BLOCK_PROFILE: ret = rm_profile(f, &in); break;
 	case UFT_BLOCK_DROPS: ret = rm_drops(f, &in); break;
+	case UFT_BLOCK_RESCUED: ret = rm_rescued(f, &in); break;
 	}
 	if (ret)		/* hostile, or asks for more memory than there is: not readable */
 		f->damaged += n;
@@ -645,6 +658,16 @@ int rd_meta_build(struct rd_file *f)
 	rm_sort(f->task, f->ntask, sizeof(*f->task), rm_compare_task);
 	rm_build_losses(f);
 	return 0;
+}
+
+int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj), void *arg)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < f->meta->nobject && !ret; i++)
+		if (!f->meta->object[i].nfuncs && f->meta->object[i].obj->nfunc)
+			ret = fn(arg, f->meta->object[i].number, f->meta->object[i].obj);
+	return ret;
 }
 
 void rd_meta_free(struct rd_file *f)

@@ -170,6 +170,14 @@ int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out)
 	return 1;
 }
 
+const struct uft_rescue *uft_stream_rescued(struct uft_stream *st)
+{
+	const struct rd_rescue *r = &st->file->rescue;
+
+	st->rescue = (struct uft_rescue){ uft_clock_ns(&st->clock, r->clock), r->slices, r->bytes, r->unknown };
+	return st->file->is_rescued ? &st->rescue : NULL;
+}
+
 void uft_stream_close(struct uft_stream *st)
 {
 	if (!st)

@@ -100,6 +100,14 @@ struct uft_drop_row {
 /* Row @i in the order of time; 0: there is none. */
 int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out);
 
+/* The recorder was killed; what was in its buffers then was appended to the file afterwards. NULL: it was not so. */
+struct uft_rescue {
+	uint64_t ts_ns;			/* CLOCK_MONOTONIC, when it was saved */
+	uint64_t slices, bytes;		/* of processes that still had something in their buffers; of that */
+	uint64_t unknown;		/* of them: processes of which the recorder had not said yet what they run */
+};
+const struct uft_rescue *uft_stream_rescued(struct uft_stream *st);
+
 double uft_stream_progress(struct uft_stream *st);		/* 0..1 */
 void uft_stream_close(struct uft_stream *st);
 

@@ -18,7 +18,8 @@
  * Reading. Go from block to block. Where no valid block head stands, look for the next UFT_BLOCK_MAGIC
  * with a valid `head_sum` and go on there; a block whose payload is damaged is stepped over as a whole.
  * All that was stepped over is `damaged_bytes`. Unknown types are skipped. A file without an END block
- * belongs to a recorder that is still running or was killed: all complete blocks are good. A damaged
+ * belongs to a recorder that is still running or was killed: all complete blocks are good. (Who rescues a recording cuts off
+ * an incomplete one at its end.) A damaged
  * file header is replaced by the first SETUP block.
  *
  * Ring data. A RING block is `raw` bytes of ring `ring` of slice `slice`, from ring position `position`
@@ -53,6 +54,8 @@
  *             summed over CPUs, clock units, min as a plain number
  *   DROPS     { u image, u stub id, u clock, u calls per second then, u cost in millionths of the CPU time then, u pid,
  *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
+ *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else appended
+ *             that much of what the rings held, by that clock, and what else was still known
  *   END       empty; the recorder finished
  *
  * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
@@ -90,7 +93,7 @@ _Static_assert(sizeof(struct uft_file_header) == 64, "file format");
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,
 	UFT_BLOCK_FUNCS, UFT_BLOCK_TASKS, UFT_BLOCK_CLOCK, UFT_BLOCK_COUNTERS, UFT_BLOCK_PROFILE, UFT_BLOCK_END,
-	UFT_BLOCK_DROPS,
+	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED,
 	UFT_BLOCK_RING = 32,
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* writer_internal.h - what the two halves of the writer share: rings (writer.c), metadata (writer_meta.c) */
+/*
+ * writer_internal.h - what the parts of the writer share: the file (writer.c), rings (drain.c), metadata (writer_meta.c),
+ * and a file that somebody else left unfinished (rescue.c)
+ */
 #ifndef UFT_STREAM_WRITER_INTERNAL_H
 #define UFT_STREAM_WRITER_INTERNAL_H
 
@@ -32,7 +35,7 @@ struct wr_ring {
 };
 
 struct wr_slice {
-	uint32_t number, pid;			/* in the file */
+	uint32_t number, pid, image_id;		/* in the file */
 	int is_live;
 	const struct uft_image *img;		/* valid while is_live */
 	struct wr_image *image;
@@ -84,6 +87,15 @@ static inline struct uft_ring *wr_arena_ring(const struct uft_writer *w, uint32_
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
 
+/* All of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */
+int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, struct uft_writer **out);
+void wr_free(struct uft_writer *w);
+
+/* drain.c. All rings of a slice; @force: what is no whole sub-buffer, and the rings of overwrite mode, too. */
+int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force);
+/* After an error: counts what stays behind in the rings of a slice that ends. */
+void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index);
+
 /* Each returns 0 or a negative errno, and may be called again after an error. */
 int wr_meta_begin(struct uft_writer *w);			/* SETUP, INFO, CLOCK */
 int wr_meta_clock(struct uft_writer *w);
@@ -94,7 +106,10 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
 int wr_meta_tasks(struct uft_writer *w);			/* flush */
 int wr_meta_names(struct uft_writer *w);
+int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj);
 int wr_meta_end(struct uft_writer *w);
+/* Any payload made of varints; empties it. */
+int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
 
 /* Records in [p, p + n), which starts at ring position @position; for counting only. */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);

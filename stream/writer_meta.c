@@ -19,8 +19,7 @@
 #define WR_META_PACK	256u		/* smaller payloads are not worth packing */
 #define WR_META_LEVEL	3
 
-/* Writes @p as a block of @type and empties it. */
-static int wr_put(struct uft_writer *w, enum uft_block_type type, struct wire *p)
+int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p)
 {
 	struct uft_file_block head = { .type = (uint16_t)type };
 	int err = p->err;
@@ -49,7 +48,7 @@ int wr_meta_clock(struct uft_writer *w)
 	int err;
 
 	wr_put_pair(w, &p);
-	err = wr_put(w, UFT_BLOCK_CLOCK, &p);
+	err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
 	wire_free(&p);
 	return err;
 }
@@ -70,7 +69,7 @@ int wr_meta_begin(struct uft_writer *w)
 	wire_put_str(&p, un.nodename);
 	snprintf(text, sizeof(text), "%s %s %s", un.sysname, un.release, un.machine);
 	wire_put_str(&p, text);
-	err = wr_put(w, UFT_BLOCK_INFO, &p);
+	err = wr_meta_put(w, UFT_BLOCK_INFO, &p);
 	/* Two pairs, so that even a recording whose recorder is killed at once has times: good to 1e-4, and
 	 * thinned out by the reader as soon as there are better ones. */
 	wr_put_pair(w, &p);
@@ -78,7 +77,7 @@ int wr_meta_begin(struct uft_writer *w)
 		nanosleep(&(struct timespec){ 0, 500000 }, NULL);
 	wr_put_pair(w, &p);
 	if (!err)
-		err = wr_put(w, UFT_BLOCK_CLOCK, &p);
+		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
 	wire_free(&p);
 	return err;
 }
@@ -92,9 +91,9 @@ int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index
 	wire_put_u(&p, s->number);
 	wire_put_u(&p, s->pid);
 	wire_put_u(&p, as->ppid);
-	wire_put_u(&p, s->img->id);
+	wire_put_u(&p, s->image_id);
 	wire_put_u(&p, as->clock_start);
-	err = wr_put(w, UFT_BLOCK_SLICE, &p);
+	err = wr_meta_put(w, UFT_BLOCK_SLICE, &p);
 	wire_free(&p);
 	return err;
 }
@@ -118,7 +117,7 @@ int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_i
 		w->image = wi;
 		wire_put_u(&p, img->id);
 		wire_put_str(&p, img->exe);
-		err = wr_put(w, UFT_BLOCK_IMAGE, &p);
+		err = wr_meta_put(w, UFT_BLOCK_IMAGE, &p);
 		wire_free(&p);
 		if (err)
 			return err;
@@ -173,7 +172,7 @@ static int wr_put_object(struct uft_writer *w, uint32_t image, uint32_t index, c
 	wire_put_u(&p, m->nstubs);
 	wire_put_u(&p, m->from_clock);
 	wire_put_u(&p, m->to_clock);
-	err = wr_put(w, UFT_BLOCK_OBJECT, &p);
+	err = wr_meta_put(w, UFT_BLOCK_OBJECT, &p);
 	wire_free(&p);
 	return err;
 }
@@ -198,7 +197,7 @@ static int wr_put_sites(struct uft_writer *w, uint32_t image, uint32_t index, co
 			wire_put_s(&p, (int64_t)(m->site_addr[i] - m->stub_addr[i]));
 			previous = m->stub_addr[i];
 		}
-		err = wr_put(w, UFT_BLOCK_SITES, &p);
+		err = wr_meta_put(w, UFT_BLOCK_SITES, &p);
 		first += n;
 	}
 	wire_free(&p);
@@ -252,7 +251,7 @@ int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_im
 	return err;
 }
 
-static int wr_put_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj)
+int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj)
 {
 	struct wire p = { 0 };
 	uint64_t previous = 0;
@@ -271,7 +270,7 @@ static int wr_put_funcs(struct uft_writer *w, uint32_t object, const struct uft_
 		wire_put_bytes(&p, f->name, f->name ? strnlen(f->name, WR_META_BLOCK) : 0);
 		previous = f->addr;
 		if (p.n >= WR_META_BLOCK || i + 1 == obj->nfunc)
-			err = wr_put(w, UFT_BLOCK_FUNCS, &p);
+			err = wr_meta_put(w, UFT_BLOCK_FUNCS, &p);
 	}
 	wire_free(&p);
 	return err;
@@ -301,7 +300,7 @@ int wr_meta_names(struct uft_writer *w)
 		/* An object whose names cannot be read (deleted, say) keeps what it has: its ids still resolve. */
 		if (!obj->nfunc)
 			uft_object_names(obj, NULL);
-		err = wr_put_funcs(w, i, obj);
+		err = wr_meta_funcs(w, i, obj);
 	}
 	return err;
 }
@@ -386,14 +385,14 @@ int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
 	wire_put_u(&p, drop->cost_ppm);
 	wire_put_u(&p, drop->pid);
 	wire_put_u(&p, drop->why);
-	err = wr_put(w, UFT_BLOCK_DROPS, &p);
+	err = wr_meta_put(w, UFT_BLOCK_DROPS, &p);
 	wire_free(&p);
 	return err;
 }
 
 int wr_meta_tasks(struct uft_writer *w)
 {
-	return wr_put(w, UFT_BLOCK_TASKS, &w->tasks);
+	return wr_meta_put(w, UFT_BLOCK_TASKS, &w->tasks);
 }
 
 int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final)
@@ -419,7 +418,7 @@ int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, i
 	}
 	sum = p.err ? 0 : wire_sum(p.p, p.n);
 	if (sum != s->counter_sum || is_final)
-		err = wr_put(w, UFT_BLOCK_COUNTERS, &p);
+		err = wr_meta_put(w, UFT_BLOCK_COUNTERS, &p);
 	if (!err)
 		s->counter_sum = sum;
 	wire_free(&p);
@@ -471,10 +470,10 @@ int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t ind
 		wire_put_u(&p, row.min);
 		wire_put_u(&p, row.max);
 		if (p.n >= WR_META_BLOCK)
-			err = wr_put(w, UFT_BLOCK_PROFILE, &p);
+			err = wr_meta_put(w, UFT_BLOCK_PROFILE, &p);
 	}
 	if (p.n && !err)
-		err = wr_put(w, UFT_BLOCK_PROFILE, &p);
+		err = wr_meta_put(w, UFT_BLOCK_PROFILE, &p);
 	wire_free(&p);
 	return err;
 }

@@ -210,7 +210,7 @@ struct uft_slice {
 	uint32_t parent_slice;	/* w: whose patches and id ranges it inherited; ~0 none */
 	uint32_t agent_tid;	/* w: 0: no agent */
 	uint32_t flags;		/* w: enum uft_slice_flags */
-	uint32_t ring_flags;	/* s: enum uft_ring_flags, for every ring of the slice */
+	uint32_t ring_flags;	/* s: enum uft_ring_flags, for every ring of the slice; w: UFT_RING_ON off when it leaves */
 	uint32_t cmd_seq;	/* s: futex */
 	uint32_t cmd_done;	/* w: futex */
 	int32_t cmd_result;	/* w: 0 or -errno */

@@ -143,7 +143,8 @@ static int leave(int is_held)
 	uint32_t left;
 
 	uft_store(&agent.session_gone, 1u);
-	uft_store(&uft_rt.slice->ring_flags, 0u);
+	/* Off; who drains the rings must know the mode still. */
+	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
 	trace_leave();
 	wake_waiting();
 	patch_vouch(is_held);

@@ -205,6 +205,12 @@ int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out)
 	return 0;
 }
 
+const struct uft_rescue *uft_stream_rescued(struct uft_stream *st)
+{
+	(void)st;
+	return NULL;
+}
+
 int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out, size_t *n)
 {
 	*out = st->row;
