@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mount.c - uft mount, uft umount: the tree as a directory, served in the background until it is unmounted
+ *
+ * The process that the user started waits until its child serves the directory or says why it cannot; the child then has no
+ * terminal any more. It ends when nothing is mounted, after leaving all targets as they were found.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "tree/fuse.h"
+
+struct mount_opts {
+	uint64_t buffer;
+	int foreground, allow_other;
+};
+
+static const struct cmd_option mount_options[] = {
+	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct mount_opts, buffer), NULL },
+	{ "foreground", 'f', NULL, "stay in the terminal; Ctrl-C unmounts", cmd_flag, offsetof(struct mount_opts, foreground), NULL },
+	{ "allow-other", 0, NULL, "let other users in, as far as the files' modes go", cmd_flag,
+	  offsetof(struct mount_opts, allow_other), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax mount_syntax = {
+	"mount", "[OPTIONS] [DIR]",
+	"Mounts the tracing directory of processes: the kernel's files, for those whose PIDs are written to set_ftrace_pid.\n"
+	"Without DIR at $XDG_RUNTIME_DIR/uft/tracing, which is made.",
+	mount_options, 0
+};
+
+static const struct cmd_option umount_options[] = { { 0 } };
+
+static const struct cmd_syntax umount_syntax = {
+	"umount", "[DIR]", "Unmounts what uft mount mounted; the processes that it traced are left as they were found.", umount_options, 0
+};
+
+/* Where the directory is if nobody says; its parents are made. */
+static const char *default_dir(char buf[PATH_MAX])
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	int n = run && *run ? snprintf(buf, PATH_MAX, "%s/uft", run) : snprintf(buf, PATH_MAX, "/tmp/uft-%u", getuid());
+
+	if (n < 0 || n > PATH_MAX - 16)
+		return NULL;
+	mkdir(buf, 0700);
+	strcat(buf, "/tracing");
+	mkdir(buf, 0700);
+	return buf;
+}
+
+static void warn(void *arg, const char *text)
+{
+	(void)arg;
+	fprintf(stderr, "uft mount: %s\n", text);
+}
+
+static int is_mounted(const char *dir)
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	int found = 0;
+
+	while (f && !found && (m = getmntent(f)))
+		found = strcmp(m->mnt_dir, dir) == 0 && strcmp(m->mnt_fsname, "uft") == 0;
+	if (f)
+		endmntent(f);
+	return found;
+}
+
+/* Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of mounts tells. */
+static void serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
+{
+	struct pollfd p[3] = { { .fd = uft_fuse_gone_fd(fuse), .events = POLLIN },
+			       { .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
+			       { .fd = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), .events = POLLPRI } };
+
+	while (is_mounted(dir) && !p[0].revents && !p[1].revents)
+		if (poll(p, 3, -1) < 0 && errno != EINTR)
+			break;
+	close(p[1].fd);
+	close(p[2].fd);
+}
+
+/* The child's part, and all of it with -f. @report: where to say "ok" or what is wrong, -1: standard error. */
+static int serve_dir(const char *dir, const struct mount_opts *o, int report)
+{
+	struct uft_tree_opts topts = { .buffer_kb = o->buffer / 1024, .warning = warn };
+	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };
+	struct uft_error err = { "" };
+	struct uft_fuse *fuse = NULL;
+	struct uft_tree *t = NULL;
+	sigset_t ends;
+	int ret;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ends, NULL);
+	ret = uft_tree_create(&topts, &t, &err);
+	if (ret == 0)
+		ret = uft_fuse_start(t, dir, &fopts, &fuse, &err);
+	if (report >= 0)
+		(void)!write(report, err.text, strlen(err.text) + 1);
+	else if (ret < 0)
+		cmd_fail("mount", "%s", err.text);
+	if (report >= 0)
+		close(report);
+	if (ret == 0) {
+		serve(fuse, dir, &ends);
+		uft_fuse_stop(fuse);
+	}
+	if (t)
+		uft_tree_destroy(t);
+	return ret < 0 ? CMD_FAILED : 0;
+}
+
+/* Nothing of the terminal stays open in the background, or who waits for its end would wait for us. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR);
+
+	setsid();
+	for (int fd = 0; fd < 3; fd++)
+		dup2(null, fd);
+	if (null > 2)
+		close(null);
+	(void)!chdir("/");
+}
+
+static int in_background(const char *dir, const struct mount_opts *o)
+{
+	char text[sizeof(((struct uft_error *)0)->text)] = "the server died";
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0 || (pid = fork()) < 0)
+		return cmd_fail("mount", "cannot start a process: %s", strerror(errno));
+	if (pid == 0) {
+		close(ends[0]);
+		leave_terminal();
+		_exit(serve_dir(dir, o, ends[1]));
+	}
+	close(ends[1]);
+	if (read(ends[0], text, sizeof(text)) > 0 && text[0] == '\0')
+		return puts(dir) < 0 ? CMD_FAILED : 0;
+	waitpid(pid, NULL, 0);
+	return cmd_fail("mount", "%s", text);
+}
+
+int cmd_mount(int argc, char **argv)
+{
+	struct mount_opts o = { 0 };
+	char buf[PATH_MAX], full[PATH_MAX];
+	const char *dir;
+	int status = cmd_parse(&mount_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 2)
+		return cmd_usage(&mount_syntax, "one directory, not %d", argc - 1);
+	dir = argc > 1 ? argv[1] : default_dir(buf);
+	if (!dir || !realpath(dir, full))
+		return cmd_fail("mount", "cannot mount at %s: %s", dir ? dir : "$XDG_RUNTIME_DIR", strerror(errno));
+	if (is_mounted(full))
+		return cmd_fail("mount", "%s is mounted already%s", full, access(full, F_OK) < 0 && errno == ENOTCONN ?
+				", by a server that died: uft umount removes it" : "");
+	return o.foreground ? serve_dir(full, &o, -1) : in_background(full, &o);
+}
+
+/* fusermount3 does it for who is not root. */
+static int ask_fusermount(const char *dir)
+{
+	pid_t pid = fork();
+	int status = -1;
+
+	if (pid == 0) {
+		execlp("fusermount3", "fusermount3", "-u", "-z", dir, NULL);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || status != 0)
+		return cmd_fail("umount", "%s: fusermount3 (package fuse3) did not unmount it", dir);
+	return 0;
+}
+
+int cmd_umount(int argc, char **argv)
+{
+	char buf[PATH_MAX];
+	const char *dir;
+	int unused, status = cmd_parse(&umount_syntax, &argc, argv, &unused);
+
+	if (status >= 0)
+		return status;
+	dir = argc > 1 ? argv[1] : default_dir(buf);
+	if (!dir)
+		return cmd_fail("umount", "$XDG_RUNTIME_DIR is too long");
+	if (umount2(dir, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
+		return 0;
+	if (errno == EPERM)
+		return ask_fusermount(dir);
+	return cmd_fail("umount", "%s: %s", dir, errno == EINVAL ? "nothing is mounted there" : strerror(errno));
+}

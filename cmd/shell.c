@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* shell.c - uft shell: programs that find our files where the kernel's tracing directory is, and are traced through them */
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "tree/namespace.h"
+
+struct shell_opts {
+	const char *command;
+	uint64_t buffer;
+};
+
+static const struct cmd_option shell_options[] = {
+	{ "command", 'c', "CMD", "run this and end with its status, instead of an interactive shell", cmd_string,
+	  offsetof(struct shell_opts, command), NULL },
+	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct shell_opts, buffer), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax shell_syntax = {
+	"shell", "[OPTIONS] [PROGRAM [ARG...]]",
+	"Starts a shell, or a program, in which /sys/kernel/tracing traces processes: everything started inside. The kernel's\n"
+	"files, tools and habits work there: echo function_graph > current_tracer, trace-cmd record -p function, funccount.",
+	shell_options, 1
+};
+
+static void warn(void *arg, const char *text)
+{
+	(void)arg;
+	fprintf(stderr, "uft shell: %s\n", text);
+}
+
+/* What the terminal sends is meant for the programs inside; they end, and then so do we. */
+static void leave_signals_to_them(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+static int run(struct uft_tree *t, char *const argv[])
+{
+	struct uft_error err = { "" };
+	struct uft_fuse *fuse = NULL;
+	int status;
+	pid_t pid;
+
+	if (uft_namespace_mount(t, &fuse, &err) < 0)
+		return cmd_fail("shell", "%s", err.text);
+	if (uft_tree_launch(t, argv, &pid, &err) < 0) {
+		uft_fuse_stop(fuse);
+		return cmd_fail("shell", "%s", err.text);
+	}
+	leave_signals_to_them();
+	status = uft_tree_wait(t, -1);
+	uft_fuse_stop(fuse);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int cmd_shell(int argc, char **argv)
+{
+	struct shell_opts o = { 0 };
+	const char *shell = getenv("SHELL");
+	char *interactive[] = { (char *)(shell && *shell ? shell : "/bin/sh"), NULL };
+	char *command[] = { "/bin/sh", "-c", NULL, NULL };
+	struct uft_tree_opts topts = { .warning = warn };
+	struct uft_error err = { "" };
+	struct uft_tree *t;
+	int status = cmd_parse(&shell_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (o.command && argc > 1)
+		return cmd_usage(&shell_syntax, "either -c '%s' or a program, not both", o.command);
+	command[2] = (char *)o.command;
+	topts.buffer_kb = o.buffer / 1024;
+	cmd_heap_prepare();
+	if (uft_namespace_enter(&err) < 0 || uft_tree_create(&topts, &t, &err) < 0)
+		return cmd_fail("shell", "%s", err.text);
+	status = run(t, o.command ? command : argc > 1 ? argv + 1 : interactive);
+	uft_tree_destroy(t);
+	return status;
+}

@@ -1,0 +1,102 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# mount.sh - uft mount serves the tree, says what is wrong, and never leaves a mount that hangs
+. "$(dirname "$0")/../../lib/common.sh"
+
+[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
+need fusermount3
+
+# server DIR: the process that serves it
+server() {
+	for p in /proc/[0-9]*; do
+		[ "$(cat "$p/cmdline" 2>/dev/null | tr '\0' ' ')" = "$uft mount $1 " ] || continue
+		[ "$(cat "$p/comm" 2>/dev/null)" = uft-guard ] || echo "${p#/proc/}"
+	done
+}
+
+# gone PID: it ends within ten seconds
+gone() {
+	for _ in $(seq 100); do
+		kill -0 "$1" 2>/dev/null || return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+mkdir t
+run "$uft" mount "$tmp/t"
+expect_status 0
+expect_equal "it prints where" "$(cat out)" "$tmp/t"
+pid=$(server "$tmp/t")
+check
+[ -n "$pid" ] || fail "no process serves $tmp/t"
+
+expect_equal "type of the mount" "$(awk -v d="$tmp/t" '$2 == d { print $3 }' /proc/mounts)" fuse.tracefs
+expect_equal "mode of a file" "$(stat -c '%a %s %F' t/current_tracer)" "640 0 regular empty file"
+expect_equal "mode of a read-only file" "$(stat -c %a t/available_tracers)" 440
+expect_equal "mode of the directory" "$(stat -c '%a %F' t)" "700 directory"
+expect_equal "what a file says" "$(cat t/current_tracer)" nop
+run sh -c 'echo function >t/current_tracer'
+expect_status 0
+expect_equal "after a write" "$(cat t/current_tracer)" function
+run bash -c 'echo bogus >t/current_tracer'
+expect_err "Invalid argument"
+expect_equal "after a refused write" "$(cat t/current_tracer)" function
+run sh -c 'echo 1 >t/available_tracers'
+expect_status 2
+run touch t/new
+expect_err "Operation not permitted"
+run mkdir t/new
+expect_err "Operation not permitted"
+run rm -f t/current_tracer
+expect_err "Operation not permitted"
+run cat t/none
+expect_err "No such file or directory"
+run "$uft" mount t
+expect_status 1
+expect_err "mounted already"
+
+# A file that is open does not keep it mounted; the server ends.
+exec 9<t/current_tracer
+run "$uft" umount "$tmp/t"
+expect_status 0
+check
+gone "$pid" || fail "the server lives on after the unmount"
+exec 9<&-
+run "$uft" umount "$tmp/t"
+expect_status 1
+expect_err "nothing is mounted there"
+
+# A server that is killed: errors, no waiting; umount cleans up.
+run "$uft" mount "$tmp/t"
+pid=$(server "$tmp/t")
+kill -9 "$pid"
+gone "$pid"
+run timeout 10 cat t/current_tracer
+expect_err "Transport endpoint is not connected"
+run "$uft" mount "$tmp/t"
+expect_status 1
+expect_err "uft umount"
+run "$uft" umount "$tmp/t"
+expect_status 0
+
+# Ended by a signal it unmounts.
+run "$uft" mount "$tmp/t"
+pid=$(server "$tmp/t")
+kill "$pid"
+check
+gone "$pid" || fail "SIGTERM does not end the server"
+expect_equal "mounts left" "$(grep -c "$tmp/t" /proc/mounts)" 0
+
+run "$uft" mount "$tmp/none"
+expect_status 1
+expect_err "cannot mount at $tmp/none: No such file or directory"
+: >file
+run "$uft" mount file
+expect_status 1
+expect_err "not a directory"
+run env XDG_RUNTIME_DIR="$tmp" "$uft" mount
+expect_status 0
+expect_out "$tmp/uft/tracing"
+run env XDG_RUNTIME_DIR="$tmp" "$uft" umount
+expect_status 0

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse.c - the tree through FUSE: what a shell, trace-cmd and libtracefs open, read and write
+ *
+ * Objects and owners
+ *	uft_fuse	one a mount: the libfuse session, its loop thread, the answering thread and its queue
+ *	file		one an open file: a handle of the tree and the poll that waits for it
+ *	wait		one a read that found no data: its request, until it is answered
+ * Inode numbers are the tree's node numbers; nothing is allocated for them and nothing is forgotten.
+ *
+ * Concurrency. libfuse calls the operations from several threads. A read that finds no data becomes a wait, and its thread
+ * goes on: a hundred readers of trace_pipe cost no thread. uft_tree_notify() says when there is data; it may not call the
+ * tree, so it only queues the file for the answering thread, which reads and replies. file->lock makes one user of the
+ * handle at a time; fuse->lock, taken after it, guards waits and queue. Who takes a wait off the list answers its request,
+ * nobody else; an interrupt (a signal at the reader) takes it and says EINTR: without that the reader could not even
+ * be killed.
+ *
+ * What the kernel does with our answers, and what follows
+ *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
+ *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
+ *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw claims to be huge, there
+ *	  is no read-ahead, each read is answered by one sub-buffer, and never by waiting (a page that is being read cannot be
+ *	  told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls.
+ *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
+ *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
+ *
+ * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN, nothing hangs.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tree/fuse.h"
+#include "tree/fuse_internal.h"
+
+#define PAGES_SIZE	(1ull << 50)	/* what a file of pages claims to hold */
+
+/* ---- Names and attributes --------------------------------------------------------------------- */
+
+int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t *flags)
+{
+	struct uft_tree_attr a;
+	int ret = uft_tree_getattr(f->tree, node, &a);
+
+	if (ret < 0)
+		return ret;
+	memset(st, 0, sizeof(*st));
+	st->st_ino = node;
+	st->st_mode = a.mode;
+	st->st_nlink = a.nlink;
+	st->st_uid = f->uid;
+	st->st_gid = f->gid;
+	st->st_blksize = 4096;
+	st->st_size = a.flags & UFT_ATTR_PAGES ? (off_t)PAGES_SIZE : 0;
+	st->st_mtim.tv_sec = (time_t)(a.mtime_ns / 1000000000);
+	st->st_mtim.tv_nsec = (long)(a.mtime_ns % 1000000000);
+	st->st_atim = st->st_ctim = st->st_mtim;
+	if (flags)
+		*flags = a.flags;
+	return 0;
+}
+
+static void reply_entry(fuse_req_t req, uft_node node)
+{
+	struct fuse_entry_param e = { .ino = node };
+	int ret = fuse_fill_stat(fuse_of(req), node, &e.attr, NULL);
+
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_entry(req, &e);
+}
+
+static void op_lookup(fuse_req_t req, fuse_ino_t dir, const char *name)
+{
+	uft_node node;
+	int ret = uft_tree_lookup(fuse_of(req)->tree, dir, name, &node);
+
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		reply_entry(req, node);
+}
+
+static void op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
+{
+	struct stat st;
+	int ret = fuse_fill_stat(fuse_of(req), node, &st, NULL);
+
+	(void)fi;
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_attr(req, &st, 0);
+}
+
+/* Times, owner and mode may be "changed" by tools that copy or touch: nothing happens, as nothing is kept. */
+static void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int to_set, struct fuse_file_info *fi)
+{
+	int ret = 0;
+
+	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
+		ret = -EPERM;
+	else if (to_set & FUSE_SET_ATTR_SIZE)
+		ret = attr->st_size == 0 ? uft_tree_truncate(fuse_of(req)->tree, node) : -EINVAL;
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		op_getattr(req, node, fi);
+}
+
+static void op_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mode)
+{
+	uft_node node;
+	int ret = uft_tree_mkdir(fuse_of(req)->tree, dir, name, &node);
+
+	(void)mode;
+	if (ret < 0)
+		fuse_reply_err(req, -ret);
+	else
+		reply_entry(req, node);
+}
+
+/* The kernel does not wait for our answer to a close: who closed a file and then asks for what needs it closed may be
+ * served first. So what is busy is asked again a moment later. 1: do. */
+int fuse_is_busy_still(ssize_t ret, int *tries)
+{
+	if (ret != -EBUSY || (*tries)++ == 3)
+		return 0;
+	usleep(2000);
+	return 1;
+}
+
+static void op_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name)
+{
+	int ret, tries = 0;
+
+	do
+		ret = uft_tree_rmdir(fuse_of(req)->tree, dir, name);
+	while (fuse_is_busy_still(ret, &tries));
+	fuse_reply_err(req, -ret);
+}
+
+/* Nothing can be made, removed, renamed or linked but instances: the kernel's tracefs says EPERM, not ENOSYS. */
+static void op_create(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mode, struct fuse_file_info *fi)
+{
+	(void)dir, (void)name, (void)mode, (void)fi;
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_mknod(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mode, dev_t dev)
+{
+	(void)dir, (void)name, (void)mode, (void)dev;
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_unlink(fuse_req_t req, fuse_ino_t dir, const char *name)
+{
+	(void)dir, (void)name;
+	fuse_reply_err(req, EPERM);
+}
+
+/* Entries 0 and 1 are `.` and `..`. 1: filled. */
+static int entry_at(struct uft_fuse *f, uft_node dir, off_t i, char name[UFT_TREE_NAME], uft_node *out)
+{
+	if (i == 0) {
+		strcpy(name, ".");
+		*out = dir;
+		return 1;
+	}
+	if (i == 1) {
+		strcpy(name, "..");
+		return uft_tree_parent(f->tree, dir, out) < 0 ? -ENOENT : 1;
+	}
+	return uft_tree_readdir(f->tree, dir, (size_t)i - 2, name, out);
+}
+
+static void op_readdir(fuse_req_t req, fuse_ino_t dir, size_t size, off_t from, struct fuse_file_info *fi)
+{
+	struct uft_fuse *f = fuse_of(req);
+	char *buf = malloc(size), name[UFT_TREE_NAME];
+	size_t n = 0;
+	uft_node node;
+	int ret = buf ? 1 : -ENOMEM;
+
+	(void)fi;
+	for (off_t i = from; ret == 1 && (ret = entry_at(f, dir, i, name, &node)) == 1; i++) {
+		struct stat st;
+		size_t len;
+
+		if (fuse_fill_stat(f, node, &st, NULL) < 0)
+			continue;	/* removed in this moment */
+		len = fuse_add_direntry(req, buf + n, size - n, name, &st, i + 1);
+		if (len > size - n)
+			break;
+		n += len;
+	}
+	if (ret < 0 && n == 0)
+		fuse_reply_err(req, -ret);
+	else
+		fuse_reply_buf(req, buf, n);
+	free(buf);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------- */
+
+static void op_init(void *arg, struct fuse_conn_info *conn)
+{
+	(void)arg;
+	conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+	conn->max_readahead = 0;
+}
+
+static struct fuse_lowlevel_ops ops = {
+	.init = op_init,
+	.lookup = op_lookup, .getattr = op_getattr, .setattr = op_setattr, .readdir = op_readdir,
+	.mkdir = op_mkdir, .rmdir = op_rmdir, .create = op_create, .mknod = op_mknod, .unlink = op_unlink,
+};
+
+/* Unlike libfuse's own loop it ends when we say so, whoever keeps files open. */
+static void *loop(void *arg)
+{
+	struct uft_fuse *f = arg;
+	struct pollfd p[2] = { { .fd = fuse_session_fd(f->session), .events = POLLIN }, { .fd = f->stop_fd, .events = POLLIN } };
+	struct fuse_buf buf = { 0 };
+
+	while (!fuse_session_exited(f->session) && !p[1].revents) {
+		int ret = poll(p, 2, -1);
+
+		if (ret > 0 && p[0].revents)
+			ret = fuse_session_receive_buf(f->session, &buf);
+		if (ret > 0 && p[0].revents)
+			fuse_session_process_buf(f->session, &buf);
+		if (ret == 0 || (ret < 0 && ret != -EINTR && ret != -EAGAIN && errno != EINTR))
+			break;			/* ENODEV: unmounted */
+	}
+	free(buf.mem);
+	eventfd_write(f->gone_fd, 1);
+	return NULL;
+}
+
+/* libfuse prints why a mount failed; here are the words for it. */
+static int cannot_mount(const char *dir, struct uft_error *err)
+{
+	if (access("/dev/fuse", F_OK) < 0)
+		return uft_fail(err, -ENODEV, "this machine has no FUSE (no /dev/fuse: modprobe fuse); use uft read, uft write and uft ls");
+	if (access("/dev/fuse", R_OK | W_OK) < 0)
+		return uft_fail(err, -EPERM, "/dev/fuse may not be opened: %s", strerror(errno));
+	return uft_fail(err, -EPERM, "cannot mount at %s: who is not root needs fusermount3 (package fuse3) and must own the directory",
+			dir);
+}
+
+static void stop_threads(struct uft_fuse *f)
+{
+	eventfd_write(f->stop_fd, 1);
+	for (unsigned i = 0; i < f->nloops; i++)
+		pthread_join(f->loop[i], NULL);
+	pthread_mutex_lock(&f->lock);
+	f->is_ending = 1;
+	pthread_cond_signal(&f->queued);
+	pthread_mutex_unlock(&f->lock);
+	pthread_join(f->answerer, NULL);
+}
+
+static int start_threads(struct uft_fuse *f, struct uft_error *err)
+{
+	if (pthread_create(&f->answerer, NULL, fuse_answerer, f) != 0)
+		return uft_fail(err, -EAGAIN, "cannot start a thread");
+	while (f->nloops < NLOOPS && pthread_create(&f->loop[f->nloops], NULL, loop, f) == 0)
+		f->nloops++;
+	if (f->nloops)
+		return 0;
+	stop_threads(f);
+	return uft_fail(err, -EAGAIN, "cannot start a thread");
+}
+
+static void release(struct uft_fuse *f)
+{
+	if (f->session)
+		fuse_session_destroy(f->session);
+	if (f->gone_fd >= 0)
+		close(f->gone_fd);
+	if (f->stop_fd >= 0)
+		close(f->stop_fd);
+	free(f);
+}
+
+int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
+		   struct uft_error *err)
+{
+	char *argv[] = { "uft", "-o", "fsname=uft,subtype=tracefs,default_permissions", opts->allow_other ? "-oallow_other" : NULL, NULL };
+	struct fuse_args args = FUSE_ARGS_INIT(opts->allow_other ? 4 : 3, argv);
+	struct uft_fuse *f = calloc(1, sizeof(*f));
+	struct stat st;
+	int ret;
+
+	if (stat(dir, &st) < 0)
+		ret = uft_fail(err, -errno, "cannot mount at %s: %s", dir, strerror(errno));
+	else if (!S_ISDIR(st.st_mode))
+		ret = uft_fail(err, -ENOTDIR, "cannot mount at %s: not a directory", dir);
+	else
+		ret = f ? 0 : uft_fail(err, -ENOMEM, "out of memory");
+	if (ret < 0) {
+		free(f);
+		return ret;
+	}
+	f->tree = t;
+	f->uid = getuid();
+	f->gid = getgid();
+	pthread_mutex_init(&f->lock, NULL);
+	pthread_cond_init(&f->queued, NULL);
+	pthread_cond_init(&f->done, NULL);
+	fuse_file_ops(&ops);
+	f->gone_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	f->stop_fd = eventfd(0, EFD_CLOEXEC);
+	f->session = fuse_session_new(&args, &ops, sizeof(ops), f);
+	fuse_opt_free_args(&args);
+	if (!f->session || f->gone_fd < 0 || f->stop_fd < 0 || fuse_session_mount(f->session, dir) != 0 ||
+	    fcntl(fuse_session_fd(f->session), F_SETFL, O_NONBLOCK) < 0) {
+		ret = cannot_mount(dir, err);
+		release(f);
+		return ret;
+	}
+	ret = start_threads(f, err);
+	if (ret < 0) {
+		fuse_session_unmount(f->session);
+		release(f);
+		return ret;
+	}
+	*out = f;
+	return 0;
+}
+
+int uft_fuse_gone_fd(const struct uft_fuse *f)
+{
+	return f->gone_fd;
+}
+
+void uft_fuse_stop(struct uft_fuse *f)
+{
+	stop_threads(f);
+	fuse_close_all(f);
+	fuse_session_unmount(f->session);
+	release(f);
+}

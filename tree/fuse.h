@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* fuse.h - the tree as a mounted file system. Theory: fuse.c. Context: any thread, none of the tree's own. */
+#ifndef UFT_TREE_FUSE_H
+#define UFT_TREE_FUSE_H
+
+#include "symbol/error.h"
+#include "tree/tree.h"
+
+struct uft_fuse;
+
+struct uft_fuse_opts {
+	int allow_other;	/* other users may look; who may do what is said by mode, owner and group as in the kernel */
+};
+
+/* Mounts @t at @dir and serves it from threads of its own. -ENOENT, -ENOTDIR, -EPERM, -ENODEV (this machine has no FUSE)
+ * with the remedy. @t must stay until uft_fuse_stop(). */
+int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
+		   struct uft_error *err);
+/* Readable (POLLIN) once nothing is mounted any more: somebody ran umount, or the kernel gave the connection up. */
+int uft_fuse_gone_fd(const struct uft_fuse *f);
+/* Unmounts, answers every reader that waits, and frees. All handles are released when it returns. */
+void uft_fuse_stop(struct uft_fuse *f);
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* fuse_internal.h - what fuse.c (names, life) and fuse_file.c (open files) share */
+#ifndef UFT_TREE_FUSE_INTERNAL_H
+#define UFT_TREE_FUSE_INTERNAL_H
+
+#define FUSE_USE_VERSION 314
+#include <fuse_lowlevel.h>
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "tree/tree.h"
+
+#define NLOOPS	6	/* requests served at once; reads that wait for data are none of them */
+
+struct file {
+	struct uft_fuse *fuse;
+	struct uft_handle *handle;
+	uint32_t flags;			/* enum uft_tree_attr_flags */
+	pthread_mutex_t lock;
+	struct fuse_pollhandle *poll;	/* who polls and is not told yet, or NULL */
+	struct file *next;		/* in the queue */
+	struct file *before, *after;	/* of all that are open */
+	int is_queued;
+};
+
+struct wait {
+	struct wait *next;
+	struct file *file;
+	fuse_req_t req;
+	size_t size;
+};
+
+struct uft_fuse {
+	struct uft_tree *tree;
+	struct fuse_session *session;
+	pthread_t loop[NLOOPS], answerer;
+	unsigned nloops;
+	pthread_mutex_t lock;
+	pthread_cond_t queued, done;	/* the queue has a file; busy has changed */
+	struct wait *waits;
+	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
+	struct file *open;
+	int is_ending;
+	int gone_fd, stop_fd;
+	uid_t uid;
+	gid_t gid;
+};
+
+static inline struct uft_fuse *fuse_of(fuse_req_t req)
+{
+	return fuse_req_userdata(req);
+}
+
+/* 0, -ENOENT: the node is gone. @flags: of the tree's attributes, may be NULL. */
+int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t *flags);
+/* 1: @ret is -EBUSY and it is worth asking again; some time has passed. */
+int fuse_is_busy_still(ssize_t ret, int *tries);
+
+/* fuse_file.c */
+void fuse_file_ops(struct fuse_lowlevel_ops *ops);
+void *fuse_answerer(void *fuse);	/* a thread, until is_ending */
+void fuse_close_all(struct uft_fuse *f);
+
+#endif
