@@ -42,5 +42,7 @@ void mem_disown(uint64_t at);
 /* All of it, @max at most; returns how many there are. */
 struct uft_owned;
 uint32_t mem_list_owned(struct uft_owned *to, uint32_t max);
+/* The first of it that ends above @at and begins below *lo: 1, and its range; 0: none. */
+int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 
 #endif

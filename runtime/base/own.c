@@ -105,3 +105,20 @@ uint32_t mem_list_owned(struct uft_owned *to, uint32_t max)
 		}
 	return n;
 }
+
+int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+{
+	int found = 0;
+
+	for (struct own_chunk *c = &own_first; c; c = uft_load_acquire(&c->next))
+		for (unsigned i = 0; i < sizeof(c->range) / sizeof(c->range[0]); i++) {
+			uint64_t from = uft_load_acquire(&c->range[i].at), bytes = c->range[i].bytes & ~UFT_OWNED_TP;
+
+			if (from <= CLAIMED || from + bytes <= at || from >= *lo)
+				continue;
+			*lo = from;
+			*hi = (from + bytes + 4095) & ~4095ull;	/* sizes are as they were asked for */
+			found = 1;
+		}
+	return found;
+}

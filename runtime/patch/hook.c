@@ -6,6 +6,7 @@
  *
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
+ *		mlockall: without the second mov, so that pre may choose another call.
  *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
  *		behind it. The red zone is skipped, flags are kept.
  *   UNWIND	call *unwind; the moved instructions; jmp back
@@ -126,6 +127,7 @@ static struct hook_area *area_near(uintptr_t addr)
 
 #define NR_EXECVE	59u
 #define NR_EXECVEAT	322u
+#define NR_MLOCKALL	151u
 
 static int is_exec(uint32_t nr)
 {
@@ -147,7 +149,8 @@ static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, 
 	size_t n = uft_insn_mov_eax(at, h->nr);
 
 	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
-	n += uft_insn_mov_eax(at + n, h->nr);
+	if (h->nr != NR_MLOCKALL)		/* the handler may have chosen another one */
+		n += uft_insn_mov_eax(at + n, h->nr);
 	if (is_exec(h->nr)) {
 		n += uft_insn_syscall(at + n);
 		n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_POST));

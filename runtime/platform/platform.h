@@ -27,12 +27,14 @@ enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4 };	/* mmap(2)'s ow
  * plat_lock_others - mlock() every mapping but ours
  * @ours:	the first piece of ours that ends above @at: 1 and its range, which may begin below @at; 0: none.
  *		*lo and *hi come in as the end of what is asked for.
+ * @large:	the same of what is never to be locked; the rest of ours may be where nothing limits it
  * @on_fault:	make no pages now
+ * @is_future:	what is mapped may come locked by now, and shall not any more
  *
  * 0; -ENOMEM: more than the process may lock, nothing was; another -errno: the mappings cannot be listed. Context: any.
  */
 typedef int plat_ours_fn(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
-int plat_lock_others(plat_ours_fn *ours, int on_fault);
+int plat_lock_others(plat_ours_fn *ours, plat_ours_fn *large, int on_fault, int is_future);
 
 /* Zeroed private memory, populated when touched; NULL: none. */
 void *plat_map(size_t bytes);

@@ -3,7 +3,7 @@
  * hook.c - what the runtime does about system calls that make or replace tasks, and about loaded objects
  *
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
- * saved (hook.S). They may wait for the session; they never change what the call does.
+ * saved (hook.S). They may wait for the session; they never change what the call does (mlockall: lock.c).
  */
 #include <linux/sched.h>
 
@@ -13,6 +13,7 @@
 
 /* From the argument registers, saved by hook.S, up to the stack pointer of the hooked code. */
 #define HOOK_FRAME_BYTES	(88 + 136)
+#define HOOK_NR			9	/* the saved register with the call's number */
 #define CLONE3_TLS		56	/* offsetof(struct clone_args, tls) */
 
 /* The vfork child will run on this thread pointer, too. */
@@ -141,7 +142,7 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 		hook_clone3(regs, sp);
 		break;
 	case __NR_mlockall:
-		trace_hook_mlockall(regs);
+		regs[HOOK_NR] = trace_hook_mlockall(regs);
 		break;
 	}
 }

@@ -3,10 +3,11 @@
  * lock.c - the program locks its memory: ours is left out of it
  *
  * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow stacks, the
- * tables of threads and of set-aside entries); the little that remains is locked as the program's.
+ * tables of threads and of set-aside entries); the little that remains is locked as the program's, if nothing limits that.
  *
  *	MCL_CURRENT | MCL_FUTURE	our mlock2() of the rest, the call with MCL_FUTURE alone
- *	MCL_CURRENT			our mlock2() of the rest, the call with MCL_ONFAULT as well: makes no page
+ *	MCL_CURRENT			our mlock2() of the rest, then a call that does nothing instead of this one, which
+ *					would compare the limit with all of the address space, ours included
  *	MCL_FUTURE			as it is
  * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (trace_map).
  * Without /proc the current pages are locked on fault. A fork child has no locks.
@@ -29,7 +30,7 @@ static int lock_nearer(uintptr_t at, uintptr_t from, uint64_t bytes, uintptr_t *
 }
 
 /* plat_ours_fn. Threads are added at the head of their list and never removed. */
-static int lock_ours(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
+static int lock_large(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 {
 	const struct uft_arena *a = uft_rt.arena;
 	uint64_t bytes;
@@ -46,25 +47,33 @@ static int lock_ours(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	return found;
 }
 
-void trace_hook_mlockall(uint64_t *regs)
+uint32_t trace_hook_mlockall(uint64_t *regs)
 {
 	uint64_t flags = regs[0];
+	uint32_t was_future;
 	int ret;
 
 	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
-		return;
+		return __NR_mlockall;
+	was_future = uft_load(&lock_future);
 	if (flags & MCL_FUTURE)
 		uft_store(&lock_future, 1);
 	if (!(flags & MCL_CURRENT))
-		return;
+		return __NR_mlockall;
 	/* What another thread maps between this and the call stays unlocked: it raced with the call. */
-	ret = plat_lock_others(lock_ours, !!(flags & MCL_ONFAULT));
+	ret = plat_lock_others(mem_next_owned, lock_large, !!(flags & MCL_ONFAULT), (int)was_future);
 	if (ret == -ENOMEM)
-		return;		/* it would have failed without us, and will now */
-	if (!ret && flags & MCL_FUTURE)
-		regs[0] = flags & ~(uint64_t)MCL_CURRENT;
-	else
+		return __NR_mlockall;		/* it would have failed without us, and will now */
+	if (ret) {
 		regs[0] = flags | MCL_ONFAULT;
+		return __NR_mlockall;
+	}
+	if (flags & MCL_FUTURE) {
+		regs[0] = flags & ~(uint64_t)MCL_CURRENT;
+		return __NR_mlockall;
+	}
+	regs[0] = regs[1] = 0;
+	return __NR_munlock;			/* of no bytes */
 }
 
 void trace_expect_locks(void)

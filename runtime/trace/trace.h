@@ -136,7 +136,7 @@ void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 
 /* ---- lock.c ---- */
-void trace_hook_mlockall(uint64_t *regs);	/* before the system call */
+uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
 long trace_map(uint64_t bytes);			/* private memory, made when touched; address or -errno as sys_mmap() */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
 uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */

@@ -7,28 +7,31 @@
  * the call itself is left with what remains: MCL_FUTURE, or the current mappings on fault.
  *
  * Errors are the call's: a page that cannot be had does not make mlockall() fail either. Its one check, of the limit
- * against all mappings, is made here for the program's alone.
+ * against the size of all mappings, is made here for the program's alone. Whether the limit holds for this process, the kernel
+ * is asked: mlockall() of everything, on fault, makes no page.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
 #include "runtime/platform/platform.h"
 
 #define RLIMIT_MEMLOCK_	8
-#define CAP_IPC_LOCK_	14
-#define CAP_VERSION_3	0x20080522u
+#define MCL_CURRENT_	1
+#define MCL_ONFAULT_	4
+#define VSYSCALL	0xffffffffff600000ull	/* shown, but no mapping */
+
+enum lock_mode { LOCK_COUNT = -2, LOCK_LEAVE = -1 /* unlocks ours */, LOCK_NOW, LOCK_ON_FAULT /* flags of mlock2() */ };
 
 struct lock {
 	plat_ours_fn *ours;
-	int flags;		/* of mlock2(); < 0: only count */
+	enum lock_mode mode;
 	uint64_t bytes;
 };
 
-static int lock_piece(struct lock *l, uintptr_t lo, uintptr_t hi)
+static void lock_piece(struct lock *l, uintptr_t lo, uintptr_t hi)
 {
 	l->bytes += hi - lo;
-	if (l->flags >= 0)
-		sys_call3(__NR_mlock2, lo, hi - lo, l->flags);
-	return 0;
+	if (l->mode >= LOCK_NOW)
+		sys_call3(__NR_mlock2, lo, hi - lo, l->mode);
 }
 
 /* Neighbouring mappings merge: one may hold several of ours. */
@@ -37,37 +40,47 @@ static int lock_map(void *arg, const struct linux_map *m)
 	struct lock *l = arg;
 	uintptr_t at = m->lo;
 
-	while (at < m->hi) {
+	while (at < m->hi && at < VSYSCALL) {
 		uintptr_t lo = m->hi, hi = m->hi;
 
 		if (!l->ours(at, &lo, &hi) || lo > m->hi)
 			lo = hi = m->hi;
 		if (lo > at)
 			lock_piece(l, at, lo);
-		at = hi;
+		at = hi > m->hi ? m->hi : hi;
+		if (l->mode == LOCK_LEAVE && at > lo)
+			sys_call3(__NR_munlock, lo, at - lo, 0);
 	}
 	return 0;
 }
 
-static int may_lock_all(void)
+static int lock_walk(plat_ours_fn *ours, enum lock_mode mode, uint64_t *bytes)
 {
-	struct { uint32_t version; int pid; } header = { CAP_VERSION_3, 0 };
-	struct { uint32_t effective, permitted, inheritable; } cap[2] = { { 0, 0, 0 } };
+	struct lock l = { ours, mode, 0 };
+	int ret = linux_maps_walk(lock_map, &l);
 
-	return !sys_call3(__NR_capget, &header, cap, 0) && cap[0].effective & 1u << CAP_IPC_LOCK_;
+	*bytes = l.bytes;
+	return ret;
 }
 
-int plat_lock_others(plat_ours_fn *ours, int on_fault)
+int plat_lock_others(plat_ours_fn *ours, plat_ours_fn *large, int on_fault, int is_future)
 {
 	struct { uint64_t now, max; } limit = { 0, 0 };
-	struct lock l = { ours, -1, 0 };
-	int ret = linux_maps_walk(lock_map, &l);
+	uint64_t bytes;
+	int ret = lock_walk(ours, LOCK_COUNT, &bytes), is_free = 0;
 
 	if (ret)
 		return ret;
 	sys_call4(__NR_prlimit64, 0, RLIMIT_MEMLOCK_, NULL, &limit);
-	if (l.bytes > limit.now && !may_lock_all())
+	if (bytes > limit.now || is_future)
+		is_free = !sys_call3(__NR_mlockall, MCL_CURRENT_ | MCL_ONFAULT_, 0, 0);
+	if (bytes > limit.now && !is_free)
 		return -ENOMEM;
-	l.flags = on_fault ? 1 /* MLOCK_ONFAULT */ : 0;
-	return linux_maps_walk(lock_map, &l);
+	/* What is mapped later is not locked any more, unless the call says so: it comes after this. */
+	if (is_future && !is_free)
+		sys_call3(__NR_munlockall, 0, 0, 0);
+	if (is_free)
+		lock_walk(large, LOCK_LEAVE, &bytes);
+	/* Where there is a limit, each page of ours would be one less for the program. */
+	return lock_walk(is_free || limit.now == ~0ull ? large : ours, on_fault ? LOCK_ON_FAULT : LOCK_NOW, &bytes);
 }

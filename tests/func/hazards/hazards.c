@@ -776,6 +776,20 @@ NI static int limits(void)
 }
 NI static int t_limits(void) { HIT(); return in_child(limits); }
 NI static int t_dumpable(void) { HIT(); prctl(PR_SET_DUMPABLE, 0, 0, 0, 0); work(); return 1; }
+NI static long status_kb(const char *field)
+{
+	HIT();
+	char line[128];
+	long kb = -1;
+	FILE *f = fopen("/proc/self/status", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, field, strlen(field)))
+			kb = atol(line + strlen(field));
+	if (f)
+		fclose(f);
+	return kb;
+}
 NI static int t_mlockall(void)
 {
 	HIT();
@@ -785,8 +799,60 @@ NI static int t_mlockall(void)
 
 	work();
 	getrusage(RUSAGE_SELF, &u);
-	return r == 0 && u.ru_maxrss < 1 << 20;		/* not the whole arena: under 1 GiB */
+	return r == 0 && u.ru_maxrss < 1 << 20 && status_kb("VmLck:") < 1 << 20;	/* not the whole arena: under 1 GiB */
 }
+
+NI static int lock_below(long kb, int flags)
+{
+	HIT();
+	struct rlimit n;
+	int r;
+
+	getrlimit(RLIMIT_MEMLOCK, &n);
+	n.rlim_cur = (rlim_t)kb << 10;
+	setrlimit(RLIMIT_MEMLOCK, &n);
+	r = mlockall(flags) ? errno : 0;
+	return r;
+}
+/* As a user with a limit: from what limit on is it possible? That is the same untraced, to the page. */
+NI static int mlocklimit(void)
+{
+	HIT();
+	long no = 4, most, yes, locked;
+	struct rlimit now;
+
+	getrlimit(RLIMIT_MEMLOCK, &now);
+	most = yes = now.rlim_max < 64 << 20 ? now.rlim_max >> 10 : 64 << 10;
+
+	if (!getuid() && setuid(65534))
+		return 0;
+	if (lock_below(0, MCL_CURRENT) != EPERM || lock_below(no, MCL_CURRENT) != ENOMEM || lock_below(yes, MCL_CURRENT))
+		return 0;
+	while (yes - no > 4) {
+		long half = (no + yes) / 8 * 4;
+
+		munlockall();
+		if (lock_below(half, MCL_CURRENT))
+			no = half;
+		else
+			yes = half;
+	}
+	if (lock_below(yes, MCL_CURRENT))
+		return 0;
+	locked = status_kb("VmLck:");
+	printf("possible from %ld KB on\n", yes);
+	fflush(stdout);
+	munlockall();
+	/* What comes later is locked until the other call says that it is not. */
+	if (lock_below(most, MCL_FUTURE) || lock_below(most, MCL_CURRENT))
+		return 0;
+	no = status_kb("VmLck:");
+	if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED)
+		return 0;
+	work();
+	return locked > yes / 2 && locked <= yes && no <= yes + 1024 && status_kb("VmLck:") == no && !lock_below(most, MCL_CURRENT | MCL_FUTURE);
+}
+NI static int t_mlocklimit(void) { HIT(); return in_child(mlocklimit); }
 
 /* -- waiting: no spurious EINTR ---------------------------------------------------------------------- */
 static int wait_errs;
@@ -866,7 +932,7 @@ static const struct hazard cases[] = {
 	{ "execfail", t_execfail }, { "waitany", t_waitany }, { "daemon", t_daemon }, { "userns", t_userns },
 	{ "setuid", t_setuid }, { "closerange", t_closerange }, { "fds", t_fds }, { "pipe_eof", t_pipe_eof },
 	{ "seccomp", t_seccomp }, { "chroot", t_chroot }, { "limits", t_limits }, { "dumpable", t_dumpable },
-	{ "mlockall", t_mlockall }, { "waiting", t_waiting }, { "crash", t_crash },
+	{ "mlockall", t_mlockall }, { "mlocklimit", t_mlocklimit }, { "waiting", t_waiting }, { "crash", t_crash },
 };
 
 OFF int main(int argc, char **argv)
