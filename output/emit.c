@@ -45,7 +45,9 @@ void emit_buf_flush(struct emit_buf *b, size_t n)
 	if (!n)
 		return;
 	errno = 0;
-	if (!b->error && fwrite(b->text, 1, n, b->out) != n)
+	if (!b->error && b->sink)
+		b->error = b->sink(b->ctx, b->text, n);
+	else if (!b->error && fwrite(b->text, 1, n, b->out) != n)
 		b->error = errno ? -errno : -EIO;
 	memmove(b->text, b->text + n, b->len - n);
 	b->len -= n;

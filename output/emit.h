@@ -55,6 +55,8 @@ struct emit_buf {
 	char *text;
 	size_t len, cap;
 	FILE *out;
+	int (*sink)(void *ctx, const char *text, size_t n);	/* instead of out: 0 or -errno */
+	void *ctx;
 	int error;		/* negative errno of the first failure; later text is dropped */
 };
 

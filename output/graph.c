@@ -30,12 +30,27 @@
 #define GRAPH_HOLD		(32u << 20)
 #define GRAPH_INDENT_MAX	256u
 
-const char graph_header[] =
-	"# CPU  DURATION                  FUNCTION CALLS\n"
-	"# |     |   |                     |   |   |   |\n";
+void graph_header(struct uft_printer *t)
+{
+	static const struct { uint32_t flag; const char *first, *second; } part[] = {
+		{ UFT_TEXT_ABSTIME, "     TIME       ", "      |         " },
+		{ UFT_TEXT_CPU, " CPU", " |  " },
+		{ UFT_TEXT_PROC, "  TASK/PID       ", "   |    |        " },
+		{ UFT_TEXT_DURATION, "  DURATION   ", "   |   |      " },
+	};
+	const size_t n = sizeof(part) / sizeof(part[0]);
+
+	emit_buf_puts(&t->buf, "#");
+	for (size_t i = 0; i < n; i++)
+		emit_buf_puts(&t->buf, t->flags & part[i].flag ? part[i].first : "");
+	emit_buf_puts(&t->buf, "               FUNCTION CALLS\n#");
+	for (size_t i = 0; i < n; i++)
+		emit_buf_puts(&t->buf, t->flags & part[i].flag ? part[i].second : "");
+	emit_buf_puts(&t->buf, "               |   |   |   |\n");
+}
 
 /* The longest line without its name: column, duration, indentation, colours. */
-#define LINE_ROOM	(128u + 2 * GRAPH_INDENT_MAX)
+#define LINE_ROOM	(224u + 2 * GRAPH_INDENT_MAX)
 
 /* ---- Columns ---- */
 
@@ -92,10 +107,12 @@ static char *put_microseconds(char *p, uint64_t ns)
 	return width < 8 ? digits_spaces(p, 8 - width) : p;
 }
 
-static char *put_duration(const struct text *t, char *p, uint64_t ns)
+static char *put_duration(const struct uft_printer *t, char *p, uint64_t ns)
 {
-	const struct mark *m = mark_of(ns);
+	const struct mark *m = t->flags & UFT_TEXT_OVERHEAD ? mark_of(ns) : &marks[sizeof(marks) / sizeof(marks[0]) - 1];
 
+	if (!(t->flags & UFT_TEXT_DURATION))
+		return p;
 	if (t->colour)
 		p = put_colour(p, m->colour);
 	*p++ = m->sign;
@@ -109,16 +126,46 @@ static char *put_duration(const struct text *t, char *p, uint64_t ns)
 	return p + 3;
 }
 
-static char *put_no_duration(char *p)
+static char *put_no_duration(const struct uft_printer *t, char *p)
 {
+	if (!(t->flags & UFT_TEXT_DURATION))
+		return p;
 	memcpy(p, "              |  ", 17);
 	return p + 17;
 }
 
-static char *put_column(char *p, const struct text_cpu *c)
+static char *put_cpu(char *p, const struct text_cpu *c)
 {
 	memcpy(p, c->column, sizeof(c->column));
 	return p + c->column_len;
+}
+
+/* All that stands before the duration. */
+static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns)
+{
+	if (!(t->flags & UFT_TEXT_CONTEXT))
+		return p;
+	if (t->flags & UFT_TEXT_ABSTIME) {	/* text_time() without its blank in front and its colon */
+		char time[48], *end = text_time(t, time, ts_ns);
+
+		memcpy(p, time + 1, (size_t)(end - time) - 3);
+		p += end - time - 3;
+		memcpy(p, " |  ", 4);
+		p += 4;
+	}
+	if (t->flags & UFT_TEXT_CPU)
+		p = put_cpu(p, c);
+	if (t->flags & UFT_TEXT_PROC) {
+		const struct emit_task *who = emit_task(&t->names, task);
+
+		if (who) {
+			memcpy(p, who->proc, who->proc_len);
+			p += who->proc_len;
+		}
+		memcpy(p, " | ", 3);
+		p += 3;
+	}
+	return p;
 }
 
 static char *put_indent(char *p, uint32_t depth)
@@ -136,7 +183,7 @@ static char *put_text(char *p, const char *text, size_t n)
 
 static const char rule[] = " ------------------------------------------\n";
 
-static void put_task_switch(struct text *t, struct text_cpu *c, const struct uft_task *to)
+static void put_task_switch(struct uft_printer *t, struct text_cpu *c, const struct uft_task *to)
 {
 	const struct emit_task *task = emit_task(&t->names, c->last);
 	char *p = emit_buf_room(&t->buf, 256);
@@ -146,7 +193,7 @@ static void put_task_switch(struct text *t, struct text_cpu *c, const struct uft
 		return;
 	}
 	p = put_text(p, rule, sizeof(rule) - 1);
-	p = put_column(p, c);
+	p = put_cpu(p, c);
 	p = put_text(p, task->proc, task->proc_len);
 	p = put_text(p, " => ", 4);
 	task = emit_task(&t->names, to);
@@ -161,10 +208,12 @@ static void put_task_switch(struct text *t, struct text_cpu *c, const struct uft
 	emit_buf_end(&t->buf, p);
 }
 
-static void check_task(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+static void check_task(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
 	uint32_t tid = ev->task->tid;
 
+	if (!(t->flags & UFT_TEXT_CONTEXT))
+		return;
 	if (c->has_task && c->last_tid == tid)
 		return;
 	if (c->has_task)
@@ -174,7 +223,7 @@ static void check_task(struct text *t, struct text_cpu *c, const struct uft_even
 	c->last = ev->task;
 }
 
-static void put_return(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+static void put_return(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
 	const struct emit_text *name = emit_func(&t->names, ev->sym);
 	char *p = name ? emit_buf_room(&t->buf, LINE_ROOM + name->len) : NULL;
@@ -189,11 +238,11 @@ static void put_return(struct text *t, struct text_cpu *c, const struct uft_even
 		is_matched = c->enter[ev->depth] == id;
 		c->enter[ev->depth] = 0;
 	}
-	p = put_column(p, c);
-	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(p) : put_duration(t, p, ev->duration_ns);
+	p = put_column(t, p, c, ev->task, ev->ts_ns);
+	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(t, p) : put_duration(t, p, ev->duration_ns);
 	p = put_indent(p, ev->depth);
 	*p++ = '}';
-	if (is_left || !is_matched || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL))) {
+	if (is_left || !is_matched || t->flags & UFT_TEXT_TAIL || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL))) {
 		p = is_left ? put_text(p, " /* left: ", 10) : put_text(p, " /* ", 4);
 		p = put_text(p, name->text, name->len);
 		p = put_text(p, " */", 3);
@@ -204,17 +253,19 @@ static void put_return(struct text *t, struct text_cpu *c, const struct uft_even
 
 /* ---- Undecided entries ---- */
 
-static void open_entry(struct text *t, struct text_cpu *c, const struct uft_event *ev)
+static void open_entry(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
 {
 	c->is_open = 1;
 	c->open_at = t->buf.len;
 	c->open_sym = ev->sym;
 	c->open_depth = ev->depth;
+	c->open_task = ev->task;
+	c->open_ns = ev->ts_ns;
 	t->open[t->nopen++] = (uint32_t)(c - t->cpu);
 }
 
 /* Takes @c off the list; the places behind it move by the @len bytes that are inserted at its own. */
-static void forget_open(struct text *t, struct text_cpu *c, size_t len)
+static void forget_open(struct uft_printer *t, struct text_cpu *c, size_t len)
 {
 	uint32_t cpu = (uint32_t)(c - t->cpu);
 	size_t i = 0;
@@ -230,7 +281,7 @@ static void forget_open(struct text *t, struct text_cpu *c, size_t len)
 }
 
 /* Makes a line at the end of the buffer and moves it to the entry's place. */
-static void decide_entry(struct text *t, struct text_cpu *c, const struct uft_event *leaf)
+static void decide_entry(struct uft_printer *t, struct text_cpu *c, const struct uft_event *leaf)
 {
 	const struct emit_text *name = emit_func(&t->names, c->open_sym);
 	size_t room = name ? LINE_ROOM + name->len : 0, behind = t->buf.len - c->open_at, len;
@@ -240,8 +291,8 @@ static void decide_entry(struct text *t, struct text_cpu *c, const struct uft_ev
 		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
 		return;
 	}
-	p = put_column(p, c);
-	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(p);
+	p = put_column(t, p, c, c->open_task, c->open_ns);
+	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(t, p);
 	p = put_indent(p, c->open_depth);
 	p = put_text(p, name->text, name->len);
 	p = leaf ? put_text(p, "();\n", 4) : put_text(p, "() {\n", 5);
@@ -258,7 +309,7 @@ static void decide_entry(struct text *t, struct text_cpu *c, const struct uft_ev
 		c->enter[c->open_depth] = leaf || !c->open_sym ? 0 : c->open_sym->index + 1;
 }
 
-void graph_close_entry(struct text *t, struct text_cpu *c)
+void graph_close_entry(struct uft_printer *t, struct text_cpu *c)
 {
 	decide_entry(t, c, NULL);
 }
@@ -269,7 +320,25 @@ static int is_exit_of_open(const struct text_cpu *c, const struct uft_event *ev)
 	       ev->sym == c->open_sym && ev->task->tid == c->last_tid;
 }
 
-void graph_event(struct text *t, const struct uft_event *ev)
+void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
+{
+	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+	char *p;
+
+	if (!c)
+		return;
+	check_task(t, c, ev);
+	p = emit_buf_room(&t->buf, LINE_ROOM + n);
+	if (!p)
+		return;
+	p = put_column(t, p, c, ev->task, ev->ts_ns);
+	p = put_no_duration(t, p);
+	p = put_text(put_indent(p, c->depth > 0 ? (uint32_t)c->depth + 1 : 0), "/* ", 3);	/* as the kernel does */
+	p = put_text(put_text(p, text, n), " */\n", 4);
+	emit_buf_end(&t->buf, p);
+}
+
+void graph_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 
@@ -278,6 +347,7 @@ void graph_event(struct text *t, const struct uft_event *ev)
 	if (c->is_open) {
 		if (is_exit_of_open(c, ev)) {
 			decide_entry(t, c, ev);
+			c->depth = (int)ev->depth - 1;
 			return;
 		}
 		decide_entry(t, c, NULL);
@@ -287,13 +357,14 @@ void graph_event(struct text *t, const struct uft_event *ev)
 	check_task(t, c, ev);
 	if (t->buf.error)
 		return;
+	c->depth = (int)ev->depth - (ev->kind != UFT_EV_ENTRY);
 	if (ev->kind == UFT_EV_ENTRY)
 		open_entry(t, c, ev);
 	else
 		put_return(t, c, ev);
 }
 
-void graph_flush(struct text *t, int end)
+void graph_flush(struct uft_printer *t, int end)
 {
 	size_t ready, held;
 

@@ -15,6 +15,39 @@
 /* The kernel's `trace` text for both tracers, header included. */
 int uft_output_text(struct uft_stream *st, FILE *out, int colour);
 
+/* The same in parts, with the kernel's options: for `trace`, and without a header and an end for `trace_pipe`. */
+enum uft_text_flags {
+	UFT_TEXT_CONTEXT	= 1,		/* context-info */
+	UFT_TEXT_IRQ_INFO	= 2,
+	UFT_TEXT_PARENT		= 4,		/* print-parent */
+	UFT_TEXT_TGID		= 8,		/* record-tgid */
+	UFT_TEXT_CPU		= 0x10,		/* funcgraph-cpu ... */
+	UFT_TEXT_OVERHEAD	= 0x20,
+	UFT_TEXT_PROC		= 0x40,
+	UFT_TEXT_DURATION	= 0x80,
+	UFT_TEXT_ABSTIME	= 0x100,
+	UFT_TEXT_TAIL		= 0x200,
+	UFT_TEXT_ANNOTATE	= 0x400,	/* say where a CPU's buffer starts */
+	UFT_TEXT_MSG_ONLY	= 0x800,	/* printk-msg-only */
+	UFT_TEXT_NO_HEADER	= 0x10000,
+};
+#define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
+			  UFT_TEXT_DURATION)
+struct uft_text_opts {
+	uint32_t tracer, flags;
+	uint32_t ncpus;
+	int (*sink)(void *ctx, const char *text, size_t n);	/* 0, or -errno, which ends the text */
+	void *ctx;
+};
+struct uft_printer;
+int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out);
+/* Goes on by up to @max events. 1: some were there; 0: none (now); -errno. */
+int uft_text_run(struct uft_printer *t, size_t max);
+void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);	/* from now on */
+/* What is decided goes out, with @end all that was seen. 0 or -errno. */
+int uft_text_collect(struct uft_printer *t, int end);
+void uft_text_close(struct uft_printer *t);
+
 /* One row per function: calls, total, self, avg, min, max, p50, p99. */
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
 int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort sort, size_t limit);

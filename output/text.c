@@ -6,7 +6,7 @@
  * stream. graph.c, the other half, draws the call tree. It is a printer: it keeps no history beyond what
  * the kernel's own printer keeps per CPU.
  *
- * Objects: struct text on the caller's stack owns the output buffer, the name tables and one struct
+ * Objects: struct uft_printer on the caller's stack owns the output buffer, the name tables and one struct
  * text_cpu per CPU. One thread, one pass. Memory is bounded by functions + tasks + CPUs + GRAPH_HOLD.
  *
  * Speed: a line is a few memcpy of text prepared per task, CPU, second and function, and the digits of the
@@ -32,15 +32,13 @@
 #include "output/output.h"
 #include "output/text.h"
 
-static const char function_header[] =
-	"#                                _-----=> irqs-off/BH-disabled\n"
-	"#                               / _----=> need-resched\n"
-	"#                              | / _---=> hardirq/softirq\n"
-	"#                              || / _--=> preempt-depth\n"
-	"#                              ||| / _-=> migrate-disable\n"
-	"#                              |||| /     delay\n"
-	"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
-	"#              | |         |   |||||     |         |\n";
+static const char flags_header[] =
+	"#                            %.*s  _-----=> irqs-off/BH-disabled\n"
+	"#                            %.*s / _----=> need-resched\n"
+	"#                            %.*s| / _---=> hardirq/softirq\n"
+	"#                            %.*s|| / _--=> preempt-depth\n"
+	"#                            %.*s||| / _-=> migrate-disable\n"
+	"#                            %.*s|||| /     delay\n";
 
 static const char *tracer_name(uint32_t tracer)
 {
@@ -54,23 +52,46 @@ static const char *tracer_name(uint32_t tracer)
 	}
 }
 
-static void put_header(struct text *t, const struct uft_info *info)
+static void put_columns(struct uft_printer *t)
+{
+	static const char space[] = "            ";
+	int tgid = t->flags & UFT_TEXT_TGID, wide = tgid ? 12 : 2;
+	char line[640];
+
+	if (t->flags & UFT_TEXT_IRQ_INFO) {
+		snprintf(line, sizeof(line), flags_header, wide, space, wide, space, wide, space, wide, space, wide, space, wide, space);
+		emit_buf_puts(&t->buf, line);
+		emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION\n"
+					      "#              | |           |       |   |||||     |         |\n" :
+					      "#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+					      "#              | |         |   |||||     |         |\n");
+		return;
+	}
+	emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION\n"
+				      "#              | |           |       |         |         |\n" :
+				      "#           TASK-PID    CPU#     TIMESTAMP  FUNCTION\n"
+				      "#              | |        |         |         |\n");
+}
+
+static void put_header(struct uft_printer *t, const struct uft_info *info)
 {
 	char line[160];
 
-	snprintf(line, sizeof(line), "# tracer: %s\n#\n", tracer_name(info->tracer));
+	snprintf(line, sizeof(line), "# tracer: %s\n#\n", tracer_name(t->tracer));
 	emit_buf_puts(&t->buf, line);
-	if (info->tracer == UFT_TRACER_GRAPH) {
-		emit_buf_puts(&t->buf, graph_header);
+	if (!(t->flags & UFT_TEXT_CONTEXT))
+		return;
+	if (t->tracer == UFT_TRACER_GRAPH) {
+		graph_header(t);
 		return;
 	}
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
 		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost), info->ncpus);
 	emit_buf_puts(&t->buf, line);
-	emit_buf_puts(&t->buf, function_header);
+	put_columns(t);
 }
 
-static void init_cpu(struct text *t, struct text_cpu *c, uint32_t cpu)
+static void init_cpu(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
 {
 	char *p = c->context;
 
@@ -85,7 +106,7 @@ static void init_cpu(struct text *t, struct text_cpu *c, uint32_t cpu)
 	c->column_len = (uint8_t)(p - c->column);
 }
 
-struct text_cpu *text_cpu_grow(struct text *t, uint32_t cpu)
+struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu)
 {
 	size_t n = (size_t)cpu + 1;
 	struct text_cpu *list;
@@ -113,7 +134,7 @@ struct text_cpu *text_cpu_grow(struct text *t, uint32_t cpu)
 }
 
 /* ` %5lu.%06lu: `, rounded to the microsecond as the kernel does. */
-static char *put_time(struct text *t, char *p, uint64_t ts_ns)
+char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
 {
 	uint64_t us = (ts_ns + 500) / 1000, second = us / 1000000;
 
@@ -139,7 +160,7 @@ static char *put_name(char *p, const struct emit_text *name)
 	return p + name->len;
 }
 
-static void put_buffer_start(struct text *t, struct text_cpu *c, uint32_t cpu)
+static void put_buffer_start(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
 {
 	char line[64];
 
@@ -150,7 +171,26 @@ static void put_buffer_start(struct text *t, struct text_cpu *c, uint32_t cpu)
 	emit_buf_puts(&t->buf, line);
 }
 
-static void put_function(struct text *t, const struct uft_event *ev)
+/* Who, where and when. */
+static char *put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,
+			 const struct uft_event *ev)
+{
+	if (!(t->flags & UFT_TEXT_CONTEXT))
+		return p;
+	memcpy(p, task->context, sizeof(task->context));
+	p += task->context_len;
+	if (t->flags & UFT_TEXT_TGID) {
+		*p++ = '(';
+		p = digits_right(p, ev->task->pid, 7);
+		memcpy(p, ") ", 2);
+		p += 2;
+	}
+	memcpy(p, c->context, sizeof(c->context));
+	p += c->context_len - (t->flags & UFT_TEXT_IRQ_INFO ? 0 : 5);
+	return text_time(t, p, ev->ts_ns);
+}
+
+static void put_function(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
@@ -169,12 +209,8 @@ static void put_function(struct text *t, const struct uft_event *ev)
 	p = emit_buf_room(&t->buf, 160 + (size_t)name.len + caller.len);
 	if (!p)
 		return;
-	memcpy(p, task->context, sizeof(task->context));
-	p += task->context_len;
-	memcpy(p, c->context, sizeof(c->context));
-	p += c->context_len;
-	p = put_name(put_time(t, p, ev->ts_ns), &name);
-	if (ev->parent) {
+	p = put_name(put_context(t, p, c, task, ev), &name);
+	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
 		p = put_name(p + 3, &caller);
 	}
@@ -182,7 +218,7 @@ static void put_function(struct text *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p);
 }
 
-static void put_lost(struct text *t, const struct uft_event *ev)
+static void put_lost(struct uft_printer *t, const struct uft_event *ev)
 {
 	char *p = emit_buf_room(&t->buf, 64);
 
@@ -200,8 +236,38 @@ static void put_lost(struct text *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + 8);
 }
 
+/* In a graph without the newline, which a comment has behind it. */
+static void put_mark(struct uft_printer *t, const struct uft_event *ev)
+{
+	const char *name = t->flags & UFT_TEXT_MSG_ONLY ? "" : "tracing_mark_write: ";
+	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+	const struct emit_task *task = emit_task(&t->names, ev->task);
+	size_t n = ev->text_bytes;
+	char *p;
+
+	if (n && ev->text[n - 1] == '\n')
+		n--;
+	if (t->tracer == UFT_TRACER_GRAPH) {
+		graph_comment(t, ev, ev->text, n);
+		return;
+	}
+	p = c && task ? emit_buf_room(&t->buf, 200 + n) : NULL;
+	if (!p) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return;
+	}
+	if (!c->has_started && t->annotate)
+		put_buffer_start(t, c, ev->cpu);
+	p = put_context(t, p, c, task, ev);
+	memcpy(p, name, strlen(name));
+	p += strlen(name);
+	memcpy(p, ev->text, n);
+	p[n] = '\n';
+	emit_buf_end(&t->buf, p + n + 1);
+}
+
 /* FUNC and LOST; in a graph they end the wait for the CPU's open entry. */
-static void flat_event(struct text *t, const struct uft_event *ev)
+static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	if (t->nopen) {
 		struct text_cpu *c = text_cpu_get(t, ev->cpu);
@@ -211,31 +277,37 @@ static void flat_event(struct text *t, const struct uft_event *ev)
 	}
 	if (ev->kind == UFT_EV_FUNC)
 		put_function(t, ev);
+	else if (ev->kind == UFT_EV_MARK)
+		put_mark(t, ev);
 	else if (ev->kind == UFT_EV_LOST)
 		put_lost(t, ev);
 }
 
-static void print_events(struct text *t)
+static void print_event(struct uft_printer *t, const struct uft_event *ev)
+{
+	switch (ev->kind) {
+	case UFT_EV_ENTRY:
+	case UFT_EV_EXIT:
+	case UFT_EV_LEFT:
+		graph_event(t, ev);
+		break;
+	default:
+		flat_event(t, ev);
+	}
+	t->printed += ev->kind != UFT_EV_LOST;
+	if (t->buf.len >= EMIT_FLUSH)
+		graph_flush(t, 0);
+}
+
+static void print_events(struct uft_printer *t)
 {
 	const struct uft_event *ev;
 
-	while (!t->buf.error && (ev = emit_source_next(&t->src))) {
-		switch (ev->kind) {
-		case UFT_EV_ENTRY:
-		case UFT_EV_EXIT:
-		case UFT_EV_LEFT:
-			graph_event(t, ev);
-			break;
-		default:
-			flat_event(t, ev);
-		}
-		t->printed += ev->kind != UFT_EV_LOST;
-		if (t->buf.len >= EMIT_FLUSH)
-			graph_flush(t, 0);
-	}
+	while (!t->buf.error && (ev = emit_source_next(&t->src)))
+		print_event(t, ev);
 }
 
-static int text_init(struct text *t, struct uft_stream *st, FILE *out, int colour)
+static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour)
 {
 	const struct uft_info *info = uft_stream_info(st);
 
@@ -248,10 +320,74 @@ static int text_init(struct text *t, struct uft_stream *st, FILE *out, int colou
 	if (!info)
 		return -ENOMEM;
 	t->annotate = info->lost != 0;
+	t->tracer = info->tracer;
+	t->flags = UFT_TEXT_DEFAULT;
 	if (emit_buf_init(&t->buf, out) < 0)
 		return -ENOMEM;
 	put_header(t, info);
 	return 0;
+}
+
+int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out)
+{
+	struct uft_printer *t = calloc(1, sizeof(*t));
+
+	*out = NULL;
+	if (!t || emit_buf_init(&t->buf, NULL) < 0) {
+		free(t);
+		return -ENOMEM;
+	}
+	t->src.st = st;
+	emit_names_init(&t->names);
+	t->second = ~0ull;
+	t->cpu_width = digits_count(opts->ncpus ? opts->ncpus - 1 : 0);
+	t->tracer = opts->tracer;
+	t->flags = opts->flags;
+	t->buf.sink = opts->sink;
+	t->buf.ctx = opts->ctx;
+	if (!(opts->flags & UFT_TEXT_NO_HEADER)) {
+		const struct uft_info *info = uft_stream_info(st);
+
+		t->annotate = info->lost != 0 && opts->flags & UFT_TEXT_ANNOTATE;
+		put_header(t, info);
+	}
+	*out = t;
+	return t->buf.error;
+}
+
+void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags)
+{
+	t->src.st = st;
+	t->tracer = tracer;
+	t->flags = flags;
+}
+
+int uft_text_run(struct uft_printer *t, size_t max)
+{
+	struct uft_stream *st = t->src.st;
+	size_t n = uft_stream_batch(st, t->src.ev, max < EMIT_BATCH ? max : EMIT_BATCH);
+
+	for (size_t i = 0; i < n && !t->buf.error; i++)
+		print_event(t, &t->src.ev[i]);
+	return t->buf.error ? t->buf.error : n != 0;
+}
+
+int uft_text_collect(struct uft_printer *t, int end)
+{
+	if (end || !t->nopen)
+		graph_flush(t, 1);
+	return t->buf.error;
+}
+
+void uft_text_close(struct uft_printer *t)
+{
+	if (!t)
+		return;
+	emit_buf_free(&t->buf);
+	emit_names_free(&t->names);
+	free(t->cpu);
+	free(t->open);
+	free(t);
 }
 
 /**
@@ -264,7 +400,7 @@ static int text_init(struct text *t, struct uft_stream *st, FILE *out, int colou
  */
 int uft_output_text(struct uft_stream *st, FILE *out, int colour)
 {
-	struct text *t = malloc(sizeof(*t));
+	struct uft_printer *t = malloc(sizeof(*t));
 	int ret;
 
 	if (!t)

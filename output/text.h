@@ -4,13 +4,14 @@
 #define UFT_OUTPUT_TEXT_H
 
 #include "output/emit.h"
+#include "output/output.h"
 
 #define TEXT_MAX_CPUS		65536u
 #define GRAPH_KERNEL_DEPTH	50	/* FTRACE_RETFUNC_DEPTH: deeper entries are not remembered */
 
 /* One CPU as the printer sees it. */
 struct text_cpu {
-	char context[24];	/* `[%03d] .....` */
+	char context[24];	/* `[%03d] .....`: the flags are its last 5 */
 	char column[16];	/* ` %*d) ` */
 	uint8_t context_len, column_len;
 	uint8_t has_started;
@@ -20,16 +21,21 @@ struct text_cpu {
 	/* graph: an entry whose form (leaf or nested) the CPU's next event decides */
 	uint8_t is_open;
 	uint32_t open_depth;
+	int depth;		/* the kernel's, for lines that are no calls */
+	const struct uft_task *open_task;
+	uint64_t open_ns;
 	size_t open_at;		/* where in the buffer its line belongs */
 	const struct uft_sym *open_sym;
 	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
 };
 
-struct text {
+struct uft_printer {
 	struct emit_source src;
 	struct emit_buf buf;
 	struct emit_names names;
 	int colour;
+	uint32_t flags;		/* enum uft_text_flags */
+	uint32_t tracer, all_cpus;
 	int annotate;		/* say where a CPU's buffer starts: older entries were lost */
 	uint64_t printed;	/* entries so far */
 	struct text_cpu *cpu;
@@ -44,19 +50,23 @@ struct text {
 };
 
 /* The state of @cpu, NULL: not plausible or no memory (buf.error is set). */
-struct text_cpu *text_cpu_grow(struct text *t, uint32_t cpu);
-static inline struct text_cpu *text_cpu_get(struct text *t, uint32_t cpu)
+struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu);
+static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 {
 	return cpu < t->ncpus ? &t->cpu[cpu] : text_cpu_grow(t, cpu);
 }
 
-extern const char graph_header[];
+void graph_header(struct uft_printer *t);
+/* A line that is no call: a comment at the depth of the CPU. */
+void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
 
 /* One ENTRY, EXIT or LEFT. Errors stick in buf.error. */
-void graph_event(struct text *t, const struct uft_event *ev);
+void graph_event(struct uft_printer *t, const struct uft_event *ev);
+/* ` %5lu.%06lu: `. */
+char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns);
 /* Decides @c's open entry as nested; before a line of that CPU which is not its exit. */
-void graph_close_entry(struct text *t, struct text_cpu *c);
+void graph_close_entry(struct uft_printer *t, struct text_cpu *c);
 /* Writes out what is decided. @end: all of it. */
-void graph_flush(struct text *t, int end);
+void graph_flush(struct uft_printer *t, int end);
 
 #endif

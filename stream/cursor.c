@@ -32,7 +32,7 @@ static int cur_room(struct cursor *c, uint32_t n)
 
 	if (c->cap >= n)
 		return 0;
-	for (size_t tries = 0; pool->bytes + n - c->cap > CUR_POOL_MAX && tries < pool->ncursor; tries++) {
+	for (size_t tries = 0; !pool->file->is_live && pool->bytes + n - c->cap > CUR_POOL_MAX && tries < pool->ncursor; tries++) {
 		struct cursor *victim = pool->cursor[pool->hand++ % pool->ncursor];
 
 		if (victim != c && victim->buf)
@@ -90,6 +90,17 @@ void cur_reload(struct cursor *c)
 	c->block++;
 }
 
+/* More may come to @position. */
+static void cur_pause(struct cursor *c, uint64_t position)
+{
+	free(c->buf);
+	c->pool->bytes -= c->cap;
+	c->buf = c->p = c->lim = c->end = NULL;
+	c->cap = 0;
+	c->base = position;
+	c->ncarry = 0;
+}
+
 /* Loads the next good block; what is left in [p, end) is kept if it continues there. 0 at the end. */
 static int cur_fill(struct cursor *c)
 {
@@ -125,7 +136,10 @@ static int cur_fill(struct cursor *c)
 		return 1;
 	}
 	c->bad += c->ncarry;
-	cur_release(c);
+	if (c->pool->file->is_live)
+		cur_pause(c, position);
+	else
+		cur_release(c);
 	return 0;
 }
 

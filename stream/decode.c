@@ -57,7 +57,7 @@ static inline void dec_push(struct uft_stream *st, struct dec_task *t, uint32_t 
 static inline void dec_pop(struct dec_task *t, struct uft_event *e, uint64_t ns)
 {
 	struct dec_frame *f = &t->stack[--t->depth];
-	uint64_t duration = ns - f->entry_ns;
+	uint64_t duration = ns > f->entry_ns ? ns - f->entry_ns : 0;	/* live clocks are still being measured */
 
 	e->sym = f->sym;
 	e->depth = t->depth;
@@ -395,6 +395,42 @@ static const uint8_t dec_bytes[16] = {
 	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16,
 };
 
+/* Of the record that begins at @word; 0: unknown. Targets write no markers: theirs are none. */
+static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
+{
+	unsigned kind = UFT_REC_KIND(word);
+
+	if (__builtin_expect(kind == UFT_REC_MARK && r->is_ours, 0))
+		return 8 + ((UFT_REC_VALUE(word) + 7ull) & ~7ull);
+	return dec_bytes[kind];
+}
+
+/* Its text is copied: events outlive the bytes of their ring. */
+static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p, uint32_t n)
+{
+	char *text = malloc(n + 1u);
+
+	if (st->nmark == st->cap_mark) {
+		uint32_t cap = st->cap_mark ? 2 * st->cap_mark : 64;
+		char **grown = realloc(st->mark, cap * sizeof(*grown));
+
+		if (grown) {
+			st->mark = grown;
+			st->cap_mark = cap;
+		}
+	}
+	if (!text || st->nmark == st->cap_mark) {
+		free(text);
+		return 0;
+	}
+	memcpy(text, p, n);
+	st->mark[st->nmark++] = text;
+	e->kind = UFT_EV_MARK;
+	e->text = text;
+	e->text_bytes = n;
+	return 1;
+}
+
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max)
 {
 	struct cursor *c = &r->cur;
@@ -416,7 +452,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		n += dec_fast(st, r, limit, ev + n, max - n, &is_past);
 		if (n == max || is_past)
 			break;
-		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_bytes[UFT_REC_KIND(dec_word(c->p))]) {
+		if ((size_t)(c->lim - c->p) < 8 || (size_t)(c->lim - c->p) < dec_length(r, dec_word(c->p))) {
 			if (r->is_done || (!dec_next(st, r) && !r->lost_due))
 				break;
 			continue;
@@ -425,7 +461,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		kind = UFT_REC_KIND(word);
 		clock = r->hi | UFT_REC_CLOCK(word);
 		clock = clock < r->key ? r->key : clock;
-		if (!dec_bytes[kind]) {
+		if (!dec_length(r, word)) {
 			cur_skip_sub(c, kind != UFT_REC_PAD);
 		} else if (kind == UFT_REC_CONTEXT) {
 			word = dec_word(c->p + 16);
@@ -434,6 +470,12 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		} else if (clock > limit) {
 			r->key = clock;
 			break;
+		} else if (kind == UFT_REC_MARK) {
+			r->key = clock;
+			dec_event(ev + n, r, uft_clock_ns(&st->clock, clock));
+			if (dec_mark(st, ev + n, c->p + 8, UFT_REC_VALUE(word)) && dec_keep(st, ev + n))
+				n++;
+			c->p += dec_length(r, word);
 		} else if (kind > UFT_REC_ENTRY && dec_slow(st, r, ev + n, word, clock)) {
 			n += dec_keep(st, ev + n);
 		}

@@ -69,6 +69,7 @@ struct dec_ring {
 	uint64_t lost_due;		/* to be reported at `key` */
 	uint64_t final_lost;
 	int is_done;			/* nothing but lost_due is left */
+	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
 };
 
 struct uft_stream {
@@ -98,6 +99,10 @@ struct uft_stream {
 	struct uft_select sel;
 	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
 	int is_past;					/* beyond to_ns: nothing more to come */
+	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
+	struct lv_hold *hold;				/* live: what a snapshot refers to, */
+	void (*release)(struct uft_stream *st);		/* and who lets it go */
+	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
 	struct uft_pattern *pattern;
 	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
 
@@ -141,6 +146,7 @@ void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev);
 
 /* merge.c */
+void mrg_heapify(struct uft_stream *st);
 int mrg_init(struct uft_stream *st);
 void mrg_free(struct uft_stream *st);
 

@@ -92,12 +92,16 @@ size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 
 	while (n < max && st->nheap && !st->is_past) {
 		struct dec_ring *r = &st->ring[st->heap[0]];
+		uint64_t limit;
 
-		if (st->nheap == 2) {
+		if (st->limit && r->key > st->limit)
+			break;
+		if (st->nheap == 2 && !st->limit) {
 			n += mrg_two(st, ev + n, max - n);
 			continue;
 		}
-		n += dec_run(st, r, mrg_limit(st), ev + n, max - n);
+		limit = mrg_limit(st);
+		n += dec_run(st, r, st->limit && st->limit < limit ? st->limit : limit, ev + n, max - n);
 		if (mrg_ended(r)) {
 			st->heap[0] = st->heap[--st->nheap];
 			if (!st->nheap)
@@ -140,6 +144,12 @@ static void mrg_cut(struct uft_stream *st)
 	}
 }
 
+void mrg_heapify(struct uft_stream *st)
+{
+	for (uint32_t i = st->nheap / 2; i-- > 0;)
+		mrg_down(st, i);
+}
+
 int mrg_init(struct uft_stream *st)
 {
 	size_t n = 1;
@@ -162,8 +172,7 @@ int mrg_init(struct uft_stream *st)
 	st->nheap = st->nring;
 	for (uint32_t i = 0; i < st->nheap; i++)
 		st->heap[i] = i;
-	for (uint32_t i = st->nheap / 2; i-- > 0;)
-		mrg_down(st, i);
+	mrg_heapify(st);
 	return 0;
 }
 

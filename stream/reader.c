@@ -70,6 +70,10 @@ int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
 {
 	uint8_t *stored = b->flags & UFT_BLOCK_ZSTD ? f->stored : to;
 
+	if (b->mem) {
+		memcpy(to, b->mem, b->raw);
+		return 0;
+	}
 	if (!b->is_damaged && !rd_read(f, stored, b->stored, b->offset) &&
 	    wire_sum(stored, b->stored) == b->payload_sum) {
 		if (!(b->flags & UFT_BLOCK_ZSTD))

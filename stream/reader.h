@@ -23,6 +23,7 @@ struct rd_block {			/* a RING block that has a valid head */
 	uint32_t order;
 	uint16_t flags;
 	uint16_t is_damaged;		/* counted already */
+	const uint8_t *mem;		/* live.c: the bytes; no file */
 };
 
 struct rd_slice {
@@ -48,6 +49,7 @@ struct rd_file {
 	uint64_t size;
 	struct uft_file_header head;
 	int has_head, is_complete;
+	int is_live;			/* live.c: a ring that is at its end may go on */
 	uint64_t damaged;
 	uint64_t end;			/* of the last block that is whole */
 	uint64_t budget;		/* bytes that metadata may still make us allocate */

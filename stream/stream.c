@@ -188,6 +188,8 @@ void uft_stream_close(struct uft_stream *st)
 		dec_images_free(st);
 	sel_free(st);
 	uft_clock_free(&st->clock);
+	if (st->release)
+		st->release(st);
 	free(st->profile);
 	rd_close(st->file);
 	free(st);

@@ -18,6 +18,7 @@ enum uft_event_kind {
 	UFT_EV_LEFT,		/* sym, depth, duration_ns so far: a call that was left without returning. Should it
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
+	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
 };
 
 enum uft_event_flags {
@@ -36,8 +37,15 @@ struct uft_event {
 	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
 	uint64_t duration_ns, self_ns;
 	const struct uft_task *task;
-	const struct uft_sym *sym, *parent;
-	uint64_t lost;
+	const struct uft_sym *sym;
+	union {
+		const struct uft_sym *parent;
+		const char *text;	/* MARK; not ended by 0 */
+	};
+	union {
+		uint64_t lost;
+		uint64_t text_bytes;
+	};
 	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
 	uint16_t kind, flags;
 	uint32_t depth;		/* graph: 0 outermost */

@@ -118,6 +118,9 @@ int dec_task_grow(struct uft_stream *st, struct dec_task *t)
 
 void dec_tasks_free(struct uft_stream *st)
 {
+	for (uint32_t i = 0; i < st->nmark; i++)
+		free(st->mark[i]);
+	free(st->mark);
 	for (uint32_t i = 0; i < st->ntask; i++) {
 		free(st->task[i]->stack);
 		free(st->task[i]->done);

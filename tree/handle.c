@@ -10,9 +10,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct job {				/* what the owner is asked to do */
@@ -112,6 +114,23 @@ static void put(struct uft_handle *h)
 	free(h);
 }
 
+/* A task's process, by /proc; itself if that cannot tell. */
+static pid_t process_of(pid_t tid)
+{
+	char path[48], line[128];
+	pid_t tgid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &tgid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
 int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out)
 {
 	struct uft_handle *h = calloc(1, sizeof(*h));
@@ -123,6 +142,7 @@ int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struc
 	h->t = t;
 	h->flags = flags;
 	h->pid = pid ? pid : getpid();
+	h->tgid = process_of(h->pid);
 	pthread_mutex_lock(&t->lock);
 	ret = node_place(t, node, &h->at);
 	if (!ret)
@@ -205,13 +225,15 @@ int uft_tree_poll(struct uft_handle *h)
 	return h->at.row->poll ? h->at.row->poll(h) : POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
 }
 
-int handle_wait(struct uft_handle *h)
+int handle_wait_news(struct uft_handle *h)
 {
 	struct uft_tree *t = h->t;
+	uint64_t seen;
 	int ret = 0;
 
 	pthread_mutex_lock(&t->lock);
-	while (!ret && !t->ending && !(h->at.row->poll(h) & POLLIN)) {
+	seen = t->news;
+	while (!ret && !t->ending && t->news == seen && !(uft_tree_poll(h) & POLLIN)) {
 		if (atomic_exchange(&h->is_interrupted, 0))
 			ret = -EINTR;
 		else
@@ -220,6 +242,8 @@ int handle_wait(struct uft_handle *h)
 	if (!ret && t->ending)
 		ret = -ESHUTDOWN;
 	pthread_mutex_unlock(&t->lock);
+	if (!ret && t->news == seen)	/* what is there is too young to be shown: a moment, and never longer */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	return ret;
 }
 
@@ -248,6 +272,7 @@ void handle_wake_all(struct uft_tree *t)
 	struct uft_handle **p;
 
 	pthread_mutex_lock(&t->lock);
+	t->news++;
 	for (p = &t->waiting; *p;) {
 		struct uft_handle *h = *p;
 

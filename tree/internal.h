@@ -8,6 +8,8 @@
 #include <stdint.h>
 
 #include "control/session.h"
+#include "output/output.h"
+#include "stream/live.h"
 #include "tree/tree.h"
 
 /* ---- text.c: what a read shows, growing ----------------------------------------------------- */
@@ -18,6 +20,7 @@ struct tree_text {
 	int error;			/* -ENOMEM sticks */
 };
 void text_put(struct tree_text *x, const char *p, size_t n);
+int text_sink(void *x, const char *p, size_t n);		/* the same for who wants a sink */
 void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A number as the kernel's kstrtoull() base 0 or 10 takes it, blanks around it allowed. 0 or -EINVAL, -ERANGE. */
 int text_number(const char *p, size_t n, int base, uint64_t *out);
@@ -32,6 +35,7 @@ struct instance {
 	char name[UFT_TREE_NAME];
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
+	uint32_t pipes;			/* trace_pipes open; the owner's */
 };
 
 struct place {				/* what a file is about */
@@ -65,7 +69,16 @@ extern const size_t nrows;
 
 int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT: its instance is gone. t->lock held */
 
-/* ---- option.c -------------------------------------------------------------------------------- */
+/* ---- option.c: trace_options ------------------------------------------------------------------ */
+
+enum option {
+	OPT_PRINT_PARENT, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
+	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
+	OPT_GRAPH_TAIL, OPT_COUNT
+};
+#define OPT_BIT(o)	(1ull << (o))
+uint64_t option_defaults(void);
+uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
 
 uint32_t option_count(void);
 const char *option_name(uint32_t index);
@@ -77,7 +90,7 @@ struct uft_handle {
 	struct place at;
 	struct uft_handle *next;	/* of those that wait: t->waiting */
 	int flags;			/* of open(2) */
-	pid_t pid;
+	pid_t pid, tgid;		/* the task that opened it, its process */
 	struct tree_text text;		/* what a reader is in the middle of */
 	int has_text;
 	void *priv;			/* the file's own */
@@ -86,14 +99,16 @@ struct uft_handle {
 	void *notify_arg;
 };
 void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
-/* Until the file's poll() says POLLIN. 0, -EINTR, -ESHUTDOWN: the tree ends. */
-int handle_wait(struct uft_handle *h);
+/* Until data may have come. 0, -EINTR, -ESHUTDOWN: the tree ends. */
+int handle_wait_news(struct uft_handle *h);
 
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
 struct settings {			/* what the session is told */
 	uint32_t tracer;
 	int is_on;			/* tracing_on */
+	uint64_t options;		/* bits by option_name() */
+	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
 	uint32_t max_depth;
 };
@@ -108,15 +123,24 @@ struct uft_tree {
 	pthread_cond_t asked, done, data;
 	struct request *first, **last;
 	int ending;
+	uint64_t news;			/* counts rounds that brought data */
 	struct uft_handle *waiting;
 	struct instance *instances;	/* the top first, then by number */
 	uint32_t next_instance;
 	int status;			/* of the launched program, -1 while it runs */
 
-	struct settings set;		/* the owner's */
+	struct settings set;		/* the owner's; is_on and options are read by others */
+	struct uft_live *live;
+	int paused;			/* readers of trace for whom recording pauses; the owner's */
+	uint64_t nmarks;		/* since the last round; the owner's */
+
+	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
+	struct uft_printer *pipe_text;
+	struct tree_text pipe_out;
 };
 
 uint32_t tree_ncpus(const struct uft_tree *t);
+uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
 /* The owner: what @set says, into the session. On an error all is as it was. */

@@ -1,14 +1,122 @@
 /* SPDX-License-Identifier: MIT */
-/* option.c - trace_options */
-#include "tree/internal.h"
+/*
+ * option.c - trace_options and options/
+ *
+ * One row an option, in the kernel's order. An option that changes nothing here is not in the list. Those of a tracer
+ * have a file always and a line in trace_options only while the tracer is in use.
+ */
+#include "tree/rows.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const struct {
+	const char *name;
+	enum option bit;
+	int is_on;			/* by default */
+	uint32_t tracer;		/* whose it is; NOP: of all */
+	uint32_t text;			/* enum uft_text_flags */
+} options[] = {
+	{ "print-parent", OPT_PRINT_PARENT, 1, 0, UFT_TEXT_PARENT },
+	{ "annotate", OPT_ANNOTATE, 1, 0, UFT_TEXT_ANNOTATE },
+	{ "printk-msg-only", OPT_MSG_ONLY, 0, 0, UFT_TEXT_MSG_ONLY },
+	{ "context-info", OPT_CONTEXT_INFO, 1, 0, UFT_TEXT_CONTEXT },
+	{ "record-tgid", OPT_RECORD_TGID, 0, 0, UFT_TEXT_TGID },
+	{ "overwrite", OPT_OVERWRITE, 1, 0, 0 },
+	{ "irq-info", OPT_IRQ_INFO, 1, 0, UFT_TEXT_IRQ_INFO },
+	{ "markers", OPT_MARKERS, 1, 0, 0 },
+	{ "pause-on-trace", OPT_PAUSE, 0, 0, 0 },
+	{ "funcgraph-cpu", OPT_GRAPH_CPU, 1, UFT_TRACER_GRAPH, UFT_TEXT_CPU },
+	{ "funcgraph-overhead", OPT_GRAPH_OVERHEAD, 1, UFT_TRACER_GRAPH, UFT_TEXT_OVERHEAD },
+	{ "funcgraph-proc", OPT_GRAPH_PROC, 0, UFT_TRACER_GRAPH, UFT_TEXT_PROC },
+	{ "funcgraph-duration", OPT_GRAPH_DURATION, 1, UFT_TRACER_GRAPH, UFT_TEXT_DURATION },
+	{ "funcgraph-abstime", OPT_GRAPH_ABSTIME, 0, UFT_TRACER_GRAPH, UFT_TEXT_ABSTIME },
+	{ "funcgraph-tail", OPT_GRAPH_TAIL, 0, UFT_TRACER_GRAPH, UFT_TEXT_TAIL },
+};
+#define NOPTIONS	(sizeof(options) / sizeof(options[0]))
+
+uint64_t option_defaults(void)
+{
+	uint64_t set = 0;
+
+	for (size_t i = 0; i < NOPTIONS; i++)
+		set |= options[i].is_on ? OPT_BIT(options[i].bit) : 0;
+	return set;
+}
 
 uint32_t option_count(void)
 {
-	return 0;
+	return NOPTIONS;
 }
 
 const char *option_name(uint32_t index)
 {
-	(void)index;
-	return "";
+	return index < NOPTIONS ? options[index].name : "";
+}
+
+uint32_t option_text_flags(uint64_t set)
+{
+	uint32_t flags = 0;
+
+	for (size_t i = 0; i < NOPTIONS; i++)
+		flags |= set & OPT_BIT(options[i].bit) ? options[i].text : 0;
+	return flags;
+}
+
+static int set_option(struct uft_tree *t, uint32_t index, int on)
+{
+	struct settings set = t->set;
+	uint64_t bit = OPT_BIT(options[index].bit);
+
+	set.options = on ? set.options | bit : set.options & ~bit;
+	return tree_apply(t, &set, NULL);
+}
+
+int show_trace_options(const struct place *at, struct tree_text *out)
+{
+	const struct settings *set = &at->t->set;
+
+	for (size_t i = 0; i < NOPTIONS; i++)
+		if (!options[i].tracer || options[i].tracer == set->tracer)
+			text_printf(out, "%s%s\n", set->options & OPT_BIT(options[i].bit) ? "" : "no", options[i].name);
+	return 0;
+}
+
+ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
+{
+	size_t len = n;
+	int on = 1, ret;
+
+	text_strip(&p, &len);
+	if (len > 2 && !memcmp(p, "no", 2)) {
+		on = 0;
+		p += 2;
+		len -= 2;
+	}
+	for (uint32_t i = 0; i < NOPTIONS; i++) {
+		if (strlen(options[i].name) != len || memcmp(options[i].name, p, len) ||
+		    (options[i].tracer && options[i].tracer != h->t->set.tracer))
+			continue;
+		ret = set_option(h->t, i, on);
+		return ret ? ret : (ssize_t)n;
+	}
+	return -EINVAL;
+}
+
+int show_option(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%d\n", (at->t->set.options & OPT_BIT(options[at->index].bit)) != 0);
+	return 0;
+}
+
+ssize_t store_option(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t on;
+	int ret = text_number(p, n, 10, &on);
+
+	if (!ret && on > 1)
+		ret = -EINVAL;
+	if (!ret)
+		ret = set_option(h->t, h->at.index, (int)on);
+	return ret ? ret : (ssize_t)n;
 }

@@ -5,12 +5,45 @@
 
 #include "tree/internal.h"
 
+#define SHOW(name)	int show_##name(const struct place *at, struct tree_text *out)
+#define STORE(name)	ssize_t store_##name(struct uft_handle *h, const char *p, size_t n)
+
 /* value.c */
 const char *tracer_name(uint32_t tracer);
-int show_available_tracers(const struct place *at, struct tree_text *out);
-int show_current_tracer(const struct place *at, struct tree_text *out);
-ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n);
-int show_tracing_on(const struct place *at, struct tree_text *out);
-ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n);
+SHOW(available_tracers);
+SHOW(current_tracer);
+STORE(current_tracer);
+SHOW(tracing_on);
+STORE(tracing_on);
+SHOW(tracing_thresh);
+STORE(tracing_thresh);
+SHOW(max_graph_depth);
+STORE(max_graph_depth);
+SHOW(buffer_size_kb);
+STORE(buffer_size_kb);
+SHOW(buffer_total_size_kb);
+SHOW(buffer_subbuf_size_kb);
+SHOW(timestamp_mode);
+SHOW(readme);
+
+/* option.c */
+SHOW(trace_options);
+STORE(trace_options);
+SHOW(option);
+STORE(option);
+
+/* trace.c */
+int open_trace(struct uft_handle *h);
+int release_trace(struct uft_handle *h);
+ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+int truncate_trace(const struct place *at);
+STORE(trace);
+int open_pipe(struct uft_handle *h);
+int release_pipe(struct uft_handle *h);
+int poll_pipe(struct uft_handle *h);
+ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+int open_marker(struct uft_handle *h);
+STORE(marker);
+SHOW(stats);
 
 #endif

@@ -12,13 +12,41 @@
 #define DIR(p, perm, where, text, ...)	{ .pub = { p, S_IFDIR | (perm), where, text }, __VA_ARGS__ }
 #define FILE(p, perm, where, text, ...)	{ .pub = { p, S_IFREG | (perm), where, text }, __VA_ARGS__ }
 
+#define TOP	UFT_SCOPE_TOP
+#define EACH	UFT_SCOPE_INSTANCE
+#define CPU	(UFT_SCOPE_INSTANCE | UFT_SCOPE_CPU)
+#define OPTION	(UFT_SCOPE_INSTANCE | UFT_SCOPE_OPTION)
+
+#define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, .truncate = truncate_trace
+#define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, .attr = UFT_ATTR_BLOCKS
+
 const struct row rows[] = {
-	DIR("", 0700, UFT_SCOPE_INSTANCE, "the tracing directory"),
-	FILE("available_tracers", 0440, UFT_SCOPE_INSTANCE, "the tracers that current_tracer takes",
-	     .show = show_available_tracers),
-	FILE("current_tracer", 0640, UFT_SCOPE_INSTANCE, "the tracer in use; writing a name switches and clears the buffer",
+	DIR("", 0700, EACH, "the tracing directory"),
+	FILE("README", 0440, TOP, "a short help; scripts look for features in it", .show = show_readme),
+	FILE("available_tracers", 0440, EACH, "the tracers that current_tracer takes", .show = show_available_tracers),
+	FILE("current_tracer", 0640, EACH, "the tracer in use; writing a name switches and clears the buffer",
 	     .show = show_current_tracer, .store = store_current_tracer),
-	FILE("tracing_on", 0640, UFT_SCOPE_INSTANCE, "1: the buffer takes records; 0: it does not, and tracers stay armed",
+	FILE("tracing_on", 0640, EACH, "1: the buffer takes records; 0: it does not, and tracers stay armed",
 	     .show = show_tracing_on, .store = store_tracing_on),
+	FILE("trace", 0640, EACH, "what the buffer holds, as text; opening it with > clears the buffer", TRACE),
+	FILE("trace_pipe", 0440, EACH, "the same as it comes, consumed by reading", PIPE),
+	FILE("trace_marker", 0220, EACH, "what is written becomes an event", .open = open_marker, .store = store_marker),
+	FILE("trace_options", 0640, EACH, "one option a line, with `no` in front when it is off",
+	     .show = show_trace_options, .store = store_trace_options),
+	DIR("options", 0750, EACH, "a file for each option"),
+	FILE("options/%", 0640, OPTION, "0 or 1", .show = show_option, .store = store_option),
+	FILE("tracing_thresh", 0640, TOP, "us: the graph shows only calls that took longer; 0 all",
+	     .show = show_tracing_thresh, .store = store_tracing_thresh),
+	FILE("max_graph_depth", 0640, TOP, "how deep the graph goes; 0 no limit",
+	     .show = show_max_graph_depth, .store = store_max_graph_depth),
+	FILE("buffer_size_kb", 0640, EACH, "KiB that are kept of each cpu", .show = show_buffer_size_kb, .store = store_buffer_size_kb),
+	FILE("buffer_total_size_kb", 0440, EACH, "the same of all cpus", .show = show_buffer_total_size_kb),
+	FILE("buffer_subbuf_size_kb", 0440, EACH, "KiB that a full buffer loses at a time", .show = show_buffer_subbuf_size_kb),
+	FILE("timestamp_mode", 0440, EACH, "how records carry their time", .show = show_timestamp_mode),
+	DIR("per_cpu", 0750, EACH, "the files of each cpu"),
+	DIR("per_cpu/cpu%", 0750, CPU, "the files of one cpu"),
+	FILE("per_cpu/cpu%/trace", 0640, CPU, "the cpu's part of trace", TRACE),
+	FILE("per_cpu/cpu%/trace_pipe", 0440, CPU, "the cpu's part of trace_pipe", PIPE),
+	FILE("per_cpu/cpu%/stats", 0440, CPU, "what the cpu's buffer holds and has lost", .show = show_stats),
 };
 const size_t nrows = sizeof(rows) / sizeof(rows[0]);

@@ -36,6 +36,14 @@ void text_put(struct tree_text *x, const char *p, size_t n)
 	x->n += n;
 }
 
+int text_sink(void *x, const char *p, size_t n)
+{
+	struct tree_text *text = x;
+
+	text_put(text, p, n);
+	return text->error;
+}
+
 void text_printf(struct tree_text *x, const char *fmt, ...)
 {
 	va_list ap;

@@ -19,6 +19,9 @@
 #include <time.h>
 
 #define IDLE_MS		100	/* the session's own pace */
+#define BUSY_MS		5	/* a ring takes far longer to fill */
+#define RING_BYTES	(4u << 20)
+#define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
 
 struct request {
 	struct request *next;
@@ -99,14 +102,26 @@ static void note_status(struct uft_tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
+uint64_t tree_pull(struct uft_tree *t)
+{
+	uint64_t n = uft_live_pull(t->live) + t->nmarks;
+
+	t->nmarks = 0;
+	return n;
+}
+
 static void *owner_main(void *arg)
 {
 	struct uft_tree *t = arg;
 
 	while (!is_ending(t)) {
+		int is_busy = t->set.tracer != UFT_TRACER_NOP && t->set.is_on;
+
 		serve(t);
-		if (!uft_session_poll(t->session, IDLE_MS))
+		if (!uft_session_poll(t->session, is_busy ? BUSY_MS : IDLE_MS))
 			wait_asked(t, IDLE_MS);
+		if (tree_pull(t))
+			handle_wake_all(t);
 		note_status(t);
 	}
 	uft_session_destroy(t->session);
@@ -125,6 +140,9 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 	if (ret && ret != -ESRCH)
 		return ret;
 	uft_session_record(t->session, set->is_on);
+	if (t->set.tracer != set->tracer)
+		uft_live_clear(t->live, UFT_LIVE_ALL);
+	uft_live_limit(t->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
 	t->set = *set;
 	return 0;
 }
@@ -137,6 +155,43 @@ static void on_warning(void *arg, const char *text)
 
 	if (t->opts.warning)
 		t->opts.warning(t->opts.arg, text);
+}
+
+static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
+{
+	struct uft_tree *t = arg;
+
+	(void)pid, (void)ppid;
+	if (uft_live_slice(t->live, slice, img))
+		on_warning(arg, "no memory for what a process records: it is lost");
+}
+
+static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
+{
+	struct uft_tree *t = arg;
+
+	(void)pid;
+	uft_live_slice_end(t->live, slice);
+}
+
+static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
+{
+	struct uft_tree *t = arg;
+
+	(void)img;
+	uft_live_task(t->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
+}
+
+static int make_live(struct uft_tree *t)
+{
+	struct uft_live_opts lo = { .cpu_bytes = t->set.buffer_kb * 1024, .overwrite = 1 };
+	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &t->pipe_out };
+	int ret = uft_live_create(uft_session_arena(t->session), &lo, &t->live);
+
+	if (ret)
+		return ret;
+	to.ncpus = tree_ncpus(t);
+	return uft_text_open(NULL, &to, &t->pipe_text);
 }
 
 static int make_top(struct uft_tree *t)
@@ -167,6 +222,9 @@ static int start_owner(struct uft_tree *t)
 
 static void tree_free(struct uft_tree *t)
 {
+	uft_text_close(t->pipe_text);
+	free(t->pipe_out.p);
+	uft_live_destroy(t->live);
 	while (t->instances) {
 		struct instance *in = t->instances;
 
@@ -185,6 +243,7 @@ static void init_sync(struct uft_tree *t)
 	pthread_condattr_t attr;
 
 	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->pipe_lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&t->asked, &attr);
@@ -195,8 +254,10 @@ static void init_sync(struct uft_tree *t)
 
 int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
 {
-	struct uft_session_opts so = { .no_children = opts->no_children };
-	struct uft_session_events ev = { .warning = on_warning };
+	struct uft_session_opts so = { .no_children = opts->no_children, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES };
+	struct uft_session_events ev = {
+		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+	};
 	struct uft_tree *t = calloc(1, sizeof(*t));
 	int ret;
 
@@ -207,13 +268,17 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	t->last = &t->first;
 	t->status = -1;
 	t->set.is_on = 1;
+	t->set.options = option_defaults();
+	t->set.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);
 	ev.arg = t;
 	ret = make_top(t);
 	if (!ret)
 		ret = uft_session_create(&so, &ev, &t->session, err);
 	if (!ret) {
-		ret = tree_apply(t, &t->set, err);
+		ret = make_live(t);
+		if (!ret)
+			ret = tree_apply(t, &t->set, err);
 		if (!ret)
 			ret = start_owner(t);
 		if (ret)

@@ -40,6 +40,8 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 	int ret;
 
 	text_strip(&p, &len);
+	if (h->at.in->pipes)
+		return -EBUSY;
 	for (size_t i = 0; i < NTRACERS; i++) {
 		if (strlen(tracer_names[i]) != len || memcmp(tracer_names[i], p, len))
 			continue;
@@ -66,5 +68,119 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 		return ret;
 	set.is_on = on != 0;
 	ret = tree_apply(h->t, &set, NULL);
+	handle_wake_all(h->t);		/* who waits for data may be at its end now */
 	return ret ? ret : (ssize_t)n;
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+int show_tracing_thresh(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%llu\n", (unsigned long long)at->t->set.thresh_us);
+	return 0;
+}
+
+ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->t->set;
+	int ret = text_number(p, n, 10, &set.thresh_us);
+
+	if (!ret && set.thresh_us > UINT64_MAX / 1000)
+		ret = -EINVAL;
+	if (!ret)
+		ret = tree_apply(h->t, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}
+
+int show_max_graph_depth(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%u\n", at->t->set.max_depth);
+	return 0;
+}
+
+ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->t->set;
+	uint64_t depth = 0;
+	int ret = text_number(p, n, 10, &depth);
+
+	if (!ret && depth > UINT32_MAX)
+		ret = -EINVAL;
+	set.max_depth = (uint32_t)depth;
+	if (!ret)
+		ret = tree_apply(h->t, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}
+
+#define SUBBUF_KB	4u
+
+int show_buffer_size_kb(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%llu\n", (unsigned long long)at->t->set.buffer_kb);
+	return 0;
+}
+
+/* Whole sub-buffers, two at least. */
+ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->t->set;
+	uint64_t kb = 0;
+	int ret = text_number(p, n, 10, &kb);
+
+	if (!ret && (!kb || kb > UINT64_MAX / 2048))
+		ret = -EINVAL;
+	set.buffer_kb = kb <= 2 * SUBBUF_KB ? 2 * SUBBUF_KB : (kb + SUBBUF_KB - 1) / SUBBUF_KB * SUBBUF_KB;
+	if (!ret)
+		ret = tree_apply(h->t, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}
+
+int show_buffer_total_size_kb(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%llu\n", (unsigned long long)at->t->set.buffer_kb * tree_ncpus(at->t));
+	return 0;
+}
+
+int show_buffer_subbuf_size_kb(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_printf(out, "%u\n", SUBBUF_KB);
+	return 0;
+}
+
+int show_timestamp_mode(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_printf(out, "[delta] absolute\n");
+	return 0;
+}
+
+/* The kernel's words, as scripts look for them, for what works here and nothing else. */
+int show_readme(const struct place *at, struct tree_text *out)
+{
+	static const char text[] =
+		"tracing mini-HOWTO:\n\n"
+		"By default tracefs removes all OTH file permission bits.\n"
+		"# echo 0 > tracing_on : quick way to disable tracing\n"
+		"# echo 1 > tracing_on : quick way to re-enable tracing\n\n"
+		" Important files:\n"
+		"  trace\t\t\t- The static contents of the buffer\n"
+		"\t\t\t  To clear the buffer write into this file: echo > trace\n"
+		"  trace_pipe\t\t- A consuming read to see the contents of the buffer\n"
+		"  current_tracer\t- function and latency tracers\n"
+		"  available_tracers\t- list of configured tracers for current_tracer\n"
+		"  buffer_size_kb\t- view and modify size of per cpu buffer\n"
+		"  buffer_total_size_kb  - view total size of all cpu buffers\n\n"
+		"  timestamp_mode\t- view the mode used to timestamp events\n"
+		"       delta:   Delta difference against a buffer-wide timestamp\n"
+		"    absolute:   Absolute (standalone) timestamp\n\n"
+		"  trace_marker\t\t- Writes into this file writes into the kernel buffer\n"
+		"  trace_options\t\t- Set format or modify how tracing happens\n"
+		"\t\t\t  Disable an option by prefixing 'no' to the\n"
+		"\t\t\t  option name\n"
+		"  max_graph_depth\t- Trace a limited depth of nested functions. (0 is unlimited)\n";
+
+	(void)at;
+	text_put(out, text, sizeof(text) - 1);
+	return 0;
 }

@@ -54,7 +54,8 @@ enum uft_rec_kind {
 	UFT_REC_EXIT_LEFT	= 7,	/* 2 words: value = id, w1 = full entry clock: a call that an
 					 * UNWIND had set aside returned after all (coroutine) */
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
-	/* 9..15 reserved for events, markers and later tracers */
+	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow */
+	/* 10..15 reserved for events and later tracers */
 };
 
 #define UFT_REC_VALUE_BITS	28

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - the rings of a running session as a source of events
+ *
+ * Takes what targets write out of the arena, keeps the newest of it (or the oldest) within a limit for each CPU, as the
+ * kernel's ring buffer does, and hands it out in two ways: a snapshot, which is a stream of its own, and one
+ * reader that consumes. Theory: live.c.
+ */
+#ifndef UFT_STREAM_LIVE_H
+#define UFT_STREAM_LIVE_H
+
+#include "stream/stream.h"
+
+struct uft_live;
+struct uft_live_opts {
+	uint64_t cpu_bytes;	/* kept of each CPU */
+	int overwrite;		/* 1: the oldest goes when there is no room; 0: the newest is not taken */
+};
+
+/* Of a CPU, or of all: uft_live_stats(). */
+struct uft_live_stats {
+	uint64_t entries;	/* in the buffer, counted now */
+	uint64_t overrun;	/* that went for newer ones */
+	uint64_t dropped;	/* that were not taken: the buffer or a ring was full */
+	uint64_t read;		/* consumed */
+	uint64_t bytes;		/* held */
+	uint64_t oldest_ns, now_ns;
+};
+
+int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out);
+void uft_live_destroy(struct uft_live *l);		/* snapshots may outlive it */
+
+/* ---- The session's thread ---- */
+int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
+int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
+int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
+uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
+
+/* ---- Any thread ---- */
+#define UFT_LIVE_ALL	UINT32_MAX
+void uft_live_clear(struct uft_live *l, uint32_t cpu);
+void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
+void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
+/* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
+#define UFT_LIVE_MARK_MAX	4000u
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n);
+
+/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun), ncpus. */
+int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
+/* The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as long as @l;
+ * its batches end where the order of events is not certain yet. Events are consumed when a batch returned them. */
+struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
+void uft_live_end(struct uft_live *l);
+int uft_live_is_empty(struct uft_live *l, uint32_t cpu);		/* nothing for the consumer */
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.c - trace, trace_pipe, per_cpu, and trace_marker, which writes into them
+ *
+ * trace is printed from a snapshot that its reader owns, in parts as they are read: memory is bounded by what the buffer
+ * holds, and neither the owner nor the targets wait for the reader. It begins anew when it is read at offset 0.
+ *
+ * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
+ * each reader gets what nobody had. An undecided entry is printed as `name() {` when no more is there.
+ */
+#include "tree/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static uint32_t cpu_of(const struct place *at)
+{
+	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
+}
+
+/* ---- trace ----------------------------------------------------------------------------------- */
+
+struct reader {
+	struct uft_stream *st;
+	struct uft_printer *printer;
+	struct tree_text out;
+	uint64_t base;			/* offset of out.p[0] in the whole text */
+	int is_over, has_paused;
+};
+
+static void reader_reset(struct reader *r)
+{
+	uft_text_close(r->printer);
+	uft_stream_close(r->st);
+	r->printer = NULL;
+	r->st = NULL;
+	r->out.n = 0;
+	r->base = 0;
+	r->is_over = 0;
+}
+
+static int pull_job(void *arg)
+{
+	tree_pull(arg);
+	return 0;
+}
+
+static int reader_start(struct uft_handle *h, struct reader *r)
+{
+	struct uft_text_opts opts = {
+		.tracer = h->t->set.tracer, .flags = option_text_flags(h->t->set.options), .ncpus = tree_ncpus(h->t),
+		.sink = text_sink, .ctx = &r->out,
+	};
+	int ret;
+
+	reader_reset(r);
+	tree_call(h->t, pull_job, h->t);
+	ret = uft_live_snapshot(h->t->live, cpu_of(&h->at), &r->st);
+	return ret ? ret : uft_text_open(r->st, &opts, &r->printer);
+}
+
+int open_trace(struct uft_handle *h)
+{
+	struct reader *r;
+
+	if ((h->flags & O_ACCMODE) == O_WRONLY)
+		return 0;
+	h->priv = r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	if (h->t->set.options & OPT_BIT(OPT_PAUSE) && h->t->set.is_on) {
+		uft_session_record(h->t->session, 0);
+		r->has_paused = 1;
+		h->t->paused++;
+	}
+	return 0;
+}
+
+int release_trace(struct uft_handle *h)
+{
+	struct reader *r = h->priv;
+
+	if (!r)
+		return 0;
+	if (r->has_paused && !--h->t->paused)
+		uft_session_record(h->t->session, h->t->set.is_on);
+	reader_reset(r);
+	free(r->out.p);
+	free(r);
+	return 0;
+}
+
+/* Forgets the text before @offset, makes more until @n bytes of it are there. */
+static int reader_fill(struct reader *r, uint64_t offset, size_t n)
+{
+	int ret = 0;
+
+	for (;;) {
+		uint64_t gone = offset - r->base < r->out.n ? offset - r->base : r->out.n;
+
+		if (gone && (gone == r->out.n || gone > 1u << 20)) {
+			memmove(r->out.p, r->out.p + gone, r->out.n - gone);
+			r->out.n -= gone;
+			r->base += gone;
+		}
+		if (r->is_over || r->base + r->out.n >= offset + n)
+			return 0;
+		ret = uft_text_run(r->printer, SIZE_MAX);
+		if (!ret) {
+			ret = uft_text_collect(r->printer, 1);
+			r->is_over = 1;
+		}
+		if (ret < 0)
+			return ret;
+	}
+}
+
+ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+{
+	struct reader *r = h->priv;
+	int ret = 0;
+
+	(void)flags;
+	if (!offset || offset < r->base || !r->st)
+		ret = reader_start(h, r);
+	if (!ret)
+		ret = reader_fill(r, offset, n);
+	if (ret)
+		return ret;
+	offset -= r->base;
+	if (offset >= r->out.n)
+		return 0;
+	n = n < r->out.n - offset ? n : r->out.n - offset;
+	memcpy(buf, r->out.p + offset, n);
+	return (ssize_t)n;
+}
+
+int truncate_trace(const struct place *at)
+{
+	uft_live_clear(at->t->live, cpu_of(at));
+	return 0;
+}
+
+/* Only the opening clears; what is written does not matter. */
+ssize_t store_trace(struct uft_handle *h, const char *p, size_t n)
+{
+	(void)h, (void)p;
+	return (ssize_t)n;
+}
+
+/* ---- trace_pipe ------------------------------------------------------------------------------ */
+
+struct pipe { struct tree_text out; size_t at; int has_read; };
+
+int open_pipe(struct uft_handle *h)
+{
+	h->priv = calloc(1, sizeof(struct pipe));
+	if (!h->priv)
+		return -ENOMEM;
+	h->at.in->pipes++;
+	return 0;
+}
+
+int release_pipe(struct uft_handle *h)
+{
+	struct pipe *p = h->priv;
+
+	h->at.in->pipes--;
+	free(p->out.p);
+	free(p);
+	return 0;
+}
+
+int poll_pipe(struct uft_handle *h)
+{
+	struct pipe *p = h->priv;
+
+	return p->at < p->out.n || !uft_live_is_empty(h->t->live, cpu_of(&h->at)) ? POLLIN | POLLRDNORM : 0;
+}
+
+/* Consumes events until about @n bytes are printed or none are left. */
+static int pipe_fill(struct uft_handle *h, struct pipe *p, size_t n)
+{
+	struct uft_tree *t = h->t;
+	struct uft_stream *st;
+	int ret = 1;
+
+	p->out.n = p->at = 0;
+	n = n < 65536 ? n : 65536;
+	pthread_mutex_lock(&t->pipe_lock);
+	st = uft_live_begin(t->live, cpu_of(&h->at));
+	if (!st) {
+		pthread_mutex_unlock(&t->pipe_lock);
+		return -ENOMEM;
+	}
+	uft_text_set(t->pipe_text, st, t->set.tracer, option_text_flags(t->set.options));
+	while (ret > 0 && t->pipe_out.n < n) {
+		ret = uft_text_run(t->pipe_text, 1 + (n - t->pipe_out.n) / 256);
+		if (ret >= 0)
+			ret = uft_text_collect(t->pipe_text, !ret) ? -ENOMEM : ret;
+	}
+	uft_live_end(t->live);
+	text_put(&p->out, t->pipe_out.p, t->pipe_out.n);
+	t->pipe_out.n = 0;
+	pthread_mutex_unlock(&t->pipe_lock);
+	return ret < 0 ? ret : p->out.error;
+}
+
+ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+{
+	struct pipe *p = h->priv;
+	int ret = 0;
+
+	(void)offset;
+	while (!ret && p->at == p->out.n) {
+		ret = pipe_fill(h, p, n);
+		if (ret || p->out.n)
+			break;
+		if (!h->t->set.is_on && p->has_read)
+			return 0;
+		if (flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = handle_wait_news(h);
+	}
+	if (ret)
+		return ret == -ESHUTDOWN ? 0 : ret;
+	p->has_read = 1;
+	n = n < p->out.n - p->at ? n : p->out.n - p->at;
+	memcpy(buf, p->out.p + p->at, n);
+	p->at += n;
+	return (ssize_t)n;
+}
+
+/* ---- trace_marker ---------------------------------------------------------------------------- */
+
+/* The writer has a name from now on. */
+int open_marker(struct uft_handle *h)
+{
+	char path[64], comm[32] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", h->tgid, h->pid);
+	f = fopen(path, "re");
+	if (f && fgets(comm, sizeof(comm), f))
+		comm[strcspn(comm, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return comm[0] ? uft_live_task(h->t->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
+}
+
+ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
+{
+	struct uft_tree *t = h->t;
+	int cpu = sched_getcpu();
+	long ret;
+
+	if (!(t->set.options & OPT_BIT(OPT_MARKERS)))
+		return -EINVAL;
+	if (!t->set.is_on)
+		return -EBADF;
+	ret = uft_live_mark(t->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu < 0 ? 0 : (uint32_t)cpu, p, n);
+	if (ret > 0)
+		t->nmarks++;
+	return ret;
+}
+
+/* ---- per_cpu/cpuN/stats ---------------------------------------------------------------------- */
+
+int show_stats(const struct place *at, struct tree_text *out)
+{
+	struct uft_live_stats s;
+
+	tree_pull(at->t);
+	uft_live_stats(at->t->live, at->index, &s);
+	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n", (unsigned long long)s.entries,
+		    (unsigned long long)s.overrun, (unsigned long long)s.bytes);
+	text_printf(out, "oldest event ts: %5llu.%06llu\nnow ts: %5llu.%06llu\n", (unsigned long long)(s.oldest_ns / 1000000000),
+		    (unsigned long long)(s.oldest_ns / 1000 % 1000000), (unsigned long long)(s.now_ns / 1000000000),
+		    (unsigned long long)(s.now_ns / 1000 % 1000000));
+	text_printf(out, "dropped events: %llu\nread events: %llu\n", (unsigned long long)s.dropped, (unsigned long long)s.read);
+	return 0;
+}
