@@ -427,8 +427,8 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 static void say_attached(struct recording *rec, const struct uft_session_stats *s)
 {
 	if (rec->targets && !rec->opts->is_quiet)
-		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms", s->attached,
-			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6);
+		status_say(&rec->status, "uft: attached to %u process%s; no thread was stopped for more than %.2f ms, in all %.2f ms", s->attached,
+			   s->attached == 1 ? "" : "es", (double)s->stop_ns_max / 1e6, (double)s->stop_ns_sum / 1e6);
 }
 
 /* Why, was said when the program started; its children could have been different. */

@@ -27,6 +27,7 @@
  * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
  * thread goes on.
  */
+#include "control/hold.h"
 #include "control/procinfo.h"
 #include "control/remote.h"
 
@@ -540,21 +541,39 @@ static int know_objects(struct attach *a, struct target *t)
 	return 0;
 }
 
+static int has_prepared(const struct target *t)
+{
+	for (uint32_t i = 0; i < t->nobj; i++)
+		if (t->obj[i].is_mapped && t->space->obj[i].nusable)
+			return 1;
+	return 0;
+}
+
+/* Hooks come first. Where sites need no stop they must not be armed before the hooks that do; else one stop is for all. */
 static int arm(struct attach *a, struct target *t)
 {
-	int ret = 0;
+	int ret = hold_open(a->s, t), end;
 
 	for (uint32_t i = 0; !ret && i < t->nobj; i++)
 		if (t->obj[i].is_mapped)
 			ret = command_hooks(a->s, t, i);
-	if (ret)
+	if (!ret && has_prepared(t)) {
+		ret = hold_close(t);
+		if (!ret)
+			ret = hold_open(a->s, t);
+	}
+	if (!ret)
+		await_vforks(a);
+	if (!ret && a->s->spec) {
+		ret = target_arm(a->s, t, 0);
+		t->space->spec_sent = a->s->spec->generation;
+	}
+	if (ret == -ESRCH || ret == -ETIMEDOUT) {
+		hold_drop(t);
 		return ret;
-	await_vforks(a);
-	if (!a->s->spec)
-		return 0;
-	ret = target_arm(a->s, t, 0);
-	t->space->spec_sent = a->s->spec->generation;
-	return ret;
+	}
+	end = hold_close(t);
+	return ret ? ret : end;
 }
 
 static int make_target(struct attach *a, const struct blob *b, uint32_t slice, struct target **out)
@@ -655,10 +674,13 @@ int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
 	s->attached++;
 	if (a.stop_ns > s->stop_ns_max)
 		s->stop_ns_max = a.stop_ns;
+	s->stop_ns = a.stop_ns;
 	target_announce(s, t);
 	ret = know_objects(&a, t);
 	if (!ret)
 		ret = arm(&a, t);
+	if (s->stop_ns > s->stop_ns_sum)
+		s->stop_ns_sum = s->stop_ns;
 	if (ret == -ESRCH || (ret && !target_is_running(t)))
 		return 0;		/* it ended: the session sees that by itself */
 	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;

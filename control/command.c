@@ -135,8 +135,6 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	ret = c->n ? command_post(s, t) : 0;
 	if (!ret && c->n)
 		ret = command_wait(s, t);
-	if (ret == -EBUSY || !ret)
-		ret = hold_hooks(s, t, object, h, c->n);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
 		return ret;
 	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
@@ -145,11 +143,22 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 
 		if (!told.result)
 			told.result = h[sent++].result;
-		if (told.result < 0 && told.result > -4096)
+		if (told.result < 0 && told.result > -4096 && told.result != -EBUSY)
 			report_hook(s, t, object, &told);
 	}
 	o->is_reported = 1;
-	return 0;
+	ret = hold_hooks(s, t, object, h, c->n);
+	return ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;
+}
+
+void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n)
+{
+	struct space_obj *o = &t->space->obj[object];
+
+	for (uint32_t i = 0; i < n && !o->is_hold_reported; i++)
+		if (h[i].result < 0 && h[i].result > -4096)
+			report_hook(s, t, object, &h[i]);
+	o->is_hold_reported = 1;
 }
 
 int command_gone(struct uft_session *s, struct target *t, uint32_t object)
@@ -266,8 +275,8 @@ uint8_t command_stub_flags(uint8_t state)
 }
 
 /* What became of patches, by the agent's copy: only statuses are taken from it. */
-static void note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
-			 const struct uft_patch *answer)
+void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+			  const struct uft_patch *answer)
 {
 	struct target_obj *o = &t->obj[object];
 
@@ -285,6 +294,16 @@ static void note_patched(struct target *t, uint32_t object, const struct uft_pat
 	}
 }
 
+/* What has to wait until all stand is as it was, for now. */
+static int take_answer(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+		       const uint32_t *index, uint32_t n)
+{
+	const struct uft_patch *answer = payload(arena_cmd(&s->arena, t->slice));
+
+	command_note_patched(t, object, told, index, n, answer);
+	return hold_patches(s, t, object, told, index, answer, n);
+}
+
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
 		       const uint32_t *index, uint32_t n)
 {
@@ -296,11 +315,7 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 	ret = command_post(s, t);
 	if (!ret)
 		ret = command_wait(s, t);
-	if (!ret)
-		ret = hold_patches(s, t, object, p, payload(c), n);
-	if (!ret)
-		note_patched(t, object, p, index, n, payload(c));
-	return ret;
+	return ret ? ret : take_answer(s, t, object, p, index, n);
 }
 
 /* Waits for the part under way, if there is one, and records what the agent says became of it. */
@@ -313,11 +328,7 @@ static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 		return 0;
 	sender->is_posted = 0;
 	ret = command_wait(s, t);
-	if (!ret)
-		ret = hold_patches(s, t, object, sent->patch, payload(arena_cmd(&s->arena, t->slice)), sent->n);
-	if (!ret)
-		note_patched(t, object, sent->patch, sent->index, sent->n, payload(arena_cmd(&s->arena, t->slice)));
-	return ret;
+	return ret ? ret : take_answer(s, t, object, sent->patch, sent->index, sent->n);
 }
 
 /* Sends what was filled, behind what is under way. */
@@ -399,10 +410,12 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 int target_arm(struct uft_session *s, struct target *t, int force)
 {
 	int ret = target_grow(t, t->space->nobj);
-	int first = 0;
+	int first = 0, was_open = t->hold != NULL;
 
 	if (!ret)
 		ret = command_params(s, t);
+	if (!ret && !was_open)
+		ret = hold_open(s, t);
 	for (uint32_t i = 0; !ret && i < t->nobj; i++) {
 		struct uft_error err = { "" };
 
@@ -419,6 +432,10 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 		if (!ret)
 			ret = command_patch(s, t, i, force);
 	}
+	if (!ret && !was_open)
+		ret = hold_close(t);
+	if (!was_open)
+		hold_drop(t);
 	if (!ret)
 		t->spec_sent = s->spec->generation;
 	return ret ? ret : first;

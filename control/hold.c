@@ -3,10 +3,14 @@
  * hold.c - text that may not change while threads run is changed while they stand
  *
  * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All tasks that share
- * the memory are stopped, and each pc, and each pc that a signal frame on its stack will restore, is looked at. Who runs
+ * the memory are stopped (held.c), and each pc, and each pc that a signal frame on its stack will restore, is looked at. Who runs
  * between the instructions that change is led out of them, by single steps. The places where a signal handler will return
- * into stay as they are for now; about the rest the agent is told (UFT_CMD_HELD), and writes. In parts, so that no
- * stop is long. What was left is tried again a moment later: a handler that sleeps for long costs its place, no other.
+ * into stay as they are for now; about the rest the agent is told (UFT_CMD_HELD), and writes. What was left is tried again a
+ * moment later: a handler that sleeps for long costs its place, no other.
+ *
+ * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are gathered
+ * (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the rest waits for the next. Hooks come
+first, and sites only in a stop that finds them all in place and no vfork child at work.
  *
  * Instead of the int3 on each first byte that would leave running threads alone: that needs every trap served, a mask and
  * a disposition put back for programs that block or ignore SIGTRAP, and every fork child followed meanwhile. Here
@@ -26,21 +30,36 @@
 #include <string.h>
 #include <time.h>
 
-#define CHUNK		4096		/* places written in one stop */
+#define CHUNK		16384u		/* places in a command */
+#define STOP_NS		4000000		/* then a stop ends, and what is left has another */
+#define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
 #define TRIES		10
 #define NAP_NS		1000000		/* between them, and twice that each time, up to */
 #define NAP_MAX_NS	32000000
+#define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to LOOK_STOP_MS */
 
-/* What is to be done: patches or hooks. */
+/* What is to be done in one object: patches or hooks. */
+struct part {
+	uint32_t op, object, n, base;	/* base: number of its first place in the arrays of the hold */
+	size_t size, status, nstatus;	/* of an element; where its answer is */
+	uint8_t *elem;
+	uint32_t *index;		/* patches: of the sites */
+};
+
 struct hold {
 	struct uft_session *s;
 	struct target *t;
-	uint32_t object, op, n;
-	uint8_t *elem;			/* n of size bytes; the answer to each is nstatus bytes at status */
-	size_t size, status, nstatus;
-	int is_sorted;
-	struct uft_owned *inside;	/* by element: where nobody may be */
-	uint8_t *hit, *done;		/* by element */
+	struct part *part;
+	uint32_t nparts, n, ndone;
+	int has_vforks;
+	uint64_t patient_until_ns;	/* 0: there are not both hooks and sites */
+	/* By place. */
+	uint8_t *hit, *done;
+	/* Where nobody may be, by address, and whose place it is. */
+	uint32_t ninside;
+	struct inside { struct uft_owned own; uint32_t place; } *sorted;
+	struct uft_owned *inside;
+	uint8_t *inside_hit;
 };
 
 /* Its number here, whatever its namespace. */
@@ -59,53 +78,124 @@ static pid_t agent_pid(const struct target *t)
 	return pid;
 }
 
-/* Sends what is neither done nor hit, and takes the answers. */
-static int send(struct hold *h, uint32_t flags)
+/* ---- One stop ------------------------------------------------------------------------------------ */
+
+/* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
+static uint32_t fill(const struct hold *h, const struct part *p, uint32_t from, uint32_t n, uint8_t *payload)
+{
+	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
+	uint32_t k = 0;
+
+	if (!memchr(hit, 1, n) && !memchr(done, 1, n)) {	/* usually; everybody waits */
+		memcpy(payload, p->elem + from * p->size, n * p->size);
+		return n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!done[i] && !hit[i])
+			memcpy(payload + k++ * p->size, p->elem + (from + i) * p->size, p->size);
+	return k;
+}
+
+/* Only what became of each is taken from the answer. */
+static void take(struct hold *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t *payload)
+{
+	const uint8_t *hit = h->hit + p->base + from;
+	uint8_t *done = h->done + p->base + from, *to = p->elem + from * p->size + p->status;
+
+	payload += p->status;
+	for (uint32_t i = 0; i < n; i++, to += p->size) {
+		if (done[i] || hit[i])
+			continue;
+		if (p->nstatus == 1)
+			*to = *payload;
+		else
+			memcpy(to, payload, p->nstatus);
+		payload += p->size;
+		done[i] = 1;
+		h->ndone++;
+	}
+}
+
+/* The next CHUNK from *@at on, whatever of it is neither done nor hit. */
+static int send(struct hold *h, const struct part *p, uint32_t *at, uint32_t flags)
 {
 	struct uft_cmd *c = arena_cmd(&h->s->arena, h->t->slice);
-	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD, *at = payload;
+	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD;
+	uint32_t from = *at, n = p->n - from < CHUNK ? p->n - from : CHUNK;
 	int ret;
 
-	for (uint32_t i = 0; i < h->n; i++)
-		if (!h->done[i] && !h->hit[i])
-			at = (uint8_t *)memcpy(at, h->elem + i * h->size, h->size) + h->size;
-	if (at == payload)
-		return 0;
-	*c = (struct uft_cmd){ .op = h->op, .n = (uint32_t)((size_t)(at - payload) / h->size), .object = h->object, .flags = flags };
-	ret = command_post(h->s, h->t);
-	if (!ret)
+	*at += n;
+	*c = (struct uft_cmd){ .op = p->op, .n = fill(h, p, from, n, payload), .object = p->object, .flags = flags };
+	ret = c->n ? command_post(h->s, h->t) : 0;
+	if (!ret && c->n)
 		ret = command_wait(h->s, h->t);
-	if (ret == -ESRCH || ret == -ETIMEDOUT || (ret && h->op == UFT_CMD_PATCH))
+	if (ret == -ESRCH || ret == -ETIMEDOUT || (ret && p->op == UFT_CMD_PATCH))
 		return ret;
-	at = payload;
-	for (uint32_t i = 0; i < h->n; i++) {
-		if (h->done[i] || h->hit[i])
-			continue;
-		memcpy(h->elem + i * h->size + h->status, at + h->status, h->nstatus);
-		at += h->size;
-		h->done[i] = 1;
-	}
+	take(h, p, from, n, payload);
 	return 0;
 }
 
-static int one_stop(struct hold *h, pid_t agent)
+/* No site is armed while a vfork child runs that no hook saw, or one may still come. */
+static int must_wait(const struct hold *h)
 {
-	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->n, .is_sorted = h->is_sorted,
-			     .hit = h->hit };
-	uint64_t begin = session_now_ns();
+	if (session_now_ns() > h->patient_until_ns)
+		return 0;
+	for (uint32_t i = 0; i < h->nparts; i++)
+		if (h->part[i].op == UFT_CMD_HOOK && memchr(h->done + h->part[i].base, 0, h->part[i].n))
+			return 1;
+	return h->has_vforks;
+}
+
+/* As much as there is time for, and something in any case. 1: there is more. */
+static int send_all(struct hold *h, uint64_t until_ns, uint32_t flags)
+{
+	uint32_t before = h->ndone;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < h->nparts; i++) {
+		if (h->part[i].op == UFT_CMD_PATCH && must_wait(h))
+			return 1;
+		for (uint32_t at = 0; !ret && at < h->part[i].n;) {
+			if (h->ndone > before && session_now_ns() > until_ns)
+				return 1;
+			ret = send(h, &h->part[i], &at, flags);
+		}
+	}
+	return ret;
+}
+
+static void note_stop(struct uft_session *s, uint64_t since_ns)
+{
+	uint64_t ns = session_now_ns() - since_ns;
+
+	s->stop_ns += ns;
+	if (ns > s->stop_ns_max)
+		s->stop_ns_max = ns;
+}
+
+/* 0: whoever was not in the way is done; 1: there was no time for all of them. */
+static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
+{
+	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
+			     .hit = h->inside_hit };
+	uint64_t since = session_now_ns();
 	struct held *held;
 	int ret;
 
 	memset(h->hit, 0, h->n);
-	ret = look_hold(&look, &held);
+	memset(h->inside_hit, 0, h->ninside);
+	ret = look_hold(&look, wait_ms, &held);
 	if (!ret)
 		ret = look_held(&look, held);
+	if (held)
+		since = look_held_since(held);
+	h->has_vforks = held && look_has_vforks(held);
+	for (uint32_t i = 0; i < h->ninside; i++)
+		h->hit[h->sorted[i].place] |= h->inside_hit[i];
 	if (!ret)
-		ret = send(h, UFT_CMD_HELD);
+		ret = send_all(h, since + STOP_NS, UFT_CMD_HELD);
 	look_release(held);
-	begin = session_now_ns() - begin;
-	if (begin > h->s->stop_ns_max)
-		h->s->stop_ns_max = begin;
+	note_stop(h->s, since);
 	return ret;
 }
 
@@ -113,21 +203,34 @@ static int one_stop(struct hold *h, pid_t agent)
 static int run_held(struct hold *h)
 {
 	pid_t agent = agent_pid(h->t);
+	unsigned ms = WAIT_MS;
 	long nap = NAP_NS;
 
-	for (int i = 0; i < TRIES && memchr(h->done, 0, h->n); i++) {
-		int ret;
+	if (h->part[0].op != h->part[h->nparts - 1].op)
+		h->patient_until_ns = session_now_ns() + PATIENCE_NS;
+	for (int i = 0; i < TRIES && h->ndone < h->n;) {
+		int ret = one_stop(h, agent, ms);
 
-		if (i)
-			nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
-		if (i && nap < NAP_MAX_NS)
-			nap *= 2;
-		ret = one_stop(h, agent);
 		if (ret == -ESRCH || ret == -ETIMEDOUT)
 			return ret;
+		if (h->ndone < h->n)
+			nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
+		i += ret != 1;
+		nap = nap < NAP_MAX_NS ? 2 * nap : nap;
+		ms = 2 * ms < LOOK_STOP_MS ? 2 * ms : LOOK_STOP_MS;
 	}
 	memset(h->hit, 0, h->n);
-	return send(h, 0);
+	h->patient_until_ns = 0;
+	return send_all(h, ~0ull, 0);
+}
+
+/* ---- What is to be done --------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct inside *x = a, *y = b;
+
+	return x->own.at < y->own.at ? -1 : x->own.at > y->own.at;
 }
 
 /* Even: bit 0 means something else there, and a byte more does no harm. */
@@ -136,98 +239,181 @@ static struct uft_owned inside_of(uint64_t addr, unsigned len)
 	return (struct uft_owned){ addr + 1, len > 1 ? len & ~1u : 0 };
 }
 
-static int hold_begin(struct hold *h, uint32_t n)
+static struct uft_owned place_of(const struct part *p, uint32_t i)
 {
-	h->inside = malloc((n + 1) * sizeof(*h->inside));
-	h->hit = malloc(n + 1);
-	h->done = malloc(n + 1);
-	return h->inside && h->hit && h->done ? 0 : -ENOMEM;
+	const struct uft_patch *site = (const struct uft_patch *)p->elem + i;
+	const struct uft_hook *hook = (const struct uft_hook *)p->elem + i;
+
+	if (p->op == UFT_CMD_PATCH)
+		return inside_of(site->addr, site->kind_len >> 4);
+	return inside_of(hook->addr, hook->kind == UFT_HOOK_SYSCALL ? 5 : hook->len);
 }
 
-static void hold_end(struct hold *h)
+static int prepare(struct hold *h)
 {
-	free(h->inside);
+	h->hit = calloc(h->n, 1);
+	h->done = calloc(h->n, 1);
+	h->inside_hit = calloc(h->n, 1);
+	h->sorted = malloc(h->n * sizeof(*h->sorted));
+	h->inside = malloc(h->n * sizeof(*h->inside));
+	if (!h->hit || !h->done || !h->inside_hit || !h->sorted || !h->inside)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < h->nparts; i++)
+		for (uint32_t k = 0; k < h->part[i].n; k++)
+			h->sorted[h->ninside++] = (struct inside){ place_of(&h->part[i], k), h->part[i].base + k };
+	qsort(h->sorted, h->ninside, sizeof(*h->sorted), by_address);
+	for (uint32_t i = 0; i < h->ninside; i++)
+		h->inside[i] = h->sorted[i].own;
+	return 0;
+}
+
+int hold_open(struct uft_session *s, struct target *t)
+{
+	if (t->hold)
+		return -EBUSY;
+	t->hold = calloc(1, sizeof(*t->hold));
+	if (!t->hold)
+		return -ENOMEM;
+	t->hold->s = s;
+	t->hold->t = t;
+	return 0;
+}
+
+void hold_drop(struct target *t)
+{
+	struct hold *h = t->hold;
+
+	if (!h)
+		return;
+	for (uint32_t i = 0; i < h->nparts; i++) {
+		free(h->part[i].elem);
+		free(h->part[i].index);
+	}
+	free(h->part);
 	free(h->hit);
 	free(h->done);
+	free(h->sorted);
+	free(h->inside);
+	free(h->inside_hit);
+	free(h);
+	t->hold = NULL;
 }
 
-static int hold_chunk(struct hold *h, struct uft_patch *live, uint32_t n)
+int hold_close(struct target *t)
 {
-	h->elem = (uint8_t *)live;
-	h->n = n;
-	memset(h->done, 0, n);
+	struct hold *h = t->hold;
+	int ret = 0;
+
+	if (h && h->n)
+		ret = prepare(h);
+	if (h && h->n && !ret)
+		ret = run_held(h);
+	for (uint32_t i = 0; h && !ret && i < h->nparts; i++) {
+		const struct part *p = &h->part[i];
+
+		if (p->op == UFT_CMD_PATCH)
+			command_note_patched(t, p->object, (const void *)p->elem, p->index, p->n, (const void *)p->elem);
+		else
+			command_note_hooked(h->s, t, p->object, (const void *)p->elem, p->n);
+	}
+	hold_drop(t);
+	return ret;
+}
+
+/* Room for @n elements more; the caller fills them in. */
+static struct part *add_part(struct hold *h, struct part p)
+{
+	struct part *more = realloc(h->part, (h->nparts + 1) * sizeof(*more));
+
+	if (!more)
+		return NULL;
+	h->part = more;
+	p.base = h->n;
+	p.elem = calloc(p.n, p.size);
+	p.index = calloc(p.n, sizeof(*p.index));
+	h->part[h->nparts] = p;
+	if (!p.elem || !p.index) {
+		free(p.elem);
+		free(p.index);
+		return NULL;
+	}
+	h->n += p.n;
+	return &h->part[h->nparts++];
+}
+
+static int add_patches(struct hold *h, uint32_t object, const struct uft_patch *told, const uint32_t *index,
+		       const struct uft_patch *answer, uint32_t n, uint32_t nlive)
+{
+	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_PATCH, .object = object, .n = nlive, .size = sizeof(*told),
+						    .status = offsetof(struct uft_patch, status), .nstatus = sizeof(told->status) });
+	uint32_t k = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && k < nlive; i++)
+		if (answer[i].status == UFT_ST_LIVE) {
+			((struct uft_patch *)p->elem)[k] = told[i];
+			p->index[k++] = index[i];
+		}
+	return 0;
+}
+
+static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *answer, uint32_t n, uint32_t nbusy)
+{
+	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy, .size = sizeof(*answer),
+						    .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) });
+	struct uft_hook *to = p ? (struct uft_hook *)p->elem : NULL;
+
+	if (!p)
+		return -ENOMEM;
 	for (uint32_t i = 0; i < n; i++)
-		h->inside[i] = inside_of(live[i].addr, live[i].kind_len >> 4);
-	return run_held(h);
+		if (answer[i].result == -EBUSY) {
+			*to = answer[i];
+			to++->result = 0;
+		}
+	return 0;
+}
+
+/* What was added waits for hold_close(); without a hold_open() it is done at once. */
+static int finish(struct target *t, int was_open, int ret)
+{
+	if (was_open)
+		return ret;
+	if (!ret)
+		return hold_close(t);
+	hold_drop(t);
+	return ret;
 }
 
 int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
-		 struct uft_patch *answer, uint32_t n)
+		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
 {
-	struct hold h = { .s = s, .t = t, .object = object, .op = UFT_CMD_PATCH, .size = sizeof(*told), .is_sorted = 1,
-			  .status = offsetof(struct uft_patch, status), .nstatus = sizeof(told->status) };
-	struct uft_patch *live, *copy;
-	uint32_t nlive = 0, k = 0;
-	int ret;
+	int was_open = t->hold != NULL, ret = 0;
+	uint32_t nlive = 0;
 
 	for (uint32_t i = 0; i < n; i++)
 		nlive += answer[i].status == UFT_ST_LIVE;
 	if (!nlive)
 		return 0;
-	live = malloc(nlive * sizeof(*live));
-	copy = malloc(n * sizeof(*copy));
-	ret = hold_begin(&h, CHUNK);
-	if (ret || !live || !copy) {
-		ret = -ENOMEM;
-		goto out;
-	}
-	memcpy(copy, answer, n * sizeof(*copy));
-	for (uint32_t i = 0; i < n; i++)
-		if (copy[i].status == UFT_ST_LIVE)
-			live[k++] = told[i];
-	for (uint32_t at = 0; !ret && at < nlive; at += CHUNK)
-		ret = hold_chunk(&h, live + at, nlive - at < CHUNK ? nlive - at : CHUNK);
-	k = 0;
-	for (uint32_t i = 0; i < n; i++)
-		if (copy[i].status == UFT_ST_LIVE)
-			copy[i].status = ret ? UFT_ST_LIVE : live[k++].status;
-	memcpy(answer, copy, n * sizeof(*copy));
-out:
-	hold_end(&h);
-	free(live);
-	free(copy);
-	return ret;
+	if (!was_open)
+		ret = hold_open(s, t);
+	if (!ret)
+		ret = add_patches(t->hold, object, told, index, answer, n, nlive);
+	return finish(t, was_open, ret);
 }
 
-int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, struct uft_hook *answer, uint32_t n)
+int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
 {
-	struct hold h = { .s = s, .t = t, .object = object, .op = UFT_CMD_HOOK, .size = sizeof(*answer), .n = n,
-			  .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) };
-	struct uft_hook *copy;
-	uint32_t busy = 0;
-	int ret;
+	int was_open = t->hold != NULL, ret = 0;
+	uint32_t nbusy = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		busy += answer[i].result == -EBUSY;
-	if (!busy)
+		nbusy += answer[i].result == -EBUSY;
+	if (!nbusy)
 		return 0;
-	copy = malloc(n * sizeof(*copy));
-	ret = hold_begin(&h, n);
-	if (copy && !ret) {
-		memcpy(copy, answer, n * sizeof(*copy));
-		h.elem = (uint8_t *)copy;
-		for (uint32_t i = 0; i < n; i++) {
-			h.done[i] = copy[i].result != -EBUSY;
-			h.inside[i] = inside_of(copy[i].addr, copy[i].kind == UFT_HOOK_SYSCALL ? 5 : copy[i].len);
-			if (!h.done[i])
-				copy[i].result = 0;
-		}
-		ret = run_held(&h);
-		memcpy(answer, copy, n * sizeof(*copy));
-	} else {
-		ret = -ENOMEM;
-	}
-	hold_end(&h);
-	free(copy);
-	return ret;
+	if (!was_open)
+		ret = hold_open(s, t);
+	if (!ret)
+		ret = add_hooks(t->hold, object, answer, n, nbusy);
+	return finish(t, was_open, ret);
 }

@@ -5,10 +5,15 @@
 
 #include "control/internal.h"
 
-/* @answer stands in the command area, as the agent left it; @told is what it was told. Brings answer[].status up to date. */
+/* From here to hold_close() what has to wait until all stand is gathered. Without these two each list has a hold of its own. */
+int hold_open(struct uft_session *s, struct target *t);
+int hold_close(struct target *t);	/* the hold: command_note_patched(), command_note_hooked() hear what became of it */
+void hold_drop(struct target *t);	/* what was gathered stays as it is */
+
+/* The patches that the agent answered UFT_ST_LIVE to; @told is what it was told. */
 int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
-		 struct uft_patch *answer, uint32_t n);
-/* The same for hooks, whose result is -EBUSY. */
-int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, struct uft_hook *answer, uint32_t n);
+		 const uint32_t *index, const struct uft_patch *answer, uint32_t n);
+/* The hooks whose result is -EBUSY. */
+int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n);
 
 #endif

@@ -90,7 +90,7 @@ struct space_obj {
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
 	int has_hooks;			/* looked for */
-	int is_reported;		/* hooks that failed were mentioned */
+	int is_reported, is_hold_reported; /* hooks that failed were mentioned; those that failed although all stood */
 	unsigned own_calls;		/* the space's when its sites were first sent: a site's kind does not change */
 	int has_own_calls;
 	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
@@ -185,6 +185,7 @@ struct target {
 	uint64_t jit_lines;		/* read from it so far */
 	int is_map_begun, is_map_left;	/* perfmap.c */
 	struct meter *meter;		/* meter.c; NULL: not looked at so far */
+	struct hold *hold;		/* hold.c: what is gathered for one; NULL: none is open */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -226,6 +227,10 @@ uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state wi
 /* Sends patches of stubs index[] and records what became of them. @n: no more than the command area holds. */
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
 		       const uint32_t *index, uint32_t n);
+/* hold.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
+void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
+			  const struct uft_patch *answer);
+void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n);
 /* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */
@@ -331,7 +336,8 @@ struct uft_session {
 	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
-	uint64_t stop_ns_max;			/* of attaches */
+	uint64_t stop_ns_max;			/* of attaches: the longest stop */
+	uint64_t stop_ns, stop_ns_sum;		/* all stops of the one under way; the largest of these */
 	char *warned[64];
 	uint32_t nwarned;
 };

@@ -116,7 +116,7 @@ static int restore_code(struct leaving *l)
 	struct held *held = NULL;
 
 	while (l->left > 0) {
-		if (look_hold(&look, &held) == 0)
+		if (look_hold(&look, LOOK_STOP_MS, &held) == 0)
 			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
 		look_release(held);
 		if (l->left > 0 && session_now_ns() > deadline)

@@ -22,6 +22,7 @@
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,22 +33,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STOP_MS		500
 #define ERESTARTNOHAND_	514
 #define TRIES		4
-#define STEPS		5		/* of one byte each; more are not overwritten */
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
-#define MAX_ROUNDS	50		/* of finding new tasks while they are held */
 
 /* ---- One task, stopped ---------------------------------------------------------------------- */
 
-static int wait_stop(pid_t tid, int *status)
+int look_wait_stop(pid_t tid, int *status)
 {
-	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull, before;
+	uint64_t deadline = session_now_ns() + LOOK_STOP_MS * 1000000ull, before;
 	unsigned spins = 0;
 
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
@@ -75,28 +73,28 @@ static int wait_stop(pid_t tid, int *status)
 
 /* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
 static struct {
-	pid_t *tid;
+	struct late_task { pid_t tid; int was_stepped; /* a SIGTRAP is ours */ } *task;
 	unsigned n, room;
 } late;
 
-static void late_add(pid_t tid)
+void look_late(pid_t tid, int was_stepped)
 {
 	if (late.n == late.room) {
-		pid_t *more = realloc(late.tid, (2 * late.room + 8) * sizeof(*more));
+		struct late_task *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
 
 		if (!more)
 			return;		/* it stands until we end */
-		late.tid = more;
+		late.task = more;
 		late.room = 2 * late.room + 8;
 	}
-	late.tid[late.n++] = tid;
+	late.task[late.n++] = (struct late_task){ tid, was_stepped };
 }
 
-static int late_take(pid_t tid)
+int look_late_take(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
-		if (late.tid[i] == tid) {
-			late.tid[i] = late.tid[--late.n];
+		if (late.task[i].tid == tid) {
+			late.task[i] = late.task[--late.n];
 			return 1;
 		}
 	return 0;
@@ -105,21 +103,21 @@ static int late_take(pid_t tid)
 unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
-		pid_t tid = late.tid[i];
-		int status, got = waitpid(tid, &status, __WALL | WNOHANG);
+		struct late_task t = late.task[i];
+		int status, got = waitpid(t.tid, &status, __WALL | WNOHANG);
 
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
-		if (got == tid && WIFSTOPPED(status))
-			look_go(tid, status >> 16 ? 0 : WSTOPSIG(status));
-		late_take(tid);
+		if (got == t.tid && WIFSTOPPED(status))
+			look_go(t.tid, status >> 16 || (t.was_stepped && WSTOPSIG(status) == SIGTRAP) ? 0 : WSTOPSIG(status));
+		look_late_take(t.tid);
 	}
 	return late.n;
 }
 
 static int stop_begin(pid_t tid)
 {
-	if (late_take(tid))
+	if (look_late_take(tid))
 		return 0;
 	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return -errno;
@@ -131,11 +129,11 @@ int look_stop(pid_t tid, int *sig)
 	int status, ret = stop_begin(tid);
 
 	if (!ret)
-		ret = wait_stop(tid, &status);
+		ret = look_wait_stop(tid, &status);
 	if (!ret)
 		*sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
-		late_add(tid);
+		look_late(tid, 0);
 	return ret;
 }
 
@@ -155,17 +153,24 @@ static int is_repeatable(unsigned long long nr)
 	return 0;
 }
 
+void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs)
+{
+	if (!sig && regs->rax == (unsigned long long)-EINTR && (long long)regs->orig_rax >= 0 && is_repeatable(regs->orig_rax)) {
+		/* For the kernel: make it again, or, if a signal handler runs first, let it be interrupted after all. */
+		regs->rax = (unsigned long long)-ERESTARTNOHAND_;
+		ptrace(PTRACE_SETREGS, tid, 0, regs);
+	}
+	ptrace(PTRACE_DETACH, tid, 0, sig);
+}
+
 void look_go(pid_t tid, int sig)
 {
 	struct user_regs_struct regs;
 
-	if (!sig && ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs.rax == (unsigned long long)-EINTR &&
-	    (long long)regs.orig_rax >= 0 && is_repeatable(regs.orig_rax)) {
-		/* For the kernel: make it again, or, if a signal handler runs first, let it be interrupted after all. */
-		regs.rax = (unsigned long long)-ERESTARTNOHAND_;
-		ptrace(PTRACE_SETREGS, tid, 0, &regs);
-	}
-	ptrace(PTRACE_DETACH, tid, 0, sig);
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+		look_go_with(tid, sig, &regs);
+	else
+		ptrace(PTRACE_DETACH, tid, 0, sig);
 }
 
 /* ---- What leads inside ---------------------------------------------------------------------- */
@@ -187,7 +192,7 @@ static uint32_t in_sorted(const struct look *l, uint64_t addr)
 }
 
 /* The number of the range that holds @addr, from 1. */
-static uint32_t range_of(const struct look *l, uint64_t addr)
+uint32_t look_range_of(const struct look *l, uint64_t addr)
 {
 	if (l->is_sorted)
 		return in_sorted(l, addr);
@@ -200,7 +205,7 @@ static uint32_t range_of(const struct look *l, uint64_t addr)
 /* 1: that is enough to know; 0: outside, or marked and more is to be found. */
 static int is_ours(const struct look *l, uint64_t addr)
 {
-	uint32_t i = range_of(l, addr);
+	uint32_t i = look_range_of(l, addr);
 
 	if (i && l->hit)
 		l->hit[i - 1] = 1;
@@ -235,13 +240,32 @@ static void add_stack(struct stacks *s, uint64_t sp)
 		s->from[s->n++] = sp;
 }
 
+/* Where the memory that a stack lies in ends, if that is known. */
+static uint64_t end_of_stack(const struct look *l, uint64_t from)
+{
+	uint32_t lo = 0, hi = l->nwritable;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->writable[mid].end <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->nwritable && l->writable[lo].start <= from && l->writable[lo].end - from < STACK_MAX ?
+	       l->writable[lo].end : from + STACK_MAX;
+}
+
 /* 1: a signal frame in it leads inside. Stops at unmapped memory. */
 static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uint8_t *buf)
 {
 	const size_t overlap = sizeof(struct signal_frame);
+	uint64_t end = end_of_stack(l, from);
 
-	for (uint64_t at = from & ~7ull; at - from + 8 < STACK_MAX; at += PART - overlap) {
-		struct iovec mine = { buf, PART }, its = { (void *)(uintptr_t)at, PART };
+	for (uint64_t at = from & ~7ull; at + 8 < end; at += PART - overlap) {
+		size_t want = end - at < PART ? end - at : PART;
+		struct iovec mine = { buf, want }, its = { (void *)(uintptr_t)at, want };
 		ssize_t n = process_vm_readv(l->pid, &mine, 1, &its, 1, 0);
 
 		for (ssize_t i = 0; i + (ssize_t)overlap <= n; i += 8) {
@@ -259,7 +283,7 @@ static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uin
 	return 0;
 }
 
-static int leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
+int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
 {
 	static uint8_t buf[PART];	/* the session's only thread */
 	struct stacks s = { { sp }, 1 };
@@ -273,14 +297,6 @@ static int leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
 }
 
 /* ---- Tasks that sleep ----------------------------------------------------------------------- */
-
-struct asleep {
-	char where[160];		/* the line of .../syscall */
-	unsigned long long switches;
-	long nr;
-	uint64_t sp, pc;
-	int is_zombie;
-};
 
 static int read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t size)
 {
@@ -297,8 +313,7 @@ static unsigned long long number_after(const char *text, const char *field)
 	return at ? strtoull(at + strlen(field), NULL, 10) : 0;
 }
 
-/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
-static int read_asleep(pid_t pid, pid_t tid, struct asleep *a)
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 {
 	char status[4096], *at;
 	int n = read_task(pid, tid, "status", status, sizeof(status));
@@ -330,12 +345,12 @@ static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
 {
 	for (int i = 0; i < TRIES; i++) {
 		struct asleep before, after;
-		int ret = read_asleep(pid, tid, &before), inside;
+		int ret = look_read_asleep(pid, tid, &before), inside;
 
 		if (ret <= 0)
 			return ret ? ret : -EAGAIN;
-		inside = leads_inside(l, before.pc, before.sp);
-		ret = read_asleep(pid, tid, &after);
+		inside = look_leads_inside(l, before.pc, before.sp);
+		ret = look_read_asleep(pid, tid, &after);
 		if (ret > 0 && before.switches == after.switches && before.pc == after.pc && before.sp == after.sp &&
 		    !strcmp(before.where, after.where))
 			return inside;
@@ -353,7 +368,7 @@ static int look_running(const struct look *l, pid_t tid)
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
-		inside = leads_inside(l, regs.rip, regs.rsp);
+		inside = look_leads_inside(l, regs.rip, regs.rsp);
 	look_go(tid, sig);
 	return inside;
 }
@@ -371,9 +386,7 @@ static int look_task(struct look *l, pid_t pid, pid_t tid)
 	return ret;
 }
 
-typedef int task_fn(void *arg, pid_t pid, pid_t tid);
-
-static int each_task(pid_t pid, task_fn *fn, void *arg)
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg)
 {
 	char path[64];
 	struct dirent *e;
@@ -392,9 +405,9 @@ static int each_task(pid_t pid, task_fn *fn, void *arg)
 }
 
 /* Calls @fn for each task that shares the memory, until it returns something else than 0. */
-static int each_sharer(const struct look *l, task_fn *fn, void *arg)
+static int each_sharer(const struct look *l, look_task_fn *fn, void *arg)
 {
-	int ret = each_task(l->pid, fn, arg);
+	int ret = look_each_task(l->pid, fn, arg);
 	DIR *d = ret ? NULL : opendir("/proc");
 	struct dirent *e;
 
@@ -403,7 +416,7 @@ static int each_sharer(const struct look *l, task_fn *fn, void *arg)
 
 		if (pid > 0 && pid != l->pid && pid != l->agent && pid != getpid() &&
 		    syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
-			ret = each_task(pid, fn, arg);
+			ret = look_each_task(pid, fn, arg);
 		if (ret == -ESRCH)
 			ret = 0;
 	}
@@ -446,143 +459,4 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes)
 	struct pointer_look p = { at, bytes };
 
 	return each_sharer(l, pointer_fn, &p) != 0;
-}
-
-/* ---- Holding -------------------------------------------------------------------------------- */
-
-struct held_task {
-	pid_t tid;
-	int sig, is_stopped;
-	int is_job_stopped;		/* by SIGSTOP and the like: it may not run */
-};
-
-struct held {
-	struct held_task *task;
-	unsigned n, room, nnew;
-};
-
-static int hold_fn(void *arg, pid_t pid, pid_t tid)
-{
-	struct held *h = arg;
-	struct asleep a;
-
-	for (unsigned i = 0; i < h->n; i++)
-		if (h->task[i].tid == tid)
-			return 0;
-	/* The parent of a vfork child cannot be stopped, and goes nowhere while the child, which is held, lives. */
-	if (read_asleep(pid, tid, &a) > 0 && (a.nr == SYS_vfork || a.nr == SYS_clone || a.nr == 435 /* clone3 */))
-		return 0;
-	if (h->n == h->room) {
-		struct held_task *more = realloc(h->task, (2 * h->room + 16) * sizeof(*more));
-
-		if (!more)
-			return -EAGAIN;
-		h->task = more;
-		h->room = 2 * h->room + 16;
-	}
-	if (stop_begin(tid) == 0) {
-		h->task[h->n++] = (struct held_task){ .tid = tid };
-		h->nnew++;
-	}
-	return 0;
-}
-
-static int hold_wait(struct held *h)
-{
-	int ret = 0;
-
-	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
-		int status, got;
-
-		if (t->is_stopped)
-			continue;
-		got = wait_stop(t->tid, &status);
-		t->is_stopped = got == 0;
-		t->sig = !got && !(status >> 16) ? WSTOPSIG(status) : 0;
-		t->is_job_stopped = !got && status >> 16 && WSTOPSIG(status) != SIGTRAP;
-		if (got == -ESRCH)
-			t->is_stopped = -1;
-		else if (got)
-			ret = got;
-	}
-	return ret;
-}
-
-int look_hold(const struct look *l, struct held **out)
-{
-	struct held *h = calloc(1, sizeof(*h));
-	int ret = 0;
-
-	*out = h;
-	if (!h)
-		return -ENOMEM;
-	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* those that run may make others */
-		h->nnew = 0;
-		ret = each_sharer(l, hold_fn, h);
-		if (!ret && !h->nnew)
-			return 0;
-		if (!ret)
-			ret = hold_wait(h);
-	}
-	return ret ? ret : -EAGAIN;
-}
-
-/* What must not be done under the trap flag (it would be saved with the others), or is no single step. */
-static int can_step(pid_t pid, const struct user_regs_struct *regs)
-{
-	uint8_t insn[2];
-
-	return (int64_t)regs->orig_rax < 0 && !peek_mem(pid, regs->rip, insn, sizeof(insn)) && insn[0] != 0x9c &&
-	       insn[1] != 0x9c;
-}
-
-/* Only whole instructions are few: no one stays there long. A signal that comes first is kept, and ends it. */
-static void step_out(const struct look *l, struct held_task *t, struct user_regs_struct *regs)
-{
-	int status;
-
-	for (int i = 0; i < STEPS && !t->sig && range_of(l, regs->rip) && can_step(l->pid, regs); i++) {
-		t->is_stopped = 0;
-		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || wait_stop(t->tid, &status))
-			return;		/* look_release() sees to it */
-		t->is_stopped = 1;
-		t->sig = status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-		if (status >> 16 || ptrace(PTRACE_GETREGS, t->tid, 0, regs) < 0)
-			return;
-	}
-}
-
-int look_held(struct look *l, struct held *h)
-{
-	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
-		struct user_regs_struct regs;
-
-		if (t->is_stopped < 0 || ptrace(PTRACE_GETREGS, t->tid, 0, &regs) < 0)
-			continue;		/* it is over */
-		if (!t->is_job_stopped)
-			step_out(l, t, &regs);
-		if (!t->is_stopped)
-			return -EAGAIN;
-		leads_inside(l, regs.rip, regs.rsp);
-	}
-	return 0;
-}
-
-void look_release(struct held *h)
-{
-	if (!h)
-		return;
-	for (unsigned i = 0; i < h->n; i++) {
-		struct held_task *t = &h->task[i];
-
-		if (t->is_stopped > 0)
-			look_go(t->tid, t->sig);
-		else if (!t->is_stopped)
-			late_add(t->tid);
-	}
-	free(h->task);
-	free(h);
-	look_reap();
 }

@@ -4,6 +4,7 @@
 #define UFT_CONTROL_LOOK_H
 
 #include <sys/types.h>
+#include <sys/user.h>
 
 #include "uft/abi.h"
 
@@ -14,6 +15,9 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	int is_sorted;			/* own[] is, by address */
 	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
 	pid_t inside;			/* out: a task that is inside */
+	/* By address, if not NULL: no stack reaches out of the one that it lies in. held.c */
+	const struct look_range { uint64_t start, end; } *writable;
+	uint32_t nwritable;
 };
 
 /*
@@ -25,18 +29,45 @@ int look_at_tasks(struct look *l);
 /* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
 int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
 
-/* Stops every task that shares the program's memory; 0, or -EAGAIN: some could not be. look_release() in any case. */
-struct held;
-int look_hold(const struct look *l, struct held **out);
-/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out,
- * step by step. 0, or -EAGAIN: not all of them stand. */
-int look_held(struct look *l, struct held *h);
-void look_release(struct held *h);
-
 /* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to be tried again,
  * else look_reap() lets it go when it does. */
 int look_stop(pid_t tid, int *sig);
 void look_go(pid_t tid, int sig);
 unsigned look_reap(void);		/* returns how many there are still */
+
+/* ---- held.c ----------------------------------------------------------------------------------- */
+
+struct held;
+/* Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM: another tracer has
+ * some. look_release() in any case. */
+int look_hold(struct look *l, unsigned ms, struct held **out);
+uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
+int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
+/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out,
+ * step by step. 0, or -EAGAIN: not all of them stand. */
+int look_held(struct look *l, struct held *h);
+void look_release(struct held *h);
+
+/* ---- What held.c has of look.c ------------------------------------------------------------------ */
+
+#define LOOK_STOP_MS	500
+
+struct asleep {
+	char where[160];		/* the line of .../syscall */
+	unsigned long long switches;
+	long nr;
+	uint64_t sp, pc;
+};
+/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
+int look_wait_stop(pid_t tid, int *status);
+void look_late(pid_t tid, int was_stepped);	/* asked to stop, and not waited for any longer: for look_reap() */
+int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
+void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
+uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
+/* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
+int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
+typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg);
 
 #endif

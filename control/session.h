@@ -66,7 +66,7 @@ struct uft_session_stats {
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
 	uint32_t attached;				/* running processes attached to */
-	uint64_t stop_ns_max;				/* the longest that any thread was stopped for one */
+	uint64_t stop_ns_max, stop_ns_sum;		/* the longest that any thread was stopped for one, at once and in all */
 };
 
 /* Called from uft_session_poll(); any may be NULL. */
@@ -102,7 +102,7 @@ void uft_session_wake(struct uft_session *s);
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
 
 /* Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for less than a
- * millisecond; on an error the process is as it was. */
+ * millisecond, and all of them for a few where plain code is rewritten; on an error the process is as it was. */
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err);
 
 /* After attaching: does the spec match anything in what is traced? -ENODATA, -ENOENT and why not. */

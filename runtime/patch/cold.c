@@ -8,6 +8,9 @@
  * site_next(), near_missing(), near_build()), and what is not a plain site's plain first step is left to the general way,
  * where it is refused, too, if it has to be. A site that was looked at and is left finds the general way as it would be.
  *
+ * Plain functions take it as well when the session holds all tasks, whose time is dear then; what can be done beside them
+ * was done before (cold_warm()).
+ *
  * Memory is what it costs: pages of the site table and of stubs are made by one call a block instead of by a fault each.
  */
 #include "runtime/base/mem.h"
@@ -17,6 +20,7 @@
 #define COLD_BLOCK	8192u	/* sites; 256 KiB of table, still cached when its text is written */
 #define COLD_GAP	(8 * PLAT_PAGE)	/* batch.c, RUN_GAP */
 #define COLD_LEFT	512u
+#define COLD_AHEAD	8u	/* sites whose text is fetched beforehand */
 
 struct cold {
 	struct patch_object *o;
@@ -28,6 +32,11 @@ struct cold {
 	struct uft_patch *from[COLD_LEFT];
 	struct uft_patch left[COLD_LEFT];
 };
+
+static int is_code(const struct uft_patch *p)
+{
+	return (p->kind_len & 0xf) == UFT_SITE_CODE;
+}
 
 /* The general way with what was left to it. */
 static void cold_flush(struct cold *c)
@@ -145,6 +154,32 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	return 1;
 }
 
+/* The same for a plain function, known before. It takes two steps where there is a pad. */
+static int cold_code(struct cold *c, const struct uft_patch *p)
+{
+	struct patch_site *s = p->stub < c->o->nstubs ? &c->o->site[p->stub] : NULL;
+	const struct plat_window *w = &c->text;
+	struct patch_item it;
+	uint32_t switched = 0;
+
+	if (!s || s->addr != p->addr || s->kind_len != p->kind_len || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) ||
+	    s->flags != (p->flags & UFT_SITE_STUB))
+		return 0;
+	for (int step = 0; step < 2; step++) {
+		int ret = code_step(c->o, s, p->stub, p->state, c->flags, c->quiet, &it, &switched);
+
+		if (!ret && switched)
+			return 1;
+		if (ret != 1 || it.proto != PROTO_PLAIN || it.at < w->lo || it.at + it.len > w->hi)
+			return 0;
+		cold_write(it.at, &it.code, it.len);
+		s->form = it.form;
+		if (code_is_done(it.form, p->state))
+			return 1;
+	}
+	return 0;
+}
+
 /* As many as there is room for among those that are left: the general way has windows of its own, so its turn comes when
  * ours are closed. */
 static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintptr_t hi)
@@ -154,11 +189,15 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 	if (plat_text_open(&c->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
 		c->text.is_direct = -1;
 	if (c->text.is_direct > 0) {
-		cold_copy_text(p, n);
-		cold_prepare(c, p, n);
+		if (!(c->flags & UFT_CMD_HELD))		/* cold_warm() */
+			cold_copy_text(p, n);
+		if (!is_code(p))
+			cold_prepare(c, p, n);
 	}
 	for (i = 0; i < n && c->nleft < COLD_LEFT; i++) {
-		if (c->text.is_direct > 0 && cold_site(c, &p[i])) {
+		if (i + COLD_AHEAD < n)
+			__builtin_prefetch((const void *)p[i + COLD_AHEAD].addr, 1);
+		if (c->text.is_direct > 0 && (is_code(p) ? cold_code(c, &p[i]) : cold_site(c, &p[i]))) {
 			p[i].status = UFT_ST_OK;
 			c->changed++;
 		} else {
@@ -179,8 +218,7 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 /* Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH says is too little. */
 static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
 {
-	return n >= COLD_MIN && (p->kind_len & 0xf) != UFT_SITE_CODE && p->stub < o->nstubs &&
-	       !o->site[p->stub].addr && quiet_at(q, 0, 0);
+	return n >= COLD_MIN && p->stub < o->nstubs && (is_code(p) || !o->site[p->stub].addr) && quiet_at(q, 0, 0);
 }
 
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
@@ -202,4 +240,27 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 	plat_sync_cores();
 	cold_flush(&c);
 	return c.changed;
+}
+
+void cold_warm(const struct uft_patch *p, uint32_t n)
+{
+	struct plat_window w;
+	struct patch_item *room;
+	uint32_t run;
+	uintptr_t hi;
+
+	for (; n && p->status != UFT_ST_LIVE; n--)
+		p++;
+	room = n ? batch_room(n) : NULL;
+	if (room)
+		plat_populate((uintptr_t)room, (uintptr_t)(room + n));
+	for (; n; n -= run, p += run) {
+		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		if (run && !plat_text_open(&w, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect)) {
+			if (w.is_direct)
+				cold_copy_text(p, run);
+			plat_text_close(&w);
+		}
+		run += !run;
+	}
 }

@@ -332,6 +332,8 @@ void batch_after_fork(void);
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 /* The same, faster for many new sites if nobody runs. */
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
+/* Those that are LIVE will be written while all stand: pages that have to be copied for it are copied now. */
+void cold_warm(const struct uft_patch *p, uint32_t n);
 
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 

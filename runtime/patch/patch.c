@@ -528,6 +528,8 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 	for (at = 0; at < n; at += part) {
 		part = n - at < CHUNK ? n - at : CHUNK;
 		changed += cold_sites(o, p + at, part, flags);
+		if (flags & UFT_PATCH_TRY)
+			cold_warm(p + at, part);
 		if (done)
 			*done = at + part;
 	}

@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+/*
+ * held.c - all tasks of an address space, standing for as short a time as can be
+ *
+ * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops nobody; whose
+ * memory other processes have is found out (kcmp). Only then all are asked to stop, sleepers first, so that those that run stand
+ * for the shortest time; then the stops are collected, whichever comes first, and looked at while others are on their way. So
+ * a hundred threads stand for about a millisecond, and what is done meanwhile.
+ *
+ * Who was missed. Tasks are listed again when all stand, until there is none that is new: who stands makes no other. Of other
+ * processes only those are asked about that were not there the first time.
+ *
+ * Who cannot be stopped. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
+ * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
+ * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (look_reap()).
+ *
+ * Concurrency: the session's thread, or the guard's only one.
+ */
+#include "control/look.h"
+
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STEPS		5		/* of one byte each; more are not overwritten */
+#define MAX_ROUNDS	50		/* of finding new tasks while they are held */
+#define HURRY_NS	500000		/* then who has not stopped gets a better priority */
+#define IDLE_NS		20000		/* between two looks at who has stopped */
+
+enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */ };
+
+struct held_task {
+	pid_t pid, tid;
+	int sig, nice;
+	uint8_t state, is_job_stopped, is_asleep, is_hurried, has_regs, is_looked_at;
+	struct user_regs_struct regs;
+};
+
+struct held {
+	struct look *l;
+	struct held_task *task;
+	pid_t *other;			/* processes that do not share the memory; ascending as far as /proc lists them so */
+	unsigned n, room, nnew, nother, oroom, hint;
+	uint64_t since_ns, deadline_ns;
+	int slack, nice, agent_nice, is_hurrying;	/* what is to be given back */
+	struct look_range *writable;
+	uint32_t nwritable;
+};
+
+/* ---- Who there is ------------------------------------------------------------------------------ */
+
+static int is_vfork_wait(long nr)
+{
+	return nr == SYS_vfork || nr == SYS_clone || nr == 435 /* clone3 */;
+}
+
+static struct held_task *find(struct held *h, pid_t tid)
+{
+	for (unsigned i = 0; i < h->n; i++, h->hint++) {	/* they come in the same order each time */
+		if (h->hint >= h->n)
+			h->hint = 0;
+		if (h->task[h->hint].tid == tid)
+			return &h->task[h->hint];
+	}
+	return NULL;
+}
+
+/* 0; -ESRCH: it is over; -EPERM: somebody else's. */
+static int seize(struct held *h, struct held_task *t)
+{
+	struct asleep a;
+
+	if (ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !look_late_take(t->tid))
+		return errno == EPERM && look_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
+	t->state = HELD_SEIZED;
+	h->nnew++;
+	return 0;
+}
+
+static int hold_fn(void *arg, pid_t pid, pid_t tid)
+{
+	struct held *h = arg;
+	struct held_task *t = find(h, tid);
+	struct asleep a;
+	int ret;
+
+	if (t && t->state != HELD_VFORK)
+		return 0;
+	ret = look_read_asleep(pid, tid, &a);
+	if (ret == -ESRCH || (t && ret > 0 && is_vfork_wait(a.nr)))
+		return 0;
+	if (!t && h->n == h->room) {
+		struct held_task *more = realloc(h->task, (2 * h->room + 64) * sizeof(*more));
+
+		if (!more)
+			return -EAGAIN;
+		h->task = more;
+		h->room = 2 * h->room + 64;
+	}
+	if (!t)
+		t = &h->task[h->n];
+	*t = (struct held_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
+	if (ret > 0 && is_vfork_wait(a.nr))
+		h->nnew++;
+	else
+		ret = seize(h, t);
+	if (ret < 0)
+		return ret == -ESRCH ? 0 : ret;
+	h->n += t == &h->task[h->n];
+	return 0;
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	return *(const pid_t *)a - *(const pid_t *)b;
+}
+
+/* Does the process share the memory? Asked once about each that does not. */
+static int is_sharer(struct held *h, pid_t pid, unsigned nold)
+{
+	const struct look *l = h->l;
+
+	if (pid == l->pid || pid == l->agent || pid == getpid() || bsearch(&pid, h->other, nold, sizeof(pid), by_pid))
+		return 0;
+	if (syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
+		return 1;
+	if (h->nother == h->oroom) {
+		pid_t *more = realloc(h->other, (2 * h->oroom + 512) * sizeof(*more));
+
+		if (!more)
+			return 0;
+		h->other = more;
+		h->oroom = 2 * h->oroom + 512;
+	}
+	h->other[h->nother++] = pid;
+	return 0;
+}
+
+static int list(struct held *h)
+{
+	unsigned nold = h->nother;
+	int ret;
+	DIR *d;
+	struct dirent *e;
+
+	h->hint = 0;
+	ret = look_each_task(h->l->pid, hold_fn, h);
+	d = ret ? NULL : opendir("/proc");
+	while (d && !ret && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && is_sharer(h, pid, nold))
+			ret = look_each_task(pid, hold_fn, h);
+		if (ret == -ESRCH)
+			ret = 0;
+	}
+	if (d)
+		closedir(d);
+	if (h->nother > nold)
+		qsort(h->other, h->nother, sizeof(*h->other), by_pid);
+	return ret;
+}
+
+/* Private memory that is written to, neighbours together. Without it (no memory, no right to look) stacks are searched further. */
+static void find_writable(struct held *h)
+{
+	char path[64], *line = NULL, prot[5];
+	unsigned long long start, end;
+	uint32_t room = 0;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", h->l->pid);
+	f = fopen(path, "re");
+	while (f && getline(&line, &size, f) > 0) {
+		struct look_range *more = h->writable;
+
+		if (sscanf(line, "%llx-%llx %4s", &start, &end, prot) != 3 || prot[0] != 'r' || prot[1] != 'w' || prot[3] != 'p')
+			continue;
+		if (h->nwritable && h->writable[h->nwritable - 1].end == start) {
+			h->writable[h->nwritable - 1].end = end;
+			continue;
+		}
+		if (h->nwritable == room)
+			more = realloc(h->writable, (room = 2 * room + 64) * sizeof(*more));
+		if (!more)
+			break;
+		h->writable = more;
+		h->writable[h->nwritable++] = (struct look_range){ start, end };
+	}
+	if (f)
+		fclose(f);
+	free(line);
+}
+
+/* ---- Stopping ---------------------------------------------------------------------------------- */
+
+static void ask(struct held *h)
+{
+	for (int asleep = 1; asleep >= 0; asleep--)
+		for (unsigned i = 0; i < h->n; i++) {
+			struct held_task *t = &h->task[i];
+
+			if (t->state != HELD_SEIZED || t->is_asleep != asleep)
+				continue;
+			t->state = HELD_ASKED;
+			if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+				t->state = HELD_OVER;
+		}
+}
+
+/* While others are still on their way: most stand nowhere near. */
+static void look_at_stopped(struct held *h, struct held_task *t)
+{
+	if (t->state != HELD_STANDS || ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0)
+		return;
+	t->has_regs = 1;
+	if (!h->l->hit || look_range_of(h->l, t->regs.rip))
+		return;
+	look_leads_inside(h->l, t->regs.rip, t->regs.rsp);
+	t->is_looked_at = 1;
+}
+
+static void take_stop(struct held *h, struct held_task *t, int got, int status)
+{
+	if (got < 0 || !WIFSTOPPED(status)) {
+		t->state = HELD_OVER;
+		return;
+	}
+	t->state = HELD_STANDS;
+	t->sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
+	t->is_job_stopped = status >> 16 && WSTOPSIG(status) != SIGTRAP;
+	look_at_stopped(h, t);
+}
+
+/* Takes the stops that there are; how many are missing. */
+static unsigned collect(struct held *h)
+{
+	unsigned missing = 0;
+
+	for (unsigned i = 0; i < h->n; i++) {
+		struct held_task *t = &h->task[i];
+		int status, got;
+
+		if (t->state != HELD_ASKED)
+			continue;
+		got = waitpid(t->tid, &status, __WALL | WNOHANG);
+		if (got == t->tid || (got < 0 && errno != EINTR))
+			take_stop(h, t, got, status);
+		else
+			missing++;
+	}
+	return missing;
+}
+
+/* The agent has a session of its own, and so a share of the CPUs of its own where the kernel groups by sessions. */
+static void set_share(pid_t agent, const char *nice)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/autogroup", agent);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fputs(nice, f);
+	fclose(f);
+}
+
+/* While others stand for us, neither we nor the agent wait for a CPU, if we may have that. */
+static void begin_hurry(struct held *h)
+{
+	h->nice = getpriority(PRIO_PROCESS, 0);
+	h->agent_nice = getpriority(PRIO_PROCESS, (id_t)h->l->agent);
+	h->slack = prctl(PR_GET_TIMERSLACK);
+	prctl(PR_SET_TIMERSLACK, 1);
+	h->is_hurrying = setpriority(PRIO_PROCESS, 0, -20) == 0;
+	if (!h->is_hurrying || h->l->agent <= 0)
+		return;
+	setpriority(PRIO_PROCESS, (id_t)h->l->agent, -20);
+	set_share(h->l->agent, "-20");
+}
+
+static void end_hurry(struct held *h)
+{
+	if (h->slack >= 0)
+		prctl(PR_SET_TIMERSLACK, h->slack);
+	if (!h->is_hurrying)
+		return;
+	setpriority(PRIO_PROCESS, 0, h->nice);
+	if (h->l->agent <= 0)
+		return;
+	setpriority(PRIO_PROCESS, (id_t)h->l->agent, h->agent_nice);
+	set_share(h->l->agent, "0");
+}
+
+/* Those that are still missing wait for a CPU, or for something else. -EAGAIN: for a vfork child that was not there before. */
+static int hurry(struct held *h)
+{
+	for (unsigned i = 0; i < h->n; i++) {
+		struct held_task *t = &h->task[i];
+		struct asleep a;
+
+		if (t->state != HELD_ASKED || t->is_hurried)
+			continue;
+		if (look_read_asleep(t->pid, t->tid, &a) > 0 && is_vfork_wait(a.nr))
+			return -EAGAIN;
+		t->nice = getpriority(PRIO_PROCESS, (id_t)t->tid);
+		t->is_hurried = setpriority(PRIO_PROCESS, (id_t)t->tid, -20) == 0;
+	}
+	return 0;
+}
+
+static int collect_all(struct held *h)
+{
+	while (collect(h)) {
+		uint64_t now = session_now_ns();
+
+		if (now > h->deadline_ns || (now - h->since_ns > HURRY_NS && hurry(h)))
+			return -EAGAIN;
+		nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);	/* they need our CPU, too */
+	}
+	return 0;
+}
+
+int look_hold(struct look *l, unsigned ms, struct held **out)
+{
+	struct held *h = calloc(1, sizeof(*h));
+	int ret;
+
+	*out = h;
+	if (!h)
+		return -ENOMEM;
+	h->l = l;
+	begin_hurry(h);
+	find_writable(h);
+	l->writable = h->writable;
+	l->nwritable = h->nwritable;
+	ret = list(h);
+	h->since_ns = session_now_ns();
+	h->deadline_ns = h->since_ns + ms * 1000000ull;
+	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* those that run may make others */
+		h->nnew = 0;
+		ask(h);
+		ret = collect_all(h);
+		if (!ret)
+			ret = list(h);
+		if (!ret && !h->nnew)
+			return 0;
+	}
+	return ret ? ret : -EAGAIN;
+}
+
+uint64_t look_held_since(const struct held *h)
+{
+	return h->since_ns;
+}
+
+int look_has_vforks(const struct held *h)
+{
+	for (unsigned i = 0; i < h->n; i++)
+		if (h->task[i].state == HELD_VFORK)
+			return 1;
+	return 0;
+}
+
+/* ---- Who runs where ------------------------------------------------------------------------------ */
+
+/* What must not be done under the trap flag (it would be saved with the others), or is no single step. */
+static int can_step(pid_t pid, const struct user_regs_struct *regs)
+{
+	uint8_t insn[2];
+
+	return (int64_t)regs->orig_rax < 0 && !peek_mem(pid, regs->rip, insn, sizeof(insn)) && insn[0] != 0x9c &&
+	       insn[1] != 0x9c;
+}
+
+/* Only whole instructions are few: no one stays there long. A signal that comes first is kept, and ends it. */
+static void step_out(const struct look *l, struct held_task *t)
+{
+	int status;
+
+	for (int i = 0; i < STEPS && !t->sig && look_range_of(l, t->regs.rip) && can_step(l->pid, &t->regs); i++) {
+		t->state = HELD_ASKED;
+		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || look_wait_stop(t->tid, &status))
+			return;		/* look_release() waits for it once more */
+		t->state = HELD_STANDS;
+		t->sig = status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
+		if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0 || status >> 16)
+			return;
+	}
+}
+
+int look_held(struct look *l, struct held *h)
+{
+	for (unsigned i = 0; i < h->n; i++) {
+		struct held_task *t = &h->task[i];
+
+		if (t->state != HELD_STANDS || t->is_looked_at || !t->has_regs)
+			continue;		/* or over, or it waits for its vfork child */
+		if (!t->is_job_stopped)
+			step_out(l, t);
+		if (t->state != HELD_STANDS)
+			return -EAGAIN;
+		look_leads_inside(l, t->regs.rip, t->regs.rsp);
+	}
+	return 0;
+}
+
+/* ---- Letting go ---------------------------------------------------------------------------------- */
+
+static void let_go(struct held_task *t)
+{
+	if (t->is_hurried)
+		setpriority(PRIO_PROCESS, (id_t)t->tid, t->nice);
+	if (t->state == HELD_STANDS && t->has_regs)
+		look_go_with(t->tid, t->sig, &t->regs);
+	else if (t->state == HELD_STANDS)
+		look_go(t->tid, t->sig);
+	else if (t->state == HELD_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+		return;
+	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED)
+		look_late(t->tid, t->has_regs);
+}
+
+/* Those that ran go first: the others wait for something. */
+void look_release(struct held *h)
+{
+	if (!h)
+		return;
+	for (int asleep = 0; asleep <= 1; asleep++)
+		for (unsigned i = 0; i < h->n; i++)
+			if (h->task[i].is_asleep == asleep)
+				let_go(&h->task[i]);
+	end_hurry(h);
+	free(h->task);
+	free(h->other);
+	h->l->writable = NULL;
+	h->l->nwritable = 0;
+	free(h->writable);
+	free(h);
+	look_reap();
+}
