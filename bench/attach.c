@@ -4,16 +4,15 @@
  *
  *	attach ROUNDS [-f FILE -s UFT] -- CMD...		PID among the words of CMD is the process
  *
- * The process has 100 threads: two run all the time, calling generated functions (genfuncs.sh) every millisecond, twenty tick,
+ * The process has 100 threads: one runs all the time, calling generated functions (genfuncs.sh) every millisecond, twenty tick,
  * the others wait in futexes, pipes and polls. Each round: 200 ms untraced, CMD for up to 1 s, SIGINT to it if it is still there.
  *
  * A thread that runs reads the clock all the while. Where time is missing it asks for its voluntary switches: it makes none
  * by itself, a stop by ptrace is one, a wait for a CPU is not. So a `stop` is what somebody did to it (the wait for a
  * CPU to go on included), `noise` is what the machine does to it in the untraced time of the same rounds.
  *
- * Prints lines of `name p50 p99 max`, in ms: by round, the longest stop of any thread and the sum of the stops of the thread that
- * had most; attach: before the SIGINT, detach: from then on. With -f, -s: first record (from the fork of CMD on), and
- * what CMD itself said about its stops.
+ * Prints lines of `name p50 p99 max`, in ms: by round, the longest stop of the thread that runs, and the sum of its stops; attach:
+ * before the SIGINT, detach: from then on. With -f, -s: first record (from the fork of CMD on), and what CMD said of its stops.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>
@@ -42,7 +41,7 @@
 #define ATTACHED_MS	1000
 
 typedef int all_fn(int);
-extern all_fn *const bench_all[];	/* made by genfuncs.sh; each calls 1,000 functions */
+extern all_fn *const bench_all[];	/* made by attach.sh; each calls 1,000 functions */
 extern const int bench_nall;
 
 struct gap {

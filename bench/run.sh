@@ -30,6 +30,7 @@ nth() { awk -v l="$2" -v f="$3" 'NR == l { print $f }' "$1"; }
 plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 
 . "$top/bench/unprepared.sh"
+. "$top/bench/attach.sh"
 
 build_calls() {
 	src=$top/bench/calls.c
@@ -303,6 +304,7 @@ scaling_table
 real_programs
 start_table
 armed_library_table
+attach_table
 report_table
 micro
 say "Load average when it ended: $(cut -d" " -f1-3 /proc/loadavg). Took $(($(date +%s) - began)) s."

@@ -46,7 +46,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STOP_MS		300		/* for one thread to stop */
+#define STOP_MS		1000		/* for one thread to stop: on a loaded machine it waits for a CPU first */
 #define STOP_TRIES	8		/* threads */
 #define MEET_MS		4000
 #define TRIES		5		/* the process executed another program, or was just starting */
