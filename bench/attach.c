@@ -5,7 +5,8 @@
  *	attach ROUNDS [-f FILE -s UFT] -- CMD...		PID among the words of CMD is the process
  *
  * The process has 100 threads: one runs all the time, calling generated functions (genfuncs.sh) every millisecond, twenty tick,
- * the others wait in futexes, pipes and polls. Each round: 200 ms untraced, CMD for up to 1 s, SIGINT to it if it is still there.
+ * the others wait in futexes, pipes and polls. Each round: 200 ms untraced, CMD for up to 1 s (with -f: until it has records and a
+ * tenth of a second more), SIGINT to it if it is still there.
  *
  * A thread that runs reads the clock all the while. Where time is missing it asks for its voluntary switches: it makes none
  * by itself, a stop by ptrace is one, a wait for a CPU is not. So a `stop` is what somebody did to it (the wait for a
@@ -26,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,6 +41,9 @@
 #define MAX_GAPS	(1u << 16)
 #define QUIET_MS	200
 #define ATTACHED_MS	1000
+#define FIRST_MS	20000		/* for the first record */
+#define AFTER_MS	100
+#define HEAD_BYTES	100000		/* a file with more has records */
 
 typedef int all_fn(int);
 extern all_fn *const bench_all[];	/* made by attach.sh; each calls 1,000 functions */
@@ -199,13 +204,19 @@ static pid_t start(char **cmd, const char *said)
 	return p;
 }
 
-static void await(pid_t p, int ms)
+/* Until it ends, has written records, or the time is over. */
+static void await(pid_t p, const char *file)
 {
-	for (; ms > 0 && waitid(P_PID, (id_t)p, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT) == 0; ms--) {
+	int ms = file ? FIRST_MS : ATTACHED_MS;
+
+	for (; ms > 0; ms--) {
 		siginfo_t si = { 0 };
+		struct stat st;
 
 		if (waitid(P_PID, (id_t)p, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid == p)
 			return;
+		if (file && stat(file, &st) == 0 && st.st_size > HEAD_BYTES)
+			file = NULL, ms = AFTER_MS;
 		usleep(1000);
 	}
 }
@@ -253,9 +264,11 @@ static void round_of(char **cmd, const char *uft, const char *file, const char *
 	for (int i = 0; i < RUNNING; i++)
 		__atomic_store_n(&shared->ngap[i], 0, __ATOMIC_RELEASE);
 	usleep(QUIET_MS * 1000);
+	if (file)
+		unlink(file);
 	begin = now();
 	p = start(cmd, said);
-	await(p, ATTACHED_MS);
+	await(p, file);
 	end = now();
 	kill(p, SIGINT);
 	waitpid(p, &status, 0);

@@ -23,11 +23,10 @@ attach_row() {
 
 attach_table() {
 	build_attach
-	./attach 60 -f attach.uft -s "$uft" -- "$uft" attach -p function -o attach.uft PID >attach.uft-rows
-	./attach 60 -f attach.uft -s "$uft" -- "$uft" attach -p function -l f12345 -o attach.uft PID >attach.one
-	command -v gdb >/dev/null && ./attach 20 -- gdb -q -batch -ex detach -p PID >attach.gdb
+	./attach 40 -f attach.uft -s "$uft" -- "$uft" attach -p function -o attach.uft PID >attach.uft-rows
+	command -v gdb >/dev/null && ./attach 10 -- gdb -q -batch -ex detach -p PID >attach.gdb
 	if command -v bpftrace >/dev/null && [ "$(id -u)" = 0 ]; then
-		./attach 20 -- bpftrace -p PID -e 'uprobe:./attach:f123* { @ = count(); }' >attach.bpf
+		./attach 10 -- bpftrace -p PID -e 'uprobe:./attach:f123* { @ = count(); }' >attach.bpf
 	fi
 	say "## Attaching to a process with 100 threads"
 	say
@@ -38,7 +37,6 @@ attach_table() {
 	say "| | attach | in all | detach | noise | |"
 	say "|---|---|---|---|---|---|"
 	attach_row uft-rows "**uft**, all functions" "first record after $(rows uft-rows first)"
-	attach_row one "**uft**, one function" "first record after $(rows one first)"
 	[ -s attach.gdb ] && attach_row gdb "gdb, attach and detach" "no tracing"
 	[ -s attach.bpf ] && attach_row bpf "bpftrace, uprobes on 111 functions" "no stop; each hit is a trap"
 	say

@@ -606,6 +606,7 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 	out->not_followed = s->not_followed;
 	out->attached = s->attached;
 	out->stop_ns_max = s->stop_ns_max;
+	out->stop_ns_sum = s->stop_ns_sum;
 	/* After the end there is no live image: then what there was. */
 	for (struct space *sp = s->spaces; sp; sp = sp->next) {
 		if (any_live && !is_live(s, sp))
