@@ -6,10 +6,14 @@
  * is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a recursion. Every round
  * makes exactly the calls that `calls N` states, so that the recording can be checked to the call.
  *
- *	calls [rounds [threads]]	default 1 round of about 1.2 million calls, 1 thread
+ * With a pause it measures a tracer's warm buffers: the thread stays on one CPU, makes WARM calls first, and rests after
+ * every hundred thousand, so that whatever reads the buffers keeps up. No rest and no warming counts in any figure.
+ *
+ *	calls [rounds [threads [pause in ms]]]	default 1 round of about 0.97 million calls, 1 thread, no pause
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -30,6 +34,8 @@
 #define LEAVES	400000
 #define CHAINS	40000
 #define FIB	23
+#define BURST	100000		/* 1.6 MB of uft's records */
+#define WARM	2000000
 
 FN long leaf(long x) { __asm__ volatile(""); return x + 1; }
 FN long fib(long n)
@@ -71,29 +77,78 @@ OFF static long fib_calls(long n)
 
 struct result { double leaf, chain, fib; };
 
-OFF static void round_once(struct result *r)
-{
-	long s = 0;
-	double t0 = now(), t1, t2, t3;
+static int rounds = 1, pause_ms;
 
-	for (long i = 0; i < LEAVES; i++)
-		s += leaf(i);
-	t1 = now();
-	for (long i = 0; i < CHAINS; i++)
-		s = c11(s);
-	t2 = now();
-	s += fib(FIB);
-	t3 = now();
-	__asm__ volatile("" : : "r"(s));
-	r->leaf = (t1 - t0) / LEAVES;
-	r->chain = (t2 - t1) / (CHAINS * 12);
-	r->fib = (t3 - t2) / (double)fib_calls(FIB);
+OFF static void rest(void)
+{
+	struct timespec t = { pause_ms / 1000, pause_ms % 1000 * 1000000l };
+
+	if (pause_ms)
+		nanosleep(&t, 0);
 }
 
-static int rounds = 1;
+/* Nanoseconds of n calls, in bursts. */
+OFF static double leaves(long n)
+{
+	double sum = 0, t;
+	long s = 0;
+
+	for (long left = n; left > 0; left -= BURST) {
+		t = now();
+		for (long i = 0; i < (left < BURST ? left : BURST); i++)
+			s += leaf(i);
+		sum += now() - t;
+		rest();
+	}
+	__asm__ volatile("" : : "r"(s));
+	return sum;
+}
+
+OFF static double chains(long n)
+{
+	const long burst = BURST / 12;
+	double sum = 0, t;
+	long s = 0;
+
+	for (long left = n; left > 0; left -= burst) {
+		t = now();
+		for (long i = 0; i < (left < burst ? left : burst); i++)
+			s = c11(s);
+		sum += now() - t;
+		rest();
+	}
+	__asm__ volatile("" : : "r"(s));
+	return sum;
+}
+
+OFF static void round_once(struct result *r)
+{
+	double t;
+	long s;
+
+	r->leaf = leaves(LEAVES) / LEAVES;
+	r->chain = chains(CHAINS) / (CHAINS * 12);
+	t = now();
+	s = fib(FIB);
+	r->fib = (now() - t) / (double)fib_calls(FIB);
+	__asm__ volatile("" : : "r"(s));
+	rest();
+}
+
+OFF static void warm(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+	leaves(WARM);
+}
 
 OFF static void *run(void *arg)
 {
+	if (pause_ms)
+		warm();
 	for (int i = 0; i < rounds; i++)
 		round_once((struct result *)arg + i);
 	return 0;
@@ -137,7 +192,8 @@ OFF int main(int argc, char **argv)
 	int threads = argc > 2 ? atoi(argv[2]) : 1;
 
 	rounds = argc > 1 ? atoi(argv[1]) : 1;
-	if (rounds < 1 || threads < 1 || threads > 64)
+	pause_ms = argc > 3 ? atoi(argv[3]) : 0;
+	if (pause_ms < 0 || rounds < 1 || threads < 1 || threads > 64)
 		return 2;
 	struct result *r = calloc((size_t)(rounds * threads), sizeof(*r));
 	pthread_t t[64];
@@ -153,7 +209,7 @@ OFF int main(int argc, char **argv)
 	printf("leaf %.2f\nchain %.2f\nfib %.2f\n", median(r, rounds * threads, 0), median(r, rounds * threads, 1),
 	       median(r, rounds * threads, 2));
 	printf("wall_ns %.0f\ncalls %ld\n", (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec),
-	       (long)rounds * threads * (LEAVES + CHAINS * 12 + fib_calls(FIB)));
+	       threads * (rounds * (LEAVES + CHAINS * 12 + fib_calls(FIB)) + (pause_ms ? WARM : 0)));
 #ifdef XRAY
 	if (mode) {
 		__xray_unpatch();

@@ -9,6 +9,7 @@
 set -eu
 build=$(cd "${1:-build}" && pwd)
 rounds=${2:-9}
+calls="$rounds 1 20"	# for the cost of a call: one thread, warm buffers, 20 ms after each burst
 top=$(cd "$(dirname "$0")/.." && pwd)
 uft=$build/uft
 work=$build/bench
@@ -64,12 +65,12 @@ recorded() {
 	fi
 }
 
-# exactly NAME TRACER KEY PROGRAM [OPTIONS]: recorded in rings that fill several times, since memory that is touched first costs more
-# than the event (10 ns); again, in larger ones, while the recorder did not get its share of the machine.
+# exactly NAME TRACER KEY PROGRAM [OPTIONS]: recorded in rings that the program's warming fills several times, since memory that is
+# touched first costs more than the event (10 ns); again, in larger ones, while the recorder did not get its share of the machine.
 exactly() {
 	for ring in 8M 16M 64M 512M; do
 		# shellcheck disable=SC2086
-		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" "$rounds"
+		measure "$1" "$uft" record -q -b $ring -p "$2" -o "$1.uft" ${5:-} -- "$4" $calls
 		case $(recorded "$1" "$1.uft" "$3") in *lost*) ;; *) break ;; esac
 	done
 	echo $ring >"$1.ring"
@@ -84,25 +85,27 @@ row() {
 
 cost_table() {
 	build_calls
-	measure plain ./calls-plain "$rounds"
-	measure idle ./calls-patchable "$rounds"
-	measure ret ./calls-ret "$rounds"
-	measure floor ./calls-floor "$rounds"
+	measure plain ./calls-plain $calls
+	measure idle ./calls-patchable $calls
+	measure ret ./calls-ret $calls
+	measure floor ./calls-floor $calls
 	exactly function function events ./calls-patchable
 	exactly graph function_graph calls ./calls-patchable
 	exactly graphpg function_graph calls ./calls-pg
-	measure flight "$uft" record -q --flight -b 16384 -p function_graph -o flight.uft -- ./calls-patchable "$rounds"
-	measure profile "$uft" record -q -p profile -o profile.uft -- ./calls-patchable "$rounds"
+	measure flight "$uft" record -q --flight -b 16384 -p function_graph -o flight.uft -- ./calls-patchable $calls
+	measure profile "$uft" record -q -p profile -o profile.uft -- ./calls-patchable $calls
 	if command -v uftrace >/dev/null; then
 		rm -rf uftrace.data
-		measure uftrace uftrace record --no-libcall -d uftrace.data ./calls-pg "$rounds"
+		measure uftrace uftrace record --no-libcall -d uftrace.data ./calls-pg $calls
 	fi
-	measure xray env XRAY_MODE=xray-fdr ./calls-xray "$rounds"
+	measure xray env XRAY_MODE=xray-fdr ./calls-xray $calls
 	rm -f xray-log.* gmon.out
 	say "## Cost of a call"
 	say
 	say "Nanoseconds of thread CPU time a call, the call itself included: leaf (throughput), chain (dependent chain of 12),"
 	say "fib (recursion); then the ratio to the floor: exactly \`call; rdtsc; shl; or; ret\` (bench/floor.S), same program."
+	say "Each warms its tracer's buffers by two million calls first and rests 20 ms after every hundred thousand: what is measured"
+	say "is neither the first touch of memory nor a recorder that cannot keep up, for any of them. All calls are counted."
 	say
 	say "| tracer | leaf | chain | fib | leaf/floor | chain/floor | fib/floor | |"
 	say "|---|---|---|---|---|---|---|---|"
@@ -119,7 +122,7 @@ cost_table() {
 	row xray "XRay FDR" ""
 	say
 	f=$(ratio "$(get function leaf)" "$(get floor leaf)") g=$(ratio "$(get graph leaf)" "$(get floor leaf)")
-	say "Rings: function $(cat function.ring), graph $(cat graph.ring) (larger ones are not warm: their pages are touched first)."
+	say "Rings: function $(cat function.ring), graph $(cat graph.ring) (warm up to 16M: above, pages are touched first)."
 	say
 	say "- function event over the floor: $f (budget 1.3: $(verdict "$f" "<=" 1.3)); graph call: $g (budget 2.5: $(verdict "$g" "<=" 2.5))"
 	for e in bytes_per_event:function bytes_per_call:graph; do

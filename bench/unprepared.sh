@@ -7,7 +7,7 @@ unprepared_table() {
 	exactly plain-graph function_graph calls ./calls-plain '-l leaf -l fib -l c[0-9]*'
 	rm -rf uftrace.plain
 	if command -v uftrace >/dev/null; then
-		measure uftrace-plain uftrace record -P . --no-libcall -d uftrace.plain ./calls-plain "$rounds" || :
+		measure uftrace-plain uftrace record -P . --no-libcall -d uftrace.plain ./calls-plain $calls || :
 	fi
 	rm -f uprobe.out
 	if command -v bpftrace >/dev/null && [ "$(id -u)" = 0 ]; then
