@@ -22,7 +22,8 @@
  *
  * Stub of an entry site (UFT_STUB_BYTES): call enter; call site+len; jmp exit; byte of enum uft_site_flags.
  * Stub of a mcount site: call menter; ret; zeros; the flags byte last (offset 15) as well.
- * K for text ids: id = (uint32_t)((site+len) >> 2) - K; for stub ids: id = (uint32_t)(stub >> 4) - K.
+ * K for text ids: id = (uint32_t)((site+len) >> 2) - K; for stub ids: id = (uint32_t)(stub >> 4) - K. What thunks
+ * load is UFT_THUNK_K(): the same subtraction gives the record's kind in the four bits above the id.
  * The exit thunk is `jmp *target(%rip)` alone. The balanced enter handler returns with `ret $8` after the
  * parent went to the shadow stack, or, declined, leaves the parent in place and continues at site+len
  * (the target of the stub's second call).
@@ -41,10 +42,12 @@
 #error "uft: no runtime for this architecture yet"
 #endif
 
+#define UFT_THUNK_K(k, kind)	((k) - ((uint32_t)(kind) << 28))
+
 /* Handlers that thunks jump to (trace.S). Assembly only: never called from C. */
 extern const char uft_asm_func[], uft_asm_mcount_func[];
 extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
-extern const char uft_asm_graph_enter_slow[];	/* roots, pids, depth, threshold, profile: through C */
+extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, pids, depth, threshold, profile: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 
 /* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). The caller's handler for

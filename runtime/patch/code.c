@@ -124,7 +124,7 @@ static void build_aux(const struct patch_object *o, const struct uft_code *c, ui
 	uft_insn_call(b + CODE_FUNC, at + CODE_FUNC, at + CODE_THUNK);
 	uft_insn_jmp(b + CODE_X, at + CODE_X, at);
 	n += uft_insn_push_rax(b + n);
-	n += uft_insn_mov_eax(b + n, (uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub));
+	n += uft_insn_mov_eax(b + n, UFT_THUNK_K((uint32_t)((at + CODE_X) >> 2) - (o->first_stub_id + c->stub), UFT_REC_FUNC));
 	uft_insn_jmp_indirect(b + n, at + n, (uint64_t)near_handler_cell(o, THUNK_FUNC));
 }
 

@@ -77,7 +77,7 @@ static const char *handler(unsigned t)
 	case THUNK_ENTER:
 		return trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:
-		return uft_asm_graph_exit;
+		return trace_graph_is_fast() ? uft_asm_graph_exit : uft_asm_graph_exit_slow;
 	default:
 		return uft_asm_mcount_graph;
 	}
@@ -98,8 +98,10 @@ void near_retarget(void)
 	struct patch_object *o;
 
 	/* Gone ones as well: threads may still be on their way through their stubs. */
-	for (o = objects; o; o = o->next)
+	for (o = objects; o; o = o->next) {
 		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)handler(THUNK_ENTER));
+		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)handler(THUNK_EXIT));
+	}
 }
 
 static uint32_t text_k(const struct patch_object *o)
@@ -143,7 +145,8 @@ static int write_thunks(struct patch_object *o)
 		if (t == THUNK_EXIT)
 			c.n = (uint8_t)uft_insn_jmp_indirect(c.bytes, c.at, (uint64_t)cell(o, t));
 		else
-			c.n = (uint8_t)put_thunk(c.bytes, c.at, t <= THUNK_MFUNC ? text_k(o) : stub_k(o), cell(o, t));
+			c.n = (uint8_t)put_thunk(c.bytes, c.at, t <= THUNK_MFUNC ? UFT_THUNK_K(text_k(o), UFT_REC_FUNC) :
+						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), cell(o, t));
 		ret = batch_write_near(&c, &w);
 	}
 	plat_text_close(&w);

@@ -25,8 +25,8 @@
  * entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
  * running body: whoever was about to write it starts over, or will never come back.
  *
- * Concurrency. A thread's array is changed by its own task only: push and pop are one instruction each that fails if
- * a handler left something on top (ring.S; cmpxchg). One exception: a coroutine that returns on another thread takes
+ * Concurrency. A thread's array is changed by its own task only: push and pop are one section or instruction each that
+ * fails if a handler left something on top (ring.S, trace.S; cmpxchg). One exception: a coroutine that returns on another thread takes
  * its entry from wherever it is by swapping the slot for FG_NO_SLOT, under the lock. What happens on both sides of
  * a write or needs the set-aside table is done under the lock with signals blocked. Slow events without rseq have
  * all signals blocked from beginning to end.

@@ -14,6 +14,12 @@
  * between the section's start and its commit nothing that the slow path needs may be changed. All code of
  * a section stands between the two: outside of them nobody restarts it.
  *
+ * Where the clock is read. Intel's CPUs begin rdtsc when everything before it is done, and hand out nothing behind
+ * it for 29 cycles (Granite Rapids); AMD's let it overlap. So a call's chain of loads (CPU, its line, ring, position)
+ * must not stand between two clocks as one piece: rdtsc stands in its middle, where both halves are equally long. What
+ * is left is the number of instructions, six a cycle. (One of them must stay: the mask bounds our stores, whatever other
+ * programs with the arena have made of `commit`.)
+ *
  * Stack: the fast paths use 64 bytes, the slow ones at most UFT_SLOW_STACK more (signal-free C frames, measured
  * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
  * changed and with the program's signal mask).
@@ -23,20 +29,22 @@
 #include "runtime/arch/x86_64/rseq.h"
 
 #define UFT_SLOW_STACK	2048
+#define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
 
-	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow. Uses rax. */
+	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8. */
 	.macro FIND_CPU area, slow
 	mov	%fs:RSEQ_CPU_ID(\area), %ecx
 	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
 	jae	\slow
 	shl	$RC_SHIFT, %rcx
 	add	uft_ring_fast+RF_CPU(%rip), %rcx
-	mov	uft_ring_fast+RF_GEN(%rip), %rax
-	or	%fs:0, %rax
-	cmp	RC_KEY(%rcx), %rax
+	mov	uft_ring_fast+RF_GEN(%rip), %r8
+	or	%fs:0, %r8
+	rdtsc
+	cmp	RC_KEY(%rcx), %r8
 	jne	\slow
-	mov	uft_ring_fast+RF_FLAGS(%rip), %rax
-	testb	$RINGF_ON, (%rax)
+	mov	uft_ring_fast+RF_FLAGS(%rip), %r8
+	testb	$RINGF_ON, (%r8)
 	jz	\slow
 	.endm
 
@@ -63,7 +71,7 @@
  *
  *	(rsp) = rax	8(rsp) = site + len	16(rsp) = parent (mcount: 8(rbp))	eax = K
  *
- *	rsi id and kind, in the high half	rdi rseq area	rcx ring_cpu, then offset	r8 ring
+ *	rsi id and kind		rdi rseq area	rcx ring_cpu, then offset	r8 ring		rdx end of the record
  */
 	.macro FUNC_HANDLER name, parent
 	.balign	64
@@ -82,8 +90,6 @@
 	mov	48(%rsp), %rsi
 	shr	$2, %rsi
 	sub	%eax, %esi
-	add	$UFT_ASM_REC_FUNC << 28, %esi
-	shl	$32, %rsi
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
 	test	%rdi, %rdi
 	jz	.Lnorseq_\name
@@ -92,17 +98,17 @@
 .Lstart_\name:
 	FIND_CPU %rdi, .Lslow_\name
 	mov	RC_RING(%rcx), %r8
-	rdtsc
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Lslow_\name
-	or	%rsi, %rax
 	mov	R_COMMIT(%r8), %rdx
 	mov	RC_MASK(%rcx), %rcx
 	and	%rdx, %rcx
 	add	$16, %rdx
 	cmp	R_SUB_END(%r8), %rdx
 	ja	.Lslow_\name
-	mov	%rax, R_DATA(%r8,%rcx)
+	mov	%eax, R_DATA(%r8,%rcx)
+	prefetchw R_DATA+RING_AHEAD(%r8,%rcx)
+	mov	%esi, R_DATA+4(%r8,%rcx)
 	mov	\parent, %rax
 	mov	%rax, R_DATA+8(%r8,%rcx)
 	mov	%rdx, R_COMMIT(%r8)
@@ -123,6 +129,7 @@
 	movq	$0, %fs:RSEQ_CS(%rdi)
 .Lnorseq_\name:
 	mov	%rsi, %rdi
+	shl	$32, %rdi
 	mov	\parent, %rsi
 	SAVE	%r9
 	SAVE	%r10
@@ -147,7 +154,7 @@
  * The push comes before the commit, both inside the section. If the section is aborted between them the entry
  * stays, with E_WHERE naming a word that was never committed: trace/graph.c sees that and starts over.
  *
- *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, offset, E_WHERE	r8 ring
+ *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring
  *	r9 thread			r10 free entry	rdx commit
  */
 	.macro ENTER_SAVE
@@ -161,7 +168,6 @@
 	mov	64(%rsp), %rsi
 	shr	$4, %rsi
 	sub	%eax, %esi
-	add	$UFT_ASM_REC_ENTRY << 28, %esi
 	shl	$32, %rsi
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
 	.endm
@@ -184,19 +190,20 @@
 .Lstart_\name:
 	FIND_CPU %rdi, .Lslow_\name
 	mov	RC_THREAD(%rcx), %r9
-	mov	RC_RING(%rcx), %r8
 	mov	TH_TOP(%r9), %r10
 	cmp	TH_LIMIT(%r9), %r10
 	jae	.Lslow_\name
-	lea	\slot, %rax
-	cmp	%rax, E_SLOT-E_BYTES(%r10)
+	lea	\slot, %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
 	ja	.Ldeeper_\name
 	jne	.Lslow_\name
-	mov	\parent, %rax		/* the same slot: a tail call if the parent is what the caller's hook left */
-	cmp	%rax, E_RET-E_BYTES(%r10)
+	mov	\parent, %r8		/* the same slot: a tail call if the parent is what the caller's hook left */
+	cmp	%r8, E_RET-E_BYTES(%r10)
 	jne	.Lslow_\name
+	lea	\slot, %r8
 .Ldeeper_\name:
-	rdtsc
+	mov	%r8, E_SLOT(%r10)
+	mov	RC_RING(%rcx), %r8
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Lslow_\name
 	mov	%eax, E_CLOCK(%r10)
@@ -208,8 +215,9 @@
 	add	$8, %rdx
 	cmp	R_SUB_END(%r8), %rdx
 	ja	.Lslow_\name
-	mov	%rax, R_DATA(%r8,%rcx)
 	lea	R_DATA(%r8,%rcx), %rcx
+	mov	%rax, (%rcx)
+	prefetchw RING_AHEAD(%rcx)
 	mov	%rax, E_WORD(%r10)
 	mov	%rcx, E_WHERE(%r10)
 	mov	\parent, %rax
@@ -222,8 +230,6 @@
 	.endif
 	mov	%rax, E_RET(%r10)
 	movq	$FG_RECORDED, E_FLAGS(%r10)
-	lea	\slot, %rax
-	mov	%rax, E_SLOT(%r10)
 	add	$E_BYTES, %r10
 	mov	%r10, TH_TOP(%r9)
 	mov	%rdx, R_COMMIT(%r8)
@@ -323,20 +329,12 @@ uft_asm_mcount_graph:
  *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found:
  *	that is how others (sweep, restore) know that the frame is alive; it lies in the red zone before the lea.
  *
- * The entry is popped after the commit, by one instruction that fails if a signal handler left entries above.
+ * The entry is popped after the commit, in a section of its own (shorter than the cmpxchg that follows an abort).
+ * Either fails if a signal handler left entries above.
  *
- *	rsi EXIT word	rdi rseq area	rcx ring_cpu, offset	r8 ring	  r9 thread	r10 top	  rdx commit
+ *	rsi EXIT word	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring	r9 thread	r10 top	  rdx commit
  */
-	.macro EXIT_HANDLER name, is_mcount
-	.balign	64
-	.globl	\name, \name\()_start, \name\()_end
-	.hidden	\name, \name\()_start, \name\()_end
-	.type	\name, @function
-	/* The unwinder looks one byte before a return address. */
-	nop
-\name:
-	.cfi_startproc
-	.cfi_def_cfa_offset 0
+	.macro EXIT_SAVE
 	lea	-8(%rsp), %rsp
 	.cfi_adjust_cfa_offset 8
 	SAVE	%rax
@@ -347,6 +345,21 @@ uft_asm_mcount_graph:
 	SAVE	%r8
 	SAVE	%r9
 	SAVE	%r10
+	.endm
+
+	.globl	uft_asm_graph_exit_slow
+	.hidden	uft_asm_graph_exit_slow
+	.macro EXIT_HANDLER name, is_mcount
+	.balign	64
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+	/* The unwinder looks one byte before a return address. */
+	nop
+\name:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	EXIT_SAVE
 	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
 	test	%rdi, %rdi
 	jz	.Lfinish_\name
@@ -355,21 +368,18 @@ uft_asm_mcount_graph:
 .Lstart_\name:
 	FIND_CPU %rdi, .Lslow_\name
 	mov	RC_THREAD(%rcx), %r9
-	mov	RC_RING(%rcx), %r8
 	mov	TH_TOP(%r9), %r10
-	lea	64(%rsp), %rax
-	cmp	%rax, E_SLOT-E_BYTES(%r10)
+	lea	64(%rsp), %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
 	jne	.Lslow_\name
 	cmpl	$FG_RECORDED, E_FLAGS-E_BYTES(%r10)
 	jne	.Lslow_\name
 	mov	E_WORD+4-E_BYTES(%r10), %esi
 	add	$(UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << 28, %esi
-	cmp	$UFT_ASM_REC_EXIT << 28, %esi	/* an aborted exit has made an EXIT of it already */
-	jb	.Lslow_\name
-	cmp	$(UFT_ASM_REC_EXIT + 1) << 28, %esi
-	jae	.Lslow_\name
+	test	$1 << 28, %esi		/* an aborted exit has made an EXIT of it already */
+	jnz	.Lslow_\name
 	shl	$32, %rsi
-	rdtsc
+	mov	RC_RING(%rcx), %r8
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Lslow_\name
 	or	%rax, %rsi
@@ -379,19 +389,22 @@ uft_asm_mcount_graph:
 	add	$8, %rdx
 	cmp	R_SUB_END(%r8), %rdx
 	ja	.Lslow_\name
-	mov	%rsi, R_DATA(%r8,%rcx)
 	lea	R_DATA(%r8,%rcx), %rcx
+	mov	%rsi, (%rcx)
 	mov	%rsi, E_WORD-E_BYTES(%r10)	/* before E_WHERE, which makes it count */
 	mov	%rcx, E_WHERE-E_BYTES(%r10)
 	mov	%rdx, R_COMMIT(%r8)
 .Lcommit_\name:
 \name\()_end:
-	movq	$0, %fs:RSEQ_CS(%rdi)
+	RSEQ_ARM .Lpop_cs_\name, %rdi, %rax
+.Lpop_\name:
+	cmp	%r10, TH_TOP(%r9)
+	jne	.Lslow_\name
 	mov	E_PARENT-E_BYTES(%r10), %rsi
-	mov	%r10, %rax
-	lea	-E_BYTES(%r10), %r10
-	cmpxchg	%r10, TH_TOP(%r9)
-	jne	.Lfinish_\name
+	lea	-E_BYTES(%r10), %rax
+	mov	%rax, TH_TOP(%r9)
+.Lpopped_\name:
+	movq	$0, %fs:RSEQ_CS(%rdi)
 	mov	%rsi, 64(%rsp)
 .Lout_\name:
 	UNSAVE	%r10
@@ -411,6 +424,14 @@ uft_asm_mcount_graph:
 	ret
 	.endif
 	.cfi_adjust_cfa_offset 64
+	/* What is written is written: only the pop again, and not in a section, which single steps abort for ever. */
+	RSEQ_ABORT .Lpop_abort_\name
+	mov	E_PARENT-E_BYTES(%r10), %rsi
+	mov	%r10, %rax
+	lea	-E_BYTES(%r10), %rcx
+	cmpxchg	%rcx, TH_TOP(%r9)
+	je	.Lpopped_\name
+	jmp	.Lfinish_\name
 	RSEQ_ABORT .Labort_\name
 .Lslow_\name:
 	movq	$0, %fs:RSEQ_CS(%rdi)
@@ -419,9 +440,16 @@ uft_asm_mcount_graph:
 	CALL_C	uft_exit_slow
 	mov	%rax, 64(%rsp)
 	jmp	.Lout_\name
+	.if !\is_mcount
+uft_asm_graph_exit_slow:
+	.cfi_def_cfa_offset 0
+	EXIT_SAVE
+	jmp	.Lfinish_\name
+	.endif
 	.cfi_endproc
 	.size	\name, . - \name
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
+	RSEQ_CS_DESC .Lpop_cs_\name, .Lpop_\name, .Lpopped_\name, .Lpop_abort_\name
 	.endm
 
 	EXIT_HANDLER uft_asm_graph_exit, 0

@@ -21,6 +21,7 @@
 	mov	16(%rsp), %rcx
 	shr	$2, %rcx
 	sub	%eax, %ecx
+	and	$0xfffffff, %ecx	/* the kind stands above */
 	mov	%rcx, kit_last_id(%rip)
 	mov	\parent, %rcx
 	mov	%rcx, kit_last_parent(%rip)
@@ -41,6 +42,7 @@
 	mov	24(%rsp), %rcx
 	shr	$4, %rcx
 	sub	%eax, %ecx
+	and	$0xfffffff, %ecx	/* the kind stands above */
 	mov	%rcx, kit_last_id(%rip)
 	mov	32(%rsp), %rdx
 	mov	%rdx, kit_last_parent(%rip)
@@ -54,8 +56,10 @@
 	ENTER	uft_asm_graph_enter, kit_enters
 	ENTER	uft_asm_graph_enter_slow, kit_slow_enters
 
-	.globl	uft_asm_graph_exit, uft_asm_mcount_return
-	.hidden	uft_asm_graph_exit, uft_asm_mcount_return
+	.globl	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return
+	.hidden	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return
+uft_asm_graph_exit_slow:
+	COUNT	kit_slow_exits
 uft_asm_graph_exit:
 uft_asm_mcount_return:
 	sub	$8, %rsp
@@ -79,6 +83,7 @@ uft_asm_mcount_graph:
 	mov	24(%rsp), %rcx
 	shr	$4, %rcx
 	sub	%eax, %ecx
+	and	$0xfffffff, %ecx	/* the kind stands above */
 	mov	%rcx, kit_last_id(%rip)
 	mov	8(%rbp), %rdx
 	mov	%rdx, kit_last_parent(%rip)

@@ -239,7 +239,7 @@ static void test_details(void)
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
-	uint64_t slow, second;
+	uint64_t slow, slow_exits, second;
 
 	kit_text_make(&t, 4);
 	p = patch_of(kit_emit(&t, 0, NOP5_KIND, 6), 0, NOP5_KIND, UFT_GRAPH);
@@ -258,12 +258,13 @@ static void test_details(void)
 	CHECK(((uint8_t *)o.stub_base)[31] == UFT_SITE_ROOT);
 
 	slow = kit_slow_enters;
+	slow_exits = kit_slow_exits;
 	kit_graph_is_fast = 0;
 	patch_retarget();
-	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1);
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1 && kit_slow_exits - slow_exits == 1);
 	kit_graph_is_fast = 1;
 	patch_retarget();
-	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1);
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1 && kit_slow_exits - slow_exits == 1);
 
 	patch_disarm();
 	{

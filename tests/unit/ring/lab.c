@@ -143,19 +143,21 @@ static void lab_make_near(void)
 	lab.near_end = lab.near + LAB_SITES * UFT_STUB_BYTES;
 	lab.text_k = (uint32_t)(text >> 2) - 1000;
 	stub_k = (uint32_t)((uint64_t)lab.near >> 4);
-	put_thunk(&lab.func_thunk, 1, lab.text_k, uft_asm_func);
-	put_thunk(&lab.mfunc_thunk, 1, lab.text_k, uft_asm_mcount_func);
-	put_thunk(&lab.enter_thunk, 1, stub_k, uft_asm_graph_enter);
-	put_thunk(&lab.menter_thunk, 1, stub_k, uft_asm_mcount_graph);
+	put_thunk(&lab.func_thunk, 1, UFT_THUNK_K(lab.text_k, UFT_REC_FUNC), uft_asm_func);
+	put_thunk(&lab.mfunc_thunk, 1, UFT_THUNK_K(lab.text_k, UFT_REC_FUNC), uft_asm_mcount_func);
+	put_thunk(&lab.enter_thunk, 1, UFT_THUNK_K(stub_k, UFT_REC_ENTRY), uft_asm_graph_enter);
+	put_thunk(&lab.menter_thunk, 1, UFT_THUNK_K(stub_k, UFT_REC_ENTRY), uft_asm_mcount_graph);
 	put_thunk(&lab.exit_thunk, 0, 0, uft_asm_graph_exit);
 }
 
-/* The thunk's cell follows trace_graph_is_fast(), as patch_retarget() does. */
+/* The thunks' cells follow trace_graph_is_fast(), as patch_retarget() does. */
 static void lab_retarget(void)
 {
 	uint64_t t = (uint64_t)(trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow);
 
 	memcpy(lab.enter_thunk + 12, &t, 8);
+	t = (uint64_t)(trace_graph_is_fast() ? uft_asm_graph_exit : uft_asm_graph_exit_slow);
+	memcpy(lab.exit_thunk + 6, &t, 8);
 }
 
 static uint8_t *lab_find_nops(void *function)
