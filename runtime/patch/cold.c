@@ -19,7 +19,6 @@
 #define COLD_MIN	256u
 #define COLD_BLOCK	8192u	/* sites; 256 KiB of table, still cached when its text is written */
 #define COLD_GAP	(8 * PLAT_PAGE)	/* batch.c, RUN_GAP */
-#define COLD_LEFT	512u
 #define COLD_AHEAD	8u	/* sites whose text is fetched beforehand */
 
 struct cold {
@@ -28,26 +27,12 @@ struct cold {
 	struct quiet *quiet;
 	struct plat_window text, stubs;		/* stubs.hi 0: not open */
 	uint32_t changed;
-	uint32_t nleft;
-	struct uft_patch *from[COLD_LEFT];
-	struct uft_patch left[COLD_LEFT];
+	struct patch_left left;
 };
 
 static int is_code(const struct uft_patch *p)
 {
 	return (p->kind_len & 0xf) == UFT_SITE_CODE;
-}
-
-/* The general way with what was left to it. */
-static void cold_flush(struct cold *c)
-{
-	uint32_t i;
-
-	if (c->nleft)
-		c->changed += patch_chunk(c->o, c->left, c->nleft, c->flags);
-	for (i = 0; i < c->nleft; i++)
-		c->from[i]->status = c->left[i].status;
-	c->nleft = 0;
 }
 
 /* How many of @p lie in one run of pages of one mapping; *hi is the run's end. */
@@ -180,8 +165,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	return 0;
 }
 
-/* As many as there is room for among those that are left: the general way has windows of its own, so its turn comes when
- * ours are closed. */
+/* As many as there is room for among those that are left. */
 static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintptr_t hi)
 {
 	uint32_t i;
@@ -194,15 +178,14 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 		if (!is_code(p))
 			cold_prepare(c, p, n);
 	}
-	for (i = 0; i < n && c->nleft < COLD_LEFT; i++) {
+	for (i = 0; i < n && c->left.n < PATCH_NLEFT; i++) {
 		if (i + COLD_AHEAD < n)
 			__builtin_prefetch((const void *)p[i + COLD_AHEAD].addr, 1);
 		if (c->text.is_direct > 0 && (is_code(p) ? cold_code(c, &p[i]) : cold_site(c, &p[i]))) {
 			p[i].status = UFT_ST_OK;
 			c->changed++;
 		} else {
-			c->from[c->nleft] = &p[i];
-			c->left[c->nleft++] = p[i];
+			left_add(&c->left, &p[i]);
 		}
 	}
 	if (c->stubs.hi)
@@ -210,8 +193,8 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 	if (c->text.is_direct >= 0)
 		plat_text_close(&c->text);
 	c->stubs.hi = 0;
-	if (c->nleft == COLD_LEFT)
-		cold_flush(c);
+	if (c->left.n == PATCH_NLEFT)
+		c->changed += left_flush(c->o, &c->left, c->flags);
 	return i;
 }
 
@@ -224,10 +207,14 @@ static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, u
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
 	struct quiet quiet = { 0 };
-	struct cold c = { .o = o, .flags = flags, .quiet = &quiet };
+	struct cold c;
 	uint32_t run;
 	uintptr_t hi;
 
+	c.o = o;
+	c.flags = flags;
+	c.quiet = &quiet;
+	c.stubs.hi = c.changed = c.left.n = 0;
 	if (!cold_is_it(o, p, n, &quiet))
 		return patch_chunk(o, p, n, flags);
 	for (; n; n -= run, p += run) {
@@ -238,8 +225,7 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 			patch_chunk(o, p, run = 1, flags);		/* not mapped: refused there */
 	}
 	plat_sync_cores();
-	cold_flush(&c);
-	return c.changed;
+	return c.changed + left_flush(o, &c.left, flags);
 }
 
 void cold_warm(const struct uft_patch *p, uint32_t n)

@@ -98,6 +98,7 @@ enum site_bits {
 	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
 	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
+	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: dense.c may switch it */
 };
 
 /* One per stub index, 32 bytes; zero until the site is first touched. Control context only. */
@@ -204,16 +205,6 @@ void site_code(const struct patch_object *o, const struct patch_site *s, uint32_
 /* Both ends of a step at once: the bytes that stand there now and those to come. */
 void site_codes(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned to,
 		struct code *old, struct code *new);
-/**
- * site_quick_item - the usual site in the usual step, all at once
- * @stub: its index
- * @to:	a form that is one step away
- *
- * 1: *it is complete, the bytes there are as expected, nothing is missing out of line. 0: take the general way, which
- * decides everything else (and would decide the same).
- */
-int site_quick_item(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned to,
-		    struct patch_item *it);
 /* CLASS_PREPAD: the five bytes before it and its own two, the first of which these forms have in common. */
 #define SITE_PRE_LEN	7u
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
@@ -326,7 +317,7 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 int batch_write_near(const struct near_code *c, struct plat_window *w);
 void batch_after_fork(void);
 
-/* ---- lists (patch.c, cold.c) --------------------------------------------------------------------- */
+/* ---- lists (patch.c, cold.c, dense.c) ------------------------------------------------------------ */
 
 /* One batch, whoever runs. Returns the number of sites changed. */
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
@@ -334,6 +325,25 @@ uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, un
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 /* Those that are LIVE will be written while all stand: pages that have to be copied for it are copied now. */
 void cold_warm(const struct uft_patch *p, uint32_t n);
+/* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */
+int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
+void dense_after_fork(void);
+#define PATCH_ALL_BACK	0x80000000u	/* with enum uft_cmd_flags: all sites of the object that are not as found */
+
+/* What the faster ways leave to the general one, which has windows of its own: its turn comes when theirs are closed. */
+#define PATCH_NLEFT	512u
+struct patch_left {
+	uint32_t n;
+	struct uft_patch *from[PATCH_NLEFT];
+	struct uft_patch p[PATCH_NLEFT];
+};
+static inline void left_add(struct patch_left *l, struct uft_patch *p)
+{
+	l->from[l->n] = p;
+	l->p[l->n++] = *p;
+}
+/* Returns the number of sites changed. */
+uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags);
 
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 

@@ -27,7 +27,8 @@
  * Failure: each site has a status; a batch never stops for one. Refused sites are counted in UFT_CNT_SITE_REFUSED,
  * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
  *
- * The first arming of many sites while nobody runs takes a shorter way to the same end (cold.c).
+ * The first arming of many sites while nobody runs takes a shorter way to the same end (cold.c), and so does every
+ * later change of many (dense.c).
  *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
@@ -232,10 +233,6 @@ static void plan_site(struct plan *pl, uint32_t i)
 	next = site_next(s, p->state);
 	if (next == s->form) {
 		forget_restored(s);
-		return;
-	}
-	if (site_quick_item(pl->o, s, p->stub, next, it)) {
-		pl->nitems++;
 		return;
 	}
 	at = plan_codes(pl, s, p->stub, next, &old, &new, &len);
@@ -516,18 +513,32 @@ uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, un
 	return changed;
 }
 
+uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags)
+{
+	uint32_t i, changed = l->n ? patch_chunk(o, l->p, l->n, flags) : 0;
+
+	for (i = 0; i < l->n; i++)
+		l->from[i]->status = l->p[i].status;
+	l->n = 0;
+	return changed;
+}
+
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done)
 {
 	struct patch_object *o = near_find(object);
 	long changed = 0;
-	uint32_t at, part;
+	uint32_t at, part, some;
 
 	if (!o)
 		return -ENOENT;
 	batch_begin();
 	for (at = 0; at < n; at += part) {
-		part = n - at < CHUNK ? n - at : CHUNK;
-		changed += cold_sites(o, p + at, part, flags);
+		part = n - at;
+		if (dense_sites(o, p + at, part, flags, &some)) {
+			part = part < CHUNK ? part : CHUNK;
+			some = cold_sites(o, p + at, part, flags);
+		}
+		changed += some;
 		if (flags & UFT_PATCH_TRY)
 			cold_warm(p + at, part);
 		if (done)
@@ -571,7 +582,7 @@ static uint32_t disarm_object(struct patch_object *o)
 			p[n++] = (struct uft_patch){ .addr = s->addr, .stub = i, .kind_len = s->kind_len,
 						     .state = UFT_ORIGINAL, .flags = s->flags };
 	}
-	patch_sites(o->object, p, n, NULL);
+	patch_change(o->object, p, n, PATCH_ALL_BACK, NULL);
 	for (i = 0; i < n; i++)
 		left += p[i].status == UFT_ST_LIVE;
 	if (left)		/* told to who asks, who will ask again: no entry that stays as it was */
@@ -606,4 +617,5 @@ void patch_object_gone(uint32_t object)
 void patch_after_fork(void)
 {
 	batch_after_fork();
+	dense_after_fork();
 }

@@ -42,6 +42,7 @@
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
+#include "runtime/patch/short.h"
 
 static inline unsigned site_kind(const struct patch_site *s)
 {
@@ -284,6 +285,15 @@ static int learn(struct patch_object *o, struct patch_site *s, unsigned flags, s
 	return ret;
 }
 
+/* Does dense.c know what to do with it? */
+static int is_short(const struct patch_site *s)
+{
+	unsigned len = site_len(s);
+
+	return s->class == CLASS_PLAIN && s->win == len && len <= 8 && site_kind(s) != UFT_SITE_OWN_CALL &&
+	       (s->addr & (PLAT_PAGE - 1)) <= PLAT_PAGE - 8 && !is_last_of_line(s->addr);
+}
+
 int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_patch *p, struct quiet *q)
 {
 	struct patch_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
@@ -291,6 +301,7 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 
 	if (status)
 		return status;
+	fresh.bits |= is_short(&fresh) ? SITE_SHORT : 0;
 	/* The address last: a fork child that is born here must find all of the record or none. Field by field: together they
 	 * would be loaded in larger pieces than they were stored, which waits. */
 	s->kind_len = fresh.kind_len;
@@ -370,19 +381,6 @@ unsigned site_next(const struct patch_site *s, unsigned state)
 
 /* ---- bytes ----------------------------------------------------------------------------------------- */
 
-static inline uint64_t branch(uint8_t op, uintptr_t pc, uintptr_t target)
-{
-	return op | (uint64_t)(uint32_t)(target - (pc + 5)) << 8;
-}
-
-/* uft_insn_call_padded() as a number; @n is 5..8. */
-static inline uint64_t padded_call(unsigned n, uintptr_t pc, uintptr_t target)
-{
-	static const uint32_t prefix[] = { 0, 0x67, 0x2e67, 0x2e2e67 };
-
-	return prefix[n - 5] | branch(UFT_OP_CALL, pc + n - 5, target) << 8 * (n - 5);
-}
-
 /* The same bytes, the first @n of which become @lo. */
 static inline void overlay(struct code *c, uint64_t lo, unsigned n)
 {
@@ -391,24 +389,13 @@ static inline void overlay(struct code *c, uint64_t lo, unsigned n)
 
 static void nop_code(struct code *c, unsigned len)
 {
-	uint8_t nop[16] = { 0 };
-
-	if (len == 6) {		/* addr32, so that a padded call differs from the second byte on only */
-		c->lo = 0x0000441f0f67;
-		c->hi = 0;
-		return;
-	}
-	if (len == 5) {
-		c->lo = 0x0000441f0f;
-		c->hi = 0;
-		return;
-	}
-	uft_insn_nop(nop, len <= 8 ? len : 5);
 	/* Longer than a word: one nop where the jump will be, the others stay as they are. */
-	if (len > 8)
-		for (unsigned i = 5; i < len; i++)
-			nop[i] = UFT_OP_NOP;
-	code_from(c, nop, len);
+	c->lo = short_nop(len <= 8 ? len : 5);
+	c->hi = 0;
+	if (len > 8) {
+		c->lo |= 0x909090ull << 40;
+		c->hi = 0x9090909090909090 & code_mask(len - 8);
+	}
 }
 
 static inline void idle_code(const struct patch_site *s, struct code *c)
@@ -447,15 +434,15 @@ static inline void armed_code(const struct patch_object *o, const struct patch_s
 
 	if (kind == UFT_SITE_OWN_CALL) {
 		if (form == FORM_GRAPH && !(s->bits & SITE_FRAME))
-			overlay(c, branch(UFT_OP_JMP, a, stub_at(o, index)), 5);
+			overlay(c, short_branch(UFT_OP_JMP, a, stub_at(o, index)), 5);
 		else
-			overlay(c, padded_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index)), len);
+			overlay(c, short_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index)), len);
 	} else if (s->bits & SITE_FRAME) {
-		overlay(c, padded_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : o->thunk[THUNK_MFUNC]), len);
+		overlay(c, short_call(len, a, form == FORM_GRAPH ? stub_at(o, index) : o->thunk[THUNK_MFUNC]), len);
 	} else if (form == FORM_FUNCTION && site_calls_directly(s)) {
-		overlay(c, padded_call(len, a, o->thunk[THUNK_FUNC]), len);
+		overlay(c, short_call(len, a, o->thunk[THUNK_FUNC]), len);
 	} else {
-		uint64_t jmp = branch(UFT_OP_JMP, a + skip, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index));
+		uint64_t jmp = short_branch(UFT_OP_JMP, a + skip, form == FORM_GRAPH ? stub_at(o, index) : aux_at(o, index));
 
 		if (skip)
 			overlay(c, UFT_PFX_ADDRSIZE | jmp << 8, 6);
@@ -500,7 +487,7 @@ static inline void form_code(const struct patch_object *o, const struct patch_si
 			overlay(c, (c->lo & 0xff) | (uint64_t)UFT_OP_STC << 8, 2);
 		return;
 	case CLASS_SWITCH:
-		overlay(c, padded_call(site_len(s), s->addr, aux_at(o, index) + AUX_SWITCH), site_len(s));
+		overlay(c, short_call(site_len(s), s->addr, aux_at(o, index) + AUX_SWITCH), site_len(s));
 		return;
 	default:
 		armed_code(o, s, index, form, c);
@@ -524,58 +511,6 @@ void site_codes(const struct patch_object *o, const struct patch_site *s, uint32
 	form_code(o, s, index, to, new);
 }
 
-/* A site of at most eight bytes that is one instruction, in form @form. */
-static inline uint64_t short_code(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned form,
-				  uint64_t idle, unsigned len)
-{
-	if (form == FORM_NOP)
-		return idle;
-	if (s->bits & SITE_FRAME)
-		return padded_call(len, s->addr, form == FORM_GRAPH ? stub_at(o, stub) : o->thunk[THUNK_MFUNC]);
-	if (form == FORM_GRAPH)
-		return (idle & ~code_mask(5)) | branch(UFT_OP_JMP, s->addr, stub_at(o, stub));
-	return padded_call(len, s->addr, o->thunk[THUNK_FUNC]);
-}
-
-int site_quick_item(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned to,
-		    struct patch_item *it)
-{
-	unsigned kind = site_kind(s), len = site_len(s), lo, hi;
-	uint64_t idle, orig, now, old, new;
-
-	if (s->class != CLASS_PLAIN || s->win != len || len > 8 || kind == UFT_SITE_OWN_CALL ||
-	    (s->addr & (PLAT_PAGE - 1)) > PLAT_PAGE - 8 || (to == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)))
-		return 0;
-	__builtin_memcpy(&orig, s->orig, 8);
-	idle = orig;
-	if (kind != UFT_SITE_NOP && kind != UFT_SITE_MCOUNT_NOP) {
-		struct code c;
-
-		nop_code(&c, len);
-		idle = c.lo;
-	}
-	old = s->form == FORM_ORIGINAL ? orig : short_code(o, s, stub, s->form, idle, len);
-	new = to == FORM_ORIGINAL ? orig : short_code(o, s, stub, to, idle, len);
-	__builtin_memcpy(&now, (const void *)s->addr, 8);
-	if ((now & code_mask(len)) != old || old == new)
-		return 0;
-	lo = item_first(old ^ new);
-	hi = item_last(old ^ new);
-	if (uft_rt.st8_ok && item_fits(s->addr, lo, hi, 8)) {
-		item_st8(it, s->addr, new, lo, hi);
-	} else {
-		if (is_last_of_line(s->addr))
-			return 0;
-		it->proto = PROTO_JS;
-		it->at = s->addr;
-		it->code = (struct code){ new, 0 };
-		it->len = (uint8_t)len;
-	}
-	it->index = stub;
-	it->form = (uint8_t)to;
-	return 1;
-}
-
 void site_pre_code(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned form,
 		   struct code *c)
 {
@@ -584,9 +519,9 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 
 	c->hi = 0;
 	if (form == FORM_NOP_F || form == FORM_FUNCTION)
-		c->lo = branch(UFT_OP_JMP, pre, aux_at(o, index));
+		c->lo = short_branch(UFT_OP_JMP, pre, aux_at(o, index));
 	else if (form == FORM_NOP_G || form == FORM_GRAPH)
-		c->lo = branch(UFT_OP_JMP, pre, stub_at(o, index));
+		c->lo = short_branch(UFT_OP_JMP, pre, stub_at(o, index));
 	else {
 		__builtin_memcpy(&c->lo, s->orig + 8, 8);
 		c->lo &= code_mask(5);

@@ -233,6 +233,70 @@ static void test_many(unsigned state)
 	}
 }
 
+/* Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them. Somebody else's
+ * bytes are left, reported and counted. */
+static void test_switch_many(unsigned st8_ok)
+{
+	enum { N = 900, FOREIGN = 500, FOREIGN_TOO = 333 };
+	static const uint8_t order[] = { UFT_FUNCTION, UFT_GRAPH, UFT_FUNCTION, UFT_IDLE, UFT_GRAPH, UFT_IDLE, UFT_FUNCTION,
+					 UFT_ORIGINAL, UFT_GRAPH };
+	static struct uft_patch p[2][N];
+	static const struct kit_site *kind[N];
+	uint64_t refused = kit_counters[UFT_CNT_SITE_REFUSED];
+	struct uft_cmd_object o;
+	struct kit_text t[2];
+	uint32_t i, k, round, nkinds = 0;
+
+	uft_rt.st8_ok = st8_ok;
+	while (kit_sites[nkinds].name)
+		nkinds++;
+	for (k = 0; k < 2; k++) {
+		kit_text_make(&t[k], N);
+		for (i = 0; i < N; i++) {	/* first many of each kind, then all mixed */
+			kind[i] = i < N / 2 ? &kit_sites[i / 40 % nkinds] : i < N / 4 * 3 ? NOP5_KIND : &kit_sites[i % nkinds];
+			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], 0);
+		}
+		kit_text_seal(&t[k]);
+		kit_object(&t[k], 30 + k, N, &o);
+	}
+	for (round = 0; round < sizeof(order); round++) {
+		for (i = 0; i < N; i++)
+			for (k = 0; k < 2; k++)
+				p[k][i].state = i > N - 99 ? order[(round + i) % sizeof(order)] : order[round];
+		if (round == 3)
+			for (k = 0; k < 2; k++)
+				for (i = FOREIGN_TOO; i <= FOREIGN; i += FOREIGN - FOREIGN_TOO)
+					poke((void *)(p[k][i].addr + 2), 0x77);
+		patch_sites(30, p[0], N, NULL);
+		for (i = 0; i < N; i++) {
+			int is_foreign = (i == FOREIGN || i == FOREIGN_TOO) && round >= 3;
+
+			patch_sites(31, &p[1][i], 1, NULL);
+			CHECK(p[0][i].status == p[1][i].status && (p[0][i].status == UFT_ST_BYTES) == (is_foreign && p[0][i].state != UFT_FUNCTION),
+			      "round %u, site %u, %s: %u, alone %u", round, i, kind[i]->name, p[0][i].status, p[1][i].status);
+			for (k = 0; k < 2 && !is_foreign; k++) {
+				uint64_t funcs = kit_funcs, enters = kit_enters;
+
+				CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "round %u, site %u, %s", round, i, kind[i]->name);
+				CHECK(p[k][i].status || (kit_funcs - funcs == (p[k][i].state == UFT_FUNCTION) &&
+							 kit_enters - enters == (p[k][i].state == UFT_GRAPH)),
+				      "round %u, site %u, %s: state %u not there", round, i, kind[i]->name, p[k][i].state);
+			}
+		}
+		refused += round >= 3 && order[round] != UFT_FUNCTION ? 4 : 0;
+		CHECK(kit_counters[UFT_CNT_SITE_REFUSED] == refused, "round %u", round);
+	}
+	patch_disarm();
+	for (k = 0; k < 2; k++) {
+		CHECK(((uint8_t *)p[k][FOREIGN].addr)[2] == 0x77 && ((uint8_t *)p[k][FOREIGN_TOO].addr)[2] == 0x77);
+		for (i = 0; i < t[k].bytes; i++)
+			CHECK(t[k].base[i] == t[k].copy[i] || i / KIT_SLOT == FOREIGN || i / KIT_SLOT == FOREIGN_TOO, "byte %u of site %u", i % KIT_SLOT, i / KIT_SLOT);
+		patch_object_gone(30 + k);
+		kit_text_free(&t[k]);
+	}
+	uft_rt.st8_ok = 1;
+}
+
 /* Protections afterwards are those of before; the flags byte follows; the graph cell follows the tracer. */
 static void test_details(void)
 {
@@ -411,6 +475,8 @@ int main(void)
 	test_details();
 	test_many(UFT_FUNCTION);
 	test_many(UFT_GRAPH);
+	test_switch_many(1);
+	test_switch_many(0);
 	test_again();
 	return 0;
 }

@@ -1,0 +1,480 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dense.c - switching many known sites at once
+ *
+ * The way of patch.c reads and writes 100 bytes a site besides the code: an item each, in passes. Most sites are one
+ * instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what is there already: for
+ * them the record in the table says all, and is the journal, too. They are compared, written and noted in one go:
+ *
+ *	1. the run is noted (struct run), its window is opened
+ *	2. of each site: its bytes are as its form says? The new form is noted, then ST8 (batch.c), or the stand-in of JS
+ *	3. [JS: a sync, the tail; a sync, the head; a sync]
+ *	4. a sync, the window is closed, the run is over
+ *
+ * Step 3 is done in blocks, which are cached still, and whose syncs are shared: block k gets its stand-ins, block k-1 its
+ * tails, block k-2 its heads, and then there is one sync for all. Between two steps of a block there is always one.
+ *
+ * Nothing is decided here: what is anyhow unusual is left to the general way (PATCH_LEFT), foreign bytes among it, which are
+ * refused and counted there.
+ *
+ * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was born in. Of that
+ * it may have any part, of a site its record without its bytes or the other way round: all sound code. It goes by the
+ * bytes (dense_after_fork()): what stands there is noted, and stand-ins become what the record says. What its parent had not
+ * begun it does not do: nobody noted which sites that are. The session knows that children of a program that was switched
+ * may be of either time, and tells them again (control/request.c, adopt()). Only when all are taken back, perhaps because
+ * there is no session any more, the child does the same (PATCH_ALL_BACK).
+ */
+#include "runtime/patch/short.h"
+
+#define DENSE_MIN	64u	/* sites for which a window pays */
+#define DENSE_ENDS	16
+#define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
+#define DENSE_AHEAD	64u	/* sites whose code is fetched before it is needed */
+#define PATCH_LEFT	0xffu	/* in a request's status meanwhile */
+
+struct run {
+	struct patch_object *o;		/* NULL: none */
+	uint32_t lo, hi;		/* stubs, both inclusive: no others */
+	struct plat_window w;
+	int is_all_back;		/* every site is to be as found */
+};
+
+/* Written by the patching task. In private memory, so that a fork child has its own. */
+static struct run run;
+
+/* ---- bytes --------------------------------------------------------------------------------------- */
+
+/* What all sites of a kind and length are in a form, but for their addresses. */
+struct shape {
+	uint64_t bits;		/* the same for all */
+	uint64_t keep;		/* as found */
+	uintptr_t to;		/* of stub 0's branch, less the length up to its end */
+	uint32_t step;		/* from one stub's to the next's */
+	uint8_t is_branch, shift;
+};
+
+static struct shape branch_shape(uint8_t op, unsigned skip, uintptr_t to, uint32_t step)
+{
+	return (struct shape){ .bits = (uint64_t)op << 8 * skip, .to = to - skip - 5, .step = step, .is_branch = 1,
+			       .shift = (uint8_t)(8 * (skip + 1)) };
+}
+
+/* Of a SITE_SHORT site: what site_code() says, as a number. */
+static struct shape shape_of(const struct patch_object *o, const struct patch_site *s, unsigned form)
+{
+	unsigned kind = s->kind_len & 0xf, len = s->kind_len >> 4;
+	int is_nop = kind == UFT_SITE_NOP || kind == UFT_SITE_MCOUNT_NOP;
+	struct shape c = { .keep = code_mask(len) };
+
+	if (form == FORM_FUNCTION || (form == FORM_GRAPH && s->bits & SITE_FRAME)) {
+		c = form == FORM_GRAPH ? branch_shape(UFT_OP_CALL, len - 5, o->stub_base, UFT_STUB_BYTES) :
+		    branch_shape(UFT_OP_CALL, len - 5, o->thunk[s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC], 0);
+		c.bits |= short_prefixes(len);
+		return c;
+	}
+	if (form == FORM_GRAPH)
+		c = branch_shape(UFT_OP_JMP, 0, o->stub_base, UFT_STUB_BYTES);
+	if (form == FORM_GRAPH && is_nop)
+		c.keep = code_mask(len) & ~code_mask(5);
+	else if (form == FORM_GRAPH)
+		c.bits |= short_nop(len) & ~code_mask(5);
+	else if (form == FORM_NOP && !is_nop)
+		c = (struct shape){ .bits = short_nop(len) };
+	return c;
+}
+
+static inline uint64_t shape_code(const struct shape *c, const struct patch_site *s, uint32_t stub)
+{
+	uint64_t code = c->bits, orig;
+
+	if (c->is_branch)
+		code |= (uint64_t)(uint32_t)(c->to + stub * c->step - s->addr) << c->shift;
+	if (c->keep) {
+		__builtin_memcpy(&orig, s->orig, 8);
+		code |= orig & c->keep;
+	}
+	return code;
+}
+
+/* ---- one site ------------------------------------------------------------------------------------ */
+
+/* What is found out about a record and a request, for the many that look alike. */
+struct way {
+	uint64_t record;	/* the eight bytes from kind_len on; 0 matches none */
+	uint32_t request;	/* kind_len, state, flags; status 0 */
+	uint8_t to, len;
+	uint8_t is_there;	/* nothing to do */
+	struct shape old, new;
+};
+_Static_assert(offsetof(struct patch_site, kind_len) == 8 && offsetof(struct patch_site, orig) == 16, "the record");
+_Static_assert(offsetof(struct uft_patch, stub) == 8 && offsetof(struct uft_patch, status) == 15, "the request");
+
+static inline uint64_t record_of(const struct patch_site *s)
+{
+	uint64_t record;
+
+	__builtin_memcpy(&record, &s->kind_len, 8);
+	return record;
+}
+
+static inline uint32_t request_of(const struct uft_patch *p)
+{
+	uint32_t request;
+
+	__builtin_memcpy(&request, &p->kind_len, 4);
+	return request;
+}
+
+/* 0: not for us. */
+static int find_way(struct way *w, const struct patch_object *o, const struct patch_site *s, const struct uft_patch *p)
+{
+	static const uint8_t forms[] = {
+		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
+	};
+	unsigned to = forms[p->state & 3];
+
+	w->record = 0;
+	if (!(s->bits & SITE_SHORT) || s->kind_len != p->kind_len || s->flags != (p->flags & UFT_SITE_STUB) ||
+	    p->state > UFT_GRAPH || (to == FORM_GRAPH && !(s->bits & SITE_HAS_STUB)) ||
+	    (to == FORM_ORIGINAL && (s->kind_len & 0xf) == UFT_SITE_NOPS))
+		return 0;
+	w->to = (uint8_t)to;
+	w->len = s->kind_len >> 4;
+	w->old = shape_of(o, s, s->form);
+	w->new = shape_of(o, s, to);
+	w->is_there = s->form == to;
+	w->request = request_of(p) & 0xffffff;
+	w->record = record_of(s);
+	return 1;
+}
+
+/* A site whose first two bytes are a stand-in. */
+struct standing {
+	uint64_t at;	/* its address, and above it (bit 56) its length */
+	uint64_t code;	/* to come */
+};
+
+/* A jump over the rest. */
+static inline uint16_t stand_in(unsigned len)
+{
+	return (uint16_t)(UFT_OP_JMP_SHORT | (len - 2) << 8);
+}
+
+/* One store, if that will do. @change: the bytes that do, of @len. */
+static inline __attribute__((always_inline)) int change_at_once(uintptr_t at, unsigned len, uint64_t change, int st8_ok)
+{
+	unsigned lo = 0, in = (unsigned)at & 7, hi;
+
+	if (!st8_ok && change & 0xff && change > 0xff)
+		return 0;
+	if (!st8_ok || in + len > 8) {
+		lo = item_first(change);
+		hi = item_last(change);
+		if (!item_fits(at, lo, hi, 8) || (!st8_ok && lo != hi))
+			return 0;
+		in = (unsigned)(at + lo) & 7;
+	}
+	at = (at + lo) & ~7ul;
+	arch_text_store8((void *)at, *(const uint64_t *)at ^ change >> 8 * lo << 8 * in);
+	return 1;
+}
+
+/* ---- a run --------------------------------------------------------------------------------------- */
+
+/* One pass over a block's requests. */
+struct pass {
+	struct run run;
+	struct way way;
+	struct standing *standing;	/* where the next one goes */
+	uint32_t changed, left;
+};
+
+/* Any site, after its number was looked at. 0: left to the general way. */
+static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_site *s, const struct uft_patch *p)
+{
+	struct way *w = &d->way;
+	uint64_t now, old, new;
+
+	if (((record_of(s) != w->record || request_of(p) != w->request) && !find_way(w, d->run.o, s, p)) ||
+	    s->addr != p->addr || s->addr - d->run.w.lo > d->run.w.hi - 8 - d->run.w.lo)
+		return 0;
+	if (w->is_there)
+		return 1;
+	old = shape_code(&w->old, s, p->stub);
+	new = shape_code(&w->new, s, p->stub);
+	__builtin_memcpy(&now, (const void *)s->addr, 8);
+	if ((now ^ old) & code_mask(w->len))
+		return 0;
+	s->form = w->to;
+	if (old == new)
+		return 1;
+	d->changed++;
+	if (!change_at_once(s->addr, w->len, old ^ new, (int)uft_rt.st8_ok)) {
+		arch_text_store2((void *)s->addr, stand_in(w->len));
+		*d->standing++ = (struct standing){ s->addr | (uint64_t)w->len << 56, new };
+	}
+	return 1;
+}
+
+/*
+ * The same for sites of five bytes that are all like the last one, as many as there are in a row: what does not change
+ * stays in registers, and little more than memory counts. Returns their number. The last three arguments are constants.
+ */
+static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d, const struct uft_patch *p, uint32_t n,
+								  unsigned ahead, int from_branch, int to_branch, int st8_ok)
+{
+	const uint64_t record = d->way.record, from_bits = d->way.old.bits, to_bits = d->way.new.bits;
+	const uint64_t from_keep = d->way.old.keep, to_keep = d->way.new.keep, lo = d->run.w.lo, span = d->run.w.hi - 8 - lo;
+	const uint32_t request = d->way.request, from_step = d->way.old.step, to_step = d->way.new.step, stub = p->stub;
+	uint32_t from = (uint32_t)d->way.old.to + stub * from_step, to = (uint32_t)d->way.new.to + stub * to_step, i;
+	struct patch_site *s = &d->run.o->site[stub];
+	struct standing *standing = d->standing;
+	uint8_t form = d->way.to;
+
+	for (i = 0; i < n; i++, s++, p++, from += from_step, to += to_step) {
+		uint64_t at = s->addr, orig, now, old = from_bits, new = to_bits;
+
+		if (p->stub != stub + i || record_of(s) != record || request_of(p) != request || at != p->addr || at - lo > span)
+			break;
+		__builtin_prefetch(s + DENSE_AHEAD, 1);
+		__builtin_prefetch((const void *)p[ahead].addr, 1);
+		__builtin_memcpy(&orig, s->orig, 8);
+		old |= from_branch ? (uint64_t)(from - (uint32_t)at) << 8 : orig & from_keep;
+		new |= to_branch ? (uint64_t)(to - (uint32_t)at) << 8 : orig & to_keep;
+		__builtin_memcpy(&now, (const void *)at, 8);
+		if ((now ^ old) << 24)
+			break;
+		s->form = form;
+		if (!change_at_once(at, 5, old ^ new, st8_ok)) {
+			arch_text_store2((void *)at, stand_in(5));
+			*standing++ = (struct standing){ at | 5ull << 56, new };
+		}
+	}
+	d->standing = standing;
+	d->changed += i;
+	return i;
+}
+
+typedef uint32_t alike_fn(struct pass *d, const struct uft_patch *p, uint32_t n, unsigned ahead);
+#define ALIKE(name, ...)									\
+static __attribute__((noinline)) uint32_t name(struct pass *d, const struct uft_patch *p, uint32_t n, unsigned ahead)	\
+{												\
+	return begin_alike(d, p, n, ahead, __VA_ARGS__);					\
+}
+ALIKE(on_st8, 0, 1, 1)
+ALIKE(off_st8, 1, 0, 1)
+ALIKE(over_st8, 1, 1, 1)
+ALIKE(on_js, 0, 1, 0)
+ALIKE(off_js, 1, 0, 0)
+ALIKE(over_js, 1, 1, 0)
+
+/* Those of @n that are like the last one; none: somebody has to look. */
+static uint32_t begin_many(struct pass *d, const struct uft_patch *p, uint32_t n)
+{
+	static alike_fn *const fn[2][2][2] = {
+		{ { NULL, NULL }, { on_js, on_st8 } }, { { off_js, off_st8 }, { over_js, over_st8 } }
+	};
+	const struct way *w = &d->way;
+	uint32_t most = d->run.hi - p->stub, i = 0;
+	alike_fn *f = w->is_there || w->len != 5 ? NULL : fn[w->old.is_branch][w->new.is_branch][!!uft_rt.st8_ok];
+
+	if (!f || p->stub < d->run.lo || p->stub > d->run.hi)
+		return 0;
+	if (n > most)
+		n = most + 1;
+	if (n > DENSE_AHEAD)
+		i = f(d, p, n - DENSE_AHEAD, DENSE_AHEAD);
+	return i + DENSE_AHEAD < n ? i : i + f(d, p + i, n - i, 0);
+}
+
+/* Step 2 of a block. */
+static void begin_block(struct pass *d, struct uft_patch *p, uint32_t n)
+{
+	uint32_t i = 0, stub;
+	int is_left;
+
+	for (;;) {
+		i += begin_many(d, p + i, n - i);
+		if (i == n)
+			return;
+		stub = p[i].stub;
+		is_left = stub < d->run.lo || stub > d->run.hi || !begin_site(d, &d->run.o->site[stub], &p[i]);
+		d->left += (uint32_t)is_left;
+		p[i++].status = is_left ? PATCH_LEFT : UFT_ST_OK;
+		if (i == n)
+			return;
+	}
+}
+
+/* Step 3: what stands behind a stand-in, */
+static void put_tail(uint8_t *at, unsigned len, uint64_t code)
+{
+	arch_text_store2(at + 2, (uint16_t)(code >> 16));
+	if (len >= 6)
+		arch_text_store2(at + 4, (uint16_t)(code >> 32));
+	if (len == 8)
+		arch_text_store2(at + 6, (uint16_t)(code >> 48));
+	else if (len & 1)
+		arch_text_store1(at + len - 1, (uint8_t)(code >> 8 * (len - 1)));
+}
+
+static void put_tails(const struct standing *t, const struct standing *end)
+{
+	for (; t < end; t++) {
+		if (t->at >> 56 == 5)
+			put_tail((uint8_t *)(t->at & ~0ul >> 8), 5, t->code);
+		else
+			put_tail((uint8_t *)(t->at & ~0ul >> 8), t->at >> 56, t->code);
+	}
+}
+
+/* and what comes in its place. */
+static void put_heads(const struct standing *t, const struct standing *end)
+{
+	for (; t < end; t++)
+		arch_text_store2((void *)(t->at & ~0ul >> 8), (uint16_t)t->code);
+}
+
+/* Steps 2 to 4, but for the window. @room: for three blocks. */
+static void write_run(struct pass *d, struct uft_patch *p, uint32_t n, struct standing *room)
+{
+	struct standing *at[3] = { room, room + DENSE_BLOCK, room + 2 * DENSE_BLOCK }, *end[3] = { at[0], at[1], at[2] };
+	uint32_t blocks = (n + DENSE_BLOCK - 1) / DENSE_BLOCK, k;
+
+	for (k = 0; k < blocks + 2; k++) {
+		unsigned now = k % 3, before = (k + 2) % 3, last = (k + 1) % 3;
+
+		d->standing = at[now];
+		if (k < blocks)
+			begin_block(d, p + k * DENSE_BLOCK, k + 1 < blocks ? DENSE_BLOCK : n - k * DENSE_BLOCK);
+		end[now] = d->standing;
+		put_tails(at[before], end[before]);
+		put_heads(at[last], end[last]);
+		if (end[now] > at[now] || end[before] > at[before] || end[last] > at[last] || k == blocks + 1)
+			plat_sync_cores();
+	}
+}
+
+static int is_ours(const struct patch_object *o, const struct uft_patch *p)
+{
+	return p->stub < o->nstubs && o->site[p->stub].addr == p->addr && o->site[p->stub].bits & SITE_SHORT;
+}
+
+/* Are they worth a window, and one window for all? A few at the ends may be others. */
+static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags, struct run *r)
+{
+	const struct uft_patch *last = p + n - 1;
+	int i;
+
+	if (n < DENSE_MIN || uft_rt.no_mprotect)
+		return 0;
+	for (i = 0; i < DENSE_ENDS && !is_ours(o, p); i++)
+		p++;
+	for (i = 0; i < DENSE_ENDS && !is_ours(o, last); i++)
+		last--;
+	if (!is_ours(o, p) || !is_ours(o, last) || p->stub > last->stub || p->addr > last->addr ||
+	    (last->addr - p->addr) / PLAT_PAGE > n || !batch_is_mapped(p->addr, 1) || last->addr + 8 > batch_segment.hi)
+		return 0;
+	*r = (struct run){ .o = o, .lo = p->stub, .hi = last->stub, .is_all_back = !!(flags & PATCH_ALL_BACK),
+			   .w = { p->addr, PLAT_PAGE_UP(last->addr + 8), batch_segment.prot, 0 } };
+	return 1;
+}
+
+static int dense_run(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, struct pass *d)
+{
+	struct standing *room;
+	int ret;
+
+	if (!dense_is_it(o, p, n, flags, &d->run))
+		return -EAGAIN;
+	room = (struct standing *)batch_room(3 * DENSE_BLOCK * sizeof(*room) / sizeof(struct patch_item));
+	if (!room)
+		return -EAGAIN;
+	run = d->run;
+	ret = plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0);
+	if (!ret) {
+		d->run = run;
+		ret = run.w.is_direct ? 0 : -EAGAIN;
+		if (!ret)
+			write_run(d, p, n, room);
+		plat_text_close(&run.w);
+	}
+	run.o = NULL;
+	return ret;
+}
+
+int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed)
+{
+	struct pass d;
+	struct patch_left l;
+	uint32_t i;
+
+	d.way.record = d.changed = d.left = 0;
+	if (dense_run(o, p, n, flags, &d))
+		return -EAGAIN;
+	*changed = d.changed;
+	for (i = l.n = 0; i < n && d.left; i++) {
+		if (p[i].status != PATCH_LEFT)
+			continue;
+		left_add(&l, &p[i]);
+		if (!--d.left || l.n == PATCH_NLEFT)
+			*changed += left_flush(o, &l, flags);
+	}
+	return 0;
+}
+
+static uint64_t code_of(const struct patch_object *o, const struct patch_site *s, uint32_t stub, unsigned form)
+{
+	struct shape c = shape_of(o, s, form);
+
+	return shape_code(&c, s, stub);
+}
+
+/* Which form has the bytes that stand there: -EINVAL: none. */
+static int form_there(const struct patch_object *o, const struct patch_site *s, uint32_t stub, uint64_t now)
+{
+	const uint8_t forms[] = { s->form, FORM_ORIGINAL, FORM_NOP, FORM_FUNCTION, FORM_GRAPH };
+	unsigned i;
+
+	for (i = 0; i < sizeof(forms); i++)
+		if (!((now ^ code_of(o, s, stub, forms[i])) & code_mask(s->kind_len >> 4)))
+			return forms[i];
+	return -EINVAL;
+}
+
+/* In a fork child, which has one task: what stands at a site is what its record says, or what is wanted of all. */
+static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
+{
+	unsigned len = s->kind_len >> 4;
+	uint64_t now, code;
+	int form;
+
+	__builtin_memcpy(&now, (const void *)s->addr, 8);
+	form = (uint16_t)now == stand_in(len) ? s->form : form_there(o, s, stub, now);
+	if (form < 0)
+		return;			/* somebody else's */
+	if (run.is_all_back && (s->kind_len & 0xf) != UFT_SITE_NOPS)
+		form = FORM_ORIGINAL;
+	s->form = (uint8_t)form;
+	code = code_of(o, s, stub, s->form);
+	if ((now ^ code) & code_mask(len)) {
+		put_tail((uint8_t *)s->addr, len, code);
+		arch_text_store2((void *)s->addr, (uint16_t)code);
+	}
+}
+
+void dense_after_fork(void)
+{
+	uint32_t i;
+
+	if (!run.o)
+		return;
+	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
+		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)
+			if (run.o->site[i].bits & SITE_SHORT && run.o->site[i].addr >= run.w.lo && run.o->site[i].addr + 8 <= run.w.hi)
+				settle(run.o, &run.o->site[i], i);
+		plat_sync_cores();
+		plat_text_close(&run.w);
+	}
+	run.o = NULL;
+}
