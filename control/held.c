@@ -38,8 +38,10 @@
 #define MAX_ROUNDS	50		/* of finding new tasks while they are held */
 #define HURRY_NS	500000		/* then who has not stopped gets a better priority */
 #define IDLE_NS		20000		/* between two looks at who has stopped */
+#define ASLEEP_NS	20000000	/* who sleeps then is not woken by being asked to stop */
 
-enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */ };
+enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */,
+		  HELD_CAUGHT /* asked, and sleeps in the kernel: see is_caught() */ };
 
 struct held_task {
 	pid_t pid, tid;
@@ -245,6 +247,21 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 	look_at_stopped(h, t);
 }
 
+/*
+ * A task that was asked to stop runs no instruction of its program before it did. So one that sleeps on in the kernel stands
+ * as well as any: it may wait for a file server that answers only when we are done, be that our own (tree/).
+ */
+static int is_caught(struct held *h, struct held_task *t)
+{
+	struct asleep a;
+
+	if (session_now_ns() - h->since_ns < ASLEEP_NS || look_read_asleep(t->pid, t->tid, &a) <= 0 || is_vfork_wait(a.nr))
+		return 0;
+	t->state = HELD_CAUGHT;
+	look_leads_inside(h->l, a.pc, a.sp);
+	return 1;
+}
+
 /* Takes the stops that there are; how many are missing. */
 static unsigned collect(struct held *h)
 {
@@ -259,7 +276,7 @@ static unsigned collect(struct held *h)
 		got = waitpid(t->tid, &status, __WALL | WNOHANG);
 		if (got == t->tid || (got < 0 && errno != EINTR))
 			take_stop(h, t, got, status);
-		else
+		else if (!is_caught(h, t))
 			missing++;
 	}
 	return missing;
@@ -431,7 +448,7 @@ static void let_go(struct held_task *t)
 		look_go(t->tid, t->sig);
 	else if (t->state == HELD_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
 		return;
-	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED)
+	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT)
 		look_late(t->tid, t->has_regs);
 }
 

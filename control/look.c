@@ -100,6 +100,14 @@ int look_late_take(pid_t tid)
 	return 0;
 }
 
+int look_is_late(pid_t tid)
+{
+	for (unsigned i = 0; i < late.n; i++)
+		if (late.task[i].tid == tid)
+			return 1;
+	return 0;
+}
+
 unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {

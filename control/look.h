@@ -34,6 +34,7 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
 int look_stop(pid_t tid, int *sig);
 void look_go(pid_t tid, int sig);
 unsigned look_reap(void);		/* returns how many there are still */
+int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
 
 /* ---- held.c ----------------------------------------------------------------------------------- */
 
