@@ -79,6 +79,17 @@ static int look_up(struct uft_object *obj, const struct space_obj *o, uint64_t b
 	return 0;
 }
 
+int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
+{
+	struct plain *p;
+	int ret = o->has_hooks ? 0 : hooks_find(o, m);
+
+	if (!ret)
+		ret = look_up(m->obj, o, m->bias, &p);
+	*out = ret ? NULL : &p->list;
+	return ret;
+}
+
 /* ---- Which objects ------------------------------------------------------------------------- */
 
 int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)

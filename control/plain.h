@@ -14,6 +14,9 @@ size_t plain_count(const struct space_obj *o);
 uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be);
 const char *plain_why(const struct space_obj *o, size_t i);	/* why it cannot be */
 struct entry;
+struct entries;
+/* All of an object, asked for or not. 0 or -errno. */
+int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct entries **out);
 const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocate/entry.h */
 /* Fills their part of want[]. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);

@@ -41,7 +41,7 @@ static int patterns_parse(const char *const *list, struct uft_pattern **out, cha
 	if (!*out || !*text)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++) {
-		if (uft_pattern_parse(list[i], &(*out)[i]))
+		if (uft_pattern_parse(list[i] + (list[i][0] == '!'), &(*out)[i]))
 			return uft_fail(err, -EINVAL, "'%s' is not a function pattern: use glob or glob:mod:object", list[i]);
 		(*text)[i] = strdup(list[i]);
 		(*n)++;
@@ -157,6 +157,21 @@ static int match(const struct uft_pattern *p, size_t n, struct names *f)
 	return n && match_any(p, n, f);
 }
 
+/* A list in which `!pattern` takes out what the ones before it took in: the last that matches decides. */
+static int match_list(const struct uft_pattern *p, char *const *text, size_t n, struct names *f)
+{
+	int is_in = 0, has_not = 0;
+
+	for (size_t i = 0; i < n && !has_not; i++)
+		has_not = text[i][0] == '!';
+	if (!has_not)
+		return match(p, n, f);
+	for (size_t i = 0; i < n; i++)
+		if (is_in == (text[i][0] == '!') && match(&p[i], 1, f))
+			is_in = !is_in;
+	return is_in;
+}
+
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -182,6 +197,9 @@ static int is_match_all(const struct spec *sp, const struct uft_object *obj, int
 {
 	if (sp->nnotrace || sp->nroots || sp->nkeep || sp->min_size)
 		return 0;
+	for (size_t i = 0; i < sp->nfilter; i++)
+		if (sp->filter_text[i][0] == '!')
+			return 0;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (is_every(&sp->filter[i]) && (sp->filter[i].object ? names_object(&sp->filter[i], obj) : !needs_object))
 			return 1;
@@ -216,7 +234,7 @@ static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func
 /* WANT_ROOT, with its limit's index if it has one; 0: no root. What is kept always wins over what may not be. */
 static uint8_t root_of(const struct spec *sp, struct names *f)
 {
-	if (match(sp->roots, sp->nroots, f))
+	if (match_list(sp->roots, sp->roots_text, sp->nroots, f))
 		return WANT_ROOT;
 	for (size_t i = 0; i < sp->nkeep; i++)
 		if (match(&sp->keep[i], 1, f))
@@ -237,9 +255,9 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	func_names(obj, func, &f, text, sizeof(text));
 	f.needs_object = needs_object;
 	root = root_of(sp, &f);
-	is_wanted = root || (!sp->nfilter && !needs_object) || match(sp->filter, sp->nfilter, &f);
+	is_wanted = root || (!sp->nfilter && !needs_object) || match_list(sp->filter, sp->filter_text, sp->nfilter, &f);
 	f.needs_object = 0;
-	is_wanted = is_wanted && !match(sp->notrace, sp->nnotrace, &f);
+	is_wanted = is_wanted && !match_list(sp->notrace, sp->notrace_text, sp->nnotrace, &f);
 	free(f.demangled);
 	return is_wanted ? (uint8_t)(site_state(sp) | root) : WANT_NOT;
 }

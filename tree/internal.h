@@ -104,7 +104,13 @@ int handle_wait_news(struct uft_handle *h);
 
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
+#define MAX_PIDS	61	/* the runtime's */
+enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, NLISTS };
+
 struct settings {			/* what the session is told */
+	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
+	uint32_t pid[MAX_PIDS];
+	size_t npids;
 	uint32_t tracer;
 	int is_on;			/* tracing_on */
 	uint64_t options;		/* bits by option_name() */
@@ -131,6 +137,8 @@ struct uft_tree {
 
 	struct settings set;		/* the owner's; is_on and options are read by others */
 	struct uft_live *live;
+	uint32_t attached[MAX_PIDS];	/* by pid.c; the owner's */
+	size_t nattached;
 	int paused;			/* readers of trace for whom recording pauses; the owner's */
 	uint64_t nmarks;		/* since the last round; the owner's */
 

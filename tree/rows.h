@@ -46,4 +46,19 @@ int open_marker(struct uft_handle *h);
 STORE(marker);
 SHOW(stats);
 
+/* filter.c */
+SHOW(functions);
+STORE(functions);
+int open_functions(struct uft_handle *h);
+int release_functions(struct uft_handle *h);
+SHOW(available_filter_functions);
+SHOW(available_filter_functions_addrs);
+SHOW(enabled_functions);
+
+/* pid.c */
+SHOW(pids);
+STORE(pids);
+int open_pids(struct uft_handle *h);
+int release_pids(struct uft_handle *h);
+
 #endif

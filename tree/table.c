@@ -20,6 +20,8 @@
 #define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, .truncate = truncate_trace
 #define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, .attr = UFT_ATTR_BLOCKS
 
+#define FUNCTIONS .open = open_functions, .release = release_functions, .show = show_functions, .store = store_functions
+
 const struct row rows[] = {
 	DIR("", 0700, EACH, "the tracing directory"),
 	FILE("README", 0440, TOP, "a short help; scripts look for features in it", .show = show_readme),
@@ -31,6 +33,16 @@ const struct row rows[] = {
 	FILE("trace", 0640, EACH, "what the buffer holds, as text; opening it with > clears the buffer", TRACE),
 	FILE("trace_pipe", 0440, EACH, "the same as it comes, consumed by reading", PIPE),
 	FILE("trace_marker", 0220, EACH, "what is written becomes an event", .open = open_marker, .store = store_marker),
+	FILE("available_filter_functions", 0440, TOP, "the functions that can be traced",
+	     .show = show_available_filter_functions),
+	FILE("available_filter_functions_addrs", 0440, TOP, "the same, with their addresses in their files",
+	     .show = show_available_filter_functions_addrs),
+	FILE("enabled_functions", 0440, TOP, "the functions that are traced now", .show = show_enabled_functions),
+	FILE("set_ftrace_filter", 0640, EACH, "trace only these functions", FUNCTIONS),
+	FILE("set_ftrace_notrace", 0640, EACH, "do not trace these functions", FUNCTIONS),
+	FILE("set_graph_function", 0640, TOP, "the graph shows only these functions and what they call", FUNCTIONS),
+	FILE("set_ftrace_pid", 0640, EACH, "record only these tasks; processes from outside are attached to",
+	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	FILE("trace_options", 0640, EACH, "one option a line, with `no` in front when it is off",
 	     .show = show_trace_options, .store = store_trace_options),
 	DIR("options", 0750, EACH, "a file for each option"),

@@ -130,12 +130,48 @@ static void *owner_main(void *arg)
 
 /* ---- Settings -------------------------------------------------------------------------------- */
 
+/* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
+static const char **word_list(const char *words, int *ret)
+{
+	size_t n = 0, len = strlen(words);
+	const char **list;
+	char *copy;
+
+	for (size_t i = 0; i < len; i++)
+		n += words[i] == '\n';
+	list = n ? malloc((n + 1) * sizeof(*list) + len + 1) : NULL;
+	if (n && !list)
+		*ret = -ENOMEM;
+	if (!list)
+		return NULL;
+	copy = memcpy(list + n + 1, words, len + 1);
+	for (size_t i = 0; i < n; i++) {
+		list[i] = copy;
+		copy += strcspn(copy, "\n");
+		*copy++ = '\0';
+	}
+	list[n] = NULL;
+	return list;
+}
+
 int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err)
 {
+	const char **list[NLISTS];
 	struct uft_trace_spec spec = {
 		.tracer = set->tracer, .max_depth = set->max_depth, .thresh_ns = set->thresh_us * 1000, .is_unchecked = 1,
+		.pids = set->pid, .npids = set->npids,
 	};
-	int ret = uft_session_trace(t->session, &spec, err);
+	int ret = 0;
+
+	for (int i = 0; i < NLISTS; i++)
+		list[i] = word_list(set->list[i], &ret);
+	spec.filter = list[LIST_FILTER];
+	spec.notrace = list[LIST_NOTRACE];
+	spec.roots = list[LIST_GRAPH];
+	if (!ret)
+		ret = uft_session_trace(t->session, &spec, err);
+	for (int i = 0; i < NLISTS; i++)
+		free(list[i]);
 
 	if (ret && ret != -ESRCH)
 		return ret;
@@ -224,6 +260,8 @@ static void tree_free(struct uft_tree *t)
 {
 	uft_text_close(t->pipe_text);
 	free(t->pipe_out.p);
+	for (int i = 0; i < NLISTS; i++)
+		free(t->set.list[i]);
 	uft_live_destroy(t->live);
 	while (t->instances) {
 		struct instance *in = t->instances;
@@ -268,6 +306,8 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	t->last = &t->first;
 	t->status = -1;
 	t->set.is_on = 1;
+	for (int i = 0; i < NLISTS; i++)
+		t->set.list[i] = calloc(1, 1);
 	t->set.options = option_defaults();
 	t->set.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);

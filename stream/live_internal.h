@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* live_internal.h - what live.c (taking) and live_stream.c (handing out) share; the theory is in live.c */
+#ifndef UFT_STREAM_LIVE_INTERNAL_H
+#define UFT_STREAM_LIVE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "stream/decode.h"
+#include "stream/live.h"
+#include "stream/writer_internal.h"
+
+#define LV_SLACK	20000u		/* clocks: the longest from reading the clock to the commit, undisturbed */
+#define LV_PAIR_NS	1000000000ull
+#define LV_NO_IMAGE	UINT32_MAX
+
+struct lv_chunk {
+	struct lv_chunk *next;
+	int refs;			/* atomic: the buffer's and snapshots' */
+	uint32_t len, cap;		/* len is read by snapshots under the lock only */
+	uint64_t position, clock;
+	uint8_t data[];
+};
+
+struct lv_ring {
+	uint32_t number, ring, image;	/* slice number, ring in it */
+	struct lv_chunk *first, *last;
+	uint64_t end;			/* position behind the last byte that was taken or dropped */
+	uint64_t final_lost;
+	int is_dead, is_ours;
+};
+
+struct lv_slice {
+	int is_live;
+	uint32_t number, image;
+	const struct uft_image *img;
+	uint64_t *read;			/* by ring */
+	uint8_t *is_broken;
+	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
+};
+
+struct lv_cpu { uint64_t bytes, overrun, dropped, read; };
+
+struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
+
+struct uft_live {
+	pthread_mutex_t lock;
+	struct uft_live_opts opts;
+	struct uft_writer *geo;		/* arena and geometry only, for the inlines of writer_internal.h */
+	uint32_t ncpus;
+	struct lv_slice *slice;
+	struct lv_ring *ring; uint32_t nring, cap_ring;
+	struct lv_cpu *cpu;		/* ncpus, and one for all exchange rings */
+	struct uft_stream *base;
+	uint32_t numbers;		/* of slices, from 1: 0 is ours */
+	uint32_t image_version;
+	uint64_t watermark;
+	struct uft_clock_pair *pair; size_t npair, cap_pair;
+	uint64_t next_pair_ns;
+	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
+};
+
+/* live.c */
+uint64_t lv_now_ns(void);
+void lv_chunk_put(struct lv_chunk *c);
+void lv_drop_first(struct uft_live *l, struct lv_ring *r);
+uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
+
+/* live_image.c */
+int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);	/* index of a private copy, -errno */
+void lv_sync_images(struct uft_live *l);	/* the session's thread */
+
+/* live_stream.c */
+struct uft_stream *lv_stream_new(struct uft_live *l);
+
+#endif

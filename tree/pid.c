@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet
+ *
+ * A number in the list that is a running process outside the session gets attached to; taken out again it is left as it was
+ * found. As long as the list is not empty, only tasks in it are recorded. A number of nobody is accepted, as by the kernel.
+ */
+#include "tree/rows.h"
+
+#include "control/inspect.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct pid_edit { uint32_t pid[MAX_PIDS]; size_t n; int is_pending; };
+
+int show_pids(const struct place *at, struct tree_text *out)
+{
+	const struct settings *set = &at->t->set;
+
+	for (size_t i = 0; i < set->npids; i++)
+		text_printf(out, "%u\n", set->pid[i]);
+	if (!set->npids)
+		text_printf(out, "no pid\n");
+	return 0;
+}
+
+int open_pids(struct uft_handle *h)
+{
+	struct pid_edit *e;
+
+	if ((h->flags & O_ACCMODE) == O_RDONLY)
+		return 0;
+	h->priv = e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->is_pending = (h->flags & O_TRUNC) != 0;
+	if (!e->is_pending) {
+		e->n = h->t->set.npids;
+		memcpy(e->pid, h->t->set.pid, e->n * sizeof(e->pid[0]));
+	}
+	return 0;
+}
+
+static int has(const uint32_t *list, size_t n, uint32_t pid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i] == pid)
+			return 1;
+	return 0;
+}
+
+/* Attaches to the process that is new in the list. 0: also if there is none, or it is a target already. */
+static int attach(struct uft_tree *t, uint32_t pid)
+{
+	struct uft_error err = { "" };
+	int ret;
+
+	if (kill((pid_t)pid, 0) || (pid_t)pid == getpid())
+		return 0;
+	ret = uft_session_attach(t->session, (pid_t)pid, &err);
+	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
+		t->opts.warning(t->opts.arg, err.text);
+	if (!ret && t->nattached < MAX_PIDS)
+		t->attached[t->nattached++] = pid;
+	return ret == -EEXIST || ret == -ESRCH ? 0 : ret;
+}
+
+/* Those that we attached to and that are in the list no more. */
+static void leave(struct uft_tree *t, const struct pid_edit *e)
+{
+	for (size_t i = 0; i < t->nattached; i++) {
+		if (has(e->pid, e->n, t->attached[i]))
+			continue;
+		uft_session_detach(t->session, (pid_t)t->attached[i]);
+		t->attached[i--] = t->attached[--t->nattached];
+	}
+}
+
+static int pids_apply(struct uft_tree *t, const struct pid_edit *e)
+{
+	struct settings set = t->set;
+	int ret = 0;
+
+	memcpy(set.pid, e->pid, sizeof(set.pid));
+	set.npids = e->n;
+	for (size_t i = 0; i < e->n && !ret; i++)
+		if (!has(t->set.pid, t->set.npids, e->pid[i]))
+			ret = attach(t, e->pid[i]);
+	if (!ret)
+		ret = tree_apply(t, &set, NULL);
+	if (!ret)
+		leave(t, e);
+	return ret;
+}
+
+ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
+{
+	struct pid_edit *e = h->priv, next = *e;
+	int ret = 0;
+
+	for (size_t at = 0; at < n && !ret;) {
+		size_t len = 0;
+		uint64_t pid;
+
+		while (at < n && isspace((unsigned char)p[at]))
+			at++;
+		while (at + len < n && !isspace((unsigned char)p[at + len]))
+			len++;
+		if (!len)
+			break;
+		ret = text_number(p + at, len, 10, &pid);
+		if (!ret && (pid > INT32_MAX || (next.n == MAX_PIDS && !has(next.pid, next.n, (uint32_t)pid))))
+			ret = pid > INT32_MAX ? -EINVAL : -E2BIG;
+		if (!ret && !has(next.pid, next.n, (uint32_t)pid))
+			next.pid[next.n++] = (uint32_t)pid;
+		at += len;
+	}
+	if (!ret)
+		ret = pids_apply(h->t, &next);
+	if (ret)
+		return ret;
+	next.is_pending = 0;
+	*e = next;
+	return (ssize_t)n;
+}
+
+int release_pids(struct uft_handle *h)
+{
+	struct pid_edit *e = h->priv;
+	int ret = e && e->is_pending ? pids_apply(h->t, e) : 0;
+
+	free(e);
+	return ret;
+}
