@@ -25,6 +25,7 @@ static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_
 	for (uint32_t i = 0; i < img->nobj; i++) {
 		obj[i] = img->obj[i];
 		uft_object_get(obj[i].obj);
+		uft_object_names(obj[i].obj, NULL);	/* by the session's thread, before anybody resolves */
 		obj[i].stub_addr = copy_array(img->obj[i].stub_addr, img->obj[i].nstubs);
 		obj[i].site_addr = copy_array(img->obj[i].site_addr, img->obj[i].nstubs);
 		if (!obj[i].stub_addr || !obj[i].site_addr)
