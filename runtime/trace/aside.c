@@ -107,7 +107,7 @@ static void aside_sweep(void)
 
 		if (ret == -ENOSYS || ret == -EPERM)
 			return;
-		if (ret || (now != e->ret && !(e->flags & FG_RESTORED && now == e->parent)))
+		if (ret || (now != e->ret && now != e->parent))		/* the parent: restored, or on its way out */
 			aside_remove(e);
 	}
 }
@@ -136,6 +136,24 @@ static void aside_store(struct fg_entry *to, const struct fg_entry *e)
 	uft_store_release(&to->slot, e->slot);	/* complete: a fork may copy the table here */
 }
 
+/* Does @e, by tail calls one in the other's place, return to @x? */
+static int aside_returns_to(const struct fg_entry *e, const struct fg_entry *x)
+{
+	uint64_t ret = e->parent;
+
+	for (uint32_t n = 0, i = aside_home(e->slot); n < ASIDE_SIZE && ret != x->ret; n++, i = (i + 1) % ASIDE_SIZE) {
+		const struct fg_entry *y = &aside.table[i];
+
+		if (!y->slot)
+			return 0;
+		if (y->slot != e->slot || y->ret != ret || y->parent == ret)
+			continue;
+		ret = y->parent;
+		i = aside_home(e->slot) - 1;	/* they are in no order */
+	}
+	return ret == x->ret;
+}
+
 void aside_put(const struct fg_entry *e)
 {
 	struct fg_entry *free = NULL;
@@ -156,7 +174,7 @@ void aside_put(const struct fg_entry *e)
 			continue;
 		}
 		/* An older frame at this slot is dead, unless this one is its tail call. */
-		if (x->slot == e->slot && x->clock <= e->clock && e->parent != x->ret) {
+		if (x->slot == e->slot && x->clock <= e->clock && !aside_returns_to(e, x)) {
 			uft_store_release(&x->slot, ASIDE_TOMBSTONE);
 			aside.living--;
 			if (!free)

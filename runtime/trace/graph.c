@@ -380,7 +380,7 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent)
 		return 0;
 	/* Done with, should the pop fail. */
 	arch_local_clear32(&e->flags, FG_CALL | FG_PROFILE);
-	*parent = e->parent;
+	*parent = e->parent;		/* the slot: before the pop, for a walk that begins in between */
 	if (!arch_local_cas(&t->th->top, (uint64_t)top, (uint64_t)e))
 		return 0;
 	if (e->flags & FG_ALT)
@@ -431,6 +431,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	task_lock(t);
 	e = fg_find(slot);
 	if (!e) {
+		*parent = 0;
 		trace_count(UFT_CNT_LOST_RETURN, 1);
 		goto out;
 	}
@@ -470,13 +471,12 @@ out:
 }
 
 /*
- * From trace.S: the call whose return address was at @slot has returned. Returns the true return address.
+ * From trace.S: the call whose return address was at @slot has returned. Puts the true return address there.
  * Context: probe. If there is no entry, which cannot happen (invariant 1), 0: the program faults there.
  */
-uint64_t uft_exit_slow(uint64_t *slot);
-uint64_t uft_exit_slow(uint64_t *slot)
+void uft_exit_slow(uint64_t *slot);
+void uft_exit_slow(uint64_t *slot)
 {
-	uint64_t parent = 0;
 	struct trace_task t;
 	int done = 0;
 
@@ -487,10 +487,9 @@ uint64_t uft_exit_slow(uint64_t *slot)
 		struct fg_entry *e = t.th ? t.th->top - 1 : NULL;
 
 		if (e && e->slot == (uint64_t)slot && fg_is_ours(&t, e))
-			done = fg_exit_top(&t, &parent);
+			done = fg_exit_top(&t, slot);
 		else
-			done = fg_exit_elsewhere(&t, (uint64_t)slot, &parent);
+			done = fg_exit_elsewhere(&t, (uint64_t)slot, slot);
 	}
 	task_end(&t);
-	return parent;
 }

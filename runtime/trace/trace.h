@@ -56,6 +56,7 @@ struct uft_thread {
 	uint32_t pids_generation;
 	uint64_t vfork_sp;	/* stack pointer of the code that called vfork */
 	uint64_t unwind_sp;	/* of the innermost unwinder that restored entries */
+	uint64_t unwind_low;	/* it runs on a signal stack above others, which begins here; else 0 */
 	uint64_t alt_low, alt_high;	/* with TH_ALT */
 	uint64_t bytes;		/* of the mapping */
 	struct uft_thread *next;	/* of all threads; under the lock */

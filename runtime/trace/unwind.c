@@ -10,6 +10,9 @@
  * which still hold the true address. From the first that does not on, the frames were left (UNWIND). Events
  * below the unwinder come from what it calls (a personality routine, malloc): it is still walking.
  *
+ * A handler on a signal stack that lies above the interrupted one has frames below that are not below the unwinder: its
+ * stack's lower end (unwind_low) tells which.
+ *
  * Entries in the set-aside table are restored as well when they lie on the stack above the unwinder, as the frames of a
  * resumed coroutine do, and stay restored: their calls were closed when they were set aside. They stay in the
  * table, so that one that is returning on another thread at this moment is found.
@@ -18,6 +21,7 @@
 #include "runtime/trace/trace.h"
 
 #define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
+#define OWN_STACK	8192u		/* below the unwinder: our own frames */
 #define BATCH		32
 
 /* Reads the slots of up to BATCH entries from @e on; returns how many could be read. */
@@ -58,13 +62,23 @@ static uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp)
 		e -= n;
 		readable = unwind_peek(e, n, values);
 		for (uint32_t i = n; i-- > 0;) {
-			if (e[i].slot == FG_NO_SLOT || e[i].slot < sp)
+			if (e[i].slot == FG_NO_SLOT || sp - e[i].slot - 1 < OWN_STACK)
 				continue;
 			if (readable == n || !trace_peek((const void *)e[i].slot, values, 8))
 				restored += (uint32_t)unwind_restore_entry(&e[i]);
 		}
 	}
 	return restored;
+}
+
+/* The lower end of the signal stack that @sp is on, if frames of @th lie below it; else 0. */
+static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
+{
+	struct { uint64_t sp; int flags, pad; uint64_t size; } ss = { 0 };
+
+	if (th->top == th->base || th->base->slot > sp || sys_call3(__NR_sigaltstack, 0, &ss, 0) || sp - ss.sp >= ss.size)
+		return 0;
+	return ss.sp;
 }
 
 static void unwind_restore_aside(uint64_t sp)
@@ -90,8 +104,11 @@ void trace_hook_unwind(void *sp)
 		restored = unwind_restore_array(th, (uint64_t)sp);
 		unwind_restore_aside((uint64_t)sp);	/* older ones at the same slots are dead: they come too late */
 		if (restored) {
-			if (!(th->flags & TH_RESTORED) || (uint64_t)sp > th->unwind_sp)
+			if (!(th->flags & TH_RESTORED) || (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
+				/* Of one walk in another the outer one counts, wherever. */
+				th->unwind_low = th->flags & TH_RESTORED ? 0 : unwind_stack(th, (uint64_t)sp);
 				th->unwind_sp = (uint64_t)sp;
+			}
 			arch_local_or32(&th->flags, TH_RESTORED);
 			ring_forget(th->tp);
 		}
@@ -100,12 +117,26 @@ void trace_hook_unwind(void *sp)
 	task_end(&t);
 }
 
+/*
+ * Does a hook stand where @e's would? Its own, or that of a tail call that was being entered, or on its way out, when the walk began:
+ * then only the caller's was in the slot to be restored.
+ */
+static int is_hooked(const struct fg_entry *e, const struct fg_entry *end, uint64_t now)
+{
+	const uint64_t slot = e->slot;
+
+	for (; e < end && e->slot == slot; e++)
+		if (now == e->ret)
+			return 1;
+	return 0;
+}
+
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *e, *keep;
 
-	if (slot <= th->unwind_sp || trace_is_leaving())
+	if ((slot <= th->unwind_sp && slot >= th->unwind_low) || trace_is_leaving())
 		return;
 	task_lock(t);
 	keep = fg_keep(t, slot, parent);
@@ -114,9 +145,13 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 
 		if (!(e->flags & FG_RESTORED))
 			continue;
-		if (trace_peek((const void *)e->slot, &now, 8) || now != e->parent)
+		if (trace_peek((const void *)e->slot, &now, 8))
 			break;
-		*(uint64_t *)e->slot = e->ret;
+		if (!is_hooked(e, keep, now)) {
+			if (now != e->parent)
+				break;
+			*(uint64_t *)e->slot = e->ret;
+		}
 		arch_local_clear32(&e->flags, FG_RESTORED);
 	}
 	if (e < th->top)

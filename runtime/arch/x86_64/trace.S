@@ -326,8 +326,8 @@ uft_asm_mcount_graph:
 /*
  * uft_asm_graph_exit, uft_asm_mcount_return - graph call ends: one EXIT record, back to the parent
  *
- *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found:
- *	that is how others (sweep, restore) know that the frame is alive; it lies in the red zone before the lea.
+ *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found, and gets the
+ *	parent's before that is popped: so others (sweep, restore) know that the frame is alive. It lies in the red zone before the lea.
  *
  * The entry is popped after the commit, in a section of its own (shorter than the cmpxchg that follows an abort).
  * Either fails if a signal handler left entries above.
@@ -401,11 +401,11 @@ uft_asm_mcount_graph:
 	cmp	%r10, TH_TOP(%r9)
 	jne	.Lslow_\name
 	mov	E_PARENT-E_BYTES(%r10), %rsi
+	mov	%rsi, 64(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
 	lea	-E_BYTES(%r10), %rax
 	mov	%rax, TH_TOP(%r9)
 .Lpopped_\name:
 	movq	$0, %fs:RSEQ_CS(%rdi)
-	mov	%rsi, 64(%rsp)
 .Lout_\name:
 	UNSAVE	%r10
 	UNSAVE	%r9
@@ -419,7 +419,9 @@ uft_asm_mcount_graph:
 	/* No call pairs with this return; a ret would unbalance the return predictor. The slot is the first
 	 * word of the red zone now, which signal delivery respects. */
 	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
 	jmp	*-8(%rsp)
+	.cfi_adjust_cfa_offset 8
 	.else
 	ret
 	.endif
@@ -429,6 +431,7 @@ uft_asm_mcount_graph:
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
 	lea	-E_BYTES(%r10), %rcx
+	mov	%rsi, 64(%rsp)
 	cmpxchg	%rcx, TH_TOP(%r9)
 	je	.Lpopped_\name
 	jmp	.Lfinish_\name
@@ -438,7 +441,6 @@ uft_asm_mcount_graph:
 .Lfinish_\name:
 	lea	64(%rsp), %rdi
 	CALL_C	uft_exit_slow
-	mov	%rax, 64(%rsp)
 	jmp	.Lout_\name
 	.if !\is_mcount
 uft_asm_graph_exit_slow:

@@ -5,7 +5,7 @@
  * A tracer puts a breakpoint on one instruction of the runtime after the other, lets the scenario run, and at the
  * breakpoint delivers a signal there: so each rseq section is aborted at each of its instructions, and each gap between
  * two of them is hit. The handler is traced itself. It returns, or jumps away, or (then it is not traced) leaves frames
- * of calls that jumped; on the interrupted stack or on another. Between passes the rings get a clock
+ * of calls that jumped, or walks the stack; on the interrupted stack or on another. Between passes the rings get a clock
  * that is a turn of its low half behind, and then another task's context.
  * Single-stepping would not do: every step aborts the section, so it never gets past its first instruction.
  *
@@ -42,7 +42,7 @@ enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen fr
 static struct mode {
 	const char *name;
 	enum signal_place place;
-	int jump, messy, no_rseq, func, slow, late, keep;
+	int jump, messy, walk, no_rseq, func, slow, late, keep;
 	size_t expect_hits;
 } mode;
 
@@ -114,6 +114,13 @@ static void messy_handler(int sig)
 	if (!sigsetjmp(env, 1))
 		jumper(1);
 	memcpy(&env, &saved, sizeof(env));
+}
+
+/* Asks an unwinder who is there, and has no event of its own: what is hooked again is so by the next event of what it interrupted. */
+static void walk_handler(int sig)
+{
+	(void)sig;
+	trace_hook_unwind(__builtin_frame_address(0));
 }
 
 static ucontext_t co_main, co_self;
@@ -194,6 +201,8 @@ static void check_graph(const struct lab_events *ev)
 		bad |= entered - all_bodies() > 1;
 	else if (mode.keep)	/* coroutines are, too */
 		bad |= entered != all_bodies() || back;
+	else if (mode.walk)	/* what returned unseen was left */
+		bad |= entered != all_bodies();
 	else	/* Left for good are three frames of jumper a round. */
 		bad |= entered != all_bodies() || left - back != r.left[JUMPER] || r.left[JUMPER] != bodies[JUMPER];
 	if (bad)
@@ -345,7 +354,7 @@ static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
 	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : check_graph, 0 };
-	struct sigaction sa = { .sa_handler = mode.messy ? messy_handler : handler,
+	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
 	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH };
 	enum lab_state state = mode.func ? LAB_FUNCTION : LAB_GRAPH;
@@ -491,6 +500,10 @@ static const struct mode modes[] = {
 	{ .name = "graph_messy", .messy = 1, .expect_hits = 1200 },
 	{ .name = "graph_messy_above", .place = ABOVE, .messy = 1, .expect_hits = 1200 },
 	{ .name = "slow_messy", .slow = 1, .messy = 1, .expect_hits = 1200 },
+	{ .name = "graph_walk", .walk = 1, .expect_hits = 1200 },
+	{ .name = "graph_walk_above", .place = ABOVE, .walk = 1, .expect_hits = 1200 },
+	{ .name = "slow_walk", .slow = 1, .walk = 1, .expect_hits = 1200 },
+	{ .name = "tail_walk", .late = 1, .walk = 1, .expect_hits = 1200 },
 	{ .name = "keep_return", .keep = 5, .expect_hits = 1000 },
 	{ .name = "keep_return_above", .keep = 5, .place = ABOVE, .expect_hits = 1000 },
 	{ .name = "keep_jump", .keep = 5, .jump = 1, .expect_hits = 1000 },
