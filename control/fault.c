@@ -411,7 +411,7 @@ static int leave_code(struct fault *f, const struct place *p, struct user_regs_s
 			return 1;
 		}
 	}
-	if (!p->entry || offset < UFT_CODE_MAX || offset > UFT_CODE_MAX + 13)	/* the slot, and up to the call of the handler */
+	if (!p->entry || offset < UFT_CODE_SLOT || offset > UFT_CODE_CALLED)	/* the slot, and up to the call of the handler */
 		return 0;
 	r->rip = p->addr + m->bias;
 	return 1;

@@ -28,8 +28,9 @@
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
 				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
 
+#define FIND_FDE	1u		/* index of the one that is asked about each pc */
 static const char *const unwinders[] = {
-	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
+	"_Unwind_RaiseException", "_Unwind_Find_FDE", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
 	"_Unwind_Backtrace",
 	/* The two libunwinds: where a walk begins. */
 	"unw_getcontext", "_Ux86_64_getcontext", "unw_backtrace",
@@ -153,9 +154,9 @@ static void find_syscalls(struct found *f)
 	free(buf);
 }
 
-static void add_unwinder(struct found *f, uint64_t addr, uint64_t size)
+static void add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t which)
 {
-	struct uft_hook h = { .kind = UFT_HOOK_UNWIND };
+	struct uft_hook h = { .kind = UFT_HOOK_UNWIND, .nr = which };
 	uint8_t code[2048];
 	size_t n, skip = 0;
 	int len;
@@ -182,13 +183,13 @@ static void find_unwinders(struct found *f)
 			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
 
 			if (addr)
-				add_unwinder(f, addr, size);
+				add_unwinder(f, addr, size, i == FIND_FDE ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN);
 		}
 		return;
 	}
 	n = uft_object_landers(f->obj, lander, MAX_LANDERS);
 	for (size_t i = 0; i < n; i++)
-		add_unwinder(f, lander[i].addr, lander[i].size);
+		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN);
 }
 
 static const struct found *look_up(struct uft_object *obj)

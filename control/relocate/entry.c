@@ -408,7 +408,9 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig))
 		return -E2BIG;
 	*out = (struct uft_code){ .addr = e->addr + bias, .stub = stub, .nmoved = e->nmoved, .ncode = (uint8_t)m.ncode,
-				  .is_plain = e->is_plain };
+				  .is_plain = e->is_plain, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed };
+	for (unsigned i = 1; i < m.ninsns; i++)
+		out->map[m.at[i] - 1] = m.copy[i];
 	memcpy(out->orig, m.code, e->nmoved);
 	memcpy(out->code, m.out, m.ncode);
 	if (e->pad) {

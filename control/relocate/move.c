@@ -81,6 +81,7 @@ static void put_push_return(struct writer *w, uint64_t address)
 	w->push_at = w->m->ncode;
 	w->push_to = address;
 	put(w, "\0\0\0\0", 4);
+	w->m->pushed = w->m->ncode;
 }
 
 static void put_jump(struct writer *w, uint64_t target)
@@ -208,8 +209,10 @@ static void put_end(struct writer *w)
 	struct move *m = w->m;
 	uint8_t cell[8];
 
-	if (!m->is_end)
+	if (!m->is_end) {
+		m->back = m->ncode;
 		put_jump(w, m->from + m->nread);
+	}
 	if (!w->push_to)
 		return;
 	uft_put32(m->out + w->push_at, m->ncode - (w->push_at + 4));
@@ -225,7 +228,7 @@ int move_code(struct move *m)
 	int ret = 0;
 
 	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	m->nread = m->ncode = m->ninsns = 0;
+	m->nread = m->ncode = m->ninsns = m->back = m->pushed = 0;
 	m->is_end = 0;
 	m->jump = 0;
 	while (m->nread < m->change && !m->is_end && !ret) {

@@ -221,7 +221,7 @@ struct uft_slice {
 };
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
 
-/* For debuggers, which see our return addresses on stacks: where the true ones are (tools/gdb). Constant. */
+/* For debuggers, which see our code, and our return addresses on stacks: where the true ones are (tools/gdb). Constant. */
 struct uft_debug {
 	uint32_t version;	/* UFT_ABI_VERSION */
 	uint32_t entry_bytes;	/* of a shadow entry, and its fields' offsets */
@@ -230,6 +230,11 @@ struct uft_debug {
 	uint64_t threads;	/* address of the pointer to the first thread */
 	uint64_t aside;		/* the set-aside table: entries in no order */
 	uint64_t naside;
+	uint64_t tables;	/* of the runtime's own functions: .eh_frame_hdr */
+	/* Code that was made. Layouts: runtime/patch/near.c and code.c; frames.c says what each pc stands for. */
+	uint64_t objects;	/* address of the pointer to the first object */
+	uint32_t object_next, object_stubs, object_aux, object_cells;	/* offsets: next object; where stubs, aux slots, and what follows begin */
+	uint32_t object_thunks, nthunks, exit_thunk, object_region;
 };
 
 /* ---- Tracer parameters -------------------------------------------------------------------- */
@@ -296,14 +301,19 @@ _Static_assert(sizeof(struct uft_patch) == 16, "abi");
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
 				 * clone, clone3, fork, vfork */
-	UFT_HOOK_UNWIND,	/* entry of an _Unwind_* function: true return addresses must be on the stack */
+	UFT_HOOK_UNWIND,	/* entry of an unwinder's function. nr: enum uft_unwind_hook */
 	UFT_HOOK_RBRK,		/* r_debug.r_brk */
+};
+
+enum uft_unwind_hook {
+	UFT_UNWIND_BEGIN,	/* _Unwind_*, a walk begins: true return addresses must be on the stack */
+	UFT_UNWIND_FDE,		/* _Unwind_Find_FDE(): answers for a pc in our code */
 };
 
 struct uft_hook {
 	uint64_t addr;		/* first byte replaced */
 	uint32_t kind;
-	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number */
+	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number; UNWIND: which */
 	uint32_t len;		/* bytes to move out of line (>= 5; whole, position independent instructions),
 				 * RBRK: 0 */
 	int32_t result;		/* w */
@@ -352,7 +362,9 @@ struct uft_cmd_object {
 };
 #define UFT_STUB_BYTES	16
 #define UFT_CODE_STRIDE	128
-#define UFT_CODE_MAX	88
+#define UFT_CODE_MAX	80
+#define UFT_CODE_SLOT	88	/* where sites lead to */
+#define UFT_CODE_CALLED	101	/* behind the call of the function handler */
 
 /* A plain function entry to be rewritten. All bytes are final: nothing in the runtime decodes or relocates. */
 struct uft_code {
@@ -366,6 +378,10 @@ struct uft_code {
 	uint8_t orig[24];		/* what must stand at addr, nmoved bytes */
 	uint8_t pad_orig[8];		/* what must stand at pad, 5 bytes */
 	uint8_t code[UFT_CODE_MAX];	/* moved instructions and the way back, made for its place */
+	uint8_t map[4];			/* where in code[] the instruction begins that was at addr + 1, 2, ...; 0 none */
+	uint8_t back;			/* the jump behind the moved instructions; 0 none */
+	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
+	uint8_t reserved[2];
 };
 _Static_assert(sizeof(struct uft_code) == 144, "abi");
 #define UFT_MAX_OBJECTS	1024

@@ -61,5 +61,6 @@ extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
  *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
  * eax holds the system call number at pre; the kernel's argument registers are live. */
 extern const char uft_asm_hook_syscall_pre[], uft_asm_hook_syscall_post[], uft_asm_hook_unwind[], uft_asm_hook_rbrk[];
+extern const char uft_asm_hook_find_fde[];	/* or straight back to the hooked function's caller */
 
 #endif

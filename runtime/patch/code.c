@@ -6,10 +6,12 @@
  * aux slot of its stub index (near.c) and in a table of cells, which is data:
  *
  *	+0		code	the moved instructions, then a jump behind them: final bytes, not looked into
+ *	+CODE_ADDR	addr	of the site: data, for unwinders (frames.c)
  *	+CODE_SLOT	slot	jmp *cell(%rip)
  *	+CODE_FUNC	func	call 1f
  *			X:	jmp code
  *			1:	push %rax; mov $(X >> 2) - id,%eax; jmp *func(%rip)	id: the stub id
+ *	+CODE_MAP	map	which byte of code is which of the site, for unwinders
  *	stub		call enter; call code; jmp exit
  *	cell		code (idle), func or stub
  *
@@ -34,15 +36,12 @@
 #include "runtime/base/mem.h"
 #include "runtime/patch/internal.h"
 
-#define CODE_SLOT	88u
-#define CODE_FUNC	96u
-#define CODE_X		(CODE_FUNC + UFT_LEN_CALL)	/* where the function handler returns to */
-#define CODE_THUNK	(CODE_X + UFT_LEN_JMP)
 #define PAD_LEN		UFT_LEN_JMP
 #define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
 #define ORIG_REL	13
 
-_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && UFT_CODE_MAX <= CODE_SLOT, "the session computes addresses of code");
+_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_SLOT == UFT_CODE_SLOT && CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
+	       CODE_MAP + sizeof(struct code_map) <= AUX_BYTES, "the session computes addresses of code");
 
 static uint64_t *code_cell(const struct patch_object *o, uint32_t stub)
 {
@@ -115,11 +114,14 @@ static uint8_t check(const struct patch_object *o, const struct uft_code *c, con
 
 static void build_aux(const struct patch_object *o, const struct uft_code *c, uint8_t *b)
 {
+	const struct code_map map = { { c->map[0], c->map[1], c->map[2], c->map[3] }, c->back, c->pushed };
 	uintptr_t at = aux_at(o, c->stub);
 	size_t n = CODE_THUNK;
 
 	memset(b, UFT_OP_INT3, AUX_BYTES);
 	memcpy(b, c->code, c->ncode);
+	memcpy(b + CODE_ADDR, &c->addr, 8);
+	memcpy(b + CODE_MAP, &map, sizeof(map));
 	uft_insn_jmp_indirect(b + CODE_SLOT, at + CODE_SLOT, (uint64_t)code_cell(o, c->stub));
 	uft_insn_call(b + CODE_FUNC, at + CODE_FUNC, at + CODE_THUNK);
 	uft_insn_jmp(b + CODE_X, at + CODE_X, at);
@@ -188,6 +190,10 @@ static void note(struct patch_object *o, const struct uft_code *c)
 		s->orig[ORIG_REL] = (uint8_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
 	}
 	uft_store_release(&s->addr, c->addr);
+	if (c->pad && o->npads < PATCH_PADS) {
+		o->pad[o->npads] = c->stub;
+		uft_store_release(&o->npads, o->npads + 1);
+	}
 }
 
 static int open_near(struct plat_window *w, uintptr_t lo, uintptr_t hi)
@@ -409,6 +415,19 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	else
 		ret = item_site(it, o, s, stub, flags, q);
 	return ret;
+}
+
+int code_is_pad(const struct patch_object *o, uintptr_t pc)
+{
+	uint32_t i, n = uft_load_acquire(&o->npads);
+
+	for (i = 0; i < n; i++) {
+		const struct patch_site *s = &o->site[o->pad[i]];
+
+		if (site_pad(s) == pc)
+			return s->form != FORM_ORIGINAL;
+	}
+	return 0;
 }
 
 int code_is_done(unsigned form, unsigned state)

@@ -9,7 +9,7 @@
  *		mlockall: without the second mov, so that pre may choose another call.
  *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
  *		behind it. The red zone is skipped, flags are kept.
- *   UNWIND	call *unwind; the moved instructions; jmp back
+ *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc is none of ours)
  *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
  *
  * The pointers are cells of the area that holds the stub. Hooks are few; areas are shared by all that reach them.
@@ -25,6 +25,7 @@
  *
  * Context: control. Stubs and areas stay until a detach.
  */
+#include "runtime/arch/x86_64/frames.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/patch/internal.h"
@@ -34,7 +35,7 @@
 #define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
 #define AREA_REACH	0x7ff00000ul
 
-enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_RBRK, NCELLS };
+enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, NCELLS };	/* UNWIND + enum uft_unwind_hook */
 
 struct hook_area {
 	uintptr_t base;		/* cells (rw-), then stubs (r-x); stub 0 is a `ret` */
@@ -68,7 +69,7 @@ static uint64_t *area_cell(const struct hook_area *a, unsigned c)
 static void area_point(const struct hook_area *a, int is_active)
 {
 	const char *to[NCELLS] = { uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind,
-				   uft_asm_hook_rbrk };
+				   uft_asm_hook_find_fde, uft_asm_hook_rbrk };
 	unsigned c;
 
 	for (c = 0; c < NCELLS; c++)
@@ -161,7 +162,7 @@ static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, 
 
 static size_t put_unwind_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
 {
-	size_t n = uft_insn_call_indirect(at, h->stub, (uint64_t)area_cell(a, CELL_UNWIND));
+	size_t n = uft_insn_call_indirect(at, h->stub, (uint64_t)area_cell(a, CELL_UNWIND + h->nr));
 
 	memcpy(at + n, h->orig, h->len);
 	n += h->len;
@@ -186,7 +187,9 @@ static int make_stub(struct hook *h)
 		n = uft_insn_call_indirect(code, h->stub, (uint64_t)area_cell(a, CELL_RBRK));
 		n += uft_insn_ret(code + n);
 	}
-	ret = write_code(h->stub, code, (unsigned)n);
+	memset(code + n, UFT_OP_INT3, sizeof(code) - n);
+	memcpy(code + UFT_FRAME_HOOK_ADDR, &h->addr, 8);
+	ret = write_code(h->stub, code, sizeof(code));
 	if (!ret)
 		a->used++;
 	return ret;
@@ -234,7 +237,7 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 		h->len = UFT_LEN_MOV_EAX;
 		break;
 	case UFT_HOOK_UNWIND:
-		if (u->len < UFT_LEN_JMP || u->len > 16)
+		if (u->len < UFT_LEN_JMP || u->len > 16 || u->nr > UFT_UNWIND_FDE)
 			return -EOPNOTSUPP;
 		break;
 	case UFT_HOOK_RBRK: {
@@ -422,6 +425,29 @@ uint32_t hook_disarm(void)
 			left += ret == -EBUSY;
 		}
 	return left;
+}
+
+/* Between the two instructions that skip the red zone and come back? @at: offset in put_syscall_stub()'s. */
+static int is_low(unsigned at)
+{
+	const unsigned first = UFT_LEN_MOV_EAX + 5, second = first + 14 + UFT_LEN_MOV_EAX + UFT_LEN_SYSCALL + 5;
+
+	return (at >= first && at < first + 14) || (at >= second && at < second + 14);
+}
+
+int hook_frame(uintptr_t pc)
+{
+	const struct hook *h;
+
+	for (h = hooks; h && pc - h->stub >= SLOT_BYTES; h = h->next)
+		;
+	if (!h)
+		return -1;
+	if (h->kind == UFT_HOOK_SYSCALL && is_low((unsigned)(pc - h->stub)))
+		return UFT_FRAME_HOOK_LOW;
+	if (h->kind != UFT_HOOK_UNWIND || pc - h->stub < UFT_LEN_INDIRECT)
+		return UFT_FRAME_HOOK;
+	return UFT_FRAME_HOOK + (int)(pc - h->stub - UFT_LEN_INDIRECT);
 }
 
 void hook_forget(uintptr_t lo, uintptr_t hi)

@@ -131,6 +131,18 @@ enum { ISLE_F, ISLE_G, ISLE_WAYS };
 #define AUX_SWITCH_GRAPH 80u
 #define AUX_SWITCH_CELL	96u
 
+/* Parts of an aux slot of CLASS_CODE, behind the code (code.c). */
+#define CODE_ADDR	80u
+#define CODE_SLOT	88u
+#define CODE_FUNC	96u
+#define CODE_X		(CODE_FUNC + UFT_LEN_CALL)	/* where the function handler returns to */
+#define CODE_THUNK	(CODE_X + UFT_LEN_JMP)
+#define CODE_MAP	120u
+struct code_map {
+	uint8_t at[4], back, pushed;	/* struct uft_code */
+};
+
+#define PATCH_PADS	64u	/* python3 has 17, libcrypto 24 */
 struct patch_object {
 	uintptr_t text_start, text_end;
 	uint32_t object;
@@ -143,6 +155,7 @@ struct patch_object {
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
+	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
 	struct patch_object *next;	/* newest first; never freed */
 };
@@ -170,6 +183,7 @@ struct patch_object *near_first(void);
 int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way);
 
 /* A piece of code to write out of line before sites lead to it. */
+#define THUNK_BYTES	16u
 struct near_code {
 	uintptr_t at;
 	uint8_t n;
@@ -222,6 +236,7 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
  */
 int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
 	      struct quiet *q, struct patch_item *it, uint32_t *switched);
+int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
 int code_is_done(unsigned form, unsigned state);	/* no further step will be needed */
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
@@ -348,6 +363,7 @@ uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
 int hook_arm(struct uft_hook *h, uint32_t n);
+int hook_frame(uintptr_t pc);		/* enum uft_frame for a pc in a hook's stub; -1 */
 uint32_t hook_disarm(void);	/* returns how many have to wait until nobody runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);
 

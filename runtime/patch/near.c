@@ -45,7 +45,6 @@
 #include "runtime/base/sys.h"
 #include "runtime/patch/internal.h"
 
-#define THUNK_BYTES	16u
 #define CELL_HANDLER(t)	((t) * 8u)
 
 static struct patch_object *objects;	/* newest first */
@@ -230,6 +229,7 @@ int near_object(struct uft_cmd_object *c)
 	o->nstubs = c->nstubs;
 	o->first_text_id = c->first_text_id;
 	o->first_stub_id = c->first_stub_id;
+	o->npads = 0;
 	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
 	if (!o->site)
 		return -ENOMEM;
@@ -249,6 +249,20 @@ int near_object(struct uft_cmd_object *c)
 	}
 	fill_answer(o, c);
 	return 0;
+}
+
+void patch_describe(struct uft_debug *d)
+{
+	d->tables = frames_tables();
+	d->objects = (uint64_t)&objects;
+	d->object_next = offsetof(struct patch_object, next);
+	d->object_stubs = offsetof(struct patch_object, stub_base);
+	d->object_aux = offsetof(struct patch_object, aux_base);
+	d->object_cells = offsetof(struct patch_object, cell_base);
+	d->object_region = offsetof(struct patch_object, region);
+	d->object_thunks = offsetof(struct patch_object, thunk);
+	d->nthunks = NTHUNKS;
+	d->exit_thunk = THUNK_EXIT;
 }
 
 /* ---- islands --------------------------------------------------------------------------------------- */

@@ -19,6 +19,7 @@ static void describe(void)
 	};
 	debug.aside = aside_reserve(&bytes);
 	debug.naside = bytes / sizeof(struct fg_entry);
+	patch_describe(&debug);
 	uft_rt.slice->debug = (uint64_t)&debug;
 }
 

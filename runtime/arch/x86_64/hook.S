@@ -26,7 +26,7 @@
 	.cfi_def_cfa_register %rbp
 	.endm
 
-	.macro HOOK_LEAVE
+	.macro HOOK_RESTORE
 	mov	%rbp, %rsp
 	.cfi_def_cfa_register %rsp
 	UNSAVE	%rdi
@@ -41,6 +41,10 @@
 	UNSAVE	%rax
 	popfq
 	.cfi_adjust_cfa_offset -8
+	.endm
+
+	.macro HOOK_LEAVE
+	HOOK_RESTORE
 	ret
 	.cfi_endproc
 	.endm
@@ -53,7 +57,9 @@
 
 	.text
 	.globl	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
+	.globl	uft_asm_hook_find_fde
 	.hidden	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
+	.hidden	uft_asm_hook_find_fde
 
 /*
  * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hook.c knows how far above them the hooked
@@ -82,6 +88,22 @@ uft_asm_hook_unwind:
 	HOOK_ENTER
 	lea	88+8(%rsp), %rdi
 	HOOK_CALL trace_hook_unwind
+	HOOK_LEAVE
+
+/* _Unwind_Find_FDE(pc, bases). A pc in our code is answered in its place: with the result back to its caller. */
+	.type	uft_asm_hook_find_fde, @function
+uft_asm_hook_find_fde:
+	HOOK_ENTER
+	HOOK_CALL frames_find_fde
+	test	%rax, %rax
+	jz	1f
+	mov	%rax, 72(%rbp)
+	.cfi_remember_state
+	HOOK_RESTORE
+	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	ret
+1:	.cfi_restore_state
 	HOOK_LEAVE
 
 	.type	uft_asm_hook_rbrk, @function

@@ -220,6 +220,7 @@ uft_asm_ring_write_end:
 	xor	%eax, %eax
 .Lwrite_out:
 	movq	$0, %fs:RSEQ_CS(%r15)
+	.cfi_remember_state
 	UNSAVE	%r15
 	UNSAVE	%r14
 	UNSAVE	%r13
@@ -227,7 +228,7 @@ uft_asm_ring_write_end:
 	UNSAVE	%rbp
 	UNSAVE	%rbx
 	ret
-	.cfi_adjust_cfa_offset 48
+	.cfi_restore_state
 
 .Lwrite_lost:
 	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */

@@ -37,20 +37,30 @@ done
 if command -v rustc >/dev/null && rustc -C opt-level=2 -o panic "$here/panic.rs" 2>rust.err; then
 	same panic outer
 fi
-# A fault in an instruction that was moved. Unwinders know no frame there: they see less (runtime.md), and harm nothing.
+# A fault in an instruction that was moved: the handler walks the stack, throws, or ends the thread.
 if g++ -O2 -w -fnon-call-exceptions -pthread -o moved "$here/moved.cc"; then
-	for case in backtrace exit; do
+	for case in backtrace throw exit; do
+		want=$(./moved "$case" 2>/dev/null)
 		for tracer in function function_graph; do
-			run ./moved "$case"
-			expect_status 0
-			expect_equal "last line of moved $case" "$(tail -n 1 out)" end
 			run timeout 60 "$uft" record -q -p "$tracer" -o x.uft ./moved "$case"
 			expect_status 0
-			expect_equal "last line of moved $case under $tracer" "$(tail -n 1 out)" end
+			expect_equal "output of moved $case under $tracer" "$(cat out)" "$want"
+			[ "$case" != backtrace ] || expect_equal "walks that came through" "$(grep -c 'outer 1$' err)" 3
 			check
 			"$uft" report --profile x.uft | grep -q look_at || fail "look_at was not traced"
 		done
 	done
 	done_any=1
+fi
+# Signals at any instruction, ours included, while the program, libc, libgcc and libstdc++ are traced.
+if g++ -O2 -rdynamic -pthread -o sampled "$here/sampled.cc" && g++ -O2 -pthread -o cancelled "$here/cancelled.cc"; then
+	for tracer in function function_graph; do
+		for program in "sampled 2000" cancelled; do
+			# shellcheck disable=SC2086
+			run timeout 120 "$uft" record -q -p "$tracer" -l '*' -l '*:mod:*' -o x.uft ./$program
+			expect_status 0
+			check
+		done
+	done
 fi
 [ "$done_any" = 1 ] || skip "neither a libunwind nor rustc is installed"

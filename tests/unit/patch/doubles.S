@@ -122,5 +122,6 @@ kit_own_mcount:
 	HOOK	uft_asm_hook_syscall_post, kit_hook_post
 	HOOK	uft_asm_hook_unwind, kit_hook_unwind
 	HOOK	uft_asm_hook_rbrk, kit_hook_rbrk
+	HOOK	uft_asm_hook_find_fde, kit_hook_find
 
 	.section .note.GNU-stack, "", @progbits
