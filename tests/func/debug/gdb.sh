@@ -60,3 +60,44 @@ script=/dev/null
 check
 [ "$(stacks "$prog")" != "$want" ] || fail "gdb needs no script for the callers"
 finish "without the script"
+
+# Step by step from a rewritten entry through moved instructions and our own code, and back: the same callers everywhere.
+# (A handler's restartable sections are aborted by each step and begin again, so its end comes by a breakpoint.)
+cat >steps.py <<'END'
+import gdb
+want = ["inner", "middle", "main"]
+
+def step(most):
+    for i in range(most):
+        text = gdb.execute("bt", to_string=True)
+        lines = [l for l in text.splitlines() if l.startswith("#")]
+        names = [l.split(" in ")[1].split()[0] if " in " in l else l.split()[1] for l in lines]
+        if names != want:
+            return i if names == want[1:] else "step %d: %s %s" % (i, names, text)
+        places.add(gdb.newest_frame().name() or "ours")
+        gdb.execute("stepi", to_string=True)
+        if i == 0:
+            places.pc = int(gdb.newest_frame().pc())
+    return most
+
+class Places(set):
+    pc = 0
+
+places = Places()
+first = step(100)
+gdb.execute("tbreak *%d" % (places.pc - 88), to_string=True)    # UFT_CODE_SLOT
+gdb.execute("continue", to_string=True)
+second = step(60)
+print("steps: %s, and from the moved code %s: %s" % (first, second if second != 60 else "for ever", " ".join(sorted(places))))
+END
+script=$top/tools/gdb/uft.py
+for flags in -O2 -O0; do
+	gcc $flags -no-pie -o calls "$top/tests/func/debug/calls.c" || exit 1
+	for tracer in function function_graph; do
+		at_work "$uft" record -q -p "$tracer" -o x.uft ./calls
+		timeout 100 gdb -nx -batch -p "$prog" -ex "source $script" -ex "break *&inner" -ex continue -ex delete -ex "source steps.py" \
+			-ex "set var *(int *)&go_on = 1" >gdb.out 2>gdb.err </dev/null
+		grep -qE "^steps: 100, and from the moved code [0-9]+: inner ours$" gdb.out || fail "$tracer, $flags: $(tail -n 30 gdb.out gdb.err)"
+		finish "$tracer, stepped"
+	done
+done
