@@ -28,10 +28,10 @@
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
 				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
 
-#define FIND_FDE	1u		/* index of the one that is asked about each pc */
+#define FIND_FDE	5u		/* index of the one that is asked about each pc */
 static const char *const unwinders[] = {
-	"_Unwind_RaiseException", "_Unwind_Find_FDE", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
-	"_Unwind_Backtrace",
+	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
+	"_Unwind_Backtrace", "_Unwind_Find_FDE",
 	/* The two libunwinds: where a walk begins. */
 	"unw_getcontext", "_Ux86_64_getcontext", "unw_backtrace",
 };

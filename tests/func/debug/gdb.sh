@@ -84,11 +84,11 @@ class Places(set):
     pc = 0
 
 places = Places()
-first = step(100)
+first = step(40)
 gdb.execute("tbreak *%d" % (places.pc - 88), to_string=True)    # UFT_CODE_SLOT
 gdb.execute("continue", to_string=True)
-second = step(60)
-print("steps: %s, and from the moved code %s: %s" % (first, second if second != 60 else "for ever", " ".join(sorted(places))))
+second = step(40)
+print("steps: %s, and from the moved code %s: %s" % (first, second if second != 40 else "for ever", " ".join(sorted(places))))
 END
 script=$top/tools/gdb/uft.py
 for flags in -O2 -O0; do
@@ -97,7 +97,7 @@ for flags in -O2 -O0; do
 		at_work "$uft" record -q -p "$tracer" -o x.uft ./calls
 		timeout 100 gdb -nx -batch -p "$prog" -ex "source $script" -ex "break *&inner" -ex continue -ex delete -ex "source steps.py" \
 			-ex "set var *(int *)&go_on = 1" >gdb.out 2>gdb.err </dev/null
-		grep -qE "^steps: 100, and from the moved code [0-9]+: inner ours$" gdb.out || fail "$tracer, $flags: $(tail -n 30 gdb.out gdb.err)"
+		grep -qE "^steps: 40, and from the moved code [0-9]+: inner ours$" gdb.out || fail "$tracer, $flags: $(tail -n 30 gdb.out gdb.err)"
 		finish "$tracer, stepped"
 	done
 done
