@@ -8,7 +8,7 @@
 #include <zstd.h>
 
 #include "output/datfile.h"
-#include "output/kbuf.h"
+#include "output/krecord.h"
 
 /* Ids of options and of sections. */
 enum {
@@ -18,65 +18,6 @@ enum {
 };
 
 #define SECTION_COMPRESSED	1
-
-/* ---- Formats: the kernel's own text, 6.12 ---- */
-
-static const char header_page[] =
-	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-
-static const char header_event[] =
-	"# compressed entry header\n"
-	"\ttype_len    :    5 bits\n"
-	"\ttime_delta  :   27 bits\n"
-	"\tarray       :   32 bits\n"
-	"\n"
-	"\tpadding     : type == 29\n"
-	"\ttime_extend : type == 30\n"
-	"\ttime_stamp : type == 31\n"
-	"\tdata max type_len  == 28\n";
-
-#define COMMON_FIELDS									\
-	"format:\n"									\
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"		\
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"	\
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"			\
-	"\n"
-
-/* The records tracedat.c writes have exactly these layouts. */
-static const char *const event_formats[] = {
-	"name: function\nID: 1\n" COMMON_FIELDS
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
-	"\n"
-	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
-
-	"name: funcgraph_entry\nID: 11\n" COMMON_FIELDS
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\n"
-	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
-
-	"name: funcgraph_exit\nID: 10\n" COMMON_FIELDS
-	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
-	"REC->calltime, REC->rettime, REC->depth\n",
-
-	"name: print\nID: 5\n" COMMON_FIELDS
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
-};
-#define NFORMATS	(sizeof(event_formats) / sizeof(event_formats[0]))
 
 static const char trace_clock[] = "local global counter uptime perf [" DAT_CLOCK "] mono_raw boot tai x86-tsc\n";
 
@@ -141,20 +82,20 @@ static void put_header_info(struct blob *b, const struct dat_file *file)
 {
 	(void)file;
 	put_string(b, "header_page");
-	put_u64(b, sizeof(header_page) - 1);
-	put(b, header_page, sizeof(header_page) - 1);
+	put_u64(b, strlen(krecord_header_page));
+	put(b, krecord_header_page, strlen(krecord_header_page));
 	put_string(b, "header_event");
-	put_u64(b, sizeof(header_event) - 1);
-	put(b, header_event, sizeof(header_event) - 1);
+	put_u64(b, strlen(krecord_header_event));
+	put(b, krecord_header_event, strlen(krecord_header_event));
 }
 
 static void put_ftrace_events(struct blob *b, const struct dat_file *file)
 {
 	(void)file;
-	put_u32(b, NFORMATS);
-	for (size_t i = 0; i < NFORMATS; i++) {
-		put_u64(b, strlen(event_formats[i]));
-		put(b, event_formats[i], strlen(event_formats[i]));
+	put_u32(b, KRECORD_NFORMATS);
+	for (size_t i = 0; i < KRECORD_NFORMATS; i++) {
+		put_u64(b, strlen(krecord_formats[i].text));
+		put(b, krecord_formats[i].text, strlen(krecord_formats[i].text));
 	}
 }
 

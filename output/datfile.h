@@ -13,8 +13,6 @@
 #include "output/spool.h"
 #include "stream/stream.h"
 
-enum dat_event_id { DAT_FUNCTION = 1, DAT_PRINT = 5, DAT_EXIT = 10, DAT_ENTRY = 11 };
-
 enum dat_version { DAT_V6, DAT_V7, DAT_V7_ZSTD };
 
 #define DAT_CLOCK	"mono"

@@ -12,18 +12,9 @@
  *
  *	event --> record in the CPU's page --> chunk --(zstd)--> lane of the spool ==> the file
  *
- * What becomes of the events
- *	FUNC		function {ip, parent_ip}
- *	ENTRY		funcgraph_entry {func, depth}
- *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
- *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
- *	(dropped)	print "dropped by --budget" with the function as ip, before the first event after it
- *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
- *			never returns; the tools show the comment
- *	LOST		missed-events flag and count on the CPU's next page
+ * What becomes of the events: krecord.c. A function that was dropped by --budget is a print before the first event after it.
  *
- * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms
- * names. Process ids are task (thread) ids, as in the kernel. A task that did exec has its last name.
+ * A task that did exec has its last name.
  * Invariants: every event is one record, per CPU in time order (tests/golden/tracedat counts with trace-cmd and
  * with libkshark). Failure: an incomplete file is removed, an older one is
  * kept if nothing was written yet; the error names path and reason.
@@ -40,47 +31,12 @@
 #include <zstd.h>
 
 #include "output/datfile.h"
-#include "output/datsyms.h"
 #include "output/emit.h"
-#include "output/kbuf.h"
+#include "output/krecord.h"
 #include "output/tracedat.h"
 
 #define CHUNK_BYTES	(DAT_CHUNK_PAGES * KBUF_PAGE)
 #define MAX_CPUS	65536u
-
-struct rec_common {
-	uint16_t type;
-	uint8_t flags, preempt_count;
-	uint32_t pid;
-};
-
-struct rec_function {
-	struct rec_common common;
-	uint64_t ip, parent_ip;
-};
-_Static_assert(sizeof(struct rec_function) == 24, "format of function");
-
-struct rec_entry {
-	struct rec_common common;
-	uint64_t func;
-	uint32_t depth;
-} __attribute__((packed));
-_Static_assert(sizeof(struct rec_entry) == 20, "format of funcgraph_entry");
-
-struct rec_exit {
-	struct rec_common common;
-	uint64_t func;
-	uint32_t depth, overrun;
-	uint64_t calltime, rettime;
-};
-_Static_assert(sizeof(struct rec_exit) == 40, "format of funcgraph_exit");
-
-struct rec_print {
-	struct rec_common common;
-	uint64_t ip;
-	char buf[8];
-};
-_Static_assert(sizeof(struct rec_print) == 24, "format of print");
 
 struct dat_cpu {
 	struct dat *dat;
@@ -171,95 +127,6 @@ static int get_cpu(struct dat *dat, uint32_t cpu, struct dat_cpu **out)
 	return 0;
 }
 
-/* ---- Records ---- */
-
-static struct rec_common common_of(const struct uft_event *ev, enum dat_event_id id)
-{
-	return (struct rec_common){ .type = (uint16_t)id, .pid = ev->task->tid };
-}
-
-static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)
-{
-	struct rec_function rec = { common_of(ev, DAT_FUNCTION), ip, parent_ip };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
-
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
-}
-
-static int put_entry(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
-{
-	struct rec_entry rec = { common_of(ev, DAT_ENTRY), ip, ev->depth };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
-
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
-}
-
-static int put_exit(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
-{
-	struct rec_exit rec = { common_of(ev, DAT_EXIT), ip, ev->depth, 0, ev->ts_ns - ev->duration_ns, ev->ts_ns };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
-
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
-}
-
-static int put_left(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
-{
-	struct rec_print rec = { common_of(ev, DAT_PRINT), ip, "left\n" };
-	void *p;
-	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
-
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret;
-}
-
-static int put_call(struct dat *dat, struct uft_kbuf *kb, const struct uft_event *ev)
-{
-	const struct uft_image *img = ev->task->image;
-	uint64_t ip = dat_syms_addr(&dat->syms, img, ev->sym);
-
-	if (!ip)
-		return -ENOMEM;
-	switch (ev->kind) {
-	case UFT_EV_FUNC:
-		return put_function(kb, ev, ip, dat_syms_addr(&dat->syms, img, ev->parent));
-	case UFT_EV_ENTRY:
-		return put_entry(kb, ev, ip);
-	case UFT_EV_EXIT:
-		return put_exit(kb, ev, ip);
-	default:
-		return put_left(kb, ev, ip);
-	}
-}
-
-/* print, with the dropped function as ip: from here on its calls are missing. */
-static int put_drop(struct dat *dat, struct uft_kbuf *kb, const struct uft_event *ev, const struct uft_drop_row *drop)
-{
-	struct rec_print rec = { common_of(ev, DAT_PRINT), dat_syms_addr(&dat->syms, ev->task->image, drop->sym), "" };
-	const size_t head = offsetof(struct rec_print, buf);
-	char text[64] = "";
-	void *p;
-	int len = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" : "max-rate",
-			   drop->calls_per_s);
-	uint32_t bytes = (uint32_t)(head + (size_t)len + 1 + 3) & ~3u;
-	int ret = rec.ip ? uft_kbuf_record(kb, ev->ts_ns, bytes, &p) : -ENOMEM;
-
-	if (!ret) {
-		memcpy(p, &rec, head);
-		memcpy((char *)p + head, text, bytes - head);
-	}
-	return ret;
-}
-
 static int put_events(struct dat *dat, struct uft_stream *st)
 {
 	struct uft_drop_row drop;
@@ -271,10 +138,9 @@ static int put_events(struct dat *dat, struct uft_stream *st)
 	while (!ret && (ev = emit_source_next(&dat->src))) {
 		ret = get_cpu(dat, ev->cpu, &c);
 		for (; !ret && uft_stream_drop(st, ndrop, &drop) && drop.ts_ns <= ev->ts_ns; ndrop++)
-			ret = put_drop(dat, &c->kbuf, ev, &drop);
+			ret = krecord_put_drop(&c->kbuf, &dat->syms, ev, &drop);
 		if (!ret)
-			ret = ev->kind == UFT_EV_LOST ? uft_kbuf_lost(&c->kbuf, ev->lost)
-						      : put_call(dat, &c->kbuf, ev);
+			ret = krecord_put(&c->kbuf, &dat->syms, ev);
 	}
 	for (uint32_t i = 0; i < dat->ncpus && !ret; i++) {
 		c = dat->cpu[i];

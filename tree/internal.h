@@ -145,8 +145,10 @@ struct uft_tree {
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
 	struct uft_printer *pipe_text;
 	struct tree_text pipe_out;
+	struct tree_raw *raw;		/* raw.c */
 };
 
+void raw_free(struct uft_tree *t);
 uint32_t tree_ncpus(const struct uft_tree *t);
 uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */

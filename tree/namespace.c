@@ -115,5 +115,6 @@ int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_er
 		(void)!mount("nodev", DEBUG, "debugfs", 0, NULL);
 	(void)!mount(TRACING, DEBUG "/tracing", NULL, MS_BIND, NULL);
 	stand_in("/proc/sys/kernel/ftrace_enabled", "1\n");
+	(void)!mount(TRACING "/kallsyms", "/proc/kallsyms", NULL, MS_BIND, NULL);
 	return 0;
 }

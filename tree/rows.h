@@ -42,6 +42,16 @@ int open_pipe(struct uft_handle *h);
 int release_pipe(struct uft_handle *h);
 int poll_pipe(struct uft_handle *h);
 ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+/* raw.c */
+int open_raw(struct uft_handle *h);
+int release_raw(struct uft_handle *h);
+int poll_raw(struct uft_handle *h);
+ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+SHOW(kallsyms);
+SHOW(header_page);
+SHOW(header_event);
+SHOW(format);
+
 int open_marker(struct uft_handle *h);
 STORE(marker);
 SHOW(stats);

@@ -17,6 +17,9 @@
 #define CPU	(UFT_SCOPE_INSTANCE | UFT_SCOPE_CPU)
 #define OPTION	(UFT_SCOPE_INSTANCE | UFT_SCOPE_OPTION)
 
+#define FORMAT(name)									\
+	DIR("events/ftrace/" name, 0750, EACH, "the record " name),			\
+	FILE("events/ftrace/" name "/format", 0440, EACH, "its layout", .show = show_format)
 #define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, .truncate = truncate_trace
 #define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, .attr = UFT_ATTR_BLOCKS
 
@@ -59,6 +62,14 @@ const struct row rows[] = {
 	DIR("per_cpu/cpu%", 0750, CPU, "the files of one cpu"),
 	FILE("per_cpu/cpu%/trace", 0640, CPU, "the cpu's part of trace", TRACE),
 	FILE("per_cpu/cpu%/trace_pipe", 0440, CPU, "the cpu's part of trace_pipe", PIPE),
+	FILE("per_cpu/cpu%/trace_pipe_raw", 0440, CPU, "the same as sub-buffers, for programs",
+	     .open = open_raw, .release = release_raw, .read = read_raw, .poll = poll_raw, .attr = UFT_ATTR_BLOCKS | UFT_ATTR_PAGES),
 	FILE("per_cpu/cpu%/stats", 0440, CPU, "what the cpu's buffer holds and has lost", .show = show_stats),
+	FILE("kallsyms", 0440, TOP, "names of the addresses in trace_pipe_raw, in the form of /proc/kallsyms", .show = show_kallsyms),
+	DIR("events", 0755, EACH, "what there is to record"),
+	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
+	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
+	DIR("events/ftrace", 0750, EACH, "the records of the tracers"),
+	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"),
 };
 const size_t nrows = sizeof(rows) / sizeof(rows[0]);

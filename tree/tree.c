@@ -262,6 +262,7 @@ static void tree_free(struct uft_tree *t)
 	free(t->pipe_out.p);
 	for (int i = 0; i < NLISTS; i++)
 		free(t->set.list[i]);
+	raw_free(t);
 	uft_live_destroy(t->live);
 	while (t->instances) {
 		struct instance *in = t->instances;

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * krecord.c - events as the records of the kernel's ring buffer
+ *
+ *	FUNC		function {ip, parent_ip}
+ *	ENTRY		funcgraph_entry {func, depth}
+ *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
+ *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
+ *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
+ *			never returns; the tools show the comment
+ *	MARK		print, ip 0
+ *	LOST		missed-events flag and count on the CPU's next page
+ *
+ * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
+ * are task (thread) ids, as in the kernel.
+ */
+#include "output/krecord.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- Formats: the kernel's own text, 6.12 ---- */
+
+const char krecord_header_page[] =
+	"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+	"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+	"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+	"\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+
+const char krecord_header_event[] =
+	"# compressed entry header\n"
+	"\ttype_len    :    5 bits\n"
+	"\ttime_delta  :   27 bits\n"
+	"\tarray       :   32 bits\n"
+	"\n"
+	"\tpadding     : type == 29\n"
+	"\ttime_extend : type == 30\n"
+	"\ttime_stamp : type == 31\n"
+	"\tdata max type_len  == 28\n";
+
+#define COMMON_FIELDS									\
+	"format:\n"									\
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"		\
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"		\
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"	\
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"			\
+	"\n"
+
+/* The records below have exactly these layouts. */
+const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
+	{ "function", "name: function\nID: 1\n" COMMON_FIELDS
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\n"
+	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n" },
+
+	{ "funcgraph_entry", "name: funcgraph_entry\nID: 11\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n" },
+
+	{ "funcgraph_exit", "name: funcgraph_exit\nID: 10\n" COMMON_FIELDS
+	"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", (void *)REC->func, REC->depth, "
+	"REC->calltime, REC->rettime, REC->depth\n" },
+
+	{ "print", "name: print\nID: 5\n" COMMON_FIELDS
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n" },
+};
+
+struct rec_common {
+	uint16_t type;
+	uint8_t flags, preempt_count;
+	uint32_t pid;
+};
+
+struct rec_function {
+	struct rec_common common;
+	uint64_t ip, parent_ip;
+};
+_Static_assert(sizeof(struct rec_function) == 24, "format of function");
+
+struct rec_entry {
+	struct rec_common common;
+	uint64_t func;
+	uint32_t depth;
+} __attribute__((packed));
+_Static_assert(sizeof(struct rec_entry) == 20, "format of funcgraph_entry");
+
+struct rec_exit {
+	struct rec_common common;
+	uint64_t func;
+	uint32_t depth, overrun;
+	uint64_t calltime, rettime;
+};
+_Static_assert(sizeof(struct rec_exit) == 40, "format of funcgraph_exit");
+
+struct rec_print {
+	struct rec_common common;
+	uint64_t ip;
+	char buf[8];			/* and on */
+};
+_Static_assert(offsetof(struct rec_print, buf) == 16, "format of print");
+
+/* ---- Records ---- */
+
+static struct rec_common common_of(const struct uft_event *ev, enum krecord_id id)
+{
+	return (struct rec_common){ .type = (uint16_t)id, .pid = ev->task->tid };
+}
+
+static int put_function(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, uint64_t parent_ip)
+{
+	struct rec_function rec = { common_of(ev, KRECORD_FUNCTION), ip, parent_ip };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_entry(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
+{
+	struct rec_entry rec = { common_of(ev, KRECORD_ENTRY), ip, ev->depth };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+static int put_exit(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip)
+{
+	struct rec_exit rec = { common_of(ev, KRECORD_EXIT), ip, ev->depth, 0, ev->ts_ns - ev->duration_ns, ev->ts_ns };
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p);
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret;
+}
+
+/* @n bytes of text; what does not fit is cut. */
+static int put_print(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t ip, const char *text, size_t n)
+{
+	const size_t head = offsetof(struct rec_print, buf), most = KBUF_PAYLOAD_MAX - head - 1;
+	struct rec_print rec = { common_of(ev, KRECORD_PRINT), ip, "" };
+	uint32_t bytes;
+	void *p;
+	int ret;
+
+	n = n < most ? n : most;
+	bytes = (uint32_t)(head + n + 1 + 3) & ~3u;
+	ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
+	if (!ret) {
+		memcpy(p, &rec, head);
+		memcpy((char *)p + head, text, n);
+		memset((char *)p + head + n, 0, bytes - head - n);
+	}
+	return ret;
+}
+
+int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)
+{
+	const struct uft_image *img;
+	uint64_t ip;
+
+	if (ev->kind == UFT_EV_LOST)
+		return uft_kbuf_lost(kb, ev->lost);
+	if (ev->kind == UFT_EV_MARK)
+		return put_print(kb, ev, 0, ev->text, ev->text_bytes);
+	img = ev->task->image;
+	ip = dat_syms_addr(syms, img, ev->sym);
+	if (!ip)
+		return -ENOMEM;
+	switch (ev->kind) {
+	case UFT_EV_FUNC:
+		return put_function(kb, ev, ip, dat_syms_addr(syms, img, ev->parent));
+	case UFT_EV_ENTRY:
+		return put_entry(kb, ev, ip);
+	case UFT_EV_EXIT:
+		return put_exit(kb, ev, ip);
+	default:
+		return put_print(kb, ev, ip, "left\n", 5);
+	}
+}
+
+int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev, const struct uft_drop_row *drop)
+{
+	uint64_t ip = dat_syms_addr(syms, ev->task->image, drop->sym);
+	char text[64];
+	int n = snprintf(text, sizeof(text), "dropped by --%s, %" PRIu64 " calls/s\n", drop->why == 1 ? "budget" : "max-rate",
+			 drop->calls_per_s);
+
+	return ip ? put_print(kb, ev, ip, text, (size_t)n) : -ENOMEM;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* krecord.h - events as the records of the kernel's ring buffer, and the texts that describe those. Theory: krecord.c. */
+#ifndef UFT_OUTPUT_KRECORD_H
+#define UFT_OUTPUT_KRECORD_H
+
+#include "output/datsyms.h"
+#include "output/kbuf.h"
+#include "stream/stream.h"
+
+enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_PRINT = 5, KRECORD_EXIT = 10, KRECORD_ENTRY = 11 };
+
+/* The kernel's files events/header_page and events/header_event. */
+extern const char krecord_header_page[], krecord_header_event[];
+
+/* Its files events/ftrace/NAME/format. */
+#define KRECORD_NFORMATS	4
+struct krecord_format {
+	const char *name, *text;
+};
+extern const struct krecord_format krecord_formats[KRECORD_NFORMATS];
+
+/* Writes @ev, whose task is known unless it is LOST, into its CPU's pages, with addresses of @syms. 0, -ENOMEM, or what the sink returned. */
+int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev);
+/* print, with the dropped function as ip, at the time of @ev: from here on its calls are missing. */
+int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev, const struct uft_drop_row *drop);
+
+#endif

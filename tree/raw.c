@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * raw.c - per_cpu/cpuN/trace_pipe_raw: the records as the kernel's sub-buffers, and what says how to read them
+ *
+ * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of events/header_page, with records
+ * in those of events/ftrace/NAME/format, and addresses that kallsyms names. So what the consumer hands out is written anew
+ * (output/krecord.c), with addresses of one space for all processes; the file kallsyms, which the kernel has in /proc, names
+ * those that have been handed out.
+ *
+ * A page that is not full goes out when a reader comes and there is nothing more. As in the kernel a page that is read in
+ * parts goes on with its rest, and pages are consumed: each reader gets what nobody had, trace_pipe's among them.
+ *
+ * Concurrency: under pipe_lock, as trace_pipe.
+ */
+#include "tree/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/krecord.h"
+
+#define BATCH		64
+#define MAX_READY	4	/* pages that one batch can fill, and one to spare */
+
+struct raw_cpu {
+	struct uft_kbuf kbuf;
+	unsigned nready;
+	uint8_t ready[MAX_READY][KBUF_PAGE];
+};
+
+struct tree_raw {
+	struct dat_syms syms;
+	uint32_t ncpus;
+	struct raw_cpu *cpu[];
+};
+
+struct raw_reader {
+	size_t at, n;		/* of the page */
+	uint8_t page[KBUF_PAGE];
+};
+
+static int take_page(void *ctx, const void *page)
+{
+	struct raw_cpu *c = ctx;
+
+	if (c->nready == MAX_READY)
+		return -ENOSPC;
+	memcpy(c->ready[c->nready++], page, KBUF_PAGE);
+	return 0;
+}
+
+static struct tree_raw *raw_of(struct uft_tree *t)
+{
+	uint32_t ncpus = tree_ncpus(t);
+
+	if (!t->raw && (t->raw = calloc(1, sizeof(*t->raw) + ncpus * sizeof(t->raw->cpu[0])))) {
+		t->raw->ncpus = ncpus;
+		dat_syms_init(&t->raw->syms);
+	}
+	return t->raw;
+}
+
+static struct raw_cpu *cpu_of(struct uft_tree *t, uint32_t cpu)
+{
+	struct tree_raw *raw = raw_of(t);
+
+	if (raw && !raw->cpu[cpu] && (raw->cpu[cpu] = calloc(1, sizeof(*raw->cpu[cpu]))))
+		uft_kbuf_init(&raw->cpu[cpu]->kbuf, take_page, raw->cpu[cpu]);
+	return raw ? raw->cpu[cpu] : NULL;
+}
+
+void raw_free(struct uft_tree *t)
+{
+	if (!t->raw)
+		return;
+	for (uint32_t i = 0; i < t->raw->ncpus; i++)
+		free(t->raw->cpu[i]);
+	dat_syms_free(&t->raw->syms);
+	free(t->raw);
+	t->raw = NULL;
+}
+
+/* One page, if there is anything. 1 yes, 0 nothing, -errno. */
+static int produce(struct uft_tree *t, uint32_t cpu, struct raw_cpu *c)
+{
+	struct uft_stream *st = uft_live_begin(t->live, cpu);
+	struct uft_event ev[BATCH];
+	size_t n = 1;
+	int ret = st ? 0 : -ENOMEM;
+
+	while (!ret && !c->nready && (n = uft_stream_batch(st, ev, BATCH)))
+		for (size_t i = 0; i < n && !ret; i++)
+			ret = krecord_put(&c->kbuf, &t->raw->syms, &ev[i]);
+	uft_live_end(t->live);
+	if (!ret && !c->nready)
+		ret = uft_kbuf_flush(&c->kbuf);
+	return ret < 0 ? ret : c->nready > 0;
+}
+
+static int next_page(struct uft_tree *t, uint32_t cpu, uint8_t *page)
+{
+	struct raw_cpu *c;
+	int ret;
+
+	pthread_mutex_lock(&t->pipe_lock);
+	c = cpu_of(t, cpu);
+	ret = !c ? -ENOMEM : c->nready ? 1 : produce(t, cpu, c);
+	if (ret > 0) {
+		memcpy(page, c->ready[0], KBUF_PAGE);
+		c->nready--;
+		memmove(c->ready[0], c->ready[1], c->nready * sizeof(c->ready[0]));
+	}
+	pthread_mutex_unlock(&t->pipe_lock);
+	return ret;
+}
+
+int open_raw(struct uft_handle *h)
+{
+	h->priv = calloc(1, sizeof(struct raw_reader));
+	return h->priv ? 0 : -ENOMEM;
+}
+
+int release_raw(struct uft_handle *h)
+{
+	free(h->priv);
+	return 0;
+}
+
+int poll_raw(struct uft_handle *h)
+{
+	const struct raw_reader *r = h->priv;
+	const struct tree_raw *raw = h->t->raw;
+	const struct raw_cpu *c = raw ? raw->cpu[h->at.index] : NULL;
+
+	return r->at < r->n || (c && (c->nready || c->kbuf.used)) || !uft_live_is_empty(h->t->live, h->at.index) ? POLLIN | POLLRDNORM : 0;
+}
+
+ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+{
+	struct raw_reader *r = h->priv;
+
+	(void)offset;
+	while (r->at == r->n) {
+		int ret = next_page(h->t, h->at.index, r->page);
+
+		if (ret < 0)
+			return ret;
+		r->at = 0;
+		r->n = ret ? KBUF_PAGE : 0;
+		if (ret)
+			break;
+		if (flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = handle_wait_news(h);
+		if (ret)
+			return ret == -ESHUTDOWN ? 0 : ret;
+	}
+	n = n < r->n - r->at ? n : r->n - r->at;
+	memcpy(buf, r->page + r->at, n);
+	r->at += n;
+	return (ssize_t)n;
+}
+
+/* ---- How to read it -------------------------------------------------------------------------- */
+
+int show_kallsyms(const struct place *at, struct tree_text *out)
+{
+	struct uft_tree *t = at->t;
+	size_t n = 0;
+	char *text;
+
+	pthread_mutex_lock(&t->pipe_lock);
+	text = raw_of(t) ? dat_syms_text(&t->raw->syms, &n) : NULL;
+	pthread_mutex_unlock(&t->pipe_lock);
+	if (!text)
+		return -ENOMEM;
+	text_put(out, text, n);
+	free(text);
+	return 0;
+}
+
+int show_header_page(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_put(out, krecord_header_page, strlen(krecord_header_page));
+	return 0;
+}
+
+int show_header_event(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_put(out, krecord_header_event, strlen(krecord_header_event));
+	return 0;
+}
+
+/* The directory above the file names the event. */
+int show_format(const struct place *at, struct tree_text *out)
+{
+	for (size_t i = 0; i < KRECORD_NFORMATS; i++) {
+		size_t n = strlen(krecord_formats[i].name);
+		const char *path = at->row->pub.path + strlen("events/ftrace/");
+
+		if (strncmp(path, krecord_formats[i].name, n) == 0 && path[n] == '/')
+			text_put(out, krecord_formats[i].text, strlen(krecord_formats[i].text));
+	}
+	return 0;
+}
