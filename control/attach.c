@@ -46,8 +46,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define STOP_MS		1000		/* for one thread to stop: on a loaded machine it waits for a CPU first */
+#define STOP_MS		2000		/* for one thread to stop: it may wait for a CPU that long */
 #define STOP_TRIES	8		/* threads */
+#define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
+#define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 #define MEET_MS		4000
 #define TRIES		5		/* the process executed another program, or was just starting */
 #define VFORK_MS	2000
@@ -196,7 +198,8 @@ static int stop_task(struct attach *a, pid_t tid)
 	int ret;
 
 	a->r.tid = tid;
-	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC) < 0)
+	/* What the thread does for us is not the program's doing; suspending its filter takes CAP_SYS_ADMIN. */
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 && ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return -ESRCH;
@@ -312,12 +315,14 @@ static int stop_some_task(struct attach *a)
 	for (int n = 0; n < STOP_TRIES; n++) {
 		tried[n] = pick_task(a, tried, n);
 		/* Most that sleep so wait for a page or a lock, and not for long. */
-		for (int ms = 0; !n && !tried[0] && ms < STOP_MS && !procinfo_is_gone(&a->info); ms++) {
+		for (int ms = 0; !n && !tried[0] && ms < ASLEEP_MS && !procinfo_is_gone(&a->info); ms++) {
 			nap(1000);
 			tried[0] = pick_task(a, tried, 0);
 		}
+		if (!tried[n] && !n)
+			return procinfo_is_gone(&a->info) ? -ESRCH : -ETIMEDOUT;
 		if (!tried[n])
-			return n ? ret : -ETIMEDOUT;
+			return ret;
 		ret = stop_task(a, tried[n]);
 		if (ret == -ESRCH || ret == -ETIMEDOUT)
 			continue;

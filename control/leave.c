@@ -9,7 +9,8 @@
  *	2. UNHOOK: slots get their true return addresses; look at every task.
  *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
- *	   stack and code among it, and exits. Nothing remains, so nothing can pile up.
+ *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held meanwhile: a child
+ *	   forked in that moment would have a part of us, which nobody could take out of it.
  *
  * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
@@ -239,11 +240,11 @@ static uint32_t drop_needed(struct leaving *l)
 	return n;
 }
 
-static int unmap_all(struct leaving *l)
+static int unmap_held(struct leaving *l)
 {
 	uint64_t insn = find_syscall(l->pid), deadline = session_now_ns() + COMMAND_MS * 1000000ull;
 	struct user_regs_struct regs;
-	uint32_t failed = drop_needed(l);
+	uint32_t failed = 0;
 	int sig = 0, ret;
 
 	if (!insn)
@@ -254,6 +255,7 @@ static int unmap_all(struct leaving *l)
 	while (ret == -EAGAIN && session_now_ns() < deadline);
 	if (ret || ptrace(PTRACE_GETREGS, l->agent, 0, &regs) < 0)
 		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(ret ? -ret : errno));
+	ptrace(PTRACE_SETOPTIONS, l->agent, 0, PTRACE_O_SUSPEND_SECCOMP);	/* with CAP_SYS_ADMIN: a filter may deny munmap */
 	for (uint32_t i = l->nown; i-- > 0;) {		/* as it came: the arena and the code are among the last */
 		long got = agent_call(l->agent, &regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
 
@@ -268,7 +270,23 @@ static int unmap_all(struct leaving *l)
 	ptrace(PTRACE_SETREGS, l->agent, 0, &regs);
 	ptrace(PTRACE_DETACH, l->agent, 0, 0);
 	agent_is_over(l, COMMAND_MS);
-	return failed ? say(l, "%u mappings remain", failed) : 0;
+	return (int)failed;
+}
+
+/* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. */
+static int unmap_all(struct leaving *l)
+{
+	uint32_t needed = drop_needed(l);
+	struct look look = look_of(l);
+	struct held *held;
+	int ret;
+
+	look_hold(&look, LOOK_STOP_MS, &held);
+	ret = unmap_held(l);
+	look_release(held);
+	if (ret < 0)
+		return ret;
+	return ret + needed ? say(l, "%u mappings remain", ret + needed) : 0;
 }
 
 /* ---- All -------------------------------------------------------------------------------------- */
@@ -303,6 +321,10 @@ static void leave_one(struct leaving *l)
 		ret = read_mappings(l);		/* threads may have mapped more meanwhile; none does now */
 	if (!ret)
 		ret = unmap_all(l);
+	if (ret && peek_is_ending(l->pid))
+		ret = -ESRCH;
+	else if (ret == -ESRCH && peek_maps(l->arena, l->pid))
+		ret = say(l, "its agent was ended, by a seccomp filter perhaps: memory of ours remains");
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
 		l->is_over = ret == -ESRCH;
 		say(l, ret == -ESRCH ? "" : "its agent does not answer");

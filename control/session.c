@@ -314,6 +314,21 @@ int session_detach(struct uft_session *s, pid_t pid)
 	return ret;
 }
 
+/* Their slices are for children that have none: nobody drains them any more. */
+static void end_those_left(struct uft_session *s)
+{
+	struct target *t = s->targets, *next;
+
+	for (; t; t = next) {
+		next = t->next;
+		if (!target_is_running(t) || !peek_has_arena(s, t->pid))
+			target_end(s, t);
+	}
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
+		if (__atomic_load_n(&arena_slice(&s->arena, i)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+			arena_release(&s->arena, i);
+}
+
 void uft_session_destroy(struct uft_session *s)
 {
 	if (!s)
@@ -324,6 +339,7 @@ void uft_session_destroy(struct uft_session *s)
 	watch_end(s);
 	request_adopt_strays(s);
 	leave(s, NULL);
+	end_those_left(s);
 	if (s->launched || s->attached)
 		leave_silent(s, 0);
 	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)

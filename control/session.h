@@ -113,7 +113,8 @@ int uft_session_poll(struct uft_session *s, int timeout_ms);
 /* Wait status of the launched program, -1 while it runs. */
 int uft_session_status(const struct uft_session *s);
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out);
-/* Leaves every target as it was found, frees. Targets go on. What remains in one is said by a warning. */
+/* Leaves every target as it was found, frees. Targets go on. What remains in one is said by a warning. Nobody drains
+ * rings any more. */
 void uft_session_destroy(struct uft_session *s);
 
 /* Not of this session: whoever traces process @who, a number or a program's name, leaves it. -ESRCH nobody does. */

@@ -228,7 +228,18 @@ static int rejoin(const struct silent *s)
 
 /* ---- One process ------------------------------------------------------------------------------ */
 
-static int leave_process(const struct arena *a, struct silent *s, char *why, size_t size)
+/* What it had claimed, if it ended in between: nobody else does it. */
+static void release_of(const struct arena *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
+			arena_release((struct arena *)a, i);
+	}
+}
+
+static int try_leave(const struct arena *a, struct silent *s, char *why, size_t size)
 {
 	struct uft_boot boot;
 	struct leaving l;
@@ -245,7 +256,7 @@ static int leave_process(const struct arena *a, struct silent *s, char *why, siz
 		ret = -EPROTO;
 	if (ret) {
 		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
-		return ret == -ESRCH && kill(s->pid, 0) ? 0 : ret;
+		return ret;
 	}
 	l = (struct leaving){ .arena = a, .slice = boot.slice };
 	leave_targets(&l, 1);
@@ -254,6 +265,16 @@ static int leave_process(const struct arena *a, struct silent *s, char *why, siz
 		return l.is_over ? 0 : -EAGAIN;
 	}
 	arena_release((struct arena *)a, boot.slice);
+	return 0;
+}
+
+static int leave_process(const struct arena *a, struct silent *s, char *why, size_t size)
+{
+	int ret = try_leave(a, s, why, size);
+
+	if (!peek_is_ending(s->pid))
+		return ret;
+	release_of(a, s->pid);
 	return 0;
 }
 

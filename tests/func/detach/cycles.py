@@ -6,78 +6,13 @@ UFT_CYCLES times (default 30 in each program): uft attach, then by turns uft det
 kill -9 of it. Two programs: TARGET busy, which checks its own results, and redis-server under redis-benchmark, whose
 request totals must be equal. Compared before and after: mappings, descriptors, tasks, children, signal lines, text byte by
 byte. Exit status 0, 1, or 77 without redis (the first part has run then)."""
-import os, shutil, signal, socket, subprocess, sys, tempfile, threading, time
+import os, shutil, socket, subprocess, sys, tempfile, threading, time
+
+import left
+from left import GROWTH, compare, fail, is_attached, state, text, wait_for
 
 uft, target = sys.argv[1:3]
 CYCLES = int(os.environ.get('UFT_CYCLES', '30'))
-SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')
-GROWTH = 8 << 20		# of the anonymous memory of a server, in all: a page left behind by each of many cycles is more
-failures = 0
-
-
-def fail(what):
-    global failures
-    failures += 1
-    print('FAIL ' + what, flush=True)
-
-
-def read(path):
-    with open(path) as f:
-        return f.read()
-
-
-def lines(pid):
-    for line in read('/proc/%d/maps' % pid).splitlines():
-        w = line.split(None, 5)
-        lo, hi = (int(x, 16) for x in w[0].split('-'))
-        yield lo, hi, w[1], int(w[2], 16), w[5] if len(w) > 5 else ''
-
-
-def maps(pid):
-    """What is mapped where, of files; pieces that fit together are one. And the bytes of anonymous memory by permission."""
-    files, anonymous = [], {}
-    for lo, hi, prot, offset, name in lines(pid):
-        if not name.startswith('/'):
-            if name not in ('[stack]', '[heap]'):
-                anonymous[prot] = anonymous.get(prot, 0) + hi - lo
-        elif files and files[-1][1] == lo and files[-1][2] == prot and files[-1][3] == name:
-            files[-1][1] = hi
-        else:
-            files.append([lo, hi, prot, name])
-    return files, anonymous
-
-
-def text(pid):
-    out = {}
-    with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
-        for lo, hi, prot, _, name in lines(pid):
-            if 'x' in prot and name.startswith('/'):
-                mem.seek(lo)
-                out[name] = out.get(name, b'') + mem.read(hi - lo)
-    return out
-
-
-def state(pid):
-    status = dict(l.split(':', 1) for l in read('/proc/%d/status' % pid).splitlines() if ':' in l)
-    tids = os.listdir('/proc/%d/task' % pid)
-    files, anonymous = maps(pid)
-    return {'signals': [status[s].strip() for s in SIGNALS], 'tracer': status['TracerPid'].strip(), 'tasks': sorted(tids),
-            'children': [read('/proc/%d/task/%s/children' % (pid, t)) for t in tids], 'files': files, 'anonymous': anonymous,
-            'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
-
-
-def is_attached(pid):
-    return 'session.' in read('/proc/%d/maps' % pid)
-
-
-def wait_for(cond, what, seconds=20):
-    end = time.time() + seconds
-    while not cond():
-        if time.time() > end:
-            fail('%s: not within %d s' % (what, seconds))
-            return False
-        time.sleep(0.005)
-    return True
 
 
 def cycle(i, pid, tracer, name, scratch):
@@ -105,17 +40,6 @@ def cycle(i, pid, tracer, name, scratch):
     if 'remain' in said or 'put back' in said or 'cannot' in said:
         fail('%s: cycle %d: %s' % (name, i, said))
     return wait_for(lambda: not is_attached(pid), '%s: cycle %d: left' % (name, i)) and ok
-
-
-def compare(name, before, after, growth):
-    for key in before:
-        if key != 'anonymous' and before[key] != after[key]:
-            fail('%s: %s: %s instead of %s' % (name, key, after[key], before[key]))
-    a, b = before['anonymous'], after['anonymous']
-    for prot in set(a) | set(b):
-        more = b.get(prot, 0) - a.get(prot, 0)
-        if more > (growth if 'x' not in prot else 0) or (not growth and more):
-            fail('%s: %d bytes more of anonymous memory %s' % (name, more, prot))
 
 
 def run_cycles(name, pid, tracer, scratch, growth):
@@ -214,7 +138,7 @@ with tempfile.TemporaryDirectory() as scratch:
             busy(tracer, scratch)
         elif not shutil.which('redis-benchmark'):
             print('skip: no redis-server')
-            sys.exit(1 if failures else 77)
+            sys.exit(1 if left.failures else 77)
         else:
             redis(tracer, scratch)
-sys.exit(failures != 0)
+sys.exit(left.failures != 0)

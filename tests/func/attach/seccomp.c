@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * seccomp.c - for seccomp.py: a program of two threads with a filter that denies one system call
+ *
+ *	seccomp NR kill|errno|trap	says ready, works until its input ends, says how much it did
+ *
+ * The threads exist before the filter, which is for all of them, and make no other call than read and futex meanwhile.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static atomic_int is_over;
+static volatile unsigned long turns;
+
+__attribute__((noinline)) void turn(void)
+{
+	turns++;
+}
+
+static void *work(void *arg)
+{
+	while (!is_over)
+		for (int i = 0; i < 1000; i++)
+			turn();
+	return arg;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned action = argc > 2 && !strcmp(argv[2], "errno") ? SECCOMP_RET_ERRNO | EPERM :
+			  argc > 2 && !strcmp(argv[2], "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 1 ? (unsigned)atoi(argv[1]) : 0, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+	pthread_t thread;
+	char byte;
+
+	if (pthread_create(&thread, NULL, work, NULL))
+		return 2;
+	while (!turns)		/* what it calls at its start is behind it */
+		;
+	if (write(1, "ready\n", 6) != 6 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &prog))
+		return 77;
+	while (read(0, &byte, 1) > 0)
+		;
+	is_over = 1;
+	_exit(turns ? 0 : 3);
+}

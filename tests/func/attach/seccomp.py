@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""seccomp.py UFT TARGET [ACTION:CALL...] - attaching to a program whose seccomp filter denies one system call
+
+For each of the calls that an attach makes in a thread of the program, killed, refused and trapped: whether it is traced or not, the
+program goes on and ends as if nobody had come. Needs the right to suspend a filter (CAP_SYS_ADMIN)."""
+import os, signal, subprocess, sys, tempfile, time
+
+uft, target = sys.argv[1:3]
+CALLS = {'close': 3, 'mmap': 9, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157}
+failures = 0
+
+
+def once(action, name, scratch):
+    p = subprocess.Popen([target, str(CALLS[name]), action], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    if p.stdout.readline() != b'ready\n':
+        sys.exit(77)
+    while p.poll() is None and 'Seccomp:\t2' not in open('/proc/%d/status' % p.pid).read():
+        time.sleep(0.002)
+    r = subprocess.Popen([uft, 'attach', '-q', '--flight', '-b', '64K', '-p', 'function', '-o', scratch + '/x.uft', str(p.pid)],
+                         stderr=subprocess.PIPE, text=True)
+    time.sleep(0.4)
+    if r.poll() is None:
+        r.send_signal(signal.SIGINT)
+    said = r.communicate(timeout=60)[1].strip()
+    p.stdin.close()
+    return p.wait(20), said
+
+
+if os.geteuid():
+    print('skip: not root')
+    sys.exit(77)
+cases = [c.split(':') for c in sys.argv[3:]] or [(a, n) for a in ('kill', 'errno', 'trap') for n in CALLS]
+with tempfile.TemporaryDirectory() as scratch:
+    for action, name in cases:
+        status, said = once(action, name, scratch)
+        if status:
+            failures += 1
+            print('FAIL %s of %s: the program ended with %d; uft said: %s' % (action, name, status, said))
+print('%d filters, %d programs harmed' % (len(cases), failures))
+sys.exit(failures != 0)

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: MIT
+"""left.py - what a process looks like from outside, and what differs when it was left"""
+import os, time
+
+SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')
+GROWTH = 8 << 20		# of the anonymous memory of a server, in all: a page left behind by each of many cycles is more
+failures = 0
+
+
+def fail(what):
+    global failures
+    failures += 1
+    print('FAIL ' + what, flush=True)
+
+
+def read(path):
+    with open(path) as f:
+        return f.read()
+
+
+def lines(pid):
+    for line in read('/proc/%d/maps' % pid).splitlines():
+        w = line.split(None, 5)
+        lo, hi = (int(x, 16) for x in w[0].split('-'))
+        yield lo, hi, w[1], int(w[2], 16), w[5] if len(w) > 5 else ''
+
+
+def maps(pid):
+    """What is mapped where, of files; pieces that fit together are one. And the bytes of anonymous memory by permission."""
+    files, anonymous = [], {}
+    for lo, hi, prot, offset, name in lines(pid):
+        if not name.startswith('/'):
+            if name not in ('[stack]', '[heap]'):
+                anonymous[prot] = anonymous.get(prot, 0) + hi - lo
+        elif files and files[-1][1] == lo and files[-1][2] == prot and files[-1][3] == name:
+            files[-1][1] = hi
+        else:
+            files.append([lo, hi, prot, name])
+    return files, anonymous
+
+
+def text(pid):
+    out = {}
+    with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
+        for lo, hi, prot, _, name in lines(pid):
+            if 'x' in prot and name.startswith('/'):
+                mem.seek(lo)
+                out[name] = out.get(name, b'') + mem.read(hi - lo)
+    return out
+
+
+def state(pid):
+    status = dict(l.split(':', 1) for l in read('/proc/%d/status' % pid).splitlines() if ':' in l)
+    tids = os.listdir('/proc/%d/task' % pid)
+    files, anonymous = maps(pid)
+    return {'signals': [status[s].strip() for s in SIGNALS], 'tracer': status['TracerPid'].strip(), 'tasks': sorted(tids),
+            'children': [read('/proc/%d/task/%s/children' % (pid, t)) for t in tids], 'files': files, 'anonymous': anonymous,
+            'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
+
+
+def descriptors(pid):
+    for fd in sorted(os.listdir('/proc/%d/fd' % pid), key=int):
+        try:
+            yield fd, os.readlink('/proc/%d/fd/%s' % (pid, fd))
+        except FileNotFoundError:
+            pass
+
+
+def is_attached(pid):
+    return 'session.' in read('/proc/%d/maps' % pid)
+
+
+def wait_for(cond, what, seconds=20):
+    end = time.time() + seconds
+    while not cond():
+        if time.time() > end:
+            fail('%s: not within %d s' % (what, seconds))
+            return False
+        time.sleep(0.005)
+    return True
+
+
+def compare(name, before, after, growth):
+    for key in before:
+        if key != 'anonymous' and before[key] != after[key]:
+            fail('%s: %s: %s instead of %s' % (name, key, after[key], before[key]))
+    a, b = before['anonymous'], after['anonymous']
+    for prot in set(a) | set(b):
+        more = b.get(prot, 0) - a.get(prot, 0)
+        if more > (growth if 'x' not in prot else 0) or (not growth and more):
+            fail('%s: %d bytes more of anonymous memory %s' % (name, more, prot))
+
+
+def differs_from_file(pid):
+    """The files whose code in the process is not theirs."""
+    with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
+        for lo, hi, prot, offset, name in lines(pid):
+            if 'x' not in prot or not name.startswith('/'):
+                continue
+            with open('/proc/%d/root%s' % (pid, name), 'rb') as f:
+                f.seek(offset)
+                want = f.read(hi - lo)
+            mem.seek(lo)
+            if mem.read(len(want)) != want:
+                yield name
