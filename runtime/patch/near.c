@@ -371,7 +371,7 @@ static size_t put_aux_thunk(const struct patch_object *o, const struct patch_sit
 {
 	uint32_t id = (uint32_t)(site_end(s) >> 2) - text_k(o);
 
-	return put_thunk(at, pc, (uint32_t)(x >> 2) - id, cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
+	return put_thunk(at, pc, UFT_THUNK_K((uint32_t)(x >> 2) - id, UFT_REC_FUNC), cell(o, s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC));
 }
 
 static int build_aux(const struct patch_object *o, const struct patch_site *s, struct near_code *c)
