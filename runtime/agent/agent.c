@@ -77,9 +77,7 @@ int agent_session_is_gone(void)
 /* Is the process behind the pidfd over? */
 static int pidfd_is_over(int fd)
 {
-	struct { int fd; short events, revents; } p = { fd, POLLIN_, 0 };
-
-	return sys_call3(__NR_poll, &p, 1, 0) > 0;
+	return sys_poll_now(fd, POLLIN_) > 0;
 }
 
 /* ---- Commands ------------------------------------------------------------------------------ */

@@ -12,8 +12,6 @@
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 
-#define ARCH_SET_FS_	0x1002
-#define ARCH_GET_FS_	0x1003
 #define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u
 
@@ -22,11 +20,10 @@ struct uft_rt uft_rt;
 
 static int set_thread_pointer(void)
 {
-	uint64_t fs = 0;
 	uint8_t *tp;
 	long at;
 
-	if (sys_call3(__NR_arch_prctl, ARCH_GET_FS_, &fs, 0) || fs)
+	if (arch_get_thread_pointer())
 		return 0;
 	at = sys_mmap(0, STAND_IN_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (sys_is_error(at))
@@ -35,7 +32,7 @@ static int set_thread_pointer(void)
 	memset(tp - STAND_IN_FILLED, 0xff, 2 * STAND_IN_FILLED);
 	*(uint64_t *)tp = (uint64_t)tp;
 	mem_own((uint64_t)at, STAND_IN_BYTES | UFT_OWNED_TP);
-	return (int)sys_call3(__NR_arch_prctl, ARCH_SET_FS_, tp, 0);
+	return (int)arch_set_thread_pointer((uint64_t)tp);
 }
 
 /* Where new mappings come locked a plain one would make every page of the sparse file. */

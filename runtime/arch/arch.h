@@ -38,6 +38,13 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "runtime/arch/x86_64/syscall.h"
 #include "runtime/arch/x86_64/atomic.h"
+#include "runtime/arch/x86_64/rseq.h"
+#elif defined(__aarch64__)
+#include "runtime/arch/arm64/encode.h"
+#include "runtime/arch/arm64/syscall.h"
+#include "runtime/arch/arm64/atomic.h"
+#include "runtime/arch/arm64/rseq.h"
+#include "runtime/arch/arm64/patch.h"
 #else
 #error "uft: no runtime for this architecture yet"
 #endif

@@ -2,7 +2,7 @@
 /*
  * mem.c - memcpy and its kin, and a bump allocator
  *
- * The copies are `rep` instructions: short, no vector registers, fast enough for what is copied here (stub
+ * The copies are the architecture's: short, no vector registers, fast enough for what is copied here (stub
  * pages, path names). The build turns off loop idiom recognition for this file, else memcpy would call itself.
  */
 #include "runtime/base/mem.h"
@@ -10,9 +10,7 @@
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
-	void *d = to;
-
-	__asm__ volatile("rep movsb" : "+D"(d), "+S"(from), "+c"(n) :: "memory");
+	arch_copy(to, from, n);
 	return to;
 }
 
@@ -30,9 +28,7 @@ void *memmove(void *to, const void *from, size_t n)
 
 void *memset(void *to, int c, size_t n)
 {
-	void *d = to;
-
-	__asm__ volatile("rep stosb" : "+D"(d), "+c"(n) : "a"(c) : "memory");
+	arch_fill(to, c, n);
 	return to;
 }
 

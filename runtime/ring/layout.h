@@ -60,6 +60,13 @@
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 
+/* enum uft_rec_kind */
+#define UFT_ASM_REC_CONTEXT	1
+#define UFT_ASM_REC_FUNC	2
+#define UFT_ASM_REC_ENTRY	3
+#define UFT_ASM_REC_EXIT	4
+#define UFT_ASM_REC_LOST	8
+
 /* results of uft_asm_ring_write() */
 #define RING_WRITTEN	0
 #define RING_RETRY	1	/* the section was aborted */

@@ -85,7 +85,7 @@ RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
-	       UFT_REC_LOST == UFT_ASM_REC_LOST, "rseq.h");
+	       UFT_REC_LOST == UFT_ASM_REC_LOST, "layout.h");
 
 struct ring_fast uft_ring_fast;
 static struct ring_private *ring_private;	/* set by ring_init(), the same ever after */
@@ -304,7 +304,7 @@ int ring_write(struct ring_op *op, int rseq)
 		op->receipt = &op->own_receipt;
 	if (!op->clock)
 		op->clock = &op->own_clock;
-	if (!rseq)
+	if (!ARCH_HAS_RSEQ || !rseq)
 		return exch_write(op);
 	for (int i = 0; i < RING_RETRIES; i++) {
 		ret = uft_asm_ring_write(op);

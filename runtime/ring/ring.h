@@ -6,7 +6,6 @@
 #define UFT_RING_H
 
 #include "runtime/arch/arch.h"
-#include "runtime/arch/x86_64/rseq.h"
 #include "runtime/ring/layout.h"
 #include "uft/abi.h"
 
@@ -83,7 +82,7 @@ uint32_t *ring_lock_word(unsigned i);
 /* 1: the calling task may use the per-CPU rings (its thread pointer is its own: the caller knows). Context: probe. */
 static inline int ring_has_rseq(void)
 {
-	return uft_ring_fast.rseq_offset && arch_rseq_cpu(uft_ring_fast.rseq_offset) < uft_ring_fast.ncpus;
+	return ARCH_HAS_RSEQ && uft_ring_fast.rseq_offset && arch_rseq_cpu(uft_ring_fast.rseq_offset) < uft_ring_fast.ncpus;
 }
 
 /* What identifies a thread to the fast paths until the next generation. Context: probe. */

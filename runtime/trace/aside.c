@@ -101,7 +101,7 @@ struct fg_entry *aside_next(struct fg_entry *after)
 /* Removes what cannot return: the slot is gone or holds something else. */
 static void aside_sweep(void)
 {
-	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
+	for (struct fg_entry *e = NULL; ARCH_SLOT_IN_MEMORY && (e = aside_next(e));) {
 		uint64_t now = 0;
 		int ret = trace_peek((const void *)e->slot, &now, 8);
 
@@ -114,10 +114,8 @@ static void aside_sweep(void)
 
 static void aside_unhook(const struct fg_entry *e)
 {
-	uint64_t now;
-
 	trace_count(UFT_CNT_SHADOW_FULL, 1);
-	if (!trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
+	if (ARCH_SLOT_IN_MEMORY && fg_is_hooked(e))
 		*(uint64_t *)e->slot = e->parent;
 }
 

@@ -187,7 +187,7 @@ static uint32_t fg_check_bound(struct trace_task *t, uint64_t slot)
 
 static int fg_push(struct trace_task *t, struct fg_entry *top, const struct fg_entry *e)
 {
-	if (t->rseq)
+	if (ARCH_HAS_RSEQ && t->rseq)
 		return uft_asm_push(t->th, top, e);
 	*top = *e;			/* signals are blocked */
 	uft_store(&t->th->top, top + 1);
@@ -277,10 +277,10 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	return 1;
 }
 
-static int fg_enter(uint32_t id, uint64_t *slot, uint64_t ret, const uint8_t *stub)
+static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub)
 {
 	struct fg_entry e = {
-		.slot = (uint64_t)slot, .parent = *slot, .ret = ret,
+		.slot = slot, .parent = parent, .ret = ret,
 		.receipt.word = UFT_REC_WORD(UFT_REC_ENTRY, id, 0),
 	};
 	const struct uft_tracer_params *p;
@@ -311,17 +311,25 @@ out:
  * From trace.S. id: of the stub; slot: where the parent's address is. 1: the entry holds the parent, the caller puts
  * the hook into the slot. 0: leave the call alone. Context: probe.
  */
+#if ARCH_SLOT_IN_MEMORY
 int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
 int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, slot, (uint64_t)stub + 10, stub);
+	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)stub + ARCH_STUB_RETURN, stub);
 }
 
 int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
 int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, slot, (uint64_t)uft_asm_mcount_return, stub);
+	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)uft_asm_mcount_return, stub);
 }
+#else
+int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent);
+int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent)
+{
+	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub);
+}
+#endif
 
 /* ---- Leaving by return -------------------------------------------------------------------- */
 

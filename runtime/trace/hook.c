@@ -132,9 +132,11 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	case __NR_execveat:
 		hook_exec(nr, regs);
 		break;
+#ifdef __NR_vfork
 	case __NR_vfork:
 		hook_vfork(sp);
 		break;
+#endif
 	case __NR_clone:
 		hook_clone(regs[0], regs[4], sp);
 		break;

@@ -59,7 +59,7 @@ static uint32_t unhook(const struct fg_entry *e, const struct uft_thread *own)
 {
 	uint64_t slot = uft_load(&e->slot), now;
 
-	if (slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret || !is_newest(e, own))
+	if (!ARCH_SLOT_IN_MEMORY || slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret || !is_newest(e, own))
 		return 0;
 	return (uint32_t)uft_asm_swap8((uint64_t *)slot, e->ret, e->parent);
 }

@@ -203,10 +203,8 @@ static struct uft_thread *thread_map(void)
 static void thread_empty(struct uft_thread *th)
 {
 	for (struct fg_entry *e = th->base; e < th->top; e++) {
-		uint64_t now;
-
 		fg_settle(e);
-		if (e->slot > FG_NO_SLOT && !trace_peek((const void *)e->slot, &now, 8) && now == e->ret)
+		if (e->slot > FG_NO_SLOT && fg_is_hooked(e))
 			aside_put(e);
 	}
 	if (th->nkept) {		/* it ended in a root call */
@@ -467,6 +465,20 @@ static void thread_identify(struct trace_task *t)
 		thread_heal_shared(t);
 }
 
+/*
+ * Where no system call is hooked nobody tells that a thread pointer went to a new thread, or that a vfork child runs on its
+ * parent's: every event asks. A child with memory in common is a guest (thread_identify()).
+ */
+static void thread_verify(struct trace_task *t)
+{
+	uint32_t owner = t->th->owner;
+
+	t->tid = (uint32_t)sys_gettid();
+	if (owner && owner != t->tid && (uint32_t)sys_getpid() == uft_load(&uft_rt.slice->pid))
+		thread_reset(t, t->tp);
+	uft_store(&t->th->tid, UFT_NO_TID);
+}
+
 /* A fork child's first event adopts it, once; other threads of it wait meanwhile. */
 static int task_is_mute(void)
 {
@@ -499,6 +511,8 @@ void task_begin(struct trace_task *t)
 			trace_count(UFT_CNT_NO_THREAD, 1);
 	}
 	if (t->th) {
+		if (!ARCH_HAS_HOOKS)
+			thread_verify(t);
 		t->tid = uft_load(&t->th->tid);
 		if (t->tid == UFT_NO_TID)
 			thread_identify(t);

@@ -152,6 +152,14 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
 void profile_hit(uint32_t id);		/* a call begins */
 void profile_add(uint32_t id, uint64_t duration, uint64_t self);	/* it returns */
 
+/* Is the slot's frame still to return through us? Where slots are only names nothing tells: as if it were. */
+static inline int fg_is_hooked(const struct fg_entry *e)
+{
+	uint64_t now;
+
+	return !ARCH_SLOT_IN_MEMORY || (!trace_peek((const void *)e->slot, &now, 8) && now == e->ret);
+}
+
 static inline uint32_t fg_id(const struct fg_entry *e)
 {
 	return UFT_REC_VALUE(e->receipt.word);

@@ -8,6 +8,7 @@
 #ifndef UFT_ARCH_ATOMIC_H
 #define UFT_ARCH_ATOMIC_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define uft_load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
@@ -86,6 +87,23 @@ static inline int arch_text_swap8(void *at, uint64_t old, uint64_t v)
 	__asm__ volatile("lock cmpxchgq %3,%1; sete %0"
 			 : "=q"(done), "+m"(*(uint64_t *)at), "+a"(old) : "r"(v) : "memory", "cc");
 	return done;
+}
+
+/* Copies without vector registers. */
+static inline void arch_copy(void *to, const void *from, size_t n)
+{
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(n) :: "memory");
+}
+
+static inline void arch_fill(void *to, int c, size_t n)
+{
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(n) : "a"(c) : "memory");
+}
+
+/* Units of the clock a second; 0: only a measurement tells. */
+static inline uint64_t arch_clock_hz(void)
+{
+	return 0;
 }
 
 #endif

@@ -5,11 +5,13 @@
 #ifndef UFT_X86_64_RSEQ_H
 #define UFT_X86_64_RSEQ_H
 
-#define UFT_ASM_REC_CONTEXT	1	/* enum uft_rec_kind; asserted in ring.c */
-#define UFT_ASM_REC_FUNC	2
-#define UFT_ASM_REC_ENTRY	3
-#define UFT_ASM_REC_EXIT	4
-#define UFT_ASM_REC_LOST	8
+/* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
+
+#define ARCH_HAS_RSEQ		1	/* sections in ring.S and trace.S */
+#define ARCH_HAS_HOOKS		1	/* system calls of libc are hooked (hook.S) */
+#define ARCH_REACH		0x7ff00000ull	/* of a call, less what displacements are relative to */
+#define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */
+#define ARCH_SLOT_IN_MEMORY	1	/* a frame's slot is the address of its return address */
 
 #ifdef __ASSEMBLER__
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * syscall.h - the system call instruction of x86_64
+ * syscall.h - the system call instruction of x86_64, and the thread pointer
  *
  * Context: any. Returns what the kernel returns: a value, or -errno in -4095..-1. Never touches errno.
  * Source: syscall(2), the x86-64 psABI appendix A.2: number in rax, arguments in rdi rsi rdx r10 r8 r9; rcx
@@ -8,6 +8,8 @@
  */
 #ifndef UFT_ARCH_SYSCALL_H
 #define UFT_ARCH_SYSCALL_H
+
+#include <stdint.h>
 
 static inline long arch_syscall6(long nr, long a, long b, long c, long d, long e, long f)
 {
@@ -28,6 +30,19 @@ static inline long arch_syscall3(long nr, long a, long b, long c)
 
 	__asm__ volatile("syscall" : "=a"(ret) : "a"(nr), "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
 	return ret;
+}
+
+/* 0: nobody has set it yet; -1: not known. */
+static inline uint64_t arch_get_thread_pointer(void)
+{
+	uint64_t fs = 0;
+
+	return arch_syscall3(158 /* arch_prctl */, 0x1003 /* ARCH_GET_FS */, (long)&fs, 0) ? ~0ull : fs;
+}
+
+static inline long arch_set_thread_pointer(uint64_t tp)
+{
+	return arch_syscall3(158, 0x1002 /* ARCH_SET_FS */, (long)tp, 0);
 }
 
 #endif

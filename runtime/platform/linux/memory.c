@@ -11,7 +11,7 @@
 #include "runtime/platform/linux/maps.h"
 #include "runtime/platform/platform.h"
 
-#define REACH		(0x7ff00000ull)		/* 2 GiB less what displacements are relative to */
+#define REACH		ARCH_REACH
 #define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
 #define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
 #define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */

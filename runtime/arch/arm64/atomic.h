@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * atomic.h - ordered accesses, the clock, copies, and the stores that running code may see half way
+ *
+ * The ordered accesses are the compiler's, under names that say the order (-mno-outline-atomics: with exclusive loads and
+ * stores, on CPUs with LSE as on those without); the rest is what C cannot say. Context: any.
+ */
+#ifndef UFT_ARCH_ATOMIC_H
+#define UFT_ARCH_ATOMIC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define uft_load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
+#define uft_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define uft_store(p, v)		__atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define uft_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define uft_xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
+#define uft_add(p, v)		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+/* 1 when *p was `old` and is now `new`. */
+#define uft_cas(p, old, new)								\
+	({										\
+		__typeof__(*(p)) uft_old_ = (old);					\
+		__atomic_compare_exchange_n((p), &uft_old_, (new), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
+	})
+/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
+#define uft_barrier()		__asm__ volatile("" ::: "memory")
+
+static inline void arch_cpu_relax(void)
+{
+	__asm__ volatile("yield" ::: "memory");
+}
+
+/* The trace clock, raw: the virtual counter, the same on all CPUs. */
+static inline uint64_t arch_clock(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
+	return v;
+}
+
+/* The same, not read before what precedes it is done: for who has just taken something over from another CPU. */
+static inline uint64_t arch_clock_after(void)
+{
+	__asm__ volatile("isb" ::: "memory");
+	return arch_clock();
+}
+
+/* Units of the clock a second; 0: only a measurement tells. */
+static inline uint64_t arch_clock_hz(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("mrs %0, cntfrq_el0" : "=r"(v));
+	return v;
+}
+
+/* What names the thread. */
+static inline uint64_t arch_thread_pointer(void)
+{
+	uint64_t tp;
+
+	__asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
+	return tp;
+}
+
+/* One store, never split: a CPU that fetches the word has the old instruction or the new (B2.2.5). */
+static inline void arch_text_store4(void *at, uint32_t v)
+{
+	__asm__ volatile("str %w1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
+}
+
+/* What was stored to [at, at + bytes) is what is fetched from there, by this CPU and, at the next context
+ * synchronisation (plat_sync_cores()), by the others. */
+static inline void arch_text_flush(const void *at, size_t bytes)
+{
+	uintptr_t p, end = (uintptr_t)at + bytes;
+	uint64_t ctr, dline, iline;
+
+	__asm__ volatile("mrs %0, ctr_el0" : "=r"(ctr));
+	dline = 4ull << (ctr >> 16 & 15);
+	iline = 4ull << (ctr & 15);
+	for (p = (uintptr_t)at & ~(dline - 1); p < end; p += dline)
+		__asm__ volatile("dc cvau, %0" : : "r"(p) : "memory");
+	__asm__ volatile("dsb ish" ::: "memory");
+	for (p = (uintptr_t)at & ~(iline - 1); p < end; p += iline)
+		__asm__ volatile("ic ivau, %0" : : "r"(p) : "memory");
+	__asm__ volatile("dsb ish; isb" ::: "memory");
+}
+
+/* Copies without vector registers; the asm keeps the compiler from making memcpy() of a loop. */
+static inline void arch_copy(void *to, const void *from, size_t n)
+{
+	unsigned char *d = to;
+	const unsigned char *s = from;
+
+	for (; n; n--) {
+		*d++ = *s++;
+		uft_barrier();
+	}
+}
+
+static inline void arch_fill(void *to, int c, size_t n)
+{
+	unsigned char *d = to;
+
+	for (; n; n--) {
+		*d++ = (unsigned char)c;
+		uft_barrier();
+	}
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * encode.h - the arm64 instructions that uft writes and recognises
+ *
+ * Pure functions on 32-bit words: no memory, no system, no state. Shared by the runtime, the session and tests on any
+ * host. Builders return the instruction, or 0 (which no CPU executes: UDF #0) when an operand does not fit.
+ * tests/arch/arm64 holds every builder against the assembler's output.
+ *
+ * Source: Arm Architecture Reference Manual for A-profile, C6.2.
+ */
+#ifndef UFT_ARM64_ENCODE_H
+#define UFT_ARM64_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define A64_NOP		0xd503201fu
+#define A64_BTI_C	0xd503245fu	/* hint #34: where indirect calls may land */
+#define A64_BTI_J	0xd503249fu
+#define A64_BTI_JC	0xd50324dfu
+#define A64_PACIASP	0xd503233fu	/* hint #25 */
+#define A64_PACIBSP	0xd503237fu	/* hint #27 */
+#define A64_MOV_X9_LR	0xaa1e03e9u	/* mov x9, x30 */
+
+#define A64_INSN_BYTES	4
+#define A64_REACH	(128ll << 20)	/* of b and bl, either way */
+
+/* 1 when a branch at @pc reaches @target. */
+static inline int a64_reaches(uint64_t pc, uint64_t target)
+{
+	int64_t d = (int64_t)(target - pc);
+
+	return d >= -A64_REACH && d < A64_REACH && !(d & 3);
+}
+
+static inline uint32_t a64_branch(uint32_t op, uint64_t pc, uint64_t target)
+{
+	return a64_reaches(pc, target) ? op | ((uint32_t)((int64_t)(target - pc) >> 2) & 0x03ffffffu) : 0;
+}
+
+static inline uint32_t a64_b(uint64_t pc, uint64_t target)
+{
+	return a64_branch(0x14000000u, pc, target);
+}
+
+static inline uint32_t a64_bl(uint64_t pc, uint64_t target)
+{
+	return a64_branch(0x94000000u, pc, target);
+}
+
+static inline int a64_is_bl(uint32_t insn)
+{
+	return (insn & 0xfc000000u) == 0x94000000u;
+}
+
+/* Where the b or bl at @pc leads. */
+static inline uint64_t a64_branch_target(uint32_t insn, uint64_t pc)
+{
+	return pc + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
+}
+
+/* A landing pad of branch target identification at a function's entry; paciasp is one, too, but does more. */
+static inline int a64_is_bti(uint32_t insn)
+{
+	return insn == A64_BTI_C || insn == A64_BTI_J || insn == A64_BTI_JC;
+}
+
+/* movz/movk wd, #imm, lsl #(0 or 16) */
+static inline uint32_t a64_movz_w(unsigned reg, uint16_t imm)
+{
+	return 0x52800000u | (uint32_t)imm << 5 | reg;
+}
+
+static inline uint32_t a64_movk_w_lsl16(unsigned reg, uint16_t imm)
+{
+	return 0x72a00000u | (uint32_t)imm << 5 | reg;
+}
+
+/* ldr xd, label: the word of data at @target, 1 MiB either way */
+static inline uint32_t a64_ldr_literal(unsigned reg, uint64_t pc, uint64_t target)
+{
+	int64_t d = (int64_t)(target - pc);
+
+	if (d < -(1 << 20) || d >= 1 << 20 || d & 3)
+		return 0;
+	return 0x58000000u | ((uint32_t)(d >> 2) & 0x7ffffu) << 5 | reg;
+}
+
+static inline uint32_t a64_br(unsigned reg)
+{
+	return 0xd61f0000u | reg << 5;
+}
+
+#endif

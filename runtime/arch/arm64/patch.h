@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.h - sites, thunks and stubs of arm64, for patch/word.c
+ *
+ *	entry site	mov x9, x30 ; nop | bl func thunk | b stub		8 bytes: two nops when found
+ *	mcount site	bl _mcount | nop | bl mfunc thunk			4 bytes
+ *	thunk		movz w17 ; movk w17 ; ldr x16, cell ; br x16		K in w17
+ *	stub		bl enter thunk ; bl site+8 ; b exit thunk ; flags	UFT_STUB_BYTES
+ *
+ * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer.
+ * Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may rest between the two.
+ */
+#ifndef UFT_ARM64_PATCH_H
+#define UFT_ARM64_PATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/arch/arm64/encode.h"
+
+#define ARCH_ENTRY_BYTES	8u	/* of an entry site */
+#define ARCH_CALL_BYTES		4u	/* of a call of mcount */
+#define ARCH_THUNK_BYTES	16u
+#define ARCH_INSN_NOP		A64_NOP
+
+/* The first word of an entry site while it is ours. */
+static inline uint32_t arch_entry_word(uint64_t site)
+{
+	(void)site;
+	return A64_MOV_X9_LR;
+}
+
+/* The second word, or an mcount site: call @thunk. 0: out of reach. */
+static inline uint32_t arch_call_word(uint64_t at, uint64_t thunk)
+{
+	return a64_bl(at, thunk);
+}
+
+static inline uint32_t arch_jump_word(uint64_t at, uint64_t stub)
+{
+	return a64_b(at, stub);
+}
+
+static inline int arch_is_call(uint32_t word)
+{
+	return a64_is_bl(word);
+}
+
+/* @k: 0 and is_exit for the exit thunk, which carries none. 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell)
+{
+	w[0] = a64_movz_w(17, (uint16_t)k);
+	w[1] = a64_movk_w_lsl16(17, (uint16_t)(k >> 16));
+	w[2] = a64_ldr_literal(16, at + 8, cell);
+	w[3] = a64_br(16);
+	return w[2] != 0;
+}
+
+static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t body, uint8_t flags)
+{
+	w[0] = a64_bl(at, enter);
+	w[1] = a64_bl(at + 4, body);
+	w[2] = a64_b(at + 8, exit);
+	w[3] = (uint32_t)flags << 24;
+	return w[0] && w[1] && w[2];
+}
+
+#endif

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace.S - the handlers that armed sites reach, arm64
+ *
+ * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17, but handlers save them all the
+ * same, x9 and the thunk's x16 and x17 excepted; flags are dead at entry and return; vector state is never touched.
+ * Everything goes by C and an exchange ring: no restartable sections here yet (rseq.h).
+ *
+ * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is not signed
+ * any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may hold a signed one: it
+ * is stripped for the record. Branch target identification: we leave by ret, which may lead anywhere.
+ *
+ * Stack: SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ */
+#include "runtime/ring/layout.h"
+
+#define UFT_SLOW_STACK	2048
+#define SAVE_BYTES	176
+#define BTI_C		hint #34
+#define XPACLRI		hint #7		/* strips x30; a nop where there is no such thing */
+
+	.macro HANDLER name
+	.balign	64
+	.globl	\name
+	.hidden	\name
+	.type	\name, %function
+\name:
+	.cfi_startproc
+	BTI_C
+	.endm
+
+	.macro HANDLER_END name
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+/*
+ *	sp + 0		x29 x30		frame record: what called us
+ *	sp + 16		x0 - x18
+ */
+	.macro SAVE_ALL
+	stp	x29, x30, [sp, #-SAVE_BYTES]!
+	.cfi_adjust_cfa_offset SAVE_BYTES
+	.cfi_rel_offset x29, 0
+	.cfi_rel_offset x30, 8
+	stp	x0, x1, [sp, #16]
+	stp	x2, x3, [sp, #32]
+	stp	x4, x5, [sp, #48]
+	stp	x6, x7, [sp, #64]
+	stp	x8, x9, [sp, #80]
+	stp	x10, x11, [sp, #96]
+	stp	x12, x13, [sp, #112]
+	stp	x14, x15, [sp, #128]
+	stp	x16, x17, [sp, #144]
+	str	x18, [sp, #160]
+	sub	x10, sp, #UFT_SLOW_STACK
+	ldrb	w10, [x10]		/* reads only: the memory there may be somebody's */
+	.endm
+
+	.macro RESTORE_ALL
+	ldp	x0, x1, [sp, #16]
+	ldp	x2, x3, [sp, #32]
+	ldp	x4, x5, [sp, #48]
+	ldp	x6, x7, [sp, #64]
+	ldp	x8, x9, [sp, #80]
+	ldp	x10, x11, [sp, #96]
+	ldp	x12, x13, [sp, #112]
+	ldp	x14, x15, [sp, #128]
+	ldr	x18, [sp, #160]
+	ldp	x29, x30, [sp], #SAVE_BYTES
+	.cfi_adjust_cfa_offset -SAVE_BYTES
+	.cfi_restore x29
+	.cfi_restore x30
+	.endm
+
+	.text
+
+/* Entry sites: x30 = site + 8, x9 = parent, w17 = K. */
+	HANDLER uft_asm_func
+	SAVE_ALL
+	lsr	x0, x30, #2
+	sub	w0, w0, w17
+	mov	w2, #UFT_ASM_REC_FUNC << 28
+	add	w0, w0, w2
+	lsl	x0, x0, #32
+	mov	x1, x9
+	mov	x29, sp
+	bl	uft_func_slow
+	RESTORE_ALL
+	mov	x16, x30
+	mov	x30, x9			/* the parent, as at the entry */
+	ret	x16			/* pairs with the site's bl */
+	HANDLER_END uft_asm_func
+
+/* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, w17 = K. */
+	HANDLER uft_asm_mcount_func
+	SAVE_ALL
+	lsr	x0, x30, #2
+	sub	w0, w0, w17
+	mov	w2, #UFT_ASM_REC_FUNC << 28
+	add	w0, w0, w2
+	lsl	x0, x0, #32
+	ldr	x30, [x29, #8]
+	XPACLRI
+	mov	x1, x30
+	mov	x29, sp
+	bl	uft_func_slow
+	RESTORE_ALL
+	ret
+	HANDLER_END uft_asm_mcount_func
+
+/*
+ * Graph, entry sites: x30 = stub + 4, x9 = parent, w17 = K, sp as at the entry: it names the frame. Accepted, we go back
+ * to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
+ * parent stays and the body, where the stub's second bl leads, is entered from here.
+ */
+	.globl	uft_asm_graph_enter_slow
+	.hidden	uft_asm_graph_enter_slow
+	HANDLER uft_asm_graph_enter
+uft_asm_graph_enter_slow:
+	SAVE_ALL
+	sub	x2, x30, #4		/* the stub */
+	lsr	x0, x2, #4
+	sub	w0, w0, w17
+	add	x1, sp, #SAVE_BYTES
+	mov	x3, x9
+	mov	x29, sp
+	bl	uft_enter_slow
+	mov	w16, w0
+	RESTORE_ALL
+	cbz	w16, 1f
+	ret				/* pairs with the stub's first bl */
+1:	ldr	w17, [x30]
+	sbfiz	x17, x17, #2, #26
+	add	x16, x30, x17
+	mov	x30, x9
+	ret	x16
+	HANDLER_END uft_asm_graph_enter
+
+/* The body has returned to the stub: results live, sp as at the entry. */
+	HANDLER uft_asm_graph_exit
+	SAVE_ALL
+	add	x0, sp, #SAVE_BYTES
+	mov	x29, sp
+	bl	uft_exit_slow
+	mov	x16, x0
+	RESTORE_ALL
+	mov	x30, x16
+	ret				/* pairs with the caller's bl */
+	HANDLER_END uft_asm_graph_exit
+
+	.section .note.GNU-stack, "", %progbits

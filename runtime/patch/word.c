@@ -1,0 +1,536 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * word.c - sites of a running program, from state to state, where instructions are aligned words
+ *
+ * What it is: the contract of runtime.h (patch) for architectures on which one aligned store changes one instruction, and
+ * every CPU fetches the old one or the new. What x86_64 needs patch.c, site.c and batch.c for is here one store.
+ * arch/NAME/patch.h has the words; nothing here knows them.
+ *
+ * Objects and owners. A struct word_object per loaded ELF file: a region within branch reach of its text (a page of
+ * cells, a page of thunks, the stubs) and a table of sites by stub index: address, kind, the words as found. All of
+ * it is the agent's. What stands at a site now is not noted anywhere: it is read and compared with the forms that it can
+ * have, so that a fork child, which may have been born in the middle of a batch, needs no journal.
+ *
+ *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
+ *				second	nop | call of the func thunk | jump to the stub
+ *	mcount site, one word:	as found | nop | call of the mfunc thunk
+ *
+ * Invariants:
+ *   1. No word is written that is not one of the site's forms: unexpected words are left alone, counted.
+ *   2. What a site leads to is complete and visible to every CPU before it leads there: stubs are written and flushed
+ *	first, and a synchronisation lies in between.
+ *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the first as it
+ *	is now. A thread may rest between the two, for any time, so the first is written only while nobody can
+ *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted.
+ *   4. A page without a wanted site is not written.
+ *
+ * Not here: hooks (of system calls and unwinders), code that nobody prepared, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
+ *
+ * Failure: each site has a status; a batch never stops for one.
+ */
+#include <linux/errno.h>
+
+#include "runtime/arch/arch.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
+#include "runtime/runtime.h"
+
+enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, NTHUNKS };
+
+struct word_site {
+	uint64_t addr;		/* 0: never touched */
+	uint32_t orig[2];
+	uint8_t kind_len, flags, has_stub, pad[5];
+};
+_Static_assert(sizeof(struct word_site) == 24, "three lines hold eight");
+
+struct word_object {
+	uintptr_t text_start, text_end;
+	uint32_t object, capacity, nstubs;
+	uint32_t first_text_id, first_stub_id;
+	int is_gone;
+	uintptr_t region, region_end, stub_base;
+	struct word_site *site;
+	struct word_object *next;	/* newest first; never freed */
+};
+
+/* The words of a site that change, in one state. */
+struct form {
+	uint32_t w[2];
+};
+
+static struct word_object *objects;
+static int is_vouched;			/* the session holds every task. Written by the agent */
+static struct plat_window window;	/* that is open; a fork child closes its copy */
+static int has_window;
+
+int patch_init(void)
+{
+	return plat_sync_init();
+}
+
+void patch_vouch(int nobody_runs)
+{
+	is_vouched = nobody_runs;
+}
+
+static struct word_object *find(uint32_t object)
+{
+	for (struct word_object *o = objects; o; o = o->next)
+		if (o->object == object && !o->is_gone)
+			return o;
+	return NULL;
+}
+
+/* ---- writing -------------------------------------------------------------------------------------- */
+
+static int open_window(uintptr_t lo, uintptr_t hi)
+{
+	uintptr_t from, to;
+	int prot = plat_text_segment(lo, &from, &to), ret;
+
+	if (prot < 0 || hi > to)
+		return -EFAULT;
+	ret = plat_text_open(&window, lo, hi, prot, (int)uft_rt.no_mprotect);
+	if (ret)
+		return ret;
+	uft_store_release(&has_window, 1);
+	return 0;
+}
+
+static void close_window(void)
+{
+	plat_text_close(&window);
+	uft_store_release(&has_window, 0);
+}
+
+static void put_word(uintptr_t at, uint32_t word)
+{
+	if (window.is_direct)
+		arch_text_store4((void *)at, word);
+	else
+		plat_text_poke(at, &word, sizeof(word));
+	arch_text_flush((const void *)at, sizeof(word));
+}
+
+/* ---- regions -------------------------------------------------------------------------------------- */
+
+static uint64_t *cell(const struct word_object *o, unsigned t)
+{
+	return (uint64_t *)(o->region + t * 8u);
+}
+
+static uintptr_t thunk(const struct word_object *o, unsigned t)
+{
+	return o->region + PLAT_PAGE + t * ARCH_THUNK_BYTES;
+}
+
+static uintptr_t stub_at(const struct word_object *o, uint32_t i)
+{
+	return o->stub_base + (uintptr_t)i * UFT_STUB_BYTES;
+}
+
+static const char *handler(unsigned t)
+{
+	switch (t) {
+	case THUNK_FUNC:
+		return uft_asm_func;
+	case THUNK_MFUNC:
+		return uft_asm_mcount_func;
+	case THUNK_ENTER:
+		return trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
+	default:
+		return uft_asm_graph_exit;
+	}
+}
+
+void patch_retarget(void)
+{
+	for (struct word_object *o = objects; o; o = o->next)
+		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)handler(THUNK_ENTER));
+}
+
+static int write_thunks(struct word_object *o)
+{
+	uint32_t text_k = (uint32_t)(o->text_start >> 2) - o->first_text_id;
+	uint32_t stub_k = (uint32_t)(o->stub_base >> 4) - o->first_stub_id;
+	uint32_t w[ARCH_THUNK_BYTES / 4];
+	int ret = open_window(thunk(o, 0), thunk(o, NTHUNKS));
+
+	if (ret)
+		return ret;
+	for (unsigned t = 0; t < NTHUNKS; t++) {
+		uft_store_release(cell(o, t), (uint64_t)handler(t));
+		if (!arch_make_thunk(w, thunk(o, t), t <= THUNK_MFUNC ? text_k : stub_k, (uint64_t)cell(o, t)))
+			ret = -ERANGE;
+		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
+			put_word(thunk(o, t) + 4 * i, w[i]);
+	}
+	close_window();
+	plat_sync_cores();
+	return ret;
+}
+
+static int map_region(struct word_object *o)
+{
+	size_t bytes = 2 * PLAT_PAGE + PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
+	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC, &o->region);
+
+	if (ret)
+		return ret;
+	o->region_end = o->region + bytes;
+	o->stub_base = o->region + 2 * PLAT_PAGE;
+	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
+	return ret ? ret : write_thunks(o);
+}
+
+static struct word_object *object_new(const struct uft_cmd_object *c)
+{
+	struct word_object *o = mem_alloc(sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->text_start = c->text_start;
+	o->text_end = c->text_end;
+	o->capacity = c->nstubs + c->nstubs / 4 + 64;
+	o->object = c->object;
+	o->first_text_id = c->first_text_id;
+	o->first_stub_id = c->first_stub_id;
+	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
+	if (!o->site)
+		return NULL;
+	if (map_region(o)) {
+		plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
+		return NULL;
+	}
+	o->next = objects;
+	uft_store_release(&objects, o);
+	return o;
+}
+
+int patch_object(struct uft_cmd_object *c)
+{
+	struct word_object *o = find(c->object);
+
+	if (c->text_end <= c->text_start || c->object >= UFT_MAX_OBJECTS)
+		return -EINVAL;
+	if (o && (o->text_start != c->text_start || o->text_end != c->text_end ||
+		  o->first_text_id != c->first_text_id || o->first_stub_id != c->first_stub_id))
+		return -EEXIST;
+	if (!o)
+		o = object_new(c);
+	if (!o)
+		return -ENOMEM;
+	if (c->nstubs > o->capacity)
+		return -ENOSPC;
+	if (c->nstubs > o->nstubs)
+		o->nstubs = c->nstubs;
+	c->stub_base = o->stub_base;
+	c->tramp_base = o->region;
+	c->tramp_end = o->region_end;
+	c->code_base = 0;
+	return 0;
+}
+
+/* ---- what stands at a site ------------------------------------------------------------------------ */
+
+static unsigned site_kind(const struct word_site *s)
+{
+	return s->kind_len & 0xf;
+}
+
+static unsigned site_words(const struct word_site *s)
+{
+	return (unsigned)(s->kind_len >> 4) / 4;
+}
+
+static int is_entry(const struct word_site *s)
+{
+	return site_kind(s) == UFT_SITE_NOPS;
+}
+
+/* The words of @state. 0: the site does not have it, or it is out of reach. */
+static int form_of(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state, struct form *f)
+{
+	unsigned last = site_words(s) - 1;
+	uintptr_t at = s->addr + 4 * last;
+
+	f->w[0] = is_entry(s) ? arch_entry_word(s->addr) : 0;
+	switch (state) {
+	case UFT_ORIGINAL:
+		f->w[0] = s->orig[0];
+		f->w[last] = s->orig[last];
+		return 1;
+	case UFT_IDLE:
+		f->w[last] = ARCH_INSN_NOP;
+		return 1;
+	case UFT_FUNCTION:
+		f->w[last] = arch_call_word(at, thunk(o, is_entry(s) ? THUNK_FUNC : THUNK_MFUNC));
+		return f->w[last] != 0;
+	case UFT_GRAPH:
+		f->w[last] = is_entry(s) ? arch_jump_word(at, stub_at(o, stub)) : 0;
+		return f->w[last] != 0;
+	}
+	return 0;
+}
+
+/* The state that the words in the text are; -1: none of ours. */
+static int state_of(const struct word_object *o, const struct word_site *s, uint32_t stub)
+{
+	static const uint8_t states[] = { UFT_ORIGINAL, UFT_IDLE, UFT_FUNCTION, UFT_GRAPH };
+	const uint32_t *now = (const uint32_t *)s->addr;
+	struct form f;
+
+	for (unsigned i = 0; i < sizeof(states); i++)
+		if (form_of(o, s, stub, states[i], &f) && now[0] == f.w[0] &&
+		    (site_words(s) < 2 || now[1] == f.w[1]))
+			return states[i];
+	return -1;
+}
+
+/* First touch. Returns enum uft_site_status. */
+static int learn(const struct word_object *o, struct word_site *s, const struct uft_patch *p)
+{
+	struct word_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
+	unsigned bytes = p->kind_len >> 4;
+	const uint32_t *now = (const uint32_t *)p->addr;
+
+	if (p->addr & 3 || p->addr < o->text_start || p->addr + bytes > o->text_end)
+		return UFT_ST_BYTES;
+	switch (site_kind(&fresh)) {
+	case UFT_SITE_NOPS:
+		if (bytes != ARCH_ENTRY_BYTES)
+			return UFT_ST_KIND;
+		if (now[0] != ARCH_INSN_NOP || now[1] != ARCH_INSN_NOP)
+			return UFT_ST_BYTES;
+		fresh.orig[1] = now[1];
+		break;
+	case UFT_SITE_MCOUNT_CALL:
+	case UFT_SITE_MCOUNT_NOP:
+		if (bytes != ARCH_CALL_BYTES)
+			return UFT_ST_KIND;
+		if (now[0] != ARCH_INSN_NOP && !arch_is_call(now[0]))
+			return UFT_ST_BYTES;
+		break;
+	default:
+		return UFT_ST_KIND;
+	}
+	fresh.orig[0] = now[0];
+	s->kind_len = fresh.kind_len;
+	s->flags = fresh.flags;
+	s->orig[0] = fresh.orig[0];
+	s->orig[1] = fresh.orig[1];
+	uft_store_release(&s->addr, p->addr);	/* last: a fork child finds all of the record or none */
+	return UFT_ST_OK;
+}
+
+/* ---- changing ------------------------------------------------------------------------------------- */
+
+static void refuse(struct uft_patch *p, int status)
+{
+	p->status = (uint8_t)status;
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : UFT_CNT_SITE_REFUSED, 1);
+}
+
+/* Its record, if the request is sound; else it is refused. */
+static struct word_site *site_for(struct word_object *o, struct uft_patch *p)
+{
+	struct word_site *s = p->stub < o->nstubs && p->state <= UFT_GRAPH ? &o->site[p->stub] : NULL;
+	int status = UFT_ST_OK;
+
+	if (!s || (s->addr && (s->addr != p->addr || s->kind_len != p->kind_len)))
+		status = UFT_ST_KIND;
+	else if (!s->addr)
+		status = learn(o, s, p);
+	if (status == UFT_ST_OK)
+		return s;
+	refuse(p, status);
+	return NULL;
+}
+
+/* Stubs first: sites lead there afterwards. The flags byte is data and follows what is asked for now. */
+static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
+{
+	uint32_t w[UFT_STUB_BYTES / 4], i, k;
+	int written = 0;
+
+	if (open_window(o->stub_base, o->region_end))
+		return;
+	for (i = 0; i < n; i++) {
+		struct word_site *s = p[i].stub < o->nstubs ? &o->site[p[i].stub] : NULL;
+		uint8_t flags = p[i].flags & UFT_SITE_STUB;
+
+		if (p[i].status != UFT_ST_OK || p[i].state != UFT_GRAPH || !is_entry(s) || (s->has_stub && s->flags == flags))
+			continue;
+		if (!arch_make_stub(w, stub_at(o, p[i].stub), thunk(o, THUNK_ENTER), thunk(o, THUNK_EXIT),
+				    s->addr + ARCH_ENTRY_BYTES, flags))
+			continue;
+		for (k = s->has_stub ? UFT_STUB_BYTES / 4 - 1 : 0; k < UFT_STUB_BYTES / 4; k++)
+			put_word(stub_at(o, p[i].stub) + 4 * k, w[k]);
+		s->flags = flags;
+		s->has_stub = 1;
+		written = 1;
+	}
+	close_window();
+	if (written)
+		plat_sync_cores();
+}
+
+/*
+ * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written. The first word
+ * of an entry never goes back while somebody may run: with the nop behind it it does no harm.
+ */
+static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
+{
+	struct word_site *s = &o->site[p->stub];
+	uint32_t *at = (uint32_t *)s->addr + word;
+	struct form f;
+
+	if (p->status != UFT_ST_OK || word >= site_words(s))
+		return 0;
+	if (!form_of(o, s, p->stub, p->state, &f) || (p->state == UFT_GRAPH && !s->has_stub)) {
+		refuse(p, is_entry(s) ? UFT_ST_REACH : UFT_ST_KIND);
+		return 0;
+	}
+	if (*at == f.w[word])
+		return 0;
+	if (is_entry(s) && word == 0 && !is_quiet) {
+		if (p->state == UFT_FUNCTION || p->state == UFT_GRAPH)
+			refuse(p, UFT_ST_LIVE);
+		return 0;		/* on the way out: it stays */
+	}
+	if (!window.is_direct || (uintptr_t)at < window.lo || (uintptr_t)at >= window.hi) {
+		if (has_window)
+			close_window();
+		if (open_window(PLAT_PAGE_DOWN(at), PLAT_PAGE_UP((uintptr_t)at + 4))) {
+			refuse(p, UFT_ST_WRITE);
+			return 0;
+		}
+	}
+	put_word((uintptr_t)at, f.w[word]);
+	return 1;
+}
+
+/*
+ * All sites of a list, in an order in which every instant is sound: going in, the first words, a synchronisation, the
+ * second ones. On the way out the second words come first as well, and the first follow if nobody runs.
+ */
+static uint32_t change(struct word_object *o, struct uft_patch *p, uint32_t n, int is_quiet)
+{
+	uint32_t i, changed = 0, first = 0;
+	int is_out = n && p[0].state == UFT_ORIGINAL;
+
+	for (int pass = 0; pass < 2; pass++) {
+		unsigned word = (unsigned)(pass ^ is_out);
+		uint32_t written = 0;
+
+		for (i = 0; i < n; i++)
+			written += (uint32_t)change_word(o, &p[i], word, is_quiet);
+		if (has_window)
+			close_window();
+		window.hi = 0;
+		if (written)
+			plat_sync_cores();
+		if (!pass)
+			first = written;
+		else
+			changed = written > first ? written : first;
+	}
+	return changed;
+}
+
+long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done)
+{
+	struct word_object *o = find(object);
+	uint32_t changed, i;
+
+	if (!o)
+		return -ENOENT;
+	for (i = 0; i < n; i++) {
+		struct word_site *s;
+
+		p[i].status = UFT_ST_OK;
+		s = site_for(o, &p[i]);
+		if (s && state_of(o, s, p[i].stub) < 0)
+			refuse(&p[i], UFT_ST_BYTES);
+	}
+	write_stubs(o, p, n);
+	changed = change(o, p, n, is_vouched || flags & (UFT_PATCH_FRESH | UFT_CMD_HELD));
+	if (done)
+		*done = n;
+	trace_count(UFT_CNT_PATCHED, changed);
+	return changed;
+}
+
+long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done)
+{
+	return patch_change(object, p, n, 0, done);
+}
+
+/* ---- taking back ---------------------------------------------------------------------------------- */
+
+static void disarm_object(struct word_object *o)
+{
+	struct uft_patch *p = plat_map(o->nstubs * sizeof(*p));
+	uint32_t n = 0;
+
+	if (!p) {
+		trace_count(UFT_CNT_SITE_REFUSED, o->nstubs);
+		return;
+	}
+	for (uint32_t i = 0; i < o->nstubs; i++)
+		if (o->site[i].addr)
+			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i, .kind_len = o->site[i].kind_len,
+						     .state = UFT_ORIGINAL, .flags = o->site[i].flags };
+	patch_sites(o->object, p, n, NULL);
+	plat_unmap(p, o->nstubs * sizeof(*p));
+}
+
+uint32_t patch_disarm(void)
+{
+	for (struct word_object *o = objects; o; o = o->next)
+		if (!o->is_gone && o->nstubs)
+			disarm_object(o);
+	return 0;
+}
+
+void patch_object_gone(uint32_t object)
+{
+	struct word_object *o = find(object);
+
+	if (!o)
+		return;
+	o->is_gone = 1;
+	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
+	o->site = NULL;
+}
+
+/* Every word is sound by itself, whichever of them the child has: nothing is to be finished. */
+void patch_after_fork(void)
+{
+	plat_text_forget();
+	if (uft_load(&has_window))
+		close_window();
+}
+
+/* ---- what other architectures have ----------------------------------------------------------------- */
+
+int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
+{
+	(void)object, (void)c, (void)n, (void)done;
+	return -EOPNOTSUPP;
+}
+
+int patch_hooks(struct uft_hook *h, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		h[i].result = -EOPNOTSUPP;
+	return 0;
+}
+
+/* Nothing stands elsewhere than in the program's text. */
+void patch_describe(struct uft_debug *d)
+{
+	(void)d;
+}
