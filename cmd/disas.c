@@ -714,9 +714,12 @@ static int dis_operand(const struct dis_opts *opts, const char *text, const char
 		uft_pattern_free(&pattern);
 		return cmd_fail("disas", "%s", err.text);
 	}
-	for (i = 0; i < o.n && !status; i++)
-		if (uft_object_names(o.item[i].obj, &err))
+	for (i = 0; i < o.n && !status; i++) {
+		if (o.item[i].obj->machine != EM_X86_64)
+			status = cmd_fail("disas", "%s: only x86-64 code is shown so far", o.item[i].obj->path);
+		else if (uft_object_names(o.item[i].obj, &err))
 			status = cmd_fail("disas", "%s", err.text);
+	}
 	out = status ? NULL : cmd_output_open(0);
 	if (out) {
 		shown = dis_show(cmd_output_file(out), opts, &o, text, &pattern);

@@ -57,6 +57,12 @@ struct elf_view {
 	int has_interp, has_needed;
 };
 
+/* The type of relocation that adds the load address, as the machine numbers it. */
+static inline unsigned elf_relative(const struct elf_view *v)
+{
+	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+}
+
 /* Opens and checks headers. 0, -ENOEXEC (not ELF, damaged), -EPFNOSUPPORT (other machine), -errno of open. */
 int elf_open(struct elf_view *v, const char *path, struct uft_error *err);
 /* The same for bytes in memory; @name is for messages. With ELF_MALLOCED elf_close() frees @data. */

@@ -35,6 +35,7 @@
 #include <Zydis/Zydis.h>
 
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/arm64.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
@@ -57,6 +58,8 @@ struct site_scan {
 	struct uft_object *obj;
 	struct elf_view *v;
 	struct callees calls;
+	struct arm64_calls arm64;
+	struct uw_list syms;	/* arm64: function symbols, by address */
 	struct site_table pfe, loc;
 	struct { uint64_t start, end; } plt[SITE_MAX_PLT];
 	unsigned nplt;
@@ -102,7 +105,7 @@ static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64
 		return 0;
 	for (i = 0; i < n; i++) {
 		elf_rela(&v->rela, first + i, &r);
-		if (r.r_offset != sh->sh_addr + 8 * i || ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE)
+		if (r.r_offset != sh->sh_addr + 8 * i || ELF64_R_TYPE(r.r_info) != elf_relative(v))
 			return 0;
 		addr[i] = r.r_addend;
 	}
@@ -119,7 +122,7 @@ static void site_apply_relative(const struct elf_view *v, const Elf64_Shdr *sh, 
 		return;
 	for (i = 0; i < v->rela.n; i++) {
 		elf_rela(&v->rela, i, &r);
-		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE)
+		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == elf_relative(v))
 			addr[(r.r_offset - sh->sh_addr) / 8] = r.r_addend;
 	}
 }
@@ -292,6 +295,22 @@ static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, uns
 		s->obj->site[s->obj->nsite - 1].call_name = what >> CALLEE_NAME_SHIFT;
 }
 
+static int site_is_nops(const struct uft_object *obj, const uint8_t *p, size_t n)
+{
+	return obj->machine == EM_AARCH64 ? arm64_is_pad(p, n) : uft_insn_nops_length(p, n, NULL) == n;
+}
+
+/* Does nothing but a landing pad lie between the entry and @e? Small functions lie 4 bytes apart. */
+static int site_is_landing(struct uft_object *obj, uint64_t func, uint64_t e)
+{
+	size_t avail;
+	const uint8_t *p = e == func + UFT_LEN_ENDBR ? object_code(obj, func, &avail) : NULL;
+
+	if (!p || avail < UFT_LEN_ENDBR)
+		return 0;
+	return obj->machine == EM_AARCH64 ? arm64_is_pad(p, 4) : uft_insn_is_endbr(p) != 0;
+}
+
 /* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
 static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 {
@@ -310,10 +329,10 @@ static int site_claim_pfe(struct site_scan *s, uint64_t func, unsigned *before)
 			continue;
 		if (e < func) {
 			p = object_code(s->obj, e, &avail);
-			if (!p || avail < func - e || uft_insn_nops_length(p, func - e, NULL) != func - e)
+			if (!p || avail < func - e || !site_is_nops(s->obj, p, func - e))
 				continue;
 			*before = func - e;
-		} else if (e != func && e != func + UFT_LEN_ENDBR) {
+		} else if (e != func && !site_is_landing(s->obj, func, e)) {
 			continue;
 		}
 		t->seen[i] = 1;
@@ -352,6 +371,52 @@ static int site_from_loc(struct site_scan *s, uint64_t func, uint64_t end, const
 	return 1;
 }
 
+/* The first function symbol above @from and not above @to; 0: none. */
+static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_t to)
+{
+	size_t lo = 0, hi = s->syms.n;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (s->syms.range[mid].addr <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->syms.n && s->syms.range[lo].addr <= to ? s->syms.range[lo].addr : 0;
+}
+
+/*
+ * The same on arm64. gcc begins the unwind entry behind the pad, whose first nops may lie before the function (M of N,M):
+ * then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
+ */
+static void site_of_function_arm64(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
+				   unsigned source)
+{
+	unsigned before = 0, listed = s->pfe.n && site_claim_pfe(s, func, &before), kind = UFT_SITE_NOPS, len = 8;
+	size_t n = end - func < avail ? end - func : avail, have;
+	const uint8_t *pad = before ? object_code(s->obj, func - before, &have) : NULL;
+	uint64_t site = func, symbol;
+	long at = before ? pad && have >= before ? arm64_pad_site(pad, before) : -1 :
+		  arm64_site(&s->arm64, func, p, n, &kind, &len);
+
+	if (at < 0) {
+		site_add(s, func, func, UFT_SITE_NONE, len, source, listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
+		return;
+	}
+	site += (uint64_t)at - before;
+	symbol = before ? site_symbol_in(s, func - before - 1, site) : 0;
+	if (before && !symbol && site_is_landing(s->obj, func - before - 4, func - before))
+		symbol = site_symbol_in(s, func - before - 5, func - before - 4);
+	if (symbol)
+		func = symbol;
+	if (kind == UFT_SITE_NOPS && site_symbol_in(s, site, site + len))	/* the entry lies behind its first word */
+		site_add(s, site, func, UFT_SITE_NONE, len, source, UFT_SKIP_PAD_SMALL);
+	else
+		site_add(s, site, func, kind, len, source, kind != UFT_SITE_NOPS || listed ? UFT_SKIP_NONE : UFT_SKIP_NO_PAD);
+}
+
 /* Adds the site of the function at @func, or the reason why it has none. @end: of what may be its code. */
 static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 			     unsigned source)
@@ -359,6 +424,11 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 	unsigned kind, len, what = 0, before = 0, listed;
 	size_t at = avail >= UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0;
 	long off;
+
+	if (s->obj->machine == EM_AARCH64) {
+		site_of_function_arm64(s, func, end, p, avail, source);
+		return;
+	}
 
 	listed = s->pfe.n && site_claim_pfe(s, func, &before);
 	if (s->loc.n && site_from_loc(s, func, end, p, avail, source))
@@ -525,6 +595,10 @@ static void site_of_leftover(struct site_scan *s, const struct site_table *t, ui
 		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
 		return;
 	}
+	if (s->obj->machine == EM_AARCH64) {
+		site_of_function_arm64(s, a, a + avail, p, avail, UFT_FROM_SECTION);
+		return;
+	}
 	framed = is_loc && site_is_after_frame(s, a);
 	kind = object_pad(p, avail, &len);
 	if (kind) {
@@ -590,6 +664,10 @@ static int site_scan_object(struct site_scan *s)
 	s->obj->nunwind = uw.n;
 	callees_init(&s->calls, s->obj);
 	site_find_plt(s);
+	if (s->obj->machine == EM_AARCH64) {
+		arm64_calls_init(&s->arm64, s->obj);
+		site_symbol_list(s, &s->syms);
+	}
 	ret = site_read_table(s->v, "__patchable_function_entries", &s->pfe);
 	if (!ret)
 		ret = site_read_table(s->v, "__mcount_loc", &s->loc);
@@ -615,6 +693,7 @@ static int site_scan_object(struct site_scan *s)
 out:
 	free(uw.range);
 	free(syms.range);
+	free(s->syms.range);
 	return ret;
 }
 
@@ -625,6 +704,8 @@ static int site_find(struct uft_object *obj, struct uft_error *err)
 
 	if (object_priv(obj)->has_sites)
 		return 0;
+	if (obj->type == ET_REL && obj->machine != EM_X86_64)
+		return uft_fail(err, -EPFNOSUPPORT, "%s: of objects before linking only x86-64's are looked at", obj->path);
 	if (obj->type == ET_REL) {
 		ret = object_rel_sites(obj, err);
 		object_priv(obj)->has_sites = !ret;

@@ -9,6 +9,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -83,7 +84,11 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 	struct uft_object *obj;
 
 	f->program_error = -uft_object_open(path, &obj, &err);
-	if (!f->program_error) {
+	if (!f->program_error && obj->machine != EM_X86_64) {
+		f->program_error = EPFNOSUPPORT;
+		uft_fail(&err, -EPFNOSUPPORT, "it is for another architecture (`uft record --emulator` may run it)");
+		uft_object_put(obj);
+	} else if (!f->program_error) {
 		f->program_error = -uft_object_sites(obj, &err);
 		for (size_t i = 0; i < obj->nsite; i++) {
 			f->nsites += !obj->site[i].skip;
