@@ -293,7 +293,9 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
-		.nexch = o->keep.n ? KEEP_RINGS : 0, .watchdog = o->watchdog, .perf_map = o->perf_map, .rescue = save_rest,
+		.nexch = o->keep.n || o->emulator ? KEEP_RINGS : 0, .preload = o->preload,
+		.emulator = (const char *const *)o->emulator_words, .watchdog = o->watchdog, .perf_map = o->perf_map,
+		.rescue = save_rest,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
@@ -320,6 +322,10 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	};
 	int ret, fd;
 
+	if (rec->opts->emulator) {
+		opts.clock = uft_session_clock;
+		opts.clock_arg = rec->session;
+	}
 	join_args(argv, cmdline, sizeof(cmdline));
 	ret = recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
 	if (ret)

@@ -49,6 +49,9 @@ static const struct cmd_option record_options[] = {
 	  F(watchdog), NULL },
 	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
 	  NULL },
+	{ "preload", 0, NULL, "put the runtime in by LD_PRELOAD instead of ptrace", cmd_flag, F(preload), NULL },
+	{ "emulator", 0, "COMMAND", "the same, and start PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string,
+	  F(emulator), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
 	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
@@ -97,6 +100,33 @@ static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
 	return o->keep_ns ? -1 : cmd_fail(syntax->name, "out of memory");
 }
 
+/* What needs ptrace, or the clock before the program has one. -1 to go on. */
+static int check_preload(const struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	const char *how = o->emulator ? "--emulator" : "--preload";
+
+	if (syntax == &cmd_attach_syntax)
+		return cmd_usage(syntax, "%s is for programs that are started", how);
+	if (o->watchdog)
+		return cmd_usage(syntax, "--watchdog needs ptrace: not with %s", how);
+	if (o->emulator && (o->thresh_ns || o->keep.n || o->budget_ppm || o->max_rate))
+		return cmd_usage(syntax, "%s goes by the clock: not with --emulator", o->thresh_ns ? "--thresh" : o->keep.n ?
+				 "--keep-slow" : o->budget_ppm ? "--budget" : "--max-rate");
+	return -1;
+}
+
+/* COMMAND apart at its blanks. 0: no memory. */
+static int split_emulator(struct record_opts *o)
+{
+	char *text = strdup(o->emulator), *word;
+	size_t n = 0;
+
+	o->emulator_words = text ? calloc(strlen(text) / 2 + 2, sizeof(*o->emulator_words)) : NULL;
+	for (word = o->emulator_words ? strtok(text, " \t") : NULL; word; word = strtok(NULL, " \t"))
+		o->emulator_words[n++] = word;		/* for the life of the program, as arguments are */
+	return n > 0;
+}
+
 static int check_opts(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n || o->keep.n))
@@ -121,6 +151,10 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	int done = check_opts(o, syntax);
 
+	if (done < 0 && (o->preload || o->emulator))
+		done = check_preload(o, syntax);
+	if (done < 0 && o->emulator && !split_emulator(o))
+		done = cmd_usage(syntax, "--emulator: which command?");
 	return done < 0 ? split_keep(o, syntax) : done;
 }
 
@@ -132,5 +166,6 @@ void record_opts_free(struct record_opts *o)
 	free(o->symbols.item);
 	free(o->keep.item);
 	free(o->keep_ns);
+	free(o->emulator_words);
 	free(o->pids.item);
 }

@@ -12,6 +12,9 @@ struct record_opts {
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
 	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
+	int preload;
+	const char *emulator;		/* as given; */
+	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t compress;
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;

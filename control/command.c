@@ -10,6 +10,7 @@
 #include "control/internal.h"
 #include "control/plain.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -116,6 +117,12 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 		t->space->rbrk = 0;
 }
 
+/* A thread waits in r_brk or in its hello until it is answered. */
+static int is_waiting(const struct uft_session *s, const struct target *t)
+{
+	return t->waiting && __atomic_load_n(&s->arena.map->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+}
+
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct space_obj *o = &t->space->obj[object];
@@ -128,6 +135,8 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
+	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
+		c->flags = UFT_CMD_HELD;	/* its only thread waits for us */
 	h = payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
 		if (!o->hook[i].result)
@@ -230,6 +239,12 @@ static int must_wait(const struct space *sp, const struct uft_site *site)
 	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
 }
 
+/* Behind a prologue of arm64 nobody can tell where the return address lies and how it is signed. */
+static int has_no_graph(const struct uft_object *obj, uint8_t kind, uint8_t state)
+{
+	return obj->machine == EM_AARCH64 && kind == UFT_SITE_MCOUNT_CALL && (state & 0xf) == UFT_GRAPH;
+}
+
 /* A program's own mcount is called when the frame stands, its own __fentry__ before. */
 static int is_behind_prologue(uint8_t kind, const struct uft_site *site)
 {
@@ -260,13 +275,10 @@ static struct sender {
 	int is_posted;
 } *sender;
 
-/* Held at its exec, or a thread waits in r_brk with the object that it has just mapped. */
+/* Held at its exec, or a thread waits with the object that it has just mapped. */
 static uint32_t patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
 {
-	int is_waiting = t->waiting && __atomic_load_n(&s->arena.map->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) ==
-			 UFT_REQ_POSTED;
-
-	return t->obj[object].is_fresh && (t->remote || is_waiting) ? UFT_PATCH_FRESH : t->remote ? 0 : UFT_PATCH_TRY;
+	return t->obj[object].is_fresh && (t->remote || is_waiting(s, t)) ? UFT_PATCH_FRESH : t->remote ? 0 : UFT_PATCH_TRY;
 }
 
 uint8_t command_stub_flags(uint8_t state)
@@ -362,7 +374,8 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		uint8_t state = command_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
-		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
+		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site) ||
+		    has_no_graph(m->obj, kind, state))
 			continue;
 		if (!t->obj[object].is_sent) {
 			ret = command_object(s, t, object);

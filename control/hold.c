@@ -393,7 +393,7 @@ int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const
 
 	for (uint32_t i = 0; i < n; i++)
 		nlive += answer[i].status == UFT_ST_LIVE;
-	if (!nlive)
+	if (!nlive || t->is_preloaded)
 		return 0;
 	if (!was_open)
 		ret = hold_open(s, t);
@@ -409,7 +409,7 @@ int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const s
 
 	for (uint32_t i = 0; i < n; i++)
 		nbusy += answer[i].result == -EBUSY;
-	if (!nbusy)
+	if (!nbusy || t->is_preloaded)
 		return 0;
 	if (!was_open)
 		ret = hold_open(s, t);

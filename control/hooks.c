@@ -16,6 +16,7 @@
 #include "control/internal.h"
 #include "control/relocate/plan.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -192,6 +193,12 @@ static void find_unwinders(struct found *f)
 		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN);
 }
 
+/* What is looked for is x86-64 code, and only that runtime hooks. */
+int hooks_are_known(const struct uft_object *obj)
+{
+	return obj->machine == EM_X86_64;
+}
+
 static const struct found *look_up(struct uft_object *obj)
 {
 	struct found *f;
@@ -203,8 +210,10 @@ static const struct found *look_up(struct uft_object *obj)
 	if (!f)
 		return NULL;
 	f->obj = uft_object_get(obj);
-	find_syscalls(f);
-	find_unwinders(f);
+	if (hooks_are_known(obj)) {
+		find_syscalls(f);
+		find_unwinders(f);
+	}
 	f->next = cache;
 	cache = f;
 	return f;

@@ -159,7 +159,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
 	blob_get(&blob);	/* while the program's sites are looked for; inject_blob() sees whether it could be had */
-	ret = space_create(s, tid, &sp, err);
+	ret = space_create(s, tid, NULL, &sp, err);
 	if (ret)
 		return ret;
 	slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);

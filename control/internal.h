@@ -123,7 +123,8 @@ struct auxv {
 	uint64_t phdr, phnum, entry, base, vdso, secure, random;
 };
 
-int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err);
+/* @hello: what the process says of itself (checked by who calls); NULL: the kernel is asked. */
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, struct space **out, struct uft_error *err);
 void space_free(struct space *sp);
 void space_drop(struct uft_session *s, struct space *sp);	/* nobody came to use it */
 int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
@@ -140,6 +141,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 
 /* Places in an object that the runtime must know of; fills o->hook. */
 void hooks_look_up(struct uft_object *obj);	/* ahead of the next; what it finds is kept */
+int hooks_are_known(const struct uft_object *obj);	/* 0: none on this architecture yet */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */
@@ -170,6 +172,7 @@ struct target {
 	struct target_obj *obj;
 	uint32_t nobj;
 	uint32_t spec_sent;
+	int is_preloaded;		/* its agent is a thread of it: no ptrace, and nothing is ever unmapped (preload.c) */
 	int is_held_back;		/* objects are only made known, not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
 	int is_over;			/* the process ended or replaced its image */
@@ -268,6 +271,16 @@ int program_check(const char *path, struct uft_error *err);
 /* Does anything match, now that all objects of the start are known? */
 int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err);
 
+void launch_adopt(struct uft_session *s, pid_t pid);		/* it is the session's program from now on */
+void launch_end_child(struct uft_session *s, pid_t pid);
+
+/* ---- preload.c -------------------------------------------------------------------------------- */
+
+int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err);
+void preload_leave(struct uft_session *s, struct target *t);
+void preload_take_agent(struct uft_session *s, struct target *t);
+int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
+
 /* ---- ptask.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
 enum ptask_kind {
@@ -329,6 +342,8 @@ struct uft_session {
 	int launched_status;		/* -1 while it runs */
 	int is_launched_left;		/* it was detached and goes on */
 
+	int has_hello;			/* the preloaded program is armed */
+	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
 	uint64_t next_scan_ns, next_budget_ns;
 	int has_silent;				/* as of next_silent_ns - SILENT_MS */

@@ -108,7 +108,7 @@ static int run_to_exec(pid_t pid, int go, int report, const char *path, int *sta
 	return uft_fail(err, -ECANCELED, "%s was ended before it started", path);
 }
 
-static void end_child(struct uft_session *s, pid_t pid)
+void launch_end_child(struct uft_session *s, pid_t pid)
 {
 	int status;
 
@@ -126,7 +126,7 @@ static void abandon(struct uft_session *s, struct target *t, pid_t pid)
 		kill(pid, SIGKILL);		/* first, so that letting it go does not let it run */
 		inject_release(s, t);
 	}
-	end_child(s, pid);
+	launch_end_child(s, pid);
 	if (t && target_by_slice(s, t->slice) == t)
 		target_end(s, t);
 	s->launched = 0;
@@ -165,7 +165,7 @@ static int run_to_start(struct uft_session *s, struct target **t)
 	return *t && (*t)->pid == pid ? 0 : -ESRCH;
 }
 
-static void adopt_launched(struct uft_session *s, pid_t pid)
+void launch_adopt(struct uft_session *s, pid_t pid)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
 
@@ -198,7 +198,7 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 	} else {
 		ret = run_to_exec(*pid, go[1], report[0], path, &status, err);
 		if (ret)
-			end_child(s, *pid);
+			launch_end_child(s, *pid);
 	}
 	close(report[0]);
 close_go:
@@ -221,6 +221,8 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 
 	if (s->launched)
 		return uft_fail(err, -EBUSY, "the session has started a program already");
+	if (s->opts.preload || s->opts.emulator)
+		return preload_launch(s, argv, out, err);
 	ret = launch_find_program(argv[0], path, sizeof(path), err);
 	if (!ret)
 		ret = program_check(path, err);
@@ -232,7 +234,7 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 	ret = start_child(s, path, argv, &pid, err);
 	if (ret)
 		return ret;
-	adopt_launched(s, pid);
+	launch_adopt(s, pid);
 	if (!auxv_read(pid, raw, &bytes, &av) && av.secure)
 		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", path);
 	if (!ret)

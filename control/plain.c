@@ -16,6 +16,7 @@
 #include "control/plain.h"
 #include "control/relocate/entry.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,7 +95,7 @@ int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct ent
 
 int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
 {
-	if (!spec || spec->tracer == UFT_TRACER_NOP || sp->obj[index].nusable)
+	if (!spec || spec->tracer == UFT_TRACER_NOP || sp->obj[index].nusable || sp->img->obj[index].obj->machine != EM_X86_64)
 		return 0;
 	return index == 0 || spec_names_object(spec, sp->img->obj[index].obj);
 }

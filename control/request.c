@@ -99,7 +99,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	const char *why;
 	int ret;
 
-	if (!session_follows_children(s))
+	if (!session_follows_children(s) || s->opts.preload || s->opts.emulator)
 		return -EOPNOTSUPP;
 	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
 		return -ESRCH;
@@ -196,7 +196,10 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
 	if (!t)
 		return -ENOMEM;
-	target_open_agent(s, t);
+	if (s->opts.preload || s->opts.emulator)
+		preload_take_agent(s, t);
+	else
+		target_open_agent(s, t);
 	inherit(t);
 	target_announce(s, t);
 	if (sp->started)
@@ -290,6 +293,13 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_DETACH:
 		ret = session_detach(s, (pid_t)r.arg[0]);
+		break;
+	case UFT_REQ_HELLO:
+		ret = preload_hello(s, i, &r);
+		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
+			kill((pid_t)r.pid, SIGKILL);
+			r.no_wait = 1;
+		}
 		break;
 	case UFT_REQ_OBJECTS:
 		ret = serve_objects(s, i, &r);

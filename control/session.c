@@ -257,7 +257,9 @@ static int leave(struct uft_session *s, const struct target *only)
 	watch_release(s);
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
-		if (!t->is_over && !t->is_stuck && t->has_agent && (!only || t == only))
+		if (t->is_preloaded && (!only || t == only))
+			preload_leave(s, t);
+		else if (!t->is_over && !t->is_stuck && t->has_agent && (!only || t == only))
 			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -283,6 +285,8 @@ static unsigned leave_silent(struct uft_session *s, pid_t only)
 
 	for (struct target *t = s->targets; t; t = t->next)
 		n++;
+	if (s->opts.preload || s->opts.emulator)
+		return 0;		/* nobody is sent anywhere by ptrace */
 	known = calloc(n + 1, sizeof(*known));
 	if (!known)
 		return 1;

@@ -21,6 +21,8 @@ struct uft_session_opts {
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
 	int perf_map;		/* names of our code into /tmp/perf-PID.map: perfmap.c */
+	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
+	const char *const *emulator;	/* the same, by these words before it; NULL: none */
 	int watchdog;		/* look at every fault of a target: watch.c */
 	/* Called when this process was killed, in another one that was forked by uft_session_create() and has left all
 	 * targets: it saves what the rings hold. @head: the arena's first page as it was at that fork, @file: see below. */
@@ -100,6 +102,8 @@ void uft_session_wake(struct uft_session *s);
 
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
+/* A pair of an emulated program's clock and CLOCK_MONOTONIC; clock 0: not known yet. Any thread. */
+void uft_session_clock(void *session, uint64_t *clock, uint64_t *ns);
 
 /* Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for less than a
  * millisecond, and all of them for a few where plain code is rewritten; on an error the process is as it was. */

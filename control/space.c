@@ -30,17 +30,13 @@
 #define MAX_NAMESPACES	16
 #define MAX_MAPS	65536
 
-int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
+static void auxv_parse(const void *raw, size_t n, struct auxv *out)
 {
-	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
 	Elf64_auxv_t a;
 
 	memset(out, 0, sizeof(*out));
-	if (n < (int)sizeof(a))
-		return n < 0 ? n : -ESRCH;
-	*bytes = (size_t)n;
-	for (size_t at = 0; at + sizeof(a) <= (size_t)n; at += sizeof(a)) {
-		memcpy(&a, raw + at, sizeof(a));
+	for (size_t at = 0; at + sizeof(a) <= n; at += sizeof(a)) {
+		memcpy(&a, (const uint8_t *)raw + at, sizeof(a));
 		switch (a.a_type) {
 		case AT_PHDR: out->phdr = a.a_un.a_val; break;
 		case AT_PHNUM: out->phnum = a.a_un.a_val; break;
@@ -51,6 +47,16 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
 		case AT_RANDOM: out->random = a.a_un.a_val; break;
 		}
 	}
+}
+
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
+{
+	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+
+	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
+	if (n < (int)sizeof(Elf64_auxv_t))
+		return n < 0 ? n : -ESRCH;
+	*bytes = (size_t)n;
 	return 0;
 }
 
@@ -96,6 +102,64 @@ static int is_mapped_file(pid_t pid, struct uft_object *obj, uint64_t bias)
 	size_t n = uft_object_read(obj, at, file, sizeof(file));
 
 	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
+}
+
+struct map {
+	uint64_t start, end;
+	char *path;
+};
+
+static void maps_free(struct map *m, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(m[i].path);
+	free(m);
+}
+
+/* File mappings by address. */
+static struct map *maps_read(pid_t pid, size_t *count)
+{
+	struct map *map = NULL;
+	char path[64], *line = NULL;
+	size_t size = 0, n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
+		unsigned long long start, end, inode;
+		struct map *more;
+		int at = 0;
+
+		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
+			continue;
+		if ((n & (n - 1)) == 0) {
+			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
+			if (!more)
+				break;
+			map = more;
+		}
+		line[strcspn(line, "\n")] = '\0';
+		map[n].start = start;
+		map[n].end = end;
+		map[n].path = strdup(line + at);
+		if (!map[n].path)
+			break;
+		n++;
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	*count = n;
+	return map;
+}
+
+static const char *maps_find(const struct map *m, size_t n, uint64_t addr)
+{
+	for (size_t i = 0; i < n; i++)
+		if (addr >= m[i].start && addr < m[i].end)
+			return m[i].path;
+	return NULL;
 }
 
 /* ---- Objects ------------------------------------------------------------------------------- */
@@ -235,7 +299,7 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 		sp->rseq_symbol = rseq + m->bias;
 	if (rdebug)
 		sp->rdebug = rdebug + m->bias;
-	if (!rbrk)
+	if (!rbrk || !hooks_are_known(m->obj))
 		return 0;
 	sp->rbrk = h.addr;
 	more = realloc(o->hook, (o->nhook + 1) * sizeof(*more));
@@ -245,6 +309,19 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 	o->hook = more;
 	o->hook[o->nhook++] = h;
 	return 0;
+}
+
+/* Under an emulator the loader's path means something else than here: what is mapped there counts. */
+static int open_mapped(pid_t pid, uint64_t addr, struct uft_object **out, struct uft_error *err)
+{
+	size_t n;
+	struct map *map = maps_read(pid, &n);
+	const char *path = maps_find(map, n, addr);
+	int ret = path ? open_its(pid, path, out, err) : uft_fail(err, -ENOENT, "no file is mapped at %#llx",
+								    (unsigned long long)addr);
+
+	maps_free(map, n);
+	return ret;
 }
 
 /* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
@@ -257,7 +334,7 @@ static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 	}
 }
 
-int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uft_error *err)
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, struct space **out, struct uft_error *err)
 {
 	struct uft_object *exe = NULL, *interp = NULL;
 	struct space *sp = calloc(1, sizeof(*sp));
@@ -274,7 +351,13 @@ int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uf
 		uft_fail(err, ret, "cannot read the start-up data of process %d: %s", pid, strerror(-ret));
 		goto fail;
 	}
-	ret = open_exe(pid, path, sizeof(path), &exe, err);
+	if (hello) {
+		auxv_parse(hello->auxv, hello->nauxv * sizeof(Elf64_auxv_t), &av);
+		snprintf(path, sizeof(path), "%s", hello->exe);
+		ret = open_its(pid, path, &exe, err);
+	} else {
+		ret = open_exe(pid, path, sizeof(path), &exe, err);
+	}
 	if (ret)
 		goto fail;
 	sp->next_stub_id = 1;
@@ -288,7 +371,7 @@ int space_create(struct uft_session *s, pid_t pid, struct space **out, struct uf
 	sp->dynamic = p.dynamic;
 	if (p.interp[0] && av.base) {
 		sp->is_dynamic = 1;
-		ret = open_its(pid, p.interp, &interp, err);
+		ret = hello ? open_mapped(pid, av.base, &interp, err) : open_its(pid, p.interp, &interp, err);
 		if (ret)
 			goto fail;
 	}
@@ -348,64 +431,6 @@ void space_drop(struct uft_session *s, struct space *sp)
 }
 
 /* ---- The loader's list ---------------------------------------------------------------------- */
-
-struct map {
-	uint64_t start, end;
-	char *path;
-};
-
-static void maps_free(struct map *m, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(m[i].path);
-	free(m);
-}
-
-/* File mappings by address. */
-static struct map *maps_read(pid_t pid, size_t *count)
-{
-	struct map *map = NULL;
-	char path[64], *line = NULL;
-	size_t size = 0, n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
-		unsigned long long start, end, inode;
-		struct map *more;
-		int at = 0;
-
-		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
-			continue;
-		if ((n & (n - 1)) == 0) {
-			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
-			if (!more)
-				break;
-			map = more;
-		}
-		line[strcspn(line, "\n")] = '\0';
-		map[n].start = start;
-		map[n].end = end;
-		map[n].path = strdup(line + at);
-		if (!map[n].path)
-			break;
-		n++;
-	}
-	if (f)
-		fclose(f);
-	free(line);
-	*count = n;
-	return map;
-}
-
-static const char *maps_find(const struct map *m, size_t n, uint64_t addr)
-{
-	for (size_t i = 0; i < n; i++)
-		if (addr >= m[i].start && addr < m[i].end)
-			return m[i].path;
-	return NULL;
-}
 
 struct walk {
 	struct uft_session *s;

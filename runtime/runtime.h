@@ -36,6 +36,7 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
+int trace_claim_slice(void);			/* init, preloaded: a free slice of the arena for this process */
 int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent for a process without one */
 void trace_leave(void);				/* control: from now on nobody hooks a return address */
 int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
@@ -63,6 +64,7 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
+int agent_start_thread(void);			/* the same as a thread of the process, here and in its fork children */
 /* A request to the session (abi.h); any thread. 0, -ETIMEDOUT, or the session's result. probe. */
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait);
 

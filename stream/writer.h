@@ -18,7 +18,8 @@ struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
-	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. For tests and imports. */
+	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. A clock of 0 is
+	 * one that is not known yet. */
 	void (*clock)(void *arg, uint64_t *clock, uint64_t *monotonic_ns);
 	void *clock_arg;
 };

@@ -38,6 +38,8 @@ static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 		w->opts.clock(w->opts.clock_arg, &pair.clock, &pair.ns);
 	else
 		uft_clock_sample(&pair);
+	if (!pair.clock)
+		return;		/* not known yet: the program has not said hello */
 	wire_put_u(p, pair.clock);
 	wire_put_u(p, pair.ns);
 }
@@ -45,10 +47,11 @@ static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 int wr_meta_clock(struct uft_writer *w)
 {
 	struct wire p = { 0 };
-	int err;
+	int err = 0;
 
 	wr_put_pair(w, &p);
-	err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
+	if (p.n)
+		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
 	wire_free(&p);
 	return err;
 }
@@ -76,7 +79,7 @@ int wr_meta_begin(struct uft_writer *w)
 	if (!w->opts.clock)
 		nanosleep(&(struct timespec){ 0, 500000 }, NULL);
 	wr_put_pair(w, &p);
-	if (!err)
+	if (!err && p.n)
 		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
 	wire_free(&p);
 	return err;

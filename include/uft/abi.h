@@ -131,6 +131,9 @@ enum uft_request_kind {
 	UFT_REQ_DETACH	= 5,	/* by another command of the same user, not by a target. args: 0 = pid that is to be left; waits */
 	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
 				 * args: none; waits until the new objects' sites are armed */
+	UFT_REQ_HELLO	= 6,	/* a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock,
+				 * 1 = CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown,
+				 * 3 = address of uft_boot; waits until everything is armed */
 };
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
@@ -141,7 +144,7 @@ enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_
  * the slot. No-wait requests are freed by the session.
  */
 #define UFT_REQ_TIMEOUT_MS	2000
-#define UFT_REQ_OBJECTS_MS	10000	/* of UFT_REQ_OBJECTS: large objects take time to decode */
+#define UFT_REQ_OBJECTS_MS	10000	/* of UFT_REQ_OBJECTS and HELLO: large objects take time to decode */
 #define UFT_NREQUESTS		64
 struct uft_request {
 	uint32_t state;		/* a: enum uft_request_state, a futex */
@@ -395,6 +398,15 @@ struct uft_cmd {
 	/* payload follows at +UFT_CMD_PAYLOAD */
 };
 #define UFT_CMD_PAYLOAD	64
+
+/* What a preloaded runtime says of its process, at +UFT_CMD_PAYLOAD, before any command: under an emulator the kernel knows
+ * another program and another auxiliary vector. */
+#define UFT_HELLO_AUXV	40
+struct uft_hello {
+	uint32_t nauxv, pad;
+	uint64_t auxv[2 * UFT_HELLO_AUXV];	/* type, value */
+	char exe[1024];
+};
 
 /* ---- Profile ------------------------------------------------------------------------------ */
 

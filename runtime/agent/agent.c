@@ -47,6 +47,7 @@
 
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul	/* a debugger that follows forks shall not stop us */
+#define CLONE_THREAD_	0x00050f00ul	/* VM, FS, FILES, SIGHAND, THREAD, SYSVSEM: all that a thread shares */
 #define KCMP_VM_	1
 #define PR_SET_NAME_	15
 #define PR_SET_PTRACER_	0x59616d61
@@ -66,6 +67,7 @@ static struct {
 	int tid;			/* its own */
 	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
 	uint32_t session_gone;
+	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
 	struct agent_creds creds;
 } agent;
 
@@ -77,7 +79,7 @@ int agent_session_is_gone(void)
 /* Is the process behind the pidfd over? */
 static int pidfd_is_over(int fd)
 {
-	return sys_poll_now(fd, POLLIN_) > 0;
+	return sys_poll(fd, POLLIN_, 0) > 0;
 }
 
 /* ---- Commands ------------------------------------------------------------------------------ */
@@ -215,6 +217,8 @@ static int serve(uint32_t seq)
 
 static int target_is_gone(void)
 {
+	if (agent.is_thread)
+		return uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE;
 	if (pidfd_is_over(agent.target_fd) || uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE)
 		return 1;
 	/* After exec its memory is another one. Without the right to ask (it made itself undumpable) we hope for the
@@ -224,6 +228,8 @@ static int target_is_gone(void)
 
 static int session_is_gone(void)
 {
+	if (agent.is_thread && sys_call3(__NR_kill, uft_load(&uft_rt.arena->session_pid), 0, 0) == -ESRCH)
+		return 1;
 	return uft_load(&uft_rt.arena->closed) || (agent.session_fd >= 0 && pidfd_is_over(agent.session_fd));
 }
 
@@ -232,7 +238,7 @@ static int is_orphaned(void)
 {
 	if (!uft_load(&agent.session_gone))
 		leave(0);
-	if (agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) && !uft_load(&uft_rt.arena->closed))
+	if (!agent.is_thread && agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) && !uft_load(&uft_rt.arena->closed))
 		return 0;
 	uft_store(&uft_rt.slice->agent_tid, 0u);
 	return 1;
@@ -258,7 +264,7 @@ static void agent_loop(void)
 			continue;
 		if (target_is_gone())
 			return;
-		if (creds_follow(&agent.creds)) {
+		if (!agent.is_thread && creds_follow(&agent.creds)) {
 			leave(0);
 			uft_store(&uft_rt.slice->agent_tid, 0u);
 			return;
@@ -388,6 +394,17 @@ void agent_serve(const int *fd, uint32_t nfds)
 	agent_loop();
 }
 
+static void thread_main(void)
+{
+	uint64_t all = ~0ull;
+
+	sys_sigprocmask(SIG_SETMASK, &all, NULL);
+	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+	agent.target_fd = agent.session_fd = agent.guard_fd = -1;
+	report_start(0);
+	agent_loop();
+}
+
 static int make_stack(void)
 {
 	long at;
@@ -414,7 +431,8 @@ int agent_start(void)
 	agent.session_gone = 0;
 	agent.pid = sys_getpid();
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
-	tid = make_agent();
+	tid = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
+	      make_agent();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {
 		struct __kernel_timespec part = { .tv_nsec = 100000000 };
 
@@ -430,6 +448,12 @@ int agent_start(void)
 		return agent.result;
 	uft_store(&uft_rt.slice->agent_tid, (uint32_t)tid);
 	return 0;
+}
+
+int agent_start_thread(void)
+{
+	agent.is_thread = 1;
+	return agent_start();
 }
 
 /* Called by uft_blob_rejoin only. */

@@ -47,15 +47,12 @@ static int receive(int *fd)
 	struct { void *base; size_t len; } iov = { &byte, 1 };
 	struct message m = { .iov = &iov, .iovlen = 1, .control = &r, .controllen = sizeof(r) };
 	int pair[2], ret = (int)sys_call4(__NR_socketpair, AF_UNIX_, SOCK_SEQPACKET_ | SOCK_CLOEXEC_, 0, pair);
-	struct { int fd; short events, revents; } p;
 
 	if (ret)
 		return ret;
 	uft_boot.fd = pair[1];
 	uft_store_release(&uft_boot.stage, UFT_BOOT_SOCKET);
-	p.fd = pair[0];
-	p.events = POLLIN_;
-	ret = (int)sys_call3(__NR_poll, &p, 1, WAIT_MS);
+	ret = sys_poll(pair[0], POLLIN_, WAIT_MS);
 	ret = ret > 0 ? (int)sys_call3(__NR_recvmsg, pair[0], &m, 0x40000000 /* MSG_CMSG_CLOEXEC */) : -ETIMEDOUT;
 	sys_close(pair[0]);
 	sys_close(pair[1]);

@@ -45,7 +45,7 @@ static struct uft_request *claim(int wait)
 
 static int await(struct uft_request *r)
 {
-	int left_ms = r->kind == UFT_REQ_OBJECTS ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS, result;
+	int left_ms = r->kind == UFT_REQ_OBJECTS || r->kind == UFT_REQ_HELLO ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS, result;
 
 	for (;;) {
 		struct __kernel_timespec part = { .tv_nsec = PART_MS * 1000000 };

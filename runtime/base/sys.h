@@ -69,16 +69,16 @@ static inline long sys_getdents64(int fd, void *buf, size_t n)
 	return sys_call3(__NR_getdents64, fd, buf, n);
 }
 
-/* Is anything of @events there on the descriptor? Does not wait. */
-static inline int sys_poll_now(int fd, short events)
+/* Is anything of @events there on the descriptor? Waits for it @ms milliseconds. */
+static inline int sys_poll(int fd, short events, int ms)
 {
 	struct { int fd; short events, revents; } p = { fd, events, 0 };
 #ifdef __NR_poll
-	return (int)sys_call3(__NR_poll, &p, 1, 0);
+	return (int)sys_call3(__NR_poll, &p, 1, ms);
 #else
-	struct __kernel_timespec none = { 0 };
+	struct __kernel_timespec t = { ms / 1000, ms % 1000 * 1000000l };
 
-	return (int)sys_call6(__NR_ppoll, &p, 1, &none, 0, 8, 0);
+	return (int)sys_call6(__NR_ppoll, &p, 1, &t, 0, 8, 0);
 #endif
 }
 

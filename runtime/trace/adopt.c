@@ -74,6 +74,25 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	uft_store_release(&s->pid, pid);
 }
 
+static void adopt_take(uint32_t index)
+{
+	uft_rt.slice = adopt_slice(index);
+	uft_rt.slice_index = index;
+}
+
+int trace_claim_slice(void)
+{
+	int64_t index = adopt_claim();
+
+	if (index < 0)
+		return (int)index;
+	adopt_fill(adopt_slice((uint32_t)index), (uint32_t)sys_getpid());
+	adopt_take((uint32_t)index);
+	uft_rt.slice->ppid = 0;
+	uft_rt.slice->parent_slice = ~0u;
+	return 0;
+}
+
 int trace_other_ns(void)
 {
 	uint64_t its = uft_load(&uft_rt.arena->pid_ns), ours = its ? plat_pid_ns() : 0;
@@ -97,8 +116,7 @@ static int adopt(struct trace_task *t, int is_forced)
 		return (int)index;
 	}
 	adopt_fill(adopt_slice((uint32_t)index), t->pid);
-	uft_rt.slice = adopt_slice((uint32_t)index);
-	uft_rt.slice_index = (uint32_t)index;
+	adopt_take((uint32_t)index);
 	ring_attach();
 	return 0;
 }

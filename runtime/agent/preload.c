@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload.c - the runtime as a library that the loader brings: no ptrace, so it works where there is none (an emulator)
+ *
+ * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other object (-z
+ * initfirst), when no thread but the first exists. It maps the session's file, whose path is in the environment (UFT_ARENA),
+ * claims a slice as a fork child does, starts the agent as a thread, tells the session (UFT_REQ_HELLO) and waits until
+ * that has armed what it wants. Whatever fails leaves the program as it would be without us.
+ *
+ * The agent is a thread of the process here: the one way to share memory that emulators know. It keeps no descriptor (they are
+ * the program's), and ends with the process.
+ */
+#include "runtime/agent/agent.h"
+#include "runtime/arch/arch.h"
+#include "runtime/base/mem.h"
+#include "runtime/base/sys.h"
+
+#define AT_END		0
+
+extern const char __ehdr_start[], _end[];	/* the linker's: where we are */
+
+/* Behind NAME=; NULL: there is no such variable. */
+static char *find_variable(char **envp, const char *name)
+{
+	for (; *envp; envp++) {
+		unsigned i;
+
+		for (i = 0; name[i] && (*envp)[i] == name[i]; i++)
+			;
+		if (!name[i])
+			return *envp + i;
+	}
+	return NULL;
+}
+
+/* BYTES:PATH or BYTES!PATH, bytes in hexadecimal. ! says that nothing in the environment shall speak of us: what an emulated
+ * program executes may be for another machine, whose loader would complain. */
+static int open_arena(const char *value, int *is_secret)
+{
+	const char *end = value + mem_strlen(value);
+
+	uft_boot.arena_bytes = mem_get_number(&value, end, 16);
+	*is_secret = *value == '!';
+	if ((*value != ':' && !*is_secret) || !uft_boot.arena_bytes)
+		return -EINVAL;
+	return sys_open(value + 1, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static void fill_hello(struct uft_hello *h, char **envp)
+{
+	uint64_t *auxv;
+	uint32_t n = 0;
+	long len;
+
+	while (*envp)
+		envp++;
+	auxv = (uint64_t *)(envp + 1);
+	do {
+		h->auxv[2 * n] = auxv[2 * n];
+		h->auxv[2 * n + 1] = auxv[2 * n + 1];
+	} while (auxv[2 * n++] != AT_END && n < UFT_HELLO_AUXV);
+	h->nauxv = n;
+	len = sys_call4(__NR_readlinkat, AT_FDCWD, "/proc/self/exe", h->exe, sizeof(h->exe) - 1);
+	h->exe[len > 0 ? len : 0] = 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct __kernel_timespec ts = { 0 };
+
+	sys_clock_gettime(1 /* CLOCK_MONOTONIC */, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static int say_hello(char **envp)
+{
+	struct uft_hello *h = (struct uft_hello *)((uint8_t *)uft_rt.slice + uft_rt.arena->cmd_offset + UFT_CMD_PAYLOAD);
+	uint64_t args[4];
+
+	fill_hello(h, envp);
+	args[1] = monotonic_ns();
+	args[0] = arch_clock();
+	args[2] = arch_clock_hz();
+	args[3] = (uint64_t)&uft_boot;
+	return agent_request(UFT_REQ_HELLO, args, 4, 1);
+}
+
+/* Without children only the program that the session itself has started. */
+static int is_wanted(void)
+{
+	return uft_rt.arena->children || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
+}
+
+static int start(const char *value, int *is_secret)
+{
+	int ret = boot_map_arena(open_arena(value, is_secret));
+
+	if (!ret)
+		ret = is_wanted() ? trace_claim_slice() : -EPERM;
+	if (ret)
+		return ret;
+	uft_boot.slice = uft_rt.slice_index;
+	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
+	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
+	ret = boot_finish();
+	return ret ? ret : agent_start_thread();
+}
+
+/* DT_INIT: as the loader calls it. */
+__attribute__((visibility("default"))) void uft_preload_init(int argc, char **argv, char **envp);
+void uft_preload_init(int argc, char **argv, char **envp)
+{
+	char *arena = find_variable(envp, "UFT_ARENA="), *preload = find_variable(envp, "LD_PRELOAD=");
+	int is_secret = 0;
+
+	(void)argc;
+	(void)argv;
+	if (arena && !start(arena, &is_secret))
+		say_hello(envp);
+	if (is_secret) {
+		*arena = 0;
+		if (preload)
+			*preload = 0;
+	}
+}
