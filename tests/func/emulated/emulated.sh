@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# emulated.sh MACHINE CC EMULATOR - programs into which the loader brings the runtime: exact counts, in every build mode
+#
+# EMULATOR may be empty: this machine, with --preload. What a machine lacks is said and skipped.
+. "$(dirname "$0")/../../lib/common.sh"
+machine=$1 cc=$2 emulator=$3
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+src=$top/tests/func/emulated
+printf 'int main(void){return 0;}' | $cc -x c - -o probe 2>/dev/null || skip "$cc has no C library"
+if [ -n "$emulator" ]; then
+	$emulator ./probe || skip "the emulator does not run a program"
+	how="--emulator=$emulator"
+else
+	how=--preload
+fi
+
+# check_counts NAME: what the program says it did is what was recorded, function by function.
+check_counts() {
+	"$uft" report "$2" >report 2>&1 || fail "$1: report: $(cat report)"
+	case $3 in
+	function) grep -v '^#' report | sed 's/.*: \([a-z]*\) <-.*/\1/' ;;
+	*) grep -v '^#' report | grep -E '\(\);|\(\) \{' | sed 's/.*| *\([a-z]*\)().*/\1/' ;;
+	esac | sort | uniq -c | awk '{ print $2, $1 }' >seen
+	sort said >want
+	if cmp -s want seen; then pass; else
+		fail "$1: counts differ: $(diff want seen | head -n 12 | tr '\n' ' ')"
+	fi
+}
+
+pass() { checks_done=$((checks_done + 1)); }
+
+# record NAME TRACER MODE
+record() {
+	mode=$3
+	[ "$mode" = spawned ] && set -- "$1" "$2" --no-children || set -- "$1" "$2" -q
+	run timeout 120 "$uft" record -q "$3" "$how" -p "$2" -o rec.uft ./work "$mode"
+	if [ "$status" -ne 0 ]; then
+		fail "$1: status $status"
+		show
+		return
+	fi
+	cp out said
+	grep -v 'is linked for gprof' err >other && fail "$1: $(cat other)"
+	check_counts "$1" rec.uft "$2"
+}
+
+build() {
+	# shellcheck disable=SC2086
+	$cc -pthread $1 "$src/work.c" -o work || fail "build with $1"
+}
+
+case $machine in
+aarch64) pads="=2 =3,1 =4,2" guard=-mbranch-protection=standard ;;
+*) pads="=5 =7,2" guard=-fcf-protection=full ;;
+esac
+for pad in $pads; do
+	for more in -O0 "-O2 $guard" "-O2 -no-pie"; do
+		build "-fpatchable-function-entry$pad $more"
+		for tracer in function function_graph; do
+			record "$pad $more $tracer" $tracer values
+		done
+	done
+done
+build "-O2 $guard -fpatchable-function-entry${pads%% *}"
+for mode in threads children spawned jumps signals; do
+	record "function $mode" function $mode
+	record "graph $mode" function_graph $mode
+done
+for more in -O0 -O1 "-O2 $guard"; do
+	build "-pg $more"
+	record "-pg $more" function values
+done

@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * work.c - a program with known counts, and what makes that hard: threads, children, jumps, signals
+ *
+ * Prints the counts it made: `name count` a line; traced with any tracer each must be seen exactly. work MODE
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NOINLINE __attribute__((noinline, noclone))
+#define PLAIN __attribute__((no_instrument_function, patchable_function_entry(0)))
+#define KEEP() __asm__ volatile("" ::: "memory")
+
+extern char **environ;
+static jmp_buf back;
+static volatile int sink;
+
+NOINLINE int leaf(int x)
+{
+	KEEP();
+	return x + 1;
+}
+
+NOINLINE int middle(int x)
+{
+	int y = leaf(x) + leaf(x + 1);
+
+	KEEP();
+	return y;
+}
+
+NOINLINE int top(int x)
+{
+	int y = middle(x) * 2;
+
+	KEEP();
+	return y;
+}
+
+/* More arguments than registers, all vector registers live, and a result in two registers. */
+struct pair { double a; long b; };
+NOINLINE struct pair many(int a, double b, int c, double d, long e, float f, int g, int h, int i, int j, int k, double l)
+{
+	struct pair p = { a + b + c + d + (double)e + f + l, g + h + i + j + k };
+
+	KEEP();
+	return p;
+}
+
+NOINLINE int tail(int x)
+{
+	return middle(x);
+}
+
+NOINLINE void jumper(int depth)
+{
+	if (!depth)
+		longjmp(back, 1);
+	jumper(depth - 1);
+	KEEP();
+}
+
+NOINLINE void handler(int sig)
+{
+	sink += leaf(sig);
+}
+
+NOINLINE void *thread(void *arg)
+{
+	for (int i = 0; i < 50; i++)
+		sink = top(i);
+	return arg;
+}
+
+static PLAIN void threads(void)
+{
+	for (int round = 0; round < 10; round++) {	/* stacks and thread pointers are used again */
+		pthread_t t[4];
+
+		for (int i = 0; i < 4; i++)
+			pthread_create(&t[i], NULL, thread, NULL);
+		for (int i = 0; i < 4; i++)
+			pthread_join(t[i], NULL);
+	}
+	puts("thread 40\ntop 2000\nmiddle 2000\nleaf 4000");
+}
+
+static PLAIN void children(void)
+{
+	for (int i = 0; i < 5; i++) {
+		pid_t pid = fork();
+
+		sink = top(i);
+		if (!pid) {
+			for (int k = 0; k < 20; k++)
+				sink = top(k);
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	puts("top 110\nmiddle 110\nleaf 220");
+}
+
+static PLAIN void spawned(void)
+{
+	char *argv[] = { "true", NULL };
+
+	for (int i = 0; i < 5; i++) {
+		pid_t pid;
+
+		sink = top(i);
+		if (!posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ))
+			waitpid(pid, NULL, 0);
+	}
+	puts("top 5\nmiddle 5\nleaf 10");
+}
+
+static PLAIN void jumps(void)
+{
+	for (volatile int i = 0; i < 20; i++)
+		if (!setjmp(back))
+			jumper(4);
+		else
+			sink = top(i);
+	puts("jumper 100\ntop 20\nmiddle 20\nleaf 40");
+}
+
+static PLAIN void signals(void)
+{
+	static char stack[65536];
+	stack_t ss = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+
+	sigaltstack(&ss, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
+	for (int i = 0; i < 50; i++)
+		raise(SIGUSR1);
+	puts("handler 50\nleaf 50");
+}
+
+static PLAIN int values(void)
+{
+	for (int i = 0; i < 100; i++) {
+		struct pair p = many(i, 0.5, 2, 0.25, 3, 0.125f, 1, 2, 3, 4, 5, 1.0);
+
+		if (p.a != i + 0.5 + 2 + 0.25 + 3 + 0.125 + 1.0 || p.b != 15) {
+			printf("wrong %g %ld\n", p.a, p.b);
+			return 1;
+		}
+		if (tail(i) != 2 * i + 3)
+			return 1;
+	}
+	puts("many 100\ntail 100\nmiddle 100\nleaf 200");
+	return 0;
+}
+
+int PLAIN main(int argc, char **argv)
+{
+	const char *mode = argc > 1 ? argv[1] : "values";
+
+	if (!strcmp(mode, "threads"))
+		threads();
+	else if (!strcmp(mode, "children"))
+		children();
+	else if (!strcmp(mode, "spawned"))
+		spawned();
+	else if (!strcmp(mode, "jumps"))
+		jumps();
+	else if (!strcmp(mode, "signals"))
+		signals();
+	else
+		return values();
+	return 0;
+}
