@@ -17,7 +17,7 @@
 #include "runtime/arch/x86_64/frames.h"
 #include "runtime/patch/internal.h"
 
-#include <elf.h>
+#include <linux/elf.h>
 
 struct find_fde { uint64_t tbase, dbase, func; };		/* of libgcc: struct dwarf_eh_bases */
 

@@ -44,7 +44,8 @@
 #define STACK_BYTES_MIN	(16u << 10)
 #define SCRATCH_PART	8	/* of that, for keep.c: 1 MiB */
 #define LOCK_SPINS	100
-#define LOCK_SLEEP_NS	100000
+#define LOCK_NAP_NS	1000000		/* then, until woken; twice that each time, up to */
+#define LOCK_NAP_MAX_NS	500000000
 #define SIGNAL_FRAME_MIN 512		/* no signal frame is smaller: red zone, ucontext and FP state */
 #define SHARED_KEY(tid)	(1ull << 63 | (tid))	/* in place of a thread pointer; user addresses end below */
 #define HEAL_CLOCKS	(1u << 22)	/* about a millisecond between two looks */
@@ -113,11 +114,13 @@ void task_unblock(struct trace_task *t)
 	sys_sigprocmask(SIG_SETMASK, &t->mask, NULL);
 }
 
+static uint32_t lock_waiters;	/* a fork child's copy may say too many: it wakes nobody then, each time */
+
 void task_lock(struct trace_task *t)
 {
 	uint32_t *word = ring_lock_word(0), holder, spins = 0;
 	uint32_t self = t->tid;
-	struct __kernel_timespec nap = { .tv_nsec = LOCK_SLEEP_NS };
+	struct __kernel_timespec nap = { .tv_nsec = LOCK_NAP_NS };
 
 	if (!t->blocked) {
 		task_block(t);
@@ -135,7 +138,10 @@ void task_lock(struct trace_task *t)
 		}
 		if (holder && sys_call3(__NR_tkill, holder, 0, 0) == -ESRCH && uft_cas(word, holder, self))
 			return;
-		sys_futex_wait(word, holder, &nap);	/* nobody wakes us: it is held for microseconds */
+		__atomic_add_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
+		if (sys_futex_wait(word, holder, &nap) == -ETIMEDOUT && nap.tv_nsec < LOCK_NAP_MAX_NS)
+			nap.tv_nsec *= 2;	/* for a holder that died: hundreds that look often leave it no CPU */
+		__atomic_sub_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
 	}
 }
 
@@ -144,7 +150,9 @@ void task_unlock(struct trace_task *t)
 	uint8_t how = t->locked;
 
 	t->locked = 0;
-	uft_store_release(ring_lock_word(0), 0);
+	__atomic_store_n(ring_lock_word(0), 0, __ATOMIC_SEQ_CST);
+	if (__atomic_load_n(&lock_waiters, __ATOMIC_SEQ_CST))
+		sys_futex_wake(ring_lock_word(0), 1);
 	if (how == 2)
 		task_unblock(t);
 }
