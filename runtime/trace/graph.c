@@ -482,22 +482,37 @@ out:
  * From trace.S: the call whose return address was at @slot has returned. Puts the true return address there.
  * Context: probe. If there is no entry, which cannot happen (invariant 1), 0: the program faults there.
  */
-void uft_exit_slow(uint64_t *slot);
-void uft_exit_slow(uint64_t *slot)
+static void fg_exit(uint64_t slot, uint64_t *parent)
 {
 	struct trace_task t;
 	int done = 0;
 
 	task_begin(&t);
 	if (t.th && t.th->flags & TH_RESTORED)
-		unwind_rehook(&t, (uint64_t)slot - 8, 0);	/* its own entry is still needed */
+		unwind_rehook(&t, slot - 8, 0);	/* its own entry is still needed */
 	while (!done) {
 		struct fg_entry *e = t.th ? t.th->top - 1 : NULL;
 
-		if (e && e->slot == (uint64_t)slot && fg_is_ours(&t, e))
-			done = fg_exit_top(&t, slot);
+		if (e && e->slot == slot && fg_is_ours(&t, e))
+			done = fg_exit_top(&t, parent);
 		else
-			done = fg_exit_elsewhere(&t, (uint64_t)slot, slot);
+			done = fg_exit_elsewhere(&t, slot, parent);
 	}
 	task_end(&t);
+}
+
+void uft_exit_slow(uint64_t *slot);
+void uft_exit_slow(uint64_t *slot)
+{
+	fg_exit((uint64_t)slot, slot);
+}
+
+/* The same where a frame is named by its stack pointer, and the true return address goes back in a register. */
+uint64_t uft_exit_named(uint64_t sp);
+uint64_t uft_exit_named(uint64_t sp)
+{
+	uint64_t parent = 0;
+
+	fg_exit(sp, &parent);
+	return parent;
 }

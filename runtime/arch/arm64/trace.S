@@ -142,7 +142,7 @@ uft_asm_graph_enter_slow:
 	SAVE_ALL
 	add	x0, sp, #SAVE_BYTES
 	mov	x29, sp
-	bl	uft_exit_slow
+	bl	uft_exit_named
 	mov	x16, x0
 	RESTORE_ALL
 	mov	x30, x16
