@@ -21,15 +21,21 @@ __attribute__((noinline)) static void work(long n)
 
 int main(void)
 {
+	sigset_t usr1, none;
 	pid_t child;
 	char c;
 
+	/* Blocked but while it waits: a signal between the look at `told` and the wait would never be seen. */
+	sigemptyset(&none);
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &usr1, NULL);
 	signal(SIGUSR1, on_signal);
 	work(1);
 	child = (pid_t)syscall(SYS_fork);
 	if (!child) {
 		while (!told)
-			pause();
+			sigsuspend(&none);
 		for (int i = 0; i < 10; i++)
 			work(i);
 		printf("child %ld\n", sink);
