@@ -35,8 +35,9 @@ static int one(const struct each *e, uint64_t func, uint32_t stub)
 	struct uft_function f = { .object = base_name(e->obj->path), .is_program = e->is_program, .addr = func };
 	char text[256];
 
-	snprintf(text, sizeof(text), "%s+0x%llx", f.object, (unsigned long long)func);
 	f.name = known && known->name ? known->name : text;
+	if (f.name == text)
+		snprintf(text, sizeof(text), "%s+0x%llx", f.object, (unsigned long long)func);
 	for (size_t i = 0; i < e->nsent && !f.is_armed; i++)
 		f.is_armed = stub < e->nstubs[i] && e->sent[i][stub] != WANT_NOT && (e->sent[i][stub] & 0xf) >= UFT_FUNCTION;
 	return e->fn(e->arg, &f);

@@ -48,6 +48,7 @@ struct spec {
 	struct uft_pattern *filter, *notrace, *roots, *keep;
 	char **filter_text, **notrace_text, **roots_text, **keep_text;
 	size_t nfilter, nnotrace, nroots, nkeep;
+	struct uft_words *filter_words, *notrace_words, *root_words;	/* the same, to try a function against them */
 	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
 	uint64_t keep_ns[UFT_NKEEP];
 	uint64_t thresh_ns;

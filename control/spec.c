@@ -7,6 +7,7 @@
  */
 #include "control/internal.h"
 #include "control/plain.h"
+#include "symbol/words.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -59,8 +60,24 @@ void spec_free(struct spec *sp)
 	patterns_free(sp->notrace, sp->notrace_text, sp->nnotrace);
 	patterns_free(sp->roots, sp->roots_text, sp->nroots);
 	patterns_free(sp->keep, sp->keep_text, sp->nkeep);
+	uft_words_free(sp->filter_words);
+	uft_words_free(sp->notrace_words);
+	uft_words_free(sp->root_words);
 	free(sp->keep_index);
 	free(sp);
+}
+
+static int words_make(const struct uft_pattern *p, char *const *text, size_t n, struct uft_words **out)
+{
+	uint8_t *is_not = n ? malloc(n) : NULL;
+
+	if (!n)
+		return 0;
+	for (size_t i = 0; is_not && i < n; i++)
+		is_not[i] = text[i][0] == '!';
+	*out = is_not ? uft_words_make(p, is_not, n) : NULL;
+	free(is_not);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* Limits are few: sites name them by their index, params hold them (session_trace: in clock units). */
@@ -114,6 +131,12 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = patterns_parse(in->roots, &sp->roots, &sp->roots_text, &sp->nroots, err);
 	if (!ret)
 		ret = keep_parse(in, sp, err);
+	if (!ret)
+		ret = words_make(sp->filter, sp->filter_text, sp->nfilter, &sp->filter_words);
+	if (!ret)
+		ret = words_make(sp->notrace, sp->notrace_text, sp->nnotrace, &sp->notrace_words);
+	if (!ret)
+		ret = words_make(sp->roots, sp->roots_text, sp->nroots, &sp->root_words);
 	if (ret) {
 		spec_free(sp);
 		return ret;
@@ -137,39 +160,37 @@ struct names {
 	int needs_object;		/* only patterns that name the object count */
 };
 
-static int match_any(const struct uft_pattern *p, size_t n, struct names *f)
+/* 1: it has a demangled name that was not there before. */
+static int demangle(struct names *f)
 {
-	for (size_t i = 0; i < n; i++)
-		if ((!f->needs_object || p[i].object) && uft_pattern_match(&p[i], f->raw, f->demangled, f->object))
-			return 1;
 	if (f->is_tried || !f->raw)
 		return 0;
 	f->is_tried = 1;
-	if (f->raw[0] != '_')
+	f->demangled = f->raw[0] == '_' ? uft_demangle(f->raw) : NULL;
+	return f->demangled != NULL;
+}
+
+static int match_one(const struct uft_pattern *p, struct names *f)
+{
+	if (f->needs_object && !p->object)
 		return 0;
-	f->demangled = uft_demangle(f->raw);
-	return f->demangled ? match_any(p, n, f) : 0;
+	return uft_pattern_match(p, f->raw, f->demangled, f->object) ||
+	       (demangle(f) && uft_pattern_match(p, f->raw, f->demangled, f->object));
 }
 
-/* The same for a pattern list after the first: is the demangled name known already, the raw one comes too. */
-static int match(const struct uft_pattern *p, size_t n, struct names *f)
+/* The last word that matches decides. Without a `!` any does, so the name that costs nothing is tried first. */
+static int match_list(const struct uft_words *w, struct names *f)
 {
-	return n && match_any(p, n, f);
-}
+	long at;
 
-/* A list in which `!pattern` takes out what the ones before it took in: the last that matches decides. */
-static int match_list(const struct uft_pattern *p, char *const *text, size_t n, struct names *f)
-{
-	int is_in = 0, has_not = 0;
-
-	for (size_t i = 0; i < n && !has_not; i++)
-		has_not = text[i][0] == '!';
-	if (!has_not)
-		return match(p, n, f);
-	for (size_t i = 0; i < n; i++)
-		if (is_in == (text[i][0] == '!') && match(&p[i], 1, f))
-			is_in = !is_in;
-	return is_in;
+	if (!w)
+		return 0;
+	if (uft_words_has_not(w))
+		demangle(f);
+	at = uft_words_last(w, f->raw, f->demangled, f->object, f->needs_object);
+	if (at < 0 && demangle(f))
+		at = uft_words_last(w, f->raw, f->demangled, f->object, f->needs_object);
+	return at >= 0 && !uft_words_is_not(w, (size_t)at);
 }
 
 static const char *base_name(const char *path)
@@ -234,10 +255,10 @@ static int is_small(const struct spec *sp, struct uft_object *obj, uint64_t func
 /* WANT_ROOT, with its limit's index if it has one; 0: no root. What is kept always wins over what may not be. */
 static uint8_t root_of(const struct spec *sp, struct names *f)
 {
-	if (match_list(sp->roots, sp->roots_text, sp->nroots, f))
+	if (match_list(sp->root_words, f))
 		return WANT_ROOT;
 	for (size_t i = 0; i < sp->nkeep; i++)
-		if (match(&sp->keep[i], 1, f))
+		if (match_one(&sp->keep[i], f))
 			return (uint8_t)(WANT_ROOT | sp->keep_index[i] << WANT_KEEP_SHIFT);
 	return 0;
 }
@@ -255,9 +276,9 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	func_names(obj, func, &f, text, sizeof(text));
 	f.needs_object = needs_object;
 	root = root_of(sp, &f);
-	is_wanted = root || (!sp->nfilter && !needs_object) || match_list(sp->filter, sp->filter_text, sp->nfilter, &f);
+	is_wanted = root || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
 	f.needs_object = 0;
-	is_wanted = is_wanted && !match_list(sp->notrace, sp->notrace_text, sp->nnotrace, &f);
+	is_wanted = is_wanted && !match_list(sp->notrace_words, &f);
 	free(f.demangled);
 	return is_wanted ? (uint8_t)(site_state(sp) | root) : WANT_NOT;
 }
@@ -358,7 +379,7 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 
 		func_names(obj, func, &f, text, sizeof(text));
 		f.needs_object = index != 0;
-		hit = match_any(p, 1, &f);
+		hit = match_one(p, &f);
 		free(f.demangled);
 		if (hit && can_be)
 			return MATCH_USABLE;
@@ -391,7 +412,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 		int hit;
 
 		func_names(obj, obj->site[i].func, &f, text, sizeof(text));
-		hit = match_any(p, 1, &f);
+		hit = match_one(p, &f);
 		free(f.demangled);
 		if (!hit)
 			continue;
@@ -403,7 +424,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 	for (size_t i = 0; !found && i < obj->nfunc; i++) {
 		struct names f = { .raw = obj->func[i].name, .object = base_name(obj->path) };
 
-		if (f.raw && match_any(p, 1, &f))
+		if (f.raw && match_one(p, &f))
 			found = is_asked && !plain_count(&sp->obj[index]) ? MATCH_USABLE : MATCH_OTHER;
 		free(f.demangled);
 	}

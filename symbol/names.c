@@ -150,7 +150,7 @@ static int pattern_match_part(const char *glob, const char *text, size_t len)
 }
 
 /* Length of a demangled name without its parameters: up to the '(' that the last top level ')' closes. */
-static size_t pattern_name_length(const char *s)
+size_t uft_name_length(const char *s)
 {
 	size_t close = 0, i;
 	int depth = 0, is_rust_or_clone;
@@ -206,6 +206,6 @@ int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *
 		return 0;
 	if (pattern_match_name(p->func, demangled))
 		return 1;
-	len = pattern_name_length(demangled);
+	len = uft_name_length(demangled);
 	return len && pattern_match_part(p->func, demangled, len);
 }

@@ -23,6 +23,8 @@ struct uft_pattern {
 };
 int uft_pattern_parse(const char *text, struct uft_pattern *out);	/* 0 or -EINVAL */
 void uft_pattern_free(struct uft_pattern *p);
+/* Length of a demangled name without its parameters; 0: it has none. */
+size_t uft_name_length(const char *demangled);
 int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object);
 
 /* Up to @max names nearest to @text (edit distance, common prefix), for "did you mean". Returns count. */

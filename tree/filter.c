@@ -6,14 +6,15 @@
  * it took in. So a list holds for programs and libraries to come as well; what is shown are the functions known now.
  *
  * A word must match a function of an image that there is or was; `:mod:OBJECT` of an object that has not been met is
- * remembered, as the kernel does for modules. What a write holds takes effect with it, all or nothing: the kernel waits for the
- * close, whose error nobody looks at. A last word without a blank behind it counts if it is whole, and may go on in the next write.
+ * remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first word that is refused:
+ * the kernel waits for the close, whose error nobody looks at. So do we only with lists so long that they come in parts. A
+ * last word without a blank behind it counts if it is whole, and may go on in the next write.
  * After O_TRUNC the list is empty with the first write, or the close.
  */
 #include "tree/rows.h"
+#include "tree/word.h"
 
 #include "control/inspect.h"
-#include "symbol/names.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -22,101 +23,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define WORD_MAX	512
+/* Whole blocks are parts of a list that comes in many: what they hold is checked, and told with the last. */
+#define PART_BYTES	4096u
 
 struct edit {
-	char *words;			/* of the list as edited, without part */
+	struct tree_text words;		/* of the list as edited, without part; a newline behind each */
 	char part[WORD_MAX];
 	size_t npart;
-	int is_pending;			/* truncated, and not told yet */
+	int is_pending;			/* something is not told yet */
+	int is_long;			/* it has come in parts: known is worth it */
+	struct word_known known;
 };
 
 static enum list list_of(const struct place *at)
 {
 	return strstr(at->row->pub.path, "notrace") ? LIST_NOTRACE : strstr(at->row->pub.path, "graph") ? LIST_GRAPH : LIST_FILTER;
-}
-
-/* ---- Words ----------------------------------------------------------------------------------- */
-
-struct count { struct uft_pattern p; uint64_t n, nth; char *found; };
-
-static int count_fn(void *arg, const struct uft_function *f)
-{
-	struct count *c = arg;
-
-	if (uft_pattern_match(&c->p, f->name, NULL, f->object))
-		c->n++;
-	return c->n > 0;
-}
-
-static int nth_fn(void *arg, const struct uft_function *f)
-{
-	struct count *c = arg;
-
-	if (++c->n < c->nth)
-		return 0;
-	return asprintf(&c->found, f->is_program ? "%s" : "%s:mod:%s", f->name, f->object) < 0 ? -ENOMEM : 1;
-}
-
-/* A number is a line of available_filter_functions, from 1. */
-static int word_by_number(struct uft_tree *t, const char *word, char out[WORD_MAX])
-{
-	struct count c = { 0 };
-	int ret;
-
-	if (text_number(word, strlen(word), 10, &c.nth) || !c.nth)
-		return -EINVAL;
-	ret = uft_session_functions(t->session, NULL, nth_fn, &c);
-	if (ret > 0)
-		snprintf(out, WORD_MAX, "%s", c.found);
-	free(c.found);
-	return ret > 0 ? 0 : ret ? ret : -EINVAL;
-}
-
-/* The word as it is kept in @out, if it means something. */
-static int word_check(struct uft_tree *t, const char *word, char out[WORD_MAX])
-{
-	int is_not = word[0] == '!', ret;
-	struct count c = { 0 };
-
-	out[0] = '!';
-	if (isdigit((unsigned char)word[is_not]))
-		ret = word_by_number(t, word + is_not, out + is_not);
-	else
-		ret = snprintf(out + is_not, WORD_MAX - 2, "%s%s", word[is_not] == ':' ? "*" : "", word + is_not) < WORD_MAX - 2 ?
-			      0 : -EINVAL;
-	if (!ret)
-		ret = uft_pattern_parse(out + is_not, &c.p);
-	if (ret)
-		return ret;
-	ret = uft_session_functions(t->session, c.p.object, count_fn, &c);
-	if (ret >= 0)
-		ret = c.n || (c.p.object && !uft_session_has_object(t->session, c.p.object)) ? 0 : -EINVAL;
-	uft_pattern_free(&c.p);
-	return ret;
-}
-
-/* Appends @word, which takes the place of an earlier one like it. */
-static int words_add(char **words, const char *word)
-{
-	size_t n = strlen(word);
-	char *more = malloc(strlen(*words) + n + 2), *to = more;
-
-	if (!more)
-		return -ENOMEM;
-	for (const char *p = *words; *p; p += strcspn(p, "\n") + 1) {
-		size_t len = strcspn(p, "\n");
-
-		if (len - (*p == '!') == n - (*word == '!') && !memcmp(p + (*p == '!'), word + (*word == '!'), n - (*word == '!')))
-			continue;
-		memcpy(to, p, len + 1);
-		to += len + 1;
-	}
-	memcpy(to, word, n);
-	memcpy(to + n, "\n", 2);
-	free(*words);
-	*words = more;
-	return 0;
 }
 
 /* ---- What a list selects --------------------------------------------------------------------- */
@@ -125,6 +46,7 @@ struct selection {
 	struct uft_pattern *p;
 	uint8_t *is_not;
 	size_t n;
+	struct uft_words *set;		/* NULL: none */
 	struct tree_text *out;
 	uint64_t shown;
 };
@@ -148,11 +70,13 @@ static int selection_make(const char *words, struct selection *s)
 			return -EINVAL;
 		s->n++;
 	}
-	return 0;
+	s->set = uft_words_make(s->p, s->is_not, s->n);
+	return s->set || !s->n ? 0 : -ENOMEM;
 }
 
 static void selection_free(struct selection *s)
 {
+	uft_words_free(s->set);
 	for (size_t i = 0; i < s->n; i++)
 		uft_pattern_free(&s->p[i]);
 	free(s->p);
@@ -161,12 +85,9 @@ static void selection_free(struct selection *s)
 
 static int is_selected(const struct selection *s, const struct uft_function *f)
 {
-	int is_in = 0;
+	long at = s->set ? uft_words_last(s->set, f->name, NULL, f->object, 0) : -1;
 
-	for (size_t i = 0; i < s->n; i++)
-		if (is_in == s->is_not[i] && uft_pattern_match(&s->p[i], f->name, NULL, f->object))
-			is_in = !is_in;
-	return is_in;
+	return at >= 0 && !s->is_not[at];
 }
 
 static void show_function(struct tree_text *out, const struct uft_function *f)
@@ -227,6 +148,7 @@ int show_functions(const struct place *at, struct tree_text *out)
 
 int open_functions(struct uft_handle *h)
 {
+	const char *list = h->t->set.list[list_of(&h->at)];
 	struct edit *e;
 
 	if ((h->flags & O_ACCMODE) == O_RDONLY)
@@ -235,29 +157,33 @@ int open_functions(struct uft_handle *h)
 	if (!e)
 		return -ENOMEM;
 	e->is_pending = (h->flags & O_TRUNC) != 0;
-	e->words = strdup(e->is_pending ? "" : h->t->set.list[list_of(&h->at)]);
-	if (e->words)
-		return 0;
-	free(e);
-	return -ENOMEM;
+	if (!e->is_pending)
+		text_put(&e->words, list, strlen(list));
+	return e->words.error;
 }
 
-/* The edited list, with @part if that is a word, into the session. */
-static int edit_apply(struct uft_handle *h, const char *words, const char *part)
+/* Without a word that means something nothing is left of a list. */
+static int is_void(struct uft_tree *t, const char *list, int *ret)
+{
+	struct selection s = { 0 };
+
+	if (list[0] != '!' && !strstr(list, "\n!"))
+		return !list[0];
+	*ret = select_all(t, list, &s);
+	selection_free(&s);
+	return !*ret && !s.shown;
+}
+
+/* The edited list into the session. */
+static int edit_apply(struct uft_handle *h, const struct edit *e)
 {
 	struct uft_tree *t = h->t;
 	struct settings set = t->set;
-	struct selection s = { 0 };
-	char *list = strdup(words), word[WORD_MAX], *old = set.list[list_of(&h->at)];
+	char *list = words_unique(e->words.p ? e->words.p : "", e->words.n), *old = set.list[list_of(&h->at)];
 	int ret = list ? 0 : -ENOMEM;
 
-	if (!ret && part[0] && !word_check(t, part, word))
-		ret = words_add(&list, word);
-	if (!ret)
-		ret = select_all(t, list, &s);
-	selection_free(&s);
-	if (!ret && !s.shown)
-		list[0] = '\0';		/* all was taken out */
+	if (!ret && is_void(t, list, &ret))
+		list[0] = '\0';
 	set.list[list_of(&h->at)] = list;
 	if (!ret)
 		ret = tree_apply(t, &set, NULL);
@@ -265,53 +191,98 @@ static int edit_apply(struct uft_handle *h, const char *words, const char *part)
 	return ret;
 }
 
-/* The words of [p, p + n) behind what e holds, into @words and @part. Bytes until the first that is refused, or its error. */
-static ssize_t take_words(struct uft_tree *t, struct edit *e, const char *p, size_t n, char **words)
+static void put_word(struct edit *e, const char *word)
 {
-	char word[WORD_MAX];
-	size_t good = 0;
-	int ret = 0;
+	text_put(&e->words, word, strlen(word));
+	text_put(&e->words, "\n", 1);
+}
 
-	for (size_t i = 0; i < n && !ret; i++) {
-		if (!isspace((unsigned char)p[i]) && p[i]) {
-			if (e->npart + 1 >= sizeof(e->part))
-				ret = -EINVAL;
-			else
-				e->part[e->npart++] = p[i];
+/* Splits [p, p + n) behind what e holds. 0, or what is wrong behind the words of @b. */
+static int split_words(struct edit *e, const char *p, size_t n, struct word_batch *b)
+{
+	for (size_t i = 0; i < n; i++) {
+		int ret = 0, is_end = isspace((unsigned char)p[i]) || !p[i];
+
+		if (!is_end && e->npart + 1 < sizeof(e->part)) {
+			e->part[e->npart++] = p[i];
 			continue;
 		}
 		e->part[e->npart] = '\0';
-		if (e->npart)
-			ret = word_check(t, e->part, word);
-		if (!ret && e->npart)
-			ret = words_add(words, word);
+		ret = !is_end ? -EINVAL : e->npart ? word_batch_add(b, e->part, i + 1) : 0;
 		e->npart = 0;
-		good = ret ? good : i + 1;
+		if (ret)
+			return ret;
 	}
-	if (ret)
+	return 0;
+}
+
+/* Adds the words of a write to the list. Bytes until the first that is refused, or its error. */
+static ssize_t take_words(struct uft_tree *t, struct edit *e, const char *p, size_t n)
+{
+	struct word_batch b = { 0 };
+	int wrong = split_words(e, p, n, &b);
+	long good = word_batch_check(t, e->is_long ? &e->known : NULL, &b);
+	ssize_t ret = (ssize_t)n;
+
+	if (good >= 0 && ((size_t)good < b.n || wrong)) {
 		e->npart = 0;
-	return ret && !good ? ret : ret ? (ssize_t)good : (ssize_t)n;
+		ret = good ? (ssize_t)b.word[good - 1].end : wrong ? wrong : -EINVAL;
+		if (!good && (size_t)good < b.n)
+			ret = -EINVAL;
+	}
+	for (long i = 0; i < good; i++)
+		put_word(e, b.word[i].text);
+	word_batch_free(&b);
+	return good < 0 ? good : e->words.error ? e->words.error : ret;
+}
+
+/* What a write broke off counts, if it is a word. */
+static int take_part(struct uft_tree *t, struct edit *e)
+{
+	struct word_batch b = { 0 };
+	int ret = 0;
+
+	e->part[e->npart] = '\0';
+	if (e->npart)
+		ret = word_batch_add(&b, e->part, 0);
+	if (!ret && e->npart) {
+		long good = word_batch_check(t, e->is_long ? &e->known : NULL, &b);
+
+		ret = good > 0 ? 0 : good ? (int)good : -EINVAL;
+		if (!ret)
+			put_word(e, b.word[0].text);
+	}
+	word_batch_free(&b);
+	return ret;
+}
+
+static int edit_tell(struct uft_handle *h, struct edit *e)
+{
+	size_t n = e->words.n;
+	int ret;
+
+	take_part(h->t, e);		/* may be the begin of one that goes on in the next write */
+	ret = edit_apply(h, e);
+	e->words.n = n;
+	return ret;
 }
 
 ssize_t store_functions(struct uft_handle *h, const char *p, size_t n)
 {
 	struct edit *e = h->priv, before = *e;
-	char *words = strdup(e->words);
-	ssize_t taken = words ? take_words(h->t, e, p, n, &words) : -ENOMEM;
-	int ret = 0;
+	ssize_t taken = take_words(h->t, e, p, n);
+	int is_pending = n && n % PART_BYTES == 0 && taken == (ssize_t)n, ret = 0;
 
-	e->part[e->npart] = '\0';
-	if (taken >= 0)
-		ret = edit_apply(h, words, e->part);
-	if (taken < 0 || ret) {
-		free(words);
-		if (ret)
-			*e = before;
-		return ret ? ret : taken;
+	if (taken >= 0 && !is_pending)
+		ret = edit_tell(h, e);
+	if (ret) {
+		e->words.n = before.words.n;
+		memcpy(e->part, before.part, before.npart);
+		e->npart = before.npart;
+		return ret;
 	}
-	free(e->words);
-	e->words = words;
-	e->is_pending = 0;
+	if (taken >= 0)
+		e->is_pending = e->is_long = is_pending;
 	return taken;
 }
 
@@ -323,8 +294,9 @@ int release_functions(struct uft_handle *h)
 	if (!e)
 		return 0;
 	if (e->is_pending)
-		ret = edit_apply(h, e->words, "");
-	free(e->words);
+		ret = edit_tell(h, e);
+	free(e->words.p);
+	free(e->known.hash);
 	free(e);
 	return ret;
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "symbol/names.h"
+#include "symbol/words.h"
 
 static void glob_vectors(void **state)
 {
@@ -189,12 +189,69 @@ static void cleaning(void **state)
 	assert_string_equal(s, "a?[31mb??\xc3\xa4");
 }
 
+/* The definition, word by word. */
+static long last_by_hand(const struct uft_pattern *p, size_t n, const char *raw, const char *demangled, const char *object, int needs)
+{
+	long last = -1;
+
+	for (size_t i = 0; i < n; i++)
+		if ((!needs || p[i].object) && uft_pattern_match(&p[i], raw, demangled, object))
+			last = (long)i;
+	return last;
+}
+
+/* A list tried as one gives what its words give one by one: all names against random lists. */
+static void words_as_one(void **state)
+{
+	static const char *const word[] = {
+		"f1", "f2", "f1@a.c", "f*", "*1", "ns::g", "ns::g(int)", "f1:mod:libx.so", "*:mod:liby*", "f[12]", "f\\1", "none", "f2:mod:!libx.so",
+	};
+	static const struct { const char *raw, *demangled; } name[] = {
+		{ "f1", NULL }, { "f2", NULL }, { "f1@a.c", NULL }, { "f2@b.c@1", NULL }, { "_Z1g", "ns::g(int)" }, { "@f1", NULL }, { "x", NULL },
+	};
+	static const char *const object[] = { "libx.so", "liby.so.1", "prog" };
+	const size_t nword = sizeof(word) / sizeof(word[0]);
+	struct uft_pattern p[40];
+	uint8_t is_not[40], hit[40];
+
+	(void)state;
+	srand(1);
+	for (int round = 0; round < 500; round++) {
+		size_t n = 1 + (size_t)rand() % 40;
+		struct uft_words *w;
+
+		for (size_t i = 0; i < n; i++) {
+			assert_int_equal(uft_pattern_parse(word[(size_t)rand() % nword], &p[i]), 0);
+			is_not[i] = rand() & 1;
+		}
+		w = uft_words_make(p, is_not, n);
+		assert_non_null(w);
+		for (size_t k = 0; k < sizeof(name) / sizeof(name[0]) * 6; k++) {
+			const char *raw = name[k / 6].raw, *demangled = name[k / 6].demangled, *of = object[k % 3];
+			int needs = k % 6 >= 3;
+			size_t nhit = 0;
+
+			assert_int_equal(uft_words_last(w, raw, demangled, of, needs), last_by_hand(p, n, raw, demangled, of, needs));
+			memset(hit, 0, sizeof(hit));
+			nhit = uft_words_mark(w, raw, demangled, of, hit);
+			for (size_t i = 0; i < n; i++) {
+				assert_int_equal(hit[i], uft_pattern_match(&p[i], raw, demangled, of));
+				nhit -= hit[i];
+			}
+			assert_int_equal(nhit, 0);
+		}
+		uft_words_free(w);
+		for (size_t i = 0; i < n; i++)
+			uft_pattern_free(&p[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
 		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(patterns), cmocka_unit_test(near_names),
-		cmocka_unit_test(cleaning),
+		cmocka_unit_test(cleaning), cmocka_unit_test(words_as_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
