@@ -38,8 +38,12 @@ static int one(const struct each *e, uint64_t func, uint32_t stub)
 	f.name = known && known->name ? known->name : text;
 	if (f.name == text)
 		snprintf(text, sizeof(text), "%s+0x%llx", f.object, (unsigned long long)func);
-	for (size_t i = 0; i < e->nsent && !f.is_armed; i++)
-		f.is_armed = stub < e->nstubs[i] && e->sent[i][stub] != WANT_NOT && (e->sent[i][stub] & 0xf) >= UFT_FUNCTION;
+	for (size_t i = 0; i < e->nsent && !f.is_armed; i++) {
+		if (stub >= e->nstubs[i] || e->sent[i][stub] == WANT_NOT)
+			continue;
+		f.is_touched = 1;
+		f.is_armed = (e->sent[i][stub] & 0xf) >= UFT_FUNCTION;
+	}
 	return e->fn(e->arg, &f);
 }
 

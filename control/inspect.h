@@ -10,6 +10,7 @@ struct uft_function {
 	const char *object;	/* base name of its file */
 	int is_program;		/* of a program, not of a library */
 	int is_armed;		/* somebody calls into us there now */
+	int is_touched;		/* or did, in a process that lives */
 	uint64_t addr;		/* in the file */
 };
 

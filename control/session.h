@@ -37,6 +37,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
 	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
 	const uint32_t *pids; size_t npids;	/* -P */
+	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
 	uint32_t max_depth;
 	uint64_t thresh_ns;
 	uint64_t min_size;		/* skip functions of fewer bytes */

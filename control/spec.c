@@ -115,8 +115,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 
 	if (in->tracer > UFT_TRACER_PROFILE)
 		return uft_fail(err, -EINVAL, "there is no tracer number %u", in->tracer);
-	if (in->npids > max_pids)
-		return uft_fail(err, -E2BIG, "%zu process and thread ids are too many: %zu are possible", in->npids, max_pids);
+	if (in->npids + in->nnot_pids > max_pids)
+		return uft_fail(err, -E2BIG, "%zu process and thread ids are too many: %zu are possible", in->npids + in->nnot_pids, max_pids);
 	sp = calloc(1, sizeof(*sp));
 	if (!sp)
 		return -ENOMEM;
@@ -144,10 +144,13 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->params.tracer = in->tracer;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = sp->nroots || sp->nkeep;
-	sp->params.has_pids = in->npids != 0;
+	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
 	sp->params.npids = (uint32_t)in->npids;
+	sp->params.nnot_pids = (uint32_t)in->nnot_pids;
 	if (in->npids)
 		memcpy(sp->params.pids, in->pids, in->npids * sizeof(uint32_t));
+	if (in->nnot_pids)
+		memcpy(sp->params.pids + in->npids, in->not_pids, in->nnot_pids * sizeof(uint32_t));
 	*out = sp;
 	return 0;
 }

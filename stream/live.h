@@ -40,6 +40,10 @@ uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes *
 #define UFT_LIVE_ALL	UINT32_MAX
 void uft_live_clear(struct uft_live *l, uint32_t cpu);
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
+/* From now on times are CLOCK_MONOTONIC and @ns. Clear first. */
+void uft_live_shift(struct uft_live *l, int64_t ns);
+/* The tasks that have a name, in the order of their numbers. @fn may not call us. */
+void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
 /* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
 #define UFT_LIVE_MARK_MAX	4000u

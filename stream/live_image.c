@@ -157,3 +157,13 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 	return t ? 0 : -ENOMEM;
 }
 
+
+void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg)
+{
+	const struct rd_file *f = l->base->file;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < f->ntask; i++)
+		fn(arg, f->task[i].pid, f->task[i].tid, f->task[i].comm);
+	pthread_mutex_unlock(&l->lock);
+}

@@ -56,6 +56,7 @@ struct uft_live {
 	uint64_t watermark;
 	struct uft_clock_pair *pair; size_t npair, cap_pair;
 	uint64_t next_pair_ns;
+	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 };
 

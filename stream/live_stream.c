@@ -109,6 +109,8 @@ static int set_clock(struct uft_live *l, struct uft_stream *st)
 
 	if (p) {
 		memcpy(p, l->pair, l->npair * sizeof(*p));
+		for (size_t i = 0; i < l->npair; i++)
+			p[i].ns += l->shift_ns;
 		uft_clock_free(&st->clock);
 		memset(&st->clock, 0, sizeof(st->clock));
 		ret = uft_clock_build(&st->clock, p, l->npair);
@@ -288,6 +290,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 
 	*out = (struct uft_live_stats){ .now_ns = lv_now_ns() };
 	pthread_mutex_lock(&l->lock);
+	out->now_ns += l->shift_ns;
 	st = copy_base(l);
 	for (uint32_t i = 0; i <= l->ncpus; i++) {
 		if (cpu != UFT_LIVE_ALL && i != cpu)
@@ -335,6 +338,22 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	st->info.ncpus = l->ncpus;
 	*out = st;
 	return 0;
+}
+
+/* Calls that are open began at the old times. */
+void uft_live_shift(struct uft_live *l, int64_t ns)
+{
+	uint64_t more = (uint64_t)ns - l->shift_ns;
+	struct uft_stream *base = l->base;
+
+	pthread_mutex_lock(&l->lock);
+	l->shift_ns = (uint64_t)ns;
+	for (uint32_t i = 0; i < base->ntask; i++)
+		for (uint32_t k = 0; k < base->task[i]->depth; k++)
+			base->task[i]->stack[k].entry_ns += more;
+	for (size_t i = 0; base->aside && i < DEC_ASIDE; i++)
+		base->aside[i].entry_ns += more;
+	pthread_mutex_unlock(&l->lock);
 }
 
 /* ---- The consumer ---------------------------------------------------------------------------- */

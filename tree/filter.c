@@ -29,7 +29,7 @@
 struct edit {
 	struct tree_text words;		/* of the list as edited, without part; a newline behind each */
 	char part[WORD_MAX];
-	size_t npart;
+	size_t npart, wrong_at;
 	int is_pending;			/* something is not told yet */
 	int is_long;			/* it has come in parts: known is worth it */
 	struct word_known known;
@@ -208,7 +208,8 @@ static int split_words(struct edit *e, const char *p, size_t n, struct word_batc
 			continue;
 		}
 		e->part[e->npart] = '\0';
-		ret = !is_end ? -EINVAL : e->npart ? word_batch_add(b, e->part, i + 1) : 0;
+		ret = !is_end ? -EINVAL : e->npart ? word_batch_add(b, e->part, i > e->npart ? i - e->npart : 0, i + 1) : 0;
+		e->wrong_at = i > e->npart ? i - e->npart : 0;
 		e->npart = 0;
 		if (ret)
 			return ret;
@@ -217,15 +218,17 @@ static int split_words(struct edit *e, const char *p, size_t n, struct word_batc
 }
 
 /* Adds the words of a write to the list. Bytes until the first that is refused, or its error. */
-static ssize_t take_words(struct uft_tree *t, struct edit *e, const char *p, size_t n)
+static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, size_t n)
 {
 	struct word_batch b = { 0 };
 	int wrong = split_words(e, p, n, &b);
-	long good = word_batch_check(t, e->is_long ? &e->known : NULL, &b);
+	long good = word_batch_check(h->t, e->is_long ? &e->known : NULL, &b);
 	ssize_t ret = (ssize_t)n;
 
 	if (good >= 0 && ((size_t)good < b.n || wrong)) {
 		e->npart = 0;
+		h->wrong = "Function not found";
+		h->wrong_at = (size_t)good < b.n ? b.word[good].at : e->wrong_at;
 		ret = good ? (ssize_t)b.word[good - 1].end : wrong ? wrong : -EINVAL;
 		if (!good && (size_t)good < b.n)
 			ret = -EINVAL;
@@ -244,7 +247,7 @@ static int take_part(struct uft_tree *t, struct edit *e)
 
 	e->part[e->npart] = '\0';
 	if (e->npart)
-		ret = word_batch_add(&b, e->part, 0);
+		ret = word_batch_add(&b, e->part, 0, 0);
 	if (!ret && e->npart) {
 		long good = word_batch_check(t, e->is_long ? &e->known : NULL, &b);
 
@@ -270,7 +273,7 @@ static int edit_tell(struct uft_handle *h, struct edit *e)
 ssize_t store_functions(struct uft_handle *h, const char *p, size_t n)
 {
 	struct edit *e = h->priv, before = *e;
-	ssize_t taken = take_words(h->t, e, p, n);
+	ssize_t taken = take_words(h, e, p, n);
 	int is_pending = n && n % PART_BYTES == 0 && taken == (ssize_t)n, ret = 0;
 
 	if (taken >= 0 && !is_pending)
@@ -325,14 +328,55 @@ int show_available_filter_functions_addrs(const struct place *at, struct tree_te
 	return uft_session_functions(at->t->session, NULL, addr_fn, out);
 }
 
+static void show_users(struct tree_text *out, const struct uft_function *f)
+{
+	text_printf(out, f->is_program ? "%s" : "%s [%s]", f->name, f->object);
+	text_printf(out, " (%d)\n", f->is_armed);
+}
+
 static int enabled_fn(void *arg, const struct uft_function *f)
 {
 	if (f->is_armed)
-		text_printf(arg, f->is_program ? "%s (1)\n" : "%s [%s] (1)\n", f->name, f->object);
+		show_users(arg, f);
 	return 0;
 }
 
 int show_enabled_functions(const struct place *at, struct tree_text *out)
 {
 	return uft_session_functions(at->t->session, NULL, enabled_fn, out);
+}
+
+static int touched_fn(void *arg, const struct uft_function *f)
+{
+	if (f->is_touched)
+		show_users(arg, f);
+	return 0;
+}
+
+int show_touched_functions(const struct place *at, struct tree_text *out)
+{
+	return uft_session_functions(at->t->session, NULL, touched_fn, out);
+}
+
+struct total { uint64_t functions, objects; const char *last; };
+
+static int total_fn(void *arg, const struct uft_function *f)
+{
+	struct total *t = arg;
+
+	t->functions++;
+	t->objects += f->object != t->last;	/* those of an object come together */
+	t->last = f->object;
+	return 0;
+}
+
+int show_dyn_ftrace_total_info(const struct place *at, struct tree_text *out)
+{
+	struct total sum = { 0 };
+	int ret = uft_session_functions(at->t->session, NULL, total_fn, &sum);
+
+	text_printf(out, "%llu pages:%llu groups: %llu\n", (unsigned long long)sum.functions,
+		    (unsigned long long)((sum.functions * sizeof(struct uft_patch) + UFT_PAGE - 1) / UFT_PAGE),
+		    (unsigned long long)sum.objects);
+	return ret;
 }

@@ -64,7 +64,11 @@ static int store_job(void *arg)
 {
 	struct job *j = arg;
 
+	j->h->wrong = NULL;
+	j->h->wrong_at = 0;
 	j->result = j->h->at.row->store(j->h, j->p, j->n);
+	if (j->result == -EINVAL)
+		error_note(j->h, j->p, j->n);
 	return j->result < 0 ? (int)j->result : 0;
 }
 

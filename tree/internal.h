@@ -72,7 +72,7 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT
 /* ---- option.c: trace_options ------------------------------------------------------------------ */
 
 enum option {
-	OPT_PRINT_PARENT, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
+	OPT_PRINT_PARENT, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
 	OPT_GRAPH_TAIL, OPT_COUNT
 };
@@ -94,6 +94,8 @@ struct uft_handle {
 	struct tree_text text;		/* what a reader is in the middle of */
 	int has_text;
 	void *priv;			/* the file's own */
+	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
+	size_t wrong_at;		/* where in it */
 	atomic_int is_interrupted;
 	void (*notify)(void *arg);
 	void *notify_arg;
@@ -104,14 +106,15 @@ int handle_wait_news(struct uft_handle *h);
 
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
-#define MAX_PIDS	61	/* the runtime's */
+#define MAX_PIDS	61	/* the runtime's, of all lists together */
+enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS };
 enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, NLISTS };
 
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
-	uint32_t pid[MAX_PIDS];
-	size_t npids;
+	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NPIDS];	/* pid.c */
 	uint32_t tracer;
+	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
 	uint64_t options;		/* bits by option_name() */
 	uint64_t buffer_kb;		/* of each cpu */
@@ -141,6 +144,9 @@ struct uft_tree {
 	size_t nattached;
 	int paused;			/* readers of trace for whom recording pauses; the owner's */
 	uint64_t nmarks;		/* since the last round; the owner's */
+	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first; the owner's */
+	size_t nmistakes;
+	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
 	struct uft_printer *pipe_text;
@@ -149,6 +155,10 @@ struct uft_tree {
 };
 
 void raw_free(struct uft_tree *t);
+/* error.c: a write of @h was refused. */
+void error_note(struct uft_handle *h, const char *p, size_t n);
+void error_free(struct uft_tree *t);
+int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
 uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */

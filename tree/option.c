@@ -21,6 +21,7 @@ static const struct {
 	{ "annotate", OPT_ANNOTATE, 1, 0, UFT_TEXT_ANNOTATE },
 	{ "printk-msg-only", OPT_MSG_ONLY, 0, 0, UFT_TEXT_MSG_ONLY },
 	{ "context-info", OPT_CONTEXT_INFO, 1, 0, UFT_TEXT_CONTEXT },
+	{ "record-cmd", OPT_RECORD_CMD, 1, 0, 0 },
 	{ "record-tgid", OPT_RECORD_TGID, 0, 0, UFT_TEXT_TGID },
 	{ "overwrite", OPT_OVERWRITE, 1, 0, 0 },
 	{ "irq-info", OPT_IRQ_INFO, 1, 0, UFT_TEXT_IRQ_INFO },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet
+ * pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet; set_ftrace_notrace_pid: whom not
  *
  * A number in the list that is a running process outside the session gets attached to; taken out again it is left as it was
  * found. As long as the list is not empty, only tasks in it are recorded. A number of nobody is accepted, as by the kernel.
@@ -17,15 +17,20 @@
 #include <string.h>
 #include <unistd.h>
 
-struct pid_edit { uint32_t pid[MAX_PIDS]; size_t n; int is_pending; };
+struct pid_edit { struct pids list; int is_pending; };
+
+static enum pid_list list_of(const struct place *at)
+{
+	return strstr(at->row->pub.path, "notrace") ? PIDS_NOT : PIDS_ONLY;
+}
 
 int show_pids(const struct place *at, struct tree_text *out)
 {
-	const struct settings *set = &at->t->set;
+	const struct pids *list = &at->t->set.pids[list_of(at)];
 
-	for (size_t i = 0; i < set->npids; i++)
-		text_printf(out, "%u\n", set->pid[i]);
-	if (!set->npids)
+	for (size_t i = 0; i < list->n; i++)
+		text_printf(out, "%u\n", list->pid[i]);
+	if (!list->n)
 		text_printf(out, "no pid\n");
 	return 0;
 }
@@ -40,17 +45,15 @@ int open_pids(struct uft_handle *h)
 	if (!e)
 		return -ENOMEM;
 	e->is_pending = (h->flags & O_TRUNC) != 0;
-	if (!e->is_pending) {
-		e->n = h->t->set.npids;
-		memcpy(e->pid, h->t->set.pid, e->n * sizeof(e->pid[0]));
-	}
+	if (!e->is_pending)
+		e->list = h->t->set.pids[list_of(&h->at)];
 	return 0;
 }
 
-static int has(const uint32_t *list, size_t n, uint32_t pid)
+static int has(const struct pids *list, uint32_t pid)
 {
-	for (size_t i = 0; i < n; i++)
-		if (list[i] == pid)
+	for (size_t i = 0; i < list->n; i++)
+		if (list->pid[i] == pid)
 			return 1;
 	return 0;
 }
@@ -72,31 +75,40 @@ static int attach(struct uft_tree *t, uint32_t pid)
 }
 
 /* Those that we attached to and that are in the list no more. */
-static void leave(struct uft_tree *t, const struct pid_edit *e)
+static void leave(struct uft_tree *t, const struct pids *list)
 {
 	for (size_t i = 0; i < t->nattached; i++) {
-		if (has(e->pid, e->n, t->attached[i]))
+		if (has(list, t->attached[i]))
 			continue;
 		uft_session_detach(t->session, (pid_t)t->attached[i]);
 		t->attached[i--] = t->attached[--t->nattached];
 	}
 }
 
-static int pids_apply(struct uft_tree *t, const struct pid_edit *e)
+static int pids_apply(struct uft_tree *t, enum pid_list which, const struct pids *list)
 {
 	struct settings set = t->set;
 	int ret = 0;
 
-	memcpy(set.pid, e->pid, sizeof(set.pid));
-	set.npids = e->n;
-	for (size_t i = 0; i < e->n && !ret; i++)
-		if (!has(t->set.pid, t->set.npids, e->pid[i]))
-			ret = attach(t, e->pid[i]);
+	set.pids[which] = *list;
+	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
+		return -E2BIG;
+	for (size_t i = 0; i < list->n && !ret && which == PIDS_ONLY; i++)
+		if (!has(&t->set.pids[which], list->pid[i]))
+			ret = attach(t, list->pid[i]);
 	if (!ret)
 		ret = tree_apply(t, &set, NULL);
-	if (!ret)
-		leave(t, e);
+	if (which == PIDS_ONLY)		/* refused: those that were new */
+		leave(t, ret ? &t->set.pids[which] : list);
 	return ret;
+}
+
+static int add(struct pids *list, uint32_t pid)
+{
+	if (list->n == MAX_PIDS)
+		return -E2BIG;
+	list->pid[list->n++] = pid;
+	return 0;
 }
 
 ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
@@ -115,14 +127,18 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 		if (!len)
 			break;
 		ret = text_number(p + at, len, 10, &pid);
-		if (!ret && (pid > INT32_MAX || (next.n == MAX_PIDS && !has(next.pid, next.n, (uint32_t)pid))))
-			ret = pid > INT32_MAX ? -EINVAL : -E2BIG;
-		if (!ret && !has(next.pid, next.n, (uint32_t)pid))
-			next.pid[next.n++] = (uint32_t)pid;
+		if (!ret && pid > INT32_MAX)
+			ret = -EINVAL;
+		if (ret) {
+			h->wrong = "Invalid process id";
+			h->wrong_at = at;
+		}
+		if (!ret && !has(&next.list, (uint32_t)pid))
+			ret = add(&next.list, (uint32_t)pid);
 		at += len;
 	}
 	if (!ret)
-		ret = pids_apply(h->t, &next);
+		ret = pids_apply(h->t, list_of(&h->at), &next.list);
 	if (ret)
 		return ret;
 	next.is_pending = 0;
@@ -133,7 +149,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 int release_pids(struct uft_handle *h)
 {
 	struct pid_edit *e = h->priv;
-	int ret = e && e->is_pending ? pids_apply(h->t, e) : 0;
+	int ret = e && e->is_pending ? pids_apply(h->t, list_of(&h->at), &e->list) : 0;
 
 	free(e);
 	return ret;

@@ -65,6 +65,20 @@ SHOW(available_filter_functions);
 SHOW(available_filter_functions_addrs);
 SHOW(enabled_functions);
 
+SHOW(touched_functions);
+SHOW(dyn_ftrace_total_info);
+
+/* clock.c, task.c, error.c */
+SHOW(trace_clock);
+STORE(trace_clock);
+SHOW(saved_cmdlines);
+SHOW(saved_cmdlines_size);
+STORE(saved_cmdlines_size);
+SHOW(saved_tgids);
+SHOW(error_log);
+STORE(error_log);
+int truncate_error_log(const struct place *at);
+
 /* pid.c */
 SHOW(pids);
 STORE(pids);

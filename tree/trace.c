@@ -247,7 +247,7 @@ int open_marker(struct uft_handle *h)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", h->tgid, h->pid);
 	f = fopen(path, "re");
-	if (f && fgets(comm, sizeof(comm), f))
+	if (f && h->t->set.options & OPT_BIT(OPT_RECORD_CMD) && fgets(comm, sizeof(comm), f))
 		comm[strcspn(comm, "\n")] = '\0';
 	if (f)
 		fclose(f);

@@ -159,7 +159,8 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 	const char **list[NLISTS];
 	struct uft_trace_spec spec = {
 		.tracer = set->tracer, .max_depth = set->max_depth, .thresh_ns = set->thresh_us * 1000, .is_unchecked = 1,
-		.pids = set->pid, .npids = set->npids,
+		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
 	};
 	int ret = 0;
 
@@ -176,8 +177,10 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 	if (ret && ret != -ESRCH)
 		return ret;
 	uft_session_record(t->session, set->is_on);
-	if (t->set.tracer != set->tracer)
+	if (t->set.tracer != set->tracer || t->set.clock != set->clock)
 		uft_live_clear(t->live, UFT_LIVE_ALL);
+	if (t->set.clock != set->clock)
+		clock_apply(t, set->clock);
 	uft_live_limit(t->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
 	t->set = *set;
 	return 0;
@@ -215,6 +218,8 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 	struct uft_tree *t = arg;
 
 	(void)img;
+	if (!(t->set.options & OPT_BIT(OPT_RECORD_CMD)))
+		comm = "";
 	uft_live_task(t->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
 }
 
@@ -263,6 +268,7 @@ static void tree_free(struct uft_tree *t)
 	for (int i = 0; i < NLISTS; i++)
 		free(t->set.list[i]);
 	raw_free(t);
+	error_free(t);
 	uft_live_destroy(t->live);
 	while (t->instances) {
 		struct instance *in = t->instances;
@@ -310,6 +316,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	for (int i = 0; i < NLISTS; i++)
 		t->set.list[i] = calloc(1, 1);
 	t->set.options = option_defaults();
+	t->cmdlines = 128;
 	t->set.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);
 	ev.arg = t;

@@ -43,10 +43,10 @@ static int batch_room(struct word_batch *b)
 	return 0;
 }
 
-int word_batch_add(struct word_batch *b, const char *text, size_t end)
+int word_batch_add(struct word_batch *b, const char *text, size_t at, size_t end)
 {
 	int is_not = text[0] == '!', ret = b->n == b->cap ? batch_room(b) : 0;
-	struct word w = { .end = end };
+	struct word w = { .at = at, .end = end };
 
 	if (ret)
 		return ret;

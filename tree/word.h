@@ -10,7 +10,7 @@
 
 struct word {
 	char *text;			/* as it is kept, malloc'd */
-	size_t end;			/* bytes of the write up to and with it */
+	size_t at, end;			/* where it begins in the write; bytes of the write up to and with it */
 	uint64_t nth;			/* a line of available_filter_functions, from 1; 0: a pattern */
 };
 
@@ -27,7 +27,7 @@ struct word_batch {			/* what one write adds; zero at first */
 struct word_known { uint64_t *hash; size_t mask, n; };	/* names of functions at some moment: filled when first needed */
 
 /* A word whose bytes are right; whether it means something is found out by word_batch_check(). */
-int word_batch_add(struct word_batch *b, const char *text, size_t end);
+int word_batch_add(struct word_batch *b, const char *text, size_t at, size_t end);
 /* How many words mean something before one does not; negative errno. @known: of a list in many writes, or NULL. */
 long word_batch_check(struct uft_tree *t, struct word_known *known, struct word_batch *b);
 void word_batch_free(struct word_batch *b);

@@ -245,15 +245,20 @@ struct uft_debug {
 enum uft_tracer { UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE };
 
 #define UFT_NKEEP	8
+enum uft_pid_lists {
+	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
+	UFT_PIDS_NOT	= 2,	/* and none in the second */
+};
 struct uft_tracer_params {
 	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
 	uint32_t max_depth;	/* graph: 0 no limit */
 	uint64_t thresh;	/* graph: clock units; only longer calls, as UFT_REC_CALL; 0 all */
 	uint32_t has_roots;	/* graph: record only below sites flagged UFT_SITE_ROOT */
-	uint32_t has_pids;	/* record only tasks in pids[] */
+	uint32_t has_pids;	/* enum uft_pid_lists */
 	uint32_t npids;
-	uint32_t pids[61];	/* pids or tids */
+	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
 	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
+	uint32_t nnot_pids, pad;
 };
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include "runtime/trace/trace.h"
 
 #define NCOPIES 16
+#define MAX_PIDS (sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t))
 
 static struct uft_tracer_params params_copies[NCOPIES];
 static uint32_t params_current;	/* written by trace_set_params() only */
@@ -29,8 +30,9 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->thresh = p->thresh;
 	n->has_roots = p->has_roots;
 	n->has_pids = p->has_pids;
-	n->npids = p->npids < sizeof(n->pids) / sizeof(n->pids[0]) ? p->npids : sizeof(n->pids) / sizeof(n->pids[0]);
-	for (uint32_t i = 0; i < n->npids; i++)
+	n->npids = p->npids < MAX_PIDS ? p->npids : MAX_PIDS;
+	n->nnot_pids = p->nnot_pids < MAX_PIDS - n->npids ? p->nnot_pids : MAX_PIDS - n->npids;
+	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
 		n->pids[i] = p->pids[i];
 	for (int i = 0; i < UFT_NKEEP; i++)
 		n->keep[i] = p->keep[i];
@@ -50,16 +52,26 @@ int trace_is_recording(void)
 	return uft_load(&uft_rt.slice->ring_flags) & UFT_RING_ON;
 }
 
+static int is_listed(const struct trace_task *t, const uint32_t *pids, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (pids[i] == t->tid || pids[i] == t->pid)
+			return 1;
+	return 0;
+}
+
 /* Remembered per thread and generation; with a guest the answer is not the thread's. */
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p)
 {
 	uint32_t generation = (uint32_t)(t->key >> 48);
-	int wanted = !p->has_pids;
+	int wanted = 1;
 
 	if (p->has_pids && !t->guest && t->th->pids_generation == generation)
 		return !(t->th->flags & TH_FILTERED);
-	for (uint32_t i = 0; p->has_pids && !wanted && i < p->npids; i++)
-		wanted = p->pids[i] == t->tid || p->pids[i] == t->pid;
+	if (p->has_pids & UFT_PIDS_ONLY)
+		wanted = is_listed(t, p->pids, p->npids);
+	if (p->has_pids & UFT_PIDS_NOT)
+		wanted = wanted && !is_listed(t, p->pids + p->npids, p->nnot_pids);
 	if (!t->guest) {
 		if (wanted)
 			arch_local_clear32(&t->th->flags, TH_FILTERED);

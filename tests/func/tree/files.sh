@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# files.sh TARGET - files of the tracing directory against what a 6.12 kernel showed for the same commands
+#
+# `kernel` blocks are the kernel's own output; digits, process ids and names of tasks are masked on both sides, and the number of
+# lines that were left as they are is asserted.
+. "$(dirname "$0")/../../lib/common.sh"
+
+target=$1
+[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
+need fusermount3 unshare bash timeout
+unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
+
+inside() {
+	run timeout 100 env T="$target" TMP="$tmp" "$uft" shell -c "exec bash -c 'cd /sys/kernel/tracing; $1'"
+}
+
+mask() { sed "s/[0-9]\{1,\}/N/g; s/^ *[^ ]*-N/TASK-N/; s/^\[ *N/[N/; s/ \{2,\}/ /g"; }
+
+# same WHAT LINES: out is what the kernel showed (standard input), where LINES lines have nothing masked
+same() {
+	cat >kernel
+	expect_equal "$1" "$(mask <out)" "$(mask <kernel)"
+	expect_equal "$1: lines unmasked" "$(grep -c '^[^0-9]*$' kernel)" "$2"
+}
+
+inside 'cat saved_tgids set_ftrace_notrace_pid touched_functions error_log; echo bogus >trace_clock; echo $?; echo 1 >trace_options; echo $?'
+expect_status 0
+expect_equal "empty files and refused words" "$(tr '\n' ' ' <out)" "no pid 1 1 "
+
+# ---- error_log: the kernel's form, its eight entries, its caret
+inside 'for i in 1 2 3 4 5 6 7 8 9 10; do echo "main bogus$i" >set_ftrace_filter; done 2>/dev/null; cat error_log; echo >error_log; cat error_log'
+expect_equal "eight are kept" "$(grep -c 'Command: ' out)" 8
+grep -q 'bogus10$' out && ! grep -q 'bogus2$' out || fail "not the last eight: $(grep Command out | tr '\n' ' ')"
+sed -n '$p' out | grep -qx ' \{11\} \{0,5\}^' || fail "no caret"
+inside 'echo "[x y" >set_ftrace_pid; echo " 12 abc" >set_ftrace_pid; cat error_log; echo 2 >options/irq-info; tail -n 3 error_log'
+sed 's/set_ftrace_pid/event filter parse error/; s/Invalid process id/Field not found/; s/options.irq-info: error: Invalid argument/event filter parse error: error: Field not found/' out >masked
+mv masked out
+same "error_log" 4 <<'KERNEL'
+[    9.425740] event filter parse error: error: Field not found
+  Command: [x y
+           ^
+[    9.425740] event filter parse error: error: Field not found
+  Command:  12 abc
+               ^
+[    9.445410] event filter parse error: error: Field not found
+  Command: 2
+           ^
+KERNEL
+expect_equal "columns of the carets" "$(grep '\^' out | awk '{ print length }' | tr '\n' ' ')" "12 16 12 "
+
+# ---- trace_clock: times are of the clock that is chosen
+inside 'cat trace_clock; for c in local global perf mono boot tai; do echo $c >trace_clock; echo m >trace_marker; tail -n 1 trace
+	date +%s.%N; cut -d" " -f1 /proc/uptime; grep now per_cpu/cpu0/stats; done; echo boot >trace_clock; cat trace_clock; grep -c m: trace'
+expect_out "[local] global perf mono boot tai"
+expect_out "local global perf mono [boot] tai"
+awk '/tracing_mark_write/ { t = $(NF - 2) + 0 } /^[0-9]+\.[0-9]+$/ { k++; if (k % 2) real = $1; else up = $1 }
+	/^now/ { n++; now = $3 + 0; want = n == 6 ? real : n == 5 ? up : t; d = t - want; if (d < -60 || d > 60 || now < t || now > t + 60) { print n, t, want, now; exit 1 } }
+	END { exit n != 6 }' out >>err || fail "times are not of their clocks: $(cat out)"
+
+# ---- Tasks: their names, their processes, and who is left out
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; cat saved_cmdlines | sed -n "s/^[0-9]* \(tree-target\)$/name \1/p"
+	echo 1 >options/record-tgid; n=$(sed -n "s/^\([0-9]*\) tree-target$/\1/p" saved_cmdlines); grep -cx "$n $n" saved_tgids; echo 0 >options/record-tgid; cat saved_tgids
+	cat saved_cmdlines_size; echo 1 >saved_cmdlines_size; grep -c . saved_cmdlines; echo 0 >saved_cmdlines_size; echo "$? $(cat saved_cmdlines_size)"
+	echo 0 >options/record-cmd; echo >trace; $T 1; grep -c "<\.\.\.>-.*inner" trace; grep -c "tree-target-.*inner" trace; echo 1 >options/record-cmd'
+expect_equal "tasks" "$(tr '\n' ' ' <out)" "name tree-target 1 128 1 1 1 2 0 "
+
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer
+	sh -c "echo \$\$ >set_ftrace_notrace_pid; exec $T 1"; grep -c inner trace; grep -c "^[0-9]" set_ftrace_notrace_pid; $T 1; grep -c inner trace
+	sh -c "echo \$\$ >set_ftrace_pid; exec $T 2"; grep -c inner trace; echo >trace; sh -c "echo \$\$ >set_ftrace_pid; echo \$\$ >set_ftrace_notrace_pid; exec $T 2"; grep -c inner trace
+	echo >set_ftrace_pid; echo >set_ftrace_notrace_pid; cat set_ftrace_pid set_ftrace_notrace_pid
+	grep -c "^inner (1)" enabled_functions; echo nop >current_tracer; cat enabled_functions; sed -n "s/^\([0-9]*\) pages:[0-9]* groups: [0-9]*$/\1/p" dyn_ftrace_total_info >$TMP/total
+	[ $(cat $TMP/total) = $(grep -c . available_filter_functions) ]; echo $?'
+expect_equal "left out" "$(tr '\n' ' ' <out)" "0 1 2 6 0 no pid no pid 0 0 "

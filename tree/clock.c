@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * clock.c - trace_clock
+ *
+ * Records carry the processor's counter; what turns it into ns is known to us alone (stream/clock.h), so a clock that
+ * runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as the kernel's are here
+ * unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen: a suspend or a leap second while one
+ * of them is in use moves nothing. mono_raw goes at another pace, and counter, uptime and x86-tsc are no times: there is none of them.
+ */
+#include "tree/rows.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+static const struct { const char *name; clockid_t id; } clocks[] = {
+	{ "local", CLOCK_MONOTONIC }, { "global", CLOCK_MONOTONIC }, { "perf", CLOCK_MONOTONIC }, { "mono", CLOCK_MONOTONIC },
+	{ "boot", CLOCK_BOOTTIME }, { "tai", CLOCK_TAI },
+};
+#define NCLOCKS		(sizeof(clocks) / sizeof(clocks[0]))
+
+static int64_t now_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int clock_apply(struct uft_tree *t, uint32_t clock)
+{
+	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
+
+	uft_live_shift(t->live, clocks[clock].id == CLOCK_MONOTONIC ? 0 : other - before - (after - before) / 2);
+	return 0;
+}
+
+int show_trace_clock(const struct place *at, struct tree_text *out)
+{
+	for (uint32_t i = 0; i < NCLOCKS; i++)
+		text_printf(out, at->t->set.clock == i ? "%s[%s]" : "%s%s", i ? " " : "", clocks[i].name);
+	text_printf(out, "\n");
+	return 0;
+}
+
+ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->t->set;
+	size_t len = n;
+	int ret;
+
+	text_strip(&p, &len);
+	for (set.clock = 0; set.clock < NCLOCKS; set.clock++)
+		if (strlen(clocks[set.clock].name) == len && !memcmp(clocks[set.clock].name, p, len))
+			break;
+	if (set.clock == NCLOCKS) {
+		h->wrong = "Unknown clock";
+		return -EINVAL;
+	}
+	ret = tree_apply(h->t, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * error.c - error_log: what was wrong with the writes that were refused last
+ *
+ * The kernel notes the mistakes of events and probes only; here every write that is EINVAL has its entry, so that who used a
+ * shell, which tells no more than the errno, can look. The form is the kernel's: scripts take the caret's column from it.
+ */
+#include "tree/rows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define KEPT		(sizeof(((struct uft_tree *)0)->mistake) / sizeof(struct mistake))
+#define SHOWN		200	/* bytes of a command */
+
+/* One line that a terminal can show: of a long one the part with the mistake. */
+static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1])
+{
+	size_t from = at >= SHOWN ? at : 0, k = 0;
+
+	while (k < SHOWN && from + k < n && p[from + k] != '\n') {
+		out[k] = isprint((unsigned char)p[from + k]) ? p[from + k] : '?';
+		k++;
+	}
+	out[k] = '\0';
+	return at - from < k ? at - from : k;
+}
+
+static void forget(struct uft_tree *t, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(t->mistake[i].text);
+	memmove(t->mistake, t->mistake + n, (t->nmistakes - n) * sizeof(t->mistake[0]));
+	t->nmistakes -= n;
+}
+
+void error_note(struct uft_handle *h, const char *p, size_t n)
+{
+	const char *path = h->at.row->pub.path, *what = h->wrong ? h->wrong : "Invalid argument";
+	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
+	struct uft_tree *t = h->t;
+	char command[SHOWN + 1], *text;
+	size_t at = command_of(p, n, h->wrong_at, command);
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
+		     (int)(11 + at), "") < 0)
+		return;
+	if (t->nmistakes == KEPT)
+		forget(t, 1);
+	t->mistake[t->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
+}
+
+void error_free(struct uft_tree *t)
+{
+	forget(t, t->nmistakes);
+}
+
+int show_error_log(const struct place *at, struct tree_text *out)
+{
+	for (size_t i = 0; i < at->t->nmistakes; i++) {
+		const struct mistake *m = &at->t->mistake[i];
+
+		text_printf(out, "[%5llu.%06llu] %s", (unsigned long long)(m->ts_ns / 1000000000),
+			    (unsigned long long)(m->ts_ns / 1000 % 1000000), m->text);
+	}
+	return 0;
+}
+
+int truncate_error_log(const struct place *at)
+{
+	error_free(at->t);
+	return 0;
+}
+
+/* Opening clears; what is written does not matter. */
+ssize_t store_error_log(struct uft_handle *h, const char *p, size_t n)
+{
+	(void)h, (void)p;
+	return (ssize_t)n;
+}
