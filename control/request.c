@@ -313,10 +313,28 @@ static void serve(struct uft_session *s, uint32_t i)
 	answer(s, i, &r, ret);
 }
 
+static int is_posted(struct uft_session *s, uint32_t i)
+{
+	return __atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+}
+
+/* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
+ * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
+static void serve_failed_first(struct uft_session *s, uint32_t i)
+{
+	const struct uft_request *req = s->arena.map->req;
+
+	for (uint32_t k = 0; k < UFT_NREQUESTS && req[i].kind == UFT_REQ_EXEC; k++)
+		if (is_posted(s, k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == req[i].tid && req[k].slice == req[i].slice)
+			serve(s, k);
+}
+
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED)
+		if (is_posted(s, i)) {
+			serve_failed_first(s, i);
 			serve(s, i);
+		}
 }
