@@ -208,7 +208,7 @@ uint64_t lv_pull_slice(struct uft_live *l, uint32_t index)
 	return n;
 }
 
-static void sample_clock(struct uft_live *l)
+void lv_sample_clock(struct uft_live *l)
 {
 	struct uft_clock_pair *grown = l->pair;
 
@@ -231,7 +231,7 @@ uint64_t uft_live_pull(struct uft_live *l)
 
 	pthread_mutex_lock(&l->lock);
 	if (lv_now_ns() >= l->next_pair_ns)
-		sample_clock(l);
+		lv_sample_clock(l);
 	mark = now_clock() - LV_SLACK;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
@@ -423,7 +423,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 		uft_live_destroy(l);
 		return ret;
 	}
-	sample_clock(l);
+	lv_sample_clock(l);
 	*out = l;
 	return 0;
 }

@@ -62,6 +62,7 @@ struct uft_live {
 
 /* live.c */
 uint64_t lv_now_ns(void);
+void lv_sample_clock(struct uft_live *l);
 void lv_chunk_put(struct lv_chunk *c);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
 uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
@@ -72,5 +73,7 @@ void lv_sync_images(struct uft_live *l);	/* the session's thread */
 
 /* live_stream.c */
 struct uft_stream *lv_stream_new(struct uft_live *l);
+struct uft_stream *lv_copy_base(struct uft_live *l);	/* locked */
+void lv_stream_let_go(struct uft_stream *st);	/* of the chunks: it is filled anew before it is used */
 
 #endif

@@ -146,10 +146,15 @@ struct uft_stream *lv_stream_new(struct uft_live *l)
 	return st;
 }
 
+void lv_stream_let_go(struct uft_stream *st)
+{
+	while (st->hold && st->hold->n)
+		lv_chunk_put(st->hold->chunk[--st->hold->n]);
+}
+
 static void stream_release(struct uft_stream *st)
 {
-	for (size_t i = 0; st->hold && i < st->hold->n; i++)
-		lv_chunk_put(st->hold->chunk[i]);
+	lv_stream_let_go(st);
 	free(st->hold);
 }
 
@@ -224,7 +229,7 @@ static int copy_rings(struct uft_live *l, struct uft_stream *to, const struct uf
 	return 0;
 }
 
-static struct uft_stream *copy_base(struct uft_live *l)
+struct uft_stream *lv_copy_base(struct uft_live *l)
 {
 	const struct uft_stream *base = l->base;
 	struct uft_stream *st = lv_stream_new(l);
@@ -291,7 +296,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 	*out = (struct uft_live_stats){ .now_ns = lv_now_ns() };
 	pthread_mutex_lock(&l->lock);
 	out->now_ns += l->shift_ns;
-	st = copy_base(l);
+	st = lv_copy_base(l);
 	for (uint32_t i = 0; i <= l->ncpus; i++) {
 		if (cpu != UFT_LIVE_ALL && i != cpu)
 			continue;
@@ -316,8 +321,8 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 
 	*out = NULL;
 	pthread_mutex_lock(&l->lock);
-	st = copy_base(l);
-	counted = st ? copy_base(l) : NULL;
+	st = lv_copy_base(l);
+	counted = st ? lv_copy_base(l) : NULL;
 	for (uint32_t i = 0; i <= l->ncpus; i++)
 		stats.overrun += cpu == UFT_LIVE_ALL || i == cpu ? l->cpu[i].overrun : 0;
 	pthread_mutex_unlock(&l->lock);

@@ -47,6 +47,7 @@ struct place {				/* what a file is about */
 
 enum row_flags {
 	ROW_NAMES	= 1,		/* a directory whose entries are made by mkdir: instances */
+	ROW_FROZEN	= 2,		/* shows what is frozen, not what goes on */
 };
 
 /* All run in the owner's thread, except read and poll. A member that is missing: the file has no such side. */
@@ -140,6 +141,8 @@ struct uft_tree {
 
 	struct settings set;		/* the owner's; is_on and options are read by others */
 	struct uft_live *live;
+	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated */
+	uint32_t buffer_percent;
 	uint32_t attached[MAX_PIDS];	/* by pid.c; the owner's */
 	size_t nattached;
 	int paused;			/* readers of trace for whom recording pauses; the owner's */
@@ -161,6 +164,8 @@ void error_free(struct uft_tree *t);
 int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
 uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
+/* Others: what was written before is there then. Who finds nothing asks for it, or a reader at the end misses the end. */
+void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
 /* The owner: what @set says, into the session. On an error all is as it was. */

@@ -129,13 +129,21 @@ int release_raw(struct uft_handle *h)
 	return 0;
 }
 
+/* As much is held as who waits for pages wants to find. */
+static int is_full_enough(struct uft_tree *t, uint32_t cpu)
+{
+	return t->buffer_percent && uft_live_bytes(t->live, cpu) * 100 >= t->set.buffer_kb * 1024 * t->buffer_percent;
+}
+
 int poll_raw(struct uft_handle *h)
 {
 	const struct raw_reader *r = h->priv;
 	const struct tree_raw *raw = h->t->raw;
 	const struct raw_cpu *c = raw ? raw->cpu[h->at.index] : NULL;
 
-	return r->at < r->n || (c && (c->nready || c->kbuf.used)) || !uft_live_is_empty(h->t->live, h->at.index) ? POLLIN | POLLRDNORM : 0;
+	if (r->at < r->n || (c && c->nready) || is_full_enough(h->t, h->at.index))
+		return POLLIN | POLLRDNORM;
+	return h->t->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->t->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
 }
 
 ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
@@ -146,6 +154,10 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 	while (r->at == r->n) {
 		int ret = next_page(h->t, h->at.index, r->page);
 
+		if (!ret) {
+			tree_pull_now(h->t);
+			ret = next_page(h->t, h->at.index, r->page);
+		}
 		if (ret < 0)
 			return ret;
 		r->at = 0;

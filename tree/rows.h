@@ -23,6 +23,11 @@ SHOW(buffer_size_kb);
 STORE(buffer_size_kb);
 SHOW(buffer_total_size_kb);
 SHOW(buffer_subbuf_size_kb);
+STORE(buffer_subbuf_size_kb);
+SHOW(buffer_percent);
+STORE(buffer_percent);
+STORE(free_buffer);
+int release_free_buffer(struct uft_handle *h);
 SHOW(timestamp_mode);
 SHOW(readme);
 
@@ -55,6 +60,15 @@ SHOW(format);
 int open_marker(struct uft_handle *h);
 STORE(marker);
 SHOW(stats);
+
+/* snapshot.c */
+STORE(snapshot);
+void snapshot_help(const struct place *at, struct tree_text *out);	/* what an empty one says */
+/* event.c */
+SHOW(no_events);
+STORE(set_event);
+SHOW(events_enable);
+STORE(events_enable);
 
 /* filter.c */
 SHOW(functions);

@@ -23,6 +23,7 @@
 #define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, .truncate = truncate_trace
 #define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, .attr = UFT_ATTR_BLOCKS
 
+#define SNAPSHOT .open = open_trace, .release = release_trace, .read = read_trace, .store = store_snapshot, .flags = ROW_FROZEN
 #define FUNCTIONS .open = open_functions, .release = release_functions, .show = show_functions, .store = store_functions
 
 const struct row rows[] = {
@@ -62,7 +63,13 @@ const struct row rows[] = {
 	     .show = show_max_graph_depth, .store = store_max_graph_depth),
 	FILE("buffer_size_kb", 0640, EACH, "KiB that are kept of each cpu", .show = show_buffer_size_kb, .store = store_buffer_size_kb),
 	FILE("buffer_total_size_kb", 0440, EACH, "the same of all cpus", .show = show_buffer_total_size_kb),
-	FILE("buffer_subbuf_size_kb", 0440, EACH, "KiB that a full buffer loses at a time", .show = show_buffer_subbuf_size_kb),
+	FILE("buffer_subbuf_size_kb", 0640, EACH, "KiB that a full buffer loses at a time: 4, nothing else",
+	     .show = show_buffer_subbuf_size_kb, .store = store_buffer_subbuf_size_kb),
+	FILE("buffer_percent", 0640, EACH, "how full a buffer is when who polls trace_pipe_raw wakes; 0 with any record",
+	     .show = show_buffer_percent, .store = store_buffer_percent),
+	FILE("free_buffer", 0200, EACH, "closing it shrinks the buffer to its least size",
+	     .store = store_free_buffer, .release = release_free_buffer),
+	FILE("snapshot", 0640, EACH, "what the buffer held: 1 takes one, 2 clears it, 0 frees it", SNAPSHOT),
 	FILE("timestamp_mode", 0440, EACH, "how records carry their time", .show = show_timestamp_mode),
 	FILE("trace_clock", 0640, EACH, "the clock of records in brackets; writing a name switches and clears the buffer",
 	     .show = show_trace_clock, .store = store_trace_clock),
@@ -78,9 +85,13 @@ const struct row rows[] = {
 	FILE("per_cpu/cpu%/trace_pipe", 0440, CPU, "the cpu's part of trace_pipe", PIPE),
 	FILE("per_cpu/cpu%/trace_pipe_raw", 0440, CPU, "the same as sub-buffers, for programs",
 	     .open = open_raw, .release = release_raw, .read = read_raw, .poll = poll_raw, .attr = UFT_ATTR_BLOCKS | UFT_ATTR_PAGES),
+	FILE("per_cpu/cpu%/snapshot", 0640, CPU, "the cpu's part of snapshot", SNAPSHOT),
 	FILE("per_cpu/cpu%/stats", 0440, CPU, "what the cpu's buffer holds and has lost", .show = show_stats),
 	FILE("kallsyms", 0440, TOP, "names of the addresses in trace_pipe_raw, in the form of /proc/kallsyms", .show = show_kallsyms),
+	FILE("available_events", 0440, TOP, "the events that set_event takes: none so far", .show = show_no_events),
+	FILE("set_event", 0640, EACH, "the events that are recorded", .show = show_no_events, .store = store_set_event),
 	DIR("events", 0755, EACH, "what there is to record"),
+	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable),
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
 	DIR("events/ftrace", 0750, EACH, "the records of the tracers"),

@@ -31,7 +31,7 @@ struct reader {
 	struct uft_printer *printer;
 	struct tree_text out;
 	uint64_t base;			/* offset of out.p[0] in the whole text */
-	int is_over, has_paused;
+	int has_begun, is_over, has_paused;
 };
 
 static void reader_reset(struct reader *r)
@@ -42,13 +42,27 @@ static void reader_reset(struct reader *r)
 	r->st = NULL;
 	r->out.n = 0;
 	r->base = 0;
-	r->is_over = 0;
+	r->has_begun = r->is_over = 0;
 }
 
-static int pull_job(void *arg)
+struct source { struct uft_handle *h; struct uft_stream *st; };
+
+/* The owner: what the file shows, now. No stream: nothing is frozen. */
+static int source_job(void *arg)
 {
-	tree_pull(arg);
-	return 0;
+	struct source *s = arg;
+	struct uft_tree *t = s->h->t;
+	int is_frozen = s->h->at.row->flags & ROW_FROZEN, ret = 0;
+
+	if (!is_frozen)
+		tree_pull(t);
+	if (!is_frozen || t->frozen)
+		ret = uft_live_snapshot(is_frozen ? t->frozen : t->live, cpu_of(&s->h->at), &s->st);
+	if (!ret && is_frozen && s->st && !uft_stream_info(s->st)->events) {
+		uft_stream_close(s->st);
+		s->st = NULL;
+	}
+	return ret;
 }
 
 static int reader_start(struct uft_handle *h, struct reader *r)
@@ -57,11 +71,18 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 		.tracer = h->t->set.tracer, .flags = option_text_flags(h->t->set.options), .ncpus = tree_ncpus(h->t),
 		.sink = text_sink, .ctx = &r->out,
 	};
+	struct source s = { .h = h };
 	int ret;
 
 	reader_reset(r);
-	tree_call(h->t, pull_job, h->t);
-	ret = uft_live_snapshot(h->t->live, cpu_of(&h->at), &r->st);
+	ret = tree_call(h->t, source_job, &s);
+	r->st = s.st;
+	r->has_begun = !ret;
+	if (!ret && !r->st) {
+		snapshot_help(&h->at, &r->out);
+		r->is_over = 1;
+		return r->out.error;
+	}
 	return ret ? ret : uft_text_open(r->st, &opts, &r->printer);
 }
 
@@ -74,7 +95,7 @@ int open_trace(struct uft_handle *h)
 	h->priv = r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	if (h->t->set.options & OPT_BIT(OPT_PAUSE) && h->t->set.is_on) {
+	if (h->t->set.options & OPT_BIT(OPT_PAUSE) && h->t->set.is_on && !(h->at.row->flags & ROW_FROZEN)) {
 		uft_session_record(h->t->session, 0);
 		r->has_paused = 1;
 		h->t->paused++;
@@ -127,7 +148,7 @@ ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, i
 	int ret = 0;
 
 	(void)flags;
-	if (!offset || offset < r->base || !r->st)
+	if (!offset || offset < r->base || !r->has_begun)
 		ret = reader_start(h, r);
 	if (!ret)
 		ret = reader_fill(r, offset, n);
@@ -220,6 +241,10 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 	(void)offset;
 	while (!ret && p->at == p->out.n) {
 		ret = pipe_fill(h, p, n);
+		if (!ret && !p->out.n) {
+			tree_pull_now(h->t);
+			ret = pipe_fill(h, p, n);
+		}
 		if (ret || p->out.n)
 			break;
 		if (!h->t->set.is_on && p->has_read)

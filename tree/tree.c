@@ -110,6 +110,18 @@ uint64_t tree_pull(struct uft_tree *t)
 	return n;
 }
 
+static int pull_job(void *arg)
+{
+	if (tree_pull(arg))
+		handle_wake_all(arg);
+	return 0;
+}
+
+void tree_pull_now(struct uft_tree *t)
+{
+	tree_call(t, pull_job, t);
+}
+
 static void *owner_main(void *arg)
 {
 	struct uft_tree *t = arg;
@@ -269,6 +281,7 @@ static void tree_free(struct uft_tree *t)
 		free(t->set.list[i]);
 	raw_free(t);
 	error_free(t);
+	uft_live_destroy(t->frozen);
 	uft_live_destroy(t->live);
 	while (t->instances) {
 		struct instance *in = t->instances;
@@ -317,6 +330,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 		t->set.list[i] = calloc(1, 1);
 	t->set.options = option_defaults();
 	t->cmdlines = 128;
+	t->buffer_percent = 50;
 	t->set.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);
 	ev.arg = t;

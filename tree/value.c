@@ -148,6 +148,49 @@ int show_buffer_subbuf_size_kb(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
+/* Pages of trace_pipe_raw and what the rings lose at a time are of one size. A power of two is looked for, as in the kernel. */
+ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t kb = 0;
+	int ret = text_number(p, n, 10, &kb);
+
+	(void)h;
+	return ret ? ret : !kb || kb > SUBBUF_KB ? -EINVAL : (ssize_t)n;
+}
+
+int show_buffer_percent(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%u\n", at->t->buffer_percent);
+	return 0;
+}
+
+ssize_t store_buffer_percent(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t percent = 0;
+	int ret = text_number(p, n, 10, &percent);
+
+	if (ret || percent > 100)
+		return ret ? ret : -EINVAL;
+	h->t->buffer_percent = (uint32_t)percent;
+	handle_wake_all(h->t);
+	return (ssize_t)n;
+}
+
+/* Only the closing counts, so that a program that holds it open frees the buffer even when it is killed. */
+ssize_t store_free_buffer(struct uft_handle *h, const char *p, size_t n)
+{
+	(void)h, (void)p;
+	return (ssize_t)n;
+}
+
+int release_free_buffer(struct uft_handle *h)
+{
+	struct settings set = h->t->set;
+
+	set.buffer_kb = 2 * SUBBUF_KB;
+	return tree_apply(h->t, &set, NULL);
+}
+
 int show_timestamp_mode(const struct place *at, struct tree_text *out)
 {
 	(void)at;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live_freeze.c - what a buffer holds at a moment, as a buffer of its own
+ *
+ * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared CPU by CPU, and
+ * is destroyed. Its chunks are copies, since those of the other go on being filled, consumed and chained.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live_internal.h"
+
+static int copy_chunks(struct lv_ring *to, const struct lv_ring *from)
+{
+	struct lv_chunk **last = &to->first;
+
+	for (const struct lv_chunk *c = from->first; c; c = c->next) {
+		struct lv_chunk *copy = malloc(sizeof(*copy) + c->cap);
+
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, c, sizeof(*copy) + c->len);
+		copy->refs = 1;
+		copy->next = NULL;
+		*last = to->last = copy;
+		last = &copy->next;
+	}
+	return 0;
+}
+
+static int copy_rings(struct uft_live *to, const struct uft_live *from)
+{
+	int ret = 0;
+
+	to->ring = calloc(from->nring + 1, sizeof(*to->ring));
+	if (!to->ring)
+		return -ENOMEM;
+	for (; to->nring < from->nring && !ret; to->nring++) {
+		struct lv_ring *r = &to->ring[to->nring];
+
+		*r = from->ring[to->nring];
+		r->first = r->last = NULL;
+		ret = copy_chunks(r, &from->ring[to->nring]);
+	}
+	return ret;
+}
+
+/* @from is locked. */
+static int copy_live(struct uft_live *to, struct uft_live *from)
+{
+	lv_sample_clock(from);		/* the rate is known by what lies between two at least */
+	to->opts = from->opts;
+	to->ncpus = from->ncpus;
+	to->shift_ns = from->shift_ns;
+	to->watermark = UINT64_MAX;
+	to->geo = calloc(1, sizeof(*to->geo));
+	to->cpu = calloc(from->ncpus + 1, sizeof(*to->cpu));
+	to->pair = malloc((from->npair + 1) * sizeof(*to->pair));
+	if (!to->geo || !to->cpu || !to->pair)
+		return -ENOMEM;
+	to->geo->head = from->geo->head;
+	memcpy(to->cpu, from->cpu, (from->ncpus + 1) * sizeof(*to->cpu));
+	memcpy(to->pair, from->pair, from->npair * sizeof(*to->pair));
+	to->npair = to->cap_pair = from->npair;
+	to->base = lv_copy_base(from);
+	if (!to->base)
+		return -ENOMEM;
+	lv_stream_let_go(to->base);
+	return copy_rings(to, from);
+}
+
+int uft_live_freeze(struct uft_live *l, struct uft_live **out)
+{
+	struct uft_live *to = calloc(1, sizeof(*to));
+	int ret;
+
+	*out = NULL;
+	if (!to)
+		return -ENOMEM;
+	pthread_mutex_init(&to->lock, NULL);
+	pthread_mutex_lock(&l->lock);
+	ret = copy_live(to, l);
+	pthread_mutex_unlock(&l->lock);
+	if (ret)
+		uft_live_destroy(to);
+	else
+		*out = to;
+	return ret;
+}
+
+uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&l->lock);
+	n = cpu < l->ncpus ? l->cpu[cpu].bytes : 0;
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}

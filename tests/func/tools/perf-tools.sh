@@ -1,0 +1,30 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# perf-tools.sh PROGRAM - functrace, funcgraph and funcslower of perf-tools, inside uft shell
+. "$(dirname "$0")/inside.sh"
+need functrace-perf funcgraph-perf funcslower-perf
+[ "$(id -u)" -eq 0 ] || skip "perf-tools want to be root"
+[ -e /var/tmp/.ftrace-lock ] && skip "perf-tools' lock is held: $(cat /var/tmp/.ftrace-lock)"
+
+export T="$1"
+bg='$T 100000 2000 & P=$!; sleep 0.3'
+
+inside "$bg; functrace-perf -d 1 work; kill \$P"
+expect_out 'Tracing "work" for 1 seconds...'
+check
+[ "$(grep -c ': work <-main$' out)" -gt 20 ] || { fail "functrace shows no calls"; show; }
+expect_equal "functrace, others" "$(grep ' <-' out | grep -vc ': work <-main$')" 0
+
+inside "$bg; funcgraph-perf -d 1 -m 2 work; kill \$P"
+check
+[ "$(grep -c '|  work() {$' out)" -gt 20 ] || { fail "funcgraph shows no calls"; show; }
+check
+[ "$(grep -c '|    helper();$' out)" -gt 40 ] || { fail "funcgraph shows no callees"; show; }
+expect_equal "funcgraph, too deep" "$(grep -c leaf out)" 0
+
+inside "$bg; funcslower-perf -d 1 work 0; cat /sys/kernel/tracing/current_tracer /sys/kernel/tracing/tracing_thresh; kill \$P"
+check
+[ "$(grep -c 'us *|  work();$' out)" -gt 20 ] || { fail "funcslower shows no calls"; show; }
+expect_equal "after it" "$(tail -n 2 out | tr '\n' ' ')" "nop 0 "
+inside "$bg; funcslower-perf -d 1 work 900000; kill \$P"
+expect_equal "none is that slow" "$(grep -c 'work()' out)" 0

@@ -1,0 +1,75 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# trace-cmd.sh PROGRAM - trace-cmd as Debian has it, inside uft shell: every command, and what it shows
+. "$(dirname "$0")/inside.sh"
+need trace-cmd
+[ "$(id -u)" -eq 0 ] || skip "trace-cmd wants to be root"
+
+export T="$1"
+M=$(basename "$T")
+export M
+one="work helper leaf helper leaf "		# one call of work()
+
+inside 'trace-cmd record -p function -l work:mod:$M -l leaf:mod:$M -F $T 2 && trace-cmd report'
+expect_status 0
+expect_equal "record -p function -l" "$(names out)" "work leaf leaf work leaf leaf "
+
+inside 'trace-cmd record -p function -l :mod:$M -F $T 2 && trace-cmd report'
+expect_equal "record of a whole program" "$(names out)" "main $one$one"
+
+# What was met is known by its name alone, globs included.
+inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F $T 1 && trace-cmd report; trace-cmd list -f "^work"'
+expect_equal "record -l -n" "$(names out)" "work leaf leaf "
+expect_equal "list -f" "$(tail -n 1 out)" work
+
+inside 'trace-cmd record -p function_graph -l :mod:$M -g work:mod:$M --max-graph-depth 2 -F $T 1 && trace-cmd report'
+expect_status 0
+expect_equal "record -p function_graph -g" "$(sed -n 's/.*funcgraph_\(entry\|exit\): .*|  *\(.*\)/\1 \2/p' out | tr '\n' '/')" \
+	"entry work() {/entry helper();/entry helper();/exit }/"
+
+inside 'trace-cmd start -p function -l :mod:$M; trace-cmd stat; $T 1; trace-cmd stop; $T 1; cat $D/tracing_on
+	trace-cmd show >show; trace-cmd restart; $T 1; trace-cmd show >more; trace-cmd extract -o x.dat; trace-cmd report -i x.dat >report
+	trace-cmd show | grep -v ^# >after; trace-cmd clear; trace-cmd reset; cat $D/current_tracer $D/tracing_on $D/set_ftrace_filter'
+expect_status 0
+expect_out "Tracer: function"
+expect_equal "show" "$(names show)" "main $one"
+expect_equal "show, going on" "$(names more)" "main ${one}main $one"
+expect_equal "extract" "$(names report)" "main ${one}main $one"
+expect_equal "extract consumes" "$(cat after)" ""
+expect_equal "reset" "$(tail -n 3 out | tr '\n' ' ')" "nop 1 #### all functions enabled #### "
+
+inside 'trace-cmd list -t; trace-cmd list -o >options; trace-cmd list -e >events'
+expect_status 0
+expect_equal "list -t" "$(cat out)" "$("$uft" shell -c 'cat /sys/kernel/tracing/available_tracers')"
+check
+grep -qx "irq-info" options || fail "list -o lacks irq-info"
+expect_equal "list -e" "$(grep -c : events)" 0
+
+inside 'trace-cmd snapshot; trace-cmd start -p function -l :mod:$M; $T 1; trace-cmd snapshot -s; $T 1; trace-cmd snapshot >snap
+	trace-cmd show >now; trace-cmd snapshot -r; trace-cmd snapshot >clear; trace-cmd snapshot -f; trace-cmd snapshot >freed; trace-cmd reset'
+expect_status 0
+expect_out "# * Snapshot is freed *"
+expect_equal "snapshot" "$(names snap)" "main $one"
+expect_equal "what comes after it" "$(names now)" "main $one"
+expect_equal "cleared, freed" "$(grep -h 'Snapshot is' clear freed | tr '\n' ' ')" "# * Snapshot is allocated * # * Snapshot is freed * "
+
+# buffer_percent makes it wait, and it does not show what comes with its end: as on the kernel.
+inside 'echo 0 >$D/buffer_percent; trace-cmd stream -p function -l :mod:$M $T 300 2000'
+expect_status 0
+check
+[ "$(grep -c 'function: ' out)" -gt 500 ] || { fail "stream shows little"; show; }
+
+# From outside: attached while the recording lasts.
+"$T" 100000 1000 &
+outside=$!
+export outside
+sleep 0.3
+inside 'trace-cmd record -p function -l :mod:$M -P $outside sleep 1 && trace-cmd report; cat $D/set_ftrace_pid >pids'
+expect_status 0
+check
+grep -q -e "-$outside .*function: *leaf" out || { fail "record -P shows nothing of the process"; show; }
+expect_equal "pids in the end" "$(cat pids)" "no pid"
+expect_equal "what is left in the process" "$(grep -c uft /proc/$outside/maps)" 0
+check
+kill -0 "$outside" || fail "the process does not go on"
+kill "$outside"

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * snapshot.c - snapshot, per_cpu/cpuN/snapshot: the buffer as it was at a moment, while recording goes on
+ *
+ * 1 freezes what the buffer holds and clears it, 2 clears what is frozen, 0 frees it. The kernel exchanges two buffers
+ * instead, so that the snapshot before comes back into `trace` with each one; here it is gone. trace.c prints what is frozen.
+ * All of it belongs to the owner.
+ */
+#include "tree/rows.h"
+
+#include <errno.h>
+
+static uint32_t cpu_of(const struct place *at)
+{
+	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
+}
+
+static int take(struct uft_tree *t)
+{
+	struct uft_live *frozen;
+	int ret;
+
+	tree_pull(t);
+	ret = uft_live_freeze(t->live, &frozen);
+	if (ret)
+		return ret;
+	uft_live_clear(t->live, UFT_LIVE_ALL);
+	uft_live_destroy(t->frozen);
+	t->frozen = frozen;
+	return 0;
+}
+
+ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
+{
+	struct uft_tree *t = h->t;
+	uint32_t cpu = cpu_of(&h->at);
+	uint64_t what;
+	int ret = text_number(p, n, 0, &what);
+
+	if (!ret && what < 2 && cpu != UFT_LIVE_ALL)
+		ret = -EINVAL;
+	if (!ret && what == 1)
+		ret = take(t);
+	if (ret)
+		return ret;
+	if (!what) {
+		uft_live_destroy(t->frozen);
+		t->frozen = NULL;
+	} else if (what > 1 && t->frozen) {
+		uft_live_clear(t->frozen, cpu);
+	}
+	return (ssize_t)n;
+}
+
+void snapshot_help(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", tracer_name(at->t->set.tracer),
+		    at->t->frozen ? "allocated" : "freed");
+	if (cpu_of(at) == UFT_LIVE_ALL)
+		text_printf(out, "# echo 0 > snapshot : Clears and frees snapshot buffer\n"
+				 "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.\n"
+				 "#                      Takes a snapshot of the main buffer.\n"
+				 "# echo 2 > snapshot : Clears snapshot buffer (but does not allocate or free)\n");
+	else
+		text_printf(out, "# echo 0 > snapshot : Invalid for per_cpu snapshot file.\n"
+				 "# echo 1 > snapshot : Not supported with this kernel.\n"
+				 "#                     Must use main snapshot file to allocate.\n"
+				 "# echo 2 > snapshot : Clears this cpu's snapshot buffer (but does not allocate)\n");
+	text_printf(out, "#                      (Doesn't have to be '2' works with any number that\n"
+			 "#                       is not a '0' or '1')\n");
+}
