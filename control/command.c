@@ -239,10 +239,10 @@ static int must_wait(const struct space *sp, const struct uft_site *site)
 	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
 }
 
-/* Behind a prologue of arm64 nobody can tell where the return address lies and how it is signed. */
+/* Where a prologue has put the return address, and how it has signed it, nobody tells but on x86_64. */
 static int has_no_graph(const struct uft_object *obj, uint8_t kind, uint8_t state)
 {
-	return obj->machine == EM_AARCH64 && kind == UFT_SITE_MCOUNT_CALL && (state & 0xf) == UFT_GRAPH;
+	return obj->machine != EM_X86_64 && kind == UFT_SITE_MCOUNT_CALL && (state & 0xf) == UFT_GRAPH;
 }
 
 /* A program's own mcount is called when the frame stands, its own __fentry__ before. */

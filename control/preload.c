@@ -42,7 +42,7 @@ static const char *machine_name(const char *path, struct uft_error *err)
 	if (obj->is_static)
 		uft_fail(err, -EPFNOSUPPORT, "%s is linked statically: no loader puts the runtime into it", path);
 	else
-		name = obj->machine == EM_AARCH64 ? "aarch64" : "x86_64";	/* others are not opened */
+		name = obj->machine == EM_AARCH64 ? "aarch64" : obj->machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
 	uft_object_put(obj);
 	return name;
 }

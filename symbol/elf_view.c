@@ -327,7 +327,7 @@ static const char *elf_machine_name(unsigned machine)
 	case EM_386:		return "a 32-bit x86";
 	case EM_ARM:		return "a 32-bit ARM";
 	case EM_AARCH64:	return "a big-endian aarch64";
-	case EM_RISCV:		return "a RISC-V";
+	case EM_RISCV:		return "a 32-bit or big-endian RISC-V";
 	case EM_PPC64:		return "a POWER";
 	case EM_S390:		return "an s390";
 	case EM_X86_64:		return "an x32 or big-endian x86-64";
@@ -348,8 +348,8 @@ static int elf_check_header(struct elf_view *v, const char *name, struct uft_err
 	if (v->data[EI_DATA] == ELFDATA2MSB)
 		machine = v->data[19] | v->data[18] << 8;
 	if (v->data[EI_CLASS] != ELFCLASS64 || v->data[EI_DATA] != ELFDATA2LSB ||
-	    (machine != EM_X86_64 && machine != EM_AARCH64))
-		return uft_fail(err, -EPFNOSUPPORT, "%s: %s program; this uft traces 64-bit x86-64 and aarch64 programs", name,
+	    (machine != EM_X86_64 && machine != EM_AARCH64 && machine != EM_RISCV))
+		return uft_fail(err, -EPFNOSUPPORT, "%s: %s program; this uft traces 64-bit x86-64, aarch64 and riscv64 programs", name,
 				elf_machine_name(machine));
 	if (v->size < sizeof(v->eh))
 		return uft_fail(err, -ENOEXEC, "%s: damaged ELF file: cut off inside its header", name);

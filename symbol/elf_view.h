@@ -60,7 +60,7 @@ struct elf_view {
 /* The type of relocation that adds the load address, as the machine numbers it. */
 static inline unsigned elf_relative(const struct elf_view *v)
 {
-	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : v->eh.e_machine == EM_RISCV ? R_RISCV_RELATIVE : R_X86_64_RELATIVE;
 }
 
 /* Opens and checks headers. 0, -ENOEXEC (not ELF, damaged), -EPFNOSUPPORT (other machine), -errno of open. */

@@ -624,7 +624,7 @@ const char *uft_skip_text(enum uft_skip skip)
 	static const char *const text[UFT_SKIP_NKINDS] = {
 		[UFT_SKIP_NONE]		= "usable",
 		[UFT_SKIP_NO_PAD]	= "no pad and no call: not compiled for tracing",
-		[UFT_SKIP_PAD_SMALL]	= "pad too small: 5 bytes are needed",
+		[UFT_SKIP_PAD_SMALL]	= "pad too small: 5 bytes are needed (arm64, riscv64: 8, at a word)",
 		[UFT_SKIP_DANGLING]	= "table entry without code: the linker dropped the function",
 	};
 

@@ -35,10 +35,10 @@
 #include <Zydis/Zydis.h>
 
 #include "runtime/arch/x86_64/encode.h"
-#include "symbol/arm64.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
+#include "symbol/isa.h"
 
 #define SITE_MAX_LEN		15	/* a uft_patch has 4 bits for it */
 #define SITE_MIN_LEN		5	/* jmp rel32, call rel32 */
@@ -58,8 +58,9 @@ struct site_scan {
 	struct uft_object *obj;
 	struct elf_view *v;
 	struct callees calls;
-	struct arm64_calls arm64;
-	struct uw_list syms;	/* arm64: function symbols, by address */
+	const struct isa *isa;	/* where instructions are words; else NULL */
+	struct isa_calls isa_calls;
+	struct uw_list syms;	/* there: function symbols, by address */
 	struct site_table pfe, loc;
 	struct { uint64_t start, end; } plt[SITE_MAX_PLT];
 	unsigned nplt;
@@ -297,7 +298,9 @@ static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, uns
 
 static int site_is_nops(const struct uft_object *obj, const uint8_t *p, size_t n)
 {
-	return obj->machine == EM_AARCH64 ? arm64_is_pad(p, n) : uft_insn_nops_length(p, n, NULL) == n;
+	const struct isa *isa = isa_of(obj);
+
+	return isa ? isa->is_pad(p, n) : uft_insn_nops_length(p, n, NULL) == n;
 }
 
 /* Does nothing but a landing pad lie between the entry and @e? Small functions lie 4 bytes apart. */
@@ -308,7 +311,7 @@ static int site_is_landing(struct uft_object *obj, uint64_t func, uint64_t e)
 
 	if (!p || avail < UFT_LEN_ENDBR)
 		return 0;
-	return obj->machine == EM_AARCH64 ? arm64_is_pad(p, 4) : uft_insn_is_endbr(p) != 0;
+	return isa_of(obj) ? site_is_nops(obj, p, 4) : uft_insn_is_endbr(p) != 0;
 }
 
 /* Marks the table entry of the pad of @func; 1 if there is one. *before gets the M of N,M. */
@@ -388,18 +391,23 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 }
 
 /*
- * The same on arm64. gcc begins the unwind entry behind the pad, whose first nops may lie before the function (M of N,M):
- * then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
+ * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie before the
+ * function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
  */
-static void site_of_function_arm64(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
+static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 				   unsigned source)
 {
 	unsigned before = 0, listed = s->pfe.n && site_claim_pfe(s, func, &before), kind = UFT_SITE_NOPS, len = 8;
 	size_t n = end - func < avail ? end - func : avail, have;
-	const uint8_t *pad = before ? object_code(s->obj, func - before, &have) : NULL;
+	const uint8_t *pad;
 	uint64_t site = func, symbol;
-	long at = before ? pad && have >= before ? arm64_pad_site(pad, before) : -1 :
-		  arm64_site(&s->arm64, func, p, n, &kind, &len);
+	long at;
+
+	if (before && site_symbol_in(s, func - 1, func))	/* the true entry */
+		before = 0;
+	pad = before ? object_code(s->obj, func - before, &have) : NULL;
+	at = before ? pad && have >= before ? s->isa->pad_site(func - before, pad, before) : -1 :
+	     s->isa->site(&s->isa_calls, func, p, n, &kind, &len);
 
 	if (at < 0) {
 		site_add(s, func, func, UFT_SITE_NONE, len, source, listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
@@ -425,8 +433,8 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 	size_t at = avail >= UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0;
 	long off;
 
-	if (s->obj->machine == EM_AARCH64) {
-		site_of_function_arm64(s, func, end, p, avail, source);
+	if (s->isa) {
+		site_of_function_words(s, func, end, p, avail, source);
 		return;
 	}
 
@@ -595,8 +603,8 @@ static void site_of_leftover(struct site_scan *s, const struct site_table *t, ui
 		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
 		return;
 	}
-	if (s->obj->machine == EM_AARCH64) {
-		site_of_function_arm64(s, a, a + avail, p, avail, UFT_FROM_SECTION);
+	if (s->isa) {
+		site_of_function_words(s, a, a + avail, p, avail, UFT_FROM_SECTION);
 		return;
 	}
 	framed = is_loc && site_is_after_frame(s, a);
@@ -658,14 +666,15 @@ static int site_scan_object(struct site_scan *s)
 
 	s->v = &object_priv(s->obj)->view;
 	s->has_memory = 1;
+	s->isa = isa_of(s->obj);
 	ret = uw_functions(s->v, 0, &uw);
 	if (ret)
 		return ret;
 	s->obj->nunwind = uw.n;
 	callees_init(&s->calls, s->obj);
 	site_find_plt(s);
-	if (s->obj->machine == EM_AARCH64) {
-		arm64_calls_init(&s->arm64, s->obj);
+	if (s->isa) {
+		isa_calls_init(&s->isa_calls, s->obj);
 		site_symbol_list(s, &s->syms);
 	}
 	ret = site_read_table(s->v, "__patchable_function_entries", &s->pfe);

@@ -293,9 +293,13 @@ static void close_all(void)
 /* For uft_asm_swap8(). */
 static void catch_faults(void)
 {
+#ifdef SA_RESTORER
 	const struct { const void *handler; uint64_t flags; const void *restorer; uint64_t mask; } action = {
-		uft_asm_on_fault, SA_RESTORER_ | SA_SIGINFO_, uft_asm_sigreturn, 0
+		uft_asm_on_fault, SA_RESTORER | SA_SIGINFO_, uft_asm_sigreturn, 0
 	};
+#else	/* riscv64: the kernel has its own */
+	const struct { const void *handler; uint64_t flags, mask; } action = { uft_asm_on_fault, SA_SIGINFO_, 0 };
+#endif
 	uint64_t faults = 1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1);
 
 	sys_call4(__NR_rt_sigaction, SIGSEGV, &action, 0, 8);

@@ -106,9 +106,7 @@ static int start(const char *value, int *is_secret)
 	return ret ? ret : agent_start_thread();
 }
 
-/* DT_INIT: as the loader calls it. */
-__attribute__((visibility("default"))) void uft_preload_init(int argc, char **argv, char **envp);
-void uft_preload_init(int argc, char **argv, char **envp)
+static void init(int argc, char **argv, char **envp)
 {
 	char *arena = find_variable(envp, "UFT_ARENA="), *preload = find_variable(envp, "LD_PRELOAD=");
 	int is_secret = 0;
@@ -123,3 +121,14 @@ void uft_preload_init(int argc, char **argv, char **envp)
 			*preload = 0;
 	}
 }
+
+/* As the loader calls it: DT_INIT, or the table. */
+__attribute__((visibility("default"))) void uft_preload_init(int argc, char **argv, char **envp);
+void uft_preload_init(int argc, char **argv, char **envp)
+{
+	init(argc, argv, envp);
+}
+
+#if !ARCH_HAS_INIT
+static void (*const in_array)(int, char **, char **) __attribute__((section(".init_array"), used)) = init;
+#endif

@@ -6,7 +6,7 @@
  * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), trace.S (handlers), ring.S (rseq sections),
  * hook.S (system call and unwinder hooks). This header picks the folder and states each obligation.
  *
- * Thunks and handlers, x86_64. A thunk is per object and lies within branch reach of its text; it loads
+ * Thunks and handlers, x86_64; others in their patch.h. A thunk is per object and lies within branch reach of its text; it loads
  * one constant and jumps to the common handler, wherever the blob is:
  *
  *	thunk:	push %rax; mov $K,%eax; jmp *target(%rip)
@@ -45,6 +45,12 @@
 #include "runtime/arch/arm64/atomic.h"
 #include "runtime/arch/arm64/rseq.h"
 #include "runtime/arch/arm64/patch.h"
+#elif defined(__riscv) && __riscv_xlen == 64
+#include "runtime/arch/riscv64/encode.h"
+#include "runtime/arch/riscv64/syscall.h"
+#include "runtime/arch/riscv64/atomic.h"
+#include "runtime/arch/riscv64/rseq.h"
+#include "runtime/arch/riscv64/patch.h"
 #else
 #error "uft: no runtime for this architecture yet"
 #endif

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "runtime/arch/arch.h"
+#include "runtime/patch/thunk.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
 
@@ -116,8 +117,6 @@ struct patch_site {
 _Static_assert(sizeof(struct patch_site) == 32, "one cache line holds two");
 
 /* ---- objects (near.c) ---------------------------------------------------------------------------- */
-
-enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
 
 /* Code that a displacement with fixed bytes leads to: the text, displaced. */
 enum isle { ISLE_SLED, ISLE_NOP5, ISLE_NOP7, ISLE_NOP8, NISLES };

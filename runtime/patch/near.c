@@ -66,22 +66,6 @@ struct patch_object *near_find(uint32_t object)
 
 /* ---- regions ------------------------------------------------------------------------------------- */
 
-static const char *handler(unsigned t)
-{
-	switch (t) {
-	case THUNK_FUNC:
-		return uft_asm_func;
-	case THUNK_MFUNC:
-		return uft_asm_mcount_func;
-	case THUNK_ENTER:
-		return trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
-	case THUNK_EXIT:
-		return trace_graph_is_fast() ? uft_asm_graph_exit : uft_asm_graph_exit_slow;
-	default:
-		return uft_asm_mcount_graph;
-	}
-}
-
 static uint64_t *cell(const struct patch_object *o, unsigned t)
 {
 	return (uint64_t *)(o->region + CELL_HANDLER(t));
@@ -98,8 +82,8 @@ void near_retarget(void)
 
 	/* Gone ones as well: threads may still be on their way through their stubs. */
 	for (o = objects; o; o = o->next) {
-		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)handler(THUNK_ENTER));
-		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)handler(THUNK_EXIT));
+		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
+		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
 	}
 }
 
@@ -131,7 +115,7 @@ static int write_thunks(struct patch_object *o)
 
 	for (t = 0; t < NTHUNKS; t++) {
 		o->thunk[t] = o->region + PLAT_PAGE + t * THUNK_BYTES;
-		uft_store_release(cell(o, t), (uint64_t)handler(t));
+		uft_store_release(cell(o, t), (uint64_t)thunk_handler(t));
 	}
 	ret = plat_text_open(&w, o->thunk[0], o->thunk[0] + NTHUNKS * THUNK_BYTES, PLAT_READ | PLAT_EXEC,
 			     (int)uft_rt.no_mprotect);

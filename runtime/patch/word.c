@@ -13,7 +13,10 @@
  *
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
- *	mcount site, one word:	as found | nop | call of the mfunc thunk
+ *	mcount site:		as found | nop | call of the mfunc thunk; the same for the second of two words
+ *
+ * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as well, and the stub's
+ * first word, which leads to the thunk of the state, is changed instead.
  *
  * Invariants:
  *   1. No word is written that is not one of the site's forms: unexpected words are left alone, counted.
@@ -21,7 +24,8 @@
  *	first, and a synchronisation lies in between.
  *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the first as it
  *	is now. A thread may rest between the two, for any time, so the first is written only while nobody can
- *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted.
+ *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted. The
+ *	same for words that are not aligned, and for what was found if it may be more than one instruction.
  *   4. A page without a wanted site is not written.
  *
  * Not here: hooks (of system calls and unwinders), code that nobody prepared, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
@@ -33,15 +37,14 @@
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/patch/thunk.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
-
-enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, NTHUNKS };
 
 struct word_site {
 	uint64_t addr;		/* 0: never touched */
 	uint32_t orig[2];
-	uint8_t kind_len, flags, has_stub, pad[5];
+	uint8_t kind_len, flags, has_stub, stub_state, pad[4];
 };
 _Static_assert(sizeof(struct word_site) == 24, "three lines hold eight");
 
@@ -55,7 +58,7 @@ struct word_object {
 	struct word_object *next;	/* newest first; never freed */
 };
 
-/* The words of a site that change, in one state. */
+/* The words of a site, in one state. */
 struct form {
 	uint32_t w[2];
 };
@@ -121,9 +124,15 @@ static uint64_t *cell(const struct word_object *o, unsigned t)
 	return (uint64_t *)(o->region + t * 8u);
 }
 
-static uintptr_t thunk(const struct word_object *o, unsigned t)
+static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t)
 {
-	return o->region + PLAT_PAGE + t * ARCH_THUNK_BYTES;
+	return (page ? o->region_end - PLAT_PAGE : o->region + PLAT_PAGE) + t * ARCH_THUNK_BYTES;
+}
+
+/* The copy of a thunk that is nearest to what leads there. */
+static uintptr_t thunk(const struct word_object *o, unsigned t, uintptr_t from)
+{
+	return thunk_in(o, ARCH_THUNK_PAGES > 1 && from > o->region + (o->region_end - o->region) / 2, t);
 }
 
 static uintptr_t stub_at(const struct word_object *o, uint32_t i)
@@ -131,41 +140,29 @@ static uintptr_t stub_at(const struct word_object *o, uint32_t i)
 	return o->stub_base + (uintptr_t)i * UFT_STUB_BYTES;
 }
 
-static const char *handler(unsigned t)
-{
-	switch (t) {
-	case THUNK_FUNC:
-		return uft_asm_func;
-	case THUNK_MFUNC:
-		return uft_asm_mcount_func;
-	case THUNK_ENTER:
-		return trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
-	default:
-		return uft_asm_graph_exit;
-	}
-}
-
 void patch_retarget(void)
 {
 	for (struct word_object *o = objects; o; o = o->next)
-		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)handler(THUNK_ENTER));
+		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
 }
 
-static int write_thunks(struct word_object *o)
+static int write_thunks(struct word_object *o, unsigned page)
 {
-	uint32_t text_k = (uint32_t)(o->text_start >> 2) - o->first_text_id;
-	uint32_t stub_k = (uint32_t)(o->stub_base >> 4) - o->first_stub_id;
+	uint32_t text_k = UFT_THUNK_K((uint32_t)(o->text_start >> 2) - o->first_text_id, UFT_REC_FUNC);
+	uint32_t stub_k = UFT_THUNK_K((uint32_t)(o->stub_base >> 4) - o->first_stub_id, UFT_REC_ENTRY);
 	uint32_t w[ARCH_THUNK_BYTES / 4];
-	int ret = open_window(thunk(o, 0), thunk(o, NTHUNKS));
+	int ret = open_window(thunk_in(o, page, 0), thunk_in(o, page, THUNK_EXIT + 1));
 
 	if (ret)
 		return ret;
-	for (unsigned t = 0; t < NTHUNKS; t++) {
-		uft_store_release(cell(o, t), (uint64_t)handler(t));
-		if (!arch_make_thunk(w, thunk(o, t), t <= THUNK_MFUNC ? text_k : stub_k, (uint64_t)cell(o, t)))
+	for (unsigned t = 0; t <= THUNK_EXIT; t++) {
+		uintptr_t at = thunk_in(o, page, t);
+
+		uft_store_release(cell(o, t), (uint64_t)thunk_handler(t));
+		if (!arch_make_thunk(w, at, t <= THUNK_MFUNC ? text_k : stub_k, (uint64_t)cell(o, t)))
 			ret = -ERANGE;
 		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
-			put_word(thunk(o, t) + 4 * i, w[i]);
+			put_word(at + 4 * i, w[i]);
 	}
 	close_window();
 	plat_sync_cores();
@@ -174,7 +171,7 @@ static int write_thunks(struct word_object *o)
 
 static int map_region(struct word_object *o)
 {
-	size_t bytes = 2 * PLAT_PAGE + PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
+	size_t bytes = (1 + ARCH_THUNK_PAGES) * PLAT_PAGE + PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
 	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC, &o->region);
 
 	if (ret)
@@ -182,7 +179,9 @@ static int map_region(struct word_object *o)
 	o->region_end = o->region + bytes;
 	o->stub_base = o->region + 2 * PLAT_PAGE;
 	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
-	return ret ? ret : write_thunks(o);
+	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
+		ret = write_thunks(o, page);
+	return ret;
 }
 
 static struct word_object *object_new(const struct uft_cmd_object *c)
@@ -250,43 +249,74 @@ static int is_entry(const struct word_site *s)
 	return site_kind(s) == UFT_SITE_NOPS;
 }
 
+static uint32_t word_at(const struct word_site *s, unsigned i)
+{
+	return arch_text_load4((const void *)(s->addr + 4 * i));
+}
+
+static int entry_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state, struct form *f)
+{
+	uintptr_t at = s->addr + 4;
+
+	f->w[0] = arch_entry_word(s->addr, stub_at(o, stub));
+	f->w[1] = ARCH_INSN_NOP;
+	if (state == UFT_GRAPH || (state == UFT_FUNCTION && ARCH_CALL_BY_STUB))
+		f->w[1] = arch_jump_word(at, stub_at(o, stub));
+	else if (state == UFT_FUNCTION && !arch_make_call(f->w, 2, s->addr, thunk(o, THUNK_FUNC, at)))
+		return 0;
+	return f->w[0] && f->w[1];
+}
+
 /* The words of @state. 0: the site does not have it, or it is out of reach. */
 static int form_of(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state, struct form *f)
 {
-	unsigned last = site_words(s) - 1;
-	uintptr_t at = s->addr + 4 * last;
+	unsigned n = site_words(s);
+	int ret;
 
-	f->w[0] = is_entry(s) ? arch_entry_word(s->addr) : 0;
-	switch (state) {
-	case UFT_ORIGINAL:
-		f->w[0] = s->orig[0];
-		f->w[last] = s->orig[last];
+	if (state == UFT_ORIGINAL) {
+		*f = (struct form){ { s->orig[0], s->orig[1] } };
 		return 1;
-	case UFT_IDLE:
-		f->w[last] = ARCH_INSN_NOP;
-		return 1;
-	case UFT_FUNCTION:
-		f->w[last] = arch_call_word(at, thunk(o, is_entry(s) ? THUNK_FUNC : THUNK_MFUNC));
-		return f->w[last] != 0;
-	case UFT_GRAPH:
-		f->w[last] = is_entry(s) ? arch_jump_word(at, stub_at(o, stub)) : 0;
-		return f->w[last] != 0;
 	}
-	return 0;
+	if (is_entry(s))
+		return entry_form(o, s, stub, state, f);
+	ret = arch_make_call(f->w, n, s->addr, thunk(o, THUNK_MFUNC, s->addr));
+	if (state != UFT_IDLE)
+		return ret && state == UFT_FUNCTION;
+	f->w[n - 1] = ARCH_INSN_NOP;
+	return ret || n == 1;
 }
 
-/* The state that the words in the text are; -1: none of ours. */
-static int state_of(const struct word_object *o, const struct word_site *s, uint32_t stub)
+/* Do the words in the text belong to one of the states? */
+static int is_ours(const struct word_object *o, const struct word_site *s, uint32_t stub)
 {
 	static const uint8_t states[] = { UFT_ORIGINAL, UFT_IDLE, UFT_FUNCTION, UFT_GRAPH };
-	const uint32_t *now = (const uint32_t *)s->addr;
 	struct form f;
 
 	for (unsigned i = 0; i < sizeof(states); i++)
-		if (form_of(o, s, stub, states[i], &f) && now[0] == f.w[0] &&
-		    (site_words(s) < 2 || now[1] == f.w[1]))
-			return states[i];
-	return -1;
+		if (form_of(o, s, stub, states[i], &f) && word_at(s, 0) == f.w[0] &&
+		    (site_words(s) < 2 || word_at(s, 1) == f.w[1]))
+			return 1;
+	return 0;
+}
+
+/* What stands there: enum uft_site_status. */
+static int check_words(const struct word_site *s, unsigned bytes)
+{
+	unsigned n = bytes / 4;
+
+	if (n < 1 || n > 2 || bytes & 3)
+		return UFT_ST_KIND;
+	switch (site_kind(s)) {
+	case UFT_SITE_NOPS:
+		if (bytes != ARCH_ENTRY_BYTES)
+			return UFT_ST_KIND;
+		return !(s->addr & 3) && arch_is_nop(s->orig[0]) && arch_is_nop(s->orig[1]) ? UFT_ST_OK : UFT_ST_BYTES;
+	case UFT_SITE_MCOUNT_CALL:
+	case UFT_SITE_MCOUNT_NOP:
+		return (n == 1 && arch_is_nop(s->orig[0])) || arch_is_call(s->orig, n) ? UFT_ST_OK : UFT_ST_BYTES;
+	default:
+		return UFT_ST_KIND;
+	}
 }
 
 /* First touch. Returns enum uft_site_status. */
@@ -294,29 +324,15 @@ static int learn(const struct word_object *o, struct word_site *s, const struct 
 {
 	struct word_site fresh = { .addr = p->addr, .kind_len = p->kind_len, .flags = p->flags & UFT_SITE_STUB };
 	unsigned bytes = p->kind_len >> 4;
-	const uint32_t *now = (const uint32_t *)p->addr;
+	int status;
 
-	if (p->addr & 3 || p->addr < o->text_start || p->addr + bytes > o->text_end)
+	if (p->addr & (ARCH_INSN_ALIGN - 1) || p->addr < o->text_start || p->addr + bytes > o->text_end)
 		return UFT_ST_BYTES;
-	switch (site_kind(&fresh)) {
-	case UFT_SITE_NOPS:
-		if (bytes != ARCH_ENTRY_BYTES)
-			return UFT_ST_KIND;
-		if (now[0] != ARCH_INSN_NOP || now[1] != ARCH_INSN_NOP)
-			return UFT_ST_BYTES;
-		fresh.orig[1] = now[1];
-		break;
-	case UFT_SITE_MCOUNT_CALL:
-	case UFT_SITE_MCOUNT_NOP:
-		if (bytes != ARCH_CALL_BYTES)
-			return UFT_ST_KIND;
-		if (now[0] != ARCH_INSN_NOP && !arch_is_call(now[0]))
-			return UFT_ST_BYTES;
-		break;
-	default:
-		return UFT_ST_KIND;
-	}
-	fresh.orig[0] = now[0];
+	for (unsigned i = 0; i < bytes / 4 && i < 2; i++)
+		fresh.orig[i] = word_at(&fresh, i);
+	status = check_words(&fresh, bytes);
+	if (status != UFT_ST_OK)
+		return status;
 	s->kind_len = fresh.kind_len;
 	s->flags = fresh.flags;
 	s->orig[0] = fresh.orig[0];
@@ -349,58 +365,71 @@ static struct word_site *site_for(struct word_object *o, struct uft_patch *p)
 	return NULL;
 }
 
+static int wants_stub(const struct word_site *s, const struct uft_patch *p)
+{
+	return p->status == UFT_ST_OK && is_entry(s) && (p->state == UFT_GRAPH || (ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION));
+}
+
+/* 1: written. What differs between states and flags is its first and its last word. */
+static int write_stub(struct word_object *o, struct word_site *s, const struct uft_patch *p)
+{
+	uintptr_t at = stub_at(o, p->stub);
+	unsigned enter = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION ? THUNK_FUNC : THUNK_ENTER;
+	uint8_t flags = p->flags & UFT_SITE_STUB;
+	uint32_t w[UFT_STUB_BYTES / 4];
+
+	if ((s->has_stub && s->flags == flags && s->stub_state == enter) ||
+	    !arch_make_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags))
+		return 0;
+	for (unsigned k = 0; k < UFT_STUB_BYTES / 4; k++)
+		if (!s->has_stub || arch_text_load4((const void *)(at + 4 * k)) != w[k])
+			put_word(at + 4 * k, w[k]);
+	s->flags = flags;
+	s->stub_state = (uint8_t)enter;
+	s->has_stub = 1;
+	return 1;
+}
+
 /* Stubs first: sites lead there afterwards. The flags byte is data and follows what is asked for now. */
 static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 {
-	uint32_t w[UFT_STUB_BYTES / 4], i, k;
 	int written = 0;
 
-	if (open_window(o->stub_base, o->region_end))
+	if (open_window(o->stub_base, o->stub_base + o->capacity * UFT_STUB_BYTES))
 		return;
-	for (i = 0; i < n; i++) {
-		struct word_site *s = p[i].stub < o->nstubs ? &o->site[p[i].stub] : NULL;
-		uint8_t flags = p[i].flags & UFT_SITE_STUB;
-
-		if (p[i].status != UFT_ST_OK || p[i].state != UFT_GRAPH || !is_entry(s) || (s->has_stub && s->flags == flags))
-			continue;
-		if (!arch_make_stub(w, stub_at(o, p[i].stub), thunk(o, THUNK_ENTER), thunk(o, THUNK_EXIT),
-				    s->addr + ARCH_ENTRY_BYTES, flags))
-			continue;
-		for (k = s->has_stub ? UFT_STUB_BYTES / 4 - 1 : 0; k < UFT_STUB_BYTES / 4; k++)
-			put_word(stub_at(o, p[i].stub) + 4 * k, w[k]);
-		s->flags = flags;
-		s->has_stub = 1;
-		written = 1;
-	}
+	for (uint32_t i = 0; i < n; i++)
+		if (p[i].stub < o->nstubs && wants_stub(&o->site[p[i].stub], &p[i]))
+			written |= write_stub(o, &o->site[p[i].stub], &p[i]);
 	close_window();
 	if (written)
 		plat_sync_cores();
 }
 
 /*
- * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written. The first word
- * of an entry never goes back while somebody may run: with the nop behind it it does no harm.
+ * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written. The first of two
+ * never goes back while somebody may run, nor what was found behind it: idle does no harm.
  */
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {
 	struct word_site *s = &o->site[p->stub];
+	unsigned n = site_words(s), state = p->state == UFT_ORIGINAL && n > 1 && !is_quiet ? UFT_IDLE : p->state;
 	uint32_t *at = (uint32_t *)s->addr + word;
 	struct form f;
 
-	if (p->status != UFT_ST_OK || word >= site_words(s))
+	if (p->status != UFT_ST_OK || word >= n)
 		return 0;
-	if (!form_of(o, s, p->stub, p->state, &f) || (p->state == UFT_GRAPH && !s->has_stub)) {
-		refuse(p, is_entry(s) ? UFT_ST_REACH : UFT_ST_KIND);
+	if (!form_of(o, s, p->stub, state, &f) || (wants_stub(s, p) && !s->has_stub)) {
+		refuse(p, is_entry(s) || state != UFT_GRAPH ? UFT_ST_REACH : UFT_ST_KIND);
 		return 0;
 	}
-	if (*at == f.w[word])
+	if (word_at(s, word) == f.w[word])
 		return 0;
-	if (is_entry(s) && word == 0 && !is_quiet) {
-		if (p->state == UFT_FUNCTION || p->state == UFT_GRAPH)
+	if (!is_quiet && (n - 1 - word || s->addr & 3)) {
+		if (n < 2 || p->state != UFT_ORIGINAL)
 			refuse(p, UFT_ST_LIVE);
-		return 0;		/* on the way out: it stays */
+		return 0;
 	}
-	if (!window.is_direct || (uintptr_t)at < window.lo || (uintptr_t)at >= window.hi) {
+	if (!window.is_direct || (uintptr_t)at < window.lo || (uintptr_t)at + 4 > window.hi) {
 		if (has_window)
 			close_window();
 		if (open_window(PLAT_PAGE_DOWN(at), PLAT_PAGE_UP((uintptr_t)at + 4))) {
@@ -452,7 +481,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 		p[i].status = UFT_ST_OK;
 		s = site_for(o, &p[i]);
-		if (s && state_of(o, s, p[i].stub) < 0)
+		if (s && !is_ours(o, s, p[i].stub))
 			refuse(&p[i], UFT_ST_BYTES);
 	}
 	write_stubs(o, p, n);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic.h - ordered accesses, the clock, copies, and the stores that running code may see half way
+ * atomic.h - the clock, and the stores that running code may see half way
  *
- * The ordered accesses are the compiler's, under names that say the order (-mno-outline-atomics: with exclusive loads and
- * stores, on CPUs with LSE as on those without); the rest is what C cannot say. Context: any.
+ * Ordered accesses (arch/order.h) are made by -mno-outline-atomics with exclusive loads and stores, on CPUs with LSE as on
+ * those without. Copies: arch/words.h. Context: any.
  */
 #ifndef UFT_ARCH_ATOMIC_H
 #define UFT_ARCH_ATOMIC_H
@@ -11,20 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define uft_load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
-#define uft_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
-#define uft_store(p, v)		__atomic_store_n((p), (v), __ATOMIC_RELAXED)
-#define uft_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define uft_xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
-#define uft_add(p, v)		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-/* 1 when *p was `old` and is now `new`. */
-#define uft_cas(p, old, new)								\
-	({										\
-		__typeof__(*(p)) uft_old_ = (old);					\
-		__atomic_compare_exchange_n((p), &uft_old_, (new), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-	})
-/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
-#define uft_barrier()		__asm__ volatile("" ::: "memory")
+#include "runtime/arch/order.h"
+#include "runtime/arch/words.h"
 
 static inline void arch_cpu_relax(void)
 {
@@ -65,6 +53,11 @@ static inline uint64_t arch_thread_pointer(void)
 	return tp;
 }
 
+static inline uint32_t arch_text_load4(const void *at)
+{
+	return *(const uint32_t *)at;
+}
+
 /* One store, never split: a CPU that fetches the word has the old instruction or the new (B2.2.5). */
 static inline void arch_text_store4(void *at, uint32_t v)
 {
@@ -89,26 +82,10 @@ static inline void arch_text_flush(const void *at, size_t bytes)
 	__asm__ volatile("dsb ish; isb" ::: "memory");
 }
 
-/* Copies without vector registers; the asm keeps the compiler from making memcpy() of a loop. */
-static inline void arch_copy(void *to, const void *from, size_t n)
+/* Nothing more is to be done than what plat_sync_cores() does. */
+static inline int arch_sync_cores(void)
 {
-	unsigned char *d = to;
-	const unsigned char *s = from;
-
-	for (; n; n--) {
-		*d++ = *s++;
-		uft_barrier();
-	}
-}
-
-static inline void arch_fill(void *to, int c, size_t n)
-{
-	unsigned char *d = to;
-
-	for (; n; n--) {
-		*d++ = (unsigned char)c;
-		uft_barrier();
-	}
+	return 0;
 }
 
 #endif

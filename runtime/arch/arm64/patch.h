@@ -19,21 +19,22 @@
 #include "runtime/arch/arm64/encode.h"
 
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
-#define ARCH_CALL_BYTES		4u	/* of a call of mcount */
 #define ARCH_THUNK_BYTES	16u
+#define ARCH_THUNK_PAGES	1u
+#define ARCH_CALL_BY_STUB	0
+#define ARCH_INSN_ALIGN		4u
 #define ARCH_INSN_NOP		A64_NOP
 
-/* The first word of an entry site while it is ours. */
-static inline uint32_t arch_entry_word(uint64_t site)
+static inline int arch_is_nop(uint32_t word)
 {
-	(void)site;
-	return A64_MOV_X9_LR;
+	return word == A64_NOP;
 }
 
-/* The second word, or an mcount site: call @thunk. 0: out of reach. */
-static inline uint32_t arch_call_word(uint64_t at, uint64_t thunk)
+/* The first word of an entry site while it is ours. */
+static inline uint32_t arch_entry_word(uint64_t site, uint64_t stub)
 {
-	return a64_bl(at, thunk);
+	(void)site, (void)stub;
+	return A64_MOV_X9_LR;
 }
 
 static inline uint32_t arch_jump_word(uint64_t at, uint64_t stub)
@@ -41,12 +42,19 @@ static inline uint32_t arch_jump_word(uint64_t at, uint64_t stub)
 	return a64_b(at, stub);
 }
 
-static inline int arch_is_call(uint32_t word)
+/* The second word, or a site of one word behind a prologue: call @thunk. 0: out of reach. */
+static inline int arch_make_call(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk)
 {
-	return a64_is_bl(word);
+	w[n - 1] = a64_bl(at + 4 * (n - 1), thunk);
+	return w[n - 1] != 0;
 }
 
-/* @k: 0 and is_exit for the exit thunk, which carries none. 0: out of reach. */
+static inline int arch_is_call(const uint32_t *w, unsigned n)
+{
+	return n == 1 && a64_is_bl(w[0]);
+}
+
+/* 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell)
 {
 	w[0] = a64_movz_w(17, (uint16_t)k);

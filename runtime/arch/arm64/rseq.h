@@ -3,7 +3,7 @@
  * rseq.h - what is atomic against signals of the same task
  *
  * There are no restartable sections on arm64 yet: every event goes by an exchange ring (ARCH_HAS_RSEQ), with
- * signals blocked. So nobody interrupts the changes below between load and store but handlers on the slow paths'
+ * signals blocked. So nobody interrupts the changes of arch/words.h between load and store but handlers on the slow paths'
  * few unblocked lines; exclusives fail for those.
  */
 #ifndef UFT_ARM64_RSEQ_H
@@ -15,6 +15,7 @@
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		(127ull << 20)	/* of bl, less a page or two */
 #define ARCH_STUB_RETURN	8
+#define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	0	/* the return address is in x30 at the entry: the slot is sp, a name only */
 
 #ifndef __ASSEMBLER__
@@ -28,26 +29,6 @@ static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
 
 	__asm__ volatile("mrs %0, tpidr_el0" : "=r"(tp));
 	return *(const volatile uint32_t *)(tp + (uint64_t)rseq_offset + 4);
-}
-
-static inline int arch_local_cas(void *at, uint64_t old, uint64_t v)
-{
-	return __atomic_compare_exchange_n((uint64_t *)at, &old, v, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
-}
-
-static inline void arch_local_or32(uint32_t *at, uint32_t v)
-{
-	__atomic_fetch_or(at, v, __ATOMIC_RELAXED);
-}
-
-static inline void arch_local_clear32(uint32_t *at, uint32_t v)
-{
-	__atomic_fetch_and(at, ~v, __ATOMIC_RELAXED);
-}
-
-static inline void arch_local_add64(uint64_t *at, uint64_t v)
-{
-	__atomic_fetch_add(at, v, __ATOMIC_RELAXED);
 }
 
 #endif

@@ -34,6 +34,19 @@
 	.size	\name, . - \name
 	.endm
 
+	/* The registers that SAVE_ALL keeps beside the frame record. */
+	.macro ALL_REGS op, op1
+	\op	x0, x1, [sp, #16]
+	\op	x2, x3, [sp, #32]
+	\op	x4, x5, [sp, #48]
+	\op	x6, x7, [sp, #64]
+	\op	x8, x9, [sp, #80]
+	\op	x10, x11, [sp, #96]
+	\op	x12, x13, [sp, #112]
+	\op	x14, x15, [sp, #128]
+	\op1	x18, [sp, #160]
+	.endm
+
 /*
  *	sp + 0		x29 x30		frame record: what called us
  *	sp + 16		x0 - x18
@@ -43,34 +56,25 @@
 	.cfi_adjust_cfa_offset SAVE_BYTES
 	.cfi_rel_offset x29, 0
 	.cfi_rel_offset x30, 8
-	stp	x0, x1, [sp, #16]
-	stp	x2, x3, [sp, #32]
-	stp	x4, x5, [sp, #48]
-	stp	x6, x7, [sp, #64]
-	stp	x8, x9, [sp, #80]
-	stp	x10, x11, [sp, #96]
-	stp	x12, x13, [sp, #112]
-	stp	x14, x15, [sp, #128]
-	stp	x16, x17, [sp, #144]
-	str	x18, [sp, #160]
+	ALL_REGS stp, str
+	stp	x16, x17, [sp, #144]	/* not restored */
 	sub	x10, sp, #UFT_SLOW_STACK
 	ldrb	w10, [x10]		/* reads only: the memory there may be somebody's */
 	.endm
 
 	.macro RESTORE_ALL
-	ldp	x0, x1, [sp, #16]
-	ldp	x2, x3, [sp, #32]
-	ldp	x4, x5, [sp, #48]
-	ldp	x6, x7, [sp, #64]
-	ldp	x8, x9, [sp, #80]
-	ldp	x10, x11, [sp, #96]
-	ldp	x12, x13, [sp, #112]
-	ldp	x14, x15, [sp, #128]
-	ldr	x18, [sp, #160]
+	ALL_REGS ldp, ldr
 	ldp	x29, x30, [sp], #SAVE_BYTES
 	.cfi_adjust_cfa_offset -SAVE_BYTES
 	.cfi_restore x29
 	.cfi_restore x30
+	.endm
+
+	/* x0: a record's first word. x30: the site's end, w17: K. */
+	.macro TEXT_ID
+	lsr	x0, x30, #2
+	sub	w0, w0, w17
+	lsl	x0, x0, #32
 	.endm
 
 	.text
@@ -78,11 +82,7 @@
 /* Entry sites: x30 = site + 8, x9 = parent, w17 = K. */
 	HANDLER uft_asm_func
 	SAVE_ALL
-	lsr	x0, x30, #2
-	sub	w0, w0, w17
-	mov	w2, #UFT_ASM_REC_FUNC << 28
-	add	w0, w0, w2
-	lsl	x0, x0, #32
+	TEXT_ID
 	mov	x1, x9
 	mov	x29, sp
 	bl	uft_func_slow
@@ -95,11 +95,7 @@
 /* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, w17 = K. */
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL
-	lsr	x0, x30, #2
-	sub	w0, w0, w17
-	mov	w2, #UFT_ASM_REC_FUNC << 28
-	add	w0, w0, w2
-	lsl	x0, x0, #32
+	TEXT_ID
 	ldr	x30, [x29, #8]
 	XPACLRI
 	mov	x1, x30
@@ -138,7 +134,10 @@ uft_asm_graph_enter_slow:
 	HANDLER_END uft_asm_graph_enter
 
 /* The body has returned to the stub: results live, sp as at the entry. */
+	.globl	uft_asm_graph_exit_slow
+	.hidden	uft_asm_graph_exit_slow
 	HANDLER uft_asm_graph_exit
+uft_asm_graph_exit_slow:
 	SAVE_ALL
 	add	x0, sp, #SAVE_BYTES
 	mov	x29, sp
@@ -148,5 +147,11 @@ uft_asm_graph_enter_slow:
 	mov	x30, x16
 	ret				/* pairs with the caller's bl */
 	HANDLER_END uft_asm_graph_exit
+
+/* The graph of calls behind a prologue: there is none yet (patch/word.c). */
+	.globl	uft_asm_mcount_graph
+	.hidden	uft_asm_mcount_graph
+uft_asm_mcount_graph:
+	brk	#0
 
 	.section .note.GNU-stack, "", %progbits

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * atomic.h - ordered accesses, the clock, and the stores that running code may see half way
+ * atomic.h - the clock, copies, and the stores that running code may see half way
  *
- * The ordered accesses are the compiler's, under names that say the order; the rest is what C cannot say.
- * Context: any.
+ * Ordered accesses: arch/order.h. Context: any.
  */
 #ifndef UFT_ARCH_ATOMIC_H
 #define UFT_ARCH_ATOMIC_H
@@ -11,20 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define uft_load(p)		__atomic_load_n((p), __ATOMIC_RELAXED)
-#define uft_load_acquire(p)	__atomic_load_n((p), __ATOMIC_ACQUIRE)
-#define uft_store(p, v)		__atomic_store_n((p), (v), __ATOMIC_RELAXED)
-#define uft_store_release(p, v)	__atomic_store_n((p), (v), __ATOMIC_RELEASE)
-#define uft_xchg(p, v)		__atomic_exchange_n((p), (v), __ATOMIC_ACQ_REL)
-#define uft_add(p, v)		__atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
-/* 1 when *p was `old` and is now `new`. */
-#define uft_cas(p, old, new)								\
-	({										\
-		__typeof__(*(p)) uft_old_ = (old);					\
-		__atomic_compare_exchange_n((p), &uft_old_, (new), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
-	})
-/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
-#define uft_barrier()		__asm__ volatile("" ::: "memory")
+#include "runtime/arch/order.h"
 
 static inline void arch_cpu_relax(void)
 {
@@ -87,6 +73,12 @@ static inline int arch_text_swap8(void *at, uint64_t old, uint64_t v)
 	__asm__ volatile("lock cmpxchgq %3,%1; sete %0"
 			 : "=q"(done), "+m"(*(uint64_t *)at), "+a"(old) : "r"(v) : "memory", "cc");
 	return done;
+}
+
+/* Nothing more is to be done than what plat_sync_cores() does. */
+static inline int arch_sync_cores(void)
+{
+	return 0;
 }
 
 /* Copies without vector registers. */

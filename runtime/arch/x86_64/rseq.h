@@ -11,6 +11,7 @@
 #define ARCH_HAS_HOOKS		1	/* system calls of libc are hooked (hook.S) */
 #define ARCH_REACH		0x7ff00000ull	/* of a call, less what displacements are relative to */
 #define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */
+#define ARCH_HAS_INIT		1	/* loaders call DT_INIT */
 #define ARCH_SLOT_IN_MEMORY	1	/* a frame's slot is the address of its return address */
 
 #ifdef __ASSEMBLER__

@@ -43,6 +43,8 @@ static void visit_cpus(void)
 
 void plat_sync_cores(void)
 {
+	if (arch_sync_cores())
+		return;
 	if (has_membarrier) {
 		if (!sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0))
 			return;

@@ -54,6 +54,7 @@ build() {
 
 case $machine in
 aarch64) pads="=2 =3,1 =4,2" guard=-mbranch-protection=standard ;;
+riscv64) pads="=8 =5 =9,4" guard=-march=rv64g ;;	# 2-aligned; 8 and 5 words, no compressed ones
 *) pads="=5 =7,2" guard=-fcf-protection=full ;;
 esac
 for pad in $pads; do
@@ -64,12 +65,24 @@ for pad in $pads; do
 		done
 	done
 done
+if [ "$machine" = riscv64 ]; then
+	for more in -falign-functions=8 -march=rv64g -Wl,--no-relax\ -falign-functions=4; do
+		build "-O2 -fpatchable-function-entry=4 $more"
+		record "=4 $more function" function values
+		record "=4 $more graph" function_graph values
+	done
+	build "-O2 -fpatchable-function-entry=4"	# whether a word begins at a function is luck
+	run timeout 120 "$uft" record -q "$how" -p function -o rec.uft ./work
+	[ "$status" -eq 0 ] || fail "=4 without alignment: status $status: $(cat err)"
+	"$uft" sites ./work >sites
+	grep -q 'pad too small' sites || fail "=4 without alignment: no site between two words: $(cat sites)"
+fi
 build "-O2 $guard -fpatchable-function-entry${pads%% *}"
-for mode in threads children spawned jumps signals; do
+for mode in threads children spawned jumps signals exits; do
 	record "function $mode" function $mode
 	record "graph $mode" function_graph $mode
 done
-for more in -O0 -O1 "-O2 $guard"; do
+for more in -O0 -O1 "-O2 $guard" -Wl,--no-relax; do
 	build "-pg $more"
 	record "-pg $more" function values
 done

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * work.c - a program with known counts, and what makes that hard: threads, children, jumps, signals
+ * work.c - a program with known counts, and what makes that hard: threads, their ends, children, jumps, signals
  *
  * Prints the counts it made: `name count` a line; traced with any tracer each must be seen exactly. work MODE
  */
@@ -92,6 +92,32 @@ static PLAIN void threads(void)
 	puts("thread 40\ntop 2000\nmiddle 2000\nleaf 4000");
 }
 
+NOINLINE void leaver(int depth)
+{
+	if (!depth)
+		pthread_exit(NULL);	/* unwinds */
+	leaver(depth - 1);
+	KEEP();
+}
+
+NOINLINE void *left(void *arg)
+{
+	leaver(3);
+	return arg;
+}
+
+static PLAIN void exits(void)
+{
+	for (int i = 0; i < 20; i++) {
+		pthread_t t;
+
+		pthread_create(&t, NULL, left, NULL);
+		pthread_join(t, NULL);
+		sink = top(i);
+	}
+	puts("left 20\nleaver 80\ntop 20\nmiddle 20\nleaf 40");
+}
+
 static PLAIN void children(void)
 {
 	for (int i = 0; i < 5; i++) {
@@ -175,6 +201,8 @@ int PLAIN main(int argc, char **argv)
 		jumps();
 	else if (!strcmp(mode, "signals"))
 		signals();
+	else if (!strcmp(mode, "exits"))
+		exits();
 	else
 		return values();
 	return 0;

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * encode.h - the riscv64 instructions that uft writes and recognises
+ *
+ * Pure functions on 32-bit words: no memory, no system, no state. Shared by the runtime, the session and tests on any
+ * host. Builders return the instruction, or 0 (which no CPU executes) when an operand does not fit.
+ * tests/arch/encode holds every builder against the assembler's output.
+ *
+ * Source: The RISC-V Instruction Set Manual, volume I, chapters 2 (RV32I), 5 (RV64I) and 16 (C).
+ */
+#ifndef UFT_RISCV64_ENCODE_H
+#define UFT_RISCV64_ENCODE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define RV_NOP		0x00000013u	/* addi x0, x0, 0 */
+#define RV_C_NOP	0x0001u
+#define RV_C_NOPS	0x00010001u	/* two of them */
+
+/* Registers, by the names of the ABI. */
+#define RV_ZERO		0u
+#define RV_RA		1u
+#define RV_T0		5u		/* the other link register, which predictors of returns know */
+#define RV_T1		6u
+#define RV_T3		28u
+#define RV_T4		29u
+
+/* Where auipc and an instruction with twelve bits reach from @pc, and the two parts of the way. */
+static inline int rv_reaches(uint64_t pc, uint64_t target)
+{
+	int64_t d = (int64_t)(target - pc);
+
+	return d >= -0x80000800ll && d < 0x7ffff800ll;
+}
+
+static inline uint32_t rv_hi20(uint64_t d)
+{
+	return (uint32_t)(d + 0x800) & 0xfffff000u;
+}
+
+static inline uint32_t rv_lo12(uint64_t d)
+{
+	return (uint32_t)d << 20;
+}
+
+static inline uint32_t rv_auipc(unsigned rd, uint64_t pc, uint64_t target)
+{
+	return rv_reaches(pc, target) ? rv_hi20(target - pc) | rd << 7 | 0x17u : 0;
+}
+
+/* The second word of a pair whose auipc is at @pc: jalr, ld. */
+static inline uint32_t rv_jalr(unsigned rd, unsigned rs, uint64_t pc, uint64_t target)
+{
+	return rv_lo12(target - pc) | rs << 15 | rd << 7 | 0x67u;
+}
+
+static inline uint32_t rv_ld(unsigned rd, unsigned rs, uint64_t pc, uint64_t target)
+{
+	return rv_lo12(target - pc) | rs << 15 | 3u << 12 | rd << 7 | 0x03u;
+}
+
+static inline uint32_t rv_jr(unsigned rs)
+{
+	return rv_jalr(RV_ZERO, rs, 0, 0);
+}
+
+/* jal: 1 MiB either way */
+static inline uint32_t rv_jal(unsigned rd, uint64_t pc, uint64_t target)
+{
+	int64_t d = (int64_t)(target - pc);
+	uint32_t u = (uint32_t)d;
+
+	if (d < -(1 << 20) || d >= 1 << 20 || d & 1)
+		return 0;
+	return (u >> 20 & 1) << 31 | (u >> 1 & 0x3ff) << 21 | (u >> 11 & 1) << 20 | (u >> 12 & 0xff) << 12 | rd << 7 | 0x6fu;
+}
+
+/* lui and addiw: the register holds @v, its sign extended. */
+static inline uint32_t rv_lui(unsigned rd, uint32_t v)
+{
+	return rv_hi20(v) | rd << 7 | 0x37u;
+}
+
+static inline uint32_t rv_addiw(unsigned rd, unsigned rs, uint32_t v)
+{
+	return rv_lo12(v) | rs << 15 | rd << 7 | 0x1bu;
+}
+
+static inline int rv_is_jal(uint32_t insn, unsigned rd)
+{
+	return (insn & 0xfffu) == (rd << 7 | 0x6fu);
+}
+
+static inline uint64_t rv_jal_target(uint32_t insn, uint64_t pc)
+{
+	uint32_t u = (insn >> 21 & 0x3ff) << 1 | (insn >> 20 & 1) << 11 | (insn & 0xff000) | (insn >> 31) << 20;
+
+	return pc + (uint64_t)((int64_t)(int32_t)(u << 11) >> 11);
+}
+
+/* auipc @rd */
+static inline int rv_is_auipc(uint32_t insn, unsigned rd)
+{
+	return (insn & 0xfffu) == (rd << 7 | 0x17u);
+}
+
+/* jalr @rd, @rs or ld @rd, @rs: what shares everything but the twelve bits with @like. */
+static inline int rv_is_like(uint32_t insn, uint32_t like)
+{
+	return !((insn ^ like) & 0xfffffu);
+}
+
+/* Where auipc at @pc and its second word lead. */
+static inline uint64_t rv_pair_target(uint32_t auipc, uint32_t second, uint64_t pc)
+{
+	return pc + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000u) + (uint64_t)((int64_t)(int32_t)second >> 20);
+}
+
+/* A nop of four bytes, or two compressed ones. */
+static inline int rv_is_nops(uint32_t word)
+{
+	return word == RV_NOP || word == RV_C_NOPS;
+}
+
+#endif

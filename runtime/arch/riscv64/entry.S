@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* entry.S - where the session enters the blob, and the clone that makes the agent, riscv64 */
+	.text
+	.globl	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
+	.hidden	uft_blob_start, uft_blob_attach, uft_blob_rejoin, uft_asm_clone
+
+/* Jumped to by ptrace, sp 16-aligned below the program's stack. Ends at the breakpoint that the session waits for. */
+	.type	uft_blob_start, %function
+uft_blob_start:
+	.cfi_startproc
+	.cfi_undefined ra		/* the outermost frame */
+	li	s0, 0
+	li	ra, 0
+	call	agent_boot
+	ebreak
+	.cfi_endproc
+	.size	uft_blob_start, . - uft_blob_start
+
+/* Jumped to by ptrace with a7 and the argument registers of clone(2); only the new task goes on. */
+	.type	uft_blob_attach, %function
+uft_blob_attach:
+	.cfi_startproc
+	.cfi_undefined ra
+	ecall
+	beqz	a0, 2f
+1:	j	1b
+2:	li	s0, 0
+	li	ra, 0
+	call	agent_attach
+	li	a0, 0
+	li	a7, 93			/* exit */
+	ecall
+	ebreak
+	.cfi_endproc
+	.size	uft_blob_attach, . - uft_blob_attach
+
+/* Jumped to by ptrace, on the stack of an agent that there is not. */
+	.type	uft_blob_rejoin, %function
+uft_blob_rejoin:
+	.cfi_startproc
+	.cfi_undefined ra
+	li	s0, 0
+	li	ra, 0
+	call	agent_rejoin
+1:	j	1b
+	.cfi_endproc
+	.size	uft_blob_rejoin, . - uft_blob_rejoin
+
+/*
+ * long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void))
+ * Returns the child's tid or -errno; the child calls fn on the new stack and ends when it returns.
+ *
+ *	stack_top, 16-aligned: nothing is on it at the start; fn is kept in t0, which the child inherits.
+ */
+	.type	uft_asm_clone, %function
+uft_asm_clone:
+	.cfi_startproc
+	mv	t0, a2
+	li	a2, 0			/* parent_tid */
+	li	a3, 0			/* tls: the caller's stays, the child never uses it */
+	li	a4, 0			/* child_tid */
+	li	a7, 220			/* clone */
+	ecall
+	beqz	a0, 1f
+	ret
+1:
+	.cfi_undefined ra
+	li	s0, 0
+	li	ra, 0
+	jalr	t0
+	li	a0, 0
+	li	a7, 93			/* exit */
+	ecall
+	ebreak
+	.cfi_endproc
+	.size	uft_asm_clone, . - uft_asm_clone
+
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.h - sites, thunks and stubs of riscv64, for patch/word.c
+ *
+ *	entry site	auipc t0 ; nop | jalr t0 stub		8 bytes, at a word: two nops when found, or four compressed ones
+ *	mcount site	jal ra _mcount | nop | jal ra mfunc thunk			4 bytes, which may lie between words
+ *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra mfunc thunk	8 bytes, where nothing was relaxed
+ *	thunk		lui t3 ; addiw t3 ; auipc t4 ; ld t4, cell ; jr t4		K in t3
+ *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
+ *
+ * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and the stub's first
+ * word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the entry of a function; calls by t0
+ * and returns by t0 and ra are those that predictors pair.
+ */
+#ifndef UFT_RISCV64_PATCH_H
+#define UFT_RISCV64_PATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/arch/riscv64/encode.h"
+
+#define ARCH_ENTRY_BYTES	8u	/* of an entry site */
+#define ARCH_THUNK_BYTES	20u
+#define ARCH_THUNK_PAGES	2u	/* jal does not reach far: before the stubs and behind them */
+#define ARCH_CALL_BY_STUB	1
+#define ARCH_INSN_ALIGN		2u
+#define ARCH_INSN_NOP		RV_NOP
+
+static inline int arch_is_nop(uint32_t word)
+{
+	return rv_is_nops(word);
+}
+
+/* The first word of an entry site while it is ours. */
+static inline uint32_t arch_entry_word(uint64_t site, uint64_t stub)
+{
+	return rv_auipc(RV_T0, site, stub);
+}
+
+/* Its second word. */
+static inline uint32_t arch_jump_word(uint64_t at, uint64_t stub)
+{
+	return rv_jalr(RV_T0, RV_T0, at - 4, stub);
+}
+
+/* A site of @n words behind a prologue: call @thunk. The last word is what makes it a call. 0: out of reach. */
+static inline int arch_make_call(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk)
+{
+	w[0] = n == 1 ? rv_jal(RV_RA, at, thunk) : rv_auipc(RV_RA, at, thunk);
+	if (n == 2)
+		w[1] = rv_jalr(RV_RA, RV_RA, at, thunk);
+	return w[0] != 0;
+}
+
+static inline int arch_is_call(const uint32_t *w, unsigned n)
+{
+	return n == 1 ? rv_is_jal(w[0], RV_RA) : rv_is_auipc(w[0], RV_RA) && rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
+}
+
+/* 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell)
+{
+	w[0] = rv_lui(RV_T3, k);
+	w[1] = rv_addiw(RV_T3, RV_T3, k);
+	w[2] = rv_auipc(RV_T4, at + 8, cell);
+	w[3] = rv_ld(RV_T4, RV_T4, at + 8, cell);
+	w[4] = rv_jr(RV_T4);
+	return w[2] != 0;
+}
+
+/* @to: the thunk that a site's state asks for. Bodies are called by way of t0: wherever they are. */
+static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags)
+{
+	(void)body;
+	w[0] = rv_jal(RV_T1, at, to);
+	w[1] = rv_jalr(RV_RA, RV_T0, 0, 0);
+	w[2] = rv_jal(RV_ZERO, at + 8, exit);
+	w[3] = (uint32_t)flags << 24;
+	return w[0] && w[2];
+}
+
+#endif

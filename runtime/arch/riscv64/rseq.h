@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rseq.h - what is atomic against signals of the same task
+ *
+ * There are no restartable sections on riscv64 yet: every event goes by an exchange ring (ARCH_HAS_RSEQ), with
+ * signals blocked. The changes of arch/words.h do for the few unblocked lines.
+ */
+#ifndef UFT_RISCV64_RSEQ_H
+#define UFT_RISCV64_RSEQ_H
+
+/* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
+
+#define ARCH_HAS_RSEQ		0
+#define ARCH_HAS_HOOKS		0
+#define ARCH_REACH		0x7ff00000ull	/* of auipc and jalr, less a page or two */
+#define ARCH_STUB_RETURN	8
+#define ARCH_HAS_INIT		0	/* loaders know DT_INIT_ARRAY only */
+#define ARCH_SLOT_IN_MEMORY	0	/* the return address is in ra at the entry: the slot is sp, a name only */
+
+#ifndef __ASSEMBLER__
+
+#include <stdint.h>
+
+/* cpu_id of the calling task's struct rseq, which stands 4 bytes behind its beginning. */
+static inline uint32_t arch_rseq_cpu(int64_t rseq_offset)
+{
+	uint64_t tp;
+
+	__asm__ volatile("mv %0, tp" : "=r"(tp));
+	return *(const volatile uint32_t *)(tp + (uint64_t)rseq_offset + 4);
+}
+
+#endif
+#endif

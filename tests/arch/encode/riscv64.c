@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT */
+/* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/arch/riscv64/encode.h"
+
+static int failures;
+
+static void check(const char *what, int ok)
+{
+	if (!ok) {
+		fprintf(stderr, "encode: riscv64: %s\n", what);
+		failures++;
+	}
+}
+
+/* Word @i, which stands at address 4 * i. 0: there are no more. */
+static uint32_t build(unsigned i)
+{
+	uint64_t pc = 4ull * i;
+
+	switch (i) {
+	case 0: return RV_NOP;
+	case 1: return RV_C_NOPS;
+	case 2: return rv_auipc(RV_T0, pc, pc + 0x12344800);
+	case 3: return rv_auipc(RV_RA, pc, pc - 0x1000);
+	case 4: return rv_jalr(RV_T0, RV_T0, pc, pc + 0x12344800);
+	case 5: return rv_jalr(RV_T0, RV_T0, pc, pc + 0x7ff);
+	case 6: return rv_jalr(RV_RA, RV_RA, pc, pc + 16);
+	case 7: return rv_jalr(RV_RA, RV_T0, 0, 0);
+	case 8: return rv_jr(RV_T4);
+	case 9: return rv_ld(RV_T4, RV_T4, pc, pc - 8);
+	case 10: return rv_jal(RV_RA, pc, 0);
+	case 11: return rv_jal(RV_ZERO, pc, pc + 0xffffe);
+	case 12: return rv_jal(RV_T1, pc, pc - 0x100000);
+	case 13: return rv_jal(RV_T1, pc, pc + 0x800);
+	case 14: return rv_lui(RV_T3, 0x12345fff);
+	case 15: return rv_addiw(RV_T3, RV_T3, 0x12345fff);
+	}
+	return 0;
+}
+
+static void check_words(FILE *f)
+{
+	uint8_t b[4];
+	unsigned i;
+
+	for (i = 0; fread(b, 1, 4, f) == 4; i++) {
+		uint32_t want = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24, got = build(i);
+
+		if (want != got) {
+			fprintf(stderr, "encode: riscv64: case %u: %08x, the assembler says %08x\n", i, got, want);
+			failures++;
+		}
+	}
+	check("as many cases as the assembler has", i == 16 && !build(i));
+}
+
+static void check_pair(uint64_t pc, uint64_t target)
+{
+	check("a pair leads where it was told", rv_pair_target(rv_auipc(RV_T0, pc, target), rv_jalr(RV_T0, RV_T0, pc, target), pc) == target);
+}
+
+static void check_rules(void)
+{
+	const uint64_t pc = 0x10000000000;
+
+	check("jal out of reach", !rv_jal(RV_RA, pc, pc + 0x100000) && !rv_jal(RV_RA, pc, pc - 0x100002) && !rv_jal(RV_RA, pc, pc + 1));
+	check("auipc out of reach", !rv_auipc(RV_T0, pc, pc + 0x7ffff800) && !rv_auipc(RV_T0, pc, pc - 0x80000801));
+	check_pair(pc, pc + 0x7ffff7ff);
+	check_pair(pc, pc - 0x80000800);
+	check_pair(pc, pc + 0x800);
+	check_pair(pc, pc - 0x801);
+	check_pair(pc, pc + 0x7ff);
+	check("jal target above", rv_jal_target(rv_jal(RV_RA, pc, pc + 0xff8fe), pc) == pc + 0xff8fe);
+	check("jal target below", rv_jal_target(rv_jal(RV_RA, pc, pc - 0x100000), pc) == pc - 0x100000);
+	check("jal is jal", rv_is_jal(rv_jal(RV_RA, 0, 64), RV_RA) && !rv_is_jal(rv_jal(RV_ZERO, 0, 64), RV_RA));
+	check("auipc is auipc", rv_is_auipc(rv_auipc(RV_T3, 0, 1 << 20), RV_T3) && !rv_is_auipc(rv_lui(RV_T3, 1 << 20), RV_T3));
+	check("like", rv_is_like(rv_jalr(RV_RA, RV_RA, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)) &&
+		      !rv_is_like(rv_jalr(RV_RA, RV_T0, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)));
+	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
+}
+
+int main(int argc, char **argv)
+{
+	FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
+
+	if (!f)
+		return 2;
+	check_words(f);
+	check_rules();
+	fclose(f);
+	return failures != 0;
+}

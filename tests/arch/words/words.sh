@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# words.sh MACHINE LIBRARY - what no emulator shows of a runtime for another machine
+#
+# No instruction touches floating-point or vector registers, nothing but relative relocations, no library is needed; and
+# every store of code is followed by its flush, in the one function that stores code.
+. "$(dirname "$0")/../../lib/common.sh"
+machine=$1 lib=$2
+need "$machine-linux-gnu-objdump"
+
+"$machine-linux-gnu-objdump" -d --no-show-raw-insn "$lib" >code
+check
+[ "$(grep -c '^ ' code)" -gt 1000 ] || fail "no code in $lib"
+case $machine in
+aarch64) grep -P '\t[^\t]*\t.*\b[vqdshb](\d|[12]\d|3[01])\b' code >vectors; flush='ic	ivau' ;;
+riscv64) grep -P '^ +\w+:\t(f(?!ence)|c\.f|v)' code >vectors; flush='fence\.i' ;;
+esac
+check
+[ ! -s vectors ] || fail "$lib touches vector registers: $(head -n 3 vectors)"
+check
+grep -qP "\t$flush" code || fail "$lib has no flush"
+check
+"$machine-linux-gnu-readelf" -rW "$lib" | awk '$3 ~ /^R_/ && $3 !~ /_RELATIVE$/ { print; bad = 1 } END { exit bad }' ||
+	fail "$lib has relocations of other kinds"
+check
+"$machine-linux-gnu-readelf" -dW "$lib" | grep NEEDED && fail "$lib needs a library"
+
+# Outside of put_word() (and of what only x86_64 has: batch.c, code.c, patch.c) nobody stores code, and it ends by the flush.
+grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c | sed 's|.*/||' | tr '\n' ' ' >users
+sed -n '/^static void put_word/,/^}/p' "$top/runtime/patch/word.c" >body
+check
+[ "$(cat users)" = "batch.c code.c patch.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
+check
+[ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/word.c")" ] ||
+	fail "code is stored beside put_word()"
+check
+tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "put_word() does not end by a flush: $(cat body)"
