@@ -30,16 +30,36 @@
 #define GRAPH_HOLD		(32u << 20)
 #define GRAPH_INDENT_MAX	256u
 
+/* The flags' names, above the column that they have in each line. */
+static void latency_columns(struct uft_printer *t)
+{
+	static const char *const row[] = {
+		"  _-----=> irqs-off        \n", " / _----=> need-resched    \n", "| / _---=> hardirq/softirq \n",
+		"|| / _--=> preempt-depth   \n", "||| /                      \n",
+	};
+	int width = (t->flags & UFT_TEXT_ABSTIME ? 16 : 0) + (t->flags & UFT_TEXT_CPU ? 4 : 0) + (t->flags & UFT_TEXT_PROC ? 17 : 0);
+
+	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+		char line[96];
+
+		snprintf(line, sizeof(line), "#%*s%s", width, "", row[i]);
+		emit_buf_puts(&t->buf, line);
+	}
+}
+
 void graph_header(struct uft_printer *t)
 {
 	static const struct { uint32_t flag; const char *first, *second; } part[] = {
 		{ UFT_TEXT_ABSTIME, "     TIME       ", "      |         " },
 		{ UFT_TEXT_CPU, " CPU", " |  " },
 		{ UFT_TEXT_PROC, "  TASK/PID       ", "   |    |        " },
+		{ UFT_TEXT_LATENCY, "||||   ", "||||   " },
 		{ UFT_TEXT_DURATION, "  DURATION   ", "   |   |      " },
 	};
 	const size_t n = sizeof(part) / sizeof(part[0]);
 
+	if (t->flags & UFT_TEXT_LATENCY)
+		latency_columns(t);
 	emit_buf_puts(&t->buf, "#");
 	for (size_t i = 0; i < n; i++)
 		emit_buf_puts(&t->buf, t->flags & part[i].flag ? part[i].first : "");
@@ -164,6 +184,10 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 		}
 		memcpy(p, " | ", 3);
 		p += 3;
+	}
+	if (t->flags & UFT_TEXT_LATENCY) {
+		memcpy(p, " ..... | ", 9);
+		p += 9;
 	}
 	return p;
 }

@@ -29,13 +29,21 @@ enum uft_text_flags {
 	UFT_TEXT_TAIL		= 0x200,
 	UFT_TEXT_ANNOTATE	= 0x400,	/* say where a CPU's buffer starts */
 	UFT_TEXT_MSG_ONLY	= 0x800,	/* printk-msg-only */
+	UFT_TEXT_SYM_OFFSET	= 0x1000,
+	UFT_TEXT_SYM_ADDR	= 0x2000,
+	UFT_TEXT_VERBOSE	= 0x4000,
+	UFT_TEXT_LATENCY	= 0x8000,	/* latency-format */
 	UFT_TEXT_NO_HEADER	= 0x10000,
+	UFT_TEXT_RAW		= 0x20000,	/* of these three the last wins; a graph has none */
+	UFT_TEXT_HEX		= 0x40000,
+	UFT_TEXT_BIN		= 0x80000,
 };
 #define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
 			  UFT_TEXT_DURATION)
 struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;
+	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
 	int (*sink)(void *ctx, const char *text, size_t n);	/* 0, or -errno, which ends the text */
 	void *ctx;
 };

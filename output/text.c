@@ -81,10 +81,12 @@ static void put_header(struct uft_printer *t, const struct uft_info *info)
 	emit_buf_puts(&t->buf, line);
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return;
-	if (t->tracer == UFT_TRACER_GRAPH) {
+	if (t->flags & UFT_TEXT_LATENCY)
+		form_latency_header(t, info);
+	if (t->tracer == UFT_TRACER_GRAPH)
 		graph_header(t);
+	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
 		return;
-	}
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
 		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost), info->ncpus);
 	emit_buf_puts(&t->buf, line);
@@ -177,6 +179,8 @@ static char *put_context(struct uft_printer *t, char *p, const struct text_cpu *
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
+	if (t->flags & UFT_TEXT_LATENCY)
+		return form_latency_context(t, p, ev);
 	memcpy(p, task->context, sizeof(task->context));
 	p += task->context_len;
 	if (t->flags & UFT_TEXT_TGID) {
@@ -206,13 +210,15 @@ static void put_function(struct uft_printer *t, const struct uft_event *ev)
 	caller = *parent;
 	if (!c->has_started && t->annotate)
 		put_buffer_start(t, c, ev->cpu);
-	p = emit_buf_room(&t->buf, 160 + (size_t)name.len + caller.len);
+	p = emit_buf_room(&t->buf, 160 + (size_t)name.len + caller.len + 2 * FORM_ADDR_ROOM);
 	if (!p)
 		return;
 	p = put_name(put_context(t, p, c, task, ev), &name);
+	p = form_addr(t, p, ev->sym, ev->sym ? ev->sym->addr : 0);
 	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
 		p = put_name(p + 3, &caller);
+		p = form_addr(t, p, ev->parent, ev->parent_addr);
 	}
 	*p++ = '\n';
 	emit_buf_end(&t->buf, p);
@@ -275,7 +281,9 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 		if (c && c->is_open)
 			graph_close_entry(t, c);
 	}
-	if (ev->kind == UFT_EV_FUNC)
+	if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
+		form_numbers(t, ev);
+	else if (ev->kind == UFT_EV_FUNC)
 		put_function(t, ev);
 	else if (ev->kind == UFT_EV_MARK)
 		put_mark(t, ev);
@@ -343,6 +351,7 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 	t->cpu_width = digits_count(opts->ncpus ? opts->ncpus - 1 : 0);
 	t->tracer = opts->tracer;
 	t->flags = opts->flags;
+	t->start_ns = opts->start_ns;
 	t->buf.sink = opts->sink;
 	t->buf.ctx = opts->ctx;
 	if (!(opts->flags & UFT_TEXT_NO_HEADER)) {
@@ -362,18 +371,49 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 	t->flags = flags;
 }
 
+/* @next: the event behind it, NULL: none, or none yet. */
+static void print_late(struct uft_printer *t, const struct uft_event *ev, const struct uft_event *next)
+{
+	t->start_ns = t->start_ns ? t->start_ns : ev->ts_ns;
+	t->next_ns = next ? next->ts_ns : ev->ts_ns;
+	print_event(t, ev);
+}
+
+/* Lines that tell how long it was until the next. Without a header (trace_pipe) nothing may be held: events are consumed. */
+static void print_with_next(struct uft_printer *t, size_t n)
+{
+	const struct uft_event *ev = t->src.ev;
+
+	if (t->has_held && n)
+		print_late(t, &t->held, &ev[0]);
+	for (size_t i = 0; i + 1 < n; i++)
+		print_late(t, &ev[i], &ev[i + 1]);
+	t->has_held = n && !(t->flags & UFT_TEXT_NO_HEADER);
+	if (t->has_held)
+		t->held = ev[n - 1];
+	else if (n)
+		print_late(t, &ev[n - 1], NULL);
+}
+
 int uft_text_run(struct uft_printer *t, size_t max)
 {
 	struct uft_stream *st = t->src.st;
 	size_t n = uft_stream_batch(st, t->src.ev, max < EMIT_BATCH ? max : EMIT_BATCH);
 
-	for (size_t i = 0; i < n && !t->buf.error; i++)
-		print_event(t, &t->src.ev[i]);
+	if (t->flags & UFT_TEXT_LATENCY && n)
+		print_with_next(t, n);
+	else
+		for (size_t i = 0; i < n && !t->buf.error; i++)
+			print_event(t, &t->src.ev[i]);
 	return t->buf.error ? t->buf.error : n != 0;
 }
 
 int uft_text_collect(struct uft_printer *t, int end)
 {
+	if (end && t->has_held) {
+		print_late(t, &t->held, NULL);
+		t->has_held = 0;
+	}
 	if (end || !t->nopen)
 		graph_flush(t, 1);
 	return t->buf.error;

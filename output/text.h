@@ -44,6 +44,10 @@ struct uft_printer {
 	uint64_t second;	/* cached ` %5lu.` of the last time stamp */
 	char second_text[24];
 	unsigned second_len;
+	uint64_t start_ns;	/* latency-format: its times are from here; 0: not known yet */
+	uint64_t next_ns;	/* time of the event behind the one that is printed */
+	struct uft_event held;	/* latency-format: not printed before the next is known */
+	int has_held;
 	/* graph: CPUs with an undecided entry, in the order of their place in the buffer */
 	uint32_t *open;
 	size_t nopen;
@@ -55,6 +59,18 @@ static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 {
 	return cpu < t->ncpus ? &t->cpu[cpu] : text_cpu_grow(t, cpu);
 }
+
+/* ---- forms.c ---- */
+
+#define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)
+void form_latency_header(struct uft_printer *t, const struct uft_info *info);
+/* Who, where and when in the latency format. */
+char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev);
+/* A FUNC or MARK as numbers. */
+void form_numbers(struct uft_printer *t, const struct uft_event *ev);
+#define FORM_ADDR_ROOM	64u
+/* What sym-offset and sym-addr put behind the name of @addr. */
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_sym *sym, uint64_t addr);
 
 void graph_header(struct uft_printer *t);
 /* A line that is no call: a comment at the depth of the CPU. */

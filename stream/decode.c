@@ -331,6 +331,7 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 			e->sym = dec_sym(st, t->image, id);
 			if (!st->no_parents)
 				e->parent = dec_addr(st, t->image, dec_word(p + 8));
+			e->parent_addr = dec_word(p + 8);
 			p += 8;
 		}
 		p += 8;

@@ -41,6 +41,7 @@ uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes *
 void uft_live_clear(struct uft_live *l, uint32_t cpu);
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
 /* From now on times are CLOCK_MONOTONIC and @ns. Clear first. */
+uint64_t uft_live_now(struct uft_live *l);
 void uft_live_shift(struct uft_live *l, int64_t ns);
 /* The tasks that have a name, in the order of their numbers. @fn may not call us. */
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);

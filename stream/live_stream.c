@@ -345,6 +345,11 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	return 0;
 }
 
+uint64_t uft_live_now(struct uft_live *l)
+{
+	return lv_now_ns() + l->shift_ns;
+}
+
 /* Calls that are open began at the old times. */
 void uft_live_shift(struct uft_live *l, int64_t ns)
 {

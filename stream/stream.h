@@ -45,6 +45,7 @@ struct uft_event {
 	union {
 		uint64_t lost;
 		uint64_t text_bytes;
+		uint64_t parent_addr;	/* FUNC */
 	};
 	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
 	uint16_t kind, flags;

@@ -32,6 +32,7 @@ int clock_apply(struct uft_tree *t, uint32_t clock)
 	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
 
 	uft_live_shift(t->live, clocks[clock].id == CLOCK_MONOTONIC ? 0 : other - before - (after - before) / 2);
+	t->cleared_ns = uft_live_now(t->live);
 	return 0;
 }
 

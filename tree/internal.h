@@ -73,7 +73,7 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT
 /* ---- option.c: trace_options ------------------------------------------------------------------ */
 
 enum option {
-	OPT_PRINT_PARENT, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
+	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
 	OPT_GRAPH_TAIL, OPT_COUNT
 };
@@ -149,6 +149,7 @@ struct uft_tree {
 	uint64_t nmarks;		/* since the last round; the owner's */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first; the owner's */
 	size_t nmistakes;
+	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
@@ -163,6 +164,7 @@ void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_free(struct uft_tree *t);
 int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
+void tree_clear(struct uft_tree *t, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Others: what was written before is there then. Who finds nothing asks for it, or a reader at the end misses the end. */
 void tree_pull_now(struct uft_tree *t);

@@ -18,9 +18,16 @@ static const struct {
 	uint32_t text;			/* enum uft_text_flags */
 } options[] = {
 	{ "print-parent", OPT_PRINT_PARENT, 1, 0, UFT_TEXT_PARENT },
+	{ "sym-offset", OPT_SYM_OFFSET, 0, 0, UFT_TEXT_SYM_OFFSET },
+	{ "sym-addr", OPT_SYM_ADDR, 0, 0, UFT_TEXT_SYM_ADDR },
+	{ "verbose", OPT_VERBOSE, 0, 0, UFT_TEXT_VERBOSE },
+	{ "raw", OPT_RAW, 0, 0, UFT_TEXT_RAW },
+	{ "hex", OPT_HEX, 0, 0, UFT_TEXT_HEX },
+	{ "bin", OPT_BIN, 0, 0, UFT_TEXT_BIN },
 	{ "annotate", OPT_ANNOTATE, 1, 0, UFT_TEXT_ANNOTATE },
 	{ "printk-msg-only", OPT_MSG_ONLY, 0, 0, UFT_TEXT_MSG_ONLY },
 	{ "context-info", OPT_CONTEXT_INFO, 1, 0, UFT_TEXT_CONTEXT },
+	{ "latency-format", OPT_LATENCY, 0, 0, UFT_TEXT_LATENCY },
 	{ "record-cmd", OPT_RECORD_CMD, 1, 0, 0 },
 	{ "record-tgid", OPT_RECORD_TGID, 0, 0, UFT_TEXT_TGID },
 	{ "overwrite", OPT_OVERWRITE, 1, 0, 0 },

@@ -69,6 +69,7 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 {
 	struct uft_text_opts opts = {
 		.tracer = h->t->set.tracer, .flags = option_text_flags(h->t->set.options), .ncpus = tree_ncpus(h->t),
+		.start_ns = h->t->cleared_ns,
 		.sink = text_sink, .ctx = &r->out,
 	};
 	struct source s = { .h = h };
@@ -164,7 +165,7 @@ ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, i
 
 int truncate_trace(const struct place *at)
 {
-	uft_live_clear(at->t->live, cpu_of(at));
+	tree_clear(at->t, cpu_of(at));
 	return 0;
 }
 

@@ -166,6 +166,13 @@ static const char **word_list(const char *words, int *ret)
 	return list;
 }
 
+void tree_clear(struct uft_tree *t, uint32_t cpu)
+{
+	uft_live_clear(t->live, cpu);
+	if (cpu == UFT_LIVE_ALL)
+		t->cleared_ns = uft_live_now(t->live);
+}
+
 int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err)
 {
 	const char **list[NLISTS];
@@ -190,7 +197,7 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 		return ret;
 	uft_session_record(t->session, set->is_on);
 	if (t->set.tracer != set->tracer || t->set.clock != set->clock)
-		uft_live_clear(t->live, UFT_LIVE_ALL);
+		tree_clear(t, UFT_LIVE_ALL);
 	if (t->set.clock != set->clock)
 		clock_apply(t, set->clock);
 	uft_live_limit(t->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);

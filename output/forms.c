@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forms.c - the other forms of the kernel's text: latency format, raw, hex, bin, addresses
+ *
+ * In the latency format a line tells how long it was until the next one, so one event is held back (text.c). Its header
+ * speaks of one latency, its CPU and task: there is none for the tracers that are here, and the kernel prints zeroes then, too.
+ */
+#include <sys/utsname.h>
+
+#include "output/output.h"
+#include "output/text.h"
+
+static const char columns[] =
+	"#                    _------=> CPU#            \n"
+	"#                   / _-----=> irqs-off/BH-disabled\n"
+	"#                  | / _----=> need-resched    \n"
+	"#                  || / _---=> hardirq/softirq \n"
+	"#                  ||| / _--=> preempt-depth   \n"
+	"#                  |||| / _-=> migrate-disable \n"
+	"#                  ||||| /     delay           \n"
+	"#  cmd     pid     |||||| time  |   caller     \n"
+	"#     \\   /        ||||||  \\    |    /       \n";
+
+static const char *tracer_name(uint32_t tracer)
+{
+	return tracer == UFT_TRACER_FUNCTION ? "function" : tracer == UFT_TRACER_GRAPH ? "function_graph" : "nop";
+}
+
+static const char *preemption(const struct utsname *u)
+{
+	return strstr(u->version, "PREEMPT_RT") ? "preempt_rt" : strstr(u->version, "PREEMPT_DYNAMIC") ? "unknown" :
+	       strstr(u->version, "PREEMPT") ? "preempt" : "server";
+}
+
+void form_latency_header(struct uft_printer *t, const struct uft_info *info)
+{
+	struct utsname u;
+	char line[512];
+
+	if (uname(&u))
+		memset(&u, 0, sizeof(u));
+	snprintf(line, sizeof(line), "# %s latency trace v1.1.5 on %.65s\n"
+		 "# --------------------------------------------------------------------\n"
+		 "# latency: 0 us, #%llu/%llu, CPU#0 | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n"
+		 "#    -----------------\n#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n#    -----------------\n#\n",
+		 tracer_name(t->tracer), u.release, (unsigned long long)info->events,
+		 (unsigned long long)(info->events + info->lost), preemption(&u), info->ncpus);
+	emit_buf_puts(&t->buf, line);
+	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & UFT_TEXT_VERBOSE))
+		emit_buf_puts(&t->buf, columns);
+}
+
+static char delay_mark(uint64_t ns)
+{
+	static const struct { uint64_t above; char sign; } mark[] = {
+		{ 1000000000, '$' }, { 100000000, '@' }, { 10000000, '*' }, { 1000000, '#' }, { 100000, '!' }, { 10000, '+' },
+	};
+
+	for (size_t i = 0; i < sizeof(mark) / sizeof(mark[0]); i++)
+		if (ns > mark[i].above)
+			return mark[i].sign;
+	return ' ';
+}
+
+/* A name may not write to the terminal: as in emit.h. */
+static const char *name_of(const struct uft_event *ev, char name[17])
+{
+	snprintf(name, 17, "%s", ev->task->comm && *ev->task->comm ? ev->task->comm : "<...>");
+	for (char *c = name; *c; c++)
+		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+	return name;
+}
+
+static char *put_verbose(char *p, const struct uft_event *ev, uint64_t index, uint64_t since, uint64_t until)
+{
+	char name[17];
+
+	return p + sprintf(p, "%16s %7u %3u %d %08x %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", name_of(ev, name), ev->task->tid,
+			   ev->cpu, 0, 0, (unsigned long long)index, (unsigned long long)(ev->ts_ns / 1000),
+			   (unsigned long long)(since / 1000000), (unsigned long long)(since / 1000 % 1000),
+			   (unsigned long long)(until / 1000000), (unsigned long long)(until / 1000 % 1000));
+}
+
+char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	uint64_t since = ev->ts_ns > t->start_ns ? ev->ts_ns - t->start_ns : 0;
+	uint64_t until = t->next_ns > ev->ts_ns ? t->next_ns - ev->ts_ns : 0;
+	char name[17];
+
+	if (t->flags & UFT_TEXT_VERBOSE)
+		return put_verbose(p, ev, t->printed, since, until);
+	return p + sprintf(p, "%8.8s-%-7u %3u..... %4lluus%c: ", name_of(ev, name), ev->task->tid, ev->cpu,
+			   (unsigned long long)(since / 1000), delay_mark(until));
+}
+
+/* ---- Numbers --------------------------------------------------------------------------------- */
+
+static char *put_hex(char *p, uint64_t v, int bytes)
+{
+	return p + sprintf(p, "%0*llx ", 2 * bytes, (unsigned long long)v);
+}
+
+static char *put_bytes(char *p, const void *v, size_t n)
+{
+	memcpy(p, v, n);
+	return p + n;
+}
+
+static char *put_head(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	if (!(t->flags & UFT_TEXT_CONTEXT))
+		return p;
+	if (t->flags & UFT_TEXT_BIN) {
+		p = put_bytes(p, &ev->task->tid, 4);
+		p = put_bytes(p, &ev->cpu, 4);
+		return put_bytes(p, &ev->ts_ns, 8);
+	}
+	if (t->flags & UFT_TEXT_HEX)
+		return put_hex(put_hex(put_hex(p, ev->task->tid, 4), ev->cpu, 4), ev->ts_ns, 8);
+	return p + sprintf(p, "%u %u %llu ", ev->task->tid, ev->cpu, (unsigned long long)ev->ts_ns);
+}
+
+void form_numbers(struct uft_printer *t, const struct uft_event *ev)
+{
+	uint64_t ip = ev->sym ? ev->sym->addr : 0;
+	size_t n = ev->kind == UFT_EV_MARK ? ev->text_bytes : 0;
+	char *p = emit_buf_room(&t->buf, 160 + n);
+
+	if (!p)
+		return;
+	p = put_head(t, p, ev);
+	if (ev->kind == UFT_EV_MARK && t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN)) {
+		p = put_bytes(p, "type: 5\n", 8);	/* the kernel has no such form of it */
+	} else if (ev->kind == UFT_EV_MARK) {
+		p = put_bytes(put_bytes(p, "# 0 ", 4), ev->text, n);
+		if (!n || p[-1] != '\n')
+			*p++ = '\n';
+	} else if (t->flags & UFT_TEXT_BIN) {
+		p = put_bytes(put_bytes(p, &ip, 8), &ev->parent_addr, 8);
+	} else if (t->flags & UFT_TEXT_HEX) {
+		p = put_hex(put_hex(p, ip, 8), ev->parent_addr, 8);
+		*p++ = '\n';
+	} else {
+		p += sprintf(p, "%llx %llx\n", (unsigned long long)ip, (unsigned long long)ev->parent_addr);
+	}
+	emit_buf_end(&t->buf, p);
+}
+
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_sym *sym, uint64_t addr)
+{
+	if (t->flags & UFT_TEXT_SYM_OFFSET && sym)
+		p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)(addr - sym->addr), (unsigned long long)sym->size);
+	if (t->flags & UFT_TEXT_SYM_ADDR)
+		p += sprintf(p, " <%016llx>", (unsigned long long)addr);
+	return p;
+}

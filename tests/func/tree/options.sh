@@ -1,0 +1,108 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# options.sh TARGET - every option makes a difference between 0 and 1, and the text is what a 6.12 kernel showed
+. "$(dirname "$0")/../../lib/common.sh"
+
+target=$1
+[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
+need fusermount3 unshare bash timeout
+unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
+
+inside() {
+	run timeout 100 env T="$target" TMP="$tmp" "$uft" shell -c "exec bash -c 'cd /sys/kernel/tracing; $1'"
+}
+
+# Digits are N; what follows a number or an address may be of another width.
+mask() { sed "s/[0-9a-f]\{12,\}/N/g; s/0x[0-9a-f]*/N/g; s/[0-9]\{1,\}/N/g; s/^ *[^ |]*-N */TASK-N /; s/ on [^ ]*$/ on RELEASE/; s/M:[a-z_]*/M:MODEL/; s/\( us\) *|/\1|/; s/[!+#*] \(N\.N us\)/  \1/; s/Nus./Nus /; s/ \{1,\}N/ N/g"; }
+same() {
+	cat >kernel
+	expect_equal "$1" "$(mask <out)" "$(mask <kernel)"
+	expect_equal "$1: lines unmasked" "$(grep -vc '[0-9]' kernel)" "$2"
+}
+
+# ---- What only changes the text: function, and a marker that a reader sees
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo hello >trace_marker
+	for o in print-parent sym-offset sym-addr verbose raw hex bin printk-msg-only context-info latency-format record-tgid irq-info; do
+		v=$(cat options/$o); cat trace >$TMP/a; echo $((1 - v)) >options/$o; cat trace >$TMP/b; echo $v >options/$o; cat trace >$TMP/c
+		cmp -s $TMP/a $TMP/b && echo $o makes no difference; cmp -s $TMP/a $TMP/c || echo $o is not put back; echo $o >>$TMP/seen
+	done; echo done'
+expect_equal "options of the function tracer" "$(cat out)" "done"
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >current_tracer; sleep 0.1 | $T 1 wait
+	for o in funcgraph-cpu funcgraph-overhead funcgraph-proc funcgraph-duration funcgraph-abstime funcgraph-tail latency-format context-info; do
+		v=$(cat options/$o); cat trace >$TMP/a; echo $((1 - v)) >options/$o; cat trace >$TMP/b; echo $v >options/$o
+		cmp -s $TMP/a $TMP/b && echo $o makes no difference; echo $o >>$TMP/seen
+	done; echo done'
+expect_equal "options of the graph" "$(cat out)" "done"
+
+# ---- What changes what is recorded
+inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo markers >trace_options; echo a >trace_marker; echo $?
+	echo 1 >options/pause-on-trace; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; exec 5<trace; $T 1; exec 5<&-; sleep 0.3; grep -c inner trace
+	echo 0 >options/pause-on-trace; exec 5<trace; $T 1; exec 5<&-; grep -c inner trace
+	echo 0 >options/record-cmd; $T 1; grep -c "<\.\.\.>.*lonely" trace; echo 1 >options/record-cmd
+	echo 8 >buffer_size_kb; for v in 0 1; do echo $v >options/overwrite; echo >trace; $T 5000; sleep 0.3; grep -c "lonely" trace; done
+	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen; ls options | grep -vxF -f $TMP/seen'
+expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 annotate "
+
+# annotate: where a cpu's buffer starts that has lost older ones, once something stands above it
+inside 'echo 8 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer
+	for c in 0 1; do taskset -c $c $T 5000; done 2>$TMP/noset; sleep 0.3; grep -c "^##### CPU" trace; echo 0 >options/annotate; grep -c "^##### CPU" trace; cut -d"[" -f2 trace | cut -c1-3 | grep "^0" | sort -u | wc -l'
+[ "$(sed -n 3p out)" = 1 ] || expect_equal "annotate" "$(sed -n 1,2p out | tr '\n' ' ')" "1 0 "
+
+# ---- The kernel's text
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; taskset -c 0 $T 1; echo 1 >options/latency-format; head -n 21 trace'
+sed -i 's/[^ ]* <-.*/vfs_open <-path_openat/' out
+same "latency-format" 15 <<'KERNEL'
+# tracer: function
+#
+# function latency trace v1.1.5 on 6.12.117
+# --------------------------------------------------------------------
+# latency: 0 us, #20/20, CPU#1 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:2)
+#    -----------------
+#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)
+#    -----------------
+#
+#                    _------=> CPU#            
+#                   / _-----=> irqs-off/BH-disabled
+#                  | / _----=> need-resched    
+#                  || / _---=> hardirq/softirq 
+#                  ||| / _--=> preempt-depth   
+#                  |||| / _-=> migrate-disable 
+#                  ||||| /     delay           
+#  cmd     pid     |||||| time  |   caller     
+#     \   /        ||||||  \    |    /       
+     cat-90        0..... 19509us!: vfs_open <-path_openat
+     cat-90        0..... 19636us!: vfs_open <-path_openat
+     cat-90        0..... 19840us!: vfs_open <-path_openat
+KERNEL
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >current_tracer; $T 1; echo 1 >options/latency-format; head -n 20 trace'
+same "latency-format of the graph" 13 <<'KERNEL'
+# tracer: function_graph
+#
+# function_graph latency trace v1.1.5 on 6.12.117
+# --------------------------------------------------------------------
+# latency: 0 us, #386/386, CPU#1 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:2)
+#    -----------------
+#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)
+#    -----------------
+#
+#      _-----=> irqs-off        
+#     / _----=> need-resched    
+#    | / _---=> hardirq/softirq 
+#    || / _--=> preempt-depth   
+#    ||| /                      
+# CPU||||     DURATION                  FUNCTION CALLS
+# |  ||||      |   |                     |   |   |   |
+ 0)  ..... |               |  main() {
+ 1)  ..... | + 32.419 us   |    lonely();
+ 1)  ..... |               |    outer() {
+ 1)  ..... | + 32.419 us   |      inner();
+KERNEL
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo 1 >options/sym-offset; sed -n "s/\(.*inner+\)/\1/p" trace | head -n 1
+	echo 0 >options/sym-offset; echo 1 >options/sym-addr; grep -m1 " inner " trace; echo 0 >options/sym-addr; echo 1 >options/raw; tail -n 1 trace
+	echo 0 >options/raw; echo 1 >options/hex; tail -n 1 trace; echo 1 >options/bin; tail -n +12 trace | wc -c; echo 0 >options/hex; echo 0 >options/bin; grep -c " <-" trace'
+check
+sed -n 1p out | grep -qE ' inner\+0x0/0x[0-9a-f]+ <-outer\+0x[0-9a-f]+/0x[0-9a-f]+$' || fail "sym-offset: $(sed -n 1p out)"
+sed -n 2p out | grep -qE ' inner <[0-9a-f]{16}> <-outer <[0-9a-f]{16}>$' || fail "sym-addr: $(sed -n 2p out)"
+sed -n 3p out | grep -qE '^[0-9]+ [0-9]+ [0-9]+ [0-9a-f]+ [0-9a-f]+$' || fail "raw: $(sed -n 3p out)"
+sed -n 4p out | grep -qE '^[0-9a-f]{8} [0-9a-f]{8} [0-9a-f]{16} [0-9a-f]{16} [0-9a-f]{16} $' || fail "hex: $(sed -n 4p out)"
+expect_equal "bin: bytes of the header's last line and of the records" "$(sed -n 5p out)" $(($(printf '#              | |         |   |||||     |         |\n' | wc -c) + 32 * $(sed -n 6p out)))
