@@ -22,6 +22,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "tree/fuse.h"
+#include "tree/serve.h"
 
 struct mount_opts {
 	uint64_t buffer;
@@ -103,6 +104,7 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };
 	struct uft_error err = { "" };
 	struct uft_fuse *fuse = NULL;
+	struct uft_serve *socket = NULL;
 	struct uft_tree *t = NULL;
 	sigset_t ends;
 	int ret;
@@ -115,6 +117,10 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	ret = uft_tree_create(&topts, &t, &err);
 	if (ret == 0)
 		ret = uft_fuse_start(t, dir, &fopts, &fuse, &err);
+	if (ret == 0 && uft_serve_start(t, &socket, &err) < 0) {
+		warn(NULL, err.text);		/* the mounted files are there */
+		err.text[0] = '\0';
+	}
 	if (report >= 0)
 		(void)!write(report, err.text, strlen(err.text) + 1);
 	else if (ret < 0)
@@ -123,6 +129,7 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 		close(report);
 	if (ret == 0) {
 		serve(fuse, dir, &ends);
+		uft_serve_stop(socket);
 		uft_fuse_stop(fuse);
 	}
 	if (t)

@@ -9,16 +9,20 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "tree/namespace.h"
+#include "tree/serve.h"
 
 struct shell_opts {
 	const char *command;
 	uint64_t buffer;
+	int no_mount;
 };
 
 static const struct cmd_option shell_options[] = {
 	{ "command", 'c', "CMD", "run this and end with its status, instead of an interactive shell", cmd_string,
 	  offsetof(struct shell_opts, command), NULL },
 	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct shell_opts, buffer), NULL },
+	{ "no-mount", 0, NULL, "leave the file system alone: the files are there for uft read, uft write and uft ls only", cmd_flag,
+	  offsetof(struct shell_opts, no_mount), NULL },
 	{ 0 }
 };
 
@@ -42,22 +46,42 @@ static void leave_signals_to_them(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
-static int run(struct uft_tree *t, char *const argv[])
+/* Who is inside finds the socket by the variable. Without one they have the mounted files still. */
+static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
+{
+	struct uft_error err = { "" };
+
+	if (uft_serve_start(t, out, &err) == 0)
+		return setenv("UFT_SESSION", uft_serve_path(*out), 1);
+	if (is_needed)
+		return cmd_fail("shell", "%s", err.text);
+	unsetenv("UFT_SESSION");
+	warn(NULL, err.text);
+	return 0;
+}
+
+static int run(struct uft_tree *t, char *const argv[], int no_mount)
 {
 	struct uft_error err = { "" };
 	struct uft_fuse *fuse = NULL;
-	int status;
+	struct uft_serve *socket = NULL;
+	int status, ret;
 	pid_t pid;
 
-	if (uft_namespace_mount(t, &fuse, &err) < 0)
+	if (!no_mount && uft_namespace_mount(t, &fuse, &err) < 0)
 		return cmd_fail("shell", "%s", err.text);
-	if (uft_tree_launch(t, argv, &pid, &err) < 0) {
-		uft_fuse_stop(fuse);
-		return cmd_fail("shell", "%s", err.text);
+	ret = serve(t, no_mount, &socket);
+	if (!ret && uft_tree_launch(t, argv, &pid, &err) < 0)
+		ret = cmd_fail("shell", "%s", err.text);
+	if (!ret) {
+		leave_signals_to_them();
+		status = uft_tree_wait(t, -1);
 	}
-	leave_signals_to_them();
-	status = uft_tree_wait(t, -1);
-	uft_fuse_stop(fuse);
+	uft_serve_stop(socket);
+	if (fuse)
+		uft_fuse_stop(fuse);
+	if (ret)
+		return ret;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -79,9 +103,9 @@ int cmd_shell(int argc, char **argv)
 	command[2] = (char *)o.command;
 	topts.buffer_kb = o.buffer / 1024;
 	cmd_heap_prepare();
-	if (uft_namespace_enter(&err) < 0 || uft_tree_create(&topts, &t, &err) < 0)
+	if ((!o.no_mount && uft_namespace_enter(&err) < 0) || uft_tree_create(&topts, &t, &err) < 0)
 		return cmd_fail("shell", "%s", err.text);
-	status = run(t, o.command ? command : argc > 1 ? argv + 1 : interactive);
+	status = run(t, o.command ? command : argc > 1 ? argv + 1 : interactive, o.no_mount);
 	uft_tree_destroy(t);
 	return status;
 }

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* client.c - one request to a session that runs: a connection each. See client.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "cmd/client.h"
+#include "tree/serve.h"
+
+/* ---- Which session --------------------------------------------------------------------------- */
+
+static int connect_to(const char *name)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	int fd, ret;
+
+	if (strlen(name) >= sizeof(addr.sun_path))
+		return -ENAMETOOLONG;
+	strcpy(addr.sun_path, name);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
+		return fd;
+	ret = -errno;
+	close(fd);
+	return ret;
+}
+
+int client_sessions(void (*fn)(void *arg, int pid, const char *socket), void *arg, struct uft_error *err)
+{
+	char dir[128], name[512];
+	struct dirent *e;
+	int ret = uft_serve_dir(dir, sizeof(dir), err);
+	DIR *d = ret ? NULL : opendir(dir);
+
+	if (!d)
+		return ret ? ret : uft_fail(err, -errno, "cannot read %s: %s", dir, strerror(errno));
+	while ((e = readdir(d))) {
+		int pid, end = 0, fd;
+
+		if (sscanf(e->d_name, "%d.sock%n", &pid, &end) != 1 || !end || e->d_name[end])
+			continue;
+		snprintf(name, sizeof(name), "%s/%s", dir, e->d_name);
+		fd = connect_to(name);
+		if (fd >= 0) {
+			close(fd);
+			fn(arg, pid, name);
+		} else if (fd == -ECONNREFUSED) {
+			unlink(name);
+		}
+	}
+	closedir(d);
+	return 0;
+}
+
+struct only { unsigned n; char name[512]; };
+
+static void take_only(void *arg, int pid, const char *socket)
+{
+	struct only *o = arg;
+
+	(void)pid;
+	o->n++;
+	snprintf(o->name, sizeof(o->name), "%s", socket);
+}
+
+static int find_session(const char *session, char *name, size_t size, struct uft_error *err)
+{
+	struct only o = { 0 };
+	char dir[128];
+	int ret;
+
+	if (!session || !*session)
+		session = getenv("UFT_SESSION");
+	if (session && strchr(session, '/')) {
+		snprintf(name, size, "%s", session);
+		return 0;
+	}
+	if (session && *session) {
+		ret = uft_serve_dir(dir, sizeof(dir), err);
+		snprintf(name, size, "%s/%s.sock", dir, session);
+		return ret;
+	}
+	ret = client_sessions(take_only, &o, err);
+	if (!ret && o.n != 1)
+		ret = uft_fail(err, o.n ? -E2BIG : -ESRCH, o.n ? "%u sessions run: choose one with -S PID (uft list shows them)" :
+			       "no session runs: uft shell or uft mount starts one", o.n);
+	snprintf(name, size, "%s", o.name);
+	return ret;
+}
+
+/* ---- Asking ---------------------------------------------------------------------------------- */
+
+/* A descriptor, or -errno. */
+static int ask(const char *session, uint32_t op, uint32_t flags, const char *path, struct uft_error *err)
+{
+	struct serve_request r = { .magic = SERVE_MAGIC, .op = op, .flags = flags, .path_bytes = (uint32_t)strlen(path) + 1 };
+	char name[512];
+	int ret = find_session(session, name, sizeof(name), err), fd;
+
+	if (ret)
+		return ret;
+	if (r.path_bytes > SERVE_PATH)
+		return uft_fail(err, -ENAMETOOLONG, "%s: %s", path, strerror(ENAMETOOLONG));
+	fd = connect_to(name);
+	if (fd < 0)
+		return uft_fail(err, fd, "no session at %s: %s", name, strerror(-fd));
+	ret = serve_send(fd, &r, sizeof(r));
+	if (!ret)
+		ret = serve_send(fd, path, r.path_bytes);
+	if (!ret)
+		return fd;
+	close(fd);
+	return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
+}
+
+/* One frame into @buf, with an end. Its bytes, 0 the end, or -errno. */
+static int next_frame(int fd, char buf[SERVE_FRAME + 1])
+{
+	int32_t n;
+	int ret = serve_receive(fd, &n, sizeof(n));
+
+	if (ret || n <= 0)
+		return ret ? ret : n;
+	if (n > SERVE_FRAME)
+		return -EPROTO;
+	ret = serve_receive(fd, buf, (size_t)n);
+	buf[n] = '\0';
+	return ret ? ret : n;
+}
+
+static int finish(int fd, int ret, const char *path, struct uft_error *err)
+{
+	close(fd);
+	return ret < 0 ? uft_fail(err, ret, "%s: %s", path, strerror(-ret)) : 0;
+}
+
+int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		struct uft_error *err)
+{
+	int fd = ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), n;
+	char *buf = malloc(SERVE_FRAME + 1);
+
+	if (fd < 0 || !buf) {
+		free(buf);
+		return fd < 0 ? fd : finish(fd, -ENOMEM, path, err);
+	}
+	while ((n = next_frame(fd, buf)) > 0) {
+		n = sink(arg, buf, (size_t)n);
+		if (n < 0)
+			break;
+	}
+	free(buf);
+	return finish(fd, n, path, err);
+}
+
+int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
+		void *arg, struct uft_error *err)
+{
+	int fd = ask(session, SERVE_LIST, 0, path, err), n;
+	char *buf = malloc(SERVE_FRAME + 1);
+
+	if (fd < 0 || !buf) {
+		free(buf);
+		return fd < 0 ? fd : finish(fd, -ENOMEM, path, err);
+	}
+	while ((n = next_frame(fd, buf)) > (int)sizeof(struct serve_entry)) {
+		const char *name = buf + sizeof(struct serve_entry), *end = buf + n;
+		struct serve_entry e;
+
+		memcpy(&e, buf, sizeof(e));
+		fn(arg, e.mode, name, name + strlen(name) < end ? name + strlen(name) + 1 : "");
+	}
+	free(buf);
+	return finish(fd, n, path, err);
+}
+
+static int put_frame(int fd, const char *p, size_t n)
+{
+	int32_t len = (int32_t)n, status;
+	int ret = serve_send(fd, &len, sizeof(len));
+
+	if (!ret)
+		ret = serve_send(fd, p, n);
+	if (!ret)
+		ret = serve_receive(fd, &status, sizeof(status));
+	return ret ? ret : status < 0 ? status : 0;
+}
+
+int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err)
+{
+	int fd = ask(session, SERVE_WRITE, append ? SERVE_APPEND : 0, path, err), ret;
+	int32_t status = 0;
+
+	if (fd < 0)
+		return fd;
+	ret = serve_receive(fd, &status, sizeof(status));
+	if (!ret && status < 0)
+		ret = status;
+	while (!ret && n) {
+		size_t part = n < SERVE_FRAME ? n : SERVE_FRAME;
+
+		ret = put_frame(fd, text, part);
+		text += part;
+		n -= part;
+	}
+	if (!ret)
+		ret = put_frame(fd, "", 0);	/* the end: what the close says */
+	return finish(fd, ret, path, err);
+}

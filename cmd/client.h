@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* client.h - the files of a session that runs (uft shell, uft mount), without a file system. Protocol: tree/serve.h. */
+#ifndef UFT_CMD_CLIENT_H
+#define UFT_CMD_CLIENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symbol/error.h"
+
+/*
+ * @session: the PID of who serves it, or the name of its socket; NULL: the one in $UFT_SESSION (which uft shell sets), else the
+ * only one there is. All return 0 or -errno with a sentence.
+ */
+int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
+		void *arg, struct uft_error *err);
+/* What @sink returns below 0 ends it. @no_wait: until a reader would wait. */
+int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		struct uft_error *err);
+int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err);
+/* Who serves, one after the other; names of those that were killed are removed. */
+int client_sessions(void (*fn)(void *arg, int pid, const char *socket), void *arg, struct uft_error *err);
+
+#endif

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* file.c - uft read, uft write, uft ls: the tracing files of a session that runs, without a mounted file system */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+struct file_opts {
+	const char *session;
+	int append, no_wait, is_long;
+};
+
+#define SESSION { "session", 'S', "PID", "the session that process PID serves; default: that of uft shell around us, or the only one", \
+		  cmd_string, offsetof(struct file_opts, session), NULL }
+
+static const struct cmd_option read_options[] = {
+	SESSION,
+	{ "no-wait", 'n', NULL, "end where trace_pipe would wait", cmd_flag, offsetof(struct file_opts, no_wait), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax read_syntax = {
+	"read", "[OPTIONS] FILE", "Prints the tracing file FILE of a session that runs: uft read trace.", read_options, 0
+};
+
+static const struct cmd_option write_options[] = {
+	SESSION,
+	{ "append", 'a', NULL, "add to a list, as >> does", cmd_flag, offsetof(struct file_opts, append), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax write_syntax = {
+	"write", "[OPTIONS] FILE [TEXT]",
+	"Writes TEXT and a newline into the tracing file FILE of a session that runs: uft write current_tracer function.\n"
+	"Without TEXT what standard input holds.", write_options, 0
+};
+
+static const struct cmd_option ls_options[] = {
+	SESSION,
+	{ "long", 'l', NULL, "with modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax ls_syntax = {
+	"ls", "[OPTIONS] [DIR]", "Lists the tracing files of a session that runs.", ls_options, 0
+};
+
+static int print(void *arg, const char *p, size_t n)
+{
+	(void)arg;
+	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
+}
+
+int cmd_read(int argc, char **argv)
+{
+	struct file_opts o = { 0 };
+	struct uft_error err = { "" };
+	int ret, status = cmd_parse(&read_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc != 2)
+		return cmd_usage(&read_syntax, "one FILE, not %d", argc - 1);
+	ret = client_read(o.session, argv[1], o.no_wait, print, NULL, &err);
+	return ret && ret != -EPIPE ? cmd_fail("read", "%s", err.text) : 0;
+}
+
+/* All of standard input; NULL: no memory, or it cannot be read. */
+static char *read_input(size_t *n)
+{
+	char *buf = NULL;
+	size_t cap = 0;
+	ssize_t got = 1;
+
+	*n = 0;
+	while (got > 0) {
+		if (*n == cap) {
+			char *grown = realloc(buf, cap = cap ? 2 * cap : 65536);
+
+			if (!grown)
+				break;
+			buf = grown;
+		}
+		got = read(STDIN_FILENO, buf + *n, cap - *n);
+		*n += got > 0 ? (size_t)got : 0;
+	}
+	if (!got)
+		return buf;
+	free(buf);
+	return NULL;
+}
+
+int cmd_write(int argc, char **argv)
+{
+	struct file_opts o = { 0 };
+	struct uft_error err = { "" };
+	char *text = NULL;
+	int ret, status = cmd_parse(&write_syntax, &argc, argv, &o);
+	size_t n = 0;
+
+	if (status >= 0)
+		return status;
+	if (argc != 2 && argc != 3)
+		return cmd_usage(&write_syntax, "a FILE and one TEXT, not %d words", argc - 1);
+	if (argc == 2)
+		text = read_input(&n);
+	else if (asprintf(&text, "%s\n", argv[2]) >= 0)
+		n = strlen(text);
+	if (!text)
+		return cmd_fail("write", "cannot read what to write: %s", strerror(errno));
+	ret = client_write(o.session, argv[1], text, n, o.append, &err);
+	free(text);
+	return ret ? cmd_fail("write", "%s", err.text) : 0;
+}
+
+static void print_entry(void *arg, uint32_t mode, const char *name, const char *doc)
+{
+	const struct file_opts *o = arg;
+	char bits[11] = "----------";
+
+	if (!o->is_long) {
+		printf("%s%s\n", name, S_ISDIR(mode) ? "/" : "");
+		return;
+	}
+	bits[0] = S_ISDIR(mode) ? 'd' : '-';
+	for (int i = 0; i < 9; i++)
+		if (mode & (0400u >> i))
+			bits[i + 1] = "rwx"[i % 3];
+	printf("%s %-32s %s\n", bits, name, doc);
+}
+
+int cmd_ls(int argc, char **argv)
+{
+	struct file_opts o = { 0 };
+	struct uft_error err = { "" };
+	int status = cmd_parse(&ls_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 2)
+		return cmd_usage(&ls_syntax, "one directory, not %d", argc - 1);
+	if (client_list(o.session, argc > 1 ? argv[1] : "/", print_entry, &o, &err))
+		return cmd_fail("ls", "%s", err.text);
+	return 0;
+}

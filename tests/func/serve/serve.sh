@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# serve.sh PROGRAM - uft read, uft write and uft ls on sessions that run, with no file system in between
+. "$(dirname "$0")/../../lib/common.sh"
+need bash timeout
+
+export T="$1" U="$uft" XDG_RUNTIME_DIR="$tmp"
+M=$(basename "$T")
+export M
+unset UFT_SESSION
+
+shell() {
+	run timeout 60 "$uft" shell --no-mount -c "exec bash -c '$1'"
+}
+
+# ---- Everything of a recording
+shell '$U write set_ftrace_filter :mod:$M && $U write current_tracer function && $T 1 && $U read trace; $U read current_tracer; stat -c %a $XDG_RUNTIME_DIR/uft'
+expect_status 0
+expect_equal "calls" "$(sed -n 's/.*: \([a-z]*\) <-.*/\1/p' out | tr '\n' ' ')" "main work helper leaf helper leaf "
+expect_equal "the tracer" "$(tail -n 2 out | tr '\n' ' ')" "function 700 "
+
+# ---- >, >>, standard input, errors, and what they leave
+shell '$T 1; $U write set_ftrace_filter work; $U write --append set_ftrace_filter leaf; $U read set_ftrace_filter | sort | tr "\n" " "
+	printf "helper\nle" | $U write set_ftrace_filter; echo $?; $U read set_ftrace_filter | tr "\n" " "
+	printf "helper\nleaf" | $U write set_ftrace_filter; echo $?; $U read set_ftrace_filter | sort | tr "\n" " "
+	$U write current_tracer blk; echo $?; $U read current_tracer; $U read none; echo $?; $U write trace_pipe x; echo $?; $U read trace_marker; echo $?'
+expect_equal "lists and errors" "$(tr '\n' ' ' <out)" "leaf work 0 helper 0 helper leaf 1 nop 1 1 1 "
+expect_equal "sentences" "$(cat err)" "uft write: current_tracer: Invalid argument
+uft read: none: No such file or directory
+uft write: trace_pipe: Permission denied
+uft read: trace_marker: Permission denied"
+
+# ---- trace_pipe: waits, consumes, ends with -n, with its reader and with the session
+shell '$U write trace_marker one; $U read -n trace_pipe | sed "s/.*: //"; $U read -n trace_pipe
+	(sleep 0.5; $U write trace_marker late) & timeout 10 $U read trace_pipe | head -n 1 | sed "s/.*: //"; wait
+	timeout 0.5 $U read trace_pipe; echo $?; $U write current_tracer function; echo $?; $U read trace_pipe >$XDG_RUNTIME_DIR/rest & sleep 0.3'
+expect_status 0
+expect_equal "trace_pipe" "$(tr '\n' ' ' <out)" "one late 124 0 "
+
+# ---- ls: a directory, a file, and what is none
+shell '$U ls | grep -cx "trace\|per_cpu/\|options/"; $U ls options | grep -cx overwrite; $U ls -l trace_marker; $U ls per_cpu/cpu9999; echo $?'
+expect_equal "ls" "$(sed 's/  */ /g' out | tr '\n' '/')" "3/1/--w--w---- trace_marker what is written becomes an event/1/"
+
+# ---- From outside, by its number, among several, and after a kill
+for i in 1 2; do
+	"$uft" shell --no-mount -c "echo \$\$ >pid$i; exec sleep 60" >/dev/null 2>&1 &
+	eval "server$i=$!"
+done
+one=$server1 two=$server2
+for _ in $(seq 100); do
+	[ "$(ls "$tmp/uft" 2>/dev/null | grep -c sock)" -ge 2 ] && break
+	sleep 0.1
+done
+run "$uft" read current_tracer
+expect_status 1
+expect_err "2 sessions run: choose one with -S PID"
+run "$uft" write -S "$one" current_tracer function
+expect_status 0
+expect_equal "one, two" "$("$uft" read -S "$one" current_tracer) $("$uft" read -S "$two" current_tracer)" "function nop"
+
+# Many at once, readers and writers
+run env U="$uft" S="$two" bash -c 'for i in $(seq 50); do $U read -S $S trace >/dev/null & $U write -S $S trace_marker m$i & done; wait
+	$U read -S $S trace | grep -c "tracing_mark_write: m"'
+expect_equal "a hundred at once" "$(cat out)" 50
+expect_no_err
+
+kill -9 "$one"
+wait "$one" 2>/dev/null
+run "$uft" read current_tracer
+expect_status 0
+expect_out nop
+expect_no_file "$tmp/uft/$one.sock"
+kill "$two"
+wait "$two" 2>/dev/null
+kill "$(cat pid1)" "$(cat pid2)"
+run "$uft" read -S 1 current_tracer
+expect_status 1
+expect_err "no session at $tmp/uft/1.sock"
+
+# ---- A directory that others may write is not trusted
+chmod 777 "$tmp/uft"
+run "$uft" read current_tracer
+expect_status 1
+expect_err "is not a directory that only user"
