@@ -143,10 +143,13 @@ struct target *target_by_pid(struct uft_session *s, pid_t pid)
 /* The agent's task is a process of its own. */
 void target_open_agent(struct uft_session *s, struct target *t)
 {
-	pid_t tid = (pid_t)arena_slice(&s->arena, t->slice)->agent_tid;
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	pid_t tid = (pid_t)sl->agent_tid;
 
 	if (tid > 0 && t->own_pid != t->pid)
 		tid = peek_neighbour(t->pid, tid);
+	else if (tid > 0 && sl->flags & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
+		tid = peek_process(s, t->slice, tid);
 	if (tid <= 0 || tid == t->pid || tid == getpid())
 		return;
 	t->agent_fd = open_pidfd(s, tid);

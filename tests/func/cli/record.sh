@@ -74,6 +74,7 @@ if unshare -pf true 2>/dev/null; then
 	expect_equal "in another pid namespace" "$(stat_value trace.uft calls)" 1002
 	run "$uft" record -q -l "*:mod:prog" unshare -pf sh -c './prog children 3 & ./prog children 3; wait'
 	expect_equal "children in another pid namespace" "$(stat_value trace.uft calls)" 16
+	expect_no_err
 fi
 # Each ends before anybody can have looked at it.
 for round in 1 2 3 4 5; do
