@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, reset, list: a running session as trace-cmd has it
+ *
+ * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
+ * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+
+struct control_opts {
+	const char *session, *tracer, *clock;
+	struct cmd_list filter, notrace, graph, options;
+	struct cmd_numbers pids;
+	uint64_t buffer;
+	uint32_t depth, cpu;
+	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options;
+};
+#define NO_NUMBER	UINT32_MAX
+
+#define FIELD(name)	offsetof(struct control_opts, name)
+#define SESSION	{ "session", 'S', "PID", "the session that process PID serves; default: that of uft shell around us, or the only one", \
+		  cmd_string, FIELD(session), NULL }
+
+static int put(const struct control_opts *o, const char *file, const char *text, int append, struct uft_error *err)
+{
+	return client_write(o->session, file, text, strlen(text), append, err);
+}
+
+static int print(void *arg, const char *p, size_t n)
+{
+	(void)arg;
+	return fwrite(p, 1, n, stdout) == n && fflush(stdout) == 0 ? 0 : -errno;
+}
+
+static int show(const struct control_opts *o, const char *command, const char *file)
+{
+	struct uft_error err = { "" };
+	int ret = client_read(o->session, file, 0, print, NULL, &err);
+
+	return ret && ret != -EPIPE ? cmd_fail(command, "%s", err.text) : 0;
+}
+
+/* ---- start, set ------------------------------------------------------------------------------ */
+
+static const struct cmd_option set_options[] = {
+	SESSION,
+	{ "tracer", 'p', "TRACER", "what to record: function, function_graph, nop", cmd_string, FIELD(tracer), NULL },
+	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
+	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, FIELD(notrace), NULL },
+	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, FIELD(graph), NULL },
+	{ "pid", 'P', "PID", "only these tasks: 1200,1204; processes from outside are attached to", cmd_numbers, FIELD(pids), NULL },
+	{ "option", 'O', "OPTION", "as written to trace_options: noirq-info; may be repeated", cmd_strings, FIELD(options), NULL },
+	{ "clock", 'C', "CLOCK", "as written to trace_clock", cmd_string, FIELD(clock), NULL },
+	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU", cmd_kb, FIELD(buffer), NULL },
+	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, FIELD(depth), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax start_syntax = {
+	"start", "[OPTIONS]", "Starts recording in a session that runs. Lists that are not given are cleared.", set_options, 0
+};
+
+static const struct cmd_syntax set_syntax = {
+	"set", "[OPTIONS]", "Changes what a session that runs records, without starting or stopping it.", set_options, 0
+};
+
+/* @is_start: also if there is nothing to put into it. */
+static int put_list(const struct control_opts *o, const char *file, const struct cmd_list *list, int is_start, struct uft_error *err)
+{
+	int ret = !list->n && is_start ? put(o, file, "", 0, err) : 0;
+
+	for (size_t i = 0; i < list->n && !ret; i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), "%s\n", list->item[i]);
+		ret = put(o, file, text, i > 0, err);
+	}
+	return ret;
+}
+
+static int put_pids(const struct control_opts *o, int is_start, struct uft_error *err)
+{
+	int ret = !o->pids.n && is_start ? put(o, "set_ftrace_pid", "", 0, err) : 0;
+
+	for (size_t i = 0; i < o->pids.n && !ret; i++) {
+		char text[16];
+
+		snprintf(text, sizeof(text), "%u\n", o->pids.item[i]);
+		ret = put(o, "set_ftrace_pid", text, i > 0, err);
+	}
+	return ret;
+}
+
+static int put_number(const struct control_opts *o, const char *file, uint64_t n, struct uft_error *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%llu\n", (unsigned long long)n);
+	return put(o, file, text, 0, err);
+}
+
+static int apply(const struct control_opts *o, int is_start, struct uft_error *err)
+{
+	int ret = is_start ? put(o, "tracing_on", "0", 0, err) : 0;
+
+	if (!ret && o->buffer)
+		ret = put_number(o, "buffer_size_kb", o->buffer / 1024, err);
+	if (!ret && o->clock)
+		ret = put(o, "trace_clock", o->clock, 0, err);
+	if (!ret)
+		ret = put_list(o, "set_ftrace_filter", &o->filter, is_start, err);
+	if (!ret)
+		ret = put_list(o, "set_ftrace_notrace", &o->notrace, is_start, err);
+	if (!ret)
+		ret = put_list(o, "set_graph_function", &o->graph, is_start, err);
+	if (!ret)
+		ret = put_pids(o, is_start, err);
+	if (!ret && (o->depth != NO_NUMBER || is_start))
+		ret = put_number(o, "max_graph_depth", o->depth != NO_NUMBER ? o->depth : 0, err);
+	if (!ret && o->tracer)
+		ret = put(o, "current_tracer", o->tracer, 0, err);
+	for (size_t i = 0; i < o->options.n && !ret; i++)	/* a tracer's own are there once it is in use */
+		ret = put(o, "trace_options", o->options.item[i], 0, err);
+	return !ret && is_start ? put(o, "tracing_on", "1", 0, err) : ret;
+}
+
+static int start_or_set(const struct cmd_syntax *syntax, int argc, char **argv)
+{
+	struct control_opts o = { .depth = NO_NUMBER };
+	struct uft_error err = { "" };
+	int status = cmd_parse(syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return cmd_usage(syntax, "no operands, not '%s': programs are started by uft shell", argv[1]);
+	return apply(&o, syntax == &start_syntax, &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
+}
+
+int cmd_start(int argc, char **argv)
+{
+	return start_or_set(&start_syntax, argc, argv);
+}
+
+int cmd_set(int argc, char **argv)
+{
+	return start_or_set(&set_syntax, argc, argv);
+}
+
+/* ---- stop, restart, clear, reset: writes and nothing else ------------------------------------- */
+
+struct step { const char *file, *text; };
+
+static const struct cmd_option session_options[] = { SESSION, { 0 } };
+
+static const struct cmd_syntax stop_syntax = {
+	"stop", "[OPTIONS]", "Stops recording in a session that runs; what was recorded stays.", session_options, 0
+};
+static const struct cmd_syntax restart_syntax = {
+	"restart", "[OPTIONS]", "Goes on with recording after uft stop.", session_options, 0
+};
+static const struct cmd_syntax clear_syntax = {
+	"clear", "[OPTIONS]", "Throws away what a session that runs has recorded.", session_options, 0
+};
+static const struct cmd_syntax reset_syntax = {
+	"reset", "[OPTIONS]", "Leaves a session that runs as if nobody had recorded in it.", session_options, 0
+};
+
+static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
+static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
+static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
+static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
+	{ "tracing_on", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
+	{ "set_graph_function", "" }, { "set_ftrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
+	{ "snapshot", "0" }, { "trace", "" }, { "tracing_on", "1" }, { 0 }
+};
+
+static int run_steps(const struct cmd_syntax *syntax, const struct step *step, int argc, char **argv)
+{
+	struct control_opts o = { 0 };
+	struct uft_error err = { "" };
+	int status = cmd_parse(syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return cmd_usage(syntax, "no operands, not '%s'", argv[1]);
+	for (; step->file; step++)
+		if (put(&o, step->file, step->text, 0, &err))
+			return cmd_fail(syntax->name, "%s", err.text);
+	return 0;
+}
+
+int cmd_stop(int argc, char **argv)
+{
+	return run_steps(&stop_syntax, stop_steps, argc, argv);
+}
+
+int cmd_restart(int argc, char **argv)
+{
+	return run_steps(&restart_syntax, restart_steps, argc, argv);
+}
+
+int cmd_clear(int argc, char **argv)
+{
+	return run_steps(&clear_syntax, clear_steps, argc, argv);
+}
+
+int cmd_reset(int argc, char **argv)
+{
+	return run_steps(&reset_syntax, reset_steps, argc, argv);
+}
+
+/* ---- show, snapshot -------------------------------------------------------------------------- */
+
+static const struct cmd_option show_options[] = {
+	SESSION,
+	{ "pipe", 'p', NULL, "as it comes, consumed: trace_pipe", cmd_flag, FIELD(pipe), NULL },
+	{ "snapshot", 's', NULL, "what uft snapshot -s kept", cmd_flag, FIELD(snapshot), NULL },
+	{ "cpu", 'c', "CPU", "of this CPU only", cmd_uint, FIELD(cpu), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax show_syntax = {
+	"show", "[OPTIONS]", "Prints what a session that runs has recorded.", show_options, 0
+};
+
+int cmd_show(int argc, char **argv)
+{
+	struct control_opts o = { .cpu = NO_NUMBER };
+	int status = cmd_parse(&show_syntax, &argc, argv, &o);
+	char path[64] = "";
+
+	if (status >= 0)
+		return status;
+	if (argc > 1 || (o.pipe && o.snapshot))
+		return cmd_usage(&show_syntax, argc > 1 ? "no operands, not '%s'" : "%s is never consumed", argc > 1 ? argv[1] : "a snapshot");
+	if (o.cpu != NO_NUMBER)
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/", o.cpu);
+	strcat(path, o.pipe ? "trace_pipe" : o.snapshot ? "snapshot" : "trace");
+	return show(&o, "show", path);
+}
+
+static const struct cmd_option snapshot_options[] = {
+	SESSION,
+	{ "take", 's', NULL, "take one", cmd_flag, FIELD(take), NULL },
+	{ "reset", 'r', NULL, "clear it", cmd_flag, FIELD(clear), NULL },
+	{ "free", 'f', NULL, "free it", cmd_flag, FIELD(free_it), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax snapshot_syntax = {
+	"snapshot", "[OPTIONS]", "Keeps what a session that runs has recorded so far, or prints what was kept.", snapshot_options, 0
+};
+
+int cmd_snapshot(int argc, char **argv)
+{
+	struct control_opts o = { 0 };
+	struct uft_error err = { "" };
+	int status = cmd_parse(&snapshot_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 1 || o.take + o.clear + o.free_it > 1)
+		return cmd_usage(&snapshot_syntax, "one of -s, -r and -f");
+	if (o.take + o.clear + o.free_it == 0)
+		return show(&o, "snapshot", "snapshot");
+	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) : 0;
+}
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+static const struct cmd_option list_options[] = {
+	SESSION,
+	{ "tracers", 't', NULL, "the tracers", cmd_flag, FIELD(tracers), NULL },
+	{ "options", 'o', NULL, "the options, and how they are set", cmd_flag, FIELD(all_options), NULL },
+	{ "functions", 'f', NULL, "the functions that can be traced", cmd_flag, FIELD(functions), NULL },
+	{ "clocks", 'C', NULL, "the clocks", cmd_flag, FIELD(clocks), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax list_syntax = {
+	"list", "[OPTIONS]", "Lists the sessions that run, by the PID of who serves them; or what one of them offers.", list_options, 0
+};
+
+static void print_session(void *arg, int pid, const char *socket)
+{
+	struct uft_error err = { "" };
+
+	(void)arg;
+	printf("%d ", pid);
+	if (client_read(socket, "current_tracer", 1, print, NULL, &err))
+		printf("-\n");
+}
+
+int cmd_list(int argc, char **argv)
+{
+	struct control_opts o = { 0 };
+	struct uft_error err = { "" };
+	int ret = 0, status = cmd_parse(&list_syntax, &argc, argv, &o);
+	const struct { int is_wanted; const char *file; } lists[] = {
+		{ o.tracers, "available_tracers" }, { o.all_options, "trace_options" }, { o.functions, "available_filter_functions" },
+		{ o.clocks, "trace_clock" },
+	};
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return cmd_usage(&list_syntax, "no operands, not '%s'", argv[1]);
+	if (!o.tracers && !o.all_options && !o.functions && !o.clocks)
+		return client_sessions(print_session, NULL, &err) ? cmd_fail("list", "%s", err.text) : 0;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)
+		if (lists[i].is_wanted)
+			ret = show(&o, "list", lists[i].file);
+	return ret;
+}

@@ -1,0 +1,67 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# control.sh PROGRAM - uft start, stop, restart, set, show, clear, snapshot, reset and list on a session that runs
+. "$(dirname "$0")/../../lib/common.sh"
+need bash timeout
+
+export T="$1" U="$uft" XDG_RUNTIME_DIR="$tmp"
+M=$(basename "$T")
+export M
+unset UFT_SESSION
+one="main work helper leaf helper leaf "
+
+shell() {
+	run timeout 60 "$uft" shell --no-mount -c "exec bash -c '$1'"
+}
+
+names() {
+	sed -n 's/.*: \([a-z_0-9]*\) <-.*/\1/p' "$1" | tr '\n' ' '
+}
+
+shell '$U start -p function -l :mod:$M; $T 1; $U stop; $T 1; $U show >$XDG_RUNTIME_DIR/first; $U restart; $T 1; $U show >$XDG_RUNTIME_DIR/more
+	$U clear; $U show >$XDG_RUNTIME_DIR/cleared; $T 1; $U snapshot -s; $U snapshot >$XDG_RUNTIME_DIR/kept; $U show -s >$XDG_RUNTIME_DIR/again
+	$U show >$XDG_RUNTIME_DIR/after; $U snapshot -r; $U snapshot | grep Snapshot.is; $U snapshot -f; $U snapshot | grep Snapshot.is'
+expect_status 0
+expect_equal "started, stopped" "$(names first)" "$one"
+expect_equal "restarted" "$(names more)" "$one$one"
+expect_equal "cleared" "$(names cleared)" ""
+expect_equal "kept" "$(names kept)" "$one"
+expect_equal "kept, by show" "$(names again)" "$one"
+expect_equal "buffer after it" "$(names after)" ""
+expect_equal "cleared, freed" "$(tr '\n' ' ' <out)" "# * Snapshot is allocated * # * Snapshot is freed * "
+
+# set changes what is given and no more; start clears the rest; a refusal is said, and leaves it off
+shell '$U start -p function -l work:mod:$M -l leaf:mod:$M -n helper:mod:$M -O noirq-info -D 3 -b 64; $U set -l leaf:mod:$M; $T 1; $U show
+	for f in tracing_on max_graph_depth buffer_size_kb options/irq-info set_ftrace_filter set_ftrace_notrace; do $U read $f; done >$XDG_RUNTIME_DIR/values
+	$U start -p function_graph -g work; for f in set_ftrace_filter set_ftrace_notrace set_graph_function max_graph_depth current_tracer; do $U read $f; done
+	$U start -l nosuchfunction; echo $?; $U read tracing_on; $U start -p blk; echo $?; $U reset; for f in tracing_on current_tracer set_graph_function; do $U read $f; done' 
+expect_equal "one function left" "$(names out)" "leaf leaf "
+expect_equal "values" "$(tr '\n' ' ' <values)" "1 3 64 0 leaf helper "
+expect_equal "a second start, refusals, reset" "$(grep -v '^# \|^#$\|<-' out | tr '\n' ' ')" \
+	"#### all functions enabled #### #### no functions disabled #### work 0 function_graph 1 0 1 1 nop #### all functions enabled #### "
+expect_err "uft start: set_ftrace_filter: Invalid argument"
+expect_err "uft start: current_tracer: Invalid argument"
+
+shell '$U list -t; $U list -C; $U list -o | grep overwrite; $T 1; $U list -f | grep -x work; $U list | grep -c nop; $U show -p -s; $U start now'
+expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
+expect_err "a snapshot is never consumed"
+expect_err "no operands, not 'now'"
+
+# Attached to, and left.
+"$T" 100000 1000 &
+outside=$!
+export outside
+sleep 0.3
+shell '$U start -p function -l :mod:$M -P $outside; sleep 0.5; $U stop; $U show | grep -c "$outside.*leaf <-helper" ; $U reset; grep -c uft /proc/$outside/maps'
+check
+[ "$(sed -n 1p out)" -gt 10 ] || { fail "start -P shows nothing of the process"; show; }
+expect_equal "what is left in it" "$(sed -n 2p out)" 0
+check
+kill "$outside" || fail "the process does not go on"
+
+run "$uft" list
+expect_status 0
+expect_no_out
+run "$uft" stop
+expect_status 1
+expect_err "no session runs"
