@@ -242,7 +242,17 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s)
 	return s->arena.map;
 }
 
-/* Every target that has an agent, or just @only, is left as it was found. Said is what remains. */
+/* Its agent was ended, or did not come up in time. 1: it has one now. */
+static int give_agent(struct uft_session *s, const struct target *t)
+{
+	int ret = peek_has_arena(s, t->pid) ? silent_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
+
+	if (ret && ret != -ESRCH)
+		session_warn(s, "process %d: our memory remains in it: it takes no agent: %s", t->pid, strerror(-ret));
+	return !ret;
+}
+
+/* Every target, or just @only, is left as it was found. Said is what remains. */
 static int leave(struct uft_session *s, const struct target *only)
 {
 	struct leaving *l;
@@ -259,7 +269,7 @@ static int leave(struct uft_session *s, const struct target *only)
 	for (struct target *t = s->targets; t; t = t->next)
 		if (t->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
-		else if (!t->is_over && !t->is_stuck && t->has_agent && (!only || t == only))
+		else if (!t->is_over && !t->is_stuck && (!only || t == only) && (t->has_agent || give_agent(s, t)))
 			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
@@ -510,7 +520,7 @@ static void look_at_targets(struct uft_session *s)
 			if (is_replaced(t))
 				target_end(s, t);
 			else if (!peek_is_ending(t->pid))	/* with its init a pid namespace ends */
-				session_warn(s, "the agent of process %d was ended: the process stays as it is", t->pid);
+				session_warn(s, "the agent of process %d was ended: it stays as it is until it is left", t->pid);
 		}
 	}
 }

@@ -239,21 +239,51 @@ static void release_of(const struct arena *a, pid_t pid)
 	}
 }
 
+/* It came up after the others were listed: its agent has that stack. */
+static int has_agent(const struct arena *a, const struct silent *s, uint32_t slice)
+{
+	const struct uft_slice *sl = slice < a->map->nslices ? arena_slice(a, slice) : NULL;
+	pid_t agent = sl && (pid_t)sl->pid == s->pid ? (pid_t)sl->agent_tid : 0;
+
+	return agent > 0 && !peek_is_ending(agent) && syscall(SYS_kcmp, s->pid, agent, KCMP_VM, 0, 0) == 0;
+}
+
+static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
+{
+	int ret = read_boot(s, boot);
+
+	s->stack = boot->stack;
+	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
+		return -EPROTO;
+	if (has_agent(a, s, boot->slice))
+		return 0;
+	ret = rejoin(s);
+	if (!ret)
+		ret = read_boot(s, boot);
+	if (!ret && (boot->slice >= a->map->nslices || !arena_slice(a, boot->slice)->agent_tid))
+		ret = -EPROTO;
+	return ret;
+}
+
+int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
+{
+	struct silent s = { .pid = pid };
+	struct uft_boot boot;
+	int ret = blob_get(&s.blob);
+
+	if (!ret)
+		ret = find_blob(&s);
+	if (!ret)
+		ret = give_agent(a, &s, &boot);
+	return ret ? ret : boot.slice == slice ? 0 : -ESTALE;
+}
+
 static int try_leave(const struct arena *a, struct silent *s, char *why, size_t size)
 {
 	struct uft_boot boot;
 	struct leaving l;
-	int ret = read_boot(s, &boot);
+	int ret = give_agent(a, s, &boot);
 
-	s->stack = boot.stack;
-	if (ret || !s->stack || boot.version != UFT_ABI_VERSION)
-		ret = -EPROTO;
-	else
-		ret = rejoin(s);
-	if (!ret)
-		ret = read_boot(s, &boot);
-	if (!ret && (boot.slice >= a->map->nslices || !arena_slice(a, boot.slice)->agent_tid))
-		ret = -EPROTO;
 	if (ret) {
 		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
 		return ret;

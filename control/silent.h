@@ -10,5 +10,7 @@
  * just @only. The arena's session or guard must live, or be us. Returns how many could not be left, why[] says why the last.
  */
 unsigned silent_leave(const struct arena *a, pid_t only, const pid_t *known, uint32_t nknown, char *why, size_t size);
+/* A target whose agent was ended gets another one. 0 or -errno. */
+int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid);
 
 #endif

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""agentless.py UFT TARGET - somebody kills the agent of a traced process: the detach leaves nothing all the same
+
+TARGET busy checks its own results; left by uft detach, and by the recorder's end."""
+import os, signal, subprocess, sys, tempfile, time
+
+import left
+from left import compare, fail, is_attached, state, text, wait_for
+
+uft, target = sys.argv[1:3]
+
+
+def agents(pid):
+    """Processes by that name in whose memory the same session's file lies at the same place."""
+    def sessions(p):
+        return [l.split()[0] for l in left.read('/proc/%s/maps' % p).splitlines() if '/session.' in l]
+    for p in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if left.read('/proc/%s/comm' % p) == 'uft-agent\n' and sessions(p) and sessions(p) == sessions(pid):
+                yield int(p)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
+def once(pid, tracer, how, scratch):
+    name = '%s, left by %s' % (tracer, how)
+    with tempfile.TemporaryFile('w+') as err:
+        r = subprocess.Popen([uft, 'attach', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'), str(pid)],
+                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
+        wait_for(lambda: is_attached(pid) and list(agents(pid)), name + ': attached')
+        time.sleep(0.5)
+        for agent in agents(pid):
+            os.kill(agent, signal.SIGKILL)
+        time.sleep(0.3)
+        if how == 'uft detach':
+            subprocess.run([uft, 'detach', str(pid)], stderr=subprocess.DEVNULL)
+        else:
+            r.terminate()
+        r.wait(60)
+        err.seek(0)
+        said = err.read()
+    if 'the agent of process %d was ended' % pid not in said:
+        fail(name + ': nobody was told: ' + said)
+    wait_for(lambda: not is_attached(pid), name + ': left', 5)
+
+
+with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
+    p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
+    wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
+    before, code = state(p.pid), text(p.pid)
+    for how in ('uft detach', 'SIGTERM'):
+        for tracer in ('function', 'function_graph'):
+            once(p.pid, tracer, how, scratch)
+            compare(tracer + ', ' + how, before, state(p.pid), 0)
+            if text(p.pid) != code:
+                fail(tracer + ', ' + how + ': text has changed')
+    p.communicate(b'x')
+    got = os.pread(out.fileno(), 100, 0)
+    if p.returncode or got != b'ready\n1\nend\n':
+        fail('busy: status %d, output %r' % (p.returncode, got))
+sys.exit(left.failures != 0)
