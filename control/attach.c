@@ -27,13 +27,16 @@
  * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
  * thread goes on.
  */
+#include "control/guard.h"
 #include "control/hold.h"
+#include "control/look.h"
 #include "control/procinfo.h"
 #include "control/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +54,12 @@
 #define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
 #define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 #define MEET_MS		4000
+#define END_MS		1000		/* for an agent that was killed */
 #define TRIES		5		/* the process executed another program, or was just starting */
 #define VFORK_MS	2000
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
 #define STACK_BYTES	(128u << 10)	/* of the agent, its guard page included */
+#define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul
 #define ERESTARTNOHAND_	514
@@ -75,6 +80,7 @@ struct attach {
 	int64_t rseq_offset;
 	int no_mprotect;
 	pid_t agent;		/* as we see it */
+	pid_t between;		/* has ended, and is to be waited for; 0 none */
 	int agent_fd;
 	uint64_t stop_ns;
 };
@@ -204,8 +210,10 @@ static int stop_task(struct attach *a, pid_t tid)
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return -ESRCH;
 	ret = await_stop(&a->r, a->pid);
-	if (ret == -ETIMEDOUT)
+	if (ret == -ETIMEDOUT && a->s)
 		ptask_leave(a->s, tid, a->pid);
+	else if (ret == -ETIMEDOUT)
+		look_late(tid, 0);
 	return ret;
 }
 
@@ -233,8 +241,15 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 	uint8_t raw[UFT_AUXV_MAX];
 	size_t bytes;
 
-	return !auxv_read(a->pid, raw, &bytes, av) && bytes == a->space->auxv_bytes &&
-	       !memcmp(raw, a->space->auxv, bytes);
+	if (auxv_read(a->pid, raw, &bytes, av))
+		return 0;
+	return !a->space || (bytes == a->space->auxv_bytes && !memcmp(raw, a->space->auxv, bytes));
+}
+
+static void restart_repeatable(struct remote *r)
+{
+	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR && is_repeatable(r->regs.orig_rax))
+		r->regs.rax = (uint64_t)-ERESTARTNOHAND_;
 }
 
 /* The thread stands: remembers what it was doing. -EAGAIN: not here, not now. */
@@ -247,13 +262,17 @@ static int begin(struct attach *a)
 	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
 	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
 		return -errno;
-	if (a->space && !is_same_image(a, &av))
+	if (!is_same_image(a, &av))
 		return -EAGAIN;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
+	restart_repeatable(r);
 	r->insn = remote_find_syscall(r, &av);
 	if (!r->insn)
 		return -ENOTSUP;
+	remote_guard(r, &av);
+	guard_notes()->way_back_bytes = r->guard_bytes;
+	guard_notes()->way_back = r->guard;
 	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
@@ -277,12 +296,15 @@ static void go(struct attach *a, int was_used)
 {
 	struct remote *r = &a->r;
 
+	if (a->between)
+		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
 	if (was_used)
 		to_restart_stop(r);
-	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR && is_repeatable(r->regs.orig_rax))
-		r->regs.rax = (uint64_t)-ERESTARTNOHAND_;
-	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	restart_repeatable(r);
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	remote_unguard(r);
+	guard_notes()->way_back = 0;
 	ptrace(PTRACE_DETACH, r->tid, 0, 0);
 	if (r->pending_signal)
 		kill(a->pid, r->pending_signal);
@@ -297,6 +319,8 @@ static int hurry(pid_t tid)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)tid);
 
+	if (tid)
+		guard_note_hurried(tid, nice);
 	setpriority(PRIO_PROCESS, (id_t)tid, -20);
 	return nice;
 }
@@ -304,6 +328,7 @@ static int hurry(pid_t tid)
 static void unhurry(pid_t tid, int nice)
 {
 	setpriority(PRIO_PROCESS, (id_t)tid, nice);
+	guard_forget_hurried(tid);
 }
 
 /* Stops the thread that minds least, and begins. */
@@ -388,6 +413,7 @@ static int plant(struct attach *a, const struct blob *b, uint32_t slice)
 	boot.no_mprotect = remote_syscall(&a->r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
 	boot.rseq_offset = a->rseq_offset;
 	boot.stack = a->r.base + b->span;
+	boot.resume = a->r.guard ? a->r.guard + REMOTE_RESUME : 0;
 	if (!ret)
 		ret = make_agent(a, b, &boot);
 	if (ret && a->r.base) {
@@ -397,26 +423,30 @@ static int plant(struct attach *a, const struct blob *b, uint32_t slice)
 	return ret;
 }
 
+static int read_boot(const struct attach *a, const struct blob *b, struct uft_boot *boot)
+{
+	return peek_mem(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
+}
+
 /* The agent could not come up: away with it. */
 static void uproot(struct attach *a, const struct blob *b)
 {
+	struct uft_boot boot = { 0 };
+
 	if (a->agent_fd >= 0) {
 		syscall(SYS_pidfd_send_signal, a->agent_fd, SIGKILL, NULL, 0);
+		poll(&(struct pollfd){ .fd = a->agent_fd, .events = POLLIN }, 1, END_MS);
 		close(a->agent_fd);
 	}
-	nap(1000);
 	if (!a->r.base || stop_some_task(a))
 		return;
+	if (!read_boot(a, b, &boot) && boot.arena_addr)
+		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes, 0, 0, 0);
 	remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
 	go(a, 1);
 }
 
 /* ---- Meeting the agent --------------------------------------------------------------------------- */
-
-static int read_boot(const struct attach *a, const struct blob *b, struct uft_boot *boot)
-{
-	return peek_mem(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
-}
 
 static int await_stage(const struct attach *a, const struct blob *b, uint32_t stage, struct uft_boot *boot)
 {
@@ -595,6 +625,20 @@ static int make_target(struct attach *a, const struct blob *b, uint32_t slice, s
 	return 0;
 }
 
+/* For the guard; @a NULL: nothing is under way any more. */
+static void note(struct attach *a, uint32_t slice)
+{
+	struct guard_notes *n = guard_notes();
+
+	n->attach.pid = 0;
+	n->at = 0;
+	if (!a)
+		return;
+	n->slice = slice;
+	a->r.base_note = &n->at;
+	n->attach = a->info;
+}
+
 /* One attempt. -EAGAIN: the image changed meanwhile. */
 static int attach_once(struct attach *a, struct target **out, struct uft_error *err)
 {
@@ -616,6 +660,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		goto no_space;
 	}
 	own = hurry(0);
+	note(a, slice);
 	ret = stop_some_task(a);
 	if (!ret) {
 		its = hurry(a->r.tid);
@@ -634,6 +679,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		if (ret)
 			uproot(a, b);
 	}
+	note(NULL, 0);
 	if (!ret)
 		return 0;
 	say_failure(a, ret, err);
@@ -663,6 +709,95 @@ static int attach(struct attach *a, struct target **t, struct uft_error *err)
 			close(a->info.pidfd);
 	}
 	return ret;
+}
+
+/* Waits for it, if there is one, until it serves or has given up. */
+static int await_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
+{
+	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+
+	while (!read_boot(a, b, boot) && !boot->agent_tid && boot->version == UFT_ABI_VERSION && session_now_ns() < deadline)
+		nap(1000);
+	a->agent = boot->agent_tid > 0 ? procinfo_global(&a->info, boot->agent_tid) : 0;
+	a->agent_fd = a->agent ? (int)syscall(SYS_pidfd_open, a->agent, 0) : -1;
+	return a->agent_fd < 0 ? -ECHILD : await_stage(a, b, UFT_BOOT_DONE, boot);
+}
+
+/* The task that made the agent, if the thread that made it was not there to wait for it: nobody else ever will. As the
+ * process itself knows it. */
+static pid_t find_between(const struct attach *a)
+{
+	char name[64], text[4096], *at, *end, state;
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+	int exit_signal;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", a->pid);
+	d = opendir(name);
+	while (d && !found && (e = readdir(d))) {
+		snprintf(name, sizeof(name), "task/%d/children", atoi(e->d_name));
+		if (atoi(e->d_name) <= 0 || peek_file(a->pid, name, text, sizeof(text)) <= 0)
+			continue;
+		for (at = text; !found && strtol(at, &end, 10) > 0 && end > at; at = end) {
+			pid_t child = (pid_t)strtol(at, NULL, 10);
+			char stat[1024], *rest = peek_file(child, "stat", stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+
+			if (rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+					   "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d",
+					   &state, &exit_signal) == 2 && state == 'Z' && !exit_signal)
+				found = peek_own_pid(child);
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on it any more. */
+static void clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
+{
+	struct uft_owned own[] = { { n->way_back, n->way_back_bytes }, { n->at + b->attach, ENTRY_BYTES } };
+	struct look look = { .pid = a->pid, .own = own, .nown = 1 + !!n->at };
+	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
+	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+	int ret;
+
+	if (!n->way_back)
+		return;
+	while ((ret = look_at_tasks(&look)) > 0 && session_now_ns() < deadline)
+		nap(1000);
+	if (!ret)
+		remote_unguard(&r);
+}
+
+int attach_finish(const struct guard_notes *n)
+{
+	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at } };
+	struct uft_boot boot = { 0 };
+	const struct blob *b;
+	char path[64];
+	int ret = blob_get(&b);
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
+	a.r.mem = open(path, O_RDWR | O_CLOEXEC);
+	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
+	if (!ret)
+		clear_way_back(&a, b, n);
+	if (!ret && n->at)
+		ret = await_agent(&a, b, &boot);
+	a.between = find_between(&a);
+	if (ret)
+		uproot(&a, b);
+	else if (a.between && !stop_some_task(&a))
+		go(&a, 1);
+	if (!ret && n->at)
+		close(a.agent_fd);
+	if (a.r.mem >= 0)
+		close(a.r.mem);
+	if (a.info.pidfd >= 0)
+		close(a.info.pidfd);
+	return ret || !n->at ? -ECHILD : 0;
 }
 
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)

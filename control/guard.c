@@ -12,7 +12,8 @@
  *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
  *							    (.rescue), removes the arena's file, ends
  *
- * What it needs is in the arena: slices, and in them the targets' and agents' numbers. The agents have put the code
+ * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve yet is undone,
+ * borrowed priorities are given back. What it needs then is in the arena: slices, and in them the targets' and agents' numbers. The agents have put the code
  * back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the session died are finished
  * by the agents; the guard's come after them.
  *
@@ -34,6 +35,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -41,6 +43,58 @@
 #include <unistd.h>
 
 #define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
+
+/* ---- Notes ------------------------------------------------------------------------------------ */
+
+struct guard_notes *guard_notes(void)
+{
+	static struct guard_notes alone;	/* without memory nobody reads them */
+	static struct guard_notes *notes;
+
+	if (!notes)
+		notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (notes == MAP_FAILED)
+		notes = &alone;
+	return notes;
+}
+
+void guard_note_hurried(pid_t tid, int nice)
+{
+	struct guard_notes *n = guard_notes();
+	uint32_t i = n->nhurried;
+
+	if (i == sizeof(n->hurried) / sizeof(n->hurried[0]))
+		return;
+	n->hurried[i].tid = tid;
+	n->hurried[i].nice = nice;
+	__atomic_store_n(&n->nhurried, i + 1, __ATOMIC_RELEASE);
+}
+
+void guard_forget_hurried(pid_t tid)
+{
+	struct guard_notes *n = guard_notes();
+
+	for (uint32_t i = 0; i < n->nhurried; i++)
+		if (n->hurried[i].tid == tid) {
+			n->hurried[i] = n->hurried[n->nhurried - 1];
+			__atomic_store_n(&n->nhurried, n->nhurried - 1, __ATOMIC_RELEASE);
+			return;
+		}
+}
+
+/* The session was killed: what it was in the middle of. */
+static void finish_noted(const struct arena *a)
+{
+	struct guard_notes n = *guard_notes();
+
+	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
+	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
+		setpriority(PRIO_PROCESS, (id_t)n.hurried[i].tid, n.hurried[i].nice);
+	if (n.attach.pid && attach_finish(&n))
+		arena_release((struct arena *)a, n.slice);
+}
+
+/* ---- Detach ----------------------------------------------------------------------------------- */
 
 /* What is alive in the arena. A process number that is another's by now does no harm: no agent answers. */
 static uint32_t collect(const struct arena *a, struct leaving *l)
@@ -185,6 +239,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	futex(&a.map->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	wait_for_end(&a, sock, session_fd, &file);
 	if (!__atomic_load_n(&a.map->closed, __ATOMIC_ACQUIRE)) {
+		finish_noted(&a);
 		guard_finish(&a);
 		if (s->opts.rescue && file >= 0)
 			s->opts.rescue(&head, a.map, file);
@@ -222,6 +277,7 @@ int guard_start(struct uft_session *s)
 		close(self);
 		return ret;
 	}
+	guard_notes();				/* shared from here on */
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();

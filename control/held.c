@@ -18,7 +18,7 @@
  */
 #include "control/look.h"
 
-#include "control/internal.h"
+#include "control/guard.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -335,6 +335,7 @@ static int hurry(struct held *h)
 		if (look_read_asleep(t->pid, t->tid, &a) > 0 && is_vfork_wait(a.nr))
 			return -EAGAIN;
 		t->nice = getpriority(PRIO_PROCESS, (id_t)t->tid);
+		guard_note_hurried(t->tid, t->nice);
 		t->is_hurried = setpriority(PRIO_PROCESS, (id_t)t->tid, -20) == 0;
 	}
 	return 0;
@@ -440,8 +441,10 @@ int look_held(struct look *l, struct held *h)
 
 static void let_go(struct held_task *t)
 {
-	if (t->is_hurried)
+	if (t->is_hurried) {
 		setpriority(PRIO_PROCESS, (id_t)t->tid, t->nice);
+		guard_forget_hurried(t->tid);
+	}
 	if (t->state == HELD_STANDS && t->has_regs)
 		look_go_with(t->tid, t->sig, &t->regs);
 	else if (t->state == HELD_STANDS)

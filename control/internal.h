@@ -261,6 +261,12 @@ int inject_release(struct uft_session *s, struct target *t);
 /* Tells the runtime where libc's rseq area is, read from the process. */
 int inject_rseq(struct uft_session *s, struct target *t);
 
+/* ---- attach.c ---------------------------------------------------------------------------------- */
+
+struct guard_notes;
+/* The session was killed while it attached. 0: the agent has come up; else the process is as it was, or over. */
+int attach_finish(const struct guard_notes *n);
+
 /* ---- launch.c, secure.c ----------------------------------------------------------------------- */
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */

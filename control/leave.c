@@ -38,6 +38,7 @@
 #define COMMAND_MS	10000
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
+#define LATE_MS		20000		/* more, while it is not known where they are */
 #define HURRY		(-20)
 #define LOOK_MIN_NS	200000
 #define LOOK_MAX_NS	20000000
@@ -168,7 +169,7 @@ static int wait_until_nobody_inside(struct leaving *l)
 		clean = ret ? 0 : clean + 1;
 		if (!ret)
 			continue;
-		if (session_now_ns() > deadline)
+		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : 0))
 			return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, look.inside);
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
 		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;

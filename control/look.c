@@ -368,11 +368,12 @@ static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
 
 /* ---- All tasks ------------------------------------------------------------------------------ */
 
-static int look_running(const struct look *l, pid_t tid)
+static int look_running(struct look *l, pid_t tid)
 {
 	struct user_regs_struct regs;
 	int sig = 0, inside = 1, ret = look_stop(tid, &sig);
 
+	l->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
@@ -385,6 +386,7 @@ static int look_task(struct look *l, pid_t pid, pid_t tid)
 {
 	int ret = look_asleep(l, pid, tid);
 
+	l->is_late = 0;
 	if (ret == -ESRCH)
 		return 0;
 	if (ret < 0)

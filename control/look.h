@@ -14,7 +14,8 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	uint32_t nown;
 	int is_sorted;			/* own[] is, by address */
 	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
-	pid_t inside;			/* out: a task that is inside */
+	pid_t inside;			/* out: a task that is inside, */
+	int is_late;			/* or one that did not stop in time to be looked at */
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. held.c */
 	const struct look_range { uint64_t start, end; } *writable;
 	uint32_t nwritable;

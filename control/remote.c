@@ -110,6 +110,8 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 	if (base < 0)
 		return (int)base;
 	r->base = (uint64_t)base;
+	if (r->base_note)
+		*r->base_note = r->base;
 	for (unsigned i = 0; i < b->nseg; i++) {
 		int64_t at = remote_syscall(r, SYS_mmap, r->base + b->seg[i].addr, b->seg[i].end - b->seg[i].addr,
 					    (uint64_t)b->seg[i].prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull);

@@ -2,8 +2,8 @@
 /*
  * remote.h - a task of another process that we hold stopped by ptrace, and system calls made in it
  *
- * The calls are made at a `syscall` instruction that is there already, between two system call stops: no page of the
- * program is written and no signal is needed. The caller keeps and puts back registers and signal mask.
+ * The calls are made at a `syscall` instruction that is there already, or that remote_guard() made, between two system call
+ * stops: no signal is needed. The caller keeps and puts back registers and signal mask.
  * Context: control.
  */
 #ifndef UFT_CONTROL_REMOTE_H
@@ -16,6 +16,8 @@
 #define REMOTE_SYSCALL_STOP	(SIGTRAP | 0x80)
 #define REMOTE_RSEQ_REACH	(32 << 10)	/* of a thread pointer: what the blob's stand-in area offers */
 
+#define REMOTE_RESUME		2	/* from remote.guard to the way back */
+
 struct remote {
 	pid_t tid;
 	int mem;
@@ -24,6 +26,9 @@ struct remote {
 	int pending_signal;		/* SIGSTOP that came meanwhile */
 	int trap_ignored;
 	uint64_t base;			/* of the blob; 0 not mapped */
+	uint64_t *base_note;		/* where it is to be written at once, if not NULL */
+	uint64_t guard;			/* resume.c; 0 none */
+	size_t guard_bytes;
 };
 
 /* Resumes by @request until a stop with signal @wanted and no event. -ESRCH: the task is gone; -EFAULT: another signal. */
@@ -36,6 +41,12 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
 /* Maps the blob's segments at r->base, with @extra bytes of address space behind them. */
 int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra);
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra);
+/* From now on the thread goes on by itself, with ->regs and ->sigmask, if we are killed (resume.c); sets ->insn. Before its
+ * mask is changed, and undone after its registers are as they were. */
+void remote_guard(struct remote *r, const struct auxv *av);
+void remote_unguard(struct remote *r);
+/* What the kernel makes of the registers of a task that it lets go on. */
+void remote_as_resumed(struct user_regs_struct *regs);
 void remote_close(struct remote *r);
 uint32_t remote_cpu_vendor_ok(void);
 

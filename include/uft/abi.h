@@ -435,6 +435,7 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
  * lets it run. The blob maps the arena from `arena_path`, claims slice `slice`, starts its agent, stores
  * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
  */
+#define UFT_BOOT_RESUME	352
 struct uft_boot {
 	uint32_t version;
 	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
@@ -455,7 +456,9 @@ struct uft_boot {
 	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
 	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
 	uint32_t pad1;
+	uint64_t resume;	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
 };
+_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME, "runtime/arch/x86_64/entry.S");
 
 /*
  * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with the registers
