@@ -30,7 +30,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	2u
+#define UFT_ABI_VERSION	3u
 
 /* ---- Records ------------------------------------------------------------------------------ */
 
@@ -220,6 +220,8 @@ struct uft_slice {
 	int32_t cmd_result;	/* w: 0 or -errno */
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
+	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
+	uint32_t pad;
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 };
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");

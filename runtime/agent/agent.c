@@ -144,6 +144,7 @@ static int leave(int is_held)
 
 	uft_store(&agent.session_gone, 1u);
 	/* Off; who drains the rings must know the mode still. */
+	uft_store(&uft_rt.slice->on_cpus, 0u);
 	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
 	trace_leave();
 	wake_waiting();

@@ -14,6 +14,7 @@
 #define RF_GEN		24
 #define RF_FLAGS	32
 #define RF_SUB_MASK	40
+#define RF_ON_CPUS	48
 
 /* struct ring_cpu */
 #define RC_KEY		0

@@ -51,6 +51,7 @@ RING_OFFSET(struct ring_fast, cpu, RF_CPU);
 RING_OFFSET(struct ring_fast, generation, RF_GEN);
 RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
 RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
+RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
@@ -141,6 +142,7 @@ void ring_attach(void)
 		c->ring = ring_at(i);
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
+	uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
 	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;
 	uft_ring_fast.rseq_offset = uft_rt.rseq_offset;
 }

@@ -51,6 +51,7 @@ struct ring_fast {
 	uint64_t generation;	/* bits 48-63; the low half is 0 */
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
+	const uint32_t *on_cpus;	/* of the slice */
 };
 extern struct ring_fast uft_ring_fast;
 

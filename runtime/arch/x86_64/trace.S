@@ -31,10 +31,12 @@
 #define UFT_SLOW_STACK	2048
 #define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
 
-	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8. */
+	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8.
+	 * One comparison says that the CPU has a ring and that recording is on. */
 	.macro FIND_CPU area, slow
 	mov	%fs:RSEQ_CPU_ID(\area), %ecx
-	cmp	uft_ring_fast+RF_NCPUS(%rip), %ecx
+	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
+	cmp	(%r8), %ecx
 	jae	\slow
 	shl	$RC_SHIFT, %rcx
 	add	uft_ring_fast+RF_CPU(%rip), %rcx
@@ -43,9 +45,6 @@
 	rdtsc
 	cmp	RC_KEY(%rcx), %r8
 	jne	\slow
-	mov	uft_ring_fast+RF_FLAGS(%rip), %r8
-	testb	$RINGF_ON, (%r8)
-	jz	\slow
 	.endm
 
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
@@ -329,10 +328,12 @@ uft_asm_mcount_graph:
  *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found, and gets the
  *	parent's before that is popped: so others (sweep, restore) know that the frame is alive. It lies in the red zone before the lea.
  *
- * The entry is popped after the commit, in a section of its own (shorter than the cmpxchg that follows an abort).
- * Either fails if a signal handler left entries above.
+ * The entry is popped after the commit, in the same section. An abort must know whether the commit was made, and the ring
+ * tells only until others have filled it. So the commit is an addition: one instruction like a store, whose flags (above: no
+ * carry, not zero) come with it. Those of the comparison before are not above, and rax is the new top from just before; up to
+ * there it is a descriptor's address or half a clock.
  *
- *	rsi EXIT word	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring	r9 thread	r10 top	  rdx commit
+ *	rsi EXIT word, parent	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring	r9 thread	r10 top	  rdx commit
  */
 	.macro EXIT_SAVE
 	lea	-8(%rsp), %rsp
@@ -393,18 +394,13 @@ uft_asm_mcount_graph:
 	mov	%rsi, (%rcx)
 	mov	%rsi, E_WORD-E_BYTES(%r10)	/* before E_WHERE, which makes it count */
 	mov	%rcx, E_WHERE-E_BYTES(%r10)
-	mov	%rdx, R_COMMIT(%r8)
-.Lcommit_\name:
-\name\()_end:
-	RSEQ_ARM .Lpop_cs_\name, %rdi, %rax
-.Lpop_\name:
-	cmp	%r10, TH_TOP(%r9)
-	jne	.Lslow_\name
 	mov	E_PARENT-E_BYTES(%r10), %rsi
-	mov	%rsi, 64(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
 	lea	-E_BYTES(%r10), %rax
+	addq	$8, R_COMMIT(%r8)	/* nothing since the comparison has changed flags */
+	mov	%rsi, 64(%rsp)		/* before the pop: a walk that begins now finds it in one place or the other */
 	mov	%rax, TH_TOP(%r9)
 .Lpopped_\name:
+\name\()_end:
 	movq	$0, %fs:RSEQ_CS(%rdi)
 .Lout_\name:
 	UNSAVE	%r10
@@ -426,16 +422,17 @@ uft_asm_mcount_graph:
 	ret
 	.endif
 	.cfi_adjust_cfa_offset 64
-	/* What is written is written: only the pop again, and not in a section, which single steps abort for ever. */
-	RSEQ_ABORT .Lpop_abort_\name
+	RSEQ_ABORT .Labort_\name
+	jbe	.Lslow_\name
+	lea	-E_BYTES(%r10), %rcx
+	cmp	%rcx, %rax
+	jne	.Lslow_\name
+	/* What is written is written: only the pop again. It fails if a signal handler left entries above. */
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
-	lea	-E_BYTES(%r10), %rcx
 	mov	%rsi, 64(%rsp)
 	cmpxchg	%rcx, TH_TOP(%r9)
 	je	.Lpopped_\name
-	jmp	.Lfinish_\name
-	RSEQ_ABORT .Labort_\name
 .Lslow_\name:
 	movq	$0, %fs:RSEQ_CS(%rdi)
 .Lfinish_\name:
@@ -450,8 +447,7 @@ uft_asm_graph_exit_slow:
 	.endif
 	.cfi_endproc
 	.size	\name, . - \name
-	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
-	RSEQ_CS_DESC .Lpop_cs_\name, .Lpop_\name, .Lpopped_\name, .Lpop_abort_\name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lpopped_\name, .Labort_\name
 	.endm
 
 	EXIT_HANDLER uft_asm_graph_exit, 0

@@ -249,6 +249,7 @@ void lab_init(const struct lab_config *c)
 	uft_rt.slice->state = UFT_SLICE_LIVE;
 	uft_rt.slice->pid = (uint32_t)getpid();
 	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
+	uft_rt.slice->on_cpus = uft_rt.arena->ncpus;
 	CHECK(!trace_init());
 	lab_make_near();
 }
