@@ -117,6 +117,7 @@ struct settings {			/* what the session is told */
 	uint32_t tracer;
 	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
+	int is_profiling;		/* profile.c */
 	uint64_t options;		/* bits by option_name() */
 	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
@@ -149,6 +150,7 @@ struct uft_tree {
 	uint64_t nmarks;		/* since the last round; the owner's */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first; the owner's */
 	size_t nmistakes;
+	struct tree_profile *profile;	/* profile.c */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
@@ -162,6 +164,10 @@ void raw_free(struct uft_tree *t);
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_free(struct uft_tree *t);
+/* profile.c: a process begins, and ends before its slice is given away. */
+void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
+void profile_end(struct uft_tree *t, uint32_t slice);
+void profile_free(struct uft_tree *t);
 int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
 void tree_clear(struct uft_tree *t, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */

@@ -82,6 +82,11 @@ SHOW(enabled_functions);
 SHOW(touched_functions);
 SHOW(dyn_ftrace_total_info);
 
+/* profile.c */
+SHOW(function_profile_enabled);
+STORE(function_profile_enabled);
+SHOW(trace_stat);
+
 /* clock.c, task.c, error.c */
 SHOW(trace_clock);
 STORE(trace_clock);

@@ -183,6 +183,10 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 	};
 	int ret = 0;
 
+	if (set->is_profiling && set->tracer != UFT_TRACER_NOP)
+		return -EBUSY;
+	if (set->is_profiling)
+		spec.tracer = UFT_TRACER_PROFILE;
 	for (int i = 0; i < NLISTS; i++)
 		list[i] = word_list(set->list[i], &ret);
 	spec.filter = list[LIST_FILTER];
@@ -220,6 +224,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 	struct uft_tree *t = arg;
 
 	(void)pid, (void)ppid;
+	profile_begin(t, slice, img);
 	if (uft_live_slice(t->live, slice, img))
 		on_warning(arg, "no memory for what a process records: it is lost");
 }
@@ -229,6 +234,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	struct uft_tree *t = arg;
 
 	(void)pid;
+	profile_end(t, slice);
 	uft_live_slice_end(t->live, slice);
 }
 
@@ -288,6 +294,7 @@ static void tree_free(struct uft_tree *t)
 		free(t->set.list[i]);
 	raw_free(t);
 	error_free(t);
+	profile_free(t);
 	uft_live_destroy(t->frozen);
 	uft_live_destroy(t->live);
 	while (t->instances) {

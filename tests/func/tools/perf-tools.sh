@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# perf-tools.sh PROGRAM - functrace, funcgraph and funcslower of perf-tools, inside uft shell
+# perf-tools.sh PROGRAM - functrace, funcgraph, funcslower and funccount of perf-tools, inside uft shell
 . "$(dirname "$0")/inside.sh"
-need functrace-perf funcgraph-perf funcslower-perf
+need functrace-perf funcgraph-perf funcslower-perf funccount-perf
 [ "$(id -u)" -eq 0 ] || skip "perf-tools want to be root"
 [ -e /var/tmp/.ftrace-lock ] && skip "perf-tools' lock is held: $(cat /var/tmp/.ftrace-lock)"
 
@@ -28,3 +28,9 @@ check
 expect_equal "after it" "$(tail -n 2 out | tr '\n' ' ')" "nop 0 "
 inside "$bg; funcslower-perf -d 1 work 900000; kill \$P"
 expect_equal "none is that slow" "$(grep -c 'work()' out)" 0
+
+inside "$bg; funccount-perf -d 1 work; cat /sys/kernel/tracing/function_profile_enabled; kill \$P"
+expect_out 'Tracing "work" for 1 seconds...'
+check
+[ "$(awk '$1 == "work" { print $2 }' out)" -gt 20 ] || { fail "funccount shows no calls"; show; }
+expect_equal "funccount: rows, and the profile after it" "$(grep -A99 '^FUNC' out | grep -cE '^[a-z_]+ +[0-9]+$') $(tail -n 1 out)" "1 0"
