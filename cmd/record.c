@@ -40,6 +40,7 @@
 #include "stream/rescue.h"
 
 #define POLL_MS		100
+#define START_MS	2	/* the program's first, for itself */
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
 #define DROPPED_SAID	5u	/* so many by name; all are in the report */
@@ -361,8 +362,9 @@ static void on_writer_error(struct recording *rec, int error)
 static void follow(struct recording *rec)
 {
 	struct uft_writer_stats stats;
+	int wait_ms = START_MS;
 
-	while (!detach_signal && uft_session_poll(rec->session, POLL_MS) > 0) {
+	for (; !detach_signal && uft_session_poll(rec->session, wait_ms) > 0; wait_ms = POLL_MS) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);
@@ -549,7 +551,10 @@ static int attach(struct recording *rec, struct uft_error *err)
 
 static int start(struct recording *rec, char *const argv[], struct uft_error *err)
 {
-	return rec->targets ? attach(rec, err) : uft_session_launch(rec->session, argv, &rec->program, err);
+	if (rec->targets)
+		return attach(rec, err);
+	recorder_hold(rec->recorder);		/* until the first round of follow() */
+	return uft_session_launch(rec->session, argv, &rec->program, err);
 }
 
 static int record(struct recording *rec, const struct uft_export *format, char *const argv[])

@@ -14,7 +14,8 @@
  * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
  *
  * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
- * a ring of the default size takes far longer to fill than that. A message wakes it at once.
+ * a ring of the default size takes far longer to fill than that. A message wakes it at once, but not before the program
+ * runs (recorder_hold()): copying and writing tables of 100,000 functions would take the CPU from those who arm them.
  *
  * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
  * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such
@@ -54,6 +55,7 @@ struct recorder {
 	struct message *first, **last;
 	int ending;
 	int error;
+	int is_held;			/* the queue stays; messages have the session's images */
 	struct uft_writer_stats stats;
 	struct imageview *views;	/* the session's thread; each view's copy is the writer's */
 };
@@ -81,22 +83,53 @@ static void post(struct recorder *r, const struct message *message)
 	pthread_mutex_lock(&r->lock);
 	*r->last = m;
 	r->last = &m->next;
-	pthread_cond_signal(&r->news);
+	if (!r->is_held)
+		pthread_cond_signal(&r->news);
 	pthread_mutex_unlock(&r->lock);
+}
+
+/* The copy for the writer, made if need be. */
+static const struct uft_image *view_of(struct recorder *r, const struct uft_image *img)
+{
+	struct imageview *view = imageview_get(&r->views, img);
+
+	if (!view)
+		fail(r, -ENOMEM);
+	return view ? &view->copy : NULL;
 }
 
 void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_image *img)
 {
-	struct imageview *view = imageview_get(&r->views, img);
+	const struct uft_image *its = r->is_held ? img : view_of(r, img);
 
-	if (view)
-		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .img = &view->copy });
-	else
-		fail(r, -ENOMEM);
+	if (its)
+		post(r, &(struct message){ .kind = MSG_SLICE_BEGIN, .slice = slice, .img = its });
+}
+
+void recorder_hold(struct recorder *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->is_held = 1;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* The session's thread, which alone holds, posts and releases. */
+static void release(struct recorder *r)
+{
+	if (!r->is_held)
+		return;
+	for (struct message *m = r->first; m; m = m->next)	/* nobody else takes or adds any */
+		if (m->kind == MSG_SLICE_BEGIN)
+			m->img = view_of(r, m->img);
+	pthread_mutex_lock(&r->lock);
+	r->is_held = 0;
+	pthread_cond_signal(&r->news);
+	pthread_mutex_unlock(&r->lock);
 }
 
 void recorder_sync_images(struct recorder *r)
 {
+	release(r);
 	for (struct imageview *view = r->views; view; view = view->next) {
 		struct message m = { .kind = MSG_IMAGE };
 		int ret = imageview_compare(view, &m.update);
@@ -152,7 +185,7 @@ static int handle(struct uft_writer *w, const struct message *m)
 {
 	switch (m->kind) {
 	case MSG_SLICE_BEGIN:
-		return uft_writer_slice(w, m->slice, m->img);
+		return m->img ? uft_writer_slice(w, m->slice, m->img) : -ENOMEM;
 	case MSG_SLICE_END:
 		return uft_writer_slice_end(w, m->slice);
 	case MSG_TASK:
@@ -200,11 +233,13 @@ static int wait_news(struct recorder *r, unsigned us, struct message **out)
 	int ending, timed_out = 0;
 
 	pthread_mutex_lock(&r->lock);
-	while (!r->first && !r->ending && !timed_out)
+	while ((!r->first || r->is_held) && !r->ending && !timed_out)
 		timed_out = pthread_cond_timedwait(&r->news, &r->lock, &deadline) == ETIMEDOUT;
-	*out = r->first;
-	r->first = NULL;
-	r->last = &r->first;
+	*out = r->is_held ? NULL : r->first;
+	if (!r->is_held) {
+		r->first = NULL;
+		r->last = &r->first;
+	}
 	ending = r->ending;
 	pthread_mutex_unlock(&r->lock);
 	return ending;
@@ -290,6 +325,7 @@ int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct u
 {
 	int ret, error;
 
+	release(r);
 	pthread_mutex_lock(&r->lock);
 	r->ending = 1;
 	pthread_cond_signal(&r->news);

@@ -117,10 +117,13 @@ static int is_wanted(const struct sites_opts *opts, struct uft_object *obj, uint
 
 static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct uft_site *s)
 {
+	uint8_t found[16] = { 0 };
+
 	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias, uft_site_kind_name(s->kind), s->len,
 		uft_site_source_text(s->source));
+	uft_object_read(item->obj, s->addr, found, s->len < sizeof(found) ? s->len : sizeof(found));
 	if (o->pid)
-		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s->addr, s->bytes, s->len));
+		fprintf(f, " %-10s ", s->skip ? "-" : site_now(o, item, s->addr, found, s->len));
 	if (s->skip == UFT_SKIP_DANGLING && !s->func)
 		fputc('-', f);
 	else

@@ -808,6 +808,7 @@ int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
 
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
+	guard_await(s);
 	ret = attach(&a, &t, err);
 	if (ret)
 		return ret;

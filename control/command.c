@@ -9,6 +9,7 @@
 #include "control/hold.h"
 #include "control/internal.h"
 #include "control/plain.h"
+#include "symbol/table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -214,16 +215,6 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	return ret;
 }
 
-uint8_t command_next_state(uint8_t want, uint8_t now, int force)
-{
-	if (want == WANT_NOT) {
-		if (now == WANT_NOT)
-			return WANT_NOT;	/* never touched: its page stays clean */
-		want = UFT_IDLE;
-	}
-	return want == now && !force ? WANT_NOT : want;
-}
-
 /*
  * Calls of libc's mcount, by what the file says, are the program's own if some object of the process has one: then
  * the dynamic linker leads them there. (It may not, if libc comes first; a call that is kept does no harm.)
@@ -260,7 +251,7 @@ static int is_armed(uint8_t state)
  * Lists of sites go out in parts: while the agent works on one, the next is written, beside the command area, which
  * stays small so that few of its pages are ever made.
  */
-#define PART_SITES	(1u << 15)
+#define PART_SITES	(1u << 14)
 
 struct part {
 	struct uft_patch patch[PART_SITES];
@@ -353,6 +344,7 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 	if (ret)
 		return ret;
 	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = patch_flags(s, t, object) };
+	table_populate(payload(c), part->n * sizeof(*part->patch));
 	memcpy(payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(s, t);
 	sender->is_posted = !ret;
@@ -408,6 +400,8 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		sender = malloc(sizeof(*sender));
 	if (!sender)
 		return -ENOMEM;
+	if (t->space->img->obj[object].nstubs >= PART_SITES)
+		table_populate(sender, sizeof(*sender));
 	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
 		so->own_calls = t->space->own_calls;
 		so->has_own_calls = 1;

@@ -78,7 +78,7 @@ static int place_of(const struct fault *f, struct place *p)
 		p->site = &obj->site[f->stub];
 		p->addr = p->site->addr;
 		p->func = p->site->func;
-		p->len = p->site->len < sizeof(p->site->bytes) ? p->site->len : sizeof(p->site->bytes);
+		p->len = p->site->len;
 	} else if (f->stub != NO_STUB && f->stub - obj->nsite < plain_count(o)) {
 		p->entry = plain_entry(o, f->stub - obj->nsite);
 		p->addr = p->entry->addr;

@@ -257,10 +257,15 @@ static _Noreturn void between(const struct uft_session *s, const int *ends, int 
 	_exit(0);
 }
 
-static void await_guard(const struct arena *a)
+void guard_await(struct uft_session *s)
 {
-	for (int ms = 0; ms < 2000 && !__atomic_load_n(&a->map->guard_pid, __ATOMIC_ACQUIRE); ms += 10)
-		futex(&a->map->guard_pid, 0 /* FUTEX_WAIT */, 0, &(struct timespec){ .tv_nsec = 10000000 });
+	uint32_t *pid = &s->arena.map->guard_pid;
+
+	if (s->guard_fd >= 0 || s->guard_sock < 0)
+		return;
+	for (int ms = 0; ms < 2000 && !__atomic_load_n(pid, __ATOMIC_ACQUIRE); ms += 10)
+		futex(pid, 0 /* FUTEX_WAIT */, 0, &(struct timespec){ .tv_nsec = 10000000 });
+	s->guard_fd = (int)syscall(SYS_pidfd_open, __atomic_load_n(pid, __ATOMIC_ACQUIRE), 0);
 }
 
 int guard_start(struct uft_session *s)
@@ -289,18 +294,19 @@ int guard_start(struct uft_session *s)
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	close(ends[0]);
 	close(self);
-	s->guard_sock = ends[1];
 	if (ret)
-		return ret;
-	await_guard(&s->arena);
-	s->guard_fd = (int)syscall(SYS_pidfd_open, s->arena.map->guard_pid, 0);
-	return s->guard_fd < 0 ? -ECHILD : 0;
+		close(ends[1]);
+	else
+		s->guard_sock = ends[1];
+	return ret;
 }
 
 void guard_stop(struct uft_session *s)
 {
-	struct pollfd p = { .fd = s->guard_fd, .events = POLLIN };
+	struct pollfd p = { .events = POLLIN };
 
+	guard_await(s);
+	p.fd = s->guard_fd;
 	if (s->arena.map)
 		__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
 	if (s->guard_sock >= 0)

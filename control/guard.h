@@ -24,6 +24,8 @@ void guard_forget_hurried(pid_t tid);
 
 /* Forks it; without one (no memory, say) the agents only put the code back. 0 or -errno. */
 int guard_start(struct uft_session *s);
+/* It is ready when this returns: before the first agent is made, which looks for it. */
+void guard_await(struct uft_session *s);
 /* The session is over on purpose: the guard is told, and has ended when this returns. */
 void guard_stop(struct uft_session *s);
 

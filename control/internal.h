@@ -226,7 +226,15 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
 int command_object(struct uft_session *s, struct target *t, uint32_t object);
 /* What a site has to become: what is wanted and its state now tell. WANT_NOT: nothing to do. */
-uint8_t command_next_state(uint8_t want, uint8_t now, int force);
+static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
+{
+	if (want == WANT_NOT) {
+		if (now == WANT_NOT)
+			return WANT_NOT;	/* never touched: its page stays clean */
+		want = UFT_IDLE;
+	}
+	return want == now && !force ? WANT_NOT : want;
+}
 uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
 /* Sends patches of stubs index[] and records what became of them. @n: no more than the command area holds. */
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,

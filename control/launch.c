@@ -10,6 +10,7 @@
  * loader has mapped all libraries and before the first constructor: only then can be said whether a filter
  * matches anything.
  */
+#include "control/guard.h"
 #include "control/internal.h"
 #include "control/plain.h"
 
@@ -221,8 +222,10 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 
 	if (s->launched)
 		return uft_fail(err, -EBUSY, "the session has started a program already");
-	if (s->opts.preload || s->opts.emulator)
+	if (s->opts.preload || s->opts.emulator) {
+		guard_await(s);
 		return preload_launch(s, argv, out, err);
+	}
 	ret = launch_find_program(argv[0], path, sizeof(path), err);
 	if (!ret)
 		ret = program_check(path, err);
@@ -234,6 +237,7 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 	ret = start_child(s, path, argv, &pid, err);
 	if (ret)
 		return ret;
+	guard_await(s);
 	launch_adopt(s, pid);
 	if (!auxv_read(pid, raw, &bytes, &av) && av.secure)
 		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", path);

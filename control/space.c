@@ -14,6 +14,7 @@
  */
 #include "control/internal.h"
 #include "control/plain.h"
+#include "symbol/table.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -215,8 +216,8 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs);
-	m->stub_addr = ret || !m->nstubs ? NULL : malloc(m->nstubs * sizeof(*m->stub_addr));
-	m->site_addr = ret || !m->nstubs ? NULL : malloc(m->nstubs * sizeof(*m->site_addr));
+	m->stub_addr = ret || !m->nstubs ? NULL : table_alloc(m->nstubs * sizeof(*m->stub_addr));
+	m->site_addr = ret || !m->nstubs ? NULL : table_alloc(m->nstubs * sizeof(*m->site_addr));
 	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
 		m->nstubs = m->ntext_ids = 0;		/* stays in the image for the names of its addresses */
 		sp->nobj = index + 1;

@@ -582,9 +582,6 @@ struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t 
 	}
 	s = &obj->site[obj->nsite++];
 	*s = (struct uft_site){ .addr = addr, .func = func, .kind = kind, .len = len, .source = source, .skip = skip };
-	p = object_code(obj, addr, &avail);
-	if (p)
-		memcpy(s->bytes, p, avail < sizeof(s->bytes) ? avail : sizeof(s->bytes));
 	s->is_framed = kind == UFT_SITE_MCOUNT_CALL || kind == UFT_SITE_MCOUNT_NOP;
 	if (kind == UFT_SITE_OWN_CALL && addr != func) {
 		/* `push %rbp; mov %rsp,%rbp` is as long as endbr64: look. */

@@ -40,7 +40,6 @@ struct uft_site {
 	uint8_t len;		/* bytes that may be changed */
 	uint8_t source;		/* enum uft_site_source */
 	uint8_t skip;		/* enum uft_skip; not NONE: listed, never patched */
-	uint8_t bytes[16];	/* from the file, at addr */
 	uint8_t is_framed;	/* 1: behind the prologue, where mcount is called; 0: at the entry */
 	uint8_t call_name;	/* enum uft_call_name: a call of whatever the dynamic linker finds under the name; 0: not */
 };

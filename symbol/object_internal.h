@@ -71,7 +71,7 @@ int object_rel_sites(struct uft_object *obj, struct uft_error *err);
 /* object.c */
 int object_from_view(struct elf_view *v, const char *path, struct uft_object **out, struct uft_error *err);
 
-/* Appends a site, growing the list; fills `bytes`. NULL: no memory. */
+/* Appends a site, growing the list. NULL: no memory. */
 struct uft_site *object_add_site(struct uft_object *obj, size_t *room, uint64_t addr, uint64_t func, unsigned kind,
 				 unsigned len, unsigned source, unsigned skip);
 void object_sort_sites(struct uft_object *obj);

@@ -37,6 +37,7 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
+#include "symbol/table.h"
 #include "symbol/unwind.h"
 #include "symbol/isa.h"
 
@@ -145,6 +146,7 @@ static int site_read_table(struct elf_view *v, const char *name, struct site_tab
 		if (!grown)
 			return -ENOMEM;
 		t->addr = grown;
+		table_populate(grown + t->n, n * sizeof(*grown));
 		for (i = 0; i < n; i++)
 			t->addr[t->n + i] = elf_get64(p + 8 * i);
 		site_apply_relative(v, &v->sh[s], t->addr + t->n, n);
@@ -493,6 +495,33 @@ static void site_find_plt(struct site_scan *s)
 
 /* ---- Lists of functions ------------------------------------------------------------------------- */
 
+/* The five bytes that -fpatchable-function-entry=5 makes, and no more nops; UFT_SITE_NONE: something else. */
+static unsigned site_pad_of_5(const uint8_t *p, size_t avail)
+{
+	if (avail <= SITE_MIN_LEN)
+		return UFT_SITE_NONE;
+	if (site_is_compilers(p))
+		return UFT_SITE_NOP;
+	return !memcmp(p, "\x90\x90\x90\x90\x90", SITE_MIN_LEN) && p[SITE_MIN_LEN] != UFT_OP_NOP ? UFT_SITE_NOPS : UFT_SITE_NONE;
+}
+
+/* What most functions of a prepared object are: such a pad at the entry, next in the table. 1: so it was. */
+static int site_is_plainest(struct site_scan *s, uint64_t func, const uint8_t *p, size_t avail, unsigned source)
+{
+	struct site_table *t = &s->pfe;
+	struct uft_object *obj = s->obj;
+	unsigned kind;
+
+	if (t->at >= t->n || t->addr[t->at] != func || t->seen[t->at] || s->loc.n || obj->nsite == s->room ||
+	    obj->machine != EM_X86_64 || !(kind = site_pad_of_5(p, avail)))
+		return 0;
+	t->seen[t->at++] = 1;
+	obj->site[obj->nsite++] = (struct uft_site){ .addr = func, .func = func, .kind = (uint8_t)kind, .len = SITE_MIN_LEN,
+						     .source = (uint8_t)source };
+	s->shapes[kind == UFT_SITE_NOPS][SITE_MIN_LEN]++;
+	return 1;
+}
+
 /* @list is sorted; functions that are in @known already are left out (NULL: none). */
 static void site_scan_functions(struct site_scan *s, const struct uw_list *list, const struct uw_list *known,
 				unsigned source)
@@ -521,7 +550,8 @@ static void site_scan_functions(struct site_scan *s, const struct uw_list *list,
 			if (k < known->n && known->range[k].addr < end)
 				end = known->range[k].addr;
 		}
-		site_of_function(s, func, end, code + (func - text->addr), avail - (func - text->addr), source);
+		if (!site_is_plainest(s, func, code + (func - text->addr), avail - (func - text->addr), source))
+			site_of_function(s, func, end, code + (func - text->addr), avail - (func - text->addr), source);
 	}
 }
 
@@ -685,7 +715,7 @@ static int site_scan_object(struct site_scan *s)
 	s->obj->nsections_pfe = s->pfe.raw;
 	s->obj->nsections_mcount = s->loc.raw;
 	s->room = uw.n + 16;
-	s->obj->site = malloc(s->room * sizeof(*s->obj->site));
+	s->obj->site = table_alloc(s->room * sizeof(*s->obj->site));
 	s->has_memory = s->obj->site != NULL;
 	site_scan_functions(s, &uw, NULL, uw.from_hdr ? UFT_FROM_EH_FRAME_HDR : UFT_FROM_EH_FRAME);
 	if (site_wants_symbols(s, &uw)) {

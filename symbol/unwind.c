@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "symbol/uw_cursor.h"
+#include "symbol/table.h"
 #include "symbol/unwind.h"
 
 /* Pointer encodings (DW_EH_PE_*). */
@@ -292,7 +293,7 @@ static int uw_from_table(struct elf_view *v, struct uw_cursor c, uint64_t hdr, u
 		return -ENOENT;
 	if (n > (uint64_t)(c.end - c.p) / (2 * width))
 		n = (c.end - c.p) / (2 * width);
-	out->range = malloc(n * sizeof(*out->range) + 1);
+	out->range = table_alloc(n * sizeof(*out->range) + 1);
 	if (!out->range)
 		return -ENOMEM;
 	for (i = 0; i < n; i++) {

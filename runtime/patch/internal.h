@@ -194,6 +194,9 @@ unsigned near_missing(const struct patch_site *s, unsigned form);
 int near_build(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned bit, uint8_t flags,
 	       struct near_code *c);
 
+/* That of an entry, SITE_HAS_STUB, into open memory: what near_build() makes. @end: where its function goes on. */
+void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags);
+
 /* ---- sites (site.c) ------------------------------------------------------------------------------ */
 
 /* Is nobody running? Asked at most once a batch, and only if it matters. */

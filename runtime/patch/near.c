@@ -463,6 +463,27 @@ static int build_stub(const struct patch_object *o, const struct patch_site *s, 
 	return 0;
 }
 
+/* Displacement of a branch of five bytes at @pc. */
+static inline uint64_t displacement(uintptr_t pc, uintptr_t to)
+{
+	return (uint32_t)(to - (pc + 5));
+}
+
+/* call enter; call end; jmp exit; flags, as build_stub() writes them, by two stores. */
+void near_entry_stub(const struct patch_object *o, uint32_t index, uintptr_t end, uint8_t flags)
+{
+	uintptr_t at = stub_at(o, index);
+	uint64_t body = displacement(at + 5, end), *slot = (uint64_t *)at;
+	uint64_t lo = UFT_OP_CALL | displacement(at, o->thunk[THUNK_ENTER]) << 8 | (uint64_t)UFT_OP_CALL << 40 | body << 48;
+	uint64_t hi = body >> 16 | (uint64_t)UFT_OP_JMP << 16 | displacement(at + 10, o->thunk[THUNK_EXIT]) << 24 |
+		      (uint64_t)flags << 56;
+
+	if (slot[0] != lo)
+		slot[0] = lo;
+	if (slot[1] != hi)
+		slot[1] = hi;
+}
+
 static int build_isle(const struct patch_object *o, const struct patch_site *s, uint32_t index, unsigned way,
 		      struct near_code *c)
 {

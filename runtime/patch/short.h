@@ -37,4 +37,56 @@ static inline uint64_t short_nop(unsigned n)
 	return nop[n - 5];
 }
 
+/* What all sites of a kind and length are in a form, but for their addresses. */
+struct shape {
+	uint64_t bits;		/* the same for all */
+	uint64_t keep;		/* as found */
+	uintptr_t to;		/* of stub 0's branch, less the length up to its end */
+	uint32_t step;		/* from one stub's to the next's */
+	uint8_t is_branch, shift;
+};
+
+static inline struct shape branch_shape(uint8_t op, unsigned skip, uintptr_t to, uint32_t step)
+{
+	return (struct shape){ .bits = (uint64_t)op << 8 * skip, .to = to - skip - 5, .step = step, .is_branch = 1,
+			       .shift = (uint8_t)(8 * (skip + 1)) };
+}
+
+/* Of a SITE_SHORT site: what site_code() says, as a number. */
+static inline struct shape shape_of(const struct patch_object *o, const struct patch_site *s, unsigned form)
+{
+	unsigned kind = s->kind_len & 0xf, len = s->kind_len >> 4;
+	int is_nop = kind == UFT_SITE_NOP || kind == UFT_SITE_MCOUNT_NOP;
+	struct shape c = { .keep = code_mask(len) };
+
+	if (form == FORM_FUNCTION || (form == FORM_GRAPH && s->bits & SITE_FRAME)) {
+		c = form == FORM_GRAPH ? branch_shape(UFT_OP_CALL, len - 5, o->stub_base, UFT_STUB_BYTES) :
+		    branch_shape(UFT_OP_CALL, len - 5, o->thunk[s->bits & SITE_FRAME ? THUNK_MFUNC : THUNK_FUNC], 0);
+		c.bits |= short_prefixes(len);
+		return c;
+	}
+	if (form == FORM_GRAPH)
+		c = branch_shape(UFT_OP_JMP, 0, o->stub_base, UFT_STUB_BYTES);
+	if (form == FORM_GRAPH && is_nop)
+		c.keep = code_mask(len) & ~code_mask(5);
+	else if (form == FORM_GRAPH)
+		c.bits |= short_nop(len) & ~code_mask(5);
+	else if (form == FORM_NOP && !is_nop)
+		c = (struct shape){ .bits = short_nop(len) };
+	return c;
+}
+
+static inline uint64_t shape_code(const struct shape *c, const struct patch_site *s, uint32_t stub)
+{
+	uint64_t code = c->bits, orig;
+
+	if (c->is_branch)
+		code |= (uint64_t)(uint32_t)(c->to + stub * c->step - s->addr) << c->shift;
+	if (c->keep) {
+		__builtin_memcpy(&orig, s->orig, 8);
+		code |= orig & c->keep;
+	}
+	return code;
+}
+
 #endif
