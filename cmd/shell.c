@@ -60,6 +60,16 @@ static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 	return 0;
 }
 
+/* For us, not for another session inside. */
+static int boot(struct uft_tree *t, struct uft_error *err)
+{
+	const char *line = getenv("UFT_TRACE");
+	int ret = line ? uft_tree_boot(t, line, err) : 0;
+
+	unsetenv("UFT_TRACE");
+	return ret;
+}
+
 static int run(struct uft_tree *t, char *const argv[], int no_mount)
 {
 	struct uft_error err = { "" };
@@ -68,7 +78,7 @@ static int run(struct uft_tree *t, char *const argv[], int no_mount)
 	int status, ret;
 	pid_t pid;
 
-	if (!no_mount && uft_namespace_mount(t, &fuse, &err) < 0)
+	if (boot(t, &err) < 0 || (!no_mount && uft_namespace_mount(t, &fuse, &err) < 0))
 		return cmd_fail("shell", "%s", err.text);
 	ret = serve(t, no_mount, &socket);
 	if (!ret && uft_tree_launch(t, argv, &pid, &err) < 0)

@@ -47,6 +47,26 @@ expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
 expect_err "a snapshot is never consumed"
 expect_err "no operands, not 'now'"
 
+# ---- UFT_TRACE: set before the first instruction
+boot() {
+	run env UFT_TRACE="$1" timeout 60 "$uft" shell --no-mount sh -c "$2"
+}
+boot "trace_options=noirq-info,funcgraph-tail ftrace=function_graph trace_buf_size=1M ftrace_filter=:mod:$M ftrace_graph_max_depth=2" \
+	'$T 1; $U show; $U read buffer_size_kb; $U read options/irq-info; echo "$UFT_TRACE."'
+expect_status 0
+expect_equal "calls" "$(sed -n '/^#/d;s/.*|  //p' out | tr '\n' '/')" "main() {/  work();/} /* main *//"
+expect_equal "values" "$(tail -n 3 out | tr '\n' ' ')" "1024 0 . "
+boot "ftrace=blk" true
+expect_status 1
+expect_err "UFT_TRACE: ftrace=blk: Invalid argument"
+boot "ftrace=function quiet" true
+expect_status 1
+expect_err "UFT_TRACE: 'quiet' means nothing here"
+for size in x 1Q -1 99999999999999999999G; do
+	boot "trace_buf_size=$size" true
+	expect_status 1
+done
+
 # Attached to, and left.
 "$T" 100000 1000 &
 outside=$!
