@@ -141,10 +141,9 @@ static int finish(int fd, int ret, const char *path, struct uft_error *err)
 	return ret < 0 ? uft_fail(err, ret, "%s: %s", path, strerror(-ret)) : 0;
 }
 
-int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
-		struct uft_error *err)
+static int take_all(int fd, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
 {
-	int fd = ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), n;
+	int n;
 	char *buf = malloc(SERVE_FRAME + 1);
 
 	if (fd < 0 || !buf) {
@@ -158,6 +157,17 @@ int client_read(const char *session, const char *path, int no_wait, int (*sink)(
 	}
 	free(buf);
 	return finish(fd, n, path, err);
+}
+
+int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
+		struct uft_error *err)
+{
+	return take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
+}
+
+int client_extract(const char *session, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+{
+	return take_all(ask(session, SERVE_EXTRACT, 0, "trace", err), "trace", sink, arg, err);
 }
 
 int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),

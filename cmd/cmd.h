@@ -35,6 +35,7 @@ int cmd_restart(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_clear(int argc, char **argv);
 int cmd_snapshot(int argc, char **argv);
+int cmd_extract(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_read(int argc, char **argv);

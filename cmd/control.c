@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, reset, list: a running session as trace-cmd has it
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, reset, list: a running session as trace-cmd has it
  *
  * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
  * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
@@ -15,7 +15,7 @@
 #include "cmd/options.h"
 
 struct control_opts {
-	const char *session, *tracer, *clock;
+	const char *session, *tracer, *clock, *output;
 	struct cmd_list filter, notrace, graph, options;
 	struct cmd_numbers pids;
 	uint64_t buffer;
@@ -273,6 +273,43 @@ int cmd_snapshot(int argc, char **argv)
 	if (o.take + o.clear + o.free_it == 0)
 		return show(&o, "snapshot", "snapshot");
 	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) : 0;
+}
+
+/* ---- extract --------------------------------------------------------------------------------- */
+
+static const struct cmd_option extract_options[] = {
+	SESSION,
+	{ "output", 'o', "FILE", "where to write it (default trace.dat)", cmd_string, FIELD(output), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax extract_syntax = {
+	"extract", "[OPTIONS]", "Takes what a session that runs has recorded out of its buffer, into a trace.dat.", extract_options, 0
+};
+
+static int put_bytes(void *f, const char *p, size_t n)
+{
+	return fwrite(p, 1, n, f) == n ? 0 : -errno;
+}
+
+int cmd_extract(int argc, char **argv)
+{
+	struct control_opts o = { .output = "trace.dat" };
+	struct uft_error err = { "" };
+	int ret, status = cmd_parse(&extract_syntax, &argc, argv, &o);
+	FILE *f;
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return cmd_usage(&extract_syntax, "no operands, not '%s'", argv[1]);
+	f = fopen(o.output, "we");
+	if (!f)
+		return cmd_fail("extract", "%s: %s", o.output, strerror(errno));
+	ret = client_extract(o.session, put_bytes, f, &err);
+	if (fclose(f) != 0 && !ret)
+		ret = uft_fail(&err, -errno, "%s: %s", o.output, strerror(errno));
+	return ret ? cmd_fail("extract", "%s", err.text) : 0;
 }
 
 /* ---- list ------------------------------------------------------------------------------------ */

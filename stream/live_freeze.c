@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_freeze.c - what a buffer holds at a moment, as a buffer of its own
+ * live_freeze.c - what a buffer holds at a moment, taken out of it into a buffer of its own
  *
  * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared CPU by CPU, and
  * is destroyed. Its chunks are copies, since those of the other go on being filled, consumed and chained.
@@ -70,7 +70,7 @@ static int copy_live(struct uft_live *to, struct uft_live *from)
 	return copy_rings(to, from);
 }
 
-int uft_live_freeze(struct uft_live *l, struct uft_live **out)
+int uft_live_take(struct uft_live *l, struct uft_live **out)
 {
 	struct uft_live *to = calloc(1, sizeof(*to));
 	int ret;
@@ -80,7 +80,10 @@ int uft_live_freeze(struct uft_live *l, struct uft_live **out)
 		return -ENOMEM;
 	pthread_mutex_init(&to->lock, NULL);
 	pthread_mutex_lock(&l->lock);
+	lv_pull_slices(l);
 	ret = copy_live(to, l);
+	if (!ret)
+		lv_clear(l, UFT_LIVE_ALL);
 	pthread_mutex_unlock(&l->lock);
 	if (ret)
 		uft_live_destroy(to);

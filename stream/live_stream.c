@@ -441,15 +441,19 @@ static void clear_cpu(struct uft_live *l, uint32_t cpu)
 		forget_marks(l->base);
 }
 
-/* All is decoded and thrown away: the rings go on from there with their contexts and open calls. */
-void uft_live_clear(struct uft_live *l, uint32_t cpu)
+/* What targets have written up to now. */
+void lv_pull_slices(struct uft_live *l)
 {
-	struct uft_event ev[64];
-
-	pthread_mutex_lock(&l->lock);
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
 			lv_pull_slice(l, i);
+}
+
+/* All is decoded and thrown away: the rings go on from there with their contexts and open calls. */
+void lv_clear(struct uft_live *l, uint32_t cpu)
+{
+	struct uft_event ev[64];
+
 	if (!begin(l)) {
 		l->base->limit = 0;
 		if (cpu != UFT_LIVE_ALL)
@@ -462,5 +466,12 @@ void uft_live_clear(struct uft_live *l, uint32_t cpu)
 	for (uint32_t i = 0; i <= l->ncpus; i++)
 		if (cpu == UFT_LIVE_ALL || i == cpu)
 			l->cpu[i].overrun = l->cpu[i].dropped = l->cpu[i].read = 0;
+}
+
+void uft_live_clear(struct uft_live *l, uint32_t cpu)
+{
+	pthread_mutex_lock(&l->lock);
+	lv_pull_slices(l);
+	lv_clear(l, cpu);
 	pthread_mutex_unlock(&l->lock);
 }

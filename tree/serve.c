@@ -249,6 +249,39 @@ static int use_file(struct connection *c, uft_node node, const struct serve_requ
 	return ret ? ret : closed;
 }
 
+static int send_file(struct connection *c, int fd)
+{
+	char *buf = malloc(SERVE_FRAME);
+	ssize_t n = buf ? 1 : -ENOMEM;
+
+	while (n > 0) {
+		n = read(fd, buf, SERVE_FRAME);
+		n = n < 0 ? -errno : n;
+		if (n > 0 && send_frame(c, buf, (size_t)n))
+			n = -EPIPE;
+	}
+	free(buf);
+	return (int)n;
+}
+
+/* The writer wants a name to seek in, so the file is made beside the socket and gone at once. */
+static int extract(struct connection *c)
+{
+	char name[sizeof(c->s->addr.sun_path) + 16];
+	int fd, ret;
+
+	snprintf(name, sizeof(name), "%s.XXXXXX", c->s->addr.sun_path);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = uft_tree_extract(c->s->tree, name);
+	unlink(name);
+	if (!ret)
+		ret = send_file(c, fd);
+	close(fd);
+	return ret;
+}
+
 static int answer(struct connection *c, pid_t pid)
 {
 	char path[SERVE_PATH];
@@ -258,11 +291,13 @@ static int answer(struct connection *c, pid_t pid)
 
 	if (ret)
 		return ret;
-	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_WRITE)
+	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_EXTRACT)
 		return -EPROTO;
 	ret = serve_receive(c->fd, path, r.path_bytes);
 	if (!ret && path[r.path_bytes - 1])
 		ret = -EPROTO;
+	if (!ret && r.op == SERVE_EXTRACT)
+		return extract(c);
 	if (!ret)
 		ret = uft_tree_walk(c->s->tree, path, &node);
 	if (ret)

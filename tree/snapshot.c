@@ -21,10 +21,9 @@ static int take(struct uft_tree *t)
 	int ret;
 
 	tree_pull(t);
-	ret = uft_live_freeze(t->live, &frozen);
+	ret = uft_live_take(t->live, &frozen);
 	if (ret)
 		return ret;
-	uft_live_clear(t->live, UFT_LIVE_ALL);
 	uft_live_destroy(t->frozen);
 	t->frozen = frozen;
 	return 0;
@@ -50,6 +49,34 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 		uft_live_clear(t->frozen, cpu);
 	}
 	return (ssize_t)n;
+}
+
+/* ---- extract --------------------------------------------------------------------------------- */
+
+struct extraction { struct uft_tree *t; struct uft_live *frozen; };
+
+static int take_job(void *arg)
+{
+	struct extraction *x = arg;
+
+	tree_pull(x->t);
+	return uft_live_take(x->t->live, &x->frozen);
+}
+
+int uft_tree_extract(struct uft_tree *t, const char *path)
+{
+	struct extraction x = { .t = t };
+	struct uft_error err = { "" };
+	struct uft_stream *st = NULL;
+	int ret = tree_call(t, take_job, &x);
+
+	if (!ret)
+		ret = uft_live_snapshot(x.frozen, UFT_LIVE_ALL, &st);
+	if (!ret)
+		ret = uft_export_find("trace.dat")->write(st, path, &err);
+	uft_stream_close(st);
+	uft_live_destroy(x.frozen);
+	return ret;
 }
 
 void snapshot_help(const struct place *at, struct tree_text *out)

@@ -47,6 +47,16 @@ expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
 expect_err "a snapshot is never consumed"
 expect_err "no operands, not 'now'"
 
+# ---- extract takes it out, for trace-cmd
+if command -v trace-cmd >/dev/null 2>&1; then
+	shell '$U start -p function -l :mod:$M; $T 2; $U stop; $U extract -o x.dat; $U show; $U extract -o /nowhere/x.dat; echo $?'
+	expect_equal "nothing is left" "$(names out)$(tail -n 1 out)" 1
+	run trace-cmd report -i x.dat
+	expect_status 0
+	expect_equal "extract" "$(sed -n 's/.*function: *\([a-z_0-9]*\).*/\1/p' out | tr '\n' ' ')" "${one}work helper leaf helper leaf "
+fi
+expect_equal "files left beside the sockets" "$(ls "$tmp/uft")" ""
+
 # ---- UFT_TRACE: set before the first instruction
 boot() {
 	run env UFT_TRACE="$1" timeout 60 "$uft" shell --no-mount sh -c "$2"
