@@ -531,7 +531,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	return failed && status == 0 ? CMD_FAILED : status;
 }
 
-/* Those that were found by name and ended meanwhile are no failure, unless nobody is left. */
+/* Those that ended meanwhile are no failure, unless nobody is left; nor what is found by name and cannot be attached to. */
 static int attach(struct recording *rec, struct uft_error *err)
 {
 	size_t n = 0;
@@ -541,9 +541,9 @@ static int attach(struct recording *rec, struct uft_error *err)
 		int ret = uft_session_attach(rec->session, t->pid, err);
 
 		n += !ret;
-		if (ret && ret != -EEXIST && !t->is_found)
+		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
 			return ret;
-		if (ret && ret != -EEXIST && ret != -ESRCH)
+		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1)))
 			say(rec, "warning: %s", err->text);
 	}
 	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +26,7 @@ static int add(struct cmd_targets *t, pid_t pid, int is_found, struct uft_error 
 	if (!more)
 		return uft_fail(err, -ENOMEM, "out of memory");
 	t->item = more;
-	more[t->n++] = (struct target_pid){ pid, is_found };
+	more[t->n++] = (struct target_pid){ pid, is_found, !kill(pid, 0) || errno == EPERM };
 	return 0;
 }
 

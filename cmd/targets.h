@@ -12,6 +12,7 @@ struct cmd_targets {
 	struct target_pid {
 		pid_t pid;
 		int is_found;		/* by a name or a cgroup: it may end before it is our turn */
+		int was_there;		/* when we began */
 	} *item;
 	size_t n;
 };

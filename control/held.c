@@ -63,11 +63,6 @@ struct held {
 
 /* ---- Who there is ------------------------------------------------------------------------------ */
 
-static int is_vfork_wait(long nr)
-{
-	return nr == SYS_vfork || nr == SYS_clone || nr == 435 /* clone3 */;
-}
-
 static struct held_task *find(struct held *h, pid_t tid)
 {
 	for (unsigned i = 0; i < h->n; i++, h->hint++) {	/* they come in the same order each time */
@@ -101,7 +96,7 @@ static int hold_fn(void *arg, pid_t pid, pid_t tid)
 	if (t && t->state != HELD_VFORK)
 		return 0;
 	ret = look_read_asleep(pid, tid, &a);
-	if (ret == -ESRCH || (t && ret > 0 && is_vfork_wait(a.nr)))
+	if (ret == -ESRCH || (t && ret > 0 && look_is_vfork_wait(pid, &a)))
 		return 0;
 	if (!t && h->n == h->room) {
 		struct held_task *more = realloc(h->task, (2 * h->room + 64) * sizeof(*more));
@@ -114,7 +109,7 @@ static int hold_fn(void *arg, pid_t pid, pid_t tid)
 	if (!t)
 		t = &h->task[h->n];
 	*t = (struct held_task){ .pid = pid, .tid = tid, .state = HELD_VFORK, .is_asleep = ret > 0 };
-	if (ret > 0 && is_vfork_wait(a.nr))
+	if (ret > 0 && look_is_vfork_wait(pid, &a))
 		h->nnew++;
 	else
 		ret = seize(h, t);
@@ -247,15 +242,21 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 	look_at_stopped(h, t);
 }
 
+static int makes_child(long nr)
+{
+	return nr == SYS_fork || nr == SYS_vfork || nr == SYS_clone || nr == 435 /* clone3 */;
+}
+
 /*
  * A task that was asked to stop runs no instruction of its program before it did. So one that sleeps on in the kernel stands
- * as well as any: it may wait for a file server that answers only when we are done, be that our own (tree/).
+ * as well as any: it may wait for a file server that answers only when we are done, be that our own (tree/). But not one
+ * that makes a child, which would have what we are about to take away.
  */
 static int is_caught(struct held *h, struct held_task *t)
 {
 	struct asleep a;
 
-	if (session_now_ns() - h->since_ns < ASLEEP_NS || look_read_asleep(t->pid, t->tid, &a) <= 0 || is_vfork_wait(a.nr))
+	if (session_now_ns() - h->since_ns < ASLEEP_NS || look_read_asleep(t->pid, t->tid, &a) <= 0 || makes_child(a.nr))
 		return 0;
 	t->state = HELD_CAUGHT;
 	look_leads_inside(h->l, a.pc, a.sp);
@@ -273,7 +274,7 @@ static unsigned collect(struct held *h)
 
 		if (t->state != HELD_ASKED)
 			continue;
-		got = waitpid(t->tid, &status, __WALL | WNOHANG);
+		got = look_wait(t->tid, &status);
 		if (got == t->tid || (got < 0 && errno != EINTR))
 			take_stop(h, t, got, status);
 		else if (!is_caught(h, t))
@@ -332,7 +333,7 @@ static int hurry(struct held *h)
 
 		if (t->state != HELD_ASKED || t->is_hurried)
 			continue;
-		if (look_read_asleep(t->pid, t->tid, &a) > 0 && is_vfork_wait(a.nr))
+		if (look_read_asleep(t->pid, t->tid, &a) > 0 && look_is_vfork_wait(t->pid, &a))
 			return -EAGAIN;
 		t->nice = getpriority(PRIO_PROCESS, (id_t)t->tid);
 		guard_note_hurried(t->tid, t->nice);

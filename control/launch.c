@@ -12,6 +12,7 @@
  */
 #include "control/guard.h"
 #include "control/internal.h"
+#include "control/look.h"
 #include "control/plain.h"
 
 #include <errno.h>
@@ -172,6 +173,7 @@ void launch_adopt(struct uft_session *s, pid_t pid)
 
 	s->launched = pid;
 	s->launched_status = -1;
+	look_keep_status(pid);
 	s->launched_fd = (int)syscall(SYS_pidfd_open, pid, 0);
 	ev.data.fd = s->launched_fd;
 	if (s->launched_fd >= 0)

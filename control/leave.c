@@ -40,6 +40,7 @@
 #define LEAVE_MS	3000		/* for tasks to come out of us */
 #define LATE_MS		20000		/* more, while it is not known where they are */
 #define HURRY		(-20)
+#define HOLD_TRIES	4
 #define LOOK_MIN_NS	200000
 #define LOOK_MAX_NS	20000000
 #define OWN_MAX		(1u << 20)
@@ -282,7 +283,8 @@ static int unmap_all(struct leaving *l)
 	struct held *held;
 	int ret;
 
-	look_hold(&look, LOOK_STOP_MS, &held);
+	for (int i = 0; look_hold(&look, LOOK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
+		look_release(held);
 	ret = unmap_held(l);
 	look_release(held);
 	if (ret < 0)

@@ -34,6 +34,7 @@
 #include <unistd.h>
 
 #define ERESTARTNOHAND_	514
+#define SYS_clone3_	435
 #define TRIES		4
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
@@ -43,13 +44,44 @@
 
 /* ---- One task, stopped ---------------------------------------------------------------------- */
 
+/* Our child, whose end comes out of any wait for its stops, once. */
+static struct {
+	pid_t pid;
+	int status, is_over;
+} kept;
+
+void look_keep_status(pid_t pid)
+{
+	kept.pid = pid;
+	kept.is_over = 0;
+}
+
+int look_kept_status(pid_t pid, int *status)
+{
+	if (kept.pid != pid || !kept.is_over)
+		return 0;
+	*status = kept.status;
+	return 1;
+}
+
+pid_t look_wait(pid_t tid, int *status)
+{
+	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+	if (got > 0 && got == kept.pid && !WIFSTOPPED(*status)) {
+		kept.status = *status;
+		kept.is_over = 1;
+	}
+	return got;
+}
+
 int look_wait_stop(pid_t tid, int *status)
 {
 	uint64_t deadline = session_now_ns() + LOOK_STOP_MS * 1000000ull, before;
 	unsigned spins = 0;
 
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
-		pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+		pid_t got = look_wait(tid, status);
 
 		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield costs all others'
 		 * time slices when the CPU is wanted. */
@@ -58,7 +90,7 @@ int look_wait_stop(pid_t tid, int *status)
 			sched_yield();
 			if (session_now_ns() - before > YIELD_NS)
 				spins = SPINS;
-			got = waitpid(tid, status, __WALL | WNOHANG);
+			got = look_wait(tid, status);
 		}
 
 		if (got == tid)
@@ -112,7 +144,7 @@ unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
 		struct late_task t = late.task[i];
-		int status, got = waitpid(t.tid, &status, __WALL | WNOHANG);
+		int status, got = look_wait(t.tid, &status);
 
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
@@ -346,6 +378,23 @@ int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 	a->sp = at ? strtoull(at, NULL, 16) : 0;
 	a->nr = strtol(a->where, NULL, 10);
 	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
+}
+
+/* Other clones sleep as well: for memory, for a lock. */
+int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0)
+{
+	uint64_t flags = arg0;
+
+	if (nr == SYS_clone3_ && peek_mem(pid, arg0, &flags, sizeof(flags)))
+		return 1;		/* as far as can be seen */
+	return nr == SYS_vfork || ((nr == SYS_clone || nr == SYS_clone3_) && flags & CLONE_VFORK);
+}
+
+int look_is_vfork_wait(pid_t pid, const struct asleep *a)
+{
+	const char *arg0 = strchr(a->where, ' ');
+
+	return look_is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
 }
 
 /* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */

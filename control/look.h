@@ -37,6 +37,10 @@ void look_go(pid_t tid, int sig);
 unsigned look_reap(void);		/* returns how many there are still */
 int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
 
+/* The end of this child of ours, if a wait for its stop takes it, is kept for who asks. */
+void look_keep_status(pid_t pid);
+int look_kept_status(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
+
 /* ---- held.c ----------------------------------------------------------------------------------- */
 
 struct held;
@@ -62,7 +66,12 @@ struct asleep {
 };
 /* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
 int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
+/* Does a task that sleeps so wait for the child that it made by vfork? */
+int look_is_vfork_wait(pid_t pid, const struct asleep *a);
+/* The same by number, flags and, of clone3, the structure's place. */
+int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
+pid_t look_wait(pid_t tid, int *status);	/* what there is */
 void look_late(pid_t tid, int was_stepped);	/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */

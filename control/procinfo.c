@@ -6,6 +6,8 @@
  */
 #include "control/procinfo.h"
 
+#include "control/look.h"
+
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
@@ -327,7 +329,7 @@ int procinfo_has_vfork(pid_t pid)
 
 		/* Whoever sleeps in one of these waits for its child: making one does not sleep for long. */
 		found = tid > 0 && !taskinfo_read(pid, tid, &t) && !t.is_running &&
-			(t.nr == SYS_vfork || t.nr == 435 /* clone3 */ || (t.nr == SYS_clone && t.arg0 & CLONE_VFORK));
+			look_is_vfork_call(pid, t.nr, t.arg0);
 	}
 	if (d)
 		closedir(d);

@@ -487,6 +487,8 @@ static void reap_launched(struct uft_session *s)
 {
 	int status;
 
+	if (s->launched_status < 0 && look_kept_status(s->launched, &status))
+		s->launched_status = status;
 	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || look_is_late(s->launched) || watch_has(s, s->launched))))
 		return;
 	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&

@@ -63,6 +63,20 @@ sleep 1
 refused "a second session" "traced by another session already: uft process $first" "$uft" attach $held
 kill -TERM $first
 wait $first
+# Of several processes some end before it is their turn.
+sleep 60 & one=$!
+sleep 60 & two=$!
+"$uft" attach -q -l work -o several.uft $held $one $two 2>several_said &
+first=$!
+until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do :; done
+kill -KILL $one $two
+wait $one $two
+sleep 1
+kill -TERM $first 2>/dev/null
+several=0
+wait $first || several=$?
+checks_done=$((checks_done + 1))
+[ $several -eq 0 ] && "$uft" report several.uft | grep -q work || { fail "some of several ended: status $several"; cat several_said; }
 if command -v gdb >/dev/null; then
 	sleep 30 &			# gdb interrupts system calls
 	sleeper=$!

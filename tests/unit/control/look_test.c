@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* look_test.c - a task that cannot be stopped in time is not left standing when it stops after all */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -9,7 +11,9 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -86,9 +90,77 @@ static void test_tried_again(void **state)
 	assert_int_equal(exit_status(pid), 7);
 }
 
+/* It is our child: what it ended with is not lost by a wait for its stop. */
+static void test_status_is_kept(void **state)
+{
+	pid_t pid = start_uninterruptible();
+	int sig = 0, status = 0;
+
+	(void)state;
+	look_keep_status(pid);
+	assert_int_equal(look_stop(pid, &sig), -EAGAIN);
+	assert_int_equal(look_kept_status(pid, &status), 0);
+	kill(pid, SIGKILL);
+	for (int ms = 0; ms < 20000 && look_reap(); ms += 10)
+		nap_ms(10);
+	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
+	assert_int_equal(look_kept_status(pid, &status), 1);
+	assert_int_equal(WIFSIGNALED(status) ? WTERMSIG(status) : 0, SIGKILL);
+}
+
+/* A process that sleeps in clone() as fork() calls it, because nobody answers its filter. 0: not on this kernel. */
+static pid_t start_forking(void)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(code) / sizeof(code[0]), code };
+	struct asleep a = { .nr = -1 };
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter) < 0)
+			_exit(0);
+		fork();
+		_exit(1);
+	}
+	for (int ms = 0; ms < 5000 && (look_read_asleep(pid, pid, &a) != 1 || a.nr != SYS_clone); ms += 10)
+		nap_ms(10);
+	if (a.nr == SYS_clone)
+		return pid;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	return 0;
+}
+
+/* Whoever forks sleeps for memory or a lock at times; it is no parent that waits for its vfork child, and can be held. */
+static void test_fork_is_no_vfork(void **state)
+{
+	pid_t pid = start_forking();
+	struct look look = { .pid = pid };
+	struct held *h;
+	int ret, has_vforks;
+
+	(void)state;
+	if (!pid)
+		skip();
+	ret = look_hold(&look, 2000, &h);
+	has_vforks = look_has_vforks(h);
+	look_release(h);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	assert_int_equal(ret, 0);
+	assert_int_equal(has_vforks, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
+		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork) };
 	pid_t pid = fork();
 
 	if (!pid) {
