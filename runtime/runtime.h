@@ -17,6 +17,7 @@ struct uft_rt {
 	uint32_t slice_index;
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
+	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
 };
 extern struct uft_rt uft_rt;
 

@@ -72,6 +72,17 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
+/* Ticks of a clock that does not say its rate, a second. */
+static uint64_t measure_hz(uint64_t clock, uint64_t ns)
+{
+	struct __kernel_timespec nap = { .tv_nsec = 50000000 };
+	uint64_t passed;
+
+	sys_call3(__NR_nanosleep, &nap, 0, 0);
+	passed = monotonic_ns() - ns;
+	return (arch_clock() - clock) * 1000000000 / passed;
+}
+
 static int say_hello(char **envp)
 {
 	struct uft_hello *h = (struct uft_hello *)((uint8_t *)uft_rt.slice + uft_rt.arena->cmd_offset + UFT_CMD_PAYLOAD);
@@ -81,6 +92,8 @@ static int say_hello(char **envp)
 	args[1] = monotonic_ns();
 	args[0] = arch_clock();
 	args[2] = arch_clock_hz();
+	if (uft_rt.is_emulated && !args[2])
+		args[2] = measure_hz(args[0], args[1]);
 	args[3] = (uint64_t)&uft_boot;
 	return agent_request(UFT_REQ_HELLO, args, 4, 1);
 }
@@ -99,6 +112,7 @@ static int start(const char *value, int *is_secret)
 		ret = is_wanted() ? trace_claim_slice() : -EPERM;
 	if (ret)
 		return ret;
+	uft_rt.is_emulated = (uint32_t)*is_secret;
 	uft_boot.slice = uft_rt.slice_index;
 	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
 	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);

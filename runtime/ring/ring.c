@@ -41,7 +41,8 @@
 struct ring_private {
 	uint32_t state;
 	uint32_t locks[RING_NLOCKS];
-	uint32_t pad[11];
+	uint32_t pid;		/* whose this is */
+	uint32_t pad[10];
 };
 
 #define RING_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
@@ -126,8 +127,27 @@ int ring_init(void)
 	uft_ring_fast.cpu = (struct ring_cpu *)(ring_private + 1);
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	ring_attach();
+	ring_private->pid = (uint32_t)sys_getpid();
 	uft_store_release(&ring_private->state, RING_LIVE);
 	return 0;
+}
+
+void ring_notice_fork(void)
+{
+	struct ring_private *p = ring_private;
+	uint32_t pid = (uint32_t)sys_getpid(), state = uft_load(&p->state);
+	uint64_t all = ~0ull, mask;
+
+	if (uft_load_acquire(&p->pid) == pid)
+		return;
+	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
+		arch_fill(p->locks, 0, sizeof(p->locks));
+		arch_fill(uft_ring_fast.cpu, 0, uft_rt.arena->ncpus * sizeof(struct ring_cpu));
+		uft_store_release(&p->pid, pid);
+		uft_store_release(&p->state, RING_FRESH);
+	}
+	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 void ring_attach(void)

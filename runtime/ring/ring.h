@@ -74,6 +74,9 @@ int ring_init(void);
 /* Points the table at the rings of uft_rt.slice. Context: init, signals blocked, state RING_ADOPTING or init. */
 void ring_attach(void);
 
+/* Under an emulator, which does not wipe: does it where it has not been done, in a fork child. Context: probe. */
+void ring_notice_fork(void);
+
 /* The process's state word, in wipe-on-fork memory; changed by compare-and-swap. Context: probe. */
 uint32_t *ring_state(void);
 

@@ -139,7 +139,10 @@ int trace_adopt_child(void)
 		uft_store_release(state, RING_REFUSED);
 		goto out;
 	}
-	agent_start();	/* without one the child is recorded but cannot be told anything: agent_tid stays 0 */
+	/* Without one the child is recorded but cannot be told anything: agent_tid stays 0. qemu 7.2 ends by an assertion when the
+	 * child of a process that had threads makes one. */
+	if (!uft_rt.is_emulated)
+		agent_start();
 	arg = uft_rt.slice_index;
 	agent_request(UFT_REQ_FORKED, &arg, 1, 0);
 	uft_store_release(state, RING_LIVE);

@@ -493,6 +493,8 @@ static int task_is_mute(void)
 	uint32_t *state = ring_state();
 	struct __kernel_timespec nap = { .tv_nsec = 1000000 };
 
+	if (uft_rt.is_emulated)
+		ring_notice_fork();
 	if (uft_load_acquire(state) == RING_LIVE)
 		return 0;
 	if (uft_load(state) == RING_FRESH)

@@ -6,6 +6,8 @@
 #
 # plain: the program was built without preparation. Then there are more functions than those it counts.
 #
+# HAZARD_EMULATOR: what runs the program, if this machine does not.
+#
 # TRACER keep is the graph with every function a root whose calls wait in the scratch buffer, and all are kept;
 # keep-loose the same for cases that overflow it, or end threads and fork in the middle: the program must not notice.
 # The program counts its own calls (count.h); the recording must agree to the call. What a case may differ in is
@@ -52,7 +54,8 @@ tasks() {
 	esac
 }
 
-want=$(timeout 60 "$prog" "$case" 2>/dev/null </dev/null); want_rc=$?
+# shellcheck disable=SC2086
+want=$(timeout 60 ${HAZARD_EMULATOR:-} "$prog" "$case" 2>/dev/null </dev/null); want_rc=$?
 # Only the program itself may say that the machine lacks what a case needs; that it is missing or crashes is a failure.
 case $want_rc-$want in
 0-*) ;;
@@ -63,7 +66,7 @@ keep=
 case $tracer in keep*) tracer=function_graph keep="--keep-slow *=0" ;; esac
 set -f
 # shellcheck disable=SC2086
-got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q ${HAZARD_FLAGS:-} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
+got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q ${HAZARD_FLAGS:-} ${HAZARD_EMULATOR:+"--emulator=$HAZARD_EMULATOR"} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
 rc=$?
 [ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
