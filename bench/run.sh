@@ -32,6 +32,7 @@ plus() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a + b }'; }
 
 . "$top/bench/unprepared.sh"
 . "$top/bench/attach.sh"
+. "$top/bench/tree.sh"
 
 build_calls() {
 	src=$top/bench/calls.c
@@ -308,6 +309,7 @@ real_programs
 start_table
 armed_library_table
 attach_table
+tree_table
 report_table
 micro
 say "Load average when it ended: $(cut -d" " -f1-3 /proc/loadavg). Took $(($(date +%s) - began)) s."

@@ -67,6 +67,7 @@ void lv_drop_first(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_chunk *c = r->first;
 
+	l->version++;
 	r->first = c->next;
 	if (!r->first)
 		r->last = NULL;
@@ -143,6 +144,7 @@ static void take(struct uft_live *l, struct lv_ring *r, uint64_t position, const
 		cpu_of(l, r)->dropped += wr_count_records(data, n, position, sub);
 		return;
 	}
+	l->version++;
 	memcpy(c->data + c->len, data, n);
 	c->len += (uint32_t)n;
 	r->end = position + n;
@@ -311,6 +313,7 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 			l->ring[s->index[i] - 1].is_dead = 1;
 		}
 	s->is_live = 0;
+	l->version++;
 	slice_reset(l, slice);
 	/* The next claimer finds a clean slice. */
 	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);

@@ -358,6 +358,7 @@ void uft_live_shift(struct uft_live *l, int64_t ns)
 
 	pthread_mutex_lock(&l->lock);
 	l->shift_ns = (uint64_t)ns;
+	l->base_version = 0;
 	for (uint32_t i = 0; i < base->ntask; i++)
 		for (uint32_t k = 0; k < base->task[i]->depth; k++)
 			base->task[i]->stack[k].entry_ns += more;
@@ -374,10 +375,31 @@ static void forget_marks(struct uft_stream *st)
 		free(st->mark[--st->nmark]);
 }
 
+/* Base has what there is, but for a reader of one CPU's rings the others were put aside. */
+static void refresh(struct uft_stream *st)
+{
+	st->nheap = 0;
+	for (uint32_t i = 0; i < st->nring; i++) {
+		st->ring[i].is_done = 0;
+		st->heap[st->nheap++] = i;
+	}
+	mrg_heapify(st);
+}
+
+/* A reader of pages comes again and again between two rounds of taking: then nothing has changed. */
 static int begin(struct uft_live *l)
 {
+	int ret = 0;
+
 	forget_marks(l->base);
-	return set_clock(l, l->base) || refill(l, l->base, NULL) ? -ENOMEM : 0;
+	if (l->base_version && l->base_version == l->version && l->base->nring == l->nring) {
+		refresh(l->base);
+		return 0;
+	}
+	if (set_clock(l, l->base) || refill(l, l->base, NULL))
+		ret = -ENOMEM;
+	l->base_version = ret ? 0 : l->version;
+	return ret;
 }
 
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu)
@@ -400,8 +422,12 @@ static void release_seen(struct uft_live *l)
 		struct lv_ring *r = &l->ring[i];
 		uint64_t seen = seen_to(&l->base->ring[i]);
 
-		while (r->first && r->first->position + r->first->len <= seen)
-			lv_drop_first(l, r);
+		while (r->first && r->first->position + r->first->len <= seen) {
+			uint64_t version = l->version;
+
+			lv_drop_first(l, r);	/* base is past it */
+			l->version = version;
+		}
 	}
 }
 

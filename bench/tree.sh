@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+# tree.sh - part of run.sh: how fast the files of the tracing directory are read and written, through FUSE, inside uft shell
+
+build_tree() {
+	[ -x tree-prog ] && return
+	sh "$top/bench/genfuncs.sh" 100000 treesrc
+	(cd treesrc && ls f*.c main.c | xargs -P2 -n 12 gcc -O1 -w -c $prepared)
+	gcc treesrc/*.o -o tree-prog
+	gcc -O2 -w $prepared -xc - -o tree-calls <<'C'
+#include <stdlib.h>
+volatile int sink;
+__attribute__((noinline)) void work(int i) { sink += i; for (volatile int k = 0; k < 20; k++); }
+int main(int c, char **v) { for (int i = 0; i < atoi(v[1]); i++) work(i); return 0; }
+C
+}
+
+# Prints NAME SECONDS COUNT a line.
+tree_inside() {
+	cat >tree-inside.sh <<'S'
+cd /sys/kernel/tracing
+timed() { name=$1; shift; a=$(date +%s%N); n=$("$@"); b=$(date +%s%N); echo "$name $((b - a)) $n"; }
+calls() { echo >trace; "$W/tree-calls" 1000000; sleep 0.5; }
+all() { cat "$1" | wc -l; }
+pipe() { dd if=trace_pipe iflag=nonblock bs=128K 2>/dev/null | wc -l; }
+raw() { for f in per_cpu/cpu*/trace_pipe_raw; do dd if=$f iflag=nonblock bs=4096 2>/dev/null; done | wc -c; }
+filter() { cat "$W/tree-words" >set_ftrace_filter; echo 100000; }
+"$W/tree-prog"
+grep '^f[0-9]*$' available_filter_functions >"$W/tree-words"
+timed filter filter; [ "$(wc -l <set_ftrace_filter)" = 100000 ] || echo "filter 0 0"
+echo >set_ftrace_filter
+echo 262144 >buffer_size_kb
+echo work >set_ftrace_filter 2>/dev/null || { "$W/tree-calls" 1; echo work >set_ftrace_filter; }
+echo function >current_tracer
+calls
+timed trace all trace
+timed pipe pipe
+calls
+timed raw raw
+S
+	W=$work "$uft" shell -c "sh $work/tree-inside.sh" >tree.round
+}
+
+tree_row() {
+	awk -v k="$1" '$1 == k { print $2, $3 }' tree.rounds | sort -n | awk '{ t[NR] = $1; c[NR] = $2 } END { m = int((NR + 1) / 2); print t[m], c[m] }' >tree.median
+	read -r ns count <tree.median
+	value=$(awk -v ns="$ns" -v n="$count" -v how="$3" 'BEGIN { printf "%.2f", how == "ms" ? ns / 1e6 : how == "s" ? ns / 1e9 * 1e6 / n : how == "raw" ? n / 28 / ns * 1e3 : n / ns * 1e3 }')
+	say "| $2 | $count | $value | $4 $5 | $(verdict "$value" "$4" "$5") |"
+}
+
+tree_table() {
+	build_tree
+	: >tree.rounds
+	for i in 1 2 3 4 5; do
+		tree_inside && cat tree.round >>tree.rounds
+	done
+	say "## The tracing directory"
+	say
+	say "Through FUSE, inside uft shell, the program that reads or writes included; medians of 5 rounds, wall time. Of trace_pipe_raw each"
+	say "read is one sub-buffer of 4096 bytes; a record takes 28 of them."
+	say
+	say "| | lines, bytes | measured | budget | |"
+	say "|---|---|---|---|---|"
+	tree_row filter "set_ftrace_filter with 100,000 functions, ms" ms "<=" 100
+	tree_row trace "cat trace, s for a million events" s "<=" 1
+	tree_row pipe "trace_pipe, million lines a second" rate ">=" 2
+	tree_row raw "trace_pipe_raw, million events a second" raw ">=" 8
+	say
+}
