@@ -60,7 +60,7 @@ void lv_chunk_put(struct lv_chunk *c)
 
 static struct lv_cpu *cpu_of(struct uft_live *l, const struct lv_ring *r)
 {
-	return &l->cpu[r->ring < l->ncpus ? r->ring : l->ncpus];
+	return &l->cpu[lv_cpu_of(l, r->ring)];
 }
 
 void lv_drop_first(struct uft_live *l, struct lv_ring *r)
@@ -326,7 +326,7 @@ void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite)
 	pthread_mutex_lock(&l->lock);
 	l->opts.cpu_bytes = cpu_bytes;
 	l->opts.overwrite = overwrite;
-	for (uint32_t i = 0; i <= l->ncpus; i++)
+	for (uint32_t i = 0; i < l->ncpus; i++)
 		while (l->cpu[i].bytes > cpu_bytes && drop_oldest(l, &l->cpu[i]))
 			;
 	pthread_mutex_unlock(&l->lock);
@@ -416,7 +416,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 	ret = make_geometry(l, arena);
 	if (!ret) {
 		l->slice = calloc(l->geo->nslices, sizeof(*l->slice));
-		l->cpu = calloc(l->ncpus + 1, sizeof(*l->cpu));
+		l->cpu = calloc(l->ncpus, sizeof(*l->cpu));
 		l->base = lv_stream_new(l);
 		ret = l->slice && l->cpu && l->base ? 0 : -ENOMEM;
 	}

@@ -55,12 +55,12 @@ static int copy_live(struct uft_live *to, struct uft_live *from)
 	to->shift_ns = from->shift_ns;
 	to->watermark = UINT64_MAX;
 	to->geo = calloc(1, sizeof(*to->geo));
-	to->cpu = calloc(from->ncpus + 1, sizeof(*to->cpu));
+	to->cpu = calloc(from->ncpus, sizeof(*to->cpu));
 	to->pair = malloc((from->npair + 1) * sizeof(*to->pair));
 	if (!to->geo || !to->cpu || !to->pair)
 		return -ENOMEM;
 	to->geo->head = from->geo->head;
-	memcpy(to->cpu, from->cpu, (from->ncpus + 1) * sizeof(*to->cpu));
+	memcpy(to->cpu, from->cpu, from->ncpus * sizeof(*to->cpu));
 	memcpy(to->pair, from->pair, from->npair * sizeof(*to->pair));
 	to->npair = to->cap_pair = from->npair;
 	to->base = lv_copy_base(from);

@@ -49,7 +49,7 @@ struct uft_live {
 	uint32_t ncpus;
 	struct lv_slice *slice;
 	struct lv_ring *ring; uint32_t nring, cap_ring;
-	struct lv_cpu *cpu;		/* ncpus, and one for all exchange rings */
+	struct lv_cpu *cpu;		/* by CPU */
 	struct uft_stream *base;
 	uint32_t numbers;		/* of slices, from 1: 0 is ours */
 	uint32_t image_version;
@@ -60,6 +60,13 @@ struct uft_live {
 	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 };
+
+/* Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has not would be
+ * in nobody's per_cpu directory, and readers of pages would miss its records. So each such ring counts as of one that there is. */
+static inline uint32_t lv_cpu_of(const struct uft_live *l, uint32_t ring)
+{
+	return ring % l->ncpus;
+}
 
 /* live.c */
 uint64_t lv_now_ns(void);

@@ -31,7 +31,7 @@ static int add_rings(struct uft_live *l, struct uft_stream *st)
 		const struct lv_ring *from = &l->ring[st->nring];
 
 		st->ring[st->nring] = (struct dec_ring){
-			.index = st->nring, .slice_number = from->number, .ring = from->ring, .cpu = from->ring,
+			.index = st->nring, .slice_number = from->number, .ring = from->ring, .cpu = lv_cpu_of(l, from->ring),
 			.image = &st->image[from->image], .is_ours = from->is_ours, .is_done = 1,
 		};
 		st->ring[st->nring].cur.pool = &st->pool;
@@ -297,7 +297,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 	pthread_mutex_lock(&l->lock);
 	out->now_ns += l->shift_ns;
 	st = lv_copy_base(l);
-	for (uint32_t i = 0; i <= l->ncpus; i++) {
+	for (uint32_t i = 0; i < l->ncpus; i++) {
 		if (cpu != UFT_LIVE_ALL && i != cpu)
 			continue;
 		out->overrun += l->cpu[i].overrun;
@@ -323,7 +323,7 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	pthread_mutex_lock(&l->lock);
 	st = lv_copy_base(l);
 	counted = st ? lv_copy_base(l) : NULL;
-	for (uint32_t i = 0; i <= l->ncpus; i++)
+	for (uint32_t i = 0; i < l->ncpus; i++)
 		stats.overrun += cpu == UFT_LIVE_ALL || i == cpu ? l->cpu[i].overrun : 0;
 	pthread_mutex_unlock(&l->lock);
 	if (!counted) {
@@ -446,7 +446,7 @@ int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 		const struct dec_ring *r = i < l->base->nring ? &l->base->ring[i] : NULL;
 		const struct lv_chunk *c = l->ring[i].first;
 
-		if (cpu != UFT_LIVE_ALL && l->ring[i].ring != cpu)
+		if (cpu != UFT_LIVE_ALL && lv_cpu_of(l, l->ring[i].ring) != cpu)
 			continue;
 		if (r && r->cur.p != r->cur.end && r->key <= l->watermark)
 			empty = 0;
@@ -489,7 +489,7 @@ void lv_clear(struct uft_live *l, uint32_t cpu)
 				forget_marks(l->base);
 		release_seen(l);
 	}
-	for (uint32_t i = 0; i <= l->ncpus; i++)
+	for (uint32_t i = 0; i < l->ncpus; i++)
 		if (cpu == UFT_LIVE_ALL || i == cpu)
 			l->cpu[i].overrun = l->cpu[i].dropped = l->cpu[i].read = 0;
 }

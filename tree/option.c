@@ -2,7 +2,7 @@
 /*
  * option.c - trace_options and options/
  *
- * One row an option, in the kernel's order. An option that changes nothing here is not in the list. Those of a tracer
+ * One row an option, in the kernel's order. An option that changes nothing yet is not in the list. Those of a tracer
  * have a file always and a line in trace_options only while the tracer is in use.
  */
 #include "tree/rows.h"
@@ -43,6 +43,15 @@ static const struct {
 };
 #define NOPTIONS	(sizeof(options) / sizeof(options[0]))
 
+/* Options of the kernel that have no meaning here: their files say so, and take nothing. */
+static const struct { const char *name, *why; } absent[] = {
+	{ "hash-ptr", "no address is printed that a process would have to hide from its own user" },
+	{ "block", "there is no block layer in a process" },
+	{ "blk_classic", "there is no block layer in a process" },
+	{ "branch", "likely() and unlikely() are resolved when a program is compiled" },
+};
+#define NABSENT		(sizeof(absent) / sizeof(absent[0]))
+
 uint64_t option_defaults(void)
 {
 	uint64_t set = 0;
@@ -54,12 +63,12 @@ uint64_t option_defaults(void)
 
 uint32_t option_count(void)
 {
-	return NOPTIONS;
+	return NOPTIONS + NABSENT;
 }
 
 const char *option_name(uint32_t index)
 {
-	return index < NOPTIONS ? options[index].name : "";
+	return index < NOPTIONS ? options[index].name : index < NOPTIONS + NABSENT ? absent[index - NOPTIONS].name : "";
 }
 
 uint32_t option_text_flags(uint64_t set)
@@ -113,6 +122,10 @@ ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 
 int show_option(const struct place *at, struct tree_text *out)
 {
+	if (at->index >= NOPTIONS) {
+		text_printf(out, "no meaning for processes: %s\n", absent[at->index - NOPTIONS].why);
+		return 0;
+	}
 	text_printf(out, "%d\n", (at->t->set.options & OPT_BIT(options[at->index].bit)) != 0);
 	return 0;
 }
@@ -124,6 +137,10 @@ ssize_t store_option(struct uft_handle *h, const char *p, size_t n)
 
 	if (!ret && on > 1)
 		ret = -EINVAL;
+	if (h->at.index >= NOPTIONS) {
+		h->wrong = "No meaning for processes";
+		ret = -EINVAL;
+	}
 	if (!ret)
 		ret = set_option(h->t, h->at.index, (int)on);
 	return ret ? ret : (ssize_t)n;

@@ -34,6 +34,8 @@ const struct row rows[] = {
 	     .show = show_current_tracer, .store = store_current_tracer),
 	FILE("tracing_on", 0640, EACH, "1: the buffer takes records; 0: it does not, and tracers stay armed",
 	     .show = show_tracing_on, .store = store_tracing_on),
+	FILE("tracing_enabled", 0640, EACH, "an old name of tracing_on",
+	     .show = show_tracing_on, .store = store_tracing_on),
 	FILE("trace", 0640, EACH, "what the buffer holds, as text; opening it with > clears the buffer", TRACE),
 	FILE("trace_pipe", 0440, EACH, "the same as it comes, consumed by reading", PIPE),
 	FILE("trace_marker", 0220, EACH, "what is written becomes an event", .open = open_marker, .store = store_marker),

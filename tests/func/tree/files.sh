@@ -89,3 +89,10 @@ same "trace_stat" 1 <<'KERNEL'
   Function                               Hit    Time            Avg             s^2
   --------                               ---    ----            ---             ---
 KERNEL
+
+# ---- Tasks whose cpu is not known are in some cpu's directory; the old name of tracing_on
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; GLIBC_TUNABLES=glibc.pthread.rseq=0 $T 10; grep -c inner trace; cat per_cpu/cpu*/trace | grep -c inner
+	ls per_cpu | sed "s/cpu//" >$TMP/cpus; sed -n "s/.*\[0*\([0-9]\{1,\}\)\].*/\1/p" trace | sort -u | grep -vxF -f $TMP/cpus
+	for i in $(ls per_cpu); do dd if=per_cpu/$i/trace_pipe_raw iflag=nonblock bs=4096 2>$TMP/dd; done | wc -c >$TMP/raw; [ $(cat $TMP/raw) -ge 4096 ]; echo $?
+	echo 0 >tracing_enabled; cat tracing_on; echo 1 >tracing_on; cat tracing_enabled'
+expect_equal "cpus" "$(tr '\n' ' ' <out)" "20 20 0 0 1 "
