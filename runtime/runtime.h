@@ -60,7 +60,7 @@ void patch_vouch(int nobody_runs);		/* 1: the session holds every task, and none
 void patch_object_gone(uint32_t object);
 void patch_describe(struct uft_debug *d);	/* init: its part for debuggers */
 uint64_t frames_tables(void);			/* address of the runtime's own .eh_frame_hdr */
-void patch_retarget(void);			/* thunks follow trace_graph_is_fast() */
+void patch_retarget(void);			/* thunks follow trace_graph_is_fast(), and rseq being known */
 void patch_after_fork(void);			/* probe, in the child: finish or revert the batch in flight */
 
 /* agent ------------------------------------------------------------------------------------- */

@@ -92,6 +92,7 @@ static void take_rseq_offset(void)
 	if (offset && offset != uft_rt.rseq_offset) {
 		uft_rt.rseq_offset = offset;
 		trace_rseq_changed();
+		patch_retarget();
 	}
 }
 

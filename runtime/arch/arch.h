@@ -58,7 +58,7 @@
 #define UFT_THUNK_K(k, kind)	((k) - ((uint32_t)(kind) << 28))
 
 /* Handlers that thunks jump to (trace.S). Assembly only: never called from C. */
-extern const char uft_asm_func[], uft_asm_mcount_func[];
+extern const char uft_asm_func[], uft_asm_mcount_func[], uft_asm_func_slow[];	/* slow: without rseq (x86_64) */
 extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
 extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, pids, depth, threshold, profile: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];

@@ -82,6 +82,7 @@ void near_retarget(void)
 
 	/* Gone ones as well: threads may still be on their way through their stubs. */
 	for (o = objects; o; o = o->next) {
+		uft_store_release(cell(o, THUNK_FUNC), (uint64_t)thunk_handler(THUNK_FUNC));
 		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
 		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
 	}

@@ -8,17 +8,20 @@
 
 enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
 
+/* Where there are sections at all, fast handlers do not ask whether rseq is known. */
 static inline const char *thunk_handler(enum thunk t)
 {
+	int may = !ARCH_HAS_RSEQ || uft_rt.rseq_offset, is_fast = may && trace_graph_is_fast();
+
 	switch (t) {
 	case THUNK_FUNC:
-		return uft_asm_func;
+		return may ? uft_asm_func : uft_asm_func_slow;
 	case THUNK_MFUNC:
 		return uft_asm_mcount_func;
 	case THUNK_ENTER:
-		return trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
+		return is_fast ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:
-		return trace_graph_is_fast() ? uft_asm_graph_exit : uft_asm_graph_exit_slow;
+		return is_fast ? uft_asm_graph_exit : uft_asm_graph_exit_slow;
 	default:
 		return uft_asm_mcount_graph;
 	}

@@ -31,6 +31,15 @@
 #define UFT_SLOW_STACK	2048
 #define RING_AHEAD	512	/* bytes: the lines of a large ring are not in the caches, and prefetchers end at pages */
 
+	/* rdi = the rseq area. Thunks lead past fast paths while there is none, but mcount's have to look. */
+	.macro RSEQ_AREA is_mcount, none
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
+	.if \is_mcount
+	test	%rdi, %rdi
+	jz	\none
+	.endif
+	.endm
+
 	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8.
 	 * One comparison says that the CPU has a ring and that recording is on. */
 	.macro FIND_CPU area, slow
@@ -72,15 +81,7 @@
  *
  *	rsi id and kind		rdi rseq area	rcx ring_cpu, then offset	r8 ring		rdx end of the record
  */
-	.macro FUNC_HANDLER name, parent
-	.balign	64
-	.globl	\name, \name\()_start, \name\()_end
-	.hidden	\name, \name\()_start, \name\()_end
-	.type	\name, @function
-\name:
-	.cfi_startproc
-	.cfi_def_cfa_offset 16
-	.cfi_offset %rax, -16
+	.macro FUNC_SAVE
 	SAVE	%rcx
 	SAVE	%rdx
 	SAVE	%rsi
@@ -89,9 +90,19 @@
 	mov	48(%rsp), %rsi
 	shr	$2, %rsi
 	sub	%eax, %esi
-	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
-	test	%rdi, %rdi
-	jz	.Lnorseq_\name
+	.endm
+
+	.macro FUNC_HANDLER name, is_mcount, parent
+	.balign	64
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+\name:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	FUNC_SAVE
+	RSEQ_AREA \is_mcount, .Lnorseq_\name
 	RSEQ_ARM .Lcs_\name, %rdi, %rax
 \name\()_start:
 .Lstart_\name:
@@ -136,13 +147,21 @@
 	UNSAVE	%r10
 	UNSAVE	%r9
 	jmp	.Lout_\name
+	.if !\is_mcount
+uft_asm_func_slow:
+	.cfi_def_cfa_offset 16
+	FUNC_SAVE
+	jmp	.Lnorseq_\name
+	.endif
 	.cfi_endproc
 	.size	\name, . - \name
 	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
 	.endm
 
-	FUNC_HANDLER uft_asm_func, 56(%rsp)
-	FUNC_HANDLER uft_asm_mcount_func, 8(%rbp)
+	.globl	uft_asm_func_slow
+	.hidden	uft_asm_func_slow
+	FUNC_HANDLER uft_asm_func, 0, 56(%rsp)
+	FUNC_HANDLER uft_asm_mcount_func, 1, 8(%rbp)
 
 /*
  * uft_asm_graph_enter, uft_asm_mcount_graph - graph call begins: one ENTRY record and one shadow entry
@@ -168,7 +187,6 @@
 	shr	$4, %rsi
 	sub	%eax, %esi
 	shl	$32, %rsi
-	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
 	.endm
 	.macro ENTER_RESTORE
 	UNSAVE	%r10
@@ -182,8 +200,7 @@
 	.endm
 
 	.macro ENTER_FAST name, is_mcount, slot, parent
-	test	%rdi, %rdi
-	jz	.Lnorseq_\name
+	RSEQ_AREA \is_mcount, .Lnorseq_\name
 	RSEQ_ARM .Lcs_\name, %rdi, %rax
 \name\()_start:
 .Lstart_\name:
@@ -261,7 +278,6 @@ uft_asm_graph_enter:
 	ENTER_FAST uft_asm_graph_enter, 0, 72(%rsp), 72(%rsp)
 .Lslow_uft_asm_graph_enter:
 	movq	$0, %fs:RSEQ_CS(%rdi)
-.Lnorseq_uft_asm_graph_enter:
 .Lenter_slow:
 	shr	$32, %rsi
 	mov	%esi, %edi
@@ -361,9 +377,7 @@ uft_asm_mcount_graph:
 	.cfi_startproc
 	.cfi_def_cfa_offset 0
 	EXIT_SAVE
-	mov	uft_ring_fast+RF_RSEQ(%rip), %rdi
-	test	%rdi, %rdi
-	jz	.Lfinish_\name
+	RSEQ_AREA \is_mcount, .Lfinish_\name
 	RSEQ_ARM .Lcs_\name, %rdi, %rax
 \name\()_start:
 .Lstart_\name:

@@ -31,6 +31,7 @@
 	ret
 	.endm
 	FUNC	uft_asm_func, 24(%rsp)
+	FUNC	uft_asm_func_slow, 24(%rsp)
 	FUNC	uft_asm_mcount_func, 8(%rbp)
 
 	.macro ENTER name, counter

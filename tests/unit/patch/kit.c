@@ -4,7 +4,7 @@
 
 #include <sys/mman.h>
 
-struct uft_rt uft_rt = { .st8_ok = 1 };
+struct uft_rt uft_rt = { .st8_ok = 1, .rseq_offset = 64 };
 
 uint64_t kit_funcs, kit_enters, kit_slow_enters, kit_exits, kit_slow_exits, kit_own_calls;
 uint64_t kit_hook_pre, kit_hook_post, kit_hook_unwind, kit_hook_find, kit_hook_rbrk;

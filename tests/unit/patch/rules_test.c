@@ -330,6 +330,14 @@ static void test_details(void)
 	patch_retarget();
 	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 1 && kit_slow_exits - slow_exits == 1);
 
+	/* Fast ones do not ask whether there is rseq: while it is not known nobody may get there. */
+	uft_rt.rseq_offset = 0;
+	patch_retarget();
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 2 && kit_slow_exits - slow_exits == 2);
+	uft_rt.rseq_offset = 64;
+	patch_retarget();
+	CHECK(kit_call(&t, 0, NOP5_KIND, 6, 1) == 2 && kit_slow_enters - slow == 2 && kit_slow_exits - slow_exits == 2);
+
 	patch_disarm();
 	{
 		char line[256];

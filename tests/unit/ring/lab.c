@@ -14,6 +14,7 @@
 
 #include "runtime/arch/arch.h"
 #include "lab.h"
+#include "runtime/patch/thunk.h"
 #include "runtime/ring/ring.h"
 
 #define LAB_SITES 64
@@ -150,13 +151,15 @@ static void lab_make_near(void)
 	put_thunk(&lab.exit_thunk, 0, 0, uft_asm_graph_exit);
 }
 
-/* The thunks' cells follow trace_graph_is_fast(), as patch_retarget() does. */
-static void lab_retarget(void)
+/* The thunks' cells follow as patch_retarget() makes them. */
+void lab_retarget(void)
 {
-	uint64_t t = (uint64_t)(trace_graph_is_fast() ? uft_asm_graph_enter : uft_asm_graph_enter_slow);
+	uint64_t t = (uint64_t)thunk_handler(THUNK_FUNC);
 
+	memcpy(lab.func_thunk + 12, &t, 8);
+	t = (uint64_t)thunk_handler(THUNK_ENTER);
 	memcpy(lab.enter_thunk + 12, &t, 8);
-	t = (uint64_t)(trace_graph_is_fast() ? uft_asm_graph_exit : uft_asm_graph_exit_slow);
+	t = (uint64_t)thunk_handler(THUNK_EXIT);
 	memcpy(lab.exit_thunk + 6, &t, 8);
 }
 
@@ -252,6 +255,7 @@ void lab_init(const struct lab_config *c)
 	uft_rt.slice->on_cpus = uft_rt.arena->ncpus;
 	CHECK(!trace_init());
 	lab_make_near();
+	lab_retarget();
 }
 
 void lab_clear(void)

@@ -53,6 +53,7 @@ void lab_init(const struct lab_config *c);
 /* Site number @n (also its stub id); a function may be re-armed. mcount kinds: the site is where a marker stands. */
 void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root);	/* or enum uft_site_flags of a stub */
 void lab_params(uint32_t tracer);
+void lab_retarget(void);
 void lab_params_full(const struct uft_tracer_params *p);
 /* Decodes all rings of all live slices: events in time order. */
 struct lab_events *lab_decode(void);

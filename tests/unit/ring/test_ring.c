@@ -386,6 +386,7 @@ static void test_rseq_late(void)
 	CHECK_EQ(lab_ring(0, 0)->commit + lab_ring(0, uft_rt.arena->ncpus > 1)->commit, 0);
 	uft_rt.rseq_offset = offset;
 	trace_rseq_changed();
+	lab_retarget();
 	for (int i = 0; i < 10; i++)
 		site0(1);
 	ev = lab_decode();
