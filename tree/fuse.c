@@ -23,6 +23,8 @@
  *	  told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls.
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
  *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
+ *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the owner waits for it
+ *	  while it is exec'ing. So what `: > file` cleared is seen as cleared a moment after the shell went on.
  *
  * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN, nothing hangs.
  */

@@ -1,13 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# perf-tools.sh PROGRAM - functrace, funcgraph, funcslower and funccount of perf-tools, inside uft shell
+# perf-tools.sh PROGRAM - funccount, functrace, funcgraph, funcslower and funccount of perf-tools, inside uft shell
 . "$(dirname "$0")/inside.sh"
-need functrace-perf funcgraph-perf funcslower-perf funccount-perf
+need funccount-perf functrace-perf funcgraph-perf funcslower-perf funccount-perf
 [ "$(id -u)" -eq 0 ] || skip "perf-tools want to be root"
 [ -e /var/tmp/.ftrace-lock ] && skip "perf-tools' lock is held: $(cat /var/tmp/.ftrace-lock)"
 
 export T="$1"
 bg='$T 100000 2000 & P=$!; sleep 0.3'
+
+inside "$bg; funccount-perf -d 1 work; funccount-perf -d 1 -t 1 work; cat /sys/kernel/tracing/function_profile_enabled; kill \$P"
+check
+[ "$(sed -n 's/^work  *//p' out | head -n 1)" -gt 20 ] || { fail "funccount counts nothing"; show; }
+expect_equal "funccount, what it leaves" "$(grep -v '^$' out | tail -n 1)" 0
 
 inside "$bg; functrace-perf -d 1 work; kill \$P"
 expect_out 'Tracing "work" for 1 seconds...'
