@@ -76,7 +76,7 @@ static int find_session(const char *session, char *name, size_t size, struct uft
 	char dir[128];
 	int ret;
 
-	if (!session || !*session)
+	if (!session || !*session || !strcmp(session, "-"))
 		session = getenv("UFT_SESSION");
 	if (session && strchr(session, '/')) {
 		snprintf(name, size, "%s", session);

@@ -5,11 +5,16 @@
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
+#include "cmd/livestat.h"
 #include "cmd/options.h"
 #include "output/output.h"
 
+struct stat_opts { const char *input, *session; };
+
 static const struct cmd_option stat_options[] = {
-	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, 0, NULL },
+	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
+	{ "session", 'S', "PID", "no recording but the session that process PID serves; -: the only one, or that of uft shell around us",
+	  cmd_string, offsetof(struct stat_opts, session), NULL },
 	{ 0 }
 };
 
@@ -24,15 +29,19 @@ int cmd_stat(int argc, char **argv)
 	struct uft_select all = { 0 };
 	struct uft_error err = { "" };
 	struct uft_stream *st;
-	const char *input = NULL;
-	int done = cmd_parse(&stat_syntax, &argc, argv, &input);
+	struct stat_opts o = { 0 };
+	int done = cmd_parse(&stat_syntax, &argc, argv, &o);
 	int ret;
 
 	if (done >= 0)
 		return done;
-	if (argc > 2 || (argc > 1 && input))
+	if (o.session && argc < 2 && !o.input)
+		return cmd_live_stat(o.session);
+	if (o.session)
+		return cmd_usage(&stat_syntax, "a recording or a session, not both");
+	if (argc > 2 || (argc > 1 && o.input))
 		return cmd_usage(&stat_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
-	if (cmd_input_open(argc > 1 ? argv[1] : input, &all, &st, &err) < 0)
+	if (cmd_input_open(argc > 1 ? argv[1] : o.input, &all, &st, &err) < 0)
 		return cmd_fail("stat", "%s", err.text);
 	ret = uft_output_stat(st, stdout);
 	uft_stream_close(st);

@@ -56,6 +56,11 @@ run "$uft" mount t
 expect_status 1
 expect_err "mounted already"
 
+# A hundred at once, readers and writers.
+run bash -c 'for i in $(seq 50); do cat t/trace >/dev/null & echo m$i >t/trace_marker & done; wait; grep -c "tracing_mark_write: m" t/trace'
+expect_equal "markers of fifty writers" "$(cat out)" 50
+expect_no_err
+
 # A file that is open does not keep it mounted; the server ends.
 exec 9<t/current_tracer
 run "$uft" umount "$tmp/t"

@@ -57,6 +57,12 @@ if command -v trace-cmd >/dev/null 2>&1; then
 fi
 expect_equal "files left beside the sockets" "$(ls "$tmp/uft")" ""
 
+# ---- stat
+shell '$U start -p function -l work:mod:$M -l leaf:mod:$M -b 256; $T 2; $U stop; $U stat -S -; $U stat -S - x.uft'
+expect_equal "stat" "$(grep -v '^bytes: [1-9]' out | tr '\n' '/')" \
+	"tracer: function/recording: 0/clock: local/filter functions: 2/pids: 0/armed functions: 0/buffer kb: 256/entries: 6/overrun: 0/dropped events: 0/"
+expect_err "a recording or a session, not both"
+
 # ---- UFT_TRACE: set before the first instruction
 boot() {
 	run env UFT_TRACE="$1" timeout 60 "$uft" shell --no-mount sh -c "$2"

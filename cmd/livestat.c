@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/* livestat.c - uft stat -S: what a session that runs is doing and what its buffer holds, one `key: value` a line */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/client.h"
+#include "cmd/cmd.h"
+#include "cmd/livestat.h"
+
+struct text { char p[512]; size_t n; };		/* the begin of a file is enough */
+
+static int keep(void *arg, const char *p, size_t n)
+{
+	struct text *t = arg;
+	size_t room = sizeof(t->p) - 1 - t->n;
+
+	n = n < room ? n : room;
+	memcpy(t->p + t->n, p, n);
+	t->n += n;
+	t->p[t->n] = '\0';
+	return 0;
+}
+
+static int print_value(const char *session, const char *key, const char *file, struct uft_error *err)
+{
+	struct text t = { .n = 0 };
+	int ret = client_read(session, file, 1, keep, &t, err);
+
+	t.p[strcspn(t.p, "\n")] = '\0';
+	if (!ret)
+		printf("%s: %s\n", key, t.p);
+	return ret;
+}
+
+/* The word in brackets. */
+static int print_clock(const char *session, struct uft_error *err)
+{
+	struct text t = { .n = 0 };
+	int ret = client_read(session, "trace_clock", 1, keep, &t, err);
+	const char *begin = strchr(t.p, '[');
+
+	if (!ret && begin)
+		printf("clock: %.*s\n", (int)strcspn(begin + 1, "]"), begin + 1);
+	return ret;
+}
+
+/* ---- Lists: how many lines, none for the kernel's words that say so ---------------------------- */
+
+struct lines { uint64_t n; int is_none, has_begun; };
+
+static int count_lines(void *arg, const char *p, size_t n)
+{
+	struct lines *c = arg;
+
+	if (!c->has_begun)
+		c->is_none = *p == '#' || !strncmp(p, "no pid", 6);
+	c->has_begun = 1;
+	for (size_t i = 0; i < n; i++)
+		c->n += p[i] == '\n';
+	return 0;
+}
+
+static int print_count(const char *session, const char *key, const char *file, struct uft_error *err)
+{
+	struct lines c = { 0 };
+	int ret = client_read(session, file, 1, count_lines, &c, err);
+
+	if (!ret)
+		printf("%s: %llu\n", key, c.is_none ? 0 : (unsigned long long)c.n);
+	return ret;
+}
+
+/* ---- per_cpu/cpuN/stats, summed up ------------------------------------------------------------- */
+
+static const char *const sums[] = { "entries", "overrun", "dropped events", "bytes" };
+#define NSUMS	(sizeof(sums) / sizeof(sums[0]))
+
+struct total { const char *session; uint64_t sum[NSUMS]; int ret; struct uft_error *err; };
+
+static void add_cpu(void *arg, uint32_t mode, const char *name, const char *doc)
+{
+	struct total *total = arg;
+	struct text t = { .n = 0 };
+	char path[300];
+
+	(void)mode, (void)doc;
+	snprintf(path, sizeof(path), "per_cpu/%s/stats", name);
+	if (!total->ret)
+		total->ret = client_read(total->session, path, 1, keep, &t, total->err);
+	for (const char *line = t.p; *line; line += strcspn(line, "\n"), line += *line == '\n')
+		for (size_t i = 0; i < NSUMS; i++)
+			if (!strncmp(line, sums[i], strlen(sums[i])) && line[strlen(sums[i])] == ':')
+				total->sum[i] += strtoull(line + strlen(sums[i]) + 1, NULL, 10);
+}
+
+int cmd_live_stat(const char *session)
+{
+	struct uft_error err = { "" };
+	struct total total = { .session = session, .err = &err };
+	int ret = print_value(session, "tracer", "current_tracer", &err);
+
+	if (!ret)
+		ret = print_value(session, "recording", "tracing_on", &err);
+	if (!ret)
+		ret = print_clock(session, &err);
+	if (!ret)
+		ret = print_count(session, "filter functions", "set_ftrace_filter", &err);
+	if (!ret)
+		ret = print_count(session, "pids", "set_ftrace_pid", &err);
+	if (!ret)
+		ret = print_count(session, "armed functions", "enabled_functions", &err);
+	if (!ret)
+		ret = print_value(session, "buffer kb", "buffer_size_kb", &err);
+	if (!ret)
+		ret = client_list(session, "per_cpu", add_cpu, &total, &err);
+	ret = ret ? ret : total.ret;
+	for (size_t i = 0; i < NSUMS && !ret; i++)
+		printf("%s: %llu\n", sums[i], (unsigned long long)total.sum[i]);
+	return ret ? cmd_fail("stat", "%s", err.text) : 0;
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* livestat.h - uft stat of a session that runs */
+#ifndef UFT_CMD_LIVESTAT_H
+#define UFT_CMD_LIVESTAT_H
+
+/* @session: as for client.h. The exit status; what is wrong has been said. */
+int cmd_live_stat(const char *session);
+
+#endif
