@@ -70,15 +70,15 @@ static int each_plain(const struct each *e, const struct uft_mapped *m, struct s
 	return ret;
 }
 
-/* The first space that has the object tells of it. */
-static int is_first(const struct uft_session *s, const struct space *of, uint32_t index)
+/* The oldest space that has the object tells of it: the list is newest first. */
+static int is_first(const struct space *of, uint32_t index)
 {
 	const struct uft_object *obj = of->img->obj[index].obj;
 
 	for (uint32_t i = 0; i < index; i++)
 		if (of->img->obj[i].obj == obj)
 			return 0;
-	for (const struct space *sp = s->spaces; sp != of; sp = sp->next)
+	for (const struct space *sp = of->next; sp; sp = sp->next)
 		for (uint32_t i = 0; i < sp->nobj; i++)
 			if (sp->img->obj[i].obj == obj && !i == !index)
 				return 0;
@@ -98,17 +98,28 @@ static void find_sent(const struct uft_session *s, struct each *e)
 		}
 }
 
+/* The one that was added next after @than; NULL: the oldest of all. */
+static struct space *space_after(struct uft_session *s, const struct space *than)
+{
+	struct space *sp = s->spaces;
+
+	while (sp && sp->next != than)
+		sp = sp->next;
+	return sp;
+}
+
+/* The oldest program first: what is added comes behind, so that the numbers of lines stay. */
 int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(void *arg, const struct uft_function *f), void *arg)
 {
 	int ret = 0;
 
-	for (struct space *sp = s->spaces; sp && !ret; sp = sp->next)
+	for (struct space *sp = space_after(s, NULL); sp && !ret; sp = space_after(s, sp))
 		for (uint32_t i = 0; i < sp->nobj && !ret; i++) {
 			struct uft_mapped *m = &sp->img->obj[i];
 			struct space_obj *o = &sp->obj[i];
 			struct each e = { .fn = fn, .arg = arg, .obj = m->obj, .is_program = i == 0 };
 
-			if (!is_first(s, sp, i) || uft_object_sites(m->obj, NULL))
+			if (!is_first(sp, i) || uft_object_sites(m->obj, NULL))
 				continue;
 			find_sent(s, &e);
 			ret = each_site(&e);

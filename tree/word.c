@@ -80,15 +80,22 @@ static int name_line(struct word_batch *b, const struct uft_function *f)
 	return 0;
 }
 
-static int check_fn(void *arg, const struct uft_function *f)
+static int line_fn(void *arg, const struct uft_function *f)
 {
 	struct word_batch *b = arg;
 	int ret;
 
 	b->line++;
-	ret = b->next < b->nlines ? name_line(b, f) : 0;
+	ret = name_line(b, f);
+	return ret ? ret : b->next == b->nlines;
+}
+
+static int check_fn(void *arg, const struct uft_function *f)
+{
+	struct word_batch *b = arg;
+
 	b->left -= uft_words_mark(b->set, f->name, NULL, f->object, b->hit);
-	return ret ? ret : !b->left;
+	return !b->left;
 }
 
 static int line_order(const void *a, const void *b, void *batch)
@@ -97,19 +104,6 @@ static int line_order(const void *a, const void *b, void *batch)
 	uint64_t x = word[*(const size_t *)a].nth, y = word[*(const size_t *)b].nth;
 
 	return (x > y) - (x < y);
-}
-
-/* Functions of an object that is not prepared are only looked at if a word names it. */
-static const char *object_of(const struct word_batch *b)
-{
-	const char *object = NULL;
-
-	for (size_t i = 0; i < b->n; i++) {
-		if (b->p[i].object && object && strcmp(object, b->p[i].object))
-			return "*";
-		object = b->p[i].object ? b->p[i].object : object;
-	}
-	return object;
 }
 
 static uint64_t word_hash(const char *p, size_t n)
@@ -187,7 +181,13 @@ long word_batch_check(struct uft_tree *t, struct word_known *known, struct word_
 	if (!b->left)
 		return (long)b->n;
 	qsort_r(b->by_line, b->nlines, sizeof(*b->by_line), line_order, b);
-	ret = uft_session_functions(t->session, object_of(b), check_fn, b);
+	ret = b->nlines ? uft_session_functions(t->session, NULL, line_fn, b) : 0;
+	if (ret >= 0 && b->left)
+		ret = uft_session_functions(t->session, NULL, check_fn, b);
+	/* Functions of an object that is not prepared are only looked at if a word names it. */
+	for (size_t i = 0; i < b->n && b->left && ret >= 0; i++)
+		if (!b->hit[i] && b->p[i].object)
+			ret = uft_session_functions(t->session, b->p[i].object, check_fn, b);
 	if (ret < 0)
 		return ret;
 	for (size_t i = 0; i < b->n; i++)

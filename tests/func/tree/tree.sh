@@ -102,10 +102,11 @@ inside '$T 1; for i in $(seq 2000); do echo outer; echo inner; done >$TMP/long
 	dd if=$TMP/long of=set_ftrace_filter bs=4096 2>$TMP/dd; sort set_ftrace_filter | tr "\n" " "; echo
 	n=$(grep -nx "lonely\|inner" available_filter_functions | cut -d: -f1); for i in $(seq 1000); do echo $n; done | dd of=set_ftrace_filter bs=4096 iflag=fullblock 2>$TMP/dd
 	sort set_ftrace_filter | tr "\n" " "; echo
+	mapfile -t L <available_filter_functions; for i in ${!L[@]}; do [ "${L[i]}" = lonely ] && n=$((i + 1)); done; echo "$n malloc:mod:libc.so.6 in*:mod:$(basename $T)" >set_ftrace_filter; echo $?; sort set_ftrace_filter | tr "\n" " "; echo
 	echo lonely >set_ftrace_filter; { cat $TMP/long; echo nosuchfunction; } >$TMP/bad; dd if=$TMP/bad of=set_ftrace_filter bs=1M conv=notrunc oflag=append 2>$TMP/dd
 	dd if=$TMP/bad bs=1M 2>$TMP/dd >>set_ftrace_filter; echo $?'
 expect_status 0
-expect_equal "long lists" "$(tr '\n' ' ' <out)" "inner outer  inner lonely  1 "
+expect_equal "long lists" "$(tr '\n' ' ' <out)" "inner outer  inner lonely  0 inner lonely malloc [libc.so.6]  1 "
 
 # ---- Values: what is taken, what is refused
 inside 'for v in 2 " 0 " 1 abc "" -1 "1 2"; do echo "$v" >tracing_on; echo "$? $(cat tracing_on)"; done
