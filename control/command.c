@@ -252,6 +252,7 @@ static int is_armed(uint8_t state)
  * stays small so that few of its pages are ever made.
  */
 #define PART_SITES	(1u << 14)
+#define PART_FIRST	(1u << 12)	/* it is not waited for long */
 
 struct part {
 	struct uft_patch patch[PART_SITES];
@@ -263,13 +264,16 @@ struct part {
 static struct sender {
 	struct part part[2];
 	unsigned filling;		/* the other one may be under way */
+	uint32_t most;			/* sites in it */
 	int is_posted;
 } *sender;
 
 /* Held at its exec, or a thread waits with the object that it has just mapped. */
 static uint32_t patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
 {
-	return t->obj[object].is_fresh && (t->remote || is_waiting(s, t)) ? UFT_PATCH_FRESH : t->remote ? 0 : UFT_PATCH_TRY;
+	uint32_t still = t->remote ? UFT_PATCH_STILL : 0;
+
+	return still | (t->obj[object].is_fresh && (still || is_waiting(s, t)) ? UFT_PATCH_FRESH : still ? 0 : UFT_PATCH_TRY);
 }
 
 uint8_t command_stub_flags(uint8_t state)
@@ -349,6 +353,7 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 	ret = command_post(s, t);
 	sender->is_posted = !ret;
 	sender->filling ^= 1;
+	sender->most = PART_SITES;
 	sender->part[sender->filling].n = 0;
 	return ret;
 }
@@ -381,7 +386,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		part->index[part->n++] = (uint32_t)i;
-		if (part->n == PART_SITES)
+		if (part->n == sender->most)
 			ret = part_post(s, t, object);
 	}
 	return ret || !sender->part[sender->filling].n ? ret : part_post(s, t, object);
@@ -408,6 +413,7 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	}
 	sender->is_posted = 0;
 	sender->part[sender->filling = 0].n = 0;
+	sender->most = PART_FIRST;
 	ret = send_sites(s, t, object, force);
 	end = part_wait(s, t, object);
 	ret = ret ? ret : end;

@@ -105,8 +105,8 @@ static void remote_undo(struct remote *r, const struct blob *b)
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 }
 
-/* Steps 1 to 5 for a slice that is claimed. */
-static int inject_blob(struct uft_session *s, struct space *sp, uint32_t slice, pid_t tid, struct remote **out)
+/* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
+static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct remote **out, uint64_t *at)
 {
 	struct uft_boot boot = {
 		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
@@ -142,34 +142,50 @@ static int inject_blob(struct uft_session *s, struct space *sp, uint32_t slice, 
 		remote_close(r);
 		return ret;
 	}
-	sp->boot = r->base + b->boot;
+	*at = r->base + b->boot;
 	*out = r;
 	return 0;
 }
 
+/* A slice, and the runtime into the image. */
+static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t *slice, struct remote **r, uint64_t *boot,
+			  struct uft_error *err)
+{
+	int ret;
+
+	*slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
+	if (*slice == UFT_NO_SLICE)
+		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nslices);
+	ret = inject_blob(s, *slice, tid, r, boot);
+	if (!ret)
+		return 0;
+	arena_release(&s->arena, *slice);
+	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, strerror(-ret));
+}
+
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
 {
-	const struct blob *blob;
-	struct space *sp;
+	int is_first = tid == s->launched && !s->targets_total, ret = 0;
 	struct remote *r = NULL;
 	struct target *t;
+	struct space *sp;
+	uint64_t boot;
 	uint32_t slice;
-	int ret;
 
 	if (!s->arena.is_linked)
 		return uft_fail(err, -ENOENT, "the session is over");
-	blob_get(&blob);	/* while the program's sites are looked for; inject_blob() sees whether it could be had */
-	ret = space_create(s, tid, NULL, &sp, err);
-	if (ret)
-		return ret;
-	slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
-	if (slice == UFT_NO_SLICE)
-		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nslices);
-	ret = inject_blob(s, sp, slice, tid, &r);
+	if (is_first)		/* while its sites are looked for; an error ends it in any case */
+		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+	if (!ret)
+		ret = space_create(s, tid, NULL, &sp, err);
+	if (!ret && !is_first)
+		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
 	if (ret) {
-		arena_release(&s->arena, slice);
-		return uft_fail(err, ret, "the runtime cannot be put into %s: %s", sp->img->exe, strerror(-ret));
+		if (is_first && r)
+			remote_close(r);
+		return ret;
 	}
+	sp->boot = boot;
 	t = target_create(s, slice, tid, ppid, sp);
 	if (!t) {
 		/* Its agent runs already; it ends with the process, which must not go on half-known. */

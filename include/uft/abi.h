@@ -353,6 +353,7 @@ enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
 	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
 	UFT_CMD_HELD	= 8,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
 	UFT_PATCH_TRY	= 16,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
+	UFT_PATCH_STILL	= 32,	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
 };
 
 struct uft_owned {

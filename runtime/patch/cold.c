@@ -289,7 +289,7 @@ static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, u
 
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags)
 {
-	struct quiet quiet = { 0 };
+	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
 	struct cold c;
 	uint32_t run;
 	uintptr_t hi;

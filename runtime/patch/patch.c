@@ -531,7 +531,8 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
-	batch_begin();
+	if (!(flags & UFT_PATCH_STILL))
+		batch_begin();
 	for (at = 0; at < n; at += part) {
 		part = n - at;
 		if (dense_sites(o, p + at, part, flags, &some)) {
