@@ -65,6 +65,7 @@ static struct {
 	int result;			/* of the start */
 	int pid;			/* the target */
 	int tid;			/* its own */
+	int coming;			/* the one that was started last, ready or late */
 	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
 	uint32_t session_gone;
 	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
@@ -348,6 +349,8 @@ static void agent_main(void)
 {
 	int ret = agent_setup();
 
+	if (!ret)		/* also if nobody waits for us any more */
+		uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
 	report_start(ret);
 	if (!ret)
 		agent_loop();
@@ -425,6 +428,21 @@ static int make_stack(void)
 	return 0;
 }
 
+/* Two would share the stack. In a fork child the parent's has other memory. */
+static int is_coming(void)
+{
+	return agent.coming > 0 && sys_call6(__NR_kcmp, sys_getpid(), agent.coming, KCMP_VM_, 0, 0, 0) == 0;
+}
+
+static int make_anew(void)
+{
+	agent.started = 0;
+	agent.session_gone = 0;
+	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
+		       make_agent();
+	return agent.coming;
+}
+
 int agent_start(void)
 {
 	uint64_t all = ~0ull, mask;
@@ -433,12 +451,9 @@ int agent_start(void)
 	if (ret)
 		return ret;
 	uft_boot.slice = uft_rt.slice_index;	/* a fork child's: where the session looks */
-	agent.started = 0;
-	agent.session_gone = 0;
 	agent.pid = sys_getpid();
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
-	tid = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
-	      make_agent();
+	tid = is_coming() ? agent.coming : make_anew();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {
 		struct __kernel_timespec part = { .tv_nsec = 100000000 };
 
