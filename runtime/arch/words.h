@@ -18,6 +18,10 @@ static inline void arch_copy(void *to, const void *from, size_t n)
 	unsigned char *d = to;
 	const unsigned char *s = from;
 
+	for (; n >= 8 && !(((uintptr_t)d | (uintptr_t)s) & 7); n -= 8, d += 8, s += 8) {
+		*(uint64_t *)d = *(const uint64_t *)s;
+		uft_barrier();
+	}
 	for (; n; n--) {
 		*d++ = *s++;
 		uft_barrier();
@@ -28,6 +32,10 @@ static inline void arch_fill(void *to, int c, size_t n)
 {
 	unsigned char *d = to;
 
+	for (; n >= 8 && !((uintptr_t)d & 7); n -= 8, d += 8) {
+		*(uint64_t *)d = 0x0101010101010101ull * (unsigned char)c;
+		uft_barrier();
+	}
 	for (; n; n--) {
 		*d++ = (unsigned char)c;
 		uft_barrier();

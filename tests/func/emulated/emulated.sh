@@ -30,6 +30,21 @@ check_counts() {
 	fi
 }
 
+# check_export NAME TRACER: the same counts by what reads the kernel's files, of a recording of another machine's program.
+check_export() {
+	command -v trace-cmd >/dev/null || { echo "SKIP: trace-cmd is not installed"; return; }
+	"$uft" export -o rec.dat rec.uft >other 2>&1 || fail "$1: export: $(cat other)"
+	trace-cmd report -i rec.dat >report 2>other || fail "$1: trace-cmd: $(cat other)"
+	case $2 in
+	function) sed -n 's/.* function: *\([a-z]*\).*/\1/p' report ;;
+	*) sed -n 's/.*funcgraph_entry:[^|]*| *\([a-z]*\)().*/\1/p' report ;;
+	esac | sort | uniq -c | awk '{ print $2, $1 }' >seen
+	sort said >want
+	if cmp -s want seen; then pass; else
+		fail "$1: trace-cmd counts differ: $(diff want seen | head -n 12 | tr '\n' ' '), $(head -n 8 report)"
+	fi
+}
+
 pass() { checks_done=$((checks_done + 1)); }
 
 # record NAME TRACER MODE
@@ -78,6 +93,10 @@ if [ "$machine" = riscv64 ]; then
 	grep -q 'pad too small' sites || fail "=4 without alignment: no site between two words: $(cat sites)"
 fi
 build "-O2 $guard -fpatchable-function-entry${pads%% *}"
+for tracer in function function_graph; do
+	record "$tracer for trace-cmd" $tracer values
+	check_export "$tracer" $tracer
+done
 for mode in threads children spawned jumps signals exits; do
 	record "function $mode" function $mode
 	record "graph $mode" function_graph $mode
