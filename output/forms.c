@@ -21,11 +21,6 @@ static const char columns[] =
 	"#  cmd     pid     |||||| time  |   caller     \n"
 	"#     \\   /        ||||||  \\    |    /       \n";
 
-static const char *tracer_name(uint32_t tracer)
-{
-	return tracer == UFT_TRACER_FUNCTION ? "function" : tracer == UFT_TRACER_GRAPH ? "function_graph" : "nop";
-}
-
 static const char *preemption(const struct utsname *u)
 {
 	return strstr(u->version, "PREEMPT_RT") ? "preempt_rt" : strstr(u->version, "PREEMPT_DYNAMIC") ? "unknown" :
@@ -43,7 +38,7 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info)
 		 "# --------------------------------------------------------------------\n"
 		 "# latency: 0 us, #%llu/%llu, CPU#0 | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n"
 		 "#    -----------------\n#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n#    -----------------\n#\n",
-		 tracer_name(t->tracer), u.release, (unsigned long long)info->events,
+		 text_tracer(t->tracer), u.release, (unsigned long long)info->events,
 		 (unsigned long long)(info->events + info->lost), preemption(&u), info->ncpus);
 	emit_buf_puts(&t->buf, line);
 	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & UFT_TEXT_VERBOSE))

@@ -40,7 +40,7 @@ static const char flags_header[] =
 	"#                            %.*s||| / _-=> migrate-disable\n"
 	"#                            %.*s|||| /     delay\n";
 
-static const char *tracer_name(uint32_t tracer)
+const char *text_tracer(uint32_t tracer)
 {
 	switch (tracer) {
 	case UFT_TRACER_FUNCTION:
@@ -77,7 +77,7 @@ static void put_header(struct uft_printer *t, const struct uft_info *info)
 {
 	char line[160];
 
-	snprintf(line, sizeof(line), "# tracer: %s\n#\n", tracer_name(t->tracer));
+	snprintf(line, sizeof(line), "# tracer: %s\n#\n", text_tracer(t->tracer));
 	emit_buf_puts(&t->buf, line);
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return;

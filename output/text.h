@@ -60,6 +60,8 @@ static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 	return cpu < t->ncpus ? &t->cpu[cpu] : text_cpu_grow(t, cpu);
 }
 
+const char *text_tracer(uint32_t tracer);
+
 /* ---- forms.c ---- */
 
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)

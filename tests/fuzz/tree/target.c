@@ -30,7 +30,7 @@ static uint64_t rnd(uint64_t below)
 	return (seed >> 24) % below;
 }
 
-static void fail(const char *why)
+__attribute__((noreturn)) static void fail(const char *why)
 {
 	fprintf(stderr, "fuzz-tree: %s: %s\n", what, why);
 	_exit(1);
@@ -40,7 +40,7 @@ static void fail(const char *why)
 
 static const char *const unsteady[] = {	/* by themselves, or not made of settings */
 	"trace", "trace_pipe", "error_log", "kallsyms", "snapshot", "saved_cmdlines", "saved_tgids", "available_filter", "enabled_functions",
-	"touched_functions", "README", "dyn_ftrace", "buffer_size_kb_now",
+	"touched_functions", "README", "dyn_ftrace",
 };
 
 static int is_steady(const struct uft_tree_row *row)
