@@ -117,7 +117,7 @@ static int ask(const char *session, uint32_t op, uint32_t flags, const char *pat
 	if (!ret)
 		return fd;
 	close(fd);
-	return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
+	return uft_fail(err, -ECONNRESET, "%s: %s", path, strerror(-ret));	/* -EPIPE is the reader's of what we print */
 }
 
 /* One frame into @buf, with an end. Its bytes, 0 the end, or -errno. */

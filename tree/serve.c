@@ -282,9 +282,12 @@ static int extract(struct connection *c)
 	return ret;
 }
 
-static int answer(struct connection *c, pid_t pid)
+/* A stranger's request is read before it is refused, so that he learns why. */
+static int answer(struct connection *c)
 {
+	socklen_t len = sizeof(struct ucred);
 	char path[SERVE_PATH];
+	struct ucred peer;
 	struct serve_request r;
 	uft_node node;
 	int ret = serve_receive(c->fd, &r, sizeof(r));
@@ -296,13 +299,15 @@ static int answer(struct connection *c, pid_t pid)
 	ret = serve_receive(c->fd, path, r.path_bytes);
 	if (!ret && path[r.path_bytes - 1])
 		ret = -EPROTO;
+	if (!ret && (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0)))
+		ret = -EPERM;
 	if (!ret && r.op == SERVE_EXTRACT)
 		return extract(c);
 	if (!ret)
 		ret = uft_tree_walk(c->s->tree, path, &node);
 	if (ret)
 		return ret;
-	return r.op == SERVE_LIST ? list(c, node, path) : use_file(c, node, &r, pid);
+	return r.op == SERVE_LIST ? list(c, node, path) : use_file(c, node, &r, peer.pid);
 }
 
 /* ---- Connections ----------------------------------------------------------------------------- */
@@ -312,17 +317,10 @@ static void *connection_main(void *arg)
 	struct connection *c = arg;
 	struct uft_serve *s = c->s;
 	struct timeval limit = { .tv_sec = REQUEST_S };
-	socklen_t len = sizeof(struct ucred);
-	struct ucred peer;
-	int ret = 0;
 
 	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 	setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
-	if (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0))
-		ret = -EPERM;
-	else
-		ret = answer(c, peer.pid);
-	send_status(c->fd, ret);
+	send_status(c->fd, answer(c));
 	close(c->fd);
 	if (c->data_fd >= 0)
 		close(c->data_fd);

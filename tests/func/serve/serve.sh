@@ -58,6 +58,52 @@ run "$uft" write -S "$one" current_tracer function
 expect_status 0
 expect_equal "one, two" "$("$uft" read -S "$one" current_tracer) $("$uft" read -S "$two" current_tracer)" "function nop"
 
+# Another user is refused, even where he may connect.
+if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null 2>&1; then
+	chmod 755 "$tmp" "$tmp/uft"
+	chmod 777 "$tmp/uft/$two.sock"
+	for _ in 1 2 3 4 5; do
+		run setpriv --reuid 65534 --regid 65534 --clear-groups "$uft" read -S "$tmp/uft/$two.sock" current_tracer
+		expect_status 1
+		expect_err "current_tracer: Operation not permitted"
+	done
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$uft" write -S "$tmp/uft/$two.sock" current_tracer function
+	expect_err "current_tracer: Operation not permitted"
+	chmod 700 "$tmp/uft"
+fi
+
+# What is no request gets an error or nothing, and harms nobody.
+if command -v python3 >/dev/null 2>&1; then
+	cat >garbage.py <<'END'
+import os, random, socket, struct, sys
+
+def say(data):
+    s = socket.socket(socket.AF_UNIX)
+    s.settimeout(5)
+    s.connect(sys.argv[1])
+    try:
+        s.sendall(data)
+        s.shutdown(socket.SHUT_WR)
+        answer = s.recv(4)
+    except OSError:
+        answer = b""
+    return struct.unpack("i", answer)[0] if len(answer) == 4 else None
+
+def request(op, path, n=None):
+    return struct.pack("4I", 0x31746675, op, 0, len(path) if n is None else n) + path
+
+print(say(b"x" * 16), say(request(1, b"")), say(request(9, b"/\0")), say(request(1, b"/", 1)), say(request(1, b"/\0", 1 << 31)),
+      say(request(2, b"..\0")), say(request(2, b"x" * 300 + b"\0")))
+random.seed(1)
+for i in range(300):
+    path = random.choice([b"trace_pi\0", b"snapshot\0", b"per_cpu/\0", os.urandom(9)])
+    say(request(random.randrange(6), path) + os.urandom(random.randrange(40)))
+END
+	run timeout 60 python3 garbage.py "$tmp/uft/$two.sock"
+	expect_equal "answers to what is no request" "$(cat out)" "-71 -71 -71 -71 -71 -21 -36"
+	expect_equal "after them" "$("$uft" read -S "$two" tracing_on)" 1
+fi
+
 # Many at once, readers and writers
 run env U="$uft" S="$two" bash -c 'for i in $(seq 50); do $U read -S $S trace >/dev/null & $U write -S $S trace_marker m$i & done; wait
 	$U read -S $S trace | grep -c "tracing_mark_write: m"'
