@@ -133,7 +133,8 @@ expect_err /dev/full
 in_background() {
 	rm -f go go.done
 	: >ready
-	"$uft" record "$@" ./prog wait "$tmp/go" >ready 2>err &
+	# Under nohup SIGHUP would be ignored, for good, and the wait for its end would be one for ever.
+	env --default-signal=HUP "$uft" record "$@" ./prog wait "$tmp/go" >ready 2>err &
 	pid=$!
 	tries=0
 	until grep -q ready ready; do
