@@ -67,6 +67,10 @@ build() {
 	$cc -pthread $1 "$src/work.c" -o work || fail "build with $1"
 }
 
+build_object() {
+	$cc -pthread "$1" -o work || fail "link of $1"
+}
+
 case $machine in
 aarch64) pads="=2 =3,1 =4,2" guard=-mbranch-protection=standard ;;
 riscv64) pads="=8 =5 =9,4" guard=-march=rv64g ;;	# 2-aligned; 8 and 5 words, no compressed ones
@@ -91,6 +95,16 @@ if [ "$machine" = riscv64 ]; then
 	[ "$status" -eq 0 ] || fail "=4 without alignment: status $status: $(cat err)"
 	"$uft" sites ./work >sites
 	grep -q 'pad too small' sites || fail "=4 without alignment: no site between two words: $(cat sites)"
+fi
+if [ -n "$emulator" ] && command -v clang >/dev/null; then	# compiles only: it is not told where libraries are
+	for pad in $pads; do
+		clang "--target=$machine-linux-gnu" -isystem "/usr/$machine-linux-gnu/include" -O2 -pthread \
+			"-fpatchable-function-entry$pad" -c "$src/work.c" -o work.o 2>other || fail "clang $pad: $(head -n 5 other)"
+		build_object work.o
+		for tracer in function function_graph; do
+			record "clang $pad $tracer" $tracer values
+		done
+	done
 fi
 build "-O2 $guard -fpatchable-function-entry${pads%% *}"
 for tracer in function function_graph; do
