@@ -261,6 +261,7 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 		dec_left(st, r, &ev[n]);
 		n += dec_keep(st, &ev[n]);
 	}
+	r->given -= n;		/* dec_run() adds all */
 	return n;
 }
 
@@ -481,5 +482,6 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			n += dec_keep(st, ev + n);
 		}
 	}
+	r->given += n;
 	return n;
 }

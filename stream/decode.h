@@ -68,6 +68,7 @@ struct dec_ring {
 	uint64_t lost_in_header;	/* of these, reported by the current sub-buffer's header */
 	uint64_t lost_due;		/* to be reported at `key` */
 	uint64_t final_lost;
+	uint64_t given;			/* events handed out that were records */
 	int is_done;			/* nothing but lost_due is left */
 	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
 };

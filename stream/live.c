@@ -174,6 +174,14 @@ static struct lv_ring *ring_of(struct uft_live *l, struct lv_slice *s, uint32_t 
 	return s->index[ring] ? &l->ring[s->index[ring] - 1] : NULL;
 }
 
+/* What found its ring full is nowhere else but in the LOST records. */
+static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
+{
+	if (lost > s->lost[ring])
+		l->cpu[lv_cpu_of(l, ring)].dropped += lost - s->lost[ring];
+	s->lost[ring] = lost;
+}
+
 static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index, uint32_t ring)
 {
 	struct uft_ring *r = wr_arena_ring(l->geo, index, ring);
@@ -181,6 +189,7 @@ static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index
 	uint32_t sub = l->geo->head.sub_bytes;
 	struct lv_ring *to;
 
+	count_lost(l, s, ring, __atomic_load_n(&r->lost, __ATOMIC_RELAXED));
 	if (commit == at || s->is_broken[ring])
 		return 0;
 	if (commit - at > l->geo->head.ring_bytes || commit & 7) {
@@ -258,6 +267,7 @@ int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *i
 	pthread_mutex_lock(&l->lock);
 	if (!s->read) {
 		s->read = calloc(n, sizeof(*s->read));
+		s->lost = calloc(n, sizeof(*s->lost));
 		s->is_broken = calloc(n, 1);
 		s->index = calloc(n, sizeof(*s->index));
 	}
@@ -266,9 +276,10 @@ int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *i
 			image = (int)l->slice[i].image;
 	if (image < 0)
 		image = lv_image_add(l->base, img, ++l->image_version);
-	if (s->read && s->is_broken && s->index && image >= 0) {
+	if (s->read && s->lost && s->is_broken && s->index && image >= 0) {
 		memset(s->is_broken, 0, n);
 		memset(s->index, 0, n * sizeof(*s->index));
+		memset(s->lost, 0, n * sizeof(*s->lost));
 		for (uint32_t i = 0; i < n; i++)
 			s->read[i] = __atomic_load_n(&wr_arena_ring(l->geo, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
 		s->number = ++l->numbers;
@@ -440,6 +451,7 @@ void uft_live_destroy(struct uft_live *l)
 			lv_drop_first(l, &l->ring[i]);
 	for (uint32_t i = 0; l->slice && i < l->geo->nslices; i++) {
 		free(l->slice[i].read);
+		free(l->slice[i].lost);
 		free(l->slice[i].is_broken);
 		free(l->slice[i].index);
 	}

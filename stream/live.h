@@ -50,7 +50,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 #define UFT_LIVE_MARK_MAX	4000u
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n);
 
-/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun), ncpus. */
+/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun and dropped), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
 /* The session's thread: the same as a buffer of its own, for snapshots and clear until it is destroyed. @l is empty then:
  * every event is in one of the two. */

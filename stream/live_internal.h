@@ -33,7 +33,7 @@ struct lv_slice {
 	int is_live;
 	uint32_t number, image;
 	const struct uft_image *img;
-	uint64_t *read;			/* by ring */
+	uint64_t *read, *lost;		/* by ring; lost: of those that the target had no room for, what is counted already */
 	uint8_t *is_broken;
 	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
 };

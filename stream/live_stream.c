@@ -324,7 +324,7 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	st = lv_copy_base(l);
 	counted = st ? lv_copy_base(l) : NULL;
 	for (uint32_t i = 0; i < l->ncpus; i++)
-		stats.overrun += cpu == UFT_LIVE_ALL || i == cpu ? l->cpu[i].overrun : 0;
+		stats.overrun += cpu == UFT_LIVE_ALL || i == cpu ? l->cpu[i].overrun + l->cpu[i].dropped : 0;
 	pthread_mutex_unlock(&l->lock);
 	if (!counted) {
 		uft_stream_close(st);
@@ -422,6 +422,8 @@ static void release_seen(struct uft_live *l)
 		struct lv_ring *r = &l->ring[i];
 		uint64_t seen = seen_to(&l->base->ring[i]);
 
+		l->cpu[lv_cpu_of(l, r->ring)].read += l->base->ring[i].given;
+		l->base->ring[i].given = 0;
 		while (r->first && r->first->position + r->first->len <= seen) {
 			uint64_t version = l->version;
 

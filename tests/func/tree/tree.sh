@@ -135,6 +135,19 @@ awk 'NR == 1 { held = $1; all = $2 } NR == 2 { lines = $1 }
 	show
 }
 
+# ---- What a ring had no room for is counted, and what a reader of trace_pipe has taken
+inside 'echo 65536 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 700000; sleep 0.3
+	cat trace >$TMP/all; cat per_cpu/cpu*/stats; echo nop >current_tracer; echo >trace; for i in 1 2 3; do echo $i >trace_marker; done
+	timeout 1 cat trace_pipe | wc -l; sed -n "s/^read events: //p" per_cpu/cpu*/stats | awk "{ n += \$1 } END { print n }"'
+check
+awk '/^entries:/ { held += $2 } /^(overrun|dropped)/ { gone += $NF } END { exit !(held > 1000000 && held + gone >= 2100002 && held + gone < 2100100) }' out || {
+	fail "entries, overrun and dropped: want 2,100,002 calls of the program and a few more"
+	show
+}
+expect_equal "written in the header" "$(sed -n 's/.*written: [0-9]*\/\([0-9]*\) .*/\1/p' all)" \
+	"$(awk '/^entries:|^overrun|^dropped/ { n += $NF } END { print n }' out)"
+expect_equal "marks read" "$(tail -n 2 out | tr '\n' ' ')" "3 3 "
+
 # ---- A process from outside
 inside 'mkfifo $TMP/fifo; exit 0'
 "$target" 3 wait <fifo >/dev/null 2>&1 &
