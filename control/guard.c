@@ -129,7 +129,7 @@ unsigned guard_finish(const struct arena *a)
 	n = collect(a, l);
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
-		if (!l[i].is_asked || l[i].is_over)
+		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
 			continue;		/* an agent that has just ended, its process perhaps not */
 		failed += l[i].why[0] != '\0';
 		known[nknown++] = l[i].pid;

@@ -303,6 +303,7 @@ static void ask(struct leaving *l)
 	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
 	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
 		say(l, "nothing of ours could be taken out: it has no agent");
+		l->is_alone = l->pid > 0 && peek_maps(l->arena, l->pid);
 		return;
 	}
 	setpriority(PRIO_PROCESS, (id_t)l->agent, HURRY);	/* it ends with this */
@@ -326,7 +327,7 @@ static void leave_one(struct leaving *l)
 		ret = unmap_all(l);
 	if (ret && peek_is_ending(l->pid))
 		ret = -ESRCH;
-	else if (ret == -ESRCH && peek_maps(l->arena, l->pid))
+	else if (ret == -ESRCH && (l->is_alone = peek_maps(l->arena, l->pid)))
 		ret = say(l, "its agent was ended, by a seccomp filter perhaps: memory of ours remains");
 	if (ret == -ESRCH || ret == -ETIMEDOUT) {
 		l->is_over = ret == -ESRCH;

@@ -12,6 +12,7 @@ struct leaving {			/* a target on its way out; zero but for the first two */
 	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
 	int left;			/* places of code that could not be changed beside running threads */
 	int is_asked, is_over;
+	int is_alone;			/* out: the process lives, its agent does not */
 	struct uft_owned *own;
 	uint32_t nown;
 	char why[160];			/* out: what remains and why; "" nothing does */

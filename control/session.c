@@ -280,6 +280,10 @@ static int leave(struct uft_session *s, const struct target *only)
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
 
+		if (l[i].is_alone && give_agent(s, t)) {
+			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
+			leave_targets(&l[i], 1);
+		}
 		t->has_agent = 0;
 		if (l[i].why[0]) {
 			session_warn(s, "process %d: %s", t->pid, l[i].why);

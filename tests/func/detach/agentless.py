@@ -30,17 +30,24 @@ def once(pid, tracer, how, scratch):
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         wait_for(lambda: is_attached(pid) and list(agents(pid)), name + ': attached')
         time.sleep(0.5)
+        if how == 'SIGTERM at once':	# before the recorder can see it
+            r.send_signal(signal.SIGSTOP)
+            r.terminate()
         for agent in agents(pid):
             os.kill(agent, signal.SIGKILL)
         time.sleep(0.3)
-        if how == 'uft detach':
+        if how == 'SIGTERM at once':
+            r.send_signal(signal.SIGCONT)
+        elif how == 'SIGKILL':
+            r.kill()
+        elif how == 'uft detach':
             subprocess.run([uft, 'detach', str(pid)], stderr=subprocess.DEVNULL)
         else:
             r.terminate()
         r.wait(60)
         err.seek(0)
         said = err.read()
-    if 'the agent of process %d was ended' % pid not in said:
+    if 'the agent of process %d was ended' % pid not in said and how in ('uft detach', 'SIGTERM'):
         fail(name + ': nobody was told: ' + said)
     wait_for(lambda: not is_attached(pid), name + ': left', 5)
 
@@ -49,7 +56,7 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
     p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
     wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
     before, code = state(p.pid), text(p.pid)
-    for how in ('uft detach', 'SIGTERM'):
+    for how in ('uft detach', 'SIGTERM', 'SIGTERM at once', 'SIGKILL'):
         for tracer in ('function', 'function_graph'):
             once(p.pid, tracer, how, scratch)
             compare(tracer + ', ' + how, before, state(p.pid), 0)
