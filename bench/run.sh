@@ -44,6 +44,7 @@ build_calls() {
 	clang -O2 -w -DXRAY -fxray-instrument "$src" -pthread -o calls-xray
 	gcc -O2 -w "$top/bench/timeit.c" -o timeit
 	gcc -O2 -w "$top/bench/startup.c" -o startup
+	gcc -O2 -w "$top/bench/pagecopy.c" -o pagecopy
 }
 
 # measure NAME CMD...: runs it, keeps leaf/chain/fib in $NAME.out
@@ -226,8 +227,16 @@ start_table() {
 		sh "$top/bench/genfuncs.sh" $n gensrc
 		(cd gensrc && ls ./*.c | xargs -P2 -n 20 gcc -O1 $prepared -c && gcc ./*.o -o ../gen)
 	fi
+	if [ ! -x one ]; then
+		sh "$top/bench/genfuncs.sh" 1 onesrc
+		# shellcheck disable=SC2086
+		gcc -O1 $prepared onesrc/*.c -o one
+	fi
 	./startup "$rounds" ./gen -- "$uft" record -q -p function -o gen.uft ./gen -- \
-		"$uft" record -q -p function_graph -o gen.uft ./gen >gen.times
+		"$uft" record -q -p function_graph -o gen.uft ./gen -- ./one -- \
+		"$uft" record -q -p function -o gen.uft ./one >gen.times
+	pages=$(size -A gen | awk '$1 == ".text" { print int(($2 + 4095) / 4096) }')
+	./pagecopy gen "$pages" >pages.times
 	budget=$(awk -v b="$(nth gen.times 1 1)" -v n=$n 'BEGIN { printf "%.1f", b + n * 60e-6 + 5 }')
 	say "## Start of a program with $n functions, all armed"
 	say
@@ -239,8 +248,12 @@ start_table() {
 	say "| bare | $(nth gen.times 1 1) | $(nth gen.times 1 2) | |"
 	say "| function | $(nth gen.times 2 1) | $(nth gen.times 2 2) | $(nth gen.times 2 3) |"
 	say "| function_graph | $(nth gen.times 3 1) | $(nth gen.times 3 2) | $(nth gen.times 3 3) |"
+	say "| a program of one function, bare | $(nth gen.times 4 1) | $(nth gen.times 4 2) | |"
+	say "| the same, function | $(nth gen.times 5 1) | $(nth gen.times 5 2) | $(nth gen.times 5 3) |"
 	say
-	say "- budget: bare + 60 ns a site + 5 ms = $budget: $(verdict "$(nth gen.times 2 1)" "<=" "$budget")"
+	say "- budget: bare + 60 ns a site + 5 ms = $budget: function $(verdict "$(nth gen.times 2 1)" "<=" "$budget")," \
+		"function_graph $(verdict "$(nth gen.times 3 1)" "<=" "$budget")"
+	say "- of that, copying the $pages pages of its text: $(nth pages.times 1 1) ms by a fault each, $(nth pages.times 1 2) by one call"
 	say
 }
 
