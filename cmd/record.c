@@ -40,7 +40,6 @@
 #include "stream/rescue.h"
 
 #define POLL_MS		100
-#define START_MS	2	/* the program's first, for itself */
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
 #define DROPPED_SAID	5u	/* so many by name; all are in the report */
@@ -168,6 +167,14 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 
 	if (rec->recorder)
 		recorder_task(rec->recorder, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, img ? img->id : 0, comm);
+}
+
+static void on_released(void *arg)
+{
+	struct recording *rec = arg;
+
+	if (rec->recorder)
+		recorder_release(rec->recorder);
 }
 
 static void on_dropped(void *arg, const struct uft_drop *d)
@@ -300,7 +307,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.dropped = on_dropped, .warning = on_warning, .fault = on_fault,
+		.released = on_released, .dropped = on_dropped, .warning = on_warning, .fault = on_fault,
 	};
 	struct uft_trace_spec spec = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
@@ -362,9 +369,8 @@ static void on_writer_error(struct recording *rec, int error)
 static void follow(struct recording *rec)
 {
 	struct uft_writer_stats stats;
-	int wait_ms = START_MS;
 
-	for (; !detach_signal && uft_session_poll(rec->session, wait_ms) > 0; wait_ms = POLL_MS) {
+	while (!detach_signal && uft_session_poll(rec->session, POLL_MS) > 0) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);
@@ -551,10 +557,15 @@ static int attach(struct recording *rec, struct uft_error *err)
 
 static int start(struct recording *rec, char *const argv[], struct uft_error *err)
 {
+	int ret;
+
 	if (rec->targets)
 		return attach(rec, err);
-	recorder_hold(rec->recorder);		/* until the first round of follow() */
-	return uft_session_launch(rec->session, argv, &rec->program, err);
+	recorder_hold(rec->recorder);		/* until on_released() */
+	ret = uft_session_launch(rec->session, argv, &rec->program, err);
+	if (!ret)
+		recorder_release(rec->recorder);
+	return ret;
 }
 
 static int record(struct recording *rec, const struct uft_export *format, char *const argv[])

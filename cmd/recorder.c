@@ -15,7 +15,7 @@
  *
  * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
  * a ring of the default size takes far longer to fill than that. A message wakes it at once, but not before the program
- * runs (recorder_hold()): copying and writing tables of 100,000 functions would take the CPU from those who arm them.
+ * is on its way (recorder_hold()): copying and writing tables of 100,000 functions would take the CPU from those who arm them.
  *
  * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
  * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such
@@ -113,8 +113,7 @@ void recorder_hold(struct recorder *r)
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The session's thread, which alone holds, posts and releases. */
-static void release(struct recorder *r)
+void recorder_release(struct recorder *r)
 {
 	if (!r->is_held)
 		return;
@@ -129,7 +128,7 @@ static void release(struct recorder *r)
 
 void recorder_sync_images(struct recorder *r)
 {
-	release(r);
+	recorder_release(r);
 	for (struct imageview *view = r->views; view; view = view->next) {
 		struct message m = { .kind = MSG_IMAGE };
 		int ret = imageview_compare(view, &m.update);
@@ -325,7 +324,7 @@ int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct u
 {
 	int ret, error;
 
-	release(r);
+	recorder_release(r);
 	pthread_mutex_lock(&r->lock);
 	r->ending = 1;
 	pthread_cond_signal(&r->news);

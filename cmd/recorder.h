@@ -11,8 +11,9 @@ struct recorder;
 int recorder_start(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		   struct recorder **out, struct uft_error *err);
 
-/* From now on the news wait, until the next recorder_sync_images(), the end of a slice, or the end. */
+/* From now on the news wait, until the release, the next recorder_sync_images(), the end of a slice, or the end. */
 void recorder_hold(struct recorder *r);
+void recorder_release(struct recorder *r);
 
 /* The session's news, in the order in which they come; never blocks on the disk. */
 void recorder_slice_begin(struct recorder *r, uint32_t slice, const struct uft_image *img);

@@ -210,6 +210,15 @@ close_go:
 	return ret;
 }
 
+static int release(struct uft_session *s, struct target *t)
+{
+	int ret = inject_release(s, t);
+
+	if (s->ev.released)
+		s->ev.released(s->ev.arg);
+	return ret;
+}
+
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
 {
 	struct uft_error why = { "" };
@@ -252,10 +261,10 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		return uft_fail(err, ret, "%s", why.text);
 	}
 	if (t->space->started) {
-		ret = inject_release(s, t);
+		ret = release(s, t);
 	} else {
 		s->held = t->slice;
-		ret = inject_release(s, t);
+		ret = release(s, t);
 		if (!ret)
 			ret = run_to_start(s, &t);
 		/* Its refusal ends the program, whose end may have been seen already. */

@@ -78,6 +78,8 @@ struct uft_session_events {
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
+	/* The program that is launched is armed and on its way, its loader before it: time for what was put off. */
+	void (*released)(void *arg);
 	void (*dropped)(void *arg, const struct uft_drop *drop);
 	/* A fault in our memory or at a site; all was put back. @text: the report, of many lines. */
 	void (*fault)(void *arg, pid_t pid, const char *text);

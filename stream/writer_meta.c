@@ -73,11 +73,6 @@ int wr_meta_begin(struct uft_writer *w)
 	snprintf(text, sizeof(text), "%s %s %s", un.sysname, un.release, un.machine);
 	wire_put_str(&p, text);
 	err = wr_meta_put(w, UFT_BLOCK_INFO, &p);
-	/* Two pairs, so that even a recording whose recorder is killed at once has times: good to 1e-4, and
-	 * thinned out by the reader as soon as there are better ones. */
-	wr_put_pair(w, &p);
-	if (!w->opts.clock)
-		nanosleep(&(struct timespec){ 0, 500000 }, NULL);
 	wr_put_pair(w, &p);
 	if (!err && p.n)
 		err = wr_meta_put(w, UFT_BLOCK_CLOCK, &p);
