@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -131,11 +132,21 @@ static size_t mapping_bytes(pid_t pid, uint64_t at)
 	return bytes;
 }
 
+/* Every process has the same one, and our own list is short: a thread stands meanwhile. */
+static size_t vdso_bytes(void)
+{
+	static size_t bytes;
+
+	if (!bytes)
+		bytes = mapping_bytes(getpid(), getauxval(AT_SYSINFO_EHDR));
+	return bytes;
+}
+
 /* @bytes of zeros behind everything else; 0: none. */
 static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 {
 	static uint8_t image[VDSO_MAX];		/* the session's only thread */
-	size_t size = vdso ? mapping_bytes(r->tid, vdso) : 0, used = size;
+	size_t size = vdso ? vdso_bytes() : 0, used = size;
 
 	if (!size || size > sizeof(image) || pread(r->mem, image, size, (off_t)vdso) != (ssize_t)size)
 		return 0;
