@@ -88,14 +88,23 @@ static struct word_object *find(uint32_t object)
 
 /* ---- writing -------------------------------------------------------------------------------------- */
 
+/* The mapping of the last window; a program may have changed it since the last batch, which begins with none. */
+static struct {
+	uintptr_t lo, hi;
+	int prot;
+} segment;
+
 static int open_window(uintptr_t lo, uintptr_t hi)
 {
-	uintptr_t from, to;
-	int prot = plat_text_segment(lo, &from, &to), ret;
+	int ret;
 
-	if (prot < 0 || hi > to)
+	if (lo < segment.lo || hi > segment.hi)		/* a look is dear: emulators write the list anew each time */
+		segment.prot = plat_text_segment(lo, &segment.lo, &segment.hi);
+	if (segment.prot < 0 || hi > segment.hi) {
+		segment.lo = segment.hi = 0;
 		return -EFAULT;
-	ret = plat_text_open(&window, lo, hi, prot, (int)uft_rt.no_mprotect);
+	}
+	ret = plat_text_open(&window, lo, hi, segment.prot, (int)uft_rt.no_mprotect);
 	if (ret)
 		return ret;
 	uft_store_release(&has_window, 1);
@@ -179,6 +188,7 @@ static int map_region(struct word_object *o)
 	o->region_end = o->region + bytes;
 	o->stub_base = o->region + 2 * PLAT_PAGE;
 	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
+	segment.lo = segment.hi = 0;
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
 		ret = write_thunks(o, page);
 	return ret;
@@ -476,6 +486,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
+	segment.lo = segment.hi = 0;
 	for (i = 0; i < n; i++) {
 		struct word_site *s;
 

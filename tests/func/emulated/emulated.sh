@@ -90,6 +90,19 @@ if [ "$machine" = riscv64 ]; then
 		record "=4 $more function" function values
 		record "=4 $more graph" function_graph values
 	done
+	# Stubs that reach only the thunks behind them; one function in a thousand is called.
+	awk 'BEGIN { n = 70000; print ".text"
+		for (i = 0; i < n; i++)
+			printf ".type f%d,%%function\nf%d: .rept 8\nc.nop\n.endr\nret\n.size f%d, . - f%d\n", i, i, i, i
+		print ".globl many\nmany: addi sp, sp, -16\nsd ra, 8(sp)"
+		for (i = 0; i < n; i += 1000) print "call f" i
+		print "ld ra, 8(sp)\naddi sp, sp, 16\nret\n.section __patchable_function_entries,\"aw\""
+		for (i = 0; i < n; i++) print ".8byte f" i }' >many.s
+	printf 'void many(void); int main(void) { many(); return 0; }\n' >main.c
+	$cc main.c many.s -o many 2>other || fail "many: $(cat other)"
+	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./many
+	[ "$status" -eq 0 ] && "$uft" stat rec.uft | grep -q '^calls: 70$' || fail "70,000 functions: $(cat err; "$uft" stat rec.uft)"
+	pass
 	build "-O2 -fpatchable-function-entry=4"	# whether a word begins at a function is luck
 	run timeout 120 "$uft" record -q "$how" -p function -o rec.uft ./work
 	[ "$status" -eq 0 ] || fail "=4 without alignment: status $status: $(cat err)"
