@@ -57,6 +57,8 @@ static int file_close(struct file *file)
 	while (f->busy == file)
 		pthread_cond_wait(&f->done, &f->lock);
 	pthread_mutex_unlock(&f->lock);
+	pthread_mutex_lock(&file->lock);	/* who read it got his answer before the thread that gave it was through */
+	pthread_mutex_unlock(&file->lock);
 	uft_tree_notify(file->handle, NULL, NULL);
 	if (file->poll)
 		fuse_pollhandle_destroy(file->poll);

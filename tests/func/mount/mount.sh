@@ -61,6 +61,12 @@ run bash -c 'for i in $(seq 50); do cat t/trace >/dev/null & echo m$i >t/trace_m
 expect_equal "markers of fifty writers" "$(cat out)" 50
 expect_no_err
 
+# Reading and closing in a hurry: no answer's thread is left with a file that is closed. (meson poisons freed memory.)
+run bash -c 'for k in 1 2 3 4 5 6; do for i in $(seq 400); do cat t/current_tracer t/tracing_on; done | sort | uniq -c & done; wait'
+expect_equal "reads in a hurry" "$(sort -u out | tr -s ' ' | tr '\n' '/')" " 400 1/ 400 function/"
+check
+kill -0 "$pid" || fail "the server died of them"
+
 # A file that is open does not keep it mounted; the server ends.
 exec 9<t/current_tracer
 run "$uft" umount "$tmp/t"
