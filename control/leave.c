@@ -21,7 +21,9 @@
 
 #include "control/look.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -294,16 +296,48 @@ static int unmap_all(struct leaving *l)
 
 /* ---- All -------------------------------------------------------------------------------------- */
 
+/* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
+static int is_agent_of(pid_t pid, pid_t agent)
+{
+	char comm[32];
+
+	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
+	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
+}
+
+pid_t leave_find_agent(pid_t pid)
+{
+	DIR *d = opendir("/proc");
+	pid_t found = 0;
+	struct dirent *e;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		if (is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0)
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
 static void ask(struct leaving *l)
 {
 	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
 
-	l->pid = (pid_t)sl->pid;
+	if (!l->pid)
+		l->pid = (pid_t)sl->pid;
 	l->agent = (pid_t)sl->agent_tid;
+	if (l->agent && !is_agent_of(l->pid, l->agent))
+		l->agent = leave_find_agent(l->pid);
 	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
 	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
 		say(l, "nothing of ours could be taken out: it has no agent");
-		l->is_alone = l->pid > 0 && peek_maps(l->arena, l->pid);
+		l->is_over = l->pid > 0 && peek_is_ending(l->pid);
+		l->is_alone = l->pid > 0 && !l->is_over && peek_maps(l->arena, l->pid);
+		if (l->is_over)
+			l->why[0] = '\0';
 		return;
 	}
 	setpriority(PRIO_PROCESS, (id_t)l->agent, HURRY);	/* it ends with this */

@@ -5,10 +5,10 @@
 
 #include "control/internal.h"
 
-struct leaving {			/* a target on its way out; zero but for the first two */
+struct leaving {			/* a target on its way out; zero but for the first two, or three */
 	const struct arena *arena;
 	uint32_t slice;
-	pid_t pid, agent;
+	pid_t pid, agent;		/* as we see them; pid 0: as the slice says */
 	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
 	int left;			/* places of code that could not be changed beside running threads */
 	int is_asked, is_over;
@@ -23,5 +23,6 @@ struct leaving {			/* a target on its way out; zero but for the first two */
  * slices stay as they are: their rings may still be drained.
  */
 void leave_targets(struct leaving *l, uint32_t n);
+pid_t leave_find_agent(pid_t pid);	/* living, by the memory that it shares; 0 none */
 
 #endif

@@ -275,13 +275,13 @@ static int leave(struct uft_session *s, const struct target *only)
 		if (t->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
 		else if (!t->is_over && !t->is_stuck && (!only || t == only) && (t->has_agent || give_agent(s, t)))
-			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
+			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
 
 		if (l[i].is_alone && give_agent(s, t)) {
-			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice };
+			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
 			leave_targets(&l[i], 1);
 		}
 		t->has_agent = 0;

@@ -239,15 +239,6 @@ static void release_of(const struct arena *a, pid_t pid)
 	}
 }
 
-/* It came up after the others were listed: its agent has that stack. */
-static int has_agent(const struct arena *a, const struct silent *s, uint32_t slice)
-{
-	const struct uft_slice *sl = slice < a->map->nslices ? arena_slice(a, slice) : NULL;
-	pid_t agent = sl && (pid_t)sl->pid == s->pid ? (pid_t)sl->agent_tid : 0;
-
-	return agent > 0 && !peek_is_ending(agent) && syscall(SYS_kcmp, s->pid, agent, KCMP_VM, 0, 0) == 0;
-}
-
 static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
 {
 	int ret = read_boot(s, boot);
@@ -255,8 +246,8 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 	s->stack = boot->stack;
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
 		return -EPROTO;
-	if (has_agent(a, s, boot->slice))
-		return 0;
+	if (boot->slice < a->map->nslices && leave_find_agent(s->pid))
+		return 0;	/* it came up after the others were listed, or is in another pid namespace: it has that stack */
 	ret = rejoin(s);
 	if (!ret)
 		ret = read_boot(s, boot);
@@ -288,7 +279,7 @@ static int try_leave(const struct arena *a, struct silent *s, char *why, size_t 
 		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
 		return ret;
 	}
-	l = (struct leaving){ .arena = a, .slice = boot.slice };
+	l = (struct leaving){ .arena = a, .slice = boot.slice, .pid = s->pid };
 	leave_targets(&l, 1);
 	if (l.why[0]) {
 		snprintf(why, size, "%s", l.why);

@@ -395,10 +395,11 @@ void agent_serve(const int *fd, uint32_t nfds)
 	agent.target_fd = fd[UFT_BOOT_TARGET];
 	agent.guard_fd = nfds > UFT_BOOT_GUARD ? fd[UFT_BOOT_GUARD] : -1;
 	agent.session_gone = 0;
+	agent.coming = sys_gettid();
 	catch_faults();
 	plat_text_keep();
 	creds_open(&agent.creds, agent.pid);
-	uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
+	uft_store(&uft_rt.slice->agent_tid, (uint32_t)agent.coming);
 	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
 	agent_loop();
 }

@@ -49,7 +49,7 @@ def once(pid, tracer, how, scratch):
         said = err.read()
     if 'the agent of process %d was ended' % pid not in said and how in ('uft detach', 'SIGTERM'):
         fail(name + ': nobody was told: ' + said)
-    wait_for(lambda: not is_attached(pid), name + ': left', 5)
+    wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': left', 5)
 
 
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
