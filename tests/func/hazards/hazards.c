@@ -248,7 +248,7 @@ NI static int t_signal(void)
 	sigaltstack(&ss, 0);
 	sigaction(SIGALRM, &sa, 0);
 	setitimer(ITIMER_REAL, &it, 0);
-	for (int i = 0; i < 3000000 && signals < 500; i++)
+	for (int i = 0; i < 30000 * SIGNAL_US && signals < 500; i++)
 		work();
 	setitimer(ITIMER_REAL, &off, 0);
 	return signals >= 500;
