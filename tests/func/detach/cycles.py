@@ -104,8 +104,8 @@ def redis(tracer, scratch):
     try:
         wait_for(lambda: redis_calls(port) >= -1 and socket.socket().connect_ex(('127.0.0.1', port)) == 0, 'redis: ready')
         subprocess.run(['redis-benchmark', '-p', str(port), '-n', '2000', '-c', '20', '-t', 'set', '-q'], stdout=subprocess.DEVNULL)
-        time.sleep(0.3)
         first, load = redis_calls(port), Load(port)
+        time.sleep(0.3)			# redis-cli is a client as well
         before, code = state(p.pid), text(p.pid)
         load.start()
         start = time.time()
