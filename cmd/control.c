@@ -6,6 +6,7 @@
  * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -110,6 +111,10 @@ static int apply(const struct control_opts *o, int is_start, struct uft_error *e
 {
 	int ret = is_start ? put(o, "tracing_on", "0", 0, err) : 0;
 
+	if (!ret && is_start)
+		ret = put(o, "function_profile_enabled", "0", 0, err);
+	if (!ret && is_start)
+		ret = put(o, "set_ftrace_notrace_pid", "", 0, err);
 	if (!ret && o->buffer)
 		ret = put_number(o, "buffer_size_kb", o->buffer / 1024, err);
 	if (!ret && o->clock)
@@ -177,8 +182,8 @@ static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
 static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
 static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
 static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
-	{ "tracing_on", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
-	{ "set_graph_function", "" }, { "set_ftrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
+	{ "tracing_on", "0" }, { "function_profile_enabled", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
+	{ "set_graph_function", "" }, { "set_ftrace_pid", "" }, { "set_ftrace_notrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
 	{ "snapshot", "0" }, { "trace", "" }, { "tracing_on", "1" }, { 0 }
 };
 
@@ -289,6 +294,8 @@ static const struct cmd_syntax extract_syntax = {
 
 static int put_bytes(void *f, const char *p, size_t n)
 {
+	if (!ftell(f) && ftruncate(fileno(f), 0) < 0 && errno != EINVAL)	/* a pipe has nothing to cut */
+		return -errno;
 	return fwrite(p, 1, n, f) == n ? 0 : -errno;
 }
 
@@ -298,12 +305,14 @@ int cmd_extract(int argc, char **argv)
 	struct uft_error err = { "" };
 	int ret, status = cmd_parse(&extract_syntax, &argc, argv, &o);
 	FILE *f;
+	int fd;
 
 	if (status >= 0)
 		return status;
 	if (argc > 1)
 		return cmd_usage(&extract_syntax, "no operands, not '%s'", argv[1]);
-	f = fopen(o.output, "we");
+	fd = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);	/* what it holds goes when there is something to put there */
+	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
 		return cmd_fail("extract", "%s: %s", o.output, strerror(errno));
 	ret = client_extract(o.session, put_bytes, f, &err);

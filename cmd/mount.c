@@ -50,15 +50,12 @@ static const struct cmd_syntax umount_syntax = {
 	"umount", "[DIR]", "Unmounts what uft mount mounted; the processes that it traced are left as they were found.", umount_options, 0
 };
 
-/* Where the directory is if nobody says; its parents are made. */
-static const char *default_dir(char buf[PATH_MAX])
+/* Where the directory is if nobody says; its parents are made. A parent that others may write to is none: they would choose
+ * what is mounted over. */
+static const char *default_dir(char buf[PATH_MAX], struct uft_error *err)
 {
-	const char *run = getenv("XDG_RUNTIME_DIR");
-	int n = run && *run ? snprintf(buf, PATH_MAX, "%s/uft", run) : snprintf(buf, PATH_MAX, "/tmp/uft-%u", getuid());
-
-	if (n < 0 || n > PATH_MAX - 16)
+	if (uft_serve_dir(buf, PATH_MAX - 16, err))
 		return NULL;
-	mkdir(buf, 0700);
 	strcat(buf, "/tracing");
 	mkdir(buf, 0700);
 	return buf;
@@ -172,6 +169,7 @@ static int in_background(const char *dir, const struct mount_opts *o)
 
 int cmd_mount(int argc, char **argv)
 {
+	struct uft_error err = { "" };
 	struct mount_opts o = { 0 };
 	char buf[PATH_MAX], full[PATH_MAX];
 	const char *dir;
@@ -181,9 +179,11 @@ int cmd_mount(int argc, char **argv)
 		return status;
 	if (argc > 2)
 		return cmd_usage(&mount_syntax, "one directory, not %d", argc - 1);
-	dir = argc > 1 ? argv[1] : default_dir(buf);
-	if (!dir || !realpath(dir, full))
-		return cmd_fail("mount", "cannot mount at %s: %s", dir ? dir : "$XDG_RUNTIME_DIR", strerror(errno));
+	dir = argc > 1 ? argv[1] : default_dir(buf, &err);
+	if (!dir)
+		return cmd_fail("mount", "%s", err.text);
+	if (!realpath(dir, full))
+		return cmd_fail("mount", "cannot mount at %s: %s", dir, strerror(errno));
 	if (is_mounted(full))
 		return cmd_fail("mount", "%s is mounted already%s", full, access(full, F_OK) < 0 && errno == ENOTCONN ?
 				", by a server that died: uft umount removes it" : "");
@@ -207,15 +207,16 @@ static int ask_fusermount(const char *dir)
 
 int cmd_umount(int argc, char **argv)
 {
+	struct uft_error err = { "" };
 	char buf[PATH_MAX];
 	const char *dir;
 	int unused, status = cmd_parse(&umount_syntax, &argc, argv, &unused);
 
 	if (status >= 0)
 		return status;
-	dir = argc > 1 ? argv[1] : default_dir(buf);
+	dir = argc > 1 ? argv[1] : default_dir(buf, &err);
 	if (!dir)
-		return cmd_fail("umount", "$XDG_RUNTIME_DIR is too long");
+		return cmd_fail("umount", "%s", err.text);
 	if (umount2(dir, MNT_DETACH | UMOUNT_NOFOLLOW) == 0)
 		return 0;
 	if (errno == EPERM)

@@ -2,7 +2,7 @@
 /*
  * boot.c - the kernel's command line as one text: what is set before the first program starts
  *
- *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,free trace_buf_size=4M trace_options=funcgraph-proc
+ *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,main:mod:prog trace_buf_size=4M trace_options=funcgraph-proc
  *
  * Each word is a write into a file, with the file's meaning and errors; commas stand where a list has lines. They are done in the
  * table's order and not in the text's: the tracer comes behind what it depends on, its options behind it.
@@ -22,7 +22,6 @@ static const struct { const char *key, *file; int is_size; } words[] = {
 	{ "ftrace_filter", "set_ftrace_filter", 0 },
 	{ "ftrace_notrace", "set_ftrace_notrace", 0 },
 	{ "ftrace_graph_filter", "set_graph_function", 0 },
-	{ "ftrace_graph_notrace", "set_graph_notrace", 0 },
 	{ "ftrace_graph_max_depth", "max_graph_depth", 0 },
 	{ "tracing_thresh", "tracing_thresh", 0 },
 	{ "ftrace", "current_tracer", 0 },

@@ -148,6 +148,7 @@ struct uft_tree {
 	size_t nattached;
 	int paused;			/* readers of trace for whom recording pauses; the owner's */
 	uint64_t nmarks;		/* since the last round; the owner's */
+	int is_fresh;			/* something came since waiting readers were told; the owner's */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first; the owner's */
 	size_t nmistakes;
 	struct tree_profile *profile;	/* profile.c */
@@ -171,7 +172,7 @@ void profile_free(struct uft_tree *t);
 int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
 void tree_clear(struct uft_tree *t, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
-uint64_t tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
+void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Others: what was written before is there then. Who finds nothing asks for it, or a reader at the end misses the end. */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */

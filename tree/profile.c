@@ -30,6 +30,7 @@ struct tree_profile {
 	struct table done;		/* of processes that ended */
 	struct uft_clock_pair begin;
 	const struct uft_image **live;	/* by slice */
+	int has_sums;			/* it was on: those that live have some, also when it is off */
 };
 
 /* ---- Tables ---------------------------------------------------------------------------------- */
@@ -145,7 +146,7 @@ void profile_end(struct uft_tree *t, uint32_t slice)
 
 	if (!p || !p->live || !p->live[slice])
 		return;
-	if (t->set.is_profiling)
+	if (t->set.is_profiling || p->has_sums)
 		collect(t, slice, p->live[slice], &p->done);
 	p->live[slice] = NULL;
 }
@@ -196,6 +197,8 @@ ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size
 	if (set.is_profiling && set.tracer == UFT_TRACER_NOP)
 		forget(h->t);
 	ret = tree_apply(h->t, &set, NULL);
+	if (!ret && h->t->profile)
+		h->t->profile->has_sums = 1;
 	return ret ? ret : (ssize_t)n;
 }
 

@@ -32,6 +32,8 @@
 #include <unistd.h>
 
 #define MAX_CONNECTIONS	128
+#define LAST_MS		1000		/* when we end: for each part of what is still to be taken, */
+#define LAST_FRAMES	256		/* and so many parts of what never ends */
 #define REQUEST_S	10		/* for a request to come, a status to be taken */
 
 struct uft_serve {
@@ -85,20 +87,22 @@ int serve_receive(int fd, void *p, size_t n)
 	return 0;
 }
 
-/* A peer may take its time: a pager. It ends when the peer goes away, or we do. */
+/* A peer may take its time: a pager. It ends when the peer goes away; when we do it has a moment for each part. */
 static int send_patiently(struct connection *c, const void *p, size_t n)
 {
 	struct pollfd fds[2] = { { .fd = c->fd, .events = POLLOUT }, { .fd = c->s->stop_fd, .events = POLLIN } };
 	const char *at = p;
 
 	while (n) {
+		int is_ending = fds[1].revents != 0, got;
 		ssize_t ret = send(c->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 		if (ret < 0 && errno != EINTR && errno != EAGAIN)
 			return -errno;
 		at += ret > 0 ? ret : 0;
 		n -= ret > 0 ? (size_t)ret : 0;
-		if (n && poll(fds, 2, -1) > 0 && fds[1].revents)
+		got = n ? poll(fds, is_ending ? 1 : 2, is_ending ? LAST_MS : -1) : 1;
+		if (!got)
 			return -EPIPE;
 	}
 	return 0;
@@ -155,7 +159,7 @@ static void data_came(void *arg)
 	eventfd_write(*(int *)arg, 1);
 }
 
-/* Until there is data: 0; -EPIPE: the peer has gone, or we end. */
+/* Until there is data, or we end: 0; -EPIPE: the peer has gone. */
 static int wait_for_data(struct connection *c, struct uft_handle *h)
 {
 	struct pollfd p[3] = { { .fd = c->data_fd, .events = POLLIN }, { .fd = c->fd, .events = POLLIN | POLLRDHUP },
@@ -167,18 +171,28 @@ static int wait_for_data(struct connection *c, struct uft_handle *h)
 		;
 	uft_tree_notify(h, NULL, NULL);
 	eventfd_read(c->data_fd, &unused);
-	return p[1].revents || p[2].revents ? -EPIPE : 0;
+	return p[1].revents ? -EPIPE : 0;
 }
 
-static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags)
+static int is_ending(const struct connection *c)
+{
+	return poll(&(struct pollfd){ .fd = c->s->stop_fd, .events = POLLIN }, 1, 0) > 0;
+}
+
+/* @waits: the file has no end of its own. When we end it is read on until it is empty, but not for ever: targets may go on. */
+static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags, int waits)
 {
 	uint64_t offset = 0;
 	char *buf = malloc(SERVE_FRAME);
 	ssize_t n = buf ? 1 : -ENOMEM;
+	int last = 0;
 
-	while (n > 0) {
+	while (n > 0 && last < LAST_FRAMES) {
+		int ends = waits && is_ending(c);
+
+		last += ends;
 		n = uft_tree_read(h, buf, SERVE_FRAME, offset, O_NONBLOCK);
-		if (n == -EAGAIN && !(flags & SERVE_NOWAIT)) {
+		if (n == -EAGAIN && !(flags & SERVE_NOWAIT) && !ends) {
 			n = wait_for_data(c, h);
 			n = n ? n : 1;
 			continue;
@@ -190,7 +204,7 @@ static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags)
 		offset += n > 0 ? (uint64_t)n : 0;
 	}
 	free(buf);
-	return (int)n;
+	return n < 0 ? (int)n : 0;
 }
 
 /* A close through FUSE may still be under way: as there, what is busy is asked again. */
@@ -236,15 +250,18 @@ static int write_all(struct connection *c, struct uft_handle *h)
 static int use_file(struct connection *c, uft_node node, const struct serve_request *r, pid_t pid)
 {
 	int flags = r->op == SERVE_READ ? O_RDONLY : O_WRONLY | (r->flags & SERVE_APPEND ? O_APPEND : O_TRUNC), ret, closed;
+	struct uft_tree_attr attr;
 	struct uft_handle *h;
 
-	ret = uft_tree_open(c->s->tree, node, flags, pid, &h);
+	ret = uft_tree_getattr(c->s->tree, node, &attr);
+	if (!ret)
+		ret = uft_tree_open(c->s->tree, node, flags, pid, &h);
 	if (ret)
 		return ret;
 	if (r->op == SERVE_WRITE)
 		ret = send_status(c->fd, 1);	/* it is open: let it come */
 	if (!ret)
-		ret = r->op == SERVE_READ ? read_all(c, h, r->flags) : write_all(c, h);
+		ret = r->op == SERVE_READ ? read_all(c, h, r->flags, attr.flags & UFT_ATTR_BLOCKS) : write_all(c, h);
 	closed = uft_tree_release(h);
 	return ret ? ret : closed;
 }
@@ -416,6 +433,22 @@ static void release(struct uft_serve *s)
 	free(s);
 }
 
+/* The name is there when connections are taken: a client that is refused removes it, as that of one that was killed. */
+static int bind_and_listen(const struct uft_serve *s)
+{
+	struct sockaddr_un young = s->addr;
+	int n = snprintf(young.sun_path, sizeof(young.sun_path), "%s.new", s->addr.sun_path);
+
+	if (n < 0 || (size_t)n >= sizeof(young.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	unlink(young.sun_path);
+	if (bind(s->fd, (const struct sockaddr *)&young, sizeof(young)) < 0 || listen(s->fd, 16) < 0)
+		return -1;
+	return rename(young.sun_path, s->addr.sun_path);
+}
+
 int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error *err)
 {
 	struct uft_serve *s = calloc(1, sizeof(*s));
@@ -438,7 +471,7 @@ int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error
 	unlink(s->addr.sun_path);	/* of one with our number that was killed */
 	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	s->stop_fd = eventfd(0, EFD_CLOEXEC);
-	if (s->fd < 0 || s->stop_fd < 0 || bind(s->fd, (struct sockaddr *)&s->addr, sizeof(s->addr)) < 0 || listen(s->fd, 16) < 0)
+	if (s->fd < 0 || s->stop_fd < 0 || bind_and_listen(s) < 0)
 		ret = uft_fail(err, -errno, "cannot serve at %s: %s", s->addr.sun_path, strerror(errno));
 	if (!ret && start_thread(&s->thread, accept_main, s, 0)) {
 		unlink(s->addr.sun_path);

@@ -102,18 +102,20 @@ static void note_status(struct uft_tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-uint64_t tree_pull(struct uft_tree *t)
+/* What came is told by whom it is taken; what came in the last round as well: then it was too young to be handed out. */
+void tree_pull(struct uft_tree *t)
 {
 	uint64_t n = uft_live_pull(t->live) + t->nmarks;
 
 	t->nmarks = 0;
-	return n;
+	if (n || t->is_fresh)
+		handle_wake_all(t);
+	t->is_fresh = n != 0;
 }
 
 static int pull_job(void *arg)
 {
-	if (tree_pull(arg))
-		handle_wake_all(arg);
+	tree_pull(arg);
 	return 0;
 }
 
@@ -132,8 +134,7 @@ static void *owner_main(void *arg)
 		serve(t);
 		if (!uft_session_poll(t->session, is_busy ? BUSY_MS : IDLE_MS))
 			wait_asked(t, IDLE_MS);
-		if (tree_pull(t))
-			handle_wake_all(t);
+		tree_pull(t);
 		note_status(t);
 	}
 	uft_session_destroy(t->session);
@@ -236,6 +237,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	(void)pid;
 	profile_end(t, slice);
 	uft_live_slice_end(t->live, slice);
+	t->is_fresh = 1;	/* it takes the rest */
 }
 
 static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)

@@ -23,6 +23,13 @@ gone() {
 	return 1
 }
 
+# Where it mounts if nobody says is nobody else's choice.
+mkdir real run
+ln -s "$tmp/real" run/uft
+XDG_RUNTIME_DIR="$tmp/run" run "$uft" mount
+expect_status 1
+expect_err "$tmp/run/uft is not a directory that only user"
+
 mkdir t
 run "$uft" mount "$tmp/t"
 expect_status 0

@@ -47,7 +47,11 @@ expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
 expect_err "a snapshot is never consumed"
 expect_err "no operands, not 'now'"
 
-# ---- extract takes it out, for trace-cmd
+# ---- extract takes it out, for trace-cmd; an older file stays if there is nothing to take
+echo kept >kept.dat
+run "$uft" extract -S 1 -o kept.dat
+expect_status 1
+expect_equal "the file that was there" "$(cat kept.dat)" kept
 if command -v trace-cmd >/dev/null 2>&1; then
 	shell '$U start -p function -l :mod:$M; $T 2; $U stop; $U extract -o x.dat; $U show; $U extract -o /nowhere/x.dat; echo $?'
 	expect_equal "nothing is left" "$(names out)$(tail -n 1 out)" 1

@@ -37,6 +37,18 @@ shell '$U write trace_marker one; $U read -n trace_pipe | sed "s/.*: //"; $U rea
 expect_status 0
 expect_equal "trace_pipe" "$(tr '\n' ' ' <out)" "one late 124 0 "
 
+# ---- The end of a session: a reader gets the last of a program, and a program that goes on keeps none
+shell '$U write set_ftrace_filter :mod:$M; $U write current_tracer function; $U read trace_pipe >$XDG_RUNTIME_DIR/last & sleep 0.3; $T 300'
+for _ in $(seq 50); do
+	grep -c "leaf <-helper" last >n 2>/dev/null
+	[ "$(cat n)" -ge 600 ] && break
+	sleep 0.1
+done
+expect_equal "the last calls" "$(cat n)" 600
+shell '$U write set_ftrace_filter :mod:$M; $U write current_tracer function; $T 2000000000 & echo $! >$XDG_RUNTIME_DIR/busy; $U read trace_pipe >/dev/null & sleep 1'
+expect_status 0
+kill "$(cat busy)"
+
 # ---- ls: a directory, a file, and what is none
 shell '$U ls | grep -cx "trace\|per_cpu/\|options/"; $U ls options | grep -cx overwrite; $U ls -l trace_marker; $U ls per_cpu/cpu9999; echo $?'
 expect_equal "ls" "$(sed 's/  */ /g' out | tr '\n' '/')" "3/1/--w--w---- trace_marker what is written becomes an event/1/"
