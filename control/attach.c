@@ -659,6 +659,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->nslices);
 		goto no_space;
 	}
+	session_set_slice(a->s, slice);
 	own = hurry(0);
 	note(a, slice);
 	ret = stop_some_task(a);

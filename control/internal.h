@@ -332,6 +332,7 @@ struct uft_session {
 	struct spec *spec;
 	uint32_t generation;
 	int is_paused;			/* uft_session_record() */
+	uint32_t ring_flags, on_cpus;	/* of every slice */
 	struct space *spaces;
 	struct target *targets;
 	struct ptask *ptasks;
@@ -374,6 +375,8 @@ struct uft_session {
 
 /* A target is left as it was found, on somebody's request. 0, -ESRCH, -EBUSY it starts, -EAGAIN something remains. */
 int session_detach(struct uft_session *s, pid_t pid);
+/* For whoever has just claimed it: an agent that left switched its slice off. */
+void session_set_slice(struct uft_session *s, uint32_t index);
 uint64_t session_now_ns(void);
 /* One round of uft_session_poll(). */
 void session_step(struct uft_session *s, int timeout_ms);

@@ -276,6 +276,7 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
 		return NULL;
 	}
+	session_set_slice(s, r->slice);
 	preload_take_agent(s, t);
 	return t;
 }

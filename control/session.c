@@ -168,18 +168,21 @@ static void stop_bell(struct uft_session *s)
 
 /* ---- Create, destroy ------------------------------------------------------------------------ */
 
+void session_set_slice(struct uft_session *s, uint32_t index)
+{
+	struct uft_slice *slice = arena_slice(&s->arena, index);
+
+	__atomic_store_n(&slice->ring_flags, s->ring_flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&slice->on_cpus, s->on_cpus, __ATOMIC_RELAXED);
+}
+
 static void set_ring_flags(struct uft_session *s, int on)
 {
-	uint32_t flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
-	uint32_t cpus = flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
-
+	s->ring_flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
+	s->on_cpus = s->ring_flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
 	/* The free ones as well: a fork child that claims one records at once. */
-	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
-		struct uft_slice *slice = arena_slice(&s->arena, i);
-
-		__atomic_store_n(&slice->ring_flags, flags, __ATOMIC_RELAXED);
-		__atomic_store_n(&slice->on_cpus, cpus, __ATOMIC_RELAXED);
-	}
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
+		session_set_slice(s, i);
 }
 
 static void session_free(struct uft_session *s)

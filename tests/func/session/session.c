@@ -4,6 +4,7 @@
  *
  * Usage: session TARGET STATIC_TARGET LIBRARY [CASE...]. Exit 0 all well, 1 a case failed.
  */
+#include "control/inspect.h"
 #include "tests/func/session/harness.h"
 
 #include <errno.h>
@@ -380,6 +381,43 @@ static void test_setuid(void)
 	free(r);
 }
 
+/* The first of two is left: its slice is the next one's, that of the second after its exec. */
+static void leave_first(struct run *r)
+{
+	const struct uft_arena *a = uft_session_arena(r->session);
+	const struct uft_slice *first = (const struct uft_slice *)((const char *)a + a->slice_offset);
+	int *in = r->arg, ret;
+
+	if (r->slices_begun != 2 || *in < 0)
+		return;
+	ret = uft_session_detach(r->session, (pid_t)first->pid);
+	CHECK(ret == 0, "%d; %s", ret, r->warning);
+	close(*in);
+	*in = -1;
+}
+
+static void test_slice_of_one_left(void)
+{
+	char *argv[] = { (char *)target, "left", NULL };
+
+	for (uint32_t tracer = UFT_TRACER_FUNCTION; tracer <= UFT_TRACER_GRAPH; tracer++) {
+		struct run *r = new_run(tracer);
+		int pipefd[2];
+
+		CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+		r->input_fd = pipefd[0];
+		r->tick = leave_first;
+		r->arg = &pipefd[1];
+		run_session(r, argv);
+		check_clean(r);
+		CHECK(r->slices_begun == 3 && pipefd[1] < 0, "%u slices", r->slices_begun);
+		check_counts(r, "work_a", 5 + 5 + 5 + 30);
+		check_counts(r, "work_b", 2 * (5 + 5 + 5 + 30));
+		close(pipefd[0]);
+		free(r);
+	}
+}
+
 struct switching {
 	int in, switches, failed;
 };
@@ -547,7 +585,8 @@ static const struct test {
 	{ "setuid", test_setuid }, { "tsync", test_tsync }, { "closerange", test_closerange },
 	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
-	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching }, { "killed-session", test_killed_session },
+	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
+	{ "slice-of-one-left", test_slice_of_one_left }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session },
 };
 

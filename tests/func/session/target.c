@@ -153,6 +153,21 @@ static PLAIN int mode_exec(const char *self)
 	return 1;
 }
 
+/* It is left while it waits for a child, which execs when its input ends. */
+static PLAIN int mode_left(const char *self)
+{
+	char byte;
+	pid_t pid;
+
+	calls(5);
+	pid = fork();
+	if (!pid) {
+		calls(5);
+		_exit(read(0, &byte, 1) ? 1 : mode_exec(self));
+	}
+	return status_of(pid);
+}
+
 static PLAIN void *exec_thread(void *self)
 {
 	mode_exec(self);
@@ -466,6 +481,7 @@ PLAIN int main(int argc, char **argv)
 	struct { const char *name; int (*plain)(void); int (*with_self)(const char *); } modes[] = {
 		{ "fork", NULL, mode_fork }, { "vfork", NULL, mode_vfork }, { "spawn", NULL, mode_spawn },
 		{ "system", NULL, mode_system }, { "exec", NULL, mode_exec }, { "exec-thread", NULL, mode_exec_thread },
+		{ "left", NULL, mode_left },
 		{ "exec-failed", NULL, mode_exec_failed }, { "outlive", mode_outlive, NULL },
 		{ "daemon", mode_daemon, NULL }, { "waitany", mode_waitany, NULL }, { "unshare", mode_unshare, NULL },
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
