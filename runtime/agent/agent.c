@@ -395,6 +395,7 @@ void agent_serve(const int *fd, uint32_t nfds)
 	agent.target_fd = fd[UFT_BOOT_TARGET];
 	agent.guard_fd = nfds > UFT_BOOT_GUARD ? fd[UFT_BOOT_GUARD] : -1;
 	agent.session_gone = 0;
+	agent.started = 1;
 	agent.coming = sys_gettid();
 	catch_faults();
 	plat_text_keep();
@@ -429,14 +430,23 @@ static int make_stack(void)
 	return 0;
 }
 
-/* Two would share the stack. In a fork child the parent's has other memory. */
+/*
+ * Two would share the stack. In a fork child the parent's has other memory, which its number tells: its filter may kill
+ * for kcmp(). Where nobody may ask, one that has not reported and is not known to have ended is on its way.
+ */
 static int is_coming(void)
 {
-	return agent.coming > 0 && sys_call6(__NR_kcmp, sys_getpid(), agent.coming, KCMP_VM_, 0, 0, 0) == 0;
+	long ret;
+
+	if (agent.coming <= 0 || agent.pid != sys_getpid())
+		return 0;
+	ret = sys_call6(__NR_kcmp, agent.pid, agent.coming, KCMP_VM_, 0, 0, 0);
+	return ret < 0 ? ret != -ESRCH && !uft_load(&agent.started) : ret == 0;
 }
 
 static int make_anew(void)
 {
+	agent.pid = sys_getpid();
 	agent.started = 0;
 	agent.session_gone = 0;
 	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
@@ -452,7 +462,6 @@ int agent_start(void)
 	if (ret)
 		return ret;
 	uft_boot.slice = uft_rt.slice_index;	/* a fork child's: where the session looks */
-	agent.pid = sys_getpid();
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
 	tid = is_coming() ? agent.coming : make_anew();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {

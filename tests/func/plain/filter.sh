@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# filter.sh - threads begin under a filter that kills for gettid and others; one that kills for more is told of
+# filter.sh - threads begin under a filter that kills for gettid and others, a child under one for kcmp; one for more is told of
 . "$(dirname "$0")/../../lib/common.sh"
 
 ${CC:-cc} -O2 -w -pthread "$top/tests/func/plain/filter.c" -o filter || exit 1
@@ -10,6 +10,10 @@ for tracer in function function_graph; do
 	expect_status 0
 	expect_out done
 	expect_equal "$tracer: calls" "$("$uft" report --profile x.uft | awk '$NF == "work" { print $1 }')" 2000
+	run "$uft" record -q -p $tracer -o x.uft ./filter child
+	expect_status 0
+	expect_out done
+	expect_equal "$tracer: a child's calls" "$("$uft" report --profile x.uft | awk '$NF == "work" { print $1 }')" 100
 done
 run "$uft" record -q -p nop -o x.uft sh -c 'kill -SYS $$'
 expect_status 159
