@@ -76,9 +76,12 @@ static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
 	if (hi >= c->o->nstubs || lo > hi || hi - lo > 2 * n)
 		return;
 	plat_populate((uintptr_t)&c->o->site[lo], (uintptr_t)&c->o->site[hi + 1]);
-	if (p->state != UFT_GRAPH ||
-	    plat_text_open(&c->stubs, stub_at(c->o, lo), stub_at(c->o, hi + 1), PLAT_READ | PLAT_EXEC, 0))
+	if (p->state != UFT_GRAPH)
 		return;
+	if (plat_text_open(&c->stubs, stub_at(c->o, lo), stub_at(c->o, hi + 1), PLAT_READ | PLAT_EXEC, 0)) {
+		c->stubs.hi = 0;
+		return;
+	}
 	if (c->stubs.is_direct && hi - lo == n - 1)
 		plat_populate(stub_at(c->o, lo), stub_at(c->o, hi + 1));
 }
@@ -178,7 +181,8 @@ static uint32_t cold_alike(struct cold *c, struct uft_patch *p, uint32_t n)
 		if ((now ^ m.bytes) & m.mask)
 			break;
 		if (m.is_stub) {
-			if (stub_at(o, p->stub) < c->stubs.lo || stub_at(o, p->stub + 1) > c->stubs.hi)
+			if (!c->stubs.hi || c->stubs.is_direct <= 0 || stub_at(o, p->stub) < c->stubs.lo ||
+			    stub_at(o, p->stub + 1) > c->stubs.hi)
 				break;
 			near_entry_stub(o, p->stub, at + m.len, p->flags & UFT_SITE_STUB);
 		}

@@ -24,14 +24,15 @@ void trace_set_params(const struct uft_tracer_params *p)
 {
 	uint32_t next = (params_current + 1) % NCOPIES;
 	struct uft_tracer_params *n = &params_copies[next];
+	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids);	/* once: others may write there */
 
 	n->tracer = p->tracer;
 	n->max_depth = p->max_depth;
 	n->thresh = p->thresh;
 	n->has_roots = p->has_roots;
 	n->has_pids = p->has_pids;
-	n->npids = p->npids < MAX_PIDS ? p->npids : MAX_PIDS;
-	n->nnot_pids = p->nnot_pids < MAX_PIDS - n->npids ? p->nnot_pids : MAX_PIDS - n->npids;
+	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
+	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
 		n->pids[i] = p->pids[i];
 	for (int i = 0; i < UFT_NKEEP; i++)

@@ -41,7 +41,8 @@
 	.endm
 
 	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8.
-	 * One comparison says that the CPU has a ring and that recording is on. */
+	 * One comparison says that the CPU has a ring and that recording is on. The number is the arena's and trusted: whoever
+	 * sets it above ncpus sends us behind uft_ring_fast.cpu. A bound of our own would be one more comparison an event. */
 	.macro FIND_CPU area, slow
 	mov	%fs:RSEQ_CPU_ID(\area), %ecx
 	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
