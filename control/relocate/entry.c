@@ -378,8 +378,8 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
 		[ENTRY_FLAGS]		= "reads the flags that its caller left: assembly",
 		[ENTRY_SECTION]		= "in a section that is not text: it may be copied and run elsewhere",
-		[ENTRY_STACK]		= "runs on a stack that grows when it must, without room for tracing: Go, or built with "
-					  "-fsplit-stack (C code beside Go can be traced)",
+		[ENTRY_STACK]		= ("runs on a stack that grows when it must, without room for tracing: Go, or built with "
+					   "-fsplit-stack (C code beside Go can be traced)"),
 		[ENTRY_OURS]		= "tracing itself needs this place",
 	};
 

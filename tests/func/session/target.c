@@ -48,7 +48,7 @@ static PLAIN void die(const char *what)
 
 static PLAIN int status_of(pid_t pid)
 {
-	int status;
+	int status = 0;
 
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		die("waitpid");
