@@ -257,14 +257,32 @@ static _Noreturn void between(const struct uft_session *s, const int *ends, int 
 	_exit(0);
 }
 
+/* Nobody has the other end: it could not be forked, or has ended before it was ready. */
+static int is_hung_up(int sock)
+{
+	struct pollfd p = { .fd = sock };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
 void guard_await(struct uft_session *s)
 {
 	uint32_t *pid = &s->arena.map->guard_pid;
+	int is_over = 0;
 
 	if (s->guard_fd >= 0 || s->guard_sock < 0)
 		return;
-	for (int ms = 0; ms < 2000 && !__atomic_load_n(pid, __ATOMIC_ACQUIRE); ms += 10)
+	for (int ms = 0; ms < 2000 && !__atomic_load_n(pid, __ATOMIC_ACQUIRE) && !is_over; ms += 10) {
+		is_over = is_hung_up(s->guard_sock);
 		futex(pid, 0 /* FUTEX_WAIT */, 0, &(struct timespec){ .tv_nsec = 10000000 });
+	}
+	if (!__atomic_load_n(pid, __ATOMIC_ACQUIRE) && is_over) {
+		close(s->guard_sock);
+		s->guard_sock = -1;
+		session_warn(s, "there is no guard: if the recorder is killed, our memory stays in the programs, and what was not "
+			     "written yet is lost");
+		return;
+	}
 	s->guard_fd = (int)syscall(SYS_pidfd_open, __atomic_load_n(pid, __ATOMIC_ACQUIRE), 0);
 }
 

@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# guardless.sh NOFORK - a recorder whose guard cannot be forked says so, once, and attaches and leaves all the same
+nofork=$(realpath "$1")
+. "$(dirname "$0")/../../lib/common.sh"
+. "$top/tests/func/attach/lib.sh"
+
+sleep 60 &
+one=$!
+sleep 60 &
+two=$!
+checks_done=2
+LD_PRELOAD=$nofork attach_for 3 -o guardless.uft $one $two
+[ "$(grep -c 'there is no guard' said)" -eq 1 ] && grep -q 'attached to 2 processes' said || { fail "without a guard"; cat said; }
+grep -q uft /proc/$one/maps && fail "left as it was"
+kill $one $two
