@@ -755,39 +755,51 @@ static pid_t find_between(const struct attach *a)
 	return found;
 }
 
-/* The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on it any more. */
-static void clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
+/* The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on it any more.
+ * 1: somebody is in the blob for good. */
+static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
 {
-	struct uft_owned own[] = { { n->way_back, n->way_back_bytes }, { n->at + b->attach, ENTRY_BYTES } };
-	struct look look = { .pid = a->pid, .own = own, .nown = 1 + !!n->at };
+	struct uft_owned own[2];
+	struct look look = { .pid = a->pid, .own = own };
 	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
 	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
 	int ret;
 
-	if (!n->way_back)
-		return;
+	if (n->way_back)
+		own[look.nown++] = (struct uft_owned){ n->way_back, n->way_back_bytes };
+	if (n->at)
+		own[look.nown++] = (struct uft_owned){ n->at + b->attach, ENTRY_BYTES };
+	if (!look.nown)
+		return 0;
 	while ((ret = look_at_tasks(&look)) > 0 && session_now_ns() < deadline)
 		nap(1000);
 	if (!ret)
 		remote_unguard(&r);
+	if (ret <= 0 || !n->at)
+		return 0;
+	look.own = &own[look.nown - 1];		/* its way back needs no blob */
+	look.nown = 1;
+	return look_at_tasks(&look) > 0;
 }
 
 int attach_finish(const struct guard_notes *n)
 {
-	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at } };
+	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at }, .agent_fd = -1 };
 	struct uft_boot boot = { 0 };
 	const struct blob *b;
 	char path[64];
-	int ret = blob_get(&b);
+	int ret = blob_get(&b), is_inside = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
 	a.r.mem = open(path, O_RDWR | O_CLOEXEC);
 	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
 	if (!ret)
-		clear_way_back(&a, b, n);
+		is_inside = clear_way_back(&a, b, n);
 	if (!ret && n->at)
 		ret = await_agent(&a, b, &boot);
-	a.between = find_between(&a);
+	a.between = n->at ? find_between(&a) : 0;	/* before that there was none: what looks so is the program's */
+	if (is_inside)
+		a.r.base = 0;		/* it stays mapped, unless an agent serves: then the detach looks for itself */
 	if (ret)
 		uproot(&a, b);
 	else if (a.between && !stop_some_task(&a))

@@ -338,6 +338,8 @@ static int hurry(struct held *h)
 		t->nice = getpriority(PRIO_PROCESS, (id_t)t->tid);
 		guard_note_hurried(t->tid, t->nice);
 		t->is_hurried = setpriority(PRIO_PROCESS, (id_t)t->tid, -20) == 0;
+		if (!t->is_hurried)
+			guard_forget_hurried(t->tid);
 	}
 	return 0;
 }
