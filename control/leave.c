@@ -331,6 +331,8 @@ static void ask(struct leaving *l)
 	l->agent = (pid_t)sl->agent_tid;
 	if (l->agent && !is_agent_of(l->pid, l->agent))
 		l->agent = leave_find_agent(l->pid);
+	if (l->agent && peek_own_pid(l->agent) != (pid_t)sl->agent_tid)
+		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
 	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
 	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
 		say(l, "nothing of ours could be taken out: it has no agent");

@@ -242,12 +242,17 @@ static void release_of(const struct arena *a, pid_t pid)
 static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
 {
 	int ret = read_boot(s, boot);
+	uint64_t word;
 
 	s->stack = boot->stack;
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
 		return -EPROTO;
-	if (boot->slice < a->map->nslices && leave_find_agent(s->pid))
-		return 0;	/* it came up after the others were listed, or is in another pid namespace: it has that stack */
+	/* One that came up after the others were listed, or is in another pid namespace, has that stack. It has its name before it
+	 * serves: until then rejoin() waits for it. */
+	if (boot->slice < a->map->nslices && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
+		return 0;
+	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
+		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
 	ret = rejoin(s);
 	if (!ret)
 		ret = read_boot(s, boot);
