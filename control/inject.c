@@ -19,10 +19,12 @@
  * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. In a static one a
  * hardware watchpoint on the variable stops the task right after libc has written it.
  */
+#include "control/leave.h"
 #include "control/remote.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define AGENT_END_MS	2000		/* it notices within 100 */
 #define STACK_GAP	256		/* more than the red zone */
 #define PR_GET_MDWE_	66
 
@@ -164,6 +167,20 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, strerror(-ret));
 }
 
+/* Its agent runs already, but the process must not go on half-known. Who launched it waits for it. */
+static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct remote *r)
+{
+	pid_t agent = leave_find_agent(tid);
+	struct pollfd p = { .fd = agent ? (int)syscall(SYS_pidfd_open, agent, 0) : -1, .events = POLLIN };
+
+	kill(tid, SIGKILL);
+	remote_close(r);
+	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !arena_slice(&s->arena, slice)->agent_tid)
+		arena_release(&s->arena, slice);	/* else it is not to be another's */
+	if (p.fd >= 0)
+		close(p.fd);
+}
+
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
 {
 	int is_first = tid == s->launched && !s->targets_total, ret = 0;
@@ -183,14 +200,13 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
 	if (ret) {
 		if (is_first && r)
-			remote_close(r);
+			give_up(s, tid, slice, r);
 		return ret;
 	}
 	sp->boot = boot;
 	t = target_create(s, slice, tid, ppid, sp);
 	if (!t) {
-		/* Its agent runs already; it ends with the process, which must not go on half-known. */
-		remote_close(r);
+		give_up(s, tid, slice, r);
 		return uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
 	}
 	t->remote = r;
