@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* arm64.c - every builder of arm64 against the assembler's words: arm64 FILE, the text of arm64.S, raw; case by case */
-#include <stdio.h>
-#include <string.h>
+#define ARCH	"arm64"
+#define NCASES	17
+#include "tests/arch/encode/words.h"
 
 #include "runtime/arch/arm64/encode.h"
 
-static int failures;
-
-static void check(const char *what, int ok)
-{
-	if (!ok) {
-		fprintf(stderr, "encode: arm64: %s\n", what);
-		failures++;
-	}
-}
-
-/* Word @i, which stands at address 4 * i. 0: there are no more. */
 static uint32_t build(unsigned i)
 {
 	uint64_t pc = 4ull * i;
@@ -42,22 +32,6 @@ static uint32_t build(unsigned i)
 	return 0;
 }
 
-static void check_words(FILE *f)
-{
-	uint8_t b[4];
-	unsigned i;
-
-	for (i = 0; fread(b, 1, 4, f) == 4; i++) {
-		uint32_t want = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24, got = build(i);
-
-		if (want != got) {
-			fprintf(stderr, "encode: arm64: case %u: %08x, the assembler says %08x\n", i, got, want);
-			failures++;
-		}
-	}
-	check("as many cases as the assembler has", i == 17 && !build(i));
-}
-
 static void check_rules(void)
 {
 	check("out of reach above", !a64_bl(0x10000000, 0x10000000 + 0x8000000));
@@ -68,16 +42,4 @@ static void check_rules(void)
 	check("target above", a64_branch_target(a64_bl(4096, 0x7001000), 4096) == 0x7001000);
 	check("target below", a64_branch_target(a64_bl(0x7001000, 4096), 0x7001000) == 4096);
 	check("landing pads", a64_is_bti(A64_BTI_C) && a64_is_bti(A64_BTI_JC) && !a64_is_bti(A64_PACIASP));
-}
-
-int main(int argc, char **argv)
-{
-	FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
-
-	if (!f)
-		return 2;
-	check_words(f);
-	check_rules();
-	fclose(f);
-	return failures != 0;
 }

@@ -1,21 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
-#include <stdio.h>
-#include <string.h>
+#define ARCH	"riscv64"
+#define NCASES	16
+#include "tests/arch/encode/words.h"
 
 #include "runtime/arch/riscv64/encode.h"
 
-static int failures;
-
-static void check(const char *what, int ok)
-{
-	if (!ok) {
-		fprintf(stderr, "encode: riscv64: %s\n", what);
-		failures++;
-	}
-}
-
-/* Word @i, which stands at address 4 * i. 0: there are no more. */
 static uint32_t build(unsigned i)
 {
 	uint64_t pc = 4ull * i;
@@ -41,22 +31,6 @@ static uint32_t build(unsigned i)
 	return 0;
 }
 
-static void check_words(FILE *f)
-{
-	uint8_t b[4];
-	unsigned i;
-
-	for (i = 0; fread(b, 1, 4, f) == 4; i++) {
-		uint32_t want = b[0] | (uint32_t)b[1] << 8 | (uint32_t)b[2] << 16 | (uint32_t)b[3] << 24, got = build(i);
-
-		if (want != got) {
-			fprintf(stderr, "encode: riscv64: case %u: %08x, the assembler says %08x\n", i, got, want);
-			failures++;
-		}
-	}
-	check("as many cases as the assembler has", i == 16 && !build(i));
-}
-
 static void check_pair(uint64_t pc, uint64_t target)
 {
 	check("a pair leads where it was told", rv_pair_target(rv_auipc(RV_T0, pc, target), rv_jalr(RV_T0, RV_T0, pc, target), pc) == target);
@@ -80,16 +54,4 @@ static void check_rules(void)
 	check("like", rv_is_like(rv_jalr(RV_RA, RV_RA, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)) &&
 		      !rv_is_like(rv_jalr(RV_RA, RV_T0, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)));
 	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
-}
-
-int main(int argc, char **argv)
-{
-	FILE *f = argc > 1 ? fopen(argv[1], "rb") : NULL;
-
-	if (!f)
-		return 2;
-	check_words(f);
-	check_rules();
-	fclose(f);
-	return failures != 0;
 }

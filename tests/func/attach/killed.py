@@ -25,16 +25,6 @@ def goes_on(p, f):
     return wait_for(lambda: lines(f) >= want or p.poll() is not None, 'it goes on', 60) and p.poll() is None
 
 
-def recorders(scratch):
-    """Ours and its guard, which is a fork of it."""
-    for p in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            if scratch in left.read('/proc/%s/cmdline' % p) and int(p) != os.getpid():
-                yield int(p)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-
-
 def is_killed(pid, at, scratch):
     """0: it never came to that call."""
     env = dict(os.environ, LD_PRELOAD=preload, UFT_KILL_AT=str(at))
@@ -68,7 +58,7 @@ def run(mode, first, scratch):
     while at < LAST and not left.failures:
         killed = is_killed(p.pid, at, scratch)
         name = '%s, killed at call %d' % (mode, at)
-        if not wait_for(lambda: not list(recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
+        if not wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
             fail('%s: status %s' % (name, p.poll()))
             break
         left.compare(name, before, state(p.pid), 0)

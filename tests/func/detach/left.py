@@ -18,6 +18,16 @@ def read(path):
         return f.read()
 
 
+def recorders(scratch):
+    """Ours and its guard, which is a fork of it."""
+    for p in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if scratch in read('/proc/%s/cmdline' % p) and int(p) != os.getpid():
+                yield int(p)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
 def lines(pid):
     for line in read('/proc/%d/maps' % pid).splitlines():
         w = line.split(None, 5)

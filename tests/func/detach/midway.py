@@ -28,16 +28,6 @@ def time_to_attach(pid, scratch):
     return took
 
 
-def recorders(scratch):
-    """Ours and its guard, which is a fork of it."""
-    for p in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            if scratch in left.read('/proc/%s/cmdline' % p) and int(p) != os.getpid():
-                yield int(p)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-
-
 def priorities(pid):
     return [os.getpriority(os.PRIO_PROCESS, int(t)) for t in os.listdir('/proc/%d/task' % pid)]
 
@@ -55,7 +45,7 @@ def once(i, pid, delay, scratch):
     r.kill()
     r.wait()
     name = 'killed after %.1f ms' % (delay * 1000)
-    return wait_for(lambda: not list(recorders(scratch)), name + ': the guard ends', 60), name
+    return wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60), name
 
 
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:

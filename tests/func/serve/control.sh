@@ -1,18 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # control.sh PROGRAM - uft start, stop, restart, set, show, clear, snapshot, reset and list on a session that runs
-. "$(dirname "$0")/../../lib/common.sh"
-need bash timeout
-
-export T="$1" U="$uft" XDG_RUNTIME_DIR="$tmp"
-M=$(basename "$T")
-export M
-unset UFT_SESSION
+. "$(dirname "$0")/session.sh"
 one="main work helper leaf helper leaf "
-
-shell() {
-	run timeout 60 "$uft" shell --no-mount -c "exec bash -c '$1'"
-}
 
 names() {
 	sed -n 's/.*: \([a-z_0-9]*\) <-.*/\1/p' "$1" | tr '\n' ' '

@@ -1,17 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # serve.sh PROGRAM - uft read, uft write and uft ls on sessions that run, with no file system in between
-. "$(dirname "$0")/../../lib/common.sh"
-need bash timeout
-
-export T="$1" U="$uft" XDG_RUNTIME_DIR="$tmp"
-M=$(basename "$T")
-export M
-unset UFT_SESSION
-
-shell() {
-	run timeout 60 "$uft" shell --no-mount -c "exec bash -c '$1'"
-}
+. "$(dirname "$0")/session.sh"
 
 # ---- Everything of a recording
 shell '$U write set_ftrace_filter :mod:$M && $U write current_tracer function && $T 1 && $U read trace; $U read current_tracer; stat -c %a $XDG_RUNTIME_DIR/uft'

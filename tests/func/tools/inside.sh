@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 # inside.sh - sourced by the tests of this directory: $T is the program, inside 'COMMANDS' runs in uft shell, in $tmp
 . "$(dirname "$0")/../../lib/common.sh"
+. "$(dirname "$0")/../../lib/shell.sh"
 
-[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
-need fusermount3 unshare bash timeout
-unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
+export D=/sys/kernel/tracing
 
 inside() {
-	run timeout 100 env D=/sys/kernel/tracing "$uft" shell -c "exec bash -c '$1'"
+	in_shell "$1"
 }
 
 # names FILE: the functions of a report or a trace, in order

@@ -4,16 +4,7 @@
 #
 # `kernel` blocks are the kernel's own output; digits, process ids and names of tasks are masked on both sides, and the number of
 # lines that were left as they are is asserted.
-. "$(dirname "$0")/../../lib/common.sh"
-
-target=$1
-[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
-need fusermount3 unshare bash timeout
-unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
-
-inside() {
-	run timeout 100 env T="$target" TMP="$tmp" "$uft" shell -c "exec bash -c 'cd /sys/kernel/tracing; $1'"
-}
+. "$(dirname "$0")/inside.sh"
 
 mask() { sed "s/[0-9]\{1,\}/N/g; s/^ *[^ ]*-N/TASK-N/; s/^\[ *N/[N/; s/ \{2,\}/ /g"; }
 

@@ -1,16 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # options.sh TARGET - every option makes a difference between 0 and 1, and the text is what a 6.12 kernel showed
-. "$(dirname "$0")/../../lib/common.sh"
-
-target=$1
-[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
-need fusermount3 unshare bash timeout
-unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
-
-inside() {
-	run timeout 100 env T="$target" TMP="$tmp" "$uft" shell -c "exec bash -c 'cd /sys/kernel/tracing; $1'"
-}
+. "$(dirname "$0")/inside.sh"
 
 # Digits are N; what follows a number or an address may be of another width.
 mask() { sed "s/[0-9a-f]\{12,\}/N/g; s/0x[0-9a-f]*/N/g; s/[0-9]\{1,\}/N/g; s/^ *[^ |]*-N */TASK-N /; s/ on [^ ]*$/ on RELEASE/; s/M:[a-z_]*/M:MODEL/; s/\( us\) *|/\1|/; s/[!+#*] \(N\.N us\)/  \1/; s/Nus./Nus /; s/ \{1,\}N/ N/g"; }

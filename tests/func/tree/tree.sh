@@ -1,18 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tree.sh TARGET - the files of the tracing directory, used as the kernel's: echo and cat inside uft shell
-. "$(dirname "$0")/../../lib/common.sh"
-
-target=$1
-[ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
-need fusermount3 unshare bash timeout
-unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespaces for us here"
-
-# inside 'COMMANDS': in uft shell, in the tracing directory, with $T the program
-inside() {
-	run timeout 100 env T="$target" TMP="$tmp" "$uft" shell -c "exec bash -c 'cd /sys/kernel/tracing; $1'"
-}
-
+. "$(dirname "$0")/inside.sh"
 
 inside 'cat available_tracers current_tracer tracing_on tracing_thresh max_graph_depth buffer_size_kb timestamp_mode'
 expect_status 0
