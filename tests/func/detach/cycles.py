@@ -5,7 +5,7 @@
 UFT_CYCLES times (default 30 in each program): uft attach, then by turns uft detach, SIGTERM to the recorder, and now and then
 kill -9 of it. Two programs: TARGET busy, which checks its own results, and redis-server under redis-benchmark, whose
 request totals must be equal. Compared before and after: mappings, descriptors, tasks, children, signal lines, text byte by
-byte. Exit status 0, 1, or 77 without redis (the first part has run then)."""
+byte, the text with its files as well. Exit status 0, 1, or 77 without redis (the first part has run then)."""
 import os, shutil, socket, subprocess, sys, tempfile, threading, time
 
 import left
@@ -48,12 +48,16 @@ def run_cycles(name, pid, tracer, scratch, growth):
     for i in range(CYCLES):
         if not cycle(i, pid, tracer, name, scratch):
             break
+        if i % 100 == 99:
+            print('%s: %d cycles so far' % (name, i + 1), flush=True)
     if not wait_for(lambda: state(pid)['files'] == before['files'] and (growth or state(pid) == before), name + ': all is gone', 5):
         pass
     compare(name, before, state(pid), growth)
     after = text(pid)
     if after != code:
         fail('%s: text of %s has changed' % (name, [n for n in code if after.get(n) != code[n]]))
+    for file in left.differs_from_file(pid):
+        fail('%s: text of %s is not that of the file' % (name, file))
     print('%s, %s: %d cycles, %.0f ms each' % (name, tracer, CYCLES, (time.time() - start) * 1000 / CYCLES), flush=True)
 
 
@@ -123,6 +127,8 @@ def redis(tracer, scratch):
         compare('redis', before, state(p.pid), GROWTH)
         if text(p.pid) != code:
             fail('redis: text has changed')
+        for file in left.differs_from_file(p.pid):
+            fail('redis: text of %s is not that of the file' % file)
         print('redis, %s: %d cycles, %.0f ms each, %d requests sent and served' % (tracer, CYCLES, took * 1000 / CYCLES, calls))
     finally:
         p.terminate()

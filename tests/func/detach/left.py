@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """left.py - what a process looks like from outside, and what differs when it was left"""
-import os, time
+import ctypes, os, time
 
 SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')
 GROWTH = 8 << 20		# of the anonymous memory of a server, in all: a page left behind by each of many cycles is more
@@ -49,14 +49,26 @@ def maps(pid):
     return files, anonymous
 
 
+def has_text(prot, name):
+    """Code that nobody writes, that of the vdso among it."""
+    return 'x' in prot and 'w' not in prot and (name.startswith('/') or name == '[vdso]')
+
+
 def text(pid):
     out = {}
     with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
         for lo, hi, prot, _, name in lines(pid):
-            if 'x' in prot and name.startswith('/'):
+            if has_text(prot, name):
                 mem.seek(lo)
                 out[name] = out.get(name, b'') + mem.read(hi - lo)
     return out
+
+
+def sharers(pid):
+    """Other processes with the same memory: an agent that stayed would be one."""
+    kcmp, vm = ctypes.CDLL(None).syscall, 1
+    mine = [int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) != pid]
+    return sorted(p for p in mine if kcmp(312, pid, p, vm, 0, 0) == 0)
 
 
 def state(pid):
@@ -65,7 +77,7 @@ def state(pid):
     files, anonymous = maps(pid)
     return {'signals': [status[s].strip() for s in SIGNALS], 'tracer': status['TracerPid'].strip(), 'tasks': sorted(tids),
             'children': [read('/proc/%d/task/%s/children' % (pid, t)) for t in tids], 'files': files, 'anonymous': anonymous,
-            'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
+            'sharers': sharers(pid), 'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
 
 
 def descriptors(pid):
@@ -105,7 +117,7 @@ def differs_from_file(pid):
     """The files whose code in the process is not theirs."""
     with open('/proc/%d/mem' % pid, 'rb', 0) as mem:
         for lo, hi, prot, offset, name in lines(pid):
-            if 'x' not in prot or not name.startswith('/'):
+            if not has_text(prot, name) or name == '[vdso]':
                 continue
             with open('/proc/%d/root%s' % (pid, name), 'rb') as f:
                 f.seek(offset)

@@ -212,6 +212,8 @@ class Cycles:
             if not self.once(i) or server.p.poll() is not None:
                 fail('%s: stopped after %d cycles' % (server.NAME, i))
                 break
+            if i % 100 == 99:
+                print('%s: %d cycles so far, %.0f ms each' % (server.NAME, i + 1, (time.time() - start) * 1000 / (i + 1)), flush=True)
         took = (time.time() - start) * 1000 / (i + 1)
         for load in loads:
             load.is_over = True
