@@ -61,10 +61,10 @@ static int add_ranges(struct dat_syms *syms, const struct uft_image *img, uint32
 static int64_t image_slot(struct dat_syms *syms, const struct uft_image *img)
 {
 	const struct uft_image **images;
-	uint32_t *slots, slot = 0;
+	uint32_t *slots, slot = syms->first_slot;
 
 	if (!img)
-		return 0;
+		return slot;
 	for (size_t i = 0; i < syms->nimage; i++)
 		if (syms->image[i] == img)
 			return syms->slot[i];
@@ -155,7 +155,7 @@ uint64_t dat_syms_add(struct dat_syms *syms, const struct uft_image *img, const 
 
 	if (slot < 0 || reserve_index(syms, sym->index) < 0 || (syms->nentry == syms->cap && grow(syms) < 0))
 		return 0;
-	addr = sym->addr ? sym->addr + ((uint64_t)slot << SLOT_SHIFT) : NAMELESS + ((uint64_t)sym->index << 4);
+	addr = sym->addr ? sym->addr + ((uint64_t)slot << SLOT_SHIFT) : NAMELESS + ((uint64_t)syms->first_slot << 32) + ((uint64_t)sym->index << 4);
 	/* Within an image two names may share an address over time (dlclose, dlopen): the next byte is as good. */
 	while ((other = owner(syms, addr)) && strcmp(other->name, sym->name))
 		addr++;

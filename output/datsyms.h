@@ -25,6 +25,7 @@ struct dat_entry {
 };
 
 struct dat_syms {
+	uint32_t first_slot;		/* addresses of others that are shown beside ours are not ours */
 	struct uft_stream *st;
 	uint64_t *addr;			/* by uft_sym.index; 0: none given yet */
 	size_t naddr;

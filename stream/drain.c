@@ -184,12 +184,14 @@ void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
 	}
 }
 
+static const uint8_t record_words[16] = {
+	[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
+	[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
+};
+
+/* An UNWIND of no call is a blank: wr_blank_records(). */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
 {
-	static const uint8_t words[16] = {
-		[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
-		[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
-	};
 	uint64_t count = 0;
 	size_t at = 0;
 
@@ -201,12 +203,31 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 		kind = UFT_REC_KIND(word);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
-		} else if (!words[kind]) {
+		} else if (!record_words[kind]) {
 			at += sub_bytes - in_sub;
 		} else {
-			at += 8u * words[kind];
-			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST;
+			at += 8u * record_words[kind];
+			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST && (kind != UFT_REC_UNWIND || UFT_REC_VALUE(word));
 		}
 	}
 	return count;
+}
+
+void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
+{
+	size_t at = (position & (sub_bytes - 1)) ? 0 : sizeof(struct uft_sub_header);
+
+	while (at + 8 <= n) {
+		uint64_t word, blank;
+		unsigned kind;
+
+		memcpy(&word, p + at, 8);
+		kind = UFT_REC_KIND(word);
+		if (!record_words[kind])
+			return;
+		blank = UFT_REC_WORD(UFT_REC_UNWIND, 0, UFT_REC_CLOCK(word));
+		for (unsigned i = 0; i < record_words[kind] && at + 8 <= n; i++, at += 8)
+			if (kind != UFT_REC_CONTEXT)
+				memcpy(p + at, &blank, 8);
+	}
 }

@@ -100,7 +100,7 @@ static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
 }
 
 /* Room for one more chunk of the ring's CPU; 0: there is none. */
-static int make_room(struct uft_live *l, struct lv_ring *r)
+int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
 
@@ -113,7 +113,7 @@ static int make_room(struct uft_live *l, struct lv_ring *r)
 static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
-	struct lv_chunk *c = make_room(l, r) ? malloc(sizeof(*c) + sub) : NULL;
+	struct lv_chunk *c = lv_make_room(l, r) ? malloc(sizeof(*c) + sub) : NULL;
 
 	if (!c)
 		return NULL;
@@ -132,7 +132,7 @@ static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_
 }
 
 /* [data, data + n) lies within one sub-buffer. */
-static void take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
+void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes, at = (uint32_t)(position & (sub - 1));
 	int goes_on = r->end == position;
@@ -167,7 +167,7 @@ static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ri
 	return &l->ring[l->nring++];
 }
 
-static struct lv_ring *ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring)
+struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring)
 {
 	if (!s->index[ring] && ring_add(l, s->number, ring, s->image))
 		s->index[ring] = l->nring;
@@ -177,9 +177,19 @@ static struct lv_ring *ring_of(struct uft_live *l, struct lv_slice *s, uint32_t 
 /* What found its ring full is nowhere else but in the LOST records. */
 static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
 {
-	if (lost > s->lost[ring])
+	if (lost > s->lost[ring] && !l->is_muted)
 		l->cpu[lv_cpu_of(l, ring)].dropped += lost - s->lost[ring];
 	s->lost[ring] = lost;
+}
+
+static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t position, const uint8_t *data, size_t n)
+{
+	struct lv_ring *to = s->is_live ? lv_ring_of(l, s, ring) : NULL;
+
+	if (to && l->is_muted)
+		lv_take_muted(l, to, position, data, n);
+	else if (to)
+		lv_take(l, to, position, data, n);
 }
 
 static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index, uint32_t ring)
@@ -187,21 +197,22 @@ static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index
 	struct uft_ring *r = wr_arena_ring(l->geo, index, ring);
 	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE), at = s->read[ring], begin = at;
 	uint32_t sub = l->geo->head.sub_bytes;
-	struct lv_ring *to;
 
-	count_lost(l, s, ring, __atomic_load_n(&r->lost, __ATOMIC_RELAXED));
+	for (struct uft_live *f = l; f; f = f->next)
+		if (f->slice[index].is_live)
+			count_lost(f, &f->slice[index], ring, __atomic_load_n(&r->lost, __ATOMIC_RELAXED));
 	if (commit == at || s->is_broken[ring])
 		return 0;
 	if (commit - at > l->geo->head.ring_bytes || commit & 7) {
 		s->is_broken[ring] = 1;
 		return 0;
 	}
-	to = ring_of(l, s, ring);
-	while (to && at != commit) {
+	while (at != commit) {
 		uint64_t n = sub - (at & (sub - 1));
 
 		n = n < commit - at ? n : commit - at;
-		take(l, to, at, (uint8_t *)r + UFT_PAGE + (at & (l->geo->head.ring_bytes - 1)), n);
+		for (struct uft_live *f = l; f; f = f->next)
+			hand_over(f, &f->slice[index], ring, at, (uint8_t *)r + UFT_PAGE + (at & (l->geo->head.ring_bytes - 1)), n);
 		at += n;
 	}
 	s->read[ring] = commit;
@@ -240,31 +251,31 @@ uint64_t uft_live_pull(struct uft_live *l)
 {
 	uint64_t n = 0, mark;
 
-	pthread_mutex_lock(&l->lock);
-	if (lv_now_ns() >= l->next_pair_ns)
-		lv_sample_clock(l);
+	lv_lock_all(l);
+	for (struct uft_live *f = l; f; f = f->next)
+		if (lv_now_ns() >= f->next_pair_ns)
+			lv_sample_clock(f);
 	mark = now_clock() - LV_SLACK;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
 			n += lv_pull_slice(l, i);
-	lv_sync_images(l);
-	l->watermark = mark;
-	pthread_mutex_unlock(&l->lock);
+	for (struct uft_live *f = l; f; f = f->next) {
+		lv_sync_images(f);
+		f->watermark = mark;
+	}
+	lv_unlock_all(l);
 	return n;
 }
 
 /* ---- Slices ---------------------------------------------------------------------------------- */
 
-int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img)
+static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_image *img)
 {
 	struct lv_slice *s = &l->slice[slice];
 	uint32_t n = l->geo->nrings;
 	int image = -ENOMEM;
 
-	if (slice >= l->geo->nslices || s->is_live)
-		return -EINVAL;
-	pthread_mutex_lock(&l->lock);
 	if (!s->read) {
 		s->read = calloc(n, sizeof(*s->read));
 		s->lost = calloc(n, sizeof(*s->lost));
@@ -287,8 +298,21 @@ int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *i
 		s->image = (uint32_t)image;
 		s->is_live = 1;
 	}
-	pthread_mutex_unlock(&l->lock);
 	return s->is_live ? 0 : -ENOMEM;
+}
+
+/* One that follows and has no memory for it misses it. */
+int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img)
+{
+	int ret = 0;
+
+	if (slice >= l->geo->nslices || l->slice[slice].is_live)
+		return -EINVAL;
+	lv_lock_all(l);
+	for (struct uft_live *f = l; f; f = f->next)
+		ret |= slice_begin(f, slice, img);
+	lv_unlock_all(l);
+	return ret ? -ENOMEM : 0;
 }
 
 /* Nothing of the dead process may be found by the next one. */
@@ -308,27 +332,34 @@ static void slice_reset(struct uft_live *l, uint32_t index)
 		memset(wr_arena_ring(l->geo, index, i), 0, sizeof(struct uft_ring));
 }
 
-int uft_live_slice_end(struct uft_live *l, uint32_t slice)
+static void slice_end(struct uft_live *l, uint32_t slice)
 {
 	struct lv_slice *s = &l->slice[slice];
 
-	if (slice >= l->geo->nslices || !s->is_live)
-		return -EINVAL;
-	pthread_mutex_lock(&l->lock);
-	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
-	lv_sync_images(l);
-	lv_pull_slice(l, slice);
-	for (uint32_t i = 0; i < l->geo->nrings; i++)
+	for (uint32_t i = 0; s->is_live && i < l->geo->nrings; i++)
 		if (s->index[i]) {
 			l->ring[s->index[i] - 1].final_lost = wr_arena_ring(l->geo, slice, i)->lost;
 			l->ring[s->index[i] - 1].is_dead = 1;
 		}
 	s->is_live = 0;
 	l->version++;
+}
+
+int uft_live_slice_end(struct uft_live *l, uint32_t slice)
+{
+	if (slice >= l->geo->nslices || !l->slice[slice].is_live)
+		return -EINVAL;
+	lv_lock_all(l);
+	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	for (struct uft_live *f = l; f; f = f->next)
+		lv_sync_images(f);
+	lv_pull_slice(l, slice);
+	for (struct uft_live *f = l; f; f = f->next)
+		slice_end(f, slice);
 	slice_reset(l, slice);
 	/* The next claimer finds a clean slice. */
 	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&l->lock);
+	lv_unlock_all(l);
 	return 0;
 }
 
@@ -376,9 +407,9 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = clock, .pid = pid, .tid = tid };
 
 		if (r->end & (sub - 1))		/* the rest is PAD */
-			take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
+			lv_take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
 		r->end = h.position;
-		take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
+		lv_take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
 	}
 	if (r) {
 		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
@@ -386,7 +417,7 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 		w[2] = pid | (uint64_t)tid << 32;
 		w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n, clock);
 		memcpy(&w[4], text, n);
-		take(l, r, r->end, (const uint8_t *)w, body);
+		lv_take(l, r, r->end, (const uint8_t *)w, body);
 		ret = (long)n;
 	}
 	pthread_mutex_unlock(&l->lock);
@@ -446,9 +477,11 @@ void uft_live_destroy(struct uft_live *l)
 {
 	if (!l)
 		return;
-	for (uint32_t i = 0; i < l->nring; i++)
+	for (uint32_t i = 0; i < l->nring; i++) {
 		while (l->ring[i].first)
 			lv_drop_first(l, &l->ring[i]);
+		free(l->ring[i].aside);
+	}
 	for (uint32_t i = 0; l->slice && i < l->geo->nslices; i++) {
 		free(l->slice[i].read);
 		free(l->slice[i].lost);

@@ -30,6 +30,20 @@ struct uft_live_stats {
 int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out);
 void uft_live_destroy(struct uft_live *l);		/* snapshots may outlive it */
 
+/* The session's thread. Another buffer of what @leader takes, empty at first; taken out again and destroyed before the leader.
+ * Calls about slices, tasks and pulling are the leader's and reach those that follow. */
+int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
+void uft_live_unfollow(struct uft_live *l);
+/* 1: what comes is not taken, and what is held stays; markers are taken. */
+void uft_live_mute(struct uft_live *l, int on);
+
+/* The session's thread. Another buffer of what @leader takes, from now on, empty; destroy it before the leader, behind
+ * _unfollow(). All calls of slices, tasks and pulling are for the leader and reach those that follow. */
+int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
+void uft_live_unfollow(struct uft_live *l);
+/* 1: what comes is not taken, and what is held stays. Markers are. */
+void uft_live_mute(struct uft_live *l, int on);
+
 /* ---- The session's thread ---- */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
 int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
@@ -38,7 +52,7 @@ uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes *
 
 /* ---- Any thread ---- */
 #define UFT_LIVE_ALL	UINT32_MAX
-void uft_live_clear(struct uft_live *l, uint32_t cpu);
+void uft_live_clear(struct uft_live *l, uint32_t cpu);	/* the session's thread, where others follow */
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
 /* From now on times are CLOCK_MONOTONIC and @ns. Clear first. */
 uint64_t uft_live_now(struct uft_live *l);

@@ -40,14 +40,14 @@ static int copy_rings(struct uft_live *to, const struct uft_live *from)
 		struct lv_ring *r = &to->ring[to->nring];
 
 		*r = from->ring[to->nring];
-		r->first = r->last = NULL;
+		r->first = r->last = r->aside = NULL;
 		ret = copy_chunks(r, &from->ring[to->nring]);
 	}
 	return ret;
 }
 
 /* @from is locked. */
-static int copy_live(struct uft_live *to, struct uft_live *from)
+int lv_copy_live(struct uft_live *to, struct uft_live *from)
 {
 	lv_sample_clock(from);		/* the rate is known by what lies between two at least */
 	to->opts = from->opts;
@@ -79,12 +79,12 @@ int uft_live_take(struct uft_live *l, struct uft_live **out)
 	if (!to)
 		return -ENOMEM;
 	pthread_mutex_init(&to->lock, NULL);
-	pthread_mutex_lock(&l->lock);
+	lv_lock_all(l);
 	lv_pull_slices(l);
-	ret = copy_live(to, l);
+	ret = lv_copy_live(to, l);
 	if (!ret)
 		lv_clear(l, UFT_LIVE_ALL);
-	pthread_mutex_unlock(&l->lock);
+	lv_unlock_all(l);
 	if (ret)
 		uft_live_destroy(to);
 	else

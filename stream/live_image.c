@@ -123,7 +123,7 @@ void lv_sync_images(struct uft_live *l)
 	}
 }
 
-int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
+static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
 {
 	struct rd_file *f = l->base->file;
 	struct rd_task *t = NULL;
@@ -139,7 +139,7 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 		t = &f->task[at];
 		free(t->comm);
 	} else if (f->ntask < f->cap_task || (t = realloc(f->task, 2 * (f->ntask + 32) * sizeof(*t)))) {
-		if (f->ntask == f->cap_task) {
+		if (f->ntask >= f->cap_task) {		/* a copy has no room to spare */
 			f->task = t;
 			f->cap_task = 2 * (f->ntask + 32);
 		}
@@ -155,6 +155,15 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 	if (!t)
 		free(name);
 	return t ? 0 : -ENOMEM;
+}
+
+int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
+{
+	int ret = 0;
+
+	for (l = l->leader ? l->leader : l; l && !ret; l = l->next)
+		ret = name_task(l, pid, tid, ppid, comm);
+	return ret;
 }
 
 

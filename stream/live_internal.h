@@ -26,6 +26,7 @@ struct lv_ring {
 	struct lv_chunk *first, *last;
 	uint64_t end;			/* position behind the last byte that was taken or dropped */
 	uint64_t final_lost;
+	struct lv_chunk *aside;		/* live_follow.c: the sub-buffer that came last while nothing is taken */
 	int is_dead, is_ours;
 };
 
@@ -59,6 +60,8 @@ struct uft_live {
 	uint64_t next_pair_ns;
 	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
+	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
+	int is_muted;
 };
 
 /* Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has not would be
@@ -73,7 +76,18 @@ uint64_t lv_now_ns(void);
 void lv_sample_clock(struct uft_live *l);
 void lv_chunk_put(struct lv_chunk *c);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
+struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);
+int lv_make_room(struct uft_live *l, struct lv_ring *r);
+void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
 uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
+
+/* live_follow.c */
+void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
+void lv_lock_all(struct uft_live *l);		/* a leader and those that follow */
+void lv_unlock_all(struct uft_live *l);
+
+/* live_freeze.c */
+int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from holds; without its slices and arena */
 
 /* live_image.c */
 int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);	/* index of a private copy, -errno */

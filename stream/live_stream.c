@@ -472,6 +472,7 @@ static void clear_cpu(struct uft_live *l, uint32_t cpu)
 /* What targets have written up to now. */
 void lv_pull_slices(struct uft_live *l)
 {
+	l = l->leader ? l->leader : l;
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
 			lv_pull_slice(l, i);
@@ -498,8 +499,8 @@ void lv_clear(struct uft_live *l, uint32_t cpu)
 
 void uft_live_clear(struct uft_live *l, uint32_t cpu)
 {
-	pthread_mutex_lock(&l->lock);
+	lv_lock_all(l);
 	lv_pull_slices(l);
 	lv_clear(l, cpu);
-	pthread_mutex_unlock(&l->lock);
+	lv_unlock_all(l);
 }

@@ -114,5 +114,7 @@ int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
 
 /* Records in [p, p + n), which starts at ring position @position; for counting only. */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
+/* Leaves contexts and clocks, and records that say nothing: [p, p + n) within one sub-buffer. */
+void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
 
 #endif

@@ -27,26 +27,26 @@ static int64_t now_ns(clockid_t id)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
-int clock_apply(struct uft_tree *t, uint32_t clock)
+int clock_apply(struct instance *in, uint32_t clock)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
 
-	uft_live_shift(t->live, clocks[clock].id == CLOCK_MONOTONIC ? 0 : other - before - (after - before) / 2);
-	t->cleared_ns = uft_live_now(t->live);
+	uft_live_shift(in->live, clocks[clock].id == CLOCK_MONOTONIC ? 0 : other - before - (after - before) / 2);
+	in->cleared_ns = uft_live_now(in->live);
 	return 0;
 }
 
 int show_trace_clock(const struct place *at, struct tree_text *out)
 {
 	for (uint32_t i = 0; i < NCLOCKS; i++)
-		text_printf(out, at->t->set.clock == i ? "%s[%s]" : "%s%s", i ? " " : "", clocks[i].name);
+		text_printf(out, at->in->set.clock == i ? "%s[%s]" : "%s%s", i ? " " : "", clocks[i].name);
 	text_printf(out, "\n");
 	return 0;
 }
 
 ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	size_t len = n;
 	int ret;
 
@@ -58,6 +58,6 @@ ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "Unknown clock";
 		return -EINVAL;
 	}
-	ret = tree_apply(h->t, &set, NULL);
+	ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;
 }

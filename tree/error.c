@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#define KEPT		(sizeof(((struct uft_tree *)0)->mistake) / sizeof(struct mistake))
+#define KEPT		(sizeof(((struct instance *)0)->mistake) / sizeof(struct mistake))
 #define SHOWN		200	/* bytes of a command */
 
 /* One line that a terminal can show: of a long one the part with the mistake. */
@@ -30,19 +30,19 @@ static size_t command_of(const char *p, size_t n, size_t at, char out[SHOWN + 1]
 	return at - from < k ? at - from : k;
 }
 
-static void forget(struct uft_tree *t, size_t n)
+static void forget(struct instance *in, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		free(t->mistake[i].text);
-	memmove(t->mistake, t->mistake + n, (t->nmistakes - n) * sizeof(t->mistake[0]));
-	t->nmistakes -= n;
+		free(in->mistake[i].text);
+	memmove(in->mistake, in->mistake + n, (in->nmistakes - n) * sizeof(in->mistake[0]));
+	in->nmistakes -= n;
 }
 
 void error_note(struct uft_handle *h, const char *p, size_t n)
 {
 	const char *path = h->at.row->pub.path, *what = h->wrong ? h->wrong : "Invalid argument";
 	const char *option = h->at.row->pub.scope & UFT_SCOPE_OPTION ? option_name(h->at.index) : "";
-	struct uft_tree *t = h->t;
+	struct instance *in = h->at.in;
 	char command[SHOWN + 1], *text;
 	size_t at = command_of(p, n, h->wrong_at, command);
 	struct timespec now;
@@ -51,20 +51,20 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
 		     (int)(11 + at), "") < 0)
 		return;
-	if (t->nmistakes == KEPT)
-		forget(t, 1);
-	t->mistake[t->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
+	if (in->nmistakes == KEPT)
+		forget(in, 1);
+	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };
 }
 
-void error_free(struct uft_tree *t)
+void error_free(struct instance *in)
 {
-	forget(t, t->nmistakes);
+	forget(in, in->nmistakes);
 }
 
 int show_error_log(const struct place *at, struct tree_text *out)
 {
-	for (size_t i = 0; i < at->t->nmistakes; i++) {
-		const struct mistake *m = &at->t->mistake[i];
+	for (size_t i = 0; i < at->in->nmistakes; i++) {
+		const struct mistake *m = &at->in->mistake[i];
 
 		text_printf(out, "[%5llu.%06llu] %s", (unsigned long long)(m->ts_ns / 1000000000),
 			    (unsigned long long)(m->ts_ns / 1000 % 1000000), m->text);
@@ -74,7 +74,7 @@ int show_error_log(const struct place *at, struct tree_text *out)
 
 int truncate_error_log(const struct place *at)
 {
-	error_free(at->t);
+	error_free(at->in);
 	return 0;
 }
 

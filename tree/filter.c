@@ -136,7 +136,7 @@ int show_functions(const struct place *at, struct tree_text *out)
 		"#### all functions enabled ####\n", "#### no functions disabled ####\n", "#### all functions enabled ####\n",
 	};
 	struct selection s = { .out = out };
-	int ret = select_all(at->t, at->t->set.list[list_of(at)], &s);
+	int ret = select_all(at->t, at->in->set.list[list_of(at)], &s);
 
 	selection_free(&s);
 	if (!ret && !s.shown)
@@ -148,7 +148,7 @@ int show_functions(const struct place *at, struct tree_text *out)
 
 int open_functions(struct uft_handle *h)
 {
-	const char *list = h->t->set.list[list_of(&h->at)];
+	const char *list = h->at.in->set.list[list_of(&h->at)];
 	struct edit *e;
 
 	if ((h->flags & O_ACCMODE) == O_RDONLY)
@@ -177,16 +177,16 @@ static int is_void(struct uft_tree *t, const char *list, int *ret)
 /* The edited list into the session. */
 static int edit_apply(struct uft_handle *h, const struct edit *e)
 {
-	struct uft_tree *t = h->t;
-	struct settings set = t->set;
+	struct instance *in = h->at.in;
+	struct settings set = in->set;
 	char *list = words_unique(e->words.p ? e->words.p : "", e->words.n), *old = set.list[list_of(&h->at)];
 	int ret = list ? 0 : -ENOMEM;
 
-	if (!ret && is_void(t, list, &ret))
+	if (!ret && is_void(h->t, list, &ret))
 		list[0] = '\0';
 	set.list[list_of(&h->at)] = list;
 	if (!ret)
-		ret = tree_apply(t, &set, NULL);
+		ret = tree_apply(in, &set, NULL);
 	free(ret ? list : old);
 	return ret;
 }

@@ -1,17 +1,214 @@
 /* SPDX-License-Identifier: MIT */
-/* instance.c - directories that a user makes: none so far, so there is no place for them */
+/*
+ * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
+ *
+ * One session serves them all. It has one list of what to trace, so one instance at a time has a tracer that is on (or the
+ * top the profile): a second one is EBUSY, where the kernel runs both. All buffers follow the top's (stream/live_follow.c),
+ * and those whose tracer it is not are muted; markers come into the buffer of the instance whose file they were written to.
+ *
+ * The list of instances is changed by the owner, with t->lock held, and read by it or with the lock.
+ */
 #include "tree/internal.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define SLOTS_EACH	64u	/* address spaces in trace_pipe_raw, for processes that overlap */
+#define SLOTS		32768u
+
+static int is_tracing(const struct settings *set)
+{
+	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling;
+}
+
+int instance_tracing(struct instance *in, const struct settings *set, struct instance **out)
+{
+	*out = NULL;
+	for (struct instance *i = in->t->instances; i; i = i->next) {
+		if (!is_tracing(i == in ? set : &i->set))
+			continue;
+		if (*out)
+			return -EBUSY;
+		*out = i;
+	}
+	return 0;
+}
+
+const struct settings *instance_wish(struct instance *in, const struct settings *set)
+{
+	struct instance *now;
+
+	if (!instance_tracing(in, set, &now) && now)
+		return now == in ? set : &now->set;
+	for (struct instance *i = in->t->instances; i && set->tracer == UFT_TRACER_NOP; i = i->next)
+		if (i != in && i->set.tracer != UFT_TRACER_NOP)
+			return &i->set;
+	return set;
+}
+
+void instance_mute_but(struct uft_tree *t, const struct instance *in)
+{
+	for (struct instance *i = t->instances; i; i = i->next)
+		uft_live_mute(i->live, i != in);
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void set_defaults(struct instance *in)
+{
+	in->set.is_on = 1;
+	in->set.options = option_defaults();
+	in->set.buffer_kb = in->t->opts.buffer_kb;
+	in->buffer_percent = 50;
+	in->syms.first_slot = in->number * SLOTS_EACH % SLOTS;
+	for (int i = 0; i < NLISTS; i++)
+		in->set.list[i] = calloc(1, 1);
+}
+
+static int make_buffer(struct instance *in)
+{
+	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1 };
+	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
+	struct instance *top = in->t->instances;
+	int ret;
+
+	to.ncpus = tree_ncpus(in->t);
+	in->raw = calloc(to.ncpus, sizeof(*in->raw));
+	if (!in->raw || !in->set.list[NLISTS - 1])
+		return -ENOMEM;
+	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo, &in->live);
+	if (!ret)
+		in->cleared_ns = top ? uft_live_now(in->live) : 0;
+	return ret ? ret : uft_text_open(NULL, &to, &in->pipe_text);
+}
+
+int instance_add(struct uft_tree *t, const char *name, struct instance **out)
+{
+	struct instance *in = calloc(1, sizeof(*in)), **p;
+	struct timespec now;
+	int ret;
+
+	if (!in)
+		return -ENOMEM;
+	in->t = t;
+	in->number = t->next_instance;
+	snprintf(in->name, sizeof(in->name), "%s", name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	in->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	dat_syms_init(&in->syms);
+	set_defaults(in);
+	ret = make_buffer(in);
+	if (ret) {
+		instance_free(in);
+		return ret;
+	}
+	pthread_mutex_lock(&t->lock);
+	t->next_instance++;
+	for (p = &t->instances; *p; p = &(*p)->next)
+		;
+	*p = in;
+	pthread_mutex_unlock(&t->lock);
+	*out = in;
+	return 0;
+}
+
+void instance_free(struct instance *in)
+{
+	struct uft_tree *t = in->t;
+
+	pthread_mutex_lock(&t->lock);
+	for (struct instance **p = &t->instances; *p; p = &(*p)->next)
+		if (*p == in) {
+			*p = in->next;
+			break;
+		}
+	pthread_mutex_unlock(&t->lock);
+	if (in->live && t->instances)
+		uft_live_unfollow(in->live);
+	uft_text_close(in->pipe_text);
+	free(in->pipe_out.p);
+	for (int i = 0; i < NLISTS; i++)
+		free(in->set.list[i]);
+	raw_free(in);
+	error_free(in);
+	uft_live_destroy(in->frozen);
+	uft_live_destroy(in->live);
+	free(in);
+}
+
+/* ---- mkdir, rmdir ---------------------------------------------------------------------------- */
+
+struct change { struct uft_tree *t; uft_node dir; const char *name; uft_node *out; };
+
+/* The directory `instances`, and who is there by that name. */
+static int find(const struct change *c, struct instance **out)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&c->t->lock);
+	ret = node_place(c->t, c->dir, &at);
+	pthread_mutex_unlock(&c->t->lock);
+	if (ret || !(at.row->flags & ROW_NAMES))
+		return ret ? ret : -EPERM;
+	for (*out = c->t->instances->next; *out; *out = (*out)->next)
+		if (!strcmp((*out)->name, c->name))
+			return 0;
+	return -ENOENT;
+}
+
+static int mkdir_job(void *arg)
+{
+	struct change *c = arg;
+	struct instance *in, *now;
+	int ret = find(c, &in);
+
+	if (ret != -ENOENT)
+		return ret ? ret : -EEXIST;
+	if (strlen(c->name) >= UFT_TREE_NAME)
+		return -ENAMETOOLONG;
+	ret = instance_add(c->t, c->name, &in);
+	if (ret)
+		return ret;
+	instance_tracing(in, &in->set, &now);
+	instance_mute_but(c->t, now);
+	return uft_tree_lookup(c->t, c->dir, c->name, c->out);
+}
+
+static int rmdir_job(void *arg)
+{
+	struct change *c = arg;
+	struct settings none;
+	struct instance *in;
+	int ret = find(c, &in);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&c->t->lock);
+	ret = in->handles ? -EBUSY : 0;
+	in->is_going = !ret;
+	pthread_mutex_unlock(&c->t->lock);
+	none = in->set;
+	none.tracer = UFT_TRACER_NOP;
+	if (!ret) {
+		tree_apply(in, &none, NULL);	/* to trace nothing is never refused */
+		instance_free(in);
+	}
+	if (!ret && !c->t->instances->next)
+		instance_mute_but(c->t, c->t->instances);
+	return ret;
+}
 
 int uft_tree_mkdir(struct uft_tree *t, uft_node dir, const char *name, uft_node *out)
 {
-	(void)t, (void)dir, (void)name, (void)out;
-	return -EPERM;
+	return tree_call(t, mkdir_job, &(struct change){ t, dir, name, out });
 }
 
 int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name)
 {
-	(void)t, (void)dir, (void)name;
-	return -EPERM;
+	return tree_call(t, rmdir_job, &(struct change){ .t = t, .dir = dir, .name = name });
 }

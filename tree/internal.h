@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "control/session.h"
+#include "output/datsyms.h"
 #include "output/output.h"
 #include "stream/live.h"
 #include "tree/tree.h"
@@ -29,15 +30,7 @@ void text_strip(const char **p, size_t *n);
 
 /* ---- table.c: the files ---------------------------------------------------------------------- */
 
-struct instance {
-	struct instance *next;
-	uint32_t number;		/* 0: the top */
-	char name[UFT_TREE_NAME];
-	uint64_t mtime_ns;
-	uint32_t handles;		/* open; under t->lock */
-	uint32_t pipes;			/* trace_pipes open; the owner's */
-};
-
+struct instance;
 struct place {				/* what a file is about */
 	struct uft_tree *t;
 	struct instance *in;
@@ -83,6 +76,7 @@ uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
 
 uint32_t option_count(void);
 const char *option_name(uint32_t index);
+int option_is_top(uint32_t index);	/* has no file in an instance, as in the kernel */
 
 /* ---- handle.c -------------------------------------------------------------------------------- */
 
@@ -124,6 +118,31 @@ struct settings {			/* what the session is told */
 	uint32_t max_depth;
 };
 
+struct instance {
+	struct instance *next;
+	struct uft_tree *t;
+	uint32_t number;		/* 0: the top */
+	char name[UFT_TREE_NAME];
+	uint64_t mtime_ns;
+	uint32_t handles;		/* open; under t->lock */
+	int is_going;			/* rmdir is at it: not there for others; under t->lock */
+	uint32_t pipes;			/* trace_pipes open; the owner's, as all that follows */
+
+	struct settings set;		/* is_on and options are read by others */
+	struct uft_live *live;
+	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated */
+	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
+	uint32_t buffer_percent;
+	int paused;			/* readers of trace for whom recording pauses */
+	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first */
+	size_t nmistakes;
+
+	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
+	struct tree_text pipe_out;
+	struct raw_cpu **raw;		/* raw.c, by cpu */
+	struct dat_syms syms;		/* of the pages that are handed out */
+};
+
 struct uft_tree {
 	struct uft_tree_opts opts;
 	struct uft_session *session;
@@ -137,47 +156,47 @@ struct uft_tree {
 	uint64_t news;			/* counts rounds that brought data */
 	struct uft_handle *waiting;
 	struct instance *instances;	/* the top first, then by number */
-	uint32_t next_instance;
+	uint32_t next_instance, ncpus;
 	int status;			/* of the launched program, -1 while it runs */
 
-	struct settings set;		/* the owner's; is_on and options are read by others */
-	struct uft_live *live;
-	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated */
-	uint32_t buffer_percent;
 	uint32_t attached[MAX_PIDS];	/* by pid.c; the owner's */
 	size_t nattached;
-	int paused;			/* readers of trace for whom recording pauses; the owner's */
 	uint64_t nmarks;		/* since the last round; the owner's */
+	int is_busy;			/* something records; the owner's */
 	int is_fresh;			/* something came since waiting readers were told; the owner's */
-	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first; the owner's */
-	size_t nmistakes;
 	struct tree_profile *profile;	/* profile.c */
-	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
-	struct uft_printer *pipe_text;
-	struct tree_text pipe_out;
-	struct tree_raw *raw;		/* raw.c */
 };
 
-void raw_free(struct uft_tree *t);
+void raw_free(struct instance *in);
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
-void error_free(struct uft_tree *t);
+void error_free(struct instance *in);
 /* profile.c: a process begins, and ends before its slice is given away. */
 void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
 void profile_end(struct uft_tree *t, uint32_t slice);
 void profile_free(struct uft_tree *t);
-int clock_apply(struct uft_tree *t, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
+int clock_apply(struct instance *in, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
-void tree_clear(struct uft_tree *t, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
+void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 /* Others: what was written before is there then. Who finds nothing asks for it, or a reader at the end misses the end. */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
+/* The owner: records are taken, or not, as the instance says whose tracer runs. */
+void tree_record(struct uft_tree *t);
 /* The owner: what @set says, into the session. On an error all is as it was. */
-int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err);
+int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err);
+/* instance.c. The owner: the last of the list; the first is the top. */
+int instance_add(struct uft_tree *t, const char *name, struct instance **out);
+void instance_free(struct instance *in);
+/* Whose tracer runs once @in has @set. NULL: nobody's; -EBUSY: there would be two. */
+int instance_tracing(struct instance *in, const struct settings *set, struct instance **out);
+/* What the session is told then: of whose tracer runs, or would. */
+const struct settings *instance_wish(struct instance *in, const struct settings *set);
+void instance_mute_but(struct uft_tree *t, const struct instance *in);	/* only @in takes records */
 
 #endif

@@ -31,7 +31,7 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out)
 		return -ENOENT;
 	out->row = &rows[row - 1];
 	for (out->in = t->instances; out->in; out->in = out->in->next)
-		if (out->in->number == node >> 32)
+		if (out->in->number == node >> 32 && !out->in->is_going)
 			return 0;
 	return -ENOENT;
 }
@@ -99,13 +99,15 @@ static int each_entry(const struct place *dir, int (*fn)(struct entries *e, cons
 		if (!is_child(dir->row, &rows[i]) || !is_here(&rows[i], dir->in))
 			continue;
 		for (uint32_t k = 0; k < variants(dir->t, &rows[i]) && !ret; k++) {
+			if (rows[i].pub.scope & UFT_SCOPE_OPTION && dir->in->number && option_is_top(k))
+				continue;
 			name_of(&rows[i], k, name);
 			ret = fn(e, name, node_of(dir->in, &rows[i], index_below(dir, &rows[i], k)));
 		}
 	}
 	if (dir->row->flags & ROW_NAMES)
 		for (struct instance *in = dir->t->instances; in && !ret; in = in->next)
-			if (in->number)
+			if (in->number && !in->is_going)
 				ret = fn(e, in->name, node_of(in, &rows[0], 0));
 	return ret;
 }

@@ -71,6 +71,11 @@ const char *option_name(uint32_t index)
 	return index < NOPTIONS ? options[index].name : index < NOPTIONS + NABSENT ? absent[index - NOPTIONS].name : "";
 }
 
+int option_is_top(uint32_t index)
+{
+	return index < NOPTIONS && (options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY);
+}
+
 uint32_t option_text_flags(uint64_t set)
 {
 	uint32_t flags = 0;
@@ -80,18 +85,18 @@ uint32_t option_text_flags(uint64_t set)
 	return flags;
 }
 
-static int set_option(struct uft_tree *t, uint32_t index, int on)
+static int set_option(struct instance *in, uint32_t index, int on)
 {
-	struct settings set = t->set;
+	struct settings set = in->set;
 	uint64_t bit = OPT_BIT(options[index].bit);
 
 	set.options = on ? set.options | bit : set.options & ~bit;
-	return tree_apply(t, &set, NULL);
+	return tree_apply(in, &set, NULL);
 }
 
 int show_trace_options(const struct place *at, struct tree_text *out)
 {
-	const struct settings *set = &at->t->set;
+	const struct settings *set = &at->in->set;
 
 	for (size_t i = 0; i < NOPTIONS; i++)
 		if (!options[i].tracer || options[i].tracer == set->tracer)
@@ -112,9 +117,9 @@ ssize_t store_trace_options(struct uft_handle *h, const char *p, size_t n)
 	}
 	for (uint32_t i = 0; i < NOPTIONS; i++) {
 		if (strlen(options[i].name) != len || memcmp(options[i].name, p, len) ||
-		    (options[i].tracer && options[i].tracer != h->t->set.tracer))
+		    (options[i].tracer && options[i].tracer != h->at.in->set.tracer))
 			continue;
-		ret = set_option(h->t, i, on);
+		ret = set_option(h->at.in, i, on);
 		return ret ? ret : (ssize_t)n;
 	}
 	return -EINVAL;
@@ -126,7 +131,7 @@ int show_option(const struct place *at, struct tree_text *out)
 		text_printf(out, "no meaning for processes: %s\n", absent[at->index - NOPTIONS].why);
 		return 0;
 	}
-	text_printf(out, "%d\n", (at->t->set.options & OPT_BIT(options[at->index].bit)) != 0);
+	text_printf(out, "%d\n", (at->in->set.options & OPT_BIT(options[at->index].bit)) != 0);
 	return 0;
 }
 
@@ -142,6 +147,6 @@ ssize_t store_option(struct uft_handle *h, const char *p, size_t n)
 		ret = -EINVAL;
 	}
 	if (!ret)
-		ret = set_option(h->t, h->at.index, (int)on);
+		ret = set_option(h->at.in, h->at.index, (int)on);
 	return ret ? ret : (ssize_t)n;
 }

@@ -26,7 +26,7 @@ static enum pid_list list_of(const struct place *at)
 
 int show_pids(const struct place *at, struct tree_text *out)
 {
-	const struct pids *list = &at->t->set.pids[list_of(at)];
+	const struct pids *list = &at->in->set.pids[list_of(at)];
 
 	for (size_t i = 0; i < list->n; i++)
 		text_printf(out, "%u\n", list->pid[i]);
@@ -46,7 +46,7 @@ int open_pids(struct uft_handle *h)
 		return -ENOMEM;
 	e->is_pending = (h->flags & O_TRUNC) != 0;
 	if (!e->is_pending)
-		e->list = h->t->set.pids[list_of(&h->at)];
+		e->list = h->at.in->set.pids[list_of(&h->at)];
 	return 0;
 }
 
@@ -74,32 +74,38 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	return ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
-/* Those that we attached to and that are in the list no more. */
-static void leave(struct uft_tree *t, const struct pids *list)
+/* Those that we attached to and that are in no list any more: @list is what @in has now. */
+static void leave(struct instance *in, const struct pids *list)
 {
+	struct uft_tree *t = in->t;
+
 	for (size_t i = 0; i < t->nattached; i++) {
-		if (has(list, t->attached[i]))
+		int is_wanted = has(list, t->attached[i]);
+
+		for (struct instance *other = t->instances; other; other = other->next)
+			is_wanted |= other != in && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
+		if (is_wanted)
 			continue;
 		uft_session_detach(t->session, (pid_t)t->attached[i]);
 		t->attached[i--] = t->attached[--t->nattached];
 	}
 }
 
-static int pids_apply(struct uft_tree *t, enum pid_list which, const struct pids *list)
+static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list)
 {
-	struct settings set = t->set;
+	struct settings set = in->set;
 	int ret = 0;
 
 	set.pids[which] = *list;
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
 	for (size_t i = 0; i < list->n && !ret && which == PIDS_ONLY; i++)
-		if (!has(&t->set.pids[which], list->pid[i]))
-			ret = attach(t, list->pid[i]);
+		if (!has(&in->set.pids[which], list->pid[i]))
+			ret = attach(in->t, list->pid[i]);
 	if (!ret)
-		ret = tree_apply(t, &set, NULL);
+		ret = tree_apply(in, &set, NULL);
 	if (which == PIDS_ONLY)		/* refused: those that were new */
-		leave(t, ret ? &t->set.pids[which] : list);
+		leave(in, ret ? &in->set.pids[which] : list);
 	return ret;
 }
 
@@ -138,7 +144,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 		at += len;
 	}
 	if (!ret)
-		ret = pids_apply(h->t, list_of(&h->at), &next.list);
+		ret = pids_apply(h->at.in, list_of(&h->at), &next.list);
 	if (ret)
 		return ret;
 	next.is_pending = 0;
@@ -149,7 +155,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 int release_pids(struct uft_handle *h)
 {
 	struct pid_edit *e = h->priv;
-	int ret = e && e->is_pending ? pids_apply(h->t, list_of(&h->at), &e->list) : 0;
+	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list) : 0;
 
 	free(e);
 	return ret;

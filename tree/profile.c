@@ -146,7 +146,7 @@ void profile_end(struct uft_tree *t, uint32_t slice)
 
 	if (!p || !p->live || !p->live[slice])
 		return;
-	if (t->set.is_profiling || p->has_sums)
+	if (t->instances->set.is_profiling || p->has_sums)
 		collect(t, slice, p->live[slice], &p->done);
 	p->live[slice] = NULL;
 }
@@ -179,24 +179,24 @@ static void forget(struct uft_tree *t)
 
 int show_function_profile_enabled(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%d\n", at->t->set.is_profiling);
+	text_printf(out, "%d\n", at->in->set.is_profiling);
 	return 0;
 }
 
 ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	uint64_t on = 0;
 	int ret = text_number(p, n, 10, &on);
 
 	if (ret)
 		return ret;
 	set.is_profiling = on != 0;
-	if (set.is_profiling == h->t->set.is_profiling)
+	if (set.is_profiling == h->at.in->set.is_profiling)
 		return (ssize_t)n;
 	if (set.is_profiling && set.tracer == UFT_TRACER_NOP)
 		forget(h->t);
-	ret = tree_apply(h->t, &set, NULL);
+	ret = tree_apply(h->at.in, &set, NULL);
 	if (!ret && h->t->profile)
 		h->t->profile->has_sums = 1;
 	return ret ? ret : (ssize_t)n;

@@ -31,12 +31,6 @@ struct raw_cpu {
 	uint8_t ready[MAX_READY][KBUF_PAGE];
 };
 
-struct tree_raw {
-	struct dat_syms syms;
-	uint32_t ncpus;
-	struct raw_cpu *cpu[];
-};
-
 struct raw_reader {
 	size_t at, n;		/* of the page */
 	uint8_t page[KBUF_PAGE];
@@ -52,68 +46,55 @@ static int take_page(void *ctx, const void *page)
 	return 0;
 }
 
-static struct tree_raw *raw_of(struct uft_tree *t)
+static struct raw_cpu *cpu_of(struct instance *in, uint32_t cpu)
 {
-	uint32_t ncpus = tree_ncpus(t);
+	struct raw_cpu **raw = in->raw;
 
-	if (!t->raw && (t->raw = calloc(1, sizeof(*t->raw) + ncpus * sizeof(t->raw->cpu[0])))) {
-		t->raw->ncpus = ncpus;
-		dat_syms_init(&t->raw->syms);
-	}
-	return t->raw;
+	if (!raw[cpu] && (raw[cpu] = calloc(1, sizeof(*raw[cpu]))))
+		uft_kbuf_init(&raw[cpu]->kbuf, take_page, raw[cpu]);
+	return raw[cpu];
 }
 
-static struct raw_cpu *cpu_of(struct uft_tree *t, uint32_t cpu)
+void raw_free(struct instance *in)
 {
-	struct tree_raw *raw = raw_of(t);
-
-	if (raw && !raw->cpu[cpu] && (raw->cpu[cpu] = calloc(1, sizeof(*raw->cpu[cpu]))))
-		uft_kbuf_init(&raw->cpu[cpu]->kbuf, take_page, raw->cpu[cpu]);
-	return raw ? raw->cpu[cpu] : NULL;
-}
-
-void raw_free(struct uft_tree *t)
-{
-	if (!t->raw)
-		return;
-	for (uint32_t i = 0; i < t->raw->ncpus; i++)
-		free(t->raw->cpu[i]);
-	dat_syms_free(&t->raw->syms);
-	free(t->raw);
-	t->raw = NULL;
+	for (uint32_t i = 0; in->raw && i < tree_ncpus(in->t); i++)
+		free(in->raw[i]);
+	free(in->raw);
+	dat_syms_free(&in->syms);
 }
 
 /* One page, if there is anything. 1 yes, 0 nothing, -errno. */
-static int produce(struct uft_tree *t, uint32_t cpu, struct raw_cpu *c)
+static int produce(struct instance *in, uint32_t cpu, struct raw_cpu *c)
 {
-	struct uft_stream *st = uft_live_begin(t->live, cpu);
+	struct uft_stream *st = uft_live_begin(in->live, cpu);
 	struct uft_event ev[BATCH];
 	size_t n = 1;
 	int ret = st ? 0 : -ENOMEM;
 
 	while (!ret && !c->nready && (n = uft_stream_batch(st, ev, BATCH)))
 		for (size_t i = 0; i < n && !ret; i++)
-			ret = krecord_put(&c->kbuf, &t->raw->syms, &ev[i]);
-	uft_live_end(t->live);
+			ret = krecord_put(&c->kbuf, &in->syms, &ev[i]);
+	if (st)
+		uft_live_end(in->live);
 	if (!ret && !c->nready)
 		ret = uft_kbuf_flush(&c->kbuf);
 	return ret < 0 ? ret : c->nready > 0;
 }
 
-static int next_page(struct uft_tree *t, uint32_t cpu, uint8_t *page)
+static int next_page(struct instance *in, uint32_t cpu, uint8_t *page)
 {
 	struct raw_cpu *c;
 	int ret;
 
-	pthread_mutex_lock(&t->pipe_lock);
-	c = cpu_of(t, cpu);
-	ret = !c ? -ENOMEM : c->nready ? 1 : produce(t, cpu, c);
+	pthread_mutex_lock(&in->t->pipe_lock);
+	c = cpu_of(in, cpu);
+	ret = !c ? -ENOMEM : c->nready ? 1 : produce(in, cpu, c);
 	if (ret > 0) {
 		memcpy(page, c->ready[0], KBUF_PAGE);
 		c->nready--;
 		memmove(c->ready[0], c->ready[1], c->nready * sizeof(c->ready[0]));
 	}
-	pthread_mutex_unlock(&t->pipe_lock);
+	pthread_mutex_unlock(&in->t->pipe_lock);
 	return ret;
 }
 
@@ -130,20 +111,19 @@ int release_raw(struct uft_handle *h)
 }
 
 /* As much is held as who waits for pages wants to find. */
-static int is_full_enough(struct uft_tree *t, uint32_t cpu)
+static int is_full_enough(struct instance *in, uint32_t cpu)
 {
-	return t->buffer_percent && uft_live_bytes(t->live, cpu) * 100 >= t->set.buffer_kb * 1024 * t->buffer_percent;
+	return in->buffer_percent && uft_live_bytes(in->live, cpu) * 100 >= in->set.buffer_kb * 1024 * in->buffer_percent;
 }
 
 int poll_raw(struct uft_handle *h)
 {
 	const struct raw_reader *r = h->priv;
-	const struct tree_raw *raw = h->t->raw;
-	const struct raw_cpu *c = raw ? raw->cpu[h->at.index] : NULL;
+	const struct raw_cpu *c = h->at.in->raw[h->at.index];
 
-	if (r->at < r->n || (c && c->nready) || is_full_enough(h->t, h->at.index))
+	if (r->at < r->n || (c && c->nready) || is_full_enough(h->at.in, h->at.index))
 		return POLLIN | POLLRDNORM;
-	return h->t->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->t->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
+	return h->at.in->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
 }
 
 ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
@@ -152,11 +132,11 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 
 	(void)offset;
 	while (r->at == r->n) {
-		int ret = next_page(h->t, h->at.index, r->page);
+		int ret = next_page(h->at.in, h->at.index, r->page);
 
 		if (!ret) {
 			tree_pull_now(h->t);
-			ret = next_page(h->t, h->at.index, r->page);
+			ret = next_page(h->at.in, h->at.index, r->page);
 		}
 		if (ret < 0)
 			return ret;
@@ -181,17 +161,20 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 int show_kallsyms(const struct place *at, struct tree_text *out)
 {
 	struct uft_tree *t = at->t;
-	size_t n = 0;
-	char *text;
+	int ret = 0;
 
-	pthread_mutex_lock(&t->pipe_lock);
-	text = raw_of(t) ? dat_syms_text(&t->raw->syms, &n) : NULL;
-	pthread_mutex_unlock(&t->pipe_lock);
-	if (!text)
-		return -ENOMEM;
-	text_put(out, text, n);
-	free(text);
-	return 0;
+	for (struct instance *in = t->instances; in && !ret; in = in->next) {
+		size_t n = 0;
+		char *text;
+
+		pthread_mutex_lock(&t->pipe_lock);
+		text = dat_syms_text(&in->syms, &n);
+		pthread_mutex_unlock(&t->pipe_lock);
+		ret = text ? 0 : -ENOMEM;
+		text_put(out, text, n);
+		free(text);
+	}
+	return ret;
 }
 
 int show_header_page(const struct place *at, struct tree_text *out)

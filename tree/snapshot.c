@@ -15,23 +15,23 @@ static uint32_t cpu_of(const struct place *at)
 	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
 }
 
-static int take(struct uft_tree *t)
+static int take(struct instance *in)
 {
 	struct uft_live *frozen;
 	int ret;
 
-	tree_pull(t);
-	ret = uft_live_take(t->live, &frozen);
+	tree_pull(in->t);
+	ret = uft_live_take(in->live, &frozen);
 	if (ret)
 		return ret;
-	uft_live_destroy(t->frozen);
-	t->frozen = frozen;
+	uft_live_destroy(in->frozen);
+	in->frozen = frozen;
 	return 0;
 }
 
 ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 {
-	struct uft_tree *t = h->t;
+	struct instance *in = h->at.in;
 	uint32_t cpu = cpu_of(&h->at);
 	uint64_t what;
 	int ret = text_number(p, n, 0, &what);
@@ -39,14 +39,14 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	if (!ret && what < 2 && cpu != UFT_LIVE_ALL)
 		ret = -EINVAL;
 	if (!ret && what == 1)
-		ret = take(t);
+		ret = take(in);
 	if (ret)
 		return ret;
 	if (!what) {
-		uft_live_destroy(t->frozen);
-		t->frozen = NULL;
-	} else if (what > 1 && t->frozen) {
-		uft_live_clear(t->frozen, cpu);
+		uft_live_destroy(in->frozen);
+		in->frozen = NULL;
+	} else if (what > 1 && in->frozen) {
+		uft_live_clear(in->frozen, cpu);
 	}
 	return (ssize_t)n;
 }
@@ -60,7 +60,7 @@ static int take_job(void *arg)
 	struct extraction *x = arg;
 
 	tree_pull(x->t);
-	return uft_live_take(x->t->live, &x->frozen);
+	return uft_live_take(x->t->instances->live, &x->frozen);
 }
 
 int uft_tree_extract(struct uft_tree *t, const char *path)
@@ -81,8 +81,8 @@ int uft_tree_extract(struct uft_tree *t, const char *path)
 
 void snapshot_help(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", tracer_name(at->t->set.tracer),
-		    at->t->frozen ? "allocated" : "freed");
+	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", tracer_name(at->in->set.tracer),
+		    at->in->frozen ? "allocated" : "freed");
 	if (cpu_of(at) == UFT_LIVE_ALL)
 		text_printf(out, "# echo 0 > snapshot : Clears and frees snapshot buffer\n"
 				 "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.\n"

@@ -85,6 +85,7 @@ const struct row rows[] = {
 	FILE("saved_tgids", 0440, TOP, "their processes, with the option record-tgid", .show = show_saved_tgids),
 	FILE("error_log", 0640, EACH, "what was wrong with the last writes that were refused; any writing clears it",
 	     .show = show_error_log, .store = store_error_log, .truncate = truncate_error_log),
+	DIR("instances", 0750, TOP, "mkdir makes a tree with a buffer and settings of its own, rmdir removes it", .flags = ROW_NAMES),
 	DIR("per_cpu", 0750, EACH, "the files of each cpu"),
 	DIR("per_cpu/cpu%", 0750, CPU, "the files of one cpu"),
 	FILE("per_cpu/cpu%/trace", 0640, CPU, "the cpu's part of trace", TRACE),

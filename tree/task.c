@@ -29,9 +29,9 @@ int show_saved_cmdlines(const struct place *at, struct tree_text *out)
 	struct listing l = { .out = out };
 	size_t n = 0;
 
-	uft_live_tasks(at->t->live, count_fn, &n);
+	uft_live_tasks(at->t->instances->live, count_fn, &n);
 	l.skip = n > at->t->cmdlines ? n - at->t->cmdlines : 0;
-	uft_live_tasks(at->t->live, comm_fn, &l);
+	uft_live_tasks(at->t->instances->live, comm_fn, &l);
 	return 0;
 }
 
@@ -60,7 +60,7 @@ static void tgid_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
 
 int show_saved_tgids(const struct place *at, struct tree_text *out)
 {
-	if (at->t->set.options & OPT_BIT(OPT_RECORD_TGID))
-		uft_live_tasks(at->t->live, tgid_fn, out);
+	if (at->t->instances->set.options & OPT_BIT(OPT_RECORD_TGID))
+		uft_live_tasks(at->t->instances->live, tgid_fn, out);
 	return 0;
 }

@@ -51,13 +51,13 @@ struct source { struct uft_handle *h; struct uft_stream *st; };
 static int source_job(void *arg)
 {
 	struct source *s = arg;
-	struct uft_tree *t = s->h->t;
+	struct instance *in = s->h->at.in;
 	int is_frozen = s->h->at.row->flags & ROW_FROZEN, ret = 0;
 
 	if (!is_frozen)
-		tree_pull(t);
-	if (!is_frozen || t->frozen)
-		ret = uft_live_snapshot(is_frozen ? t->frozen : t->live, cpu_of(&s->h->at), &s->st);
+		tree_pull(in->t);
+	if (!is_frozen || in->frozen)
+		ret = uft_live_snapshot(is_frozen ? in->frozen : in->live, cpu_of(&s->h->at), &s->st);
 	if (!ret && is_frozen && s->st && !uft_stream_info(s->st)->events) {
 		uft_stream_close(s->st);
 		s->st = NULL;
@@ -68,8 +68,8 @@ static int source_job(void *arg)
 static int reader_start(struct uft_handle *h, struct reader *r)
 {
 	struct uft_text_opts opts = {
-		.tracer = h->t->set.tracer, .flags = option_text_flags(h->t->set.options), .ncpus = tree_ncpus(h->t),
-		.start_ns = h->t->cleared_ns,
+		.tracer = h->at.in->set.tracer, .flags = option_text_flags(h->at.in->set.options), .ncpus = tree_ncpus(h->t),
+		.start_ns = h->at.in->cleared_ns,
 		.sink = text_sink, .ctx = &r->out,
 	};
 	struct source s = { .h = h };
@@ -96,10 +96,10 @@ int open_trace(struct uft_handle *h)
 	h->priv = r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
-	if (h->t->set.options & OPT_BIT(OPT_PAUSE) && h->t->set.is_on && !(h->at.row->flags & ROW_FROZEN)) {
-		uft_session_record(h->t->session, 0);
+	if (h->at.in->set.options & OPT_BIT(OPT_PAUSE) && h->at.in->set.is_on && !(h->at.row->flags & ROW_FROZEN)) {
+		if (!h->at.in->paused++)
+			tree_record(h->t);
 		r->has_paused = 1;
-		h->t->paused++;
 	}
 	return 0;
 }
@@ -110,8 +110,8 @@ int release_trace(struct uft_handle *h)
 
 	if (!r)
 		return 0;
-	if (r->has_paused && !--h->t->paused)
-		uft_session_record(h->t->session, h->t->set.is_on);
+	if (r->has_paused && !--h->at.in->paused)
+		tree_record(h->t);
 	reader_reset(r);
 	free(r->out.p);
 	free(r);
@@ -165,7 +165,7 @@ ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, i
 
 int truncate_trace(const struct place *at)
 {
-	tree_clear(at->t, cpu_of(at));
+	tree_clear(at->in, cpu_of(at));
 	return 0;
 }
 
@@ -203,12 +203,13 @@ int poll_pipe(struct uft_handle *h)
 {
 	struct pipe *p = h->priv;
 
-	return p->at < p->out.n || !uft_live_is_empty(h->t->live, cpu_of(&h->at)) ? POLLIN | POLLRDNORM : 0;
+	return p->at < p->out.n || !uft_live_is_empty(h->at.in->live, cpu_of(&h->at)) ? POLLIN | POLLRDNORM : 0;
 }
 
 /* Consumes events until about @n bytes are printed or none are left. */
 static int pipe_fill(struct uft_handle *h, struct pipe *p, size_t n)
 {
+	struct instance *in = h->at.in;
 	struct uft_tree *t = h->t;
 	struct uft_stream *st;
 	int ret = 1;
@@ -216,20 +217,20 @@ static int pipe_fill(struct uft_handle *h, struct pipe *p, size_t n)
 	p->out.n = p->at = 0;
 	n = n < 65536 ? n : 65536;
 	pthread_mutex_lock(&t->pipe_lock);
-	st = uft_live_begin(t->live, cpu_of(&h->at));
+	st = uft_live_begin(in->live, cpu_of(&h->at));
 	if (!st) {
 		pthread_mutex_unlock(&t->pipe_lock);
 		return -ENOMEM;
 	}
-	uft_text_set(t->pipe_text, st, t->set.tracer, option_text_flags(t->set.options));
-	while (ret > 0 && t->pipe_out.n < n) {
-		ret = uft_text_run(t->pipe_text, 1 + (n - t->pipe_out.n) / 256);
+	uft_text_set(in->pipe_text, st, in->set.tracer, option_text_flags(in->set.options));
+	while (ret > 0 && in->pipe_out.n < n) {
+		ret = uft_text_run(in->pipe_text, 1 + (n - in->pipe_out.n) / 256);
 		if (ret >= 0)
-			ret = uft_text_collect(t->pipe_text, !ret) ? -ENOMEM : ret;
+			ret = uft_text_collect(in->pipe_text, !ret) ? -ENOMEM : ret;
 	}
-	uft_live_end(t->live);
-	text_put(&p->out, t->pipe_out.p, t->pipe_out.n);
-	t->pipe_out.n = 0;
+	uft_live_end(in->live);
+	text_put(&p->out, in->pipe_out.p, in->pipe_out.n);
+	in->pipe_out.n = 0;
 	pthread_mutex_unlock(&t->pipe_lock);
 	return ret < 0 ? ret : p->out.error;
 }
@@ -248,7 +249,7 @@ ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, in
 		}
 		if (ret || p->out.n)
 			break;
-		if (!h->t->set.is_on && p->has_read)
+		if (!h->at.in->set.is_on && p->has_read)
 			return 0;
 		if (flags & O_NONBLOCK)
 			return -EAGAIN;
@@ -273,26 +274,26 @@ int open_marker(struct uft_handle *h)
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/comm", h->tgid, h->pid);
 	f = fopen(path, "re");
-	if (f && h->t->set.options & OPT_BIT(OPT_RECORD_CMD) && fgets(comm, sizeof(comm), f))
+	if (f && h->at.in->set.options & OPT_BIT(OPT_RECORD_CMD) && fgets(comm, sizeof(comm), f))
 		comm[strcspn(comm, "\n")] = '\0';
 	if (f)
 		fclose(f);
-	return comm[0] ? uft_live_task(h->t->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
+	return comm[0] ? uft_live_task(h->at.in->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
 }
 
 ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 {
-	struct uft_tree *t = h->t;
+	struct instance *in = h->at.in;
 	int cpu = sched_getcpu();
 	long ret;
 
-	if (!(t->set.options & OPT_BIT(OPT_MARKERS)))
+	if (!(in->set.options & OPT_BIT(OPT_MARKERS)))
 		return -EINVAL;
-	if (!t->set.is_on)
+	if (!in->set.is_on)
 		return -EBADF;
-	ret = uft_live_mark(t->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu < 0 ? 0 : (uint32_t)cpu, p, n);
+	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu < 0 ? 0 : (uint32_t)cpu, p, n);
 	if (ret > 0)
-		t->nmarks++;
+		h->t->nmarks++;
 	return ret;
 }
 
@@ -303,7 +304,7 @@ int show_stats(const struct place *at, struct tree_text *out)
 	struct uft_live_stats s;
 
 	tree_pull(at->t);
-	uft_live_stats(at->t->live, at->index, &s);
+	uft_live_stats(at->in->live, at->index, &s);
 	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n", (unsigned long long)s.entries,
 		    (unsigned long long)s.overrun, (unsigned long long)s.bytes);
 	text_printf(out, "oldest event ts: %5llu.%06llu\nnow ts: %5llu.%06llu\n", (unsigned long long)(s.oldest_ns / 1000000000),

@@ -105,7 +105,7 @@ static void note_status(struct uft_tree *t)
 /* What came is told by whom it is taken; what came in the last round as well: then it was too young to be handed out. */
 void tree_pull(struct uft_tree *t)
 {
-	uint64_t n = uft_live_pull(t->live) + t->nmarks;
+	uint64_t n = uft_live_pull(t->instances->live) + t->nmarks;
 
 	t->nmarks = 0;
 	if (n || t->is_fresh)
@@ -129,10 +129,8 @@ static void *owner_main(void *arg)
 	struct uft_tree *t = arg;
 
 	while (!is_ending(t)) {
-		int is_busy = t->set.tracer != UFT_TRACER_NOP && t->set.is_on;
-
 		serve(t);
-		if (!uft_session_poll(t->session, is_busy ? BUSY_MS : IDLE_MS))
+		if (!uft_session_poll(t->session, t->is_busy ? BUSY_MS : IDLE_MS))
 			wait_asked(t, IDLE_MS);
 		tree_pull(t);
 		note_status(t);
@@ -167,29 +165,36 @@ static const char **word_list(const char *words, int *ret)
 	return list;
 }
 
-void tree_clear(struct uft_tree *t, uint32_t cpu)
+void tree_clear(struct instance *in, uint32_t cpu)
 {
-	uft_live_clear(t->live, cpu);
+	uft_live_clear(in->live, cpu);
 	if (cpu == UFT_LIVE_ALL)
-		t->cleared_ns = uft_live_now(t->live);
+		in->cleared_ns = uft_live_now(in->live);
 }
 
-int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error *err)
+void tree_record(struct uft_tree *t)
+{
+	struct instance *in;
+
+	instance_tracing(t->instances, &t->instances->set, &in);
+	t->is_busy = in && in->set.tracer != UFT_TRACER_NOP;
+	uft_session_record(t->session, in ? !in->paused : t->instances->set.is_on);
+}
+
+/* The graph's limits have no files in an instance: the top's hold for all. */
+static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, struct uft_error *err)
 {
 	const char **list[NLISTS];
 	struct uft_trace_spec spec = {
-		.tracer = set->tracer, .max_depth = set->max_depth, .thresh_ns = set->thresh_us * 1000, .is_unchecked = 1,
+		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
+		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000,
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
 	};
 	int ret = 0;
 
-	if (set->is_profiling && set->tracer != UFT_TRACER_NOP)
-		return -EBUSY;
-	if (set->is_profiling)
-		spec.tracer = UFT_TRACER_PROFILE;
 	for (int i = 0; i < NLISTS; i++)
-		list[i] = word_list(set->list[i], &ret);
+		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : set->list[i], &ret);
 	spec.filter = list[LIST_FILTER];
 	spec.notrace = list[LIST_NOTRACE];
 	spec.roots = list[LIST_GRAPH];
@@ -197,16 +202,42 @@ int tree_apply(struct uft_tree *t, const struct settings *set, struct uft_error 
 		ret = uft_session_trace(t->session, &spec, err);
 	for (int i = 0; i < NLISTS; i++)
 		free(list[i]);
+	return ret == -ESRCH ? 0 : ret;
+}
 
-	if (ret && ret != -ESRCH)
+/* Whose tracer it was, is, or nobody's: what was written until now is taken by whom it was for. */
+static void hand_on(struct uft_tree *t, const struct instance *to)
+{
+	if (!t->instances->next)
+		return;
+	tree_pull(t);
+	instance_mute_but(t, to);
+}
+
+int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err)
+{
+	struct uft_tree *t = in->t;
+	struct instance *before, *now;
+	const struct settings *top = in == t->instances ? set : &t->instances->set;
+	int ret = set->is_profiling && set->tracer != UFT_TRACER_NOP ? -EBUSY : instance_tracing(in, set, &now);
+
+	if (ret)
 		return ret;
-	uft_session_record(t->session, set->is_on);
-	if (t->set.tracer != set->tracer || t->set.clock != set->clock)
-		tree_clear(t, UFT_LIVE_ALL);
-	if (t->set.clock != set->clock)
-		clock_apply(t, set->clock);
-	uft_live_limit(t->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
-	t->set = *set;
+	instance_tracing(in, &in->set, &before);
+	if (now != before)
+		hand_on(t, now);
+	ret = tell_session(t, instance_wish(in, set), top, err);
+	if (ret) {
+		hand_on(t, before);
+		return ret;
+	}
+	if (in->set.tracer != set->tracer || in->set.clock != set->clock)
+		tree_clear(in, UFT_LIVE_ALL);
+	if (in->set.clock != set->clock)
+		clock_apply(in, set->clock);
+	uft_live_limit(in->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
+	in->set = *set;
+	tree_record(t);
 	return 0;
 }
 
@@ -226,7 +257,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 
 	(void)pid, (void)ppid;
 	profile_begin(t, slice, img);
-	if (uft_live_slice(t->live, slice, img))
+	if (uft_live_slice(t->instances->live, slice, img))
 		on_warning(arg, "no memory for what a process records: it is lost");
 }
 
@@ -236,7 +267,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 
 	(void)pid;
 	profile_end(t, slice);
-	uft_live_slice_end(t->live, slice);
+	uft_live_slice_end(t->instances->live, slice);
 	t->is_fresh = 1;	/* it takes the rest */
 }
 
@@ -245,34 +276,9 @@ static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uf
 	struct uft_tree *t = arg;
 
 	(void)img;
-	if (!(t->set.options & OPT_BIT(OPT_RECORD_CMD)))
+	if (!(t->instances->set.options & OPT_BIT(OPT_RECORD_CMD)))
 		comm = "";
-	uft_live_task(t->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
-}
-
-static int make_live(struct uft_tree *t)
-{
-	struct uft_live_opts lo = { .cpu_bytes = t->set.buffer_kb * 1024, .overwrite = 1 };
-	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &t->pipe_out };
-	int ret = uft_live_create(uft_session_arena(t->session), &lo, &t->live);
-
-	if (ret)
-		return ret;
-	to.ncpus = tree_ncpus(t);
-	return uft_text_open(NULL, &to, &t->pipe_text);
-}
-
-static int make_top(struct uft_tree *t)
-{
-	struct timespec now;
-
-	t->instances = calloc(1, sizeof(*t->instances));
-	if (!t->instances)
-		return -ENOMEM;
-	clock_gettime(CLOCK_REALTIME, &now);
-	t->instances->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	t->next_instance = 1;
-	return 0;
+	uft_live_task(t->instances->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
 }
 
 static int start_owner(struct uft_tree *t)
@@ -290,21 +296,11 @@ static int start_owner(struct uft_tree *t)
 
 static void tree_free(struct uft_tree *t)
 {
-	uft_text_close(t->pipe_text);
-	free(t->pipe_out.p);
-	for (int i = 0; i < NLISTS; i++)
-		free(t->set.list[i]);
-	raw_free(t);
-	error_free(t);
 	profile_free(t);
-	uft_live_destroy(t->frozen);
-	uft_live_destroy(t->live);
-	while (t->instances) {
-		struct instance *in = t->instances;
-
-		t->instances = in->next;
-		free(in);
-	}
+	while (t->instances && t->instances->next)
+		instance_free(t->instances->next);
+	if (t->instances)
+		instance_free(t->instances);
 	pthread_cond_destroy(&t->asked);
 	pthread_cond_destroy(&t->done);
 	pthread_cond_destroy(&t->data);
@@ -341,22 +337,18 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	t->opts = *opts;
 	t->last = &t->first;
 	t->status = -1;
-	t->set.is_on = 1;
-	for (int i = 0; i < NLISTS; i++)
-		t->set.list[i] = calloc(1, 1);
-	t->set.options = option_defaults();
 	t->cmdlines = 128;
-	t->buffer_percent = 50;
-	t->set.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
+	t->opts.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);
 	ev.arg = t;
-	ret = make_top(t);
-	if (!ret)
-		ret = uft_session_create(&so, &ev, &t->session, err);
+	ret = uft_session_create(&so, &ev, &t->session, err);
 	if (!ret) {
-		ret = make_live(t);
+		struct instance *top;
+
+		t->ncpus = uft_session_arena(t->session)->ncpus;
+		ret = instance_add(t, "", &top);
 		if (!ret)
-			ret = tree_apply(t, &t->set, err);
+			ret = tree_apply(top, &top->set, err);
 		if (!ret)
 			ret = start_owner(t);
 		if (ret)
@@ -438,5 +430,5 @@ int uft_tree_wait(struct uft_tree *t, int timeout_ms)
 
 uint32_t tree_ncpus(const struct uft_tree *t)
 {
-	return uft_session_arena(t->session)->ncpus;
+	return t->ncpus;
 }

@@ -29,13 +29,13 @@ const char *tracer_name(uint32_t tracer)
 
 int show_current_tracer(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%s\n", tracer_name(at->t->set.tracer));
+	text_printf(out, "%s\n", tracer_name(at->in->set.tracer));
 	return 0;
 }
 
 ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	size_t len = n;
 	int ret;
 
@@ -46,7 +46,7 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 		if (strlen(tracer_names[i]) != len || memcmp(tracer_names[i], p, len))
 			continue;
 		set.tracer = tracer_values[i];
-		ret = tree_apply(h->t, &set, NULL);
+		ret = tree_apply(h->at.in, &set, NULL);
 		return ret ? ret : (ssize_t)n;
 	}
 	return -EINVAL;
@@ -54,20 +54,20 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 
 int show_tracing_on(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%d\n", at->t->set.is_on);
+	text_printf(out, "%d\n", at->in->set.is_on);
 	return 0;
 }
 
 ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	uint64_t on;
 	int ret = text_number(p, n, 10, &on);
 
 	if (ret)
 		return ret;
 	set.is_on = on != 0;
-	ret = tree_apply(h->t, &set, NULL);
+	ret = tree_apply(h->at.in, &set, NULL);
 	handle_wake_all(h->t);		/* who waits for data may be at its end now */
 	return ret ? ret : (ssize_t)n;
 }
@@ -76,31 +76,31 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 
 int show_tracing_thresh(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%llu\n", (unsigned long long)at->t->set.thresh_us);
+	text_printf(out, "%llu\n", (unsigned long long)at->in->set.thresh_us);
 	return 0;
 }
 
 ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	int ret = text_number(p, n, 10, &set.thresh_us);
 
 	if (!ret && set.thresh_us > UINT64_MAX / 1000)
 		ret = -EINVAL;
 	if (!ret)
-		ret = tree_apply(h->t, &set, NULL);
+		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;
 }
 
 int show_max_graph_depth(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%u\n", at->t->set.max_depth);
+	text_printf(out, "%u\n", at->in->set.max_depth);
 	return 0;
 }
 
 ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	uint64_t depth = 0;
 	int ret = text_number(p, n, 10, &depth);
 
@@ -108,7 +108,7 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 		ret = -EINVAL;
 	set.max_depth = (uint32_t)depth;
 	if (!ret)
-		ret = tree_apply(h->t, &set, NULL);
+		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;
 }
 
@@ -116,14 +116,14 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 
 int show_buffer_size_kb(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%llu\n", (unsigned long long)at->t->set.buffer_kb);
+	text_printf(out, "%llu\n", (unsigned long long)at->in->set.buffer_kb);
 	return 0;
 }
 
 /* Whole sub-buffers, two at least. */
 ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 	uint64_t kb = 0;
 	int ret = text_number(p, n, 10, &kb);
 
@@ -131,13 +131,13 @@ ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
 		ret = -EINVAL;
 	set.buffer_kb = kb <= 2 * SUBBUF_KB ? 2 * SUBBUF_KB : (kb + SUBBUF_KB - 1) / SUBBUF_KB * SUBBUF_KB;
 	if (!ret)
-		ret = tree_apply(h->t, &set, NULL);
+		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;
 }
 
 int show_buffer_total_size_kb(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%llu\n", (unsigned long long)at->t->set.buffer_kb * tree_ncpus(at->t));
+	text_printf(out, "%llu\n", (unsigned long long)at->in->set.buffer_kb * tree_ncpus(at->t));
 	return 0;
 }
 
@@ -160,7 +160,7 @@ ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t 
 
 int show_buffer_percent(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%u\n", at->t->buffer_percent);
+	text_printf(out, "%u\n", at->in->buffer_percent);
 	return 0;
 }
 
@@ -171,7 +171,7 @@ ssize_t store_buffer_percent(struct uft_handle *h, const char *p, size_t n)
 
 	if (ret || percent > 100)
 		return ret ? ret : -EINVAL;
-	h->t->buffer_percent = (uint32_t)percent;
+	h->at.in->buffer_percent = (uint32_t)percent;
 	handle_wake_all(h->t);
 	return (ssize_t)n;
 }
@@ -185,10 +185,10 @@ ssize_t store_free_buffer(struct uft_handle *h, const char *p, size_t n)
 
 int release_free_buffer(struct uft_handle *h)
 {
-	struct settings set = h->t->set;
+	struct settings set = h->at.in->set;
 
 	set.buffer_kb = 2 * SUBBUF_KB;
-	return tree_apply(h->t, &set, NULL);
+	return tree_apply(h->at.in, &set, NULL);
 }
 
 int show_timestamp_mode(const struct place *at, struct tree_text *out)
@@ -223,6 +223,8 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"       delta:   Delta difference against a buffer-wide timestamp\n"
 		"    absolute:   Absolute (standalone) timestamp\n\n"
 		"  trace_marker\t\t- Writes into this file writes into the kernel buffer\n"
+		"  instances\t\t- Make sub-buffers with: mkdir instances/foo\n"
+		"\t\t\t  Remove sub-buffer with rmdir\n"
 		"  trace_options\t\t- Set format or modify how tracing happens\n"
 		"\t\t\t  Disable an option by prefixing 'no' to the\n"
 		"\t\t\t  option name\n"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c N [wait] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input */
+/* target.c N [wait|each] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
+ * with `each`, for each such line, which is answered */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,12 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && !strcmp(argv[2], "wait"))
 		getchar();
+	while (argc > 2 && !strcmp(argv[2], "each") && getchar() != EOF) {
+		for (int i = 0; i < n; i++)
+			outer(i);
+		puts("done");
+		fflush(stdout);
+	}
 	lonely();
 	for (int i = 0; i < n; i++)
 		outer(i);

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# instances.sh TARGET - instances/: made, removed, and what each has of its own
+. "$(dirname "$0")/inside.sh"
+
+# line FILE: its lines as one
+line() { tr '\n' ' ' <"$1"; }
+
+# ---- Names and errors, as a 6.12 kernel had them
+inside 'ls -ld instances | cut -c1-10; mkdir instances/foo; echo $?; ls instances; ls instances/foo >$TMP/files; ls instances/foo/options >$TMP/options
+	for d in instances/foo instances/foo/bar bar; do mkdir $d 2>&1 | sed "s/.*: //"; done
+	mkdir instances/.hid instances/a.b instances/a:b; rmdir instances/.hid instances/a.b instances/a:b; echo $?
+	for d in instances/nosuch instances/foo/options instances; do rmdir $d 2>&1 | sed "s/.*: //"; done
+	touch instances/xx 2>$TMP/touch; ls instances; cat instances/foo/available_tracers instances/foo/set_ftrace_pid instances/foo/buffer_size_kb
+	for f in trace_pipe trace tracing_on options/raw set_ftrace_filter; do exec 5<instances/foo/$f; rmdir instances/foo 2>&1 | sed "s/.*: //"; exec 5<&-; done
+	echo function >instances/foo/current_tracer; rmdir instances/foo; echo "$? $(ls instances)"
+	n=$(printf %0255d 1); mkdir instances/$n && rmdir instances/$n; echo $?; mkdir instances/0$n 2>&1 | sed "s/.*: //"'
+expect_equal "made and removed" "$(cat out)" "drwxr-x---
+0
+foo
+File exists
+Operation not permitted
+Operation not permitted
+0
+No such file or directory
+Operation not permitted
+Operation not permitted
+foo
+function_graph function nop
+no pid
+1408
+Device or resource busy
+Device or resource busy
+Device or resource busy
+Device or resource busy
+Device or resource busy
+0 
+0
+File name too long"
+# Of the kernel's files of an instance, those that there are at the top; tracing_enabled is our alias.
+cat >kernel <<'KERNEL'
+available_tracers
+buffer_percent
+buffer_size_kb
+buffer_subbuf_size_kb
+buffer_total_size_kb
+current_tracer
+error_log
+events
+free_buffer
+options
+per_cpu
+set_event
+set_event_notrace_pid
+set_event_pid
+set_ftrace_filter
+set_ftrace_notrace
+set_ftrace_notrace_pid
+set_ftrace_pid
+snapshot
+timestamp_mode
+trace
+trace_clock
+trace_marker
+trace_marker_raw
+trace_options
+trace_pipe
+tracing_cpumask
+tracing_max_latency
+tracing_on
+KERNEL
+expect_equal "files that the kernel has not" "$(grep -vxFf kernel files | tr '\n' ' ')" "tracing_enabled "
+[ "$(grep -xcFf kernel files)" -ge 23 ] || fail "files are missing: $(line files)"
+expect_equal "options of the top only" "$(grep -x 'record-cmd\|printk-msg-only' options)" ""
+
+# ---- Each has its own values, buffer, snapshot and mistakes
+inside 'mkdir instances/foo; cd instances/foo; echo 100 >buffer_size_kb; echo 0 >tracing_on; echo mono >trace_clock; echo noprint-parent >trace_options
+	$T 1; echo inner >set_ftrace_notrace; echo bogus >current_tracer; cat buffer_size_kb tracing_on set_ftrace_notrace; grep -o "\[.*\]" trace_clock; grep print-parent trace_options; grep -c Command error_log
+	cd ../..; cat buffer_size_kb tracing_on set_ftrace_notrace; grep -o "\[.*\]" trace_clock; grep print-parent trace_options; grep -c Command error_log
+	echo 1 >instances/foo/tracing_on; echo hello >instances/foo/trace_marker; echo top >trace_marker; grep -o "write: .*" trace instances/foo/trace
+	echo 1 >instances/foo/snapshot; grep -o "write: .*" instances/foo/snapshot; grep -c "Snapshot is freed" snapshot; grep -c write: instances/foo/trace'
+expect_equal "values" "$(cat out)" "100
+0
+inner
+[mono]
+noprint-parent
+1
+1408
+1
+#### no functions disabled ####
+[local]
+print-parent
+0
+trace:write: top
+instances/foo/trace:write: hello
+write: hello
+1
+0"
+
+# ---- A tracer in an instance: its buffer, its filter; the top has nothing. A second one is refused while the first is on.
+inside 'mkdir instances/foo instances/bar; $T 1; echo "inner outer" >instances/foo/set_ftrace_filter; echo lonely >set_ftrace_filter
+	echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo; grep -vc "^#" trace instances/bar/trace
+	echo function_graph >current_tracer; echo $?; cat current_tracer; timeout 1 cat instances/foo/trace_pipe | grep -c "inner\|outer"
+	echo 0 >instances/foo/tracing_on; echo function_graph >current_tracer; echo $?; $T 1; grep -o "[a-z]*();" trace; grep -vc "^#" instances/foo/trace
+	echo 1 >instances/foo/tracing_on; echo "$? $(cat instances/foo/tracing_on)"; echo 1 >function_profile_enabled; echo $?'
+sed -n 's/.*: \(.*\) <-.*/\1/p' foo >calls
+expect_equal "calls in the instance" "$(line calls)" "outer inner inner "
+expect_equal "header of the instance" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p' foo)" "3 3"
+expect_equal "the top and a second one" "$(cat out)" "trace:0
+instances/bar/trace:0
+1
+nop
+3
+0
+lonely();
+0
+1 0
+1"
+
+# ---- One target, buffers in turn: each has exactly what came while it was its turn, also in the middle of a sub-buffer
+inside 'coproc $T 7 each; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} answer; }
+	step; echo inner >set_ftrace_filter; echo function >current_tracer; step; echo 0 >tracing_on
+	mkdir instances/foo; echo inner >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; step; step
+	echo 0 >instances/foo/tracing_on; step; echo 1 >tracing_on; step; echo 0 >tracing_on; echo 1 >instances/foo/tracing_on; step; echo 0 >instances/foo/tracing_on
+	for f in trace instances/foo/trace; do grep -c "inner <-outer" $f; sed -n "s/^# entries-in-buffer.*: \([0-9]*\).*/\1/p" $f; done
+	mkdir instances/late; echo inner >instances/late/set_ftrace_filter; echo function >instances/late/current_tracer; step; grep -c inner instances/late/trace; grep -c LOST */trace instances/*/trace
+	rmdir instances/late; echo 1 >instances/foo/tracing_on; step; grep -c inner trace instances/foo/trace; awk "{ print \$4 }" instances/foo/trace | grep "^[0-9]" | sort -c; echo $?'
+expect_equal "in turn" "$(line out)" "28 28 42 42 14 instances/foo/trace:0 instances/late/trace:0 trace:28 instances/foo/trace:56 0 "
+
+# ---- Many of them, made and removed while a target runs and others read
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; $T 2000000000 & sleep 0.2; for r in 1 2 3 4 5; do for i in 1 2 3 4; do mkdir instances/i$i; done
+	echo outer >instances/i1/set_ftrace_filter; echo function >instances/i1/current_tracer; sleep 0.1; cat instances/i*/trace >$TMP/all; grep -c outer $TMP/all >>$TMP/counts
+	for i in 1 2 3 4; do rmdir instances/i$i || echo stays; done; done; kill $!; ls instances; awk "\$1 < 100" $TMP/counts | wc -l'
+expect_equal "made and removed again and again" "$(grep -v Terminated out)" "0"
+
+# ---- trace-cmd: start, show, record of an instance
+if command -v trace-cmd >/dev/null; then
+	inside 'M=$(basename $T); trace-cmd start -B foo -p function -l outer:mod:$M >$TMP/start 2>&1; $T 3; trace-cmd show -B foo | grep -c "outer <-main"; grep -vc "^#" trace
+		trace-cmd reset -B foo >/dev/null 2>&1; rmdir instances/foo; cd $TMP; trace-cmd record -B bar -p function -l inner:mod:$M -F $T 2 >$TMP/record 2>&1; trace-cmd report -i trace.dat | grep -c "function: *inner"'
+	expect_equal "trace-cmd -B" "$(line out)" "3 0 4 "
+fi
