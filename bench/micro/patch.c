@@ -9,6 +9,9 @@
  * notes what it did there and in a record (32 bytes), deciding nothing: what no patcher can do without; then the patcher,
  * off -> function, function -> off and function <-> graph. First lines: the first switch of all (pages copied, stubs written).
  *
+ * All columns take turns, each after a rest in which the others run. Nine bare rounds in a row take one millisecond: they would
+ * find the text where the one before has left it, and a switch, which comes once in a while, never does.
+ *
  * Beside running threads the figures are those of memory, not of instructions: the loops wait for lines that the others have
  * driven out of the cache or execute from. What a request and a record cost then is seen in the third column.
  */
@@ -26,6 +29,7 @@
 #define NTHREADS 4
 #define ROUNDS	9
 #define OBJECT	9u
+#define REST	3000	/* us before each: what a switch finds when it comes to a program that runs */
 
 static uint8_t *text;
 static size_t bytes;
@@ -123,27 +127,23 @@ static void store_bare(void)
 /* One store a site, flipping a byte of the nop that means nothing; with and without making the text writable. */
 static double bare(int with_mprotect, void (*store)(void))
 {
-	double v[ROUNDS], t;
-	uint32_t i;
-	int r;
+	double t;
 
 	if (!with_mprotect)
 		CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
-	for (r = 0; r < ROUNDS; r++) {
-		t = now();
-		if (with_mprotect)
-			CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
-		store();
-		syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
-		if (with_mprotect)
-			CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
-		v[r] = now() - t;
-	}
+	usleep(REST);
+	t = now();
+	if (with_mprotect)
+		CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	store();
+	syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE, 0, 0);
+	if (with_mprotect)
+		CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
+	t = now() - t;
 	CHECK(!mprotect(text, bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
-	for (i = 0; i < nsites; i++)		/* the nops as they were: the number of flips was odd */
-		text[i * STRIDE + 4] = 0;
+	store();		/* the nops as they were */
 	CHECK(!mprotect(text, bytes, PROT_READ | PROT_EXEC));
-	return median(v);
+	return t;
 }
 
 static double switch_to(unsigned state)
@@ -153,6 +153,7 @@ static double switch_to(unsigned state)
 
 	for (i = 0; i < nsites; i++)
 		sites[i].state = (uint8_t)state;
+	usleep(REST);
 	t = now();
 	CHECK(patch_sites(OBJECT, sites, nsites, NULL) == nsites);
 	return now() - t;
@@ -161,18 +162,17 @@ static double switch_to(unsigned state)
 static void row(const char *name, int nthreads)
 {
 	pthread_t th[NTHREADS];
-	double on[ROUNDS], off[ROUNDS], graph[ROUNDS];
-	double plain, with, noted;
+	double plain[ROUNDS], with[ROUNDS], noted[ROUNDS], on[ROUNDS], off[ROUNDS], graph[ROUNDS];
 	int i, r;
 
 	stop = 0;
 	for (i = 0; i < nthreads; i++)
 		pthread_create(&th[i], NULL, worker, (void *)(long)i);
 	usleep(20000);
-	plain = bare(0, store_bare);
-	with = bare(1, store_bare);
-	noted = bare(1, store_and_note);
 	for (r = 0; r < ROUNDS; r++) {
+		plain[r] = bare(0, store_bare);
+		with[r] = bare(1, store_bare);
+		noted[r] = bare(1, store_and_note);
 		on[r] = switch_to(UFT_FUNCTION);
 		graph[r] = switch_to(UFT_GRAPH);
 		switch_to(UFT_FUNCTION);
@@ -183,7 +183,8 @@ static void row(const char *name, int nthreads)
 		sem_post(&never);
 	for (i = 0; i < nthreads; i++)
 		pthread_join(th[i], NULL);
-	printf("%-22s %10.1f %14.1f %10.1f %8.1f %8.1f %8.1f\n", name, plain, with, noted, median(on), median(off), median(graph));
+	printf("%-22s %10.1f %14.1f %10.1f %8.1f %8.1f %8.1f\n", name, median(plain), median(with),
+	       median(noted), median(on), median(off), median(graph));
 }
 
 int main(int argc, char **argv)

@@ -29,7 +29,8 @@
 #define DENSE_MIN	64u	/* sites for which a window pays */
 #define DENSE_ENDS	16
 #define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
-#define DENSE_AHEAD	64u	/* sites whose code is fetched before it is needed */
+#define DENSE_AHEAD	64u	/* sites whose records are fetched before they are needed. Not their code: the CPU follows it by
+				 * itself, and beside running threads a prefetch, however far ahead, cost up to as much again */
 #define PATCH_LEFT	0xffu	/* in a request's status meanwhile */
 
 struct run {
@@ -167,7 +168,7 @@ static __attribute__((noinline)) int begin_site(struct pass *d, struct patch_sit
  * stays in registers, and little more than memory counts. Returns their number. The last three arguments are constants.
  */
 static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d, const struct uft_patch *p, uint32_t n,
-								  unsigned ahead, int from_branch, int to_branch, int st8_ok)
+								  int from_branch, int to_branch, int st8_ok)
 {
 	const uint64_t record = d->way.record, from_bits = d->way.old.bits, to_bits = d->way.new.bits;
 	const uint64_t from_keep = d->way.old.keep, to_keep = d->way.new.keep, lo = d->run.w.lo, span = d->run.w.hi - 8 - lo;
@@ -183,7 +184,6 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 		if (p->stub != stub + i || record_of(s) != record || request_of(p) != request || at != p->addr || at - lo > span)
 			break;
 		__builtin_prefetch(s + DENSE_AHEAD, 1);
-		__builtin_prefetch((const void *)p[ahead].addr, 1);
 		__builtin_memcpy(&orig, s->orig, 8);
 		old |= from_branch ? (uint64_t)(from - (uint32_t)at) << 8 : orig & from_keep;
 		new |= to_branch ? (uint64_t)(to - (uint32_t)at) << 8 : orig & to_keep;
@@ -201,11 +201,11 @@ static inline __attribute__((always_inline)) uint32_t begin_alike(struct pass *d
 	return i;
 }
 
-typedef uint32_t alike_fn(struct pass *d, const struct uft_patch *p, uint32_t n, unsigned ahead);
+typedef uint32_t alike_fn(struct pass *d, const struct uft_patch *p, uint32_t n);
 #define ALIKE(name, ...)									\
-static __attribute__((noinline)) uint32_t name(struct pass *d, const struct uft_patch *p, uint32_t n, unsigned ahead)	\
+static __attribute__((noinline)) uint32_t name(struct pass *d, const struct uft_patch *p, uint32_t n)	\
 {												\
-	return begin_alike(d, p, n, ahead, __VA_ARGS__);					\
+	return begin_alike(d, p, n, __VA_ARGS__);						\
 }
 ALIKE(on_st8, 0, 1, 1)
 ALIKE(off_st8, 1, 0, 1)
@@ -221,16 +221,12 @@ static uint32_t begin_many(struct pass *d, const struct uft_patch *p, uint32_t n
 		{ { NULL, NULL }, { on_js, on_st8 } }, { { off_js, off_st8 }, { over_js, over_st8 } }
 	};
 	const struct way *w = &d->way;
-	uint32_t most = d->run.hi - p->stub, i = 0;
+	uint32_t most = d->run.hi - p->stub;
 	alike_fn *f = w->is_there || w->len != 5 ? NULL : fn[w->old.is_branch][w->new.is_branch][!!uft_rt.st8_ok];
 
 	if (!f || p->stub < d->run.lo || p->stub > d->run.hi)
 		return 0;
-	if (n > most)
-		n = most + 1;
-	if (n > DENSE_AHEAD)
-		i = f(d, p, n - DENSE_AHEAD, DENSE_AHEAD);
-	return i + DENSE_AHEAD < n ? i : i + f(d, p + i, n - i, 0);
+	return f(d, p, n > most ? most + 1 : n);
 }
 
 /* Step 2 of a block. */
