@@ -31,6 +31,7 @@
 #define NAME_PREFIX	"session."
 
 #define SLICES		64
+#define NEXCH_OWN	16		/* without rseq: half of them can be single threads' */
 #define NEXCH		6
 #define RING_BYTES	(16u << 20)
 #define RING_BYTES_MIN	(64u << 10)
@@ -201,7 +202,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->magic = UFT_ABI_MAGIC;
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
-	l->nexch = opts->nexch ? opts->nexch : NEXCH;
+	l->nexch = opts->nexch ? opts->nexch : opts->emulator ? NEXCH_OWN : NEXCH;
 	if (fit(opts, l->ncpus + l->nexch, avail, &l->ring_bytes, &l->nslices))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);

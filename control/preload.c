@@ -306,6 +306,31 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 	return 0;
 }
 
+/*
+ * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
+ * somebody may make tasks that it does not number (own.c of the runtime, which compares before it believes).
+ */
+static int32_t find_tid_offset(const struct uft_image *img)
+{
+	static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
+	uint32_t tid[3], size;
+	int32_t offset = 0;
+
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		struct uft_object *obj = img->obj[i].obj;
+		uint64_t at = uft_object_symbol(obj, "_thread_db_pthread_tid", NULL);
+		uint64_t size_at = uft_object_symbol(obj, "_thread_db_sizeof_pthread", NULL);
+
+		for (size_t k = 0; k < sizeof(makers) / sizeof(makers[0]); k++)
+			if (uft_object_imports(obj, makers[k]))
+				return 0;
+		if (at && size_at && uft_object_read(obj, at, tid, sizeof(tid)) == sizeof(tid) &&
+		    uft_object_read(obj, size_at, &size, sizeof(size)) == sizeof(size) && size < 65536 && tid[2] < size)
+			offset = (int32_t)tid[2] - (int32_t)size - (obj->machine == EM_RISCV ? 32 : 0);
+	}
+	return offset;
+}
+
 /* The program waits in its hello: nobody has run in any object but the loader. */
 static int arm_start(struct uft_session *s, struct target *t, struct uft_error *err)
 {
@@ -316,6 +341,7 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	t->is_held_back = 1;
 	ret = space_walk(s, t, 0);
 	t->is_held_back = 0;
+	arena_slice(&s->arena, t->slice)->tid_offset = find_tid_offset(t->space->img);
 	if (ret >= 0)
 		ret = check_graph(s, t, err);
 	if (ret < 0)

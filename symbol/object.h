@@ -102,6 +102,9 @@ const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
 /* Value of a defined symbol (any table), 0 if there is none; @size may be NULL. */
 uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
 
+/* 1 if a dynamic symbol of that name is to come from another object. */
+int uft_object_imports(struct uft_object *obj, const char *name);
+
 struct uft_range { uint64_t addr, size; };
 /*
  * The functions of an object without a symbol table that land in exception handlers, found by their unwind

@@ -221,7 +221,8 @@ struct uft_slice {
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
 	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
-	uint32_t pad;
+	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
+				 * relied upon. For fast paths without rseq (runtime/ring/own.c) */
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 };
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");

@@ -15,6 +15,17 @@
 #define RF_FLAGS	32
 #define RF_SUB_MASK	40
 #define RF_ON_CPUS	48
+#define RF_OWN		56
+#define RF_HASH		64
+
+/* struct ring_own */
+#define RO_KEY		0
+#define RO_RING		8
+#define RO_MASK		16
+#define RO_TID_AT	24
+#define RO_TID		32
+#define RO_SHIFT	6	/* bytes of a line */
+#define RO_BITS		6	/* lines */
 
 /* struct ring_cpu */
 #define RC_KEY		0
@@ -32,6 +43,7 @@
 #define R_OLDEST	32
 #define R_LOST		40
 #define R_LOST_PENDING	52
+#define R_LAST		56
 #define R_READ		64
 #define R_DATA		4096
 

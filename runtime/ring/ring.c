@@ -53,6 +53,14 @@ RING_OFFSET(struct ring_fast, generation, RF_GEN);
 RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
 RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
 RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
+RING_OFFSET(struct ring_fast, own, RF_OWN);
+RING_OFFSET(struct ring_fast, own_hash, RF_HASH);
+RING_OFFSET(struct ring_own, key, RO_KEY);
+RING_OFFSET(struct ring_own, ring, RO_RING);
+RING_OFFSET(struct ring_own, mask, RO_MASK);
+RING_OFFSET(struct ring_own, tid_at, RO_TID_AT);
+RING_OFFSET(struct ring_own, tid, RO_TID);
+_Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT, "layout.h");
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
@@ -66,6 +74,7 @@ RING_OFFSET(struct uft_ring, sub_end, R_SUB_END);
 RING_OFFSET(struct uft_ring, oldest, R_OLDEST);
 RING_OFFSET(struct uft_ring, lost, R_LOST);
 RING_OFFSET(struct uft_ring, lost_pending, R_LOST_PENDING);
+RING_OFFSET(struct uft_ring, last, R_LAST);
 RING_OFFSET(struct uft_ring, read, R_READ);
 RING_OFFSET(struct uft_sub_header, position, SH_POSITION);
 RING_OFFSET(struct uft_sub_header, lost, SH_LOST);
@@ -109,10 +118,16 @@ static struct uft_ring *ring_at(uint32_t index)
 	return (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + index * a->ring_stride);
 }
 
+/* One line a CPU, or one a thread. */
+static size_t table_bytes(void)
+{
+	return ARCH_HAS_RSEQ ? uft_rt.arena->ncpus * sizeof(struct ring_cpu) : sizeof(struct ring_own) << RO_BITS;
+}
+
 int ring_init(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	size_t bytes = (sizeof(*ring_private) + a->ncpus * sizeof(struct ring_cpu) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
+	size_t bytes = (sizeof(*ring_private) + table_bytes() + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
 	long map = mem_map(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int ret;
 
@@ -125,6 +140,8 @@ int ring_init(void)
 	}
 	ring_private = (struct ring_private *)map;
 	uft_ring_fast.cpu = (struct ring_cpu *)(ring_private + 1);
+	uft_ring_fast.own = (struct ring_own *)(ring_private + 1);
+	uft_ring_fast.own_hash = 0x9e3779b97f4a7c15ull;
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	ring_attach();
 	ring_private->pid = (uint32_t)sys_getpid();
@@ -143,7 +160,7 @@ void ring_notice_fork(void)
 	sys_sigprocmask(SIG_BLOCK, &all, &mask);
 	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
 		arch_fill(p->locks, 0, sizeof(p->locks));
-		arch_fill(uft_ring_fast.cpu, 0, uft_rt.arena->ncpus * sizeof(struct ring_cpu));
+		arch_fill(ring_private + 1, 0, table_bytes());
 		uft_store_release(&p->pid, pid);
 		uft_store_release(&p->state, RING_FRESH);
 	}
@@ -154,7 +171,7 @@ void ring_attach(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
 
-	for (uint32_t i = 0; i < a->ncpus; i++) {
+	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < a->ncpus; i++) {
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
 
 		c->key = 0;
@@ -171,7 +188,9 @@ void ring_forget(uint64_t thread_pointer)
 {
 	const uint64_t tp_mask = (1ull << 48) - 1;
 
-	for (uint32_t i = 0; i < uft_rt.arena->ncpus; i++) {
+	if (!ARCH_HAS_RSEQ)
+		own_shut(thread_pointer, NULL);
+	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
 		uint64_t key = uft_load(&uft_ring_fast.cpu[i].key);
 
 		/* A compare-and-swap: the CPU's present thread may be setting its own. */
@@ -221,8 +240,11 @@ static struct uft_ring *exch_take(uint32_t tid)
 		struct uft_ring *r = ring_at(a->ncpus + i);
 		uint32_t owner = uft_load(&r->owner);
 
-		if (owner && sys_call3(__NR_tkill, owner, 0, 0) == -ESRCH && uft_cas(&r->owner, owner, tid))
+		if (owner && sys_call3(__NR_tkill, owner, 0, 0) == -ESRCH && uft_cas(&r->owner, owner, tid)) {
+			if (!ARCH_HAS_RSEQ)
+				own_shut(0, r);
 			return r;
+		}
 	}
 	return NULL;
 }
@@ -301,11 +323,18 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 
 static int exch_write(struct ring_op *op)
 {
+	struct ring_own *own;
 	struct uft_ring *r;
 	int ret;
 
 	if (*op->guard != op->expect)
 		return RING_GUARD;
+	own = ARCH_HAS_RSEQ ? NULL : own_find(op);
+	if (own) {
+		ret = exch_append(own->ring, op);
+		own_open(own, op);
+		return ret;
+	}
 	r = exch_take(op->tid);
 	if (!r)
 		return RING_NONE;

@@ -43,6 +43,21 @@ struct ring_cpu {
 	uint64_t pad[4];
 };
 
+/*
+ * Without rseq: the exchange ring that is one thread's, by its thread pointer; the fast paths write there (own.c). All
+ * fields read 0 in a fork child.
+ */
+struct ring_own {
+	uint64_t key;		/* ring_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
+	struct uft_ring *ring;
+	uint64_t mask;		/* ring_bytes - 1 */
+	const uint32_t *tid_at;	/* libc's note of the thread's number */
+	uint64_t tid;		/* whose ring it is */
+	uint64_t tp;		/* written last; 0: nobody's */
+	uint64_t pad[2];
+};
+#define RING_OWN_SHUT	1ull
+
 /* What the fast paths load pc-relative. Written by ring_attach() and ring_new_generation(). */
 struct ring_fast {
 	int64_t rseq_offset;	/* 0: never touch the area */
@@ -52,6 +67,8 @@ struct ring_fast {
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
 	const uint32_t *on_cpus;	/* of the slice */
+	struct ring_own *own;
+	uint64_t own_hash;	/* line = thread pointer * this >> (64 - RO_BITS) */
 };
 extern struct ring_fast uft_ring_fast;
 
@@ -124,6 +141,13 @@ void ring_forget(uint64_t thread_pointer);
 
 /* Every thread takes the slow path at its next event. Context: control. */
 void ring_new_generation(void);
+
+/* own.c: the line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
+struct ring_own *own_find(const struct ring_op *op);
+/* Behind a write to its ring: the fast paths may follow. */
+void own_open(struct ring_own *l, const struct ring_op *op);
+/* The thread's fast paths do not write any more; its ring was taken by somebody else (thread pointer 0). */
+void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */
 int uft_asm_ring_write(struct ring_op *op);

@@ -66,6 +66,7 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	s->flags = trace_other_ns() ? UFT_SLICE_OTHER_NS : 0;
 	s->ring_flags = uft_load(&uft_rt.slice->ring_flags);
 	s->on_cpus = uft_load(&uft_rt.slice->on_cpus);
+	s->tid_offset = uft_load(&uft_rt.slice->tid_offset);
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();

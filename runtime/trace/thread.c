@@ -546,6 +546,8 @@ int task_write(struct trace_task *t, struct ring_op *op)
 	op->tid = t->tid;
 	op->thread = t->th;
 	op->thread_flags = t->th ? &t->th->flags : NULL;
+	if (!ARCH_HAS_RSEQ && (t->guest || !t->th || t->th->host))
+		op->key = 0;
 	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */
 	ret = t->rseq && t->th->flags & TH_SHARED ? RING_NONE : ring_write(op, t->rseq);
 	if (ret == RING_NONE && t->rseq) {

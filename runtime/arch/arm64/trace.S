@@ -4,7 +4,7 @@
  *
  * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17, but handlers save them all the
  * same, x9 and the thunk's x16 and x17 excepted; flags are dead at entry and return; vector state is never touched.
- * Everything goes by C and an exchange ring: no restartable sections here yet (rseq.h).
+ * A function event goes by a ring of the thread's own, all else by C; no restartable sections here yet (rseq.h).
  *
  * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is not signed
  * any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may hold a signed one: it
@@ -79,8 +79,70 @@
 
 	.text
 
-/* Entry sites: x30 = site + 8, x9 = parent, w17 = K. */
+/*
+ * Entry sites: x30 = site + 8, x9 = parent, w17 = K. The fast path: theory in ring/own.c.
+ *
+ *	x0 key		x2 line		x3 ring		x1 clock, first word	x4 id, end of the record	x5 where
+ */
+	.macro LEAVE_FAST
+	ldp	x4, x5, [sp, #32]
+	ldp	x2, x3, [sp, #16]
+	ldp	x0, x1, [sp], #48
+	.cfi_adjust_cfa_offset -48
+	.endm
 	HANDLER uft_asm_func
+	stp	x0, x1, [sp, #-48]!
+	.cfi_adjust_cfa_offset 48
+	stp	x2, x3, [sp, #16]
+	stp	x4, x5, [sp, #32]
+	adr	x1, uft_ring_fast
+	mrs	x0, tpidr_el0
+	ldp	x4, x2, [x1, #RF_ON_CPUS]
+	ldr	x3, [x1, #RF_HASH]
+	ldr	x1, [x1, #RF_GEN]
+	mul	x3, x0, x3
+	lsr	x3, x3, #64 - RO_BITS
+	add	x2, x2, x3, lsl #RO_SHIFT
+	orr	x0, x0, x1
+	ldp	x1, x3, [x2]
+	cmp	x1, x0
+	b.ne	.Lfunc_slow
+	str	xzr, [x2]
+	ldp	x1, x5, [x2, #RO_TID_AT]
+	ldr	w1, [x1]
+	cmp	w1, w5
+	b.ne	.Lfunc_inside
+	ldr	w4, [x4]
+	cbz	w4, .Lfunc_inside
+	mrs	x1, cntvct_el0
+	ldr	w4, [x3, #R_CTX_HI]
+	cmp	x4, x1, lsr #32
+	b.ne	.Lfunc_inside
+	ldr	x4, [x3, #R_COMMIT]
+	ldr	x16, [x3, #R_SUB_END]
+	ldr	x5, [x2, #RO_MASK]
+	and	x5, x5, x4
+	add	x5, x5, x3
+	add	x4, x4, #16
+	cmp	x4, x16
+	b.hi	.Lfunc_inside
+	str	x1, [x3, #R_LAST]
+	lsr	x16, x30, #2
+	sub	w16, w16, w17
+	bfi	x1, x16, #32, #32
+	str	x1, [x5, #R_DATA]
+	str	x9, [x5, #R_DATA + 8]
+	stlr	x4, [x3]
+	str	x0, [x2]
+	LEAVE_FAST
+	mov	x16, x30
+	mov	x30, x9			/* the parent, as at the entry */
+	ret	x16			/* pairs with the site's bl */
+	.cfi_adjust_cfa_offset 48
+.Lfunc_inside:
+	str	x0, [x2]
+.Lfunc_slow:
+	LEAVE_FAST
 	SAVE_ALL
 	TEXT_ID
 	mov	x1, x9

@@ -3,8 +3,8 @@
  * trace.S - the handlers that armed sites reach, riscv64
  *
  * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6, but handlers save them all the
- * same, t0 and the thunk's t1, t3 and t4 excepted; floating-point and vector state is never touched. Everything goes by C and
- * an exchange ring: no restartable sections here yet (rseq.h).
+ * same, t0 and the thunk's t1, t3 and t4 excepted; floating-point and vector state is never touched. A function event goes
+ * by a ring of the thread's own, all else by C and an exchange ring; no restartable sections here yet (rseq.h).
  *
  * Stack: SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
@@ -80,8 +80,80 @@
 
 	.text
 
-/* Entry sites: t0 = site + 8, ra = parent, t3 = K. */
+/*
+ * Entry sites: t0 = site + 8, ra = parent, t3 = K; t1 and t4 are free. The fast path: theory in ring/own.c.
+ *
+ *	a0 line		a1 key		a2 ring		a3 end of the record	t1 clock, first word	t4 where
+ */
+	.macro LEAVE_FAST
+	ld	a0, 0(sp)
+	ld	a1, 8(sp)
+	ld	a2, 16(sp)
+	ld	a3, 24(sp)
+	ld	a4, 32(sp)
+	addi	sp, sp, 48
+	.cfi_adjust_cfa_offset -48
+	.endm
 	HANDLER uft_asm_func
+	addi	sp, sp, -48
+	.cfi_adjust_cfa_offset 48
+	sd	a0, 0(sp)
+	sd	a1, 8(sp)
+	sd	a2, 16(sp)
+	sd	a3, 24(sp)
+	sd	a4, 32(sp)
+	lla	t1, uft_ring_fast
+	ld	a0, RF_HASH(t1)
+	ld	a1, RF_OWN(t1)
+	mul	a0, a0, tp
+	srli	a0, a0, 64 - RO_BITS
+	slli	a0, a0, RO_SHIFT
+	add	a0, a0, a1
+	ld	a1, RF_GEN(t1)
+	ld	a2, RO_KEY(a0)
+	or	a1, a1, tp
+	bne	a1, a2, .Lfunc_slow
+	sd	zero, RO_KEY(a0)
+	ld	a2, RO_TID_AT(a0)
+	lw	a3, RO_TID(a0)
+	lw	a2, (a2)
+	bne	a2, a3, .Lfunc_inside
+	ld	a2, RF_ON_CPUS(t1)
+	lw	a2, (a2)
+	beqz	a2, .Lfunc_inside
+	ld	a2, RO_RING(a0)
+	rdtime	t1
+	lwu	a3, R_CTX_HI(a2)
+	srli	t4, t1, 32
+	bne	a3, t4, .Lfunc_inside
+	ld	a3, R_COMMIT(a2)
+	ld	t4, RO_MASK(a0)
+	ld	a4, R_SUB_END(a2)
+	and	t4, t4, a3
+	addi	a3, a3, 16
+	bltu	a4, a3, .Lfunc_inside
+	lui	a4, R_DATA >> 12
+	add	t4, t4, a2
+	add	t4, t4, a4
+	sd	t1, R_LAST(a2)
+	srli	a4, t0, 2
+	subw	a4, a4, t3
+	slli	a4, a4, 32
+	slli	t1, t1, 32
+	srli	t1, t1, 32
+	or	t1, t1, a4
+	sd	t1, 0(t4)
+	sd	ra, 8(t4)
+	fence	rw, w
+	sd	a3, R_COMMIT(a2)
+	sd	a1, RO_KEY(a0)
+	LEAVE_FAST
+	jr	t0			/* pairs with the site's jalr */
+	.cfi_adjust_cfa_offset 48
+.Lfunc_inside:
+	sd	a1, RO_KEY(a0)
+.Lfunc_slow:
+	LEAVE_FAST
 	SAVE_ALL t0
 	TEXT_ID	t0
 	mv	a1, ra
