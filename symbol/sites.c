@@ -26,9 +26,11 @@
  * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
  * libc would otherwise be thousands of lines of "not compiled for tracing".
  *
- * Cost: 100,000 prepared functions take 4-6 ms, half of it page faults; at a start in a thread (prefetch.c).
+ * Cost: 100,000 prepared functions take 4 ms, half of it page faults; in two threads, at a start beside all else (prefetch.c).
  */
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,7 @@
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
 #define SITE_MAX_PLT		8
+#define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
 
 /* A table of site addresses: __patchable_function_entries or __mcount_loc. */
 struct site_table {
@@ -68,6 +71,7 @@ struct site_scan {
 	unsigned shapes[2][SITE_MAX_LEN + 1];	/* pads seen, by UFT_SITE_NOPS and length */
 	size_t room;
 	int has_memory;
+	int error;		/* of site_read_rest() */
 };
 
 /* ---- Tables ----------------------------------------------------------------------------------- */
@@ -115,13 +119,15 @@ static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64
 }
 
 /* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
-static void site_apply_relative(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
+static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr, size_t n)
 {
 	Elf64_Rela r;
 	size_t i;
 
 	if (site_apply_run(v, sh, addr, n))
 		return;
+	for (i = 0; i < n; i++)
+		addr[i] = elf_get64(p + 8 * i);
 	for (i = 0; i < v->rela.n; i++) {
 		elf_rela(&v->rela, i, &r);
 		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == elf_relative(v))
@@ -147,9 +153,7 @@ static int site_read_table(struct elf_view *v, const char *name, struct site_tab
 			return -ENOMEM;
 		t->addr = grown;
 		table_populate(grown + t->n, n * sizeof(*grown));
-		for (i = 0; i < n; i++)
-			t->addr[t->n + i] = elf_get64(p + 8 * i);
-		site_apply_relative(v, &v->sh[s], t->addr + t->n, n);
+		site_read_entries(v, &v->sh[s], p, t->addr + t->n, n);
 		t->n += n;
 	}
 	for (i = 1; i < t->n && t->addr[i - 1] <= t->addr[i]; i++)
@@ -689,34 +693,72 @@ static void site_settle(struct site_scan *s)
 	obj->nsite = 0;
 }
 
+/* What the scan needs besides the list of functions, and does not depend on it. */
+static void *site_read_rest(void *arg)
+{
+	struct site_scan *s = arg;
+
+	callees_init(&s->calls, s->obj);
+	site_find_plt(s);
+	s->error = site_read_table(s->v, "__patchable_function_entries", &s->pfe);
+	if (!s->error)
+		s->error = site_read_table(s->v, "__mcount_loc", &s->loc);
+	return NULL;
+}
+
+/* A program waits for it, and large tables take as long to read as the list: in a thread beside it. 0: it runs. */
+static int site_begin_rest(struct site_scan *s, pthread_t *thread)
+{
+	sigset_t all, old;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < s->v->nph && s->v->ph[i].p_type != PT_GNU_EH_FRAME; i++)
+		;
+	if (i == s->v->nph || s->v->ph[i].p_memsz < SITE_BIG)
+		return -ENOENT;
+	sigfillset(&all);	/* signals are the caller's business */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(thread, NULL, site_read_rest, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+/* The functions, room for their sites, and all the rest. */
+static int site_read(struct site_scan *s, struct uw_list *uw)
+{
+	pthread_t thread;
+	int is_apart = !site_begin_rest(s, &thread), ret;
+
+	ret = uw_functions(s->v, 0, uw);
+	s->room = uw->n + 16;
+	if (!ret)
+		s->obj->site = table_alloc(s->room * sizeof(*s->obj->site));
+	s->has_memory = s->obj->site != NULL;
+	if (is_apart)
+		pthread_join(thread, NULL);
+	else
+		site_read_rest(s);
+	return ret ? ret : s->error;
+}
+
 static int site_scan_object(struct site_scan *s)
 {
 	struct uw_list uw, syms = { NULL, 0, 0 };
 	int ret;
 
 	s->v = &object_priv(s->obj)->view;
-	s->has_memory = 1;
 	s->isa = isa_of(s->obj);
-	ret = uw_functions(s->v, 0, &uw);
+	ret = site_read(s, &uw);
 	if (ret)
-		return ret;
+		goto out;
 	s->obj->nunwind = uw.n;
-	callees_init(&s->calls, s->obj);
-	site_find_plt(s);
 	if (s->isa) {
 		isa_calls_init(&s->isa_calls, s->obj);
 		site_symbol_list(s, &s->syms);
 	}
-	ret = site_read_table(s->v, "__patchable_function_entries", &s->pfe);
-	if (!ret)
-		ret = site_read_table(s->v, "__mcount_loc", &s->loc);
-	if (ret)
-		goto out;
 	s->obj->nsections_pfe = s->pfe.raw;
 	s->obj->nsections_mcount = s->loc.raw;
-	s->room = uw.n + 16;
-	s->obj->site = table_alloc(s->room * sizeof(*s->obj->site));
-	s->has_memory = s->obj->site != NULL;
 	site_scan_functions(s, &uw, NULL, uw.from_hdr ? UFT_FROM_EH_FRAME_HDR : UFT_FROM_EH_FRAME);
 	if (site_wants_symbols(s, &uw)) {
 		ret = site_symbol_list(s, &syms);
