@@ -5,8 +5,8 @@
  * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an order
  * that running threads survive. Before a program's first instruction there is neither, but many sites: each is
  * looked at, written and noted in one go. Nothing is decided here. Who is asked is the same (site_learn(),
- * site_next(), near_missing(), near_build()), and what is not a plain site's plain first step is left to the general way,
- * where it is refused, too, if it has to be. A site that was looked at and is left finds the general way as it would be.
+ * site_next(), near_missing(), near_build()), and what is not a first step of CLASS_PLAIN or the way of CLASS_ISLE is left to
+ * the general way, where it is refused, too, if it has to be. A site that was looked at and is left finds the general way as it would be.
  *
  * Plain functions take it as well when the session holds all tasks, whose time is dear then; what can be done beside them
  * was done before (cold_warm()).
@@ -20,9 +20,10 @@
 #include "runtime/patch/short.h"
 
 #define COLD_MIN	256u
-#define COLD_BLOCK	8192u	/* sites; 256 KiB of table, still cached when its text is written */
+#define COLD_BLOCK	16384u	/* sites; 512 KiB of table, still cached when its text is written */
 #define COLD_GAP	(8 * PLAT_PAGE)	/* batch.c, RUN_GAP */
 #define COLD_AHEAD	8u	/* sites whose text is fetched beforehand */
+#define COLD_STEPS	8	/* patch.c, MAX_ROUNDS */
 
 /* A SITE_SHORT site that was just armed, for those like it. */
 struct mould {
@@ -39,7 +40,8 @@ struct cold {
 	struct mould mould;
 	unsigned flags;
 	struct quiet *quiet;
-	struct plat_window text, stubs;		/* stubs.hi 0: not open */
+	struct plat_window text, stubs, isle;	/* stubs, isle: .hi 0: not open */
+	uintptr_t hi;				/* end of the run */
 	uint32_t changed;
 	struct patch_left left;
 };
@@ -103,18 +105,51 @@ static void cold_copy_text(const struct uft_patch *p, uint32_t n)
 	plat_populate(lo, hi);
 }
 
-/* What @form leads to, out of line: nothing, or a stub within the open window. 0: ready. */
-static int cold_stub(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
+/* Those of a run lie as far from each other as their sites: one window, if all are of one kind, opened by the first. */
+static struct plat_window *cold_isle(struct cold *c, const struct patch_site *s, uintptr_t at)
 {
-	unsigned missing = near_missing(s, form);
+	if (!c->isle.hi && plat_text_open(&c->isle, at, at + (c->hi - s->addr) + UFT_LEN_JMP, PLAT_READ | PLAT_EXEC, 0))
+		c->isle.hi = 0;
+	return &c->isle;
+}
+
+static int cold_near(struct cold *c, const struct patch_site *s, uint32_t index, unsigned bit)
+{
+	struct plat_window *w = &c->stubs;
 	struct near_code code;
 
-	if (missing != SITE_HAS_STUB || !c->stubs.hi || stub_at(c->o, index) < c->stubs.lo ||
-	    stub_at(c->o, index + 1) > c->stubs.hi ||
-	    near_build(c->o, s, index, SITE_HAS_STUB, s->flags, &code) || batch_write_near(&code, &c->stubs))
+	if (near_build(c->o, s, index, bit, s->flags, &code))
 		return -EAGAIN;
-	s->bits |= SITE_HAS_STUB;
+	if (bit != SITE_HAS_STUB)
+		w = cold_isle(c, s, code.at);
+	if (!w->hi || w->is_direct <= 0 || code.at < w->lo || code.at + code.n > w->hi)
+		return -EAGAIN;
+	return batch_write_near(&code, w);
+}
+
+/* What @form leads to, out of line: nothing, a stub, an island. 0: ready. */
+static int cold_missing(struct cold *c, struct patch_site *s, uint32_t index, unsigned form)
+{
+	unsigned missing = near_missing(s, form), bit;
+
+	if (missing & ~(SITE_HAS_STUB | SITE_HAS_ISLE_F | SITE_HAS_ISLE_G))
+		return -EAGAIN;
+	for (bit = SITE_HAS_STUB; missing; missing &= ~bit, bit <<= 1)
+		if (missing & bit && cold_near(c, s, index, bit))
+			return -EAGAIN;
+	s->bits |= (uint16_t)near_missing(s, form);
 	return 0;
+}
+
+/* Where the steps lead: nobody is there to see those between. */
+static unsigned cold_form(const struct patch_site *s, unsigned state)
+{
+	struct patch_site end = *s;
+	unsigned next;
+
+	for (int step = 0; step < COLD_STEPS && (next = site_next(&end, state)) != end.form; step++)
+		end.form = (uint8_t)next;
+	return end.form;
 }
 
 static inline void cold_write(uintptr_t at, const struct code *c, unsigned len)
@@ -211,16 +246,17 @@ static int cold_site(struct cold *c, const struct uft_patch *p)
 	if (s->addr || (p->state != UFT_FUNCTION && p->state != UFT_GRAPH) || !quiet_at(c->quiet, p->addr, p->addr + len) ||
 	    site_learn(o, s, p, c->quiet))
 		return 0;
-	next = site_next(s, p->state);
-	if (s->class != CLASS_PLAIN || (p->kind_len & 0xf) == UFT_SITE_OWN_CALL || next == s->form)
+	if (s->class != CLASS_PLAIN && s->class != CLASS_ISLE)
 		return 0;
-	if (near_missing(s, next) && cold_stub(c, s, p->stub, next))
+	next = cold_form(s, p->state);
+	if ((p->kind_len & 0xf) == UFT_SITE_OWN_CALL || next == s->form || cold_missing(c, s, p->stub, next))
 		return 0;
 	/* Its bytes are what site_learn() has just compared with the site's kind. */
 	site_code(o, s, p->stub, next, &new);
 	cold_write(p->addr, &new, len);
 	s->form = (uint8_t)next;
-	cold_cast(c, s, p);
+	if (s->class == CLASS_PLAIN)
+		cold_cast(c, s, p);
 	return 1;
 }
 
@@ -255,6 +291,7 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 {
 	uint32_t i;
 
+	c->hi = hi;
 	if (plat_text_open(&c->text, p->addr, hi, batch_segment.prot, (int)uft_rt.no_mprotect))
 		c->text.is_direct = -1;
 	if (c->text.is_direct > 0) {
@@ -277,9 +314,11 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 	}
 	if (c->stubs.hi)
 		plat_text_close(&c->stubs);
+	if (c->isle.hi)
+		plat_text_close(&c->isle);
 	if (c->text.is_direct >= 0)
 		plat_text_close(&c->text);
-	c->stubs.hi = 0;
+	c->stubs.hi = c->isle.hi = 0;
 	if (c->left.n == PATCH_NLEFT)
 		c->changed += left_flush(c->o, &c->left, c->flags);
 	return i;
@@ -301,7 +340,7 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 	c.o = o;
 	c.flags = flags;
 	c.quiet = &quiet;
-	c.stubs.hi = c.changed = c.left.n = c.mould.len = 0;
+	c.stubs.hi = c.isle.hi = c.changed = c.left.n = c.mould.len = 0;
 	if (!cold_is_it(o, p, n, &quiet))
 		return patch_chunk(o, p, n, flags);
 	for (; n; n -= run, p += run) {
