@@ -318,7 +318,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 
 	ret = uft_session_create(&opts, &events, &rec->session, err);
 	if (!ret && o->tracer != UFT_TRACER_NOP)	/* a thread: not before the guard is forked */
-		rec->ahead = uft_prefetch_begin(rec->image);
+		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
 

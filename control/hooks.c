@@ -11,13 +11,15 @@
  * The loader's breakpoint function is space.c's.
  *
  * What was found in an object is remembered for its life as an index of link-time addresses: programs
- * start by the thousand with the same libc.
+ * start by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another one is
+ * looking for waits for it.
  */
 #include "control/internal.h"
 #include "control/relocate/plan.h"
 
 #include <elf.h>
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,8 +45,11 @@ struct found {
 	struct uft_object *obj;
 	struct uft_hook *hook;
 	uint32_t n;
+	int is_ready;			/* the rest is filled in */
 };
-static struct found *cache;	/* written and read by the session's thread only */
+static struct found *cache;
+static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;	/* the list, is_ready */
+static pthread_cond_t cache_ready = PTHREAD_COND_INITIALIZER;
 
 static int add(struct found *f, const struct uft_hook *h)
 {
@@ -199,27 +204,47 @@ int hooks_are_known(const struct uft_object *obj)
 	return obj->machine == EM_X86_64;
 }
 
-static const struct found *look_up(struct uft_object *obj)
+/* The entry of @obj; *is_new: to be filled in by who asked. NULL: no memory. */
+static struct found *entry_of(struct uft_object *obj, int *is_new)
 {
 	struct found *f;
 
-	for (f = cache; f; f = f->next)
-		if (f->obj == obj)
-			return f;
-	f = calloc(1, sizeof(*f));
+	pthread_mutex_lock(&cache_lock);
+	for (f = cache; f && f->obj != obj;)
+		f = f->next;
+	while (f && !f->is_ready)
+		pthread_cond_wait(&cache_ready, &cache_lock);
+	*is_new = !f;
 	if (!f)
-		return NULL;
-	f->obj = uft_object_get(obj);
+		f = calloc(1, sizeof(*f));
+	if (f && *is_new) {
+		f->obj = uft_object_get(obj);
+		f->next = cache;
+		cache = f;
+	}
+	pthread_mutex_unlock(&cache_lock);
+	return f;
+}
+
+static const struct found *look_up(struct uft_object *obj)
+{
+	int is_new;
+	struct found *f = entry_of(obj, &is_new);
+
+	if (!f || !is_new)
+		return f;
 	if (hooks_are_known(obj)) {
 		find_syscalls(f);
 		find_unwinders(f);
 	}
-	f->next = cache;
-	cache = f;
+	pthread_mutex_lock(&cache_lock);
+	f->is_ready = 1;
+	pthread_cond_broadcast(&cache_ready);
+	pthread_mutex_unlock(&cache_lock);
 	return f;
 }
 
-void hooks_look_up(struct uft_object *obj)
+void uft_session_look_ahead(struct uft_object *obj)
 {
 	look_up(obj);
 }

@@ -264,7 +264,7 @@ int inject_release(struct uft_session *s, struct target *t)
 	return ret;
 }
 
-int inject_rseq(struct uft_session *s, struct target *t)
+int inject_note_rseq(struct target *t)
 {
 	struct space *sp = t->space;
 	int64_t offset;
@@ -280,5 +280,12 @@ int inject_rseq(struct uft_session *s, struct target *t)
 	if (process_vm_writev(t->pid, &mine, 1, &its, 1, 0) != (ssize_t)sizeof(offset))
 		return -EFAULT;
 	sp->rseq_known = 1;
-	return command_run(s, t, UFT_CMD_NOP);	/* the agent looks at the boot block with every command */
+	return 1;
+}
+
+int inject_rseq(struct uft_session *s, struct target *t)
+{
+	int ret = inject_note_rseq(t);
+
+	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;	/* the agent looks at the boot block with every command */
 }

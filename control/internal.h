@@ -141,7 +141,6 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
 /* Places in an object that the runtime must know of; fills o->hook. */
-void hooks_look_up(struct uft_object *obj);	/* ahead of the next; what it finds is kept */
 int hooks_are_known(const struct uft_object *obj);	/* 0: none on this architecture yet */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 
@@ -266,8 +265,9 @@ int blob_get(const struct blob **out);
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
 /* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (ptask.c). */
 int inject_release(struct uft_session *s, struct target *t);
-/* Tells the runtime where libc's rseq area is, read from the process. */
-int inject_rseq(struct uft_session *s, struct target *t);
+/* Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
+int inject_note_rseq(struct target *t);
+int inject_rseq(struct uft_session *s, struct target *t);	/* at once */
 
 /* ---- attach.c ---------------------------------------------------------------------------------- */
 

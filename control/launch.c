@@ -85,6 +85,7 @@ static void pass_stop(pid_t pid, int status)
 /* Lets the child run until its exec succeeded; it stands in the exec stop then. */
 static int run_to_exec(pid_t pid, int go, int report, const char *path, int *status, struct uft_error *err)
 {
+	const struct blob *b;
 	int error = 0;
 
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
@@ -92,6 +93,7 @@ static int run_to_exec(pid_t pid, int go, int report, const char *path, int *sta
 				"container's seccomp profile", strerror(errno));
 	if (write(go, "", 1) != 1)
 		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	blob_get(&b);		/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
 	for (;;) {
 		if (waitpid(pid, status, __WALL) < 0) {
 			if (errno == EINTR)

@@ -265,8 +265,6 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 	t->waiting = 0;
 	if (ret < 0)
 		return ret == -EAGAIN ? 0 : ret;	/* the list is being changed: another call comes */
-	if (!t->space->rseq_known)
-		inject_rseq(s, t);
 	if (was_started || !t->space->started || s->held != t->slice)
 		return 0;
 	s->held_result = launch_check_start(s, t, &s->held_error);

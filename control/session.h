@@ -103,6 +103,9 @@ void uft_session_record(struct uft_session *s, int on);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
 
+/* Ahead of a start: what will be asked of an object besides its sites is looked for and kept. Any thread. */
+void uft_session_look_ahead(struct uft_object *obj);
+
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
 /* A pair of an emulated program's clock and CLOCK_MONOTONIC; clock 0: not known yet. Any thread. */

@@ -328,9 +328,9 @@ static int open_mapped(pid_t pid, uint64_t addr, struct uft_object **out, struct
 /* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
 static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 {
-	hooks_look_up(exe);
+	uft_session_look_ahead(exe);
 	if (interp) {
-		hooks_look_up(interp);
+		uft_session_look_ahead(interp);
 		uft_object_sites(interp, NULL);
 	}
 }
@@ -590,7 +590,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
 	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS) };
 	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
-	int ret, armed;
+	uint32_t seq = arena_slice(&s->arena, t->slice)->cmd_seq;
+	int ret, armed, is_news = 0;
 
 	if (!w.seen)
 		return -ENOMEM;
@@ -602,6 +603,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			if (t->obj[i].is_mapped && !w.todo[i])
 				w.todo[i] = TODO_ARM;
 	}
+	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
+		is_news = 1;
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
@@ -617,6 +620,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		t->space->img->obj[i].to_clock = clock_now();
 		w.changed = 1;
 	}
+	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
+		command_run(s, t, UFT_CMD_NOP);
 	maps_free(w.map, w.nmap);
 	free(w.seen);
 	return ret ? ret : w.changed;

@@ -88,8 +88,9 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
  * names are read. */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
 
-/* Does both for @path, and for the C library, in a thread; they stay open until the end, which waits for it. NULL: not. */
-struct uft_prefetch *uft_prefetch_begin(const char *path);
+/* Does both for @path, and for the C library, in a thread, there with @also behind; they stay open until the end, which waits
+ * for it. NULL: not. */
+struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *libc));
 void uft_prefetch_end(struct uft_prefetch *p);
 
 /* Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without

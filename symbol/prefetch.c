@@ -4,8 +4,8 @@
  *
  * Finding the sites of 100,000 functions takes longer than everything else before a program is started, and needs
  * nothing of it. So a thread opens the file and looks for sites; whoever asks for them meanwhile waits for it
- * (uft_object_sites()). After that it does the same for the C library that this process has mapped: few programs use
- * another one. Whatever fails here fails again, and is reported, where it is asked for.
+ * (uft_object_sites()). After that it does the same for the C library that this process has mapped, and what the session
+ * asks for besides: few programs use another one. Whatever fails here fails again, and is reported, where it is asked for.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -19,6 +19,7 @@
 struct uft_prefetch {
 	pthread_t thread;
 	char *path;
+	void (*also)(struct uft_object *libc);
 	struct uft_object *obj[2];
 };
 
@@ -61,17 +62,21 @@ static void *prefetch_main(void *arg)
 	p->obj[0] = prefetch_one(p->path);
 	if (p->obj[0] && !p->obj[0]->is_static && prefetch_libc(path))
 		p->obj[1] = prefetch_one(path);
+	if (p->obj[1])
+		p->also(p->obj[1]);
 	return NULL;
 }
 
-struct uft_prefetch *uft_prefetch_begin(const char *path)
+struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *libc))
 {
 	struct uft_prefetch *p = calloc(1, sizeof(*p));
 	sigset_t all, old;
 	int ret = -1;
 
-	if (p)
+	if (p) {
 		p->path = strdup(path);
+		p->also = also;
+	}
 	if (p && p->path) {
 		sigfillset(&all);	/* signals are the caller's business */
 		pthread_sigmask(SIG_SETMASK, &all, &old);
