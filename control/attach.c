@@ -213,7 +213,7 @@ static int stop_task(struct attach *a, pid_t tid)
 	if (ret == -ETIMEDOUT && a->s)
 		ptask_leave(a->s, tid, a->pid);
 	else if (ret == -ETIMEDOUT)
-		look_late(tid, 0);
+		look_late(tid);
 	return ret;
 }
 
@@ -271,8 +271,6 @@ static int begin(struct attach *a)
 	if (!r->insn)
 		return -ENOTSUP;
 	remote_guard(r, &av);
-	guard_notes()->way_back_bytes = r->guard_bytes;
-	guard_notes()->way_back = r->guard;
 	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
@@ -304,7 +302,6 @@ static void go(struct attach *a, int was_used)
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	remote_unguard(r);
-	guard_notes()->way_back = 0;
 	ptrace(PTRACE_DETACH, r->tid, 0, 0);
 	if (r->pending_signal)
 		kill(a->pid, r->pending_signal);

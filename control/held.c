@@ -34,7 +34,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STEPS		5		/* of one byte each; more are not overwritten */
 #define MAX_ROUNDS	50		/* of finding new tasks while they are held */
 #define HURRY_NS	500000		/* then who has not stopped gets a better priority */
 #define IDLE_NS		20000		/* between two looks at who has stopped */
@@ -46,7 +45,7 @@ enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /*
 struct held_task {
 	pid_t pid, tid;
 	int sig, nice;
-	uint8_t state, is_job_stopped, is_asleep, is_hurried, has_regs, is_looked_at;
+	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at;
 	struct user_regs_struct regs;
 };
 
@@ -238,7 +237,6 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 	}
 	t->state = HELD_STANDS;
 	t->sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
-	t->is_job_stopped = status >> 16 && WSTOPSIG(status) != SIGTRAP;
 	look_at_stopped(h, t);
 }
 
@@ -399,45 +397,33 @@ int look_has_vforks(const struct held *h)
 
 /* ---- Who runs where ------------------------------------------------------------------------------ */
 
-/* What must not be done under the trap flag (it would be saved with the others), or is no single step. */
-static int can_step(pid_t pid, const struct user_regs_struct *regs)
+/*
+ * Who runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the kernel takes
+ * its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
+ */
+static void lead_out(const struct look *l, struct held_task *t)
 {
-	uint8_t insn[2];
+	uint32_t range = look_range_of(l, t->regs.rip);
+	uint64_t to = range && l->copy_of && (int64_t)t->regs.orig_rax < 0 ? l->copy_of(l->arg, range, t->regs.rip) : 0;
+	uint64_t from = t->regs.rip;
 
-	return (int64_t)regs->orig_rax < 0 && !peek_mem(pid, regs->rip, insn, sizeof(insn)) && insn[0] != 0x9c &&
-	       insn[1] != 0x9c;
+	if (!to)
+		return;
+	t->regs.rip = to;
+	if (ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs) < 0)
+		t->regs.rip = from;
 }
 
-/* Only whole instructions are few: no one stays there long. A signal that comes first is kept, and ends it. */
-static void step_out(const struct look *l, struct held_task *t)
-{
-	int status;
-
-	for (int i = 0; i < STEPS && !t->sig && look_range_of(l, t->regs.rip) && can_step(l->pid, &t->regs); i++) {
-		t->state = HELD_ASKED;
-		if (ptrace(PTRACE_SINGLESTEP, t->tid, 0, 0) < 0 || look_wait_stop(t->tid, &status))
-			return;		/* look_release() waits for it once more */
-		t->state = HELD_STANDS;
-		t->sig = status >> 16 || WSTOPSIG(status) == SIGTRAP ? 0 : WSTOPSIG(status);
-		if (ptrace(PTRACE_GETREGS, t->tid, 0, &t->regs) < 0 || status >> 16)
-			return;
-	}
-}
-
-int look_held(struct look *l, struct held *h)
+void look_held(struct look *l, struct held *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
 		struct held_task *t = &h->task[i];
 
 		if (t->state != HELD_STANDS || t->is_looked_at || !t->has_regs)
 			continue;		/* or over, or it waits for its vfork child */
-		if (!t->is_job_stopped)
-			step_out(l, t);
-		if (t->state != HELD_STANDS)
-			return -EAGAIN;
+		lead_out(l, t);
 		look_leads_inside(l, t->regs.rip, t->regs.rsp);
 	}
-	return 0;
 }
 
 /* ---- Letting go ---------------------------------------------------------------------------------- */
@@ -455,7 +441,7 @@ static void let_go(struct held_task *t)
 	else if (t->state == HELD_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
 		return;
 	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT)
-		look_late(t->tid, t->has_regs);
+		look_late(t->tid);
 }
 
 /* Those that ran go first: the others wait for something. */

@@ -4,7 +4,7 @@
  *
  * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All tasks that share
  * the memory are stopped (held.c), and each pc, and each pc that a signal frame on its stack will restore, is looked at. Who runs
- * between the instructions that change is led out of them, by single steps. The places where a signal handler will return
+ * between the instructions that change goes on in their copy. The places where a signal handler will return
  * into stay as they are for now; about the rest the agent is told (UFT_CMD_HELD), and writes. What was left is tried again a
  * moment later: a handler that sleeps for long costs its place, no other.
  *
@@ -22,6 +22,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include "control/hold.h"
 
 #include "control/look.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -173,11 +174,28 @@ static void note_stop(struct uft_session *s, uint64_t since_ns)
 		s->stop_ns_max = ns;
 }
 
+/* Moved instructions have a copy by now, which leads back behind them; nops have no effect. Else it is tried again. */
+static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
+{
+	const struct hold *h = arg;
+	uint32_t place = h->sorted[range - 1].place, i = 0;
+	const struct uft_patch *site;
+
+	while (place - h->part[i].base >= h->part[i].n)
+		i++;
+	if (h->part[i].op != UFT_CMD_PATCH)
+		return 0;
+	site = (const struct uft_patch *)h->part[i].elem + (place - h->part[i].base);
+	if ((site->kind_len & 0xf) == UFT_SITE_CODE)
+		return plain_copy_of(h->t, h->part[i].object, site->stub, pc);
+	return (site->kind_len & 0xf) == UFT_SITE_NOPS ? site->addr + (site->kind_len >> 4) : 0;
+}
+
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
 static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 {
 	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
-			     .hit = h->inside_hit };
+			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h };
 	uint64_t since = session_now_ns();
 	struct held *held;
 	int ret;
@@ -186,7 +204,7 @@ static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 	memset(h->inside_hit, 0, h->ninside);
 	ret = look_hold(&look, wait_ms, &held);
 	if (!ret)
-		ret = look_held(&look, held);
+		look_held(&look, held);
 	if (held)
 		since = look_held_since(held);
 	h->has_vforks = held && look_has_vforks(held);

@@ -105,27 +105,27 @@ int look_wait_stop(pid_t tid, int *status)
 
 /* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
 static struct {
-	struct late_task { pid_t tid; int was_stepped; /* a SIGTRAP is ours */ } *task;
+	pid_t *task;
 	unsigned n, room;
 } late;
 
-void look_late(pid_t tid, int was_stepped)
+void look_late(pid_t tid)
 {
 	if (late.n == late.room) {
-		struct late_task *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
+		pid_t *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
 
 		if (!more)
 			return;		/* it stands until we end */
 		late.task = more;
 		late.room = 2 * late.room + 8;
 	}
-	late.task[late.n++] = (struct late_task){ tid, was_stepped };
+	late.task[late.n++] = tid;
 }
 
 int look_late_take(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
-		if (late.task[i].tid == tid) {
+		if (late.task[i] == tid) {
 			late.task[i] = late.task[--late.n];
 			return 1;
 		}
@@ -135,7 +135,7 @@ int look_late_take(pid_t tid)
 int look_is_late(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
-		if (late.task[i].tid == tid)
+		if (late.task[i] == tid)
 			return 1;
 	return 0;
 }
@@ -143,14 +143,14 @@ int look_is_late(pid_t tid)
 unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
-		struct late_task t = late.task[i];
-		int status, got = look_wait(t.tid, &status);
+		pid_t tid = late.task[i];
+		int status, got = look_wait(tid, &status);
 
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
-		if (got == t.tid && WIFSTOPPED(status))
-			look_go(t.tid, status >> 16 || (t.was_stepped && WSTOPSIG(status) == SIGTRAP) ? 0 : WSTOPSIG(status));
-		look_late_take(t.tid);
+		if (got == tid && WIFSTOPPED(status))
+			look_go(tid, status >> 16 ? 0 : WSTOPSIG(status));
+		look_late_take(tid);
 	}
 	return late.n;
 }
@@ -173,7 +173,7 @@ int look_stop(pid_t tid, int *sig)
 	if (!ret)
 		*sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
-		look_late(tid, 0);
+		look_late(tid);
 	return ret;
 }
 

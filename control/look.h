@@ -14,6 +14,9 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	uint32_t nown;
 	int is_sorted;			/* own[] is, by address */
 	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
+	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
+	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
+	void *arg;
 	pid_t inside;			/* out: a task that is inside, */
 	int is_late;			/* or one that did not stop in time to be looked at */
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. held.c */
@@ -49,9 +52,8 @@ struct held;
 int look_hold(struct look *l, unsigned ms, struct held **out);
 uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
 int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
-/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out,
- * step by step. 0, or -EAGAIN: not all of them stand. */
-int look_held(struct look *l, struct held *h);
+/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out. */
+void look_held(struct look *l, struct held *h);
 void look_release(struct held *h);
 
 /* ---- What held.c has of look.c ------------------------------------------------------------------ */
@@ -72,7 +74,7 @@ int look_is_vfork_wait(pid_t pid, const struct asleep *a);
 int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
 pid_t look_wait(pid_t tid, int *status);	/* what there is */
-void look_late(pid_t tid, int was_stepped);	/* asked to stop, and not waited for any longer: for look_reap() */
+void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
 uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */

@@ -256,6 +256,17 @@ static int make_code(const struct target *t, uint32_t object, uint32_t stub, str
 	return ret;
 }
 
+uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
+{
+	struct uft_code code;
+	uint64_t i;
+
+	if (make_code(t, object, stub, &code))
+		return 0;
+	i = pc - code.addr - 1;
+	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE + code.map[i] : 0;
+}
+
 /* Sends the code of those in index[] that the target does not have; what it refuses is taken out. */
 static int send_code(struct uft_session *s, struct target *t, uint32_t object, uint32_t *index, uint32_t *n, int force)
 {

@@ -22,5 +22,7 @@ const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocat
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);
 /* Brings them to what is wanted in a target. */
 int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
+/* Between moved instructions: the same place in the code that the target has for them. 0: there is none. */
+uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc);
 
 #endif

@@ -18,6 +18,7 @@
  * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the mask is set before
  * the registers that a system call destroys. mov, lea and syscall leave the flags alone.
  */
+#include "control/guard.h"
 #include "control/remote.h"
 
 #include <errno.h>
@@ -169,6 +170,9 @@ void remote_guard(struct remote *r, const struct auxv *av)
 		return;
 	r->guard_bytes = e.values + sizeof(values);
 	at = find_room(r, av->vdso, r->guard_bytes);
+	/* First the note: bytes that nobody knows of would stay. */
+	guard_notes()->way_back_bytes = r->guard_bytes;
+	guard_notes()->way_back = at;
 	if (!at || remote_write(r, at + e.values, &values, sizeof(values)) || remote_write(r, at, e.code, e.n))
 		return;
 	regs.rip = at + REMOTE_RESUME;
@@ -184,5 +188,5 @@ void remote_unguard(struct remote *r)
 
 	if (r->guard && r->guard_bytes <= sizeof(zero))
 		remote_write(r, r->guard, zero, r->guard_bytes);
-	r->guard = 0;
+	r->guard = guard_notes()->way_back = 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * killed.c - notices when a register, the signal mask or a system call is not as it was: killed spin|sleep
+ * killed.c - notices when a register, the signal mask or a system call is not as it was: killed spin|sleep|hot
  *
  * A line for each turn in which all was well; ends with the first that was not.
  */
@@ -41,6 +41,20 @@ static int sleep_well(unsigned turn)
 	return nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL) == 0;
 }
 
+/* Is mostly between its first instructions, each of which counts: made twice, or not at all, it would be seen. */
+uint32_t hot(uint32_t n);
+__asm__(".text\n.p2align 4\n.globl hot\n.type hot, @function\nhot: .cfi_startproc\n"
+	"inc %edi\npause\ninc %edi\npause\nlea 3(%rdi), %eax\nret\n.cfi_endproc\n.size hot, . - hot\n");
+
+static int is_right_when_hot(void)
+{
+	uint32_t n = 0;
+
+	while (n < 5u * 1000000 && hot(n) == n + 5)
+		n += 5;
+	return n == 5u * 1000000;
+}
+
 static int is_mask_empty(void)
 {
 	sigset_t now, none;
@@ -52,11 +66,11 @@ static int is_mask_empty(void)
 
 int main(int argc, char **argv)
 {
-	int is_spin = argc > 1 && !strcmp(argv[1], "spin");
+	char mode = argc > 1 ? argv[1][1] : 0;
 	uint64_t want = spin(10000000);
 
 	for (unsigned turn = 0;; turn++) {
-		if (is_spin ? spin(10000000) != want : !sleep_well(turn))
+		if (mode == 'p' ? spin(10000000) != want : mode == 'o' ? !is_right_when_hot() : !sleep_well(turn))
 			return 3;
 		if (!is_mask_empty())
 			return 4;

@@ -39,7 +39,14 @@ def cycle(i, pid, tracer, name, scratch):
     said = err.read()
     if 'remain' in said or 'put back' in said or 'cannot' in said:
         fail('%s: cycle %d: %s' % (name, i, said))
-    return wait_for(lambda: not is_attached(pid), '%s: cycle %d: left' % (name, i)) and ok
+    return wait_for(lambda: not is_attached(pid), '%s: cycle %d: left' % (name, i)) and ok and is_alive(pid, name, i)
+
+
+def is_alive(pid, name, i):
+    if '(zombie)' in left.read('/proc/%d/status' % pid):
+        fail('%s: cycle %d: it has ended' % (name, i))
+        return False
+    return True
 
 
 def run_cycles(name, pid, tracer, scratch, growth):
@@ -47,7 +54,7 @@ def run_cycles(name, pid, tracer, scratch, growth):
     start = time.time()
     for i in range(CYCLES):
         if not cycle(i, pid, tracer, name, scratch):
-            break
+            return
         if i % 100 == 99:
             print('%s: %d cycles so far' % (name, i + 1), flush=True)
     if not wait_for(lambda: state(pid)['files'] == before['files'] and (growth or state(pid) == before), name + ': all is gone', 5):
