@@ -221,25 +221,97 @@ static void put_end(struct writer *w)
 	put(w, cell, 8);
 }
 
+/* ---- What needs no decoder ---------------------------------------------------------------------- */
+
+#define USUAL_BYTES	15u
+
+/* Bytes of a modrm byte and of what belongs to it; 0: relative to %rip. */
+static unsigned operand_bytes(const uint8_t *p)
+{
+	unsigned mod = p[0] >> 6, has_sib = mod != 3 && (p[0] & 7) == 4, base = has_sib ? p[1] & 7 : p[0] & 7;
+
+	if (mod == 0 && base == 5)
+		return has_sib ? 6 : 0;
+	return 1 + has_sib + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* Bytes of the immediate operand behind that of @op; -1: not such an instruction. */
+static int usual_immediate(const uint8_t *p, unsigned op)
+{
+	unsigned reg = p[0] >> 3 & 7;
+
+	switch (op) {
+	case 0x01: case 0x03: case 0x09: case 0x0b: case 0x21: case 0x23: case 0x29: case 0x2b: case 0x31: case 0x33: case 0x39:
+	case 0x3b: case 0x38: case 0x3a: case 0x63: case 0x84: case 0x85: case 0x88: case 0x89: case 0x8a: case 0x8b:
+		return 0;
+	case 0x8d:
+		return p[0] < 0xc0 ? 0 : -1;
+	case 0x80: case 0x83:
+		return 1;
+	case 0x81:
+		return 4;
+	case 0xc6: case 0xf6:
+		return reg ? -1 : 1;
+	case 0xc7: case 0xf7:
+		return reg ? -1 : 4;
+	default:
+		return -1;
+	}
+}
+
+unsigned move_usual(const uint8_t *p, size_t avail)
+{
+	unsigned rex = (p[0] & 0xf0) == 0x40, op, operand;
+	int imm;
+
+	if (avail < USUAL_BYTES)
+		return 0;
+	op = p[rex];
+	if ((op & 0xf8) == 0x50)
+		return rex + 1;
+	if ((op & 0xf8) == 0xb8)
+		return rex && p[0] & 8 ? 10 : rex + 5;
+	imm = usual_immediate(p + rex + 1, op);
+	operand = imm < 0 ? 0 : operand_bytes(p + rex + 1);
+	return operand ? rex + 1 + operand + (unsigned)imm : 0;
+}
+
+static int read_insn(struct writer *w, ZydisDecoder *decoder, const uint8_t *p, uint64_t from, unsigned *len)
+{
+	struct move *m = w->m;
+	ZydisDecodedInstruction in;
+
+	*len = move_usual(p, m->avail - m->nread);
+	if (*len) {
+		put(w, p, *len);
+		return 0;
+	}
+	if (decoder->machine_mode != ZYDIS_MACHINE_MODE_LONG_64)
+		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(decoder, NULL, p, m->avail - m->nread, &in)))
+		return -EINVAL;
+	*len = in.length;
+	return put_insn(w, &in, p, from);
+}
+
 int move_code(struct move *m)
 {
 	struct writer w = { .m = m };
-	ZydisDecoder decoder;
+	ZydisDecoder decoder = { .machine_mode = ZYDIS_MACHINE_MODE_MAX_VALUE };
 	int ret = 0;
 
-	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
 	m->nread = m->ncode = m->ninsns = m->back = m->pushed = 0;
 	m->is_end = 0;
 	m->jump = 0;
 	while (m->nread < m->change && !m->is_end && !ret) {
-		ZydisDecodedInstruction in;
+		unsigned len;
 
-		if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, m->code + m->nread, m->avail - m->nread, &in)))
-			return -EINVAL;
 		m->at[m->ninsns] = (uint8_t)m->nread;
 		m->copy[m->ninsns++] = (uint8_t)m->ncode;
-		ret = put_insn(&w, &in, m->code + m->nread, m->from + m->nread);
-		m->nread += in.length;
+		ret = read_insn(&w, &decoder, m->code + m->nread, m->from + m->nread, &len);
+		if (ret == -EINVAL)
+			return ret;
+		m->nread += len;
 	}
 	/* It would return into what is overwritten. */
 	if (!ret && w.push_to && w.push_to < m->from + m->change)

@@ -4,7 +4,8 @@
  *
  * At least MIN percent of the functions among each file's unwind entries must be usable, what is not has a reason, and the reasons sum to
  * the rest; planning twice, or one by one, gives the same; no two entries share a byte; code can be made for each. All code is
- * decoded, function by function: no branch leads into bytes that change, and no function jumps to its own start.
+ * decoded, function by function: no branch leads into bytes that change, and no function jumps to its own start; and what
+ * is copied without decoding is as long as the decoder says, and nothing that depends on where it stands.
  * A file that is not there is named and skipped. -v lists what is left alone.
  */
 #include <errno.h>
@@ -17,8 +18,10 @@
 #include <Zydis/Zydis.h>
 
 #include "control/relocate/entry.h"
+#include "control/relocate/move.h"
 
 static int failed;
+static size_t nusual;
 
 #define CHECK(cond, ...) do { if (!(cond)) { printf("FAIL "); printf(__VA_ARGS__); putchar('\n'); failed = 1; } } while (0)
 
@@ -79,6 +82,19 @@ static void check_branch(const char *path, const struct entries *e, const struct
 	}
 }
 
+/* move_usual() knows @p: then it is right about it. */
+static void check_usual(const char *path, uint64_t at, const uint8_t *p, size_t n, const ZydisDecodedInstruction *in)
+{
+	unsigned len = move_usual(p, n);
+
+	if (!len)
+		return;
+	nusual++;
+	CHECK(len == in->length, "%s: %#" PRIx64 ": %u bytes, not %u\n", path, at, in->length, len);
+	CHECK(!(in->attributes & ZYDIS_ATTRIB_IS_RELATIVE) && in->meta.branch_type == ZYDIS_BRANCH_TYPE_NONE,
+	      "%s: %#" PRIx64 ": it depends on where it stands\n", path, at);
+}
+
 static size_t check_branches(const char *path, struct uft_object *obj, const struct entries *e)
 {
 	size_t n = 0;
@@ -96,6 +112,7 @@ static size_t check_branches(const char *path, struct uft_object *obj, const str
 				at++;		/* data */
 				continue;
 			}
+			check_usual(path, f->func + at, code + at, len - at, &in);
 			at += in.length;
 			if (!in.raw.imm[0].is_relative)
 				continue;
@@ -198,5 +215,6 @@ int main(int argc, char **argv)
 		cover(argv[i], min, verbose);
 		n++;
 	}
+	CHECK(!n || nusual > 10000, "only %zu instructions are usual", nusual);
 	return failed ? 1 : n ? 0 : 77;
 }
