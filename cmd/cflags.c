@@ -22,7 +22,7 @@ struct cflags_opts {
 };
 
 static const struct cmd_option cflags_options[] = {
-	{ "mode", 'm', "MODE", "patchable, nop-mcount, fentry, mcount or record-mcount; default: the first that works",
+	{ "mode", 'm', "MODE", "patchable, nop-mcount, fentry, mcount, record-mcount or before; default: the first that works",
 	  cmd_choice, offsetof(struct cflags_opts, mode), uft_cflags_mode_names },
 	{ "cc", 'c', "CC", "compiler to ask (default: $CC, else cc)", cmd_string, offsetof(struct cflags_opts, cc), NULL },
 	{ "link", 'l', NULL, "print the flags for linking instead", cmd_flag, offsetof(struct cflags_opts, link), NULL },
@@ -44,6 +44,7 @@ static const char *const mode_docs[] = {
 	[UFT_CFLAGS_FENTRY] = "a call of __fentry__ at every entry, a nop from the start with `uft cflags --link`",
 	[UFT_CFLAGS_MCOUNT] = "a call of mcount after every prologue, a nop from the start with `uft cflags --link`",
 	[UFT_CFLAGS_RECORD] = "a call of __fentry__ at every entry, listed in __mcount_loc",
+	[UFT_CFLAGS_BEFORE] = "nops before every entry, which nobody runs; the entry is rewritten when traced",
 };
 
 /* ---- The archive ---------------------------------------------------------------------------- */
@@ -93,8 +94,9 @@ static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_t
 	static const char *const wanted[] = {
 		[UFT_CFLAGS_PATCHABLE] = "", [UFT_CFLAGS_NOP_MCOUNT] = " -no-pie", [UFT_CFLAGS_FENTRY] = " -Wl,-u,__fentry__",
 		[UFT_CFLAGS_MCOUNT] = " -Wl,-u,mcount", [UFT_CFLAGS_RECORD] = " -Wl,-u,__fentry__",
+		[UFT_CFLAGS_BEFORE] = "",
 	};
-	const int is_pfe = mode == UFT_CFLAGS_PATCHABLE;
+	const int is_pfe = mode == UFT_CFLAGS_PATCHABLE || mode == UFT_CFLAGS_BEFORE;
 	const char *script = is_pfe ? "uft-no-pfe.ld" : "uft-no-mcount-loc.ld";
 	char archive[PATH_MAX], path[PATH_MAX];
 
@@ -139,7 +141,7 @@ static int choose(const struct cflags_opts *o, const struct uft_cflags_target *t
 	for (int mode = 0; mode < UFT_CFLAGS_NMODES; mode++) {
 		struct uft_cflags_probe p;
 		struct uft_error err = { "" };
-		int wanted = o->mode == mode || (o->mode < 0 && chosen < 0 && mode != UFT_CFLAGS_RECORD);
+		int wanted = o->mode == mode || (o->mode < 0 && chosen < 0 && mode < UFT_CFLAGS_RECORD);
 
 		if (!wanted && !o->explain)
 			continue;

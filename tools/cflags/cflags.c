@@ -34,7 +34,8 @@ static const char probe_source[] =
 
 const char *const uft_cflags_mode_names[] = {
 	[UFT_CFLAGS_PATCHABLE] = "patchable", [UFT_CFLAGS_NOP_MCOUNT] = "nop-mcount", [UFT_CFLAGS_FENTRY] = "fentry",
-	[UFT_CFLAGS_MCOUNT] = "mcount", [UFT_CFLAGS_RECORD] = "record-mcount", [UFT_CFLAGS_NMODES] = NULL
+	[UFT_CFLAGS_MCOUNT] = "mcount", [UFT_CFLAGS_RECORD] = "record-mcount", [UFT_CFLAGS_BEFORE] = "before",
+	[UFT_CFLAGS_NMODES] = NULL
 };
 
 static const struct machine {
@@ -49,7 +50,9 @@ static const struct machine {
 		[UFT_CFLAGS_NOP_MCOUNT] = "-pg -mfentry -mrecord-mcount -mnop-mcount -fno-pie",
 		[UFT_CFLAGS_FENTRY] = "-pg -mfentry",
 		[UFT_CFLAGS_MCOUNT] = "-pg",
-		[UFT_CFLAGS_RECORD] = "-pg -mfentry -mrecord-mcount" } },
+		[UFT_CFLAGS_RECORD] = "-pg -mfentry -mrecord-mcount",
+		/* 16 keep the alignment of entries; 5 are needed */
+		[UFT_CFLAGS_BEFORE] = "-fpatchable-function-entry=16,16" } },
 	{ EM_AARCH64, "aarch64", {
 		/* mov x9,x30; bl */
 		[UFT_CFLAGS_PATCHABLE] = "-fpatchable-function-entry=2",
@@ -84,6 +87,7 @@ struct probe_object {
 	unsigned pfe_lists, mcount_lists;	/* sections */
 	size_t pfe_entries, mcount_entries;
 	uint8_t entry[24];			/* first bytes of uft_probe_a */
+	uint8_t before[8];			/* and what stands before it */
 };
 
 static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct probe_object *o)
@@ -112,6 +116,8 @@ static void read_symbols(Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh, struct pro
 
 			memcpy(o->entry, (char *)text->d_buf + sym.st_value,
 			       len < sizeof(o->entry) ? len : sizeof(o->entry));
+			if (sym.st_value >= sizeof(o->before))
+				memcpy(o->before, (char *)text->d_buf + sym.st_value - sizeof(o->before), sizeof(o->before));
 		}
 	}
 }
@@ -199,6 +205,12 @@ static const char *judge(enum uft_cflags_mode mode, const struct probe_object *o
 		p->one_list = o->pfe_lists == 1;
 		p->one_nop = insns == 1;
 		return nops < pad ? "the flag is accepted, but no nops are at the entry" :
+		       o->pfe_entries != PROBE_FUNCS ? "the functions are not listed" : NULL;
+	}
+	if (mode == UFT_CFLAGS_BEFORE) {
+		p->one_list = o->pfe_lists == 1;
+		return nops || memcmp(o->before, "\x90\x90\x90\x90\x90\x90\x90\x90", sizeof(o->before)) ?
+			       "the flag is accepted, but the nops are not before the entry" :
 		       o->pfe_entries != PROBE_FUNCS ? "the functions are not listed" : NULL;
 	}
 	p->one_list = o->mcount_lists == 1;

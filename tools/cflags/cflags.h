@@ -11,13 +11,14 @@
 
 #include "symbol/error.h"
 
-/* In the order of preference; UFT_CFLAGS_RECORD is only taken when named. */
+/* In the order of preference; from UFT_CFLAGS_RECORD on only taken when named. */
 enum uft_cflags_mode {
 	UFT_CFLAGS_PATCHABLE,	/* nops, listed in __patchable_function_entries */
 	UFT_CFLAGS_NOP_MCOUNT,	/* one nop, listed in __mcount_loc; not in position independent code */
 	UFT_CFLAGS_FENTRY,	/* call of __fentry__ at the entry */
 	UFT_CFLAGS_MCOUNT,	/* call of mcount after the prologue */
 	UFT_CFLAGS_RECORD,	/* call of __fentry__, listed in __mcount_loc */
+	UFT_CFLAGS_BEFORE,	/* nops before every entry, where nothing runs; listed in __patchable_function_entries */
 	UFT_CFLAGS_NMODES
 };
 

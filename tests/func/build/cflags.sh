@@ -8,13 +8,13 @@ cp "$top"/tests/func/matrix/*.[ch] .
 
 # pads FILE: functions of the program that begin with the nops of a pad, or hold a nop where the call was.
 pads() {
-	objdump -d --no-show-raw-insn "$1" | grep -A14 -E '^[0-9a-f]+ <(leaf|_Z4leafi|work|_Z4worki|lib_work|_Z8lib_worki)>:' |
+	objdump -d --no-show-raw-insn "$1" | grep "${3:--A14}" -E '^[0-9a-f]+ <(leaf|_Z4leafi|work|_Z4worki|lib_work|_Z8lib_worki)>:' |
 		grep -c -E "$2"
 }
 
 # Every mode of every compiler: the object has what the mode says, and the program links and runs.
 try_mode() {
-	cc=$1 mode=$2 pattern=$3
+	cc=$1 mode=$2 pattern=$3 where=${4:-}
 	lang=c
 	case $cc in *++) lang=c++ ;; esac
 	run "$uft" cflags --cc="$cc" --mode="$mode"
@@ -34,7 +34,7 @@ try_mode() {
 	$cc -x "$lang" -O2 -fno-pie -c report.c
 	[ "$mode" = nop-mcount ] || $cc -x "$lang" -O2 -fPIE -c report.c
 	check
-	[ "$(pads work.o "$pattern")" -ge 1 ] || fail "$cc $mode: work.o has nothing of '$pattern'"
+	[ "$(pads work.o "$pattern" $where)" -ge 1 ] || fail "$cc $mode: work.o has nothing of '$pattern'"
 	for ld in bfd lld; do
 		rm -f gmon.out
 		# shellcheck disable=SC2086
@@ -56,6 +56,9 @@ for cc in gcc g++ clang clang++; do
 	try_mode $cc patchable 'nop'
 	try_mode $cc fentry 'call'
 	try_mode $cc mcount 'call'
+	try_mode $cc before 'nop' -B9
+	# Not one byte more than without: what runs is the same.
+	[ "$(pads work.o nop -A1)" -eq 0 ] || fail "$cc before: a nop at the entry"
 done
 for cc in gcc g++; do
 	try_mode $cc nop-mcount 'nopl'
@@ -100,6 +103,9 @@ expect_err "fentry         yes -pg -mfentry"
 expect_equal "flags with --explain" "$(cat out)" "-fpatchable-function-entry=5"
 run "$uft" cflags --cc="clang --target=aarch64-linux-gnu"
 expect_equal "flags for aarch64" "$(cat out)" "-fpatchable-function-entry=2"
+run "$uft" cflags --cc="clang --target=aarch64-linux-gnu" --mode=before
+expect_status 1
+expect_err "cannot do before: not a mode of this machine"
 
 # A compiler that takes the flag and ignores it, and one that knows only -pg: found out by looking at the object.
 printf '#!/bin/sh\nfor a; do case $a in -fpatchable*) ;; -mfentry|-mrecord*) echo "error: unknown $a" >&2; exit 1;; *) set -- "$@" "$a";; esac; shift; done\nexec gcc "$@"\n' >oldcc
