@@ -567,7 +567,8 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 		d.entry = dis_find_entry(item->obj, func);
 	fprintf(f, "%s  (%s", d.name, cmd_object_base(item->obj));
 	if (d.entry && !d.entry->skip)
-		fprintf(f, ": plain code, %s, %u bytes move)\n", d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
+		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" : "plain code",
+			d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
 	else if (d.entry)
 		fprintf(f, ": left alone: %s)\n", entry_skip_text(d.entry->skip));
 	else if (!d.site)

@@ -46,7 +46,7 @@ static const struct cmd_syntax sites_syntax = {
 };
 
 struct sites_count {
-	size_t usable, listed;
+	size_t usable, listed, before;
 	size_t kind[SITES_KINDS], source[SITES_SOURCES], skip[UFT_SKIP_NKINDS];
 };
 
@@ -119,7 +119,8 @@ static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_ob
 {
 	uint8_t found[16] = { 0 };
 
-	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias, uft_site_kind_name(s->kind), s->len,
+	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", s->addr + item->bias,
+		s->skip == UFT_SKIP_BEFORE ? "before" : uft_site_kind_name(s->kind), s->len,
 		uft_site_source_text(s->source));
 	uft_object_read(item->obj, s->addr, found, s->len < sizeof(found) ? s->len : sizeof(found));
 	if (o->pid)
@@ -128,7 +129,7 @@ static void print_site(FILE *f, const struct cmd_objects *o, const struct cmd_ob
 		fputc('-', f);
 	else
 		print_name(f, item->obj, s->func);
-	if (s->skip)
+	if (s->skip && s->skip != UFT_SKIP_BEFORE)
 		fprintf(f, "  [%s]", uft_skip_text(s->skip));
 	fputc('\n', f);
 }
@@ -138,10 +139,12 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 	const struct uft_object *obj = item->obj;
 	size_t i;
 
-	fprintf(f, "# usable: %zu", c->usable);
+	fprintf(f, "# usable: %zu", c->usable + c->before);
 	for (i = 0; i < SITES_KINDS; i++)
 		if (c->kind[i])
 			fprintf(f, ", %s %zu", uft_site_kind_name(i), c->kind[i]);
+	if (c->before)
+		fprintf(f, ", before %zu", c->before);
 	if (c->usable) {
 		fprintf(f, "\n# found by:");
 		for (i = 0; i < SITES_SOURCES; i++)
@@ -155,12 +158,17 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 			fprintf(f, "# skipped: %zu: %s\n", c->skip[i], uft_skip_text(i));
 	if (obj->has_gmon)
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
-	if (!c->usable)
+	if (!c->usable && !obj->nbefore)
 		fprintf(f, "# nothing prepared: plain code is rewritten; -fpatchable-function-entry=5 prepares all functions "
 			"(`uft cflags` prints the flags for your compiler)\n");
 }
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
+
+static const char *entry_kind(const struct entry *e)
+{
+	return e->skip ? "none" : e->before ? "before" : e->pad ? "code-pad" : "code";
+}
 
 static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
 {
@@ -168,7 +176,7 @@ static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_o
 	uint8_t bytes[8] = { 0 };
 
 	uft_object_read(item->obj, e->addr, bytes, len);
-	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", e->addr + item->bias, e->skip ? "none" : e->pad ? "code-pad" : "code",
+	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", e->addr + item->bias, entry_kind(e),
 		len, e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind");
 	if (o->pid)
 		fprintf(f, " %-10s ", e->skip ? "-" : site_now(o, item, e->addr, bytes, len));
@@ -185,24 +193,33 @@ struct entry_count {
 	size_t skip[ENTRY_NSKIPS];
 };
 
-static void print_entry_counts(FILE *f, const struct entry_count *c)
+static void print_entry_counts(FILE *f, const struct entry_count *c, int is_before)
 {
 	size_t all = c->usable;
 
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		all += c->skip[i];
-	fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu; %zu of them for the function "
-		"tracer only\n", c->usable, all, c->usable - c->pads, c->pads, c->plain);
+	if (is_before)
+		fprintf(f, "# before: %zu of %zu entries with a pad before them can be rewritten: %zu by a jump, %zu by a short one to "
+			"the pad\n", c->usable, all, c->usable - c->pads, c->pads);
+	else
+		fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu; %zu of them for the function "
+			"tracer only\n", c->usable, all, c->usable - c->pads, c->pads, c->plain);
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		if (c->skip[i])
 			fprintf(f, "# left alone: %zu: %s\n", c->skip[i], entry_skip_text(i));
 }
 
+static void print_heading(FILE *f, const struct cmd_objects *o)
+{
+	fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND", o->pid ? " NOW        " : "");
+}
+
+/* Those with a pad of their own (@is_before), or all others that have no site. */
 static void print_entries(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
-			  const struct cmd_object *item)
+			  const struct cmd_object *item, int is_before, struct entry_count *c)
 {
 	struct uft_object *obj = item->obj;
-	struct entry_count c = { 0 };
 	struct entries list;
 
 	if (obj->type == ET_REL)
@@ -215,20 +232,18 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 	for (size_t i = 0; i < list.n; i++) {
 		const struct entry *e = &list.entry[i];
 
-		if (e->skip == ENTRY_PREPARED || !is_wanted(opts, obj, e->func))
+		if (e->skip == ENTRY_PREPARED || !e->before != !is_before || !is_wanted(opts, obj, e->func))
 			continue;
-		c.skip[e->skip] += e->skip != ENTRY_OK;
-		c.usable += !e->skip;
-		c.pads += !e->skip && e->pad;
-		c.plain += !e->skip && e->is_plain;
+		c->skip[e->skip] += e->skip != ENTRY_OK;
+		c->usable += !e->skip;
+		c->pads += !e->skip && e->pad;
+		c->plain += !e->skip && e->is_plain;
 		if (opts->summary || (e->skip && !opts->skipped))
 			continue;
-		if (!c.listed++)
-			fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND",
-				o->pid ? " NOW        " : "");
+		if (!c->listed++)
+			print_heading(f, o);
 		print_entry(f, o, item, e);
 	}
-	print_entry_counts(f, &c);
 	entries_free(&list);
 }
 
@@ -236,6 +251,7 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 			 const struct cmd_object *item)
 {
 	struct uft_object *obj = item->obj;
+	struct entry_count before = { 0 }, plain = { 0 };
 	struct sites_count c = { 0 };
 	size_t i;
 
@@ -251,26 +267,36 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 	fputc('\n', f);
 	for (i = 0; i < obj->nsite; i++) {
 		const struct uft_site *s = &obj->site[i];
+		int is_before = s->skip == UFT_SKIP_BEFORE;
 
-		if (!is_wanted(opts, obj, s->func))
+		if (!is_wanted(opts, obj, s->func) || (is_before && obj->type != ET_REL))
 			continue;
-		if (s->skip) {
+		if (is_before) {
+			c.before++;
+		} else if (s->skip) {
 			c.skip[s->skip]++;
 		} else {
 			c.usable++;
 			c.kind[s->kind]++;
 			c.source[s->source]++;
 		}
-		if (opts->summary || (s->skip && !opts->skipped))
+		if (opts->summary || (s->skip && !is_before && !opts->skipped))
 			continue;
 		if (!c.listed++)
-			fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND",
-				o->pid ? " NOW        " : "");
+			print_heading(f, o);
 		print_site(f, o, item, s);
 	}
+	if (obj->nbefore)
+		print_entries(f, opts, o, item, 1, &before);
+	c.before += before.usable;
 	print_counts(f, item, &c);
-	if (opts->all || !c.usable)
-		print_entries(f, opts, o, item);
+	if (before.usable + before.listed)
+		print_entry_counts(f, &before, 1);
+	if (!opts->all && (c.usable || obj->nbefore))
+		return;
+	print_entries(f, opts, o, item, 0, &plain);
+	if (obj->type != ET_REL)
+		print_entry_counts(f, &plain, 0);
 }
 
 static int print_operand(FILE *f, const struct sites_opts *opts, const char *operand)

@@ -123,8 +123,9 @@ int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(v
 				continue;
 			find_sent(s, &e);
 			ret = each_site(&e);
-			if (!ret && !o->nusable && (!i || (s->spec && spec_names_object(s->spec, m->obj)) ||
-						    (object && uft_glob_match(object, base_name(m->obj->path)))))
+			if (!ret && (m->obj->nbefore ||
+				     (!o->nusable && (!i || (s->spec && spec_names_object(s->spec, m->obj)) ||
+						      (object && uft_glob_match(object, base_name(m->obj->path)))))))
 				ret = each_plain(&e, m, o);
 		}
 	return ret;

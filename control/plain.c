@@ -3,7 +3,7 @@
  * plain.c - functions that nobody prepared, as the session knows them
  *
  * Which objects. The program, if none of its own functions is prepared; any other such object when a pattern names it
- * (`:mod:`). Their unwind entries get stub ids behind those of the object's sites, so every array by stub index
+ * (`:mod:`); and any in which functions were compiled with pads before their entries: those only. Their unwind entries get stub ids behind those of the object's sites, so every array by stub index
  * (want, state, sent) has the sites first and then these.
  *
  * Life: listed when a spec first asks for the object; decoded (relocate/) when a spec first wants the function; code
@@ -95,7 +95,11 @@ int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct ent
 
 int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
 {
-	if (!spec || spec->tracer == UFT_TRACER_NOP || sp->obj[index].nusable || sp->img->obj[index].obj->machine != EM_X86_64)
+	if (!spec || spec->tracer == UFT_TRACER_NOP || sp->img->obj[index].obj->machine != EM_X86_64)
+		return 0;
+	if (sp->img->obj[index].obj->nbefore)
+		return 1;
+	if (sp->obj[index].nusable)
 		return 0;
 	return index == 0 || spec_names_object(spec, sp->img->obj[index].obj);
 }
@@ -214,7 +218,7 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 	memset(o->plain_skip, 0, sizeof(o->plain_skip));
 	memset(want, WANT_NOT, o->plain->list.n);
 	o->nplain = 0;
-	n = spec_select_plain(spec, obj, o, index == 0, want, err);
+	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
 	if (n <= 0)
 		return (int)n;
 	all = malloc(o->plain->list.n);
@@ -237,7 +241,7 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 			continue;
 		}
 		want[i] = WANT_NOT;
-		if (e->skip != ENTRY_NOT_FUNCTION)
+		if (e->skip != ENTRY_NOT_FUNCTION && e->skip != ENTRY_UNPREPARED)
 			o->plain_skip[e->skip == ENTRY_OK ? PLAIN_NO_GRAPH : e->skip]++;
 	}
 	return ret;

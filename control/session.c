@@ -664,7 +664,7 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 				out->plain_skip[i] += sp->obj[o].plain_skip[i];
 			}
 			for (size_t i = 0; i < obj->nsite; i++)
-				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_NKINDS) {
+				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_BEFORE) {
 					out->skipped++;
 					out->skip_reason[obj->site[i].skip]++;
 				}

@@ -381,7 +381,7 @@ static enum match find_plain(const struct uft_pattern *p, const struct space *sp
 		uint64_t func = plain_func(o, i, &can_be);
 
 		func_names(obj, func, &f, text, sizeof(text));
-		f.needs_object = index != 0;
+		f.needs_object = index != 0 && !obj->nbefore;
 		hit = match_one(p, &f);
 		free(f.demangled);
 		if (hit && can_be)
@@ -398,7 +398,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 			     const char **why)
 {
 	struct uft_object *obj = sp->img->obj[index].obj;
-	int is_asked = plain_is_asked(spec, sp, index) && (!index || p->object);
+	int is_asked = plain_is_asked(spec, sp, index) && (!index || p->object || obj->nbefore);
 	enum match found = MATCH_NONE;
 	char text[256];
 

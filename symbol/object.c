@@ -636,6 +636,7 @@ const char *uft_skip_text(enum uft_skip skip)
 		[UFT_SKIP_NO_PAD]	= "no pad and no call: not compiled for tracing",
 		[UFT_SKIP_PAD_SMALL]	= "pad too small: 5 bytes are needed (arm64, riscv64: 8, at a word)",
 		[UFT_SKIP_DANGLING]	= "table entry without code: the linker dropped the function",
+		[UFT_SKIP_BEFORE]	= "its pad lies before the entry, whose code is rewritten",
 	};
 
 	return skip < UFT_SKIP_NKINDS ? text[skip] : "unknown";

@@ -30,7 +30,9 @@ enum uft_site_source { UFT_FROM_EH_FRAME_HDR, UFT_FROM_EH_FRAME, UFT_FROM_SECTIO
 
 /* Why a function has no usable site. Text for each by uft_skip_text(). */
 enum uft_skip {
-	UFT_SKIP_NONE, UFT_SKIP_NO_PAD, UFT_SKIP_PAD_SMALL, UFT_SKIP_DANGLING, UFT_SKIP_NKINDS
+	UFT_SKIP_NONE, UFT_SKIP_NO_PAD, UFT_SKIP_PAD_SMALL, UFT_SKIP_DANGLING,
+	UFT_SKIP_BEFORE,	/* kind UFT_SITE_CODE: prepared, by a pad of len bytes before the entry; relocate/ makes it usable */
+	UFT_SKIP_NKINDS
 };
 
 struct uft_site {
@@ -59,6 +61,7 @@ struct uft_object {
 	struct uft_func *func; size_t nfunc;	/* by address, no overlaps with equal address */
 	struct uft_site *site; size_t nsite;	/* by address; filled by uft_object_sites() */
 	size_t nsections_pfe, nsections_mcount;	/* entries of the raw tables */
+	size_t nbefore;		/* sites with UFT_SKIP_BEFORE; if any, no other plain code of the object is prepared */
 	size_t nunwind;		/* function starts that the unwind tables know; filled by uft_object_sites() */
 	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
 				 * gmon.out; filled by uft_object_sites() */

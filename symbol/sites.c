@@ -19,9 +19,10 @@
  * nothing, and nothing jumps into the middle of an alignment: tracing it is harmless.
  *
  * N,M pads (-fpatchable-function-entry=N,M): the table points M bytes before the symbol. With >= 5 bytes left
- * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer there is no site. The list
- * of C++ made by gcc 12 is discarded at link (tools/start): there gcc's one-byte nops around the entry speak
- * for themselves.
+ * behind the entry the M bytes do not matter; with 2..4 the site is PREPAD; with fewer the M bytes decide: five of
+ * them are room for a jump that a short one at the entry reaches, so its code can be rewritten (UFT_SKIP_BEFORE,
+ * control/relocate/). The list of C++ made by gcc 12 is discarded at link (tools/start): there gcc's one-byte nops
+ * around the entry speak for themselves; nops before it only if most functions of the object have them.
  *
  * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
  * libc would otherwise be thousands of lines of "not compiled for tracing".
@@ -47,6 +48,7 @@
 #define SITE_MIN_LEN		5	/* jmp rel32, call rel32 */
 #define SITE_PROLOGUE_BYTES	128	/* a call of mcount lies within them */
 #define SITE_MAX_BEFORE		255	/* M of N,M */
+#define SITE_ONES_BEFORE	8	/* one-byte nops that nobody but gcc puts before an entry */
 #define SITE_MAX_PLT		8
 #define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
 
@@ -214,6 +216,15 @@ static int site_is_gcc_prepad(struct uft_object *obj, uint64_t func, const uint8
 
 	before = func > SITE_MIN_LEN ? object_code(obj, func - SITE_MIN_LEN, &avail) : NULL;
 	return before && avail >= SITE_MIN_LEN && !memcmp(before, nops, SITE_MIN_LEN) && !memcmp(p, nops, len);
+}
+
+/* All of the pad before the entry and no list: no proof, but if most functions are so it is none of the linker's filling. */
+static int site_has_ones_before(struct uft_object *obj, uint64_t func)
+{
+	size_t avail;
+	const uint8_t *p = func > SITE_ONES_BEFORE ? object_code(obj, func - SITE_ONES_BEFORE, &avail) : NULL;
+
+	return p && avail >= SITE_ONES_BEFORE && !memcmp(p, "\x90\x90\x90\x90\x90\x90\x90\x90", SITE_ONES_BEFORE);
 }
 
 /* ---- Prologues -------------------------------------------------------------------------------- */
@@ -468,6 +479,10 @@ static void site_of_function(struct site_scan *s, uint64_t func, uint64_t end, c
 	if (!at && len >= 2 && len < SITE_MIN_LEN &&
 	    (listed ? before >= SITE_MIN_LEN : site_is_gcc_prepad(s->obj, func, p, len)))
 		site_add(s, func, func, UFT_SITE_PREPAD, len, source, UFT_SKIP_NONE);
+	else if (before >= SITE_MIN_LEN)
+		site_add(s, func + at, func, UFT_SITE_CODE, before < SITE_MAX_LEN ? before : SITE_MAX_LEN, source, UFT_SKIP_BEFORE);
+	else if (!listed && !s->pfe.n && site_has_ones_before(s->obj, func))
+		site_add(s, func + at, func, UFT_SITE_CODE, SITE_ONES_BEFORE, source, UFT_SKIP_NO_PAD);	/* settled later */
 	else
 		site_add(s, func + at, func, UFT_SITE_NONE, listed ? len : 0, source,
 			 listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
@@ -673,18 +688,23 @@ static void site_scan_leftovers(struct site_scan *s, struct site_table *t)
 static void site_settle(struct site_scan *s)
 {
 	struct uft_object *obj = s->obj;
-	size_t i, usable = 0;
+	size_t i, usable = 0, ones = 0;
 
+	for (i = 0; i < obj->nsite; i++)
+		ones += obj->site[i].skip == UFT_SKIP_NO_PAD && obj->site[i].kind == UFT_SITE_CODE;
 	for (i = 0; i < obj->nsite; i++) {
 		struct uft_site *t = &obj->site[i];
 
-		if (t->skip == UFT_SKIP_NO_PAD && t->kind != UFT_SITE_NONE) {
-			if (s->shapes[t->kind == UFT_SITE_NOPS][t->len] > 1)
+		if (t->skip == UFT_SKIP_NO_PAD && t->kind == UFT_SITE_CODE && ones > obj->nsite / 2) {
+			t->skip = UFT_SKIP_BEFORE;
+		} else if (t->skip == UFT_SKIP_NO_PAD && t->kind != UFT_SITE_NONE) {
+			if (t->kind != UFT_SITE_CODE && s->shapes[t->kind == UFT_SITE_NOPS][t->len] > 1)
 				t->skip = UFT_SKIP_NONE;
 			else
 				t->kind = UFT_SITE_NONE;
 		}
 		usable += t->skip != UFT_SKIP_NO_PAD;
+		obj->nbefore += t->skip == UFT_SKIP_BEFORE;
 	}
 	if (usable)
 		return;

@@ -168,6 +168,9 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 		say(out, DOCTOR_OK, "%zu prepared function entries, %zu functions without", f->nsites, f->nskipped);
 		return 1;
 	}
+	if (f->nbefore && f->nplain_ok)
+		return say(out, DOCTOR_OK, "%zu functions with pads before their entries, %zu of them usable", f->nbefore,
+			   f->nplain_ok);
 	if (f->nplain_ok)
 		return say(out, f->nplain_ok * 2 < f->nplain ? DOCTOR_WARN : DOCTOR_OK, "none is prepared; of %zu functions %zu can be "
 			   "rewritten%s%s", f->nplain, f->nplain_ok, f->plain_why ? ", most others not: " : "",

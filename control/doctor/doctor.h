@@ -42,6 +42,7 @@ struct doctor_facts {
 	size_t nsites, nunwind, nframed;	/* usable prepared entries; functions; entries behind a prologue */
 	size_t nskipped;
 	size_t nplain, nplain_ok;	/* functions that nobody prepared, and those of them that can be rewritten */
+	size_t nbefore;			/* prepared by a pad before the entry */
 	const char *plain_why;		/* what most of the others lack */
 	int is_static, is_shstk, has_rseq_symbol, has_interp;
 	char interp[512], symbols_from[512];

@@ -92,10 +92,11 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 		f->program_error = -uft_object_sites(obj, &err);
 		for (size_t i = 0; i < obj->nsite; i++) {
 			f->nsites += !obj->site[i].skip;
-			f->nskipped += obj->site[i].skip != UFT_SKIP_NONE;
+			f->nskipped += obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip != UFT_SKIP_BEFORE;
 			f->nframed += !obj->site[i].skip && obj->site[i].is_framed;
 		}
 		f->nunwind = obj->nunwind;
+		f->nbefore = obj->nbefore;
 		if (!f->nsites)
 			look_at_plain(f, obj);
 		f->is_static = obj->is_static;

@@ -10,7 +10,8 @@
  *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives the padding
  *		behind it, which is nobody's.
  *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries of which more
- *		cannot move, because something leads there.
+ *		cannot move, because something leads there. A function that was compiled with a pad before its entry
+ *		(UFT_SKIP_BEFORE) has its own.
  *
  * Life: entries_list() fills addresses, the first entries_plan() looks at all of the code (scan.c), each further one
  * costs what it plans. A planned entry does not change, so what was handed out stays true.
@@ -68,10 +69,19 @@ static int compare_entry(const void *a, const void *b)
 	return x->func < y->func ? -1 : x->func > y->func;
 }
 
-static const struct uft_unwind *unwind_at(const struct entries_priv *pr, uint64_t addr)
+/* Mostly asked by rising address: then the answer is the last one, or the one behind it. */
+static const struct uft_unwind *unwind_at(struct entries_priv *pr, uint64_t addr)
 {
 	size_t lo = 0, hi = pr->nunwind;
 
+	for (unsigned i = 0; i < 2 && pr->hint + i < pr->nunwind; i++) {
+		const struct uft_unwind *u = &pr->unwind[pr->hint + i];
+
+		if (addr - u->addr < u->size && (u + 1 == pr->unwind + pr->nunwind || addr < u[1].addr)) {
+			pr->hint += i;
+			return u;
+		}
+	}
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
@@ -80,6 +90,7 @@ static const struct uft_unwind *unwind_at(const struct entries_priv *pr, uint64_
 		else
 			hi = mid;
 	}
+	pr->hint = lo ? lo - 1 : 0;
 	return lo && addr - pr->unwind[lo - 1].addr < pr->unwind[lo - 1].size ? &pr->unwind[lo - 1] : NULL;
 }
 
@@ -170,11 +181,18 @@ static void list_prepared(struct uft_object *obj, struct entries *e)
 	if (uft_object_sites(obj, &err))
 		return;
 	for (size_t i = 0; i < obj->nsite; i++) {
-		struct entry *f = obj->site[i].skip ? NULL : entries_find(e, obj->site[i].func);
+		const struct uft_site *s = &obj->site[i];
+		struct entry *f = s->skip && s->skip != UFT_SKIP_BEFORE ? NULL : entries_find(e, s->func);
 
-		if (f)
+		if (f && !s->skip)
 			f->skip = ENTRY_PREPARED;
+		else if (f && f->skip == ENTRY_OK)
+			f->before = s->len;
 	}
+	/* What its author prepared is traced, as with other pads. */
+	for (size_t i = 0; obj->nbefore && i < e->n; i++)
+		if (e->entry[i].skip == ENTRY_OK && !e->entry[i].before)
+			e->entry[i].skip = ENTRY_UNPREPARED;
 }
 
 int entries_list(struct uft_object *obj, struct entries *out)
@@ -270,6 +288,15 @@ static int is_entered(const struct plan *p, unsigned n)
 	       scan_any(p->t, p->t->target, p->f->addr + 1, n - 1) || (u && lands_in(p->obj, p->e->priv, u, p->f->addr + 1, n - 1));
 }
 
+/* Bytes behind @end that are not a function's, nor the pad of the next one. */
+static size_t room_behind(const struct plan *p, uint64_t end)
+{
+	const struct entry *next = p->i + 1 < p->e->n ? p->f + 1 : NULL;
+	uint64_t limit = next && next->before ? next->func - ENTRY_JUMP : p->t->addr + p->t->n;
+
+	return limit > end && limit - p->t->addr <= p->t->n ? limit - end : 0;
+}
+
 /* Tries @change bytes. What moves ends within the function, or with an instruction that does not run on. */
 static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 {
@@ -287,7 +314,7 @@ static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 		return ENTRY_DATA;
 	*nmoved = m.nread;
 	if (m.nread < change) {		/* it ended early: padding must follow */
-		size_t left = p->t->n - at - m.nread;
+		size_t left = room_behind(p, f->addr + m.nread);
 
 		if (pad_length(m.code + m.nread, left < GAP_LOOK ? left : GAP_LOOK) < change - m.nread)
 			return ENTRY_SHORT;
@@ -295,6 +322,9 @@ static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 	}
 	if (is_ours(p->e->priv, f->addr, *nmoved))
 		return ENTRY_OURS;
+	/* Nothing that a compiler makes leads into the middle of an instruction. */
+	if (f->before && m.ninsns == 1)
+		return ENTRY_OK;
 	return is_entered(p, change) ? ENTRY_BRANCH : ENTRY_OK;
 }
 
@@ -315,9 +345,9 @@ static int plan_entry(struct plan *p)
 
 	if (object_code(p->obj, f->func, &avail) != p->t->p + at)	/* segments overlap: it is here and there */
 		return ENTRY_DATA;
-	if (!scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
+	if (!f->before && !scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
 		return ENTRY_NOT_FUNCTION;
-	if (plan_takes_flags(p->t->p + at, p->t->n - at))
+	if (!f->before && plan_takes_flags(p->t->p + at, p->t->n - at))
 		return ENTRY_FLAGS;
 	p->shorts = short_branches(p->e, p->t, p->i);
 	if (is_loop(p))
@@ -326,7 +356,7 @@ static int plan_entry(struct plan *p)
 	if (reason == ENTRY_SHORT || reason == ENTRY_BRANCH || reason == ENTRY_INSN) {
 		if (try_form(p, ENTRY_SHORT_JUMP, &nmoved) != ENTRY_OK)
 			return reason;
-		f->pad = pad_take(p->e, p->t, p->i, f->addr);
+		f->pad = f->before ? f->func - ENTRY_JUMP : pad_take(p->e, p->t, p->i, f->addr);
 		if (!f->pad)
 			return reason;
 	} else if (reason) {
@@ -381,6 +411,7 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_STACK]		= ("runs on a stack that grows when it must, without room for tracing: Go, or built with "
 					   "-fsplit-stack (C code beside Go can be traced)"),
 		[ENTRY_OURS]		= "tracing itself needs this place",
+		[ENTRY_UNPREPARED]	= "not compiled for tracing, as others in this object are",
 	};
 
 	return skip < ENTRY_NSKIPS ? text[skip] : "unknown";

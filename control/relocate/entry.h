@@ -25,6 +25,7 @@ enum entry_skip {
 	ENTRY_SECTION,		/* in a section of its own that is no text: may run where it was copied to */
 	ENTRY_STACK,		/* its stack grows when it must, and may be too small for our handlers: Go, -fsplit-stack */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
+	ENTRY_UNPREPARED,	/* other functions of the object have pads before their entries, and it has none */
 	ENTRY_NSKIPS
 };
 
@@ -32,6 +33,7 @@ struct entry {
 	uint64_t addr;		/* vaddr of the first byte that changes: the function's, behind endbr64 */
 	uint64_t func, size;	/* of the function */
 	uint64_t pad;		/* vaddr of the padding for the 2-byte form; 0: 5-byte form */
+	uint8_t before;		/* bytes of padding of its own before the function (uft_object_sites): at least a jump; 0 none */
 	uint8_t nmoved;
 	uint8_t skip;		/* enum entry_skip */
 	uint8_t is_plain;	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */

@@ -19,7 +19,7 @@ enum gap_state { GAP_UNKNOWN, GAP_NONE, GAP_FREE };
 
 struct entries_priv {
 	struct uft_unwind *unwind;
-	size_t nunwind;
+	size_t nunwind, hint;	/* hint: of unwind_at(), the one found last */
 	uint32_t *of;		/* by entry: index of its unwind entry, or ~0 */
 	struct gap *gap;	/* by entry */
 	struct scan *scan;	/* made when first planned */

@@ -65,10 +65,13 @@ static int any_candidate(const uint8_t *p, size_t n, size_t site)
 unsigned short_branches(const struct entries *e, const struct scan_text *t, size_t i)
 {
 	const struct entry *own = &e->entry[i];
-	size_t site = own->addr - t->addr, at = site > REACH_AHEAD ? site - REACH_AHEAD : 0;
+	size_t site = own->addr - t->addr, at = own->before ? site : site > REACH_AHEAD ? site - REACH_AHEAD : 0;
 	size_t end = site + REACH_BACK < t->n - 1 ? site + REACH_BACK : t->n - 1;
 	unsigned hits = 0;
 
+	/* A compiler's function with a pad is not entered from the middle of another one. */
+	if (own->before && own->func + own->size - t->addr < end)
+		end = own->func + own->size - t->addr;
 	if (at >= end || (end - at >= 16 && !any_candidate(t->p + at, end - at, site - at)))
 		return 0;
 	for (; at < end; at++) {
@@ -78,7 +81,7 @@ unsigned short_branches(const struct entries *e, const struct scan_text *t, size
 
 		if (to >= SHORT_BEFORE + ENTRY_JUMP || !is_short_branch(t->p[at]) || hits >> to & 1)
 			continue;
-		k = entries_index(e, t->addr + at);
+		k = own->before ? i : entries_index(e, t->addr + at);
 		f = k < e->n && t->addr + at - e->entry[k].func < e->entry[k].size ? &e->entry[k] : NULL;
 		/* To its start from elsewhere is a call. */
 		if (to <= SHORT_BEFORE && f != own)

@@ -23,6 +23,8 @@ MODES = {
     'pfe=5': Mode('-fpatchable-function-entry=5', 'plain', True),
     'pfe=16,14': Mode('-fpatchable-function-entry=16,14', 'plain', False),
     'pfe=10,5': Mode('-fpatchable-function-entry=10,5', 'plain', False),
+    'pfe=16,16': Mode('-fpatchable-function-entry=16,16', 'plain', True),
+    'pfe=8,8': Mode('-fpatchable-function-entry=8,8', 'plain', False),
     'pfe=7,2': Mode('-fpatchable-function-entry=7,2', 'plain', False),
     'pfe=3': Mode('-fpatchable-function-entry=3', 'plain', False),
     'pfe=9': Mode('-fpatchable-function-entry=9', 'plain', False),
@@ -40,6 +42,7 @@ MODES = {
     'own-fentry': Mode('-pg -mfentry', 'own', False),
     'own-mcount': Mode('-pg', 'own', True),
 }
+BEFORE = ('pfe=16,16', 'pfe=8,8')
 COMPILERS = ('gcc', 'clang')
 AXES = {
     'lang': ('c', 'c++'),
@@ -72,8 +75,10 @@ def refusal(cell):
 
 def may_be_too_small(cell):
     """Pads with no room for a call or jump: those functions are not traced, and uft says so."""
-    # With -fcf-protection an endbr64 comes between the 14 bytes before the entry and the 2 behind it.
-    return cell.mode == 'pfe=3' or (cell.mode == 'pfe=16,14' and cell.cf == 'cf')
+    # With -fcf-protection an endbr64 comes between the 14 bytes before the entry and the 2 behind it: without a list
+    # nothing tells that from plain code. Nor, in a static program, are pads before entries told from nothing.
+    return (cell.mode == 'pfe=3' or (cell.mode == 'pfe=16,14' and cell.cf == 'cf') or
+            (cell.mode in BEFORE and not has_list(cell) and cell.link in ('static', 'static-pie')))
 
 
 def has_list(cell):

@@ -40,11 +40,14 @@ static int count(void *arg, struct uft_object *obj)
 
 		if (i && obj->site[i - 1].addr > s->addr)
 			printf("not sorted ");
-		if (s->skip) {
+		if (s->skip && s->skip != UFT_SKIP_BEFORE) {
 			skips[s->skip]++;
 			continue;
 		}
-		kinds[s->kind]++;
+		if (s->skip)
+			skips[s->skip]++;
+		else
+			kinds[s->kind]++;
 		if (s->len > 15 || s->len < 2 || uft_object_read(obj, s->addr, now, s->len) != s->len)
 			printf("bad bytes ");
 		if (s->is_framed != (s->kind == UFT_SITE_MCOUNT_CALL || s->kind == UFT_SITE_MCOUNT_NOP)) {
@@ -89,6 +92,8 @@ int main(int argc, char **argv)
 			printf("%s=%zu ", uft_site_kind_name(i), kinds[i]);
 	if (skips[UFT_SKIP_PAD_SMALL])
 		printf("small=%zu ", skips[UFT_SKIP_PAD_SMALL]);
+	if (skips[UFT_SKIP_BEFORE])
+		printf("before=%zu ", skips[UFT_SKIP_BEFORE]);
 	if (skips[UFT_SKIP_DANGLING])
 		printf("dangling=%zu ", skips[UFT_SKIP_DANGLING]);
 	printf("| ");

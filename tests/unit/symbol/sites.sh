@@ -96,10 +96,16 @@ for cc in gcc clang; do
 	build "$pad=4 | $all | tables=4,0" $cc $pfe=8,3 -O2
 	build "prepad=4 | $all | tables=4,0" $cc $pfe=16,14 -O2
 	build "prepad=4 | $all | tables=4,0" $cc $pfe=9,5 -O2
-	build "small=4 |  | tables=4,0" $cc $pfe=16,15 -O2
+	build "before=4 | $all | tables=4,0" $cc $pfe=16,15 -O2
 	build "small=4 |  | tables=4,0" $cc $pfe=6,4 -O2
 	build "small=4 |  | tables=4,0" $cc $pfe=4 -O2
-	build "small=4 |  | tables=4,0" $cc $pfe=8,8 -O2
+	# all of it before: the code behind is rewritten
+	for more in "-O0" "-O2 -fcf-protection" "-Os -fno-pie -no-pie" "-O2 -flto" "-O2 -static-pie" "-O2 -fuse-ld=lld"; do
+		build "before=4 | $all | tables=4,0" $cc $pfe=8,8 $more
+		build "before=4 | $all | tables=4,0" $cc $pfe=16,16 $more
+	done
+	build "before=4 | $none | tables=4,0" $cc $pfe=16,16 -O2 -Wl,-s
+	build "small=4 |  | tables=4,0" $cc $pfe=4,4 -O2
 
 	for more in "-O0" "-O2" "-O2 -fcf-protection" "-Os -fno-pie -no-pie" "-O2 -fno-plt" "-O2 -Wl,-z,now" "-O2 -static" \
 			"-O2 -static-pie" "-O2 -fno-asynchronous-unwind-tables" "-O2 -fuse-ld=lld" "-O2 -flto"; do
@@ -126,6 +132,7 @@ for cc in gcc clang; do
 	# Objects and archives
 	$cc -O2 $pfe=5 -c p.c && expect "$cc pad p.o" "$pad=4 | $all | tables=4,0" p.o
 	$cc -O2 $pfe=16,14 -c p.c && expect "$cc prepad p.o" "prepad=4 | $all | tables=4,0" p.o
+	$cc -O2 $pfe=16,16 -c p.c && expect "$cc before p.o" "before=4 | $all | tables=4,0" p.o
 	$cc -O2 -pg -mfentry -c p.c && expect "$cc fentry p.o" "fentry-call=4 | $all | tables=0,0" p.o
 	$cc -O2 -pg -fPIC -ffunction-sections -c p.c && expect "$cc mcount p.o" "mcount-call=4 | $all | tables=0,0" p.o
 	$cc -O2 -pg -c own.c -DOWN=mcount && expect "$cc own.o" "framed framed own-call=2 | f,main | tables=0,0" own.o
