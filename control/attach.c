@@ -274,21 +274,6 @@ static int begin(struct attach *a)
 	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
 }
 
-/* From a system call stop to one of the kind in which the kernel restarts an interrupted system call. */
-static void to_restart_stop(struct remote *r)
-{
-	int status;
-
-	ptrace(PTRACE_INTERRUPT, r->tid, 0, 0);
-	for (;;) {
-		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || waitpid(r->tid, &status, __WALL) != r->tid ||
-		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
-			return;
-		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
-			r->pending_signal = SIGSTOP;
-	}
-}
-
 /* Off it goes. @was_used: system calls were made in it. */
 static void go(struct attach *a, int was_used)
 {
@@ -297,7 +282,7 @@ static void go(struct attach *a, int was_used)
 	if (a->between)
 		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
 	if (was_used)
-		to_restart_stop(r);
+		remote_to_restart_stop(r);
 	restart_repeatable(r);
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);

@@ -13,9 +13,9 @@
  *							    (.rescue), removes the arena's file, ends
  *
  * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve yet is undone,
- * borrowed priorities are given back. What it needs then is in the arena: slices, and in them the targets' and agents' numbers. The agents have put the code
- * back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the session died are finished
- * by the agents; the guard's come after them.
+ * borrowed priorities are given back, a target whose agent is unmapping is unmapped to the end. What it needs then is in the
+ * arena: slices, and in them the targets' and agents' numbers. The agents have put the code back by themselves meanwhile and serve
+ * it (agent.c). Commands in the middle of which the session died are finished by the agents; the guard's come after them.
  *
  * The arena is the targets' to scribble on: where its rings are is known from before there were any.
  *
@@ -88,10 +88,13 @@ static void finish_noted(const struct arena *a)
 	struct guard_notes n = *guard_notes();
 
 	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
+	guard_notes()->leaving.pid = 0;
 	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
 		setpriority(PRIO_PROCESS, (id_t)n.hurried[i].tid, n.hurried[i].nice);
 	if (n.attach.pid && attach_finish(&n))
 		arena_release((struct arena *)a, n.slice);
+	if (n.leaving.pid)
+		leave_finish(a, &n.leaving);
 }
 
 /* ---- Detach ----------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #define UFT_CONTROL_GUARD_H
 
 #include "control/internal.h"
+#include "control/leave.h"
 #include "control/procinfo.h"
 
 /*
@@ -17,6 +18,7 @@ struct guard_notes {
 	uint64_t way_back, way_back_bytes;	/* resume.c's code in it; 0 none */
 	uint32_t nhurried;		/* tasks that have a better priority for a moment */
 	struct { pid_t tid; int nice; } hurried[256];
+	struct leaving_notes leaving;
 };
 struct guard_notes *guard_notes(void);	/* the process's own; never NULL */
 void guard_note_hurried(pid_t tid, int nice);

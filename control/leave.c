@@ -10,7 +10,8 @@
  *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
  *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held meanwhile: a child
- *	   forked in that moment would have a part of us, which nobody could take out of it.
+ *	   forked in that moment would have a part of us, which nobody could take out of it. If we are killed there the guard
+ *	   goes on where we were: leave_finish().
  *
  * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
@@ -19,10 +20,13 @@
  */
 #include "control/leave.h"
 
+#include "control/guard.h"
 #include "control/look.h"
+#include "control/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/kcmp.h>
 #include <poll.h>
 #include <stdarg.h>
@@ -244,57 +248,123 @@ static uint32_t drop_needed(struct leaving *l)
 	return n;
 }
 
-static int unmap_held(struct leaving *l)
+/* Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there is room for that. */
+static uint64_t note(const struct leaving *l, struct remote *r)
 {
-	uint64_t insn = find_syscall(l->pid), deadline = session_now_ns() + COMMAND_MS * 1000000ull;
-	struct user_regs_struct regs;
-	uint32_t failed = 0;
+	struct leaving_notes *n = &guard_notes()->leaving;
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	if (r->mem < 0 || l->nown > sizeof(n->own) / sizeof(n->own[0]) || auxv_read(l->pid, raw, &bytes, &av))
+		return find_syscall(l->pid);
+	n->agent = l->agent;
+	n->slice = l->slice;
+	n->nown = l->nown;
+	n->park = 0;
+	memcpy(n->own, l->own, l->nown * sizeof(*l->own));
+	__atomic_store_n(&n->pid, l->pid, __ATOMIC_RELEASE);
+	if (remote_park(r, &av, &n->park))
+		return r->guard;
+	n->pid = 0;
+	return find_syscall(l->pid);
+}
+
+static int stop_agent(const struct leaving *l, struct user_regs_struct *regs)
+{
+	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
 	int sig = 0, ret;
 
-	if (!insn)
-		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
-	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
 	do
 		ret = look_stop(l->agent, &sig);
 	while (ret == -EAGAIN && session_now_ns() < deadline);
-	if (ret || ptrace(PTRACE_GETREGS, l->agent, 0, &regs) < 0)
-		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(ret ? -ret : errno));
-	ptrace(PTRACE_SETOPTIONS, l->agent, 0, PTRACE_O_SUSPEND_SECCOMP);	/* with CAP_SYS_ADMIN: a filter may deny munmap */
-	for (uint32_t i = l->nown; i-- > 0;) {		/* as it came: the arena and the code are among the last */
-		long got = agent_call(l->agent, &regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
+	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
+		ret = -errno;
+	if (!ret)	/* with CAP_SYS_ADMIN: a filter may deny munmap */
+		ptrace(PTRACE_SETOPTIONS, l->agent, 0, PTRACE_O_SUSPEND_SECCOMP);
+	return ret;
+}
+
+/* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
+static int unmap_rest(struct leaving *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
+{
+	uint32_t failed = 0;
+
+	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
+		long got = agent_call(l->agent, regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
 
 		if (got == -ESRCH)
 			return -ESRCH;
 		failed += got != 0;
 	}
-	regs.rip = insn;
-	regs.rax = SYS_exit;
-	regs.orig_rax = -1ull;
-	regs.rdi = 0;
-	ptrace(PTRACE_SETREGS, l->agent, 0, &regs);
+	regs->rip = insn;
+	regs->rax = SYS_exit;
+	regs->orig_rax = -1ull;
+	regs->rdi = 0;
+	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
 	ptrace(PTRACE_DETACH, l->agent, 0, 0);
 	agent_is_over(l, COMMAND_MS);
 	return (int)failed;
 }
 
+static void forget(struct remote *r)
+{
+	remote_unguard(r);
+	guard_notes()->leaving.pid = 0;
+}
+
+static int unmap_held(struct leaving *l, struct remote *r)
+{
+	struct user_regs_struct regs;
+	uint64_t insn;
+	int ret = stop_agent(l, &regs);
+
+	if (ret)
+		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
+	insn = note(l, r);
+	if (!insn) {
+		look_go(l->agent, 0);
+		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
+	}
+	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
+	ret = unmap_rest(l, l->nown, &regs, insn);
+	forget(r);
+	return ret;
+}
+
+static int open_mem(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
 /* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. */
+static void hold_all(struct leaving *l, struct held **held)
+{
+	struct look look = look_of(l);
+
+	for (int i = 0; look_hold(&look, LOOK_STOP_MS, held) == -EAGAIN && i < HOLD_TRIES; i++)
+		look_release(*held);
+}
+
 static int unmap_all(struct leaving *l)
 {
+	struct remote r = { .mem = open_mem(l->pid) };
 	uint32_t needed = drop_needed(l);
-	struct look look = look_of(l);
 	struct held *held;
 	int ret;
 
-	for (int i = 0; look_hold(&look, LOOK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
-		look_release(held);
-	ret = unmap_held(l);
+	hold_all(l, &held);
+	ret = unmap_held(l, &r);
 	look_release(held);
+	if (r.mem >= 0)
+		close(r.mem);
 	if (ret < 0)
 		return ret;
 	return ret + needed ? say(l, "%u mappings remain", ret + needed) : 0;
 }
-
-/* ---- All -------------------------------------------------------------------------------------- */
 
 /* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
 static int is_agent_of(pid_t pid, pid_t agent)
@@ -304,6 +374,44 @@ static int is_agent_of(pid_t pid, pid_t agent)
 	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
 	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
 }
+
+/* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
+static uint32_t ranges_left(const struct leaving_notes *n, const struct user_regs_struct *regs)
+{
+	for (uint32_t i = 0; i < n->nown; i++)
+		if (n->own[i].at == regs->rdi)
+			return i + (regs->rip == n->park);	/* that call is to be made yet */
+	return n->nown;
+}
+
+void leave_finish(const struct arena *a, struct leaving_notes *n)
+{
+	struct leaving l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
+	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
+	struct user_regs_struct regs;
+	struct held *held = NULL;
+
+	l.agent_fd = is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
+	if (l.agent_fd >= 0)
+		hold_all(&l, &held);
+	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
+		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
+			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
+		} else {
+			arena_slice(a, l.slice)->agent_tid = (uint32_t)peek_own_pid(l.agent);	/* it serves still */
+			look_go(l.agent, 0);
+		}
+	}
+	look_release(held);
+	if (r.mem >= 0) {
+		remote_unguard(&r);
+		close(r.mem);
+	}
+	if (l.agent_fd >= 0)
+		close(l.agent_fd);
+}
+
+/* ---- All -------------------------------------------------------------------------------------- */
 
 pid_t leave_find_agent(pid_t pid)
 {

@@ -19,6 +19,18 @@ struct leaving {			/* a target on its way out; zero but for the first two, or th
 };
 
 /*
+ * A target from whose memory ours is being taken, for who goes on if we are killed in the middle: its agent then sleeps
+ * where we left it, the address of the last range that it unmapped in rdi.
+ */
+struct leaving_notes {
+	pid_t pid, agent;		/* pid 0: none */
+	uint32_t slice, nown;
+	uint64_t park;			/* remote_park(); 0 none */
+	struct uft_owned own[4096];
+};
+void leave_finish(const struct arena *a, struct leaving_notes *n);
+
+/*
  * All of them at once. Afterwards no agent lives; what could not be taken out of a target is said in ->why. The
  * slices stay as they are: their rings may still be drained.
  */

@@ -193,13 +193,18 @@ static int is_repeatable(unsigned long long nr)
 	return 0;
 }
 
+int look_as_repeated(struct user_regs_struct *regs)
+{
+	if (regs->rax != (unsigned long long)-EINTR || (long long)regs->orig_rax < 0 || !is_repeatable(regs->orig_rax))
+		return 0;
+	regs->rax = (unsigned long long)-ERESTARTNOHAND_;
+	return 1;
+}
+
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs)
 {
-	if (!sig && regs->rax == (unsigned long long)-EINTR && (long long)regs->orig_rax >= 0 && is_repeatable(regs->orig_rax)) {
-		/* For the kernel: make it again, or, if a signal handler runs first, let it be interrupted after all. */
-		regs->rax = (unsigned long long)-ERESTARTNOHAND_;
+	if (!sig && look_as_repeated(regs))
 		ptrace(PTRACE_SETREGS, tid, 0, regs);
-	}
 	ptrace(PTRACE_DETACH, tid, 0, sig);
 }
 

@@ -77,6 +77,9 @@ pid_t look_wait(pid_t tid, int *status);	/* what there is */
 void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
+/* For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be interrupted after all.
+ * 1: *regs is changed. */
+int look_as_repeated(struct user_regs_struct *regs);
 uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
 int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);

@@ -151,6 +151,20 @@ int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *b
 	return ret;
 }
 
+void remote_to_restart_stop(struct remote *r)
+{
+	int status;
+
+	ptrace(PTRACE_INTERRUPT, r->tid, 0, 0);
+	for (;;) {
+		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || waitpid(r->tid, &status, __WALL) != r->tid ||
+		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
+			return;
+		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)
+			r->pending_signal = SIGSTOP;
+	}
+}
+
 /* AMD documents that an aligned 8-byte store over live code is seen whole or not at all (design: patching). */
 uint32_t remote_cpu_vendor_ok(void)
 {

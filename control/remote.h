@@ -18,6 +18,8 @@
 
 #define REMOTE_RESUME		2	/* from remote.guard to the way back */
 
+#define REMOTE_PARK_BYTES	11
+
 struct remote {
 	pid_t tid;
 	int mem;
@@ -47,6 +49,13 @@ void remote_guard(struct remote *r, const struct auxv *av);
 void remote_unguard(struct remote *r);
 /* What the kernel makes of the registers of a task that it lets go on. */
 void remote_as_resumed(struct user_regs_struct *regs);
+/* ->regs and ->sigmask so. */
+struct uft_way_back remote_way_back(const struct remote *r);
+/* From a system call stop to one of the kind in which the kernel restarts an interrupted system call. */
+void remote_to_restart_stop(struct remote *r);
+/* A place where a system call can be made and behind which the task sleeps for good, the argument registers as they were;
+ * 0: no room. In ->guard, and in *note before it is written. */
+uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note);
 void remote_close(struct remote *r);
 uint32_t remote_cpu_vendor_ok(void);
 

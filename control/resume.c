@@ -37,11 +37,6 @@
 #define RESTART_BLOCK	516
 #define SYSCALL_BYTES	2
 
-/* By the number that instructions have for them; rsp's place is read by an instruction of its own. */
-struct values {
-	uint64_t reg[16], flags, rip, mask;
-};
-
 struct emit {
 	uint8_t code[256];
 	size_t n, values;	/* @values: where they will be, from the first byte on */
@@ -67,7 +62,7 @@ static void put_load(struct emit *e, unsigned reg)
 {
 	const uint8_t mov[] = { (uint8_t)(reg < 8 ? 0x48 : 0x4c), 0x8b, (uint8_t)(0x05 | (reg & 7) << 3) };
 
-	put_rip(e, mov, sizeof(mov), offsetof(struct values, reg) + reg * 8);
+	put_rip(e, mov, sizeof(mov), offsetof(struct uft_way_back, reg) + reg * 8);
 }
 
 static void make_code(struct emit *e)
@@ -75,19 +70,19 @@ static void make_code(struct emit *e)
 	enum { RSP = 4 };
 
 	put(e, "\x0f\x05", 2);						/* syscall */
-	put_rip(e, "\x48\x8d\x25", 3, offsetof(struct values, flags));	/* lea flags(%rip),%rsp */
+	put_rip(e, "\x48\x8d\x25", 3, offsetof(struct uft_way_back, flags));	/* lea flags(%rip),%rsp */
 	put(e, "\x9d", 1);						/* popfq */
 	put_load(e, RSP);
 	put(e, "\xb8\x0e\x00\x00\x00", 5);				/* mov $14 (rt_sigprocmask),%eax */
 	put(e, "\xbf\x02\x00\x00\x00", 5);				/* mov $2 (SIG_SETMASK),%edi */
-	put_rip(e, "\x48\x8d\x35", 3, offsetof(struct values, mask));	/* lea mask(%rip),%rsi */
+	put_rip(e, "\x48\x8d\x35", 3, offsetof(struct uft_way_back, mask));	/* lea mask(%rip),%rsi */
 	put(e, "\xba\x00\x00\x00\x00", 5);				/* mov $0,%edx */
 	put(e, "\x41\xba\x08\x00\x00\x00", 6);				/* mov $8,%r10d */
 	put(e, "\x0f\x05", 2);						/* syscall */
 	for (unsigned reg = 0; reg < 16; reg++)
 		if (reg != RSP)
 			put_load(e, reg);
-	put_rip(e, "\xff\x25", 2, offsetof(struct values, rip));	/* jmp *rip(%rip) */
+	put_rip(e, "\xff\x25", 2, offsetof(struct uft_way_back, pc));	/* jmp *rip(%rip) */
 }
 
 void remote_as_resumed(struct user_regs_struct *regs)
@@ -105,12 +100,12 @@ void remote_as_resumed(struct user_regs_struct *regs)
 	regs->rip -= SYSCALL_BYTES;
 }
 
-static struct values values_of(const struct remote *r)
+struct uft_way_back remote_way_back(const struct remote *r)
 {
 	struct user_regs_struct g = r->regs;
 
 	remote_as_resumed(&g);
-	return (struct values){
+	return (struct uft_way_back){
 		{ g.rax, g.rcx, g.rdx, g.rbx, g.rsp, g.rbp, g.rsi, g.rdi, g.r8, g.r9, g.r10, g.r11, g.r12, g.r13, g.r14, g.r15 },
 		g.eflags, g.rip, r->sigmask,
 	};
@@ -159,7 +154,7 @@ static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 
 void remote_guard(struct remote *r, const struct auxv *av)
 {
-	struct values values = values_of(r);
+	struct uft_way_back values = remote_way_back(r);
 	struct user_regs_struct regs = r->regs;
 	struct emit e = { .values = 192 };
 	uint64_t at;
@@ -189,4 +184,17 @@ void remote_unguard(struct remote *r)
 	if (r->guard && r->guard_bytes <= sizeof(zero))
 		remote_write(r, r->guard, zero, r->guard_bytes);
 	r->guard = guard_notes()->way_back = 0;
+}
+
+uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note)
+{
+	static const uint8_t code[REMOTE_PARK_BYTES] = { 0x0f, 0x05,			/* syscall */
+					0xb8, 0x22, 0, 0, 0, 0x0f, 0x05,	/* 1: pause() */
+					0xeb, 0xf7 };				/* jmp 1b */
+
+	r->guard_bytes = sizeof(code);
+	*note = r->guard = find_room(r, av->vdso, sizeof(code));
+	if (r->guard && remote_write(r, r->guard, code, sizeof(code)))
+		r->guard = 0;
+	return r->guard;
 }

@@ -9,7 +9,8 @@
  *
  * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The thread runs
  * on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent has the upper half. Its
- * stop and its way back are attach.c's: it goes on from a stop after which the kernel restarts what it interrupted.
+ * stop and its way back are attach.c's: it goes on from a stop after which the kernel restarts what it interrupted. If we are
+ * killed it goes on by itself, behind the last system call that it makes in there (entry.S); whoever comes after us waits for that.
  *
  * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
  * looked at again.
@@ -17,6 +18,7 @@
 #include "control/silent.h"
 
 #include "control/look.h"
+#include "control/remote.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,7 +36,7 @@
 #include <unistd.h>
 
 #define REJOIN_MS	5000		/* the agent's start may take 2 s */
-#define STOP_MS		1000
+#define REJOIN_BYTES	256		/* of uft_blob_rejoin, at least */
 #define TRIES		50
 #define NAP_NS		1000000
 #define STACK_HALF	(64u << 10)
@@ -98,15 +100,6 @@ static int read_boot(const struct silent *s, struct uft_boot *boot)
 	return peek_mem(s->pid, s->base + s->blob->boot, boot, sizeof(*boot));
 }
 
-static int reset_stage(const struct silent *s)
-{
-	uint32_t none = UFT_BOOT_NONE;
-	struct iovec mine = { &none, sizeof(none) };
-	struct iovec its = { (void *)(uintptr_t)(s->base + s->blob->boot + offsetof(struct uft_boot, stage)), sizeof(none) };
-
-	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == sizeof(none) ? 0 : -EPERM;
-}
-
 static int may_be_in_rseq(pid_t pid, pid_t tid)
 {
 	struct { uint64_t pointer; uint32_t size, signature, flags, pad; } c = { 0 };
@@ -121,73 +114,104 @@ static int is_movable(const struct silent *s, pid_t tid, const struct user_regs_
 	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
 }
 
-static int await_result(const struct silent *s)
+/* The last system call of uft_blob_rejoin: the thread is through. */
+static int is_last(const struct silent *s, pid_t tid)
 {
-	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
+	struct user_regs_struct regs;
 	struct uft_boot boot;
 
-	while (session_now_ns() < deadline) {
-		if (read_boot(s, &boot))
-			return -ESRCH;
-		if (boot.stage == UFT_BOOT_DONE)
-			return boot.result;
-		nap(NAP_NS / 20);
-	}
-	return -ETIMEDOUT;
+	return ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs.rip - s->base - s->blob->rejoin < REJOIN_BYTES &&
+	       !read_boot(s, &boot) && !boot.is_rejoining && (int64_t)regs.rax != -ENOSYS;	/* its exit */
 }
 
-/* Stops the thread that we let run. *sig: what is to be given to it when it goes on. */
-static int stop_again(pid_t tid, int *sig)
+/* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
+static int run_through(const struct silent *s, pid_t tid, int *sig)
 {
-	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
-	int status;
+	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
 
-	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
-	while (session_now_ns() < deadline) {
-		pid_t got = waitpid(tid, &status, __WALL | WNOHANG);
+	ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD);
+	for (;;) {
+		int status, ret;
 
-		if (got < 0 || (got == tid && !WIFSTOPPED(status)))
+		if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
 			return -ESRCH;
-		if (got == tid && status >> 16)
-			return 0;
-		if (got == tid) {
-			if (WSTOPSIG(status) != SIGSTOP)
-				return -EFAULT;		/* a fault in our code, which is nobody's business */
+		while ((ret = look_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
+			;
+		if (ret)
+			return ret;
+		if (status >> 16)
+			continue;
+		if (WSTOPSIG(status) == SIGSTOP)
 			*sig = SIGSTOP;
-			ptrace(PTRACE_CONT, tid, 0, 0);
-		}
-		nap(NAP_NS / 20);
+		else if (WSTOPSIG(status) != REMOTE_SYSCALL_STOP)
+			return -EFAULT;			/* a fault in our code, which is nobody's business */
+		else if (is_last(s, tid))
+			return 0;
 	}
-	return -EAGAIN;
 }
 
-/* The thread stands: there and back. */
+static int write_boot(const struct silent *s, size_t at, void *value, size_t size)
+{
+	struct iovec mine = { value, size }, its = { (void *)(uintptr_t)(s->base + s->blob->boot + at), size };
+
+	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == (ssize_t)size ? 0 : -EPERM;
+}
+
+/* What the thread needs to go on by itself if we are killed. */
+static int prepare(const struct silent *s, const struct remote *r)
+{
+	struct uft_way_back back = remote_way_back(r);
+	uint32_t none = UFT_BOOT_NONE, yes = 1;
+	int ret;
+
+	/* What the kernel remembers of a sleep it forgets in there, when the end of its tracer wakes the thread. */
+	if (back.reg[0] == SYS_restart_syscall)
+		back.reg[0] = r->regs.orig_rax;
+	ret = write_boot(s, offsetof(struct uft_boot, back), &back, sizeof(back));
+	if (!ret)
+		ret = write_boot(s, offsetof(struct uft_boot, stage), &none, sizeof(none));
+	return ret ? ret : write_boot(s, offsetof(struct uft_boot, is_rejoining), &yes, sizeof(yes));
+}
+
+/* The thread stands: there and back. At each moment either its registers and mask are the program's, or it has its way back. */
 static int send_in(const struct silent *s, pid_t tid, int *sig)
 {
-	struct user_regs_struct old, regs;
-	uint64_t mask, all = ~0ull;
-	int ret, stopped;
+	struct remote r = { .tid = tid };
+	struct user_regs_struct regs;
+	uint64_t all = ~0ull;
+	struct uft_boot boot;
+	int ret;
 
-	if (ptrace(PTRACE_GETREGS, tid, 0, &old) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0)
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
 		return -ESRCH;
-	if (*sig || !is_movable(s, tid, &old))
+	if (*sig || !is_movable(s, tid, &r.regs))
 		return -EAGAIN;
-	ret = reset_stage(s);
+	look_as_repeated(&r.regs);
+	ret = prepare(s, &r);
 	if (ret)
 		return ret;
-	regs = old;
+	regs = r.regs;
 	regs.rip = s->base + s->blob->rejoin;
 	regs.rsp = s->stack + STACK_HALF;
 	regs.orig_rax = -1ull;
 	regs.eflags &= ~EFLAGS_DF;
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
-	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0 || ptrace(PTRACE_CONT, tid, 0, 0) < 0)
+	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0)
 		return -ESRCH;
-	ret = await_result(s);
-	stopped = stop_again(tid, sig);
-	ptrace(PTRACE_SETREGS, tid, 0, &old);
-	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
-	return stopped ? stopped : ret;
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
+	ret = run_through(s, tid, sig);
+	if (ret == -EAGAIN) {		/* it finds its way */
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		look_late(tid);
+		return -ETIMEDOUT;
+	}
+	if (ret == -ESRCH)
+		return ret;
+	remote_to_restart_stop(&r);
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
+	ptrace(PTRACE_SETREGS, tid, 0, &r.regs);
+	if (r.pending_signal)
+		*sig = r.pending_signal;
+	return ret ? ret : read_boot(s, &boot) ? -ESRCH : boot.result;
 }
 
 static int try_task(const struct silent *s, pid_t tid)
@@ -197,7 +221,8 @@ static int try_task(const struct silent *s, pid_t tid)
 	if (ret)
 		return ret;
 	ret = send_in(s, tid, &sig);
-	look_go(tid, sig);
+	if (ret != -ETIMEDOUT)
+		look_go(tid, sig);
 	return ret;
 }
 
@@ -239,11 +264,25 @@ static void release_of(const struct arena *a, pid_t pid)
 	}
 }
 
+/* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
+static void await_earlier(const struct silent *s)
+{
+	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
+	struct uft_owned own = { s->base + s->blob->rejoin, REJOIN_BYTES };
+	struct look look = { .pid = s->pid, .own = &own, .nown = 1 };
+	struct uft_boot boot;
+
+	while (!read_boot(s, &boot) && (boot.is_rejoining || look_at_tasks(&look) > 0) && session_now_ns() < deadline)
+		nap(NAP_NS);
+}
+
 static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
 {
-	int ret = read_boot(s, boot);
 	uint64_t word;
+	int ret;
 
+	await_earlier(s);
+	ret = read_boot(s, boot);
 	s->stack = boot->stack;
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
 		return -EPROTO;

@@ -440,6 +440,10 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
  * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
  */
 #define UFT_BOOT_RESUME	352
+#define UFT_BOOT_BACK	360
+struct uft_way_back {		/* of a thread: registers by the number that instructions have for them, and its signal mask */
+	uint64_t reg[16], flags, pc, mask;
+};
 struct uft_boot {
 	uint32_t version;
 	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
@@ -459,10 +463,12 @@ struct uft_boot {
 	uint32_t stage;		/* w: enum uft_boot_stage */
 	int32_t fd;		/* w: the agent's end for the session, once stage is UFT_BOOT_SOCKET */
 	int32_t agent_tid;	/* w: in the target's pid namespace, or -errno; valid when the task in between ended */
-	uint32_t pad1;
+	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and is not through */
 	uint64_t resume;	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
+	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
 };
-_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME, "runtime/arch/x86_64/entry.S");
+_Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
+	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");
 
 /*
  * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with the registers

@@ -491,6 +491,9 @@ int agent_start_thread(void)
 void agent_rejoin(void);
 void agent_rejoin(void)
 {
+	uint64_t all = ~0ull;
+
+	sys_sigprocmask(SIG_SETMASK, &all, NULL);	/* the way back sets the program's */
 	uft_boot.result = trace_rejoin();
 	uft_store_release(&uft_boot.stage, UFT_BOOT_DONE);
 }

@@ -48,7 +48,10 @@ uft_blob_attach:
 	.cfi_endproc
 	.size	uft_blob_attach, . - uft_blob_attach
 
-/* Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it sees in uft_boot that it is over. */
+/*
+ * Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it stops the thread at the exit of the last
+ * system call and puts it back to where it was. Was he killed, it goes there by itself: uft_boot.back, at UFT_BOOT_BACK.
+ */
 	.type	uft_blob_rejoin, @function
 uft_blob_rejoin:
 	.cfi_startproc
@@ -56,8 +59,36 @@ uft_blob_rejoin:
 	xor	%ebp, %ebp
 	cld
 	call	agent_rejoin
-1:	pause
-	jmp	1b
+	movl	$0, uft_boot+348(%rip)		/* is_rejoining */
+	mov	$14, %eax			/* rt_sigprocmask, which changes nothing */
+	mov	$0, %edi
+	mov	$0, %esi
+	mov	$0, %edx
+	mov	$8, %r10d
+	syscall
+	pushq	uft_boot+488(%rip)		/* flags; what follows leaves them alone */
+	popfq
+	mov	uft_boot+360+8*4(%rip), %rsp
+	mov	$14, %eax
+	mov	$2, %edi			/* SIG_SETMASK */
+	lea	uft_boot+504(%rip), %rsi
+	syscall
+	mov	uft_boot+360+8*0(%rip), %rax
+	mov	uft_boot+360+8*1(%rip), %rcx
+	mov	uft_boot+360+8*2(%rip), %rdx
+	mov	uft_boot+360+8*3(%rip), %rbx
+	mov	uft_boot+360+8*5(%rip), %rbp
+	mov	uft_boot+360+8*6(%rip), %rsi
+	mov	uft_boot+360+8*7(%rip), %rdi
+	mov	uft_boot+360+8*8(%rip), %r8
+	mov	uft_boot+360+8*9(%rip), %r9
+	mov	uft_boot+360+8*10(%rip), %r10
+	mov	uft_boot+360+8*11(%rip), %r11
+	mov	uft_boot+360+8*12(%rip), %r12
+	mov	uft_boot+360+8*13(%rip), %r13
+	mov	uft_boot+360+8*14(%rip), %r14
+	mov	uft_boot+360+8*15(%rip), %r15
+	jmp	*uft_boot+496(%rip)
 	.cfi_endproc
 	.size	uft_blob_rejoin, . - uft_blob_rejoin
 

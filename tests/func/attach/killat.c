@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* killat.c - preloaded: the process ends by SIGKILL just before, with UFT_KILL_AFTER just behind, its UFT_KILL_AT-th call of ptrace() */
+/* killat.c - preloaded: the process ends by SIGKILL just before, with UFT_KILL_AFTER just behind, its UFT_KILL_AT-th call of ptrace();
+ * of those that it makes while there is a file UFT_KILL_WHILE, if that is set */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -11,6 +12,7 @@
 
 static long calls, at;
 static int is_after;
+static const char *file;
 static pid_t self;
 static long (*next)(long, long, long, long);
 
@@ -20,13 +22,14 @@ __attribute__((constructor)) static void begin(void)
 
 	at = text ? atol(text) : 0;
 	is_after = getenv("UFT_KILL_AFTER") != NULL;
+	file = getenv("UFT_KILL_WHILE");
 	self = getpid();		/* not the guard, which is a fork */
 	next = (long (*)(long, long, long, long))dlsym(RTLD_NEXT, "ptrace");
 }
 
 long ptrace(long request, long pid, long addr, long data)
 {
-	int is_it = ++calls == at && getpid() == self, error;
+	int is_it = at && getpid() == self && (!file || access(file, F_OK) == 0) && ++calls == at, error;
 	long ret;
 
 	if (is_it && !is_after)
