@@ -237,9 +237,9 @@ static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint
 }
 
 /* Accepts the event at ev[n] or not. */
-static inline size_t dec_keep(struct uft_stream *st, struct uft_event *e)
+static inline size_t dec_keep(struct uft_stream *st, struct uft_event *e, uint64_t clock)
 {
-	return __builtin_expect(!st->has_select, 1) || sel_match(st, e);
+	return __builtin_expect(!st->has_select, 1) || sel_match(st, e, clock);
 }
 
 /* The events that are due before the next record: losses, left calls. Returns how many; stops at @max. */
@@ -254,12 +254,12 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 		ev[n].kind = UFT_EV_LOST;
 		ev[n].lost = r->lost_due;
 		r->lost_due = 0;
-		n += dec_keep(st, &ev[n]);
+		n += dec_keep(st, &ev[n], r->key);
 	}
 	while (r->left && n < max) {
 		dec_event(&ev[n], r, r->left_ns);
 		dec_left(st, r, &ev[n]);
-		n += dec_keep(st, &ev[n]);
+		n += dec_keep(st, &ev[n], r->key);
 	}
 	r->given -= n;		/* dec_run() adds all */
 	return n;
@@ -337,7 +337,7 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 		}
 		p += 8;
 		key = clock;
-		e += dec_keep(st, e);
+		e += dec_keep(st, e, clock);
 	}
 	r->cur.p = (uint8_t *)p;
 	r->key = key;
@@ -475,11 +475,11 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 		} else if (kind == UFT_REC_MARK) {
 			r->key = clock;
 			dec_event(ev + n, r, uft_clock_ns(&st->clock, clock));
-			if (dec_mark(st, ev + n, c->p + 8, UFT_REC_VALUE(word)) && dec_keep(st, ev + n))
+			if (dec_mark(st, ev + n, c->p + 8, UFT_REC_VALUE(word)) && dec_keep(st, ev + n, clock))
 				n++;
 			c->p += dec_length(r, word);
 		} else if (kind > UFT_REC_ENTRY && dec_slow(st, r, ev + n, word, clock)) {
-			n += dec_keep(st, ev + n);
+			n += dec_keep(st, ev + n, clock);
 		}
 	}
 	r->given += n;

@@ -97,6 +97,10 @@ struct uft_stream {
 	uint32_t next_at, next_n;
 
 	int has_select, no_parents;
+	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
+	const struct dec_span *hidden; size_t nhidden;
+	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
+	void *watch_arg;
 	struct uft_select sel;
 	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
 	int is_past;					/* beyond to_ns: nothing more to come */
@@ -144,7 +148,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 /* select.c */
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
-int sel_match(struct uft_stream *st, const struct uft_event *ev);
+int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);

@@ -104,7 +104,7 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
 
-	while (cpu->bytes + l->geo->head.sub_bytes > l->opts.cpu_bytes)
+	while (cpu->bytes + l->geo->head.sub_bytes > l->opts.cpu_bytes && (!l->is_watched || !l->opts.overwrite))
 		if (!l->opts.overwrite || !drop_oldest(l, cpu))
 			return l->opts.overwrite;
 	return 1;
@@ -363,14 +363,19 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 	return 0;
 }
 
+void lv_fit(struct uft_live *l)
+{
+	for (uint32_t i = 0; i < l->ncpus; i++)
+		while (l->cpu[i].bytes > l->opts.cpu_bytes && drop_oldest(l, &l->cpu[i]))
+			;
+}
+
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite)
 {
 	pthread_mutex_lock(&l->lock);
 	l->opts.cpu_bytes = cpu_bytes;
 	l->opts.overwrite = overwrite;
-	for (uint32_t i = 0; i < l->ncpus; i++)
-		while (l->cpu[i].bytes > cpu_bytes && drop_oldest(l, &l->cpu[i]))
-			;
+	lv_fit(l);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -490,6 +495,7 @@ void uft_live_destroy(struct uft_live *l)
 	}
 	uft_stream_close(l->base);
 	pthread_mutex_destroy(&l->lock);
+	free(l->span);
 	free(l->ring);
 	free(l->slice);
 	free(l->cpu);

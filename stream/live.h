@@ -36,13 +36,14 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 void uft_live_unfollow(struct uft_live *l);
 /* 1: what comes is not taken, and what is held stays; markers are taken. */
 void uft_live_mute(struct uft_live *l, int on);
-
-/* The session's thread. Another buffer of what @leader takes, from now on, empty; destroy it before the leader, behind
- * _unfollow(). All calls of slices, tasks and pulling are for the leader and reach those that follow. */
-int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
-void uft_live_unfollow(struct uft_live *l);
-/* 1: what comes is not taken, and what is held stays. Markers are. */
-void uft_live_mute(struct uft_live *l, int on);
+/* Events from @clock on are not shown, up to @clock: as uft_live_clock() tells. The ends themselves are. */
+int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
+void uft_live_show(struct uft_live *l, uint64_t clock);
+uint64_t uft_live_clock(void);
+/* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
+void uft_live_watched(struct uft_live *l, int on);
+/* Consumes @tap and tells @fn of each event in turn, on behalf of @l. @fn may not call us for @tap. */
+void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg);
 
 /* ---- The session's thread ---- */
 int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);

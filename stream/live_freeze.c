@@ -66,6 +66,9 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->base = lv_copy_base(from);
 	if (!to->base)
 		return -ENOMEM;
+	to->span = to->base->hidden_copy;	/* the base shows the buffer's */
+	to->nspan = to->cap_span = to->base->nhidden;
+	to->base->hidden_copy = NULL;
 	lv_stream_let_go(to->base);
 	return copy_rings(to, from);
 }

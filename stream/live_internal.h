@@ -62,6 +62,9 @@ struct uft_live {
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;
+	struct dec_span *span; size_t nspan, cap_span;	/* live_hide.c */
+	int is_watched;
+	uint64_t looked;		/* then: as watermark, for the consumer */
 };
 
 /* Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has not would be
@@ -77,6 +80,7 @@ void lv_sample_clock(struct uft_live *l);
 void lv_chunk_put(struct lv_chunk *c);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
 struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);
+void lv_fit(struct uft_live *l);		/* into its limit */
 int lv_make_room(struct uft_live *l, struct lv_ring *r);
 void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
 uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
@@ -85,6 +89,9 @@ uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
 void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
 void lv_lock_all(struct uft_live *l);		/* a leader and those that follow */
 void lv_unlock_all(struct uft_live *l);
+
+/* live_hide.c */
+int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
 
 /* live_freeze.c */
 int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from holds; without its slices and arena */

@@ -156,6 +156,7 @@ static void stream_release(struct uft_stream *st)
 {
 	lv_stream_let_go(st);
 	free(st->hold);
+	free(st->hidden_copy);
 }
 
 /* ---- The copy of base ------------------------------------------------------------------------ */
@@ -257,6 +258,8 @@ struct uft_stream *lv_copy_base(struct uft_live *l)
 		ret = copy_rings(l, st, base);
 	if (!ret)
 		ret = refill(l, st, st->hold);
+	if (!ret)
+		ret = lv_copy_spans(st, l);
 	if (!ret)
 		return st;
 	uft_stream_close(st);
@@ -392,6 +395,9 @@ static int begin(struct uft_live *l)
 	int ret = 0;
 
 	forget_marks(l->base);
+	l->base->hidden = l->span;
+	l->base->nhidden = l->nspan;
+	l->base->has_select |= l->nspan != 0;
 	if (l->base_version && l->base_version == l->version && l->base->nring == l->nring) {
 		refresh(l->base);
 		return 0;
@@ -402,10 +408,16 @@ static int begin(struct uft_live *l)
 	return ret;
 }
 
+/* How far the order of events is certain, and which of them are shown. */
+static uint64_t limit_of(const struct uft_live *l)
+{
+	return l->is_watched && l->looked < l->watermark ? l->looked : l->watermark;
+}
+
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu)
 {
 	pthread_mutex_lock(&l->lock);
-	l->base->limit = l->watermark;
+	l->base->limit = limit_of(l);
 	if (!begin(l)) {
 		if (cpu != UFT_LIVE_ALL)
 			keep_cpu(l->base, cpu);
@@ -450,10 +462,10 @@ int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 
 		if (cpu != UFT_LIVE_ALL && lv_cpu_of(l, l->ring[i].ring) != cpu)
 			continue;
-		if (r && r->cur.p != r->cur.end && r->key <= l->watermark)
+		if (r && r->cur.p != r->cur.end && r->key <= limit_of(l))
 			empty = 0;
 		for (; c && empty; c = c->next)
-			empty = (r && seen_to(r) >= c->position + c->len) || c->clock > l->watermark;
+			empty = (r && seen_to(r) >= c->position + c->len) || c->clock > limit_of(l);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return empty;

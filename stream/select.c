@@ -47,10 +47,32 @@ static int sel_func(struct uft_stream *st, const struct uft_sym *sym)
 	return st->sym_match[sym->index] == 2;
 }
 
-int sel_match(struct uft_stream *st, const struct uft_event *ev)
+/* The spans are in order. Both their ends are shown. */
+static int is_hidden(const struct uft_stream *st, uint64_t clock)
+{
+	size_t lo = 0, hi = st->nhidden;
+
+	while (lo < hi) {	/* the first that does not end before */
+		size_t mid = (lo + hi) / 2;
+
+		if (st->hidden[mid].to <= clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < st->nhidden && st->hidden[lo].from < clock;
+}
+
+int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
 	const struct uft_select *s = &st->sel;
 
+	if (st->watch) {
+		st->watch(st->watch_arg, ev, clock);
+		return 0;
+	}
+	if (st->nhidden && is_hidden(st, clock))
+		return 0;
 	if (st->first_ns == UINT64_MAX) {
 		if (ev->kind == UFT_EV_LOST || ev->kind == UFT_EV_LEFT)
 			return !s->from_ns;

@@ -141,6 +141,8 @@ int show_functions(const struct place *at, struct tree_text *out)
 	selection_free(&s);
 	if (!ret && !s.shown)
 		text_printf(out, "%s", empty[list_of(at)]);
+	if (list_of(at) == LIST_FILTER)
+		trigger_show(at->in, out);
 	return ret;
 }
 
@@ -197,6 +199,66 @@ static void put_word(struct edit *e, const char *word)
 	text_put(&e->words, "\n", 1);
 }
 
+/* A command is a write of its own: bytes of [p, p + n) before the first; @len: its own with the blank behind it, 0 none. */
+static size_t find_command(const char *p, size_t n, size_t *len)
+{
+	char word[WORD_MAX];
+
+	*len = 0;
+	for (size_t i = 0, end; i < n; i = end + 1) {
+		for (end = i; end < n && !isspace((unsigned char)p[end]) && p[end]; end++)
+			;
+		if (end == n || end - i >= sizeof(word))
+			continue;
+		memcpy(word, p + i, end - i);
+		word[end - i] = '\0';
+		if (!trigger_is(word))
+			continue;
+		*len = end - i + 1;
+		return i;
+	}
+	return n;
+}
+
+static ssize_t do_command(struct uft_handle *h, const char *p, size_t at, size_t len)
+{
+	char word[WORD_MAX];
+	int ret;
+
+	memcpy(word, p + at, len - 1);
+	word[len - 1] = '\0';
+	ret = trigger_do(h->at.in, word);
+	h->wrong = "Invalid command, or nothing that it is for";
+	h->wrong_at = at;
+	return ret ? ret : (ssize_t)(at + len);
+}
+
+/* One that the write before began. Bytes of this one, 0: it is none. */
+static ssize_t finish_command(struct uft_handle *h, struct edit *e, const char *p, size_t n)
+{
+	size_t k = 0;
+	int ret;
+
+	while (k < n && !isspace((unsigned char)p[k]) && p[k])
+		k++;
+	if (!e->npart || list_of(&h->at) != LIST_FILTER || k == n || e->npart + k >= sizeof(e->part))
+		return 0;
+	memcpy(e->part + e->npart, p, k);
+	e->part[e->npart + k] = '\0';
+	if (!trigger_is(e->part))
+		return 0;
+	e->npart = 0;
+	ret = trigger_do(h->at.in, e->part);
+	return ret ? ret : (ssize_t)k + 1;
+}
+
+/* What the write before broke off, if that is one. */
+static int do_part(struct uft_handle *h, struct edit *e)
+{
+	e->part[e->npart] = '\0';
+	return e->npart && list_of(&h->at) == LIST_FILTER && trigger_is(e->part) ? trigger_do(h->at.in, e->part) : 0;
+}
+
 /* Splits [p, p + n) behind what e holds. 0, or what is wrong behind the words of @b. */
 static int split_words(struct edit *e, const char *p, size_t n, struct word_batch *b)
 {
@@ -246,6 +308,8 @@ static int take_part(struct uft_tree *t, struct edit *e)
 	int ret = 0;
 
 	e->part[e->npart] = '\0';
+	if (trigger_is(e->part))
+		return 0;
 	if (e->npart)
 		ret = word_batch_add(&b, e->part, 0, 0);
 	if (!ret && e->npart) {
@@ -273,8 +337,17 @@ static int edit_tell(struct uft_handle *h, struct edit *e)
 ssize_t store_functions(struct uft_handle *h, const char *p, size_t n)
 {
 	struct edit *e = h->priv, before = *e;
-	ssize_t taken = take_words(h, e, p, n);
-	int is_pending = n && n % PART_BYTES == 0 && taken == (ssize_t)n, ret = 0;
+	size_t command = 0, before_it = list_of(&h->at) == LIST_FILTER && !e->npart ? find_command(p, n, &command) : n;
+	ssize_t taken = finish_command(h, e, p, n);
+	int is_pending, ret = 0;
+
+	if (taken)
+		return taken;
+	if (command && before_it == strspn(p, " \t\n"))
+		return do_command(h, p, before_it, command);
+	n = before_it;
+	taken = take_words(h, e, p, n);
+	is_pending = n && n % PART_BYTES == 0 && taken == (ssize_t)n;
 
 	if (taken >= 0 && !is_pending)
 		ret = edit_tell(h, e);
@@ -296,7 +369,8 @@ int release_functions(struct uft_handle *h)
 
 	if (!e)
 		return 0;
-	if (e->is_pending)
+	ret = do_part(h, e);
+	if (!ret && e->is_pending)
 		ret = edit_tell(h, e);
 	free(e->words.p);
 	free(e->known.hash);

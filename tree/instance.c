@@ -20,16 +20,16 @@
 #define SLOTS_EACH	64u	/* address spaces in trace_pipe_raw, for processes that overlap */
 #define SLOTS		32768u
 
-static int is_tracing(const struct settings *set)
+static int is_tracing(const struct instance *in, const struct settings *set)
 {
-	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling;
+	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || trigger_waits(in, set);
 }
 
 int instance_tracing(struct instance *in, const struct settings *set, struct instance **out)
 {
 	*out = NULL;
 	for (struct instance *i = in->t->instances; i; i = i->next) {
-		if (!is_tracing(i == in ? set : &i->set))
+		if (!is_tracing(i, i == in ? set : &i->set))
 			continue;
 		if (*out)
 			return -EBUSY;
@@ -52,8 +52,12 @@ const struct settings *instance_wish(struct instance *in, const struct settings 
 
 void instance_mute_but(struct uft_tree *t, const struct instance *in)
 {
-	for (struct instance *i = t->instances; i; i = i->next)
-		uft_live_mute(i->live, i != in);
+	for (struct instance *i = t->instances; i; i = i->next) {
+		int is_other = t->instances->next && i != in;
+
+		uft_live_mute(i->live, is_other || (i->triggers && i->set.tracer == UFT_TRACER_NOP));
+		trigger_mute(i, is_other);
+	}
 }
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -129,6 +133,7 @@ void instance_free(struct instance *in)
 	pthread_mutex_unlock(&t->lock);
 	if (in->live && t->instances)
 		uft_live_unfollow(in->live);
+	trigger_free(in);
 	uft_text_close(in->pipe_text);
 	free(in->pipe_out.p);
 	for (int i = 0; i < NLISTS; i++)
@@ -195,6 +200,7 @@ static int rmdir_job(void *arg)
 	none = in->set;
 	none.tracer = UFT_TRACER_NOP;
 	if (!ret) {
+		trigger_free(in);
 		tree_apply(in, &none, NULL);	/* to trace nothing is never refused */
 		instance_free(in);
 	}

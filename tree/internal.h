@@ -140,6 +140,7 @@ struct instance {
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
 	struct raw_cpu **raw;		/* raw.c, by cpu */
+	struct triggers *triggers;	/* trigger.c; NULL: none */
 	struct dat_syms syms;		/* of the pages that are handed out */
 };
 
@@ -162,6 +163,7 @@ struct uft_tree {
 	uint32_t attached[MAX_PIDS];	/* by pid.c; the owner's */
 	size_t nattached;
 	uint64_t nmarks;		/* since the last round; the owner's */
+	int in_round;			/* of triggers; the owner's */
 	int is_busy;			/* something records; the owner's */
 	int is_fresh;			/* something came since waiting readers were told; the owner's */
 	struct tree_profile *profile;	/* profile.c */
@@ -195,8 +197,18 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /* Whose tracer runs once @in has @set. NULL: nobody's; -EBUSY: there would be two. */
 int instance_tracing(struct instance *in, const struct settings *set, struct instance **out);
+/* trigger.c: commands of set_ftrace_filter. The owner. */
+int trigger_is(const char *word);		/* any thread */
+int trigger_do(struct instance *in, const char *word);
+void trigger_show(const struct instance *in, struct tree_text *out);
+int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
+int trigger_put_words(const struct instance *in, struct tree_text *words);	/* for the functions that have one */
+void trigger_mute(const struct instance *in, int on);
+void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
+void trigger_round(struct uft_tree *t);
+void trigger_free(struct instance *in);
 /* What the session is told then: of whose tracer runs, or would. */
 const struct settings *instance_wish(struct instance *in, const struct settings *set);
-void instance_mute_but(struct uft_tree *t, const struct instance *in);	/* only @in takes records */
+void instance_mute_but(struct uft_tree *t, const struct instance *in);	/* no other takes records */
 
 #endif

@@ -108,6 +108,7 @@ void tree_pull(struct uft_tree *t)
 	uint64_t n = uft_live_pull(t->instances->live) + t->nmarks;
 
 	t->nmarks = 0;
+	trigger_round(t);
 	if (n || t->is_fresh)
 		handle_wake_all(t);
 	t->is_fresh = n != 0;
@@ -177,14 +178,16 @@ void tree_record(struct uft_tree *t)
 	struct instance *in;
 
 	instance_tracing(t->instances, &t->instances->set, &in);
-	t->is_busy = in && in->set.tracer != UFT_TRACER_NOP;
-	uft_session_record(t->session, in ? !in->paused : t->instances->set.is_on);
+	t->is_busy = in && !in->set.is_profiling;
+	uft_session_record(t->session, in && !in->paused && (in->set.is_on || in->triggers));
 }
 
 /* The graph's limits have no files in an instance: the top's hold for all. */
-static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, struct uft_error *err)
+static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
 {
-	const char **list[NLISTS];
+	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling;
+	const char *filter = set->list[LIST_FILTER], **list[NLISTS];
+	struct tree_text words = { 0 };
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000,
@@ -193,8 +196,15 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	};
 	int ret = 0;
 
+	if (now && now->triggers && (is_nop || filter[0])) {
+		text_put(&words, filter, is_nop ? 0 : strlen(filter));
+		ret = trigger_put_words(now, &words);
+		text_put(&words, "", 1);
+		spec.tracer = is_nop ? UFT_TRACER_FUNCTION : spec.tracer;
+	}
 	for (int i = 0; i < NLISTS; i++)
-		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : set->list[i], &ret);
+		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : set->list[i], &ret);
+	free(words.p);
 	spec.filter = list[LIST_FILTER];
 	spec.notrace = list[LIST_NOTRACE];
 	spec.roots = list[LIST_GRAPH];
@@ -219,14 +229,14 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	struct uft_tree *t = in->t;
 	struct instance *before, *now;
 	const struct settings *top = in == t->instances ? set : &t->instances->set;
-	int ret = set->is_profiling && set->tracer != UFT_TRACER_NOP ? -EBUSY : instance_tracing(in, set, &now);
+	int ret = set->is_profiling && (set->tracer != UFT_TRACER_NOP || in->triggers) ? -EBUSY : instance_tracing(in, set, &now);
 
 	if (ret)
 		return ret;
 	instance_tracing(in, &in->set, &before);
 	if (now != before)
 		hand_on(t, now);
-	ret = tell_session(t, instance_wish(in, set), top, err);
+	ret = tell_session(t, instance_wish(in, set), top, now, err);
 	if (ret) {
 		hand_on(t, before);
 		return ret;
@@ -236,7 +246,10 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (in->set.clock != set->clock)
 		clock_apply(in, set->clock);
 	uft_live_limit(in->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
+	if (in->set.is_on != set->is_on)
+		trigger_switched(in, set->is_on);
 	in->set = *set;
+	instance_mute_but(t, now);
 	tree_record(t);
 	return 0;
 }

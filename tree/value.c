@@ -54,6 +54,8 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 
 int show_tracing_on(const struct place *at, struct tree_text *out)
 {
+	if (at->in->triggers)
+		tree_pull(at->t);
 	text_printf(out, "%d\n", at->in->set.is_on);
 	return 0;
 }
@@ -235,6 +237,21 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"\t     accepts: func_full_name or glob-matching-pattern\n"
 		"\t     modules: Can select a group via module\n"
 		"\t      Format: :mod:<module-name>\n"
+		"\t     triggers: a command to perform when function is hit\n"
+		"\t      Format: <function>:<trigger>[:count]\n"
+		"\t     trigger: traceon, traceoff\n"
+		"\t     example: echo do_fault:traceoff > set_ftrace_filter\n"
+		"\t              echo do_trap:traceoff:3 > set_ftrace_filter\n"
+		"\t     The first one will disable tracing every time do_fault is hit\n"
+		"\t     The second will disable tracing at most 3 times when do_trap is hit\n"
+		"\t       The first time do trap is hit and it disables tracing, the\n"
+		"\t       counter will decrement to 2. If tracing is already disabled,\n"
+		"\t       the counter will not decrement. It only decrements when the\n"
+		"\t       trigger did work\n"
+		"\t     To remove trigger without count:\n"
+		"\t       echo '!<function>:<trigger> > set_ftrace_filter\n"
+		"\t     To remove trigger with a count:\n"
+		"\t       echo '!<function>:<trigger>:0 > set_ftrace_filter\n"
 		"  set_ftrace_notrace\t- echo function name in here to never trace\n"
 		"  set_ftrace_pid\t- Write pid(s) to only function trace those pids\n"
 		"\t\t    (function)\n"

@@ -1,0 +1,53 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# commands.sh TARGET - set_ftrace_filter's func:traceon and func:traceoff: the list, what is refused, and what the trace shows
+. "$(dirname "$0")/inside.sh"
+
+names() { sed -n 's/^[^#]*: \([a-z]*\) <-.*/\1/p' "$1" | tr '\n' ' '; }
+
+# ---- The list, its order and what is refused, as on a 6.12 kernel with vfs_read, vfs_write, vfs_open for outer, inner, lonely
+inside '$T 1; F=set_ftrace_filter; try() { echo "$1" >>$F; echo "$?"; } 2>$TMP/refused
+	echo outer:traceoff >$F; cat $F; echo; echo inner:traceoff:3 >>$F; echo lonely:traceon >$F; cat $F; echo; echo inner >$F; cat $F; echo; echo >$F; cat $F; echo
+	try "!outer:traceoff:0"; try "!inner:traceoff"; try "!lonely:traceon"; try "!lonely:traceon"; try "!nosuch:traceon"; try nosuch:traceon; try outer:bogus; try outer:traceoff:abc
+	try outer:traceoff:-1; try outer:traceoff:; try outer:traceoff:0; try inner:traceoff:7; try outer:traceoff; cat $F; echo
+	try "!out*:traceoff"; cat $F; try "!*:traceoff:0"; cat $F; echo outer:traceoff >set_ftrace_notrace; cat set_ftrace_notrace; echo "outer:traceoff inner" >$F; cat $F'
+tr '\n' ' ' <out | sed 's/  /\n/g' >listed
+cat >expected <<'KERNEL'
+#### all functions enabled #### outer:traceoff:unlimited
+#### all functions enabled #### lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
+inner lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
+#### all functions enabled #### lonely:traceon:unlimited inner:traceoff:count=3 outer:traceoff:unlimited
+1 1 0 1 1 1 1 1 1 1 0 1 1 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=0 outer:traceoff:unlimited
+0 #### all functions enabled #### inner:traceoff:count=3 outer:traceoff:count=0 0 #### all functions enabled #### #### no functions disabled #### inner outer:traceoff:unlimited
+KERNEL
+expect_equal "lists" "$(sed 's/ $//' listed)" "$(cat expected)"
+
+# ---- An end is the function's own call, the last that is shown; a begin the first
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo function >current_tracer
+	$T 3; cat tracing_on; cat trace >$TMP/off; echo 1 >tracing_on; $T 500000; cat tracing_on; cat trace >$TMP/again; echo m >trace_marker; echo $?
+	echo "!inner:traceoff" >>set_ftrace_filter; echo lonely:traceon >>set_ftrace_filter; echo >trace; $T 1; cat tracing_on; cat trace >$TMP/on'
+expect_equal "tracing_on" "$(tr '\n' ' ' <out)" "0 0 1 1 "
+expect_equal "up to the end" "$(names off)" "main lonely outer inner "
+expect_equal "and again" "$(names again)" "main lonely outer inner main lonely outer inner "
+expect_equal "from the begin" "$(names on)" "lonely outer inner inner "
+
+# ---- Spans, in trace and in trace_pipe; the header counts what is shown. A count counts changes.
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceon >>set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo 0 >tracing_on
+	echo function >current_tracer; $T 20000; cat tracing_on trace >$TMP/spans; grep -c "outer <-" $TMP/spans; grep -c "inner <-" $TMP/spans; grep -c "main <-\|lonely <-" $TMP/spans
+	sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p" $TMP/spans; echo >trace; $T 25000 & for i in $(seq 60); do dd if=trace_pipe iflag=nonblock bs=64k 2>$TMP/dd; sleep 0.02; done >$TMP/piped; wait; awk "/(inner|outer) <-/ { print \$5 }" $TMP/piped | sort | uniq -c
+	echo "!outer:traceon" >>set_ftrace_filter; echo outer:traceon:3 >>set_ftrace_filter; echo >trace; $T 10; grep -c "outer <-" trace; grep count set_ftrace_filter'
+sed 's/^ *//' out | tr '\n' ' ' >line
+expect_equal "spans" "$(cat line)" "20000 20000 0 40000 40000 25000 inner 25000 outer 3 outer:traceon:count=0 "
+
+# ---- function_graph; nop, where nothing is shown and tracing_on still ends; beside a filter that has others; a word in two writes
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo function_graph >current_tracer; $T 2; grep -c "inner();" trace; grep -o "inner() {\|outer() {\|lonely();" trace
+	echo nop >current_tracer; echo 1 >tracing_on; $T 1; cat tracing_on; grep -vc "^#" trace; echo m >trace_marker; echo $?; echo "!*:traceoff" >>set_ftrace_filter; echo lonely >set_ftrace_filter
+	exec 5>>set_ftrace_filter; printf outer:trace >&5; printf "off\ninner" >&5; exec 5>&-; cat set_ftrace_filter; printf "!outer:traceoff" >>set_ftrace_filter; cat set_ftrace_filter
+	echo outer:traceoff >>set_ftrace_filter; echo 1 >function_profile_enabled; echo "$? $(cat function_profile_enabled)"' 2>>err
+expect_equal "graph, nop, parts" "$(tr '\n' ' ' <out)" "0 lonely(); outer() { inner() { 0 0 1 inner lonely outer:traceoff:unlimited inner lonely 1 0 "
+
+# ---- In an instance they act on the instance
+inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceoff:1 >>set_ftrace_filter; echo function >current_tracer; $T 2; cat tracing_on ../../tracing_on; cat trace >$TMP/foo
+	echo 1 >tracing_on; $T 1; cat tracing_on; sed -n \$p set_ftrace_filter; sed -n \$p ../../set_ftrace_filter; cd ../..; rmdir instances/foo; echo $?; echo function >current_tracer; $T 1; grep -c "outer <-" trace'
+expect_equal "in an instance" "$(tr '\n' ' ' <out)" "0 1 1 outer:traceoff:count=0 #### all functions enabled #### 0 1 "
+expect_equal "its trace" "$(names foo)" "main lonely outer "
