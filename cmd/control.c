@@ -52,7 +52,7 @@ static int show(const struct control_opts *o, const char *command, const char *f
 
 static const struct cmd_option set_options[] = {
 	SESSION,
-	{ "tracer", 'p', "TRACER", "what to record: function, function_graph, nop", cmd_string, FIELD(tracer), NULL },
+	{ "tracer", 'p', "TRACER", "what to record: a name of available_tracers", cmd_string, FIELD(tracer), NULL },
 	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
 	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, FIELD(notrace), NULL },
 	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, FIELD(graph), NULL },

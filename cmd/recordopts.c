@@ -11,7 +11,9 @@
 
 static const char *const tracer_names[] = {
 	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
-	[UFT_TRACER_PROFILE] = "profile", NULL
+	[UFT_TRACER_PROFILE] = "profile", [UFT_TRACER_PREEMPTOFF] = "preemptoff", [UFT_TRACER_IRQSOFF] = "irqsoff",
+	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
+	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk", NULL
 };
 
 /* Who comes from perf gives a process to -p. */

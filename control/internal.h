@@ -43,7 +43,8 @@ void arena_release(struct arena *a, uint32_t index);
 /* ---- spec.c -------------------------------------------------------------------------------- */
 
 struct spec {
-	uint32_t tracer;
+	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
+	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *keep;
 	char **filter_text, **notrace_text, **roots_text, **keep_text;
@@ -59,7 +60,7 @@ struct spec {
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
-#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none */
+#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _STATE */
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);

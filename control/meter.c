@@ -114,7 +114,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 
 		memcpy(&word, p, 8);
 		kind = UFT_REC_KIND(word);
-		bytes = rec_bytes[kind];
+		bytes = kind == UFT_REC_EVENT ? 8 + 8 * UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : rec_bytes[kind];
 		if (!bytes || bytes > n)
 			return;
 		if (kind >= UFT_REC_FUNC && kind <= UFT_REC_EXIT) {

@@ -290,6 +290,9 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 	const struct uft_image *img = t->space->img;
 	uint32_t tracer = s->spec ? s->spec->tracer : UFT_TRACER_NOP;
 
+	if (!hooks_are_known(img->obj[0].obj) && s->spec && s->spec->events)
+		return uft_fail(err, -EOPNOTSUPP, "%s: this tracer needs arguments of functions, which are known on x86-64 only yet",
+				img->exe);
 	if (hooks_are_known(img->obj[0].obj) || (tracer != UFT_TRACER_GRAPH && tracer != UFT_TRACER_PROFILE))
 		return 0;
 	for (uint32_t i = 0; i < img->nobj; i++)

@@ -7,6 +7,7 @@
  */
 #include "control/internal.h"
 #include "control/plain.h"
+#include "symbol/tracer.h"
 #include "symbol/words.h"
 
 #include <errno.h>
@@ -113,15 +114,16 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	struct spec *sp;
 	int ret;
 
-	if (in->tracer > UFT_TRACER_PROFILE)
+	if (in->tracer >= UFT_NTRACERS)
 		return uft_fail(err, -EINVAL, "there is no tracer number %u", in->tracer);
 	if (in->npids + in->nnot_pids > max_pids)
 		return uft_fail(err, -E2BIG, "%zu process and thread ids are too many: %zu are possible", in->npids + in->nnot_pids, max_pids);
 	sp = calloc(1, sizeof(*sp));
 	if (!sp)
 		return -ENOMEM;
-	sp->tracer = in->tracer;
-	sp->thresh_ns = in->thresh_ns;
+	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
+	sp->tracer = sp->events ? UFT_TRACER_GRAPH : in->tracer;
+	sp->thresh_ns = sp->events ? 0 : in->thresh_ns;		/* the reader's, of other times */
 	sp->min_size = in->min_size;
 	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);
@@ -141,7 +143,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		spec_free(sp);
 		return ret;
 	}
-	sp->params.tracer = in->tracer;
+	sp->params.tracer = sp->tracer;
+	sp->params.has_events = sp->events != UFT_TRACER_NOP;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = sp->nroots || sp->nkeep;
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
@@ -219,7 +222,7 @@ static int is_every(const struct uft_pattern *p)
 /* All functions of the object, whatever they are called: no names are needed, which cost more than to arm them. */
 static int is_match_all(const struct spec *sp, const struct uft_object *obj, int needs_object)
 {
-	if (sp->nnotrace || sp->nroots || sp->nkeep || sp->min_size)
+	if (sp->nnotrace || sp->nroots || sp->nkeep || sp->min_size || sp->events)
 		return 0;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (sp->filter_text[i][0] == '!')
@@ -266,24 +269,36 @@ static uint8_t root_of(const struct spec *sp, struct names *f)
 	return 0;
 }
 
+/* One whose arguments and results the tracer is made of? enum uft_site_flags, in the place of a root's limit. */
+static uint8_t event_of(const struct spec *sp, const struct names *f)
+{
+	uint8_t site;
+
+	if (!sp->events || (f->needs_object && !uft_tracer_wants_object(f->object)) ||
+	    !uft_tracer_role(sp->events, f->raw, &site))
+		return 0;
+	return (uint8_t)(site >> 2 << WANT_KEEP_SHIFT);
+}
+
 /* What the function at @func is to be: enum uft_site_state and WANT_ROOT, or WANT_NOT. */
 static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64_t func, int needs_object)
 {
 	struct names f;
 	char text[256];
 	int is_wanted;
-	uint8_t root;
+	uint8_t root, event;
 
-	if (is_small(sp, obj, func))
+	if (!sp->events && is_small(sp, obj, func))
 		return WANT_NOT;
 	func_names(obj, func, &f, text, sizeof(text));
 	f.needs_object = needs_object;
 	root = root_of(sp, &f);
-	is_wanted = root || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
+	event = root ? 0 : event_of(sp, &f);
+	is_wanted = root || event || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
 	f.needs_object = 0;
 	is_wanted = is_wanted && !match_list(sp->notrace_words, &f);
 	free(f.demangled);
-	return is_wanted ? (uint8_t)(site_state(sp) | root) : WANT_NOT;
+	return is_wanted ? (uint8_t)(site_state(sp) | root | event) : WANT_NOT;
 }
 
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
@@ -338,6 +353,8 @@ long spec_select_plain(const struct spec *sp, struct uft_object *obj, const stru
 
 int spec_names_object(const struct spec *sp, const struct uft_object *obj)
 {
+	if (sp->events && uft_tracer_wants_object(base_name(obj->path)))
+		return 1;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (names_object(&sp->filter[i], obj))
 			return 1;

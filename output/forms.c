@@ -27,8 +27,51 @@ static const char *preemption(const struct utsname *u)
 	       strstr(u->version, "PREEMPT") ? "preempt" : "server";
 }
 
-void form_latency_header(struct uft_printer *t, const struct uft_info *info)
+/* A name may not write to the terminal: as in emit.h. */
+const char *form_name(const struct uft_task *task, char name[17])
 {
+	snprintf(name, 17, "%s", task->comm && *task->comm ? task->comm : "<...>");
+	for (char *c = name; *c; c++)
+		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+	return name;
+}
+
+/* A number that may not be known. */
+static const char *number(char *buf, size_t size, int is_known, long v)
+{
+	snprintf(buf, size, is_known ? "%ld" : "?", v);
+	return buf;
+}
+
+static void put_task(struct uft_printer *t, const struct stretch *w)
+{
+	int is_known = w->priority != 0, is_rt = w->policy == 1 || w->policy == 2;
+	char name[17], nice[24], policy[24], rt[24], line[256];
+
+	snprintf(line, sizeof(line), "#    | task: %.16s-%u (uid:? nice:%s policy:%s rt_prio:%s)\n#    -----------------\n",
+		 form_name(w->task, name), w->task->tid, number(nice, sizeof(nice), is_known, is_rt ? 0 : (long)w->priority - 120),
+		 number(policy, sizeof(policy), is_known, w->policy), number(rt, sizeof(rt), is_known, is_rt ? 99 - (long)w->priority : 0));
+	emit_buf_puts(&t->buf, line);
+}
+
+/* Where a section began and ended. */
+static void put_ends(struct uft_printer *t, const struct stretch *w)
+{
+	const char *text[2] = { "#  => started at: ", "#  => ended at:   " };
+
+	for (int i = 0; w->n && i < 2; i++) {
+		const struct emit_text *name = emit_func(&t->names, w->line[i ? w->n - 1 : 0].sym);
+
+		emit_buf_puts(&t->buf, text[i]);
+		emit_buf_puts(&t->buf, name ? name->text : "?");
+		emit_buf_puts(&t->buf, "\n");
+	}
+	emit_buf_puts(&t->buf, "#\n#\n");
+}
+
+void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst)
+{
+	uint64_t in_buffer = worst ? worst->n : info->events, written = worst ? worst->total : info->events + info->lost;
 	struct utsname u;
 	char line[512];
 
@@ -36,11 +79,19 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info)
 		memset(&u, 0, sizeof(u));
 	snprintf(line, sizeof(line), "# %s latency trace v1.1.5 on %.65s\n"
 		 "# --------------------------------------------------------------------\n"
-		 "# latency: 0 us, #%llu/%llu, CPU#0 | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n"
-		 "#    -----------------\n#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n#    -----------------\n#\n",
-		 text_tracer(t->tracer), u.release, (unsigned long long)info->events,
-		 (unsigned long long)(info->events + info->lost), preemption(&u), info->ncpus);
+		 "# latency: %llu us, #%llu/%llu, CPU#%u | (M:%s VP:0, KP:0, SP:0 HP:0 #P:%u)\n"
+		 "#    -----------------\n",
+		 text_tracer(t->tracer), u.release, (unsigned long long)(worst ? (worst->end_ns - worst->start_ns) / 1000 : 0),
+		 (unsigned long long)in_buffer, (unsigned long long)written, worst ? worst->cpu : 0, preemption(&u), info->ncpus);
 	emit_buf_puts(&t->buf, line);
+	if (worst && worst->task)
+		put_task(t, worst);
+	else
+		emit_buf_puts(&t->buf, "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n#    -----------------\n");
+	if (worst && worst->task && uft_tracer_kind(t->tracer) == UFT_KIND_SECTION)
+		put_ends(t, worst);
+	else
+		emit_buf_puts(&t->buf, "#\n");
 	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & UFT_TEXT_VERBOSE))
 		emit_buf_puts(&t->buf, columns);
 }
@@ -57,20 +108,11 @@ static char delay_mark(uint64_t ns)
 	return ' ';
 }
 
-/* A name may not write to the terminal: as in emit.h. */
-static const char *name_of(const struct uft_event *ev, char name[17])
-{
-	snprintf(name, 17, "%s", ev->task->comm && *ev->task->comm ? ev->task->comm : "<...>");
-	for (char *c = name; *c; c++)
-		*c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
-	return name;
-}
-
 static char *put_verbose(char *p, const struct uft_event *ev, uint64_t index, uint64_t since, uint64_t until)
 {
 	char name[17];
 
-	return p + sprintf(p, "%16s %7u %3u %d %08x %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", name_of(ev, name), ev->task->tid,
+	return p + sprintf(p, "%16s %7u %3u %d %08x %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", form_name(ev->task, name), ev->task->tid,
 			   ev->cpu, 0, 0, (unsigned long long)index, (unsigned long long)(ev->ts_ns / 1000),
 			   (unsigned long long)(since / 1000000), (unsigned long long)(since / 1000 % 1000),
 			   (unsigned long long)(until / 1000000), (unsigned long long)(until / 1000 % 1000));
@@ -84,7 +126,7 @@ char *form_latency_context(struct uft_printer *t, char *p, const struct uft_even
 
 	if (t->flags & UFT_TEXT_VERBOSE)
 		return put_verbose(p, ev, t->printed, since, until);
-	return p + sprintf(p, "%8.8s-%-7u %3u..... %4lluus%c: ", name_of(ev, name), ev->task->tid, ev->cpu,
+	return p + sprintf(p, "%8.8s-%-7u %3u%s %4lluus%c: ", form_name(ev->task, name), ev->task->tid, ev->cpu, t->task_flags ? t->task_flags : ".....",
 			   (unsigned long long)(since / 1000), delay_mark(until));
 }
 

@@ -44,6 +44,8 @@ struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;
 	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
+	/* Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it ended after from_ns. */
+	uint64_t floor_ns, thresh_ns, from_ns;
 	int (*sink)(void *ctx, const char *text, size_t n);	/* 0, or -errno, which ends the text */
 	void *ctx;
 };
@@ -55,6 +57,9 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 /* What is decided goes out, with @end all that was seen. 0 or -errno. */
 int uft_text_collect(struct uft_printer *t, int end);
 void uft_text_close(struct uft_printer *t);
+
+/* The longest in @st, as above; *ns is 0 if there is none. Reads all of it. 0 or -ENOMEM. */
+int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts, uint64_t *ns);
 
 /* One row per function: calls, total, self, avg, min, max, p50, p99. */
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };

@@ -4,13 +4,7 @@
 #include <inttypes.h>
 
 #include "output/output.h"
-
-static const char *const tracer_names[] = {
-	[UFT_TRACER_NOP] = "nop",
-	[UFT_TRACER_FUNCTION] = "function",
-	[UFT_TRACER_GRAPH] = "function_graph",
-	[UFT_TRACER_PROFILE] = "profile",
-};
+#include "symbol/tracer.h"
 
 static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_NO_RING] = "no_ring",
@@ -58,7 +52,6 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 {
 	const struct uft_info *info = uft_stream_info(st);
 	const struct uft_rescue *rescued = uft_stream_rescued(st);
-	size_t ntracers = sizeof(tracer_names) / sizeof(tracer_names[0]);
 
 	if (!info)
 		return -ENOMEM;
@@ -70,7 +63,7 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 		put_number(out, "rescued_processes", rescued->slices);
 		put_number(out, "rescued_unknown", rescued->unknown);
 	}
-	put_text(out, "tracer", info->tracer < ntracers ? tracer_names[info->tracer] : "unknown");
+	put_text(out, "tracer", uft_tracer_name(info->tracer));
 	put_text(out, "cmdline", info->cmdline);
 	put_text(out, "hostname", info->hostname);
 	put_text(out, "uname", info->uname);

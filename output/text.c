@@ -42,14 +42,7 @@ static const char flags_header[] =
 
 const char *text_tracer(uint32_t tracer)
 {
-	switch (tracer) {
-	case UFT_TRACER_FUNCTION:
-		return "function";
-	case UFT_TRACER_GRAPH:
-		return "function_graph";
-	default:
-		return "nop";
-	}
+	return tracer < UFT_NTRACERS && tracer != UFT_TRACER_PROFILE ? uft_tracer_name(tracer) : "nop";
 }
 
 static void put_columns(struct uft_printer *t)
@@ -73,7 +66,7 @@ static void put_columns(struct uft_printer *t)
 				      "#              | |        |         |         |\n");
 }
 
-static void put_header(struct uft_printer *t, const struct uft_info *info)
+void text_header(struct uft_printer *t, const struct uft_info *info)
 {
 	char line[160];
 
@@ -82,9 +75,13 @@ static void put_header(struct uft_printer *t, const struct uft_info *info)
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return;
 	if (t->flags & UFT_TEXT_LATENCY)
-		form_latency_header(t, info);
+		form_latency_header(t, info, t->events ? &t->events->worst : NULL);
 	if (t->tracer == UFT_TRACER_GRAPH)
 		graph_header(t);
+	if (uft_tracer_kind(t->tracer) == UFT_KIND_LINES && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {
+		events_columns(t);
+		return;
+	}
 	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
@@ -194,7 +191,19 @@ static char *put_context(struct uft_printer *t, char *p, const struct text_cpu *
 	return text_time(t, p, ev->ts_ns);
 }
 
-static void put_function(struct uft_printer *t, const struct uft_event *ev)
+char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+	const struct emit_task *task = emit_task(&t->names, ev->task);
+
+	if (!c || !task) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return NULL;
+	}
+	return put_context(t, p, c, task, ev);
+}
+
+void text_function(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
@@ -284,7 +293,7 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 	if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
 		form_numbers(t, ev);
 	else if (ev->kind == UFT_EV_FUNC)
-		put_function(t, ev);
+		text_function(t, ev);
 	else if (ev->kind == UFT_EV_MARK)
 		put_mark(t, ev);
 	else if (ev->kind == UFT_EV_LOST)
@@ -293,6 +302,12 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
+	if (uft_tracer_has_events(t->tracer) && ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) {
+		events_event(t, ev);
+		return;
+	}
+	if (ev->kind == UFT_EV_DATA)
+		return;
 	switch (ev->kind) {
 	case UFT_EV_ENTRY:
 	case UFT_EV_EXIT:
@@ -330,9 +345,10 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 	t->annotate = info->lost != 0;
 	t->tracer = info->tracer;
 	t->flags = UFT_TEXT_DEFAULT;
-	if (emit_buf_init(&t->buf, out) < 0)
+	if (emit_buf_init(&t->buf, out) < 0 || events_open(t, 0, 0, 0) < 0)
 		return -ENOMEM;
-	put_header(t, info);
+	if (!events_wait(t))
+		text_header(t, info);
 	return 0;
 }
 
@@ -354,11 +370,16 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 	t->start_ns = opts->start_ns;
 	t->buf.sink = opts->sink;
 	t->buf.ctx = opts->ctx;
+	if (events_open(t, opts->floor_ns, opts->thresh_ns, opts->from_ns) < 0) {
+		uft_text_close(t);
+		return -ENOMEM;
+	}
 	if (!(opts->flags & UFT_TEXT_NO_HEADER)) {
 		const struct uft_info *info = uft_stream_info(st);
 
 		t->annotate = info->lost != 0 && opts->flags & UFT_TEXT_ANNOTATE;
-		put_header(t, info);
+		if (!events_wait(t))
+			text_header(t, info);
 	}
 	*out = t;
 	return t->buf.error;
@@ -368,7 +389,7 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 {
 	t->src.st = st;
 	t->tracer = tracer;
-	t->flags = flags;
+	t->flags = flags | (t->flags & UFT_TEXT_NO_HEADER);
 }
 
 /* @next: the event behind it, NULL: none, or none yet. */
@@ -400,7 +421,7 @@ int uft_text_run(struct uft_printer *t, size_t max)
 	struct uft_stream *st = t->src.st;
 	size_t n = uft_stream_batch(st, t->src.ev, max < EMIT_BATCH ? max : EMIT_BATCH);
 
-	if (t->flags & UFT_TEXT_LATENCY && n)
+	if (t->flags & UFT_TEXT_LATENCY && n && !events_wait(t))
 		print_with_next(t, n);
 	else
 		for (size_t i = 0; i < n && !t->buf.error; i++)
@@ -410,6 +431,8 @@ int uft_text_run(struct uft_printer *t, size_t max)
 
 int uft_text_collect(struct uft_printer *t, int end)
 {
+	if (end && events_wait(t))
+		events_end(t);
 	if (end && t->has_held) {
 		print_late(t, &t->held, NULL);
 		t->has_held = 0;
@@ -423,6 +446,7 @@ void uft_text_close(struct uft_printer *t)
 {
 	if (!t)
 		return;
+	events_close(t);
 	emit_buf_free(&t->buf);
 	emit_names_free(&t->names);
 	free(t->cpu);
@@ -448,11 +472,14 @@ int uft_output_text(struct uft_stream *st, FILE *out, int colour)
 	ret = text_init(t, st, out, colour);
 	if (!ret) {
 		print_events(t);
+		if (events_wait(t))
+			events_end(t);
 		graph_flush(t, 1);
 		if (!t->buf.error && fflush(out))
 			t->buf.error = errno ? -errno : -EIO;
 		ret = t->buf.error;
 	}
+	events_close(t);
 	emit_buf_free(&t->buf);
 	emit_names_free(&t->names);
 	free(t->cpu);

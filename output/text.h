@@ -4,6 +4,7 @@
 #define UFT_OUTPUT_TEXT_H
 
 #include "output/emit.h"
+#include "output/latency.h"
 #include "output/output.h"
 
 #define TEXT_MAX_CPUS		65536u
@@ -48,6 +49,8 @@ struct uft_printer {
 	uint64_t next_ns;	/* time of the event behind the one that is printed */
 	struct uft_event held;	/* latency-format: not printed before the next is known */
 	int has_held;
+	struct latency *events;	/* events.c; NULL: the tracer has none */
+	const char *task_flags;	/* latency-format: of the line, 5 characters; NULL: nothing is known */
 	/* graph: CPUs with an undecided entry, in the order of their place in the buffer */
 	uint32_t *open;
 	size_t nopen;
@@ -61,11 +64,28 @@ static inline struct text_cpu *text_cpu_get(struct uft_printer *t, uint32_t cpu)
 }
 
 const char *text_tracer(uint32_t tracer);
+void text_header(struct uft_printer *t, const struct uft_info *info);
+/* One FUNC, as the function tracer's line. */
+void text_function(struct uft_printer *t, const struct uft_event *ev);
+/* Who, where and when, at @p; NULL: no memory. TEXT_CONTEXT_ROOM at most. */
+#define TEXT_CONTEXT_ROOM	160u
+char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev);
+
+/* ---- events.c: the tracers whose functions write events ---- */
+int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);	/* 0 or -ENOMEM */
+/* 1: its header and lines come at the end, all at once. */
+int events_wait(const struct uft_printer *t);
+void events_event(struct uft_printer *t, const struct uft_event *ev);
+void events_columns(struct uft_printer *t);
+void events_end(struct uft_printer *t);
+void events_close(struct uft_printer *t);
 
 /* ---- forms.c ---- */
 
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)
-void form_latency_header(struct uft_printer *t, const struct uft_info *info);
+/* @worst: what it tells of, NULL: nothing. */
+void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst);
+const char *form_name(const struct uft_task *task, char name[17]);	/* nothing in it writes to a terminal */
 /* Who, where and when in the latency format. */
 char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev);
 /* A FUNC or MARK as numbers. */

@@ -344,6 +344,25 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 	return (size_t)(e - ev);
 }
 
+/* An event of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
+static int dec_data(struct dec_ring *r, struct uft_event *e, uint32_t value)
+{
+	uint32_t id = UFT_EVENT_ID(value), n = UFT_EVENT_WORDS(value);
+	const struct dec_task *t = r->task;
+	const uint8_t *p = r->cur.p + 8;
+
+	r->cur.p += 8 + 8u * n;
+	if (!t->depth || t->over || (id != UFT_EVENT_CALL && id != UFT_EVENT_RETURN))
+		return 0;
+	e->kind = UFT_EV_DATA;
+	e->data = id;
+	e->sym = t->stack[t->depth - 1].sym;
+	e->depth = t->depth - 1;
+	for (uint32_t i = 0; i < 4; i++)
+		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
+	return 1;
+}
+
 /* Any other record, which is whole and due. Returns whether *e is an event now. */
 static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint64_t word, uint64_t clock)
 {
@@ -383,6 +402,8 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		r->left = id < t->depth ? id : t->depth;
 		r->cur.p += 8;
 		return 0;
+	case UFT_REC_EVENT:
+		return dec_data(r, e, id);
 	case UFT_REC_LOST:
 		dec_lost_record(r, dec_word(p + 8));
 		r->cur.p += 16;
@@ -404,6 +425,8 @@ static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
 
 	if (__builtin_expect(kind == UFT_REC_MARK && r->is_ours, 0))
 		return 8 + ((UFT_REC_VALUE(word) + 7ull) & ~7ull);
+	if (__builtin_expect(kind == UFT_REC_EVENT, 0))
+		return 8 + 8u * UFT_EVENT_WORDS(UFT_REC_VALUE(word));
 	return dec_bytes[kind];
 }
 

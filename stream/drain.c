@@ -189,6 +189,13 @@ static const uint8_t record_words[16] = {
 	[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
 };
 
+static unsigned record_length(uint64_t word)
+{
+	unsigned kind = UFT_REC_KIND(word);
+
+	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : record_words[kind];
+}
+
 /* An UNWIND of no call is a blank: wr_blank_records(). */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
 {
@@ -203,11 +210,11 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 		kind = UFT_REC_KIND(word);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
-		} else if (!record_words[kind]) {
+		} else if (!record_length(word)) {
 			at += sub_bytes - in_sub;
 		} else {
-			at += 8u * record_words[kind];
-			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST && (kind != UFT_REC_UNWIND || UFT_REC_VALUE(word));
+			at += 8u * record_length(word);
+			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST && kind != UFT_REC_EVENT && (kind != UFT_REC_UNWIND || UFT_REC_VALUE(word));
 		}
 	}
 	return count;
@@ -219,14 +226,15 @@ void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_byte
 
 	while (at + 8 <= n) {
 		uint64_t word, blank;
-		unsigned kind;
+		unsigned kind, words;
 
 		memcpy(&word, p + at, 8);
 		kind = UFT_REC_KIND(word);
-		if (!record_words[kind])
+		words = record_length(word);
+		if (!words)
 			return;
 		blank = UFT_REC_WORD(UFT_REC_UNWIND, 0, UFT_REC_CLOCK(word));
-		for (unsigned i = 0; i < record_words[kind] && at + 8 <= n; i++, at += 8)
+		for (unsigned i = 0; i < words && at + 8 <= n; i++, at += 8)
 			if (kind != UFT_REC_CONTEXT)
 				memcpy(p + at, &blank, 8);
 	}

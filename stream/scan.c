@@ -34,6 +34,13 @@ static inline uint64_t scan_word(const uint8_t *p)
 	return v;
 }
 
+static inline uint32_t scan_length(uint64_t word)
+{
+	unsigned kind = UFT_REC_KIND(word);
+
+	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : scan_words[kind];
+}
+
 /* The same rules for losses as decode.c: a header's count includes the LOST record that follows it. */
 struct scan_lost { uint64_t lost, in_header; };
 
@@ -67,7 +74,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		uint64_t word, at;
 		unsigned kind;
 
-		if (c->lim - c->p < 8 || c->lim - c->p < 8 * scan_words[UFT_REC_KIND(scan_word(c->p))]) {
+		if (c->lim - c->p < 8 || c->lim - c->p < 8 * scan_length(scan_word(c->p))) {
 			enum cur_result got = cur_next(c, &h);
 
 			if (got == CUR_END)
@@ -96,11 +103,11 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 			clock = r->key > clock ? r->key : clock;
 		} else if (kind == UFT_REC_LOST) {
 			scan_lost_record(&lost, scan_word(c->p + 8));
-		} else if (kind != UFT_REC_UNWIND) {
+		} else if (kind != UFT_REC_UNWIND && kind != UFT_REC_EVENT) {
 			cur_skip_sub(c, kind != UFT_REC_PAD);
 			continue;
 		}
-		c->p += 8 * scan_words[kind];
+		c->p += 8 * scan_length(word);
 	}
 	if (r->final_lost > lost.lost)
 		lost.lost = r->final_lost;

@@ -19,6 +19,7 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
+	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to */
 };
 
 enum uft_event_flags {
@@ -35,21 +36,27 @@ struct uft_task {
 
 struct uft_event {
 	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
-	uint64_t duration_ns, self_ns;
+	union {
+		struct {
+			uint64_t duration_ns, self_ns;
+			union {
+				const struct uft_sym *parent;
+				const char *text;	/* MARK; not ended by 0 */
+			};
+			union {
+				uint64_t lost;
+				uint64_t text_bytes;
+				uint64_t parent_addr;	/* FUNC */
+			};
+		};
+		uint64_t word[4];	/* DATA: the first of its fields; the rest 0 */
+	};
 	const struct uft_task *task;
 	const struct uft_sym *sym;
-	union {
-		const struct uft_sym *parent;
-		const char *text;	/* MARK; not ended by 0 */
-	};
-	union {
-		uint64_t lost;
-		uint64_t text_bytes;
-		uint64_t parent_addr;	/* FUNC */
-	};
 	uint32_t cpu;		/* from info.ncpus on: exchange rings (tasks without a usable rseq area) */
 	uint16_t kind, flags;
 	uint32_t depth;		/* graph: 0 outermost */
+	uint32_t data;		/* DATA: enum uft_event_id */
 };
 
 struct uft_select {		/* what the reader wants; zero = everything */

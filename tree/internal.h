@@ -115,6 +115,7 @@ struct settings {			/* what the session is told */
 	uint64_t options;		/* bits by option_name() */
 	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
+	uint64_t max_latency_us;	/* latency tracers: only what is longer */
 	uint32_t max_depth;
 };
 
@@ -131,6 +132,7 @@ struct instance {
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;
 	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated */
+	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
 	int paused;			/* readers of trace for whom recording pauses */

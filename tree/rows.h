@@ -17,6 +17,8 @@ SHOW(tracing_on);
 STORE(tracing_on);
 SHOW(tracing_thresh);
 STORE(tracing_thresh);
+SHOW(tracing_max_latency);
+STORE(tracing_max_latency);
 SHOW(max_graph_depth);
 STORE(max_graph_depth);
 SHOW(buffer_size_kb);

@@ -6,6 +6,7 @@
  * instead, so that the snapshot before comes back into `trace` with each one; here it is gone. trace.c prints what is frozen.
  * All of it belongs to the owner.
  */
+#include "symbol/tracer.h"
 #include "tree/rows.h"
 
 #include <errno.h>
@@ -36,6 +37,9 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	uint64_t what;
 	int ret = text_number(p, n, 0, &what);
 
+	/* The kernel keeps the worst case of a latency tracer there. */
+	if (!ret && (uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP))
+		ret = -EBUSY;
 	if (!ret && what < 2 && cpu != UFT_LIVE_ALL)
 		ret = -EINVAL;
 	if (!ret && what == 1)

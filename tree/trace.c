@@ -70,6 +70,8 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	struct uft_text_opts opts = {
 		.tracer = h->at.in->set.tracer, .flags = option_text_flags(h->at.in->set.options), .ncpus = tree_ncpus(h->t),
 		.start_ns = h->at.in->cleared_ns,
+		.floor_ns = h->at.in->set.max_latency_us * 1000, .thresh_ns = h->t->instances->set.thresh_us * 1000,
+		.from_ns = h->at.in->latency_from_ns,
 		.sink = text_sink, .ctx = &r->out,
 	};
 	struct source s = { .h = h };

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* value.c - files that hold one value, and the constant ones */
+#include "symbol/tracer.h"
 #include "tree/rows.h"
 
 #include <errno.h>
 #include <string.h>
 
-static const char *const tracer_names[] = {	/* newest first, as the kernel lists them */
-	"function_graph", "function", "nop",
+static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists them */
+	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
+	UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_FUNCTION, UFT_TRACER_NOP,
 };
-static const uint32_t tracer_values[] = { UFT_TRACER_GRAPH, UFT_TRACER_FUNCTION, UFT_TRACER_NOP };
-#define NTRACERS	(sizeof(tracer_names) / sizeof(tracer_names[0]))
+#define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
 
 int show_available_tracers(const struct place *at, struct tree_text *out)
 {
 	(void)at;
 	for (size_t i = 0; i < NTRACERS; i++)
-		text_printf(out, "%s%s", tracer_names[i], i + 1 < NTRACERS ? " " : "\n");
+		text_printf(out, "%s%s", uft_tracer_name(tracer_values[i]), i + 1 < NTRACERS ? " " : "\n");
 	return 0;
 }
 
@@ -23,7 +24,7 @@ const char *tracer_name(uint32_t tracer)
 {
 	for (size_t i = 0; i < NTRACERS; i++)
 		if (tracer_values[i] == tracer)
-			return tracer_names[i];
+			return uft_tracer_name(tracer);
 	return "nop";
 }
 
@@ -43,9 +44,12 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 	if (h->at.in->pipes)
 		return -EBUSY;
 	for (size_t i = 0; i < NTRACERS; i++) {
-		if (strlen(tracer_names[i]) != len || memcmp(tracer_names[i], p, len))
+		const char *name = uft_tracer_name(tracer_values[i]);
+
+		if (strlen(name) != len || memcmp(name, p, len))
 			continue;
 		set.tracer = tracer_values[i];
+		set.max_latency_us = 0;
 		ret = tree_apply(h->at.in, &set, NULL);
 		return ret ? ret : (ssize_t)n;
 	}
@@ -92,6 +96,42 @@ ssize_t store_tracing_thresh(struct uft_handle *h, const char *p, size_t n)
 	if (!ret)
 		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;
+}
+
+/* Of what is in the buffer, or what the search was told to begin with. */
+int show_tracing_max_latency(const struct place *at, struct tree_text *out)
+{
+	const struct instance *in = at->in;
+	struct uft_text_opts opts = {
+		.tracer = in->set.tracer, .floor_ns = in->set.max_latency_us * 1000, .from_ns = in->latency_from_ns,
+	};
+	struct uft_stream *st;
+	uint64_t ns = 0;
+	int ret;
+
+	tree_pull(at->t);
+	ret = uft_live_snapshot(in->live, UFT_LIVE_ALL, &st);
+	if (ret)
+		return ret;
+	ret = uft_latency_longest(st, &opts, &ns);
+	uft_stream_close(st);
+	text_printf(out, "%llu\n", (unsigned long long)(ns ? ns / 1000 : in->set.max_latency_us));
+	return ret;
+}
+
+/* The search begins anew: what ended before does not count. */
+ssize_t store_tracing_max_latency(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t us = 0;
+	int ret = text_number(p, n, 10, &us);
+
+	if (!ret && us > UINT64_MAX / 1000)
+		ret = -EINVAL;
+	if (ret)
+		return ret;
+	h->at.in->set.max_latency_us = us;
+	h->at.in->latency_from_ns = uft_live_now(h->at.in->live);
+	return (ssize_t)n;
 }
 
 int show_max_graph_depth(const struct place *at, struct tree_text *out)

@@ -55,8 +55,23 @@ enum uft_rec_kind {
 					 * UNWIND had set aside returned after all (coroutine) */
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
 	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow */
-	/* 10..15 reserved for events and later tracers */
+	UFT_REC_EVENT		= 10,	/* 1 + n words: value = UFT_EVENT_VALUE(event, n), its fields follow, n >= 1 */
+	/* 11..15 reserved for later tracers */
 };
+
+/*
+ * Events. Ids from UFT_EVENT_FIRST on are the session's to hand out (tracepoints, probes); those below belong to the call of
+ * this task that is innermost then: behind its ENTRY, before its EXIT.
+ */
+enum uft_event_id {
+	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
+	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_STATE also the task's blocked signals, and policy | kernel priority << 32 */
+	UFT_EVENT_FIRST		= 16,
+};
+#define UFT_EVENT_ID_BITS	20
+#define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
+#define UFT_EVENT_ID(value)	((value) & ((1u << UFT_EVENT_ID_BITS) - 1))
+#define UFT_EVENT_WORDS(value)	((value) >> UFT_EVENT_ID_BITS)
 
 #define UFT_REC_VALUE_BITS	28
 #define UFT_REC_VALUE_MAX	((1u << UFT_REC_VALUE_BITS) - 1)
@@ -245,7 +260,13 @@ struct uft_debug {
 
 /* ---- Tracer parameters -------------------------------------------------------------------- */
 
-enum uft_tracer { UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE };
+enum uft_tracer {
+	UFT_TRACER_NOP, UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_PROFILE,
+	/* The session's and the readers': to a target these are GRAPH with has_events. symbol/tracer.h */
+	UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_WAKEUP, UFT_TRACER_WAKEUP_RT,
+	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
+	UFT_NTRACERS
+};
 
 #define UFT_NKEEP	8
 enum uft_pid_lists {
@@ -261,7 +282,8 @@ struct uft_tracer_params {
 	uint32_t npids;
 	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
 	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
-	uint32_t nnot_pids, pad;
+	uint32_t nnot_pids;
+	uint32_t has_events;	/* graph: some sites write events */
 };
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */
@@ -288,6 +310,8 @@ enum uft_site_state {
 enum uft_site_flags {
 	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
 	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
+	UFT_SITE_ARGS	= 4,	/* of KEEP, without ROOT, with has_events: events of arguments and results; */
+	UFT_SITE_STATE	= 8,	/* the same, with the task's state */
 	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };

@@ -70,6 +70,7 @@
 #define OP_KEY		72
 #define OP_THREAD	80
 #define OP_THREAD_FLAGS	88
+#define OP_MORE		96
 
 #define RING_OP_SINCE	1	/* word1 holds a start; the record gets clock - word1 */
 

@@ -93,6 +93,7 @@ RING_OFFSET(struct ring_op, clock, OP_CLOCK);
 RING_OFFSET(struct ring_op, key, OP_KEY);
 RING_OFFSET(struct ring_op, thread, OP_THREAD);
 RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
+RING_OFFSET(struct ring_op, more, OP_MORE);
 _Static_assert(UFT_RING_ON == RINGF_ON && UFT_RING_OVERWRITE == RINGF_OVERWRITE, "layout.h");
 _Static_assert(UFT_REC_CONTEXT == UFT_ASM_REC_CONTEXT && UFT_REC_FUNC == UFT_ASM_REC_FUNC &&
 	       UFT_REC_ENTRY == UFT_ASM_REC_ENTRY && UFT_REC_EXIT == UFT_ASM_REC_EXIT &&
@@ -311,8 +312,10 @@ static int exch_append(struct uft_ring *r, struct ring_op *op)
 	r->ctx_hi = hi;
 	w = (uint64_t *)(data + (at & mask));
 	w[0] = op->word0 | (uint32_t)clock;
-	if (op->bytes == 16)
+	if (op->bytes > 8)
 		w[1] = op->flags & RING_OP_SINCE ? clock - op->word1 : op->word1;
+	for (uint64_t i = 2; i < op->bytes / 8; i++)
+		w[i] = op->more[i - 2];
 	r->last = clock;
 	*op->clock = clock;
 	op->receipt->word = w[0];

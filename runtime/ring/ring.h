@@ -19,7 +19,7 @@ struct ring_receipt {
 struct ring_op {
 	uint64_t word0;		/* kind and value, as UFT_REC_WORD(kind, value, 0) */
 	uint64_t word1;		/* second word of a 16-byte record */
-	uint64_t bytes;		/* 8 or 16 */
+	uint64_t bytes;		/* 8, 16, or more: the rest is at more[] */
 	uint64_t flags;		/* RING_OP_* */
 	uint32_t pid, tid;	/* the context it must stand in */
 	const uint64_t *guard;	/* write only while *guard == expect */
@@ -29,6 +29,7 @@ struct ring_op {
 	uint64_t key;		/* 0, or ring_key(): fast paths may follow for this thread on this CPU */
 	void *thread;		/* for them; */
 	const uint32_t *thread_flags;	/* and only while this is 0 */
+	const uint64_t *more;
 	/* where unset pointers point */
 	uint64_t own_clock;
 	struct ring_receipt own_receipt;

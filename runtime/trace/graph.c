@@ -220,8 +220,9 @@ static uint32_t fg_mode(const struct uft_tracer_params *p)
 	return p->thresh ? FG_CALL : FG_RECORDED;
 }
 
-/* One attempt. @site: enum uft_site_flags. 1 accepted, 0 declined, -1: try again. */
-static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, unsigned site)
+/* One attempt. @site: enum uft_site_flags; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
+static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, unsigned site,
+			const uint64_t *args)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
@@ -257,6 +258,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
 		return 0;
 	}
+	if (args && flags & FG_RECORDED)
+		flags |= event_flags(p, site);
 	e->flags = flags | (t->guest ? FG_GUEST : 0);
 	e->receipt.where = flags & FG_RECORDED ? FG_NOT_WRITTEN : 0;
 	e->clock = arch_clock();
@@ -272,12 +275,14 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if ((flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
 	    !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
+	if (top->flags & FG_EVENT)
+		event_call(t, top, args);
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
 	return 1;
 }
 
-static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub)
+static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub, const uint64_t *args)
 {
 	struct fg_entry e = {
 		.slot = slot, .parent = parent, .ret = ret,
@@ -301,7 +306,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 		unwind_rehook(&t, e.slot, e.parent);
 	accepted = -1;
 	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
-		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1]);
+		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1], args);
 out:
 	task_end(&t);
 	return accepted > 0;
@@ -315,19 +320,20 @@ out:
 int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
 int uft_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)stub + ARCH_STUB_RETURN, stub);
+	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)stub + ARCH_STUB_RETURN, stub,
+			slot + SAVED_ARGS);
 }
 
 int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub);
 int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)uft_asm_mcount_return, stub);
+	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)uft_asm_mcount_return, stub, NULL);
 }
 #else
 int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent);
 int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub);
+	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub, NULL);
 }
 #endif
 
@@ -377,13 +383,18 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 }
 
 /* The usual case: the top entry returns. 0: try again. */
-static int fg_exit_top(struct trace_task *t, uint64_t *parent)
+static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *result)
 {
 	struct fg_entry *top = t->th->top, *e = top - 1;
 
 	fg_settle(e);
 	if (e->flags & FG_KEEP)
 		return keep_exit_root(t, top, parent);
+	if (result && (e->flags & (FG_EVENT | FG_RECORDED)) == (FG_EVENT | FG_RECORDED) && !t->mute && trace_is_recording()) {
+		if (event_return(t, e, result) == RING_GUARD)
+			return 0;
+		arch_local_clear32(&e->flags, FG_EVENT);	/* should the EXIT have to be tried again */
+	}
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
 		return 0;
 	/* Done with, should the pop fail. */
@@ -482,7 +493,7 @@ out:
  * From trace.S: the call whose return address was at @slot has returned. Puts the true return address there.
  * Context: probe. If there is no entry, which cannot happen (invariant 1), 0: the program faults there.
  */
-static void fg_exit(uint64_t slot, uint64_t *parent)
+static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 {
 	struct trace_task t;
 	int done = 0;
@@ -494,7 +505,7 @@ static void fg_exit(uint64_t slot, uint64_t *parent)
 		struct fg_entry *e = t.th ? t.th->top - 1 : NULL;
 
 		if (e && e->slot == slot && fg_is_ours(&t, e))
-			done = fg_exit_top(&t, parent);
+			done = fg_exit_top(&t, parent, result);
 		else
 			done = fg_exit_elsewhere(&t, slot, parent);
 	}
@@ -504,7 +515,7 @@ static void fg_exit(uint64_t slot, uint64_t *parent)
 void uft_exit_slow(uint64_t *slot);
 void uft_exit_slow(uint64_t *slot)
 {
-	fg_exit((uint64_t)slot, slot);
+	fg_exit((uint64_t)slot, slot, slot + SAVED_RESULT);
 }
 
 /* The same where a frame is named by its stack pointer, and the true return address goes back in a register. */
@@ -513,6 +524,6 @@ uint64_t uft_exit_named(uint64_t sp)
 {
 	uint64_t parent = 0;
 
-	fg_exit(sp, &parent);
+	fg_exit(sp, &parent, NULL);
 	return parent;
 }

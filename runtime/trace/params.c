@@ -31,6 +31,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->thresh = p->thresh;
 	n->has_roots = p->has_roots;
 	n->has_pids = p->has_pids;
+	n->has_events = p->has_events;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
@@ -45,7 +46,7 @@ int trace_graph_is_fast(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots;
+	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots && !p->has_events;
 }
 
 int trace_is_recording(void)

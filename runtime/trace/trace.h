@@ -22,6 +22,8 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_GUEST	= 32,		/* pushed by a task that borrows the thread pointer (vfork child) */
 	FG_SCRATCH	= 128,		/* recorded in the scratch buffer, not in a ring (keep.c) */
 	FG_KEEP		= 256,		/* the root that opened it; `child` is its limit */
+	FG_EVENT	= 512,		/* arguments were recorded, the result will be (event.c); */
+	FG_STATE	= 1024,		/* with the task's state */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 
@@ -115,6 +117,12 @@ int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p
 void fg_settle(struct fg_entry *e);
 struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
+
+/* ---- event.c ---- */
+uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_STATE or 0 */
+/* RING_*. @args: four words, @result: one. */
+int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args);
+int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result);
 
 /* ---- keep.c ---- */
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);

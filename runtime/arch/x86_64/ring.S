@@ -179,6 +179,15 @@ uft_asm_ring_write_start:
 	neg	%rdx
 	add	%r8, %rdx
 4:	mov	%rdx, 8(%rsi)
+	cmp	$16, %r10
+	je	3f
+	mov	OP_MORE(%rdi), %rcx
+	mov	$16, %ebp
+9:	mov	-16(%rcx,%rbp), %rdx
+	mov	%rdx, (%rsi,%rbp)
+	add	$8, %ebp
+	cmp	%r10, %rbp
+	jb	9b
 3:	mov	OP_CLOCK(%rdi), %rdx
 	mov	%r8, (%rdx)
 	mov	OP_RECEIPT(%rdi), %rdx	/* so that an observer can tell whether this was committed */

@@ -24,7 +24,7 @@ expect_equal "cleared, freed" "$(tr '\n' ' ' <out)" "# * Snapshot is allocated *
 shell '$U start -p function -l work:mod:$M -l leaf:mod:$M -n helper:mod:$M -O noirq-info -D 3 -b 64; $U set -l leaf:mod:$M; $T 1; $U show
 	for f in tracing_on max_graph_depth buffer_size_kb options/irq-info set_ftrace_filter set_ftrace_notrace; do $U read $f; done >$XDG_RUNTIME_DIR/values
 	$U start -p function_graph -g work; for f in set_ftrace_filter set_ftrace_notrace set_graph_function max_graph_depth current_tracer; do $U read $f; done
-	$U start -l nosuchfunction; echo $?; $U read tracing_on; $U start -p blk; echo $?; $U reset; for f in tracing_on current_tracer set_graph_function; do $U read $f; done' 
+	$U start -l nosuchfunction; echo $?; $U read tracing_on; $U start -p timerlat; echo $?; $U reset; for f in tracing_on current_tracer set_graph_function; do $U read $f; done' 
 expect_equal "one function left" "$(names out)" "leaf leaf "
 expect_equal "values" "$(tr '\n' ' ' <values)" "1 3 64 0 leaf helper "
 expect_equal "a second start, refusals, reset" "$(grep -v '^# \|^#$\|<-' out | tr '\n' ' ')" \
@@ -66,9 +66,9 @@ boot "trace_options=noirq-info,funcgraph-tail ftrace=function_graph trace_buf_si
 expect_status 0
 expect_equal "calls" "$(sed -n '/^#/d;s/.*|  //p' out | tr '\n' '/')" "main() {/  work();/} /* main *//"
 expect_equal "values" "$(tail -n 3 out | tr '\n' ' ')" "1024 0 . "
-boot "ftrace=blk" true
+boot "ftrace=timerlat" true
 expect_status 1
-expect_err "UFT_TRACE: ftrace=blk: Invalid argument"
+expect_err "UFT_TRACE: ftrace=timerlat: Invalid argument"
 boot "ftrace=function quiet" true
 expect_status 1
 expect_err "UFT_TRACE: 'quiet' means nothing here"

@@ -13,7 +13,7 @@ expect_equal "the tracer" "$(tail -n 2 out | tr '\n' ' ')" "function 700 "
 shell '$T 1; $U write set_ftrace_filter work; $U write --append set_ftrace_filter leaf; $U read set_ftrace_filter | sort | tr "\n" " "
 	printf "helper\nle" | $U write set_ftrace_filter; echo $?; $U read set_ftrace_filter | tr "\n" " "
 	printf "helper\nleaf" | $U write set_ftrace_filter; echo $?; $U read set_ftrace_filter | sort | tr "\n" " "
-	$U write current_tracer blk; echo $?; $U read current_tracer; $U read none; echo $?; $U write trace_pipe x; echo $?; $U read trace_marker; echo $?'
+	$U write current_tracer timerlat; echo $?; $U read current_tracer; $U read none; echo $?; $U write trace_pipe x; echo $?; $U read trace_marker; echo $?'
 expect_equal "lists and errors" "$(tr '\n' ' ' <out)" "leaf work 0 helper 0 helper leaf 1 nop 1 1 1 "
 expect_equal "sentences" "$(cat err)" "uft write: current_tracer: Invalid argument
 uft read: none: No such file or directory

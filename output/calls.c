@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - the open calls of each task with their arguments
+ *
+ * The stream says of each ENTRY, EXIT and DATA at which depth it is, and keeps the depths right over losses; so this is an
+ * array by depth for each task, and what was lost shows as a call without arguments. One pass, one thread. Memory is bounded
+ * by tasks and by the depth that is kept.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/calls.h"
+
+#define DEPTH_MAX	4096u		/* calls that are deeper are not ours */
+#define TASKS_MAX	(1u << 20)
+
+static int grow(void **p, uint32_t *n, uint32_t want, size_t size)
+{
+	uint32_t cap = *n ? *n : 16;
+	char *grown;
+
+	while (cap < want)
+		cap *= 2;
+	grown = realloc(*p, cap * size);
+	if (!grown)
+		return 0;
+	memset(grown + *n * size, 0, (cap - *n) * size);
+	*p = grown;
+	*n = cap;
+	return 1;
+}
+
+struct call_task *calls_task(struct calls *c, const struct uft_task *task)
+{
+	if (task->index >= TASKS_MAX)
+		return NULL;
+	if (task->index >= c->ntask && !grow((void **)&c->task, &c->ntask, task->index + 1, sizeof(*c->task)))
+		return NULL;
+	return &c->task[task->index];
+}
+
+static uint8_t role_of(struct calls *c, const struct uft_sym *sym)
+{
+	if (!sym || (sym->index >= c->nrole && !grow((void **)&c->role, &c->nrole, sym->index + 1, 1)))
+		return UFT_ROLE_NONE;
+	if (!c->role[sym->index])
+		c->role[sym->index] = (uint8_t)(1 + uft_tracer_role(c->tracer, sym->name, NULL));
+	return (uint8_t)(c->role[sym->index] - 1);
+}
+
+static struct call *enter(struct calls *c, struct call_task *t, const struct uft_event *ev)
+{
+	struct call *call;
+
+	if (ev->depth >= DEPTH_MAX || (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
+		return NULL;
+	call = &t->call[ev->depth];
+	*call = (struct call){ .sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym) };
+	if (ev->depth && ev->depth <= t->n)
+		call->parent = call[-1].sym;
+	t->n = ev->depth + 1;
+	return call;
+}
+
+static void take_data(struct call_task *t, struct call *call, const struct uft_event *ev)
+{
+	if (ev->data == UFT_EVENT_CALL) {
+		memcpy(call->arg, ev->word, sizeof(call->arg));
+		call->has_args = 1;
+		return;
+	}
+	call->result = ev->word[0];
+	call->has_result = 1;
+	if (ev->word[2] >> 32) {
+		t->mask = ev->word[1];
+		t->policy = (uint32_t)ev->word[2];
+		t->priority = (uint32_t)(ev->word[2] >> 32);
+	}
+}
+
+const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
+{
+	struct call_task *t;
+
+	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT && ev->kind != UFT_EV_DATA)
+		return NULL;
+	t = calls_task(c, ev->task);
+	if (!t)
+		return NULL;
+	if (ev->kind == UFT_EV_ENTRY)
+		return enter(c, t, ev);
+	if (ev->depth >= t->n || t->call[ev->depth].sym != ev->sym)
+		return NULL;
+	if (ev->kind == UFT_EV_DATA) {
+		take_data(t, &t->call[ev->depth], ev);
+		return &t->call[ev->depth];
+	}
+	t->n = ev->depth;
+	c->ended = t->call[ev->depth];
+	c->ended.is_left = ev->kind == UFT_EV_LEFT;
+	return &c->ended;
+}
+
+void calls_free(struct calls *c)
+{
+	for (uint32_t i = 0; i < c->ntask; i++)
+		free(c->task[i].call);
+	free(c->task);
+	free(c->role);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* calls.h - the open calls of each task with their arguments; what the tracers made of events stand on */
+#ifndef UFT_OUTPUT_CALLS_H
+#define UFT_OUTPUT_CALLS_H
+
+#include "stream/stream.h"
+#include "symbol/tracer.h"
+
+struct call {
+	const struct uft_sym *sym, *parent;	/* parent: the traced function that called it, NULL unknown */
+	uint64_t start_ns;
+	uint64_t arg[4], result;
+	uint8_t role;				/* enum uft_role, of the tracer */
+	uint8_t has_args, has_result, is_left;
+};
+
+#define CALLS_HELD	64u			/* locks at once; more are not seen */
+struct call_task {
+	struct call *call;
+	uint32_t n, cap;
+	uint64_t held[CALLS_HELD];		/* locks: addresses, the newest last; more than once if recursive */
+	uint32_t nheld;
+	uint64_t mask;				/* blocked signals, as far as known */
+	uint32_t policy;
+	uint32_t priority;			/* the kernel's; 0: not known yet */
+	int is_inside;				/* latency.c: of a section */
+	struct stretch *open;			/* latency.c: that section */
+};
+
+struct calls {
+	uint32_t tracer;
+	struct call_task *task;			/* by uft_task.index */
+	uint32_t ntask;
+	uint8_t *role; uint32_t nrole;		/* by uft_sym.index: role + 1, 0 not looked up */
+	struct call ended;			/* what calls_feed() gives out */
+};
+
+/* Takes the event in: the call that it is about, with all that is known of it now, or NULL. For ENTRY, the new one, DATA
+ * its call, EXIT and LEFT the one that ended; valid until the next. */
+const struct call *calls_feed(struct calls *c, const struct uft_event *ev);
+struct call_task *calls_task(struct calls *c, const struct uft_task *task);	/* NULL: no memory */
+void calls_free(struct calls *c);
+
+#endif

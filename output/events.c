@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events.c - the text of the tracers that are made of events
+ *
+ * A latency tracer's text is one stretch and comes when the stream is at its end: header, then lines (latency.c finds it).
+ * kmemtrace and blk have lines as calls come (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at:
+ * each call as the function tracer would.
+ */
+#include <stdlib.h>
+
+#include "output/lines.h"
+#include "output/text.h"
+
+int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns)
+{
+	t->events = calloc(1, sizeof(*t->events));
+	if (!t->events)
+		return -ENOMEM;
+	t->events->calls.tracer = t->tracer;
+	t->events->floor_ns = floor_ns;
+	t->events->thresh_ns = thresh_ns;
+	t->events->from_ns = from_ns;
+	return 0;
+}
+
+static int is_latency(uint32_t tracer)
+{
+	return uft_tracer_kind(tracer) == UFT_KIND_SECTION || uft_tracer_kind(tracer) == UFT_KIND_WAKEUP;
+}
+
+int events_wait(const struct uft_printer *t)
+{
+	return is_latency(t->tracer) && !(t->flags & UFT_TEXT_NO_HEADER);
+}
+
+/* The tracer was switched under a trace_pipe. */
+static void follow(struct uft_printer *t)
+{
+	if (t->events->calls.tracer == t->tracer)
+		return;
+	latency_free(t->events);
+	*t->events = (struct latency){ .calls.tracer = t->tracer };
+}
+
+void events_columns(struct uft_printer *t)
+{
+	if (t->tracer == UFT_TRACER_KMEMTRACE)
+		emit_buf_puts(&t->buf, lines_heap_columns);
+}
+
+void events_event(struct uft_printer *t, const struct uft_event *ev)
+{
+	const struct call *call;
+	struct uft_event func;
+
+	follow(t);
+	if (events_wait(t)) {
+		latency_feed(t->events, ev);
+		t->buf.error = t->buf.error ? t->buf.error : t->events->error;
+		return;
+	}
+	call = calls_feed(&t->events->calls, ev);
+	if (call && !is_latency(t->tracer)) {
+		lines_event(t, ev, call);
+	} else if (call && ev->kind == UFT_EV_ENTRY) {
+		func = *ev;
+		func.kind = UFT_EV_FUNC;
+		func.parent = call->parent;
+		func.parent_addr = 0;
+		text_function(t, &func);
+		t->printed++;
+	}
+}
+
+/* `       0:120:R   + [000]     215: 94:R sleep`: the waker and whom it wakes; `==>`: the woken runs. */
+static void put_switch(struct uft_printer *t, const struct stretch *w, const struct stretch_line *from, const char *how,
+		       const struct uft_event *ev)
+{
+	const struct stretch_line *to = &w->line[1];
+	const struct emit_task *task = emit_task(&t->names, to->task);
+	char *p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 160), name[17], prio[2][12];
+
+	if (!p || !task) {
+		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
+		return;
+	}
+	snprintf(prio[0], sizeof(prio[0]), from->priority ? "%3u" : "  ?", from->priority);
+	snprintf(prio[1], sizeof(prio[1]), to->priority ? "%3u" : "  ?", to->priority);
+	p = text_context(t, p, ev);
+	if (!p)
+		return;
+	p += sprintf(p, "%7u:%s:R %s [%03u] %7u:%s:R %.16s\n", from->task->tid, prio[0], how, to->cpu, to->task->tid, prio[1],
+		     form_name(to->task, name));
+	emit_buf_end(&t->buf, p);
+}
+
+static void put_lines(struct uft_printer *t, const struct stretch *w)
+{
+	int is_wakeup = uft_tracer_kind(t->tracer) == UFT_KIND_WAKEUP;
+
+	t->start_ns = w->start_ns;
+	for (uint32_t i = 0; i < w->n && !t->buf.error; i++) {
+		const struct stretch_line *l = &w->line[i];
+		struct uft_event ev = {
+			.kind = UFT_EV_FUNC, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym, .parent = l->parent, .cpu = l->cpu,
+		};
+		char flags[6] = ".....";
+
+		flags[0] = l->is_masked ? 'd' : '.';
+		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : 'a' + l->depth % 6) : '.';
+		t->task_flags = flags;
+		t->next_ns = i + 1 < w->n ? l[1].ts_ns : l->ts_ns;
+		if (is_wakeup)
+			put_switch(t, w, l, i ? "==>" : "  +", &ev);
+		else
+			text_function(t, &ev);
+		t->printed++;
+		t->task_flags = NULL;
+	}
+}
+
+void events_end(struct uft_printer *t)
+{
+	uint32_t flags = t->flags;
+
+	t->annotate = 0;
+	t->flags |= UFT_TEXT_LATENCY;		/* these have no other format, as in the kernel */
+	text_header(t, uft_stream_info(t->src.st));
+	put_lines(t, &t->events->worst);
+	t->flags = flags;
+}
+
+void events_close(struct uft_printer *t)
+{
+	if (t->events)
+		latency_free(t->events);
+	free(t->events);
+	t->events = NULL;
+}
+
+int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts, uint64_t *ns)
+{
+	struct latency l = { .calls.tracer = opts->tracer, .floor_ns = opts->floor_ns, .from_ns = opts->from_ns };
+	struct uft_event ev[64];
+	size_t n;
+
+	while (is_latency(opts->tracer) && (n = uft_stream_batch(st, ev, 64)))
+		for (size_t i = 0; i < n; i++)
+			latency_feed(&l, &ev[i]);
+	*ns = l.worst.end_ns - l.worst.start_ns;
+	latency_free(&l);
+	return l.error;
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * latency.c - preemptoff, irqsoff, preemptirqsoff, wakeup, wakeup_rt: the worst case in a stream
+ *
+ * The kernel's tracers of these names look for the longest time in which something could not go on. Here:
+ *
+ *   preemptoff		a thread holds a lock: from the return of what took its first mutex, spinlock or rwlock for writing to
+ *			the call that releases its last
+ *   irqsoff		a thread has signals blocked: from the return of pthread_sigmask() or sigprocmask() that finds the
+ *			mask not empty to the return of the one that finds it empty (libc's own two signals do not count)
+ *   preemptirqsoff	either
+ *   wakeup		from the last wake at an address (cond_signal, cond_broadcast, sem_post, mutex_unlock) before the woken
+ *			thread's return from its wait there, which began earlier, to that return
+ *   wakeup_rt		the same, of threads of SCHED_FIFO and SCHED_RR
+ *
+ * A stretch gathers what its thread called meanwhile; when it ends longer than the longest, it becomes the worst, as the
+ * kernel swaps its buffer. With tracing_thresh it is the last that was longer than that.
+ *
+ * Who is not certain is left out: a call whose arguments or result are not in the stream changes nothing; a stretch ends
+ * without a result where its thread leaves calls (longjmp) that take or release. Of a wake only the last at its address counts, so
+ * what is told is never too long.
+ *
+ * The state of the blocked signals is what the kernel said at the return of a call, so a mask that was inherited or changed
+ * by other means (sigsuspend, a handler's own mask) is seen at the next one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/latency.h"
+
+#define LIBC_SIGNALS	(3ull << 31)	/* 32 and 33: cancellation, setuid in all threads */
+#define EOWNERDEAD_	130		/* a robust mutex is held then, too */
+
+/* ---- Stretches ---------------------------------------------------------------------------- */
+
+static void add_line(struct latency *l, struct stretch *s, const struct uft_event *ev, const struct call *call, uint64_t ts_ns,
+		     const struct call_task *t)
+{
+	s->total++;
+	if (s->n == STRETCH_LINES)
+		return;
+	if (s->n == s->cap) {
+		uint32_t cap = s->cap ? 2 * s->cap : 64;
+		struct stretch_line *grown = realloc(s->line, cap * sizeof(*grown));
+
+		if (!grown) {
+			l->error = -ENOMEM;
+			return;
+		}
+		s->line = grown;
+		s->cap = cap;
+	}
+	s->line[s->n++] = (struct stretch_line){
+		.ts_ns = ts_ns, .sym = call->sym, .parent = call->parent, .task = ev->task, .cpu = ev->cpu,
+		.depth = (uint8_t)t->nheld, .is_masked = (t->mask & ~LIBC_SIGNALS) != 0,
+	};
+}
+
+static struct stretch *open_of(struct latency *l, struct call_task *t)
+{
+	if (!t->open)
+		t->open = calloc(1, sizeof(*t->open));
+	if (!t->open)
+		l->error = -ENOMEM;
+	return t->open;
+}
+
+static void begin(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	struct stretch *s = open_of(l, t);
+
+	if (!s)
+		return;
+	s->n = 0;
+	s->total = 0;
+	s->start_ns = ev->ts_ns;
+	s->task = ev->task;
+	t->is_inside = 1;
+	add_line(l, s, ev, call, ev->ts_ns, t);
+}
+
+static int is_worse(const struct latency *l, uint64_t start_ns, uint64_t end_ns)
+{
+	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
+
+	if (end_ns < l->from_ns || !ns)
+		return 0;
+	if (l->thresh_ns)
+		return ns >= l->thresh_ns;
+	return ns > l->floor_ns && ns > l->worst.end_ns - l->worst.start_ns;
+}
+
+static void end(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	struct stretch *s = t->open, worst;
+
+	t->is_inside = 0;
+	if (!s || !is_worse(l, s->start_ns, ev->ts_ns))
+		return;
+	/* In the place of its own entry. */
+	if (s->n && s->total == s->n && s->line[s->n - 1].sym == call->sym && s->line[s->n - 1].ts_ns == call->start_ns) {
+		s->n--;
+		s->total--;
+	}
+	add_line(l, s, ev, call, ev->ts_ns, t);
+	s->end_ns = ev->ts_ns;
+	s->cpu = ev->cpu;
+	s->policy = t->policy;
+	s->priority = t->priority;
+	worst = l->worst;
+	l->worst = *s;
+	*s = worst;		/* its memory serves again */
+}
+
+/* ---- Locks and masks ---------------------------------------------------------------------- */
+
+static void take(struct call_task *t, uint64_t lock)
+{
+	if (t->nheld < CALLS_HELD)
+		t->held[t->nheld++] = lock;
+}
+
+static void release(struct call_task *t, uint64_t lock)
+{
+	uint32_t i = t->nheld;
+
+	while (i && t->held[i - 1] != lock)
+		i--;
+	if (!i)
+		return;
+	memmove(&t->held[i - 1], &t->held[i], (t->nheld - i) * sizeof(t->held[0]));
+	t->nheld--;
+}
+
+static int is_success(const struct call *call)
+{
+	return call->has_result && ((uint32_t)call->result == 0 || (uint32_t)call->result == EOWNERDEAD_);
+}
+
+/* What the event does to the locks of its task. */
+static void change_locks(struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	int begins = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL, ends = ev->kind == UFT_EV_EXIT;
+
+	if (!call->has_args)
+		return;
+	if (call->role == UFT_ROLE_TAKE && ends && is_success(call))
+		take(t, call->arg[0]);
+	else if (call->role == UFT_ROLE_RELEASE && begins)
+		release(t, call->arg[0]);
+	else if (call->role == UFT_ROLE_COND_WAIT && begins)
+		release(t, call->arg[1]);
+	else if (call->role == UFT_ROLE_COND_WAIT && ends && call->has_result)
+		take(t, call->arg[1]);		/* after a time-out as well */
+}
+
+static int is_off(const struct latency *l, const struct call_task *t)
+{
+	int by_lock = l->calls.tracer != UFT_TRACER_IRQSOFF, by_mask = l->calls.tracer != UFT_TRACER_PREEMPTOFF;
+
+	return (by_lock && t->nheld) || (by_mask && t->mask & ~LIBC_SIGNALS);
+}
+
+static void section(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	int off;
+
+	change_locks(t, ev, call);
+	off = is_off(l, t);
+	if (ev->kind == UFT_EV_LEFT && call->role != UFT_ROLE_NONE)
+		t->is_inside = 0;
+	else if (off && !t->is_inside && call->role != UFT_ROLE_NONE)
+		begin(l, t, ev, call);
+	else if (!off && t->is_inside)
+		end(l, t, ev, call);
+	else if (t->is_inside && ev->kind == UFT_EV_ENTRY && t->open)
+		add_line(l, t->open, ev, call, ev->ts_ns, t);
+}
+
+/* ---- Wakes -------------------------------------------------------------------------------- */
+
+static struct wake *wake_at(struct latency *l, uint64_t address)
+{
+	if (!l->wake)
+		l->wake = calloc(WAKES, sizeof(*l->wake));
+	if (!l->wake)
+		l->error = -ENOMEM;
+	return l->wake ? &l->wake[(address >> 3) * 0x9e3779b97f4a7c15ull >> 52] : NULL;
+}
+
+static void note_wake(struct latency *l, const struct call_task *t, const struct uft_event *ev, const struct call *call,
+		      uint64_t address)
+{
+	struct wake *w = wake_at(l, address);
+
+	if (w)
+		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority };
+}
+
+static void woken(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	const struct wake *w = wake_at(l, call->arg[0]);
+	struct stretch *s;
+	int is_rt = t->policy == 1 || t->policy == 2;
+
+	if (!w || w->address != call->arg[0] || w->ts_ns <= call->start_ns || w->task == ev->task || w->task->pid != ev->task->pid ||
+	    !is_worse(l, w->ts_ns, ev->ts_ns) || (l->calls.tracer == UFT_TRACER_WAKEUP_RT && !is_rt))
+		return;
+	s = &l->worst;
+	s->n = 0;
+	s->total = 0;
+	add_line(l, s, &(struct uft_event){ .task = w->task, .cpu = w->cpu }, &(struct call){ .sym = w->sym, .parent = w->parent },
+		 w->ts_ns, &(struct call_task){ 0 });
+	add_line(l, s, ev, call, ev->ts_ns, &(struct call_task){ 0 });
+	if (s->n < 2)
+		return;
+	s->line[0].priority = w->priority;
+	s->line[1].priority = t->priority;
+	s->start_ns = w->ts_ns;
+	s->end_ns = ev->ts_ns;
+	s->task = ev->task;
+	s->cpu = ev->cpu;
+	s->policy = t->policy;
+	s->priority = t->priority;
+}
+
+static void wakeup(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	int begins = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL;
+
+	if (!call->has_args)
+		return;
+	if (begins && (call->role == UFT_ROLE_WAKE || call->role == UFT_ROLE_RELEASE))
+		note_wake(l, t, ev, call, call->arg[0]);
+	if (begins && call->role == UFT_ROLE_COND_WAIT)		/* who waits for its mutex */
+		note_wake(l, t, ev, call, call->arg[1]);
+	if (ev->kind != UFT_EV_EXIT || !is_success(call))
+		return;
+	if (call->role == UFT_ROLE_TAKE || call->role == UFT_ROLE_WAIT || call->role == UFT_ROLE_COND_WAIT)
+		woken(l, t, ev, call);
+}
+
+/* ---- All ---------------------------------------------------------------------------------- */
+
+void latency_feed(struct latency *l, const struct uft_event *ev)
+{
+	const struct call *call = calls_feed(&l->calls, ev);
+	struct call_task *t = call ? calls_task(&l->calls, ev->task) : NULL;
+
+	if (!t)
+		return;
+	if (uft_tracer_kind(l->calls.tracer) == UFT_KIND_WAKEUP)
+		wakeup(l, t, ev, call);
+	else
+		section(l, t, ev, call);
+}
+
+static void stretch_free(struct stretch *s)
+{
+	if (s)
+		free(s->line);
+}
+
+void latency_free(struct latency *l)
+{
+	for (uint32_t i = 0; i < l->calls.ntask; i++) {
+		stretch_free(l->calls.task[i].open);
+		free(l->calls.task[i].open);
+	}
+	stretch_free(&l->worst);
+	free(l->wake);
+	calls_free(&l->calls);
+}

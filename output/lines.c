@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lines.c - kmemtrace and blk: lines for each call into libc
+ *
+ *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a release; K heap,
+ *		P mappings. What nobody knows here is a `-`: the bytes given, flags and node. CALLER is the nearest traced caller.
+ *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of the kernel's blk
+ *		tracer; a descriptor stands for the device, and the offset only where the call names one. Behind a C's error (0
+ *		none, else -1) is the time since its Q.
+ *
+ * A function that does its work by another of them (realloc by malloc, malloc by mmap) is one line, the outermost's.
+ */
+#include "output/lines.h"
+
+const char lines_heap_columns[] =
+	"#\n"
+	"# ALLOC  TYPE  REQ   GIVEN  FLAGS           POINTER         NODE    CALLER\n"
+	"# FREE   |      |     |       |              |   |            |        |\n"
+	"# |\n\n";
+
+static int is_inner(struct uft_printer *t, const struct uft_event *ev)
+{
+	const struct call_task *task = calls_task(&t->events->calls, ev->task);
+
+	for (uint32_t i = 0; task && i < ev->depth && i < task->n; i++)
+		if (task->call[i].role != UFT_ROLE_NONE)
+			return 1;
+	return 0;
+}
+
+/* ---- kmemtrace ---------------------------------------------------------------------------- */
+
+/* @bytes: of an allocation; of a release it has none. */
+static void heap_line(struct uft_printer *t, const struct call *call, char sign, uint64_t at, uint64_t bytes)
+{
+	const struct emit_text *caller = call->parent ? emit_func(&t->names, call->parent) : NULL;
+	char type = call->role == UFT_ROLE_MMAP || call->role == UFT_ROLE_MUNMAP ? 'P' : 'K';
+	char *p = emit_buf_room(&t->buf, 160 + (caller ? caller->len : 0));
+
+	if (!p)
+		return;
+	if (sign == '+')
+		p += sprintf(p, "  +      %c   %4llu      -          -   0x%llx      -   ", type, (unsigned long long)bytes,
+			     (unsigned long long)at);
+	else
+		p += sprintf(p, "  -      %c                           0x%llx          ", type, (unsigned long long)at);
+	p += sprintf(p, "%s\n", caller ? caller->text : "-");
+	emit_buf_end(&t->buf, p);
+	t->printed++;
+}
+
+static void heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+{
+	uint64_t at = call->result, bytes = call->arg[0];
+
+	if (ev->kind != UFT_EV_EXIT || !call->has_args || !call->has_result)
+		return;
+	switch (call->role) {
+	case UFT_ROLE_CALLOC:
+		bytes = call->arg[0] * call->arg[1];
+		break;
+	case UFT_ROLE_REALLOC:
+		bytes = call->arg[1];
+		if (call->arg[0] && (at || !bytes))
+			heap_line(t, call, '-', call->arg[0], 0);
+		break;
+	case UFT_ROLE_MEMALIGN:
+	case UFT_ROLE_MMAP:
+		bytes = call->arg[1];
+		at = at == ~0ull ? 0 : at;
+		break;
+	case UFT_ROLE_FREE:
+	case UFT_ROLE_MUNMAP:
+		if (call->arg[0] && (call->role == UFT_ROLE_FREE || !(uint32_t)at))
+			heap_line(t, call, '-', call->arg[0], 0);
+		return;
+	}
+	if (at)
+		heap_line(t, call, '+', at, bytes);
+}
+
+/* ---- blk ---------------------------------------------------------------------------------- */
+
+static char *put_request(char *p, const struct call *call, char action, int64_t bytes)
+{
+	int is_read = call->role == UFT_ROLE_READ || call->role == UFT_ROLE_PREAD || call->role == UFT_ROLE_READV;
+	int is_at = call->role == UFT_ROLE_PREAD || call->role == UFT_ROLE_PWRITE;
+
+	p += sprintf(p, " fd,%-3d %2c %3c ", (int)call->arg[0], action, call->role == UFT_ROLE_SYNC ? 'F' : is_read ? 'R' : 'W');
+	if (is_at)
+		p += sprintf(p, "%llu ", (unsigned long long)call->arg[3]);
+	if (bytes >= 0 && call->role != UFT_ROLE_SYNC)
+		p += sprintf(p, "+ %lld ", (long long)bytes);
+	return p;
+}
+
+static void io(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+{
+	int is_queued = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL, is_done = ev->kind == UFT_EV_EXIT && call->has_result;
+	int is_vector = call->role == UFT_ROLE_READV || call->role == UFT_ROLE_WRITEV;
+	int64_t result = call->role == UFT_ROLE_SYNC ? (int32_t)call->result : (int64_t)call->result;
+	uint64_t ns = ev->ts_ns - call->start_ns;
+	char *p, name[17];
+
+	if (!call->has_args || (!is_queued && !is_done))
+		return;
+	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 160);
+	p = p ? text_context(t, p, ev) : NULL;
+	if (!p)
+		return;
+	if (is_queued) {
+		p = put_request(p, call, 'Q', is_vector ? -1 : (int64_t)call->arg[2]);
+		p += sprintf(p, "[%s]\n", form_name(ev->task, name));
+	} else {
+		p = put_request(p, call, 'C', result < 0 ? 0 : result);
+		p += sprintf(p, "[%d] %llu.%03llu us\n", result < 0 ? -1 : 0, (unsigned long long)(ns / 1000),
+			     (unsigned long long)(ns % 1000));
+	}
+	emit_buf_end(&t->buf, p);
+	t->printed++;
+}
+
+void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+{
+	if (call->role == UFT_ROLE_NONE || is_inner(t, ev))
+		return;
+	if (t->tracer == UFT_TRACER_KMEMTRACE)
+		heap(t, ev, call);
+	else
+		io(t, ev, call);
+}

@@ -1,0 +1,86 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tracers.sh TARGET - the tracers that are made of events: what they find in a program of known behaviour
+. "$(dirname "$0")/../../lib/common.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip "arguments of functions are known on x86-64 only yet"
+target=$1
+
+# trace TRACER ARGUMENTS: the report in `out`, the latency's us in $latency, its lines as `function caller` in `lines`
+trace() {
+	tracer=$1
+	shift
+	run timeout 60 "$uft" record -q -p "$tracer" -o rec.uft "$target" "$@"
+	expect_status 0
+	cp out said
+	run timeout 60 "$uft" report --no-pager rec.uft
+	expect_status 0
+	check
+	[ "$(sed -n 1p out)" = "# tracer: $tracer" ] || { fail "the first line does not name $tracer"; show; }
+	latency=$(sed -n 's/^# latency: \([0-9]*\) us, #\([0-9]*\)\/\2, CPU#[0-9]* | (M:.*/\1/p' out)
+	sed -n 's/.*us.\{0,1\}: \([a-z_0-9]*\) <-\([a-z_0-9]*\)$/\1 \2/p' out >lines
+}
+
+at_least() {
+	check
+	[ "${latency:-0}" -ge "$1" ] || { fail "latency ${latency:-missing} us, at least $1 expected"; show; }
+}
+
+# ---- A lock is held: the longest, not those that were not taken, given back in a wait, or shared
+trace preemptoff locks
+at_least 400000
+expect_equal "what was called meanwhile" "$(tr '\n' ';' <lines)" \
+"pthread_mutex_lock longest;pthread_rwlock_wrlock longest;inside longest;pthread_rwlock_unlock longest;pthread_mutex_unlock longest;"
+expect_equal "where" "$(sed -n 's/^#  => //p' out | tr -s ' ' | tr '\n' ';')" \
+	"started at: pthread_mutex_lock;ended at: pthread_mutex_unlock;"
+expect_equal "locks held at each line" "$(sed -n 's/^ *evtarget-[0-9]* *[0-9]*\(.....\) .*/\1/p' out | tr '\n' ' ')" \
+	"...1. ...1. ...2. ...2. ..... "
+
+# ---- Signals are blocked
+trace irqsoff signals
+at_least 400000
+expect_equal "what was called meanwhile" "$(tr '\n' ';' <lines)" \
+"pthread_sigmask masked;pthread_sigmask masked;inside masked;pthread_sigmask masked;pthread_sigmask masked;"
+expect_equal "blocked at each line" "$(sed -n 's/^ *evtarget-[0-9]* *[0-9]*\(.....\) .*/\1/p' out | tr '\n' ' ')" \
+	"d.... d.... d.... d.... ..... "
+trace preemptirqsoff signals
+at_least 400000
+expect_out "#  => started at: pthread_sigmask"
+trace preemptirqsoff locks
+at_least 400000
+expect_out "#  => started at: pthread_mutex_lock"
+trace irqsoff locks
+expect_equal "no signal was blocked" "$latency $(grep -c . lines)" "0 0"
+trace preemptoff signals
+expect_equal "masks are no locks" "$(grep -c masked lines)" 0		# the loader has a lock at the end
+
+# ---- From the wake to the return
+trace wakeup wakes
+at_least 400000
+waker=$(sed -n 's/^waker //p' said) woken=$(sed -n 's/^woken //p' said)
+expect_equal "who wakes whom" "$(sed -n 's/.*us.\{0,1\}: *\([0-9]*\):[0-9 ]*:R *\([+=>]*\) \[[0-9]*\] *\([0-9]*\):[0-9 ]*:R .*/\1 \2 \3/p' out | tr '\n' ';')" \
+	"$waker + $woken;$woken ==> $woken;"
+trace wakeup_rt wakes
+expect_equal "no thread has a real-time class" "$latency $(grep -c '==>' out)" "0 0"
+
+# ---- The heap: each call, its bytes, and what is given back is what was taken
+trace kmemtrace heap
+grep ' heap$' out >mine
+expect_equal "calls" "$(awk '{ print $1 $2 ($1 == "+" ? $3 : "") }' mine | tr '\n' ' ')" \
+	"+K123 -K +K4567 -K +K21 -K +K640 -K +P8192 -P "
+expect_equal "addresses" "$(awk '$1 == "+" { taken[$6] } $1 == "-" && !($3 in taken) { bad++ } END { print bad + 0 }' mine)" 0
+expect_equal "columns" "$(grep -c '^# ALLOC  TYPE  REQ   GIVEN  FLAGS           POINTER         NODE    CALLER$' out)" 1
+
+# ---- Files: each request and its completion
+trace blk files "$tmp/file"
+sed -n 's/.*:  fd,\(-\{0,1\}[0-9]*\)  *\([QC]\)  *\([RWF]\) /\1 \2\3 /p' out | sed 's/\[evtarget\]//; s/ [0-9.]* us$//; s/ *$//' >requests
+fd=$(sed -n '1s/ .*//p' requests)
+expect_equal "requests" "$(grep "^$fd " requests | sed "s/^$fd //" | tr '\n' ';')" \
+"QW + 100;CW + 100 [0];QW 100 + 50;CW 100 + 50 [0];QF;CF [0];QR 10 + 64;CR 10 + 64 [0];QR;CR + 70 [0];QR + 100;CR + 80 [0];"
+expect_equal "one that fails" "$(grep '^-1 ' requests | tr '\n' ';')" "-1 QR + 5;-1 CR + 0 [-1];"
+
+# ---- A stretch that ends while records were lost is not made up: nothing but what the file says
+run timeout 60 "$uft" report --no-pager -F 'inside' rec.uft
+expect_status 0
+run timeout 60 "$uft" record -q -p nosuch -o rec.uft "$target" locks
+expect_status 2

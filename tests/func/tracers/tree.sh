@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tree.sh TARGET - the same tracers by the files of the tracing directory
+. "$(dirname "$0")/../../lib/common.sh"
+. "$(dirname "$0")/../../lib/shell.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip "arguments of functions are known on x86-64 only yet"
+T=$1
+export T TMP="$tmp"
+
+in_shell 'cd /sys/kernel/tracing; for t in $(cat available_tracers); do echo $t >current_tracer; cat current_tracer; done | tr "\n" " "; echo
+	cat available_tracers; echo nosuch >current_tracer; echo status $?'
+expect_status 0
+expect_equal "each name is taken" "$(sed -n 1p out)" "$(sed -n 2p out) "
+expect_equal "another is not" "$(sed -n 3p out)" "status 1"
+
+# The longest; the search begins anew when 0 is written, and above what is written; with a threshold the last counts.
+in_shell 'cd /sys/kernel/tracing; echo ":mod:$(basename $T)" >set_ftrace_filter; cat tracing_max_latency; echo preemptoff >current_tracer
+	$T locks; cat tracing_max_latency; cat trace >$TMP/first; cat trace >$TMP/again
+	echo 1 >snapshot; echo status $?
+	echo 10000000 >tracing_max_latency; cat tracing_max_latency; cat trace >$TMP/above
+	echo 0 >tracing_max_latency; cat tracing_max_latency; cat trace >$TMP/none
+	$T locks; echo 150000 >tracing_thresh; cat trace >$TMP/last; echo 0 >tracing_thresh
+	echo x >tracing_max_latency; echo status $?
+	echo >trace; $T locks; timeout 2 cat trace_pipe >$TMP/pipe; echo nop >current_tracer; cat tracing_max_latency'
+expect_equal "values" "$(sed '2s/^[4-9][0-9]\{5,\}$/long/; 5s/^[0-9]\{1,5\}$/short/' out | tr '\n' ' ')" "0 long status 1 10000000 short status 1 0 "
+check
+cmp -s first again || fail "reading trace twice gives two texts"
+names() { sed -n 's/.*us.\{0,1\}: \([a-z_0-9]*\) <-\([a-z_0-9]*\)$/\1 \2/p' "$1" | sed -n '1p;$p' | tr '\n' ';'; }
+expect_equal "the longest" "$(names first)" "pthread_mutex_lock longest;pthread_mutex_unlock longest;"
+expect_equal "above the start" "$(names above)" ""
+expect_equal "nothing above" "$(grep -c '^# latency: 0 us, #0/0, CPU#0 ' above)" 1
+expect_equal "the longest does not count any more" "$(grep -c longest none)" 0
+expect_equal "the last above the threshold" "$(names last)" "pthread_spin_trylock second;pthread_spin_unlock second;"
+expect_equal "trace_pipe shows every call" "$(grep -c ': inside <-\(longest\|second\)$' pipe) $(grep -c ': pthread_mutex_lock <-longest$' pipe)" "2 1"
