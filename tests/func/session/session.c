@@ -21,7 +21,7 @@
 #define GOOD	(42 << 8)
 #define SKIP	77
 
-static const char *target, *static_target, *library, *plain_target;
+static const char *target, *static_target, *library, *plain_target, *before_target;
 static int failures;
 static const char *case_name;
 
@@ -481,6 +481,8 @@ static void test_switching(void)
 	run_switching(static_target, "loop");
 	run_switching(plain_target, "loop");
 	run_switching(plain_target, "threads");
+	run_switching(before_target, "loop");
+	run_switching(before_target, "threads");
 }
 
 /* Reads one line within two seconds. */
@@ -600,16 +602,17 @@ static int is_wanted(const char *name, int n, char **names)
 
 int main(int argc, char **argv)
 {
-	if (argc < 5)
+	if (argc < 6)
 		return 2;
 	target = argv[1];
 	static_target = argv[2];
 	library = argv[3];
 	plain_target = argv[4];
+	before_target = argv[5];
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		int before = failures;
 
-		if (!is_wanted(tests[i].name, argc - 5, argv + 5))
+		if (!is_wanted(tests[i].name, argc - 6, argv + 6))
 			continue;
 		case_name = tests[i].name;
 		tests[i].run();
