@@ -17,6 +17,8 @@ struct isa_calls {
 };
 
 struct isa {
+	unsigned mcount_len;	/* of a call of _mcount before it is linked, and of the nops in its place */
+	unsigned call_type[2];	/* its relocation */
 	/* @n bytes at @p are nops, whole ones, and landing pads. */
 	int (*is_pad)(const uint8_t *p, size_t n);
 	/* The site in a pad of @n bytes at @at that the function's code follows: its offset, -1: none. */

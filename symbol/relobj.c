@@ -14,6 +14,7 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
+#include "symbol/isa.h"
 #include "symbol/object_internal.h"
 
 #define REL_ALIGN	16u
@@ -61,6 +62,19 @@ static uint64_t rel_function(struct rel_scan *s, uint64_t addr)
 	return f ? f->addr : addr;
 }
 
+/* The same where instructions are words: the relocation's type says that it is a call. */
+static int rel_call_words(struct rel_scan *s, const struct isa *isa, size_t sec, const Elf64_Rela *r)
+{
+	uint64_t at = object_priv(s->obj)->rel_addr[sec] + r->r_offset;
+	unsigned type = ELF64_R_TYPE(r->r_info), kind = s->has_own ? UFT_SITE_OWN_CALL : UFT_SITE_MCOUNT_CALL;
+
+	if ((type != isa->call_type[0] && type != isa->call_type[1]) || s->v->sh[sec].sh_size < isa->mcount_len ||
+	    r->r_offset > s->v->sh[sec].sh_size - isa->mcount_len)
+		return 0;
+	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, isa->mcount_len, UFT_FROM_RELOC, UFT_SKIP_NONE) ?
+	       0 : -ENOMEM;
+}
+
 /* A relocation of executable section @sec whose symbol is mcount or __fentry__: a call site. */
 static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigned what)
 {
@@ -68,6 +82,8 @@ static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigne
 	const uint8_t *p = elf_bytes(s->v, s->v->sh[sec].sh_offset, s->v->sh[sec].sh_size);
 	unsigned kind = what == CALLEE_FENTRY ? UFT_SITE_FENTRY_CALL : UFT_SITE_MCOUNT_CALL, len;
 
+	if (isa_of(s->obj))
+		return rel_call_words(s, isa_of(s->obj), sec, r);
 	if (s->v->sh[sec].sh_size < 5 || at < 1 || at > s->v->sh[sec].sh_size - 4)
 		return 0;
 	if (p[at - 1] == UFT_OP_CALL)
@@ -81,6 +97,27 @@ static int rel_call(struct rel_scan *s, size_t sec, const Elf64_Rela *r, unsigne
 		kind = UFT_SITE_OWN_CALL;
 	return object_add_site(s->obj, &s->room, at, rel_function(s, at), kind, len, UFT_FROM_RELOC, UFT_SKIP_NONE) ?
 	       0 : -ENOMEM;
+}
+
+/* What a table names where instructions are words: @addr, in the function at @func. */
+static int rel_entry_words(struct rel_scan *s, const struct isa *isa, uint64_t addr, uint64_t func, int is_mcount)
+{
+	const struct isa_calls none = { .obj = s->obj };
+	unsigned kind = UFT_SITE_MCOUNT_NOP, len = isa->mcount_len;
+	size_t avail;
+	const uint8_t *p = object_code(s->obj, is_mcount ? addr : func, &avail);
+	long at = 0;
+
+	if (!p || (is_mcount && (avail < len || !isa->is_pad(p, len))))
+		return 0;	/* a call: its own relocation says more */
+	if (!is_mcount) {
+		addr = func;
+		at = isa->site(&none, func, p, avail, &kind, &len);
+	}
+	if (at < 0)
+		kind = UFT_SITE_NONE;
+	return object_add_site(s->obj, &s->room, addr + (at < 0 ? 0 : (uint64_t)at), func, kind, len, UFT_FROM_RELOC,
+			       at < 0 ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NONE) ? 0 : -ENOMEM;
 }
 
 /* A table entry whose relocation points at @addr. */
@@ -102,6 +139,8 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 				break;
 			}
 	}
+	if (isa_of(s->obj))
+		return rel_entry_words(s, isa_of(s->obj), addr, func > addr || !is_mcount ? func : rel_function(s, addr), is_mcount);
 	if (func > addr) {
 		before = func - addr;
 		addr = func;

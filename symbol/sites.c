@@ -407,6 +407,18 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 	return lo < s->syms.n && s->syms.range[lo].addr <= to ? s->syms.range[lo].addr : 0;
 }
 
+/* The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are found without it. */
+static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, const uint8_t *p)
+{
+	struct site_table *t = &s->loc;
+	size_t i = site_table_from(t, func), len = s->isa->mcount_len;
+
+	if (i == t->n || t->addr[i] >= func + n || site_symbol_in(s, func, t->addr[i]))	/* code without unwind data follows */
+		return -1;
+	t->seen[i] = 1;
+	return t->addr[i] - func + len <= n && s->isa->is_pad(p + (t->addr[i] - func), len) ? (long)(t->addr[i] - func) : -1;
+}
+
 /*
  * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie before the
  * function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
@@ -426,6 +438,14 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 	at = before ? pad && have >= before ? s->isa->pad_site(func - before, pad, before) : -1 :
 	     s->isa->site(&s->isa_calls, func, p, n, &kind, &len);
 
+	if (s->loc.n) {
+		long nops = site_listed_words(s, func, n, p);
+
+		if (at < 0 && nops >= 0) {
+			site_add(s, func + (uint64_t)nops, func, UFT_SITE_MCOUNT_NOP, s->isa->mcount_len, source, UFT_SKIP_NONE);
+			return;
+		}
+	}
 	if (at < 0) {
 		site_add(s, func, func, UFT_SITE_NONE, len, source, listed ? UFT_SKIP_PAD_SMALL : UFT_SKIP_NO_PAD);
 		return;
@@ -805,8 +825,6 @@ static int site_find(struct uft_object *obj, struct uft_error *err)
 
 	if (object_priv(obj)->has_sites)
 		return 0;
-	if (obj->type == ET_REL && obj->machine != EM_X86_64)
-		return uft_fail(err, -EPFNOSUPPORT, "%s: of objects before linking only x86-64's are looked at", obj->path);
 	if (obj->type == ET_REL) {
 		ret = object_rel_sites(obj, err);
 		object_priv(obj)->has_sites = !ret;

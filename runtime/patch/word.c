@@ -323,7 +323,8 @@ static int check_words(const struct word_site *s, unsigned bytes)
 		return !(s->addr & 3) && arch_is_nop(s->orig[0]) && arch_is_nop(s->orig[1]) ? UFT_ST_OK : UFT_ST_BYTES;
 	case UFT_SITE_MCOUNT_CALL:
 	case UFT_SITE_MCOUNT_NOP:
-		return (n == 1 && arch_is_nop(s->orig[0])) || arch_is_call(s->orig, n) ? UFT_ST_OK : UFT_ST_BYTES;
+		return (arch_is_nop(s->orig[0]) && (n == 1 || arch_is_nop(s->orig[1]))) || arch_is_call(s->orig, n) ? UFT_ST_OK :
+		       UFT_ST_BYTES;
 	default:
 		return UFT_ST_KIND;
 	}

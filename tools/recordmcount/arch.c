@@ -6,6 +6,10 @@
  *	e8 rel32		call __fentry__			R_X86_64_PLT32 (PC32 from old assemblers), addend -4
  *	ff 15 rel32		call *__fentry__@GOTPCREL(%rip)	R_X86_64_GOTPCRELX (GOTPCREL from old ones), addend -4
  *	67 e8 rel32		addr32 call: what linkers make of the second, so it is found in `ld -r` output
+ * aarch64:
+ *	bl _mcount			R_AARCH64_CALL26
+ * riscv64, whose linker deletes bytes and follows symbols only (has_labels):
+ *	auipc ra, 0; jalr ra, ra	R_RISCV_CALL_PLT (CALL from old assemblers), and R_RISCV_RELAX, which says nothing by itself
  * The nops are the ones that the kernel and the runtime use for these lengths: one instruction, so that no
  * thread can rest inside.
  */
@@ -31,11 +35,26 @@ static const struct rm_call x86_64_calls[] = {
 	CALL_GOT(R_X86_64_REX_GOTPCRELX),
 };
 
+static const struct rm_call aarch64_calls[] = {
+	{ .type = R_AARCH64_CALL26, .len = 4, .mask = { 0, 0, 0, 0xfc }, .bytes = { 0, 0, 0, 0x94 }, .nop = { 0x1f, 0x20, 0x03, 0xd5 } },
+};
+
+static const struct rm_call riscv64_calls[] = {
+#define CALL_PAIR(reloc) { .type = reloc, .len = 8, .mask = { 0xff, 0x0f, 0, 0, 0xff, 0xff, 0x0f, 0 }, \
+			   .bytes = { 0x97, 0, 0, 0, 0xe7, 0x80, 0, 0 }, .nop = { 0x13, 0, 0, 0, 0x13, 0, 0, 0 } }
+	CALL_PAIR(R_RISCV_CALL_PLT),
+	CALL_PAIR(R_RISCV_CALL),
+};
+
 static const struct rm_arch rm_arches[] = {
 	{ .machine = EM_X86_64, .name = "x86_64", .abs64 = R_X86_64_64,
 	  .pad = { .len = 5, .bytes = { 0x90, 0x90, 0x90, 0x90, 0x90 }, .nop = { 0x0f, 0x1f, 0x44, 0x00, 0x00 },
 		   .landing_len = 4, .landing = { 0xf3, 0x0f, 0x1e, 0xfa } /* endbr64 */ },
 	  .calls = x86_64_calls, .ncalls = sizeof(x86_64_calls) / sizeof(x86_64_calls[0]) },
+	{ .machine = EM_AARCH64, .name = "aarch64", .abs64 = R_AARCH64_ABS64,
+	  .calls = aarch64_calls, .ncalls = sizeof(aarch64_calls) / sizeof(aarch64_calls[0]) },
+	{ .machine = EM_RISCV, .name = "riscv64", .abs64 = R_RISCV_64, .has_labels = 1,
+	  .calls = riscv64_calls, .ncalls = sizeof(riscv64_calls) / sizeof(riscv64_calls[0]) },
 };
 
 const struct rm_arch *rm_arch_find(uint16_t machine)

@@ -12,7 +12,7 @@
  * accessors after it need no checks. Structures are copied in and out because the file may be misaligned.
  *
  * Symbols can be added only before sh_info (ELF wants local ones first), which renumbers all global ones;
- * rm_elf_add_section_symbols() changes every user: relocations, group signatures, the extended index table.
+ * rm_elf_add_symbols() changes every user: relocations, group signatures, the extended index table.
  * SHT_LLVM_ADDRSIG holds symbol numbers too; its sh_link is cleared, which tells linkers to ignore it.
  */
 #include <errno.h>
@@ -459,7 +459,7 @@ static void renumber_users(struct rm_elf *e, uint32_t first_global, uint32_t n)
 	}
 }
 
-int rm_elf_add_section_symbols(struct rm_elf *e, const uint32_t *sections, uint32_t n)
+int rm_elf_add_symbols(struct rm_elf *e, const uint32_t *sections, const uint64_t *values, uint32_t n, uint32_t *first)
 {
 	struct rm_sec *tab = &e->sec[e->symtab];
 	uint32_t first_global = tab->h.sh_info;
@@ -471,8 +471,10 @@ int rm_elf_add_section_symbols(struct rm_elf *e, const uint32_t *sections, uint3
 	if (e->symxndx && !sec_insert(&e->sec[e->symxndx], (size_t)first_global * 4, (size_t)n * 4))
 		return -ENOMEM;
 	renumber_users(e, first_global, n);
+	*first = first_global;
 	for (uint32_t i = 0; i < n; i++) {
-		Elf64_Sym sym = { .st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = sections[i] };
+		Elf64_Sym sym = { .st_info = ELF64_ST_INFO(STB_LOCAL, values ? STT_NOTYPE : STT_SECTION),
+				  .st_shndx = sections[i], .st_value = values ? values[i] : 0 };
 
 		/* A section beyond SHN_LORESERVE holds a function symbol, so the extended table exists. */
 		if (sections[i] >= SHN_LORESERVE) {
@@ -482,6 +484,8 @@ int rm_elf_add_section_symbols(struct rm_elf *e, const uint32_t *sections, uint3
 			memcpy(e->sec[e->symxndx].data + 4 * (size_t)(first_global + i), &sections[i], 4);
 		}
 		rm_elf_set_sym(e, first_global + i, &sym);
+		if (values)
+			continue;
 		e->sec[sections[i]].base_sym = first_global + i;
 		e->sec[sections[i]].base_value = 0;
 	}

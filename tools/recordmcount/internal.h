@@ -57,8 +57,9 @@ long rm_elf_name(struct rm_elf *e, const char *name);
 long rm_elf_add_section(struct rm_elf *e, const Elf64_Shdr *h, const void *data, size_t len);
 /* Makes @member a member of section group @group. */
 int rm_elf_group_add(struct rm_elf *e, uint32_t group, uint32_t member);
-/* Inserts STT_SECTION symbols for the given sections before the first global symbol; renumbers all users. */
-int rm_elf_add_section_symbols(struct rm_elf *e, const uint32_t *sections, uint32_t n);
+/* Inserts symbols before the first global one and renumbers all users. @values NULL: STT_SECTION symbols for the given sections;
+ * else labels at these offsets of them, the first of which becomes *first. */
+int rm_elf_add_symbols(struct rm_elf *e, const uint32_t *sections, const uint64_t *values, uint32_t n, uint32_t *first);
 
 /*
  * How one architecture calls mcount. A call is found by its relocation: type, addend and the bytes around
@@ -84,6 +85,7 @@ struct rm_arch {
 	uint16_t machine;
 	const char *name;
 	uint32_t abs64;		/* relocation of an address */
+	int has_labels;		/* each call needs a symbol of its own: the linker moves code and no addends */
 	struct rm_pad pad;
 	const struct rm_call *calls;
 	size_t ncalls;

@@ -233,8 +233,8 @@ clang -flto -pg -c main.c -o bitcode.o
 refuse bitcode.o "is LLVM bitcode"
 gcc -m32 -c -xc /dev/null -o 32bit.o
 refuse 32bit.o "is for a 32-bit"
-clang --target=aarch64-linux-gnu -c -xc /dev/null -o arm.o
-refuse arm.o "is for ELF machine 183: recordmcount knows x86_64"
+clang --target=powerpc64le-linux-gnu -c -xc /dev/null -o power.o
+refuse power.o "is for ELF machine 21: recordmcount knows x86_64, aarch64, riscv64"
 head -c 40 main.o >short.o
 refuse short.o "damaged ELF file"
 head -c -1 main.o >cut.o

@@ -132,3 +132,21 @@ for more in -O0 -O1 "-O2 $guard" -Wl,--no-relax; do
 	build "-pg $more"
 	record "-pg $more" function values
 done
+# Calls listed before linking; then made nops, which leave the program nothing to call.
+for more in -O0 "-O2 $guard"; do
+	# shellcheck disable=SC2086
+	$cc -pthread -pg $more -c "$src/work.c" -o work.o || fail "compile with -pg $more"
+	"$uft" sites work.o | grep -c 'mcount-call' >calls
+	for nop in "" --nop; do
+		"$uft" recordmcount $nop work.o >other 2>&1 || fail "recordmcount $nop: $(cat other)"
+		cp work.o before.o
+		"$uft" recordmcount $nop work.o >other 2>&1 && cmp -s work.o before.o || fail "recordmcount $nop again: $(cat other)"
+		build_object work.o
+		kind=mcount-call
+		[ -z "$nop" ] || kind=mcount-nop
+		"$uft" sites work >sites
+		pass
+		[ "$(cat calls)" -gt 10 ] && [ "$(grep -c " $kind " sites)" = "$(cat calls)" ] || fail "$nop: $(cat calls) calls: $(cat sites)"
+		record "-pg $more recordmcount $nop" function values
+	done
+done
