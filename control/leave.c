@@ -222,7 +222,7 @@ static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn
 	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
 		return -ESRCH;
 	for (int i = 0; i < 2; i++)
-		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || waitpid(agent, &status, __WALL) != agent ||
+		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || look_await(agent, &status) != agent ||
 		    !WIFSTOPPED(status))
 			return -ESRCH;
 	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;

@@ -75,6 +75,15 @@ pid_t look_wait(pid_t tid, int *status)
 	return got;
 }
 
+pid_t look_await(pid_t tid, int *status)
+{
+	pid_t got;
+
+	while ((got = waitpid(tid, status, __WALL)) < 0 && errno == EINTR)
+		;
+	return got;
+}
+
 int look_wait_stop(pid_t tid, int *status)
 {
 	uint64_t deadline = session_now_ns() + LOOK_STOP_MS * 1000000ull, before;

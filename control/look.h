@@ -74,6 +74,7 @@ int look_is_vfork_wait(pid_t pid, const struct asleep *a);
 int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
 pid_t look_wait(pid_t tid, int *status);	/* what there is */
+pid_t look_await(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
 void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */

@@ -4,6 +4,8 @@
  */
 #include "control/remote.h"
 
+#include "control/look.h"
+
 #include <cpuid.h>
 #include <elf.h>
 #include <errno.h>
@@ -157,7 +159,7 @@ void remote_to_restart_stop(struct remote *r)
 
 	ptrace(PTRACE_INTERRUPT, r->tid, 0, 0);
 	for (;;) {
-		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || waitpid(r->tid, &status, __WALL) != r->tid ||
+		if (ptrace(PTRACE_CONT, r->tid, 0, 0) < 0 || look_await(r->tid, &status) != r->tid ||
 		    !WIFSTOPPED(status) || status >> 16 == PTRACE_EVENT_STOP)
 			return;
 		if (status >> 16 == 0 && WSTOPSIG(status) == SIGSTOP)

@@ -20,6 +20,8 @@
  */
 #include "control/watch.h"
 
+#include "control/look.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
@@ -332,7 +334,7 @@ static void detach(struct uft_session *s, pid_t tid)
 {
 	int status;
 
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || waitpid(tid, &status, __WALL) != tid)
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || look_await(tid, &status) != tid)
 		return;
 	if (!WIFSTOPPED(status))
 		on_end(s, tid, status);
