@@ -43,6 +43,7 @@
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
 
 #define DROPPED_SAID	5u	/* so many by name; all are in the report */
+#define MAX_FOUND	1024		/* processes by a name or a cgroup that keeps making others */
 #define KEEP_RINGS	32u	/* slow calls that may run at the same time */
 
 struct recording {
@@ -58,7 +59,7 @@ struct recording {
 	int is_started;
 	unsigned ndropped;		/* functions, by --budget and --max-rate */
 	int is_warned;			/* of gprof, or there was no need */
-	const struct cmd_targets *targets;	/* running programs; NULL: we start one */
+	struct cmd_targets *targets;	/* running programs; NULL: we start one */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
@@ -542,7 +543,8 @@ static int attach(struct recording *rec, struct uft_error *err)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < rec->targets->n && !detach_signal; i++) {
+	/* Who was not attached to yet may have made others meanwhile. */
+	for (size_t i = 0; !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
 		const struct target_pid *t = &rec->targets->item[i];
 		int ret = uft_session_attach(rec->session, t->pid, err);
 
@@ -607,10 +609,14 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 	int ret = 0;
 
 	for (int i = 1; !ret && i < argc; i++)
-		ret = cmd_targets_add(targets, argv[i], &err);
+		ret = cmd_targets_add(targets, TARGET_ANY, argv[i], &err);
+	for (size_t i = 0; !ret && i < o->names.n; i++)
+		ret = cmd_targets_add(targets, TARGET_NAME, o->names.item[i], &err);
+	for (size_t i = 0; !ret && i < o->cgroups.n; i++)
+		ret = cmd_targets_add(targets, TARGET_CGROUP, o->cgroups.item[i], &err);
 	for (size_t i = 0; syntax == &cmd_record_syntax && !ret && i < o->pids.n; i++) {
 		snprintf(number, sizeof(number), "%u", o->pids.item[i]);
-		ret = cmd_targets_add(targets, number, &err);
+		ret = cmd_targets_add(targets, TARGET_ANY, number, &err);
 	}
 	if (ret)
 		return ret == -EINVAL ? cmd_usage(syntax, "%s", err.text) : cmd_fail(syntax->name, "%s", err.text);
@@ -638,6 +644,9 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	}
 	if (done >= 0)
 		return done;
+	if (!rec.targets && (o->names.n || o->cgroups.n))
+		return cmd_usage(syntax, "%s is for programs that run already, and '%s' is to be started",
+				 o->names.n ? "--name" : "--cgroup", argv[1]);
 	done = rec.targets ? 0 : check_program(argv[1], program);
 	if (done)
 		return done;
@@ -669,7 +678,7 @@ static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **ar
 	command = syntax->name;
 	cmd_heap_prepare();
 	status = run(&o, syntax, argc, argv, &targets);
-	free(targets.item);
+	cmd_targets_free(&targets);
 	record_opts_free(&o);
 	return status;
 }

@@ -33,6 +33,9 @@ static const struct cmd_option record_options[] = {
 	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
 	{ "pid", 'P', "PID", "without PROGRAM: these running processes; else only these processes or threads: 1200,1204",
 	  cmd_numbers, F(pids), NULL },
+	{ "name", 0, "NAME", "the running processes that are called so; may be repeated", cmd_strings, F(names), NULL },
+	{ "cgroup", 0, "PATH", "the processes of a control group and of those below it; may be repeated", cmd_strings, F(cgroups),
+	  NULL },
 	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
@@ -69,7 +72,7 @@ static const struct cmd_option record_options[] = {
 #undef F
 
 const struct cmd_syntax cmd_record_syntax = {
-	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID",
+	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH",
 	"Runs PROGRAM and records the calls of its functions, and of its children's.",
 	record_options, 1
 };
@@ -166,6 +169,8 @@ void record_opts_free(struct record_opts *o)
 	free(o->notrace.item);
 	free(o->roots.item);
 	free(o->symbols.item);
+	free(o->names.item);
+	free(o->cgroups.item);
 	free(o->keep.item);
 	free(o->keep_ns);
 	free(o->emulator_words);

@@ -7,7 +7,7 @@
 
 struct record_opts {
 	int tracer;
-	struct cmd_list filter, notrace, roots, symbols, keep;
+	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;

@@ -19,6 +19,7 @@ static int add(struct cmd_targets *t, pid_t pid, int is_found, struct uft_error 
 {
 	struct target_pid *more;
 
+	t->nfound++;
 	for (size_t i = 0; i < t->n; i++)
 		if (t->item[i].pid == pid)
 			return 0;
@@ -92,25 +93,39 @@ static int add_named(struct cmd_targets *t, const char *name, struct uft_error *
 
 /* ---- By cgroup ----------------------------------------------------------------------------- */
 
+/* uft itself and the tasks it has made may be in there as well. */
+static int is_uft(pid_t pid)
+{
+	char path[64], own[PATH_MAX] = "", its[PATH_MAX] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	return has_name(pid, "uft-agent") || (readlink("/proc/self/exe", own, sizeof(own) - 1) > 0 &&
+					      readlink(path, its, sizeof(its) - 1) > 0 && !strcmp(own, its));
+}
+
 static int add_members(struct cmd_targets *t, const char *dir, struct uft_error *err)
 {
 	char path[PATH_MAX];
 	long pid;
-	int ret = 0;
+	int ret = 0, n;
 	FILE *f;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/cgroup.procs", dir) >= sizeof(path))
 		return 0;
 	f = fopen(path, "re");
-	while (f && !ret && fscanf(f, "%ld", &pid) == 1)
-		if (pid > 0 && pid != getpid())		/* 0: of another pid namespace */
+	errno = f ? 0 : errno;
+	while (f && !ret && (n = fscanf(f, "%ld", &pid)) == 1)
+		if (pid > 0 && !is_uft((pid_t)pid))		/* 0: of another pid namespace */
 			ret = add(t, (pid_t)pid, 1, err);
+	if (!ret && (!f || ferror(f)))
+		ret = uft_fail(err, -errno, errno == EOPNOTSUPP ? "the cgroup '%s' is threaded: name the one above it that "
+			       "has the processes" : "the cgroup '%s' cannot be read: %s", dir, strerror(errno));
 	if (f)
 		fclose(f);
 	return ret;
 }
 
-/* A cgroup and those below it. */
+/* A cgroup and those below it, which may come and go, or be threaded: then their processes are those above. */
 static int add_cgroup(struct cmd_targets *t, const char *dir, int depth, struct uft_error *err)
 {
 	int ret = add_members(t, dir, err);
@@ -126,42 +141,81 @@ static int add_cgroup(struct cmd_targets *t, const char *dir, int depth, struct 
 	}
 	if (d)
 		closedir(d);
-	return ret;
+	return ret == -ENOMEM || !depth ? ret : 0;
 }
 
 /* The folder of the cgroup that @text names; 0: none does. */
 static int find_cgroup(const char *text, char *dir, size_t size)
 {
-	const char *roots[] = { CGROUPS, CGROUPS "/unified" };
+	const char *roots[] = { "", CGROUPS, CGROUPS "/unified" };
 	char procs[PATH_MAX + 16];
 
-	text += strncmp(text, CGROUPS "/", strlen(CGROUPS "/")) ? 0 : strlen(CGROUPS "/");
-	text += strspn(text, "/");
-	for (size_t i = 0; *text && i < sizeof(roots) / sizeof(roots[0]); i++) {
-		snprintf(dir, size, "%s/%s", roots[i], text);
+	text += strncmp(text, "0::", 3) ? 0 : 3;		/* the line of /proc/PID/cgroup */
+	for (size_t i = text[0] == '/' ? 0 : 1; i < sizeof(roots) / sizeof(roots[0]); i++) {
+		snprintf(dir, size, "%s%s%s", roots[i], text[0] == '/' ? "" : "/", text);
 		snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir);
-		if (access(procs, F_OK) == 0)
+		if (text[strspn(text, "/")] && access(procs, F_OK) == 0)
 			return 1;
 	}
 	return 0;
 }
 
-int cmd_targets_add(struct cmd_targets *t, const char *text, struct uft_error *err)
-{
-	char dir[PATH_MAX];
-	size_t had = t->n;
-	int is_cgroup, ret;
+/* ---- Any ------------------------------------------------------------------------------------ */
 
-	if (text[0] >= '0' && text[0] <= '9' && !text[strspn(text, "0123456789,")])
+/* What ->kind leaves open is decided by the first one found. */
+static int search(struct cmd_targets *t, struct target_search *s, struct uft_error *err)
+{
+	int is_path = s->kind == TARGET_CGROUP || (s->kind == TARGET_ANY && strchr(s->text, '/')), ret;
+	char dir[PATH_MAX];
+	size_t had = t->nfound;
+
+	ret = is_path ? 0 : add_named(t, s->text, err);
+	if (!ret && t->nfound == had && s->kind == TARGET_NAME)
+		return uft_fail(err, -ESRCH, "no process is called '%s'", s->text);
+	if (ret || t->nfound > had) {
+		s->kind = TARGET_NAME;
+		return ret;
+	}
+	if (find_cgroup(s->text, dir, sizeof(dir))) {
+		s->kind = TARGET_CGROUP;
+		ret = add_cgroup(t, dir, 0, err);
+		return ret || t->nfound > had ? ret : uft_fail(err, -ESRCH, "the cgroup '%s' has no process", s->text);
+	}
+	return uft_fail(err, -ESRCH, s->kind == TARGET_CGROUP ? "there is no cgroup '%s' below " CGROUPS :
+			"no process is called '%s', and no cgroup below " CGROUPS " either", s->text);
+}
+
+int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err)
+{
+	struct target_search *more;
+	int ret;
+
+	if (kind == TARGET_ANY && text[0] >= '0' && text[0] <= '9' && !text[strspn(text, "0123456789,")])
 		return add_numbers(t, text, err);
 	if (text[0] == '-' || !text[0])
 		return uft_fail(err, -EINVAL, "'%s' is neither a process number nor a name nor a cgroup", text);
-	ret = strchr(text, '/') ? 0 : add_named(t, text, err);
-	is_cgroup = !ret && t->n == had && find_cgroup(text, dir, sizeof(dir));
-	if (is_cgroup)
-		ret = add_cgroup(t, dir, 0, err);
-	if (ret || t->n > had)
-		return ret;
-	return uft_fail(err, -ESRCH, is_cgroup ? "the cgroup '%s' has no process" :
-			"no process is called '%s', and no cgroup below " CGROUPS " either", text);
+	more = realloc(t->search, (t->nsearches + 1) * sizeof(*more));
+	if (!more)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	t->search = more;
+	more[t->nsearches] = (struct target_search){ text, kind };
+	ret = search(t, &more[t->nsearches], err);
+	t->nsearches += !ret;
+	return ret;
+}
+
+size_t cmd_targets_renew(struct cmd_targets *t)
+{
+	struct uft_error unused;
+	size_t had = t->n;
+
+	for (size_t i = 0; i < t->nsearches; i++)
+		search(t, &t->search[i], &unused);
+	return t->n - had;
+}
+
+void cmd_targets_free(struct cmd_targets *t)
+{
+	free(t->item);
+	free(t->search);
 }

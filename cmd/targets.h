@@ -14,13 +14,24 @@ struct cmd_targets {
 		int is_found;		/* by a name or a cgroup: it may end before it is our turn */
 		int was_there;		/* when we began */
 	} *item;
-	size_t n;
+	size_t n, nfound;		/* nfound: each as often as it was named */
+	struct target_search {
+		const char *text;
+		int kind;		/* enum target_kind */
+	} *search;
+	size_t nsearches;
 };
+
+enum target_kind { TARGET_ANY, TARGET_NAME, TARGET_CGROUP };
 
 /*
  * Adds what @text means: `1200`, `1200,1204`, the name of a program (its comm, or the last part of its file's path), or a
- * cgroup (a path below /sys/fs/cgroup, with or without that). 0, or -errno and a sentence; -ESRCH: nobody.
+ * cgroup (a path below /sys/fs/cgroup, with or without that, or as in /proc/PID/cgroup). TARGET_NAME and TARGET_CGROUP: only
+ * that. 0, or -errno and a sentence; -ESRCH: nobody.
  */
-int cmd_targets_add(struct cmd_targets *t, const char *text, struct uft_error *err);
+int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err);
+/* Those that are called so, or are in there, by now: how many are new. */
+size_t cmd_targets_renew(struct cmd_targets *t);
+void cmd_targets_free(struct cmd_targets *t);
 
 #endif

@@ -29,6 +29,9 @@ _uft_complete_value() {
 	case $arg in
 	FILE|PROG*|RECORDING) compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+	NAME) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo comm= 2>/dev/null)" -- "$word") ;;
+	PATH) compopt -o filenames 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -d -- "$word"; cd /sys/fs/cgroup 2>/dev/null && compgen -d -- "$word") ;;
 	PID|LIST) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo pid= 2>/dev/null)" -- "$word") ;;
 	esac
 }

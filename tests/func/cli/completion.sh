@@ -57,6 +57,9 @@ offers total
 completes report --color = ""
 offers never
 
+completes attach --name "$(ps -o comm= -p $$ | cut -c1-3)"
+offers "$(ps -o comm= -p $$)"
+
 touch some.uft
 completes report so
 offers some.uft

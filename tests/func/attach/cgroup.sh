@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# cgroup.sh PROGRAM - processes by name and by control group: all of them, and what they are told when there is none
+top_dir=$(dirname "$0")
+program=$(realpath "$1")
+. "$top_dir/../../lib/common.sh"
+
+# A name that nobody else has.
+name=uft-cg$$
+cp "$program" $name
+pids=
+
+start() {
+	./$name &
+	pids="$pids $!"
+}
+# recorded WHAT N ARGS...: as many processes as that are attached to, and each has calls in the recording.
+recorded() {
+	what=$1 n=$2
+	shift 2
+	run timeout --foreground -s INT 1.5 "$uft" "$@" -p function -l work -o x.uft
+	check
+	grep -q "attached to $n process" err || { fail "$what: not $n processes"; show; }
+	expect_equal "$what: processes with calls" "$("$uft" report x.uft 2>/dev/null | sed -n "s/^ *$name-\([0-9]*\) .*work.*/\1/p" |
+		sort -u | wc -l)" "$n"
+}
+
+start
+start
+sleep 0.3
+recorded "by name" 2 attach $name
+recorded "by --name" 2 attach --name $name
+recorded "uft record --name" 2 record --name $name
+run "$uft" attach --name $name-x
+expect_status 1
+expect_err "no process is called '$name-x'"
+run "$uft" attach --cgroup $name-x
+expect_status 1
+expect_err "there is no cgroup '$name-x'"
+run "$uft" attach --cgroup /
+expect_status 1
+expect_err "there is no cgroup '/'"
+run "$uft" record --cgroup a ./$name
+expect_status 2
+expect_err "--cgroup is for programs that run already"
+
+root=
+for dir in /sys/fs/cgroup/unified /sys/fs/cgroup; do
+	[ -z "$root" ] && [ -e $dir/cgroup.controllers ] && mkdir $dir/$name 2>/dev/null && root=$dir
+done
+finish() {
+	# shellcheck disable=SC2086
+	kill $pids 2>/dev/null
+	# shellcheck disable=SC2086
+	wait $pids 2>/dev/null
+	tries=0
+	while [ -n "$root" ] && [ -e "$root/$name" ] && [ $tries -lt 50 ]; do
+		rmdir "$root/$name/below" "$root/$name" 2>/dev/null || sleep 0.1
+		tries=$((tries + 1))
+	done
+}
+if [ -z "$root" ]; then
+	finish
+	[ $checks_failed -eq 0 ] || exit 1
+	skip "there is no control group of version 2 that this user may write"
+fi
+
+run "$uft" attach --cgroup $name
+expect_status 1
+expect_err "the cgroup '$name' has no process"
+mkdir "$root/$name/below"
+i=0
+for pid in $pids; do
+	i=$((i + 1))
+	[ $i -eq 1 ] && echo "$pid" >"$root/$name/cgroup.procs" || echo "$pid" >"$root/$name/below/cgroup.procs"
+done
+start		# is in none
+path=$(sed -n 's/^0:://p' "/proc/${pids##* }/cgroup")
+recorded "a cgroup and the one below it" 2 attach --cgroup $name
+recorded "by its folder" 2 record --cgroup "$root/$name"
+recorded "by its path in /proc" 1 attach --cgroup "0::/$name/below"
+recorded "as an argument" 1 attach $name/below
+# uft is in it as well, and so are its guard and the tasks it makes.
+sh -c "echo \$\$ >$root/$name/cgroup.procs; exec \"\$@\"" sh "$uft" attach --cgroup $name -p function -o x.uft 2>err &
+attacher=$!
+sleep 1.2
+kill $attacher
+wait $attacher
+ran="uft in the cgroup that it attaches to" status=$?
+expect_status 0
+expect_err "attached to 2 processes"
+expect_equal "warnings with uft in it" "$(grep -c warning err)" 0
+echo threaded >"$root/$name/below/cgroup.type" 2>/dev/null && {
+	run "$uft" attach --cgroup $name/below
+	expect_status 1
+	expect_err "is threaded"
+}
+finish
