@@ -16,6 +16,7 @@ work=$build/bench
 mkdir -p "$work"
 # What we recommend for gcc, and what is measured: nops that became one while assembling.
 prepared=$("$uft" cflags --quiet --cc=gcc)
+before=$("$uft" cflags --quiet --cc=gcc --mode=before)
 cd "$work"
 page=$work/performance.md
 : >"$page"
@@ -168,11 +169,12 @@ scaling_table() {
 real_programs() {
 	"$top/tests/lib/fetch-sources.sh" -d "$build/sources" lua5.4 sqlite3 >/dev/null || { say "(no source packages here: Lua and SQLite left out)"; return; }
 	lua=$build/sources/lua5.4/src sql=$build/sources/sqlite3/amalgamation
-	for mode in plain patchable nops; do
+	for mode in plain patchable nops before; do
 		case $mode in
 		plain) flags= ;;
 		patchable) flags=$prepared ;;
 		nops) flags=-fpatchable-function-entry=5 ;;
+		before) flags=$before ;;
 		esac
 		[ -x lua-$mode ] || gcc -O2 -w $flags -DLUA_USE_POSIX -o lua-$mode $(ls "$lua"/*.c | grep -v '/luac\.c$') -lm
 		[ -x sql-$mode ] || gcc -O2 -w $flags -DSQLITE_THREADSAFE=0 -DSQLITE_OMIT_LOAD_EXTENSION -I"$sql" -o sql-$mode "$sql/shell.c" "$sql/sqlite3.c" -lm
@@ -192,18 +194,19 @@ real_programs() {
 	WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200000) INSERT INTO t SELECT i, 'row ' || i, i * 0.5 FROM n;
 	SELECT count(*), sum(length(b)), max(c) FROM t WHERE b LIKE '%9%';
 	END
-	./timeit "$rounds" ./lua-plain trees.lua -- ./lua-patchable trees.lua -- ./lua-plain trees.lua -- ./lua-nops trees.lua >lua.times
-	./timeit "$rounds" ./sql-plain :memory: ".read inserts.sql" -- ./sql-patchable :memory: ".read inserts.sql" -- ./sql-plain :memory: ".read inserts.sql" -- ./sql-nops :memory: ".read inserts.sql" >sql.times
+	./timeit "$rounds" ./lua-plain trees.lua -- ./lua-patchable trees.lua -- ./lua-plain trees.lua -- ./lua-nops trees.lua -- ./lua-before trees.lua >lua.times
+	./timeit "$rounds" ./sql-plain :memory: ".read inserts.sql" -- ./sql-patchable :memory: ".read inserts.sql" -- ./sql-plain :memory: ".read inserts.sql" -- ./sql-nops :memory: ".read inserts.sql" -- ./sql-before :memory: ".read inserts.sql" >sql.times
 	say "## Idle sites on real programs"
 	say
 	say "User CPU time over the plain build's, not traced; alternating runs. *Idle* is built by gcc with what \`uft cflags\` prints:"
 	say "\`-fpatchable-function-entry=5\` and a -B that makes each pad one nop while assembling. *Plain* again is the noise of this run,"
-	say "*raw nops* the same without -B: gcc's five nops of one byte."
+	say "*raw nops* the same without -B: gcc's five nops of one byte. *Before* has \`$before\`: 16 bytes"
+	say "of nops before each entry, which nobody executes; what differs is where code lies."
 	say
-	say "| program | idle/plain | plain/plain | raw nops/plain |"
-	say "|---|---|---|---|"
-	say "| Lua 5.4, trees and sort | $(sed -n '2s/.* //p' lua.times) | $(sed -n '3s/.* //p' lua.times) | $(sed -n '4s/.* //p' lua.times) |"
-	say "| SQLite, in-memory inserts | $(sed -n '2s/.* //p' sql.times) | $(sed -n '3s/.* //p' sql.times) | $(sed -n '4s/.* //p' sql.times) |"
+	say "| program | idle/plain | plain/plain | raw nops/plain | before/plain |"
+	say "|---|---|---|---|---|"
+	say "| Lua 5.4, trees and sort | $(sed -n '2s/.* //p' lua.times) | $(sed -n '3s/.* //p' lua.times) | $(sed -n '4s/.* //p' lua.times) | $(sed -n '5s/.* //p' lua.times) |"
+	say "| SQLite, in-memory inserts | $(sed -n '2s/.* //p' sql.times) | $(sed -n '3s/.* //p' sql.times) | $(sed -n '4s/.* //p' sql.times) | $(sed -n '5s/.* //p' sql.times) |"
 	say
 	say "Budget 1.01, or what the plain build over itself differs from 1."
 	say
@@ -232,6 +235,10 @@ start_table() {
 		sh "$top/bench/genfuncs.sh" $n gensrc
 		(cd gensrc && ls ./*.c | xargs -P2 -n 20 gcc -O1 $prepared -c && gcc ./*.o -o ../gen)
 	fi
+	if [ ! -x gen-before ]; then
+		sh "$top/bench/genfuncs.sh" $n beforesrc
+		(cd beforesrc && ls ./*.c | xargs -P2 -n 20 gcc -O1 $before -c && gcc ./*.o -o ../gen-before)
+	fi
 	if [ ! -x one ]; then
 		sh "$top/bench/genfuncs.sh" 1 onesrc
 		# shellcheck disable=SC2086
@@ -239,7 +246,8 @@ start_table() {
 	fi
 	./startup "$rounds" ./gen -- "$uft" record -q -p function -o gen.uft ./gen -- \
 		"$uft" record -q -p function_graph -o gen.uft ./gen -- ./one -- \
-		"$uft" record -q -p function -o gen.uft ./one >gen.times
+		"$uft" record -q -p function -o gen.uft ./one -- \
+		"$uft" record -q -p function -o gen.uft ./gen-before >gen.times
 	pages=$(size -A gen | awk '$1 == ".text" { print int(($2 + 4095) / 4096) }')
 	./pagecopy gen "$pages" >pages.times
 	budget=$(awk -v b="$(nth gen.times 1 1)" -v n=$n 'BEGIN { printf "%.1f", b + n * 60e-6 + 5 }')
@@ -253,6 +261,7 @@ start_table() {
 	say "| bare | $(nth gen.times 1 1) | $(nth gen.times 1 2) | |"
 	say "| function | $(nth gen.times 2 1) | $(nth gen.times 2 2) | $(nth gen.times 2 3) |"
 	say "| function_graph | $(nth gen.times 3 1) | $(nth gen.times 3 2) | $(nth gen.times 3 3) |"
+	say "| function, pads before the entries | $(nth gen.times 6 1) | $(nth gen.times 6 2) | $(nth gen.times 6 3) |"
 	say "| a program of one function, bare | $(nth gen.times 4 1) | $(nth gen.times 4 2) | |"
 	say "| the same, function | $(nth gen.times 5 1) | $(nth gen.times 5 2) | $(nth gen.times 5 3) |"
 	say
