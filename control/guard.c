@@ -251,7 +251,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	_exit(0);
 }
 
-/* The process in between ends at once and is waited for, so that the guard is init's. */
+/* The process in between ends at once, so that the guard is init's; guard_await() waits for it. */
 static _Noreturn void between(const struct uft_session *s, const int *ends, int session_fd)
 {
 	close(ends[1]);
@@ -268,11 +268,19 @@ static int is_hung_up(int sock)
 	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
 }
 
+static void reap_between(struct uft_session *s)
+{
+	while (s->guard_between > 0 && waitpid(s->guard_between, NULL, 0) < 0 && errno == EINTR)
+		;
+	s->guard_between = 0;
+}
+
 void guard_await(struct uft_session *s)
 {
 	uint32_t *pid = &s->arena.map->guard_pid;
 	int is_over = 0;
 
+	reap_between(s);
 	if (s->guard_fd >= 0 || s->guard_sock < 0)
 		return;
 	for (int ms = 0; ms < 2000 && !__atomic_load_n(pid, __ATOMIC_ACQUIRE) && !is_over; ms += 10) {
@@ -310,8 +318,7 @@ int guard_start(struct uft_session *s)
 	if (pid == 0)
 		between(s, ends, self);
 	ret = pid < 0 ? -errno : 0;
-	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	s->guard_between = pid;
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	close(ends[0]);
 	close(self);

@@ -345,6 +345,7 @@ struct uft_session {
 	} *last;
 	sigset_t launch_mask;
 
+	pid_t guard_between;		/* guard.c: our child, to be waited for; 0 none */
 	int guard_fd, guard_sock;	/* pidfd of the guard, our end of its socket (guard.c); -1 none */
 	int epoll_fd, bell_fd;
 	pthread_t bell_thread;

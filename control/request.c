@@ -196,6 +196,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
 	if (!t)
 		return -ENOMEM;
+	session_set_slice(s, slice);
 	if (s->opts.preload || s->opts.emulator)
 		preload_take_agent(s, t);
 	else

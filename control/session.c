@@ -180,9 +180,10 @@ static void set_ring_flags(struct uft_session *s, int on)
 {
 	s->ring_flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
 	s->on_cpus = s->ring_flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
-	/* The free ones as well: a fork child that claims one records at once. */
-	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
-		session_set_slice(s, i);
+	/* A fork child that claims one takes its parent's; when it is adopted it gets what holds by then. The free ones are not
+	 * touched: each is a page. */
+	for (const struct target *t = s->targets; t; t = t->next)
+		session_set_slice(s, t->slice);
 }
 
 static void session_free(struct uft_session *s)
@@ -231,8 +232,10 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
 		ret = s->last ? start_bell(s) : -ENOMEM;
-		if (!ret && s->opts.watchdog)
+		if (!ret && s->opts.watchdog) {
+			guard_await(s);		/* its waits see any child */
 			ret = watch_begin(s);
+		}
 		if (ret)
 			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
 	}
