@@ -25,14 +25,19 @@ static int agent_is_gone(const struct target *t)
 	return t->agent_fd >= 0 && poll(&p, 1, 0) > 0;
 }
 
+static void post(struct uft_slice *sl)
+{
+	__atomic_store_n(&sl->cmd_seq, __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
 int command_post(struct uft_session *s, struct target *t)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
-	__atomic_store_n(&sl->cmd_seq, __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
-	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	post(sl);
 	return 0;
 }
 
@@ -76,15 +81,20 @@ static void *payload(struct uft_cmd *c)
 	return (uint8_t *)c + UFT_CMD_PAYLOAD;
 }
 
-int command_run(struct uft_session *s, struct target *t, uint32_t op)
+static int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object)
 {
 	int ret;
 
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
-	command_begin(s, t, op, 0, 0);
+	command_begin(s, t, op, 0, object);
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
+}
+
+int command_run(struct uft_session *s, struct target *t, uint32_t op)
+{
+	return command_run_on(s, t, op, 0);
 }
 
 int command_params(struct uft_session *s, struct target *t)
@@ -186,24 +196,51 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	return ret ? ret : command_wait(s, t);
 }
 
-int command_object(struct uft_session *s, struct target *t, uint32_t object)
+static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 {
 	const struct uft_mapped *m = &t->space->img->obj[object];
-	struct uft_cmd *c;
 	int ret;
 
-	if (t->obj[object].is_sent)
-		return 0;
-	c = command_begin(s, t, UFT_CMD_OBJECT, 1, object);
-	*(struct uft_cmd_object *)payload(c) = (struct uft_cmd_object){
+	*(struct uft_cmd_object *)payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
 		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
 		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
 	};
 	ret = command_post(s, t);
-	if (!ret)
-		ret = command_wait(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+void command_foretell(struct uft_session *s, const struct space *sp, const struct uft_object *obj, uint64_t bias)
+{
+	size_t n = s->first == UFT_NO_SLICE || !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
+	struct uft_slice *sl;
+	struct uft_cmd *c;
+
+	/* With a filter nobody knows; then what is not needed must not be made. */
+	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size)
+		return;
+	sl = arena_slice(&s->arena, s->first);
+	c = arena_cmd(&s->arena, s->first);
+	*c = (struct uft_cmd){ .op = UFT_CMD_OBJECT, .n = 1 };
+	*(struct uft_cmd_object *)payload(c) = (struct uft_cmd_object){
+		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,
+		.first_text_id = sp->next_text_id, .first_stub_id = sp->next_stub_id,
+		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
+	};
+	post(sl);
+}
+
+int command_object(struct uft_session *s, struct target *t, uint32_t object)
+{
+	int ret;
+
+	if (t->obj[object].is_sent)
+		return 0;
+	ret = send_object(s, t, object);
+	/* It was foretold, wrongly. */
+	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_GONE, object))
+		ret = send_object(s, t, object);
 	if (!ret) {
-		const struct uft_cmd_object *o = payload(c);
+		const struct uft_cmd_object *o = payload(arena_cmd(&s->arena, t->slice));
 
 		t->obj[object].code_base = o->code_base;
 		t->obj[object].is_sent = 1;

@@ -194,8 +194,10 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 		return uft_fail(err, -ENOENT, "the session is over");
 	if (is_first)		/* while its sites are looked for; an error ends it in any case */
 		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+	s->first = is_first && !ret ? slice : UFT_NO_SLICE;
 	if (!ret)
 		ret = space_create(s, tid, NULL, &sp, err);
+	s->first = UFT_NO_SLICE;
 	if (!ret && !is_first)
 		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
 	if (ret) {
@@ -211,6 +213,8 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	}
 	t->remote = r;
 	target_open_agent(s, t);
+	if (is_first)
+		command_wait(s, t);	/* command_foretell(); what came of it shows when the object is sent */
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
 	target_announce(s, t);

@@ -225,6 +225,8 @@ int command_params(struct uft_session *s, struct target *t);
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
 int command_object(struct uft_session *s, struct target *t, uint32_t object);
+/* A start: its agent makes memory for the sites of its first object, while they are still looked for. The next command must wait. */
+void command_foretell(struct uft_session *s, const struct space *sp, const struct uft_object *obj, uint64_t bias);
 /* What a site has to become: what is wanted and its state now tell. WANT_NOT: nothing to do. */
 static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 {
@@ -352,6 +354,7 @@ struct uft_session {
 	atomic_int bell_stop;
 	int has_bell_thread;
 
+	uint32_t first;			/* slice of the program whose space is being made: its agent has time; else UFT_NO_SLICE */
 	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
 	int held_result;
 	struct uft_error held_error;

@@ -217,7 +217,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		return -ENOMEM;
 	s->epoll_fd = s->bell_fd = s->launched_fd = s->guard_fd = s->guard_sock = -1;
 	s->launched_status = -1;
-	s->held = UFT_NO_SLICE;
+	s->held = s->first = UFT_NO_SLICE;
 	s->arena.fd = -1;
 	if (opts)
 		s->opts = *opts;

@@ -376,6 +376,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 		if (ret)
 			goto fail;
 	}
+	command_foretell(s, sp, exe, bias);
 	look_ahead(exe, interp);
 	ret = space_add(s, sp, exe, bias);
 	if (ret < 0)

@@ -91,6 +91,9 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
  * names are read. */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
 
+/* How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or nothing says so. */
+size_t uft_object_expects(const struct uft_object *obj);
+
 /* Does both for @path, and for the C library, in a thread, there with @also behind; they stay open until the end, which waits
  * for it. NULL: not. */
 struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *libc));

@@ -746,16 +746,34 @@ static void *site_read_rest(void *arg)
 	return NULL;
 }
 
+/* Bytes of .eh_frame_hdr, if it is large; else 0. */
+static size_t site_big_table(const struct elf_view *v)
+{
+	size_t i;
+
+	for (i = 0; i < v->nph; i++)
+		if (v->ph[i].p_type == PT_GNU_EH_FRAME)
+			return v->ph[i].p_memsz < SITE_BIG ? 0 : v->ph[i].p_memsz;
+	return 0;
+}
+
+size_t uft_object_expects(const struct uft_object *obj)
+{
+	struct elf_view *v = &object_priv(obj)->view;
+	size_t n = site_big_table(v) / 8, s = elf_section(v, "__patchable_function_entries", 0);
+
+	if (!s)
+		s = elf_section(v, "__mcount_loc", 0);
+	return s && v->sh[s].sh_size / 8 > n / 2 ? n : 0;
+}
+
 /* A program waits for it, and large tables take as long to read as the list: in a thread beside it. 0: it runs. */
 static int site_begin_rest(struct site_scan *s, pthread_t *thread)
 {
 	sigset_t all, old;
-	size_t i;
 	int ret;
 
-	for (i = 0; i < s->v->nph && s->v->ph[i].p_type != PT_GNU_EH_FRAME; i++)
-		;
-	if (i == s->v->nph || s->v->ph[i].p_memsz < SITE_BIG)
+	if (!site_big_table(s->v))
 		return -ENOENT;
 	sigfillset(&all);	/* signals are the caller's business */
 	pthread_sigmask(SIG_SETMASK, &all, &old);

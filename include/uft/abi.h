@@ -395,7 +395,9 @@ struct uft_cmd_object {
 	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
 	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
 	uint64_t code_base;		/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
+	uint32_t warm, pad;		/* enum uft_warm: most of its sites will soon be armed, and there is time now */
 };
+enum uft_warm { UFT_WARM_SITES = 1, UFT_WARM_STUBS = 2 };
 #define UFT_STUB_BYTES	16
 #define UFT_CODE_STRIDE	128
 #define UFT_CODE_MAX	80

@@ -182,6 +182,21 @@ static void fill_answer(const struct patch_object *o, struct uft_cmd_object *c)
 	c->code_base = o->aux_base;
 }
 
+/* Pages that will be written, by one call. What fails here comes by faults later. */
+static void warm_up(const struct patch_object *o, unsigned warm)
+{
+	struct plat_window w;
+
+	if (warm & UFT_WARM_SITES)
+		plat_populate((uintptr_t)o->site, (uintptr_t)(o->site + o->nstubs));
+	if (!(warm & UFT_WARM_STUBS) ||
+	    plat_text_open(&w, o->stub_base, stub_at(o, o->nstubs), PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect))
+		return;
+	if (w.is_direct)
+		plat_populate(o->stub_base, stub_at(o, o->nstubs));
+	plat_text_close(&w);
+}
+
 int near_object(struct uft_cmd_object *c)
 {
 	struct patch_object *o = near_find(c->object);
@@ -233,6 +248,8 @@ int near_object(struct uft_cmd_object *c)
 		uft_store_release(&objects, o);
 	}
 	fill_answer(o, c);
+	if (c->warm)
+		warm_up(o, c->warm);
 	return 0;
 }
 
