@@ -180,19 +180,20 @@ static void section(struct latency *l, struct call_task *t, const struct uft_eve
 
 /* ---- Wakes -------------------------------------------------------------------------------- */
 
-static struct wake *wake_at(struct latency *l, uint64_t address)
+/* Processes that were forked use the same addresses. */
+static struct wake *wake_at(struct latency *l, uint64_t address, uint32_t pid)
 {
 	if (!l->wake)
 		l->wake = calloc(WAKES, sizeof(*l->wake));
 	if (!l->wake)
 		l->error = -ENOMEM;
-	return l->wake ? &l->wake[(address >> 3) * 0x9e3779b97f4a7c15ull >> 52] : NULL;
+	return l->wake ? &l->wake[(address >> 3 ^ (uint64_t)pid << 44) * 0x9e3779b97f4a7c15ull >> 52] : NULL;
 }
 
 static void note_wake(struct latency *l, const struct call_task *t, const struct uft_event *ev, const struct call *call,
 		      uint64_t address)
 {
-	struct wake *w = wake_at(l, address);
+	struct wake *w = wake_at(l, address, ev->task->pid);
 
 	if (w)
 		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority };
@@ -200,7 +201,7 @@ static void note_wake(struct latency *l, const struct call_task *t, const struct
 
 static void woken(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
 {
-	const struct wake *w = wake_at(l, call->arg[0]);
+	const struct wake *w = wake_at(l, call->arg[0], ev->task->pid);
 	struct stretch *s;
 	int is_rt = t->policy == 1 || t->policy == 2;
 

@@ -18,7 +18,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#if __has_attribute(noclone)
 #define TRACED __attribute__((noinline, noclone))
+#else
+#define TRACED __attribute__((noinline))
+#endif
 
 static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_rwlock_t rw = PTHREAD_RWLOCK_INITIALIZER;
