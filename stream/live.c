@@ -177,7 +177,7 @@ struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring
 /* What found its ring full is nowhere else but in the LOST records. */
 static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
 {
-	if (lost > s->lost[ring] && !l->is_muted)
+	if (lost > s->lost[ring] && !lv_is_muted(l, ring))
 		l->cpu[lv_cpu_of(l, ring)].dropped += lost - s->lost[ring];
 	s->lost[ring] = lost;
 }
@@ -186,7 +186,7 @@ static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uin
 {
 	struct lv_ring *to = s->is_live ? lv_ring_of(l, s, ring) : NULL;
 
-	if (to && l->is_muted)
+	if (to && lv_is_muted(l, ring))
 		lv_take_muted(l, to, position, data, n);
 	else if (to)
 		lv_take(l, to, position, data, n);
@@ -403,6 +403,8 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	struct lv_ring *r;
 	long ret = -ENOMEM;
 
+	if (lv_is_cpu_off(l, cpu))
+		return -EBADF;
 	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
 	body = (4 + ((uint32_t)n + 7) / 8) * 8;
 	pthread_mutex_lock(&l->lock);

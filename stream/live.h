@@ -36,6 +36,9 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 void uft_live_unfollow(struct uft_live *l);
 /* 1: what comes is not taken, and what is held stays; markers are taken. */
 void uft_live_mute(struct uft_live *l, int on);
+/* The same for CPUs whose bit is set. A marker of one is -EBADF. */
+#define UFT_LIVE_CPUS	1024u
+void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
 /* Events from @clock on are not shown, up to @clock: as uft_live_clock() tells. The ends themselves are. */
 int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);

@@ -6,7 +6,7 @@
  * target may write there again, and keep them with limits, readers and losses of their own. A buffer that follows begins with
  * the leader's contexts and open calls, and empty.
  *
- * Muted, a buffer takes no records and lets go none that it has. It must know where it is when it takes again: a sub-buffer
+ * Muted, as a whole or for a CPU, a buffer takes no records and lets go none that it has. It must know where it is when it takes again: a sub-buffer
  * makes sense from its header only. So of each ring the newest sub-buffer is kept aside, with its contexts and its records made
  * blank (UNWIND of no call), and is put in at the end. The rest of one that had been begun before goes in as it comes, blank, too.
  *
@@ -96,13 +96,27 @@ static void take_aside(struct uft_live *l, struct lv_ring *r)
 	l->version++;
 }
 
+/* Those that are not muted any more. */
+static void take_asides(struct uft_live *l)
+{
+	for (uint32_t i = 0; i < l->nring; i++)
+		if (l->ring[i].aside && !lv_is_muted(l, l->ring[i].ring))
+			take_aside(l, &l->ring[i]);
+}
+
 void uft_live_mute(struct uft_live *l, int on)
 {
 	pthread_mutex_lock(&l->lock);
-	if (l->is_muted && !on)
-		for (uint32_t i = 0; i < l->nring; i++)
-			take_aside(l, &l->ring[i]);
 	l->is_muted = on;
+	take_asides(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64])
+{
+	pthread_mutex_lock(&l->lock);
+	memcpy(l->cpus_off, off, sizeof(l->cpus_off));
+	take_asides(l);
 	pthread_mutex_unlock(&l->lock);
 }
 
@@ -180,6 +194,8 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 		uft_live_destroy(l);
 		return ret;
 	}
+	memset(l->cpus_off, 0, sizeof(l->cpus_off));
+	take_asides(l);
 	l->leader = leader;
 	l->next = leader->next;		/* only the session's thread goes through that list */
 	leader->next = l;

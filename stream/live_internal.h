@@ -63,6 +63,7 @@ struct uft_live {
 	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;
 	struct dec_span *span; size_t nspan, cap_span;	/* live_hide.c */
+	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
 	int is_watched;
 	uint64_t looked;		/* then: as watermark, for the consumer */
 };
@@ -72,6 +73,16 @@ struct uft_live {
 static inline uint32_t lv_cpu_of(const struct uft_live *l, uint32_t ring)
 {
 	return ring % l->ncpus;
+}
+
+static inline int lv_is_cpu_off(const struct uft_live *l, uint32_t cpu)
+{
+	return cpu < UFT_LIVE_CPUS && l->cpus_off[cpu / 64] >> (cpu % 64) & 1;
+}
+
+static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
+{
+	return l->is_muted || lv_is_cpu_off(l, lv_cpu_of(l, ring));
 }
 
 /* live.c */

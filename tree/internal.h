@@ -116,6 +116,7 @@ struct settings {			/* what the session is told */
 	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
 	uint64_t max_latency_us;	/* latency tracers: only what is longer */
+	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* cpumask.c */
 	uint32_t max_depth;
 };
 

@@ -89,7 +89,9 @@ SHOW(function_profile_enabled);
 STORE(function_profile_enabled);
 SHOW(trace_stat);
 
-/* clock.c, task.c, error.c */
+/* cpumask.c, clock.c, task.c, error.c */
+SHOW(tracing_cpumask);
+STORE(tracing_cpumask);
 SHOW(trace_clock);
 STORE(trace_clock);
 SHOW(saved_cmdlines);

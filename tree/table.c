@@ -77,6 +77,8 @@ const struct row rows[] = {
 	     .show = show_buffer_percent, .store = store_buffer_percent),
 	FILE("free_buffer", 0200, EACH, "closing it shrinks the buffer to its least size",
 	     .store = store_free_buffer, .release = release_free_buffer),
+	FILE("tracing_cpumask", 0640, EACH, "a bit for each cpu whose records the buffer takes, in hex",
+	     .show = show_tracing_cpumask, .store = store_tracing_cpumask),
 	FILE("snapshot", 0640, EACH, "what the buffer held: 1 takes one, 2 clears it, 0 frees it", SNAPSHOT),
 	FILE("timestamp_mode", 0440, EACH, "how records carry their time", .show = show_timestamp_mode),
 	FILE("trace_clock", 0640, EACH, "the clock of records in brackets; writing a name switches and clears the buffer",

@@ -283,17 +283,35 @@ int open_marker(struct uft_handle *h)
 	return comm[0] ? uft_live_task(h->at.in->live, (uint32_t)h->tgid, (uint32_t)h->pid, 0, comm) : 0;
 }
 
+/* Where the writer ran last: it waits for us. Ours, if /proc cannot tell. */
+static uint32_t writer_cpu(const struct uft_handle *h)
+{
+	char path[64], line[1024] = "", *p;
+	int cpu = sched_getcpu();
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", h->tgid, h->pid);
+	f = fopen(path, "re");
+	p = f && fgets(line, sizeof(line), f) ? strrchr(line, ')') : NULL;
+	for (int field = 2; p && field < 39; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		cpu = atoi(p);
+	if (f)
+		fclose(f);
+	return cpu < 0 ? 0 : (uint32_t)cpu;
+}
+
 ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 {
 	struct instance *in = h->at.in;
-	int cpu = sched_getcpu();
 	long ret;
 
 	if (!(in->set.options & OPT_BIT(OPT_MARKERS)))
 		return -EINVAL;
 	if (!in->set.is_on)
 		return -EBADF;
-	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, cpu < 0 ? 0 : (uint32_t)cpu, p, n);
+	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n);
 	if (ret > 0)
 		h->t->nmarks++;
 	return ret;

@@ -246,6 +246,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (in->set.clock != set->clock)
 		clock_apply(in, set->clock);
 	uft_live_limit(in->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
+	uft_live_cpus(in->live, set->cpus_off);
 	if (in->set.is_on != set->is_on)
 		trigger_switched(in, set->is_on);
 	in->set = *set;

@@ -265,6 +265,7 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"       delta:   Delta difference against a buffer-wide timestamp\n"
 		"    absolute:   Absolute (standalone) timestamp\n\n"
 		"  trace_marker\t\t- Writes into this file writes into the kernel buffer\n"
+		"  tracing_cpumask\t- Limit which CPUs to trace\n"
 		"  instances\t\t- Make sub-buffers with: mkdir instances/foo\n"
 		"\t\t\t  Remove sub-buffer with rmdir\n"
 		"  trace_options\t\t- Set format or modify how tracing happens\n"

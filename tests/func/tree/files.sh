@@ -90,3 +90,16 @@ inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_trac
 	for i in $(ls per_cpu); do dd if=per_cpu/$i/trace_pipe_raw iflag=nonblock bs=4096 2>$TMP/dd; done | wc -c >$TMP/raw; [ $(cat $TMP/raw) -ge 4096 ]; echo $?
 	echo 0 >tracing_enabled; cat tracing_on; echo 1 >tracing_on; cat tracing_enabled'
 expect_equal "cpus" "$(tr '\n' ' ' <out)" "20 20 0 0 1 "
+
+# ---- tracing_cpumask: what a 6.12 kernel with two cpus took and refused; records and markers of a cpu that is off
+inside 'n=$(ls per_cpu | wc -l); cat tracing_cpumask; try() { echo "$1" >tracing_cpumask; echo "$? $(cat tracing_cpumask)"; } 2>$TMP/refused
+	for v in 1 2 0 3 fffffffffffffffff 0x1 zz "" " 2 " 00000001 00000000,00000000,00000000,00000002 -1 1, 100000000; do try "$v"; done | sed "s/ 0*\([^ ]\)/ \1/"; exec 5>tracing_cpumask; printf 1 >&5; cat tracing_cpumask'
+ncpus=$(getconf _NPROCESSORS_ONLN)
+if [ "$ncpus" -le 32 ] && [ "$ncpus" -ge 2 ]; then
+	expect_equal "tracing_cpumask" "$(sed 's/^0*\([0-9a-f]\)/\1/' out | tail -n +2 | tr '\n' ';')" \
+		"0 1;0 2;0 0;0 3;1 3;1 3;1 3;0 0;0 2;0 1;1 1;1 1;0 1;1 1;1;"
+	inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >tracing_cpumask; echo function >current_tracer; for c in 0 1 0; do taskset -c $c $T 5; taskset -c $c sh -c "echo m >trace_marker"; echo $?; done
+		cut -d"[" -f2 trace | grep -c "^000.*inner"; cut -d"[" -f2 trace | grep -c "^001"; grep -c write: trace; mkdir instances/foo; cat instances/foo/tracing_cpumask; rmdir instances/foo
+		echo 3 >tracing_cpumask; taskset -c 1 $T 5; cut -d"[" -f2 trace | grep -c "^001.*inner"; cat per_cpu/cpu*/stats | grep -c LOST'
+	expect_equal "cpus that are off" "$(sed 's/^0*\([0-9a-f]\)/\1/' out | tr '\n' ' ')" "0 1 0 20 0 2 $(printf %x $(((1 << ncpus) - 1))) 10 0 "
+fi
