@@ -12,6 +12,8 @@
  */
 #include "tree/internal.h"
 
+#include "symbol/tracer.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -229,7 +231,9 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	struct uft_tree *t = in->t;
 	struct instance *before, *now;
 	const struct settings *top = in == t->instances ? set : &t->instances->set;
-	int ret = set->is_profiling && (set->tracer != UFT_TRACER_NOP || in->triggers) ? -EBUSY : instance_tracing(in, set, &now);
+	/* Commands look at calls. */
+	int is_deaf = in->triggers && set->tracer && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN;
+	int ret = is_deaf || (set->is_profiling && (set->tracer != UFT_TRACER_NOP || in->triggers)) ? -EBUSY : instance_tracing(in, set, &now);
 
 	if (ret)
 		return ret;

@@ -12,11 +12,17 @@ static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists t
 };
 #define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
 
+/* blk is the top's alone, as in the kernel. */
+static int is_offered(const struct instance *in, uint32_t tracer)
+{
+	return !in->number || tracer != UFT_TRACER_BLK;
+}
+
 int show_available_tracers(const struct place *at, struct tree_text *out)
 {
-	(void)at;
 	for (size_t i = 0; i < NTRACERS; i++)
-		text_printf(out, "%s%s", uft_tracer_name(tracer_values[i]), i + 1 < NTRACERS ? " " : "\n");
+		if (is_offered(at->in, tracer_values[i]))
+			text_printf(out, "%s%s", uft_tracer_name(tracer_values[i]), i + 1 < NTRACERS ? " " : "\n");
 	return 0;
 }
 
@@ -46,7 +52,7 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 	for (size_t i = 0; i < NTRACERS; i++) {
 		const char *name = uft_tracer_name(tracer_values[i]);
 
-		if (strlen(name) != len || memcmp(name, p, len))
+		if (strlen(name) != len || memcmp(name, p, len) || !is_offered(h->at.in, tracer_values[i]))
 			continue;
 		set.tracer = tracer_values[i];
 		set.max_latency_us = 0;
