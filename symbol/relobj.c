@@ -156,17 +156,18 @@ static int rel_entry(struct rel_scan *s, uint64_t addr, int is_mcount)
 	kind = object_pad(p, avail, &len);
 	if (kind == UFT_SITE_NONE && is_mcount)
 		return 0;	/* a call: its own relocation says more */
-	if (kind == UFT_SITE_NONE && len >= 2 && before >= 5 && addr == func)
+	if (kind == UFT_SITE_NONE && len >= 2 && before >= 5 && addr == func) {
 		kind = UFT_SITE_PREPAD;
-	else if (kind == UFT_SITE_NONE && before >= 5) {
+	} else if (kind == UFT_SITE_NONE && before >= 5) {
 		kind = UFT_SITE_CODE;
 		len = before < 15 ? (unsigned)before : 15;
 		skip = UFT_SKIP_BEFORE;
 		s->obj->nbefore++;
-	} else if (kind == UFT_SITE_NONE)
+	} else if (kind == UFT_SITE_NONE) {
 		skip = UFT_SKIP_PAD_SMALL;
-	else if (is_mcount && addr != func && addr != func + UFT_LEN_ENDBR)
+	} else if (is_mcount && addr != func && addr != func + UFT_LEN_ENDBR) {
 		kind = UFT_SITE_MCOUNT_NOP;
+	}
 	return object_add_site(s->obj, &s->room, addr, func, kind, len, UFT_FROM_RELOC, skip) ? 0 : -ENOMEM;
 }
 
