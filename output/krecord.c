@@ -182,6 +182,8 @@ int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_eve
 		return uft_kbuf_lost(kb, ev->lost);
 	if (ev->kind == UFT_EV_MARK)
 		return put_print(kb, ev, 0, ev->text, ev->text_bytes);
+	if (ev->kind == UFT_EV_DATA)		/* no event of the kernel's has it */
+		return 0;
 	img = ev->task->image;
 	ip = dat_syms_addr(syms, img, ev->sym);
 	if (!ip)

@@ -18,7 +18,8 @@
  *
  * Who is not certain is left out: a call whose arguments or result are not in the stream changes nothing; a stretch ends
  * without a result where its thread leaves calls (longjmp) that take or release. Of a wake only the last at its address counts, so
- * what is told is never too long.
+ * what is told is not too long. Where records were lost nothing is open any more; but a loss shows at its end, so a stretch whose
+ * end was lost on another CPU may last to the next one that looks like it.
  *
  * The state of the blocked signals is what the kernel said at the return of a call, so a mask that was inherited or changed
  * by other means (sigsuspend, a handler's own mask) is seen at the next one.
@@ -242,6 +243,20 @@ static void wakeup(struct latency *l, struct call_task *t, const struct uft_even
 		woken(l, t, ev, call);
 }
 
+/* Who holds what is not known any more: what was open does not count. */
+static void forget(struct latency *l)
+{
+	for (uint32_t i = 0; i < l->calls.ntask; i++) {
+		struct call_task *t = &l->calls.task[i];
+
+		t->nheld = 0;
+		t->mask = 0;
+		t->is_inside = 0;
+	}
+	if (l->wake)
+		memset(l->wake, 0, WAKES * sizeof(*l->wake));
+}
+
 /* ---- All ---------------------------------------------------------------------------------- */
 
 void latency_feed(struct latency *l, const struct uft_event *ev)
@@ -249,6 +264,8 @@ void latency_feed(struct latency *l, const struct uft_event *ev)
 	const struct call *call = calls_feed(&l->calls, ev);
 	struct call_task *t = call ? calls_task(&l->calls, ev->task) : NULL;
 
+	if (ev->kind == UFT_EV_LOST)
+		forget(l);
 	if (!t)
 		return;
 	if (uft_tracer_kind(l->calls.tracer) == UFT_KIND_WAKEUP)

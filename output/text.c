@@ -302,7 +302,7 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	if (uft_tracer_has_events(t->tracer) && ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) {
+	if (uft_tracer_has_events(t->tracer) && ((ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) || events_wait(t))) {
 		events_event(t, ev);
 		return;
 	}

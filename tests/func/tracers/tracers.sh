@@ -79,7 +79,16 @@ expect_equal "requests" "$(grep "^$fd " requests | sed "s/^$fd //" | tr '\n' ';'
 "QW + 100;CW + 100 [0];QW 100 + 50;CW 100 + 50 [0];QF;CF [0];QR 10 + 64;CR 10 + 64 [0];QR;CR + 70 [0];QR + 100;CR + 80 [0];"
 expect_equal "one that fails" "$(grep '^-1 ' requests | tr '\n' ';')" "-1 QR + 5;-1 CR + 0 [-1];"
 
-# ---- A stretch that ends while records were lost is not made up: nothing but what the file says
+# ---- In other formats these are calls as others
+run timeout 60 "$uft" export -o rec.dat rec.uft
+expect_status 0
+if command -v trace-cmd >/dev/null 2>&1; then
+	run trace-cmd report rec.dat
+	expect_equal "calls that were left" "$(grep -c ': left' out)" 0
+	expect_equal "a call" "$(grep -c 'funcgraph_entry:.*files' out)" 1
+fi
+
+# ---- A selection of functions, and a name that is none
 run timeout 60 "$uft" report --no-pager -F 'inside' rec.uft
 expect_status 0
 run timeout 60 "$uft" record -q -p nosuch -o rec.uft "$target" locks

@@ -69,6 +69,9 @@ static void sections(void)
 	call(&lock, 1000 * US, 1001 * US);
 	call(&wait, 1011 * US, 2000 * US);	/* timed out: the mutex is held again */
 	call(&unlock, 2060 * US, 2061 * US);
+	call(&lock, 3000 * US, 3001 * US);
+	fake_lost(st, 0, 4000 * US, 1);	/* its release, perhaps */
+	call(&unlock, 5000 * US, 5001 * US);
 	is_equal("longest", longest(st, UFT_TRACER_PREEMPTOFF, 0, 0), 70 * US);
 	is_equal("above 60 us", longest(st, UFT_TRACER_PREEMPTOFF, 60 * US, 0), 70 * US);
 	is_equal("above 70 us", longest(st, UFT_TRACER_PREEMPTOFF, 70 * US, 0), 0);
@@ -122,12 +125,12 @@ static struct uft_stream *wakes(uint32_t tracer)
 	data(&sleep, 190 * US, UFT_EVENT_RETURN, 0, 0, 120ull << 32);
 	fake_exit(st, 0, 190 * US, o, wait, 0, 180 * US);
 
+	fake_lost(st, 0, 200 * US, 3);
 	sleep.task = r;
 	fake_entry(st, 0, 300 * US, r, wait, 0);
 	data(&sleep, 300 * US, UFT_EVENT_CALL, LOCK, 0, 0);
 	call(&wake, 400 * US, 401 * US);
 	call(&elsewhere, 420 * US, 421 * US);
-	fake_lost(st, 0, 410 * US, 3);
 	data(&sleep, 430 * US, UFT_EVENT_RETURN, 0, 0, 1 | 94ull << 32);
 	fake_exit(st, 0, 430 * US, r, wait, 0, 130 * US);
 	return st;
