@@ -27,6 +27,7 @@
  * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
  * thread goes on.
  */
+#include "control/filter.h"
 #include "control/guard.h"
 #include "control/hold.h"
 #include "control/look.h"
@@ -83,6 +84,7 @@ struct attach {
 	pid_t between;		/* has ended, and is to be waited for; 0 none */
 	int agent_fd;
 	uint64_t stop_ns;
+	char denied[200];	/* calls for which its seccomp filter would end it; "?": we may not know */
 };
 
 static void nap(long us)
@@ -252,6 +254,16 @@ static void restart_repeatable(struct remote *r)
 		r->regs.rax = (uint64_t)-ERESTARTNOHAND_;
 }
 
+/* Before anything is done to it. */
+static int check_filter(struct attach *a)
+{
+	int ret = filter_look(a->r.tid, a->denied, sizeof(a->denied));
+
+	if (ret < 0 && peek_status(a->pid, "Seccomp_filters", 10) > peek_status(getpid(), "Seccomp_filters", 10))
+		snprintf(a->denied, sizeof(a->denied), "?");
+	return a->denied[0] ? -EACCES : 0;
+}
+
 /* The thread stands: remembers what it was doing. -EAGAIN: not here, not now. */
 static int begin(struct attach *a)
 {
@@ -264,6 +276,8 @@ static int begin(struct attach *a)
 		return -errno;
 	if (!is_same_image(a, &av))
 		return -EAGAIN;
+	if (a->s && !a->r.base && check_filter(a))
+		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
 	restart_repeatable(r);
@@ -340,6 +354,8 @@ static int stop_some_task(struct attach *a)
 		if (!ret)
 			return 0;
 		go(a, 0);
+		if (a->denied[0])
+			return ret;
 	}
 	return ret;
 }
@@ -504,6 +520,12 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 {
 	char why[400];
 
+	if (ret == -EACCES && a->denied[0] == '?')
+		return uft_fail(err, ret, "process %d (%s) has a seccomp filter that we may not read, and that might end it for what "
+				"tracing calls in it (uft-attach(1) has a list): as root (CAP_SYS_ADMIN) uft looks first", a->pid, a->info.comm);
+	if (ret == -EACCES && a->denied[0])
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter ends it for what tracing calls in it: %s",
+				a->pid, a->info.comm, a->denied);
 	switch (ret) {
 	case -ESRCH:
 		return uft_fail(err, ret, "process %d ended", a->pid);

@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 /* The calls that the runtime makes inside a process and cannot do without. */
-#define RUNTIME_CALLS	"mmap, mprotect, munmap, openat, close, close_range, clone, futex, membarrier, pidfd_open, poll, kcmp, " \
-			"process_vm_readv, rt_sigprocmask, gettid, getpid, exit"
+#define RUNTIME_CALLS	"mmap, mprotect, munmap, madvise, openat, read, close, close_range, clone, futex, membarrier, pidfd_open, " \
+			"poll, socketpair, recvmsg, kcmp, process_vm_readv, rt_sigprocmask, rt_sigaction, gettid, getpid, prctl, wait4, setsid, " \
+			"chdir, exit"
 
 static int say(struct doctor_finding *out, enum doctor_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -254,7 +255,7 @@ static int judge_seccomp(const struct doctor_facts *f, struct doctor_finding *ou
 	if (mode == 2) {
 		say(out, DOCTOR_WARN, "a filter is %s; it must permit, also from another thread: " RUNTIME_CALLS,
 		    f->pid ? "in force" : "inherited from this shell");
-		return 1;
+		return !f->pid ? 1 : remedy(out, "uft attach, as root, tries the filter first and names what is missing");
 	}
 	return say(out, DOCTOR_OK, "no filter");
 }
