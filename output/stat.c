@@ -20,6 +20,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_SITE_LIVE] = "site_live",
 	[UFT_CNT_NOT_KEPT] = "not_kept",
 	[UFT_CNT_KEEP_NO_RING] = "keep_no_ring",
+	[UFT_CNT_SITE_REACH] = "site_reach",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

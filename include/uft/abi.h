@@ -213,6 +213,7 @@ enum uft_counter {
 	UFT_CNT_SITE_LIVE,	/* sites that cannot be switched while threads run, left as they were */
 	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
+	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
 	UFT_NCOUNTERS
 };
 

@@ -73,7 +73,7 @@ void patch_retarget(void)
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
-	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : UFT_CNT_SITE_REFUSED, 1);
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED, 1);
 }
 
 /* ---- planning -------------------------------------------------------------------------------------- */

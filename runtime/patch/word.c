@@ -357,7 +357,7 @@ static int learn(const struct word_object *o, struct word_site *s, const struct 
 static void refuse(struct uft_patch *p, int status)
 {
 	p->status = (uint8_t)status;
-	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : UFT_CNT_SITE_REFUSED, 1);
+	trace_count(status == UFT_ST_LIVE ? UFT_CNT_SITE_LIVE : status == UFT_ST_REACH ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED, 1);
 }
 
 /* Its record, if the request is sound; else it is refused. */

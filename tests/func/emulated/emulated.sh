@@ -91,17 +91,24 @@ if [ "$machine" = riscv64 ]; then
 		record "=4 $more graph" function_graph values
 	done
 	# Stubs that reach only the thunks behind them; one function in a thousand is called.
-	awk 'BEGIN { n = 70000; print ".text"
+	many() {
+		awk -v n="$1" 'BEGIN { print ".text"
 		for (i = 0; i < n; i++)
 			printf ".type f%d,%%function\nf%d: .rept 8\nc.nop\n.endr\nret\n.size f%d, . - f%d\n", i, i, i, i
 		print ".globl many\nmany: addi sp, sp, -16\nsd ra, 8(sp)"
 		for (i = 0; i < n; i += 1000) print "call f" i
 		print "ld ra, 8(sp)\naddi sp, sp, 16\nret\n.section __patchable_function_entries,\"aw\""
 		for (i = 0; i < n; i++) print ".8byte f" i }' >many.s
-	printf 'void many(void); int main(void) { many(); return 0; }\n' >main.c
-	$cc main.c many.s -o many 2>other || fail "many: $(cat other)"
-	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./many
+		printf 'void many(void); int main(void) { many(); return 0; }\n' >main.c
+		$cc main.c many.s -o many 2>other || fail "many: $(cat other)"
+		run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./many
+	}
+	many 70000
 	[ "$status" -eq 0 ] && "$uft" stat rec.uft | grep -q '^calls: 70$' || fail "70,000 functions: $(cat err; "$uft" stat rec.uft)"
+	pass
+	many 140000	# jal does not lead from those in the middle to a thunk
+	grep -q 'left alone: too far' err && [ "$("$uft" stat rec.uft | sed -n 's/^counter_site_reach: //p')" -gt 10000 ] ||
+		fail "140,000 functions: $(cat err; "$uft" stat rec.uft)"
 	pass
 	build "-O2 -fpatchable-function-entry=4"	# whether a word begins at a function is luck
 	run timeout 120 "$uft" record -q "$how" -p function -o rec.uft ./work

@@ -30,7 +30,7 @@ for tracer in function function_graph; do
 	expect_status 0
 	check
 	cmp out want || { fail "$tracer: another output"; show; }
-	expect_equal "$tracer: refused" "$(stat_value x.uft counter_site_refused)" 0
+	expect_equal "$tracer: refused" "$(stat_value x.uft counter_site_refused) $(stat_value x.uft counter_site_reach)" "0 0"
 	expect_equal "$tracer: lost returns" "$(stat_value x.uft counter_lost_return)" 0
 	check
 	patched=$(stat_value x.uft counter_patched)
