@@ -19,6 +19,8 @@ static int is_chunk_hidden(const struct uft_live *l, const struct lv_chunk *c)
 {
 	uint64_t end = c->next->clock;
 
+	if (end > l->looked)	/* an on may be in it */
+		return 0;
 	for (size_t i = l->nspan; i-- && l->span[i].to >= end;)
 		if (l->span[i].from <= c->clock)
 			return 1;

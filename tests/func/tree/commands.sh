@@ -34,10 +34,10 @@ expect_equal "from the begin" "$(names on)" "lonely outer inner inner "
 # ---- Spans, in trace and in trace_pipe; the header counts what is shown. A count counts changes.
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceon >>set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo 0 >tracing_on
 	echo function >current_tracer; $T 20000; cat tracing_on trace >$TMP/spans; grep -c "outer <-" $TMP/spans; grep -c "inner <-" $TMP/spans; grep -c "main <-\|lonely <-" $TMP/spans
-	sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p" $TMP/spans; echo >trace; $T 25000 & for i in $(seq 60); do dd if=trace_pipe iflag=nonblock bs=64k 2>$TMP/dd; sleep 0.02; done >$TMP/piped; wait; awk "/(inner|outer) <-/ { print \$5 }" $TMP/piped | sort | uniq -c
+	sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p" $TMP/spans; echo >trace; $T 29000 & for i in $(seq 60); do dd if=trace_pipe iflag=nonblock bs=64k 2>$TMP/dd; sleep 0.02; done >$TMP/piped; wait; awk "/(inner|outer) <-/ { print \$5 }" $TMP/piped | sort | uniq -c
 	echo "!outer:traceon" >>set_ftrace_filter; echo outer:traceon:3 >>set_ftrace_filter; echo >trace; $T 10; grep -c "outer <-" trace; grep count set_ftrace_filter'
 sed 's/^ *//' out | tr '\n' ' ' >line
-expect_equal "spans" "$(cat line)" "20000 20000 0 40000 40000 25000 inner 25000 outer 3 outer:traceon:count=0 "
+expect_equal "spans" "$(cat line)" "20000 20000 0 40000 40000 29000 inner 29000 outer 3 outer:traceon:count=0 "
 
 # ---- function_graph; nop, where nothing is shown and tracing_on still ends; beside a filter that has others; a word in two writes
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo function_graph >current_tracer; $T 2; grep -c "inner();" trace; grep -o "inner() {\|outer() {\|lonely();" trace
@@ -51,3 +51,9 @@ inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >s
 	echo 1 >tracing_on; $T 1; cat tracing_on; sed -n \$p set_ftrace_filter; sed -n \$p ../../set_ftrace_filter; cd ../..; rmdir instances/foo; echo $?; echo function >current_tracer; $T 1; grep -c "outer <-" trace'
 expect_equal "in an instance" "$(tr '\n' ' ' <out)" "0 1 1 outer:traceoff:count=0 #### all functions enabled #### 0 1 "
 expect_equal "its trace" "$(names foo)" "main lonely outer "
+
+# ---- One that is made while the top hides what comes shows its own
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceoff >>set_ftrace_filter; echo function >current_tracer; $T 1; cat tracing_on
+	mkdir instances/foo; echo :mod:$(basename $T) >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo'
+expect_equal "off at the top" "$(cat out)" 0
+expect_equal "made meanwhile" "$(names foo)" "main lonely outer inner inner "
