@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all setup test mutations demo bench install format clean
+.PHONY: all setup test soak mutations demo bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -9,6 +9,12 @@ $(B)/build.ninja: | setup
 	@test -f $@ || meson setup $(B)
 test: all
 	@sh tests/run.sh $(B)
+# Attach and detach CYCLES times under load, and RACES attaches to processes that end, fork and execute. Hours; one at a time.
+CYCLES ?= 1000
+RACES ?= 5000
+soak: all
+	@UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
+		detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race
 # Takes the guards out one by one: the tests that hold them must fail. Minutes.
 mutations: | setup
 	@sh tests/mutations/run.sh $(B)

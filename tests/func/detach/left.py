@@ -18,6 +18,12 @@ def read(path):
         return f.read()
 
 
+def complaint(said):
+    """The line in which a recorder says that something stayed."""
+    words = ('remain', 'put back', 'cannot', 'taken out', 'does not answer')
+    return next((l for l in said.splitlines() if any(w in l for w in words)), None)
+
+
 def recorders(scratch):
     """Ours and its guard, which is a fork of it."""
     for p in filter(str.isdigit, os.listdir('/proc')):

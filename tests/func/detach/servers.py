@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """servers.py UFT SERVER:TRACER... - Debian's redis-server, nginx and postgres are attached to and left, again and again, under load
 
-UFT_CYCLES times each (default 6; the long run is 1000): all processes of a server are attached to, with its own functions, with
+UFT_CYCLES times each (default 12; make soak: 1000): all processes of a server are attached to, with its own functions, with
 malloc, with all of libc by turns; then left by uft detach, by SIGTERM to the recorder, and now and then by kill -9 of it. The
 clients (redis-benchmark, ab, pgbench with connections that stay and with one for each transaction, which postgres forks for) must
 see no error, and the server must have counted what they sent. Of each process that lives all the while mappings, descriptors,
@@ -14,7 +14,7 @@ import left
 from left import fail, is_attached, wait_for
 
 uft = sys.argv[1]
-CYCLES = int(os.environ.get('UFT_CYCLES', '6'))
+CYCLES = int(os.environ.get('UFT_CYCLES', '12'))
 FILTERS = ([], ['-l', 'malloc:mod:libc*', '-l', 'free:mod:libc*'], ['-l', '*', '-l', '*:mod:libc*'])
 
 
@@ -164,10 +164,9 @@ class Cycles:
 
     def said(self, i, err):
         err.seek(0)
-        text = err.read()
-        bad = [l for l in text.splitlines() if 'remain' in l or 'put back' in l or 'cannot' in l]
+        bad = left.complaint(err.read())
         if bad:
-            fail('%s: cycle %d: %s' % (self.server.NAME, i, bad[0]))
+            fail('%s: cycle %d: %s' % (self.server.NAME, i, bad))
 
     def recording(self, i):
         got = dict(l.split(': ', 1) for l in run(uft, 'stat', self.out).stdout.splitlines() if ': ' in l)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """attach.py UFT NOXSTATE - a kernel that runs as a process is attached to and left again and again, while it works
 
-UFT_CYCLES times (default 20), by turns with its reads and what they call, with its scheduler, and with every function; left by
+UFT_CYCLES times (default 20; make soak: 1000), by turns with its reads and what they call, with its scheduler, and with every function; left by
 uft detach, by SIGTERM to the recorder, and now and then by kill -9 of it. The kernel's tasks are stacks it switches between, its
 interrupts are signals, its processes are children that it ptraces. The work inside does the same in each round and must
 come to the same in each, traced or not; it goes on between the cycles. Compared before and after: mappings, descriptors, tasks,
@@ -88,14 +88,21 @@ def look_at_recording(i, name):
         fail('%s: %s calls, and not what was looked for' % (name, got.get('calls')))
 
 
+def recorded():
+    return os.path.getsize('x.uft') if os.path.exists('x.uft') else 0
+
+
 def cycle(i, kernel):
     name = 'cycle %d, %s' % (i, ' '.join(WAYS[i % 3]))
+    if os.path.exists('x.uft'):
+        os.unlink('x.uft')
     with tempfile.TemporaryFile('w+') as err:
         r = subprocess.Popen([uft, 'attach', '-q', '--symbols', 'kallsyms', '-o', 'x.uft', *WAYS[i % 3], str(kernel.pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         ok = wait_for(lambda: is_attached(kernel.pid) or r.poll() is not None, name + ': attached', 60)
         if i < 3:
-            ok = kernel.works_on(name, 2) and ok
+            ok = wait_for(lambda: recorded() > 50000 or r.poll() is not None, name + ': records', 60) and ok
+            ok = kernel.works_on(name, 1) and ok
         else:
             time.sleep(0.05 * (i % 7))		# in the middle of its arming as well
         if i % 6 == 5:
@@ -105,9 +112,9 @@ def cycle(i, kernel):
         r.terminate()
         r.wait()
         err.seek(0)
-        bad = [l for l in err.read().splitlines() if re.search('remain|put back|cannot|could not', l)]
+        bad = left.complaint(err.read())
         if bad:
-            fail('%s: %s' % (name, bad[0]))
+            fail('%s: %s' % (name, bad))
     if not wait_for(lambda: kernel.p.poll() is not None or not is_attached(kernel.pid), name + ': left', 60):
         return False
     if i < 3:
