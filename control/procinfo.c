@@ -44,6 +44,14 @@ static long number(const char *status, const char *name)
 	return p ? strtol(p, NULL, 10) : 0;
 }
 
+/* "x86_Thread_features:	shstk wrss" */
+static int has_shadow_stack(const char *status)
+{
+	const char *p = field(status, "x86_Thread_features"), *at = p ? strstr(p, "shstk") : NULL;
+
+	return at && at < p + strcspn(p, "\n");
+}
+
 /* The last number of a line: NSpid is outermost first. */
 static long last_number(const char *p)
 {
@@ -249,6 +257,9 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 		return uft_fail(err, -EBUSY, "process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
 				"time", pid, out->comm, name, tracer);
 	}
+	if (has_shadow_stack(status))
+		return uft_fail(err, -EOPNOTSUPP, "process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
+				"there, so that it could not be left", pid, out->comm);
 	if (out->seccomp == 1)
 		return uft_fail(err, -EPERM, "process %d (%s) is under strict seccomp: it may only read, write and exit", pid, out->comm);
 	ret = check_class(out, err);

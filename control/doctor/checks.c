@@ -215,12 +215,15 @@ static int judge_shstk(const struct doctor_facts *f, struct doctor_finding *out)
 	if (!is_on)
 		return say(out, DOCTOR_OK, "%s", f->is_shstk ? "the program has the note, this machine has none" :
 			   "the program was not built for one");
+	if (f->pid)
+		return say(out, DOCTOR_FAIL, "on: return addresses cannot be taken back, so that the process could not be left");
 	if (f->nframed) {
-		say(out, f->pid ? DOCTOR_FAIL : DOCTOR_WARN, "%zu entries are calls after the prologue (-pg): function_graph replaces "
+		say(out, DOCTOR_WARN, "%zu entries are calls after the prologue (-pg): function_graph replaces "
 		    "their return addresses, which a shadow stack forbids", f->nframed);
 		return remedy(out, "-p function, or entries at the start of functions: see uft cflags");
 	}
-	return say(out, DOCTOR_OK, "%s; calls and returns stay balanced", f->pid ? "on" : "may be on");
+	say(out, DOCTOR_WARN, "may be on: calls and returns stay balanced, but exceptions and a detach in the middle of calls do not");
+	return remedy(out, "-p function, or GLIBC_TUNABLES=glibc.cpu.x86_shstk=off");
 }
 
 static int judge_rseq(const struct doctor_facts *f, struct doctor_finding *out)
