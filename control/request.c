@@ -172,6 +172,8 @@ static pid_t slice_process(struct uft_session *s, uint32_t slice)
 	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? peek_process(s, slice, pid) : pid;
 }
 
+/* -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and that the process
+ * ended while it was told what to trace is seen by its pidfd. */
 static int adopt(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice *sl;
@@ -207,8 +209,10 @@ static int adopt(struct uft_session *s, uint32_t slice)
 		space_walk(s, t, 0);
 	/* Switched over at any time since the start: the child may have been forked before or after. */
 	if (s->spec && (sp->is_changed || sp->spec_sent != s->spec->generation))
-		return target_arm(s, t, 1);
-	return 0;
+		ret = target_arm(s, t, 1);
+	if (t->pidfd < 0)	/* reaped before it could be held: nothing will tell of its end */
+		target_end(s, t);
+	return ret == -ESRCH ? 0 : ret;
 }
 
 /* A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:

@@ -16,6 +16,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -272,11 +273,16 @@ static void on_warning(void *arg, const char *text)
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
 	struct uft_tree *t = arg;
+	char text[80];
+	int ret;
 
-	(void)pid, (void)ppid;
+	(void)ppid;
 	profile_begin(t, slice, img);
-	if (uft_live_slice(t->instances->live, slice, img))
-		on_warning(arg, "no memory for what a process records: it is lost");
+	ret = uft_live_slice(t->instances->live, slice, img);
+	if (ret) {
+		snprintf(text, sizeof(text), "what process %d records is lost: %s", pid, strerror(-ret));
+		on_warning(arg, text);
+	}
 }
 
 static void on_slice_end(void *arg, uint32_t slice, pid_t pid)

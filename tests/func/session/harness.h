@@ -26,6 +26,7 @@ struct run {
 	char output[65536];			/* its stdout */
 	struct count count[MAX_COUNTS];
 	int ncount;
+	unsigned unpaired;			/* slices begun that had not ended, ended that had not begun */
 	unsigned slices_begun, slices_ended, images, tasks, warnings;
 	unsigned long exchange_bytes;		/* committed to rings that are not a CPU's */
 	unsigned long undecoded, unwound, bad_context;

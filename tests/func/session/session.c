@@ -49,6 +49,7 @@ static void check_clean(const struct run *r)
 	CHECK(r->launch_result == 0, "%d %s", r->launch_result, r->err.text);
 	CHECK(r->undecoded == 0, "%lu words", r->undecoded);
 	CHECK(r->bad_context == 0, "%lu headers or contexts with another pid or place", r->bad_context);
+	CHECK(r->unpaired == 0, "%u slices", r->unpaired);
 	CHECK(r->slices_begun == r->slices_ended, "%u begun, %u ended", r->slices_begun, r->slices_ended);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		CHECK(i == UFT_CNT_PATCHED || r->stats.counters[i] == 0, "counter %d: %llu", i,
@@ -418,6 +419,32 @@ static void test_slice_of_one_left(void)
 	}
 }
 
+static void trace_again(struct run *r)
+{
+	struct uft_error err = { "" };
+	int ret = r->ticks == 1 ? uft_session_trace(r->session, &r->spec, &err) : 0;
+
+	CHECK(ret == 0, "%d %s", ret, err.text);
+}
+
+/* Children of a program that was switched over are told so; here they have often ended by then. */
+static void test_short(void)
+{
+	char *argv[] = { (char *)target, "short", NULL };
+
+	for (uint32_t tracer = UFT_TRACER_FUNCTION; tracer <= UFT_TRACER_GRAPH; tracer++) {
+		struct run *r = new_run(tracer);
+
+		r->tick = trace_again;
+		run_session(r, argv);
+		check_clean(r);
+		CHECK(r->slices_begun == 201, "%u slices", r->slices_begun);
+		check_counts(r, "work_a", 200);
+		check_counts(r, "work_b", 2 * 200);
+		free(r);
+	}
+}
+
 struct switching {
 	int in, switches, failed;
 };
@@ -588,7 +615,7 @@ static const struct test {
 	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
-	{ "slice-of-one-left", test_slice_of_one_left }, { "killed-session", test_killed_session },
+	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session },
 };
 

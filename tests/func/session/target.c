@@ -80,6 +80,22 @@ static PLAIN int mode_fork(const char *self)
 	return status_of(pid);
 }
 
+/* Children that end as soon as they have called, one after another. */
+static PLAIN int mode_short(void)
+{
+	for (int i = 0; i < 200; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			calls(1);
+			_exit(GOOD);
+		}
+		if (status_of(pid) != GOOD)
+			return 1;
+	}
+	return GOOD;
+}
+
 static PLAIN int mode_tree(int depth)
 {
 	pid_t a = -1, b = -1;
@@ -486,7 +502,7 @@ PLAIN int main(int argc, char **argv)
 		{ "daemon", mode_daemon, NULL }, { "waitany", mode_waitany, NULL }, { "unshare", mode_unshare, NULL },
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
 		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL },
-		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL },
+		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL }, { "short", mode_short, NULL },
 	};
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 		if (!strcmp(mode, modes[i].name))
