@@ -98,10 +98,10 @@ static int await_guard(const struct uft_slice *sl)
 	return 0;
 }
 
-static int detach_one(struct arena *a, struct uft_slice *sl, int is_held)
+static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
 {
 	if (is_held && !peek_is_ending((pid_t)a->map->session_pid))
-		return ask_session(a->map, (pid_t)sl->pid);
+		return ask_session(a->map, pid);
 	if (is_held && !peek_is_ending((pid_t)a->map->guard_pid))
 		return await_guard(sl);
 	/* Both are dead; the last of them may still be giving its lock back. */
@@ -116,7 +116,7 @@ static int detach_one(struct arena *a, struct uft_slice *sl, int is_held)
 
 static void say_result(struct search *s, pid_t pid, int ret)
 {
-	if (!ret)
+	if (!ret || (ret != -EAGAIN && peek_is_ending(pid)))	/* it ended before its session could leave it */
 		return;
 	s->failed++;
 	if (ret == -EAGAIN)
@@ -141,7 +141,7 @@ static void search_arena(struct arena *a, void *arg)
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
-		say_result(s, pid, detach_one(a, sl, is_held));
+		say_result(s, pid, detach_one(a, sl, pid, is_held));
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);

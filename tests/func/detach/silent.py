@@ -5,8 +5,9 @@
 	term	SIGTERM to the recorder		kill	kill -9 of it: the guard leaves both
 	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT
 	stale	the same, and another recording instead of uft detach
+	ended	uft detach CHILD, which ends before the recorder looks at that: it is left, nothing went wrong
 Compared with the same program untraced: mappings (bytes by name and permission) and text, of parent and child, and output."""
-import os, subprocess, sys, tempfile, time
+import os, signal, subprocess, sys, tempfile, time
 
 uft, program = sys.argv[1:3]
 WAIT = 30
@@ -115,6 +116,30 @@ def check(way, tracer, want, want_out):
             fail('%s %s: %s' % (way, tracer, said))
 
 
+def wait_for(cond, what):
+    limit = time.time() + WAIT
+    while not cond():
+        if time.time() > limit:
+            return fail(what)
+        time.sleep(0.01)
+
+
+def check_ended(tracer):
+    with tempfile.TemporaryDirectory() as scratch:
+        p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', os.path.join(scratch, 's.uft'), program])
+        p.send_signal(signal.SIGSTOP)
+        wait_for(lambda: ') T ' in open('/proc/%d/stat' % p.pid).read(), 'ended: the recorder stands')
+        d = subprocess.Popen([uft, 'detach', str(pids[1])], stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: open('/proc/%d/syscall' % d.pid).read().startswith('202 '), 'ended: uft detach has asked')	# futex
+        os.kill(pids[1], signal.SIGKILL)
+        wait_for(lambda: ') Z ' in open('/proc/%d/stat' % pids[1]).read(), 'ended: the child has')
+        p.send_signal(signal.SIGCONT)
+        said = d.communicate(timeout=WAIT)[1]
+        if d.returncode:
+            fail('ended %s: uft detach CHILD says %s' % (tracer, said))
+        p.communicate('x', timeout=WAIT)
+
+
 # A run directory of its own: whoever records beside us cleans up what the dead have left.
 run = tempfile.TemporaryDirectory(dir='/dev/shm')
 os.environ['XDG_RUNTIME_DIR'] = run.name
@@ -124,7 +149,10 @@ p.stdin.write('x')
 p.stdin.close()
 want_out = p.stdout.read()
 p.wait()
-for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale'):
+for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended'):
     for tracer in ('function', 'function_graph'):
-        check(way, tracer, want, want_out)
+        if way == 'ended':
+            check_ended(tracer)
+        else:
+            check(way, tracer, want, want_out)
 sys.exit(failures != 0)
