@@ -205,7 +205,7 @@ int trigger_is(const char *word);		/* any thread */
 int trigger_do(struct instance *in, const char *word);
 void trigger_show(const struct instance *in, struct tree_text *out);
 int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
-int trigger_put_words(const struct instance *in, struct tree_text *words);	/* for the functions that have one */
+int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 void trigger_round(struct uft_tree *t);

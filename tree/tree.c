@@ -189,8 +189,8 @@ void tree_record(struct uft_tree *t)
 static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
 {
 	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling;
-	const char *filter = set->list[LIST_FILTER], **list[NLISTS];
-	struct tree_text words = { 0 };
+	const char *filter = set->list[LIST_FILTER], **list[NLISTS] = { NULL };
+	struct tree_text words = { 0 }, notrace = { 0 };
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000,
@@ -201,13 +201,17 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 
 	if (now && now->triggers && (is_nop || filter[0])) {
 		text_put(&words, filter, is_nop ? 0 : strlen(filter));
-		ret = trigger_put_words(now, &words);
-		text_put(&words, "", 1);
+		ret = trigger_put_words(now, "", &words);
 		spec.tracer = is_nop ? UFT_TRACER_FUNCTION : spec.tracer;
 	}
-	for (int i = 0; i < NLISTS; i++)
-		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : set->list[i], &ret);
+	if (now && now->triggers && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
+		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
+		ret = ret ? ret : trigger_put_words(now, "!", &notrace);
+	}
+	for (int i = 0; i < NLISTS && !ret; i++)
+		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : set->list[i], &ret);
 	free(words.p);
+	free(notrace.p);
 	spec.filter = list[LIST_FILTER];
 	spec.notrace = list[LIST_NOTRACE];
 	spec.roots = list[LIST_GRAPH];

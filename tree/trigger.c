@@ -8,8 +8,8 @@
  * the function itself had done it; tracing_on, which is a round late, ends the recording. While an on is waited for, targets
  * go on writing.
  *
- * A function with a command is traced for it, also if set_ftrace_filter names others: then its calls are in the trace, unlike
- * in the kernel. With the tracer nop the instance's buffer is muted, and only the tap takes.
+ * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace names it: then its
+ * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted, and only the tap takes.
  *
  * Each name has its own count, as in the kernel, and one entry for each command with and without a count. All is the owner's.
  */
@@ -37,6 +37,7 @@ struct triggers {
 	struct uft_live *tap;
 	uint8_t *known; size_t nknown;	/* by uft_sym.index of the tap: 0 not yet, 1 has none, 2 has some */
 	int is_on;			/* as of the last record that was looked at */
+	uint64_t since;			/* when the user said so last: what was recorded before that changes nothing any more */
 };
 
 struct command { char glob[WORD_MAX]; enum kind kind; int is_not; uint64_t count; };
@@ -143,14 +144,15 @@ static struct triggers *begin(struct instance *in)
 	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1 };
 	struct triggers *g = calloc(1, sizeof(*g));
 
-	if (g && uft_live_follow(in->t->instances->live, &lo, &g->tap)) {
+	if (!g || uft_live_follow(in->t->instances->live, &lo, &g->tap)) {
 		free(g);
 		return NULL;
 	}
-	if (g)
-		uft_live_watched(in->live, 1);
-	if (g)
-		g->is_on = in->set.is_on;
+	uft_live_watched(in->live, 1);
+	g->is_on = in->set.is_on;
+	g->since = uft_live_clock();
+	if (!g->is_on)		/* targets are about to write while an on is waited for */
+		uft_live_hide(in->live, g->since);
 	return g;
 }
 
@@ -242,12 +244,13 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 	return g && (set->is_on || has_kind(g, ON) || has_kind(g, ON_COUNT));
 }
 
-int trigger_put_words(const struct instance *in, struct tree_text *words)
+int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
 {
 	const struct triggers *g = in->triggers;
 
 	for (size_t i = 0; g && i < g->n; i++)
-		text_printf(words, "%s\n", g->v[i].func);
+		text_printf(words, "%s%s\n", before, g->v[i].func);
+	text_put(words, "", 1);
 	return words->error;
 }
 
@@ -260,15 +263,18 @@ void trigger_mute(const struct instance *in, int on)
 void trigger_switched(struct instance *in, int is_on)
 {
 	struct triggers *g = in->triggers;
+	uint64_t now = uft_live_clock();
 
 	if (g && g->is_on == is_on)
 		return;
 	if (is_on)
-		uft_live_show(in->live, uft_live_clock());
+		uft_live_show(in->live, now);
 	else if (g)
-		uft_live_hide(in->live, uft_live_clock());
-	if (g)
+		uft_live_hide(in->live, now);
+	if (g) {
 		g->is_on = is_on;
+		g->since = now;
+	}
 }
 
 /* ---- What came ------------------------------------------------------------------------------- */
@@ -299,6 +305,8 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	struct instance *in = arg;
 	struct triggers *g = in->triggers;
 
+	if (clock <= g->since)
+		return;
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym || is_known_without(g, e->sym))
 		return;
 	for (size_t i = 0; i < g->n; i++) {

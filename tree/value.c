@@ -72,12 +72,15 @@ int show_tracing_on(const struct place *at, struct tree_text *out)
 
 ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->at.in->set;
+	struct settings set;
 	uint64_t on;
 	int ret = text_number(p, n, 10, &on);
 
 	if (ret)
 		return ret;
+	if (h->at.in->triggers)		/* what a command did before comes first */
+		tree_pull(h->t);
+	set = h->at.in->set;
 	set.is_on = on != 0;
 	ret = tree_apply(h->at.in, &set, NULL);
 	handle_wake_all(h->t);		/* who waits for data may be at its end now */

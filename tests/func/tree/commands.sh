@@ -57,3 +57,17 @@ inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceoff >
 	mkdir instances/foo; echo :mod:$(basename $T) >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo'
 expect_equal "off at the top" "$(cat out)" 0
 expect_equal "made meanwhile" "$(names foo)" "main lonely outer inner inner "
+
+# ---- Begun while tracing is off: nothing is shown before the on
+inside '$T 1; echo 0 >tracing_on; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; echo inner:traceon:1 >>set_ftrace_filter; $T 1; cat tracing_on; cat trace >$TMP/begun'
+expect_equal "on by its command" "$(cat out)" 1
+expect_equal "begun while off" "$(names begun)" "inner inner "
+
+# ---- A user's write is not undone by what was recorded before it
+inside '$T 1; echo inner outer >set_ftrace_filter; echo function >current_tracer; $T 2000000000 & sleep 0.2; echo lonely:traceon >>set_ftrace_filter; $T 30 $PWD/tracing_on; sleep 0.1; cat tracing_on; kill $!'
+expect_equal "the user's write is the last word" "$(tr '\n' ' ' <out)" "000000000000000000000000000000 1 "	# main's call
+
+# ---- A command acts also on a function that is not traced else
+inside '$T 1; echo "outer inner" >set_ftrace_notrace; for t in function nop; do echo $t >current_tracer; echo outer:traceoff >>set_ftrace_filter; $T 1; cat tracing_on; grep -c "inner <-" trace; echo 1 >tracing_on
+	echo "!outer:traceoff" >>set_ftrace_filter; done; sort set_ftrace_notrace; echo function >current_tracer; $T 1; grep -c "outer <-" trace'
+expect_equal "beside set_ftrace_notrace" "$(tr '\n' ' ' <out)" "0 0 0 0 inner outer 0 "

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c N [wait|each] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
- * with `each`, for each such line, which is answered */
+/* target.c N [wait|each|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
+ * with `each`, for each such line, which is answered; with a FILE, between writing 1 and 0 into it, and then tells what it says */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 volatile int sink;
 
@@ -24,6 +26,20 @@ __attribute__((noinline)) void lonely(void)
 	sink++;
 }
 
+static void switched(const char *path, int n)
+{
+	int fd = open(path, O_RDWR);
+	char is_on = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (write(fd, "1", 1) == 1)
+			lonely();
+		if (write(fd, "0", 1) == 1 && pread(fd, &is_on, 1, 0) == 1)
+			putchar(is_on);
+	}
+	putchar('\n');
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
@@ -36,6 +52,8 @@ int main(int argc, char **argv)
 		puts("done");
 		fflush(stdout);
 	}
+	if (argc > 2 && argv[2][0] == '/')
+		switched(argv[2], n), n = 0;
 	lonely();
 	for (int i = 0; i < n; i++)
 		outer(i);
