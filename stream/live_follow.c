@@ -4,7 +4,7 @@
  *
  * One buffer, the leader, empties the arena's rings; those that follow it get the same bytes in the same round, before a
  * target may write there again, and keep them with limits, readers and losses of their own. A buffer that follows begins with
- * the leader's contexts and open calls, and empty.
+ * the leader's contexts and open calls, without its shift of times, and empty.
  *
  * Muted, as a whole or for a CPU, a buffer takes no records and lets go none that it has. It must know where it is when it takes again: a sub-buffer
  * makes sense from its header only. So of each ring the newest sub-buffer is kept aside, with its contexts and its records made
@@ -196,6 +196,7 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 		return ret;
 	}
 	memset(l->cpus_off, 0, sizeof(l->cpus_off));
+	uft_live_shift(l, 0);
 	take_asides(l);
 	l->leader = leader;
 	l->next = leader->next;		/* only the session's thread goes through that list */

@@ -202,6 +202,7 @@ static int rmdir_job(void *arg)
 	if (!ret) {
 		trigger_free(in);
 		tree_apply(in, &none, NULL);	/* to trace nothing is never refused */
+		pid_leave(in);
 		instance_free(in);
 	}
 	if (!ret && !c->t->instances->next)

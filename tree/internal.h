@@ -163,7 +163,7 @@ struct uft_tree {
 	uint32_t next_instance, ncpus;
 	int status;			/* of the launched program, -1 while it runs */
 
-	uint32_t attached[MAX_PIDS];	/* by pid.c; the owner's */
+	uint32_t *attached;		/* by pid.c; the owner's */
 	size_t nattached;
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
@@ -176,6 +176,7 @@ struct uft_tree {
 };
 
 void raw_free(struct instance *in);
+void pid_leave(struct instance *in);	/* pid.c: @in has no list any more */
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_free(struct instance *in);

@@ -62,14 +62,19 @@ static int has(const struct pids *list, uint32_t pid)
 static int attach(struct uft_tree *t, uint32_t pid)
 {
 	struct uft_error err = { "" };
+	uint32_t *grown;
 	int ret;
 
 	if (kill((pid_t)pid, 0) || (pid_t)pid == getpid())
 		return 0;
+	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));	/* before: who is not noted is never left */
+	if (!grown)
+		return -ENOMEM;
+	t->attached = grown;
 	ret = uft_session_attach(t->session, (pid_t)pid, &err);
 	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
 		t->opts.warning(t->opts.arg, err.text);
-	if (!ret && t->nattached < MAX_PIDS)
+	if (!ret)
 		t->attached[t->nattached++] = pid;
 	return ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
@@ -89,6 +94,11 @@ static void leave(struct instance *in, const struct pids *list)
 		uft_session_detach(t->session, (pid_t)t->attached[i]);
 		t->attached[i--] = t->attached[--t->nattached];
 	}
+}
+
+void pid_leave(struct instance *in)
+{
+	leave(in, &(struct pids){ .n = 0 });
 }
 
 static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list)

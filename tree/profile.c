@@ -194,9 +194,9 @@ ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size
 	set.is_profiling = on != 0;
 	if (set.is_profiling == h->at.in->set.is_profiling)
 		return (ssize_t)n;
-	if (set.is_profiling && set.tracer == UFT_TRACER_NOP)
-		forget(h->t);
 	ret = tree_apply(h->at.in, &set, NULL);
+	if (!ret && set.is_profiling)
+		forget(h->t);	/* only now: a write that is refused forgets nothing */
 	if (!ret && h->t->profile)
 		h->t->profile->has_sums = 1;
 	return ret ? ret : (ssize_t)n;

@@ -333,6 +333,7 @@ static void tree_free(struct uft_tree *t)
 	pthread_cond_destroy(&t->done);
 	pthread_cond_destroy(&t->data);
 	pthread_mutex_destroy(&t->lock);
+	free(t->attached);
 	free(t);
 }
 

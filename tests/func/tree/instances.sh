@@ -136,6 +136,27 @@ inside 'echo :mod:$(basename $T) >set_ftrace_filter; $T 2000000000 & sleep 0.2; 
 	for i in 1 2 3 4; do rmdir instances/i$i || echo stays; done; done; kill $!; ls instances; awk "\$1 < 100" $TMP/counts | wc -l'
 expect_equal "made and removed again and again" "$(grep -v Terminated out)" "0"
 
+# ---- Its clock is its own from the begin: not the top's, which is years away
+inside 'uptime=$(cut -d. -f1 /proc/uptime); date=$(date +%s); [ $date -gt $((uptime + 1000)) ] || echo same; trace_clock=$(cat trace_clock); echo tai >trace_clock; mkdir instances/foo; grep -o "\[.*\]" instances/foo/trace_clock
+	echo x >instances/foo/trace_marker; grep write: instances/foo/trace >$TMP/mark; grep -o "[0-9]*\.[0-9]*:" $TMP/mark | awk "{ print (\$1 + 0 < $uptime + 1000000) }"'
+[ "$(head -n 1 out)" = same ] || expect_equal "clock of a new one" "$(line out)" "[local] 1 "
+
+# ---- Who was attached by an instance is left with it; also when there are more of them than one list takes
+sleepers=
+for i in $(seq 63); do sleep 1000 & sleepers="$sleepers $!"; done
+first=${sleepers# } first=${first%% *} many=${sleepers% *}
+many=${many% *}; last=${sleepers##* }
+inside "mkdir instances/foo; $T 1; echo :mod:none.so >instances/foo/set_ftrace_filter; echo $first >instances/foo/set_ftrace_pid; grep -c uft /proc/$first/maps | sed s/[1-9].*/mapped/; rmdir instances/foo; grep -c uft /proc/$first/maps
+	mkdir instances/foo; echo :mod:none.so | tee set_ftrace_filter >instances/foo/set_ftrace_filter; echo $many >set_ftrace_pid; echo \$?; echo $last >instances/foo/set_ftrace_pid
+	grep -c uft /proc/$last/maps | sed s/[1-9].*/mapped/; echo >instances/foo/set_ftrace_pid; grep -c uft /proc/$last/maps"
+kill $sleepers
+expect_equal "attached by an instance, left with it" "$(line out)" "mapped 0 0 mapped 0 "
+
+# ---- A profile that is refused keeps what the last one has
+inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 9; echo 0 >function_profile_enabled; echo function >instances/foo/current_tracer
+	cat trace_stat/* | grep -c inner; echo 1 >function_profile_enabled; echo $?; cat trace_stat/* | grep -c inner'
+expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some \1 some/')" "some 1 some"
+
 # ---- trace-cmd: start, show, record of an instance
 if command -v trace-cmd >/dev/null; then
 	inside 'M=$(basename $T); trace-cmd start -B foo -p function -l outer:mod:$M >$TMP/start 2>&1; $T 3; trace-cmd show -B foo | grep -c "outer <-main"; grep -vc "^#" trace
