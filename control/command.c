@@ -236,8 +236,8 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if (t->obj[object].is_sent)
 		return 0;
 	ret = send_object(s, t, object);
-	/* It was foretold, wrongly. */
-	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_GONE, object))
+	/* It was foretold, wrongly. Its hooks may be armed by now. */
+	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_ANEW, object))
 		ret = send_object(s, t, object);
 	if (!ret) {
 		const struct uft_cmd_object *o = payload(arena_cmd(&s->arena, t->slice));

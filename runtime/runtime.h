@@ -58,6 +58,7 @@ uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampo
 						 * how many could not be changed while threads run */
 void patch_vouch(int nobody_runs);		/* 1: the session holds every task, and none rests inside what it asks for */
 void patch_object_gone(uint32_t object);
+void patch_object_anew(uint32_t object);		/* the same, but its text is there still, and so are its hooks */
 void patch_describe(struct uft_debug *d);	/* init: its part for debuggers */
 uint64_t frames_tables(void);			/* address of the runtime's own .eh_frame_hdr */
 void patch_retarget(void);			/* thunks follow trace_graph_is_fast(), and rseq being known */

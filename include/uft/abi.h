@@ -371,6 +371,7 @@ enum uft_cmd_op {
 				 * changed while threads run */
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
 	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
+	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
@@ -428,7 +429,7 @@ _Static_assert(sizeof(struct uft_code) == 144, "abi");
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, CODE, OBJECT_GONE */
+	uint32_t object;	/* PATCH, CODE, OBJECT_GONE, OBJECT_ANEW */
 	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
 	/* payload follows at +UFT_CMD_PAYLOAD */

@@ -197,6 +197,9 @@ static int do_command(struct uft_cmd *cmd)
 	case UFT_CMD_OBJECT_GONE:
 		patch_object_gone(uft_load(&cmd->object));
 		return 0;
+	case UFT_CMD_OBJECT_ANEW:
+		patch_object_anew(uft_load(&cmd->object));
+		return 0;
 	}
 	return -EINVAL;
 }

@@ -607,9 +607,17 @@ void patch_object_gone(uint32_t object)
 {
 	struct patch_object *o = near_find(object);
 
+	if (o)
+		hook_forget(o->text_start, o->text_end);
+	patch_object_anew(object);
+}
+
+void patch_object_anew(uint32_t object)
+{
+	struct patch_object *o = near_find(object);
+
 	if (!o)
 		return;
-	hook_forget(o->text_start, o->text_end);
 	o->is_gone = 1;
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;

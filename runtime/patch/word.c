@@ -547,6 +547,11 @@ void patch_object_gone(uint32_t object)
 	o->site = NULL;
 }
 
+void patch_object_anew(uint32_t object)
+{
+	patch_object_gone(object);	/* there are no hooks */
+}
+
 /* Every word is sound by itself, whichever of them the child has: nothing is to be finished. */
 void patch_after_fork(void)
 {
