@@ -64,7 +64,7 @@ static int has_name(pid_t pid, const char *name)
 		same = fgets(text, sizeof(text), f) && (text[strcspn(text, "\n")] = '\0', strcmp(text, name) == 0);
 		fclose(f);
 	}
-	if (same || !strcmp(text, "uft-agent"))
+	if (same || !strcmp(text, "uft-agent") || !strcmp(text, "uft-guard"))
 		return same;
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	memset(text, 0, sizeof(text));

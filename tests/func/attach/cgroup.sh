@@ -34,6 +34,25 @@ recorded "uft record --name" 2 record --name $name
 run "$uft" attach --name $name-x
 expect_status 1
 expect_err "no process is called '$name-x'"
+# A recorder is found by its name, and refused; its guard, of the same file, is not.
+guarded() {
+	for p in $(grep -slx uft-guard /proc/[0-9]*/comm); do
+		[ "$(readlink "${p%comm}exe")" = "$tmp/$name-y" ] && return 0
+	done
+	return 1
+}
+cp "$uft" $name-y
+mkfifo end
+./$name-y record -o y.uft cat <end >/dev/null 2>&1 &
+recorder=$!
+exec 7>end
+until guarded || ! kill -0 $recorder; do sleep 0.1; done
+run "$uft" attach --name $name-y
+expect_status 1
+expect_err "$recorder ($name-y) is traced by another session"
+[ "$(grep -c uft-guard err)" -eq 0 ] || { fail "a guard is found by name"; show; }
+exec 7>&-
+wait $recorder
 run "$uft" attach --cgroup $name-x
 expect_status 1
 expect_err "there is no cgroup '$name-x'"
