@@ -259,7 +259,7 @@ static int check_filter(struct attach *a)
 {
 	int ret = filter_look(a->r.tid, a->denied, sizeof(a->denied));
 
-	if (ret < 0 && peek_status(a->pid, "Seccomp_filters", 10) > peek_status(getpid(), "Seccomp_filters", 10))
+	if (ret < 0 && peek_status(a->r.tid, "Seccomp_filters", 10) > peek_status(getpid(), "Seccomp_filters", 10))
 		snprintf(a->denied, sizeof(a->denied), "?");
 	return a->denied[0] ? -EACCES : 0;
 }

@@ -32,8 +32,12 @@ static const struct call {
 	int nr;
 	uint64_t arg[3];
 } calls[] = {
-	{ "futex", SYS_futex, { 0 } }, { "rt_sigprocmask", SYS_rt_sigprocmask, { 0 } }, { "mmap", SYS_mmap, { 0, 4096, 3 } },
-	{ "munmap", SYS_munmap, { 0 } }, { "mprotect", SYS_mprotect, { 0, 4096, 3 } }, { "madvise", SYS_madvise, { 0 } },
+	{ "futex", SYS_futex, { 0 } }, { "rt_sigprocmask", SYS_rt_sigprocmask, { 0 } },
+	{ "mmap", SYS_mmap, { 0, 4096, 3 } }, { "mmap", SYS_mmap, { 0, 4096, 5 } }, { "munmap", SYS_munmap, { 0 } },
+	{ "mprotect", SYS_mprotect, { 0, 4096, 3 } }, { "mprotect", SYS_mprotect, { 0, 4096, 5 } },	/* stubs */
+	{ "mprotect", SYS_mprotect, { 0, 4096, 7 } }, { "madvise", SYS_madvise, { 0 } },		/* text, while it is written */
+	{ "pidfd_open", SYS_pidfd_open, { 0 } }, { "pread64", SYS_pread64, { 0 } }, { "tkill", SYS_tkill, { 0 } },
+	{ "process_vm_readv", SYS_process_vm_readv, { 0 } },
 	{ "getpid", SYS_getpid, { 0 } }, { "gettid", SYS_gettid, { 0 } }, { "kcmp", SYS_kcmp, { 0 } },
 	{ "openat", SYS_openat, { 0 } }, { "read", SYS_read, { 0 } }, { "close", SYS_close, { 0 } },
 	{ "close_range", SYS_close_range, { 0 } }, { "membarrier", SYS_membarrier, { 0 } }, { "poll", SYS_poll, { 0 } },
@@ -42,6 +46,14 @@ static const struct call {
 	{ "wait4", SYS_wait4, { 0 } }, { "prctl", SYS_prctl, { 15 /* PR_SET_NAME */ } }, { "setsid", SYS_setsid, { 0 } },
 	{ "chdir", SYS_chdir, { 0 } }, { "rt_sigaction", SYS_rt_sigaction, { 11 } }, { "exit", SYS_exit, { 0 } },
 };
+
+/* Those of one name are one after the other, and named once. */
+static size_t first_of_name(size_t k)
+{
+	while (k && !strcmp(calls[k].name, calls[k - 1].name))
+		k--;
+	return k;
+}
 
 static uint32_t calculate(uint32_t a, uint32_t op, uint32_t b)
 {
@@ -111,12 +123,12 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 int filter_look(pid_t tid, char *names, size_t size)
 {
 	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
-	uint32_t ended = 0;
+	uint64_t ended = 0;
 	long n = 0, i;
 
 	for (i = 0; i < MAX_FILTERS && (n = ptrace(PTRACE_SECCOMP_GET_FILTER_, tid, i, code)) > 0; i++)
 		for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
-			ended |= (uint32_t)ends_it(code, (unsigned)n, &calls[k]) << k;
+			ended |= (uint64_t)ends_it(code, (unsigned)n, &calls[k]) << first_of_name(k);
 	if (n < 0 && !i && errno != EINVAL && errno != ENOENT)	/* it has none */
 		return -errno;
 	names[0] = '\0';

@@ -8,7 +8,8 @@ read and suspend a filter (CAP_SYS_ADMIN)."""
 import os, signal, subprocess, sys, tempfile, time
 
 uft, target = sys.argv[1:3]
-CALLS = {'close': 3, 'mmap': 9, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312}
+CALLS = {'close': 3, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312,
+         'pread64': 17, 'tkill': 200, 'process_vm_readv': 310, 'pidfd_open': 434}
 OTHERS = {'ptrace': 101}
 failures = 0
 
