@@ -378,6 +378,8 @@ static int is_agent_of(pid_t pid, pid_t agent)
 /* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
 static uint32_t ranges_left(const struct leaving_notes *n, const struct user_regs_struct *regs)
 {
+	if (regs->rip == n->park && regs->rax == SYS_exit)	/* all is gone, it has only not ended yet */
+		return 0;
 	for (uint32_t i = 0; i < n->nown; i++)
 		if (n->own[i].at == regs->rdi)
 			return i + (regs->rip == n->park);	/* that call is to be made yet */

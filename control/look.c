@@ -149,6 +149,12 @@ int look_is_late(pid_t tid)
 	return 0;
 }
 
+/* What a stop that is not for us alone has to give back: nothing, if it is an event or that of a system call. */
+static int signal_of(int status)
+{
+	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+}
+
 unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
@@ -158,7 +164,7 @@ unsigned look_reap(void)
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
 		if (got == tid && WIFSTOPPED(status))
-			look_go(tid, status >> 16 ? 0 : WSTOPSIG(status));
+			look_go(tid, signal_of(status));
 		look_late_take(tid);
 	}
 	return late.n;
@@ -180,7 +186,7 @@ int look_stop(pid_t tid, int *sig)
 	if (!ret)
 		ret = look_wait_stop(tid, &status);
 	if (!ret)
-		*sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
+		*sig = signal_of(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
 		look_late(tid);
 	return ret;

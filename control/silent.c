@@ -209,8 +209,10 @@ static int send_in(const struct silent *s, pid_t tid, int *sig)
 	remote_to_restart_stop(&r);
 	ptrace(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
 	ptrace(PTRACE_SETREGS, tid, 0, &r.regs);
-	if (r.pending_signal)
-		*sig = r.pending_signal;
+	if (r.pending_signal || *sig) {		/* from this stop nothing is given: it pends until the thread is let go */
+		kill(s->pid, SIGSTOP);
+		*sig = 0;
+	}
 	return ret ? ret : read_boot(s, &boot) ? -ESRCH : boot.result;
 }
 
