@@ -10,6 +10,7 @@
 #include "control/internal.h"
 #include "control/plain.h"
 #include "symbol/table.h"
+#include "symbol/tracer.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -97,15 +98,34 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op)
 	return command_run_on(s, t, op, 0);
 }
 
+/* May the runtime ask for policy and priority in the program's threads? */
+static uint32_t may_ask(struct uft_session *s, struct target *t)
+{
+	const char *why;
+
+	if (uft_tracer_kind(s->spec->events) != UFT_KIND_WAKEUP)
+		return 0;
+	if (!sandbox_is_possible(t, &why))
+		return UFT_EVENTS_POLICY;
+	if (why && !t->is_unasked)
+		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their "
+			     "scheduling policy: wakeup shows ?, wakeup_rt nothing", t->pid, why);
+	t->is_unasked |= why != NULL;
+	return 0;
+}
+
 int command_params(struct uft_session *s, struct target *t)
 {
+	struct uft_tracer_params *p;
 	struct uft_cmd *c;
 	int ret;
 
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
 	c = command_begin(s, t, UFT_CMD_TRACER, 1, 0);
-	*(struct uft_tracer_params *)payload(c) = s->spec->params;
+	p = payload(c);
+	*p = s->spec->params;
+	p->has_events |= may_ask(s, t);
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

@@ -60,7 +60,7 @@ struct spec {
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
-#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _STATE */
+#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK */
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
@@ -190,6 +190,7 @@ struct target {
 	int is_map_begun, is_map_left;	/* perfmap.c */
 	struct meter *meter;		/* meter.c; NULL: not looked at so far */
 	struct hold *hold;		/* hold.c: what is gathered for one; NULL: none is open */
+	int is_unasked;			/* sandbox.c: said that its policies are not known */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -222,6 +223,8 @@ int command_post(struct uft_session *s, struct target *t);	/* the command stands
 int command_wait(struct uft_session *s, struct target *t);	/* its result */
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
+/* sandbox.c. @why: what was found, NULL if nothing is known. */
+int sandbox_is_possible(const struct target *t, const char **why);
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
 int command_object(struct uft_session *s, struct target *t, uint32_t object);

@@ -557,6 +557,12 @@ static int walk_list(struct walk *w, uint64_t rdebug)
 	return 0;
 }
 
+static int has_new(const struct walk *w)
+{
+	return memchr(w->todo, TODO_ARM, w->t->space->nobj) || memchr(w->todo, TODO_FORCE, w->t->space->nobj) ||
+	       memchr(w->todo, TODO_FRESH, w->t->space->nobj);
+}
+
 static int arm_new(struct walk *w)
 {
 	int ret = 0;
@@ -606,6 +612,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	}
 	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
 		is_news = 1;
+	if (has_new(&w) && s->spec && s->spec->events && !t->is_held_back)
+		command_params(s, t);	/* sandbox.c, before anybody runs in it */
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {

@@ -71,10 +71,12 @@ static void take_data(struct call_task *t, struct call *call, const struct uft_e
 	}
 	call->result = ev->word[0];
 	call->has_result = 1;
-	if (ev->word[2] >> 32) {
+	if (ev->flags & UFT_EVF_MASK)
 		t->mask = ev->word[1];
+	if (ev->word[2]) {		/* 0 would be SCHED_OTHER with a real-time priority */
 		t->policy = (uint32_t)ev->word[2];
 		t->priority = (uint32_t)(ev->word[2] >> 32);
+		t->has_state = 1;
 	}
 }
 

@@ -22,7 +22,8 @@ struct call_task {
 	uint32_t nheld;
 	uint64_t mask;				/* blocked signals, as far as known */
 	uint32_t policy;
-	uint32_t priority;			/* the kernel's; 0: not known yet */
+	uint32_t priority;			/* the kernel's, 0 is SCHED_FIFO 99; with has_state */
+	uint8_t has_state;
 	int is_inside;				/* latency.c: of a section */
 	struct stretch *open;			/* latency.c: that section */
 };

@@ -84,8 +84,8 @@ static void put_switch(struct uft_printer *t, const struct stretch *w, const str
 		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
 		return;
 	}
-	snprintf(prio[0], sizeof(prio[0]), from->priority ? "%3u" : "  ?", from->priority);
-	snprintf(prio[1], sizeof(prio[1]), to->priority ? "%3u" : "  ?", to->priority);
+	snprintf(prio[0], sizeof(prio[0]), from->has_state ? "%3u" : "  ?", from->priority);
+	snprintf(prio[1], sizeof(prio[1]), to->has_state ? "%3u" : "  ?", to->priority);
 	p = text_context(t, p, ev);
 	if (!p)
 		return;
@@ -107,7 +107,7 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 		char flags[6] = ".....";
 
 		flags[0] = l->is_masked ? 'd' : '.';
-		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : 'a' + l->depth % 6) : '.';
+		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : l->depth < 16 ? 'a' + l->depth - 10 : 'f') : '.';
 		t->task_flags = flags;
 		t->next_ns = i + 1 < w->n ? l[1].ts_ns : l->ts_ns;
 		if (is_wakeup)

@@ -45,7 +45,7 @@ static const char *number(char *buf, size_t size, int is_known, long v)
 
 static void put_task(struct uft_printer *t, const struct stretch *w)
 {
-	int is_known = w->priority != 0, is_rt = w->policy == 1 || w->policy == 2;
+	int is_known = w->has_state, is_rt = w->policy == 1 || w->policy == 2;
 	char name[17], nice[24], policy[24], rt[24], line[256];
 
 	snprintf(line, sizeof(line), "#    | task: %.16s-%u (uid:? nice:%s policy:%s rt_prio:%s)\n#    -----------------\n",

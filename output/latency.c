@@ -109,6 +109,7 @@ static void end(struct latency *l, struct call_task *t, const struct uft_event *
 	s->cpu = ev->cpu;
 	s->policy = t->policy;
 	s->priority = t->priority;
+	s->has_state = t->has_state;
 	worst = l->worst;
 	l->worst = *s;
 	*s = worst;		/* its memory serves again */
@@ -197,7 +198,7 @@ static void note_wake(struct latency *l, const struct call_task *t, const struct
 	struct wake *w = wake_at(l, address, ev->task->pid);
 
 	if (w)
-		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority };
+		*w = (struct wake){ address, ev->ts_ns, ev->task, call->sym, call->parent, ev->cpu, t->priority, t->has_state };
 }
 
 static void woken(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
@@ -218,13 +219,16 @@ static void woken(struct latency *l, struct call_task *t, const struct uft_event
 	if (s->n < 2)
 		return;
 	s->line[0].priority = w->priority;
+	s->line[0].has_state = w->has_state;
 	s->line[1].priority = t->priority;
+	s->line[1].has_state = t->has_state;
 	s->start_ns = w->ts_ns;
 	s->end_ns = ev->ts_ns;
 	s->task = ev->task;
 	s->cpu = ev->cpu;
 	s->policy = t->policy;
 	s->priority = t->priority;
+	s->has_state = t->has_state;
 }
 
 static void wakeup(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)

@@ -10,8 +10,8 @@ struct stretch_line {
 	const struct uft_sym *sym, *parent;
 	const struct uft_task *task;
 	uint32_t cpu;
-	uint32_t priority;		/* wakeup: of task; 0 unknown */
-	uint8_t depth, is_masked;	/* locks held and signals blocked then, as far as the tracer knows */
+	uint32_t priority;		/* wakeup: of task, with has_state */
+	uint8_t has_state, depth, is_masked;	/* locks held and signals blocked then, as far as the tracer knows */
 };
 
 #define STRETCH_LINES	16384u		/* kept of one; the others are counted */
@@ -21,10 +21,11 @@ struct stretch {
 	uint32_t n, cap;
 	uint64_t total;			/* lines that there were */
 	const struct uft_task *task;
-	uint32_t cpu, policy, priority;	/* of the task, at the end; priority 0: unknown */
+	uint32_t cpu, policy, priority;	/* of the task, at the end; the latter with has_state */
+	uint8_t has_state;
 };
 
-struct wake { uint64_t address, ts_ns; const struct uft_task *task; const struct uft_sym *sym, *parent; uint32_t cpu, priority; };
+struct wake { uint64_t address, ts_ns; const struct uft_task *task; const struct uft_sym *sym, *parent; uint32_t cpu, priority; uint8_t has_state; };
 #define WAKES	4096u			/* addresses; of two in one place the later counts */
 
 struct latency {

@@ -75,7 +75,7 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return;
 	if (t->flags & UFT_TEXT_LATENCY)
-		form_latency_header(t, info, t->events ? &t->events->worst : NULL);
+		form_latency_header(t, info, events_wait(t) ? &t->events->worst : NULL);
 	if (t->tracer == UFT_TRACER_GRAPH)
 		graph_header(t);
 	if (uft_tracer_kind(t->tracer) == UFT_KIND_LINES && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {

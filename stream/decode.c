@@ -356,6 +356,7 @@ static int dec_data(struct dec_ring *r, struct uft_event *e, uint32_t value)
 		return 0;
 	e->kind = UFT_EV_DATA;
 	e->data = id;
+	e->flags = id == UFT_EVENT_RETURN && n > 1 ? UFT_EVF_MASK : 0;
 	e->sym = t->stack[t->depth - 1].sym;
 	e->depth = t->depth - 1;
 	for (uint32_t i = 0; i < 4; i++)

@@ -25,6 +25,7 @@ enum uft_event_kind {
 enum uft_event_flags {
 	UFT_EVF_ORPHAN	= 1,	/* EXIT: the entry is not in the stream; duration unknown (0) */
 	UFT_EVF_CALL	= 2,	/* EXIT made from a CALL record: there is no ENTRY */
+	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
 };
 
 struct uft_task {

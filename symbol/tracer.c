@@ -86,14 +86,6 @@ int uft_tracer_has_events(uint32_t tracer)
 	return tracer < UFT_NTRACERS && tracers[tracer].groups;
 }
 
-/* Who is asked for his state: it costs him system calls. */
-static uint8_t site_of(uint32_t tracer, enum uft_role role)
-{
-	int asks = role == UFT_ROLE_MASK || (uft_tracer_kind(tracer) == UFT_KIND_WAKEUP && role != UFT_ROLE_NONE);
-
-	return asks ? UFT_SITE_STATE : UFT_SITE_ARGS;
-}
-
 enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint8_t *site)
 {
 	unsigned groups = tracer < UFT_NTRACERS ? tracers[tracer].groups : 0;
@@ -109,7 +101,7 @@ enum uft_role uft_tracer_role(uint32_t tracer, const char *name, uint8_t *site)
 	for (size_t i = 0; i < sizeof(funcs) / sizeof(funcs[0]); i++)
 		if (funcs[i].groups & groups && funcs[i].name[0] == *name && !strncmp(funcs[i].name, name, n) && !funcs[i].name[n]) {
 			if (site)
-				*site = site_of(tracer, (enum uft_role)funcs[i].role);
+				*site = funcs[i].role == UFT_ROLE_MASK ? UFT_SITE_MASK : UFT_SITE_ARGS;
 			return (enum uft_role)funcs[i].role;
 		}
 	return UFT_ROLE_NONE;

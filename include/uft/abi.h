@@ -65,7 +65,8 @@ enum uft_rec_kind {
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
-	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_STATE also the task's blocked signals, and policy | kernel priority << 32 */
+	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
+					 * between) policy | kernel priority << 32. What is not known is left out */
 	UFT_EVENT_FIRST		= 16,
 };
 #define UFT_EVENT_ID_BITS	20
@@ -274,6 +275,11 @@ enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
 	UFT_PIDS_NOT	= 2,	/* and none in the second */
 };
+enum uft_events {
+	UFT_EVENTS_SOME		= 1,	/* some sites write events */
+	UFT_EVENTS_POLICY	= 2,	/* with policy and priority: no seccomp filter forbids to ask */
+};
+
 struct uft_tracer_params {
 	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
 	uint32_t max_depth;	/* graph: 0 no limit */
@@ -284,7 +290,7 @@ struct uft_tracer_params {
 	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
 	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
 	uint32_t nnot_pids;
-	uint32_t has_events;	/* graph: some sites write events */
+	uint32_t has_events;	/* graph: enum uft_events */
 };
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */
@@ -312,7 +318,7 @@ enum uft_site_flags {
 	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
 	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
 	UFT_SITE_ARGS	= 4,	/* of KEEP, without ROOT, with has_events: events of arguments and results; */
-	UFT_SITE_STATE	= 8,	/* the same, with the task's state */
+	UFT_SITE_MASK	= 8,	/* the same, with the blocked signals */
 	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };

@@ -23,7 +23,7 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_SCRATCH	= 128,		/* recorded in the scratch buffer, not in a ring (keep.c) */
 	FG_KEEP		= 256,		/* the root that opened it; `child` is its limit */
 	FG_EVENT	= 512,		/* arguments were recorded, the result will be (event.c); */
-	FG_STATE	= 1024,		/* with the task's state */
+	FG_MASK		= 1024,		/* with the blocked signals */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 
@@ -119,7 +119,7 @@ struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t par
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
 
 /* ---- event.c ---- */
-uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_STATE or 0 */
+uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */
 /* RING_*. @args: four words, @result: one. */
 int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args);
 int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result);

@@ -7,13 +7,20 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -162,6 +169,7 @@ static int go;
 static void *sleeper(void *arg)
 {
 	(void)arg;
+	sched_setscheduler(0, SCHED_BATCH | SCHED_RESET_ON_FORK, &(struct sched_param){ 0 });
 	pthread_mutex_lock(&m);
 	printf("woken %d\n", (int)gettid());
 	sem_post(&ready);
@@ -226,9 +234,50 @@ static TRACED int files(const char *path)
 	return close(fd);
 }
 
+/* ---- A sandbox that comes later --------------------------------------------------------------- */
+
+#ifdef SANDBOX
+#define PRCTL prctl
+#else
+/* The function is not imported, so uft does not see it coming. */
+static long PRCTL(long op, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+#ifdef __x86_64__
+	register unsigned long r10 __asm__("r10") = c, r8 __asm__("r8") = d;
+	long ret;
+
+	__asm__ volatile("syscall" : "=a"(ret) : "a"(SYS_prctl), "D"(op), "S"(a), "d"(b), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+	return ret;
+#else
+	return op && a && b && c && d ? 0 : -1;
+#endif
+}
+#endif
+
+/* What asks for a policy gets @action. */
+static int forbid(uint32_t action)
+{
+	struct sock_filter f[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getscheduler, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_getparam, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_getpriority, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, action),
+	};
+	struct sock_fprog prog = { sizeof(f) / sizeof(f[0]), f };
+
+	return PRCTL(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || PRCTL(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (unsigned long)&prog, 0, 0);
+}
+
 int main(int argc, char **argv)
 {
 	const char *mode = argc > 1 ? argv[1] : "";
+
+	if (argc > 2 && !strcmp(argv[2], "killed") && forbid(SECCOMP_RET_KILL_PROCESS))
+		return 3;
+	if (argc > 2 && !strcmp(argv[2], "refused") && forbid(SECCOMP_RET_ERRNO | EPERM))
+		return 3;
 
 	if (!strcmp(mode, "locks"))
 		locks();

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# tracers.sh TARGET - the tracers that are made of events: what they find in a program of known behaviour
+# tracers.sh TARGET SANDBOX - the tracers that are made of events: what they find in a program of known behaviour
 . "$(dirname "$0")/../../lib/common.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "arguments of functions are known on x86-64 only yet"
@@ -60,8 +60,23 @@ at_least 400000
 waker=$(sed -n 's/^waker //p' said) woken=$(sed -n 's/^woken //p' said)
 expect_equal "who wakes whom" "$(sed -n 's/.*us.\{0,1\}: *\([0-9]*\):[0-9 ]*:R *\([+=>]*\) \[[0-9]*\] *\([0-9]*\):[0-9 ]*:R .*/\1 \2 \3/p' out | tr '\n' ';')" \
 	"$waker + $woken;$woken ==> $woken;"
+expect_equal "its policy, which a fork resets" "$(sed -n 's/^#    | task: .*-'"$woken"' (uid:? nice:-\{0,1\}[0-9]* \(.*\))/\1/p' out)" \
+	"policy:3 rt_prio:0"
 trace wakeup_rt wakes
 expect_equal "no thread has a real-time class" "$latency $(grep -c '==>' out)" "0 0"
+
+# ---- A filter that comes later kills for the calls that ask for a policy, or refuses them
+trace irqsoff signals killed
+at_least 400000
+trace wakeup wakes refused
+at_least 400000
+expect_out "(uid:? nice:? policy:? rt_prio:?)"
+expect_equal "no priority is told" "$(grep -c ':  ?:R' out)" 2
+target=$2
+trace wakeup wakes killed
+at_least 400000
+expect_out "(uid:? nice:? policy:? rt_prio:?)"
+target=$1
 
 # ---- The heap: each call, its bytes, and what is given back is what was taken
 trace kmemtrace heap

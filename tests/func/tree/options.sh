@@ -45,6 +45,7 @@ inside 'echo 8 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; ech
 
 # ---- The kernel's text
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; taskset -c 0 $T 1; echo 1 >options/latency-format; head -n 21 trace'
+expect_equal "events of the latency format" "$(grep -c '^# latency: 0 us, #[1-9][0-9]*/[1-9]' out)" 1
 sed -i 's/[^ ]* <-.*/vfs_open <-path_openat/' out
 same "latency-format" 15 <<'KERNEL'
 # tracer: function
@@ -70,6 +71,7 @@ same "latency-format" 15 <<'KERNEL'
      cat-90        0..... 19840us!: vfs_open <-path_openat
 KERNEL
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >current_tracer; $T 1; echo 1 >options/latency-format; head -n 20 trace'
+expect_equal "events of the latency format of the graph" "$(grep -c '^# latency: 0 us, #[1-9][0-9]*/[1-9]' out)" 1
 same "latency-format of the graph" 13 <<'KERNEL'
 # tracer: function_graph
 #

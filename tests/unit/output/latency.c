@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* latency.c - what the latency tracers find in streams whose times are known to the nanosecond, and their text */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 static int failures;
 #define US	1000ull
 #define LOCK	0x1000ull
+#define UNKNOWN	(~0ull)		/* mask: the kernel did not say */
 
 static void is_equal(const char *what, unsigned long long seen, unsigned long long expected)
 {
@@ -28,8 +30,9 @@ static void data(const struct lib *l, uint64_t at, uint32_t id, uint64_t a, uint
 
 	ev->data = id;
 	ev->word[0] = a;
-	ev->word[1] = b;
+	ev->word[1] = b == UNKNOWN ? 0 : b;
 	ev->word[2] = c;
+	ev->flags = id == UFT_EVENT_RETURN && l->mask != UNKNOWN ? UFT_EVF_MASK : 0;
 }
 
 static void call(const struct lib *l, uint64_t from, uint64_t to)
@@ -84,7 +87,7 @@ static void sections(void)
 static void masks(void)
 {
 	struct uft_stream *st = fake_new(UFT_TRACER_IRQSOFF, 1);
-	struct lib m = { st, fake_task(st, 7, "masker", NULL), fake_sym(st, "pthread_sigmask", "libc.so.6", 1), { 0 }, 0, 0, 120ull << 32 };
+	struct lib m = { st, fake_task(st, 7, "masker", NULL), fake_sym(st, "pthread_sigmask", "libc.so.6", 1), { 0 }, 0, 0, 0 };
 
 	m.mask = 3ull << 31;
 	call(&m, 1 * US, 2 * US);
@@ -92,6 +95,8 @@ static void masks(void)
 	call(&m, 500 * US, 501 * US);
 	m.mask |= 1ull << 11;
 	call(&m, 510 * US, 511 * US);
+	m.mask = UNKNOWN;
+	call(&m, 550 * US, 551 * US);
 	m.mask = 3ull << 31;
 	call(&m, 600 * US, 601 * US);
 	is_equal("blocked", longest(st, UFT_TRACER_IRQSOFF, 0, 0), 100 * US);
@@ -107,7 +112,7 @@ static const struct uft_task *thread_of(struct uft_stream *st, uint32_t tid, con
 }
 
 /* The last wake before the return, by another thread, of its process, after the wait began; the real-time one is the shorter. */
-static struct uft_stream *wakes(uint32_t tracer)
+static struct uft_stream *wakes(uint32_t tracer, uint64_t state)
 {
 	struct uft_stream *st = fake_new(tracer, 1);
 	const struct uft_task *w = thread_of(st, 20, "waker", 20), *o = thread_of(st, 21, "ordinary", 20),
@@ -131,22 +136,23 @@ static struct uft_stream *wakes(uint32_t tracer)
 	data(&sleep, 300 * US, UFT_EVENT_CALL, LOCK, 0, 0);
 	call(&wake, 400 * US, 401 * US);
 	call(&elsewhere, 420 * US, 421 * US);
-	data(&sleep, 430 * US, UFT_EVENT_RETURN, 0, 0, 1 | 94ull << 32);
+	data(&sleep, 430 * US, UFT_EVENT_RETURN, 0, 0, state);
 	fake_exit(st, 0, 430 * US, r, wait, 0, 130 * US);
 	return st;
 }
 
-static void text_of_wakes(void)
+static void text_of_wakes(uint64_t state, const char *prio, const char *rt_prio)
 {
-	static const char expected[] =
-		"   waker-20        0.....    0us+:      20:120:R   + [000]      22: 94:R realtime\n"
-		"realtime-22        0.....   30us :      22: 94:R ==> [000]      22: 94:R realtime\n";
-	struct uft_stream *st = wakes(UFT_TRACER_WAKEUP_RT);
-	char *text = NULL, *lines;
+	struct uft_stream *st = wakes(UFT_TRACER_WAKEUP_RT, state);
+	char *text = NULL, *lines, expected[256], task[80];
 	size_t n = 0;
 	FILE *f = open_memstream(&text, &n);
 
-	is_equal("wakeup", longest(wakes(UFT_TRACER_WAKEUP), UFT_TRACER_WAKEUP, 0, 0), 90 * US);
+	snprintf(expected, sizeof(expected),
+		 "   waker-20        0.....    0us+:      20:120:R   + [000]      22:%s:R realtime\n"
+		 "realtime-22        0.....   30us :      22:%s:R ==> [000]      22:%s:R realtime\n", prio, prio, prio);
+	snprintf(task, sizeof(task), "#    | task: realtime-22 (uid:? nice:0 policy:1 rt_prio:%s)\n", rt_prio);
+	is_equal("wakeup", longest(wakes(UFT_TRACER_WAKEUP, state), UFT_TRACER_WAKEUP, 0, 0), 90 * US);
 	is_equal("wakeup_rt", longest(st, UFT_TRACER_WAKEUP_RT, 0, 0), 30 * US);
 	fake_rewind(st, 1);
 	is_equal("text", (unsigned)uft_output_text(st, f, 0), 0);
@@ -154,8 +160,68 @@ static void text_of_wakes(void)
 	lines = strrchr(text, '#');
 	lines = lines ? strchr(lines, '\n') + 1 : text;
 	if (strcmp(lines, expected) || !strstr(text, "# latency: 30 us, #2/2, CPU#0 | (M:") ||
-	    !strstr(text, "#    | task: realtime-22 (uid:? nice:0 policy:1 rt_prio:5)\n")) {
+	    !strstr(text, task)) {
 		printf("FAIL: text:\n%s", text);
+		failures++;
+	}
+	free(text);
+}
+
+static int sink(void *ctx, const char *text, size_t n)
+{
+	return fwrite(text, 1, n, ctx) == n ? 0 : -EIO;
+}
+
+static char *text_of(struct uft_stream *st, uint32_t tracer, uint32_t flags)
+{
+	char *text = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&text, &n);
+	struct uft_text_opts opts = { .tracer = tracer, .flags = UFT_TEXT_DEFAULT | flags, .ncpus = 1, .sink = sink, .ctx = f };
+	struct uft_printer *t;
+
+	fake_rewind(st, 1);
+	is_equal("open", (unsigned)uft_text_open(st, &opts, &t), 0);
+	while (uft_text_run(t, 64) > 0)
+		;
+	is_equal("collect", (unsigned)uft_text_collect(t, 1), 0);
+	uft_text_close(t);
+	fclose(f);
+	return text;
+}
+
+/* Locks held, one hexadecimal digit: ten, fifteen, and no more than that. */
+static void deep(void)
+{
+	struct uft_stream *st = fake_new(UFT_TRACER_PREEMPTOFF, 1);
+	const struct uft_task *t = fake_task(st, 7, "holder", NULL);
+	struct lib lock = { st, t, fake_sym(st, "pthread_mutex_lock", "libc.so.6", 1), { LOCK }, 0, 0, 0 };
+	struct lib unlock = lock;
+	char *text;
+
+	unlock.sym = fake_sym(st, "pthread_mutex_unlock", "libc.so.6", 2);
+	for (unsigned i = 0; i < 17; i++, lock.arg[0] += 8)
+		call(&lock, (10 * i + 1) * US, (10 * i + 2) * US);
+	for (unsigned i = 0; i < 17; i++, unlock.arg[0] += 8)
+		call(&unlock, (500 + 10 * i) * US, (501 + 10 * i) * US);
+	text = text_of(st, UFT_TRACER_PREEMPTOFF, 0);
+	if (!strstr(text, " 0...9.") || !strstr(text, " 0...a.") || !strstr(text, " 0...f.") || strstr(text, " 0...g.")) {
+		printf("FAIL: depths:\n%s", text);
+		failures++;
+	}
+	free(text);
+}
+
+/* The latency format of tracers that look for no worst case counts the buffer. */
+static void no_worst_case(void)
+{
+	struct uft_stream *st = fake_new(UFT_TRACER_FUNCTION, 1);
+	char *text;
+
+	fake_info(st)->events = 20;
+	text = text_of(st, UFT_TRACER_FUNCTION, UFT_TEXT_LATENCY);
+	if (!strstr(text, "# latency: 0 us, #20/20, CPU#0 | (M:")) {
+		printf("FAIL: header:\n%s", text);
 		failures++;
 	}
 	free(text);
@@ -165,6 +231,9 @@ int main(void)
 {
 	sections();
 	masks();
-	text_of_wakes();
+	text_of_wakes(1 | 94ull << 32, " 94", "5");
+	text_of_wakes(1 | 0ull << 32, "  0", "99");	/* the highest there is */
+	deep();
+	no_worst_case();
 	return failures != 0;
 }

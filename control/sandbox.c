@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+/*
+ * sandbox.c - is it sure that no seccomp filter forbids a target's threads what programs do not usually do?
+ *
+ * filter.c reads the filters that are there. The wakeup tracers ask the kernel for policy and priority in the program's own
+ * threads, with calls that no program needs, at any time later: then a filter may have come that kills for them. So they ask
+ * only where none is and none can come: no thread has one, and no object imports what one is made with. Looked at anew
+ * whenever an object is mapped, before anybody runs in it. Who says no loses nothing but a `?`.
+ *
+ * Not seen: a program that makes the call by an instruction of its own, or finds the function by dlsym().
+ */
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int has_filter(pid_t pid)
+{
+	char path[64];
+	struct dirent *e;
+	int found = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return 1;
+	while (!found && (e = readdir(d)))
+		found = e->d_name[0] != '.' && peek_status(atoi(e->d_name), "Seccomp", 10) > 0;
+	closedir(d);
+	return found;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int sandbox_is_possible(const struct target *t, const char **why)
+{
+	static const char *const makers[] = { "prctl", "__prctl", "syscall", "seccomp", "seccomp_load" };
+	const struct uft_image *img = t->space->img;
+	int has_libc = 0;
+
+	*why = NULL;
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		const char *name = base_name(img->obj[i].obj->path);
+
+		has_libc |= !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5);
+		if (!strncmp(name, "libstdc++.so", 12))		/* its syscall() is futex() */
+			continue;
+		for (size_t k = 0; k < sizeof(makers) / sizeof(makers[0]); k++)
+			if (uft_object_imports(img->obj[i].obj, makers[k])) {
+				*why = makers[k];
+				return 1;
+			}
+	}
+	if (!has_libc)		/* static, or not loaded yet: what it imports says nothing */
+		return 1;
+	if (has_filter(t->pid)) {
+		*why = "a seccomp filter";
+		return 1;
+	}
+	return 0;
+}
