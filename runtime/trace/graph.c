@@ -275,6 +275,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if ((flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
 	    !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
+	if ((top->flags & (FG_RECORDED | FG_SCRATCH)) != FG_RECORDED)	/* readers would take it for the caller's */
+		arch_local_clear32(&top->flags, FG_EVENT);
 	if (top->flags & FG_EVENT)
 		event_call(t, top, args);
 	if (flags & FG_PROFILE)
