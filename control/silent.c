@@ -37,7 +37,7 @@
 
 #define REJOIN_MS	5000		/* the agent's start may take 2 s */
 #define REJOIN_BYTES	256		/* of uft_blob_rejoin, at least */
-#define TRIES		50
+#define INSIDE_MS	2500		/* so may that of a child's */
 #define NAP_NS		1000000
 #define STACK_HALF	(64u << 10)
 #define MAX_SILENT	4096
@@ -228,19 +228,36 @@ static int try_task(const struct silent *s, pid_t tid)
 	return ret;
 }
 
-/* The first thread that takes it. */
-static int rejoin(const struct silent *s)
+/* A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves nobody. */
+static void refuse_requests(const struct arena *a, pid_t pid)
 {
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+		struct uft_request *r = &a->map->req[i];
+		uint32_t posted = UFT_REQ_POSTED;
+
+		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)
+			continue;
+		r->result = -ETIMEDOUT;
+		if (__atomic_compare_exchange_n(&r->state, &posted, UFT_REQ_DONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	}
+}
+
+/* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
+static int rejoin(const struct arena *a, const struct silent *s)
+{
+	uint64_t deadline = session_now_ns() + INSIDE_MS * 1000000ull;
 	char path[64];
-	int ret = -ESRCH;
+	int ret;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", s->pid);
-	for (int i = 0; i < TRIES; i++) {
+	do {
 		DIR *d = opendir(path);
 		struct dirent *e;
 
 		if (!d)
 			return -ESRCH;
+		refuse_requests(a, s->pid);
 		ret = -EAGAIN;
 		while (ret == -EAGAIN && (e = readdir(d)))
 			if (atoi(e->d_name) > 0)
@@ -249,7 +266,7 @@ static int rejoin(const struct silent *s)
 		if (ret != -EAGAIN && ret != -EBUSY)
 			return ret;
 		nap(NAP_NS);
-	}
+	} while (session_now_ns() < deadline);
 	return ret;
 }
 
@@ -294,7 +311,7 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 		return 0;
 	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
-	ret = rejoin(s);
+	ret = rejoin(a, s);
 	if (!ret)
 		ret = read_boot(s, boot);
 	if (!ret && (boot->slice >= a->map->nslices || !arena_slice(a, boot->slice)->agent_tid))
@@ -339,9 +356,9 @@ static int leave_process(const struct arena *a, struct silent *s, char *why, siz
 {
 	int ret = try_leave(a, s, why, size);
 
-	if (!peek_is_ending(s->pid))
+	if (!peek_is_ending(s->pid) && peek_maps(a, s->pid))
 		return ret;
-	release_of(a, s->pid);
+	release_of(a, s->pid);		/* or it has executed another program since */
 	return 0;
 }
 
