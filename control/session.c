@@ -54,6 +54,7 @@
 
 #define SCAN_MS		200	/* thread names, strays */
 #define SEIZED_MS	1
+#define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
@@ -527,6 +528,7 @@ static int is_replaced(struct target *t)
 static void look_at_targets(struct uft_session *s)
 {
 	struct target *t = s->targets, *next;
+	int ms;
 
 	for (; t; t = next) {
 		next = t->next;
@@ -534,6 +536,8 @@ static void look_at_targets(struct uft_session *s)
 			target_end(s, t);
 		} else if (target_agent_ended(t)) {
 			t->has_agent = 0;
+			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || peek_is_ending(t->pid)); ms++)
+				nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 			if (is_replaced(t))
 				target_end(s, t);
 			else if (!peek_is_ending(t->pid))	/* with its init a pid namespace ends */

@@ -9,6 +9,7 @@
  * free again; without such a listener they are freed here.
  */
 #include "control/internal.h"
+#include "control/look.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #define AGENT_GRACE_MS	1000
+#define AGENT_PART_MS	10
 
 static int open_pidfd(struct uft_session *s, pid_t pid)
 {
@@ -175,6 +177,16 @@ void target_announce(struct uft_session *s, struct target *t)
 	target_scan_tasks(s, t);
 }
 
+/* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
+static int agent_ends(int fd)
+{
+	uint64_t deadline = session_now_ns() + AGENT_GRACE_MS * 1000000ull;
+
+	while (!is_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
+		look_reap();
+	return is_ready(fd, 0);
+}
+
 void target_end(struct uft_session *s, struct target *t)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
@@ -188,7 +200,7 @@ void target_end(struct uft_session *s, struct target *t)
 		command_post(s, t);
 	}
 	t->is_over = 1;
-	if (t->agent_fd >= 0 && !is_ready(t->agent_fd, AGENT_GRACE_MS))
+	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd))
 		session_warn(s, "the agent of process %d does not end", t->pid);
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);

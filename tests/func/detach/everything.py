@@ -4,7 +4,8 @@
 
 The program works in rounds, each begun by what it reads. Each tracer comes in the middle of a round, sees a whole one when all is
 rewritten, and is ended by a SIGINT in the middle of the next; the first and the last round are nobody's. Its output and status are
-as if nobody had come, its code is that of its files, and each of the libraries was seen at work."""
+as if nobody had come, its code is that of its files, each of the libraries was seen at work, and children that fork, ask to
+execute or end while the recorder leaves are left as well."""
 import os, shutil, signal, subprocess, sys, tempfile, time
 
 import left
@@ -70,15 +71,21 @@ def traced(tracer, program):
     pid, name = program.p.pid, tracer + '.uft'
     known = text(pid)
     program.begin()
-    r = subprocess.Popen([uft, 'record', '-q', '-p', tracer, '--flight', '-b', '16M', '-o', name, '-l', '*', '-l', '*:mod:*',
-                          '-P', str(pid)])
+    with open(name + '.said', 'wb') as said:
+        r = subprocess.Popen([uft, 'record', '-q', '-p', tracer, '--flight', '-b', '16M', '-o', name, '-l', '*', '-l', '*:mod:*',
+                              '-P', str(pid)], stderr=said)
     wait_for(lambda: r.poll() is not None or is_settled(pid, known), tracer + ': all is rewritten', 60)
     program.finish()
     program.round()
     program.begin()
     r.send_signal(signal.SIGINT)
-    if r.wait(60):
-        fail('%s: the recorder ends with %d' % (tracer, r.returncode))
+    status = r.wait(60)
+    with open(name + '.said') as said:
+        words = said.read()
+    if status:
+        fail('%s: the recorder ends with %d: %s' % (tracer, status, words))
+    if 'remain' in words or 'agent' in words:
+        fail('%s: not all of the children were left: %s' % (tracer, words))
     program.finish()
     if program.p.poll() is None:
         if is_attached(pid):
