@@ -37,7 +37,7 @@ static const struct call {
 	{ "mprotect", SYS_mprotect, { 0, 4096, 3 } }, { "mprotect", SYS_mprotect, { 0, 4096, 5 } },	/* stubs */
 	{ "mprotect", SYS_mprotect, { 0, 4096, 7 } }, { "madvise", SYS_madvise, { 0 } },		/* text, while it is written */
 	{ "pidfd_open", SYS_pidfd_open, { 0 } }, { "pread64", SYS_pread64, { 0 } }, { "tkill", SYS_tkill, { 0 } },
-	{ "process_vm_readv", SYS_process_vm_readv, { 0 } },
+	{ "process_vm_readv", SYS_process_vm_readv, { 0 } }, { "sigaltstack", SYS_sigaltstack, { 0 } },
 	{ "getpid", SYS_getpid, { 0 } }, { "gettid", SYS_gettid, { 0 } }, { "kcmp", SYS_kcmp, { 0 } },
 	{ "openat", SYS_openat, { 0 } }, { "read", SYS_read, { 0 } }, { "close", SYS_close, { 0 } },
 	{ "close_range", SYS_close_range, { 0 } }, { "membarrier", SYS_membarrier, { 0 } }, { "poll", SYS_poll, { 0 } },

@@ -9,7 +9,7 @@ import os, signal, subprocess, sys, tempfile, time
 
 uft, target = sys.argv[1:3]
 CALLS = {'close': 3, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312,
-         'pread64': 17, 'tkill': 200, 'process_vm_readv': 310, 'pidfd_open': 434}
+         'pread64': 17, 'tkill': 200, 'process_vm_readv': 310, 'pidfd_open': 434, 'sigaltstack': 131}
 OTHERS = {'ptrace': 101}
 failures = 0
 
