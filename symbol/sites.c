@@ -40,6 +40,7 @@
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
 #include "symbol/object_internal.h"
+#include "symbol/site_table.h"
 #include "symbol/table.h"
 #include "symbol/unwind.h"
 #include "symbol/isa.h"
@@ -51,14 +52,6 @@
 #define SITE_ONES_BEFORE	8	/* one-byte nops that nobody but gcc puts before an entry */
 #define SITE_MAX_PLT		8
 #define SITE_BIG		(128u << 10)	/* bytes of .eh_frame_hdr, 8 a function: worth a second thread */
-
-/* A table of site addresses: __patchable_function_entries or __mcount_loc. */
-struct site_table {
-	uint64_t *addr;		/* sorted, each once, none 0 */
-	uint8_t *seen;		/* a function answers for it */
-	size_t n, at;		/* at: everything before it is behind the current function */
-	size_t raw, zeros;	/* entries in the file; those that are 0: dangling */
-};
 
 struct site_scan {
 	struct uft_object *obj;
@@ -75,112 +68,6 @@ struct site_scan {
 	int has_memory;
 	int error;		/* of site_read_rest() */
 };
-
-/* ---- Tables ----------------------------------------------------------------------------------- */
-
-static int site_compare_addr(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Linkers sort relocations by address: the first one from @addr on, if that was so. */
-static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
-{
-	size_t lo = 0, hi = v->rela.n;
-	Elf64_Rela r;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		elf_rela(&v->rela, mid, &r);
-		if (r.r_offset < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}
-
-/* Each entry has its relocation, one behind the other: the others need not be looked at. 0: it is not so. */
-static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
-{
-	size_t i, first = site_first_relocation(v, sh->sh_addr);
-	Elf64_Rela r;
-
-	if (n > v->rela.n - first)
-		return 0;
-	for (i = 0; i < n; i++) {
-		elf_rela(&v->rela, first + i, &r);
-		if (r.r_offset != sh->sh_addr + 8 * i || ELF64_R_TYPE(r.r_info) != elf_relative(v))
-			return 0;
-		addr[i] = r.r_addend;
-	}
-	return 1;
-}
-
-/* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
-static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr, size_t n)
-{
-	Elf64_Rela r;
-	size_t i;
-
-	if (site_apply_run(v, sh, addr, n))
-		return;
-	for (i = 0; i < n; i++)
-		addr[i] = elf_get64(p + 8 * i);
-	for (i = 0; i < v->rela.n; i++) {
-		elf_rela(&v->rela, i, &r);
-		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == elf_relative(v))
-			addr[(r.r_offset - sh->sh_addr) / 8] = r.r_addend;
-	}
-}
-
-static int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
-{
-	size_t s, len, i, n;
-	const uint8_t *p;
-	uint64_t *grown;
-
-	for (s = elf_section(v, name, 0); s; s = elf_section(v, name, s + 1)) {
-		p = elf_section_data(v, s, &len);
-		n = len / 8;
-		if (!p || !n)
-			continue;
-		if (t->n + n > v->size / 8)	/* sections of a hostile file may overlap */
-			break;
-		grown = realloc(t->addr, (t->n + n) * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		t->addr = grown;
-		table_populate(grown + t->n, n * sizeof(*grown));
-		site_read_entries(v, &v->sh[s], p, t->addr + t->n, n);
-		t->n += n;
-	}
-	for (i = 1; i < t->n && t->addr[i - 1] <= t->addr[i]; i++)
-		;
-	if (i < t->n)
-		qsort(t->addr, t->n, sizeof(*t->addr), site_compare_addr);
-	t->raw = t->n;
-	for (i = n = 0; i < t->raw; i++) {
-		if (!t->addr[i])
-			t->zeros++;
-		else if (!n || t->addr[n - 1] != t->addr[i])
-			t->addr[n++] = t->addr[i];
-	}
-	t->n = n;
-	t->seen = calloc(n + 1, 1);
-	return t->seen ? 0 : -ENOMEM;
-}
-
-/* Index of the first entry not below @from, to walk on from there. Calls come with rising @from. */
-static size_t site_table_from(struct site_table *t, uint64_t from)
-{
-	while (t->at < t->n && t->addr[t->at] < from)
-		t->at++;
-	return t->at;
-}
 
 /* ---- Bytes ------------------------------------------------------------------------------------ */
 
@@ -629,15 +516,6 @@ static int site_symbol_list(struct site_scan *s, struct uw_list *out)
 			out->range[n++] = out->range[i];
 	out->n = n;
 	return 0;
-}
-
-static size_t site_table_unseen(const struct site_table *t)
-{
-	size_t i, n = 0;
-
-	for (i = 0; i < t->n; i++)
-		n += !t->seen[i];
-	return n;
 }
 
 /* Are there functions that the unwind table does not know? Aliases make the symbol table larger anyway. */

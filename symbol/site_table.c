@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site_table.c - the compiler's tables of sites, as addresses in order
+ *
+ * A table may be in several sections, unsorted, with entries of 0 where a function was dropped at link, and in a PIE its
+ * entries are in relocations. What nobody asks for (sites.c goes by functions) is found by what was not seen.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "symbol/elf_view.h"
+#include "symbol/site_table.h"
+#include "symbol/table.h"
+
+static int site_compare_addr(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Linkers sort relocations by address: the first one from @addr on, if that was so. */
+static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
+{
+	size_t lo = 0, hi = v->rela.n;
+	Elf64_Rela r;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		elf_rela(&v->rela, mid, &r);
+		if (r.r_offset < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Each entry has its relocation, one behind the other: the others need not be looked at. 0: it is not so. */
+static int site_apply_run(const struct elf_view *v, const Elf64_Shdr *sh, uint64_t *addr, size_t n)
+{
+	size_t i, first = site_first_relocation(v, sh->sh_addr);
+	Elf64_Rela r;
+
+	if (n > v->rela.n - first)
+		return 0;
+	for (i = 0; i < n; i++) {
+		elf_rela(&v->rela, first + i, &r);
+		if (r.r_offset != sh->sh_addr + 8 * i || ELF64_R_TYPE(r.r_info) != elf_relative(v))
+			return 0;
+		addr[i] = r.r_addend;
+	}
+	return 1;
+}
+
+/* In a PIE the entries are 0 in the file and the addresses in the RELATIVE relocations. */
+static void site_read_entries(const struct elf_view *v, const Elf64_Shdr *sh, const uint8_t *p, uint64_t *addr, size_t n)
+{
+	Elf64_Rela r;
+	size_t i;
+
+	if (site_apply_run(v, sh, addr, n))
+		return;
+	for (i = 0; i < n; i++)
+		addr[i] = elf_get64(p + 8 * i);
+	for (i = 0; i < v->rela.n; i++) {
+		elf_rela(&v->rela, i, &r);
+		if (r.r_offset - sh->sh_addr < n * 8 && ELF64_R_TYPE(r.r_info) == elf_relative(v))
+			addr[(r.r_offset - sh->sh_addr) / 8] = r.r_addend;
+	}
+}
+
+int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
+{
+	size_t s, len, i, n;
+	const uint8_t *p;
+	uint64_t *grown;
+
+	for (s = elf_section(v, name, 0); s; s = elf_section(v, name, s + 1)) {
+		p = elf_section_data(v, s, &len);
+		n = len / 8;
+		if (!p || !n)
+			continue;
+		if (t->n + n > v->size / 8)	/* sections of a hostile file may overlap */
+			break;
+		grown = realloc(t->addr, (t->n + n) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		t->addr = grown;
+		table_populate(grown + t->n, n * sizeof(*grown));
+		site_read_entries(v, &v->sh[s], p, t->addr + t->n, n);
+		t->n += n;
+	}
+	for (i = 1; i < t->n && t->addr[i - 1] <= t->addr[i]; i++)
+		;
+	if (i < t->n)
+		qsort(t->addr, t->n, sizeof(*t->addr), site_compare_addr);
+	t->raw = t->n;
+	for (i = n = 0; i < t->raw; i++) {
+		if (!t->addr[i])
+			t->zeros++;
+		else if (!n || t->addr[n - 1] != t->addr[i])
+			t->addr[n++] = t->addr[i];
+	}
+	t->n = n;
+	t->seen = calloc(n + 1, 1);
+	return t->seen ? 0 : -ENOMEM;
+}
+
+size_t site_table_from(struct site_table *t, uint64_t from)
+{
+	while (t->at < t->n && t->addr[t->at] < from)
+		t->at++;
+	return t->at;
+}
+
+size_t site_table_unseen(const struct site_table *t)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < t->n; i++)
+		n += !t->seen[i];
+	return n;
+}
