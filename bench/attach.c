@@ -198,6 +198,7 @@ static pid_t start(char **cmd, const char *said)
 		dup2(open("/dev/null", O_RDWR), 0);
 		dup2(fd, 1);
 		dup2(fd, 2);
+		signal(SIGINT, SIG_DFL);	/* a bench in the background was started with it ignored */
 		execvp(cmd[0], cmd);
 		_exit(127);
 	}
