@@ -49,6 +49,7 @@
 #define HOLD_TRIES	4
 #define LOOK_MIN_NS	200000
 #define LOOK_MAX_NS	20000000
+#define LEAVE_MAX_NS	200000000	/* each look stops the thread: one that gets little of the CPU must get on in between */
 #define OWN_MAX		(1u << 20)
 
 static int say(struct leaving *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -179,7 +180,7 @@ static int wait_until_nobody_inside(struct leaving *l)
 		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : 0))
 			return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, look.inside);
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
-		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
+		nap = nap * 2 > LEAVE_MAX_NS ? LEAVE_MAX_NS : nap * 2;
 	}
 	return 0;
 }
