@@ -51,6 +51,9 @@ void cmd_heap_prepare(void);
 /* Prints "uft COMMAND: text" on stderr and returns CMD_FAILED. */
 int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* struct uft_tree_opts.dump: on standard error. Who does not read it loses it. */
+void cmd_dump(void *arg, const char *p, size_t n);
+
 /* Standard output: through a pager and with colour when it is a terminal, plain data otherwise. Close
  * waits for the pager; it returns 0, or -errno when not everything could be written. A reader that went
  * away (EPIPE) is no failure. */

@@ -97,7 +97,10 @@ static void serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 /* The child's part, and all of it with -f. @report: where to say "ok" or what is wrong, -1: standard error. */
 static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 {
-	struct uft_tree_opts topts = { .buffer_kb = o->buffer / 1024, .warning = warn };
+	struct uft_tree_opts topts = {
+		.buffer_kb = o->buffer / 1024, .warning = warn,
+		.dump = o->foreground ? cmd_dump : NULL,	/* in the background there is no standard error */
+	};
 	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };
 	struct uft_error err = { "" };
 	struct uft_fuse *fuse = NULL;

@@ -101,7 +101,7 @@ int cmd_shell(int argc, char **argv)
 	const char *shell = getenv("SHELL");
 	char *interactive[] = { (char *)(shell && *shell ? shell : "/bin/sh"), NULL };
 	char *command[] = { "/bin/sh", "-c", NULL, NULL };
-	struct uft_tree_opts topts = { .warning = warn };
+	struct uft_tree_opts topts = { .warning = warn, .dump = cmd_dump };
 	struct uft_error err = { "" };
 	struct uft_tree *t;
 	int status = cmd_parse(&shell_syntax, &argc, argv, &o);

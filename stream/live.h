@@ -70,9 +70,10 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 
 /* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun and dropped), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
-/* The session's thread: the same as a buffer of its own, for snapshots and clear until it is destroyed. @l is empty then:
- * every event is in one of the two. */
-int uft_live_take(struct uft_live *l, struct uft_live **out);
+/* The session's thread: what is there up to the clock @until as a buffer of its own, for snapshots and clear until it is destroyed.
+ * Of CPU @cpu, or UFT_LIVE_ALL, @l has it no more: every event is in one of the two. */
+#define UFT_LIVE_NOW	UINT64_MAX
+int uft_live_take(struct uft_live *l, uint32_t cpu, uint64_t until, struct uft_live **out);
 uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU */
 /* The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as long as @l;
  * its batches end where the order of events is not certain yet. Events are consumed when a batch returned them. */

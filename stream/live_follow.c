@@ -172,7 +172,7 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 	memcpy(to->mark_index, from->mark_index, sizeof(to->mark_index));
 	to->is_muted = from->is_muted;
 	to->watermark = from->watermark;
-	lv_clear(to, UFT_LIVE_ALL);
+	lv_clear(to, UFT_LIVE_ALL, UFT_LIVE_NOW);
 	to->nspan = 0;		/* what the other does not show is no matter here */
 	return 0;
 }

@@ -73,7 +73,27 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	return copy_rings(to, from);
 }
 
-int uft_live_take(struct uft_live *l, struct uft_live **out)
+/* What is younger than @until is not shown, whatever else was hidden behind it. */
+static int hide_behind(struct uft_live *to, uint64_t until)
+{
+	struct dec_span *grown;
+
+	while (to->nspan && to->span[to->nspan - 1].from >= until)
+		to->nspan--;
+	if (to->nspan && to->span[to->nspan - 1].to >= until) {
+		to->span[to->nspan - 1].to = UINT64_MAX;
+		return 0;
+	}
+	grown = realloc(to->span, (to->nspan + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	to->span = grown;
+	to->span[to->nspan++] = (struct dec_span){ until, UINT64_MAX };
+	to->cap_span = to->nspan;
+	return 0;
+}
+
+int uft_live_take(struct uft_live *l, uint32_t cpu, uint64_t until, struct uft_live **out)
 {
 	struct uft_live *to = calloc(1, sizeof(*to));
 	int ret;
@@ -85,8 +105,10 @@ int uft_live_take(struct uft_live *l, struct uft_live **out)
 	lv_lock_all(l);
 	lv_pull_slices(l);
 	ret = lv_copy_live(to, l);
-	if (!ret)
-		lv_clear(l, UFT_LIVE_ALL);
+	if (!ret && until != UFT_LIVE_NOW)
+		ret = hide_behind(to, until);
+	if (!ret && until)
+		lv_clear(l, cpu, until);
 	lv_unlock_all(l);
 	if (ret)
 		uft_live_destroy(to);

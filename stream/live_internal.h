@@ -115,7 +115,7 @@ void lv_sync_images(struct uft_live *l);	/* the session's thread */
 struct uft_stream *lv_stream_new(struct uft_live *l);
 struct uft_stream *lv_copy_base(struct uft_live *l);	/* locked */
 void lv_pull_slices(struct uft_live *l);		/* locked, as lv_clear() */
-void lv_clear(struct uft_live *l, uint32_t cpu);
+void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until);
 void lv_stream_let_go(struct uft_stream *st);	/* of the chunks: it is filled anew before it is used */
 
 #endif

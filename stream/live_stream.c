@@ -471,16 +471,6 @@ int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 	return empty;
 }
 
-static void clear_cpu(struct uft_live *l, uint32_t cpu)
-{
-	struct uft_event ev[64];
-
-	keep_cpu(l->base, cpu);
-	l->base->limit = 0;
-	while (uft_stream_batch(l->base, ev, 64))
-		forget_marks(l->base);
-}
-
 /* What targets have written up to now. */
 void lv_pull_slices(struct uft_live *l)
 {
@@ -490,18 +480,17 @@ void lv_pull_slices(struct uft_live *l)
 			lv_pull_slice(l, i);
 }
 
-/* All is decoded and thrown away: the rings go on from there with their contexts and open calls. */
-void lv_clear(struct uft_live *l, uint32_t cpu)
+/* All up to @until is decoded and thrown away: the rings go on from there with their contexts and open calls. */
+void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until)
 {
 	struct uft_event ev[64];
 
 	if (!begin(l)) {
-		l->base->limit = 0;
+		l->base->limit = until == UFT_LIVE_NOW ? 0 : until;
 		if (cpu != UFT_LIVE_ALL)
-			clear_cpu(l, cpu);
-		else
-			while (uft_stream_batch(l->base, ev, 64))
-				forget_marks(l->base);
+			keep_cpu(l->base, cpu);
+		while (uft_stream_batch(l->base, ev, 64))
+			forget_marks(l->base);
 		release_seen(l);
 	}
 	for (uint32_t i = 0; i < l->ncpus; i++)
@@ -513,6 +502,6 @@ void uft_live_clear(struct uft_live *l, uint32_t cpu)
 {
 	lv_lock_all(l);
 	lv_pull_slices(l);
-	lv_clear(l, cpu);
+	lv_clear(l, cpu, UFT_LIVE_NOW);
 	lv_unlock_all(l);
 }

@@ -227,9 +227,8 @@ static ssize_t do_command(struct uft_handle *h, const char *p, size_t at, size_t
 
 	memcpy(word, p + at, len - 1);
 	word[len - 1] = '\0';
-	ret = trigger_do(h->at.in, word);
-	h->wrong = "Invalid command, or nothing that it is for";
-	h->wrong_at = at;
+	ret = trigger_do(h, word);
+	h->wrong_at += at;
 	return ret ? ret : (ssize_t)(at + len);
 }
 
@@ -248,7 +247,8 @@ static ssize_t finish_command(struct uft_handle *h, struct edit *e, const char *
 	if (!trigger_is(e->part))
 		return 0;
 	e->npart = 0;
-	ret = trigger_do(h->at.in, e->part);
+	ret = trigger_do(h, e->part);
+	h->wrong_at = 0;		/* of the part that this write has */
 	return ret ? ret : (ssize_t)k + 1;
 }
 
@@ -256,7 +256,7 @@ static ssize_t finish_command(struct uft_handle *h, struct edit *e, const char *
 static int do_part(struct uft_handle *h, struct edit *e)
 {
 	e->part[e->npart] = '\0';
-	return e->npart && list_of(&h->at) == LIST_FILTER && trigger_is(e->part) ? trigger_do(h->at.in, e->part) : 0;
+	return e->npart && list_of(&h->at) == LIST_FILTER && trigger_is(e->part) ? trigger_do(h, e->part) : 0;
 }
 
 /* Splits [p, p + n) behind what e holds. 0, or what is wrong behind the words of @b. */

@@ -201,9 +201,14 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /* Whose tracer runs once @in has @set. NULL: nobody's; -EBUSY: there would be two. */
 int instance_tracing(struct instance *in, const struct settings *set, struct instance **out);
+/* snapshot.c. The owner: there is one, which shows nothing yet; what came up to @until, as uft_live_clock() tells. */
+int snapshot_allocate(struct instance *in);
+int snapshot_take(struct instance *in, uint64_t until);
+/* dump.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
+int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
 /* trigger.c: commands of set_ftrace_filter. The owner. */
 int trigger_is(const char *word);		/* any thread */
-int trigger_do(struct instance *in, const char *word);
+int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */
 void trigger_show(const struct instance *in, struct tree_text *out);
 int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */

@@ -16,18 +16,26 @@ static uint32_t cpu_of(const struct place *at)
 	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
 }
 
-static int take(struct instance *in)
+int snapshot_take(struct instance *in, uint64_t until)
 {
 	struct uft_live *frozen;
-	int ret;
+	int ret = uft_live_take(in->live, UFT_LIVE_ALL, until, &frozen);
 
-	tree_pull(in->t);
-	ret = uft_live_take(in->live, &frozen);
 	if (ret)
 		return ret;
 	uft_live_destroy(in->frozen);
 	in->frozen = frozen;
 	return 0;
+}
+
+/* As a buffer that was taken before anything was there. */
+int snapshot_allocate(struct instance *in)
+{
+	int ret = in->frozen ? 0 : uft_live_take(in->live, UFT_LIVE_ALL, 0, &in->frozen);
+
+	if (!ret)
+		uft_live_clear(in->frozen, UFT_LIVE_ALL);
+	return ret;
 }
 
 ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
@@ -42,8 +50,10 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 		ret = -EBUSY;
 	if (!ret && what < 2 && cpu != UFT_LIVE_ALL)
 		ret = -EINVAL;
-	if (!ret && what == 1)
-		ret = take(in);
+	if (!ret && what == 1) {
+		tree_pull(in->t);
+		ret = snapshot_take(in, UFT_LIVE_NOW);
+	}
 	if (ret)
 		return ret;
 	if (!what) {
@@ -64,7 +74,7 @@ static int take_job(void *arg)
 	struct extraction *x = arg;
 
 	tree_pull(x->t);
-	return uft_live_take(x->t->instances->live, &x->frozen);
+	return uft_live_take(x->t->instances->live, UFT_LIVE_ALL, UFT_LIVE_NOW, &x->frozen);
 }
 
 int uft_tree_extract(struct uft_tree *t, const char *path)

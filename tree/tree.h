@@ -56,6 +56,8 @@ struct uft_tree_opts {
 	int no_children;		/* do not follow fork and exec */
 	/* What the session cannot follow or finds worth saying; from the owner's thread. May be NULL. */
 	void (*warning)(void *arg, const char *text);
+	/* Text of the commands dump and cpudump, in parts, from there too. NULL: they are refused. */
+	void (*dump)(void *arg, const char *p, size_t n);
 	void *arg;
 };
 

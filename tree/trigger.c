@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger.c - commands in set_ftrace_filter: func:traceon, func:traceoff, with :N for so many times
+ * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, snapshot, dump, cpudump, with :N for so many times
  *
  * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks at all that came,
  * in the order of time, for functions that have a command. By then more has been written: so what counts is the clock of that
  * record. The instance's buffer hides what lies between an off and the next on (stream/live_hide.c), and its text is exact, as if
  * the function itself had done it; tracing_on, which is a round late, ends the recording. While an on is waited for, targets
- * go on writing.
+ * go on writing. A snapshot and a dump are due when all that came has been looked at: they take what lies up to that clock.
+ * A dump ends the recording and takes what it prints out of the buffer, as the kernel's does.
+ *
+ * While tracing is off only what comes with a waiting traceon is seen: a snapshot would lose what the one before it holds.
  *
  * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace names it: then its
  * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted, and only the tap takes.
  *
- * Each name has its own count, as in the kernel, and one entry for each command with and without a count. All is the owner's.
+ * Each name has its own count, as in the kernel, and one entry for each command with and without a count. They are found by a hash
+ * of the names, so that a command for 100,000 functions is one look each. All is the owner's.
  */
 #include "tree/rows.h"
 #include "tree/word.h"
@@ -23,46 +27,98 @@
 #include <string.h>
 
 #define TAP_BYTES	(16u << 20)	/* a round's worth */
+#define MAX_DUE		16
 
-enum kind { OFF, OFF_COUNT, ON, ON_COUNT, NKINDS };
-#define IS_ON(kind)	((kind) >= ON)
+enum action { OFF, ON, SNAPSHOT, DUMP, CPUDUMP, NACTIONS };
+static const char *const action_name[NACTIONS] = { "traceoff", "traceon", "snapshot", "dump", "cpudump" };
+
+#define NKINDS		(2 * NACTIONS)	/* of each one without and one with a count */
+#define ACTION(kind)	((enum action)((kind) / 2))
 #define IS_COUNT(kind)	((kind) & 1)
 
-struct trigger { char *func; enum kind kind; uint64_t left; };
+/* @more: the next of the same function, + 1; 0 none. */
+struct trigger { char *func; unsigned kind; uint32_t more; uint64_t left; };
+
+struct due { enum action action; uint32_t cpu; uint64_t clock; };
 
 struct triggers {
 	struct trigger *v;
-	size_t n;
+	size_t n, cap;
+	uint32_t *slot; size_t mask;	/* by the hash of a name: its first trigger, + 1; 0 none */
+	size_t count[NKINDS];		/* of v */
 	uint64_t age[NKINDS], ages;	/* when a kind was there first: the newest is listed first */
 	struct uft_live *tap;
-	uint8_t *known; size_t nknown;	/* by uft_sym.index of the tap: 0 not yet, 1 has none, 2 has some */
+	uint32_t *known; size_t nknown;	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
 	int is_on;			/* as of the last record that was looked at */
 	uint64_t since;			/* when the user said so last: what was recorded before that changes nothing any more */
+	struct due due[MAX_DUE]; size_t ndue;
 };
 
-struct command { char glob[WORD_MAX]; enum kind kind; int is_not; uint64_t count; };
+struct command {
+	char glob[WORD_MAX];
+	unsigned kind;
+	int is_not;
+	uint64_t count;
+	const char *wrong; size_t wrong_at;	/* -EINVAL: what, and where in the word */
+};
 
 /* ---- What a word says ------------------------------------------------------------------------ */
+
+static int is_word(const char *p, size_t n, const char *word)
+{
+	return strlen(word) == n && !memcmp(p, word, n);
+}
+
+static int find_action(const char *p, size_t n, enum action *out)
+{
+	for (int i = 0; i < NACTIONS; i++)
+		if (is_word(p, n, action_name[i])) {
+			*out = i;
+			return 1;
+		}
+	return 0;
+}
+
+static int refuse(struct command *c, const char *why, size_t at)
+{
+	c->wrong = why;
+	c->wrong_at = at;
+	return -EINVAL;
+}
+
+/* func:enable_event:SYSTEM:EVENT. There is none that could be switched: those in events/ftrace cannot, as in the kernel. */
+static int refuse_event(struct command *c, const char *word, const char *arg)
+{
+	const char *event = arg ? strchr(arg, ':') : NULL;
+
+	return event ? refuse(c, "Event not found", (size_t)(arg - word)) : refuse(c, "A system and an event must follow", strlen(word));
+}
 
 /* 0: not one of ours; 1: *out; -EINVAL. */
 static int parse(const char *word, struct command *out)
 {
-	int is_not = word[0] == '!', is_on;
+	int is_not = word[0] == '!';
 	const char *name = word + is_not, *colon = strchr(name, ':'), *arg;
-	size_t n;
+	enum action action = OFF;
+	size_t n = colon ? strcspn(colon + 1, ":") : 0;
+	int is_event = colon && (is_word(colon + 1, n, "enable_event") || is_word(colon + 1, n, "disable_event"));
 
-	if (!colon)
-		return 0;
-	n = strcspn(colon + 1, ":");
-	is_on = n == 7 && !memcmp(colon + 1, "traceon", n);
-	if (!is_on && (n != 8 || memcmp(colon + 1, "traceoff", n)))
+	if (!colon || (!is_event && !find_action(colon + 1, n, &action)))
 		return 0;
 	arg = colon[1 + n] ? colon + n + 2 : NULL;
-	*out = (struct command){ .kind = (is_on ? ON : OFF) + (arg != NULL), .is_not = is_not };
+	*out = (struct command){ .kind = 2 * action + (arg != NULL), .is_not = is_not };
 	if (colon == name || (size_t)(colon - name) >= sizeof(out->glob))
-		return -EINVAL;
+		return refuse(out, "A function must come before the command", (size_t)(name - word));
 	memcpy(out->glob, name, (size_t)(colon - name));
-	return arg && !is_not && text_number(arg, strlen(arg), 0, &out->count) ? -EINVAL : 1;
+	if (is_event)
+		return refuse_event(out, word, arg);
+	if (action == DUMP || action == CPUDUMP) {	/* the kernel's count is 1, and there is no other; nor does it look at ours */
+		out->kind = 2 * action + (action == DUMP);
+		out->count = 1;
+	} else if (arg && !is_not && text_number(arg, strlen(arg), 0, &out->count)) {
+		return refuse(out, "Invalid count", (size_t)(arg - word));
+	}
+	return 1;
 }
 
 int trigger_is(const char *word)
@@ -72,50 +128,121 @@ int trigger_is(const char *word)
 	return parse(word, &c) != 0;
 }
 
-/* ---- The list -------------------------------------------------------------------------------- */
+/* ---- The list, and where a name is in it ------------------------------------------------------ */
 
-static struct trigger *find(const struct triggers *g, const char *func, enum kind kind)
+static size_t hash(const char *name)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (g->v[i].kind == kind && !strcmp(g->v[i].func, func))
-			return &g->v[i];
-	return NULL;
+	uint64_t h = 14695981039346656037ull;
+
+	while (*name)
+		h = (h ^ (unsigned char)*name++) * 1099511628211ull;
+	return (size_t)(h ^ h >> 29);
 }
 
-static int has_kind(const struct triggers *g, enum kind kind)
+/* The slot of @func: its first trigger, or empty. */
+static uint32_t *slot_of(const struct triggers *g, const char *func)
 {
+	size_t i = hash(func) & g->mask;
+
+	while (g->slot[i] && strcmp(g->v[g->slot[i] - 1].func, func))
+		i = (i + 1) & g->mask;
+	return &g->slot[i];
+}
+
+static struct trigger *first_of(const struct triggers *g, const char *func)
+{
+	uint32_t at = g->n ? *slot_of(g, func) : 0;
+
+	return at ? &g->v[at - 1] : NULL;
+}
+
+static struct trigger *next_of(const struct triggers *g, const struct trigger *v)
+{
+	return v->more ? &g->v[v->more - 1] : NULL;
+}
+
+/* Behind the others of its name. */
+static void link_in(struct triggers *g, size_t i)
+{
+	uint32_t *at = slot_of(g, g->v[i].func);
+
+	while (*at)
+		at = &g->v[*at - 1].more;
+	*at = (uint32_t)i + 1;
+	g->v[i].more = 0;
+	g->count[g->v[i].kind]++;
+}
+
+/* All anew, for as many as there is room for. */
+static int link_all(struct triggers *g)
+{
+	size_t mask = 63;
+	uint32_t *slot;
+
+	while (mask < 2 * g->cap)
+		mask = 2 * mask + 1;
+	slot = calloc(mask + 1, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(g->slot);
+	g->slot = slot;
+	g->mask = mask;
+	memset(g->count, 0, sizeof(g->count));
 	for (size_t i = 0; i < g->n; i++)
-		if (g->v[i].kind == kind)
-			return 1;
+		link_in(g, i);
 	return 0;
 }
 
-struct adding { struct triggers *g; const struct command *c; size_t n; struct uft_pattern p; };
+static int room(struct triggers *g)
+{
+	size_t cap = g->cap ? 2 * g->cap : 16;
+	struct trigger *grown = g->n < g->cap ? g->v : realloc(g->v, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	g->v = grown;
+	if (g->n < g->cap)
+		return 0;
+	g->cap = cap;
+	return link_all(g);
+}
+
+struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; };
 
 static int add_fn(void *arg, const struct uft_function *f)
 {
 	struct adding *a = arg;
 	struct triggers *g = a->g;
-	struct trigger *grown;
 
-	if (!uft_pattern_match(&a->p, f->name, NULL, f->object) || find(g, f->name, a->c->kind))
+	if (!uft_pattern_match(&a->p, f->name, NULL, f->object))
 		return 0;
-	grown = realloc(g->v, (g->n + 1) * sizeof(*grown));
-	if (!grown)
+	for (const struct trigger *v = first_of(g, f->name); v; v = next_of(g, v))
+		if (v->kind == a->c->kind)
+			return 0;
+	if (room(g))
 		return -ENOMEM;
-	g->v = grown;
-	g->v[g->n] = (struct trigger){ strdup(f->name), a->c->kind, a->c->count };
+	g->v[g->n] = (struct trigger){ .func = strdup(f->name), .kind = a->c->kind, .left = a->c->count };
 	if (!g->v[g->n].func)
 		return -ENOMEM;
-	g->n++;
-	a->n++;
+	link_in(g, g->n++);
 	return 0;
+}
+
+/* What is left of the list after it was shortened. Without memory for the hash the old one does, which is large enough. */
+static void relink(struct triggers *g)
+{
+	memset(g->slot, 0, (g->mask + 1) * sizeof(*g->slot));
+	memset(g->count, 0, sizeof(g->count));
+	for (size_t i = 0; i < g->n; i++)
+		link_in(g, i);
 }
 
 static void drop_last(struct triggers *g, size_t n)
 {
-	while (n--)
+	while (g->n > n)
 		free(g->v[--g->n].func);
+	if (g->slot)
+		relink(g);
 }
 
 static size_t drop_matching(struct triggers *g, const struct command *c)
@@ -129,6 +256,7 @@ static size_t drop_matching(struct triggers *g, const struct command *c)
 			g->v[to++] = g->v[i];
 	}
 	g->n = to;
+	relink(g);
 	return n - to;
 }
 
@@ -164,32 +292,47 @@ void trigger_free(struct instance *in)
 		return;
 	in->triggers = NULL;
 	uft_live_watched(in->live, 0);
-	drop_last(g, g->n);
+	drop_last(g, 0);
 	forget_known(g);
 	uft_live_unfollow(g->tap);
 	uft_live_destroy(g->tap);
+	free(g->slot);
 	free(g->v);
 	free(g);
 }
 
-static int add(struct instance *in, const struct command *c)
+/* What the command needs before it may come. */
+static int prepare(struct instance *in, struct command *c)
+{
+	enum action action = ACTION(c->kind);
+
+	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
+		return refuse(c, "Nobody would see the dump: a server in the background has no standard error", strlen(c->glob) + 1);
+	return action == SNAPSHOT ? snapshot_allocate(in) : 0;
+}
+
+static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
-	int ret, is_new;
+	int ret = prepare(in, c), is_new;
+	size_t before;
 
+	if (ret)
+		return ret;
 	if (!in->triggers && !(in->triggers = begin(in)))
 		return -ENOMEM;
 	a.g = in->triggers;
-	is_new = !has_kind(a.g, c->kind);
+	is_new = !a.g->count[c->kind];
+	before = a.g->n;
 	ret = uft_pattern_parse(c->glob, &a.p);
 	if (!ret) {
 		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.n ? tree_apply(in, &in->set, NULL) : -EINVAL;
+		ret = a.g->n > before ? tree_apply(in, &in->set, NULL) : refuse(c, "No function that has it not yet", 0);
 	if (ret < 0)
-		drop_last(a.g, a.n);
+		drop_last(a.g, before);
 	else if (is_new)
 		a.g->age[c->kind] = ++a.g->ages;
 	forget_known(a.g);
@@ -198,26 +341,29 @@ static int add(struct instance *in, const struct command *c)
 	return ret < 0 ? ret : 0;
 }
 
-static int take_out(struct instance *in, const struct command *c)
+static int take_out(struct instance *in, struct command *c)
 {
 	struct triggers *g = in->triggers;
 
-	if (!g || !has_kind(g, c->kind))
+	if (!g || !g->count[c->kind])
 		return -ENODEV;
 	if (!drop_matching(g, c))
-		return -EINVAL;
+		return refuse(c, "No function has it", 0);
 	forget_known(g);
 	if (!g->n)
 		trigger_free(in);
 	return tree_apply(in, &in->set, NULL);
 }
 
-int trigger_do(struct instance *in, const char *word)
+int trigger_do(struct uft_handle *h, const char *word)
 {
-	struct command c;
+	struct command c = { .kind = 0 };
 	int ret = parse(word, &c);
 
-	return ret < 0 ? ret : c.is_not ? take_out(in, &c) : add(in, &c);
+	ret = ret < 0 ? ret : c.is_not ? take_out(h->at.in, &c) : add(h->at.in, &c);
+	h->wrong = c.wrong ? c.wrong : "Invalid command, or nothing that it is for";
+	h->wrong_at = c.wrong_at;
+	return ret;
 }
 
 void trigger_show(const struct instance *in, struct tree_text *out)
@@ -230,7 +376,7 @@ void trigger_show(const struct instance *in, struct tree_text *out)
 
 			if (g->age[v->kind] != age)
 				continue;
-			text_printf(out, "%s:%s:", v->func, IS_ON(v->kind) ? "traceon" : "traceoff");
+			text_printf(out, "%s:%s:", v->func, action_name[ACTION(v->kind)]);
 			text_printf(out, IS_COUNT(v->kind) ? "count=%llu\n" : "unlimited\n", (unsigned long long)v->left);
 		}
 }
@@ -241,7 +387,7 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	return g && (set->is_on || has_kind(g, ON) || has_kind(g, ON_COUNT));
+	return g && (set->is_on || g->count[2 * ON] || g->count[2 * ON + 1]);
 }
 
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
@@ -279,27 +425,61 @@ void trigger_switched(struct instance *in, int is_on)
 
 /* ---- What came ------------------------------------------------------------------------------- */
 
-static int is_known_without(struct triggers *g, const struct uft_sym *sym)
+/* The first command of the function @sym, remembered by its index. */
+static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 {
+	struct trigger *v;
+
 	if (sym->index >= g->nknown) {
 		size_t n = 2 * (sym->index + 512);
-		uint8_t *grown = realloc(g->known, n);
+		uint32_t *grown = realloc(g->known, n * sizeof(*grown));
 
 		if (!grown)
-			return 0;
-		memset(grown + g->nknown, 0, n - g->nknown);
+			return first_of(g, sym->name);
+		memset(grown + g->nknown, 0, (n - g->nknown) * sizeof(*grown));
 		g->known = grown;
 		g->nknown = n;
 	}
-	for (size_t i = 0; i < g->n && !g->known[sym->index]; i++)
-		if (!strcmp(g->v[i].func, sym->name))
-			g->known[sym->index] = 2;
-	if (!g->known[sym->index])
-		g->known[sym->index] = 1;
-	return g->known[sym->index] == 1;
+	if (!g->known[sym->index]) {
+		v = first_of(g, sym->name);
+		g->known[sym->index] = v ? (uint32_t)(v - g->v) + 2 : 1;
+	}
+	return g->known[sym->index] > 1 ? &g->v[g->known[sym->index] - 2] : NULL;
 }
 
-/* A command that changes nothing does not count. */
+/* Of snapshots the last counts, and from where on it shows: the one before. */
+static void put_due(struct triggers *g, enum action action, uint32_t cpu, uint64_t clock)
+{
+	size_t n = g->ndue;
+
+	if (n > 1 && action == SNAPSHOT && g->due[n - 1].action == SNAPSHOT && g->due[n - 2].action == SNAPSHOT) {
+		g->due[n - 2] = g->due[n - 1];
+		n--;
+	}
+	if (n == MAX_DUE)	/* each dump ends what is recorded, and what is shown of it */
+		return;
+	g->due[n] = (struct due){ action, cpu, clock };
+	g->ndue = n + 1;
+}
+
+/* One that changes nothing does not count. */
+static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+
+	if (g->is_on == (action == ON))
+		return 0;
+	if (action != SNAPSHOT)
+		g->is_on = action == ON;
+	if (action != OFF && action != ON)
+		put_due(g, action, cpu, clock);
+	if (action == ON)
+		uft_live_show(in->live, clock);
+	else if (action != SNAPSHOT)
+		uft_live_hide(in->live, clock);
+	return 1;
+}
+
 static void look(void *arg, const struct uft_event *e, uint64_t clock)
 {
 	struct instance *in = arg;
@@ -307,20 +487,25 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 
 	if (clock <= g->since)
 		return;
-	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym || is_known_without(g, e->sym))
+	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
 		return;
-	for (size_t i = 0; i < g->n; i++) {
-		struct trigger *v = &g->v[i];
+	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
+		if ((!IS_COUNT(v->kind) || v->left) && act(in, ACTION(v->kind), e->cpu, clock))
+			v->left -= IS_COUNT(v->kind);
+}
 
-		if (g->is_on == IS_ON(v->kind) || (IS_COUNT(v->kind) && !v->left) || strcmp(v->func, e->sym->name))
-			continue;
-		g->is_on = IS_ON(v->kind);
-		v->left -= IS_COUNT(v->kind);
-		if (g->is_on)
-			uft_live_show(in->live, clock);
+static void do_due(struct instance *in)
+{
+	struct due due[MAX_DUE];
+	size_t n = in->triggers->ndue;
+
+	memcpy(due, in->triggers->due, n * sizeof(due[0]));
+	in->triggers->ndue = 0;
+	for (size_t i = 0; i < n; i++)
+		if (due[i].action == SNAPSHOT)
+			snapshot_take(in, due[i].clock);
 		else
-			uft_live_hide(in->live, clock);
-	}
+			dump_take(in, due[i].action == CPUDUMP ? due[i].cpu : UFT_LIVE_ALL, due[i].clock);
 }
 
 void trigger_round(struct uft_tree *t)
@@ -337,6 +522,7 @@ void trigger_round(struct uft_tree *t)
 		set.is_on = in->triggers->is_on;
 		if (set.is_on != in->set.is_on && !tree_apply(in, &set, NULL))
 			handle_wake_all(t);
+		do_due(in);
 	}
 	t->in_round = 0;
 }

@@ -1,0 +1,98 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# actions.sh TARGET - set_ftrace_filter's func:snapshot, dump, cpudump, enable_event: lists, refusals, and what exactly each takes
+. "$(dirname "$0")/inside.sh"
+
+# calls FILE: the functions of its lines, in both forms of text
+calls() { sed -n 's/^[^#]*: \([a-z]*\) <-.*/\1/p' "$1" | tr '\n' ' '; }
+
+# ---- The list and what is refused, as on a 6.12 kernel with vfs_open, vfs_read for outer, inner
+inside '$T 1; F=set_ftrace_filter; try() { echo "$1" >>$F; echo "$?"; } 2>$TMP/refused
+	try outer:snapshot; head -n 4 snapshot; try inner:snapshot:3; cat $F; try "!inner:snapshot:0"; try "!outer:snapshot"; try "!outer:snapshot"; cat $F
+	try outer:dump; try outer:dump:2; try outer:cpudump; try outer:cpudump:5; cat $F; try "!outer:dump"; try "!outer:cpudump"; try "!outer:dump:0"; try "!outer:cpudump:0"; cat $F
+	try outer:dump:x; try nosuch:dump; try :dump; try outer:snapshot:x; sed -n \$p $F; try "!*:dump"
+	echo outer:snapshot >>set_ftrace_notrace; echo $?; echo outer:dump >>set_graph_function; echo $?' 2>err
+tr '\n' ' ' <out >listed
+cat >expected <<'KERNEL'
+0 # tracer: nop # # # * Snapshot is allocated *
+0 #### all functions enabled #### inner:snapshot:count=3 outer:snapshot:unlimited
+0 0 1 #### all functions enabled ####
+0 1 0 1 #### all functions enabled #### outer:cpudump:unlimited outer:dump:count=1
+0 0 1 1 #### all functions enabled ####
+0 1 1 1 outer:dump:count=1 0 1 1
+KERNEL
+expect_equal "lists" "$(sed 's/ $//' listed)" "$(tr '\n' ' ' <expected | sed 's/ $//')"
+
+# ---- Events: none can be switched, those of the tracers neither; error_log says where
+inside '$T 1; for w in outer:enable_event:sched:sched_switch outer:disable_event:ftrace:function:3 outer:enable_event:sched outer:enable_event "!outer:enable_event:a:b" "inner outer:traceoff:x"; do
+	echo "$w" >>set_ftrace_filter; echo $?; done 2>$TMP/refused; cat error_log'
+sed 's/^\[[ 0-9.]*\] //' out >log
+cat >expected <<'LOG'
+1
+1
+1
+1
+1
+1
+set_ftrace_filter: error: Event not found
+  Command: outer:enable_event:sched:sched_switch
+                              ^
+set_ftrace_filter: error: Event not found
+  Command: outer:disable_event:ftrace:function:3
+                               ^
+set_ftrace_filter: error: A system and an event must follow
+  Command: outer:enable_event:sched
+                                   ^
+set_ftrace_filter: error: A system and an event must follow
+  Command: outer:enable_event
+                             ^
+set_ftrace_filter: error: Event not found
+  Command: !outer:enable_event:a:b
+                               ^
+set_ftrace_filter: error: Invalid count
+  Command: outer:traceoff:x
+                          ^
+LOG
+expect_equal "events" "$(cat log)" "$(cat expected)"
+
+# ---- A snapshot is what came up to the call, which is its last; what comes behind is in trace. The second has what lies between.
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo lonely:snapshot >>set_ftrace_filter; echo function >current_tracer; $T 2; cat snapshot >$TMP/first; cat trace >$TMP/behind
+	$T 1; cat snapshot >$TMP/second; cat trace >$TMP/last; echo "!lonely:snapshot" >>set_ftrace_filter; $T 1; cat snapshot >$TMP/same
+	echo inner:snapshot:1 >>set_ftrace_filter; echo >trace; $T 3; cat snapshot >$TMP/counted; cat tracing_on; sed -n \$p set_ftrace_filter'
+expect_equal "up to the call" "$(calls first)" "main lonely "
+expect_equal "behind it" "$(calls behind)" "outer inner inner outer inner inner "
+expect_equal "between two" "$(calls second)" "outer inner inner outer inner inner main lonely "
+expect_equal "behind the second" "$(calls last)" "outer inner inner "
+expect_equal "taken out" "$(calls same)" "$(calls second)"
+expect_equal "as often as said" "$(calls counted)" "main lonely outer inner "
+expect_equal "and no more" "$(tr '\n' ' ' <out)" "1 inner:snapshot:count=0 "
+
+# ---- A snapshot of many in one round; one before a traceoff of the same round
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:snapshot >>set_ftrace_filter; echo function >current_tracer; $T 1000; cat snapshot >$TMP/many; cat trace >$TMP/rest
+	echo "!inner:snapshot" >>set_ftrace_filter; echo >trace; echo outer:snapshot >>set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; $T 1; cat snapshot >$TMP/both; cat trace >$TMP/off; cat tracing_on'
+expect_equal "the last of many" "$(calls many)" "inner "
+expect_equal "nothing behind it" "$(calls rest)" ""
+expect_equal "beside a traceoff" "$(calls both)" "main lonely outer "
+expect_equal "up to the traceoff" "$(calls off)" "inner "
+expect_equal "off" "$(cat out)" 0
+
+# ---- A dump goes to our standard error, ends the recording and takes out what it printed; once
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; echo inner:dump >>set_ftrace_filter; $T 2; cat tracing_on; grep -c "<-" trace; sed -n \$p set_ftrace_filter
+	echo 1 >tracing_on; $T 1; cat tracing_on; cat trace >$TMP/after'
+expect_equal "after a dump" "$(tr '\n' ' ' <out)" "0 0 inner:dump:count=0 1 "
+expect_equal "recorded again" "$(calls after)" "main lonely outer inner inner "
+expect_equal "what was dumped" "$(calls err)" "main lonely outer inner "
+expect_equal "its frame" "$(sed 's/^ *//; s/^tree-tar.*/LINE/' err | uniq | tr '\n' ' ')" "Dumping ftrace buffer: --------------------------------- LINE --------------------------------- "
+expect_equal "its form" "$(grep -c '^tree-tar-[0-9]* *[0-9]*\.\.\.\.\. *[0-9]*us.: [a-z]* <-' err)" 4
+
+# ---- An empty one; one of a CPU; in an instance
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set_ftrace_filter; $T 1; cat tracing_on; echo "!outer:dump" >>set_ftrace_filter; echo 1 >tracing_on
+	echo function >current_tracer; for c in 0 1; do taskset -c $c $T 1; done; echo outer:cpudump >>set_ftrace_filter; taskset -c 1 $T 1; cat tracing_on; for c in 0 1; do grep -vc "^#" per_cpu/cpu$c/trace; done'
+[ "$(nproc)" -lt 2 ] || {
+	expect_equal "of a CPU" "$(tr '\n' ' ' <out)" "0 0 5 0 "
+	expect_equal "dumped" "$(sed -n 's/^tree-tar-[0-9]* *\([0-9]\).*: \([a-z]*\) <-.*/\1 \2/p; /empty/p' err | tr '\n' ' ')" \
+		"   (ftrace buffer empty) 1 main 1 lonely 1 outer 1 inner 1 inner 1 main 1 lonely 1 outer "
+}
+inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set_ftrace_filter; echo function_graph >current_tracer; $T 1; cat tracing_on ../../tracing_on'
+expect_equal "in an instance" "$(tr '\n' ' ' <out)" "0 1 "
+expect_equal "its graph" "$(sed -n 's/.*|  //p' err | tr '\n' ' ')" "main() {   lonely();   outer() { "
