@@ -22,7 +22,7 @@ static int is_chunk_hidden(const struct uft_live *l, const struct lv_chunk *c)
 	if (end > l->looked)	/* an on may be in it */
 		return 0;
 	for (size_t i = l->nspan; i-- && l->span[i].to >= end;)
-		if (l->span[i].from <= c->clock)
+		if (l->span[i].from < c->clock)		/* a chunk may begin with the last that is shown */
 			return 1;
 	return 0;
 }

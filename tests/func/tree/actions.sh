@@ -96,3 +96,10 @@ inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set
 inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set_ftrace_filter; echo function_graph >current_tracer; $T 1; cat tracing_on ../../tracing_on'
 expect_equal "in an instance" "$(tr '\n' ' ' <out)" "0 1 "
 expect_equal "its graph" "$(sed -n 's/.*|  //p' err | tr '\n' ' ')" "main() {   lonely();   outer() { "
+
+# ---- One command for all functions
+inside '$T 1; echo "*:mod:$(basename $T)" >set_ftrace_filter; echo function >current_tracer; echo "*:traceoff:2" >>set_ftrace_filter; grep -c ":traceoff:count=2" set_ftrace_filter >$TMP/set; grep -c . available_filter_functions >$TMP/all
+	$T 1; cat tracing_on; cat trace >$TMP/one; echo 1 >tracing_on; $T 1; cat tracing_on; echo "!*:traceoff:0" >>set_ftrace_filter; echo $?; grep -c traceoff set_ftrace_filter'
+expect_equal "all functions, each its count" "$(tr '\n' ' ' <out)" "0 0 0 0 "
+expect_equal "the first ends it, whosever it is" "$(grep -vc '^#' one)" 1
+[ "$(cat set)" -gt 4 ] || fail "commands for all: $(cat set) of $(cat all)"
