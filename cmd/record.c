@@ -38,6 +38,7 @@
 #include "control/session.h"
 #include "output/output.h"
 #include "stream/rescue.h"
+#include "symbol/tracer.h"
 
 #define POLL_MS		100
 #define SUB_BUFFERS_MIN	4u	/* abi.h: ring_bytes / sub_bytes at least */
@@ -133,14 +134,20 @@ static void say(struct recording *rec, const char *fmt, ...)
 	status_say(&rec->status, "uft %s: %s", command, text);
 }
 
+/* Are functions of the program traced? */
+static int arms(const struct recording *rec)
+{
+	return rec->opts->tracer != UFT_TRACER_NOP && uft_tracer_kind((uint32_t)rec->opts->tracer) != UFT_KIND_OWN;
+}
+
 /* gprof counts in the calls that we turn into nops: say so before the program runs. */
 static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 {
-	if (!rec->is_warned && rec->opts->tracer != UFT_TRACER_NOP && img->nobj && img->obj[0].obj->has_gmon &&
+	if (!rec->is_warned && arms(rec) && img->nobj && img->obj[0].obj->has_gmon &&
 	    img->obj[0].obj->nsite)
 		say(rec, "warning: %s is linked for gprof: its gmon.out will lack the calls "
 			   "that are traced", img->exe);
-	rec->is_warned = 1;
+	rec->is_warned |= img->nobj != 0;
 }
 
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
@@ -318,7 +325,7 @@ static int start_session(struct recording *rec, struct uft_error *err)
 	int ret;
 
 	ret = uft_session_create(&opts, &events, &rec->session, err);
-	if (!ret && o->tracer != UFT_TRACER_NOP)	/* a thread: not before the guard is forked */
+	if (!ret && arms(rec))		/* a thread: not before the guard is forked */
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
@@ -450,7 +457,7 @@ static void say_attached(struct recording *rec, const struct uft_session_stats *
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
-	return rec->opts->tracer != UFT_TRACER_NOP && stats->counters[UFT_CNT_PATCHED] == 0;
+	return arms(rec) && stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
 static int export_recording(struct recording *rec, const struct uft_export *format)

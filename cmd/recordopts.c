@@ -8,12 +8,14 @@
 #include "cmd/input.h"
 #include "cmd/recordopts.h"
 #include "include/uft/abi.h"
+#include "symbol/tracer.h"
 
 static const char *const tracer_names[] = {
 	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
 	[UFT_TRACER_PROFILE] = "profile", [UFT_TRACER_PREEMPTOFF] = "preemptoff", [UFT_TRACER_IRQSOFF] = "irqsoff",
 	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
-	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk", NULL
+	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
+	[UFT_TRACER_HWLAT] = "hwlat", NULL
 };
 
 /* Who comes from perf gives a process to -p. */
@@ -38,7 +40,7 @@ static const struct cmd_option record_options[] = {
 	  NULL },
 	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
-	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s)",
+	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
@@ -112,6 +114,8 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 
 	if (syntax == &cmd_attach_syntax)
 		return cmd_usage(syntax, "%s is for programs that are started", how);
+	if (o->emulator && uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN)
+		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", tracer_names[o->tracer]);
 	if (o->watchdog)
 		return cmd_usage(syntax, "--watchdog needs ptrace: not with %s", how);
 	if (o->emulator && (o->thresh_ns || o->keep.n || o->budget_ppm || o->max_rate))
@@ -134,9 +138,14 @@ static int split_emulator(struct record_opts *o)
 
 static int check_opts(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
-	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || o->thresh_ns || o->roots.n || o->keep.n))
+	int is_own = uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN, has_thresh = o->thresh_ns && o->tracer != UFT_TRACER_HWLAT;
+
+	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
+		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
+				 "--min-size", tracer_names[o->tracer]);
+	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
 		return cmd_usage(syntax, "%s is for the tracer function_graph, not for %s",
-				 o->max_depth ? "--max-depth" : o->thresh_ns ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
+				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
 				 tracer_names[o->tracer]);
 	/* Both go by the records: of what is not recorded nobody knows the cost. */
 	if ((o->budget_ppm || o->max_rate) &&

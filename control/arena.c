@@ -225,6 +225,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->profile_ids = PROFILE_IDS;
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
 	l->slice_bytes = page_up(at);
+	l->nown = l->nslices + 1;	/* one for each target, and one of no target */
 	l->session_pid = (uint32_t)getpid();
 	l->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : ns.st_ino;
 	l->children = !opts->no_children;
@@ -250,7 +251,8 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	close(dirfd);
 	if (ret)
 		return ret;
-	a->bytes = l.slice_offset + l.slice_bytes * l.nslices;
+	a->target_bytes = l.slice_offset + l.slice_bytes * l.nslices;
+	a->bytes = a->target_bytes + l.slice_bytes * l.nown;
 	if (ftruncate(a->fd, (off_t)a->bytes) < 0) {
 		ret = uft_fail(err, -errno, "cannot size the session's file %s: %s", a->path, strerror(errno));
 		goto undo;
@@ -292,8 +294,8 @@ static int open_existing(struct arena *a, int dirfd, const char *name)
 	if (a->fd < 0)
 		return -errno;
 	if (pread(a->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 ||
-	    head.magic != UFT_ABI_MAGIC || head.version != UFT_ABI_VERSION || head.nslices > 1u << 16 ||
-	    head.slice_offset + head.slice_bytes * head.nslices != (uint64_t)st.st_size) {
+	    head.magic != UFT_ABI_MAGIC || head.version != UFT_ABI_VERSION || head.nslices > 1u << 16 || head.nown > 1u << 16 ||
+	    head.slice_offset + head.slice_bytes * (head.nslices + head.nown) != (uint64_t)st.st_size) {
 		close(a->fd);
 		return -EPROTO;
 	}
@@ -334,9 +336,10 @@ struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index)
 	return (struct uft_cmd *)((uint8_t *)arena_slice(a, index) + a->map->cmd_offset);
 }
 
-uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
+/* One of [@from, @to). */
+static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pid_t ppid)
 {
-	for (uint32_t i = 0; i < a->map->nslices; i++) {
+	for (uint32_t i = from; i < to; i++) {
 		struct uft_slice *sl = arena_slice(a, i);
 		uint32_t is_free = UFT_SLICE_FREE;
 
@@ -351,6 +354,16 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 		return i;
 	}
 	return UFT_NO_SLICE;
+}
+
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
+{
+	return claim(a, 0, a->map->nslices, pid, ppid);
+}
+
+uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid)
+{
+	return claim(a, a->map->nslices, a->map->nslices + a->map->nown, pid, ppid);
 }
 
 void arena_release(struct arena *a, uint32_t index)

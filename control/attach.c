@@ -402,7 +402,7 @@ static uint64_t blob_bytes(const struct blob *b)
 static int plant(struct attach *a, const struct blob *b, uint32_t slice)
 {
 	struct uft_boot boot = {
-		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = a->s->arena.bytes,
+		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = a->s->arena.target_bytes,
 		.cpu_vendor_ok = remote_cpu_vendor_ok(), .pid = (uint32_t)a->info.local_pid,
 		.is_locked = a->info.locked_kb > 0,
 	};

@@ -112,7 +112,7 @@ static void remote_undo(struct remote *r, const struct blob *b)
 static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct remote **out, uint64_t *at)
 {
 	struct uft_boot boot = {
-		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
+		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.target_bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
 	};
 	struct remote *r = calloc(1, sizeof(*r));
 	const struct blob *b = NULL;

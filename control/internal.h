@@ -24,6 +24,7 @@
 struct arena {
 	struct uft_arena *map;
 	size_t bytes;
+	size_t target_bytes;	/* what targets map: without the session's own slices */
 	int fd;			/* holds the flock that says "this session lives" */
 	int is_linked;
 	char path[256];
@@ -37,6 +38,7 @@ struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
 /* Claims a free slice for @pid, all counters zero; UFT_NO_SLICE if there is none. */
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
+uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */
 void arena_release(struct arena *a, uint32_t index);
 
@@ -45,6 +47,9 @@ void arena_release(struct arena *a, uint32_t index);
 struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
+	uint32_t own;			/* the tracer made of the session's own events; NOP none */
+	uint64_t own_thresh_ns;
+	struct uft_hwlat_opts hwlat;
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *keep;
 	char **filter_text, **notrace_text, **roots_text, **keep_text;
@@ -343,6 +348,9 @@ struct uft_session {
 	struct target *targets;
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
+	struct own *own;			/* own.c: slices of ours */
+	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
+	struct hwlat *hwlat;
 	uint32_t next_image;
 	struct {			/* by slice: who had it last, for children that outlive their parents */
 		struct space *space;

@@ -78,7 +78,7 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 	const char *old = s->opts.emulator ? NULL : getenv("LD_PRELOAD");
 
 	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "", old ? old : "");
-	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.bytes, s->opts.emulator ? '!' : ':',
+	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, s->opts.emulator ? '!' : ':',
 		 s->arena.path);
 }
 
@@ -211,7 +211,7 @@ static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
 {
 	struct uft_boot boot;
 
-	return !peek_mem(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.bytes;
+	return !peek_mem(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.target_bytes;
 }
 
 /* Under an emulator the program's clock is not ours: ticks since the hello, by its own rate. */

@@ -37,6 +37,7 @@
 #include "control/guard.h"
 #include "control/leave.h"
 #include "control/look.h"
+#include "control/own.h"
 #include "control/plain.h"
 #include "control/silent.h"
 
@@ -185,11 +186,18 @@ static void set_ring_flags(struct uft_session *s, int on)
 	 * touched: each is a page. */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
+	own_set_flags(s);
+}
+
+static int records(const struct spec *sp)
+{
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP);
 }
 
 static void session_free(struct uft_session *s)
 {
 	watch_end(s);
+	own_stop(s, NULL);
 	stop_bell(s);
 	guard_stop(s);
 	while (s->spaces) {
@@ -198,6 +206,7 @@ static void session_free(struct uft_session *s)
 		s->spaces = sp->next;
 		space_free(sp);
 	}
+	uft_image_free(s->own_img);
 	spec_free(s->spec);
 	free(s->last);
 	for (uint32_t i = 0; i < s->nwarned; i++)
@@ -451,19 +460,20 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	}
 	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
 		jitmap_read(s, t);
+	own_stop(s, sp);
 	spec_free(s->spec);
 	s->spec = sp;
 	sp->generation = ++s->generation;
 	for (struct space *p = s->spaces; p; p = p->next)
 		p->is_changed = 1;
-	if (sp->tracer != UFT_TRACER_NOP)
+	if (records(sp))
 		set_ring_flags(s, 1);
 	for (struct target *t = s->targets; t; t = t->next) {
 		ret = t->is_over ? 0 : target_arm(s, t, 0);
 		if (ret && ret != -ESRCH && !first)
 			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
 	}
-	if (sp->tracer == UFT_TRACER_NOP)
+	if (!records(sp))
 		set_ring_flags(s, 0);
 	return first;
 }
@@ -471,7 +481,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 void uft_session_record(struct uft_session *s, int on)
 {
 	s->is_paused = !on;
-	set_ring_flags(s, s->spec && s->spec->tracer != UFT_TRACER_NOP);
+	set_ring_flags(s, records(s->spec));
 }
 
 void uft_session_wake(struct uft_session *s)
@@ -626,6 +636,7 @@ static int is_over(struct uft_session *s)
 
 int uft_session_poll(struct uft_session *s, int timeout_ms)
 {
+	own_start(s);
 	if (is_over(s))
 		return 0;
 	if (!is_busy(s) && (timeout_ms > SILENT_MS || timeout_ms < 0))

@@ -29,6 +29,13 @@ struct uft_session_opts {
 	void (*rescue)(const struct uft_arena *head, void *arena, int file);
 };
 
+/* Of the tracer hwlat: a thread of ours looks at the clock for @width_us of each @window_us. */
+enum uft_hwlat_mode { UFT_HWLAT_ROUND_ROBIN, UFT_HWLAT_NONE, UFT_HWLAT_PER_CPU };
+struct uft_hwlat_opts {
+	uint64_t width_us, window_us;	/* 0: half a second of each */
+	uint32_t mode, pad;		/* on the CPUs in turn, where the kernel likes, or a thread for each */
+};
+
 struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *const *filter;	/* -l */
@@ -43,6 +50,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
+	struct uft_hwlat_opts hwlat;
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };
 

@@ -122,8 +122,11 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	if (!sp)
 		return -ENOMEM;
 	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
-	sp->tracer = sp->events ? UFT_TRACER_GRAPH : in->tracer;
-	sp->thresh_ns = sp->events ? 0 : in->thresh_ns;		/* the reader's, of other times */
+	sp->own = uft_tracer_kind(in->tracer) == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
+	sp->tracer = sp->events ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
+	sp->thresh_ns = sp->events || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
+	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
+	sp->hwlat = in->hwlat;
 	sp->min_size = in->min_size;
 	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);

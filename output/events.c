@@ -144,10 +144,17 @@ int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts,
 	struct uft_event ev[64];
 	size_t n;
 
-	while (is_latency(opts->tracer) && (n = uft_stream_batch(st, ev, 64)))
-		for (size_t i = 0; i < n; i++)
-			latency_feed(&l, &ev[i]);
-	*ns = l.worst.end_ns - l.worst.start_ns;
+	*ns = 0;
+	while ((is_latency(opts->tracer) || opts->tracer == UFT_TRACER_HWLAT) && (n = uft_stream_batch(st, ev, 64)))
+		for (size_t i = 0; i < n; i++) {
+			uint64_t one = ev[i].ts_ns >= opts->from_ns ? own_latency_ns(&ev[i]) : 0;
+
+			*ns = one > *ns && one > opts->floor_ns ? one : *ns;
+			if (is_latency(opts->tracer))
+				latency_feed(&l, &ev[i]);
+		}
+	if (is_latency(opts->tracer))
+		*ns = l.worst.end_ns - l.worst.start_ns;
 	latency_free(&l);
 	return l.error;
 }

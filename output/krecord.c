@@ -9,6 +9,7 @@
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	MARK		print, ip 0
+ *	DATA		of the session's own: hwlat; of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
@@ -77,6 +78,19 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
 	"\n"
 	"print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n" },
+
+	{ "hwlat", "name: hwlat\nID: 15\n" COMMON_FIELDS
+	"\tfield:u64 duration;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 outer_duration;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 nmi_total_ts;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:s64 tv_sec;\toffset:32;\tsize:8;\tsigned:1;\n"
+	"\tfield:long tv_nsec;\toffset:40;\tsize:8;\tsigned:1;\n"
+	"\tfield:unsigned int nmi_count;\toffset:48;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int seqnum;\toffset:52;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int count;\toffset:56;\tsize:4;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
+	"REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count\n" },
 };
 
 struct rec_common {
@@ -112,6 +126,15 @@ struct rec_print {
 	char buf[8];			/* and on */
 };
 _Static_assert(offsetof(struct rec_print, buf) == 16, "format of print");
+
+struct rec_hwlat {
+	struct rec_common common;
+	uint64_t duration, outer_duration;	/* us */
+	uint64_t nmi_total_ts;
+	int64_t tv_sec, tv_nsec;
+	uint32_t nmi_count, seqnum, count;
+} __attribute__((packed));
+_Static_assert(sizeof(struct rec_hwlat) == 60, "format of hwlat");
 
 /* ---- Records ---- */
 
@@ -173,6 +196,20 @@ static int put_print(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t i
 	return ret;
 }
 
+static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	struct rec_hwlat rec = {
+		common_of(ev, KRECORD_HWLAT), ev->word[0] / 1000, ev->word[1] / 1000, 0, (int64_t)(ev->word[2] / 1000000000),
+		(int64_t)(ev->word[2] % 1000000000), 0, (uint32_t)ev->word[3], (uint32_t)(ev->word[3] >> 32),
+	};
+	void *p;
+	int ret = ev->data == UFT_EVENT_HWLAT ? uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p) : -ENOENT;
+
+	if (!ret)
+		memcpy(p, &rec, sizeof(rec));
+	return ret == -ENOENT ? 0 : ret;
+}
+
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)
 {
 	const struct uft_image *img;
@@ -182,8 +219,8 @@ int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_eve
 		return uft_kbuf_lost(kb, ev->lost);
 	if (ev->kind == UFT_EV_MARK)
 		return put_print(kb, ev, 0, ev->text, ev->text_bytes);
-	if (ev->kind == UFT_EV_DATA)		/* no event of the kernel's has it */
-		return 0;
+	if (ev->kind == UFT_EV_DATA)
+		return put_own(kb, ev);
 	img = ev->task->image;
 	ip = dat_syms_addr(syms, img, ev->sym);
 	if (!ip)

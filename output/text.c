@@ -281,7 +281,7 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + n + 1);
 }
 
-/* FUNC and LOST; in a graph they end the wait for the CPU's open entry. */
+/* FUNC, LOST, and what is of no call; in a graph they end the wait for the CPU's open entry. */
 static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	if (t->nopen) {
@@ -290,7 +290,9 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 		if (c && c->is_open)
 			graph_close_entry(t, c);
 	}
-	if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
+	if (ev->kind == UFT_EV_DATA)
+		own_event(t, ev);
+	else if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
 		form_numbers(t, ev);
 	else if (ev->kind == UFT_EV_FUNC)
 		text_function(t, ev);
@@ -306,7 +308,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		events_event(t, ev);
 		return;
 	}
-	if (ev->kind == UFT_EV_DATA)
+	if (ev->kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev->data))
 		return;
 	switch (ev->kind) {
 	case UFT_EV_ENTRY:

@@ -80,6 +80,11 @@ void events_columns(struct uft_printer *t);
 void events_end(struct uft_printer *t);
 void events_close(struct uft_printer *t);
 
+/* ---- own.c: the session's own events ---- */
+#define OWN_ROOM	256u
+void own_event(struct uft_printer *t, const struct uft_event *ev);
+uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 none */
+
 /* ---- forms.c ---- */
 
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)

@@ -344,7 +344,7 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 	return (size_t)(e - ev);
 }
 
-/* An event of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
+/* An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
 static int dec_data(struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
 	uint32_t id = UFT_EVENT_ID(value), n = UFT_EVENT_WORDS(value);
@@ -352,13 +352,15 @@ static int dec_data(struct dec_ring *r, struct uft_event *e, uint32_t value)
 	const uint8_t *p = r->cur.p + 8;
 
 	r->cur.p += 8 + 8u * n;
-	if (!t->depth || t->over || (id != UFT_EVENT_CALL && id != UFT_EVENT_RETURN))
+	if (!UFT_EVENT_IS_OWN(id) && (!t->depth || t->over || (id != UFT_EVENT_CALL && id != UFT_EVENT_RETURN)))
 		return 0;
 	e->kind = UFT_EV_DATA;
 	e->data = id;
 	e->flags = id == UFT_EVENT_RETURN && n > 1 ? UFT_EVF_MASK : 0;
-	e->sym = t->stack[t->depth - 1].sym;
-	e->depth = t->depth - 1;
+	if (!UFT_EVENT_IS_OWN(id)) {
+		e->sym = t->stack[t->depth - 1].sym;
+		e->depth = t->depth - 1;
+	}
 	for (uint32_t i = 0; i < 4; i++)
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
 	return 1;

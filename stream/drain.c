@@ -196,7 +196,22 @@ static unsigned record_length(uint64_t word)
 	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : record_words[kind];
 }
 
-/* An UNWIND of no call is a blank: wr_blank_records(). */
+/* Is it one that counts? An UNWIND of no call is a blank: wr_blank_records(). */
+static int is_counted(uint64_t word)
+{
+	switch (UFT_REC_KIND(word)) {
+	case UFT_REC_CONTEXT:
+	case UFT_REC_LOST:
+		return 0;
+	case UFT_REC_EVENT:
+		return UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word)));
+	case UFT_REC_UNWIND:
+		return UFT_REC_VALUE(word) != 0;
+	default:
+		return 1;
+	}
+}
+
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
 {
 	uint64_t count = 0;
@@ -204,17 +219,15 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 
 	while (at + 8 <= n) {
 		uint64_t in_sub = (position + at) & (sub_bytes - 1), word;
-		unsigned kind;
 
 		memcpy(&word, p + at, 8);
-		kind = UFT_REC_KIND(word);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
 		} else if (!record_length(word)) {
 			at += sub_bytes - in_sub;
 		} else {
 			at += 8u * record_length(word);
-			count += kind != UFT_REC_CONTEXT && kind != UFT_REC_LOST && kind != UFT_REC_EVENT && (kind != UFT_REC_UNWIND || UFT_REC_VALUE(word));
+			count += is_counted(word);
 		}
 	}
 	return count;

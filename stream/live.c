@@ -439,7 +439,7 @@ static int make_geometry(struct uft_live *l, const struct uft_arena *a)
 	if (!l->geo)
 		return -ENOMEM;
 	l->geo->arena = (uint8_t *)a;
-	l->geo->nslices = a->nslices;
+	l->geo->nslices = a->nslices + a->nown;
 	l->geo->nrings = a->ncpus + a->nexch;
 	l->geo->slice_offset = a->slice_offset;
 	l->geo->slice_bytes = a->slice_bytes;

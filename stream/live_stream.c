@@ -285,7 +285,8 @@ static void count_events(struct uft_stream *st, struct uft_live_stats *out)
 
 	while ((n = uft_stream_batch(st, ev, 64)))
 		for (size_t i = 0; i < n; i++) {
-			if (ev[i].kind == UFT_EV_LOST || ev[i].kind == UFT_EV_LEFT || ev[i].kind == UFT_EV_DATA)
+			if (ev[i].kind == UFT_EV_LOST || ev[i].kind == UFT_EV_LEFT ||
+			    (ev[i].kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev[i].data)))
 				continue;
 			if (!out->entries++)
 				out->oldest_ns = ev[i].ts_ns;

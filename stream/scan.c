@@ -87,7 +87,7 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 		}
 		word = scan_word(c->p);
 		kind = UFT_REC_KIND(word);
-		if (1u << kind & SCAN_EVENTS) {
+		if (1u << kind & SCAN_EVENTS || (kind == UFT_REC_EVENT && UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word))))) {
 			at = r->hi | UFT_REC_CLOCK(word);
 			clock = at > clock ? at : clock;
 			if (clock < s->first)

@@ -19,7 +19,7 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to */
+	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data) */
 };
 
 enum uft_event_flags {
@@ -86,7 +86,7 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
  * valid until the stream is closed. A read error ends the stream and counts as damage. */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /* Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls (FUNC,
- * ENTRY, EXIT, CALL: not LEFT or LOST), `calls` those among them that begin or stand for a call, and those
+ * ENTRY, EXIT, CALL: not LEFT or LOST) and the session's own DATA, `calls` those among them that begin or stand for a call, and those
  * that a profile has summed up. */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
 /* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until

@@ -152,7 +152,7 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
 {
 	w->arena = (uint8_t *)a;
-	w->nslices = a->nslices;
+	w->nslices = a->nslices + a->nown;
 	w->nrings = a->ncpus + a->nexch;
 	w->slice_offset = a->slice_offset;
 	w->slice_bytes = a->slice_bytes;

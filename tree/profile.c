@@ -132,6 +132,8 @@ void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *i
 {
 	uint32_t nslices = uft_session_arena(t->session)->nslices;
 
+	if (slice >= nslices)		/* the session's own */
+		return;
 	if (!t->profile && (t->profile = calloc(1, sizeof(*t->profile)))) {
 		t->profile->live = calloc(nslices, sizeof(t->profile->live[0]));
 		uft_clock_sample(&t->profile->begin);
@@ -144,7 +146,7 @@ void profile_end(struct uft_tree *t, uint32_t slice)
 {
 	struct tree_profile *p = t->profile;
 
-	if (!p || !p->live || !p->live[slice])
+	if (!p || !p->live || slice >= uft_session_arena(t->session)->nslices || !p->live[slice])
 		return;
 	if (t->instances->set.is_profiling || p->has_sums)
 		collect(t, slice, p->live[slice], &p->done);

@@ -33,6 +33,14 @@ int release_free_buffer(struct uft_handle *h);
 SHOW(timestamp_mode);
 SHOW(readme);
 
+/* hwlat.c */
+SHOW(hwlat_width);
+STORE(hwlat_width);
+SHOW(hwlat_window);
+STORE(hwlat_window);
+SHOW(hwlat_mode);
+STORE(hwlat_mode);
+
 /* option.c */
 SHOW(trace_options);
 STORE(trace_options);

@@ -193,7 +193,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	struct tree_text words = { 0 }, notrace = { 0 };
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
-		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000,
+		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat,
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
 	};

@@ -12,6 +12,7 @@
  *   slice     what one target process owns: counters, a command area, its rings, its profile.
  *             A child made by fork claims a free slice by one atomic operation, so following it
  *             needs no system call, descriptor or path and works under chroot and seccomp.
+ *             Behind them are `nown` for what the session itself finds out and records: its own slices.
  *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
  *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
@@ -60,15 +61,21 @@ enum uft_rec_kind {
 };
 
 /*
- * Events. Ids from UFT_EVENT_FIRST on are the session's to hand out (tracepoints, probes); those below belong to the call of
- * this task that is innermost then: behind its ENTRY, before its EXIT.
+ * Events. Ids from UFT_EVENT_FIRST on are the session's to hand out (tracepoints, probes). Those below UFT_EVENT_OWN belong to
+ * the call of this task that is innermost then: behind its ENTRY, before its EXIT. Those between are the session's own: of a task
+ * but of no call, in the rings of the session's own slices.
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
 	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
 					 * between) policy | kernel priority << 32. What is not known is left out */
+	UFT_EVENT_OWN		= 8,
+	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
+					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
+					 * this window | too long ones in it << 32 */
 	UFT_EVENT_FIRST		= 16,
 };
+#define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) < UFT_EVENT_FIRST)
 #define UFT_EVENT_ID_BITS	20
 #define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
 #define UFT_EVENT_ID(value)	((value) & ((1u << UFT_EVENT_ID_BITS) - 1))
@@ -193,7 +200,7 @@ struct uft_arena {
 	uint32_t bell;		/* a: futex, bumped after a request was posted */
 	struct uft_request req[UFT_NREQUESTS];
 	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
-	uint32_t pad;
+	uint32_t nown;		/* the session's own slices, behind the targets' */
 	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
 };
 
@@ -267,6 +274,8 @@ enum uft_tracer {
 	/* The session's and the readers': to a target these are GRAPH with has_events. symbol/tracer.h */
 	UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_WAKEUP, UFT_TRACER_WAKEUP_RT,
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
+	/* Made of the session's own events: to a target these are NOP. */
+	UFT_TRACER_HWLAT,
 	UFT_NTRACERS
 };
 

@@ -21,7 +21,7 @@ refused "no command 'nonsense'" help nonsense
 
 refused "unknown option '--tracr'; did you mean '--tracer'" record --tracr function ./prog
 refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
-refused "no TRACER 'hwlat' (see uft record --help)" record -p hwlat ./prog
+refused "no TRACER 'timerlat' (see uft record --help)" record -p timerlat ./prog
 refused "a process is given by -P 1200,1204" record -p 1200,1204
 refused "which program?" record
 refused "which program?" record -p function

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own.h - records that the session itself makes, beside those of targets
+ *
+ * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains rings and who reads
+ * records needs to know nothing of them. Theory: own.c.
+ */
+#ifndef UFT_CONTROL_OWN_H
+#define UFT_CONTROL_OWN_H
+
+#include "control/internal.h"
+
+struct own {				/* one slice that is ours */
+	struct own *next;
+	struct uft_session *s;
+	const struct uft_image *img;
+	uint32_t slice;
+	pid_t pid;
+};
+
+/* A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none is free, no memory. */
+struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img);
+/* Nobody writes any more. */
+void own_end(struct own *o);
+/* To what the session's rings are set. */
+void own_set_flags(struct uft_session *s);
+
+/**
+ * own_write - one record of an event
+ * @o:     the slice
+ * @cpu:   on which it happened; each CPU has one writer at a time
+ * @clock: when; not before the CPU's last
+ * @task:  whose, pid | tid << 32
+ * @event: enum uft_event_id, UFT_EVENT_IS_OWN()
+ * @w:     its @n fields, 1..4
+ *
+ * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
+ */
+int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
+
+/* What the spec asks of the session itself is begun, if it is not. Each round of the session. */
+void own_start(struct uft_session *s);
+/* What another spec than @sp asked for ends. NULL: all of it. */
+void own_stop(struct uft_session *s, const struct spec *sp);
+
+/* ---- hwlat.c ---------------------------------------------------------------------------------- */
+
+struct hwlat;
+struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: warned of */
+void hwlat_end(struct hwlat *h);
+
+#endif

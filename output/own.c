@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * own.c - lines of the events that are the session's own: of a task, of no call
+ *
+ * The text is that of the kernel's tracer of the same name, the columns in front as of any line. In a call tree such a line is
+ * a comment. What a tracer cannot know in a process is `?`, or left out where the kernel leaves it out when it is 0.
+ */
+#include "output/text.h"
+
+/* As the kernel's trace_hwlat_print(): no NMI is seen from a process, so it has none to tell of. */
+static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	uint64_t us[2] = { ev->word[0] / 1000, ev->word[1] / 1000 }, s = ev->word[2] / 1000000000, ns = ev->word[2] % 1000000000;
+	uint32_t seq = (uint32_t)ev->word[3], count = (uint32_t)(ev->word[3] >> 32);
+
+	if (t->flags & UFT_TEXT_RAW)
+		return p + sprintf(p, "%llu %llu %llu %09llu %u\n", (unsigned long long)us[0], (unsigned long long)us[1],
+				   (unsigned long long)s, (unsigned long long)ns, seq);
+	return p + sprintf(p, "#%-5u inner/outer(us): %4llu/%-5llu ts:%llu.%09llu count:%u\n", seq, (unsigned long long)us[0],
+			   (unsigned long long)us[1], (unsigned long long)s, (unsigned long long)ns, count);
+}
+
+void own_event(struct uft_printer *t, const struct uft_event *ev)
+{
+	char text[OWN_ROOM], *end = text, *p;
+
+	if (ev->data == UFT_EVENT_HWLAT)
+		end = put_hwlat(t, text, ev);
+	if (end == text)
+		return;
+	if (t->tracer == UFT_TRACER_GRAPH) {
+		graph_comment(t, ev, text, (size_t)(end - text - 1));
+		return;
+	}
+	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + OWN_ROOM);
+	p = p ? text_context(t, p, ev) : NULL;
+	if (!p)
+		return;
+	memcpy(p, text, (size_t)(end - text));
+	emit_buf_end(&t->buf, p + (end - text));
+}
+
+uint64_t own_latency_ns(const struct uft_event *ev)
+{
+	if (ev->kind != UFT_EV_DATA || ev->data != UFT_EVENT_HWLAT)
+		return 0;
+	return ev->word[0] > ev->word[1] ? ev->word[0] : ev->word[1];
+}
