@@ -4,7 +4,8 @@
  *
  * Prints `leaf NS`, `chain NS` and `fib NS`: nanoseconds of thread CPU time per call, the plain call included; leaf
  * is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a recursion. Every round
- * makes exactly the calls that `calls N` states, so that the recording can be checked to the call.
+ * makes exactly the calls that `calls N` states, so that the recording can be checked to the call. `quiet NS` is a leaf
+ * call in the fastest twentieth of all pieces of bursts: what it costs while nobody else takes part of the core.
  *
  * With a pause it measures a tracer's warm buffers: the thread stays on one CPU, makes WARM calls first, and rests after
  * every hundred thousand, so that whatever reads the buffers keeps up. No rest and no warming counts in any figure.
@@ -16,6 +17,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #ifdef __clang__
@@ -35,6 +37,7 @@
 #define CHAINS	40000
 #define FIB	23
 #define BURST	100000		/* 1.6 MB of uft's records */
+#define PIECE	5000		/* of a burst: long beside reading the time, short beside how long a neighbour stays */
 #define WARM	2000000
 
 FN long leaf(long x) { __asm__ volatile(""); return x + 1; }
@@ -75,7 +78,7 @@ OFF static long fib_calls(long n)
 	return b;
 }
 
-struct result { double leaf, chain, fib; };
+struct result { double leaf, chain, fib, piece[LEAVES / PIECE]; };
 
 static int rounds = 1, pause_ms;
 
@@ -87,18 +90,23 @@ OFF static void rest(void)
 		nanosleep(&t, 0);
 }
 
-/* Nanoseconds of n calls, in bursts. */
-OFF static double leaves(long n)
+/* Nanoseconds of n calls, in bursts; a call's in each piece of one to @piece, if somebody wants to know. */
+OFF static double leaves(long n, double *piece)
 {
-	double sum = 0, t;
+	double sum = 0, before, t;
 	long s = 0;
 
-	for (long left = n; left > 0; left -= BURST) {
-		t = now();
-		for (long i = 0; i < (left < BURST ? left : BURST); i++)
+	for (long done = 0; done < n;) {
+		before = now();
+		for (long i = 0; i < PIECE; i++)
 			s += leaf(i);
-		sum += now() - t;
-		rest();
+		t = now() - before;
+		if (piece)
+			piece[done / PIECE] = t / PIECE;
+		sum += t;
+		done += PIECE;
+		if (done % BURST == 0)
+			rest();
 	}
 	__asm__ volatile("" : : "r"(s));
 	return sum;
@@ -126,7 +134,7 @@ OFF static void round_once(struct result *r)
 	double t;
 	long s;
 
-	r->leaf = leaves(LEAVES) / LEAVES;
+	r->leaf = leaves(LEAVES, r->piece) / LEAVES;
 	r->chain = chains(CHAINS) / (CHAINS * 12);
 	t = now();
 	s = fib(FIB);
@@ -142,7 +150,7 @@ OFF static void warm(void)
 	CPU_ZERO(&one);
 	CPU_SET(sched_getcpu(), &one);
 	sched_setaffinity(0, sizeof(one), &one);
-	leaves(WARM);
+	leaves(WARM, 0);
 }
 
 OFF static void *run(void *arg)
@@ -171,6 +179,20 @@ OFF static double median(const struct result *r, int n, int which)
 	m = v[n / 2];
 	free(v);
 	return m;
+}
+
+/* The fastest twentieth of all pieces. */
+OFF static double quiet(const struct result *r, int n)
+{
+	const size_t each = LEAVES / PIECE, all = (size_t)n * each;
+	double *v = malloc(all * sizeof(*v)), q;
+
+	for (int i = 0; i < n; i++)
+		memcpy(v + (size_t)i * each, r[i].piece, sizeof(r[i].piece));
+	qsort(v, all, sizeof(*v), by_value);
+	q = v[all / 20];
+	free(v);
+	return q;
 }
 
 #ifdef XRAY	/* XRay's flight data recorder writes nothing unless the program asks it to */
@@ -208,6 +230,7 @@ OFF int main(int argc, char **argv)
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	printf("leaf %.2f\nchain %.2f\nfib %.2f\n", median(r, rounds * threads, 0), median(r, rounds * threads, 1),
 	       median(r, rounds * threads, 2));
+	printf("quiet %.2f\n", quiet(r, rounds * threads));
 	printf("wall_ns %.0f\ncalls %ld\n", (double)(b.tv_sec - a.tv_sec) * 1e9 + (double)(b.tv_nsec - a.tv_nsec),
 	       threads * (rounds * (LEAVES + CHAINS * 12 + fib_calls(FIB)) + (pause_ms ? WARM : 0)));
 #ifdef XRAY

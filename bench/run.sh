@@ -48,7 +48,7 @@ build_calls() {
 	gcc -O2 -w "$top/bench/pagecopy.c" -o pagecopy
 }
 
-# measure NAME CMD...: runs it, keeps leaf/chain/fib in $NAME.out
+# measure NAME CMD...: runs it, keeps leaf/chain/fib/quiet in $NAME.out
 measure() {
 	name=$1
 	shift
@@ -133,6 +133,9 @@ cost_table() {
 	say "Rings: function $(cat function.ring), graph $(cat graph.ring) (warm up to 16M: above, pages are touched first)."
 	say
 	say "- function event over the floor: $f (budget 1.3: $(verdict "$f" "<=" 1.3)); graph call: $g (budget 2.5: $(verdict "$g" "<=" 2.5))"
+	q=$(get floor quiet)
+	say "- the same in the fastest twentieth of bursts of 5,000 calls, while nobody else takes part of the core (the floor waits"
+	say "  for the clock and hardly feels it): floor $q ns, function event $(ratio "$(get function quiet)" "$q"), graph call $(ratio "$(get graph quiet)" "$q")"
 	for e in bytes_per_event:function bytes_per_call:graph; do
 		b=$(stat_of "${e#*:}.uft" "${e%%:*}")
 		say "- ${e#*:}: $b bytes each, contexts included, in the rings and uncompressed on disk (budget 16.5: $(verdict "$b" "<=" 16.5))"
