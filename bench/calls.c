@@ -5,7 +5,7 @@
  * Prints `leaf NS`, `chain NS` and `fib NS`: nanoseconds of thread CPU time per call, the plain call included; leaf
  * is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a recursion. Every round
  * makes exactly the calls that `calls N` states, so that the recording can be checked to the call. `quiet NS` is a leaf
- * call in the fastest twentieth of all pieces of bursts: what it costs while nobody else takes part of the core.
+ * call in the fastest twentieth of all pieces of bursts: what others on the core touch least, if they ever leave it alone.
  *
  * With a pause it measures a tracer's warm buffers: the thread stays on one CPU, makes WARM calls first, and rests after
  * every hundred thousand, so that whatever reads the buffers keeps up. No rest and no warming counts in any figure.

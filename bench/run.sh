@@ -134,8 +134,8 @@ cost_table() {
 	say
 	say "- function event over the floor: $f (budget 1.3: $(verdict "$f" "<=" 1.3)); graph call: $g (budget 2.5: $(verdict "$g" "<=" 2.5))"
 	q=$(get floor quiet)
-	say "- the same in the fastest twentieth of bursts of 5,000 calls, while nobody else takes part of the core (the floor waits"
-	say "  for the clock and hardly feels it): floor $q ns, function event $(ratio "$(get function quiet)" "$q"), graph call $(ratio "$(get graph quiet)" "$q")"
+	say "- the same in the fastest twentieth of bursts of 5,000 calls, which others on the core touch least (the floor waits for"
+	say "  the clock and hardly feels them): floor $q ns, function event $(ratio "$(get function quiet)" "$q"), graph call $(ratio "$(get graph quiet)" "$q")"
 	for e in bytes_per_event:function bytes_per_call:graph; do
 		b=$(stat_of "${e#*:}.uft" "${e%%:*}")
 		say "- ${e#*:}: $b bytes each, contexts included, in the rings and uncompressed on disk (budget 16.5: $(verdict "$b" "<=" 16.5))"
