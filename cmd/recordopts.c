@@ -40,6 +40,8 @@ static const struct cmd_option record_options[] = {
 	  NULL },
 	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
+	{ "func-stack", 0, NULL, "function: who called, behind each event", cmd_flag, F(func_stack), NULL },
+	{ "stacktrace", 'T', NULL, "kmemtrace, blk: who called, behind each event", cmd_flag, F(stack), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
@@ -152,6 +154,11 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	    (o->thresh_ns || o->keep.n || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
 		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
+	if (o->func_stack && o->tracer != UFT_TRACER_FUNCTION)
+		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", tracer_names[o->tracer]);
+	if (o->stack && uft_tracer_kind((uint32_t)o->tracer) != UFT_KIND_LINES)
+		return cmd_usage(syntax, "--stacktrace is for the tracers kmemtrace and blk, not for %s%s", tracer_names[o->tracer],
+				 o->tracer == UFT_TRACER_FUNCTION ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
 	if (o->compress > 19)

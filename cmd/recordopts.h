@@ -13,6 +13,7 @@ struct record_opts {
 	uint64_t thresh_ns, buffer_bytes;
 	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
 	int preload;
+	int stack, func_stack;
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t compress;

@@ -206,7 +206,8 @@ int command_gone(struct uft_session *s, struct target *t, uint32_t object)
 	struct uft_cmd *c;
 	int ret;
 
-	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed)
+	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
+	    !t->obj[object].has_rows)
 		return 0;
 	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
@@ -499,6 +500,8 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 			continue;
 		}
 		ret = command_hooks(s, t, i);
+		if (!ret)
+			ret = stacks_send(s, t, i);
 		if (!ret)
 			ret = command_patch(s, t, i, force);
 	}

@@ -104,6 +104,9 @@ struct space_obj {
 	uint32_t nplain;		/* those wanted that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
 	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
+	struct uft_stack_row *row;	/* stacks.c; malloc'd */
+	uint32_t nrow;
+	int has_rows;			/* made, maybe none */
 };
 
 struct space {
@@ -159,6 +162,7 @@ struct target_obj {
 	uint8_t *named;			/* by stub index: perfmap.c wrote it */
 	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
+	uint8_t has_rows;		/* it knows how to walk stacks through it */
 	uint8_t is_fresh;		/* nobody has run in it, nor can until we answer */
 	uint8_t is_assumed;		/* fork child: a relative has it; to be confirmed by the loader's list */
 };
@@ -256,6 +260,14 @@ void command_note_hooked(struct uft_session *s, struct target *t, uint32_t objec
 /* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */
+
+/* ---- stacks.c ---------------------------------------------------------------------------------- */
+
+/* Rows of @u's functions, by address (abi.h); *out malloc'd. 0 or -ENOMEM. */
+int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
+/* The target gets an object's rows if stacks are wanted and it does not have them yet. 0, -ESRCH, -ETIMEDOUT: others are
+ * said by a warning; then stacks end there. */
+int stacks_send(struct uft_session *s, struct target *t, uint32_t object);
 
 /* ---- inject.c, blob.c ------------------------------------------------------------------------ */
 

@@ -51,6 +51,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
 	struct uft_hwlat_opts hwlat;
+	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };
 

@@ -415,6 +415,7 @@ void space_free(struct space *sp)
 		free(sp->obj[i].want);
 		free(sp->obj[i].sent);
 		free(sp->obj[i].hook);
+		free(sp->obj[i].row);
 	}
 	free(sp->obj);
 	if (sp->img)
@@ -464,6 +465,8 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 	if (ret < 0)
 		session_warn(w->s, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
+	if (!ret)
+		ret = stacks_send(w->s, t, index);
 	if (!ret)
 		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
 	t->obj[index].is_fresh = 0;
@@ -621,7 +624,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			continue;
 		command_gone(s, t, i);
 		t->obj[i].is_assumed = 0;
-		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = 0;
+		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
 		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
 		if (t->obj[i].state)

@@ -148,6 +148,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	}
 	sp->params.tracer = sp->tracer;
 	sp->params.has_events = sp->events != UFT_TRACER_NOP ? UFT_EVENTS_SOME : 0;
+	sp->params.stacks = in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = sp->nroots || sp->nkeep;
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);

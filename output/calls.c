@@ -87,7 +87,7 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT && ev->kind != UFT_EV_DATA)
 		return NULL;
 	t = calls_task(c, ev->task);
-	if (!t)
+	if (!t || (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK))
 		return NULL;
 	if (ev->kind == UFT_EV_ENTRY)
 		return enter(c, t, ev);

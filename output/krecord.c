@@ -4,6 +4,7 @@
  *
  *	FUNC		function {ip, parent_ip}
  *	ENTRY		funcgraph_entry {func, depth}
+ *	DATA, a stack	kernel_stack {size, caller[size]}: the addresses of the functions
  *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
  *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
@@ -91,6 +92,14 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"\n"
 	"print fmt: \"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
 	"REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count\n" },
+
+	{ "kernel_stack", "name: kernel_stack\nID: 4\n" COMMON_FIELDS
+	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\", "
+	"(void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], "
+	"(void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]\n" },
 };
 
 struct rec_common {
@@ -135,6 +144,13 @@ struct rec_hwlat {
 	uint32_t nmi_count, seqnum, count;
 } __attribute__((packed));
 _Static_assert(sizeof(struct rec_hwlat) == 60, "format of hwlat");
+
+struct rec_stack {
+	struct rec_common common;
+	uint32_t size, pad;		/* callers that follow */
+	uint64_t caller[1 + UFT_STACK_MAX];
+};
+_Static_assert(offsetof(struct rec_stack, caller) == 16 && sizeof(struct rec_stack) <= KBUF_PAYLOAD_MAX, "format of kernel_stack");
 
 /* ---- Records ---- */
 
@@ -210,6 +226,22 @@ static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 	return ret == -ENOENT ? 0 : ret;
 }
 
+static int put_stack(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)
+{
+	uint32_t n = ev->stack->n < 1 + UFT_STACK_MAX ? ev->stack->n : 1 + UFT_STACK_MAX;
+	struct rec_stack rec = { common_of(ev, KRECORD_STACK), n, 0, { 0 } };
+	uint32_t bytes = (uint32_t)offsetof(struct rec_stack, caller) + 8 * n;
+	void *p;
+	int ret;
+
+	for (uint32_t i = 0; i < n; i++)
+		rec.caller[i] = dat_syms_addr(syms, ev->task->image, ev->stack->frame[i].sym);
+	ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
+	if (!ret)
+		memcpy(p, &rec, bytes);
+	return ret;
+}
+
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)
 {
 	const struct uft_image *img;
@@ -219,6 +251,8 @@ int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_eve
 		return uft_kbuf_lost(kb, ev->lost);
 	if (ev->kind == UFT_EV_MARK)
 		return put_print(kb, ev, 0, ev->text, ev->text_bytes);
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
+		return put_stack(kb, syms, ev);
 	if (ev->kind == UFT_EV_DATA)
 		return put_own(kb, ev);
 	img = ev->task->image;

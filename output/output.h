@@ -38,6 +38,9 @@ enum uft_text_flags {
 	UFT_TEXT_HEX		= 0x40000,
 	UFT_TEXT_BIN		= 0x80000,
 };
+#define UFT_TEXT_STACK		0x10000000u	/* stacks as the kernel shows its own; so they are if none of these is set */
+#define UFT_TEXT_USER_STACK	0x20000000u	/* as it shows a program's */
+#define UFT_TEXT_USEROBJ	0x40000000u	/* sym-userobj */
 #define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
 			  UFT_TEXT_DURATION)
 struct uft_text_opts {

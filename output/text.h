@@ -71,6 +71,9 @@ void text_function(struct uft_printer *t, const struct uft_event *ev);
 #define TEXT_CONTEXT_ROOM	160u
 char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev);
 
+/* ---- stack.c: DATA of UFT_EVENT_STACK ---- */
+void stack_text(struct uft_printer *t, const struct uft_event *ev);
+
 /* ---- events.c: the tracers whose functions write events ---- */
 int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);	/* 0 or -ENOMEM */
 /* 1: its header and lines come at the end, all at once. */

@@ -42,6 +42,8 @@ int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent fo
 void trace_leave(void);				/* control: from now on nobody hooks a return address */
 int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
 uint32_t trace_unhook(void);			/* control: true return addresses back, on every stack; how many */
+int trace_rows(uint32_t object, const struct uft_cmd_rows *c, uint32_t n);	/* control: of UFT_CMD_ROWS */
+void trace_rows_gone(uint32_t object);		/* control */
 void trace_count(enum uft_counter c, uint64_t n);	/* any context */
 
 /* patch (control: the agent, or init) ------------------------------------------------------- */

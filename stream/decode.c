@@ -345,13 +345,20 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 }
 
 /* An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
-static int dec_data(struct dec_ring *r, struct uft_event *e, uint32_t value)
+static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
 	uint32_t id = UFT_EVENT_ID(value), n = UFT_EVENT_WORDS(value);
-	const struct dec_task *t = r->task;
+	struct dec_task *t = r->task;
 	const uint8_t *p = r->cur.p + 8;
 
 	r->cur.p += 8 + 8u * n;
+	if (id == UFT_EVENT_STACK && n) {
+		e->kind = UFT_EV_DATA;
+		e->data = id;
+		e->sym = dec_sym(st, t->image, (uint32_t)dec_word(p) & UFT_REC_VALUE_MAX);
+		e->stack = dec_stack(st, t->image, p, n);
+		return 1;
+	}
 	if (!UFT_EVENT_IS_OWN(id) && (!t->depth || t->over || (id != UFT_EVENT_CALL && id != UFT_EVENT_RETURN)))
 		return 0;
 	e->kind = UFT_EV_DATA;
@@ -406,7 +413,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		r->cur.p += 8;
 		return 0;
 	case UFT_REC_EVENT:
-		return dec_data(r, e, id);
+		return dec_data(st, r, e, id);
 	case UFT_REC_LOST:
 		dec_lost_record(r, dec_word(p + 8));
 		r->cur.p += 16;

@@ -107,6 +107,7 @@ struct uft_stream {
 	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
 	struct lv_hold *hold;				/* live: what a snapshot refers to, */
 	void (*release)(struct uft_stream *st);		/* and who lets it go */
+	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
 	struct uft_pattern *pattern;
 	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
@@ -140,6 +141,10 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 
 	return __builtin_expect(e->key == addr + 1, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }
+
+/* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n);
+void dec_stacks_free(struct uft_stream *st);
 
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
 size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);

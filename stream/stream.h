@@ -19,13 +19,23 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data) */
+	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered */
 };
 
 enum uft_event_flags {
 	UFT_EVF_ORPHAN	= 1,	/* EXIT: the entry is not in the stream; duration unknown (0) */
 	UFT_EVF_CALL	= 2,	/* EXIT made from a CALL record: there is no ENTRY */
 	UFT_EVF_MASK	= 4,	/* DATA, of a return: with the blocked signals */
+};
+
+/* A function that was entered, and who called, from the inside out. */
+struct uft_stack {
+	uint32_t n, hash;
+	struct uft_stack_frame {
+		uint64_t addr;		/* of the function; of others: to which is returned */
+		uint64_t offset;	/* in sym */
+		const struct uft_sym *sym;
+	} frame[];
 };
 
 struct uft_task {
@@ -51,6 +61,7 @@ struct uft_event {
 			};
 		};
 		uint64_t word[4];	/* DATA: the first of its fields; the rest 0 */
+		const struct uft_stack *stack;	/* DATA of UFT_EVENT_STACK: of a call of sym */
 	};
 	const struct uft_task *task;
 	const struct uft_sym *sym;
@@ -86,7 +97,7 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
  * valid until the stream is closed. A read error ends the stream and counts as damage. */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
 /* Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls (FUNC,
- * ENTRY, EXIT, CALL: not LEFT or LOST) and the session's own DATA, `calls` those among them that begin or stand for a call, and those
+ * ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own, `calls` those among them that begin or stand for a call, and those
  * that a profile has summed up. */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
 /* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until

@@ -121,6 +121,7 @@ void dec_tasks_free(struct uft_stream *st)
 	for (uint32_t i = 0; i < st->nmark; i++)
 		free(st->mark[i]);
 	free(st->mark);
+	dec_stacks_free(st);
 	for (uint32_t i = 0; i < st->ntask; i++) {
 		free(st->task[i]->stack);
 		free(st->task[i]->done);

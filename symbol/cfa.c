@@ -2,8 +2,8 @@
 /*
  * cfa.c - call frame instructions: where the return address lies, instruction by instruction
  *
- * Only the rule for the canonical frame address is followed, and whether there is a caller at all; where registers were
- * saved is of no interest here.
+ * Only the rule for the canonical frame address is followed, where the frame pointer was saved, and whether there is a
+ * caller at all; where other registers were saved is of no interest here.
  *
  * Source: DWARF 5 section 6.4.2.
  */
@@ -30,6 +30,37 @@ void uw_skip_operands(struct uw_cursor *c, const char *what)
 
 #define UW_MAX_STATES	8	/* remembered at a time */
 #define UW_REG_PC	16
+#define UW_REG_FP	6
+
+/*
+ * What gcc says of a function that aligns its stack: the frame address lies in memory, below the frame pointer
+ * (DW_OP_breg6 offset; DW_OP_deref). Other expressions mean nothing here.
+ */
+static void uw_expression(struct uw_cursor *c, struct uft_cfa *cfa)
+{
+	uint64_t len = uw_leb(c, 0);
+	struct uw_cursor expr = *c;
+	const uint8_t *p;
+
+	cfa->reg = -1;
+	cfa->is_indirect = 0;
+	if (!uw_take(c, len))
+		return;
+	expr.end = expr.p + len;
+	p = uw_take(&expr, 1);
+	if (!p || *p != 0x70 + UW_REG_FP)
+		return;
+	cfa->offset = (int64_t)uw_leb(&expr, 1);
+	p = uw_take(&expr, 1);
+	cfa->is_indirect = p && *p == 0x06 && expr.p == expr.end;
+}
+
+/* DW_CFA_offset and its like: @at is where register @reg lies from the frame address, 0: where it always is. */
+static void uw_saved(struct uft_cfa *cfa, uint64_t reg, int64_t at)
+{
+	if (reg == UW_REG_FP)
+		cfa->fp = at;
+}
 
 /* How far an advance goes; 0: no advance. */
 static uint64_t uw_advance(uint8_t op, const uint8_t *p)
@@ -47,7 +78,7 @@ int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa
 {
 	struct uw_cursor c = { u->insn, u->insn + u->ninsn, 0 };
 	struct uft_cfa now = u->start, kept[UW_MAX_STATES];
-	uint64_t stop = u->addr + u->size, step;
+	uint64_t stop = u->addr + u->size, step, reg;
 	unsigned nkept = 0;
 	int ret = 0;
 
@@ -61,7 +92,9 @@ int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa
 		if (op & 0xc0) {
 			step = op >> 6 == 1 ? op & 0x3f : 0;
 			if (op >> 6 == 2)
-				uw_leb(&c, 0);
+				uw_saved(&now, op & 0x3f, (int64_t)uw_leb(&c, 0) * u->data_align);
+			else if (op >> 6 == 3)
+				uw_saved(&now, op & 0x3f, u->start.fp);
 		} else {
 			if (!uw_operands[op])
 				break;
@@ -81,9 +114,19 @@ int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa
 				break;
 			case 0x0b:
 				if (nkept && --nkept < UW_MAX_STATES) {
-					now.reg = kept[nkept].reg;
-					now.offset = kept[nkept].offset;
+					kept[nkept].addr = now.addr;
+					now = kept[nkept];
 				}
+				break;
+			case 0x05: case 0x11:
+				reg = uw_leb(&arg0, 0);
+				uw_saved(&now, reg, (int64_t)uw_leb(&arg0, op == 0x11) * u->data_align);
+				break;
+			case 0x06:
+				uw_saved(&now, uw_leb(&arg0, 0), u->start.fp);
+				break;
+			case 0x08:
+				uw_saved(&now, uw_leb(&arg0, 0), 0);
 				break;
 			case 0x0c: case 0x12:
 				now.reg = (int)uw_leb(&arg0, 0);
@@ -99,7 +142,7 @@ int uw_run(const struct uft_unwind *u, int (*fn)(void *arg, const struct uft_cfa
 				now.offset = (int64_t)uw_leb(&arg0, 1) * u->data_align;
 				break;
 			case 0x0f:
-				now.reg = -1;
+				uw_expression(&arg0, &now);
 				break;
 			}
 		}

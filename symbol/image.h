@@ -56,6 +56,8 @@ void uft_resolver_free(struct uft_resolver *r);
 /* Ids of records (text or stub) and plain addresses (parents). Never NULL: an unknown id or address gets
  * a symbol named by its number. Amortised O(1). */
 const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
+/* Of an id: its function's address in this image. (A symbol's is that of the first image in which it was met.) 0: unknown. */
+uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
 
 #endif

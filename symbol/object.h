@@ -124,7 +124,9 @@ size_t uft_object_landers(struct uft_object *obj, struct uft_range *out, size_t 
 struct uft_cfa {
 	uint64_t addr, end;	/* instructions for which it holds */
 	int reg;		/* DWARF number: 6 rbp, 7 rsp; -1: an expression */
-	int64_t offset;		/* CFA = reg + offset */
+	int64_t offset;		/* CFA = reg + offset; */
+	int is_indirect;	/* with reg -1: it lies in memory at rbp + offset, and rbp was saved at rbp */
+	int64_t fp;		/* rbp was saved at CFA + fp; 0: it is as it was */
 };
 
 /* An unwind entry: a function, or a part of one. */

@@ -416,28 +416,50 @@ static uint64_t res_text_addr(struct res_map *map, const struct uft_mapped *m, u
 	return granule;
 }
 
-static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri, uint32_t id)
+/* Where the id's function is; NULL: the id is nobody's. */
+static struct res_map *res_where(struct res_image *ri, uint32_t id, const struct uft_mapped **out, uint64_t *addr)
 {
-	uint32_t i;
-
-	for (i = 0; i < ri->nobj; i++) {
+	for (uint32_t i = 0; i < ri->nobj; i++) {
 		const struct uft_mapped *m = &ri->img->obj[i];
-		struct res_map *map = &ri->map[i];
-		uint64_t addr;
 
 		if (id - m->first_text_id < m->ntext_ids)
-			addr = res_text_addr(map, m, id);
+			*addr = res_text_addr(&ri->map[i], m, id);
 		else if (id - m->first_stub_id < m->nstubs && m->stub_addr)
-			addr = m->stub_addr[id - m->first_stub_id];
+			*addr = m->stub_addr[id - m->first_stub_id];
 		else
 			continue;
-		if (!map->object)
-			map->object = res_object_number(r, m->obj) + 1;
-		if (map->object == RES_NO_OBJECT + 1)
-			return &r->nothing;
-		return res_in_object(r, m, map->object - 1, addr);
+		*out = m;
+		return &ri->map[i];
 	}
-	return res_unknown(r, id, RES_KEY_ID);
+	return NULL;
+}
+
+static const struct uft_sym *res_id(struct uft_resolver *r, struct res_image *ri, uint32_t id)
+{
+	const struct uft_mapped *m;
+	uint64_t addr;
+	struct res_map *map = res_where(ri, id, &m, &addr);
+
+	if (!map)
+		return res_unknown(r, id, RES_KEY_ID);
+	if (!map->object)
+		map->object = res_object_number(r, m->obj) + 1;
+	if (map->object == RES_NO_OBJECT + 1)
+		return &r->nothing;
+	return res_in_object(r, m, map->object - 1, addr);
+}
+
+uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id)
+{
+	struct res_image *ri = res_current(r, img);
+	const struct uft_mapped *m;
+	const struct uft_func *fn;
+	uint64_t addr;
+
+	if (!ri || !res_where(ri, id, &m, &addr))
+		return 0;
+	fn = uft_object_func(m->obj, addr - m->bias);
+	return fn ? fn->addr + m->bias : addr;
 }
 
 static const struct uft_sym *res_id_slow(struct uft_resolver *r, struct res_image *ri, uint32_t id)

@@ -185,6 +185,16 @@ void tree_record(struct uft_tree *t)
 	uft_session_record(t->session, in && !in->paused && (in->set.is_on || in->triggers));
 }
 
+/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with a line for each call. */
+static uint32_t wanted_stacks(const struct settings *set)
+{
+	if (set->tracer == UFT_TRACER_FUNCTION)
+		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
+	if (uft_tracer_kind(set->tracer) == UFT_KIND_LINES)
+		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
+	return 0;
+}
+
 /* The graph's limits have no files in an instance: the top's hold for all. */
 static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
 {
@@ -193,6 +203,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	struct tree_text words = { 0 }, notrace = { 0 };
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
+		.stacks = wanted_stacks(set),
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat,
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,

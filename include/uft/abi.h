@@ -73,8 +73,11 @@ enum uft_event_id {
 	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
 					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
 					 * this window | too long ones in it << 32 */
+	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
+				 * first: at most UFT_STACK_MAX */
 	UFT_EVENT_FIRST		= 16,
 };
+#define UFT_STACK_MAX		32
 #define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) < UFT_EVENT_FIRST)
 #define UFT_EVENT_ID_BITS	20
 #define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
@@ -300,7 +303,34 @@ struct uft_tracer_params {
 	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
 	uint32_t nnot_pids;
 	uint32_t has_events;	/* graph: enum uft_events */
+	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
 };
+enum uft_stacks {
+	UFT_STACKS_FUNC		= 1,	/* each FUNC */
+	UFT_STACKS_EVENT	= 2,	/* each event with arguments */
+};
+
+/* ---- Stacks ------------------------------------------------------------------------------- */
+
+/*
+ * How the frame of a caller is found from a return address: sorted rows, each for the code from its start to the next
+ * one's. The return address lies at CFA - 8. Made by the session of .eh_frame, as the kernel makes ORC tables of its own.
+ */
+enum uft_stack_rule {
+	UFT_RULE_NONE,		/* nothing is known */
+	UFT_RULE_SP,		/* CFA = stack pointer + 8 * cfa */
+	UFT_RULE_FP,		/* CFA = frame pointer + 8 * cfa */
+	UFT_RULE_MEMORY,	/* CFA lies in memory at frame pointer + 8 * cfa; the caller's frame pointer at the frame pointer */
+	UFT_RULE_SIGNAL,	/* a signal handler's return: the interrupted registers are on the stack */
+	UFT_RULE_END,		/* nobody called it */
+};
+struct uft_stack_row {
+	uint32_t start;		/* address in the object */
+	int16_t cfa;		/* in words */
+	int8_t fp;		/* the caller's frame pointer was saved at CFA + 8 * fp; 0 nowhere */
+	uint8_t rule;		/* enum uft_stack_rule */
+};
+_Static_assert(sizeof(struct uft_stack_row) == 8, "abi");
 
 /* ---- Sites, objects, commands ------------------------------------------------------------- */
 
@@ -387,6 +417,7 @@ enum uft_cmd_op {
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
 	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
+	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
@@ -413,6 +444,10 @@ struct uft_cmd_object {
 	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
 	uint64_t code_base;		/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
 	uint32_t warm, pad;		/* enum uft_warm: most of its sites will soon be armed, and there is time now */
+};
+struct uft_cmd_rows {
+	uint64_t bias, text_start, text_end;	/* runtime addresses: bias + row.start */
+	uint32_t first, total;		/* of the rows that follow, and of all; parts come in order */
 };
 enum uft_warm { UFT_WARM_SITES = 1, UFT_WARM_STUBS = 2 };
 #define UFT_STUB_BYTES	16

@@ -194,7 +194,11 @@ static int do_command(struct uft_cmd *cmd)
 		n = mem_list_owned(payload, n);
 		uft_store(&cmd->n, n);
 		return list_mappings(payload, n);
+	case UFT_CMD_ROWS:
+		return (uint64_t)n * sizeof(struct uft_stack_row) + sizeof(struct uft_cmd_rows) <=
+		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) : -E2BIG;
 	case UFT_CMD_OBJECT_GONE:
+		trace_rows_gone(uft_load(&cmd->object));
 		patch_object_gone(uft_load(&cmd->object));
 		return 0;
 	case UFT_CMD_OBJECT_ANEW:

@@ -50,7 +50,11 @@ static uint64_t policy_of_task(void)
 
 int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args)
 {
-	return event_write(t, e, UFT_EVENT_CALL, args, 4);
+	int ret = event_write(t, e, UFT_EVENT_CALL, args, 4);
+
+	if (ret == RING_WRITTEN && trace_params()->stacks & UFT_STACKS_EVENT)
+		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
+	return ret;
 }
 
 int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result)

@@ -4,6 +4,19 @@
  */
 #include "runtime/trace/trace.h"
 
+/* Behind the FUNC. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of it. */
+static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent, const uint64_t *frame)
+{
+	const uint64_t *slot = frame - SAVED_FP;
+	uint64_t fp = frame[0];
+
+	if (*slot != parent) {
+		slot = (const uint64_t *)fp + 1;
+		fp = slot[-1];
+	}
+	stack_write(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
+}
+
 /* From trace.S: word0 is the record's first word without the clock. Context: probe. */
 void uft_func_slow(uint64_t word0, uint64_t parent);
 void uft_func_slow(uint64_t word0, uint64_t parent)
@@ -19,7 +32,10 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 		/* The event's own stack position, or a little below: enough to tell callers from what is left. */
 		if (t.th->flags & TH_RESTORED)
 			unwind_rehook(&t, (uint64_t)__builtin_frame_address(0), 0);
-		task_write(&t, &op);
+		if (p->stacks & UFT_STACKS_FUNC)	/* no fast path may follow */
+			op.key = 0;
+		if (task_write(&t, &op) == RING_WRITTEN && p->stacks & UFT_STACKS_FUNC)
+			func_stack(&t, word0, parent, *(const uint64_t **)__builtin_frame_address(0));
 	}
 	task_end(&t);
 }

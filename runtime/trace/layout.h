@@ -21,7 +21,8 @@
 
 #define FG_RECORDED	1	/* its ENTRY is in a ring and its EXIT is not (E_WHERE may overrule) */
 
-/* Where trace.S saves what a call brings and what it returns, in words from its slot: rdi, rsi, rdx, rcx; rax. Not mcount's. */
+/* Where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi, rdx, rcx; rax. Not mcount's. */
+#define SAVED_FP	(-11)	/* of the function handler, too: the last that CALL_C saves */
 #define SAVED_ARGS	(-6)
 #define SAVED_RESULT	(-1)
 

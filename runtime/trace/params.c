@@ -32,6 +32,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->has_roots = p->has_roots;
 	n->has_pids = p->has_pids;
 	n->has_events = p->has_events;
+	n->stacks = ARCH_HAS_STACKS ? uft_load(&p->stacks) : 0;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)

@@ -124,6 +124,10 @@ uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EV
 int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args);
 int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result);
 
+/* ---- stack.c ---- */
+/* A stack of the function @id, whose return address is at @slot; @fp: its caller's frame pointer. */
+void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
+
 /* ---- keep.c ---- */
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);
 void keep_reset(struct uft_thread *th);

@@ -821,11 +821,13 @@ static uint64_t paint(void)
 	return painted_used;
 }
 
-static void stack_use(struct lab_config c)
+static void stack_use(struct lab_config c, uint32_t tracer)
 {
-	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .max_depth = 100 };
+	struct uft_tracer_params p = { .tracer = tracer, .max_depth = 100, .stacks = UFT_STACKS_FUNC };
 
 	start_full(c, &p);
+	for (uint32_t i = 0; tracer == UFT_TRACER_FUNCTION && i < 2; i++)
+		lab_arm(i ? (void *)jumper : (void *)leaf, i ? JUMPER : LEAF, LAB_FUNCTION, 0);
 	paint();		/* binds what it calls */
 	paint();
 	printf("     %lu bytes of stack at most\n", painted_used);
@@ -834,12 +836,23 @@ static void stack_use(struct lab_config c)
 
 static void test_stack_use(void)
 {
-	stack_use((struct lab_config){ 0 });
+	stack_use((struct lab_config){ 0 }, UFT_TRACER_GRAPH);
+}
+
+/* The walk of callers has a window of its own. */
+static void test_stack_use_walk(void)
+{
+	stack_use((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
+}
+
+static void test_stack_use_walk_exchange(void)
+{
+	stack_use((struct lab_config){ .no_rseq = 1 }, UFT_TRACER_FUNCTION);
 }
 
 static void test_stack_use_exchange(void)
 {
-	stack_use((struct lab_config){ .no_rseq = 1 });
+	stack_use((struct lab_config){ .no_rseq = 1 }, UFT_TRACER_GRAPH);
 }
 
 /* ---- Modes -------------------------------------------------------------------------------- */
@@ -1038,6 +1051,7 @@ static const struct lab_case cases[] = {
 	{ "signal_stack_above", test_signal_stack_above }, { "signal_jump", test_signal_jump },
 	{ "signal_jump_below", test_signal_jump_below }, { "signal_jump_above", test_signal_jump_above },
 	{ "overflow", test_overflow }, { "overflow_exchange", test_overflow_exchange },
+	{ "stack_use_walk", test_stack_use_walk }, { "stack_use_walk_exchange", test_stack_use_walk_exchange },
 	{ "stack_use", test_stack_use }, { "stack_use_exchange", test_stack_use_exchange },
 	{ "hook_registers", test_hook_registers }, { "hook_exec", test_hook_exec }, { "max_depth", test_max_depth },
 	{ "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile }, { "switch", test_switch },

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stacks.c - tables by which the runtime walks stacks, made of unwind tables
+ *
+ * .eh_frame is a program for each function, which nobody wants to run in a traced thread. So it is run here, once an object
+ * and image, for two questions only: where is the frame address, and where was the frame pointer saved; the answers are rows
+ * of 8 bytes (abi.h). libc has 25,000 of them. What a row cannot say (a frame larger than 256 KiB, an expression other than
+ * that of functions which align their stack) is UFT_RULE_NONE.
+ */
+#include "control/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct rows {
+	struct uft_stack_row *v;
+	size_t n, room;
+	uint32_t flags;			/* enum uft_unwind_flags, of the function */
+	int error;
+};
+
+static void put(struct rows *r, uint64_t start, struct uft_stack_row row)
+{
+	if (start > UINT32_MAX || r->error)
+		return;
+	row.start = (uint32_t)start;
+	if (r->n && r->v[r->n - 1].start >= row.start) {	/* nothing lies between, or entries overlap */
+		if (r->v[r->n - 1].start > row.start)
+			return;
+		r->n--;
+	}
+	if (r->n && r->v[r->n - 1].cfa == row.cfa && r->v[r->n - 1].fp == row.fp && r->v[r->n - 1].rule == row.rule)
+		return;
+	if (r->n == r->room) {
+		size_t room = r->room ? 2 * r->room : 1024;
+		struct uft_stack_row *grown = realloc(r->v, room * sizeof(*grown));
+
+		if (!grown) {
+			r->error = -ENOMEM;
+			return;
+		}
+		r->v = grown;
+		r->room = room;
+	}
+	r->v[r->n++] = row;
+}
+
+static int put_stretch(void *arg, const struct uft_cfa *cfa)
+{
+	struct rows *r = arg;
+	struct uft_stack_row row = { .rule = UFT_RULE_NONE };
+	int64_t words = cfa->offset / 8, fp = cfa->fp / 8;
+
+	if (r->flags & UFT_UNWIND_SIGNAL)
+		row.rule = UFT_RULE_SIGNAL;
+	else if (r->flags & UFT_UNWIND_OUTERMOST)
+		row.rule = UFT_RULE_END;
+	else if (cfa->offset % 8 || words != (int16_t)words || cfa->fp % 8 || fp != (int8_t)fp)
+		row.rule = UFT_RULE_NONE;
+	else if (cfa->reg == 7)
+		row.rule = UFT_RULE_SP;
+	else if (cfa->reg == 6)
+		row.rule = UFT_RULE_FP;
+	else if (cfa->reg == -1 && cfa->is_indirect)
+		row.rule = UFT_RULE_MEMORY;
+	if (row.rule == UFT_RULE_SP || row.rule == UFT_RULE_FP || row.rule == UFT_RULE_MEMORY)
+		row.cfa = (int16_t)words;
+	if (row.rule == UFT_RULE_SP || row.rule == UFT_RULE_FP)
+		row.fp = (int8_t)fp;
+	put(r, cfa->addr, row);
+	return r->error;
+}
+
+int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n)
+{
+	struct rows r = { NULL };
+
+	for (size_t i = 0; i < nunwind && !r.error; i++) {
+		uint64_t end = u[i].addr + u[i].size;
+
+		r.flags = u[i].flags;
+		uft_unwind_each(&u[i], put_stretch, &r);
+		if (i + 1 == nunwind || u[i + 1].addr > end)
+			put(&r, end, (struct uft_stack_row){ .rule = UFT_RULE_NONE });
+	}
+	if (r.error || r.n > UINT32_MAX) {
+		free(r.v);
+		return -ENOMEM;
+	}
+	*out = r.v;
+	*n = (uint32_t)r.n;
+	return 0;
+}
+
+static int make(struct space_obj *o, struct uft_object *obj)
+{
+	struct uft_unwind *u = NULL;
+	size_t n = 0;
+	int ret = obj->machine == EM_X86_64 ? uft_object_unwind(obj, &u, &n) : 0;
+
+	if (!ret)
+		ret = stacks_make_rows(u, n, &o->row, &o->nrow);
+	free(u);
+	o->has_rows = 1;
+	return ret;
+}
+
+/* One part; 1: the rest is not needed. */
+static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t first, uint32_t n)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct space_obj *o = &t->space->obj[object];
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	struct uft_cmd_rows *r = (struct uft_cmd_rows *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	int ret;
+
+	*c = (struct uft_cmd){ .op = UFT_CMD_ROWS, .n = n, .object = object };
+	*r = (struct uft_cmd_rows){ .bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first,
+				    .total = o->nrow };
+	memcpy(r + 1, o->row + first, n * sizeof(*o->row));
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
+{
+	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD - sizeof(struct uft_cmd_rows)) / sizeof(struct uft_stack_row));
+	struct space_obj *o = &t->space->obj[object];
+	int ret = 0;
+
+	if (!s->spec || !s->spec->params.stacks || t->obj[object].has_rows)
+		return 0;
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+		return -ESRCH;
+	if (!o->has_rows)
+		ret = make(o, t->space->img->obj[object].obj);
+	for (uint32_t first = 0; first < o->nrow && !ret; first += max)
+		ret = send_part(s, t, object, first, o->nrow - first < max ? o->nrow - first : max);
+	if (ret == -ESRCH || ret == -ETIMEDOUT)
+		return ret;
+	if (ret < 0)
+		session_warn(s, "process %d: stacks end at %s: %s", t->pid, t->space->img->obj[object].obj->path, strerror(-ret));
+	t->obj[object].has_rows = 1;
+	return 0;
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack.c - who called: return addresses from a function's entry outwards
+ *
+ * What it stands on. Programs have no frame pointers, so the session makes of each object's .eh_frame a table that this
+ * context can use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks are asked for. Where
+ * no table knows the code (made at run time, objects without .eh_frame) frame pointers are tried. Return addresses that are
+ * stubs' stand for the true ones, which are on the shadow stack.
+ *
+ * It never faults: each word is read by the kernel (process_vm_readv on ourselves, a piece of a page at a time), so a wild
+ * frame pointer or a table that does not fit ends the walk. It ends for good: frames lie ever higher, but for one
+ * step from a signal handler to what was interrupted, and there are UFT_STACK_MAX at most.
+ *
+ * Tables. One slot an object, written by the agent alone, read by any thread without locks: `sequence` is odd while a slot
+ * changes, and a row counts only if it was the same before and after. Rows are never unmapped; the next object of a slot gets
+ * its memory if that suffices. A fork child has a copy; a slot that was being written then is written anew, when its
+ * own agent is asked to.
+ *
+ * Not seen: what a function has tail-called from; callers of code that a signal interrupted inside ours.
+ *
+ * Context: probe, except for trace_rows*(): control.
+ */
+#include "runtime/base/sys.h"
+#include "runtime/trace/trace.h"
+
+#define WINDOW_WORDS	32
+#define FP_REACH	(64u << 10)	/* without a table: a frame is not larger */
+#define TABLE_BYTES	(UFT_MAX_OBJECTS * sizeof(struct stack_object))
+
+struct stack_object {
+	uint64_t text_start, text_end, bias;
+	struct uft_stack_row *row;
+	uint32_t n, room;
+	uint32_t object;	/* the session's index + 1; 0: free */
+	uint32_t sequence;
+};
+
+static struct stack_object *stack_objects;	/* UFT_MAX_OBJECTS; set once, by the agent */
+static uint32_t stack_nobjects;			/* slots ever used; grows */
+
+/* ---- Tables ------------------------------------------------------------------------------- */
+
+static struct stack_object *slot_of(uint32_t object)
+{
+	for (uint32_t i = 0; i < stack_nobjects; i++)
+		if (stack_objects[i].object == object + 1)
+			return &stack_objects[i];
+	return NULL;
+}
+
+static void slot_change(struct stack_object *o)
+{
+	uft_store(&o->sequence, o->sequence | 1u);
+	uft_fence();		/* before anything of it changes; partner: find_row() */
+}
+
+static void slot_close(struct stack_object *o)
+{
+	uft_store_release(&o->sequence, (o->sequence | 1u) + 1);
+}
+
+/* A free one, with room for @total rows if there is such. NULL: no memory. */
+static struct stack_object *slot_new(uint32_t total)
+{
+	struct stack_object *best = NULL;
+	long map;
+
+	if (!stack_objects) {
+		map = trace_map(TABLE_BYTES);
+		if (sys_is_error(map))
+			return NULL;
+		uft_store_release(&stack_objects, (struct stack_object *)map);
+	}
+	for (uint32_t i = 0; i < stack_nobjects; i++) {
+		struct stack_object *o = &stack_objects[i];
+
+		if (!o->object && o->room >= total && (!best || o->room < best->room))
+			best = o;
+	}
+	if (best)
+		return best;
+	if (stack_nobjects == UFT_MAX_OBJECTS)
+		return NULL;
+	best = &stack_objects[stack_nobjects];
+	map = trace_map((uint64_t)total * sizeof(struct uft_stack_row) + UFT_PAGE);
+	if (sys_is_error(map))
+		return NULL;
+	best->row = (struct uft_stack_row *)map;
+	best->room = total;
+	uft_store_release(&stack_nobjects, stack_nobjects + 1);
+	return best;
+}
+
+int trace_rows(uint32_t object, const struct uft_cmd_rows *c, uint32_t n)
+{
+	const struct uft_stack_row *from = (const struct uft_stack_row *)(c + 1);
+	uint32_t first = uft_load(&c->first), total = uft_load(&c->total);
+	struct stack_object *o = slot_of(object);
+	uint64_t bias = uft_load(&c->bias);
+
+	if (first > total || n > total - first)
+		return -EINVAL;
+	if (!first) {
+		if (o && !(o->sequence & 1) && o->bias == bias && o->n == total)
+			return 1;
+		trace_rows_gone(object);
+		o = slot_new(total);
+		if (!o)
+			return -ENOMEM;
+		slot_change(o);
+		o->object = object + 1;
+		o->bias = bias;
+		o->text_start = uft_load(&c->text_start);
+		o->text_end = uft_load(&c->text_end);
+		o->n = 0;
+	}
+	if (!o || o->n != first || total > o->room)
+		return -EINVAL;
+	for (uint32_t i = 0; i < n; i++)
+		o->row[first + i] = from[i];
+	o->n = first + n;
+	if (o->n == total)
+		slot_close(o);
+	return 0;
+}
+
+void trace_rows_gone(uint32_t object)
+{
+	struct stack_object *o = slot_of(object);
+
+	if (!o)
+		return;
+	slot_change(o);
+	o->object = 0;
+	o->text_start = o->text_end = 0;
+	o->n = 0;
+	slot_close(o);
+}
+
+/* What is known of the code at @pc; UFT_RULE_NONE: nothing. */
+static struct uft_stack_row find_row(uint64_t pc)
+{
+	const struct stack_object *all = uft_load_acquire(&stack_objects);
+	uint32_t n = uft_load_acquire(&stack_nobjects);
+	struct uft_stack_row found = { .rule = UFT_RULE_NONE };
+
+	for (uint32_t i = 0; all && i < n; i++) {
+		const struct stack_object *o = &all[i];
+		uint32_t sequence = uft_load_acquire(&o->sequence), low = 0, high = uft_load(&o->n), room = uft_load(&o->room);
+		uint64_t start = uft_load(&o->text_start), at = pc - uft_load(&o->bias);
+
+		if (sequence & 1 || pc - start >= uft_load(&o->text_end) - start)
+			continue;
+		if (high > room || at > UINT32_MAX)
+			break;
+		while (low < high) {		/* the first row that begins behind @at */
+			uint32_t middle = low + (high - low) / 2;
+
+			if (o->row[middle].start <= at)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (low)
+			found = o->row[low - 1];
+		uft_fence();			/* partner: slot_change() */
+		if (uft_load(&o->sequence) != sequence)
+			found.rule = UFT_RULE_NONE;
+		break;
+	}
+	return found;
+}
+
+/* ---- The walk ----------------------------------------------------------------------------- */
+
+struct walk {
+	const struct trace_task *t;
+	const struct fg_entry *at;	/* slots above this entry are behind us */
+	uint64_t slot, fp;		/* where the next return address is, and its frame's caller's frame pointer */
+	uint64_t sp, pc;		/* of the frame that was found last: behind its call */
+	uint64_t base;			/* of the window */
+	uint32_t nwindow;
+	uint64_t window[WINDOW_WORDS];
+};
+
+/* 0, or the word cannot be read. */
+static int walk_read(struct walk *w, uint64_t at, uint64_t *to)
+{
+	uint64_t i = (at - w->base) / 8, left = (UFT_PAGE - at % UFT_PAGE) / 8;
+
+	if (at % 8)
+		return -EFAULT;
+	if (at < w->base || i >= w->nwindow) {
+		w->base = at;
+		w->nwindow = left < WINDOW_WORDS ? (uint32_t)left : WINDOW_WORDS;
+		if (trace_peek((const void *)at, w->window, w->nwindow * 8)) {
+			w->nwindow = 0;
+			return -EFAULT;
+		}
+		i = 0;
+	}
+	*to = w->window[i];
+	return 0;
+}
+
+/* What stands for @pc at @slot: the true address, if a stub's was put there; of a tail call its caller's below it. */
+static uint64_t walk_true(struct walk *w, uint64_t slot, uint64_t pc)
+{
+	const struct uft_thread *th = w->t->th;
+
+	if (th->flags & TH_ALT)		/* in no order */
+		w->at = th->top;
+	for (; w->at > th->base; w->at--) {
+		const struct fg_entry *e = w->at - 1;
+
+		if (e->slot == slot && e->ret == pc)
+			pc = e->parent;
+		else if (e->slot > slot && !(th->flags & TH_ALT))
+			break;
+	}
+	return pc;
+}
+
+/* From w->pc, w->sp, w->fp to the slot and frame pointer of its caller. 0: nobody called, or it is not known. */
+static int walk_out(struct walk *w, uint64_t pc)
+{
+	struct uft_stack_row row = find_row(pc);
+	uint64_t cfa, fp = w->fp;
+
+	switch (row.rule) {
+	case UFT_RULE_SP:
+		cfa = w->sp + 8 * (int64_t)row.cfa;
+		break;
+	case UFT_RULE_FP:
+		cfa = w->fp + 8 * (int64_t)row.cfa;
+		break;
+	case UFT_RULE_MEMORY:
+		if (walk_read(w, w->fp + 8 * (int64_t)row.cfa, &cfa) || walk_read(w, w->fp, &fp))
+			return 0;
+		break;
+	case UFT_RULE_NONE:
+		if (w->fp < w->sp || w->fp - w->sp > FP_REACH || walk_read(w, w->fp, &fp))
+			return 0;
+		cfa = w->fp + 16;
+		break;
+	default:
+		return 0;
+	}
+	if (row.fp && walk_read(w, cfa + 8 * (int64_t)row.fp, &fp))
+		return 0;
+	if (cfa <= w->sp)
+		return 0;
+	w->slot = cfa - 8;
+	w->fp = fp;
+	return 1;
+}
+
+/* The next frame outwards into w->pc and w->sp. 0: there is none. */
+static int walk_next(struct walk *w)
+{
+	uint64_t pc;
+
+	if (w->pc) {
+		/* The row of the call, not of what follows: that may be another function. */
+		struct uft_stack_row row = find_row(w->pc - 1);
+
+		if (row.rule == UFT_RULE_SIGNAL) {
+			if (walk_read(w, w->sp + ARCH_SIGNAL_PC, &pc) || walk_read(w, w->sp + ARCH_SIGNAL_FP, &w->fp) ||
+			    walk_read(w, w->sp + ARCH_SIGNAL_SP, &w->sp) || !pc)
+				return 0;
+			w->at = w->t->th->top;
+			w->pc = pc + 1;	/* no call: its own row */
+			return 1;
+		}
+		if (!walk_out(w, w->pc - 1))
+			return 0;
+	}
+	if (walk_read(w, w->slot, &pc))
+		return 0;
+	w->pc = walk_true(w, w->slot, pc);
+	w->sp = w->slot + 8;
+	return w->pc > UFT_PAGE;
+}
+
+void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
+{
+	uint64_t words[1 + UFT_STACK_MAX];
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+	struct ring_op op = { .word1 = id, .more = words + 1 };
+	uint32_t n = 1;
+
+	words[0] = id;
+	while (n <= UFT_STACK_MAX && walk_next(&w))
+		words[n++] = w.pc;
+	op.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_STACK, n), 0);
+	op.bytes = 8 + 8 * n;
+	task_write(t, &op);
+}
