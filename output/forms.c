@@ -183,10 +183,10 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p);
 }
 
-char *form_addr(const struct uft_printer *t, char *p, const struct uft_sym *sym, uint64_t addr)
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr)
 {
 	if (t->flags & UFT_TEXT_SYM_OFFSET && sym)
-		p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)(addr - sym->addr), (unsigned long long)sym->size);
+		p += sprintf(p, "+0x%llx/0x%llx", (unsigned long long)uft_image_offset(image, addr), (unsigned long long)sym->size);
 	if (t->flags & UFT_TEXT_SYM_ADDR)
 		p += sprintf(p, " <%016llx>", (unsigned long long)addr);
 	return p;

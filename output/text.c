@@ -223,11 +223,11 @@ void text_function(struct uft_printer *t, const struct uft_event *ev)
 	if (!p)
 		return;
 	p = put_name(put_context(t, p, c, task, ev), &name);
-	p = form_addr(t, p, ev->sym, ev->sym ? ev->sym->addr : 0);
+	p = form_addr(t, p, NULL, ev->sym, ev->sym ? ev->sym->addr : 0);
 	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
 		p = put_name(p + 3, &caller);
-		p = form_addr(t, p, ev->parent, ev->parent_addr);
+		p = form_addr(t, p, ev->task->image, ev->parent, ev->parent_addr);
 	}
 	*p++ = '\n';
 	emit_buf_end(&t->buf, p);

@@ -99,8 +99,8 @@ char *form_latency_context(struct uft_printer *t, char *p, const struct uft_even
 /* A FUNC or MARK as numbers. */
 void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
-/* What sym-offset and sym-addr put behind the name of @addr. */
-char *form_addr(const struct uft_printer *t, char *p, const struct uft_sym *sym, uint64_t addr);
+/* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */
+char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
 
 void graph_header(struct uft_printer *t);
 /* A line that is no call: a comment at the depth of the CPU. */

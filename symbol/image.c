@@ -59,3 +59,15 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 	}
 	return m;
 }
+
+uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
+{
+	for (uint32_t i = 0; img && i < img->nobj; i++) {
+		const struct uft_mapped *m = &img->obj[i];
+		const struct uft_func *func = addr >= m->text_start && addr < m->text_end ? uft_object_func(m->obj, addr - m->bias) : NULL;
+
+		if (func)
+			return addr - m->bias - func->addr;
+	}
+	return 0;
+}
