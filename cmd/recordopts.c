@@ -9,6 +9,7 @@
 #include "cmd/recordopts.h"
 #include "include/uft/abi.h"
 #include "symbol/tracer.h"
+#include "tree/tree.h"
 
 static const char *const tracer_names[] = {
 	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
@@ -45,6 +46,8 @@ static const struct cmd_option record_options[] = {
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
+	{ "option", 'O', "NAME", "function_graph: as an option of the trace: funcgraph-retval, funcgraph-args, nosleep-time; may be "
+	  "repeated", cmd_strings, F(options), NULL },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
 	  cmd_percent, F(budget_ppm), NULL },
 	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
@@ -107,6 +110,26 @@ static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
 			return cmd_usage(syntax, "--keep-slow: %s", err.text);
 	}
 	return o->keep_ns ? -1 : cmd_fail(syntax->name, "out of memory");
+}
+
+/* -1 to go on. */
+static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	uint32_t text = 0;
+
+	if (o->options.n && o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_PROFILE)
+		return cmd_usage(syntax, "--option is for the tracers function_graph and profile, not for %s", tracer_names[o->tracer]);
+	for (size_t i = 0; i < o->options.n; i++) {
+		int kinds = uft_tree_option(o->options.item[i], &text, &o->events);
+
+		if (!kinds)
+			return cmd_usage(syntax, "--option: there is no option '%s'", o->options.item[i]);
+		if (!(kinds & UFT_OPTION_EVENTS))
+			return cmd_usage(syntax, "--option: '%s' changes the text only: give it to uft report", o->options.item[i]);
+	}
+	if (o->events && o->keep.n)
+		return cmd_usage(syntax, "--keep-slow records names and times only: not with --option");
+	return -1;
 }
 
 /* What needs ptrace, or the clock before the program has one. -1 to go on. */
@@ -176,6 +199,8 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 		done = check_preload(o, syntax);
 	if (done < 0 && o->emulator && !split_emulator(o))
 		done = cmd_usage(syntax, "--emulator: which command?");
+	if (done < 0)
+		done = take_options(o, syntax);
 	return done < 0 ? split_keep(o, syntax) : done;
 }
 
@@ -186,6 +211,7 @@ void record_opts_free(struct record_opts *o)
 	free(o->roots.item);
 	free(o->symbols.item);
 	free(o->names.item);
+	free(o->options.item);
 	free(o->cgroups.item);
 	free(o->keep.item);
 	free(o->keep_ns);

@@ -7,7 +7,7 @@
 
 struct record_opts {
 	int tracer;
-	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups;
+	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t thresh_ns, buffer_bytes;
@@ -17,6 +17,7 @@ struct record_opts {
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t compress;
+	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;
 };

@@ -17,6 +17,7 @@
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
+#include "tree/tree.h"
 
 struct report_opts {
 	int profile, no_pager;
@@ -25,7 +26,8 @@ struct report_opts {
 	struct cmd_range range;
 	uint64_t from_ns, to_ns;
 	struct cmd_numbers tids, cpus;
-	struct cmd_list funcs, symbols;
+	struct cmd_list funcs, symbols, options;
+	uint32_t text;			/* enum uft_text_flags */
 	const char *input;
 };
 
@@ -52,6 +54,8 @@ static const struct cmd_option report_options[] = {
 	{ "tid", 't', "LIST", "only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
 	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
 	{ "cpu", 'C', "LIST", "only what ran on these CPUs", cmd_numbers, F(cpus), NULL },
+	{ "option", 'O', "NAME", "as an option of the trace: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
+	  F(options), NULL },
 	{ "color", 0, "WHEN", "colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
 	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
 	{ 0 }
@@ -125,6 +129,22 @@ static struct uft_select selection(const struct report_opts *o)
 	};
 }
 
+/* -1 to go on. */
+static int take_options(struct report_opts *o)
+{
+	uint32_t events = 0;
+
+	for (size_t i = 0; i < o->options.n; i++) {
+		int kinds = uft_tree_option(o->options.item[i], &o->text, &events);
+
+		if (!kinds)
+			return cmd_usage(&report_syntax, "--option: there is no option '%s'", o->options.item[i]);
+		if (!(kinds & UFT_OPTION_TEXT))
+			return cmd_usage(&report_syntax, "--option: '%s' changes what is recorded: give it to uft record", o->options.item[i]);
+	}
+	return -1;
+}
+
 /* The tracer profile records no events: there is nothing else to show. */
 static int is_profile_recording(struct uft_stream *st)
 {
@@ -160,7 +180,7 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		return -ENOMEM;
 	progress_begin(st);
 	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
-			 : uft_output_text(st, cmd_output_file(out), colour);
+			 : uft_output_text(st, cmd_output_file(out), colour, o->text);
 	progress_end();
 	if (!ret)
 		ret = print_drops(path, cmd_output_file(out));
@@ -184,6 +204,9 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (argc > 1)
 		o->input = argv[1];
+	done = take_options(o);
+	if (done >= 0)
+		return done;
 	done = cmd_symbols_use("report", &o->symbols, NULL);
 	if (done)
 		return done;
@@ -200,12 +223,13 @@ static int run(struct report_opts *o, int argc, char **argv)
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_opts o = { 0 };
+	struct report_opts o = { .text = UFT_TEXT_REPORT };
 	int status = run(&o, argc, argv);
 
 	free(o.tids.item);
 	free(o.cpus.item);
 	free(o.funcs.item);
 	free(o.symbols.item);
+	free(o.options.item);
 	return status;
 }

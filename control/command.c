@@ -98,18 +98,20 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op)
 	return command_run_on(s, t, op, 0);
 }
 
-/* May the runtime ask for policy and priority in the program's threads? */
+/* What the runtime may ask the kernel for in the program's threads, of what the tracer wants: policy and priority, CPU time. */
 static uint32_t may_ask(struct uft_session *s, struct target *t)
 {
+	uint32_t wanted = s->spec->params.has_events & UFT_EVENTS_CPU;
 	const char *why;
 
-	if (uft_tracer_kind(s->spec->events) != UFT_KIND_WAKEUP)
-		return 0;
-	if (!sandbox_is_possible(t, &why))
-		return UFT_EVENTS_POLICY;
+	if (uft_tracer_kind(s->spec->events) == UFT_KIND_WAKEUP)
+		wanted = UFT_EVENTS_POLICY;
+	if (!wanted || !sandbox_is_possible(t, &why))
+		return wanted;
 	if (why && !t->is_unasked)
-		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their "
-			     "scheduling policy: wakeup shows ?, wakeup_rt nothing", t->pid, why);
+		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their %s", t->pid,
+			     why, wanted == UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
+			     "scheduling policy: wakeup shows ?, wakeup_rt nothing");
 	t->is_unasked |= why != NULL;
 	return 0;
 }
@@ -125,7 +127,7 @@ int command_params(struct uft_session *s, struct target *t)
 	c = command_begin(s, t, UFT_CMD_TRACER, 1, 0);
 	p = payload(c);
 	*p = s->spec->params;
-	p->has_events |= may_ask(s, t);
+	p->has_events = (p->has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

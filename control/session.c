@@ -451,6 +451,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	if (ret)
 		return ret;
 	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
 	for (int i = 0; i < UFT_NKEEP; i++)
 		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
 	ret = in->is_unchecked ? 0 : check_live(s, sp, err);

@@ -47,6 +47,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
 	uint32_t max_depth;
 	uint64_t thresh_ns;
+	uint32_t events;		/* enum uft_events of every call: of the graph; CPU and SELF of the profile, too */
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */

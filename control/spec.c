@@ -89,6 +89,8 @@ static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct u
 
 	if (ret || !sp->nkeep)
 		return ret;
+	if (in->events)
+		return uft_fail(err, -EINVAL, "slow calls are kept without arguments, results and the like");
 	if (in->tracer != UFT_TRACER_GRAPH || in->thresh_ns)
 		return uft_fail(err, -EINVAL, "only the graph of slow calls is kept: not another tracer's, not beside a threshold");
 	sp->keep_index = calloc(sp->nkeep, 1);
@@ -106,6 +108,21 @@ static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct u
 		used = k == used ? used + 1 : used;
 	}
 	return 0;
+}
+
+/* What of each call is written beside its ENTRY and EXIT. Signal handlers are told where calls are slow anyway. */
+static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp)
+{
+	uint32_t events = 0;
+
+	if (sp->events != UFT_TRACER_NOP)
+		return UFT_EVENTS_SOME;
+	if (in->tracer == UFT_TRACER_PROFILE)
+		return in->events & (UFT_EVENTS_CPU | UFT_EVENTS_SELF);
+	if (in->tracer != UFT_TRACER_GRAPH)
+		return 0;
+	events = in->events & ~(uint32_t)UFT_EVENTS_SELF;
+	return events || sp->params.max_depth || sp->params.has_roots ? events | UFT_EVENTS_HANDLERS : 0;
 }
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)
@@ -147,7 +164,6 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		return ret;
 	}
 	sp->params.tracer = sp->tracer;
-	sp->params.has_events = sp->events != UFT_TRACER_NOP ? UFT_EVENTS_SOME : 0;
 	sp->params.stacks = in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = sp->nroots || sp->nkeep;
@@ -158,6 +174,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		memcpy(sp->params.pids, in->pids, in->npids * sizeof(uint32_t));
 	if (in->nnot_pids)
 		memcpy(sp->params.pids + in->npids, in->not_pids, in->nnot_pids * sizeof(uint32_t));
+	sp->params.has_events = events_of(in, sp);
 	*out = sp;
 	return 0;
 }

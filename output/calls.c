@@ -55,18 +55,31 @@ static struct call *enter(struct calls *c, struct call_task *t, const struct uft
 	if (ev->depth >= DEPTH_MAX || (ev->depth >= t->cap && !grow((void **)&t->call, &t->cap, ev->depth + 1, sizeof(*call))))
 		return NULL;
 	call = &t->call[ev->depth];
-	*call = (struct call){ .sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym) };
+	*call = (struct call){ .sym = ev->sym, .start_ns = ev->ts_ns, .role = role_of(c, ev->sym), .image = ev->task->image };
 	if (ev->depth && ev->depth <= t->n)
 		call->parent = call[-1].sym;
+	call->in_handler = ev->depth && ev->depth <= t->n && call[-1].in_handler;
 	t->n = ev->depth + 1;
 	return call;
 }
 
 static void take_data(struct call_task *t, struct call *call, const struct uft_event *ev)
 {
-	if (ev->data == UFT_EVENT_CALL) {
+	switch (ev->data) {
+	case UFT_EVENT_CALL:
 		memcpy(call->arg, ev->word, sizeof(call->arg));
 		call->has_args = 1;
+		return;
+	case UFT_EVENT_RETURN:
+		break;
+	case UFT_EVENT_PARENT:
+		call->from = ev->parent;
+		call->from_addr = ev->parent_addr;
+		return;
+	case UFT_EVENT_HANDLER:
+		call->is_handler = call->in_handler = 1;
+		return;
+	default:
 		return;
 	}
 	call->result = ev->word[0];
@@ -91,6 +104,10 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 		return NULL;
 	if (ev->kind == UFT_EV_ENTRY)
 		return enter(c, t, ev);
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_OVERRUN) {		/* of the task, and deeper than what is kept here */
+		t->overruns = ev->word[0];
+		return NULL;
+	}
 	if (ev->depth >= t->n || t->call[ev->depth].sym != ev->sym)
 		return NULL;
 	if (ev->kind == UFT_EV_DATA) {

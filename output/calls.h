@@ -12,6 +12,11 @@ struct call {
 	uint64_t arg[4], result;
 	uint8_t role;				/* enum uft_role, of the tracer */
 	uint8_t has_args, has_result, is_left;
+	uint8_t is_handler, in_handler;		/* the kernel made it, for a signal; it, or one that it is called by */
+	uint8_t is_marked;			/* graph.c: has said so */
+	const struct uft_sym *from;		/* where it returns to, with from_addr; 0 not known */
+	uint64_t from_addr;
+	const struct uft_image *image;		/* of its process */
 };
 
 #define CALLS_HELD	64u			/* locks at once; more are not seen */
@@ -24,6 +29,7 @@ struct call_task {
 	uint32_t policy;
 	uint32_t priority;			/* the kernel's, 0 is SCHED_FIFO 99; with has_state */
 	uint8_t has_state;
+	uint64_t overruns;			/* calls that are not in the stream for want of room */
 	int is_inside;				/* latency.c: of a section */
 	struct stretch *open;			/* latency.c: that section */
 };

@@ -161,7 +161,8 @@ static char *put_cpu(char *p, const struct text_cpu *c)
 }
 
 /* All that stands before the duration. */
-static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns)
+static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
+			const struct call *call)
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
@@ -186,7 +187,7 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 		p += 3;
 	}
 	if (t->flags & UFT_TEXT_LATENCY) {
-		memcpy(p, " ..... | ", 9);
+		memcpy(p, call && call->in_handler ? " ..h.. | " : " ..... | ", 9);
 		p += 9;
 	}
 	return p;
@@ -204,6 +205,32 @@ static char *put_text(char *p, const char *text, size_t n)
 }
 
 /* ---- Lines ---- */
+
+/* The kernel is about to call a signal handler, or the handler has returned to it. */
+static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
+		      const struct call *call, const char *arrow)
+{
+	int has_column = t->flags & UFT_TEXT_DURATION;
+
+	p = put_column(t, p, c, task, ts_ns, call);
+	return p + sprintf(p, "%s%s%s\n", has_column ? "  " : "", arrow, has_column ? " |" : "");
+}
+
+/* What is known of the open entry beside name and time, NULL nothing. */
+static struct call *call_of_open(struct uft_printer *t, const struct text_cpu *c, const struct uft_event *leaf)
+{
+	struct call_task *task = t->has_data ? calls_task(&t->events->calls, c->open_task) : NULL;
+	struct call *call = task && leaf ? &t->events->calls.ended : task && c->open_depth < task->cap ? &task->call[c->open_depth] : NULL;
+
+	return call && call->sym == c->open_sym && call->start_ns == c->open_ns ? call : NULL;
+}
+
+static char *put_overruns(struct uft_printer *t, char *p, const struct uft_task *task)
+{
+	struct call_task *of = t->has_data ? calls_task(&t->events->calls, task) : NULL;
+
+	return p + sprintf(p, " (Overruns: %llu)\n", (unsigned long long)(of ? of->overruns : 0));
+}
 
 static const char rule[] = " ------------------------------------------\n";
 
@@ -247,10 +274,10 @@ static void check_task(struct uft_printer *t, struct text_cpu *c, const struct u
 	c->last = ev->task;
 }
 
-static void put_return(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
+static void put_return(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev, const struct call *call)
 {
 	const struct emit_text *name = emit_func(&t->names, ev->sym);
-	char *p = name ? emit_buf_room(&t->buf, LINE_ROOM + name->len) : NULL;
+	char *p = name ? emit_buf_room(&t->buf, 2 * LINE_ROOM + GRAPH_DATA_ROOM + name->len) : NULL;
 	uint32_t id = ev->sym ? ev->sym->index + 1 : 0;
 	int is_matched = 1, is_left = ev->kind == UFT_EV_LEFT;
 
@@ -262,16 +289,20 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 		is_matched = c->enter[ev->depth] == id;
 		c->enter[ev->depth] = 0;
 	}
-	p = put_column(t, p, c, ev->task, ev->ts_ns);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, call);
 	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(t, p) : put_duration(t, p, ev->duration_ns);
 	p = put_indent(p, ev->depth);
 	*p++ = '}';
-	if (is_left || !is_matched || t->flags & UFT_TEXT_TAIL || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL))) {
+	if (is_left || !is_matched || t->flags & UFT_TEXT_TAIL || (ev->flags & (UFT_EVF_ORPHAN | UFT_EVF_CALL)) || graph_has_result(t, call)) {
 		p = is_left ? put_text(p, " /* left: ", 10) : put_text(p, " /* ", 4);
 		p = put_text(p, name->text, name->len);
-		p = put_text(p, " */", 3);
+		p = put_text(graph_put_result(t, p, call), " */", 3);
 	}
 	*p++ = '\n';
+	if (t->flags & UFT_TEXT_OVERRUN)
+		p = put_overruns(t, p, ev->task);
+	if (call && call->is_marked)
+		p = put_mark(t, p, c, ev->task, ev->ts_ns, call, "<==========");
 	emit_buf_end(&t->buf, p);
 }
 
@@ -307,19 +338,34 @@ static void forget_open(struct uft_printer *t, struct text_cpu *c, size_t len)
 /* Makes a line at the end of the buffer and moves it to the entry's place. */
 static void decide_entry(struct uft_printer *t, struct text_cpu *c, const struct uft_event *leaf)
 {
-	const struct emit_text *name = emit_func(&t->names, c->open_sym);
-	size_t room = name ? LINE_ROOM + name->len : 0, behind = t->buf.len - c->open_at, len;
-	char *start = name ? emit_buf_room(&t->buf, 2 * room) : NULL, *p = start, *at;
+	struct call *call = call_of_open(t, c, leaf);
+	const struct emit_text *name, *from = graph_caller(t, call);
+	struct emit_text caller = from ? *from : (struct emit_text){ 0 };	/* the name may move the table */
+	size_t room, behind = t->buf.len - c->open_at, len;
+	char *start, *p, *at;
 
+	name = emit_func(&t->names, c->open_sym);
+	room = name ? LINE_ROOM + name->len : 0;
+	room += call ? 2 * LINE_ROOM + GRAPH_DATA_ROOM + caller.len : 0;
+	start = p = name && from ? emit_buf_room(&t->buf, 2 * room) : NULL;
 	if (!p) {
 		t->buf.error = t->buf.error ? t->buf.error : -ENOMEM;
 		return;
 	}
-	p = put_column(t, p, c, c->open_task, c->open_ns);
+	if (call && call->is_handler) {
+		p = put_mark(t, p, c, c->open_task, c->open_ns, call, "==========>");
+		call->is_marked = !leaf;
+	}
+	p = put_column(t, p, c, c->open_task, c->open_ns, call);
 	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(t, p);
 	p = put_indent(p, c->open_depth);
 	p = put_text(p, name->text, name->len);
-	p = leaf ? put_text(p, "();\n", 4) : put_text(p, "() {\n", 5);
+	p = graph_put_args(t, p, call);
+	p = leaf ? put_text(p, ";", 1) : put_text(p, " {", 2);
+	p = graph_put_note(t, p, call, &caller, leaf != NULL);
+	*p++ = '\n';
+	if (leaf && call && call->is_handler)
+		p = put_mark(t, p, c, c->open_task, leaf->ts_ns, call, "<==========");
 	len = (size_t)(p - start);
 	if (behind) {
 		at = t->buf.text + c->open_at;
@@ -355,16 +401,29 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 	p = emit_buf_room(&t->buf, LINE_ROOM + n);
 	if (!p)
 		return;
-	p = put_column(t, p, c, ev->task, ev->ts_ns);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, NULL);
 	p = put_no_duration(t, p);
 	p = put_text(put_indent(p, c->depth > 0 ? (uint32_t)c->depth + 1 : 0), "/* ", 3);	/* as the kernel does */
 	p = put_text(put_text(p, text, n), " */\n", 4);
 	emit_buf_end(&t->buf, p);
 }
 
+void graph_data(struct uft_printer *t, const struct uft_event *ev)
+{
+	const struct text_cpu *c = text_cpu_get(t, ev->cpu);
+
+	/* The first: from here on calls are followed, this one, too. */
+	if (!t->has_data && c && c->is_open && c->open_task == ev->task && c->open_depth == ev->depth)
+		calls_feed(&t->events->calls, &(struct uft_event){
+			.kind = UFT_EV_ENTRY, .ts_ns = c->open_ns, .task = ev->task, .sym = ev->sym, .depth = ev->depth });
+	t->has_data = 1;
+	calls_feed(&t->events->calls, ev);
+}
+
 void graph_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+	const struct call *call = t->has_data ? calls_feed(&t->events->calls, ev) : NULL;
 
 	if (!c)
 		return;
@@ -385,7 +444,7 @@ void graph_event(struct uft_printer *t, const struct uft_event *ev)
 	if (ev->kind == UFT_EV_ENTRY)
 		open_entry(t, c, ev);
 	else
-		put_return(t, c, ev);
+		put_return(t, c, ev, call);
 }
 
 void graph_flush(struct uft_printer *t, int end)

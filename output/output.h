@@ -12,10 +12,7 @@
 
 #include "stream/stream.h"
 
-/* The kernel's `trace` text for both tracers, header included. */
-int uft_output_text(struct uft_stream *st, FILE *out, int colour);
-
-/* The same in parts, with the kernel's options: for `trace`, and without a header and an end for `trace_pipe`. */
+/* The kernel's options of the text. */
 enum uft_text_flags {
 	UFT_TEXT_CONTEXT	= 1,		/* context-info */
 	UFT_TEXT_IRQ_INFO	= 2,
@@ -37,12 +34,24 @@ enum uft_text_flags {
 	UFT_TEXT_RAW		= 0x20000,	/* of these three the last wins; a graph has none */
 	UFT_TEXT_HEX		= 0x40000,
 	UFT_TEXT_BIN		= 0x80000,
+	UFT_TEXT_OVERRUN	= 0x100000,	/* funcgraph-overrun, and what was recorded of each call: */
+	UFT_TEXT_RETVAL		= 0x200000,
+	UFT_TEXT_RETVAL_HEX	= 0x400000,
+	UFT_TEXT_ARGS		= 0x800000,
+	UFT_TEXT_RETADDR	= 0x1000000,
 };
 #define UFT_TEXT_STACK		0x10000000u	/* stacks as the kernel shows its own; so they are if none of these is set */
 #define UFT_TEXT_USER_STACK	0x20000000u	/* as it shows a program's */
 #define UFT_TEXT_USEROBJ	0x40000000u	/* sym-userobj */
 #define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
 			  UFT_TEXT_DURATION)
+/* What was recorded of calls is shown. */
+#define UFT_TEXT_REPORT	(UFT_TEXT_DEFAULT | UFT_TEXT_RETVAL | UFT_TEXT_ARGS | UFT_TEXT_RETADDR)
+
+/* The kernel's `trace` text, header included. @flags: enum uft_text_flags. */
+int uft_output_text(struct uft_stream *st, FILE *out, int colour, uint32_t flags);
+
+/* The same in parts: for `trace`, and without a header and an end for `trace_pipe`. */
 struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;

@@ -312,8 +312,11 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		events_event(t, ev);
 		return;
 	}
-	if (ev->kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev->data))
+	if (ev->kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev->data)) {
+		if (t->tracer == UFT_TRACER_GRAPH)
+			graph_data(t, ev);
 		return;
+	}
 	switch (ev->kind) {
 	case UFT_EV_ENTRY:
 	case UFT_EV_EXIT:
@@ -328,15 +331,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		graph_flush(t, 0);
 }
 
-static void print_events(struct uft_printer *t)
-{
-	const struct uft_event *ev;
-
-	while (!t->buf.error && (ev = emit_source_next(&t->src)))
-		print_event(t, ev);
-}
-
-static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour)
+static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour, uint32_t flags)
 {
 	const struct uft_info *info = uft_stream_info(st);
 
@@ -350,7 +345,7 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 		return -ENOMEM;
 	t->annotate = info->lost != 0;
 	t->tracer = info->tracer;
-	t->flags = UFT_TEXT_DEFAULT;
+	t->flags = flags;
 	if (emit_buf_init(&t->buf, out) < 0 || events_open(t, 0, 0, 0) < 0)
 		return -ENOMEM;
 	if (!events_wait(t))
@@ -460,27 +455,38 @@ void uft_text_close(struct uft_printer *t)
 	free(t);
 }
 
+/* All of a file. */
+static void print_events(struct uft_printer *t)
+{
+	const struct uft_event *ev;
+
+	if (t->flags & UFT_TEXT_LATENCY)
+		while (uft_text_run(t, EMIT_BATCH) > 0)
+			;
+	while (!t->buf.error && (ev = emit_source_next(&t->src)))
+		print_event(t, ev);
+}
+
 /**
  * uft_output_text - print a stream as the kernel prints its trace file
  * @st:     the stream, at its start
  * @out:    where to; not closed
  * @colour: 1: durations dim, their marks coloured; nothing else changes
+ * @flags:  enum uft_text_flags
  *
  * Returns 0 or the first negative errno of @out or of allocation. Context: control.
  */
-int uft_output_text(struct uft_stream *st, FILE *out, int colour)
+int uft_output_text(struct uft_stream *st, FILE *out, int colour, uint32_t flags)
 {
 	struct uft_printer *t = malloc(sizeof(*t));
 	int ret;
 
 	if (!t)
 		return -ENOMEM;
-	ret = text_init(t, st, out, colour);
+	ret = text_init(t, st, out, colour, flags);
 	if (!ret) {
 		print_events(t);
-		if (events_wait(t))
-			events_end(t);
-		graph_flush(t, 1);
+		uft_text_collect(t, 1);
 		if (!t->buf.error && fflush(out))
 			t->buf.error = errno ? -errno : -EIO;
 		ret = t->buf.error;

@@ -49,7 +49,8 @@ struct uft_printer {
 	uint64_t next_ns;	/* time of the event behind the one that is printed */
 	struct uft_event held;	/* latency-format: not printed before the next is known */
 	int has_held;
-	struct latency *events;	/* events.c; NULL: the tracer has none */
+	struct latency *events;	/* events.c */
+	int has_data;		/* graph: there was a DATA, so calls are followed in events->calls */
 	const char *task_flags;	/* latency-format: of the line, 5 characters; NULL: nothing is known */
 	/* graph: CPUs with an undecided entry, in the order of their place in the buffer */
 	uint32_t *open;
@@ -103,6 +104,21 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
 
 void graph_header(struct uft_printer *t);
+/* A DATA: of the call that is innermost. */
+void graph_data(struct uft_printer *t, const struct uft_event *ev);
+
+/* ---- graph_data.c: what is known of a call besides its name and times; @call NULL: nothing ---- */
+#define GRAPH_DATA_ROOM		192u	/* of one line, beside the name that graph_caller() has */
+const struct emit_text *graph_caller(struct uft_printer *t, const struct call *call);
+char *graph_put_args(const struct uft_printer *t, char *p, const struct call *call);	/* `()` at least */
+/* The comment behind a line: where it was called, of a leaf what it returned. */
+char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller, int is_leaf);
+static inline int graph_has_result(const struct uft_printer *t, const struct call *call)
+{
+	return call && call->has_result && t->flags & UFT_TEXT_RETVAL;
+}
+char *graph_put_result(const struct uft_printer *t, char *p, const struct call *call);	/* ` = 0x3`, or nothing */
+
 /* A line that is no call: a comment at the depth of the CPU. */
 void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
 

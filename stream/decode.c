@@ -344,6 +344,13 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 	return (size_t)(e - ev);
 }
 
+/* The call has had a CPU for @cpu_ns until @ns: as if it had begun later, which the kernel does with its start, too. */
+static void dec_slept(struct dec_frame *f, uint64_t ns, uint64_t cpu_ns)
+{
+	if (ns > f->entry_ns && ns - f->entry_ns > cpu_ns)
+		f->entry_ns = ns - cpu_ns;
+}
+
 /* An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
 static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
@@ -359,8 +366,12 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		e->stack = dec_stack(st, t->image, p, n);
 		return 1;
 	}
-	if (!UFT_EVENT_IS_OWN(id) && (!t->depth || t->over || (id != UFT_EVENT_CALL && id != UFT_EVENT_RETURN)))
+	if (!n || !id || (!UFT_EVENT_IS_OWN(id) && (id > UFT_EVENT_OVERRUN || !t->depth || (t->over && id != UFT_EVENT_OVERRUN))))
 		return 0;
+	if (id == UFT_EVENT_CPU) {
+		dec_slept(&t->stack[t->depth - 1], e->ts_ns, dec_word(p));
+		return 0;
+	}
 	e->kind = UFT_EV_DATA;
 	e->data = id;
 	e->flags = id == UFT_EVENT_RETURN && n > 1 ? UFT_EVF_MASK : 0;
@@ -370,6 +381,10 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
+	if (id == UFT_EVENT_PARENT) {
+		e->parent_addr = e->word[0];
+		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr);
+	}
 	return 1;
 }
 

@@ -19,7 +19,7 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word; sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered */
+	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered */
 };
 
 enum uft_event_flags {

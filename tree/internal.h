@@ -68,11 +68,13 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT
 enum option {
 	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
-	OPT_GRAPH_TAIL, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_COUNT
+	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR, OPT_GRAPH_ARGS,
+	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_COUNT
 };
 #define OPT_BIT(o)	(1ull << (o))
 uint64_t option_defaults(void);
 uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
+uint32_t option_events(uint64_t options);	/* enum uft_events */
 
 uint32_t option_count(void);
 const char *option_name(uint32_t index);

@@ -69,6 +69,10 @@ enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
 	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
 					 * between) policy | kernel priority << 32. What is not known is left out */
+	UFT_EVENT_PARENT	= 3,	/* the address that the call returns to */
+	UFT_EVENT_CPU		= 4,	/* nanoseconds that the thread had a CPU meanwhile; before the EXIT */
+	UFT_EVENT_HANDLER	= 5,	/* the kernel made the call, for this signal (0 not known) */
+	UFT_EVENT_OVERRUN	= 6,	/* calls of the task so far for which its shadow stack had no room */
 	UFT_EVENT_OWN		= 8,
 	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
 					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
@@ -290,6 +294,14 @@ enum uft_pid_lists {
 enum uft_events {
 	UFT_EVENTS_SOME		= 1,	/* some sites write events */
 	UFT_EVENTS_POLICY	= 2,	/* with policy and priority: no seccomp filter forbids to ask */
+	/* Of every call: */
+	UFT_EVENTS_ARGS		= 4,
+	UFT_EVENTS_RESULT	= 8,
+	UFT_EVENTS_PARENT	= 0x10,
+	UFT_EVENTS_CPU		= 0x20,	/* time off the CPU does not count, in thresh and the profile neither; as POLICY */
+	UFT_EVENTS_HANDLERS	= 0x40,	/* say which calls are a signal's */
+	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither those nor what they call */
+	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
 };
 
 struct uft_tracer_params {
@@ -302,7 +314,8 @@ struct uft_tracer_params {
 	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
 	uint64_t keep[UFT_NKEEP];	/* graph: limits of roots, clock units; [0] is not used */
 	uint32_t nnot_pids;
-	uint32_t has_events;	/* graph: enum uft_events */
+	uint32_t has_events;	/* graph, and CPU and SELF of the profile: enum uft_events */
+	uint64_t clocks_per_ns;	/* times 2^32; with UFT_EVENTS_CPU */
 	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
 };
 enum uft_stacks {

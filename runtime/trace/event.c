@@ -2,26 +2,20 @@
 /*
  * event.c - what a call brings and what it returns, beside its ENTRY and EXIT
  *
- * For few functions, which the session chooses (UFT_SITE_ARGS, UFT_SITE_MASK), and only while has_events keeps every call
- * off the fast paths: those know nothing of it. The words are those that trace.S saved, so nothing of the program is read,
+ * For few functions, which the session chooses (UFT_SITE_ARGS, UFT_SITE_MASK), or for all, and only while has_events keeps every
+ * call off the fast paths: those know nothing of it. The words are those that trace.S saved, so nothing of the program is read,
  * and nothing can fault. An event belongs to the call that is innermost when it is written: behind the ENTRY, before the
  * EXIT, and only if the ENTRY is in a ring. Whoever reads needs no more to join them.
  *
  * The state (blocked signals, scheduling policy) is asked of the kernel at the return, so that calls that failed, and what
  * others did meanwhile, need no thought. The calls for the policy are none that programs make: a seccomp filter may end the
- * thread for them. So they are made only while the session says that there is none (UFT_EVENTS_POLICY, asked anew each time).
+ * thread for them. So they are made only while the session says that there is none (UFT_EVENTS_POLICY, asked anew each time);
+ * so is the one for the CPU time (UFT_EVENTS_CPU), which differs from the clock by what the thread slept or waited for a CPU.
  *
  * Context: probe.
  */
 #include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
-
-uint32_t event_flags(const struct uft_tracer_params *p, unsigned site)
-{
-	if (!p->has_events || site & UFT_SITE_ROOT || !(site & (UFT_SITE_ARGS | UFT_SITE_MASK)))
-		return 0;
-	return FG_EVENT | (site & UFT_SITE_MASK ? FG_MASK : 0);
-}
 
 static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_event_id id, const uint64_t *words, uint32_t n)
 {
@@ -48,19 +42,66 @@ static uint64_t policy_of_task(void)
 	return nice > 19 ? 0 : (uint64_t)policy | (uint64_t)(120 + nice) << 32;
 }
 
-int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args)
+/* What the session says of sites counts only where it does: the bits are a limit's index otherwise. */
+static int is_site_with_args(const struct uft_tracer_params *p, unsigned site)
 {
-	int ret = event_write(t, e, UFT_EVENT_CALL, args, 4);
-
-	if (ret == RING_WRITTEN && trace_params()->stacks & UFT_STACKS_EVENT)
-		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
-	return ret;
+	return p->has_events & UFT_EVENTS_SOME && !(site & UFT_SITE_ROOT) && site & (UFT_SITE_ARGS | UFT_SITE_MASK);
 }
 
-int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result)
+uint32_t event_flags(const struct uft_tracer_params *p, unsigned site)
+{
+	int has_args = is_site_with_args(p, site);
+
+	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) | (has_args && site & UFT_SITE_MASK ? FG_MASK : 0);
+}
+
+uint64_t event_cpu_ns(void)
+{
+	struct { int64_t sec, nsec; } ts;
+
+	if (sys_call3(__NR_clock_gettime, 3 /* CLOCK_THREAD_CPUTIME_ID */, &ts, 0))
+		return 0;
+	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
+}
+
+/* Since it began, on this thread; a call that came from another one is not asked. */
+static uint64_t cpu_ns_of(const struct trace_task *t, const struct fg_entry *e)
+{
+	uint64_t now = event_cpu_ns(), then = t->th->cpu_ns[e - t->th->base];
+
+	return now > then ? now - then : 0;
+}
+
+uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e)
+{
+	uint64_t whole = arch_clock() - e->clock, on_cpu;
+
+	if (!(e->flags & FG_CPU) || e < t->th->base || e >= t->th->limit)
+		return whole;
+	on_cpu = (uint64_t)((unsigned __int128)cpu_ns_of(t, e) * trace_params()->clocks_per_ns >> 32);
+	return on_cpu < whole ? on_cpu : whole;
+}
+
+void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+		 const uint64_t *args, int is_handler)
+{
+	int is_site = args && is_site_with_args(p, site);
+	uint64_t word;
+
+	if (args && (is_site || p->has_events & UFT_EVENTS_ARGS) && event_write(t, e, UFT_EVENT_CALL, args, 4) == RING_WRITTEN &&
+	    is_site && p->stacks & UFT_STACKS_EVENT)
+		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
+	if (p->has_events & UFT_EVENTS_PARENT)
+		event_write(t, e, UFT_EVENT_PARENT, &e->parent, 1);
+	if (is_handler) {
+		word = args ? *args : 0;
+		event_write(t, e, UFT_EVENT_HANDLER, &word, 1);
+	}
+}
+
+static int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result)
 {
 	uint64_t words[3] = { *result, t->mask, 0 };
-
 	uint32_t n = 1;
 
 	if (e->flags & FG_MASK && (t->blocked || !sys_sigprocmask(SIG_BLOCK, NULL, &words[1])))
@@ -68,4 +109,29 @@ int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t 
 	if (trace_params()->has_events & UFT_EVENTS_POLICY && (words[2] = policy_of_task()))
 		n = 3;
 	return event_write(t, e, UFT_EVENT_RETURN, words, n);
+}
+
+/* Each flag is taken back when its event is there, should the next write or the EXIT have to be tried again. */
+int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result)
+{
+	if (e->flags & FG_CPU) {
+		uint64_t ns = cpu_ns_of(t, e);
+
+		if (event_write(t, e, UFT_EVENT_CPU, &ns, 1) == RING_GUARD)
+			return 0;
+		arch_local_clear32(&e->flags, FG_CPU);
+	}
+	if (e->flags & FG_OVERRUN) {
+		uint64_t n = t->th->overruns;
+
+		if (event_write(t, e, UFT_EVENT_OVERRUN, &n, 1) == RING_GUARD)
+			return 0;
+		arch_local_clear32(&e->flags, FG_OVERRUN);
+	}
+	if (result && e->flags & FG_EVENT) {
+		if (event_return(t, e, result) == RING_GUARD)
+			return 0;
+		arch_local_clear32(&e->flags, FG_EVENT);
+	}
+	return 1;
 }

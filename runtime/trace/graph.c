@@ -227,6 +227,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
 	uint32_t flags = fg_mode(p);
+	int is_handler = 0;
 
 	if (keep != top) {
 		if (!fg_opens_alt(t, e->slot)) {
@@ -254,12 +255,26 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	}
 	if (p->max_depth && top - th->base >= p->max_depth)
 		return 0;
+	if (p->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS)) {
+		if (p->has_events & UFT_EVENTS_NO_HANDLERS && top > th->base && top[-1].flags & FG_HIDDEN)
+			return 0;
+		is_handler = signal_is_handler(e);
+		if (is_handler && p->has_events & UFT_EVENTS_NO_HANDLERS)
+			flags = (flags & (FG_ALT | FG_INSIDE)) | FG_HIDDEN;
+	}
 	if (top >= th->limit) {
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
+		th->overruns++;
+		if (top > th->base)	/* it tells at its end, by the slow path */
+			arch_local_or32(&top[-1].flags, FG_OVERRUN);
 		return 0;
 	}
 	if (args && flags & FG_RECORDED)
 		flags |= event_flags(p, site);
+	if (p->has_events & UFT_EVENTS_CPU && flags & (FG_RECORDED | FG_CALL | FG_PROFILE) && !(flags & FG_SCRATCH)) {
+		th->cpu_ns[top - th->base] = event_cpu_ns();
+		flags |= FG_CPU;
+	}
 	e->flags = flags | (t->guest ? FG_GUEST : 0);
 	e->receipt.where = flags & FG_RECORDED ? FG_NOT_WRITTEN : 0;
 	e->clock = arch_clock();
@@ -277,8 +292,8 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		return -1;
 	if ((top->flags & (FG_RECORDED | FG_SCRATCH)) != FG_RECORDED)	/* readers would take it for the caller's */
 		arch_local_clear32(&top->flags, FG_EVENT);
-	if (top->flags & FG_EVENT)
-		event_call(t, top, args);
+	else if (p->has_events)
+		event_enter(t, p, top, site, args, is_handler);
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
 	return 1;
@@ -368,17 +383,19 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 		}
 		return task_write(t, &op) != RING_GUARD;
 	}
-	duration = arch_clock() - e->clock;
+	duration = event_duration(t, e);
 	if (e->flags & FG_CALL && duration >= trace_params()->thresh) {
 		op.word0 = UFT_REC_WORD(UFT_REC_CALL, fg_id(e), 0);
-		op.word1 = e->clock;
+		op.word1 = e->flags & FG_CPU ? arch_clock() - duration : e->clock;
 		op.bytes = 16;
 		op.flags = RING_OP_SINCE;
 		return task_write(t, &op) != RING_GUARD;
 	}
 	if (e->flags & FG_PROFILE) {
-		profile_add(fg_id(e), duration, duration - (e->child < duration ? e->child : duration));
-		if (guard && e > t->th->base)
+		uint64_t self = duration - (e->child < duration ? e->child : duration);
+
+		profile_add(fg_id(e), trace_params()->has_events & UFT_EVENTS_SELF ? self : duration, self);
+		if (guard && e > t->th->base && e[-1].flags & FG_PROFILE)
 			arch_local_add64(&e[-1].child, duration);
 	}
 	return 1;
@@ -392,11 +409,9 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	fg_settle(e);
 	if (e->flags & FG_KEEP)
 		return keep_exit_root(t, top, parent);
-	if (result && (e->flags & (FG_EVENT | FG_RECORDED)) == (FG_EVENT | FG_RECORDED) && !t->mute && trace_is_recording()) {
-		if (event_return(t, e, result) == RING_GUARD)
-			return 0;
-		arch_local_clear32(&e->flags, FG_EVENT);	/* should the EXIT have to be tried again */
-	}
+	if (e->flags & FG_RECORDED && e->flags & (FG_EVENT | FG_CPU | FG_OVERRUN) && !(e->flags & FG_SCRATCH) &&
+	    !t->mute && trace_is_recording() && !event_leave(t, e, result))
+		return 0;
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
 		return 0;
 	/* Done with, should the pop fail. */

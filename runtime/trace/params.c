@@ -33,12 +33,15 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->has_pids = p->has_pids;
 	n->has_events = p->has_events;
 	n->stacks = ARCH_HAS_STACKS ? uft_load(&p->stacks) : 0;
+	n->clocks_per_ns = p->clocks_per_ns;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
 		n->pids[i] = p->pids[i];
 	for (int i = 0; i < UFT_NKEEP; i++)
 		n->keep[i] = p->keep[i];
+	if (n->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS))
+		signal_forget();
 	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
 	ring_new_generation();
 }

@@ -190,16 +190,18 @@ struct uft_thread **thread_first_address(void)
 static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
-		long map = trace_map(UFT_PAGE + bytes + bytes / SCRATCH_PART);
+		uint32_t parts = bytes + bytes / SCRATCH_PART + bytes / sizeof(struct fg_entry) * 8;
+		long map = trace_map(UFT_PAGE + parts);
 		struct uft_thread *th = (struct uft_thread *)map;
 
 		if (sys_is_error(map))
 			continue;
-		th->bytes = UFT_PAGE + bytes + bytes / SCRATCH_PART;
+		th->bytes = UFT_PAGE + parts;
 		th->base = (struct fg_entry *)(map + UFT_PAGE);
 		th->limit = th->base + bytes / sizeof(struct fg_entry);
 		th->top = th->base;
 		keep_init(th, (uint64_t *)th->limit, bytes / SCRATCH_PART);
+		th->cpu_ns = (uint64_t *)((char *)th->limit + bytes / SCRATCH_PART);
 		th->next = threads.all;
 		uft_store_release(&threads.all, th);
 		return th;
@@ -225,6 +227,7 @@ static void thread_empty(struct uft_thread *th)
 	th->owner = 0;
 	th->flags = 0;
 	th->pids_generation = 0;
+	th->overruns = 0;
 }
 
 static int thread_is_dead(const struct uft_thread *th)

@@ -24,6 +24,9 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_KEEP		= 256,		/* the root that opened it; `child` is its limit */
 	FG_EVENT	= 512,		/* arguments were recorded, the result will be (event.c); */
 	FG_MASK		= 1024,		/* with the blocked signals */
+	FG_CPU		= 2048,		/* cpu_ns[] has what its thread had used of CPUs when it began */
+	FG_OVERRUN	= 8192,		/* there was no room for some that it called */
+	FG_HIDDEN	= 4096,		/* a signal handler's call that is left out, with what it calls */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 
@@ -68,7 +71,9 @@ struct uft_thread {
 	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
 	uint64_t *kept;		/* scratch buffer (keep.c), kept_max words */
 	uint64_t nkept, kept_max, kept_lost;
-	uint32_t kept_hi, pad1;	/* high half of the clock of its last word */
+	uint32_t kept_hi;	/* high half of the clock of its last word */
+	uint32_t overruns;	/* calls for which there was no room */
+	uint64_t *cpu_ns;	/* parallel to the entries; those with FG_CPU */
 };
 
 /* Entries whose calls are over as far as records go: what a fork child inherits, say. */
@@ -120,9 +125,18 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
 
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */
-/* RING_*. @args: four words, @result: one. */
-int event_call(struct trace_task *t, const struct fg_entry *e, const uint64_t *args);
-int event_return(struct trace_task *t, const struct fg_entry *e, const uint64_t *result);
+/* Behind the ENTRY. @args: four words, NULL not known; @is_handler: the kernel made the call. */
+void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+		 const uint64_t *args, int is_handler);
+/* Before the EXIT; 0: @e is not the top any more. @result: one word, NULL not known. */
+int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result);
+uint64_t event_cpu_ns(void);		/* that the calling thread has used; 0 not known */
+/* Clock units that the call took; with FG_CPU those on a CPU. */
+uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
+
+/* ---- signal.c ---- */
+int signal_is_handler(const struct fg_entry *e);	/* Does it return to what the kernel calls handlers with? */
+void signal_forget(void);
 
 /* ---- stack.c ---- */
 /* A stack of the function @id, whose return address is at @slot; @fp: its caller's frame pointer. */

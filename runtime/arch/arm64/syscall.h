@@ -49,4 +49,14 @@ static inline long arch_set_thread_pointer(uint64_t tp)
 	return 0;
 }
 
+/* Where the kernel lets signal handlers return to: `mov x8, #139; svc #0` (the vdso's, and libc's). */
+#define ARCH_SIGRETURN_BYTES	8
+static inline int arch_is_sigreturn(const uint8_t *p)
+{
+	uint32_t first = p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
+	uint32_t second = p[4] | p[5] << 8 | p[6] << 16 | (uint32_t)p[7] << 24;
+
+	return first == 0xd2801168u && second == 0xd4000001u;
+}
+
 #endif

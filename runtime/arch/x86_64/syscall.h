@@ -45,4 +45,17 @@ static inline long arch_set_thread_pointer(uint64_t tp)
 	return arch_syscall3(158, 0x1002 /* ARCH_SET_FS */, (long)tp, 0);
 }
 
+/* Where the kernel lets signal handlers return to: `mov $15,%rax` (or %eax), `syscall`. */
+#define ARCH_SIGRETURN_BYTES	9
+static inline int arch_is_sigreturn(const uint8_t *p)
+{
+	static const uint8_t imm_syscall[6] = { 15, 0, 0, 0, 0x0f, 0x05 };
+	unsigned at = p[0] == 0xb8 ? 1 : p[0] == 0x48 && p[1] == 0xc7 && p[2] == 0xc0 ? 3 : 0;
+
+	for (unsigned i = 0; at && i < sizeof(imm_syscall); i++)
+		if (p[at + i] != imm_syscall[i])
+			return 0;
+	return at != 0;
+}
+
 #endif

@@ -32,8 +32,9 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	echo 0 >options/record-cmd; $T 1; grep -c "<\.\.\.>.*lonely" trace; echo 1 >options/record-cmd
 	echo 8 >buffer_size_kb; for v in 0 1; do echo $v >options/overwrite; echo >trace; $T 5000; sleep 0.3; grep -c "lonely" trace; done
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
+	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
 	printf "stacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks
-	 ls options | grep -vxF -f $TMP/seen'
+	ls options | grep -vxF -f $TMP/seen'
 expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 annotate blk_classic block branch hash-ptr "
 
 # The closed list: its files say why, take nothing, and trace_options has none of them

@@ -351,6 +351,9 @@ static void lab_decode_sub(struct lab_events *ev, const uint64_t *w, const uint6
 			    kind == UFT_REC_LOST) {
 				e->w1 = w[1];
 				words = 2;
+			} else if (kind == UFT_REC_EVENT && UFT_EVENT_WORDS(e->value)) {
+				e->w1 = w[1];
+				words = 1 + UFT_EVENT_WORDS(e->value);
 			} else if (kind != UFT_REC_ENTRY && kind != UFT_REC_EXIT && kind != UFT_REC_UNWIND) {
 				ev->damaged++;
 				return;

@@ -214,6 +214,13 @@ static void test_shadow_full(void)
 	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL) + lab_count(ev, 0, UFT_REC_ENTRY, REC), 200001);
 	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, REC), lab_count(ev, 0, UFT_REC_EXIT, REC));
 	CHECK_EQ(lab_counter(UFT_CNT_LOST_RETURN), 0);
+	for (size_t i = 0; i < ev->n; i++)	/* the innermost that was recorded says how many were not, once */
+		if (ev->e[i].kind == UFT_REC_EVENT) {
+			CHECK_EQ(ev->e[i].value, UFT_EVENT_VALUE(UFT_EVENT_OVERRUN, 1));
+			CHECK_EQ(ev->e[i].w1, lab_counter(UFT_CNT_SHADOW_FULL));
+			CHECK_EQ(ev->e[i + 1].kind, UFT_REC_EXIT);
+		}
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_EVENT, -1), 1);
 	lab_free(ev);
 }
 
