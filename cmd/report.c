@@ -17,6 +17,7 @@
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
+#include "symbol/tracer.h"
 #include "tree/tree.h"
 
 struct report_opts {
@@ -28,6 +29,7 @@ struct report_opts {
 	struct cmd_numbers tids, cpus;
 	struct cmd_list funcs, symbols, options;
 	uint32_t text;			/* enum uft_text_flags */
+	int is_worst;			/* cpus are of the lines of a worst case */
 	const char *input;
 };
 
@@ -173,6 +175,7 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
+	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL, .nonly_cpus = o->is_worst ? o->cpus.n : 0 };
 	struct cmd_output *out = cmd_output_open(o->no_pager);
 	int ret, closed;
 
@@ -180,7 +183,7 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		return -ENOMEM;
 	progress_begin(st);
 	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
-			 : uft_output_text(st, cmd_output_file(out), colour, o->text);
+			 : uft_output_text(st, cmd_output_file(out), colour, &text);
 	progress_end();
 	if (!ret)
 		ret = print_drops(path, cmd_output_file(out));
@@ -188,6 +191,23 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		ret = uft_output_rescued(st, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
+}
+
+/* The worst case is looked for on all CPUs: of a part of what a thread does, two stretches would look like one. 0 or -errno. */
+static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_stream **st, struct uft_error *err)
+{
+	int ret = cmd_input_open(o->input, sel, st, err);
+	enum uft_tracer_kind kind;
+
+	if (ret < 0 || !sel->ncpus)
+		return ret;
+	kind = uft_tracer_kind(uft_stream_info(*st)->tracer);
+	if (kind != UFT_KIND_SECTION && kind != UFT_KIND_WAKEUP)
+		return ret;
+	uft_stream_close(*st);
+	sel->ncpus = 0;
+	o->is_worst = 1;
+	return cmd_input_open(o->input, sel, st, err);
 }
 
 static int run(struct report_opts *o, int argc, char **argv)
@@ -213,7 +233,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 	sel = selection(o);
 	if (sel.to_ns && sel.to_ns <= sel.from_ns)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
-	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
+	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
 	ret = print(st, o->input, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);

@@ -94,6 +94,14 @@ static void put_switch(struct uft_printer *t, const struct stretch *w, const str
 	emit_buf_end(&t->buf, p);
 }
 
+static int is_shown(const struct uft_printer *t, uint32_t cpu)
+{
+	for (size_t i = 0; i < t->nonly_cpus; i++)
+		if (t->only_cpus[i] == cpu)
+			return 1;
+	return !t->only_cpus;
+}
+
 static void put_lines(struct uft_printer *t, const struct stretch *w)
 {
 	int is_wakeup = uft_tracer_kind(t->tracer) == UFT_KIND_WAKEUP;
@@ -106,6 +114,8 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 		};
 		char flags[6] = ".....";
 
+		if (!is_shown(t, l->cpu))
+			continue;
 		flags[0] = l->is_masked ? 'd' : '.';
 		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : l->depth < 16 ? 'a' + l->depth - 10 : 'f') : '.';
 		t->task_flags = flags;

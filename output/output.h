@@ -48,9 +48,6 @@ enum uft_text_flags {
 /* What was recorded of calls is shown. */
 #define UFT_TEXT_REPORT	(UFT_TEXT_DEFAULT | UFT_TEXT_RETVAL | UFT_TEXT_ARGS | UFT_TEXT_RETADDR)
 
-/* The kernel's `trace` text, header included. @flags: enum uft_text_flags. */
-int uft_output_text(struct uft_stream *st, FILE *out, int colour, uint32_t flags);
-
 /* The same in parts: for `trace`, and without a header and an end for `trace_pipe`. */
 struct uft_text_opts {
 	uint32_t tracer, flags;
@@ -58,9 +55,15 @@ struct uft_text_opts {
 	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
 	/* Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it ended after from_ns. */
 	uint64_t floor_ns, thresh_ns, from_ns;
+	/* Of what they found in all of the stream, only the lines of these CPUs; NULL: all. Valid until the text is closed. */
+	const uint32_t *only_cpus; size_t nonly_cpus;
 	int (*sink)(void *ctx, const char *text, size_t n);	/* 0, or -errno, which ends the text */
 	void *ctx;
 };
+/* The kernel's `trace` text, header included. Of @opts: flags, only_cpus. */
+int uft_output_text(struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts);
+
+/* The same in parts. */
 struct uft_printer;
 int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out);
 /* Goes on by up to @max events. 1: some were there; 0: none (now); -errno. */

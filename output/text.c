@@ -331,7 +331,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		graph_flush(t, 0);
 }
 
-static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour, uint32_t flags)
+static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
 {
 	const struct uft_info *info = uft_stream_info(st);
 
@@ -345,7 +345,9 @@ static int text_init(struct uft_printer *t, struct uft_stream *st, FILE *out, in
 		return -ENOMEM;
 	t->annotate = info->lost != 0;
 	t->tracer = info->tracer;
-	t->flags = flags;
+	t->flags = opts->flags;
+	t->only_cpus = opts->only_cpus;
+	t->nonly_cpus = opts->nonly_cpus;
 	if (emit_buf_init(&t->buf, out) < 0 || events_open(t, 0, 0, 0) < 0)
 		return -ENOMEM;
 	if (!events_wait(t))
@@ -369,6 +371,8 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 	t->tracer = opts->tracer;
 	t->flags = opts->flags;
 	t->start_ns = opts->start_ns;
+	t->only_cpus = opts->only_cpus;
+	t->nonly_cpus = opts->nonly_cpus;
 	t->buf.sink = opts->sink;
 	t->buf.ctx = opts->ctx;
 	if (events_open(t, opts->floor_ns, opts->thresh_ns, opts->from_ns) < 0) {
@@ -472,18 +476,18 @@ static void print_events(struct uft_printer *t)
  * @st:     the stream, at its start
  * @out:    where to; not closed
  * @colour: 1: durations dim, their marks coloured; nothing else changes
- * @flags:  enum uft_text_flags
+ * @opts:   flags and only_cpus
  *
  * Returns 0 or the first negative errno of @out or of allocation. Context: control.
  */
-int uft_output_text(struct uft_stream *st, FILE *out, int colour, uint32_t flags)
+int uft_output_text(struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
 {
 	struct uft_printer *t = malloc(sizeof(*t));
 	int ret;
 
 	if (!t)
 		return -ENOMEM;
-	ret = text_init(t, st, out, colour, flags);
+	ret = text_init(t, st, out, colour, opts);
 	if (!ret) {
 		print_events(t);
 		uft_text_collect(t, 1);

@@ -50,6 +50,7 @@ struct uft_printer {
 	struct uft_event held;	/* latency-format: not printed before the next is known */
 	int has_held;
 	struct latency *events;	/* events.c */
+	const uint32_t *only_cpus; size_t nonly_cpus;	/* latency: whose lines are shown; NULL all */
 	int has_data;		/* graph: there was a DATA, so calls are followed in events->calls */
 	const char *task_flags;	/* latency-format: of the line, 5 characters; NULL: nothing is known */
 	/* graph: CPUs with an undecided entry, in the order of their place in the buffer */

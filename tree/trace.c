@@ -8,6 +8,7 @@
  * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
  * each reader gets what nobody had. An undecided entry is printed as `name() {` when no more is there.
  */
+#include "symbol/tracer.h"
 #include "tree/rows.h"
 
 #include <errno.h>
@@ -30,6 +31,7 @@ struct reader {
 	struct uft_stream *st;
 	struct uft_printer *printer;
 	struct tree_text out;
+	uint32_t cpu;			/* that is shown, or UFT_LIVE_ALL */
 	uint64_t base;			/* offset of out.p[0] in the whole text */
 	int has_begun, is_over, has_paused;
 };
@@ -47,6 +49,12 @@ static void reader_reset(struct reader *r)
 
 struct source { struct uft_handle *h; struct uft_stream *st; };
 
+/* Such a tracer looks at all CPUs, whichever is shown: who sees a part of what a thread does takes two stretches for one. */
+static int is_worst_case(const struct instance *in)
+{
+	return uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP;
+}
+
 /* The owner: what the file shows, now. No stream: nothing is frozen. */
 static int source_job(void *arg)
 {
@@ -57,7 +65,7 @@ static int source_job(void *arg)
 	if (!is_frozen)
 		tree_pull(in->t);
 	if (!is_frozen || in->frozen)
-		ret = uft_live_snapshot(is_frozen ? in->frozen : in->live, cpu_of(&s->h->at), &s->st);
+		ret = uft_live_snapshot(is_frozen ? in->frozen : in->live, is_worst_case(in) ? UFT_LIVE_ALL : cpu_of(&s->h->at), &s->st);
 	if (!ret && is_frozen && s->st && !uft_stream_info(s->st)->events) {
 		uft_stream_close(s->st);
 		s->st = NULL;
@@ -77,6 +85,9 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	struct source s = { .h = h };
 	int ret;
 
+	r->cpu = cpu_of(&h->at);
+	opts.only_cpus = r->cpu == UFT_LIVE_ALL || !is_worst_case(h->at.in) ? NULL : &r->cpu;
+	opts.nonly_cpus = opts.only_cpus != NULL;
 	reader_reset(r);
 	ret = tree_call(h->t, source_job, &s);
 	r->st = s.st;

@@ -100,7 +100,7 @@ static void run(const char *name, enum uft_tracer tracer, uint32_t ncpus, int is
 	for (int colour = 0; colour < 2; colour++) {
 		fake_rewind(st, times);
 		t = now();
-		uft_output_text(st, null, colour, UFT_TEXT_REPORT);
+		uft_output_text(st, null, colour, &(struct uft_text_opts){ .flags = UFT_TEXT_REPORT });
 		snprintf(what, sizeof(what), "%s text%s lines", name, colour ? " colour" : "");
 		row(what, (double)lines * (double)times, now() - t);
 	}

@@ -128,6 +128,28 @@ static void locks(void)
 
 /* ---- Signals ------------------------------------------------------------------------------ */
 
+static void on_cpu(int cpu)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
+/* Two short times on two CPUs: what the first alone has seen looks like one of 200 ms. */
+static TRACED void moves(void)
+{
+	on_cpu(0);
+	pthread_mutex_lock(&m);
+	on_cpu(1);
+	pthread_mutex_unlock(&m);
+	inside(200);
+	pthread_mutex_lock(&m);
+	on_cpu(0);
+	pthread_mutex_unlock(&m);
+}
+
 static TRACED void masked(int ms)
 {
 	sigset_t one, two, old;
@@ -281,6 +303,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "locks"))
 		locks();
+	else if (!strcmp(mode, "moves"))
+		moves();
 	else if (!strcmp(mode, "signals"))
 		signals();
 	else if (!strcmp(mode, "wakes"))

@@ -33,3 +33,23 @@ expect_equal "nothing above" "$(grep -c '^# latency: 0 us, #0/0, CPU#0 ' above)"
 expect_equal "the longest does not count any more" "$(grep -c longest none)" 0
 expect_equal "the last above the threshold" "$(names last)" "pthread_spin_trylock second;pthread_spin_unlock second;"
 expect_equal "trace_pipe shows every call" "$(grep -c ': inside <-\(longest\|second\)$' pipe) $(grep -c ': pthread_mutex_lock <-longest$' pipe)" "2 1"
+
+# What one CPU has seen of a thread is no stretch: the worst case is that of all, of which its lines are shown.
+if [ "$(nproc)" -gt 1 ] && taskset -c 1 true 2>/dev/null; then
+	in_shell 'cd /sys/kernel/tracing; echo preemptoff >current_tracer; $T moves; cat trace >$TMP/all; for c in 0 1; do cat per_cpu/cpu$c/trace >$TMP/cpu$c; done'
+	check
+	lines_of() { sed '/^#/d' "$@"; }
+	for c in 0 1; do
+		expect_equal "the latency as CPU $c has it" "$(grep '^# latency' "cpu$c")" "$(grep '^# latency' all)"
+		expect_equal "lines of another CPU than $c" "$(lines_of "cpu$c" | awk -v c="$c" 'substr($2, 1, length(c)) != c' | wc -l)" 0
+	done
+	expect_equal "lines of both" "$(lines_of cpu0 cpu1 | wc -l)" "$(lines_of all | wc -l)"
+	[ "$(lines_of cpu0 | wc -l)" -gt 0 ] && [ "$(lines_of cpu1 | wc -l)" -gt 0 ] || fail "one line at least of each: $(cat all)"
+	run "$uft" record -q -p preemptoff -o moves.uft "$T" moves
+	run "$uft" report --no-pager moves.uft
+	mv out all
+	run "$uft" report --no-pager --cpu 0 moves.uft
+	check
+	expect_equal "the same of a recording" "$(grep '^# latency' out)" "$(grep '^# latency' all)"
+	expect_equal "its first line" "$(lines_of out | head -n 1)" "$(lines_of all | awk '$2 ~ /^0/' | head -n 1)"
+fi

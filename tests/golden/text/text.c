@@ -38,7 +38,7 @@ static char *print(struct uft_stream *st, int colour)
 	size_t n;
 	FILE *f = open_memstream(&text, &n);
 
-	if (uft_output_text(st, f, colour, UFT_TEXT_REPORT)) {
+	if (uft_output_text(st, f, colour, &(struct uft_text_opts){ .flags = UFT_TEXT_REPORT })) {
 		fprintf(stderr, "uft_output_text failed\n");
 		exit(1);
 	}
@@ -528,7 +528,7 @@ static void test_full_disk(void)
 
 	fake_entry(st, 0, 0, t, fake_sym(st, "f", "", 0), 0);
 	fake_rewind(st, 200000);
-	ret = uft_output_text(st, f, 0, UFT_TEXT_REPORT);
+	ret = uft_output_text(st, f, 0, &(struct uft_text_opts){ .flags = UFT_TEXT_REPORT });
 	printf("%s full disk: %d\n", ret == -28 ? "ok" : "FAIL", ret);
 	failures += ret != -28;
 	fclose(f);

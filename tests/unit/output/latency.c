@@ -155,7 +155,7 @@ static void text_of_wakes(uint64_t state, const char *prio, const char *rt_prio)
 	is_equal("wakeup", longest(wakes(UFT_TRACER_WAKEUP, state), UFT_TRACER_WAKEUP, 0, 0), 90 * US);
 	is_equal("wakeup_rt", longest(st, UFT_TRACER_WAKEUP_RT, 0, 0), 30 * US);
 	fake_rewind(st, 1);
-	is_equal("text", (unsigned)uft_output_text(st, f, 0, UFT_TEXT_REPORT), 0);
+	is_equal("text", (unsigned)uft_output_text(st, f, 0, &(struct uft_text_opts){ .flags = UFT_TEXT_REPORT }), 0);
 	fclose(f);
 	lines = strrchr(text, '#');
 	lines = lines ? strchr(lines, '\n') + 1 : text;
