@@ -301,20 +301,20 @@ void trigger_free(struct instance *in)
 	free(g);
 }
 
-/* What the command needs before it may come. */
-static int prepare(struct instance *in, struct command *c)
+/* Somebody sees what the command does. */
+static int is_useful(const struct instance *in, struct command *c)
 {
 	enum action action = ACTION(c->kind);
 
 	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
 		return refuse(c, "Nobody would see the dump: a server in the background has no standard error", strlen(c->glob) + 1);
-	return action == SNAPSHOT ? snapshot_allocate(in) : 0;
+	return 0;
 }
 
 static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
-	int ret = prepare(in, c), is_new;
+	int ret = is_useful(in, c), is_new;
 	size_t before;
 
 	if (ret)
@@ -330,7 +330,11 @@ static int add(struct instance *in, struct command *c)
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? tree_apply(in, &in->set, NULL) : refuse(c, "No function that has it not yet", 0);
+		ret = a.g->n > before ? 0 : refuse(c, "No function that has it not yet", 0);
+	if (!ret && ACTION(c->kind) == SNAPSHOT)
+		ret = snapshot_allocate(in);
+	if (!ret)
+		ret = tree_apply(in, &in->set, NULL);
 	if (ret < 0)
 		drop_last(a.g, before);
 	else if (is_new)

@@ -118,7 +118,8 @@ static size_t words(char *to, size_t limit)
 {
 	static const char *const word[] = {
 		"inner", "outer", "lonely", "main", "nosuch", "*", "in*", "!inner", "!*", ":mod:none.so", "inner:mod:*", "[", "[a-", "\\", "!", ":mod:",
-		"inner:traceoff:3", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296", "18446744073709551616",
+		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3",
+		"orig_cpu", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296", "18446744073709551616",
 		"-1", "0x10", "print-parent", "nooverwrite", "overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
 	};
 	static const char *const gap[] = { " ", "\n", "\t", "  \n", "", "\n\n" };
@@ -185,6 +186,11 @@ static void write_all(struct uft_handle *h, const char *p, size_t n)
 	}
 }
 
+static void drop(void *arg, const char *p, size_t n)
+{
+	(void)arg, (void)p, (void)n;
+}
+
 static void fill_path(const struct uft_tree_row *row, char *path)
 {
 	static const char *const option[] = { "raw", "overwrite", "print-parent", "funcgraph-tail", "latency-format" };
@@ -223,7 +229,7 @@ static void step(const struct uft_tree_row *row)
 
 int main(int argc, char **argv)
 {
-	struct uft_tree_opts opts = { .buffer_kb = 64 };
+	struct uft_tree_opts opts = { .buffer_kb = 64, .dump = drop };
 	const struct uft_tree_row *row[200];
 	struct uft_error err = { "" };
 	size_t nrows = 0, steps = 0;
