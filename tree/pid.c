@@ -17,7 +17,8 @@
 #include <string.h>
 #include <unistd.h>
 
-struct pid_edit { struct pids list; int is_pending; };
+/* @named: those that the write names, in the list before or not. */
+struct pid_edit { struct pids list, named; int is_pending; };
 
 static enum pid_list list_of(const struct place *at)
 {
@@ -58,7 +59,15 @@ static int has(const struct pids *list, uint32_t pid)
 	return 0;
 }
 
-/* Attaches to the process that is new in the list. 0: also if there is none, or it is a target already. */
+static int is_attached(const struct uft_tree *t, uint32_t pid)
+{
+	for (size_t i = 0; i < t->nattached; i++)
+		if (t->attached[i] == pid)
+			return 1;
+	return 0;
+}
+
+/* Attaches to a process that is new in the list, or named again. 0: also if there is none, or it is a target already. */
 static int attach(struct uft_tree *t, uint32_t pid)
 {
 	struct uft_error err = { "" };
@@ -74,7 +83,7 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	ret = uft_session_attach(t->session, (pid_t)pid, &err);
 	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
 		t->opts.warning(t->opts.arg, err.text);
-	if (!ret)
+	if (!ret && !is_attached(t, pid))	/* else it was detached by hand meanwhile */
 		t->attached[t->nattached++] = pid;
 	return ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
@@ -101,7 +110,7 @@ void pid_leave(struct instance *in)
 	leave(in, &(struct pids){ .n = 0 });
 }
 
-static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list)
+static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named)
 {
 	struct settings set = in->set;
 	int ret = 0;
@@ -110,7 +119,7 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
 	for (size_t i = 0; i < list->n && !ret && which == PIDS_ONLY; i++)
-		if (!has(&in->set.pids[which], list->pid[i]))
+		if (!has(&in->set.pids[which], list->pid[i]) || has(named, list->pid[i]))
 			ret = attach(in->t, list->pid[i]);
 	if (!ret)
 		ret = tree_apply(in, &set, NULL);
@@ -132,6 +141,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 	struct pid_edit *e = h->priv, next = *e;
 	int ret = 0;
 
+	next.named.n = 0;
 	for (size_t at = 0; at < n && !ret;) {
 		size_t len = 0;
 		uint64_t pid;
@@ -151,10 +161,12 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 		}
 		if (!ret && !has(&next.list, (uint32_t)pid))
 			ret = add(&next.list, (uint32_t)pid);
+		if (!ret && !has(&next.named, (uint32_t)pid))
+			ret = add(&next.named, (uint32_t)pid);
 		at += len;
 	}
 	if (!ret)
-		ret = pids_apply(h->at.in, list_of(&h->at), &next.list);
+		ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named);
 	if (ret)
 		return ret;
 	next.is_pending = 0;
@@ -165,7 +177,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 int release_pids(struct uft_handle *h)
 {
 	struct pid_edit *e = h->priv;
-	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list) : 0;
+	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list, &(struct pids){ .n = 0 }) : 0;
 
 	free(e);
 	return ret;

@@ -148,3 +148,15 @@ exec 8>&-
 wait "$outside"
 expect_equal "status of the process" "$?" 0
 expect_equal "attached by its number" "$(tr '\n' ' ' <out)" "$outside 6 no pid 1 "
+
+# ---- One that was detached by hand is attached to again when its number is written again
+run mkfifo again
+"$target" 3 each <again >answers 2>&1 &
+outside=$!
+exec 8>again
+inside "echo :mod:\$(basename \$T) >set_ftrace_filter; echo function >current_tracer; F=set_ftrace_pid; call() { echo >&8; for i in \$(seq 50); do [ \$(wc -l <\$TMP/answers) -ge \$1 ] && break; sleep 0.1; done; grep -c inner trace; }
+	mapped() { grep -c uft /proc/$outside/maps | sed s/[1-9].*/mapped/; }; echo $outside >\$F; call 1; $uft detach $outside >\$TMP/detach 2>&1; mapped; call 2; echo 4194305 >>\$F; mapped
+	echo $outside >>\$F; mapped; call 3; cat \$F | wc -l; $uft detach $outside >\$TMP/detach 2>&1; echo $outside >\$F; call 4; echo >\$F; mapped"
+exec 8>&-
+wait "$outside"
+expect_equal "attached to again" "$(tr '\n' ' ' <out)" "6 0 6 0 mapped 12 2 18 0 "
