@@ -125,6 +125,8 @@ static int apply(const struct control_opts *o, int is_start, struct uft_error *e
 		ret = put_list(o, "set_ftrace_notrace", &o->notrace, is_start, err);
 	if (!ret)
 		ret = put_list(o, "set_graph_function", &o->graph, is_start, err);
+	if (!ret && is_start)
+		ret = put(o, "set_graph_notrace", "", 0, err);
 	if (!ret)
 		ret = put_pids(o, is_start, err);
 	if (!ret && (o->depth != NO_NUMBER || is_start))
@@ -183,7 +185,7 @@ static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
 static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
 static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
 	{ "tracing_on", "0" }, { "function_profile_enabled", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
-	{ "set_graph_function", "" }, { "set_ftrace_pid", "" }, { "set_ftrace_notrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
+	{ "set_graph_function", "" }, { "set_graph_notrace", "" }, { "set_ftrace_pid", "" }, { "set_ftrace_notrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
 	{ "snapshot", "0" }, { "trace", "" }, { "tracing_on", "1" }, { 0 }
 };
 

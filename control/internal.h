@@ -51,10 +51,10 @@ struct spec {
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts hwlat;
 	uint32_t generation;		/* of this spec; 0: none was given yet */
-	struct uft_pattern *filter, *notrace, *roots, *keep;
-	char **filter_text, **notrace_text, **roots_text, **keep_text;
-	size_t nfilter, nnotrace, nroots, nkeep;
-	struct uft_words *filter_words, *notrace_words, *root_words;	/* the same, to try a function against them */
+	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep;
+	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text;
+	size_t nfilter, nnotrace, nroots, nhidden, nkeep;
+	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words;	/* the same, to try a function against them */
 	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
 	uint64_t keep_ns[UFT_NKEEP];
 	uint64_t thresh_ns;
@@ -65,7 +65,7 @@ struct spec {
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
-#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK */
+#define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK, _HIDE */
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);

@@ -41,6 +41,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *filter;	/* -l */
 	const char *const *notrace;	/* -n */
 	const char *const *roots;	/* -g */
+	const char *const *hidden;	/* not in the graph, nor what they call */
 	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
 	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
 	const uint32_t *pids; size_t npids;	/* -P */

@@ -60,10 +60,12 @@ void spec_free(struct spec *sp)
 	patterns_free(sp->filter, sp->filter_text, sp->nfilter);
 	patterns_free(sp->notrace, sp->notrace_text, sp->nnotrace);
 	patterns_free(sp->roots, sp->roots_text, sp->nroots);
+	patterns_free(sp->hidden, sp->hidden_text, sp->nhidden);
 	patterns_free(sp->keep, sp->keep_text, sp->nkeep);
 	uft_words_free(sp->filter_words);
 	uft_words_free(sp->notrace_words);
 	uft_words_free(sp->root_words);
+	uft_words_free(sp->hidden_words);
 	free(sp->keep_index);
 	free(sp);
 }
@@ -151,6 +153,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = patterns_parse(in->notrace, &sp->notrace, &sp->notrace_text, &sp->nnotrace, err);
 	if (!ret)
 		ret = patterns_parse(in->roots, &sp->roots, &sp->roots_text, &sp->nroots, err);
+	if (!ret && in->tracer == UFT_TRACER_GRAPH)
+		ret = patterns_parse(in->hidden, &sp->hidden, &sp->hidden_text, &sp->nhidden, err);
 	if (!ret)
 		ret = keep_parse(in, sp, err);
 	if (!ret)
@@ -159,6 +163,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = words_make(sp->notrace, sp->notrace_text, sp->nnotrace, &sp->notrace_words);
 	if (!ret)
 		ret = words_make(sp->roots, sp->roots_text, sp->nroots, &sp->root_words);
+	if (!ret)
+		ret = words_make(sp->hidden, sp->hidden_text, sp->nhidden, &sp->hidden_words);
 	if (ret) {
 		spec_free(sp);
 		return ret;
@@ -166,7 +172,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->params.tracer = sp->tracer;
 	sp->params.stacks = in->stacks;
 	sp->params.max_depth = in->max_depth;
-	sp->params.has_roots = sp->nroots || sp->nkeep;
+	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
 	sp->params.npids = (uint32_t)in->npids;
 	sp->params.nnot_pids = (uint32_t)in->nnot_pids;
@@ -243,7 +249,7 @@ static int is_every(const struct uft_pattern *p)
 /* All functions of the object, whatever they are called: no names are needed, which cost more than to arm them. */
 static int is_match_all(const struct spec *sp, const struct uft_object *obj, int needs_object)
 {
-	if (sp->nnotrace || sp->nroots || sp->nkeep || sp->min_size || sp->events)
+	if (sp->nnotrace || sp->nroots || sp->nhidden || sp->nkeep || sp->min_size || sp->events)
 		return 0;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (sp->filter_text[i][0] == '!')
@@ -307,19 +313,23 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	struct names f;
 	char text[256];
 	int is_wanted;
-	uint8_t root, event;
+	uint8_t root, other;
 
 	if (!sp->events && is_small(sp, obj, func))
 		return WANT_NOT;
 	func_names(obj, func, &f, text, sizeof(text));
 	f.needs_object = needs_object;
 	root = root_of(sp, &f);
-	event = root ? 0 : event_of(sp, &f);
-	is_wanted = root || event || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
+	other = root ? 0 : event_of(sp, &f);
+	is_wanted = root || other || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
 	f.needs_object = 0;
 	is_wanted = is_wanted && !match_list(sp->notrace_words, &f);
+	if (is_wanted && match_list(sp->hidden_words, &f)) {	/* also if it is a root */
+		root = 0;
+		other = UFT_SITE_HIDE >> 2 << WANT_KEEP_SHIFT;
+	}
 	free(f.demangled);
-	return is_wanted ? (uint8_t)(site_state(sp) | root | event) : WANT_NOT;
+	return is_wanted ? (uint8_t)(site_state(sp) | root | other) : WANT_NOT;
 }
 
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)

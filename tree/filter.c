@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - lists of functions: set_ftrace_filter, set_ftrace_notrace, set_graph_function, and what they choose from
+ * filter.c - lists of functions: set_ftrace_filter, set_ftrace_notrace, set_graph_function, set_graph_notrace, and what they choose from
  *
  * A list is kept as its words, one a line, in the order in which they were written; `!word` takes out what the ones before
  * it took in. So a list holds for programs and libraries to come as well; what is shown are the functions known now.
@@ -37,7 +37,11 @@ struct edit {
 
 static enum list list_of(const struct place *at)
 {
-	return strstr(at->row->pub.path, "notrace") ? LIST_NOTRACE : strstr(at->row->pub.path, "graph") ? LIST_GRAPH : LIST_FILTER;
+	int is_graph = strstr(at->row->pub.path, "graph") != NULL;
+
+	if (strstr(at->row->pub.path, "notrace"))
+		return is_graph ? LIST_GRAPH_NOT : LIST_NOTRACE;
+	return is_graph ? LIST_GRAPH : LIST_FILTER;
 }
 
 /* ---- What a list selects --------------------------------------------------------------------- */
@@ -134,6 +138,7 @@ int show_functions(const struct place *at, struct tree_text *out)
 {
 	static const char *const empty[NLISTS] = {
 		"#### all functions enabled ####\n", "#### no functions disabled ####\n", "#### all functions enabled ####\n",
+		"#### no functions disabled ####\n",
 	};
 	struct selection s = { .out = out };
 	int ret = select_all(at->t, at->in->set.list[list_of(at)], &s);

@@ -105,7 +105,7 @@ int handle_wait_news(struct uft_handle *h);
 
 #define MAX_PIDS	61	/* the runtime's, of all lists together */
 enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS };
-enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, NLISTS };
+enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, NLISTS };
 
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */

@@ -56,6 +56,7 @@ const struct row rows[] = {
 	FILE("set_ftrace_notrace", 0640, EACH, "do not trace these functions", FUNCTIONS),
 	FILE("set_graph_function", 0640, TOP, "the graph shows only these functions and what they call", FUNCTIONS),
 	FILE("set_ftrace_pid", 0640, EACH, "record only these tasks; processes from outside are attached to",
+	FILE("set_graph_notrace", 0640, TOP, "the graph shows neither these functions nor what they call", FUNCTIONS),
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	FILE("set_ftrace_notrace_pid", 0640, EACH, "do not record these tasks",
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),

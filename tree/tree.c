@@ -221,7 +221,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 		ret = ret ? ret : trigger_put_words(now, "!", &notrace);
 	}
 	for (int i = 0; i < NLISTS && !ret; i++)
-		list[i] = word_list(i == LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : set->list[i], &ret);
+		list[i] = word_list(i >= LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : set->list[i], &ret);
 	free(words.p);
 	free(notrace.p);
 	spec.filter = list[LIST_FILTER];
@@ -229,6 +229,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	spec.roots = list[LIST_GRAPH];
 	if (!ret)
 		ret = uft_session_trace(t->session, &spec, err);
+	spec.hidden = list[LIST_GRAPH_NOT];
 	for (int i = 0; i < NLISTS; i++)
 		free(list[i]);
 	return ret == -ESRCH ? 0 : ret;

@@ -311,6 +311,7 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"  set_ftrace_notrace_pid\t- Write pid(s) to not function trace those pids\n"
 		"\t\t    (function)\n"
 		"  set_graph_function\t- Trace the nested calls of a function (function_graph)\n"
+		"  set_graph_notrace\t- Do not trace the nested calls of a function (function_graph)\n"
 		"  max_graph_depth\t- Trace a limited depth of nested functions. (0 is unlimited)\n";
 
 	(void)at;

@@ -305,10 +305,15 @@ enum uft_events {
 };
 
 struct uft_tracer_params {
+enum uft_roots {
+	UFT_ROOTS_ONLY	= 1,	/* record only below sites flagged UFT_SITE_ROOT */
+	UFT_ROOTS_NOT	= 2,	/* nothing at sites flagged UFT_SITE_HIDE, nor below them */
+};
+
 	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
 	uint32_t max_depth;	/* graph: 0 no limit */
 	uint64_t thresh;	/* graph: clock units; only longer calls, as UFT_REC_CALL; 0 all */
-	uint32_t has_roots;	/* graph: record only below sites flagged UFT_SITE_ROOT */
+	uint32_t has_roots;	/* graph: enum uft_roots */
 	uint32_t has_pids;	/* enum uft_pid_lists */
 	uint32_t npids;
 	uint32_t pids[61];	/* pids or tids: npids that are wanted, behind them nnot_pids that are not */
@@ -367,11 +372,12 @@ enum uft_site_state {
 };
 
 enum uft_site_flags {
-	UFT_SITE_ROOT	= 1,	/* graph: starts recording when has_roots */
+	UFT_SITE_ROOT	= 1,	/* graph: starts recording with UFT_ROOTS_ONLY */
 	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
 	UFT_SITE_ARGS	= 4,	/* of KEEP, without ROOT, with has_events: events of arguments and results; */
 	UFT_SITE_MASK	= 8,	/* the same, with the blocked signals */
 	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
+	UFT_SITE_HIDE	= 0x10,	/* of KEEP, without ROOT, with UFT_ROOTS_NOT: neither it nor what it calls is recorded */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };
 

@@ -238,7 +238,13 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	} else if (top == th->base) {
 		flags |= fg_check_bound(t, e->slot);
 	}
-	if (p->has_roots) {
+	if (p->has_roots & UFT_ROOTS_NOT) {
+		if (top > th->base && top[-1].flags & FG_HIDDEN)
+			return 0;
+		if ((site & (UFT_SITE_HIDE | UFT_SITE_ROOT)) == UFT_SITE_HIDE)
+			flags = (flags & FG_ALT) | FG_HIDDEN;	/* its return is waited for, no more */
+	}
+	if (p->has_roots & UFT_ROOTS_ONLY && !(flags & FG_HIDDEN)) {
 		int is_inside = top > th->base && top[-1].flags & FG_INSIDE;
 
 		if (!(site & UFT_SITE_ROOT) && !is_inside)

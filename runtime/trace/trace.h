@@ -26,7 +26,7 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_MASK		= 1024,		/* with the blocked signals */
 	FG_CPU		= 2048,		/* cpu_ns[] has what its thread had used of CPUs when it began */
 	FG_OVERRUN	= 8192,		/* there was no room for some that it called */
-	FG_HIDDEN	= 4096,		/* a signal handler's call that is left out, with what it calls */
+	FG_HIDDEN	= 4096,		/* left out, with what it calls: set_graph_notrace's, a signal handler's */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 

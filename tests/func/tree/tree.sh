@@ -60,6 +60,25 @@ inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo outer:mod:$(basename $
 expect_equal "roots, depth, off, notrace" "$(tr '\n' ' ' <out)" \
 	"0 1 #### all functions enabled #### 0 0 inner 0 #### no functions disabled #### "
 
+# ---- set_graph_notrace: neither the function nor what it calls, also below a root; a function that is both
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >current_tracer; show() { echo >trace; $T 1; grep -o "main\|lonely\|outer\|inner" trace | tr "\n" " "; echo; }
+	cat set_graph_notrace; echo outer >set_graph_notrace; cat set_graph_notrace; show; echo main >set_graph_function; show; echo outer >set_graph_function; show; echo >set_graph_function
+	echo inner >set_graph_notrace; show; echo lonely >>set_graph_notrace; sort set_graph_notrace | tr "\n" " "; show; echo nosuch >set_graph_notrace; echo $?; echo main >set_graph_notrace; show
+	echo function >current_tracer; show; echo >set_graph_notrace; cat set_graph_notrace; echo function_graph >current_tracer; show; echo 1 >set_graph_notrace; ls -l set_graph_notrace | cut -c 1-10'
+expect_equal "left out of the graph" "$(sed 's/ $//' out)" "#### no functions disabled ####
+outer
+main lonely
+main lonely
+
+main lonely outer
+inner lonely main outer
+1
+
+main main lonely main outer main inner outer inner outer
+#### no functions disabled ####
+main lonely outer inner inner
+-rw-r-----"
+
 # ---- The grammar of lists; what is refused changes nothing
 inside '$T 1; echo outer inner >set_ftrace_filter; sort set_ftrace_filter | tr "\n" " "; echo
 	echo "!inner" >>set_ftrace_filter; cat set_ftrace_filter
