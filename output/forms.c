@@ -157,21 +157,40 @@ static char *put_head(const struct uft_printer *t, char *p, const struct uft_eve
 	return p + sprintf(p, "%u %u %llu ", ev->task->tid, ev->cpu, (unsigned long long)ev->ts_ns);
 }
 
+size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX])
+{
+	uint32_t id = 0;
+	size_t n;
+
+	memcpy(&id, ev->text, ev->text_bytes < 4 ? ev->text_bytes : 4);
+	n = (size_t)sprintf(out, "# %x buf:", id);
+	for (size_t i = 4; i < ev->text_bytes && n + 4 < FORM_RAW_MAX; i++)
+		n += (size_t)sprintf(out + n, " %02x", (unsigned char)ev->text[i]);
+	return n;
+}
+
+static char *put_marker(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	int is_raw = ev->flags & UFT_EVF_RAW, n = (int)ev->text_bytes;
+
+	if (t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN))		/* the kernel has no such form of it */
+		return p + sprintf(p, "type: %d\n", is_raw ? 18 : 5);
+	p = is_raw ? p + form_raw_data(ev, p) : put_bytes(put_bytes(p, "# 0 ", 4), ev->text, (size_t)n);
+	if (!n || p[-1] != '\n')
+		*p++ = '\n';
+	return p;
+}
+
 void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 {
 	uint64_t ip = ev->sym ? ev->sym->addr : 0;
-	size_t n = ev->kind == UFT_EV_MARK ? ev->text_bytes : 0;
-	char *p = emit_buf_room(&t->buf, 160 + n);
+	char *p = emit_buf_room(&t->buf, 160 + (ev->kind == UFT_EV_MARK ? FORM_RAW_MAX : 0));
 
 	if (!p)
 		return;
 	p = put_head(t, p, ev);
-	if (ev->kind == UFT_EV_MARK && t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN)) {
-		p = put_bytes(p, "type: 5\n", 8);	/* the kernel has no such form of it */
-	} else if (ev->kind == UFT_EV_MARK) {
-		p = put_bytes(put_bytes(p, "# 0 ", 4), ev->text, n);
-		if (!n || p[-1] != '\n')
-			*p++ = '\n';
+	if (ev->kind == UFT_EV_MARK) {
+		p = put_marker(t, p, ev);
 	} else if (t->flags & UFT_TEXT_BIN) {
 		p = put_bytes(put_bytes(p, &ip, 8), &ev->parent_addr, 8);
 	} else if (t->flags & UFT_TEXT_HEX) {

@@ -9,7 +9,7 @@
  *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
- *	MARK		print, ip 0
+ *	MARK		print, ip 0; RAW: raw_data {id, buf}
  *	DATA		of the session's own: hwlat; of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
@@ -100,6 +100,12 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"print fmt: \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\", "
 	"(void *)REC->caller[0], (void *)REC->caller[1], (void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], "
 	"(void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]\n" },
+
+	{ "raw_data", "name: raw_data\nID: 18\n" COMMON_FIELDS
+	"\tfield:unsigned int id;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:12;\tsize:0;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"id:%04x %08x\", REC->id, (int)REC->buf[0]\n" },
 };
 
 struct rec_common {
@@ -242,6 +248,21 @@ static int put_stack(struct uft_kbuf *kb, struct dat_syms *syms, const struct uf
 	return ret;
 }
 
+/* The id and the data lie as they were written; their end is a multiple of 4. */
+static int put_raw(struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	struct rec_common common = common_of(ev, KRECORD_RAW);
+	size_t n = ev->text_bytes & ~3ull;
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, (uint32_t)(sizeof(common) + n), &p);
+
+	if (!ret) {
+		memcpy(p, &common, sizeof(common));
+		memcpy((char *)p + sizeof(common), ev->text, n);
+	}
+	return ret;
+}
+
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)
 {
 	const struct uft_image *img;
@@ -250,7 +271,7 @@ int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_eve
 	if (ev->kind == UFT_EV_LOST)
 		return uft_kbuf_lost(kb, ev->lost);
 	if (ev->kind == UFT_EV_MARK)
-		return put_print(kb, ev, 0, ev->text, ev->text_bytes);
+		return ev->flags & UFT_EVF_RAW ? put_raw(kb, ev) : put_print(kb, ev, 0, ev->text, ev->text_bytes);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
 		return put_stack(kb, syms, ev);
 	if (ev->kind == UFT_EV_DATA)

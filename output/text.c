@@ -251,19 +251,30 @@ static void put_lost(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + 8);
 }
 
-/* In a graph without the newline, which a comment has behind it. */
+/* What is printed of a mark, without its newline: in @raw, if it is one with a number and data. */
+static const char *mark_text(const struct uft_event *ev, char raw[FORM_RAW_MAX], size_t *n)
+{
+	*n = ev->text_bytes;
+	if (ev->flags & UFT_EVF_RAW) {
+		*n = form_raw_data(ev, raw);
+		return raw;
+	}
+	*n -= *n && ev->text[*n - 1] == '\n';
+	return ev->text;
+}
+
+/* In a graph as a comment. */
 static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 {
-	const char *name = t->flags & UFT_TEXT_MSG_ONLY ? "" : "tracing_mark_write: ";
+	const char *name = t->flags & UFT_TEXT_MSG_ONLY || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
-	size_t n = ev->text_bytes;
-	char *p;
+	char raw[FORM_RAW_MAX], *p;
+	size_t n;
 
-	if (n && ev->text[n - 1] == '\n')
-		n--;
+	text = mark_text(ev, raw, &n);
 	if (t->tracer == UFT_TRACER_GRAPH) {
-		graph_comment(t, ev, ev->text, n);
+		graph_comment(t, ev, text, n);
 		return;
 	}
 	p = c && task ? emit_buf_room(&t->buf, 200 + n) : NULL;
@@ -276,7 +287,7 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	p = put_context(t, p, c, task, ev);
 	memcpy(p, name, strlen(name));
 	p += strlen(name);
-	memcpy(p, ev->text, n);
+	memcpy(p, text, n);
 	p[n] = '\n';
 	emit_buf_end(&t->buf, p + n + 1);
 }

@@ -449,15 +449,16 @@ static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
 	unsigned kind = UFT_REC_KIND(word);
 
 	if (__builtin_expect(kind == UFT_REC_MARK && r->is_ours, 0))
-		return 8 + ((UFT_REC_VALUE(word) + 7ull) & ~7ull);
+		return 8 + (((UFT_REC_VALUE(word) & ~UFT_MARK_RAW) + 7ull) & ~7ull);
 	if (__builtin_expect(kind == UFT_REC_EVENT, 0))
 		return 8 + 8u * UFT_EVENT_WORDS(UFT_REC_VALUE(word));
 	return dec_bytes[kind];
 }
 
 /* Its text is copied: events outlive the bytes of their ring. */
-static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p, uint32_t n)
+static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p, uint32_t value)
 {
+	uint32_t n = value & ~UFT_MARK_RAW;
 	char *text = malloc(n + 1u);
 
 	if (st->nmark == st->cap_mark) {
@@ -476,6 +477,7 @@ static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p
 	memcpy(text, p, n);
 	st->mark[st->nmark++] = text;
 	e->kind = UFT_EV_MARK;
+	e->flags = value & UFT_MARK_RAW ? UFT_EVF_RAW : 0;
 	e->text = text;
 	e->text_bytes = n;
 	return 1;

@@ -396,7 +396,7 @@ static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
 }
 
 /* A sub-buffer's header, a context and the record; where it does not fit into the one begun, a new one. */
-long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n)
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)
 {
 	uint32_t sub = l->geo->head.sub_bytes, body;
 	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 }, clock;
@@ -422,7 +422,7 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
 		w[1] = clock;
 		w[2] = pid | (uint64_t)tid << 32;
-		w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n, clock);
+		w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n | (is_raw ? UFT_MARK_RAW : 0), clock);
 		memcpy(&w[4], text, n);
 		lv_take(l, r, r->end, (const uint8_t *)w, body);
 		ret = (long)n;

@@ -16,16 +16,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct { const char *key, *file; int is_size; } words[] = {
-	{ "trace_buf_size", "buffer_size_kb", 1 },
-	{ "trace_clock", "trace_clock", 0 },
-	{ "ftrace_filter", "set_ftrace_filter", 0 },
-	{ "ftrace_notrace", "set_ftrace_notrace", 0 },
-	{ "ftrace_graph_filter", "set_graph_function", 0 },
-	{ "ftrace_graph_max_depth", "max_graph_depth", 0 },
-	{ "tracing_thresh", "tracing_thresh", 0 },
-	{ "ftrace", "current_tracer", 0 },
-	{ "trace_options", "trace_options", 0 },
+/* @alone: what the key means without a value; NULL: it has one. */
+static const struct { const char *key, *file; int is_size; const char *alone; } words[] = {
+	{ "trace_buf_size", "buffer_size_kb", 1, NULL },
+	{ "trace_clock", "trace_clock", 0, NULL },
+	{ "ftrace_filter", "set_ftrace_filter", 0, NULL },
+	{ "ftrace_notrace", "set_ftrace_notrace", 0, NULL },
+	{ "ftrace_graph_filter", "set_graph_function", 0, NULL },
+	{ "ftrace_graph_notrace", "set_graph_notrace", 0, NULL },
+	{ "ftrace_graph_max_depth", "max_graph_depth", 0, NULL },
+	{ "tracing_thresh", "tracing_thresh", 0, NULL },
+	{ "ftrace", "current_tracer", 0, NULL },
+	{ "trace_options", "trace_options", 0, NULL },
+	{ "ftrace_dump_on_oops", "ftrace_dump_on_oops", 0, "1" },
 };
 #define NWORDS	(sizeof(words) / sizeof(words[0]))
 
@@ -88,14 +91,15 @@ static int find_key(const char *word)
 	size_t n = strcspn(word, "=");
 
 	for (size_t k = 0; k < NWORDS; k++)
-		if (word[n] == '=' && strlen(words[k].key) == n && !memcmp(word, words[k].key, n))
+		if ((word[n] || words[k].alone) && strlen(words[k].key) == n && !memcmp(word, words[k].key, n))
 			return (int)k;
 	return -1;
 }
 
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err)
 {
-	char *copy = strdup(line), *value[NWORDS] = { NULL }, *rest = NULL;
+	char *copy = strdup(line), *rest = NULL;
+	const char *value[NWORDS] = { NULL };
 	int ret = copy ? 0 : uft_fail(err, -ENOMEM, "out of memory");
 
 	for (char *w = copy ? strtok_r(copy, " \t\n", &rest) : NULL; w && !ret; w = strtok_r(NULL, " \t\n", &rest)) {
@@ -104,7 +108,7 @@ int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err)
 		if (k < 0)
 			ret = uft_fail(err, -EINVAL, "UFT_TRACE: '%s' means nothing here", w);
 		else
-			value[k] = strchr(w, '=') + 1;
+			value[k] = strchr(w, '=') ? strchr(w, '=') + 1 : words[k].alone;
 	}
 	for (size_t k = 0; k < NWORDS && !ret; k++) {
 		if (!value[k])

@@ -6,7 +6,7 @@
  * with times from the first event on. What is printed is out of the buffer then.
  *
  * A program that crashed is one that the session started (uft shell PROGRAM) and that a signal of an error ended, or a shell that says
- * so of its last command; how others end nobody is told. By then its rings have been taken over.
+ * so of its last command; how others end nobody is told. What it wrote is in its rings still.
  */
 #include "tree/rows.h"
 
@@ -66,4 +66,71 @@ int dump_take(struct instance *in, uint32_t cpu, uint64_t until)
 	uft_stream_close(st);
 	uft_live_destroy(frozen);
 	return ret;
+}
+
+/* ---- ftrace_dump_on_oops --------------------------------------------------------------------- */
+
+enum { ON_OOPS_NOT, ON_OOPS_ALL, ON_OOPS_CPU };
+
+int show_dump_on_oops(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%u\n", at->t->dump_on_oops);
+	return 0;
+}
+
+/* As the kernel's sysctl and its command line have it. */
+ssize_t store_dump_on_oops(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t value = ON_OOPS_CPU;
+	size_t len = n;
+	int ret;
+
+	text_strip(&p, &len);
+	ret = len == 8 && !memcmp(p, "orig_cpu", len) ? 0 : text_number(p, len, 10, &value);
+	if (!ret && value > ON_OOPS_CPU)
+		ret = -EINVAL;
+	if (!ret && value && !h->t->opts.dump) {
+		h->wrong = "Nobody would see the dump: a server in the background has no standard error";
+		ret = -EINVAL;
+	}
+	if (!ret)
+		h->t->dump_on_oops = (uint32_t)value;
+	return ret ? ret : (ssize_t)n;
+}
+
+/* Of an error, whether it says so by itself or as shells do. */
+static int is_crash(int status)
+{
+	static const int of_errors[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : WIFEXITED(status) ? WEXITSTATUS(status) - 128 : 0;
+
+	for (size_t i = 0; i < sizeof(of_errors) / sizeof(of_errors[0]); i++)
+		if (sig == of_errors[i])
+			return 1;
+	return 0;
+}
+
+/* Of the last that was recorded. */
+static uint32_t last_cpu(struct instance *in)
+{
+	struct uft_event ev[64];
+	struct uft_stream *st;
+	uint32_t cpu = UFT_LIVE_ALL;
+
+	if (uft_live_snapshot(in->live, UFT_LIVE_ALL, &st))
+		return cpu;
+	for (size_t n; (n = uft_stream_batch(st, ev, 64)); )
+		cpu = ev[n - 1].cpu;
+	uft_stream_close(st);
+	return cpu;
+}
+
+void dump_on_end(struct uft_tree *t, int status)
+{
+	struct instance *top = t->instances;
+
+	if (!t->dump_on_oops || !is_crash(status))
+		return;
+	tree_pull(t);
+	dump_take(top, t->dump_on_oops == ON_OOPS_CPU ? last_cpu(top) : UFT_LIVE_ALL, UFT_LIVE_NOW);
 }

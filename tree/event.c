@@ -10,7 +10,7 @@
 
 #include <errno.h>
 
-int show_no_events(const struct place *at, struct tree_text *out)
+int show_nothing(const struct place *at, struct tree_text *out)
 {
 	(void)at, (void)out;
 	return 0;

@@ -173,6 +173,7 @@ struct uft_tree {
 	int is_busy;			/* something records; the owner's */
 	int is_fresh;			/* something came since waiting readers were told; the owner's */
 	struct tree_profile *profile;	/* profile.c */
+	uint32_t dump_on_oops;		/* dump.c */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
@@ -209,6 +210,7 @@ int snapshot_allocate(struct instance *in);
 int snapshot_take(struct instance *in, uint64_t until);
 /* dump.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
+void dump_on_end(struct uft_tree *t, int status);	/* of the launched program; ftrace_dump_on_oops */
 /* trigger.c: commands of set_ftrace_filter. The owner. */
 int trigger_is(const char *word);		/* any thread */
 int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */

@@ -69,16 +69,21 @@ SHOW(format);
 
 int open_marker(struct uft_handle *h);
 STORE(marker);
+STORE(marker_raw);
 SHOW(stats);
 
 /* snapshot.c */
 STORE(snapshot);
 void snapshot_help(const struct place *at, struct tree_text *out);	/* what an empty one says */
 /* event.c */
-SHOW(no_events);
+SHOW(nothing);
 STORE(set_event);
 SHOW(events_enable);
 STORE(events_enable);
+
+/* dump.c */
+SHOW(dump_on_oops);
+STORE(dump_on_oops);
 
 /* filter.c */
 SHOW(functions);

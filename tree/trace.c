@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.c - trace, trace_pipe, per_cpu, and trace_marker, which writes into them
+ * trace.c - trace, trace_pipe, per_cpu, and trace_marker and trace_marker_raw, which write into them
  *
  * trace is printed from a snapshot that its reader owns, in parts as they are read: memory is bounded by what the buffer
  * holds, and neither the owner nor the targets wait for the reader. It begins anew when it is read at offset 0.
@@ -313,7 +313,7 @@ static uint32_t writer_cpu(const struct uft_handle *h)
 	return cpu < 0 ? 0 : (uint32_t)cpu;
 }
 
-ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
+static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 {
 	struct instance *in = h->at.in;
 	long ret;
@@ -322,10 +322,32 @@ ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 		return -EINVAL;
 	if (!in->set.is_on)
 		return -EBADF;
-	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n);
+	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n, is_raw);
 	if (ret > 0)
 		h->t->nmarks++;
 	return ret;
+}
+
+ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
+{
+	return mark(h, p, n, 0);
+}
+
+/* A number and data. The kernel's record has zeros behind them: it leaves room for a text, and ends at a multiple of 4. */
+ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)
+{
+	const size_t least = 13, head = 8;
+	char data[UFT_LIVE_MARK_MAX] = { 0 };
+	size_t bytes = ((n > least ? n : least) + head + 4 + 3) / 4 * 4 - head;
+	long ret;
+
+	if (n < 4 || bytes > sizeof(data)) {
+		h->wrong = n < 4 ? "An id of 4 bytes comes first" : "Too long for a record";
+		return -EINVAL;
+	}
+	memcpy(data, p, n);
+	ret = mark(h, data, bytes, 1);
+	return ret < 0 ? ret : (ssize_t)n;
 }
 
 /* ---- per_cpu/cpuN/stats ---------------------------------------------------------------------- */

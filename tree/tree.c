@@ -97,6 +97,8 @@ static void note_status(struct uft_tree *t)
 {
 	int status = uft_session_status(t->session);
 
+	if (status != t->status && status >= 0)
+		dump_on_end(t, status);
 	pthread_mutex_lock(&t->lock);
 	if (status != t->status) {
 		t->status = status;
@@ -227,9 +229,9 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	spec.filter = list[LIST_FILTER];
 	spec.notrace = list[LIST_NOTRACE];
 	spec.roots = list[LIST_GRAPH];
+	spec.hidden = list[LIST_GRAPH_NOT];
 	if (!ret)
 		ret = uft_session_trace(t->session, &spec, err);
-	spec.hidden = list[LIST_GRAPH_NOT];
 	for (int i = 0; i < NLISTS; i++)
 		free(list[i]);
 	return ret == -ESRCH ? 0 : ret;

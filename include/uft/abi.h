@@ -55,7 +55,7 @@ enum uft_rec_kind {
 	UFT_REC_EXIT_LEFT	= 7,	/* 2 words: value = id, w1 = full entry clock: a call that an
 					 * UNWIND had set aside returned after all (coroutine) */
 	UFT_REC_LOST		= 8,	/* 2 words: w1 = records lost here (discard mode, ring was full) */
-	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow */
+	UFT_REC_MARK		= 9,	/* never by a target, but by the session: value = n bytes of text, which follow; UFT_MARK_RAW: of an id and data */
 	UFT_REC_EVENT		= 10,	/* 1 + n words: value = UFT_EVENT_VALUE(event, n), its fields follow, n >= 1 */
 	/* 11..15 reserved for later tracers */
 };
@@ -88,6 +88,7 @@ enum uft_event_id {
 #define UFT_EVENT_ID(value)	((value) & ((1u << UFT_EVENT_ID_BITS) - 1))
 #define UFT_EVENT_WORDS(value)	((value) >> UFT_EVENT_ID_BITS)
 
+#define UFT_MARK_RAW		0x10000u	/* of the value of UFT_REC_MARK */
 #define UFT_REC_VALUE_BITS	28
 #define UFT_REC_VALUE_MAX	((1u << UFT_REC_VALUE_BITS) - 1)
 #define UFT_REC_WORD(kind, value, clock)						\
@@ -304,12 +305,12 @@ enum uft_events {
 	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
 };
 
-struct uft_tracer_params {
 enum uft_roots {
 	UFT_ROOTS_ONLY	= 1,	/* record only below sites flagged UFT_SITE_ROOT */
 	UFT_ROOTS_NOT	= 2,	/* nothing at sites flagged UFT_SITE_HIDE, nor below them */
 };
 
+struct uft_tracer_params {
 	uint32_t tracer;	/* enum uft_tracer: what armed sites do */
 	uint32_t max_depth;	/* graph: 0 no limit */
 	uint64_t thresh;	/* graph: clock units; only longer calls, as UFT_REC_CALL; 0 all */
@@ -376,8 +377,8 @@ enum uft_site_flags {
 	UFT_SITE_KEEP	= 0x1c,	/* graph, with ROOT: kept only if it takes keep[(flags & KEEP) >> 2] or longer; 0 always */
 	UFT_SITE_ARGS	= 4,	/* of KEEP, without ROOT, with has_events: events of arguments and results; */
 	UFT_SITE_MASK	= 8,	/* the same, with the blocked signals */
-	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_HIDE	= 0x10,	/* of KEEP, without ROOT, with UFT_ROOTS_NOT: neither it nor what it calls is recorded */
+	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };
 

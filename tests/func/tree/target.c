@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* target.c N [wait|each|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
- * with `each`, for each such line, which is answered; with a FILE, between writing 1 and 0 into it, and then tells what it says */
+/* target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
+ * with `each`, for each such line, which is answered; with `crash`, and crashes then; with a FILE, between writing 1 and 0 into it, and then tells what it says */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,5 +58,7 @@ int main(int argc, char **argv)
 	lonely();
 	for (int i = 0; i < n; i++)
 		outer(i);
+	if (argc > 2 && !strcmp(argv[2], "crash"))
+		raise(SIGSEGV);
 	return 0;
 }
