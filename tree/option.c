@@ -35,6 +35,7 @@ static const struct {
 	{ "record-cmd", OPT_RECORD_CMD, 1, 0, 0, 0, 0 },
 	{ "record-tgid", OPT_RECORD_TGID, 0, 0, UFT_TEXT_TGID, 0, 0 },
 	{ "overwrite", OPT_OVERWRITE, 1, 0, 0, 0, 0 },
+	{ "disable_on_free", OPT_DISABLE_ON_FREE, 0, 0, 0, 0, 0 },
 	{ "irq-info", OPT_IRQ_INFO, 1, 0, UFT_TEXT_IRQ_INFO, 0, 0 },
 	{ "markers", OPT_MARKERS, 1, 0, 0, 0, 0 },
 	{ "pause-on-trace", OPT_PAUSE, 0, 0, 0, 0, 0 },

@@ -84,7 +84,7 @@ const struct row rows[] = {
 	     .show = show_buffer_subbuf_size_kb, .store = store_buffer_subbuf_size_kb),
 	FILE("buffer_percent", 0640, EACH, "how full a buffer is when who polls trace_pipe_raw wakes; 0 with any record",
 	     .show = show_buffer_percent, .store = store_buffer_percent),
-	FILE("free_buffer", 0200, EACH, "closing it shrinks the buffer to its least size",
+	FILE("free_buffer", 0200, EACH, "closing it shrinks the buffer to its least size; with disable_on_free tracing ends",
 	     .store = store_free_buffer, .release = release_free_buffer),
 	FILE("tracing_cpumask", 0640, EACH, "a bit for each cpu whose records the buffer takes, in hex",
 	     .show = show_tracing_cpumask, .store = store_tracing_cpumask),

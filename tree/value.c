@@ -237,9 +237,13 @@ ssize_t store_free_buffer(struct uft_handle *h, const char *p, size_t n)
 int release_free_buffer(struct uft_handle *h)
 {
 	struct settings set = h->at.in->set;
+	int ret;
 
 	set.buffer_kb = 2 * SUBBUF_KB;
-	return tree_apply(h->at.in, &set, NULL);
+	set.is_on = set.is_on && !(set.options & OPT_BIT(OPT_DISABLE_ON_FREE));
+	ret = tree_apply(h->at.in, &set, NULL);
+	handle_wake_all(h->t);		/* as in store_tracing_on() */
+	return ret;
 }
 
 int show_timestamp_mode(const struct place *at, struct tree_text *out)

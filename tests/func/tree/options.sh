@@ -33,12 +33,13 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	echo 8 >buffer_size_kb; for v in 0 1; do echo $v >options/overwrite; echo >trace; $T 5000; sleep 0.3; grep -c "lonely" trace; done
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
 	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
+	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
 	printf "stacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks
 	ls options | grep -vxF -f $TMP/seen'
-expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 annotate blk_classic block branch hash-ptr "
+expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 1110 annotate blk_classic block branch hash-ptr "
 
 # The closed list: its files say why, take nothing, and trace_options has none of them
-inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl|branch" trace_options'
+inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl[ok]|branch" trace_options'
 expect_equal "options without meaning" "$(sort -u out | tr '\n' ' ')" "0 1 no meaning for processes "
 
 # annotate: where a cpu's buffer starts that has lost older ones, once something stands above it
