@@ -6,14 +6,15 @@
  *
  * Rows: nobody runs, four idle threads, four running ones. Columns: bare stores of eight bytes into writable text with
  * a membarrier behind them; the same with the two mprotects; the same that takes each address from its request (16 bytes) and
- * notes what it did there and in a record (32 bytes), deciding nothing: what no patcher can do without; then the patcher,
- * off -> function, function -> off and function <-> graph. First lines: the first switch of all (pages copied, stubs written).
+ * notes what it did there and in a record (32 bytes), deciding nothing: the least that lists cost; then the patcher by orders
+ * of a bit a site, as the session switches: off -> function, function -> off and function <-> graph. First lines: the first switch
+ * of all (pages copied, stubs written), a later one by a list, and the first by bits (records are read).
  *
  * All columns take turns, each after a rest in which the others run. Nine bare rounds in a row take one millisecond: they would
  * find the text where the one before has left it, and a switch, which comes once in a while, never does.
  *
  * Beside running threads the figures are those of memory, not of instructions: the loops wait for lines that the others have
- * driven out of the cache or execute from. What a request and a record cost then is seen in the third column.
+ * driven out of the cache or execute from. What a request and a record cost is seen in the third column.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>
@@ -35,6 +36,8 @@ static uint8_t *text;
 static size_t bytes;
 static uint32_t nsites = 100000;
 static struct uft_patch *sites;
+static uint64_t *words;
+static uint32_t nwords;
 static volatile int stop, is_spinning;
 static sem_t never;
 
@@ -69,7 +72,9 @@ static void make_text(void)
 	bytes = ((size_t)nsites * STRIDE + 4095) & ~4095ul;
 	text = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sites = calloc(nsites, sizeof(*sites));
-	CHECK(text != MAP_FAILED && sites);
+	nwords = (nsites + 63) / 64;
+	words = calloc(nwords, sizeof(*words));
+	CHECK(text != MAP_FAILED && sites && words);
 	for (i = 0; i < nsites; i++) {
 		memcpy(text + i * STRIDE, "\x0f\x1f\x44\0\0\x48\x8d\x47\x01\xc3", 10);
 		sites[i] = (struct uft_patch){ .addr = (uint64_t)text + i * STRIDE, .stub = i,
@@ -146,7 +151,8 @@ static double bare(int with_mprotect, void (*store)(void))
 	return t;
 }
 
-static double switch_to(unsigned state)
+/* One by one, as the session does at first. */
+static double patch_to(unsigned state)
 {
 	uint32_t i;
 	double t;
@@ -157,6 +163,25 @@ static double switch_to(unsigned state)
 	t = now();
 	CHECK(patch_sites(OBJECT, sites, nsites, NULL) == nsites);
 	return now() - t;
+}
+
+/* Known sites, by a bit each. */
+static double switch_to(unsigned state)
+{
+	const struct uft_sweep order = { .state = (uint8_t)state };
+	uint32_t i;
+	double t;
+
+	memset(words, 0, nwords * sizeof(*words));
+	for (i = 0; i < nsites; i++)
+		words[i / 64] |= 1ull << i % 64;
+	usleep(REST);
+	t = now();
+	CHECK(patch_sweep(OBJECT, &order, words, nwords) == nsites);
+	t = now() - t;
+	for (i = 0; i < nwords; i++)
+		CHECK(!words[i]);
+	return t;
 }
 
 static void row(const char *name, int nthreads)
@@ -200,8 +225,10 @@ int main(int argc, char **argv)
 	o = (struct uft_cmd_object){ .text_start = (uint64_t)text, .text_end = (uint64_t)text + bytes, .object = OBJECT,
 				     .nstubs = nsites };
 	CHECK(!patch_object(&o));
-	printf("first function %.1f ns/site, ", switch_to(UFT_FUNCTION) / nsites);
-	printf("first graph %.1f ns/site\n", switch_to(UFT_GRAPH) / nsites);
+	printf("first function %.1f ns/site, ", patch_to(UFT_FUNCTION) / nsites);
+	printf("first graph %.1f ns/site\n", patch_to(UFT_GRAPH) / nsites);
+	printf("later %.1f ns/site, ", patch_to(UFT_IDLE) / nsites);
+	printf("first sweep %.1f ns/site\n", switch_to(UFT_FUNCTION) / nsites);
 	switch_to(UFT_IDLE);
 	printf("%-22s %10s %14s %10s %8s %8s %8s\n", "ns per site", "bare store", "with mprotect", "and noted", "on", "off", "graph");
 	row("st8, no threads", 0);

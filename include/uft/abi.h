@@ -397,6 +397,14 @@ struct uft_patch {		/* 16 bytes a site */
 	uint8_t status;		/* w: enum uft_site_status */
 };
 _Static_assert(sizeof(struct uft_patch) == 16, "abi");
+/* The same for many that were switched before and have one state now: UFT_CMD_SWEEP. */
+struct uft_sweep {
+	uint8_t state;		/* enum uft_site_state */
+	uint8_t flags;		/* enum uft_site_flags: those in UFT_SITE_STUB, as they were */
+	uint8_t pad[6];
+	/* follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as struct uft_patch */
+};
+_Static_assert(sizeof(struct uft_sweep) == 8, "abi");
 #define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
@@ -438,6 +446,7 @@ enum uft_cmd_op {
 	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
+	UFT_CMD_SWEEP,		/* object + struct uft_sweep + n words */
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
@@ -499,7 +508,7 @@ _Static_assert(sizeof(struct uft_code) == 144, "abi");
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, CODE, OBJECT_GONE, OBJECT_ANEW */
+	uint32_t object;	/* PATCH, SWEEP, CODE, OBJECT_GONE, OBJECT_ANEW */
 	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
 	/* payload follows at +UFT_CMD_PAYLOAD */

@@ -156,6 +156,14 @@ static int leave(int is_held)
 	return (int)left;
 }
 
+static int do_sweep(struct uft_cmd *cmd, uint32_t n)
+{
+	struct uft_sweep *order = (struct uft_sweep *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
+	long ret = patch_sweep(uft_load(&cmd->object), order, (uint64_t *)(order + 1), n);
+
+	return ret < 0 ? (int)ret : 0;
+}
+
 static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
@@ -170,6 +178,8 @@ static int do_command(struct uft_cmd *cmd)
 		return patch_object(payload);
 	case UFT_CMD_PATCH:
 		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
+	case UFT_CMD_SWEEP:
+		return n < UINT32_MAX && fits(n + 1, sizeof(uint64_t)) ? do_sweep(cmd, n) : -E2BIG;
 	case UFT_CMD_CODE:
 		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
 	case UFT_CMD_TRACER:

@@ -6,7 +6,7 @@
  * instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what is there already: for
  * them the record in the table says all, and is the journal, too. They are compared, written and noted in one go:
  *
- *	1. the run is noted (struct run), its window is opened
+ *	1. the run is noted (struct patch_run), its window is opened
  *	2. of each site: its bytes are as its form says? The new form is noted, then ST8 (batch.c), or the stand-in of JS
  *	3. [JS: a sync, the tail; a sync, the head; a sync]
  *	4. a sync, the window is closed, the run is over
@@ -33,15 +33,8 @@
 				 * itself, and beside running threads a prefetch, however far ahead, cost up to as much again */
 #define PATCH_LEFT	0xffu	/* in a request's status meanwhile */
 
-struct run {
-	struct patch_object *o;		/* NULL: none */
-	uint32_t lo, hi;		/* stubs, both inclusive: no others */
-	struct plat_window w;
-	int is_all_back;		/* every site is to be as found */
-};
-
 /* Written by the patching task. In private memory, so that a fork child has its own. */
-static struct run run;
+static struct patch_run run;
 
 /* ---- one site ------------------------------------------------------------------------------------ */
 
@@ -53,16 +46,7 @@ struct way {
 	uint8_t is_there;	/* nothing to do */
 	struct shape old, new;
 };
-_Static_assert(offsetof(struct patch_site, kind_len) == 8 && offsetof(struct patch_site, orig) == 16, "the record");
 _Static_assert(offsetof(struct uft_patch, stub) == 8 && offsetof(struct uft_patch, status) == 15, "the request");
-
-static inline uint64_t record_of(const struct patch_site *s)
-{
-	uint64_t record;
-
-	__builtin_memcpy(&record, &s->kind_len, 8);
-	return record;
-}
 
 static inline uint32_t request_of(const struct uft_patch *p)
 {
@@ -101,36 +85,11 @@ struct standing {
 	uint64_t code;	/* to come */
 };
 
-/* A jump over the rest. */
-static inline uint16_t stand_in(unsigned len)
-{
-	return (uint16_t)(UFT_OP_JMP_SHORT | (len - 2) << 8);
-}
-
-/* One store, if that will do. @change: the bytes that do, of @len. */
-static inline __attribute__((always_inline)) int change_at_once(uintptr_t at, unsigned len, uint64_t change, int st8_ok)
-{
-	unsigned lo = 0, in = (unsigned)at & 7, hi;
-
-	if (!st8_ok && change & 0xff && change > 0xff)
-		return 0;
-	if (!st8_ok || in + len > 8) {
-		lo = item_first(change);
-		hi = item_last(change);
-		if (!item_fits(at, lo, hi, 8) || (!st8_ok && lo != hi))
-			return 0;
-		in = (unsigned)(at + lo) & 7;
-	}
-	at = (at + lo) & ~7ul;
-	arch_text_store8((void *)at, *(const uint64_t *)at ^ change >> 8 * lo << 8 * in);
-	return 1;
-}
-
 /* ---- a run --------------------------------------------------------------------------------------- */
 
 /* One pass over a block's requests. */
 struct pass {
-	struct run run;
+	struct patch_run run;
 	struct way way;
 	struct standing *standing;	/* where the next one goes */
 	uint32_t changed, left;
@@ -249,17 +208,6 @@ static void begin_block(struct pass *d, struct uft_patch *p, uint32_t n)
 }
 
 /* Step 3: what stands behind a stand-in, */
-static void put_tail(uint8_t *at, unsigned len, uint64_t code)
-{
-	arch_text_store2(at + 2, (uint16_t)(code >> 16));
-	if (len >= 6)
-		arch_text_store2(at + 4, (uint16_t)(code >> 32));
-	if (len == 8)
-		arch_text_store2(at + 6, (uint16_t)(code >> 48));
-	else if (len & 1)
-		arch_text_store1(at + len - 1, (uint8_t)(code >> 8 * (len - 1)));
-}
-
 static void put_tails(const struct standing *t, const struct standing *end)
 {
 	for (; t < end; t++) {
@@ -303,7 +251,7 @@ static int is_ours(const struct patch_object *o, const struct uft_patch *p)
 }
 
 /* Are they worth a window, and one window for all? A few at the ends may be others. */
-static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags, struct run *r)
+static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32_t n, unsigned flags, struct patch_run *r)
 {
 	const struct uft_patch *last = p + n - 1;
 	int i;
@@ -317,32 +265,46 @@ static int dense_is_it(struct patch_object *o, const struct uft_patch *p, uint32
 	if (!is_ours(o, p) || !is_ours(o, last) || p->stub > last->stub || p->addr > last->addr ||
 	    (last->addr - p->addr) / PLAT_PAGE > n || !batch_is_mapped(p->addr, 1) || last->addr + 8 > batch_segment.hi)
 		return 0;
-	*r = (struct run){ .o = o, .lo = p->stub, .hi = last->stub, .is_all_back = !!(flags & PATCH_ALL_BACK),
+	*r = (struct patch_run){ .o = o, .lo = p->stub, .hi = last->stub, .is_all_back = !!(flags & PATCH_ALL_BACK),
 			   .w = { p->addr, PLAT_PAGE_UP(last->addr + 8), batch_segment.prot, 0 } };
 	return 1;
+}
+
+int run_open(struct patch_run *r)
+{
+	int ret;
+
+	run = *r;
+	ret = plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0);
+	*r = run;
+	if (!ret && run.w.is_direct)
+		return 0;
+	if (!ret)
+		plat_text_close(&run.w);
+	run.o = NULL;
+	return -EAGAIN;
+}
+
+void run_close(void)
+{
+	plat_text_close(&run.w);
+	run.o = NULL;
 }
 
 static int dense_run(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, struct pass *d)
 {
 	struct standing *room;
-	int ret;
 
 	if (!dense_is_it(o, p, n, flags, &d->run))
 		return -EAGAIN;
 	room = (struct standing *)batch_room(3 * DENSE_BLOCK * sizeof(*room) / sizeof(struct patch_item));
 	if (!room)
 		return -EAGAIN;
-	run = d->run;
-	ret = plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0);
-	if (!ret) {
-		d->run = run;
-		ret = run.w.is_direct ? 0 : -EAGAIN;
-		if (!ret)
-			write_run(d, p, n, room);
-		plat_text_close(&run.w);
-	}
-	run.o = NULL;
-	return ret;
+	if (run_open(&d->run))
+		return -EAGAIN;
+	write_run(d, p, n, room);
+	run_close();
+	return 0;
 }
 
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed)
@@ -393,7 +355,10 @@ static void settle(struct patch_object *o, struct patch_site *s, uint32_t stub)
 	int form;
 
 	__builtin_memcpy(&now, (const void *)s->addr, 8);
-	form = (uint16_t)now == stand_in(len) ? s->form : form_there(o, s, stub, now);
+	if ((uint16_t)now == stand_in(len))
+		form = run.is_sweep ? run.to : s->form;
+	else
+		form = form_there(o, s, stub, now);
 	if (form < 0)
 		return;			/* somebody else's */
 	if (run.is_all_back && (s->kind_len & 0xf) != UFT_SITE_NOPS)
@@ -412,6 +377,8 @@ void dense_after_fork(void)
 
 	if (!run.o)
 		return;
+	if (run.is_sweep)
+		sweep_yield_all(run.o);
 	if (!plat_text_open(&run.w, run.w.lo, run.w.hi, run.w.prot, 0)) {
 		for (i = run.lo; i <= run.hi && run.w.is_direct; i++)
 			if (run.o->site[i].bits & SITE_SHORT && run.o->site[i].addr >= run.w.lo && run.o->site[i].addr + 8 <= run.w.hi)

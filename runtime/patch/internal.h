@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * internal.h - objects of the patcher and who does what: site.c decides bytes, code.c those of plain functions, near.c
- * makes the code that sites jump to, batch.c writes, hook.c places hooks, patch.c is the contract of runtime.h
+ * makes the code that sites jump to, batch.c writes, dense.c and sweep.c switch many, hook.c places hooks, patch.c is the contract of runtime.h
  */
 #ifndef UFT_PATCH_INTERNAL_H
 #define UFT_PATCH_INTERNAL_H
@@ -141,6 +141,18 @@ struct code_map {
 	uint8_t at[4], back, pushed;	/* struct uft_code */
 };
 
+/* 64 sites in a row, as an order by bits finds them; sweep.c. In one page, so that a fork child finds all of it or nothing. */
+#define PATCH_BLOCK	64u
+struct patch_block {
+	uint64_t member;	/* those that are alike: the form in their records is out of date, the one here is true */
+	uint64_t asked;		/* of which ones it was told then; 0: nothing is known */
+	uint64_t record;	/* of each member: the eight bytes from kind_len on */
+	uint64_t orig;		/* of each member, if they are nops: five bytes as found */
+	uint32_t lo, hi;	/* where the first and the last of them lie in the object */
+	uint64_t pad[3];
+};
+#define PATCH_NBLOCKS(o) (((o)->capacity + PATCH_BLOCK - 1) / PATCH_BLOCK)
+
 #define PATCH_PADS	64u	/* python3 has 17, libcrypto 24 */
 struct patch_object {
 	uintptr_t text_start, text_end;
@@ -154,6 +166,7 @@ struct patch_object {
 	uintptr_t thunk[NTHUNKS];	/* addresses */
 	uintptr_t stub_base, aux_base;
 	struct patch_site *site;	/* capacity of them */
+	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (sweep.c) */
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
 	struct patch_object *next;	/* newest first; never freed */
@@ -334,6 +347,21 @@ uint32_t batch_write(struct patch_item *it, uint32_t n, int fresh, batch_commit 
 int batch_write_near(const struct near_code *c, struct plat_window *w);
 void batch_after_fork(void);
 
+/* ---- runs (dense.c, sweep.c) ----------------------------------------------------------------------- */
+
+/* Sites whose table is the journal while they are switched. */
+struct patch_run {
+	struct patch_object *o;		/* NULL: none */
+	uint32_t lo, hi;		/* stubs, both inclusive: no others */
+	struct plat_window w;
+	int is_all_back;		/* every site is to be as found */
+	int is_sweep;			/* what a stand-in becomes is not in its record, but: */
+	uint8_t to;			/* enum form */
+};
+/* Notes it and opens its window for stores of ours; 0, or -EAGAIN and nothing is noted. @r->w: what to open, then the window. */
+int run_open(struct patch_run *r);
+void run_close(void);
+
 /* ---- lists (patch.c, cold.c, dense.c) ------------------------------------------------------------ */
 
 /* One batch, whoever runs. Returns the number of sites changed. */
@@ -345,6 +373,10 @@ void cold_warm(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
 void dense_after_fork(void);
+/* Blocks of sites that are about to be looked at, or changed, by their records: those of a list, or all. Not within a run. */
+void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n);
+void sweep_yield_all(const struct patch_object *o);
+void sweep_end(struct patch_object *o);		/* its sites are forgotten */
 #define PATCH_ALL_BACK	0x80000000u	/* with enum uft_cmd_flags: all sites of the object that are not as found */
 
 /* What the faster ways leave to the general one, which has windows of its own: its turn comes when theirs are closed. */

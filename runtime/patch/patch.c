@@ -28,7 +28,7 @@
  * those that only have to wait until nobody runs in UFT_CNT_SITE_LIVE.
  *
  * The first arming of many sites while nobody runs takes a shorter way to the same end (cold.c), and so does every
- * later change of many (dense.c).
+ * later change of many (dense.c). Orders that give one state and a bit a site need no list at all (sweep.c).
  *
  * Different from the kernel: no int3 and no stop_machine. A user process has no trap handler that is ours to use
  * (SIGTRAP may be blocked, ignored or the program's), so changes go through words, stand-ins and islands alone.
@@ -531,6 +531,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
+	sweep_yield(o, p, n);
 	if (!(flags & UFT_PATCH_STILL))
 		batch_begin();
 	for (at = 0; at < n; at += part) {
@@ -566,6 +567,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	uint32_t i, n = 0, left = 0;
 	struct uft_patch *p;
 
+	sweep_yield_all(o);
 	for (i = 0; i < o->nstubs; i++)
 		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
 	if (!n)
@@ -619,6 +621,7 @@ void patch_object_anew(uint32_t object)
 	if (!o)
 		return;
 	o->is_gone = 1;
+	sweep_end(o);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;
 }

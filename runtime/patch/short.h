@@ -89,4 +89,53 @@ static inline uint64_t shape_code(const struct shape *c, const struct patch_site
 	return code;
 }
 
+_Static_assert(offsetof(struct patch_site, kind_len) == 8 && offsetof(struct patch_site, orig) == 16, "the record");
+/* The eight bytes of a record from kind_len on: all but where it is and what was found. */
+static inline uint64_t record_of(const struct patch_site *s)
+{
+	uint64_t record;
+
+	__builtin_memcpy(&record, &s->kind_len, 8);
+	return record;
+}
+
+/* ---- writing --------------------------------------------------------------------------------------- */
+
+/* A jump over the rest. */
+static inline uint16_t stand_in(unsigned len)
+{
+	return (uint16_t)(UFT_OP_JMP_SHORT | (len - 2) << 8);
+}
+
+/* One store, if that will do. @change: the bytes that do, of @len. */
+static inline __attribute__((always_inline)) int change_at_once(uintptr_t at, unsigned len, uint64_t change, int st8_ok)
+{
+	unsigned lo = 0, in = (unsigned)at & 7, hi;
+
+	if (!st8_ok && change & 0xff && change > 0xff)
+		return 0;
+	if (!st8_ok || in + len > 8) {
+		lo = item_first(change);
+		hi = item_last(change);
+		if (!item_fits(at, lo, hi, 8) || (!st8_ok && lo != hi))
+			return 0;
+		in = (unsigned)(at + lo) & 7;
+	}
+	at = (at + lo) & ~7ul;
+	arch_text_store8((void *)at, *(const uint64_t *)at ^ change >> 8 * lo << 8 * in);
+	return 1;
+}
+
+/* What stands behind a stand-in. */
+static inline void put_tail(uint8_t *at, unsigned len, uint64_t code)
+{
+	arch_text_store2(at + 2, (uint16_t)(code >> 16));
+	if (len >= 6)
+		arch_text_store2(at + 4, (uint16_t)(code >> 32));
+	if (len == 8)
+		arch_text_store2(at + 6, (uint16_t)(code >> 48));
+	else if (len & 1)
+		arch_text_store1(at + len - 1, (uint8_t)(code >> 8 * (len - 1)));
+}
+
 #endif

@@ -568,6 +568,12 @@ int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
 	return -EOPNOTSUPP;
 }
 
+long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords)
+{
+	(void)object, (void)order, (void)word, (void)nwords;
+	return -EOPNOTSUPP;
+}
+
 int patch_hooks(struct uft_hook *h, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

@@ -78,6 +78,8 @@ int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
  * known, then it is never direct. @no_mprotect: the host is known to forbid it, do not try. */
 int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, int no_mprotect);
 void plat_text_close(struct plat_window *w);
+/* The order alone: of what is written before it a fork child has all if it has anything that was written after it. */
+void plat_order_forks(void);
 /* Writes @n bytes into an open window that is not direct. Bytes of one aligned 8-byte word are written by one
  * access of the kernel. -EACCES, -EFAULT. */
 int plat_text_poke(uintptr_t at, const void *bytes, size_t n);

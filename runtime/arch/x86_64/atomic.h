@@ -52,6 +52,11 @@ static inline void arch_text_store8(void *at, uint64_t v)
 	__asm__ volatile("movq %1,%0" : "=m"(*(uint64_t *)at) : "r"(v) : "memory");
 }
 
+static inline void arch_text_store4(void *at, uint32_t v)
+{
+	__asm__ volatile("movl %1,%0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
+}
+
 static inline void arch_text_store2(void *at, uint16_t v)
 {
 	__asm__ volatile("movw %1,%0" : "=m"(*(uint16_t *)at) : "r"(v) : "memory");

@@ -71,7 +71,7 @@ int plat_text_segment(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 }
 
 /* The lock that orders us against a fork; see the top. Any mapping of ours will do. */
-static void fork_barrier(void)
+void plat_order_forks(void)
 {
 	static char page[2 * PLAT_PAGE];	/* holds one whole page */
 
@@ -98,7 +98,7 @@ int plat_text_open(struct plat_window *w, uintptr_t lo, uintptr_t hi, int prot, 
 		window_fd = fd;
 	}
 	window_users++;
-	fork_barrier();
+	plat_order_forks();
 	return 0;
 }
 
@@ -108,7 +108,7 @@ void plat_text_close(struct plat_window *w)
 		sys_mprotect(w->lo, w->hi - w->lo, w->prot);
 		return;
 	}
-	fork_barrier();
+	plat_order_forks();
 	if (--window_users > 0 || window_fd < 0)
 		return;
 	sys_close(window_fd);

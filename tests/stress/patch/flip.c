@@ -79,6 +79,11 @@ static void child(void)
 	for (i = 0; i < nsites; i++)
 		CHECK(kit_call(&text, i, kind_of[i], i % NOFF, 7) == 8, "child: %s at %u", kind_of[i]->name, i % NOFF);
 	all_to(mine, UFT_IDLE);
+	for (i = 0; i < nsites; i++)
+		mine[i].state = UFT_FUNCTION;
+	kit_sweep(OBJECT, mine, nsites);
+	for (i = 0; i < nsites; i++)
+		CHECK(kit_call(&text, i, kind_of[i], i % NOFF, 7) == 8, "child: %s at %u", kind_of[i]->name, i % NOFF);
 	patch_disarm();
 	for (i = 0; i < text.bytes; i++)
 		CHECK(text.base[i] == text.copy[i], "child: byte %u of slot %u (%s) is %02x, was %02x", i % KIT_SLOT,
@@ -151,7 +156,10 @@ int main(int argc, char **argv)
 			n = nsites - from;
 		for (i = 0; i < n; i++)
 			sites[from + i].state = (uint8_t)(state < 4 ? state : rnd(&x) % 4);
-		changed = patch_sites(OBJECT, sites + from, n, NULL);
+		if (rnd(&x) % 2)
+			changed = kit_sweep(OBJECT, sites + from, n);
+		else
+			changed = patch_sites(OBJECT, sites + from, n, NULL);
 		CHECK(changed >= 0);
 		for (i = 0; i < n; i++)
 			CHECK(sites[from + i].status == UFT_ST_OK || sites[from + i].status == UFT_ST_LIVE,

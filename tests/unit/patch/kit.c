@@ -139,3 +139,39 @@ void kit_object(const struct kit_text *t, uint32_t object, uint32_t nstubs, stru
 	};
 	CHECK(!patch_object(o));
 }
+
+uint32_t kit_sweep(uint32_t object, struct uft_patch *p, uint32_t n)
+{
+	static struct uft_patch rest[4096];
+	static uint32_t from[4096];
+	uint64_t word[4096 / 64];
+	uint32_t state, i, nrest = 0, done = 0;
+
+	CHECK(n <= 4096 && p[n - 1].stub < 4096);
+	for (state = 0; state <= UFT_GRAPH; state++) {
+		const struct uft_sweep order = { .state = (uint8_t)state };
+
+		memset(word, 0, sizeof(word));
+		for (i = 0; i < n; i++)
+			if (p[i].state == state)
+				word[p[i].stub / 64] |= 1ull << p[i].stub % 64;
+		CHECK(patch_sweep(object, &order, word, 4096 / 64) >= 0);
+		for (i = 0; i < n; i++) {
+			if (p[i].state != state)
+				continue;
+			p[i].status = UFT_ST_OK;
+			done += !(word[p[i].stub / 64] >> p[i].stub % 64 & 1);
+			if (word[p[i].stub / 64] >> p[i].stub % 64 & 1)
+				p[i].status = 0xff;
+		}
+	}
+	for (i = 0; i < n; i++)
+		if (p[i].status == 0xff) {
+			rest[nrest] = p[i];
+			from[nrest++] = i;
+		}
+	CHECK(!nrest || patch_sites(object, rest, nrest, NULL) >= 0);
+	for (i = 0; i < nrest; i++)
+		p[from[i]].status = rest[i].status;
+	return done;
+}

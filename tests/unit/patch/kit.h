@@ -62,6 +62,8 @@ uint64_t kit_emit(struct kit_text *t, uint32_t i, const struct kit_site *k, unsi
 /* Takes the copy and makes it executable. */
 void kit_text_seal(struct kit_text *t);
 void kit_text_free(struct kit_text *t);
+/* As the session switches: by a bit each, a state at a time, and what is left by a list. How many were not left. */
+uint32_t kit_sweep(uint32_t object, struct uft_patch *p, uint32_t n);
 long kit_call(const struct kit_text *t, uint32_t i, const struct kit_site *k, unsigned offset, long arg);
 void kit_object(const struct kit_text *t, uint32_t object, uint32_t nstubs, struct uft_cmd_object *o);
 

@@ -235,8 +235,8 @@ static void test_many(unsigned state)
 }
 
 /* Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them. Somebody else's
- * bytes are left, reported and counted. */
-static void test_switch_many(unsigned st8_ok)
+ * bytes are left, reported and counted. @by_bits: most of the time by sweep.c, in turn with lists. */
+static void test_switch_many(unsigned st8_ok, int by_bits)
 {
 	enum { N = 900, FOREIGN = 500, FOREIGN_TOO = 333 };
 	static const uint8_t order[] = { UFT_FUNCTION, UFT_GRAPH, UFT_FUNCTION, UFT_IDLE, UFT_GRAPH, UFT_IDLE, UFT_FUNCTION,
@@ -246,7 +246,7 @@ static void test_switch_many(unsigned st8_ok)
 	uint64_t refused = kit_counters[UFT_CNT_SITE_REFUSED];
 	struct uft_cmd_object o;
 	struct kit_text t[2];
-	uint32_t i, k, round, nkinds = 0;
+	uint32_t i, k, round, nkinds = 0, swept;
 
 	uft_rt.st8_ok = st8_ok;
 	while (kit_sites[nkinds].name)
@@ -268,7 +268,12 @@ static void test_switch_many(unsigned st8_ok)
 			for (k = 0; k < 2; k++)
 				for (i = FOREIGN_TOO; i <= FOREIGN; i += FOREIGN - FOREIGN_TOO)
 					poke((void *)(p[k][i].addr + 2), 0x77);
-		patch_sites(30, p[0], N, NULL);
+		swept = 0;
+		if (by_bits && round != 4)
+			swept = kit_sweep(30, p[0], N);
+		else
+			patch_sites(30, p[0], N, NULL);
+		CHECK(swept >= (round > 1 && by_bits && round != 4 ? N / 8 : 0) && swept <= (round ? N : 0), "round %u: %u", round, swept);	/* stubs come by lists */
 		for (i = 0; i < N; i++) {
 			int is_foreign = (i == FOREIGN || i == FOREIGN_TOO) && round >= 3;
 
@@ -296,6 +301,60 @@ static void test_switch_many(unsigned st8_ok)
 		kit_text_free(&t[k]);
 	}
 	uft_rt.st8_ok = 1;
+}
+
+/* One of many that were switched by bits is looked at by its record: it says what stands there. Others are forgotten by the
+ * object, or made anew under another number. */
+static void test_yield(void)
+{
+	enum { N = 256 };
+	uint64_t all[N / 64];
+	static struct uft_patch p[N];
+	struct uft_cmd_object o;
+	struct kit_text t;
+	unsigned i, round;
+
+	kit_text_make(&t, N);
+	for (i = 0; i < N; i++)
+		p[i] = patch_of(kit_emit(&t, i, NOP5_KIND, i % 48), i, NOP5_KIND, UFT_FUNCTION);
+	kit_text_seal(&t);
+	for (round = 0; round < 2; round++) {
+		kit_object(&t, 40 + round, N, &o);
+		memset(all, 0xff, sizeof(all));
+		for (i = 0; i < N; i++)
+			p[i].state = UFT_FUNCTION;
+		CHECK(kit_sweep(40 + round, p, N) == 0);
+		/* Other flags are for lists, and nothing changes. */
+		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE, .flags = UFT_SITE_ROOT }, all, N / 64) == 0);
+		CHECK(all[0] == ~0ull && *(uint8_t *)p[0].addr == 0xe8);
+		/* Nor are there stubs yet. */
+		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_GRAPH }, all, N / 64) == 0 && all[0] == ~0ull);
+		/* One less than was asked for last. */
+		all[0] = ~0ull ^ 1ull << 5;
+		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE }, all, N / 64) == N - 1 && !all[0]);
+		CHECK(*(uint8_t *)p[5].addr == 0xe8 && *(uint8_t *)p[6].addr == 0x0f);
+		for (i = 0; i < N; i++)
+			p[i].state = UFT_FUNCTION;
+		CHECK(kit_sweep(40 + round, p, N) == N - 1);	/* that one is not like the others */
+		for (i = 0; i < N; i++)
+			p[i].state = UFT_IDLE;
+		CHECK(kit_sweep(40 + round, p, N) == N);
+		p[100].state = p[200].state = UFT_FUNCTION;
+		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 1 && p[100].status == UFT_ST_OK);
+		CHECK(patch_sites(40 + round, p + 100, 1, NULL) == 0);
+		CHECK(kit_sweep(40 + round, p, N) == N - 2);		/* two alone are not worth it */
+		CHECK(*(uint8_t *)p[100].addr == 0xe8 && *(uint8_t *)p[200].addr == 0xe8 && *(uint8_t *)p[101].addr == 0x0f);
+		patch_disarm();
+		CHECK(!memcmp(t.base, t.copy, t.bytes));
+		for (i = 0; i < N; i++)
+			p[i].state = UFT_FUNCTION;
+		CHECK(kit_sweep(40 + round, p, N) == N);
+		patch_disarm();
+		CHECK(!memcmp(t.base, t.copy, t.bytes));
+		patch_object_anew(40 + round);
+		CHECK(patch_sweep(40 + round, &(struct uft_sweep){ .state = UFT_IDLE }, NULL, 0) == -2);
+	}
+	kit_text_free(&t);
 }
 
 /* Protections afterwards are those of before; the flags byte follows; the graph cell follows the tracer. */
@@ -484,8 +543,9 @@ int main(void)
 	test_details();
 	test_many(UFT_FUNCTION);
 	test_many(UFT_GRAPH);
-	test_switch_many(1);
-	test_switch_many(0);
+	for (unsigned how = 0; how < 4; how++)
+		test_switch_many(!(how & 1), how >= 2);
+	test_yield();
 	test_again();
 	return 0;
 }

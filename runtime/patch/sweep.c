@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sweep.c - switching known sites that are named by a bit each
+ *
+ * What dense.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer that is switched
+ * wants one state of all that its filter names, and most of those look alike. So here the order is one state and a bit a
+ * site, and what is known of sites is kept by blocks of 64 (struct patch_block): which are members, the one record that all
+ * of them share, and four bytes of address each. Of a member nothing else is read or written but its code:
+ *
+ *	1. the run is noted (dense.c), its window is opened
+ *	2. a block that was asked for other sites than last time is learned anew, from records
+ *	3. its members are compared and written: ST8 (batch.c), or the stand-in of JS
+ *	4. the block's form is noted, the bits of those that are done are cleared
+ *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as the blocks of dense.c do
+ *	6. a sync, the window is closed, the run is over
+ *
+ * Nothing else is done here. Sites that are no members keep their bits, and so do members with foreign bytes, which are
+ * members no more: the session sends those as requests, and whoever refuses them counts them.
+ *
+ * Invariant: the form in a member's record is out of date, the block's holds. Whoever goes by records takes the block apart
+ * first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
+ *
+ * Forks. What stands in blocks and tables changes while a window is open, but for yielding, whose two halves, records and then
+ * members, have an order for a fork child, too. A child that was born inside a run takes its blocks apart, and goes by the
+ * bytes as dense_after_fork() does. A stand-in becomes what the order said.
+ */
+#include "runtime/patch/short.h"
+
+#define SWEEP_LEN	5u
+#define SWEEP_MIN	64u	/* sites for which a window pays */
+#define SWEEP_PART	256u	/* blocks between two syncs, of which each waits for all CPUs: half a megabyte of code, cached still */
+
+/* What the members of a block are, and what they become. */
+struct kin {
+	uint64_t record, orig;	/* of the block */
+	uint8_t form;
+	uint8_t is_ours;	/* they can become so here */
+	struct shape old, new;
+};
+
+struct sweep {
+	struct patch_object *o;
+	uint64_t *word;		/* the order: those that are left */
+	uint32_t nwords;
+	uint8_t to, flags;
+	struct patch_run run;
+	struct kin kin;
+	uint32_t changed;
+};
+
+static inline uint32_t *offsets(const struct patch_object *o)
+{
+	return (uint32_t *)(o->block + PATCH_NBLOCKS(o));
+}
+
+static size_t table_bytes(const struct patch_object *o)
+{
+	return PATCH_NBLOCKS(o) * (sizeof(struct patch_block) + PATCH_BLOCK * sizeof(uint32_t));
+}
+
+static inline unsigned form_of(uint64_t record)
+{
+	return record >> 8 * (offsetof(struct patch_site, form) - 8) & 0xff;
+}
+
+static inline uint64_t record_in(uint64_t record, unsigned form)
+{
+	return record ^ (uint64_t)(form_of(record) ^ form) << 8 * (offsetof(struct patch_site, form) - 8);
+}
+
+static unsigned count_bits(uint64_t x)
+{
+	x -= x >> 1 & 0x5555555555555555;
+	x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+	x = (x + (x >> 4)) & 0x0f0f0f0f0f0f0f0f;
+	return (unsigned)(x * 0x0101010101010101 >> 56);
+}
+
+/* ---- records and blocks ---------------------------------------------------------------------------- */
+
+/* What the block knows of these members goes back into their records. */
+static void write_back(const struct patch_object *o, uint32_t k, uint64_t which)
+{
+	for (; which; which &= which - 1)
+		o->site[k * PATCH_BLOCK + (uint32_t)__builtin_ctzll(which)].form = (uint8_t)form_of(o->block[k].record);
+}
+
+static void forget(const struct patch_object *o, uint32_t k)
+{
+	o->block[k].member = o->block[k].asked = 0;
+}
+
+void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n)
+{
+	uint32_t i, k, last = ~0u, found = 0;
+
+	for (i = 0; o->block && i < n; i++) {
+		k = p[i].stub / PATCH_BLOCK;
+		if (k == last || k >= PATCH_NBLOCKS(o))
+			continue;
+		last = k;
+		write_back(o, k, o->block[k].member);
+		found += o->block[k].asked != 0;
+	}
+	if (!found)
+		return;
+	plat_order_forks();
+	for (i = 0; i < n; i++)
+		if (p[i].stub / PATCH_BLOCK < PATCH_NBLOCKS(o))
+			forget(o, p[i].stub / PATCH_BLOCK);
+}
+
+void sweep_yield_all(const struct patch_object *o)
+{
+	uint32_t k;
+
+	for (k = 0; o->block && k < PATCH_NBLOCKS(o); k++)
+		write_back(o, k, o->block[k].member);
+	if (o->block)
+		plat_order_forks();
+	for (k = 0; o->block && k < PATCH_NBLOCKS(o); k++)
+		forget(o, k);
+}
+
+void sweep_end(struct patch_object *o)
+{
+	if (o->block)
+		plat_unmap(o->block, table_bytes(o));
+	o->block = NULL;
+}
+
+static int is_nop(unsigned kind_len)
+{
+	return (kind_len & 0xf) == UFT_SITE_NOP || (kind_len & 0xf) == UFT_SITE_MCOUNT_NOP;
+}
+
+/* Of a call as it was found each has its own bytes. */
+static int can_be_member(const struct patch_object *o, const struct patch_site *s)
+{
+	unsigned f = s->form;
+
+	return s->addr && s->bits & SITE_SHORT && s->kind_len >> 4 == SWEEP_LEN && !((s->addr - o->text_start) >> 32) &&
+	       (f == FORM_NOP || f == FORM_FUNCTION || f == FORM_GRAPH || (f == FORM_ORIGINAL && is_nop(s->kind_len)));
+}
+
+static uint64_t orig_of(const struct patch_site *s)
+{
+	uint64_t orig;
+
+	__builtin_memcpy(&orig, s->orig, 8);
+	return is_nop(s->kind_len) ? orig & code_mask(SWEEP_LEN) : 0;
+}
+
+/* Step 2. Those that are like the first one. */
+static void learn_block(const struct patch_object *o, uint32_t k, uint64_t want)
+{
+	struct patch_block *b = &o->block[k];
+	uint64_t left, member = 0;
+	uint32_t at;
+
+	write_back(o, k, b->member);
+	for (left = want; left; left &= left - 1) {
+		uint32_t i = k * PATCH_BLOCK + (uint32_t)__builtin_ctzll(left);
+		const struct patch_site *s = &o->site[i];
+
+		if (i >= o->nstubs || !can_be_member(o, s))
+			continue;
+		at = (uint32_t)(s->addr - o->text_start);
+		if (!member) {
+			b->record = record_of(s);
+			b->orig = orig_of(s);
+			b->lo = b->hi = at;
+		} else if (record_of(s) != b->record || orig_of(s) != b->orig) {
+			continue;
+		}
+		offsets(o)[i] = at;
+		b->lo = at < b->lo ? at : b->lo;
+		b->hi = at > b->hi ? at : b->hi;
+		member |= left & -left;
+	}
+	b->asked = want;
+	b->member = member;
+}
+
+/* What was found is the same in all of them, if it is needed. */
+static struct shape shape_in(const struct sweep *w, const struct patch_site *s, unsigned form)
+{
+	struct shape c = shape_of(w->o, s, form);
+	uint64_t orig;
+
+	__builtin_memcpy(&orig, s->orig, 8);
+	c.bits |= orig & c.keep;
+	return c;
+}
+
+static void find_kin(struct sweep *w, const struct patch_block *b)
+{
+	struct patch_site s = { .addr = 0 };
+	struct kin *kin = &w->kin;
+
+	if (kin->record == b->record && kin->orig == b->orig)
+		return;
+	kin->record = b->record;
+	kin->orig = b->orig;
+	kin->form = (uint8_t)form_of(b->record);
+	__builtin_memcpy(&s.kind_len, &b->record, 8);
+	__builtin_memcpy(s.orig, &b->orig, 8);
+	kin->old = shape_in(w, &s, kin->form);
+	kin->new = shape_in(w, &s, w->to);
+	kin->is_ours = s.flags == w->flags && (w->to != FORM_GRAPH || s.bits & SITE_HAS_STUB) &&
+		       (w->to != FORM_ORIGINAL || is_nop(s.kind_len)) &&
+		       (w->to == kin->form || kin->old.is_branch || kin->new.is_branch);
+}
+
+/* ---- code -------------------------------------------------------------------------------------------- */
+
+/* A site that does not lie in one aligned word, or not on a CPU that takes one store. 0: a jump stands in for it. */
+static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change, int st8_ok)
+{
+	if (change_at_once(at, SWEEP_LEN, change, st8_ok))
+		return 1;
+	arch_text_store2((void *)at, stand_in(SWEEP_LEN));
+	return 0;
+}
+
+/*
+ * Of @go, in block @k: compares and writes. Returns those that are foreign. The last three arguments are constants. Instructions
+ * count here: the bare loop has four.
+ */
+static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands,
+								    int from_branch, int to_branch, int st8_ok)
+{
+	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK, from_step = w->kin.old.step, to_step = w->kin.new.step;
+	const uint64_t from_bits = w->kin.old.bits, both = from_bits ^ w->kin.new.bits, text = w->o->text_start;
+	const uint32_t from = (uint32_t)w->kin.old.to + k * PATCH_BLOCK * from_step;
+	const uint32_t to = (uint32_t)w->kin.new.to + k * PATCH_BLOCK * to_step;
+	uint64_t foreign = 0, standing = 0;
+
+	for (; go; go &= go - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(go);
+		uint64_t at = text + offset[i], now, old = from_bits, change = both;
+
+		__builtin_memcpy(&now, (const void *)at, 8);
+		if (from_branch) {
+			uint64_t leads = (uint64_t)(from + i * from_step - (uint32_t)at) << 8;
+
+			old |= leads;
+			change ^= leads;
+		}
+		if (to_branch)
+			change ^= (uint64_t)(to + i * to_step - (uint32_t)at) << 8;
+		if (__builtin_expect((now ^ old) << 24 != 0, 0))
+			foreign |= go & -go;
+		else if (st8_ok && !(at & 7))
+			arch_text_store8((void *)at, now ^ change);
+		else if (!st8_ok && from_branch != to_branch) {		/* the opcode changes, and what follows */
+			arch_text_store2((void *)at, stand_in(SWEEP_LEN));
+			standing |= go & -go;
+		} else if (!change_slowly(at, change, st8_ok))
+			standing |= go & -go;
+	}
+	*stands = standing;
+	return foreign;
+}
+
+typedef uint64_t begin_fn(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands);
+#define BEGIN(name, ...)									\
+static __attribute__((noinline)) uint64_t name(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands)	\
+{												\
+	return begin_members(w, k, go, stands, __VA_ARGS__);					\
+}
+BEGIN(on_st8, 0, 1, 1)
+BEGIN(off_st8, 1, 0, 1)
+BEGIN(over_st8, 1, 1, 1)
+BEGIN(on_js, 0, 1, 0)
+BEGIN(off_js, 1, 0, 0)
+BEGIN(over_js, 1, 1, 0)
+
+/* Steps 2 to 4. Returns those that a jump stands in for. */
+static uint64_t begin_block(struct sweep *w, uint32_t k)
+{
+	static begin_fn *const fn[2][2][2] = {
+		{ { NULL, NULL }, { on_js, on_st8 } }, { { off_js, off_st8 }, { over_js, over_st8 } }
+	};
+	struct patch_block *b = &w->o->block[k];
+	uint64_t want = w->word[k], go, foreign, stands = 0;
+
+	if (want != b->asked)
+		learn_block(w->o, k, want);
+	go = b->member;
+	if (!go)
+		return 0;
+	find_kin(w, b);
+	if (!w->kin.is_ours || w->o->text_start + b->lo < w->run.w.lo || w->o->text_start + b->hi > w->run.w.hi - 8)
+		return 0;
+	if (w->kin.form == w->to) {
+		w->word[k] = want & ~go;
+		return 0;
+	}
+	foreign = fn[w->kin.old.is_branch][w->kin.new.is_branch][!!uft_rt.st8_ok](w, k, go, &stands);
+	if (foreign) {
+		write_back(w->o, k, foreign);
+		b->member = go &= ~foreign;
+	}
+	b->record = record_in(b->record, w->to);
+	w->word[k] = want & ~go;
+	w->changed += count_bits(go);
+	return stands;
+}
+
+static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands, int *any)
+{
+	uint32_t i;
+
+	*any = 0;
+	for (i = 0; i < n; i++) {
+		stands[i] = w->word[k + i] ? begin_block(w, k + i) : 0;
+		*any |= stands[i] != 0;
+	}
+}
+
+/* Step 5: the tails of those that stand, or the heads. Four bytes at once: the second of the stand-in again, as it is, and
+ * three that nobody executes. */
+static inline __attribute__((always_inline)) void end_block(struct sweep *w, uint32_t k, uint64_t stands, int is_head)
+{
+	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK;
+	const struct shape *c = &w->kin.new;
+	uint32_t to;
+
+	find_kin(w, &w->o->block[k]);
+	to = (uint32_t)c->to + k * PATCH_BLOCK * c->step;
+	for (; stands; stands &= stands - 1) {
+		uint32_t i = (uint32_t)__builtin_ctzll(stands);
+		uint64_t at = w->o->text_start + offset[i], code = c->bits;
+
+		code |= c->is_branch ? (uint64_t)(to + i * c->step - (uint32_t)at) << 8 : 0;
+		if (is_head)
+			arch_text_store2((void *)at, (uint16_t)code);
+		else
+			arch_text_store4((void *)(at + 1), (uint32_t)(code >> 16) << 8 | stand_in(SWEEP_LEN) >> 8);
+	}
+}
+
+static void end_part(struct sweep *w, uint32_t k, const uint64_t *stands, int is_head)
+{
+	uint32_t i;
+
+	for (i = 0; i < SWEEP_PART && k + i < w->nwords; i++) {
+		if (stands[i] && is_head)
+			end_block(w, k + i, stands[i], 1);
+		else if (stands[i])
+			end_block(w, k + i, stands[i], 0);
+	}
+}
+
+/* Steps 2 to 6, but for the window. */
+static void write_sweep(struct sweep *w)
+{
+	uint64_t stands[3][SWEEP_PART];
+	uint32_t parts = (w->nwords + SWEEP_PART - 1) / SWEEP_PART, k;
+	int any[3] = { 0, 0, 0 };
+
+	for (k = 0; k < parts + 2; k++) {
+		unsigned now = k % 3, before = (k + 2) % 3, last = (k + 1) % 3;
+		uint32_t at = k * SWEEP_PART;
+
+		any[now] = 0;
+		if (k < parts)
+			begin_part(w, at, w->nwords - at < SWEEP_PART ? w->nwords - at : SWEEP_PART, stands[now], &any[now]);
+		if (any[before])
+			end_part(w, at - SWEEP_PART, stands[before], 0);
+		if (any[last])
+			end_part(w, at - 2 * SWEEP_PART, stands[last], 1);
+		if (any[now] || any[before] || any[last] || k == parts + 1)
+			plat_sync_cores();
+	}
+}
+
+/* ---- orders -------------------------------------------------------------------------------------------- */
+
+/* Where those that may be members begin, or (@step -1) end. NULL: nowhere. */
+static const struct patch_site *find_end(const struct sweep *w, int step)
+{
+	uint32_t n, i = step > 0 ? 0 : w->nwords * PATCH_BLOCK - 1;
+
+	for (n = 0; n < w->nwords * PATCH_BLOCK; n++, i += (uint32_t)step)
+		if (i < w->o->nstubs && w->word[i / PATCH_BLOCK] >> i % PATCH_BLOCK & 1 && can_be_member(w->o, &w->o->site[i]))
+			return &w->o->site[i];
+	return NULL;
+}
+
+/* Are they worth a window, and one window for all? */
+static int find_run(struct sweep *w)
+{
+	const struct patch_site *first, *last;
+	uint32_t k, n = 0;
+
+	for (k = 0; k < w->nwords; k++)
+		n += count_bits(w->word[k]);
+	if (n < SWEEP_MIN || uft_rt.no_mprotect)
+		return -EAGAIN;
+	first = find_end(w, 1);
+	last = first ? find_end(w, -1) : NULL;
+	if (!last || first->addr > last->addr || (last->addr - first->addr) / PLAT_PAGE > n || !batch_is_mapped(first->addr, 1) ||
+	    last->addr + 8 > batch_segment.hi)
+		return -EAGAIN;
+	w->run = (struct patch_run){ .o = w->o, .lo = 0, .hi = w->o->nstubs - 1, .is_sweep = 1, .to = w->to,
+				     .w = { first->addr, PLAT_PAGE_UP(last->addr + 8), batch_segment.prot, 0 } };
+	return 0;
+}
+
+static int make_table(struct patch_object *o)
+{
+	if (!o->block)
+		o->block = plat_map(table_bytes(o));
+	return o->block ? 0 : -ENOMEM;
+}
+
+long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords)
+{
+	static const uint8_t forms[] = {
+		[UFT_IDLE] = FORM_NOP, [UFT_ORIGINAL] = FORM_ORIGINAL, [UFT_FUNCTION] = FORM_FUNCTION, [UFT_GRAPH] = FORM_GRAPH,
+	};
+	struct patch_object *o = near_find(object);
+	struct sweep w = { .o = o, .word = word, .flags = order->flags & UFT_SITE_STUB };
+
+	if (!o)
+		return -ENOENT;
+	if (order->state > UFT_GRAPH)
+		return -EINVAL;
+	w.to = forms[order->state];
+	w.nwords = nwords < PATCH_NBLOCKS(o) ? nwords : PATCH_NBLOCKS(o);
+	batch_begin();
+	if (find_run(&w) || make_table(o) || run_open(&w.run))
+		return 0;
+	write_sweep(&w);
+	run_close();
+	trace_count(UFT_CNT_PATCHED, w.changed);
+	return w.changed;
+}
