@@ -341,23 +341,26 @@ uint8_t command_stub_flags(uint8_t state)
 	return (uint8_t)((state & WANT_ROOT ? UFT_SITE_ROOT : 0) | state >> WANT_KEEP_SHIFT << 2);
 }
 
+void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state)
+{
+	uint8_t *now = &t->obj[object].state[index];
+
+	t->armed += (uint64_t)is_armed(state) - (uint64_t)is_armed(*now);
+	*now = t->space->obj[object].sent[index] = state;
+}
+
 /* What became of patches, by the agent's copy: only statuses are taken from it. */
 void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer)
 {
-	struct target_obj *o = &t->obj[object];
-
 	for (uint32_t i = 0; i < n; i++) {
 		uint8_t flags = told[i].flags;
 		uint8_t state = (uint8_t)(told[i].state | (flags & UFT_SITE_ROOT ? WANT_ROOT : 0) |
 					  (flags & UFT_SITE_KEEP) >> 2 << WANT_KEEP_SHIFT);
 
-		t->armed -= is_armed(o->state[index[i]]);
 		if (answer[i].status != UFT_ST_OK)
 			state = WANT_NOT;	/* as it was: tried again with the next change */
-		o->state[index[i]] = state;
-		t->space->obj[object].sent[index[i]] = state;
-		t->armed += is_armed(state);
+		command_note_state(t, object, index[i], state);
 	}
 }
 
@@ -474,7 +477,9 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	sender->is_posted = 0;
 	sender->part[sender->filling = 0].n = 0;
 	sender->most = PART_FIRST;
-	ret = send_sites(s, t, object, force);
+	ret = force ? 0 : command_sweep(s, t, object);
+	if (!ret)
+		ret = send_sites(s, t, object, force);
 	end = part_wait(s, t, object);
 	ret = ret ? ret : end;
 	return ret ? ret : plain_patch(s, t, object, force);

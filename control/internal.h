@@ -253,6 +253,10 @@ uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state wi
 /* Sends patches of stubs index[] and records what became of them. @n: no more than the command area holds. */
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
 		       const uint32_t *index, uint32_t n);
+/* What a site of the target is now. */
+void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
+/* sweep.c: switches at once what a bit can tell; the rest has to be listed. 0; -ESRCH, -ETIMEDOUT. */
+int command_sweep(struct uft_session *s, struct target *t, uint32_t object);
 /* hold.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
 void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);
