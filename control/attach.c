@@ -51,6 +51,7 @@
 #include <unistd.h>
 
 #define STOP_MS		2000		/* for one thread to stop: it may wait for a CPU that long */
+#define HURRY_MS	5		/* before it gets a better priority */
 #define STOP_TRIES	8		/* threads */
 #define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
 #define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
@@ -168,9 +169,9 @@ static pid_t pick_task(const struct attach *a, const pid_t *tried, int ntried)
 /* ---- Stop and go ------------------------------------------------------------------------------- */
 
 /* Waits for the stop that PTRACE_INTERRUPT asked for. -EAGAIN: it executed another program. */
-static int await_stop(struct remote *r, pid_t pid)
+static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 {
-	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
+	uint64_t deadline = session_now_ns() + ms * 1000000ull;
 
 	for (;;) {
 		int status, got = waitpid(r->tid, &status, __WALL | WNOHANG);
@@ -196,8 +197,23 @@ static int await_stop(struct remote *r, pid_t pid)
 		}
 		if (status >> 16 == PTRACE_EVENT_STOP)
 			return 0;
-		ptrace(PTRACE_CONT, r->tid, 0, status >> 16 ? 0 : WSTOPSIG(status));
+		ptrace(PTRACE_CONT, r->tid, 0, look_signal_of(status));
 	}
+}
+
+/* Who still does not stand waits for a CPU: it gets a better priority meanwhile. */
+static int await_stop_hurried(struct remote *r, pid_t pid)
+{
+	pid_t tid = r->tid;		/* may change */
+	int ret = await_stop(r, pid, HURRY_MS), nice, is_hurried;
+
+	if (ret != -ETIMEDOUT)
+		return ret;
+	is_hurried = look_hurry(tid, &nice);
+	ret = await_stop(r, pid, STOP_MS);
+	if (is_hurried)
+		look_unhurry(tid, nice);
+	return ret;
 }
 
 /* Seizes and stops a thread. On an error it goes on untouched. */
@@ -211,10 +227,8 @@ static int stop_task(struct attach *a, pid_t tid)
 		return -errno;
 	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
 		return -ESRCH;
-	ret = await_stop(&a->r, a->pid);
-	if (ret == -ETIMEDOUT && a->s)
-		ptask_leave(a->s, tid, a->pid);
-	else if (ret == -ETIMEDOUT)
+	ret = await_stop_hurried(&a->r, a->pid);
+	if (ret == -ETIMEDOUT)
 		look_late(tid);
 	return ret;
 }

@@ -236,7 +236,7 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 		return;
 	}
 	t->state = HELD_STANDS;
-	t->sig = status >> 16 ? 0 : WSTOPSIG(status);	/* a signal that came first is given back */
+	t->sig = look_signal_of(status);	/* a signal that came first is given back */
 	look_at_stopped(h, t);
 }
 
@@ -333,11 +333,7 @@ static int hurry(struct held *h)
 			continue;
 		if (look_read_asleep(t->pid, t->tid, &a) > 0 && look_is_vfork_wait(t->pid, &a))
 			return -EAGAIN;
-		t->nice = getpriority(PRIO_PROCESS, (id_t)t->tid);
-		guard_note_hurried(t->tid, t->nice);
-		t->is_hurried = setpriority(PRIO_PROCESS, (id_t)t->tid, -20) == 0;
-		if (!t->is_hurried)
-			guard_forget_hurried(t->tid);
+		t->is_hurried = look_hurry(t->tid, &t->nice);
 	}
 	return 0;
 }
@@ -430,10 +426,8 @@ void look_held(struct look *l, struct held *h)
 
 static void let_go(struct held_task *t)
 {
-	if (t->is_hurried) {
-		setpriority(PRIO_PROCESS, (id_t)t->tid, t->nice);
-		guard_forget_hurried(t->tid);
-	}
+	if (t->is_hurried)
+		look_unhurry(t->tid, t->nice);
 	if (t->state == HELD_STANDS && t->has_regs)
 		look_go_with(t->tid, t->sig, &t->regs);
 	else if (t->state == HELD_STANDS)

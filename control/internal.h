@@ -338,7 +338,6 @@ struct ptask {
 	uint64_t since_ns;
 };
 int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid);
-void ptask_leave(struct uft_session *s, pid_t tid, pid_t tgid);
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 void ptask_release(struct uft_session *s, pid_t tid);	/* exec failed: let go */
 int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left */

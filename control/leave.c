@@ -44,12 +44,11 @@
 #define COMMAND_MS	10000
 #define RESTORE_MS	5000		/* for tasks to be held */
 #define LEAVE_MS	3000		/* for tasks to come out of us */
-#define LATE_MS		20000		/* more, while it is not known where they are */
+#define LATE_MS		20000		/* more, while it is not known where they are, or they do not get a CPU */
 #define HURRY		(-20)
 #define HOLD_TRIES	4
 #define LOOK_MIN_NS	200000
 #define LOOK_MAX_NS	20000000
-#define LEAVE_MAX_NS	200000000	/* each look stops the thread: one that gets little of the CPU must get on in between */
 #define OWN_MAX		(1u << 20)
 
 static int say(struct leaving *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -161,12 +160,32 @@ static int read_mappings(struct leaving *l)
 	return 0;
 }
 
+/*
+ * Each look stops a task that runs, and the stop takes the turn in which it would have come out: one of low priority
+ * among many others stood still for as long as it was looked at. So first it runs. Returns for how long that took.
+ */
+static uint64_t let_run(const struct look *look, uint64_t deadline)
+{
+	uint64_t since = session_now_ns();
+	int nice, is_hurried;
+
+	if (!look_waits_for_cpu(look))
+		return 0;
+	is_hurried = look_hurry(look->inside, &nice);
+	while (look_waits_for_cpu(look) && session_now_ns() < deadline)
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MIN_NS }, NULL);
+	if (is_hurried)
+		look_unhurry(look->inside, nice);
+	return session_now_ns() - since;
+}
+
 static int wait_until_nobody_inside(struct leaving *l)
 {
-	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull;
+	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull, waited = 0;
 	struct look look = look_of(l);
 	long nap = LOOK_MIN_NS;
 
+	look.until_ns = deadline + LATE_MS * 1000000ull;
 	for (int clean = 0; clean < 2;) {
 		int ret = run(l, UFT_CMD_UNHOOK, 0);
 
@@ -177,10 +196,11 @@ static int wait_until_nobody_inside(struct leaving *l)
 		clean = ret ? 0 : clean + 1;
 		if (!ret)
 			continue;
-		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : 0))
+		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : waited))
 			return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, look.inside);
+		waited += let_run(&look, look.until_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
-		nap = nap * 2 > LEAVE_MAX_NS ? LEAVE_MAX_NS : nap * 2;
+		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
 	}
 	return 0;
 }

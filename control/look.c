@@ -16,6 +16,7 @@
  */
 #include "control/look.h"
 
+#include "control/guard.h"
 #include "control/internal.h"
 
 #include <dirent.h>
@@ -27,6 +28,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -38,6 +40,7 @@
 #define TRIES		4
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
+#define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
 #define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
 #define PART		(64u << 10)
 #define MAX_STACKS	8
@@ -84,10 +87,27 @@ pid_t look_await(pid_t tid, int *status)
 	return got;
 }
 
-int look_wait_stop(pid_t tid, int *status)
+int look_hurry(pid_t tid, int *nice)
 {
-	uint64_t deadline = session_now_ns() + LOOK_STOP_MS * 1000000ull, before;
+	*nice = getpriority(PRIO_PROCESS, (id_t)tid);
+	guard_note_hurried(tid, *nice);
+	if (setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
+		return 1;
+	guard_forget_hurried(tid);
+	return 0;
+}
+
+void look_unhurry(pid_t tid, int nice)
+{
+	setpriority(PRIO_PROCESS, (id_t)tid, nice);
+	guard_forget_hurried(tid);
+}
+
+/* Seized and interrupted it stops as soon as it is given a CPU. */
+static int wait_stop(pid_t tid, int *status, uint64_t deadline)
+{
 	unsigned spins = 0;
+	uint64_t before;
 
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
 		pid_t got = look_wait(tid, status);
@@ -112,29 +132,43 @@ int look_wait_stop(pid_t tid, int *status)
 	}
 }
 
+int look_wait_stop(pid_t tid, int *status)
+{
+	uint64_t start = session_now_ns();
+	int ret = wait_stop(tid, status, start + HURRY_NS), nice, is_hurried;
+
+	if (ret != -EAGAIN)
+		return ret;
+	is_hurried = look_hurry(tid, &nice);
+	ret = wait_stop(tid, status, start + LOOK_STOP_MS * 1000000ull);
+	if (is_hurried)
+		look_unhurry(tid, nice);
+	return ret;
+}
+
 /* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
 static struct {
-	pid_t *task;
+	struct late { pid_t tid, tgid; } *task;
 	unsigned n, room;
 } late;
 
 void look_late(pid_t tid)
 {
 	if (late.n == late.room) {
-		pid_t *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
+		struct late *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
 
 		if (!more)
 			return;		/* it stands until we end */
 		late.task = more;
 		late.room = 2 * late.room + 8;
 	}
-	late.task[late.n++] = tid;
+	late.task[late.n++] = (struct late){ tid, (pid_t)peek_status(tid, "Tgid", 10) };
 }
 
 int look_late_take(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
-		if (late.task[i] == tid) {
+		if (late.task[i].tid == tid) {
 			late.task[i] = late.task[--late.n];
 			return 1;
 		}
@@ -144,13 +178,13 @@ int look_late_take(pid_t tid)
 int look_is_late(pid_t tid)
 {
 	for (unsigned i = 0; i < late.n; i++)
-		if (late.task[i] == tid)
+		if (late.task[i].tid == tid)
 			return 1;
 	return 0;
 }
 
 /* What a stop that is not for us alone has to give back: nothing, if it is an event or that of a system call. */
-static int signal_of(int status)
+int look_signal_of(int status)
 {
 	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
 }
@@ -158,14 +192,17 @@ static int signal_of(int status)
 unsigned look_reap(void)
 {
 	for (unsigned i = late.n; i-- > 0;) {
-		pid_t tid = late.task[i];
-		int status, got = look_wait(tid, &status);
+		struct late t = late.task[i];
+		int status, got = look_wait(t.tid, &status);
 
+		/* Whoever executes a program has the number of the process from then on. */
+		if (got < 0 && errno == ECHILD && t.tgid != t.tid && peek_status(t.tgid, "TracerPid", 10) == getpid())
+			got = look_wait(t.tgid, &status);
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
-		if (got == tid && WIFSTOPPED(status))
-			look_go(tid, signal_of(status));
-		look_late_take(tid);
+		if (got > 0 && WIFSTOPPED(status))
+			look_go(got, look_signal_of(status));
+		late.task[i] = late.task[--late.n];
 	}
 	return late.n;
 }
@@ -186,7 +223,7 @@ int look_stop(pid_t tid, int *sig)
 	if (!ret)
 		ret = look_wait_stop(tid, &status);
 	if (!ret)
-		*sig = signal_of(status);	/* a signal that came first is given back */
+		*sig = look_signal_of(status);	/* a signal that came first is given back */
 	else if (ret == -EAGAIN)
 		look_late(tid);
 	return ret;
@@ -435,18 +472,42 @@ static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
 	return -EAGAIN;
 }
 
+/* ---- Tasks that wait for a CPU -------------------------------------------------------------- */
+
+/* How often it was given one; 0: the kernel does not tell (CONFIG_SCHED_INFO). */
+static uint64_t read_turns(pid_t tid)
+{
+	unsigned long long turns;
+	char buf[96];
+
+	if (peek_file(tid, "schedstat", buf, sizeof(buf)) <= 0 || sscanf(buf, "%*u %*u %llu", &turns) != 1)
+		return 0;
+	return turns;
+}
+
+int look_waits_for_cpu(const struct look *l)
+{
+	struct asleep a;
+
+	return l->turns && read_turns(l->inside) == l->turns && look_read_asleep(l->inside, l->inside, &a) == 0;
+}
+
 /* ---- All tasks ------------------------------------------------------------------------------ */
 
 static int look_running(struct look *l, pid_t tid)
 {
 	struct user_regs_struct regs;
-	int sig = 0, inside = 1, ret = look_stop(tid, &sig);
+	int sig = 0, inside = 1, ret;
 
+	do
+		ret = look_stop(tid, &sig);
+	while (ret == -EAGAIN && session_now_ns() < l->until_ns);
 	l->is_late = ret == -EAGAIN;
 	if (ret)
 		return ret == -ESRCH ? 0 : 1;
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
 		inside = look_leads_inside(l, regs.rip, regs.rsp);
+	l->turns = read_turns(tid);
 	look_go(tid, sig);
 	return inside;
 }
@@ -456,6 +517,7 @@ static int look_task(struct look *l, pid_t pid, pid_t tid)
 	int ret = look_asleep(l, pid, tid);
 
 	l->is_late = 0;
+	l->turns = 0;
 	if (ret == -ESRCH)
 		return 0;
 	if (ret < 0)
@@ -509,8 +571,10 @@ static int look_fn(void *arg, pid_t pid, pid_t tid)
 	return look_task(arg, pid, tid);
 }
 
+/* Who came late to the stop of a hold stands until somebody lets it go, and would be taken for one that sleeps. */
 int look_at_tasks(struct look *l)
 {
+	look_reap();
 	return each_sharer(l, look_fn, l);
 }
 

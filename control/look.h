@@ -17,8 +17,10 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
 	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
 	void *arg;
+	uint64_t until_ns;		/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
 	pid_t inside;			/* out: a task that is inside, */
 	int is_late;			/* or one that did not stop in time to be looked at */
+	uint64_t turns;			/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. held.c */
 	const struct look_range { uint64_t start, end; } *writable;
 	uint32_t nwritable;
@@ -29,6 +31,13 @@ struct look {				/* whose memory is meant: not to be changed between calls */
  * on its stack leads back inside; 1: look->inside was inside, or could not be looked at; -ESRCH: the program is over.
  */
 int look_at_tasks(struct look *l);
+
+/* Has ->inside not run since it was let go on? Then another look would only take away the turn in which it comes out. */
+int look_waits_for_cpu(const struct look *l);
+
+/* A better priority for a task, noted for the guard. 1: it has that, and look_unhurry() gives *nice back. */
+int look_hurry(pid_t tid, int *nice);
+void look_unhurry(pid_t tid, int nice);
 
 /* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
 int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
@@ -75,6 +84,7 @@ int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
 pid_t look_wait(pid_t tid, int *status);	/* what there is */
 pid_t look_await(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
+int look_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
 void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */

@@ -3,13 +3,15 @@
  * ptask.c - tasks that we trace by ptrace for a moment
  *
  *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
- *	leave:	somebody gave up waiting for its stop -> stops -> detached
+ *	leave:	static, we gave up waiting for its stop -> stops -> detached. Others that are late are look.c's, which is asked
+ *		to stop such tasks again, in a hold or when the program is left.
  *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
  *
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
  * not the leader changes its tid to the process's; both are waited for.
  */
 #include "control/internal.h"
+#include "control/look.h"
 #include "control/watch.h"
 
 #include <errno.h>
@@ -72,11 +74,6 @@ int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
 	return 0;
 }
 
-void ptask_leave(struct uft_session *s, pid_t tid, pid_t tgid)
-{
-	ptask_add(s, PTASK_LEAVE, tid, tgid);	/* without memory: it is let go when we end */
-}
-
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
 {
 	struct ptask *p = ptask_add(s, PTASK_RSEQ, tid, tid);
@@ -128,8 +125,11 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 	}
 	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
-	if (!got) {
-		p->kind = PTASK_LEAVE;
+	if (!got && p->slice != UFT_NO_SLICE) {
+		p->kind = PTASK_LEAVE;		/* with a watchpoint to be cleared */
+	} else if (!got) {
+		look_late(p->tid);
+		ptask_drop(s, p);
 	} else if (got == p->tid && WIFSTOPPED(status)) {
 		let_go(s, p, got, status);
 	} else {
@@ -162,7 +162,6 @@ void ptask_release_process(struct uft_session *s, pid_t tgid)
 	}
 }
 
-/* Those that do not stop are let go by the kernel, when we end. */
 void ptask_release_all(struct uft_session *s)
 {
 	struct ptask *p = s->ptasks, *next;
@@ -171,8 +170,10 @@ void ptask_release_all(struct uft_session *s)
 		next = p->next;
 		stop_and_detach(s, p);
 	}
-	while (s->ptasks)
+	while (s->ptasks) {
+		look_late(s->ptasks->tid);
 		ptask_drop(s, s->ptasks);
+	}
 }
 
 /* The new image stands before its first instruction. What it replaced is over. */

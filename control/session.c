@@ -586,7 +586,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 		if (to_scan < wait_ms || wait_ms < 0)
 			wait_ms = to_scan;
 	}
-	if ((s->ptasks || look_reap()) && (wait_ms > SEIZED_MS || wait_ms < 0))
+	if ((look_reap() || s->ptasks) && (wait_ms > SEIZED_MS || wait_ms < 0))
 		wait_ms = SEIZED_MS;
 	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
 		wait_ms = BUDGET_MS;
