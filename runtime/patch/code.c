@@ -37,6 +37,7 @@
 #include "runtime/patch/internal.h"
 
 #define PAD_LEN		UFT_LEN_JMP
+#define LINK_AHEAD	8u	/* sites whose text is fetched beforehand */
 #define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
 #define ORIG_REL	13
 
@@ -415,6 +416,55 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 	else
 		ret = item_site(it, o, s, stub, flags, q);
 	return ret;
+}
+
+/* Both ends of eight bytes in the window, and in one page. */
+static int is_word_in(const struct plat_window *w, uintptr_t at)
+{
+	return at >= w->lo && at <= w->hi - 8 && (at & (PLAT_PAGE - 1)) <= PLAT_PAGE - 8;
+}
+
+uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++, p++) {
+		struct patch_site *s = &o->site[p->stub];
+		uint64_t now, slot, jump, mask;
+		uintptr_t pad;
+
+		if (i + LINK_AHEAD < n)
+			__builtin_prefetch((const void *)p[LINK_AHEAD].addr, 1);
+		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len || s->class != CLASS_CODE ||
+		    (p->state != UFT_FUNCTION && (p->state != UFT_GRAPH || s->bits & SITE_FUNCTION_ONLY)) ||
+		    s->flags != (p->flags & UFT_SITE_STUB) || !is_word_in(w, s->addr))
+			break;
+		pad = site_pad(s);
+		slot = aux_at(o, p->stub) + CODE_SLOT;
+		if (s->form != (pad ? FORM_NOP_F : FORM_ORIGINAL))
+			break;
+		if (pad) {
+			if (!is_word_in(w, pad))
+				break;
+			__builtin_memcpy(&now, (const void *)pad, 8);
+			if ((now & code_mask(PAD_LEN)) != jump_to(UFT_OP_JMP, pad, slot))
+				break;
+			jump = UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
+			mask = code_mask(UFT_LEN_JMP_SHORT);
+		} else {
+			jump = jump_to(UFT_OP_JMP, s->addr, slot);
+			mask = code_mask(UFT_LEN_JMP);
+		}
+		__builtin_memcpy(&now, (const void *)s->addr, 8);
+		if ((now & mask) != (orig_at(s, 0, 8) & mask))
+			break;
+		set_cell(o, p->stub, p->state);
+		now = (now & ~mask) | jump;
+		__builtin_memcpy((void *)s->addr, &now, 8);
+		s->form = FORM_NOP;
+		p->status = UFT_ST_OK;
+	}
+	return i;
 }
 
 int code_is_pad(const struct patch_object *o, uintptr_t pc)

@@ -251,6 +251,11 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
  */
 int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
 	      struct quiet *q, struct patch_item *it, uint32_t *switched);
+/*
+ * The short way of that for those of @p whose last step is to be linked, their text in @w, writable: as many as there are in a
+ * row. Nobody runs.
+ */
+uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w);
 int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
 int code_is_done(unsigned form, unsigned state);	/* no further step will be needed */
 

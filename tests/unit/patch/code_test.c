@@ -11,22 +11,25 @@
 #include "tests/unit/patch/kit.h"
 
 #define OBJECT	20
-#define NOFF	64
+#define LINE	64u		/* offsets */
+#define MANY	320u		/* functions: a list so long has a way of its own where nobody runs (cold.c) */
 
 /* push %rbp; mov %rsp,%rbp; lea 1(%rdi),%rax | pop %rbp; ret */
 static const uint8_t body[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x8d, 0x47, 0x01, 0x5d, 0xc3 };
 
+static unsigned nfuncs;
+
 struct fixture {
 	struct kit_text t;
 	struct uft_cmd_object o;
-	struct uft_code code[NOFF];
-	struct uft_patch patch[NOFF];
+	struct uft_code code[MANY];
+	struct uft_patch patch[MANY];
 };
 
-/* Function @i stands at offset @i of a cache line; its padding, if it needs that, before it or behind it. */
+/* Function @i stands at offset @i % 64 of a cache line; its padding, if it needs that, before it or behind it. */
 static void emit(struct fixture *f, unsigned i, int with_pad)
 {
-	uint8_t *at = f->t.base + i * KIT_SLOT + 64 + i, *pad = i & 1 ? at - 20 : at + 40;
+	uint8_t *at = f->t.base + i * KIT_SLOT + 64 + i % LINE, *pad = i & 1 ? at - 20 : at + 40;
 	struct uft_code *c = &f->code[i];
 
 	memcpy(at, body, sizeof(body));
@@ -56,15 +59,15 @@ static void make(struct fixture *f, int with_pad)
 	uint64_t done;
 	unsigned i;
 
-	kit_text_make(&f->t, NOFF);
-	for (i = 0; i < NOFF; i++)
+	kit_text_make(&f->t, nfuncs);
+	for (i = 0; i < nfuncs; i++)
 		emit(f, i, with_pad);
 	kit_text_seal(&f->t);
-	kit_object(&f->t, OBJECT, NOFF, &f->o);
-	for (i = 0; i < NOFF; i++)
+	kit_object(&f->t, OBJECT, nfuncs, &f->o);
+	for (i = 0; i < nfuncs; i++)
 		relocate(f, i);
-	CHECK(!patch_code(OBJECT, f->code, NOFF, &done) && done == NOFF);
-	for (i = 0; i < NOFF; i++)
+	CHECK(!patch_code(OBJECT, f->code, nfuncs, &done) && done == nfuncs);
+	for (i = 0; i < nfuncs; i++)
 		CHECK(f->code[i].status == UFT_ST_OK, "offset %u status %u", i, f->code[i].status);
 }
 
@@ -78,14 +81,14 @@ static long change(struct fixture *f, unsigned state, unsigned flags)
 {
 	unsigned i;
 
-	for (i = 0; i < NOFF; i++)
+	for (i = 0; i < nfuncs; i++)
 		f->patch[i].state = (uint8_t)state;
-	return patch_change(OBJECT, f->patch, NOFF, flags, NULL);
+	return patch_change(OBJECT, f->patch, nfuncs, flags, NULL);
 }
 
 static void all_ok(const struct fixture *f)
 {
-	for (unsigned i = 0; i < NOFF; i++)
+	for (unsigned i = 0; i < nfuncs; i++)
 		CHECK(f->patch[i].status == UFT_ST_OK, "offset %u status %u", i, f->patch[i].status);
 }
 
@@ -100,7 +103,7 @@ static void call_all(const struct fixture *f, unsigned state)
 	uint64_t funcs = kit_funcs, enters = kit_enters, exits = kit_exits;
 	unsigned i;
 
-	for (i = 0; i < NOFF; i++) {
+	for (i = 0; i < nfuncs; i++) {
 		long (*fn)(long) = (long (*)(long))f->code[i].addr;
 		long ret = fn(41 + i);
 
@@ -110,8 +113,8 @@ static void call_all(const struct fixture *f, unsigned state)
 		CHECK(kit_last_id == f->o.first_stub_id + i, "id %lu", (unsigned long)kit_last_id);
 		CHECK(kit_last_parent - (uint64_t)call_all < 1024);
 	}
-	CHECK(kit_funcs - funcs == (state == UFT_FUNCTION ? NOFF : 0));
-	CHECK(kit_enters - enters == (state == UFT_GRAPH ? NOFF : 0) && kit_exits - exits == kit_enters - enters);
+	CHECK(kit_funcs - funcs == (state == UFT_FUNCTION ? nfuncs : 0));
+	CHECK(kit_enters - enters == (state == UFT_GRAPH ? nfuncs : 0) && kit_exits - exits == kit_enters - enters);
 }
 
 static void test_states(int with_pad)
@@ -125,13 +128,13 @@ static void test_states(int with_pad)
 	make(&f, with_pad);
 	is_as_found(&f);
 	for (i = 0; i < sizeof(states); i++) {
-		CHECK(change(&f, states[i], 0) == (i == sizeof(states) - 1 ? 0 : NOFF));
+		CHECK(change(&f, states[i], 0) == (i == sizeof(states) - 1 ? 0 : nfuncs));
 		all_ok(&f);
 		call_all(&f, states[i]);
 		if (states[i] == UFT_ORIGINAL)
 			is_as_found(&f);
 		/* Told again: nothing happens to linked ones, and as little to the others. */
-		CHECK(!patch_code(OBJECT, f.code, NOFF, &done) && f.code[i].status == UFT_ST_OK);
+		CHECK(!patch_code(OBJECT, f.code, nfuncs, &done) && f.code[i].status == UFT_ST_OK);
 		CHECK(change(&f, states[i], 0) == 0);
 	}
 	is_as_found(&f);		/* idle is no reason to link */
@@ -167,14 +170,14 @@ static void test_threads(int with_pad)
 
 	CHECK(!pipe(fd) && !pthread_create(&thread, NULL, sleeper, fd));
 	make(&f, with_pad);
-	CHECK(change(&f, UFT_FUNCTION, 0) == (with_pad ? NOFF : 0));	/* pads are nobody's way */
-	CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live == NOFF);
-	for (i = 0; i < NOFF; i++)
+	CHECK(change(&f, UFT_FUNCTION, 0) == (with_pad ? nfuncs : 0));	/* pads are nobody's way */
+	CHECK(kit_counters[UFT_CNT_SITE_LIVE] - live == nfuncs);
+	for (i = 0; i < nfuncs; i++)
 		CHECK(f.patch[i].status == UFT_ST_LIVE && !memcmp((void *)f.code[i].addr, body, sizeof(body)));
 
 	change(&f, UFT_FUNCTION, UFT_PATCH_GUARD);
 	all_ok(&f);
-	for (i = 0; i < NOFF; i++) {
+	for (i = 0; i < nfuncs; i++) {
 		const uint8_t *at = (const uint8_t *)f.code[i].addr;
 
 		CHECK(at[0] == 0xcc && !memcmp(at + 1, body + 1, sizeof(body) - 1));
@@ -182,11 +185,11 @@ static void test_threads(int with_pad)
 	change(&f, UFT_FUNCTION, UFT_PATCH_FINISH);
 	all_ok(&f);
 	call_all(&f, UFT_FUNCTION);
-	CHECK(change(&f, UFT_GRAPH, 0) == NOFF);	/* by cells alone */
+	CHECK(change(&f, UFT_GRAPH, 0) == nfuncs);	/* by cells alone */
 	call_all(&f, UFT_GRAPH);
 
 	change(&f, UFT_ORIGINAL, 0);
-	for (i = 0; i < NOFF; i++) {
+	for (i = 0; i < nfuncs; i++) {
 		int at_once = is_at_once(f.code[i].addr, with_pad ? 2 : 5);
 
 		CHECK(f.patch[i].status == (at_once && !with_pad ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i, f.patch[i].status);
@@ -215,6 +218,56 @@ static void test_threads(int with_pad)
 	unmake(&f);
 }
 
+static void change_held(struct fixture *f, unsigned state)
+{
+	patch_vouch(1);
+	change(f, state, UFT_CMD_HELD);
+	patch_vouch(0);
+}
+
+/* What waited for the session to hold all. Where other bytes stand than were left, at the site or in its pad, nothing is linked. */
+static void test_held(int with_pad)
+{
+	uint8_t *site, *pad, found;
+	struct fixture f;
+	pthread_t thread;
+	int fd[2];
+
+	CHECK(!pipe(fd) && !pthread_create(&thread, NULL, sleeper, fd));
+	make(&f, with_pad);
+	change(&f, UFT_FUNCTION, UFT_PATCH_TRY);
+	CHECK(f.patch[0].status == UFT_ST_LIVE && f.patch[nfuncs - 1].status == UFT_ST_LIVE);
+	CHECK(!mprotect(f.t.base, f.t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	site = (uint8_t *)f.code[9].addr + 1;
+	pad = (uint8_t *)(with_pad ? f.code[11].pad : f.code[11].addr) + 1;
+	found = *pad;
+	*site ^= 0x55;
+	*pad ^= 0x55;
+	change_held(&f, UFT_FUNCTION);
+	CHECK(f.patch[9].status == UFT_ST_BYTES && f.patch[11].status == UFT_ST_BYTES);
+	CHECK(*(uint8_t *)f.code[9].addr == body[0] && *(uint8_t *)f.code[11].addr == body[0]);
+	*site = body[1];
+	*pad = found;
+	change_held(&f, UFT_FUNCTION);
+	all_ok(&f);
+	call_all(&f, UFT_FUNCTION);
+	CHECK(change(&f, UFT_GRAPH, 0) == nfuncs);
+	call_all(&f, UFT_GRAPH);
+	patch_vouch(1);
+	patch_disarm();
+	patch_vouch(0);
+	is_as_found(&f);
+	change_held(&f, UFT_GRAPH);		/* from the start */
+	all_ok(&f);
+	call_all(&f, UFT_GRAPH);
+	CHECK(write(fd[1], "", 1) == 1 && !pthread_join(thread, NULL));
+	close(fd[0]);
+	close(fd[1]);
+	patch_disarm();
+	is_as_found(&f);
+	unmake(&f);
+}
+
 /* Not for the graph tracer: untouched, or passed through when the function tracer had it linked. */
 static void test_function_only(void)
 {
@@ -224,15 +277,17 @@ static void test_function_only(void)
 
 	make(&f, 0);
 	patch_object_gone(OBJECT);	/* once more, as it should be */
-	kit_object(&f.t, OBJECT, NOFF, &f.o);
-	for (i = 0; i < NOFF; i++) {
+	kit_object(&f.t, OBJECT, nfuncs, &f.o);
+	for (i = 0; i < nfuncs; i++) {
 		relocate(&f, i);
 		f.code[i].is_plain = 1;
 	}
-	CHECK(!patch_code(OBJECT, f.code, NOFF, &done));
+	CHECK(!patch_code(OBJECT, f.code, nfuncs, &done));
 	CHECK(change(&f, UFT_GRAPH, 0) == 0 && f.patch[5].status == UFT_ST_PLAIN);
+	change_held(&f, UFT_GRAPH);
+	CHECK(f.patch[5].status == UFT_ST_PLAIN);
 	is_as_found(&f);
-	CHECK(change(&f, UFT_FUNCTION, 0) == NOFF);
+	CHECK(change(&f, UFT_FUNCTION, 0) == nfuncs);
 	call_all(&f, UFT_FUNCTION);
 	change(&f, UFT_GRAPH, 0);
 	CHECK(f.patch[5].status == UFT_ST_PLAIN);
@@ -325,13 +380,16 @@ int main(void)
 	for (unsigned m = 0; m < sizeof(modes) / sizeof(modes[0]); m++) {
 		uft_rt.st8_ok = modes[m].st8_ok;
 		uft_rt.no_mprotect = modes[m].no_mprotect;
-		for (int with_pad = 0; with_pad < 2; with_pad++) {
-			test_states(with_pad);
-			test_threads(with_pad);
+		for (nfuncs = LINE; nfuncs <= MANY; nfuncs += MANY - LINE) {
+			for (int with_pad = 0; with_pad < 2; with_pad++) {
+				test_states(with_pad);
+				test_threads(with_pad);
+				test_held(with_pad);
+			}
+			test_function_only();
+			test_unexpected_bytes();
+			test_bad_code();
 		}
-		test_function_only();
-		test_unexpected_bytes();
-		test_bad_code();
 	}
 	return 0;
 }
