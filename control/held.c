@@ -3,11 +3,13 @@
  * held.c - all tasks of an address space, standing for as short a time as can be
  *
  * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops nobody; whose
- * memory other processes have is found out (kcmp). Only then all are asked to stop, sleepers first, so that those that run stand
- * for the shortest time; then the stops are collected, whichever comes first, and looked at while others are on their way. So
- * a hundred threads stand for about a millisecond, and what is done meanwhile.
+ * memory other processes have is found out (kcmp). Only then they are asked to stop, the sleepers first; their stops are
+ * collected, whichever comes first, and looked at while others are on their way. When the sleepers stand those are asked that
+ * run, which goes on for as short a time as can be: to wake and look at a hundred takes longer than what the hold is for. They
+ * go on in the same order, those that ran before all others, so that none stands for the time of both.
  *
- * Who was missed. Tasks are listed again when all stand, until there is none that is new: who stands makes no other. Of other
+ * Who was missed. Nobody, if the kernel made no task at all since the list was begun, and the process has as many as stand.
+ * Else tasks are listed again when all stand, until there is none that is new: who stands makes no other. Of other
  * processes only those are asked about that were not there the first time.
  *
  * Who cannot be stopped. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
@@ -22,7 +24,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/kcmp.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,12 +35,15 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_ROUNDS	50		/* of finding new tasks while they are held */
-#define HURRY_NS	500000		/* then who has not stopped gets a better priority */
-#define IDLE_NS		20000		/* between two looks at who has stopped */
+#define HURRY_NS	500000		/* without another stop: then who has not stopped gets a better priority */
+#define IDLE_NS		20000		/* between two looks at who has stopped, at least, */
+#define IDLE_MAX_NS	300000		/* and at most */
+#define WAKE_NS		5000		/* for a task to wake and stop: each look costs those that wake our CPU */
 #define ASLEEP_NS	20000000	/* who sleeps then is not woken by being asked to stop */
 
 enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /* waits for its child: not seized */,
@@ -45,6 +52,7 @@ enum held_state { HELD_SEIZED, HELD_ASKED, HELD_STANDS, HELD_OVER, HELD_VFORK /*
 struct held_task {
 	pid_t pid, tid;
 	int sig, nice;
+	uint64_t asked_ns;
 	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at;
 	struct user_regs_struct regs;
 };
@@ -55,6 +63,7 @@ struct held {
 	pid_t *other;			/* processes that do not share the memory; ascending as far as /proc lists them so */
 	unsigned n, room, nnew, nother, oroom, hint;
 	uint64_t since_ns, deadline_ns;
+	uint64_t nforks;		/* when the list was begun; 0: not known */
 	int slack, nice, agent_nice, is_hurrying;	/* what is to be given back */
 	struct look_range *writable;
 	uint32_t nwritable;
@@ -144,6 +153,40 @@ static int is_sharer(struct held *h, pid_t pid, unsigned nold)
 	return 0;
 }
 
+/* All tasks that the kernel has made since it started, counted as they come to be seen; 0: not known, as where a container's
+ * file system has put a file of its own in that place. */
+static uint64_t forks_so_far(void)
+{
+	static char text[64 << 10];		/* a line for all interrupts comes before */
+	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	struct statfs fs;
+	ssize_t n = 0, got = fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
+	const char *at;
+
+	while (got > 0 && (got = read(fd, text + n, sizeof(text) - 1 - (size_t)n)) > 0)
+		n += got;
+	text[n] = '\0';
+	if (fd >= 0)
+		close(fd);
+	at = strstr(text, "\nprocesses ");
+	return at ? strtoull(at + strlen("\nprocesses "), NULL, 10) : 0;
+}
+
+/* All stand that were listed. No task was made since, nor did the list miss one while others ended. */
+static int is_complete(const struct held *h)
+{
+	unsigned n = 0;
+
+	for (unsigned i = 0; i < h->n; i++) {
+		const struct held_task *t = &h->task[i];
+
+		if (t->pid != h->l->pid || t->state == HELD_VFORK)
+			return 0;
+		n += t->state == HELD_STANDS || t->state == HELD_CAUGHT;
+	}
+	return h->nforks && forks_so_far() == h->nforks && peek_status(h->l->pid, "Threads", 10) == n;
+}
+
 static int list(struct held *h)
 {
 	unsigned nold = h->nother;
@@ -151,6 +194,7 @@ static int list(struct held *h)
 	DIR *d;
 	struct dirent *e;
 
+	h->nforks = forks_so_far();
 	h->hint = 0;
 	ret = look_each_task(h->l->pid, hold_fn, h);
 	d = ret ? NULL : opendir("/proc");
@@ -203,18 +247,22 @@ static void find_writable(struct held *h)
 
 /* ---- Stopping ---------------------------------------------------------------------------------- */
 
-static void ask(struct held *h)
+static unsigned ask(struct held *h, int asleep)
 {
-	for (int asleep = 1; asleep >= 0; asleep--)
-		for (unsigned i = 0; i < h->n; i++) {
-			struct held_task *t = &h->task[i];
+	unsigned n = 0;
 
-			if (t->state != HELD_SEIZED || t->is_asleep != asleep)
-				continue;
-			t->state = HELD_ASKED;
-			if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
-				t->state = HELD_OVER;
-		}
+	for (unsigned i = 0; i < h->n; i++) {
+		struct held_task *t = &h->task[i];
+
+		if (t->state != HELD_SEIZED || t->is_asleep != asleep)
+			continue;
+		t->asked_ns = session_now_ns();
+		t->state = HELD_ASKED;
+		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+			t->state = HELD_OVER;
+		n++;
+	}
+	return n;
 }
 
 /* While others are still on their way: most stand nowhere near. */
@@ -338,16 +386,37 @@ static int hurry(struct held *h)
 	return 0;
 }
 
+static void idle(unsigned missing)
+{
+	long ns = (long)missing * WAKE_NS;
+
+	ns = ns < IDLE_NS ? IDLE_NS : ns > IDLE_MAX_NS ? IDLE_MAX_NS : ns;
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);		/* they need our CPU, too */
+}
+
 static int collect_all(struct held *h)
 {
-	while (collect(h)) {
+	uint64_t last = session_now_ns();
+	unsigned before = ~0u, missing;
+
+	while ((missing = collect(h)) > 0) {
 		uint64_t now = session_now_ns();
 
-		if (now > h->deadline_ns || (now - h->since_ns > HURRY_NS && hurry(h)))
+		if (missing < before)
+			last = now;
+		before = missing;
+		if (now > h->deadline_ns || (now - last > HURRY_NS && hurry(h)))
 			return -EAGAIN;
-		nanosleep(&(struct timespec){ .tv_nsec = IDLE_NS }, NULL);	/* they need our CPU, too */
+		idle(missing);
 	}
 	return 0;
+}
+
+static int stop_all(struct held *h)
+{
+	int ret = ask(h, 1) ? collect_all(h) : 0;
+
+	return !ret && ask(h, 0) ? collect_all(h) : ret;
 }
 
 int look_hold(struct look *l, unsigned ms, struct held **out)
@@ -368,8 +437,9 @@ int look_hold(struct look *l, unsigned ms, struct held **out)
 	h->deadline_ns = h->since_ns + ms * 1000000ull;
 	for (int i = 0; i < MAX_ROUNDS && !ret; i++) {	/* those that run may make others */
 		h->nnew = 0;
-		ask(h);
-		ret = collect_all(h);
+		ret = stop_all(h);
+		if (!ret && is_complete(h))
+			return 0;
 		if (!ret)
 			ret = list(h);
 		if (!ret && !h->nnew)
@@ -439,14 +509,23 @@ static void let_go(struct held_task *t)
 }
 
 /* Those that ran go first: the others wait for something. */
-void look_release(struct held *h)
+uint64_t look_release(struct held *h)
 {
+	uint64_t longest = 0;
+
 	if (!h)
-		return;
+		return 0;
 	for (int asleep = 0; asleep <= 1; asleep++)
-		for (unsigned i = 0; i < h->n; i++)
-			if (h->task[i].is_asleep == asleep)
-				let_go(&h->task[i]);
+		for (unsigned i = 0; i < h->n; i++) {
+			struct held_task *t = &h->task[i];
+			uint64_t ns;
+
+			if (t->is_asleep != asleep)
+				continue;
+			let_go(t);
+			ns = t->asked_ns ? session_now_ns() - t->asked_ns : 0;
+			longest = ns > longest ? ns : longest;
+		}
 	end_hurry(h);
 	free(h->task);
 	free(h->other);
@@ -455,4 +534,5 @@ void look_release(struct held *h)
 	free(h->writable);
 	free(h);
 	look_reap();
+	return longest;
 }

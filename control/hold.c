@@ -31,8 +31,9 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include <string.h>
 #include <time.h>
 
-#define CHUNK		16384u		/* places in a command */
-#define STOP_NS		4000000		/* then a stop ends, and what is left has another */
+#define CHUNK_MIN	1024u		/* places in a command, if there are as many; at most what the area has room for */
+#define PLACE_NS	40		/* for one, as long as that was not measured */
+#define STOP_NS		3500000		/* then a stop ends, and what is left has another */
 #define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
 #define TRIES		10
 #define NAP_NS		1000000		/* between them, and twice that each time, up to */
@@ -42,6 +43,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 /* What is to be done in one object: patches or hooks. */
 struct part {
 	uint32_t op, object, n, base;	/* base: number of its first place in the arrays of the hold */
+	uint32_t from;			/* those before it are done */
 	size_t size, status, nstatus;	/* of an element; where its answer is */
 	uint8_t *elem;
 	uint32_t *index;		/* patches: of the sites */
@@ -52,6 +54,7 @@ struct hold {
 	struct target *t;
 	struct part *part;
 	uint32_t nparts, n, ndone;
+	uint64_t place_ns;		/* what a place took in the last command of many */
 	int has_vforks;
 	uint64_t patient_until_ns;	/* 0: there are not both hooks and sites */
 	/* By place. */
@@ -117,22 +120,41 @@ static void take(struct hold *h, const struct part *p, uint32_t from, uint32_t n
 	}
 }
 
-/* The next CHUNK from *@at on, whatever of it is neither done nor hit. */
-static int send(struct hold *h, const struct part *p, uint32_t *at, uint32_t flags)
+/* How many fit into a command and, as far as that is known, into the time. */
+static uint32_t how_many(const struct hold *h, const struct part *p, uint64_t until_ns)
+{
+	uint64_t room = (h->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / p->size, now = session_now_ns();
+	uint64_t n = until_ns > now ? (until_ns - now) / h->place_ns : 0;
+
+	if (n < CHUNK_MIN)
+		n = CHUNK_MIN;
+	return (uint32_t)(n < room ? n : room);
+}
+
+/* The next ones from *@at on, whatever of them is neither done nor hit. */
+static int send(struct hold *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
 {
 	struct uft_cmd *c = arena_cmd(&h->s->arena, h->t->slice);
 	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD;
-	uint32_t from = *at, n = p->n - from < CHUNK ? p->n - from : CHUNK;
+	uint32_t from = *at, n = how_many(h, p, until_ns), sent;
+	uint64_t begin = session_now_ns();
 	int ret;
 
+	if (n > p->n - from)
+		n = p->n - from;
 	*at += n;
-	*c = (struct uft_cmd){ .op = p->op, .n = fill(h, p, from, n, payload), .object = p->object, .flags = flags };
-	ret = c->n ? command_post(h->s, h->t) : 0;
-	if (!ret && c->n)
+	sent = fill(h, p, from, n, payload);
+	*c = (struct uft_cmd){ .op = p->op, .n = sent, .object = p->object, .flags = flags };
+	ret = sent ? command_post(h->s, h->t) : 0;
+	if (!ret && sent)
 		ret = command_wait(h->s, h->t);
 	if (ret == -ESRCH || ret == -ETIMEDOUT || (ret && p->op == UFT_CMD_PATCH))
 		return ret;
 	take(h, p, from, n, payload);
+	if (from == p->from && !memchr(h->done + p->base + from, 0, n))
+		p->from = *at;
+	if (sent >= CHUNK_MIN)
+		h->place_ns = (session_now_ns() - begin) / sent + 1;
 	return 0;
 }
 
@@ -156,19 +178,17 @@ static int send_all(struct hold *h, uint64_t until_ns, uint32_t flags)
 	for (uint32_t i = 0; !ret && i < h->nparts; i++) {
 		if (h->part[i].op == UFT_CMD_PATCH && must_wait(h))
 			return 1;
-		for (uint32_t at = 0; !ret && at < h->part[i].n;) {
+		for (uint32_t at = h->part[i].from; !ret && at < h->part[i].n;) {
 			if (h->ndone > before && session_now_ns() > until_ns)
 				return 1;
-			ret = send(h, &h->part[i], &at, flags);
+			ret = send(h, &h->part[i], &at, until_ns, flags);
 		}
 	}
 	return ret;
 }
 
-static void note_stop(struct uft_session *s, uint64_t since_ns)
+static void note_stop(struct uft_session *s, uint64_t ns)
 {
-	uint64_t ns = session_now_ns() - since_ns;
-
 	s->stop_ns += ns;
 	if (ns > s->stop_ns_max)
 		s->stop_ns_max = ns;
@@ -191,12 +211,19 @@ static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
 	return (site->kind_len & 0xf) == UFT_SITE_NOPS ? site->addr + (site->kind_len >> 4) : 0;
 }
 
+/* All stand. When that alone took long, another stop would take as long: this one is used. */
+static uint64_t end_of_stop(uint64_t since_ns)
+{
+	uint64_t took = session_now_ns() - since_ns, ns = took + took / 2;
+
+	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
+}
+
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
 static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 {
 	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
 			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h };
-	uint64_t since = session_now_ns();
 	struct held *held;
 	int ret;
 
@@ -205,15 +232,13 @@ static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 	ret = look_hold(&look, wait_ms, &held);
 	if (!ret)
 		look_held(&look, held);
-	if (held)
-		since = look_held_since(held);
 	h->has_vforks = held && look_has_vforks(held);
-	for (uint32_t i = 0; i < h->ninside; i++)
-		h->hit[h->sorted[i].place] |= h->inside_hit[i];
+	if (memchr(h->inside_hit, 1, h->ninside))	/* seldom, and all wait */
+		for (uint32_t i = 0; i < h->ninside; i++)
+			h->hit[h->sorted[i].place] |= h->inside_hit[i];
 	if (!ret)
-		ret = send_all(h, since + STOP_NS, UFT_CMD_HELD);
-	look_release(held);
-	note_stop(h->s, since);
+		ret = send_all(h, end_of_stop(look_held_since(held)), UFT_CMD_HELD);
+	note_stop(h->s, look_release(held));
 	return ret;
 }
 
@@ -293,6 +318,7 @@ int hold_open(struct uft_session *s, struct target *t)
 	if (!t->hold)
 		return -ENOMEM;
 	t->hold->s = s;
+	t->hold->place_ns = PLACE_NS;
 	t->hold->t = t;
 	return 0;
 }

@@ -63,7 +63,7 @@ uint64_t look_held_since(const struct held *h);		/* when the first was asked to 
 int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
 /* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out. */
 void look_held(struct look *l, struct held *h);
-void look_release(struct held *h);
+uint64_t look_release(struct held *h);		/* for how long the one stood that stood longest, in ns */
 
 /* ---- What held.c has of look.c ------------------------------------------------------------------ */
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* look_test.c - a task that cannot be stopped in time is not left standing when it stops after all */
+/* look_test.c - all tasks are held, for as long as is said, and none is left standing that stops too late */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -157,11 +159,126 @@ static void test_fork_is_no_vfork(void **state)
 	assert_int_equal(has_vforks, 0);
 }
 
+#define ROUNDS		40
+#define LIFE_NS		3000000
+
+static unsigned *beats;		/* shared: of tasks that live for a moment, which count while they do */
+
+static int beat(void *arg)
+{
+	uint64_t end = session_now_ns() + LIFE_NS;
+
+	while (session_now_ns() < end)
+		__atomic_add_fetch(beats, 1, __ATOMIC_RELAXED);
+	return arg != NULL;
+}
+
+/* A process that makes such tasks all the time: threads, or processes that share its memory. */
+static pid_t start_making(int flags)
+{
+	static char stack[4][16 << 10] __attribute__((aligned(16)));
+	pid_t pid = fork(), child[4] = { 0 }, child_pid;
+
+	if (pid)
+		return pid;
+	for (unsigned i = 0;; i++) {
+		pid_t *mine = &child[i % 4];
+
+		while (flags & CLONE_THREAD && __atomic_load_n(mine, __ATOMIC_ACQUIRE))
+			;
+		if (*mine > 0)
+			waitpid(*mine, NULL, __WALL);
+		*mine = 1;
+		child_pid = clone(beat, stack[i % 4] + sizeof(stack[0]), flags, NULL, mine, NULL, mine);
+		if (!(flags & CLONE_THREAD))		/* else the kernel writes it, and 0 in the end */
+			*mine = child_pid;
+		nap_ms(1);
+	}
+}
+
+/* Who was born while the others were asked to stop is held as well. */
+static void hold_newborn(int flags)
+{
+	pid_t pid = start_making(flags);
+	unsigned nheld = 0, nmoved = 0;
+
+	for (int i = 0; i < ROUNDS; i++) {
+		struct look look = { .pid = pid };
+		struct held *h;
+
+		nap_ms(2);
+		if (!look_hold(&look, 2000, &h)) {
+			unsigned before = __atomic_load_n(beats, __ATOMIC_RELAXED);
+
+			nap_ms(5);
+			nmoved += before != __atomic_load_n(beats, __ATOMIC_RELAXED);
+			nheld++;
+		}
+		look_release(h);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	assert_int_equal(nmoved, 0);
+	assert_true(nheld > ROUNDS / 4);
+	assert_true(*beats > 0);
+}
+
+static void test_newborn_thread(void **state)
+{
+	(void)state;
+	hold_newborn(CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID |
+		     CLONE_PARENT_SETTID);
+}
+
+static void test_newborn_process(void **state)
+{
+	(void)state;
+	hold_newborn(CLONE_VM | SIGCHLD);
+}
+
+static pid_t start_idle(void)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		for (;;)
+			pause();
+	return pid;
+}
+
+/* For how long it was is told. */
+static void test_time_is_told(void **state)
+{
+	pid_t pid = start_idle();
+	struct look look = { .pid = pid };
+	uint64_t begin = session_now_ns(), stood, took;
+	struct held *h;
+	int ret;
+
+	(void)state;
+	ret = look_hold(&look, 2000, &h);
+	if (!ret)
+		nap_ms(20);
+	stood = look_release(h);
+	took = session_now_ns() - begin;
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, __WALL);
+	assert_int_equal(ret, 0);
+	assert_true(stood >= 20000000 && stood <= took);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
-		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork) };
-	pid_t pid = fork();
+		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork),
+		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
+		cmocka_unit_test(test_time_is_told) };
+	pid_t pid;
+
+	beats = mmap(NULL, sizeof(*beats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (beats == MAP_FAILED)
+		return 1;
+	pid = fork();
 
 	if (!pid) {
 		pause();
