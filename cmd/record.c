@@ -458,7 +458,7 @@ static void say_attached(struct recording *rec, const struct uft_session_stats *
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
-	return arms(rec) && stats->counters[UFT_CNT_PATCHED] == 0;
+	return arms(rec) && rec->opts->tracer != UFT_TRACER_INITCALL && stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
 static int export_recording(struct recording *rec, const struct uft_export *format)

@@ -16,7 +16,7 @@ static const char *const tracer_names[] = {
 	[UFT_TRACER_PROFILE] = "profile", [UFT_TRACER_PREEMPTOFF] = "preemptoff", [UFT_TRACER_IRQSOFF] = "irqsoff",
 	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
 	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
-	[UFT_TRACER_HWLAT] = "hwlat", NULL
+	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", NULL
 };
 
 /* Who comes from perf gives a process to -p. */

@@ -47,6 +47,7 @@ void arena_release(struct arena *a, uint32_t index);
 struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
+	int is_inits;			/* only functions that are called when their object is loaded, of every object */
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts hwlat;
@@ -77,7 +78,7 @@ struct space_obj;
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err);
 /* Does a filter or root pattern name the object by `:mod:`? */
-int spec_names_object(const struct spec *sp, const struct uft_object *obj);
+int spec_names_object(const struct spec *sp, struct uft_object *obj);
 
 struct space;
 /* Each pattern must select a site of one of the spaces; else -ENOENT and a sentence with the nearest names. */

@@ -142,8 +142,9 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		return -ENOMEM;
 	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
 	sp->own = uft_tracer_kind(in->tracer) == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
-	sp->tracer = sp->events ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
-	sp->thresh_ns = sp->events || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
+	sp->is_inits = in->tracer == UFT_TRACER_INITCALL;
+	sp->tracer = sp->events || sp->is_inits ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
+	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
 	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
 	sp->hwlat = in->hwlat;
 	sp->min_size = in->min_size;
@@ -249,7 +250,7 @@ static int is_every(const struct uft_pattern *p)
 /* All functions of the object, whatever they are called: no names are needed, which cost more than to arm them. */
 static int is_match_all(const struct spec *sp, const struct uft_object *obj, int needs_object)
 {
-	if (sp->nnotrace || sp->nroots || sp->nhidden || sp->nkeep || sp->min_size || sp->events)
+	if (sp->nnotrace || sp->nroots || sp->nhidden || sp->nkeep || sp->min_size || sp->events || sp->is_inits)
 		return 0;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (sp->filter_text[i][0] == '!')
@@ -315,6 +316,9 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	int is_wanted;
 	uint8_t root, other;
 
+	if (sp->is_inits && !uft_object_is_init(obj, func))
+		return WANT_NOT;
+	needs_object &= !sp->is_inits;
 	if (!sp->events && is_small(sp, obj, func))
 		return WANT_NOT;
 	func_names(obj, func, &f, text, sizeof(text));
@@ -382,9 +386,11 @@ long spec_select_plain(const struct spec *sp, struct uft_object *obj, const stru
 	return n;
 }
 
-int spec_names_object(const struct spec *sp, const struct uft_object *obj)
+int spec_names_object(const struct spec *sp, struct uft_object *obj)
 {
 	if (sp->events && uft_tracer_wants_object(base_name(obj->path)))
+		return 1;
+	if (sp->is_inits && uft_object_inits(obj))
 		return 1;
 	for (size_t i = 0; i < sp->nfilter; i++)
 		if (names_object(&sp->filter[i], obj))

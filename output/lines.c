@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * lines.c - kmemtrace and blk: lines for each call into libc
+ * lines.c - kmemtrace, blk, initcall: a line or two for each call
  *
  *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a release; K heap,
  *		P mappings. What nobody knows here is a `-`: the bytes given, flags and node. CALLER is the nearest traced caller.
  *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of the kernel's blk
  *		tracer; a descriptor stands for the device, and the offset only where the call names one. Behind a C's error (0
  *		none, else -1) is the time since its Q.
+ *
+ *   initcall	the functions that are called when an object is loaded: the text of the kernel's tracer of that name (2.6.28 to
+ *		2.6.36) and of initcall_debug. They give nothing back, so what they returned is `?`.
  *
  * A function that does its work by another of them (realloc by malloc, malloc by mmap) is one line, the outermost's.
  */
@@ -120,8 +123,34 @@ static void io(struct uft_printer *t, const struct uft_event *ev, const struct c
 	t->printed++;
 }
 
+/* ---- initcall ------------------------------------------------------------------------------ */
+
+static void initcall(struct uft_printer *t, const struct uft_event *ev)
+{
+	const struct emit_text *func = emit_func(&t->names, ev->sym);
+	const char *how = ev->kind == UFT_EV_LEFT ? "was left" : "returned ?";
+	char *p = func ? emit_buf_room(&t->buf, 160 + func->len) : NULL;
+
+	if (!p || (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT))
+		return;
+	if (t->flags & UFT_TEXT_CONTEXT)
+		p += sprintf(p, "[%5llu.%09llu] ", (unsigned long long)(ev->ts_ns / 1000000000), (unsigned long long)(ev->ts_ns % 1000000000));
+	p += sprintf(p, "%s%s+0x0/0x%llx ", ev->kind == UFT_EV_ENTRY ? "calling  " : "initcall ", func->text,
+		     (unsigned long long)(ev->sym ? ev->sym->size : 0));
+	if (ev->kind == UFT_EV_ENTRY)
+		p += sprintf(p, "@ %u\n", ev->task->tid);
+	else
+		p += sprintf(p, "%s after %llu usecs\n", how, (unsigned long long)(ev->duration_ns / 1000));
+	emit_buf_end(&t->buf, p);
+	t->printed++;
+}
+
 void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
+	if (t->tracer == UFT_TRACER_INITCALL) {
+		initcall(t, ev);
+		return;
+	}
 	if (call->role == UFT_ROLE_NONE || is_inner(t, ev))
 		return;
 	if (t->tracer == UFT_TRACER_KMEMTRACE)

@@ -315,11 +315,13 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
+	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
+
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
 		stack_text(t, ev);
 		return;
 	}
-	if (uft_tracer_has_events(t->tracer) && ((ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) || events_wait(t))) {
+	if (kind != UFT_KIND_PLAIN && kind != UFT_KIND_OWN && ((ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) || events_wait(t))) {
 		events_event(t, ev);
 		return;
 	}

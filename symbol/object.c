@@ -95,6 +95,7 @@ static void object_free(struct uft_object *obj)
 	free(obj->text);
 	free(obj->func);
 	free(obj->site);
+	free(obj->init);
 	free(obj->path);
 	free(obj);
 }

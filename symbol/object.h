@@ -66,6 +66,8 @@ struct uft_object {
 	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
 				 * gmon.out; filled by uft_object_sites() */
 	unsigned own_calls;	/* enum uft_call_name: its own ones that it exports; filled by uft_object_sites() */
+	uint64_t *init; size_t ninit;	/* by address: functions that are called at the load; filled by uft_object_inits() */
+	int has_inits;
 	int refs;
 	void *priv;
 };
@@ -90,6 +92,10 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
 /* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent; a second caller waits for the first. Cheap: no
  * names are read. */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
+
+/* How many functions are called when the object is loaded, as far as its tables tell. Idempotent; one thread asks. */
+size_t uft_object_inits(struct uft_object *obj);
+int uft_object_is_init(struct uft_object *obj, uint64_t addr);		/* Is the function at vaddr @addr one of them? */
 
 /* How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or nothing says so. */
 size_t uft_object_expects(const struct uft_object *obj);

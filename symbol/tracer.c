@@ -19,6 +19,7 @@ static const struct { const char *name; uint8_t kind, groups; } tracers[UFT_NTRA
 	[UFT_TRACER_WAKEUP_RT] = { "wakeup_rt", UFT_KIND_WAKEUP, GROUP_WAKE },
 	[UFT_TRACER_KMEMTRACE] = { "kmemtrace", UFT_KIND_LINES, GROUP_HEAP },
 	[UFT_TRACER_BLK] = { "blk", UFT_KIND_LINES, GROUP_IO },
+	[UFT_TRACER_INITCALL] = { "initcall", UFT_KIND_LINES, 0 },
 	[UFT_TRACER_HWLAT] = { "hwlat", UFT_KIND_OWN, 0 },
 };
 

@@ -13,7 +13,7 @@ enum uft_tracer_kind {
 	UFT_KIND_PLAIN,		/* calls as they are */
 	UFT_KIND_SECTION,	/* the longest stretch of a thread in some state: preemptoff, irqsoff ... */
 	UFT_KIND_WAKEUP,	/* the longest way from a wake to the woken thread's return */
-	UFT_KIND_LINES,		/* a line or two for each call: kmemtrace, blk */
+	UFT_KIND_LINES,		/* a line or two for each call: kmemtrace, blk, initcall */
 	UFT_KIND_OWN,		/* the session's own events: nothing is armed in a target */
 };
 

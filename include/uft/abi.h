@@ -62,8 +62,8 @@ enum uft_rec_kind {
 
 /*
  * Events. Ids from UFT_EVENT_FIRST on are the session's to hand out (tracepoints, probes). Those below UFT_EVENT_OWN belong to
- * the call of this task that is innermost then: behind its ENTRY, before its EXIT. Those between are the session's own: of a task
- * but of no call, in the rings of the session's own slices.
+ * the call of this task that is innermost then: behind its ENTRY, before its EXIT. Those between stand for themselves and
+ * are counted: STACK, and the session's own, of a task but of no call, in the rings of the session's own slices.
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
@@ -282,6 +282,7 @@ enum uft_tracer {
 	/* The session's and the readers': to a target these are GRAPH with has_events. symbol/tracer.h */
 	UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_WAKEUP, UFT_TRACER_WAKEUP_RT,
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
+	UFT_TRACER_INITCALL,	/* the same without events */
 	/* Made of the session's own events: to a target these are NOP. */
 	UFT_TRACER_HWLAT,
 	UFT_NTRACERS

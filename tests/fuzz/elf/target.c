@@ -40,6 +40,7 @@ static void look_up(struct uft_object *obj)
 	uft_object_read(obj, obj->entry, buf, sizeof(buf));
 	uft_object_read(obj, ~0ull - 8, buf, sizeof(buf));
 	uft_object_symbol(obj, "main", &size);
+	uft_object_is_init(obj, obj->entry);
 	uft_object_func(obj, ~0ull);
 }
 
