@@ -6,25 +6,29 @@
 
 export TMP="$tmp"
 line='^ *hwlatd-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: #[0-9]* *inner/outer(us): *[0-9]*\/[0-9]* *ts:[0-9]*\.[0-9]\{9\} count:[0-9]*$'
-# Who takes the CPUs from it; for ten seconds at most.
+# Who takes the CPUs from it; for a minute and a half at most.
 cat >hogs <<'end'
 #!/bin/bash
 trap 'kill $(jobs -p); exit' TERM
-for i in $(seq $((2 * $(nproc)))); do timeout 10 bash -c "while :; do :; done" & done
+for i in $(seq $((2 * $(nproc)))); do timeout 90 bash -c "while :; do :; done" & done
 wait
 end
 chmod +x hogs
 
 in_shell 'cd /sys/kernel/tracing; D=hwlat_detector; spinners() { cat /proc/$PPID/task/*/comm | grep -c "^hwlatd\$"; }
+	become() { for i in $(seq 100); do [ "$(spinners)" -eq $1 ] && break; sleep 0.2; done; spinners; }
+	cpus() { grep hwlatd trace | cut -d[ -f2 | cut -d] -f1 | sort -u | grep -c .; }
+	enough() { [ $(grep -c hwlatd trace) -ge 3 ] && { [ $(nproc) -eq 1 ] || [ $(cpus) -gt 1 ]; }; }
 	$TMP/hogs & HOGS=$!
 	cat $D/width $D/window $D/mode; echo 40000 >$D/width; echo 80000 >$D/window; cat $D/width $D/window
-	date +%s >$TMP/begin; echo hwlat >current_tracer; cat current_tracer; sleep 2; spinners; echo 0 >tracing_on
+	date +%s >$TMP/begin; echo hwlat >current_tracer; cat current_tracer; become 1
+	for i in $(seq 100); do enough && break; sleep 0.2; done; echo 0 >tracing_on
 	cat trace >$TMP/trace; cat tracing_max_latency >$TMP/max; date +%s >$TMP/end; cat per_cpu/cpu*/stats >$TMP/stats
 	sleep 0.3; cat trace >$TMP/still; echo 1 >tracing_on
-	echo per-cpu >$D/mode; cat $D/mode; sleep 0.5; spinners
-	echo none >$D/mode; cat $D/mode; sleep 0.5; spinners
+	echo per-cpu >$D/mode; cat $D/mode; become $(nproc)
+	echo none >$D/mode; cat $D/mode; become 1
 	echo 30000000 >tracing_thresh; echo >trace; sleep 0.5; cat trace >$TMP/above; echo 0 >tracing_thresh
-	timeout 1 cat trace_pipe >$TMP/pipe
+	timeout 20 head -n 1 trace_pipe >$TMP/pipe
 	echo nop >current_tracer; spinners
 	kill $HOGS; true'
 expect_status 0
@@ -33,7 +37,7 @@ expect_equal "files and threads" "$(tr '\n' ' ' <out)" \
 expect_equal "the tracer's name" "$(sed -n 1p trace)" "# tracer: hwlat"
 grep -v '^#' trace >lines
 check
-[ "$(grep -c . lines)" -ge 5 ] || { fail "$(grep -c . lines) windows with stolen time, though others wanted the CPU all the time"; cat trace; }
+[ "$(grep -c . lines)" -ge 3 ] || { fail "$(grep -c . lines) windows with stolen time, though others wanted the CPU all the time"; cat trace; }
 expect_equal "lines of another form" "$(grep -v "$line" lines)" ""
 expect_equal "entries in the header" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p' trace)" "$(grep -c . lines) $(grep -c . lines)"
 expect_equal "entries of all cpus" "$(awk '/^entries/ { n += $2 } END { print n }' stats)" "$(grep -c . lines)"
@@ -55,7 +59,7 @@ expect_equal "refused" "$(sort out | uniq -c | tr -s ' ' | tr '\n' ';')" " 1 100
 
 # ---- A recording, and as trace.dat
 ./hogs >/dev/null 2>&1 & hogs=$!
-run timeout 60 "$uft" record -q -p hwlat -o rec.uft sleep 3
+run timeout 60 "$uft" record -q -p hwlat -o rec.uft sleep 6
 expect_status 0
 run timeout 60 "$uft" record -q -p hwlat --thresh 100s -o none.uft sleep 1
 expect_status 0
