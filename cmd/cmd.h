@@ -28,6 +28,7 @@ int cmd_disas(int argc, char **argv);
 int cmd_mount(int argc, char **argv);
 int cmd_umount(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
+int cmd_stack(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_stop(int argc, char **argv);

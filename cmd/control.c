@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, reset, list: a running session as trace-cmd has it
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset, list: a running session as trace-cmd has it
  *
  * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
  * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.
@@ -22,6 +22,7 @@ struct control_opts {
 	uint64_t buffer;
 	uint32_t depth, cpu;
 	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options;
+	int start, stop;
 };
 #define NO_NUMBER	UINT32_MAX
 
@@ -114,6 +115,8 @@ static int apply(const struct control_opts *o, int is_start, struct uft_error *e
 	if (!ret && is_start)
 		ret = put(o, "function_profile_enabled", "0", 0, err);
 	if (!ret && is_start)
+		ret = put(o, "stack_tracer_enabled", "0", 0, err);
+	if (!ret && is_start)
 		ret = put(o, "set_ftrace_notrace_pid", "", 0, err);
 	if (!ret && o->buffer)
 		ret = put_number(o, "buffer_size_kb", o->buffer / 1024, err);
@@ -184,7 +187,7 @@ static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
 static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
 static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
 static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
-	{ "tracing_on", "0" }, { "function_profile_enabled", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
+	{ "tracing_on", "0" }, { "function_profile_enabled", "0" }, { "stack_tracer_enabled", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
 	{ "set_graph_function", "" }, { "set_graph_notrace", "" }, { "set_ftrace_pid", "" }, { "set_ftrace_notrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
 	{ "snapshot", "0" }, { "trace", "" }, { "tracing_on", "1" }, { 0 }
 };
@@ -280,6 +283,35 @@ int cmd_snapshot(int argc, char **argv)
 	if (o.take + o.clear + o.free_it == 0)
 		return show(&o, "snapshot", "snapshot");
 	return put(&o, "snapshot", o.take ? "1" : o.clear ? "2" : "0", 0, &err) ? cmd_fail("snapshot", "%s", err.text) : 0;
+}
+
+/* ---- stack ----------------------------------------------------------------------------------- */
+
+static const struct cmd_option stack_options[] = {
+	SESSION,
+	{ "start", 0, NULL, "look for the deepest stack", cmd_flag, FIELD(start), NULL },
+	{ "stop", 0, NULL, "do not any more", cmd_flag, FIELD(stop), NULL },
+	{ "reset", 0, NULL, "begin anew", cmd_flag, FIELD(clear), NULL },
+	{ 0 }
+};
+
+static const struct cmd_syntax stack_syntax = {
+	"stack", "[OPTIONS]", "Looks for the deepest stack of a session that runs, or prints it.", stack_options, 0
+};
+
+int cmd_stack(int argc, char **argv)
+{
+	struct control_opts o = { 0 };
+	struct uft_error err = { "" };
+	int status = cmd_parse(&stack_syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc > 1 || o.start + o.stop + o.clear > 1)
+		return cmd_usage(&stack_syntax, "one of --start, --stop and --reset");
+	if (o.start + o.stop + o.clear == 0)
+		return show(&o, "stack", "stack_trace");
+	return put(&o, o.clear ? "stack_max_size" : "stack_tracer_enabled", o.start ? "1" : "0", 0, &err) ? cmd_fail("stack", "%s", err.text) : 0;
 }
 
 /* ---- extract --------------------------------------------------------------------------------- */

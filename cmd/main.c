@@ -42,6 +42,7 @@ static const struct command commands[] = {
 	{ "show", cmd_show, "print what it recorded" },
 	{ "clear", cmd_clear, "throw that away" },
 	{ "snapshot", cmd_snapshot, "keep it, or print what was kept" },
+	{ "stack", cmd_stack, "look for the deepest stack, or print it" },
 	{ "extract", cmd_extract, "take it out of the buffer, into a trace.dat" },
 	{ "reset", cmd_reset, "leave it as if nobody had recorded" },
 	{ "list", cmd_list, "list the running sessions, or what one offers" },

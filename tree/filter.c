@@ -41,6 +41,8 @@ static enum list list_of(const struct place *at)
 
 	if (strstr(at->row->pub.path, "notrace"))
 		return is_graph ? LIST_GRAPH_NOT : LIST_NOTRACE;
+	if (strstr(at->row->pub.path, "stack"))
+		return LIST_STACK;
 	return is_graph ? LIST_GRAPH : LIST_FILTER;
 }
 
@@ -139,6 +141,7 @@ int show_functions(const struct place *at, struct tree_text *out)
 	static const char *const empty[NLISTS] = {
 		"#### all functions enabled ####\n", "#### no functions disabled ####\n", "#### all functions enabled ####\n",
 		"#### no functions disabled ####\n",
+		"#### all functions enabled ####\n",
 	};
 	struct selection s = { .out = out };
 	int ret = select_all(at->t, at->in->set.list[list_of(at)], &s);

@@ -22,7 +22,7 @@
 
 static int is_tracing(const struct instance *in, const struct settings *set)
 {
-	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || trigger_waits(in, set);
+	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || set->is_measuring || trigger_waits(in, set);
 }
 
 int instance_tracing(struct instance *in, const struct settings *set, struct instance **out)

@@ -105,7 +105,7 @@ int handle_wait_news(struct uft_handle *h);
 
 #define MAX_PIDS	61	/* the runtime's, of all lists together */
 enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS };
-enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, NLISTS };
+enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, NLISTS };
 
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
@@ -114,6 +114,7 @@ struct settings {			/* what the session is told */
 	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
 	int is_profiling;		/* profile.c */
+	int is_measuring;		/* stack.c */
 	uint64_t options;		/* bits by option_name() */
 	uint64_t buffer_kb;		/* of each cpu */
 	uint64_t thresh_us;
@@ -173,6 +174,7 @@ struct uft_tree {
 	int is_busy;			/* something records; the owner's */
 	int is_fresh;			/* something came since waiting readers were told; the owner's */
 	struct tree_profile *profile;	/* profile.c */
+	struct tree_stack *stack;	/* stack.c */
 	uint32_t dump_on_oops;		/* dump.c */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
@@ -188,6 +190,10 @@ void error_free(struct instance *in);
 void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
 void profile_end(struct uft_tree *t, uint32_t slice);
 void profile_free(struct uft_tree *t);
+/* stack.c: the same. */
+void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
+void stack_end(struct uft_tree *t, uint32_t slice);
+void stack_free(struct uft_tree *t);
 int clock_apply(struct instance *in, uint32_t clock);	/* clock.c: records have the time of another clock from now on */
 uint32_t tree_ncpus(const struct uft_tree *t);
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */

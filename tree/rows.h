@@ -98,6 +98,11 @@ SHOW(touched_functions);
 SHOW(dyn_ftrace_total_info);
 
 /* profile.c */
+SHOW(stack_tracer_enabled);
+STORE(stack_tracer_enabled);
+SHOW(stack_max_size);
+STORE(stack_max_size);
+SHOW(stack_trace);
 SHOW(function_profile_enabled);
 STORE(function_profile_enabled);
 SHOW(trace_stat);

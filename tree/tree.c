@@ -183,13 +183,15 @@ void tree_record(struct uft_tree *t)
 	struct instance *in;
 
 	instance_tracing(t->instances, &t->instances->set, &in);
-	t->is_busy = in && !in->set.is_profiling;
+	t->is_busy = in && !in->set.is_profiling && !in->set.is_measuring;
 	uft_session_record(t->session, in && !in->paused && (in->set.is_on || in->triggers));
 }
 
 /* Functions have an option of their own for it, as in the kernel; the other is for the tracers with a line for each call. */
 static uint32_t wanted_stacks(const struct settings *set)
 {
+	if (set->is_measuring)
+		return UFT_STACKS_MAX;
 	if (set->tracer == UFT_TRACER_FUNCTION)
 		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
 	if (uft_tracer_kind(set->tracer) == UFT_KIND_LINES)
@@ -200,11 +202,11 @@ static uint32_t wanted_stacks(const struct settings *set)
 /* The graph's limits have no files in an instance: the top's hold for all. */
 static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
 {
-	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling;
-	const char *filter = set->list[LIST_FILTER], **list[NLISTS] = { NULL };
+	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling && !set->is_measuring;
+	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER], **list[NLISTS] = { NULL };
 	struct tree_text words = { 0 }, notrace = { 0 };
 	struct uft_trace_spec spec = {
-		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->tracer, .is_unchecked = 1,
+		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
 		.stacks = wanted_stacks(set),
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat,
 		.events = option_events(set->options),
@@ -223,12 +225,12 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 		ret = ret ? ret : trigger_put_words(now, "!", &notrace);
 	}
 	for (int i = 0; i < NLISTS && !ret; i++)
-		list[i] = word_list(i >= LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : set->list[i], &ret);
+		list[i] = word_list(i >= LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : i == LIST_FILTER ? filter : set->list[i], &ret);
 	free(words.p);
 	free(notrace.p);
 	spec.filter = list[LIST_FILTER];
-	spec.notrace = list[LIST_NOTRACE];
-	spec.roots = list[LIST_GRAPH];
+	spec.notrace = set->is_measuring ? NULL : list[LIST_NOTRACE];
+	spec.roots = set->is_measuring ? NULL : list[LIST_GRAPH];
 	spec.hidden = list[LIST_GRAPH_NOT];
 	if (!ret)
 		ret = uft_session_trace(t->session, &spec, err);
@@ -253,7 +255,8 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	const struct settings *top = in == t->instances ? set : &t->instances->set;
 	/* Commands look at calls. */
 	int is_deaf = in->triggers && set->tracer && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN;
-	int ret = is_deaf || (set->is_profiling && (set->tracer != UFT_TRACER_NOP || in->triggers)) ? -EBUSY : instance_tracing(in, set, &now);
+	int ret = is_deaf || ((set->is_profiling || set->is_measuring) && (set->tracer != UFT_TRACER_NOP || in->triggers)) ||
+		  (set->is_profiling && set->is_measuring) ? -EBUSY : instance_tracing(in, set, &now);
 
 	if (ret)
 		return ret;
@@ -297,6 +300,7 @@ static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, con
 
 	(void)ppid;
 	profile_begin(t, slice, img);
+	stack_begin(t, slice, img);
 	ret = uft_live_slice(t->instances->live, slice, img);
 	if (ret) {
 		snprintf(text, sizeof(text), "what process %d records is lost: %s", pid, strerror(-ret));
@@ -310,6 +314,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 
 	(void)pid;
 	profile_end(t, slice);
+	stack_end(t, slice);
 	uft_live_slice_end(t->instances->live, slice);
 	t->is_fresh = 1;	/* it takes the rest */
 }
@@ -340,6 +345,7 @@ static int start_owner(struct uft_tree *t)
 static void tree_free(struct uft_tree *t)
 {
 	profile_free(t);
+	stack_free(t);
 	while (t->instances && t->instances->next)
 		instance_free(t->instances->next);
 	if (t->instances)

@@ -233,6 +233,20 @@ enum uft_counter {
 	UFT_NCOUNTERS
 };
 
+/*
+ * The deepest stack of a slice's threads (UFT_STACKS_MAX). @seq is odd while somebody writes; a reader takes a copy for good if it
+ * was even and is the same afterwards. frame[0] is the function that was entered, with its id for an address.
+ */
+struct uft_stack_max {
+	uint32_t seq;		/* a */
+	uint32_t n;		/* w: of frame[] */
+	uint64_t depth;		/* a: bytes; the session sets it to begin anew, above that */
+	struct {
+		uint64_t addr;	/* of others: to which is returned */
+		uint64_t depth;	/* of the stack where this function's own frame ends */
+	} frame[1 + UFT_STACK_MAX];	/* w */
+};
+
 enum uft_slice_flags {
 	UFT_SLICE_OTHER_NS	= 1,	/* pid and agent_tid are numbers of another pid namespace than the session's */
 };
@@ -256,6 +270,7 @@ struct uft_slice {
 	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
 				 * relied upon. For fast paths without rseq (runtime/ring/own.c) */
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
+	struct uft_stack_max stack;
 };
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
 
@@ -328,6 +343,7 @@ struct uft_tracer_params {
 enum uft_stacks {
 	UFT_STACKS_FUNC		= 1,	/* each FUNC */
 	UFT_STACKS_EVENT	= 2,	/* each event with arguments */
+	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack) */
 };
 
 /* ---- Stacks ------------------------------------------------------------------------------- */

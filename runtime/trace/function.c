@@ -4,7 +4,7 @@
  */
 #include "runtime/trace/trace.h"
 
-/* Behind the FUNC. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of it. */
+/* Of the function that was entered. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of it. */
 static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent, const uint64_t *frame)
 {
 	const uint64_t *slot = frame - SAVED_FP;
@@ -14,7 +14,10 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 		slot = (const uint64_t *)fp + 1;
 		fp = slot[-1];
 	}
-	stack_write(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
+	if (trace_params()->stacks & UFT_STACKS_MAX)
+		stack_measure(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
+	else
+		stack_write(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
 }
 
 /* From trace.S: word0 is the record's first word without the clock. Context: probe. */
@@ -26,7 +29,10 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 
 	task_begin(&t);
 	p = trace_params();
-	if (t.th && !t.mute && p->tracer == UFT_TRACER_FUNCTION && trace_is_recording() && trace_task_is_wanted(&t, p)) {
+	if (p->stacks & UFT_STACKS_MAX) {
+		if (t.th && !t.mute && !t.guest && p->tracer == UFT_TRACER_FUNCTION && trace_task_is_wanted(&t, p))
+			func_stack(&t, word0, parent, *(const uint64_t **)__builtin_frame_address(0));
+	} else if (t.th && !t.mute && p->tracer == UFT_TRACER_FUNCTION && trace_is_recording() && trace_task_is_wanted(&t, p)) {
 		struct ring_op op = { .word0 = word0, .word1 = parent, .bytes = 16, .key = t.key };
 
 		/* The event's own stack position, or a little below: enough to tell callers from what is left. */

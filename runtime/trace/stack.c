@@ -178,6 +178,7 @@ struct walk {
 	const struct fg_entry *at;	/* slots above this entry are behind us */
 	uint64_t slot, fp;		/* where the next return address is, and its frame's caller's frame pointer */
 	uint64_t sp, pc;		/* of the frame that was found last: behind its call */
+	int is_signal;			/* that one was interrupted */
 	uint64_t base;			/* of the window */
 	uint32_t nwindow;
 	uint64_t window[WINDOW_WORDS];
@@ -260,6 +261,7 @@ static int walk_next(struct walk *w)
 {
 	uint64_t pc;
 
+	w->is_signal = 0;
 	if (w->pc) {
 		/* The row of the call, not of what follows: that may be another function. */
 		struct uft_stack_row row = find_row(w->pc - 1);
@@ -269,6 +271,7 @@ static int walk_next(struct walk *w)
 			    walk_read(w, w->sp + ARCH_SIGNAL_SP, &w->sp) || !pc)
 				return 0;
 			w->at = w->t->th->top;
+			w->is_signal = 1;
 			w->pc = pc + 1;	/* no call: its own row */
 			return 1;
 		}
@@ -295,4 +298,70 @@ void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
 	op.word0 = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(UFT_EVENT_STACK, n), 0);
 	op.bytes = 8 + 8 * n;
 	task_write(t, &op);
+}
+
+/* ---- The deepest stack -------------------------------------------------------------------- */
+
+/*
+ * A thread's stack begins where its outermost frame does, which one long walk finds. From then on a stack that is a little deeper
+ * than what was walked, or less deep, is the same one; anything else (a signal stack, a coroutine's) is walked to its end.
+ */
+#define TOP_WALK	4096		/* frames */
+#define SAME_STACK	(64u << 10)	/* bytes below the lowest that was seen */
+#define SIGNAL_FRAME	(32u << 10)	/* more lies between a handler and what it interrupted only on two stacks */
+
+/* Where the stack begins on which @slot is; 0: that is not known, or it goes on on another one. */
+static uint64_t stack_top(struct trace_task *t, uint64_t slot, uint64_t fp)
+{
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+	uint64_t sp = slot;
+	uint32_t n = 0;
+
+	for (; n < TOP_WALK && walk_next(&w); n++, sp = w.sp)
+		if (w.sp < sp || (w.is_signal && w.sp - sp > SIGNAL_FRAME))
+			return 0;
+	return n && n < TOP_WALK ? sp : 0;
+}
+
+static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uft_stack_max *m, uint32_t id, uint64_t top,
+						 uint64_t slot, uint64_t fp)
+{
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+	uint64_t depth = top - slot + 8;	/* with what the site's own call has pushed, as in the kernel */
+	uint32_t seq = uft_load(&m->seq), n = 1;
+	int block = !t->blocked;
+
+	if (block)		/* a handler that jumps away would leave it locked */
+		task_block(t);
+	if (!(seq & 1) && uft_cas(&m->seq, seq, seq + 1)) {
+		if (depth > uft_load(&m->depth)) {
+			m->frame[0].addr = id;
+			m->frame[0].depth = depth;
+			for (; n <= UFT_STACK_MAX && walk_next(&w); n++) {
+				m->frame[n].addr = w.pc;
+				m->frame[n].depth = top - w.sp + 8;
+			}
+			uft_store(&m->n, n);
+			uft_store(&m->depth, depth);
+		}
+		uft_store_release(&m->seq, seq + 2);
+	}
+	if (block)
+		task_unblock(t);
+}
+
+void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
+{
+	struct uft_stack_max *m = &uft_rt.slice->stack;
+	struct uft_thread *th = t->th;
+	int is_same = slot < th->stack_top && slot + SAME_STACK > th->stack_low;
+	uint64_t top = is_same ? th->stack_top : stack_top(t, slot, fp);
+
+	if (top <= slot)
+		return;
+	if (!is_same || slot < th->stack_low)
+		th->stack_low = slot;
+	th->stack_top = top;
+	if (top - slot + 8 > uft_load(&m->depth))
+		stack_keep(t, m, id, top, slot, fp);
 }

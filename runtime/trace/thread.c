@@ -228,6 +228,7 @@ static void thread_empty(struct uft_thread *th)
 	th->flags = 0;
 	th->pids_generation = 0;
 	th->overruns = 0;
+	th->stack_top = th->stack_low = 0;
 }
 
 static int thread_is_dead(const struct uft_thread *th)

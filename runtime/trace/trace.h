@@ -68,6 +68,7 @@ struct uft_thread {
 	struct uft_thread *host;	/* of a task on a shared thread pointer: the state of its owner */
 	uint32_t shares;	/* TH_SHARED: tasks that may run on the pointer and have had no event yet */
 	uint32_t pad;
+	uint64_t stack_top, stack_low;	/* of its stack, as far as it was walked; 0: not known (stack.c) */
 	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
 	uint64_t *kept;		/* scratch buffer (keep.c), kept_max words */
 	uint64_t nkept, kept_max, kept_lost;
@@ -141,6 +142,8 @@ void signal_forget(void);
 /* ---- stack.c ---- */
 /* A stack of the function @id, whose return address is at @slot; @fp: its caller's frame pointer. */
 void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
+/* The same, but kept only if the stack is deeper than any before in this process (uft_slice.stack). */
+void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp);
 
 /* ---- keep.c ---- */
 void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes);
