@@ -143,6 +143,7 @@ static TRACED void moves(void)
 	on_cpu(0);
 	pthread_mutex_lock(&m);
 	on_cpu(1);
+	inside(50);		/* longer than the loader, and whoever reads the trace, hold theirs */
 	pthread_mutex_unlock(&m);
 	inside(200);
 	pthread_mutex_lock(&m);
