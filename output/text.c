@@ -62,8 +62,8 @@ static void put_columns(struct uft_printer *t)
 	}
 	emit_buf_puts(&t->buf, tgid ? "#           TASK-PID       TGID    CPU#     TIMESTAMP  FUNCTION\n"
 				      "#              | |           |       |         |         |\n" :
-				      "#           TASK-PID    CPU#     TIMESTAMP  FUNCTION\n"
-				      "#              | |        |         |         |\n");
+				      "#           TASK-PID     CPU#     TIMESTAMP  FUNCTION\n"
+				      "#              | |         |         |         |\n");
 }
 
 void text_header(struct uft_printer *t, const struct uft_info *info)
