@@ -23,7 +23,7 @@ struct tree_text {
 void text_put(struct tree_text *x, const char *p, size_t n);
 int text_sink(void *x, const char *p, size_t n);		/* the same for who wants a sink */
 void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A number as the kernel's kstrtoull() base 0 or 10 takes it, blanks around it allowed. 0 or -EINVAL, -ERANGE. */
+/* A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or -EINVAL, -ERANGE. */
 int text_number(const char *p, size_t n, int base, uint64_t *out);
 /* @p without blanks around it. */
 void text_strip(const char **p, size_t *n);

@@ -74,7 +74,13 @@ int text_number(const char *p, size_t n, int base, uint64_t *out)
 {
 	char copy[64], *end;
 
-	text_strip(&p, &n);
+	while (n && !p[n - 1])
+		n--;
+	n -= n && p[n - 1] == '\n';
+	if (n && *p == '+') {
+		p++;
+		n--;
+	}
 	if (!n || n >= sizeof(copy) || !isdigit((unsigned char)*p))
 		return -EINVAL;
 	memcpy(copy, p, n);

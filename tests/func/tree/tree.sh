@@ -123,7 +123,7 @@ inside 'for v in 2 " 0 " 1 abc "" -1 "1 2"; do echo "$v" >tracing_on; echo "$? $
 	echo 2 >options/irq-info; echo "$? $(cat options/irq-info)"; echo bogus >trace_options; echo $?
 	echo nooverwrite >trace_options; cat options/overwrite; echo x >available_tracers; echo $?'
 expect_equal "values" "$(tr '\n' ' ' <out)" \
-	"0 1 0 0 0 1 1 1 1 1 1 1 1 1 1 nop 0 function 1 1408 0 104 1 1 1 0 1 "
+	"0 1 1 1 0 1 1 1 1 1 1 1 1 1 1 nop 0 function 1 1408 0 104 1 1 1 0 1 "
 
 # ---- trace_pipe consumes, waits, ends on Ctrl-C; trace_marker
 inside 'echo one >trace_marker; echo two >trace_marker; tail -n 2 trace | sed "s/.*: //"
