@@ -7,6 +7,7 @@
  * done here.
  */
 #include "control/guard.h"
+#include "control/procinfo.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -114,12 +115,20 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 	return guard_take_over(a) ? -EAGAIN : 0;
 }
 
-static void say_result(struct search *s, pid_t pid, int ret)
+/* @session: who was to leave it. */
+static void say_result(struct search *s, pid_t pid, pid_t session, int ret)
 {
+	char by[80];
+	pid_t tid;
+
 	if (!ret || (ret != -EAGAIN && peek_is_ending(pid)))	/* it ended before its session could leave it */
 		return;
 	s->failed++;
-	if (ret == -EAGAIN)
+	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;
+	if (tid)
+		uft_fail(s->err, ret, "process %d cannot be left yet: its thread %d is being traced by %s; once that is over, uft detach "
+			 "again", pid, tid, by);
+	else if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
@@ -141,13 +150,13 @@ static void search_arena(struct arena *a, void *arg)
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
-		say_result(s, pid, detach_one(a, sl, pid, is_held));
+		say_result(s, pid, (pid_t)a->map->session_pid, detach_one(a, sl, pid, is_held));
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);
 	if (!s->found && is_held && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
 		s->found++;
-		say_result(s, pid, kill((pid_t)a->map->session_pid, 0) ? -ETIMEDOUT : ask_session(a->map, pid));
+		say_result(s, pid, (pid_t)a->map->session_pid, kill((pid_t)a->map->session_pid, 0) ? -ETIMEDOUT : ask_session(a->map, pid));
 	}
 }
 

@@ -23,6 +23,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 
 #include "control/look.h"
 #include "control/plain.h"
+#include "control/procinfo.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -30,6 +31,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define CHUNK_MIN	1024u		/* places in a command, if there are as many; at most what the area has room for */
 #define PLACE_NS	40		/* for one, as long as that was not measured */
@@ -55,7 +57,7 @@ struct hold {
 	struct part *part;
 	uint32_t nparts, n, ndone;
 	uint64_t place_ns;		/* what a place took in the last command of many */
-	int has_vforks;
+	int has_vforks, is_taken;	/* is_taken: a task has another tracer, as of the last stop */
 	uint64_t patient_until_ns;	/* 0: there are not both hooks and sites */
 	/* By place. */
 	uint8_t *hit, *done;
@@ -254,6 +256,7 @@ static int run_held(struct hold *h)
 	for (int i = 0; i < TRIES && h->ndone < h->n;) {
 		int ret = one_stop(h, agent, ms);
 
+		h->is_taken = ret == -EPERM;
 		if (ret == -ESRCH || ret == -ETIMEDOUT)
 			return ret;
 		if (h->ndone < h->n)
@@ -343,6 +346,17 @@ void hold_drop(struct target *t)
 	t->hold = NULL;
 }
 
+/* Then every place is left as it was, and each would be mentioned without the reason. */
+static void say_taken(const struct hold *h)
+{
+	char by[80];
+	pid_t tid = h->is_taken ? procinfo_taken(h->t->pid, getpid(), by, sizeof(by)) : 0;
+
+	if (tid)
+		session_warn(h->s, "process %d: its thread %d is being traced by %s: what cannot be switched while threads run stays as "
+			     "it is", h->t->pid, tid, by);
+}
+
 int hold_close(struct target *t)
 {
 	struct hold *h = t->hold;
@@ -352,6 +366,8 @@ int hold_close(struct target *t)
 		ret = prepare(h);
 	if (h && h->n && !ret)
 		ret = run_held(h);
+	if (h)
+		say_taken(h);
 	for (uint32_t i = 0; h && !ret && i < h->nparts; i++) {
 		const struct part *p = &h->part[i];
 

@@ -22,6 +22,7 @@
 
 #include "control/guard.h"
 #include "control/look.h"
+#include "control/procinfo.h"
 #include "control/remote.h"
 
 #include <dirent.h>
@@ -123,6 +124,8 @@ static int restore_code(struct leaving *l)
 	uint64_t deadline = session_now_ns() + RESTORE_MS * 1000000ull;
 	struct look look = look_of(l);
 	struct held *held = NULL;
+	char by[80];
+	pid_t tid;
 
 	while (l->left > 0) {
 		if (look_hold(&look, LOOK_STOP_MS, &held) == 0)
@@ -135,7 +138,12 @@ static int restore_code(struct leaving *l)
 	}
 	if (l->left < 0)
 		return l->left;
-	return l->left ? say(l, "%d places of its code could not be put back: its threads cannot be held", l->left) : 0;
+	if (!l->left)
+		return 0;
+	tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
+	if (tid)
+		return say(l, "%d places of its code could not be put back: its thread %d is being traced by %s", l->left, tid, by);
+	return say(l, "%d places of its code could not be put back: its threads cannot be held", l->left);
 }
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
@@ -179,6 +187,17 @@ static uint64_t let_run(const struct look *look, uint64_t deadline)
 	return session_now_ns() - since;
 }
 
+/* Nobody knows where one runs that we may not stop. */
+static int say_inside(struct leaving *l, pid_t inside)
+{
+	char by[80];
+	pid_t tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
+
+	if (tid == inside)
+		return say(l, "%u mappings remain, because thread %d is being traced by %s", l->nown, tid, by);
+	return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, inside);
+}
+
 static int wait_until_nobody_inside(struct leaving *l)
 {
 	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull, waited = 0;
@@ -197,7 +216,7 @@ static int wait_until_nobody_inside(struct leaving *l)
 		if (!ret)
 			continue;
 		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : waited))
-			return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, look.inside);
+			return say_inside(l, look.inside);
 		waited += let_run(&look, look.until_ns);
 		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
 		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
@@ -502,6 +521,9 @@ static void leave_one(struct leaving *l)
 	} else if (ret && !l->why[0]) {
 		say(l, "%s", strerror(-ret));
 	}
+	if (ret && l->may_stay && l->left > 0 && !l->is_over)
+		return;		/* tried again */
+	l->may_stay = 0;
 	if (ret && !agent_is_over(l, 0) && ret != -ETIMEDOUT)
 		run(l, UFT_CMD_AGENT_EXIT, 0);
 }
@@ -518,6 +540,8 @@ void leave_targets(struct leaving *l, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (l[i].is_asked)
 			leave_one(&l[i]);
+		else
+			l[i].may_stay = 0;
 		if (l[i].agent_fd >= 0)
 			close(l[i].agent_fd);
 		free(l[i].own);

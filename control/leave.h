@@ -11,6 +11,7 @@ struct leaving {			/* a target on its way out; zero but for the first two, or th
 	pid_t pid, agent;		/* as we see them; pid 0: as the slice says */
 	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
 	int left;			/* places of code that could not be changed beside running threads */
+	int may_stay;			/* the agent, if code could not be put back; out: it did */
 	int is_asked, is_over;
 	int is_alone;			/* out: the process lives, its agent does not */
 	struct uft_owned *own;

@@ -133,6 +133,45 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 	}
 }
 
+struct taken {
+	pid_t us, tid, tracer;
+};
+
+static int taken_fn(void *arg, pid_t pid, pid_t tid)
+{
+	struct taken *t = arg;
+	long tracer = peek_status(tid, "TracerPid", 10);
+
+	(void)pid;
+	if (tracer <= 0 || tracer == t->us)
+		return 0;
+	t->tid = tid;
+	t->tracer = (pid_t)tracer;
+	return 1;
+}
+
+pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size)
+{
+	struct taken t = { .us = us };
+	char name[32];
+
+	if (look_each_task(pid, taken_fn, &t) <= 0)
+		return 0;
+	read_name(t.tracer, name, sizeof(name));
+	snprintf(by, size, "%s (process %d)", name, t.tracer);
+	return t.tid;
+}
+
+/* Of a process that nobody traces as a whole. */
+static int check_threads(const struct procinfo *p, struct uft_error *err)
+{
+	char by[80];
+	pid_t tid = procinfo_taken(p->pid, getpid(), by, sizeof(by));
+
+	return tid ? uft_fail(err, -EBUSY, "process %d (%s) cannot be traced: its thread %d is being traced by %s; only one tracer is "
+			      "possible at a time", p->pid, p->comm, tid, by) : 0;
+}
+
 static int refuse_eperm(const struct procinfo *p, struct uft_error *err)
 {
 	char why[400];
@@ -265,7 +304,9 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	ret = check_class(out, err);
 	if (!ret)
 		ret = check_namespace(out, err);
-	return ret ? ret : check_sessions(s, out, err);
+	if (!ret)
+		ret = check_sessions(s, out, err);
+	return ret ? ret : check_threads(out, err);
 }
 
 /* ---- Numbers of another namespace -------------------------------------------------------------- */

@@ -20,6 +20,11 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 int procinfo_is_gone(const struct procinfo *p);
 /* Why ptrace says EPERM. */
 void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size);
+/*
+ * Has anybody but @us, who stops threads for a moment himself, seized one of it? Nobody else can stop that. Returns the
+ * thread and writes who, as "NAME (process N)"; 0 nobody.
+ */
+pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size);
 /* The number that we know a task of its pid namespace by; 0: not found. */
 pid_t procinfo_global(const struct procinfo *p, pid_t local);
 /* Does a thread wait for a child that it made by vfork? */

@@ -291,7 +291,7 @@ static int leave(struct uft_session *s, const struct target *only)
 		if (t->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
 		else if (!t->is_over && !t->is_stuck && (!only || t == only) && (t->has_agent || give_agent(s, t)))
-			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
+			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
 		struct target *t = target_by_slice(s, l[i].slice);
@@ -300,10 +300,10 @@ static int leave(struct uft_session *s, const struct target *only)
 			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
 			leave_targets(&l[i], 1);
 		}
-		t->has_agent = 0;
+		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
 			session_warn(s, "process %d: %s", t->pid, l[i].why);
-			first = -EAGAIN;
+			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
 	free(l);
@@ -348,6 +348,8 @@ int session_detach(struct uft_session *s, pid_t pid)
 		return -EBUSY;
 	ptask_release_process(s, pid);
 	ret = leave(s, t);
+	if (ret == -EBUSY)
+		return ret;		/* it is ours still, and may be left later */
 	s->is_launched_left |= pid == s->launched;
 	target_end(s, t);
 	return ret;
