@@ -143,6 +143,9 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", tracer_names[o->tracer]);
 	if (o->watchdog)
 		return cmd_usage(syntax, "--watchdog needs ptrace: not with %s", how);
+	if (o->emulator && (o->func_stack || o->stack))
+		return cmd_usage(syntax, "%s: stacks are walked on x86-64 only, not with --emulator",
+				 o->func_stack ? "--func-stack" : "--stacktrace");
 	if (o->emulator && (o->thresh_ns || o->keep.n || o->budget_ppm || o->max_rate))
 		return cmd_usage(syntax, "%s goes by the clock: not with --emulator", o->thresh_ns ? "--thresh" : o->keep.n ?
 				 "--keep-slow" : o->budget_ppm ? "--budget" : "--max-rate");

@@ -4,7 +4,7 @@
  *
  * .eh_frame is a program for each function, which nobody wants to run in a traced thread. So it is run here, once an object
  * and image, for two questions only: where is the frame address, and where was the frame pointer saved; the answers are rows
- * of 8 bytes (abi.h). libc has 25,000 of them. What a row cannot say (a frame larger than 256 KiB, an expression other than
+ * of 8 bytes (abi.h). libc has 28,000 of them. What a row cannot say (a frame larger than 256 KiB, an expression other than
  * that of functions which align their stack) is UFT_RULE_NONE.
  */
 #include "control/internal.h"
@@ -98,7 +98,7 @@ static int make(struct space_obj *o, struct uft_object *obj)
 {
 	struct uft_unwind *u = NULL;
 	size_t n = 0;
-	int ret = obj->machine == EM_X86_64 ? uft_object_unwind(obj, &u, &n) : 0;
+	int ret = obj->machine == EM_X86_64 ? uft_object_unwind(obj, &u, &n) : -ENOTSUP;	/* ARCH_HAS_STACKS */
 
 	if (!ret)
 		ret = stacks_make_rows(u, n, &o->row, &o->nrow);

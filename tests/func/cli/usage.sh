@@ -33,6 +33,7 @@ refused "--max-depth is for the tracer function_graph" record -p function --max-
 refused "--thresh is for the tracer function_graph" record -p profile --thresh 3 ./prog
 refused "--graph is for the tracer function_graph" record -p function -g main ./prog
 refused "not a level from 1 to 19" record -z 20 ./prog
+refused "--func-stack: stacks are walked on x86-64 only" record -p function --func-stack --emulator qemu-aarch64 ./prog
 
 refused "unknown option '--profil'; did you mean '--profile'" report --profil
 refused "no KEY 'totl'; did you mean 'total'" report --sort totl
