@@ -211,8 +211,9 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /* Whose tracer runs once @in has @set. NULL: nobody's; -EBUSY: there would be two. */
 int instance_tracing(struct instance *in, const struct settings *set, struct instance **out);
-/* snapshot.c. The owner: there is one, which shows nothing yet; what came up to @until, as uft_live_clock() tells. */
+/* snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to @until, as uft_live_clock() tells. */
 int snapshot_allocate(struct instance *in);
+void snapshot_free(struct instance *in);
 int snapshot_take(struct instance *in, uint64_t until);
 /* dump.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);

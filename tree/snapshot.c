@@ -28,14 +28,24 @@ int snapshot_take(struct instance *in, uint64_t until)
 	return 0;
 }
 
-/* As a buffer that was taken before anything was there. */
+/* As a buffer that was taken before anything was there. What was taken stays, as in the kernel. */
 int snapshot_allocate(struct instance *in)
 {
-	int ret = in->frozen ? 0 : uft_live_take(in->live, UFT_LIVE_ALL, 0, &in->frozen);
+	int ret;
 
-	if (!ret)
-		uft_live_clear(in->frozen, UFT_LIVE_ALL);
-	return ret;
+	if (in->frozen)
+		return 0;
+	ret = uft_live_take(in->live, UFT_LIVE_ALL, 0, &in->frozen);
+	if (ret)
+		return ret;
+	uft_live_clear(in->frozen, UFT_LIVE_ALL);
+	return 1;
+}
+
+void snapshot_free(struct instance *in)
+{
+	uft_live_destroy(in->frozen);
+	in->frozen = NULL;
 }
 
 ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
@@ -56,12 +66,10 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	}
 	if (ret)
 		return ret;
-	if (!what) {
-		uft_live_destroy(in->frozen);
-		in->frozen = NULL;
-	} else if (what > 1 && in->frozen) {
+	if (!what)
+		snapshot_free(in);
+	else if (what > 1 && in->frozen)
 		uft_live_clear(in->frozen, cpu);
-	}
 	return (ssize_t)n;
 }
 

@@ -314,7 +314,7 @@ static int is_useful(const struct instance *in, struct command *c)
 static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
-	int ret = is_useful(in, c), is_new;
+	int ret = is_useful(in, c), is_new, is_made = 0;
 	size_t before;
 
 	if (ret)
@@ -332,12 +332,14 @@ static int add(struct instance *in, struct command *c)
 	if (ret >= 0)
 		ret = a.g->n > before ? 0 : refuse(c, "No function that has it not yet", 0);
 	if (!ret && ACTION(c->kind) == SNAPSHOT)
-		ret = snapshot_allocate(in);
-	if (!ret)
+		ret = is_made = snapshot_allocate(in);
+	if (ret >= 0)
 		ret = tree_apply(in, &in->set, NULL);
 	if (ret < 0)
 		drop_last(a.g, before);
-	else if (is_new)
+	if (ret < 0 && is_made > 0)
+		snapshot_free(in);
+	if (ret >= 0 && is_new)
 		a.g->age[c->kind] = ++a.g->ages;
 	forget_known(a.g);
 	if (!a.g->n)

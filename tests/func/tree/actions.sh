@@ -67,6 +67,15 @@ expect_equal "taken out" "$(calls same)" "$(calls second)"
 expect_equal "as often as said" "$(calls counted)" "main lonely outer inner "
 expect_equal "and no more" "$(tr '\n' ' ' <out)" "1 inner:snapshot:count=0 "
 
+# ---- One that is there is kept by who asks for another, and by who is refused; who is refused leaves none
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo 1 >snapshot; cat snapshot >$TMP/there; echo outer:snapshot >>set_ftrace_filter; cat snapshot >$TMP/kept
+	echo "!outer:snapshot" >>set_ftrace_filter; echo wakeup >current_tracer; echo inner:snapshot >>set_ftrace_filter; echo $?; echo nop >current_tracer; cat snapshot >$TMP/refused
+	echo 0 >snapshot; echo wakeup >current_tracer; echo inner:snapshot >>set_ftrace_filter; echo $?; echo nop >current_tracer; sed -n 4p snapshot' 2>err
+expect_equal "there" "$(calls there)" "main lonely outer inner inner "
+expect_equal "kept" "$(calls kept)" "$(calls there)"
+expect_equal "kept by who is refused" "$(calls refused)" "$(calls there)"
+expect_equal "made by who is refused" "$(tr '\n' ' ' <out)" "1 1 # * Snapshot is freed * "
+
 # ---- A snapshot of many in one round; one before a traceoff of the same round
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo inner:snapshot >>set_ftrace_filter; echo function >current_tracer; $T 1000; cat snapshot >$TMP/many; cat trace >$TMP/rest
 	echo "!inner:snapshot" >>set_ftrace_filter; echo >trace; echo outer:snapshot >>set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; $T 1; cat snapshot >$TMP/both; cat trace >$TMP/off; cat tracing_on'
