@@ -11,8 +11,8 @@
  * the first of them was. Windows are numbered by those that have a record.
  *
  * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has one writer. `lock`
- * guards is_ending; while it spins a thread looks at it without the lock, some thousand times a millisecond.
- * CPU use is width / window of one CPU, or of each.
+ * guards is_ending and the numbers; while it spins a thread looks at is_ending without the lock, some thousand times a millisecond.
+ * CPU use is width / window of one CPU, or of each; none while nothing is recorded: there are no threads then, as in the kernel.
  */
 #include "control/own.h"
 
@@ -45,9 +45,9 @@ struct hwlat {
 	uint64_t width, thresh;		/* clock units */
 	uint64_t rest_us;		/* of the window */
 	double ns;			/* a clock unit's */
-	uint32_t seq;			/* atomic */
 	cpu_set_t cpus;			/* that we may use */
 	pthread_mutex_t lock;
+	uint32_t seq;			/* of the last record */
 	pthread_cond_t changed;		/* is_ending, or a tid */
 	int is_ending;
 };
@@ -85,14 +85,15 @@ static void spin(const struct hwlat *h, struct found *f)
 static void record(struct spinner *p, const struct found *f)
 {
 	struct hwlat *h = p->h;
-	uint64_t w[4] = {
-		(uint64_t)((double)f->inner * h->ns), (uint64_t)((double)f->outer * h->ns), f->first_ns,
-		__atomic_add_fetch(&h->seq, 1, __ATOMIC_RELAXED) | (uint64_t)f->count << 32,
-	};
+	uint64_t w[4] = { (uint64_t)((double)f->inner * h->ns), (uint64_t)((double)f->outer * h->ns), f->first_ns };
+	uint64_t task = (uint64_t)(uint32_t)getpid() | (uint64_t)(uint32_t)p->tid << 32;
 	int cpu = p->cpu >= 0 ? p->cpu : sched_getcpu();
 
-	own_write(h->own, cpu < 0 ? 0 : (uint32_t)cpu, __builtin_ia32_rdtsc(), (uint64_t)(uint32_t)getpid() | (uint64_t)(uint32_t)p->tid << 32,
-		  UFT_EVENT_HWLAT, w, 4);
+	pthread_mutex_lock(&h->lock);
+	w[3] = (h->seq + 1) | (uint64_t)f->count << 32;
+	if (!own_write(h->own, cpu < 0 ? 0 : (uint32_t)cpu, __builtin_ia32_rdtsc(), task, UFT_EVENT_HWLAT, w, 4))
+		h->seq++;
+	pthread_mutex_unlock(&h->lock);
 }
 
 static void keep_to(int cpu)
@@ -202,7 +203,6 @@ struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *op
 	uint64_t width_us = opts->width_us ? opts->width_us : WINDOW_US / 2;
 	struct hwlat *h = calloc(1, sizeof(*h));
 	pthread_condattr_t attr;
-	int ret = -ENOMEM;
 
 	if (!h)
 		return NULL;
@@ -219,14 +219,12 @@ struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *op
 	if (sched_getaffinity(0, sizeof(h->cpus), &h->cpus))
 		CPU_SET(0, &h->cpus);
 	h->own = own_begin(s, getpid(), 0, NULL);
-	if (h->own)
-		ret = start_all(s, h);
-	if (ret)
-		session_warn(s, "the tracer hwlat does not run on every CPU that it should: %s", strerror(-ret));
+	hwlat_run(s, h, 1);
 	return h;
 }
 
-void hwlat_end(struct hwlat *h)
+/* The slice and the numbers stay. */
+static void stop_all(struct hwlat *h)
 {
 	pthread_mutex_lock(&h->lock);
 	__atomic_store_n(&h->is_ending, 1, __ATOMIC_RELAXED);
@@ -234,10 +232,30 @@ void hwlat_end(struct hwlat *h)
 	pthread_mutex_unlock(&h->lock);
 	for (uint32_t i = 0; i < h->n; i++)
 		pthread_join(h->spinner[i].thread, NULL);
+	free(h->spinner);
+	h->spinner = NULL;
+	h->n = 0;
+	h->is_ending = 0;
+}
+
+void hwlat_run(struct uft_session *s, struct hwlat *h, int on)
+{
+	int ret = 0;
+
+	if (!on)
+		stop_all(h);
+	else if (!h->spinner)
+		ret = h->own ? start_all(s, h) : -ENOMEM;
+	if (ret)
+		session_warn(s, "the tracer hwlat does not run on every CPU that it should: %s", strerror(-ret));
+}
+
+void hwlat_end(struct hwlat *h)
+{
+	stop_all(h);
 	if (h->own)
 		own_end(h->own);
 	pthread_cond_destroy(&h->changed);
 	pthread_mutex_destroy(&h->lock);
-	free(h->spinner);
 	free(h);
 }

@@ -10,7 +10,7 @@
  * each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
  *
  * Life: a spec asks (uft_session_trace), the next round of the session begins (own_start: by then there is somebody who takes
- * the news), another spec or the end of the session ends it.
+ * the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
  */
 #include "control/own.h"
 
@@ -130,8 +130,14 @@ void own_start(struct uft_session *s)
 {
 	const struct spec *sp = s->spec;
 
-	if (sp && sp->own == UFT_TRACER_HWLAT && !s->hwlat)
+	if (sp && sp->own == UFT_TRACER_HWLAT && !s->hwlat && !s->is_paused)
 		s->hwlat = hwlat_begin(s, &sp->hwlat, sp->own_thresh_ns);
+}
+
+void own_record(struct uft_session *s)
+{
+	if (s->hwlat)
+		hwlat_run(s, s->hwlat, !s->is_paused);
 }
 
 void own_stop(struct uft_session *s, const struct spec *sp)

@@ -38,8 +38,10 @@ void own_set_flags(struct uft_session *s);
  */
 int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
 
-/* What the spec asks of the session itself is begun, if it is not. Each round of the session. */
+/* What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of the session. */
 void own_start(struct uft_session *s);
+/* Recording was switched: what has begun rests meanwhile. */
+void own_record(struct uft_session *s);
 /* What another spec than @sp asked for ends. NULL: all of it. */
 void own_stop(struct uft_session *s, const struct spec *sp);
 
@@ -47,6 +49,7 @@ void own_stop(struct uft_session *s, const struct spec *sp);
 
 struct hwlat;
 struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: warned of */
+void hwlat_run(struct uft_session *s, struct hwlat *h, int on);	/* its threads */
 void hwlat_end(struct hwlat *h);
 
 #endif

@@ -485,6 +485,7 @@ void uft_session_record(struct uft_session *s, int on)
 {
 	s->is_paused = !on;
 	set_ring_flags(s, records(s->spec));
+	own_record(s);
 }
 
 void uft_session_wake(struct uft_session *s)

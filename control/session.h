@@ -109,7 +109,7 @@ int uft_session_rescue_into(struct uft_session *s, int fd);
  * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);
 
-/* 0: rings take nothing although sites stay armed; 1: they do. */
+/* 0: rings take nothing although sites stay armed, and threads of the session's own tracers rest; 1: they do. */
 void uft_session_record(struct uft_session *s, int on);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);

@@ -24,7 +24,8 @@ in_shell 'cd /sys/kernel/tracing; D=hwlat_detector; spinners() { cat /proc/$PPID
 	date +%s >$TMP/begin; echo hwlat >current_tracer; cat current_tracer; become 1
 	for i in $(seq 100); do enough && break; sleep 0.2; done; echo 0 >tracing_on
 	cat trace >$TMP/trace; cat tracing_max_latency >$TMP/max; date +%s >$TMP/end; cat per_cpu/cpu*/stats >$TMP/stats
-	sleep 0.3; cat trace >$TMP/still; echo 1 >tracing_on
+	become 0; sleep 0.3; cat trace >$TMP/still; echo 1 >tracing_on
+	for i in $(seq 100); do cat trace >$TMP/again; [ $(grep -c hwlatd $TMP/again) -gt $(grep -c hwlatd $TMP/still) ] && break; sleep 0.2; done
 	echo per-cpu >$D/mode; cat $D/mode; become $(nproc)
 	echo none >$D/mode; cat $D/mode; become 1
 	echo 30000000 >tracing_thresh; echo >trace; sleep 0.5; cat trace >$TMP/above; echo 0 >tracing_thresh
@@ -33,7 +34,7 @@ in_shell 'cd /sys/kernel/tracing; D=hwlat_detector; spinners() { cat /proc/$PPID
 	kill $HOGS; true'
 expect_status 0
 expect_equal "files and threads" "$(tr '\n' ' ' <out)" \
-"500000 1000000 none [round-robin] per-cpu 40000 80000 hwlat 1 none round-robin [per-cpu] $(nproc) [none] round-robin per-cpu 1 0 "
+"500000 1000000 none [round-robin] per-cpu 40000 80000 hwlat 1 0 none round-robin [per-cpu] $(nproc) [none] round-robin per-cpu 1 0 "
 expect_equal "the tracer's name" "$(sed -n 1p trace)" "# tracer: hwlat"
 grep -v '^#' trace >lines
 check
@@ -48,6 +49,10 @@ expect_equal "found at another time" "$(sed 's/.* ts:\([0-9]*\)\..*/\1/' lines |
 check
 [ "$(nproc)" -eq 1 ] || [ "$(sed 's/.*\[\([0-9]*\)\].*/\1/' lines | sort -u | grep -c .)" -gt 1 ] || fail "it looked at one CPU only"
 expect_equal "with tracing_on 0 nothing comes" "$(diff trace still)" ""
+grep -v '^#' again >more
+check
+[ "$(grep -c . more)" -gt "$(grep -c . lines)" ] || fail "with tracing_on 1 nothing comes again"
+expect_equal "windows are numbered on" "$(sed 's/.*: #\([0-9]*\) .*/\1/' more | tr '\n' ' ')" "$(seq -s ' ' "$(grep -c . more)") "
 expect_equal "beyond the threshold" "$(grep -v '^#' above)" ""
 check
 [ "$(grep -c "$line" pipe)" -ge 1 ] || { fail "trace_pipe has no line"; cat pipe; }
