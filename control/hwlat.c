@@ -7,8 +7,8 @@
  * hypervisor, the firmware. The kernel's detector stops interrupts meanwhile and so sees the firmware alone; we cannot, and
  * say what a program would lose.
  *
- * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each kind, how many were too long, when
- * the first of them was. Windows are numbered by those that have a record.
+ * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each kind in the whole window, be it
+ * too long or not, how many were too long, when the first of them was. Windows are numbered by those that have a record.
  *
  * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has one writer. `lock`
  * guards is_ending and the numbers; while it spins a thread looks at is_ending without the lock, some thousand times a millisecond.
@@ -65,17 +65,19 @@ static uint64_t realtime_ns(void)
 /* One width. */
 static void spin(const struct hwlat *h, struct found *f)
 {
-	uint64_t start = __builtin_ia32_rdtsc(), last = 0, a, b;
+	uint64_t start = __builtin_ia32_rdtsc(), last = 0, a, b, inner, outer;
 
 	*f = (struct found){ 0 };
 	do {
 		a = __builtin_ia32_rdtsc();
 		b = __builtin_ia32_rdtsc();
-		if (b - a > h->thresh || (last && a - last > h->thresh)) {
+		inner = b - a;
+		outer = last ? a - last : 0;
+		f->inner = inner > f->inner ? inner : f->inner;
+		f->outer = outer > f->outer ? outer : f->outer;
+		if (inner > h->thresh || outer > h->thresh) {
 			if (!f->count++)
 				f->first_ns = realtime_ns();
-			f->inner = b - a > f->inner ? b - a : f->inner;
-			f->outer = last && a - last > f->outer ? a - last : f->outer;
 			b = __builtin_ia32_rdtsc();	/* what we did ourselves is no latency */
 		}
 		last = b;
