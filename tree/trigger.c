@@ -173,13 +173,13 @@ static void link_in(struct triggers *g, size_t i)
 	g->count[g->v[i].kind]++;
 }
 
-/* All anew, for as many as there is room for. */
-static int link_all(struct triggers *g)
+/* All anew, for @cap of them. */
+static int link_all(struct triggers *g, size_t cap)
 {
 	size_t mask = 63;
 	uint32_t *slot;
 
-	while (mask < 2 * g->cap)
+	while (mask < 2 * cap)
 		mask = 2 * mask + 1;
 	slot = calloc(mask + 1, sizeof(*slot));
 	if (!slot)
@@ -203,8 +203,10 @@ static int room(struct triggers *g)
 	g->v = grown;
 	if (g->n < g->cap)
 		return 0;
-	g->cap = cap;
-	return link_all(g);
+	if (link_all(g, cap))
+		return -ENOMEM;
+	g->cap = cap;		/* no more than the hash has room for: who looks for a name ends at a free slot */
+	return 0;
 }
 
 struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; };
