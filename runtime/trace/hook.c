@@ -43,13 +43,10 @@ static void hook_share(void)
 	task_end(&t);
 }
 
-/*
- * Of memory of which nobody has checked anything yet. Without process_vm_readv(), which a filter of a program that makes
- * threads may kill for: the mask is read before it is said that no such thing can be done with it.
- */
+/* Of memory of which nobody has checked anything yet. */
 static int read_argument(const void *addr, uint64_t *to)
 {
-	if (sys_sigprocmask(-1, addr, NULL) != -EINVAL)
+	if (!trace_is_readable(addr))
 		return -EFAULT;
 	*to = *(const volatile uint64_t *)addr;
 	return 0;

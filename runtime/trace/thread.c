@@ -98,6 +98,11 @@ int trace_peek(const void *addr, void *to, uint32_t bytes)
 	return n == (long)bytes ? 0 : -EFAULT;
 }
 
+int trace_is_readable(const void *addr)
+{
+	return sys_sigprocmask(-1, addr, NULL) == -EINVAL;
+}
+
 /* ---- The lock ----------------------------------------------------------------------------- */
 
 void task_block(struct trace_task *t)

@@ -113,6 +113,11 @@ void thread_share(struct trace_task *t);		/* a new task is about to run on the c
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
 /* Like memcpy from @addr, but 0 instead of a fault. */
 int trace_peek(const void *addr, void *to, uint32_t bytes);
+/*
+ * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked without process_vm_readv(), which no program needs
+ * and filters kill for: rt_sigprocmask() reads the mask before it says that no such thing can be done with it.
+ */
+int trace_is_readable(const void *addr);
 
 /* ---- params.c ---- */
 const struct uft_tracer_params *trace_params(void);
