@@ -54,7 +54,7 @@ int dump_take(struct instance *in, uint32_t cpu, uint64_t until)
 	if (!ret)
 		ret = uft_live_snapshot(frozen, cpu, &st);
 	if (ret)
-		return ret;
+		goto out;
 	to_server(in, "Dumping ftrace buffer:\n", 23);
 	if (uft_stream_info(st)->events) {
 		to_server(in, RULER, strlen(RULER));
@@ -64,6 +64,7 @@ int dump_take(struct instance *in, uint32_t cpu, uint64_t until)
 		to_server(in, "   (ftrace buffer empty)\n", 25);
 	}
 	uft_stream_close(st);
+out:
 	uft_live_destroy(frozen);
 	return ret;
 }
