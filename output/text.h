@@ -98,10 +98,10 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 const char *form_name(const struct uft_task *task, char name[17]);	/* nothing in it writes to a terminal */
 /* Who, where and when in the latency format. */
 char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev);
-/* A FUNC or MARK as numbers. */
 /* `# 1 buf: 61 62` of a mark with a number and data; its length. */
 #define FORM_RAW_MAX	(3 * 4096 + 32)
 size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX]);
+/* A FUNC or MARK as numbers. */
 void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
 /* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */

@@ -40,9 +40,6 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
 
-/* How far runtime address @addr is into its function; 0 if it is in none. */
-uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
-
 /* Builds an object without a file, for readers of recordings; names are copied. */
 struct uft_object *uft_object_make(const char *path, const uint8_t *build_id, uint32_t build_id_len);
 int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, const char *name, uint32_t flags);

@@ -15,8 +15,8 @@
 		__typeof__(*(p)) uft_old_ = (old);					\
 		__atomic_compare_exchange_n((p), &uft_old_, (new), 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE); \
 	})
-/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
 #define uft_fence()		__atomic_thread_fence(__ATOMIC_ACQ_REL)
+/* Orders what the compiler emits, not the CPU: against a signal handler of the same task. */
 #define uft_barrier()		__asm__ volatile("" ::: "memory")
 
 #endif
