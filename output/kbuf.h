@@ -28,7 +28,7 @@
 #define KBUF_TIME_EXTEND	30u
 #define KBUF_DELTA_BITS		27
 #define KBUF_SMALL_MAX		112u	/* payload bytes whose length fits in type_len */
-#define KBUF_PAYLOAD_MAX	1024u
+#define KBUF_PAYLOAD_MAX	(KBUF_DATA - 16)	/* alone in a page: a head of two words, and room for the count of what was lost */
 #define KBUF_MISSED		(1ull << 31)
 #define KBUF_MISSED_COUNT	(1ull << 30)
 
@@ -47,7 +47,7 @@ struct uft_kbuf {
 void uft_kbuf_init(struct uft_kbuf *kb, int (*sink)(void *ctx, const void *page), void *ctx);
 /* Hands over the page being filled, if any. The next record starts a new one. */
 int uft_kbuf_flush(struct uft_kbuf *kb);
-/* @n records are missing at this place: the next page says so. */
+/* @n records are missing at this place: the next page says so. At most one page goes to the sink. */
 int uft_kbuf_lost(struct uft_kbuf *kb, uint64_t n);
 
 /* Begins a page whose first record is at @ts_ns. */
@@ -60,7 +60,7 @@ void uft_kbuf_begin(struct uft_kbuf *kb, uint64_t ts_ns);
  * @bytes: payload, 4..KBUF_PAYLOAD_MAX
  * @out:   where the payload goes: fill all of it before the next call
  *
- * Returns 0, -EMSGSIZE, or what the sink returned for the page before. Context: control.
+ * At most one page goes to the sink. Returns 0, -EMSGSIZE, or what the sink returned for the page before. Context: control.
  */
 static inline int uft_kbuf_record(struct uft_kbuf *kb, uint64_t ts_ns, uint32_t bytes, void **out)
 {

@@ -22,8 +22,8 @@
 
 #include "output/krecord.h"
 
-#define BATCH		64
-#define MAX_READY	4	/* pages that one batch can fill, and one to spare */
+#define BATCH		16
+#define MAX_READY	BATCH	/* pages that a batch can fill: a marker may need one of its own, and no event completes two */
 
 struct raw_cpu {
 	struct uft_kbuf kbuf;
