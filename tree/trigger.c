@@ -7,7 +7,8 @@
  * record. The instance's buffer hides what lies between an off and the next on (stream/live_hide.c), and its text is exact, as if
  * the function itself had done it; tracing_on, which is a round late, ends the recording. While an on is waited for, targets
  * go on writing. A snapshot and a dump are due when all that came has been looked at: they take what lies up to that clock.
- * A dump ends the recording and takes what it prints out of the buffer, as the kernel's does.
+ * A dump ends the recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that are due;
+ * those beyond it are not done and not counted, recording goes on, what they would have printed is in the next, and a warning says so.
  *
  * While tracing is off only what comes with a waiting traceon is seen: a snapshot would lose what the one before it holds.
  *
@@ -28,6 +29,7 @@
 
 #define TAP_BYTES	(16u << 20)	/* a round's worth */
 #define MAX_DUE		16
+#define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: of 16 that are due at once others are left out, and do not count"
 
 enum action { OFF, ON, SNAPSHOT, DUMP, CPUDUMP, NACTIONS };
 static const char *const action_name[NACTIONS] = { "traceoff", "traceon", "snapshot", "dump", "cpudump" };
@@ -52,6 +54,7 @@ struct triggers {
 	int is_on;			/* as of the last record that was looked at */
 	uint64_t since;			/* when the user said so last: what was recorded before that changes nothing any more */
 	struct due due[MAX_DUE]; size_t ndue;
+	int is_told;			/* that there were more */
 };
 
 struct command {
@@ -455,32 +458,38 @@ static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 	return g->known[sym->index] > 1 ? &g->v[g->known[sym->index] - 2] : NULL;
 }
 
-/* Of snapshots the last counts, and from where on it shows: the one before. */
-static void put_due(struct triggers *g, enum action action, uint32_t cpu, uint64_t clock)
+/* Of snapshots the last counts, and from where on it shows: the one before. 0: no room; each dump is text that somebody has to read. */
+static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
 {
+	struct triggers *g = in->triggers;
 	size_t n = g->ndue;
 
 	if (n > 1 && action == SNAPSHOT && g->due[n - 1].action == SNAPSHOT && g->due[n - 2].action == SNAPSHOT) {
 		g->due[n - 2] = g->due[n - 1];
 		n--;
 	}
-	if (n == MAX_DUE)	/* each dump ends what is recorded, and what is shown of it */
-		return;
+	if (n == MAX_DUE) {
+		if (!g->is_told && in->t->opts.warning)
+			in->t->opts.warning(in->t->opts.arg, TOO_MANY_DUE);
+		g->is_told = 1;
+		return 0;
+	}
 	g->due[n] = (struct due){ action, cpu, clock };
 	g->ndue = n + 1;
+	return 1;
 }
 
-/* One that changes nothing does not count. */
+/* One that changes nothing does not count; nor one without room, which changes nothing either. */
 static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
 
 	if (g->is_on == (action == ON))
 		return 0;
+	if (action != OFF && action != ON && !put_due(in, action, cpu, clock))
+		return 0;
 	if (action != SNAPSHOT)
 		g->is_on = action == ON;
-	if (action != OFF && action != ON)
-		put_due(g, action, cpu, clock);
 	if (action == ON)
 		uft_live_show(in->live, clock);
 	else if (action != SNAPSHOT)

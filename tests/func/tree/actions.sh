@@ -112,3 +112,10 @@ inside '$T 1; echo "*:mod:$(basename $T)" >set_ftrace_filter; echo function >cur
 expect_equal "all functions, each its count" "$(tr '\n' ' ' <out)" "0 0 0 0 "
 expect_equal "the first ends it, whosever it is" "$(grep -vc '^#' one)" 1
 [ "$(cat set)" -gt 4 ] || fail "commands for all: $(cat set) of $(cat all)"
+
+# ---- More in a round than it has room for: what is left out does not count, and a warning says so
+inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; for c in outer:traceon outer:snapshot:100 inner:cpudump; do echo $c >>set_ftrace_filter; done; $T 40
+	sed -n "s/outer:snapshot:count=//p" set_ftrace_filter'
+dumps=$(grep -c Dumping err) taken=$((100 - $(cat out)))	# in turn; each round may begin in the middle and end there
+[ $((taken - dumps)) -le 5 ] && [ $((dumps - taken)) -le 5 ] || fail "$dumps dumps and $taken snapshots counted"
+[ "$dumps" -eq 40 ] || expect_equal "a warning" "$(grep -c 'came too fast' err)" 1
