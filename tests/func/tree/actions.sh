@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # actions.sh TARGET - set_ftrace_filter's func:snapshot, dump, cpudump, enable_event: lists, refusals, and what exactly each takes
 . "$(dirname "$0")/inside.sh"
+need python3
 
 # calls FILE: the functions of its lines, in both forms of text
 calls() { sed -n 's/^[^#]*: \([a-z]*\) <-.*/\1/p' "$1" | tr '\n' ' '; }
@@ -119,3 +120,8 @@ inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo function >curren
 dumps=$(grep -c Dumping err) taken=$((100 - $(cat out)))	# in turn; each round may begin in the middle and end there
 [ $((taken - dumps)) -le 5 ] && [ $((dumps - taken)) -le 5 ] || fail "$dumps dumps and $taken snapshots counted"
 [ "$dumps" -eq 40 ] || expect_equal "a warning" "$(grep -c 'came too fast' err)" 1
+
+# ---- A dump that nobody reads
+for kind in tty socket; do
+	python3 "$(dirname "$0")/unread.py" "$uft" "$target" $kind >unread 2>&1 || fail "a $kind: $(cat unread)"
+done
