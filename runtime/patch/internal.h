@@ -141,7 +141,7 @@ struct code_map {
 	uint8_t at[4], back, pushed;	/* struct uft_code */
 };
 
-/* 64 sites in a row, as an order by bits finds them; sweep.c. In one page, so that a fork child finds all of it or nothing. */
+/* 64 sites in a row, as an order by bits finds them; sweep.c. In one page: of its stores a fork child has those up to some one. */
 #define PATCH_BLOCK	64u
 struct patch_block {
 	uint64_t member;	/* those that are alike: the form in their records is out of date, the one here is true */

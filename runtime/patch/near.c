@@ -230,6 +230,7 @@ int near_object(struct uft_cmd_object *c)
 	o->first_text_id = c->first_text_id;
 	o->first_stub_id = c->first_stub_id;
 	o->npads = 0;
+	o->block = NULL;
 	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
 	if (!o->site)
 		return -ENOMEM;

@@ -7,8 +7,8 @@
  * site, and what is known of sites is kept by blocks of 64 (struct patch_block): which are members, the one record that all
  * of them share, and four bytes of address each. Of a member nothing else is read or written but its code:
  *
- *	1. the run is noted (dense.c), its window is opened
- *	2. a block that was asked for other sites than last time is learned anew, from records
+ *	1. blocks that were asked for other sites last time are taken apart; the run is noted (dense.c), its window is opened
+ *	2. those blocks are learned anew, from records
  *	3. its members are compared and written: ST8 (batch.c), or the stand-in of JS
  *	4. the block's form is noted, the bits of those that are done are cleared
  *	5. [JS: a sync, the tail; a sync, the head; a sync], in parts that share their syncs as the blocks of dense.c do
@@ -20,14 +20,22 @@
  * Invariant: the form in a member's record is out of date, the block's holds. Whoever goes by records takes the block apart
  * first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
  *
- * Forks. What stands in blocks and tables changes while a window is open, but for yielding, whose two halves, records and then
- * members, have an order for a fork child, too. A child that was born inside a run takes its blocks apart, and goes by the
- * bytes as dense_after_fork() does. A stand-in becomes what the order said.
+ * Forks. Of each page of blocks and records a child has what stood there at some time of the fork, of two pages not at the same
+ * time, and a page may be copied between any two stores to it. So:
+ *	- Taking blocks apart has two halves, records and then members, with an order for forks between them, and none of it is
+ *	  done inside a run: whatever part of it a child has, either its block or its records say how a site is.
+ *	- Inside a run a block is learned from none: members come last, when all that is said of them stands. They say then what
+ *	  their records say.
+ *	- Form and code of members change inside a run, and only where its window is: there a child goes by the bytes, as
+ *	  dense_after_fork() does, when it has taken its blocks apart. A stand-in becomes what the order said.
+ * The CPU keeps the order of stores, so that of the compiler is what has to be held (order_stores()).
+ * Each store is tried by tests/unit/patch: a child is born behind it.
  */
 #include "runtime/patch/short.h"
 
 #define SWEEP_LEN	5u
 #define SWEEP_MIN	64u	/* sites for which a window pays */
+#define SWEEP_YIELD	128u	/* blocks that are taken apart with one order for forks */
 #define SWEEP_PART	256u	/* blocks between two syncs, of which each waits for all CPUs: half a megabyte of code, cached still */
 
 /* What the members of a block are, and what they become. */
@@ -85,48 +93,79 @@ static void write_back(const struct patch_object *o, uint32_t k, uint64_t which)
 		o->site[k * PATCH_BLOCK + (uint32_t)__builtin_ctzll(which)].form = (uint8_t)form_of(o->block[k].record);
 }
 
+/* For a fork child; see the top. */
+static inline void order_stores(void)
+{
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+}
+
 static void forget(const struct patch_object *o, uint32_t k)
 {
 	o->block[k].member = o->block[k].asked = 0;
 }
 
+/* Both halves for some, with nothing read twice that others may write. */
+struct yielding {
+	const struct patch_object *o;
+	uint32_t n, block[SWEEP_YIELD];
+};
+
+static void end_yield(struct yielding *y)
+{
+	if (y->n)
+		plat_order_forks();
+	while (y->n)
+		forget(y->o, y->block[--y->n]);
+}
+
+static void yield_block(struct yielding *y, uint32_t k)
+{
+	const struct patch_block *b = &y->o->block[k];
+
+	if (!(b->asked | b->member))
+		return;
+	write_back(y->o, k, b->member);
+	y->block[y->n++] = k;
+	if (y->n == SWEEP_YIELD)
+		end_yield(y);
+}
+
 void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n)
 {
-	uint32_t i, k, last = ~0u, found = 0;
+	struct yielding y;
+	uint32_t i, k, last = ~0u;
 
+	y.o = o;
+	y.n = 0;
 	for (i = 0; o->block && i < n; i++) {
-		k = p[i].stub / PATCH_BLOCK;
-		if (k == last || k >= PATCH_NBLOCKS(o))
-			continue;
+		k = uft_load(&p[i].stub) / PATCH_BLOCK;
+		if (k != last && k < PATCH_NBLOCKS(o))
+			yield_block(&y, k);
 		last = k;
-		write_back(o, k, o->block[k].member);
-		found += o->block[k].asked != 0;
 	}
-	if (!found)
-		return;
-	plat_order_forks();
-	for (i = 0; i < n; i++)
-		if (p[i].stub / PATCH_BLOCK < PATCH_NBLOCKS(o))
-			forget(o, p[i].stub / PATCH_BLOCK);
+	end_yield(&y);
 }
 
 void sweep_yield_all(const struct patch_object *o)
 {
+	struct yielding y;
 	uint32_t k;
 
+	y.o = o;
+	y.n = 0;
 	for (k = 0; o->block && k < PATCH_NBLOCKS(o); k++)
-		write_back(o, k, o->block[k].member);
-	if (o->block)
-		plat_order_forks();
-	for (k = 0; o->block && k < PATCH_NBLOCKS(o); k++)
-		forget(o, k);
+		yield_block(&y, k);
+	end_yield(&y);
 }
 
 void sweep_end(struct patch_object *o)
 {
-	if (o->block)
-		plat_unmap(o->block, table_bytes(o));
-	o->block = NULL;
+	struct patch_block *block = o->block;
+
+	o->block = NULL;		/* before: a fork child finds none, or all of it */
+	order_stores();
+	if (block)
+		plat_unmap(block, table_bytes(o));
 }
 
 static int is_nop(unsigned kind_len)
@@ -151,19 +190,33 @@ static uint64_t orig_of(const struct patch_site *s)
 	return is_nop(s->kind_len) ? orig & code_mask(SWEEP_LEN) : 0;
 }
 
-/* Step 2. Those that are like the first one. */
-static void learn_block(const struct patch_object *o, uint32_t k, uint64_t want)
+/* Step 1. */
+static void yield_others(const struct sweep *w)
 {
+	struct yielding y;
+	uint32_t k;
+
+	y.o = w->o;
+	y.n = 0;
+	for (k = 0; k < w->nwords; k++)
+		if (w->word[k] && w->word[k] != w->o->block[k].asked)
+			yield_block(&y, k);
+	end_yield(&y);
+}
+
+/* Step 2. Those in the window that are like the first one. It has no members yet. */
+static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
+{
+	const struct patch_object *o = w->o;
 	struct patch_block *b = &o->block[k];
 	uint64_t left, member = 0;
 	uint32_t at;
 
-	write_back(o, k, b->member);
 	for (left = want; left; left &= left - 1) {
 		uint32_t i = k * PATCH_BLOCK + (uint32_t)__builtin_ctzll(left);
 		const struct patch_site *s = &o->site[i];
 
-		if (i >= o->nstubs || !can_be_member(o, s))
+		if (i >= o->nstubs || !can_be_member(o, s) || s->addr < w->run.w.lo || s->addr > w->run.w.hi - 8)
 			continue;
 		at = (uint32_t)(s->addr - o->text_start);
 		if (!member) {
@@ -179,6 +232,7 @@ static void learn_block(const struct patch_object *o, uint32_t k, uint64_t want)
 		member |= left & -left;
 	}
 	b->asked = want;
+	order_stores();
 	b->member = member;
 }
 
@@ -285,9 +339,9 @@ static uint64_t begin_block(struct sweep *w, uint32_t k)
 	struct patch_block *b = &w->o->block[k];
 	uint64_t want = w->word[k], go, foreign, stands = 0;
 
-	if (want != b->asked)
-		learn_block(w->o, k, want);
-	go = b->member;
+	if (!b->asked)
+		learn_block(w, k, want);
+	go = b->asked == want ? b->member : 0;		/* others may write the order */
 	if (!go)
 		return 0;
 	find_kin(w, b);
@@ -301,6 +355,7 @@ static uint64_t begin_block(struct sweep *w, uint32_t k)
 	if (foreign) {
 		write_back(w->o, k, foreign);
 		b->member = go &= ~foreign;
+		order_stores();		/* theirs is not what the record will say */
 	}
 	b->record = record_in(b->record, w->to);
 	w->word[k] = want & ~go;
@@ -423,15 +478,19 @@ long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word,
 	};
 	struct patch_object *o = near_find(object);
 	struct sweep w = { .o = o, .word = word, .flags = order->flags & UFT_SITE_STUB };
+	uint32_t state = uft_load(&order->state);	/* others may write it */
 
 	if (!o)
 		return -ENOENT;
-	if (order->state > UFT_GRAPH)
+	if (state > UFT_GRAPH)
 		return -EINVAL;
-	w.to = forms[order->state];
+	w.to = forms[state];
 	w.nwords = nwords < PATCH_NBLOCKS(o) ? nwords : PATCH_NBLOCKS(o);
 	batch_begin();
-	if (find_run(&w) || make_table(o) || run_open(&w.run))
+	if (find_run(&w) || make_table(o))
+		return 0;
+	yield_others(&w);
+	if (run_open(&w.run))
 		return 0;
 	write_sweep(&w);
 	run_close();

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * forks_test.c - fork children that are born between any two stores of a sweep
+ *
+ * We step through our own changes. Wherever a block has changed, and at times between, children are born of which some pages
+ * (the blocks, the records, the code) are as they were when forks were ordered last: what a fork beside running threads may
+ * leave. Each has to be able to take everything back.
+ */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "runtime/patch/internal.h"
+#include "tests/unit/patch/kit.h"
+
+#define N	256u
+#define NB	(N / PATCH_BLOCK)
+#define TRAP	0x100
+enum { OLD_BLOCKS = 1, OLD_RECORDS = 2, OLD_CODE = 4, OLD_ALL = 7 };
+
+static struct state {
+	struct patch_block block[NB];
+	struct patch_site site[N];
+	uint8_t text[N * KIT_SLOT];
+} ordered, before;
+static struct kit_text t;
+static struct patch_object *o;
+static volatile int is_stepping;
+static unsigned steps, born;
+
+static void __attribute__((noreturn)) be_child(int old)
+{
+	uint64_t refused = kit_counters[UFT_CNT_SITE_REFUSED];
+
+	if (old & OLD_BLOCKS)
+		memcpy(o->block, ordered.block, sizeof(ordered.block));
+	if (old & OLD_RECORDS)
+		memcpy(o->site, ordered.site, sizeof(ordered.site));
+	if (old & OLD_CODE) {
+		mprotect(t.base, t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC);
+		memcpy(t.base, ordered.text, t.bytes);
+	}
+	patch_after_fork();
+	patch_disarm();
+	_exit(memcmp(t.base, t.copy, t.bytes) ? 1 : kit_counters[UFT_CNT_SITE_REFUSED] != refused ? 2 : 0);
+}
+
+static void bear(void)
+{
+	int old, status;
+
+	for (old = 0; old < OLD_ALL; old++) {
+		pid_t pid = fork();
+
+		CHECK(pid >= 0);
+		if (!pid)
+			be_child(old);
+		CHECK(waitpid(pid, &status, 0) == pid);
+		CHECK(!status, "child %u, old pages %d: status %x", born, old, status);
+		born++;
+	}
+}
+
+static void look(const ucontext_t *c)
+{
+	const uint8_t *pc = (const uint8_t *)c->uc_mcontext.gregs[REG_RIP];
+
+	if (memcmp(before.block, o->block, sizeof(before.block)) || ++steps % 2999 == 0)
+		bear();
+	memcpy(before.block, o->block, sizeof(before.block));
+	if (pc[0] == 0x0f && pc[1] == 0x05 && c->uc_mcontext.gregs[REG_RAX] == SYS_mprotect) {
+		memcpy(ordered.block, o->block, sizeof(ordered.block));
+		memcpy(ordered.site, o->site, sizeof(ordered.site));
+		memcpy(ordered.text, t.base, t.bytes);
+	}
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	ucontext_t *c = context;
+
+	(void)sig;
+	(void)info;
+	if (!is_stepping) {
+		c->uc_mcontext.gregs[REG_EFL] &= ~TRAP;
+		return;
+	}
+	c->uc_mcontext.gregs[REG_EFL] |= TRAP;
+	look(c);
+}
+
+static void step(int on)
+{
+	if (on) {
+		memcpy(before.block, o->block, sizeof(before.block));
+		memcpy(ordered.block, o->block, sizeof(ordered.block));
+		memcpy(ordered.site, o->site, sizeof(ordered.site));
+		memcpy(ordered.text, t.base, t.bytes);
+	}
+	is_stepping = on;
+	if (on)
+		raise(SIGTRAP);
+}
+
+static long sweep(uint32_t object, unsigned state, uint64_t a, uint64_t b, uint64_t c, uint64_t d)
+{
+	uint64_t word[NB] = { a, b, c, d };
+
+	return patch_sweep(object, &(struct uft_sweep){ .state = (uint8_t)state }, word, NB);
+}
+
+static void test_forks(uint32_t object, unsigned st8_ok)
+{
+	const struct kit_site *k = kit_sites;
+	struct uft_cmd_object c;
+	struct uft_patch p[N], some[8];
+	unsigned i;
+
+	uft_rt.st8_ok = st8_ok;
+	while (strcmp(k->name, "nop5"))
+		k++;
+	kit_text_make(&t, N);
+	for (i = 0; i < N; i++)
+		p[i] = (struct uft_patch){ .addr = kit_emit(&t, i, k, i % 32), .stub = i, .kind_len = UFT_KIND_LEN(k->kind, k->len),
+					   .state = UFT_FUNCTION, .flags = k->flags };
+	kit_text_seal(&t);
+	kit_object(&t, object, N, &c);
+	o = near_find(object);
+	CHECK(patch_sites(object, p, N, NULL) == N);
+	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	CHECK(sweep(object, UFT_FUNCTION, 0xffffffff, ~0ull, ~0ull, 0) == 160);
+
+	step(1);	/* the first members are outside its window */
+	CHECK(sweep(object, UFT_FUNCTION, 0xffffffffull << 32, 0, 0, ~0ull) == 96);
+	CHECK(sweep(object, UFT_IDLE, 0xffffffffull << 32, ~0ull, 0, 0) == 96);
+	step(0);
+
+	/* a list of some, the others of whose blocks are as they were */
+	for (i = 0; i < 8; i++) {
+		some[i] = p[40 + 16 * i];
+		some[i].state = UFT_FUNCTION;
+	}
+	step(1);
+	CHECK(patch_sites(object, some, 8, NULL) == 6);
+	step(0);
+	patch_sites(object, p, N, NULL);
+	CHECK(sweep(object, UFT_IDLE, ~0ull, ~0ull, ~0ull, ~0ull) == N);
+	step(1);
+	patch_disarm();
+	step(0);
+	CHECK(!memcmp(t.base, t.copy, t.bytes));
+	patch_object_gone(object);
+	kit_text_free(&t);
+}
+
+int main(void)
+{
+	struct sigaction sa = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+
+	kit_thread_init();
+	CHECK(!patch_init());
+	CHECK(!sigaction(SIGTRAP, &sa, NULL));
+	test_forks(1, 1);
+	test_forks(2, 0);
+	CHECK(born > 500, "%u", born);
+	printf("%u children, %u steps\n", born, steps);
+	return 0;
+}
