@@ -204,15 +204,17 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 /* Who still does not stand waits for a CPU: it gets a better priority meanwhile. */
 static int await_stop_hurried(struct remote *r, pid_t pid)
 {
-	pid_t tid = r->tid;		/* may change */
+	pid_t tid = r->tid;		/* another one when it has executed a program */
 	int ret = await_stop(r, pid, HURRY_MS), nice, is_hurried;
 
 	if (ret != -ETIMEDOUT)
 		return ret;
 	is_hurried = look_hurry(tid, &nice);
 	ret = await_stop(r, pid, STOP_MS);
-	if (is_hurried)
-		look_unhurry(tid, nice);
+	if (is_hurried) {
+		setpriority(PRIO_PROCESS, (id_t)r->tid, nice);
+		guard_forget_hurried(tid);
+	}
 	return ret;
 }
 
