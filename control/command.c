@@ -14,17 +14,9 @@
 
 #include <elf.h>
 #include <errno.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-static int agent_is_gone(const struct target *t)
-{
-	struct pollfd p = { .fd = t->agent_fd, .events = POLLIN };
-
-	return t->agent_fd >= 0 && poll(&p, 1, 0) > 0;
-}
 
 static void post(struct uft_slice *sl)
 {
@@ -54,13 +46,15 @@ int command_wait(struct uft_session *s, struct target *t)
 
 		if (done == seq)
 			return sl->cmd_result;
-		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
-		if (__atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq)
-			return sl->cmd_result;
-		if (agent_is_gone(t)) {
-			t->has_agent = 0;
+		/* Asked before the first sleep: one that ended since its last command would cost all others a part of it. */
+		if (target_agent_ended(t) || !target_is_running(t)) {
+			if (__atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq)
+				return sl->cmd_result;
+			if (target_agent_ended(t))
+				t->has_agent = 0;
 			return -ESRCH;
 		}
+		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
 		if (session_now_ns() > deadline) {
 			t->is_stuck = 1;
 			session_warn(s, "process %d does not answer: it is left as it is", t->pid);

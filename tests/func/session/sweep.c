@@ -62,7 +62,8 @@ static void switch_over(struct run *r)
 
 int main(int argc, char **argv)
 {
-	static const int never[] = { UFT_CNT_SITE_REFUSED, UFT_CNT_SITE_LIVE, UFT_CNT_SITE_REACH, UFT_CNT_LOST_RETURN };
+	static const int never[] = { UFT_CNT_SITE_REFUSED, UFT_CNT_SITE_LIVE, UFT_CNT_SITE_REACH, UFT_CNT_LOST_RETURN,
+				    UFT_CNT_REQ_TIMEOUT };
 	int pipefd[2];
 
 	(void)argc;
