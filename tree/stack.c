@@ -60,18 +60,21 @@ static void collect_all(struct uft_tree *t)
 			collect(t, i);
 }
 
-void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img)
+/* NULL: no memory. */
+static struct tree_stack *stack_get(struct uft_tree *t)
 {
-	uint32_t nslices = uft_session_arena(t->session)->nslices;
-
-	if (slice >= nslices)		/* the session's own */
-		return;
 	if (!t->stack && (t->stack = calloc(1, sizeof(*t->stack)))) {
-		t->stack->live = calloc(nslices, sizeof(t->stack->live[0]));
+		t->stack->live = calloc(uft_session_arena(t->session)->nslices, sizeof(t->stack->live[0]));
 		if (!t->stack->live)
 			stack_free(t);
 	}
-	if (t->stack)
+	return t->stack;
+}
+
+void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img)
+{
+	/* The slices behind are the session's own. */
+	if (slice < uft_session_arena(t->session)->nslices && stack_get(t))
 		t->stack->live[slice] = img;
 }
 
@@ -126,18 +129,17 @@ int show_stack_max_size(const struct place *at, struct tree_text *out)
 ssize_t store_stack_max_size(struct uft_handle *h, const char *p, size_t n)
 {
 	uint32_t nslices = uft_session_arena(h->t->session)->nslices;
-	struct tree_stack *s = h->t->stack;
+	struct tree_stack *s = stack_get(h->t);		/* there may have been no process yet */
 	uint64_t size;
-	int ret = text_number(p, n, 0, &size);
+	int ret = s ? text_number(p, n, 0, &size) : -ENOMEM;
 
 	if (ret)
 		return ret;
 	collect_all(h->t);
-	for (uint32_t i = 0; s && i < nslices; i++)
+	for (uint32_t i = 0; i < nslices; i++)
 		if (s->live[i])
 			__atomic_store_n(&max_of(h->t, i)->depth, size, __ATOMIC_RELAXED);
-	if (s)
-		s->max.depth = size;
+	s->max.depth = size;
 	return (ssize_t)n;
 }
 
