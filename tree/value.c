@@ -236,13 +236,16 @@ ssize_t store_free_buffer(struct uft_handle *h, const char *p, size_t n)
 
 int release_free_buffer(struct uft_handle *h)
 {
-	struct settings set = h->at.in->set;
+	struct settings set;
 	int ret;
 
+	if (h->at.in->triggers)		/* this and the wake: as in store_tracing_on() */
+		tree_pull(h->t);
+	set = h->at.in->set;
 	set.buffer_kb = 2 * SUBBUF_KB;
 	set.is_on = set.is_on && !(set.options & OPT_BIT(OPT_DISABLE_ON_FREE));
 	ret = tree_apply(h->at.in, &set, NULL);
-	handle_wake_all(h->t);		/* as in store_tracing_on() */
+	handle_wake_all(h->t);
 	return ret;
 }
 
