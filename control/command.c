@@ -110,6 +110,18 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	return 0;
 }
 
+/* Stacks are read by a system call that no program needs. They were asked for by name, so this is said and not refused. */
+static void warn_stacks(struct uft_session *s, struct target *t)
+{
+	const char *why = NULL;
+
+	if (!s->spec->params.stacks || t->is_unsafe_said || !sandbox_is_possible(t, &why) || !why)
+		return;
+	session_warn(s, "process %d: has or could make a seccomp filter (%s): one that kills for process_vm_readv would end it, as "
+		     "stacks are read by that call", t->pid, why);
+	t->is_unsafe_said = 1;
+}
+
 int command_params(struct uft_session *s, struct target *t)
 {
 	struct uft_tracer_params *p;
@@ -122,6 +134,7 @@ int command_params(struct uft_session *s, struct target *t)
 	p = payload(c);
 	*p = s->spec->params;
 	p->has_events = (p->has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
+	warn_stacks(s, t);
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

@@ -201,6 +201,7 @@ struct target {
 	struct meter *meter;		/* meter.c; NULL: not looked at so far */
 	struct hold *hold;		/* hold.c: what is gathered for one; NULL: none is open */
 	int is_unasked;			/* sandbox.c: said that its policies are not known */
+	int is_unsafe_said;		/* sandbox.c: said that stacks may cost its life */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);

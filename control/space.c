@@ -615,7 +615,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	}
 	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
 		is_news = 1;
-	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU) && !t->is_held_back)
+	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU || s->spec->params.stacks) && !t->is_held_back)
 		command_params(s, t);	/* sandbox.c, before anybody runs in it */
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
