@@ -124,6 +124,11 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 
 		if (!kinds)
 			return cmd_usage(syntax, "--option: there is no option '%s'", o->options.item[i]);
+		if (strstr(o->options.item[i], "stack"))
+			return cmd_usage(syntax, "--option: '%s': stacks are recorded with --func-stack (function) or --stacktrace "
+					 "(kmemtrace, blk)", o->options.item[i]);
+		if (kinds & UFT_OPTION_OTHER)
+			return cmd_usage(syntax, "--option: '%s' is for the tracing directory (man uft-shell)", o->options.item[i]);
 		if (!(kinds & UFT_OPTION_EVENTS))
 			return cmd_usage(syntax, "--option: '%s' changes the text only: give it to uft report", o->options.item[i]);
 	}
@@ -182,7 +187,7 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
 	if (o->func_stack && o->tracer != UFT_TRACER_FUNCTION)
 		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", tracer_names[o->tracer]);
-	if (o->stack && uft_tracer_kind((uint32_t)o->tracer) != UFT_KIND_LINES)
+	if (o->stack && o->tracer != UFT_TRACER_KMEMTRACE && o->tracer != UFT_TRACER_BLK)
 		return cmd_usage(syntax, "--stacktrace is for the tracers kmemtrace and blk, not for %s%s", tracer_names[o->tracer],
 				 o->tracer == UFT_TRACER_FUNCTION ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)

@@ -141,6 +141,8 @@ static int take_options(struct report_opts *o)
 
 		if (!kinds)
 			return cmd_usage(&report_syntax, "--option: there is no option '%s'", o->options.item[i]);
+		if (kinds & UFT_OPTION_OTHER)
+			return cmd_usage(&report_syntax, "--option: '%s' is for the tracing directory (man uft-shell)", o->options.item[i]);
 		if (!(kinds & UFT_OPTION_TEXT))
 			return cmd_usage(&report_syntax, "--option: '%s' changes what is recorded: give it to uft record", o->options.item[i]);
 	}

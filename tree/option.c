@@ -124,6 +124,7 @@ int uft_tree_option(const char *word, uint32_t *text, uint32_t *events)
 		change(text, options[i].text, 0, is_on);
 		change(events, options[i].events, options[i].events_off, is_on);
 		found = (options[i].text ? UFT_OPTION_TEXT : 0) | (options[i].events || options[i].events_off ? UFT_OPTION_EVENTS : 0);
+		found = found ? found : UFT_OPTION_OTHER;
 	}
 	return found;
 }

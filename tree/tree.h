@@ -112,8 +112,9 @@ int uft_tree_mkdir(struct uft_tree *t, uft_node dir, const char *name, uft_node 
 int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name);
 
 /* An option by its word of trace_options, for commands: changes what it stands for of @text (enum uft_text_flags) and of @events
- * (enum uft_events). Which of them that can be: enum uft_option_kind; 0: there is no such option. */
-enum uft_option_kind { UFT_OPTION_TEXT = 1, UFT_OPTION_EVENTS = 2 };
+ * (enum uft_events). Which of them that can be: enum uft_option_kind; 0: there is no such option. An option of the buffer or
+ * of stacks changes neither. */
+enum uft_option_kind { UFT_OPTION_TEXT = 1, UFT_OPTION_EVENTS = 2, UFT_OPTION_OTHER = 4 };
 int uft_tree_option(const char *word, uint32_t *text, uint32_t *events);
 
 /* ---- Handles --------------------------------------------------------------------------------- */

@@ -69,6 +69,11 @@ check
 grep -q ' asleep();$' out && grep -q '} /\* parent \*/$' out || fail "report's options: $(cat out)"
 check_run -O funcgraph-tail taskset -c 0 "$target" sleep
 expect_equal "an option of the text for a recording" "$status" 2
+for option in overwrite stacktrace; do		# not there is the wrong answer for both
+	check_run -O $option taskset -c 0 "$target" sleep
+	expect_equal "$option for a recording" "$status" 2
+	! grep -q 'no option\|uft report' err || fail "$option: $(cat err)"
+done
 run "$uft" report -O nosleep-time "$tmp/a.uft"
 expect_equal "an option of the recording for a text" "$status" 2
 check_run -O sleep-tim taskset -c 0 "$target" sleep
