@@ -38,12 +38,15 @@ static int may_have(const struct uft_thread *th, uint64_t slot)
 	return top > th->base && (th->flags & TH_ALT || (slot <= th->base->slot && slot >= top[-1].slot));
 }
 
-/* Of several entries for a slot the newest counts (graph.c); @own: the array that @e is on, which is in order. */
+/*
+ * Of several entries of one function for a slot the newest counts (graph.c); @own: the array that @e is on, which is in order. What
+ * was called last in a slot may be another function's tail call, which returns to @e: its turn was before, as the slot holds @e's.
+ */
 static int is_newest(const struct fg_entry *e, const struct uft_thread *own)
 {
 	const struct fg_entry *aside = aside_find(e->slot);
 
-	if (aside && aside != e && aside->clock > e->clock)
+	if (aside && aside->ret == e->ret && aside->clock > e->clock)
 		return 0;
 	for (struct uft_thread *th = thread_first(); th; th = th->next) {
 		if (th == own || !may_have(th, e->slot))

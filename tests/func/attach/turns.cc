@@ -5,9 +5,11 @@
  * Coroutines that any thread resumes, threads that are cancelled and that exit in the middle, longjmp, exceptions through
  * frames that are traced and others that are not (bare_*), a walk of the stack. Some coroutines outlive a turn: each is
  * resumed in the next one, inside frames that were entered before tracing began or ended, by a thread that did not enter
- * them. Each turn prints what came out and the calls of each function that it counted, the same every time.
+ * them; so is one that was switched away from inside a signal handler on a stack of its own. Each turn prints what came out
+ * and the calls of each function that it counted, all of which are the same every time.
  */
 #include <csetjmp>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +22,7 @@
 #define NI extern "C" __attribute__((noinline, noclone, noipa))
 #define NFIBRES	8
 #define STACK	(64 << 10)
-#define COUNTED(X) X(leaf) X(work) X(fibre_step) X(fibre_outer) X(thrower) X(bare_middle) X(catcher) \
+#define COUNTED(X) X(leaf) X(work) X(fibre_step) X(fibre_outer) X(on_signal) X(signalled) X(thrower) X(bare_middle) X(catcher) \
 	X(rethrower) X(jumper) X(exit_inner) X(exit_outer) X(endless) X(cancel_outer) X(walker) X(mixed)
 
 enum {
@@ -56,7 +58,7 @@ struct fibre {
 	char *stack;
 	long sum;
 };
-static fibre fibres[NFIBRES];
+static fibre fibres[NFIBRES + 1];
 
 NI void fibre_switch(fibre *f) { swapcontext(&f->self, &f->back); sink++; }
 NI long fibre_step(fibre *f, long n)
@@ -89,6 +91,32 @@ static void *resume(void *arg)
 
 	swapcontext(&f->back, &f->self);
 	return nullptr;
+}
+
+/* ---- One that waits in a signal handler, on the alternate stack -------------------------------------- */
+
+static char handler_stack[STACK];
+
+NI void on_signal(int)
+{
+	HIT(on_signal);
+	fibre *f = &fibres[NFIBRES];
+	f->sum += work(1);
+	fibre_switch(f);
+	f->sum += work(2);
+}
+NI long signalled(long n) { HIT(signalled); raise(SIGUSR1); sink++; return leaf(n); }
+static void signal_body()
+{
+	stack_t on = {}, old;
+
+	for (;;) {
+		on.ss_sp = handler_stack;
+		on.ss_size = sizeof(handler_stack);
+		sigaltstack(&on, &old);
+		fibres[NFIBRES].sum += signalled(3);
+		fibre_switch(&fibres[NFIBRES]);
+	}
 }
 
 static void begin(fibre *f, void (*fn)(), int i)
@@ -195,6 +223,9 @@ static void turn()
 	/* As often as each has different depths, so that a turn ends where it began: in the middle. */
 	for (int k = 0; k < 6 * NFIBRES; k++)
 		in_thread(resume, &fibres[k % NFIBRES]);
+	/* Once out of the handler, once into it again, in one thread: it is the one whose alternate stack it is. */
+	for (int k = 0; k < 2; k++)
+		in_thread(resume, &fibres[NFIBRES]);
 	in_thread(all, nullptr);
 	for (fibre &f : fibres) {
 		printf("%ld ", f.sum);
@@ -209,12 +240,17 @@ static void turn()
 
 int main()
 {
+	struct sigaction sa = {};
 	void *one[1];
 	char c;
 
 	backtrace(one, 1);
+	sa.sa_handler = on_signal;
+	sa.sa_flags = SA_ONSTACK | SA_NODEFER;
+	sigaction(SIGUSR1, &sa, nullptr);
 	for (int i = 0; i < NFIBRES; i++)
 		begin(&fibres[i], (void (*)())fibre_body, i);
+	begin(&fibres[NFIBRES], signal_body, 0);
 	printf("ready\n");
 	fflush(stdout);
 	while (read(0, &c, 1) == 1)
