@@ -15,15 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../lib/functions.h"
+
 #define QUIET __attribute__((patchable_function_entry(0), no_instrument_function))
 #define F(n) __attribute__((noinline, aligned(64))) static int f##n(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
-#define F8(n) F(n##0) F(n##1) F(n##2) F(n##3) F(n##4) F(n##5) F(n##6) F(n##7)
-#define F64(n) F8(n##0) F8(n##1) F8(n##2) F8(n##3) F8(n##4) F8(n##5) F8(n##6) F8(n##7)
-#define F512(n) F64(n##0) F64(n##1) F64(n##2) F64(n##3) F64(n##4) F64(n##5) F64(n##6) F64(n##7)
-#define T(n) f##n,
-#define T8(n) T(n##0) T(n##1) T(n##2) T(n##3) T(n##4) T(n##5) T(n##6) T(n##7)
-#define T64(n) T8(n##0) T8(n##1) T8(n##2) T8(n##3) T8(n##4) T8(n##5) T8(n##6) T8(n##7)
-#define T512(n) T64(n##0) T64(n##1) T64(n##2) T64(n##3) T64(n##4) T64(n##5) T64(n##6) T64(n##7)
 F512(1) F512(2) F512(3) F512(4) F512(5) F512(6) F512(7) F512(8)
 
 static int (*const all[])(int) = { T512(1) T512(2) T512(3) T512(4) T512(5) T512(6) T512(7) T512(8) };
