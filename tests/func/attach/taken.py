@@ -91,17 +91,18 @@ def before(scratch, which):
     p.end(what)
 
 
-def attached(p, r, what):
-    return left.wait_for(lambda: left.is_attached(p.pid) or r.poll() is not None, what + ': attached')
+def attached(scratch, what):
+    """A program, a thread of it that is not the first, and its recorder: there is something of ours by now."""
+    p = Program()
+    r = attach(p, scratch)
+    left.wait_for(lambda: left.is_attached(p.pid) or r.poll() is not None, what + ': attached')
+    return p, p.threads[2], r
 
 
 def during(scratch):
     """As soon as there is something of ours: in the first hold, or between two. Whatever was switched is left again."""
     what = 'taken in the middle of the attach'
-    p = Program()
-    tid = p.threads[2]
-    r = attach(p, scratch)
-    attached(p, r, what)
+    p, tid, r = attached(scratch, what)
     seize(tid)
     time.sleep(2)
     release(tid)
@@ -118,10 +119,7 @@ def during(scratch):
 def at_detach(scratch):
     """It is not left, which is said; it goes on; and when the thread is free it is left as if nothing had been."""
     what = 'taken at uft detach'
-    p = Program()
-    tid = p.threads[2]
-    r = attach(p, scratch)
-    attached(p, r, what)
+    p, tid, r = attached(scratch, what)
     time.sleep(2)
     seize(tid)
     for again in (0, 1):
@@ -142,10 +140,7 @@ def at_detach(scratch):
 def at_end(scratch):
     """The recorder cannot wait for ever: our code stays, and the program runs on in it, whole."""
     what = 'taken at the end'
-    p = Program()
-    tid = p.threads[2]
-    r = attach(p, scratch)
-    attached(p, r, what)
+    p, tid, r = attached(scratch, what)
     time.sleep(2)
     seize(tid)
     r.terminate()
