@@ -8,7 +8,8 @@
  * say what a program would lose.
  *
  * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each kind in the whole window, be it
- * too long or not, how many were too long, when the first of them was. Windows are numbered by those that have a record.
+ * too long or not, how many were too long, when the first of them was. Windows are numbered by those that have a record, from 1
+ * when the tracer begins; other settings do not begin it anew.
  *
  * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has one writer. `lock`
  * guards is_ending and the numbers; while it spins a thread looks at is_ending without the lock, some thousand times a millisecond.
@@ -199,10 +200,20 @@ static int start_all(struct uft_session *s, struct hwlat *h)
 	return ret;
 }
 
-struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)
+static void take_settings(struct uft_session *s, struct hwlat *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)
 {
 	uint64_t window_us = opts->window_us ? opts->window_us : WINDOW_US;
 	uint64_t width_us = opts->width_us ? opts->width_us : WINDOW_US / 2;
+
+	h->mode = opts->mode;
+	h->width = session_clock_units(s, width_us * 1000);
+	h->thresh = session_clock_units(s, thresh_ns ? thresh_ns : THRESH_NS);
+	h->ns = 1e9 / (double)session_clock_units(s, 1000000000);
+	h->rest_us = window_us > width_us + REST_US ? window_us - width_us : REST_US;
+}
+
+struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)
+{
 	struct hwlat *h = calloc(1, sizeof(*h));
 	pthread_condattr_t attr;
 
@@ -213,11 +224,7 @@ struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *op
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&h->changed, &attr);
 	pthread_condattr_destroy(&attr);
-	h->mode = opts->mode;
-	h->width = session_clock_units(s, width_us * 1000);
-	h->thresh = session_clock_units(s, thresh_ns ? thresh_ns : THRESH_NS);
-	h->ns = 1e9 / (double)session_clock_units(s, 1000000000);
-	h->rest_us = window_us > width_us + REST_US ? window_us - width_us : REST_US;
+	take_settings(s, h, opts, thresh_ns);
 	if (sched_getaffinity(0, sizeof(h->cpus), &h->cpus))
 		CPU_SET(0, &h->cpus);
 	h->own = own_begin(s, getpid(), 0, NULL);
@@ -250,6 +257,15 @@ void hwlat_run(struct uft_session *s, struct hwlat *h, int on)
 		ret = h->own ? start_all(s, h) : -ENOMEM;
 	if (ret)
 		session_warn(s, "the tracer hwlat does not run on every CPU that it should: %s", strerror(-ret));
+}
+
+void hwlat_set(struct uft_session *s, struct hwlat *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns)
+{
+	int was_on = h->spinner != NULL;
+
+	stop_all(h);
+	take_settings(s, h, opts, thresh_ns);
+	hwlat_run(s, h, was_on);
 }
 
 void hwlat_end(struct hwlat *h)

@@ -143,11 +143,13 @@ void own_record(struct uft_session *s)
 void own_stop(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
-	int is_same = sp && old && sp->own == old->own && sp->own_thresh_ns == old->own_thresh_ns &&
-		      !memcmp(&sp->hwlat, &old->hwlat, sizeof(sp->hwlat));
 
-	if (s->hwlat && !is_same) {
+	if (!s->hwlat)
+		return;
+	if (!sp || sp->own != UFT_TRACER_HWLAT) {
 		hwlat_end(s->hwlat);
 		s->hwlat = NULL;
+	} else if (!old || sp->own_thresh_ns != old->own_thresh_ns || memcmp(&sp->hwlat, &old->hwlat, sizeof(sp->hwlat))) {
+		hwlat_set(s, s->hwlat, &sp->hwlat, sp->own_thresh_ns);
 	}
 }

@@ -42,7 +42,7 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 void own_start(struct uft_session *s);
 /* Recording was switched: what has begun rests meanwhile. */
 void own_record(struct uft_session *s);
-/* What another spec than @sp asked for ends. NULL: all of it. */
+/* What another spec than @sp asked for ends, or takes over what @sp says of it. NULL: all of it ends. */
 void own_stop(struct uft_session *s, const struct spec *sp);
 
 /* ---- hwlat.c ---------------------------------------------------------------------------------- */
@@ -50,6 +50,8 @@ void own_stop(struct uft_session *s, const struct spec *sp);
 struct hwlat;
 struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: warned of */
 void hwlat_run(struct uft_session *s, struct hwlat *h, int on);	/* its threads */
+/* Other settings: it goes on with them. */
+void hwlat_set(struct uft_session *s, struct hwlat *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);
 void hwlat_end(struct hwlat *h);
 
 #endif

@@ -56,6 +56,8 @@ expect_equal "windows are numbered on" "$(sed 's/.*: #\([0-9]*\) .*/\1/' more | 
 expect_equal "beyond the threshold" "$(grep -v '^#' above)" ""
 check
 [ "$(grep -c "$line" pipe)" -ge 1 ] || { fail "trace_pipe has no line"; cat pipe; }
+check
+[ "$(sed 's/.*: #\([0-9]*\) .*/\1/' pipe)" -gt "$(grep -c . more)" ] || { fail "other settings number the windows anew"; cat pipe; }
 
 # ---- What is refused, and leaves things as they were
 in_shell 'cd /sys/kernel/tracing/hwlat_detector; for v in 0 1000001 x; do echo $v >width; echo status $?; done
