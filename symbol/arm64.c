@@ -76,4 +76,5 @@ static long arm64_site(const struct isa_calls *c, uint64_t func, const uint8_t *
 	return -1;
 }
 
-const struct isa arm64_isa = { 4, { R_AARCH64_CALL26, R_AARCH64_CALL26 }, arm64_is_pad, arm64_pad_site, arm64_site };
+const struct isa arm64_isa = { 4, { R_AARCH64_CALL26, R_AARCH64_CALL26 }, arm64_is_pad, arm64_pad_site, arm64_site,
+				plt_slot };

@@ -28,6 +28,8 @@ struct isa {
 	 * *len is the length of a pad that is too small, then.
 	 */
 	long (*site)(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind, unsigned *len);
+	/* The slot that the PLT entry at @at of c->obj jumps through, 0: it is none. */
+	uint64_t (*plt_slot)(const struct isa_calls *c, uint64_t at);
 };
 
 extern const struct isa arm64_isa, riscv64_isa;
@@ -39,7 +41,7 @@ static inline const struct isa *isa_of(const struct uft_object *obj)
 }
 
 void isa_calls_init(struct isa_calls *c, struct uft_object *obj);
-/* @plt_slot: the slot that a PLT entry at @target jumps through, 0: it is none. */
+/* @plt_slot: that of struct isa. */
 int isa_leads_to_mcount(const struct isa_calls *c, uint64_t target,
 			  uint64_t (*plt_slot)(const struct isa_calls *c, uint64_t at));
 

@@ -29,6 +29,7 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
+#include "symbol/isa.h"
 #include "symbol/object_internal.h"
 #include "symbol/unwind.h"
 
@@ -563,9 +564,15 @@ const char *uft_object_got(struct uft_object *obj, uint64_t slot)
 
 const char *uft_object_plt(struct uft_object *obj, uint64_t addr)
 {
+	const struct isa *isa = isa_of(obj);
 	uint8_t b[16];
 	size_t at = 0, n = uft_object_read(obj, addr, b, sizeof(b));
 
+	if (isa) {
+		uint64_t slot = isa->plt_slot(&(struct isa_calls){ .obj = obj }, addr);
+
+		return slot ? uft_object_got(obj, slot) : NULL;
+	}
 	/* [endbr64] [bnd] jmp *slot(%rip) */
 	if (n >= UFT_LEN_ENDBR)
 		at = uft_insn_is_endbr(b);

@@ -269,7 +269,9 @@ const char *uft_object_reloc(struct uft_object *obj, uint64_t addr, size_t len)
 			Elf64_Sym sym;
 
 			elf_rela(&t, i, &r);
-			if (r.r_offset + priv->rel_addr[sec] - addr >= len || ELF64_R_SYM(r.r_info) >= syms.n)
+			/* Without a symbol it tells the linker what it may make shorter. */
+			if (r.r_offset + priv->rel_addr[sec] - addr >= len || !ELF64_R_SYM(r.r_info) ||
+			    ELF64_R_SYM(r.r_info) >= syms.n)
 				continue;
 			elf_sym(&syms, ELF64_R_SYM(r.r_info), &sym);
 			if (ELF64_ST_TYPE(sym.st_info) == STT_SECTION && sym.st_shndx < v->nsh)

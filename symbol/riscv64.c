@@ -97,4 +97,5 @@ static long riscv64_site(const struct isa_calls *c, uint64_t func, const uint8_t
 	return -1;
 }
 
-const struct isa riscv64_isa = { 8, { R_RISCV_CALL_PLT, R_RISCV_CALL }, riscv64_is_pad, riscv64_pad_site, riscv64_site };
+const struct isa riscv64_isa = { 8, { R_RISCV_CALL_PLT, R_RISCV_CALL }, riscv64_is_pad, riscv64_pad_site, riscv64_site,
+				  plt_slot };

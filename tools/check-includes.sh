@@ -3,7 +3,8 @@
 #
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
-# control and stream do not know each other. The sides share include/uft/abi.h and runtime/arch/*/encode.h. The
+# control and stream do not know each other. The sides share include/uft/abi.h, runtime/arch/*/encode.h and patch.h, which are
+# instructions and pure. The
 # runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What lies under a
 # folder may include what the folder may. Tests and bench may include everything.
 #
@@ -82,7 +83,7 @@ check_outside()
 	f=$1 part=$(echo "$1" | cut -d/ -f1)
 	for h in $(includes "$f"); do
 		case $h in
-		runtime/arch/*/encode.h) ;;
+		runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;
 		runtime/*) fail "$f" "$h" ;;
 		symbol/* | control/* | stream/* | output/* | tree/* | view/* | cmd/* | tools/*)
 			among "${h%%/*}" "$(outside_may "$part")" || fail "$f" "$h" ;;
@@ -92,10 +93,10 @@ check_outside()
 }
 
 # The leaf headers: nothing but the language. layout.h holds plain numbers, for the assembly in arch/.
-for f in runtime/arch/*/encode.h runtime/arch/*/syscall.h runtime/arch/*/atomic.h runtime/arch/order.h runtime/arch/words.h runtime/*/layout.h include/uft/abi.h; do
+for f in runtime/arch/*/encode.h runtime/arch/*/patch.h runtime/arch/*/syscall.h runtime/arch/*/atomic.h runtime/arch/order.h runtime/arch/words.h runtime/*/layout.h include/uft/abi.h; do
 	[ -f "$f" ] || continue
 	for h in $(includes "$f"); do
-		case $h in stdint.h | stddef.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;; *) fail "$f" "$h" ;; esac
+		case $h in stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;; *) fail "$f" "$h" ;; esac
 	done
 done
 n=0

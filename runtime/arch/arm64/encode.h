@@ -59,6 +59,37 @@ static inline uint64_t a64_branch_target(uint32_t insn, uint64_t pc)
 	return pc + (uint64_t)((int64_t)(int32_t)(insn << 6) >> 4);
 }
 
+/* @bits of @insn from bit @low on, with their sign. */
+static inline int64_t a64_field(uint32_t insn, unsigned low, unsigned bits)
+{
+	return (int64_t)((uint64_t)insn << (64 - low - bits)) >> (64 - bits);
+}
+
+/* Where the branch at @pc leads, if it is one that says so itself: b, bl, b.cond, cbz, cbnz, tbz, tbnz. */
+static inline int a64_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
+{
+	int64_t d;
+
+	if ((insn & 0x7c000000u) == 0x14000000u)
+		d = a64_field(insn, 0, 26);
+	else if ((insn & 0xff000000u) == 0x54000000u || (insn & 0x7e000000u) == 0x34000000u)
+		d = a64_field(insn, 5, 19);
+	else if ((insn & 0x7e000000u) == 0x36000000u)
+		d = a64_field(insn, 5, 14);
+	else
+		return 0;
+	*target = pc + (uint64_t)d * 4;
+	return 1;
+}
+
+/* The bits of those that we write that hold an address, or a part of a number. */
+static inline uint32_t a64_address_bits(uint32_t insn)
+{
+	if ((insn & 0x7c000000u) == 0x14000000u)
+		return 0x03ffffffu;
+	return (insn & 0x9f800000u) == 0x12800000u ? 0x001fffe0u : 0x00ffffe0u;	/* movz, movk; ldr */
+}
+
 /* A landing pad of branch target identification at a function's entry; paciasp is one, too, but does more. */
 static inline int a64_is_bti(uint32_t insn)
 {

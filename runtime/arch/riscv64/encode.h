@@ -99,6 +99,41 @@ static inline uint64_t rv_jal_target(uint32_t insn, uint64_t pc)
 	return pc + (uint64_t)((int64_t)(int32_t)(u << 11) >> 11);
 }
 
+/* Bytes of the instruction whose first one is @first. */
+static inline unsigned rv_length(uint8_t first)
+{
+	return (first & 3) == 3 ? 4 : 2;
+}
+
+/* Where the branch at @pc leads, if it is one that says so itself: jal, beq and its like, c.j, c.beqz, c.bnez. */
+static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
+{
+	int32_t d;
+
+	if ((insn & 0x7fu) == 0x6fu) {
+		*target = rv_jal_target(insn, pc);
+		return 1;
+	}
+	if ((insn & 0x7fu) == 0x63u)
+		d = (int32_t)((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1) << 19 >> 19;
+	else if ((insn & 0xe003u) == 0xa001u)
+		d = (int32_t)((insn >> 12 & 1) << 11 | (insn >> 11 & 1) << 4 | (insn >> 9 & 3) << 8 | (insn >> 8 & 1) << 10 |
+			      (insn >> 7 & 1) << 6 | (insn >> 6 & 1) << 7 | (insn >> 3 & 7) << 1 | (insn >> 2 & 1) << 5) << 20 >> 20;
+	else if ((insn & 0xc003u) == 0xc001u)
+		d = (int32_t)((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 | (insn >> 3 & 3) << 1 |
+			      (insn >> 2 & 1) << 5) << 23 >> 23;
+	else
+		return 0;
+	*target = pc + (uint64_t)(int64_t)d;
+	return 1;
+}
+
+/* The bits of those that we write that hold an address, or a part of a number: of auipc, lui, jal; of jalr, ld, addiw. */
+static inline uint32_t rv_address_bits(uint32_t insn)
+{
+	return (insn & 0x5fu) == 0x17u || (insn & 0x7fu) == 0x6fu ? 0xfffff000u : 0xfff00000u;
+}
+
 /* auipc @rd */
 static inline int rv_is_auipc(uint32_t insn, unsigned rd)
 {

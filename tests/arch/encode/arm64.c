@@ -2,6 +2,7 @@
 /* arm64.c - every builder of arm64 against the assembler's words: arm64 FILE, the text of arm64.S, raw; case by case */
 #define ARCH	"arm64"
 #define NCASES	17
+#define NREADS	12
 #include "tests/arch/encode/words.h"
 
 #include "runtime/arch/arm64/encode.h"
@@ -32,6 +33,13 @@ static uint32_t build(unsigned i)
 	return 0;
 }
 
+static const int64_t reads[NREADS] = { 0xffffc, -0x100000, 8, -4, 0x7ffc, -0x8000, -4, 0x100, NO_TARGET, NO_TARGET, NO_TARGET, NO_TARGET };
+
+static int read_target(uint32_t word, uint64_t pc, uint64_t *target)
+{
+	return a64_direct_target(word, pc, target);
+}
+
 static void check_rules(void)
 {
 	check("out of reach above", !a64_bl(0x10000000, 0x10000000 + 0x8000000));
@@ -41,5 +49,9 @@ static void check_rules(void)
 	check("bl is bl", a64_is_bl(a64_bl(0, 64)) && !a64_is_bl(a64_b(0, 64)) && !a64_is_bl(A64_NOP));
 	check("target above", a64_branch_target(a64_bl(4096, 0x7001000), 4096) == 0x7001000);
 	check("target below", a64_branch_target(a64_bl(0x7001000, 4096), 0x7001000) == 4096);
+	check("bits of addresses", a64_address_bits(a64_bl(0, 64)) == 0x03ffffff &&
+	      a64_address_bits(a64_movz_w(17, 0)) == (a64_movz_w(17, 0xffff) ^ a64_movz_w(17, 0)) &&
+	      a64_address_bits(a64_movk_w_lsl16(17, 0)) == (a64_movk_w_lsl16(17, 0xffff) ^ a64_movk_w_lsl16(17, 0)) &&
+	      a64_address_bits(a64_ldr_literal(16, 0, 0)) == (a64_ldr_literal(16, 8, 4) ^ a64_ldr_literal(16, 0, 0)));
 	check("landing pads", a64_is_bti(A64_BTI_C) && a64_is_bti(A64_BTI_JC) && !a64_is_bti(A64_PACIASP));
 }

@@ -23,3 +23,27 @@ origin:
 	jal	t1, . + 0x800
 	lui	t3, 0x12346
 	addiw	t3, t3, -1
+	/* Read, not written: reads[] of riscv64.c. A compressed one has a nop behind it. */
+	beq	a0, a1, . + 0xffe
+	bgeu	a0, a1, . - 0x1000
+	bne	s0, t6, . + 0x7fe
+	blt	a0, a1, . - 2
+	jal	zero, . - 0x100000
+	jal	ra, . + 0xffffe
+	nop
+	jr	t4
+	.option rvc
+	c.j	. + 2046
+	c.nop
+	c.j	. - 2048
+	c.nop
+	c.j	. + 0x2aa
+	c.nop
+	c.beqz	a0, . + 254
+	c.nop
+	c.bnez	a5, . - 256
+	c.nop
+	c.beqz	a1, . + 0xaa
+	c.nop
+	c.nop
+	c.nop

@@ -2,6 +2,7 @@
 /* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
 #define ARCH	"riscv64"
 #define NCASES	16
+#define NREADS	15
 #include "tests/arch/encode/words.h"
 
 #include "runtime/arch/riscv64/encode.h"
@@ -31,6 +32,14 @@ static uint32_t build(unsigned i)
 	return 0;
 }
 
+static const int64_t reads[NREADS] = { 0xffe, -0x1000, 0x7fe, -2, -0x100000, 0xffffe, NO_TARGET, NO_TARGET, 2046, -2048, 0x2aa, 254,
+				       -256, 0xaa, NO_TARGET };
+
+static int read_target(uint32_t word, uint64_t pc, uint64_t *target)
+{
+	return rv_direct_target(rv_length((uint8_t)word) == 4 ? word : word & 0xffff, pc, target);
+}
+
 static void check_pair(uint64_t pc, uint64_t target)
 {
 	check("a pair leads where it was told", rv_pair_target(rv_auipc(RV_T0, pc, target), rv_jalr(RV_T0, RV_T0, pc, target), pc) == target);
@@ -53,5 +62,8 @@ static void check_rules(void)
 	check("auipc is auipc", rv_is_auipc(rv_auipc(RV_T3, 0, 1 << 20), RV_T3) && !rv_is_auipc(rv_lui(RV_T3, 1 << 20), RV_T3));
 	check("like", rv_is_like(rv_jalr(RV_RA, RV_RA, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)) &&
 		      !rv_is_like(rv_jalr(RV_RA, RV_T0, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)));
+	check("bits of addresses", rv_address_bits(rv_lui(RV_T3, 1)) == 0xfffff000 && rv_address_bits(rv_auipc(RV_T0, 0, 0)) == 0xfffff000 &&
+	      rv_address_bits(rv_jal(RV_RA, 0, 4)) == 0xfffff000 && rv_address_bits(rv_jalr(RV_RA, RV_RA, 0, 0)) == 0xfff00000 &&
+	      rv_address_bits(rv_ld(RV_T4, RV_T4, 0, 0)) == 0xfff00000 && rv_address_bits(rv_addiw(RV_T3, RV_T3, 0)) == 0xfff00000);
 	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
 }

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* riscv64.c - what sites of riscv64 become, for uft disas */
+#include "cmd/disas/words.h"
+#include "runtime/arch/riscv64/patch.h"
+
+static const struct dis_words words = {
+	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES, .entry_word = arch_entry_word,
+	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk, .make_stub = arch_make_stub,
+	.thunk_label = { "id base", "id base", "uft_asm_func", "uft_asm_func", NULL }, .has_entry_link = 1, .has_body_link = 0,
+};
+
+static int site_columns(struct dis *d)
+{
+	return words_site_columns(d, &words);
+}
+
+static void print_runtime(FILE *f, struct dis *d)
+{
+	words_print_runtime(f, d, &words);
+}
+
+const struct dis_isa dis_riscv64 = {
+	.reader = &insn_riscv64, .pre = words_pre, .site_columns = site_columns, .print_runtime = print_runtime,
+};

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * words.h - what sites become where instructions are aligned words, for uft disas
+ *
+ * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/word.c writes: arm64.c and riscv64.c hand them over.
+ */
+#ifndef UFT_CMD_DISAS_WORDS_H
+#define UFT_CMD_DISAS_WORDS_H
+
+#include "cmd/disas/disas.h"
+
+#define WORDS_PIECE	5	/* words of a thunk, at most */
+
+struct dis_words {
+	uint32_t nop;
+	int is_by_stub;		/* ARCH_CALL_BY_STUB: an entry leads to its stub for the function tracer as well */
+	unsigned thunk_bytes;
+	uint32_t (*entry_word)(uint64_t site, uint64_t stub);
+	uint32_t (*jump_word)(uint64_t at, uint64_t stub);
+	int (*make_call)(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk);
+	int (*make_thunk)(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell);
+	int (*make_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags);
+	/* What the words' addresses are, NULL: it has none. */
+	const char *thunk_label[WORDS_PIECE];
+	int has_entry_link, has_body_link;	/* the first word of an entry, the second of a stub */
+};
+
+unsigned words_pre(const struct uft_site *s);
+int words_site_columns(struct dis *d, const struct dis_words *w);
+void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w);
+
+#endif
