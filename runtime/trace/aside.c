@@ -68,7 +68,7 @@ void aside_remove(struct fg_entry *e)
 	}
 }
 
-struct fg_entry *aside_find(uint64_t slot)
+struct fg_entry *aside_find(uint64_t slot, uint64_t ret, uint64_t before)
 {
 	struct fg_entry *newest = NULL;
 
@@ -77,7 +77,7 @@ struct fg_entry *aside_find(uint64_t slot)
 
 		if (!e->slot)
 			break;
-		if (e->slot == slot && (!newest || e->clock > newest->clock))
+		if (e->slot == slot && (!ret || e->ret == ret) && e->clock < before && (!newest || e->clock > newest->clock))
 			newest = e;
 	}
 	return newest;
@@ -137,19 +137,9 @@ static void aside_store(struct fg_entry *to, const struct fg_entry *e)
 /* Does @e, by tail calls one in the other's place, return to @x? */
 static int aside_returns_to(const struct fg_entry *e, const struct fg_entry *x)
 {
-	uint64_t ret = e->parent;
-
-	for (uint32_t n = 0, i = aside_home(e->slot); n < ASIDE_SIZE && ret != x->ret; n++, i = (i + 1) % ASIDE_SIZE) {
-		const struct fg_entry *y = &aside.table[i];
-
-		if (!y->slot)
-			return 0;
-		if (y->slot != e->slot || y->ret != ret || y->parent == ret)
-			continue;
-		ret = y->parent;
-		i = aside_home(e->slot) - 1;	/* they are in no order */
-	}
-	return ret == x->ret;
+	while (e && e->clock > x->clock)
+		e = fg_find(x->slot, e->parent, e->clock, NULL);
+	return e == x;
 }
 
 void aside_put(const struct fg_entry *e)

@@ -430,27 +430,54 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	return 1;
 }
 
-static struct fg_entry *fg_newest_on_array(struct uft_thread *th, uint64_t slot, struct fg_entry *newest)
-{
-	for (struct fg_entry *e = uft_load(&th->top) - 1; e >= th->base; e--)
-		if (uft_load(&e->slot) == slot && (!newest || e->clock > newest->clock))
-			newest = e;
-	return newest;
-}
-
-/* The entry for a slot, wherever it is. Under the lock. */
-static struct fg_entry *fg_find(uint64_t slot)
-{
-	struct fg_entry *newest = aside_find(slot);
-
-	for (struct uft_thread *th = thread_first(); th; th = th->next)
-		newest = fg_newest_on_array(th, slot, newest);
-	return newest;
-}
-
 static int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
 {
 	return th && e >= th->base && e < th->limit;
+}
+
+/*
+ * Slots decrease from an array's first entry to its last: can one of them be @slot? Not to be relied on by who may have interrupted the
+ * thread while it was entering or leaving a signal stack.
+ */
+static int fg_may_have(const struct uft_thread *th, uint64_t slot)
+{
+	uint64_t first = uft_load(&th->base->slot);
+
+	return th->flags & TH_ALT || slot <= first || first == FG_NO_SLOT;
+}
+
+struct fg_entry *fg_find(uint64_t slot, uint64_t ret, uint64_t before, const struct fg_entry *from)
+{
+	struct fg_entry *newest = aside_find(slot, ret, before);
+
+	for (struct uft_thread *th = thread_first(); th; th = th->next) {
+		struct fg_entry *e = from && fg_is_on_array(th, from) ? (struct fg_entry *)from + 1 : uft_load_acquire(&th->top);
+
+		if (from && !fg_may_have(th, slot))
+			continue;
+		while (e-- > th->base) {
+			uint64_t its = uft_load(&e->slot);
+
+			if (from && its > slot && !(th->flags & TH_ALT))
+				break;
+			if (its == slot && (!ret || e->ret == ret) && e->clock < before && (!newest || e->clock > newest->clock))
+				newest = e;
+		}
+	}
+	return newest;
+}
+
+/*
+ * A tail call's parent is its caller's hook. Functions that call each other so, f g f g, have many entries for the slot with the same
+ * hooks: which of them is next, the clock tells.
+ */
+uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from)
+{
+	const struct fg_entry *e;
+
+	for (uint64_t before = ~0ull; (e = fg_find(slot, ret, before, from)); before = e->clock)
+		ret = e->parent;
+	return ret;
 }
 
 /* Is it another task's that shares our thread pointer? */
@@ -471,7 +498,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	int done = 1;
 
 	task_lock(t);
-	e = fg_find(slot);
+	e = fg_find(slot, 0, ~0ull, NULL);
 	if (!e) {
 		*parent = 0;
 		trace_count(UFT_CNT_LOST_RETURN, 1);
@@ -500,7 +527,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	}
 	/* Leaving may have replaced or unhooked it in the table; our copy is good. */
 	if (e->slot == slot && e->clock == found.clock) {
-		if (aside_find(slot) == e)
+		if (aside_find(slot, 0, ~0ull) == e)
 			aside_remove(e);
 		else
 			uft_cas(&e->slot, slot, FG_NO_SLOT);

@@ -4,7 +4,8 @@
  *
  * The slot of every living entry, on all arrays and in the set-aside table, gets its true return address back, by
  * compare-and-swap with ours. Entries stay where they are: a thread that has taken our address from the slot just
- * before, and is on its way through the exit handler, finds its entry and goes where the swap would have sent it.
+ * before, and is on its way through the exit handler, finds its entry and goes where the swap would have sent it. So a
+ * tail call's slot gets at once what its last caller returns to: fg_true_parent().
  *
  * What the session has to know (control/leave.c): only the enter handlers put our address into a slot, once
  * trace_leave() was called. So when every task has been seen outside of us after that, no slot is filled any more,
@@ -16,7 +17,7 @@
 #include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
-#define PASSES	8	/* a tail call's slot holds its caller's hook next; those set aside are in no order */
+#define PASSES	8	/* a thread that returns from a tail call puts its caller's hook into the slot */
 
 static uint32_t leaving;	/* 1: for good */
 
@@ -30,50 +31,23 @@ int trace_is_leaving(void)
 	return (int)uft_load_acquire(&leaving);
 }
 
-/* Where slots decrease from @th's first entry to its last: may one of them be @slot? */
-static int may_have(const struct uft_thread *th, uint64_t slot)
-{
-	const struct fg_entry *top = uft_load(&th->top);
-
-	return top > th->base && (th->flags & TH_ALT || (slot <= th->base->slot && slot >= top[-1].slot));
-}
-
-/*
- * Of several entries of one function for a slot the newest counts (graph.c); @own: the array that @e is on, which is in order. What
- * was called last in a slot may be another function's tail call, which returns to @e: its turn was before, as the slot holds @e's.
- */
-static int is_newest(const struct fg_entry *e, const struct uft_thread *own)
-{
-	const struct fg_entry *aside = aside_find(e->slot);
-
-	if (aside && aside->ret == e->ret && aside->clock > e->clock)
-		return 0;
-	for (struct uft_thread *th = thread_first(); th; th = th->next) {
-		if (th == own || !may_have(th, e->slot))
-			continue;
-		for (const struct fg_entry *x = uft_load(&th->top); x-- > th->base;)
-			if (x->slot == e->slot && x->ret == e->ret && x->clock > e->clock)
-				return 0;
-	}
-	return 1;
-}
-
-static uint32_t unhook(const struct fg_entry *e, const struct uft_thread *own)
+/* What the slot holds decides, not @e: of several entries that put it there the newest counts (graph.c). */
+static uint32_t unhook(const struct fg_entry *e)
 {
 	uint64_t slot = uft_load(&e->slot), now;
 
-	if (!ARCH_SLOT_IN_MEMORY || slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret || !is_newest(e, own))
+	if (!ARCH_SLOT_IN_MEMORY || slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret)
 		return 0;
-	return (uint32_t)uft_asm_swap8((uint64_t *)slot, e->ret, e->parent);
+	return (uint32_t)uft_asm_swap8((uint64_t *)slot, now, fg_true_parent(slot, now, e));
 }
 
-/* Top down: the caller of a tail call comes after it. */
+/* Top down: what fg_true_parent() need not look at is done. */
 static uint32_t unhook_array(struct uft_thread *th)
 {
 	uint32_t n = 0;
 
 	for (struct fg_entry *e = uft_load_acquire(&th->top); e-- > th->base;)
-		n += unhook(e, th);
+		n += unhook(e);
 	return n;
 }
 
@@ -82,7 +56,7 @@ static uint32_t unhook_all(void)
 	uint32_t n = 0;
 
 	for (struct fg_entry *e = NULL; (e = aside_next(e));)
-		n += unhook(e, NULL);
+		n += unhook(e);
 	for (struct uft_thread *th = thread_first(); th; th = th->next)
 		n += unhook_array(th);
 	return n;

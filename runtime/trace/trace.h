@@ -128,6 +128,14 @@ int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p
 void fg_settle(struct fg_entry *e);
 struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
+/*
+ * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any; @before: only those with an
+ * earlier clock; @from: NULL, or for many in a row: of the array that it is on only it and what lies below, and arrays are taken to be in
+ * order. Under the lock.
+ */
+struct fg_entry *fg_find(uint64_t slot, uint64_t ret, uint64_t before, const struct fg_entry *from);
+/* Where the frame of @slot, in which @ret of ours stands, returns to in the end; @from as above. Under the lock. */
+uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from);
 
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */
@@ -166,7 +174,7 @@ int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_en
 /* ---- aside.c: the set-aside table, all under the lock ---- */
 int aside_init(void);
 void aside_put(const struct fg_entry *e);
-struct fg_entry *aside_find(uint64_t slot);
+struct fg_entry *aside_find(uint64_t slot, uint64_t ret, uint64_t before);	/* as fg_find() */
 void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 

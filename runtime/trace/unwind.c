@@ -86,8 +86,10 @@ static void unwind_restore_aside(uint64_t sp)
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
 		uint64_t now;
 
-		if (e->slot - sp < UNWIND_REACH && !trace_peek((const void *)e->slot, &now, 8))
-			unwind_restore_entry(e);
+		if (e->slot - sp >= UNWIND_REACH || trace_peek((const void *)e->slot, &now, 8) || now != e->ret)
+			continue;
+		*(uint64_t *)e->slot = fg_true_parent(e->slot, now, e);
+		arch_local_or32(&e->flags, FG_RESTORED);
 	}
 }
 

@@ -146,13 +146,33 @@ static void coroutine()
 	co_result = descend(30, suspend, 0);
 }
 
+/* Each jumps to the other: one slot of the stack, many calls. */
+#define SIBLING __attribute__((noinline, noclone, optimize("optimize-sibling-calls")))
+SIBLING static long pong(long n);
+SIBLING static long ping(long n)
+{
+	sink = n;
+	return n ? pong(n - 1) : descend(3, suspend, 0);
+}
+
+SIBLING static long pong(long n)
+{
+	sink = -n;
+	return n ? ping(n - 1) : descend(2, suspend, 0);
+}
+
+static void mutual()
+{
+	co_result = descend(5, [](int) { return ping(6) + 1; }, 0);
+}
+
 static void *resume(void *)
 {
 	swapcontext(&back, &there);
 	return NULL;
 }
 
-static long mode_coroutine(int migrate)
+static long mode_coroutine(void (*fn)(), int migrate)
 {
 	static char stack[256 << 10];
 	pthread_t t;
@@ -161,7 +181,7 @@ static long mode_coroutine(int migrate)
 	there.uc_stack.ss_sp = stack;
 	there.uc_stack.ss_size = sizeof(stack);
 	there.uc_link = &back;
-	makecontext(&there, coroutine, 0);
+	makecontext(&there, fn, 0);
 	resume(NULL);
 	ready();
 	if (wait_byte(0) != 1)
@@ -437,8 +457,9 @@ int main(int argc, char **argv)
 #define MODE(name, call) if (!strcmp(mode, name)) r = call
 	MODE("blocked", mode_blocked());
 	MODE("deep", mode_deep());
-	MODE("coroutine", mode_coroutine(0));
-	MODE("migrate", mode_coroutine(1));
+	MODE("coroutine", mode_coroutine(coroutine, 0));
+	MODE("migrate", mode_coroutine(coroutine, 1));
+	MODE("mutual", mode_coroutine(mutual, 0));
 	MODE("exception", mode_exception());
 	MODE("altstack", mode_altstack());
 	MODE("storm", mode_storm());

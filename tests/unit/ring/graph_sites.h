@@ -12,7 +12,7 @@
 
 enum { LEAF, MID, OUTER, REC, JUMPER, TAIL, HANDLER, CO, PROBE, NSITES };
 
-static uint32_t self(void)
+static inline uint32_t self(void)
 {
 	return (uint32_t)syscall(SYS_gettid);
 }
@@ -101,7 +101,7 @@ static void start_full(struct lab_config c, const struct uft_tracer_params *p)
 	lab_params_full(p);
 }
 
-static void start(struct lab_config c)
+static inline void start(struct lab_config c)
 {
 	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH };
 

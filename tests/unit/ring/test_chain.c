@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+/*
+ * test_chain.c - functions that call each other by tail calls: one slot, many entries, the same few hooks again and again
+ *
+ * ping and pong jump to each other, then yield inside a coroutine. So their entries are set aside, or stay on the array of a thread
+ * that has no event any more. They return in order, one by one; or the slot gets its true address at a detach, or for an
+ * unwinder, and they are not met at all.
+ */
+#include <pthread.h>
+#include <ucontext.h>
+
+#include "runtime/arch/arch.h"
+#include "graph_sites.h"
+
+enum { PING = CO, PONG = PROBE };
+
+LAB_SITE long ping(long n);
+LAB_SITE long pong(long n);
+__asm__(".text\n"
+	".balign 16\n.globl ping\n.type ping,@function\nping:\n\t.rept 8\n\tnop\n\t.endr\n\tdec %rdi\n\tjs rested\n\tjmp pong\n"
+	".balign 16\n.globl pong\n.type pong,@function\npong:\n\t.rept 8\n\tnop\n\t.endr\n\tdec %rdi\n\tjs rested\n\tjmp ping\n"
+	/* Yields; then more of them in the same slot, or back. */
+	"rested:\n\tsub $8,%rsp\n\tcall rest\n\tadd $8,%rsp\n\tmov %rax,%rdi\n\ttest %rax,%rax\n\tjns ping\n\tmov $42,%eax\n\tret\n");
+
+int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
+{
+	(void)kind, (void)args, (void)nargs, (void)wait;
+	return 0;
+}
+
+static ucontext_t co_main, co_self;
+static char stack[65536];
+static long again, result;
+static uint64_t *slot;
+
+long rest(void);
+long rest(void)
+{
+	slot = (uint64_t *)__builtin_frame_address(0) + 3;	/* above our frame's two words and what `rested` skips */
+	swapcontext(&co_self, &co_main);
+	return --again < 0 ? -1 : 3;
+}
+
+static void body(void)
+{
+	result = ping(3);
+}
+
+static void begin(long more)
+{
+	start((struct lab_config){ 0 });
+	lab_arm(ping, PING, LAB_GRAPH, 0);
+	lab_arm(pong, PONG, LAB_GRAPH, 0);
+	again = more;
+	CHECK(!getcontext(&co_self));
+	co_self.uc_stack.ss_sp = stack;
+	co_self.uc_stack.ss_size = sizeof(stack);
+	co_self.uc_link = &co_main;
+	makecontext(&co_self, body, 0);
+}
+
+static void resume(void)
+{
+	CHECK(!swapcontext(&co_main, &co_self));
+}
+
+static void *resume_here(void *events)
+{
+	resume();
+	if (events)
+		mid(1);		/* where it is seen that the thread has left them */
+	return NULL;
+}
+
+static void resume_in_thread(void *events)
+{
+	pthread_t th;
+
+	CHECK(!pthread_create(&th, NULL, resume_here, events));
+	pthread_join(th, NULL);
+}
+
+/* How many of them have returned through us. */
+static uint64_t returned(const struct lab_events *ev)
+{
+	uint64_t n = 0;
+
+	for (int id = PING; id <= PONG; id++)
+		n += lab_count(ev, 0, UFT_REC_EXIT, id) + lab_count(ev, 0, UFT_REC_EXIT_LEFT, id);
+	return n;
+}
+
+static void end(uint64_t entered, uint64_t back)
+{
+	struct lab_events *ev;
+
+	CHECK_EQ(result, 42);
+	ev = finish();
+	CHECK_EQ(lab_count(ev, 0, UFT_REC_ENTRY, PING) + lab_count(ev, 0, UFT_REC_ENTRY, PONG), entered);
+	CHECK_EQ(returned(ev), back);
+	lab_free(ev);
+}
+
+static void unhook(void)
+{
+	trace_leave();
+	CHECK(trace_unhook() > 0);
+	CHECK_EQ(trace_unhook(), 0);
+}
+
+static void test_order(void)
+{
+	begin(0);
+	resume();
+	mid(1);
+	resume();
+	end(4, 4);
+}
+
+/* The later ones are set aside first. */
+static void test_order_moved(void)
+{
+	begin(1);
+	resume();
+	resume_in_thread(&again);
+	mid(1);
+	resume();
+	end(8, 8);
+}
+
+static void test_unhook(void)
+{
+	begin(0);
+	resume();
+	mid(1);
+	unhook();
+	resume();
+	end(4, 0);
+}
+
+static void test_unhook_on_array(void)
+{
+	begin(0);
+	resume();
+	unhook();
+	resume();
+	end(4, 0);
+}
+
+/* On the arrays of two threads, the upper ones return to the lower ones. */
+static void test_unhook_on_two(void)
+{
+	begin(1);
+	resume();
+	resume_in_thread(NULL);
+	unhook();
+	resume();
+	end(8, 0);
+}
+
+/* Some are set aside, those that return to them are on an array; and the other way round. */
+static void test_unhook_half_aside(void)
+{
+	begin(1);
+	resume();
+	mid(1);
+	resume_in_thread(NULL);
+	unhook();
+	resume();
+	end(8, 0);
+}
+
+static void test_unhook_other_half_aside(void)
+{
+	begin(1);
+	resume();
+	resume_in_thread(&again);
+	unhook();
+	resume();
+	end(8, 0);
+}
+
+static int has_true_address(void)
+{
+	return *slot > (uint64_t)body && *slot < (uint64_t)body + 64;
+}
+
+/* What an unwinder on the coroutine's stack finds. */
+static void test_unwind(void)
+{
+	begin(0);
+	resume();
+	mid(1);
+	CHECK(!has_true_address());
+	trace_hook_unwind(stack);
+	CHECK(has_true_address());
+	resume();
+	end(4, 0);
+}
+
+/* Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still returns. */
+static void test_dead(void)
+{
+	begin(0);
+	for (int i = 0; i < 1000; i++) {
+		makecontext(&co_self, body, 0);
+		resume();
+		mid(1);
+	}
+	resume();
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	end(4000, 4);
+}
+
+static const struct lab_case cases[] = {
+	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
+	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
+	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { NULL, NULL },
+};
+
+int main(int argc, char **argv)
+{
+	return lab_main(cases, argc > 1 ? argv[1] : NULL);
+}
