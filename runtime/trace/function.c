@@ -4,15 +4,19 @@
  */
 #include "runtime/trace/trace.h"
 
-/* Of the function that was entered. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of it. */
+/*
+ * Of the function that was entered. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of
+ * it. That is found out by looking, and the slot of others may have changed since the handler read it (a detach, an unwinder): then it is
+ * the program's own value, which may point anywhere.
+ */
 static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent, const uint64_t *frame)
 {
 	const uint64_t *slot = frame - SAVED_FP;
-	uint64_t fp = frame[0];
+	uint64_t fp = frame[0], saved[2];
 
-	if (*slot != parent) {
+	if (*slot != parent && !trace_peek((const void *)fp, saved, sizeof(saved)) && saved[1] == parent) {
 		slot = (const uint64_t *)fp + 1;
-		fp = slot[-1];
+		fp = saved[0];
 	}
 	if (trace_params()->stacks & UFT_STACKS_MAX)
 		stack_measure(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);

@@ -179,6 +179,7 @@ struct walk {
 	uint64_t slot, fp;		/* where the next return address is, and its frame's caller's frame pointer */
 	uint64_t sp, pc;		/* of the frame that was found last: behind its call */
 	int is_signal;			/* that one was interrupted */
+	int is_end;			/* nobody called it: not just that nothing more is known */
 	uint64_t base;			/* of the window */
 	uint32_t nwindow;
 	uint64_t window[WINDOW_WORDS];
@@ -240,11 +241,13 @@ static int walk_out(struct walk *w, uint64_t pc)
 			return 0;
 		break;
 	case UFT_RULE_NONE:
+		w->is_end = !w->fp;
 		if (w->fp < w->sp || w->fp - w->sp > FP_REACH || walk_read(w, w->fp, &fp))
 			return 0;
 		cfa = w->fp + 16;
 		break;
 	default:
+		w->is_end = 1;
 		return 0;
 	}
 	if (row.fp && walk_read(w, cfa + 8 * (int64_t)row.fp, &fp))
@@ -282,7 +285,8 @@ static int walk_next(struct walk *w)
 		return 0;
 	w->pc = walk_true(w, w->slot, pc);
 	w->sp = w->slot + 8;
-	return w->pc > UFT_PAGE;
+	w->is_end = w->pc <= UFT_PAGE;
+	return !w->is_end;
 }
 
 void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
@@ -303,8 +307,9 @@ void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
 /* ---- The deepest stack -------------------------------------------------------------------- */
 
 /*
- * A thread's stack begins where its outermost frame does, which one long walk finds. From then on a stack that is a little deeper
- * than what was walked, or less deep, is the same one; anything else (a signal stack, a coroutine's) is walked to its end.
+ * A thread's stack begins where its outermost frame does, which one long walk finds. From then on what is less deep than was
+ * seen is the same stack. What is a little deeper is so if a walk from there comes to what was seen, mostly in a step or two: stacks of
+ * coroutines may lie side by side. Anything else (a signal stack, another coroutine's) is walked to its end.
  */
 #define TOP_WALK	4096		/* frames */
 #define SAME_STACK	(64u << 10)	/* bytes below the lowest that was seen */
@@ -321,6 +326,24 @@ static uint64_t stack_top(struct trace_task *t, uint64_t slot, uint64_t fp)
 		if (w.sp < sp || (w.is_signal && w.sp - sp > SIGNAL_FRAME))
 			return 0;
 	return n && n < TOP_WALK ? sp : 0;
+}
+
+/* Is @slot on the stack of @t's thread that is known? */
+static int is_same_stack(struct trace_task *t, uint64_t slot, uint64_t fp)
+{
+	struct walk w = { .t = t, .at = t->th->top, .slot = slot, .fp = fp };
+	const uint64_t low = t->th->stack_low;
+	uint64_t sp = slot;
+
+	if (slot >= low || slot + SAME_STACK <= low)
+		return slot >= low && slot < t->th->stack_top;
+	for (uint32_t n = 0; n < TOP_WALK && walk_next(&w); n++, sp = w.sp) {
+		if (w.sp < sp || (w.is_signal && w.sp - sp > SIGNAL_FRAME))
+			return 0;
+		if (w.sp > low)
+			return 1;
+	}
+	return !w.is_end;
 }
 
 static __attribute__((noinline)) void stack_keep(struct trace_task *t, struct uft_stack_max *m, uint32_t id, uint64_t top,
@@ -354,7 +377,7 @@ void stack_measure(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp
 {
 	struct uft_stack_max *m = &uft_rt.slice->stack;
 	struct uft_thread *th = t->th;
-	int is_same = slot < th->stack_top && slot + SAME_STACK > th->stack_low;
+	int is_same = is_same_stack(t, slot, fp);
 	uint64_t top = is_same ? th->stack_top : stack_top(t, slot, fp);
 
 	if (top <= slot)
