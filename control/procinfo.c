@@ -366,24 +366,16 @@ int taskinfo_read(pid_t pid, pid_t tid, struct taskinfo *out)
 	return 0;
 }
 
+/* Whoever sleeps in one of these waits for its child: making one does not sleep for long. */
+static int waits_for_vfork(void *arg, pid_t pid, pid_t tid)
+{
+	struct taskinfo t;
+
+	(void)arg;
+	return !taskinfo_read(pid, tid, &t) && !t.is_running && look_is_vfork_call(pid, t.nr, t.arg0);
+}
+
 int procinfo_has_vfork(pid_t pid)
 {
-	char path[64];
-	struct dirent *e;
-	int found = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d))) {
-		struct taskinfo t;
-		pid_t tid = (pid_t)atoi(e->d_name);
-
-		/* Whoever sleeps in one of these waits for its child: making one does not sleep for long. */
-		found = tid > 0 && !taskinfo_read(pid, tid, &t) && !t.is_running &&
-			look_is_vfork_call(pid, t.nr, t.arg0);
-	}
-	if (d)
-		closedir(d);
-	return found;
+	return look_each_task(pid, waits_for_vfork, NULL) > 0;
 }

@@ -10,27 +10,14 @@
  * Not seen: a program that makes the call by an instruction of its own, or finds the function by dlsym().
  */
 #include "control/internal.h"
+#include "control/look.h"
 
-#include <dirent.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static int has_filter(pid_t pid)
+static int has_filter(void *arg, pid_t pid, pid_t tid)
 {
-	char path[64];
-	struct dirent *e;
-	int found = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	if (!d)
-		return 1;
-	while (!found && (e = readdir(d)))
-		found = e->d_name[0] != '.' && peek_status(atoi(e->d_name), "Seccomp", 10) > 0;
-	closedir(d);
-	return found;
+	(void)arg, (void)pid;
+	return peek_status(tid, "Seccomp", 10) > 0;
 }
 
 static const char *base_name(const char *path)
@@ -61,7 +48,7 @@ int sandbox_is_possible(const struct target *t, const char **why)
 	}
 	if (!has_libc)		/* static, or not loaded yet: what it imports says nothing */
 		return 1;
-	if (has_filter(t->pid)) {
+	if (look_each_task(t->pid, has_filter, NULL)) {
 		*why = "a seccomp filter";
 		return 1;
 	}

@@ -8,21 +8,11 @@ so many-th call (default 19; 1 is the long form)."""
 import os, signal, subprocess, sys, tempfile, time
 
 import left
-from left import fail, wait_for
+from left import fail, goes_on, wait_for
 
 uft, program, preload = sys.argv[1:4]
 STEP = int(os.environ.get('UFT_STEP', '19'))
 LAST = 2000
-
-
-def lines(f):
-    return os.fstat(f.fileno()).st_size
-
-
-def goes_on(p, f):
-    """It lives, and says so a few times more."""
-    want = lines(f) + 4 * 3
-    return wait_for(lambda: lines(f) >= want or p.poll() is not None, 'it goes on', 60) and p.poll() is None
 
 
 def agent_of(pid):
@@ -67,7 +57,7 @@ def state(pid):
 def run(how, mode, first, scratch):
     f = tempfile.TemporaryFile()
     p = subprocess.Popen([program, mode], stdout=f)
-    wait_for(lambda: lines(f), 'ready')
+    wait_for(lambda: left.turns(f), 'ready')
     before, text, at, n = state(p.pid), left.text(p.pid), first, 0
     while at < LAST and not left.failures:
         killed = is_killed(how, p.pid, at, scratch)

@@ -108,6 +108,17 @@ def wait_for(cond, what, seconds=20):
     return True
 
 
+def turns(f):
+    """How much a program has said that writes a line for each turn in which all was well."""
+    return os.fstat(f.fileno()).st_size
+
+
+def goes_on(p, f):
+    """It lives, and says so a few times more."""
+    want = turns(f) + 4 * 3
+    return wait_for(lambda: turns(f) >= want or p.poll() is not None, 'it goes on', 60) and p.poll() is None
+
+
 def compare(name, before, after, growth):
     for key in before:
         if key != 'anonymous' and before[key] != after[key]:
