@@ -397,7 +397,7 @@ int cmd_percent(const struct cmd_option *o, const char *text, void *field, struc
 	return 0;
 }
 
-/* A decimal number with an optional unit; without one it is in @plain_ns. Stops at the first other character. */
+/* A decimal number with an optional unit; without one it is in @plain_ns, and 1 is returned. Stops at the first other character. */
 static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 {
 	static const struct { const char *name; double ns; } units[] = {
@@ -405,6 +405,7 @@ static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 	};
 	char *end;
 	double value;
+	int is_plain = 1;
 
 	if ((**text < '0' || **text > '9') && **text != '.')
 		return -EINVAL;
@@ -414,6 +415,7 @@ static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 
 		if (strncmp(end, units[i].name, len) == 0) {
 			plain_ns = units[i].ns;
+			is_plain = 0;
 			end += len;
 			break;
 		}
@@ -423,41 +425,56 @@ static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 		return -ERANGE;
 	*text = end;
 	*ns = (uint64_t)value;
-	return 0;
+	return is_plain;
 }
 
 static int store_time(const char *text, double plain_ns, void *field, struct uft_error *err)
 {
 	const char *p = text;
 
-	if (parse_time(&p, plain_ns, field) || *p)
+	int ret = parse_time(&p, plain_ns, field);
+
+	if (ret < 0 || *p)
 		return uft_fail(err, -EINVAL, "'%s' is not a time (a number, with ns, us, ms or s)", text);
-	return 0;
+	return ret;
 }
 
 int cmd_time_us(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
+	int ret = store_time(text, 1e3, field, err);
+
 	(void)o;
-	return store_time(text, 1e3, field, err);
+	return ret < 0 ? ret : 0;
 }
 
-int cmd_time_s(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+int cmd_moment(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
+	struct cmd_moment *m = field;
+	int ret = store_time(text, 1e9, &m->ns, err);
+
 	(void)o;
-	return store_time(text, 1e9, field, err);
+	m->is_plain = ret > 0;
+	return ret < 0 ? ret : 0;
+}
+
+static int parse_moment(const char **text, struct cmd_moment *m)
+{
+	int ret = parse_time(text, 1e9, &m->ns);
+
+	m->is_plain = ret > 0;
+	return ret < 0 ? ret : 0;
 }
 
 int cmd_time_range(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct cmd_range *range = field;
-	struct cmd_range r = { 0, 0 };
+	struct cmd_range r = { 0 };
 	const char *p = text;
 
 	(void)o;
-	if ((*p != '~' && parse_time(&p, 1e9, &r.from_ns)) || *p != '~' ||
-	    (*++p && (parse_time(&p, 1e9, &r.to_ns) || *p)))
+	if ((*p != '~' && parse_moment(&p, &r.from)) || *p != '~' || (*++p && (parse_moment(&p, &r.to) || *p)))
 		return uft_fail(err, -EINVAL, "'%s' is not a range like 0.5s~2s, 10ms~ or ~1.5", text);
-	if (r.to_ns && r.to_ns <= r.from_ns)
+	if (r.to.ns && r.to.ns <= r.from.ns)
 		return uft_fail(err, -EINVAL, "'%s' ends before it begins", text);
 	*range = r;
 	return 0;

@@ -45,7 +45,8 @@ struct cmd_syntax {
 
 struct cmd_list { const char **item; size_t n; };	/* item ends with NULL; NULL when empty */
 struct cmd_numbers { uint32_t *item; size_t n; };
-struct cmd_range { uint64_t from_ns, to_ns; };		/* to 0: to the end */
+struct cmd_moment { uint64_t ns; int is_plain; };	/* is_plain: no unit was given, so it may be a time stamp */
+struct cmd_range { struct cmd_moment from, to; };	/* to 0: to the end */
 
 /* Field types */
 int cmd_flag(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, set to 1 */
@@ -57,7 +58,7 @@ int cmd_choice(const struct cmd_option *, const char *, void *field, struct uft_
 int cmd_kb(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t bytes; KB, K M G */
 int cmd_percent(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
 int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: us */
-int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: s */
+int cmd_moment(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct cmd_moment, seconds */
 int cmd_time_range(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* A~B, seconds */
 
 /*

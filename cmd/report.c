@@ -25,7 +25,7 @@ struct report_opts {
 	int sort, colour;
 	uint32_t limit;
 	struct cmd_range range;
-	uint64_t from_ns, to_ns;
+	struct cmd_moment from, to;
 	struct cmd_numbers tids, cpus;
 	struct cmd_list funcs, symbols, options;
 	uint32_t text;			/* enum uft_text_flags */
@@ -47,9 +47,9 @@ static const struct cmd_option report_options[] = {
 	{ "profile", 0, NULL, "one row per function instead of events", cmd_flag, F(profile), NULL },
 	{ "sort", 's', "KEY", "order of the profile's rows", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "rows of the profile at most", cmd_uint, F(limit), NULL },
-	{ "range", 'r', "A~B", "only this part, from the first event on: 0.5s~2s, 10ms~", cmd_time_range, F(range), NULL },
-	{ "from", 0, "TIME", "leave out what is earlier (seconds, or with ns, us, ms)", cmd_time_s, F(from_ns), NULL },
-	{ "to", 0, "TIME", "leave out what is later", cmd_time_s, F(to_ns), NULL },
+	{ "range", 'r', "A~B", "only this part, from the first event on: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
+	{ "from", 0, "TIME", "leave out what is earlier: a time stamp, or how long after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
+	{ "to", 0, "TIME", "leave out what is later", cmd_moment, F(to), NULL },
 	{ "func", 'F', "GLOB", "only these functions, may be repeated; GLOB:mod:OBJECT", cmd_strings, F(funcs), NULL },
 	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
@@ -121,9 +121,10 @@ static void progress_end(void)
 
 static struct uft_select selection(const struct report_opts *o)
 {
+	const struct cmd_moment *from = o->from.ns ? &o->from : &o->range.from, *to = o->to.ns ? &o->to : &o->range.to;
+
 	return (struct uft_select){
-		.from_ns = o->from_ns ? o->from_ns : o->range.from_ns,
-		.to_ns = o->to_ns ? o->to_ns : o->range.to_ns,
+		.from_ns = from->ns, .to_ns = to->ns, .is_from_stamp = from->is_plain, .is_to_stamp = to->is_plain,
 		.tids = o->tids.item, .ntids = o->tids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,

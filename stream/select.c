@@ -63,6 +63,19 @@ static int is_hidden(const struct uft_stream *st, uint64_t clock)
 	return lo < st->nhidden && st->hidden[lo].from < clock;
 }
 
+/* Time stamps of the selection become times since the first event. A printed one is rounded to microseconds. */
+static void sel_begin(struct uft_stream *st, uint64_t first_ns)
+{
+	struct uft_select *s = &st->sel;
+
+	st->first_ns = first_ns;
+	if (s->is_from_stamp && s->from_ns + 500 > first_ns)
+		s->from_ns = s->from_ns > first_ns + 500 ? s->from_ns - 500 - first_ns : 0;
+	if (s->is_to_stamp && s->to_ns + 500 > first_ns)
+		s->to_ns = s->to_ns + 499 > first_ns ? s->to_ns + 499 - first_ns : 1;
+	s->is_from_stamp = s->is_to_stamp = 0;
+}
+
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
 	const struct uft_select *s = &st->sel;
@@ -76,7 +89,7 @@ int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 	if (st->first_ns == UINT64_MAX) {
 		if (ev->kind == UFT_EV_LOST || ev->kind == UFT_EV_LEFT)
 			return !s->from_ns;
-		st->first_ns = ev->ts_ns;
+		sel_begin(st, ev->ts_ns);
 	}
 	if (ev->ts_ns - st->first_ns < s->from_ns)
 		return 0;

@@ -74,6 +74,7 @@ struct uft_event {
 
 struct uft_select {		/* what the reader wants; zero = everything */
 	uint64_t from_ns, to_ns;		/* relative to the first event */
+	int is_from_stamp, is_to_stamp;		/* one that is not before the first event is a time stamp */
 	const uint32_t *tids; size_t ntids;	/* pids or tids */
 	const uint32_t *cpus; size_t ncpus;
 	const char *const *funcs; size_t nfuncs;	/* patterns of names.h */

@@ -20,7 +20,8 @@ struct opts {
 	struct cmd_list strings;
 	uint32_t number;
 	struct cmd_numbers numbers;
-	uint64_t bytes, us_ns, s_ns;
+	uint64_t bytes, us_ns;
+	struct cmd_moment moment;
 	struct cmd_range range;
 };
 
@@ -37,7 +38,7 @@ static const struct cmd_option options[] = {
 	{ "numbers", 0, "LIST", "numbers", cmd_numbers, F(numbers), NULL },
 	{ "bytes", 'b', "KB", "a size", cmd_kb, F(bytes), NULL },
 	{ "us", 0, "US", "a time", cmd_time_us, F(us_ns), NULL },
-	{ "seconds", 0, "S", "a time", cmd_time_s, F(s_ns), NULL },
+	{ "seconds", 0, "S", "a time", cmd_moment, F(moment), NULL },
 	{ "range", 'r', "A~B", "a range", cmd_time_range, F(range), NULL },
 	{ 0 }
 };
@@ -176,16 +177,16 @@ static void sizes_and_times(void **state)
 	assert_int_equal(parse(&o, "-b 64 --us 2.5 --seconds 0.25 -n 4294967295"), -1);
 	assert_int_equal(o.bytes, 65536);
 	assert_int_equal(o.us_ns, 2500);
-	assert_int_equal(o.s_ns, 250000000);
+	assert_int_equal(o.moment.ns, 250000000);
 	assert_int_equal(o.number, UINT32_MAX);
 	assert_int_equal(parse(&o, "-b 2M --us 3ms --seconds 7ns"), -1);
 	assert_int_equal(o.bytes, 2 << 20);
 	assert_int_equal(o.us_ns, 3000000);
-	assert_int_equal(o.s_ns, 7);
+	assert_int_equal(o.moment.ns, 7);
 	assert_int_equal(parse(&o, "-b 1GB --us 1s --seconds 2min"), -1);
 	assert_int_equal(o.bytes, 1 << 30);
 	assert_int_equal(o.us_ns, 1000000000);
-	assert_int_equal(o.s_ns, 120000000000);
+	assert_int_equal(o.moment.ns, 120000000000);
 }
 
 static void ranges(void **state)
@@ -194,14 +195,16 @@ static void ranges(void **state)
 
 	(void)state;
 	assert_int_equal(parse(&o, "-r 1~2.5s"), -1);
-	assert_int_equal(o.range.from_ns, 1000000000);
-	assert_int_equal(o.range.to_ns, 2500000000);
+	assert_int_equal(o.range.from.ns, 1000000000);
+	assert_int_equal(o.range.to.ns, 2500000000);
+	assert_int_equal(o.range.from.is_plain, 1);
+	assert_int_equal(o.range.to.is_plain, 0);
 	assert_int_equal(parse(&o, "-r 10ms~"), -1);
-	assert_int_equal(o.range.from_ns, 10000000);
-	assert_int_equal(o.range.to_ns, 0);
+	assert_int_equal(o.range.from.ns, 10000000);
+	assert_int_equal(o.range.to.ns, 0);
 	assert_int_equal(parse(&o, "-r ~5us"), -1);
-	assert_int_equal(o.range.from_ns, 0);
-	assert_int_equal(o.range.to_ns, 5000);
+	assert_int_equal(o.range.from.ns, 0);
+	assert_int_equal(o.range.to.ns, 5000);
 	refused("-r 2~1", "ends before it begins");
 	refused("-r 2", "is not a range");
 	refused("-r 1~2~3", "is not a range");
