@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# select.sh - uft report: a part of a recording by time, CPU, thread, process and function, as text and as profile
+# select.sh - uft report: a part of a recording by time, CPU, thread, process and function, as text and as profile; the keys of uft stat
 . "$(dirname "$0")/../../lib/common.sh"
 
 # Three phases 100 ms apart, on a CPU each where there are two: 10 calls of first, 20 of second by another thread, 40 of third by
@@ -145,3 +145,13 @@ want="0 0 0 0"
 seen --to 1ns
 # With a unit it is always a time since the first event.
 seen --from "${end}s"
+
+# The keys that scripts rely on, each once; man uft-stat explains them.
+for key in format complete tracer cmdline hostname uname events calls lost duration_ns first_ns tasks cpus objects functions bytes \
+	bytes_per_event bytes_per_call damaged_bytes; do
+	expect_equal "lines of $key" "$("$uft" stat | grep -c "^$key: .")" 1
+	check
+	grep -q "^\*.*\*$key\*\|^\*$key\*" "$top/doc/man/uft-stat.1.scd" || fail "man uft-stat does not explain $key"
+done
+expect_equal "tasks" "$(stat_value trace.uft tasks)" 3
+expect_equal "first_ns" "$(awk -v ns="$(stat_value trace.uft first_ns)" 'BEGIN { printf "%.6f", ns / 1e9 }')" "$(sed -n '1s/ .*//p' times)"
