@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -420,11 +419,12 @@ static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 			break;
 		}
 	}
-	value = round(value * plain_ns);
+	value *= plain_ns;
 	if (!(value < 1.8e19))
 		return -ERANGE;
 	*text = end;
 	*ns = (uint64_t)value;
+	*ns += value - (double)*ns >= 0.5;	/* round() would need another library at each start */
 	return is_plain;
 }
 
