@@ -16,8 +16,11 @@ static const char *const tracer_names[] = {
 	[UFT_TRACER_PROFILE] = "profile", [UFT_TRACER_PREEMPTOFF] = "preemptoff", [UFT_TRACER_IRQSOFF] = "irqsoff",
 	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
 	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
-	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", NULL
+	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", [UFT_TRACER_SYSPROF] = "sysprof",
+	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", NULL
 };
+
+#define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
 
 /* Who comes from perf gives a process to -p. */
 static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
@@ -45,6 +48,7 @@ static const struct cmd_option record_options[] = {
 	{ "stacktrace", 'T', NULL, "kmemtrace, blk: who called, behind each event", cmd_flag, F(stack), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
+	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
 	{ "option", 'O', "NAME", "function_graph: as an option of the trace: funcgraph-retval, funcgraph-args, nosleep-time; may be "
 	  "repeated", cmd_strings, F(options), NULL },
@@ -176,6 +180,10 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
 		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
 				 "--min-size", tracer_names[o->tracer]);
+	if (o->sample_ns && o->tracer != UFT_TRACER_SYSPROF)
+		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", tracer_names[o->tracer]);
+	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)
+		return cmd_usage(syntax, "--sample-period: less than 100us between two samples is not possible");
 	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
 		return cmd_usage(syntax, "%s is for the tracer function_graph, not for %s",
 				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",

@@ -10,7 +10,7 @@ struct record_opts {
 	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
-	uint64_t thresh_ns, buffer_bytes;
+	uint64_t sample_ns, thresh_ns, buffer_bytes;
 	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
 	int preload;
 	int stack, func_stack;

@@ -51,6 +51,7 @@ struct spec {
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts hwlat;
+	uint64_t sample_ns;
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text;
@@ -368,6 +369,8 @@ struct uft_session {
 	struct own *own;			/* own.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
 	struct hwlat *hwlat;
+	struct observe *observe;
+	int is_unobserved;			/* it could not begin, which was said */
 	uint32_t next_image;
 	struct {			/* by slice: who had it last, for children that outlive their parents */
 		struct space *space;

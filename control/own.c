@@ -12,6 +12,7 @@
  * Life: a spec asks (uft_session_trace), the next round of the session begins (own_start: by then there is somebody who takes
  * the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
  */
+#include "control/observe.h"
 #include "control/own.h"
 
 #include <errno.h>
@@ -126,30 +127,78 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 
 /* ---- What the spec asks ---------------------------------------------------------------------- */
 
+static int is_observing(const struct spec *sp)
+{
+	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_SCHED_SWITCH;
+}
+
+int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
+{
+	int is_new = !s->spec || s->spec->own != sp->own;
+
+	return is_new && is_observing(sp) ? observe_check(sp, err) : 0;
+}
+
 void own_start(struct uft_session *s)
 {
 	const struct spec *sp = s->spec;
 
 	if (sp && sp->own == UFT_TRACER_HWLAT && !s->hwlat && !s->is_paused)
 		s->hwlat = hwlat_begin(s, &sp->hwlat, sp->own_thresh_ns);
+	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && !s->is_paused) {
+		s->observe = observe_begin(s);
+		s->is_unobserved = !s->observe;
+	}
 }
 
 void own_record(struct uft_session *s)
 {
 	if (s->hwlat)
 		hwlat_run(s, s->hwlat, !s->is_paused);
+	if (s->observe)
+		observe_run(s->observe, !s->is_paused);
 }
 
-void own_stop(struct uft_session *s, const struct spec *sp)
+void own_target(struct uft_session *s, const struct target *t)
+{
+	own_start(s);
+	if (s->observe)
+		observe_target(s->observe, t);
+}
+
+void own_left(struct uft_session *s, pid_t pid)
+{
+	if (s->observe)
+		observe_left(s->observe, pid);
+}
+
+uint64_t uft_session_gather(struct uft_session *s)
+{
+	return s->observe ? observe_take(s->observe) : UINT64_MAX;
+}
+
+static void stop_hwlat(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
 
-	if (!s->hwlat)
-		return;
 	if (!sp || sp->own != UFT_TRACER_HWLAT) {
 		hwlat_end(s->hwlat);
 		s->hwlat = NULL;
 	} else if (!old || sp->own_thresh_ns != old->own_thresh_ns || memcmp(&sp->hwlat, &old->hwlat, sizeof(sp->hwlat))) {
 		hwlat_set(s, s->hwlat, &sp->hwlat, sp->own_thresh_ns);
 	}
+}
+
+void own_stop(struct uft_session *s, const struct spec *sp)
+{
+	const struct spec *old = s->spec;
+
+	if (s->hwlat)
+		stop_hwlat(s, sp);
+	if (sp && old && sp->own == old->own && sp->sample_ns == old->sample_ns)
+		return;
+	if (s->observe)
+		observe_end(s->observe);
+	s->observe = NULL;
+	s->is_unobserved = 0;
 }

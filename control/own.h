@@ -40,6 +40,11 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 
 /* What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of the session. */
 void own_start(struct uft_session *s);
+/* May what the spec asks for be had here? 0, or -errno and the sentence. */
+int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
+/* A process became a target, is about to end or to run another image, goes on without us. */
+void own_target(struct uft_session *s, const struct target *t);
+void own_left(struct uft_session *s, pid_t pid);
 /* Recording was switched: what has begun rests meanwhile. */
 void own_record(struct uft_session *s);
 /* What another spec than @sp asked for ends, or takes over what @sp says of it. NULL: all of it ends. */

@@ -350,6 +350,7 @@ int session_detach(struct uft_session *s, pid_t pid)
 	ret = leave(s, t);
 	if (ret == -EBUSY)
 		return ret;		/* it is ours still, and may be left later */
+	own_left(s, pid);
 	s->is_launched_left |= pid == s->launched;
 	target_end(s, t);
 	return ret;
@@ -457,6 +458,8 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	for (int i = 0; i < UFT_NKEEP; i++)
 		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
 	ret = in->is_unchecked ? 0 : check_live(s, sp, err);
+	if (!ret)
+		ret = own_check(s, sp, err);
 	if (ret) {
 		spec_free(sp);
 		return ret;
@@ -483,6 +486,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 
 void uft_session_record(struct uft_session *s, int on)
 {
+	uft_session_gather(s);		/* what came until now was asked for */
 	s->is_paused = !on;
 	set_ring_flags(s, records(s->spec));
 	own_record(s);
@@ -605,6 +609,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 	if (n > 0)
 		look_at_targets(s);
 	reap_launched(s);
+	uft_session_gather(s);
 	scan(s);
 	budget_poll(s);
 }

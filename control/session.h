@@ -53,6 +53,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
 	struct uft_hwlat_opts hwlat;
+	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };
@@ -111,6 +112,9 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, 
 
 /* 0: rings take nothing although sites stay armed, and threads of the session's own tracers rest; 1: they do. */
 void uft_session_record(struct uft_session *s, int on);
+/* What the kernel has told of targets goes into the rings, before they are emptied. Returns a clock before which no more of it will
+ * come; UINT64_MAX: nothing is asked of it. */
+uint64_t uft_session_gather(struct uft_session *s);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
 

@@ -147,6 +147,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
 	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
 	sp->hwlat = in->hwlat;
+	sp->sample_ns = in->sample_ns;
 	sp->min_size = in->min_size;
 	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);

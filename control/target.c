@@ -10,6 +10,7 @@
  */
 #include "control/internal.h"
 #include "control/look.h"
+#include "control/own.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -174,6 +175,7 @@ void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)
 		s->ev.slice_begin(s->ev.arg, t->slice, t->pid, t->ppid, t->space->img);
+	own_target(s, t);
 	target_scan_tasks(s, t);
 }
 
@@ -191,6 +193,7 @@ void target_end(struct uft_session *s, struct target *t)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
+	uft_session_gather(s);
 	target_scan_tasks(s, t);
 	jitmap_read(s, t);
 	perfmap_write(s, t);

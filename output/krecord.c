@@ -10,7 +10,7 @@
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
- *	DATA		of the session's own: hwlat; of a call: none
+ *	DATA		of the session's own: hwlat, context_switch (what is not known has all bits set); of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
@@ -93,6 +93,18 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"print fmt: \"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
 	"REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count\n" },
 
+	{ "context_switch", "name: context_switch\nID: 2\n" COMMON_FIELDS
+	"\tfield:unsigned int prev_pid;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int next_pid;\toffset:12;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int next_cpu;\toffset:16;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned char prev_prio;\toffset:20;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char prev_state;\toffset:21;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char next_prio;\toffset:22;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char next_state;\toffset:23;\tsize:1;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%u:%u:%u  ==> %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, "
+	"REC->next_state, REC->next_cpu\n" },
+
 	{ "kernel_stack", "name: kernel_stack\nID: 4\n" COMMON_FIELDS
 	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
 	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n"
@@ -150,6 +162,13 @@ struct rec_hwlat {
 	uint32_t nmi_count, seqnum, count;
 } __attribute__((packed));
 _Static_assert(sizeof(struct rec_hwlat) == 60, "format of hwlat");
+
+struct rec_switch {
+	struct rec_common common;
+	uint32_t prev_pid, next_pid, next_cpu;
+	uint8_t prev_prio, prev_state, next_prio, next_state;
+};
+_Static_assert(sizeof(struct rec_switch) == 24, "format of context_switch");
 
 struct rec_stack {
 	struct rec_common common;
@@ -218,18 +237,40 @@ static int put_print(struct uft_kbuf *kb, const struct uft_event *ev, uint64_t i
 	return ret;
 }
 
+/* States by their place in the kernel's RSDTtXZ. */
+static struct rec_switch switch_of(const struct uft_event *ev)
+{
+	uint32_t how = (uint32_t)ev->word[0];
+	uint8_t prio = how & UFT_SWITCH_PRIO ? (uint8_t)(ev->word[0] >> 32) : 255;
+	uint8_t state = how & (UFT_SWITCH_IN | UFT_SWITCH_PREEMPTED) ? 0 : how & UFT_SWITCH_ENDED ? 5 : 1;
+	struct rec_common common = common_of(ev, KRECORD_SWITCH);
+
+	if (how & UFT_SWITCH_IN)
+		return (struct rec_switch){ common, UINT32_MAX, ev->task->tid, ev->cpu, 255, 255, prio, state };
+	return (struct rec_switch){ common, ev->task->tid, UINT32_MAX, ev->cpu, prio, state, 255, 255 };
+}
+
+static int put_whole(struct uft_kbuf *kb, const struct uft_event *ev, const void *rec, uint32_t bytes)
+{
+	void *p;
+	int ret = uft_kbuf_record(kb, ev->ts_ns, bytes, &p);
+
+	if (!ret)
+		memcpy(p, rec, bytes);
+	return ret;
+}
+
 static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 {
+	struct rec_switch sw = switch_of(ev);
 	struct rec_hwlat rec = {
 		common_of(ev, KRECORD_HWLAT), ev->word[0] / 1000, ev->word[1] / 1000, 0, (int64_t)(ev->word[2] / 1000000000),
 		(int64_t)(ev->word[2] % 1000000000), 0, (uint32_t)ev->word[3], (uint32_t)(ev->word[3] >> 32),
 	};
-	void *p;
-	int ret = ev->data == UFT_EVENT_HWLAT ? uft_kbuf_record(kb, ev->ts_ns, sizeof(rec), &p) : -ENOENT;
 
-	if (!ret)
-		memcpy(p, &rec, sizeof(rec));
-	return ret == -ENOENT ? 0 : ret;
+	if (ev->data == UFT_EVENT_HWLAT)
+		return put_whole(kb, ev, &rec, sizeof(rec));
+	return ev->data == UFT_EVENT_SWITCH ? put_whole(kb, ev, &sw, sizeof(sw)) : 0;
 }
 
 static int put_stack(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev)

@@ -20,12 +20,35 @@ static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_ev
 			   (unsigned long long)us[1], (unsigned long long)s, (unsigned long long)ns, count);
 }
 
+/*
+ * As the kernel's trace_ctx_print(). Who had the CPU before, or has it then, the kernel does not tell: `?`, as is its state. Of who
+ * leaves a CPU it says whether it would go on (R), not what it waits for: that is S, also where the kernel would have D or T.
+ */
+static char *put_switch(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	uint32_t how = (uint32_t)ev->word[0], is_in = how & UFT_SWITCH_IN;
+	char state = is_in || how & UFT_SWITCH_PREEMPTED ? 'R' : how & UFT_SWITCH_ENDED ? 'X' : 'S', prio[12] = "?", name[17];
+
+	if (how & UFT_SWITCH_PRIO)
+		snprintf(prio, sizeof(prio), "%u", (uint32_t)(ev->word[0] >> 32));
+	if (t->flags & UFT_TEXT_RAW && is_in)
+		return p + sprintf(p, "? ? ? %u %u %s %c\n", ev->cpu, ev->task->tid, prio, state);
+	if (t->flags & UFT_TEXT_RAW)
+		return p + sprintf(p, "%u %s %c %u ? ? ?\n", ev->task->tid, prio, state, ev->cpu);
+	if (is_in)
+		return p + sprintf(p, " %7s:%3s:%c ==> [%03u] %7u:%3s:%c %.16s\n", "?", "?", '?', ev->cpu, ev->task->tid, prio, state,
+				   form_name(ev->task, name));
+	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?", "?", '?');
+}
+
 void own_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	char text[OWN_ROOM], *end = text, *p;
 
 	if (ev->data == UFT_EVENT_HWLAT)
 		end = put_hwlat(t, text, ev);
+	else if (ev->data == UFT_EVENT_SWITCH)
+		end = put_switch(t, text, ev);
 	if (end == text)
 		return;
 	if (t->tracer == UFT_TRACER_GRAPH) {

@@ -372,6 +372,11 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		dec_slept(&t->stack[t->depth - 1], e->ts_ns, dec_word(p));
 		return 0;
 	}
+	if (id == UFT_EVENT_SAMPLE) {
+		e->kind = UFT_EV_FUNC;
+		e->sym = dec_addr(st, t->image, dec_word(p));
+		return 1;
+	}
 	e->kind = UFT_EV_DATA;
 	e->data = id;
 	e->flags = id == UFT_EVENT_RETURN && n > 1 ? UFT_EVF_MASK : 0;

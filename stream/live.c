@@ -15,7 +15,8 @@
  *			exactly where the consumer stopped, with the depths and durations that the consumer would give
  *
  * Order. Records of one task may lie in several rings, so base may not decode one ring further than all others have
- * been taken: `watermark` is a clock read before a round of taking; what is younger waits for the next round.
+ * been taken: `watermark` is a clock read before a round of taking; what is younger waits for the next round. What the session
+ * writes of the past (control/observe.c) it has written up to `until`.
  *
  * Full. With `overwrite` the oldest chunk of the CPU goes, unless it is being filled, and its records are counted. A
  * ring that lost chunks goes on at the next sub-buffer header. Without, nothing is taken until there is room; what is not
@@ -247,6 +248,13 @@ void lv_sample_clock(struct uft_live *l)
 	l->next_pair_ns = lv_now_ns() + (l->npair < 3 ? LV_PAIR_NS / 50 : l->npair < 100 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
 
+void uft_live_until(struct uft_live *l, uint64_t clock)
+{
+	pthread_mutex_lock(&l->lock);
+	l->until = clock;
+	pthread_mutex_unlock(&l->lock);
+}
+
 uint64_t uft_live_pull(struct uft_live *l)
 {
 	uint64_t n = 0, mark;
@@ -256,6 +264,7 @@ uint64_t uft_live_pull(struct uft_live *l)
 		if (lv_now_ns() >= f->next_pair_ns)
 			lv_sample_clock(f);
 	mark = now_clock() - LV_SLACK;
+	mark = mark < l->until ? mark : l->until;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
@@ -462,6 +471,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 		return -ENOMEM;
 	pthread_mutex_init(&l->lock, NULL);
 	l->opts = *opts;
+	l->until = UINT64_MAX;
 	ret = make_geometry(l, arena);
 	if (!ret) {
 		l->slice = calloc(l->geo->nslices, sizeof(*l->slice));

@@ -55,6 +55,7 @@ struct uft_live {
 	uint32_t numbers;		/* of slices, from 1: 0 is ours */
 	uint32_t image_version;
 	uint64_t watermark;
+	uint64_t until;			/* what the watermark may not pass */
 	uint64_t version, base_version;	/* of the chunks; of those that base was last given, 0 none */
 	struct uft_clock_pair *pair; size_t npair, cap_pair;
 	uint64_t next_pair_ns;

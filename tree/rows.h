@@ -19,6 +19,8 @@ SHOW(tracing_thresh);
 STORE(tracing_thresh);
 SHOW(tracing_max_latency);
 STORE(tracing_max_latency);
+SHOW(sysprof_sample_period);
+STORE(sysprof_sample_period);
 SHOW(max_graph_depth);
 STORE(max_graph_depth);
 SHOW(buffer_size_kb);

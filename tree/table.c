@@ -81,6 +81,8 @@ const struct row rows[] = {
 	     .show = show_hwlat_window, .store = store_hwlat_window),
 	FILE("hwlat_detector/mode", 0640, TOP, "none: where the kernel runs it; round-robin: each cpu in turn; per-cpu: a thread for each",
 	     .show = show_hwlat_mode, .store = store_hwlat_mode),
+	FILE("sysprof_sample_period", 0640, TOP, "us of CPU time between two samples of the tracer sysprof, in kernels up to 2.6.37",
+	     .show = show_sysprof_sample_period, .store = store_sysprof_sample_period),
 	FILE("max_graph_depth", 0640, TOP, "how deep the graph goes; 0 no limit",
 	     .show = show_max_graph_depth, .store = store_max_graph_depth),
 	FILE("buffer_size_kb", 0640, EACH, "KiB that are kept of each cpu", .show = show_buffer_size_kb, .store = store_buffer_size_kb),
@@ -123,6 +125,6 @@ const struct row rows[] = {
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
 	DIR("events/ftrace", 0755, EACH, "the records of the tracers"),
-	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("kernel_stack"), FORMAT("raw_data"),
+	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("kernel_stack"), FORMAT("raw_data"),
 };
 const size_t nrows = sizeof(rows) / sizeof(rows[0]);

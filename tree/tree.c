@@ -110,8 +110,10 @@ static void note_status(struct uft_tree *t)
 /* What came is told by whom it is taken; what came in the last round as well: then it was too young to be handed out. */
 void tree_pull(struct uft_tree *t)
 {
-	uint64_t n = uft_live_pull(t->instances->live) + t->nmarks;
+	uint64_t n;
 
+	uft_live_until(t->instances->live, uft_session_gather(t->session));
+	n = uft_live_pull(t->instances->live) + t->nmarks;
 	t->nmarks = 0;
 	trigger_round(t);
 	if (n || t->is_fresh)
@@ -173,6 +175,7 @@ static const char **word_list(const char *words, int *ret)
 
 void tree_clear(struct instance *in, uint32_t cpu)
 {
+	uft_session_gather(in->t->session);	/* it is of before */
 	uft_live_clear(in->live, cpu);
 	if (cpu == UFT_LIVE_ALL)
 		in->cleared_ns = uft_live_now(in->live);
@@ -208,7 +211,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
 		.stacks = wanted_stacks(set),
-		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat,
+		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,

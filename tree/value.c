@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists them */
-	UFT_TRACER_HWLAT, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
+	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
 	UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_FUNCTION, UFT_TRACER_NOP,
 };
 #define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
@@ -43,6 +43,7 @@ int show_current_tracer(const struct place *at, struct tree_text *out)
 ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
+	struct uft_error err = { "" };
 	size_t len = n;
 	int ret;
 
@@ -56,7 +57,9 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 			continue;
 		set.tracer = tracer_values[i];
 		set.max_latency_us = 0;
-		ret = tree_apply(h->at.in, &set, NULL);
+		ret = tree_apply(h->at.in, &set, &err);
+		if (ret && err.text[0] && h->t->opts.warning)	/* which right lacks, a number does not say */
+			h->t->opts.warning(h->t->opts.arg, err.text);
 		return ret ? ret : (ssize_t)n;
 	}
 	return -EINVAL;
@@ -158,6 +161,28 @@ ssize_t store_max_graph_depth(struct uft_handle *h, const char *p, size_t n)
 	if (!ret && depth > UINT32_MAX)
 		ret = -EINVAL;
 	set.max_depth = (uint32_t)depth;
+	if (!ret)
+		ret = tree_apply(h->at.in, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}
+
+#define SAMPLE_US	1000u
+#define SAMPLE_US_MIN	100u		/* less is taken for that, as in the kernel */
+
+int show_sysprof_sample_period(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%llu\n", (unsigned long long)(at->in->set.sample_us ? at->in->set.sample_us : SAMPLE_US));
+	return 0;
+}
+
+ssize_t store_sysprof_sample_period(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->at.in->set;
+	int ret = text_number(p, n, 10, &set.sample_us);
+
+	if (!ret && set.sample_us > UINT32_MAX)
+		ret = -EINVAL;
+	set.sample_us = set.sample_us < SAMPLE_US_MIN ? SAMPLE_US_MIN : set.sample_us;
 	if (!ret)
 		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;

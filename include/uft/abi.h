@@ -77,11 +77,19 @@ enum uft_event_id {
 	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
 					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
 					 * this window | too long ones in it << 32 */
+	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program */
+	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX */
 	UFT_EVENT_FIRST		= 16,
 };
 #define UFT_STACK_MAX		32
+enum uft_switch {
+	UFT_SWITCH_IN		= 1,	/* it gets a CPU; else it leaves one: */
+	UFT_SWITCH_PREEMPTED	= 2,	/* it would go on */
+	UFT_SWITCH_ENDED	= 4,	/* for ever */
+	UFT_SWITCH_PRIO		= 8,	/* the priority is known */
+};
 #define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) < UFT_EVENT_FIRST)
 #define UFT_EVENT_ID_BITS	20
 #define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
@@ -299,7 +307,7 @@ enum uft_tracer {
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
 	UFT_TRACER_INITCALL,	/* the same without events */
 	/* Made of the session's own events: to a target these are NOP. */
-	UFT_TRACER_HWLAT,
+	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH,
 	UFT_NTRACERS
 };
 

@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+/*
+ * observe.c - the tracers sysprof and sched_switch
+ *
+ * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
+ * CPU and leaves it. Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (own.c), one
+ * for each process, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
+ *
+ * Objects
+ *	proc	a process of which events come: its slice, its space, its living threads with their names
+ *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs is what its
+ *		parent did
+ *
+ * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from one that has them, whose
+ * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows begins another slice;
+ * who is not followed has no samples any more, but switches. With the end of its last thread it ends.
+ *
+ * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
+ * after it; and before the rings are emptied: the time that it returns is how far they are complete.
+ *
+ * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
+ * enclose what is taken: between them it is a line.
+ *
+ * Failure: what the kernel's rings had no room for is counted as lost, and procs whose end may have been among it are looked for.
+ */
+#include "control/observe.h"
+
+#include "control/look.h"
+#include "control/own.h"
+#include "control/perf.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#define SAMPLE_NS	1000000u	/* the kernel's tracer's */
+#define PRIO_NS		1000000000u	/* so long a priority is believed */
+#define SCANS		10		/* of a process whose threads make others */
+
+struct thread {
+	pid_t tid;
+	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
+	uint64_t prio_ns;		/* as of then */
+	char comm[16];
+};
+
+struct proc {
+	struct proc *next;
+	pid_t pid, ppid;
+	struct own *own;		/* NULL: there was none */
+	int is_other;			/* it runs another image than own's, of which we know nothing yet */
+	struct space *space;
+	struct thread *thread;
+	uint32_t nthreads, cap;
+};
+
+struct pair { uint64_t clock, ns; };
+
+struct observe {
+	struct uft_session *s;
+	struct perf *perf;
+	struct proc *procs;
+	struct pair from, to;
+	uint64_t lost;
+	int is_switches;
+};
+
+/* ---- The clock ----------------------------------------------------------------------------- */
+
+static struct pair pair_now(void)
+{
+	struct pair best = { 0 };
+	uint64_t narrow = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = __builtin_ia32_rdtsc(), ns = session_now_ns(), width = __builtin_ia32_rdtsc() - before;
+
+		if (width < narrow) {
+			narrow = width;
+			best = (struct pair){ before + width / 2, ns };
+		}
+	}
+	return best;
+}
+
+static uint64_t clock_at(const struct observe *o, uint64_t ns)
+{
+	int64_t since = (int64_t)(ns - o->from.ns);
+
+	return o->from.clock + (uint64_t)(int64_t)((__int128)since * (int64_t)(o->to.clock - o->from.clock) /
+						   (int64_t)(o->to.ns - o->from.ns));
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+static struct thread *thread_of(const struct proc *p, pid_t tid)
+{
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		if (p->thread[i].tid == tid)
+			return &p->thread[i];
+	return NULL;
+}
+
+static void tell(const struct observe *o, const struct proc *p, const struct thread *t)
+{
+	if (o->s->ev.task && p->own)
+		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->own->img, t->comm);
+}
+
+/* @like: itself so far, or who made it and so gave it name and priority. */
+static struct thread *thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
+{
+	struct thread *t = thread_of(p, tid);
+
+	if (!t && p->nthreads == p->cap) {
+		uint32_t cap = p->cap ? 2 * p->cap : 4;
+		struct thread *grown = realloc(p->thread, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		p->thread = grown;
+		p->cap = cap;
+	}
+	t = t ? t : &p->thread[p->nthreads++];
+	*t = *like;
+	t->tid = tid;
+	tell(o, p, t);
+	return t;
+}
+
+/* Field 18 of stat, behind the name, which may hold anything. */
+static int read_prio(pid_t pid, pid_t tid)
+{
+	char path[48], text[512];
+	const char *p;
+	int n;
+
+	snprintf(path, sizeof(path), "task/%d/stat", tid);
+	n = peek_file(pid, path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -1;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int field = 2; p && field < 18; field++)
+		p = strchr(p + 1, ' ');
+	return p ? atoi(p + 1) + 100 : -1;
+}
+
+/* What /proc says of it. */
+static struct thread thread_read(pid_t pid, pid_t tid)
+{
+	struct thread t = { .tid = tid, .prio = read_prio(pid, tid), .prio_ns = session_now_ns() };
+	char path[48], text[32];
+
+	snprintf(path, sizeof(path), "task/%d/comm", tid);
+	if (peek_file(pid, path, text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(t.comm, sizeof(t.comm), "%.15s", text);
+	}
+	return t;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+static struct proc *proc_of(const struct observe *o, pid_t pid)
+{
+	struct proc *p = o->procs;
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static void begin_slice(struct observe *o, struct proc *p, struct space *space)
+{
+	p->space = space;
+	p->is_other = 0;
+	p->own = own_begin(o->s, p->pid, p->ppid, space->img);
+	if (!p->own)
+		session_warn(o->s, "process %d is not observed: too many at once", p->pid);
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		tell(o, p, &p->thread[i]);
+}
+
+static void end_slice(struct proc *p)
+{
+	if (p->own)
+		own_end(p->own);
+	p->own = NULL;
+	p->space = NULL;
+}
+
+static struct proc *proc_add(struct observe *o, pid_t pid, pid_t ppid)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->ppid = ppid;
+	p->next = o->procs;
+	o->procs = p;
+	return p;
+}
+
+static void proc_end(struct observe *o, struct proc *p)
+{
+	for (struct proc **at = &o->procs; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	end_slice(p);
+	free(p->thread);
+	free(p);
+}
+
+/* ---- What comes ---------------------------------------------------------------------------- */
+
+static int is_listed(const uint32_t *list, uint32_t n, const struct perf_record *r)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == (uint32_t)r->pid || list[i] == (uint32_t)r->tid)
+			return 1;
+	return 0;
+}
+
+static int is_wanted(const struct observe *o, const struct perf_record *r)
+{
+	const struct uft_tracer_params *p = &o->s->spec->params;
+
+	return (!(p->has_pids & UFT_PIDS_ONLY) || is_listed(p->pids, p->npids, r)) &&
+	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
+}
+
+static void put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
+{
+	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
+
+	if (p->own && is_wanted(o, r))
+		own_write(p->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
+}
+
+static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	if (!p->is_other)
+		put(o, p, r, UFT_EVENT_SAMPLE, &r->pc, 1);
+}
+
+static void take_switch(struct observe *o, struct proc *p, const struct perf_record *r, uint64_t how)
+{
+	struct thread *t = thread_of(p, r->tid);
+
+	if (t && r->ns > t->prio_ns + PRIO_NS) {
+		int prio = read_prio(p->pid, r->tid);
+
+		t->prio = prio >= 0 ? prio : t->prio;
+		t->prio_ns = r->ns;
+	}
+	if (t && t->prio >= 0)
+		how |= UFT_SWITCH_PRIO | (uint64_t)(uint32_t)t->prio << 32;
+	put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
+}
+
+static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
+{
+	struct thread like;
+
+	if (!parent)
+		return;		/* left to itself meanwhile */
+	like = *thread_of(parent, r->ptid);
+	if (!p) {
+		p = proc_add(o, r->pid, parent->pid);
+		if (p && parent->own) {
+			begin_slice(o, p, parent->space);
+			p->is_other = parent->is_other;
+		}
+	}
+	if (p)
+		thread_add(o, p, r->tid, &like);
+}
+
+static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	const struct thread *t = thread_of(p, r->tid);
+	struct thread like = t ? *t : (struct thread){ .prio = -1 };
+
+	memcpy(like.comm, r->comm, sizeof(like.comm));
+	if (r->is_exec) {
+		p->is_other = 1;
+		p->nthreads = 0;
+	}
+	thread_add(o, p, r->tid, &like);
+}
+
+/* Its last moment on a CPU is told by nobody else: events end before the thread does. */
+static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	struct thread *t = thread_of(p, r->tid);
+
+	if (o->is_switches)
+		take_switch(o, p, r, UFT_SWITCH_ENDED);
+	if (t)
+		*t = p->thread[--p->nthreads];
+	if (!p->nthreads)
+		proc_end(o, p);
+}
+
+static void take_lost(struct observe *o, const struct perf_record *r)
+{
+	o->lost += r->lost;
+	for (struct proc *p = o->procs, *next; p; p = next) {
+		next = p->next;
+		if (kill(p->pid, 0) && errno == ESRCH)
+			proc_end(o, p);
+	}
+}
+
+/* The process of another thread: who made this one. */
+static struct proc *proc_of_thread(const struct observe *o, pid_t tid)
+{
+	for (struct proc *p = o->procs; p; p = p->next)
+		if (thread_of(p, tid))
+			return p;
+	return NULL;
+}
+
+static void take_one(struct observe *o, const struct perf_record *r)
+{
+	struct proc *p = proc_of(o, r->pid);
+
+	if (r->kind == PERF_FORK)
+		take_fork(o, p, r, proc_of_thread(o, r->ptid));
+	else if (r->kind == PERF_LOST)
+		take_lost(o, r);
+	else if (!p)
+		return;		/* it came before its FORK, or is over: of microseconds */
+	else if (r->kind == PERF_SAMPLE)
+		take_sample(o, p, r);
+	else if (r->kind == PERF_SWITCH)
+		take_switch(o, p, r, (r->is_in ? UFT_SWITCH_IN : 0) | (r->is_preempted ? UFT_SWITCH_PREEMPTED : 0));
+	else if (r->kind == PERF_COMM)
+		take_comm(o, p, r);
+	else if (r->kind == PERF_EXIT)
+		take_exit(o, p, r);
+}
+
+uint64_t observe_take(struct observe *o)
+{
+	struct perf_record r;
+	uint64_t ns = perf_begin(o->perf);
+	struct pair now = pair_now();
+
+	if (now.ns > o->to.ns + 1000000) {		/* nearer ones would make a line of noise */
+		o->from = o->to;
+		o->to = now;
+	}
+	while (perf_next(o->perf, &r))
+		take_one(o, &r);
+	if (o->lost)
+		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: their records are missing");
+	return clock_at(o, ns);
+}
+
+/* ---- Targets ------------------------------------------------------------------------------- */
+
+struct adding { struct observe *o; struct proc *p; int n; };
+
+/* A thread that has no events gets them. */
+static int add_thread(void *arg, pid_t pid, pid_t tid)
+{
+	struct adding *a = arg;
+	struct thread like;
+	int ret;
+
+	if (thread_of(a->p, tid))
+		return 0;
+	ret = perf_add(a->o->perf, tid);
+	if (ret)
+		return ret == -ESRCH ? 0 : ret;
+	like = thread_read(pid, tid);
+	a->n += thread_add(a->o, a->p, tid, &like) != NULL;
+	return 0;
+}
+
+static void say_refused(struct observe *o, pid_t pid, int ret)
+{
+	if (ret == -EMFILE)
+		session_warn(o->s, "process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)", pid);
+	else
+		session_warn(o->s, "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
+}
+
+void observe_target(struct observe *o, const struct target *t)
+{
+	struct proc *p;
+	int n = 1;
+
+	observe_take(o);
+	p = proc_of(o, t->pid);
+	if (p && (p->is_other || !p->own)) {	/* the kernel's events are there still */
+		end_slice(p);
+		begin_slice(o, p, t->space);
+	}
+	if (p)
+		return;
+	p = proc_add(o, t->pid, t->ppid);
+	if (!p)
+		return;
+	begin_slice(o, p, t->space);
+	/* One that came meanwhile has events from who made it, which a FORK tells; or was made by one that had none yet. */
+	for (int i = 0; i < SCANS && n > 0; i++) {
+		struct adding a = { o, p, 0 };
+		int ret = look_each_task(t->pid, add_thread, &a);
+
+		if (ret < 0 && ret != -ESRCH)
+			say_refused(o, t->pid, ret);
+		n = ret < 0 ? 0 : a.n;
+		if (n > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		observe_take(o);
+		p = proc_of(o, t->pid);
+		if (!p)
+			return;		/* it has ended */
+	}
+}
+
+void observe_left(struct observe *o, pid_t pid)
+{
+	struct proc *p;
+
+	observe_take(o);
+	p = proc_of(o, pid);
+	if (p)
+		proc_end(o, p);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+static struct perf_want want_of(const struct uft_session *s, const struct spec *sp)
+{
+	int is_sysprof = sp->own == UFT_TRACER_SYSPROF;
+
+	return (struct perf_want){
+		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = !is_sysprof,
+		.is_process_only = s && !session_follows_children(s),
+	};
+}
+
+static int refused(int ret, struct uft_error *err)
+{
+	char level[16] = "";
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	if (f && !fgets(level, sizeof(level), f))
+		level[0] = '\0';
+	if (f)
+		fclose(f);
+	level[strcspn(level, "\n")] = '\0';
+	if (ret == -EACCES || ret == -EPERM)
+		return uft_fail(err, ret, "the kernel does not tell us of threads: kernel.perf_event_paranoid is %s; 2 permits it to everybody "
+				"(sysctl kernel.perf_event_paranoid=2), CAP_PERFMON to a program; a container's seccomp filter may "
+				"forbid perf_event_open as well", level[0] ? level : "not known");
+	return uft_fail(err, ret, "the kernel does not tell us of threads: perf_event_open: %s", strerror(-ret));
+}
+
+int observe_check(const struct spec *sp, struct uft_error *err)
+{
+	struct perf_want want = want_of(NULL, sp);
+	struct perf *p;
+	int ret = perf_open(&want, &p);
+
+	if (ret)
+		return refused(ret, err);
+	perf_close(p);
+	return 0;
+}
+
+static void hear(struct observe *o)
+{
+	for (uint32_t i = 0; perf_descriptor(o->perf, i) >= 0; i++) {
+		struct epoll_event ev = { .events = EPOLLIN, .data.fd = perf_descriptor(o->perf, i) };
+
+		epoll_ctl(o->s->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev);
+	}
+}
+
+struct observe *observe_begin(struct uft_session *s)
+{
+	struct perf_want want = want_of(s, s->spec);
+	struct observe *o = calloc(1, sizeof(*o));
+	struct uft_error err = { "" };
+	int ret = o ? perf_open(&want, &o->perf) : -ENOMEM;
+
+	if (ret) {
+		refused(ret, &err);
+		session_warn(s, "%s", err.text);
+		free(o);
+		return NULL;
+	}
+	o->s = s;
+	o->is_switches = want.has_switches;
+	if (want.sample_ns && !perf_has_kernel(o->perf))
+		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
+	o->from = (struct pair){ s->clock0, s->mono0 };
+	while (session_now_ns() < s->mono0 + 5000000)	/* the ratio of two clocks needs a distance */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	o->to = pair_now();
+	hear(o);
+	for (struct target *t = s->targets; t; t = t->next)
+		if (!t->is_over)
+			observe_target(o, t);
+	return o;
+}
+
+void observe_run(struct observe *o, int on)
+{
+	observe_take(o);
+	perf_run(o->perf, on);
+}
+
+void observe_end(struct observe *o)
+{
+	observe_take(o);
+	while (o->procs)
+		proc_end(o, o->procs);
+	perf_close(o->perf);
+	free(o);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * observe.h - the tracers sysprof and sched_switch: what the kernel tells of the targets' threads, as records of our own
+ *
+ * Theory: observe.c. Context: control, the session's thread.
+ */
+#ifndef UFT_CONTROL_OBSERVE_H
+#define UFT_CONTROL_OBSERVE_H
+
+#include "control/internal.h"
+
+struct observe;
+
+/* May the tracer be used here? 0, or -errno and the sentence with the remedy. */
+int observe_check(const struct spec *sp, struct uft_error *err);
+struct observe *observe_begin(struct uft_session *s);		/* NULL: warned of */
+void observe_run(struct observe *o, int on);
+/* A process became a target: its threads, unless they have it from who made them. */
+void observe_target(struct observe *o, const struct target *t);
+/* It goes on without us. */
+void observe_left(struct observe *o, pid_t pid);
+/* Takes what has come, before anything changes that it is understood by. Returns a clock before which no more will be written. */
+uint64_t observe_take(struct observe *o);
+void observe_end(struct observe *o);
+
+#endif

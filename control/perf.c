@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perf.c - what the kernel tells of tasks: see perf.h
+ *
+ * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that children inherit must be of
+ * one CPU if it is to have a ring, so a task has one for each CPU, and all of one CPU write into the ring of an event of our own
+ * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. A record belongs to what is
+ * taken if it is older than the taking: perf_begin() reads the clock before the rings' heads.
+ *
+ * An event's descriptor stays open until the end, also of a task that has ended: its children's events go with it.
+ *
+ * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
+ *
+ * What an unprivileged user may see is decided by kernel.perf_event_paranoid: up to 1 all, at 2 only what happens outside of the
+ * kernel (samples of system calls are missing then), above that nothing. Source: perf_event_open(2).
+ */
+#include "control/perf.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE		4096u
+#define PAGES_MAX	128u		/* of a ring: what everybody may lock for each CPU, as a rule */
+#define PAGES_MIN	8u
+#define RECORD_MAX	65536u		/* the size of a record is 16 bits */
+#define SLACK_NS	20000u		/* between a record's time and its being in the ring */
+#define NCPUS_MAX	4096
+
+/* Registers by their numbers in linux/perf_event.h's neighbour asm/perf_regs.h; records have them in this order. */
+#if defined(__x86_64__)
+enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
+#elif defined(__aarch64__)
+enum { REG_FP = 29, REG_SP = 31, REG_PC = 32, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
+#else
+enum { REG_FP = 8, REG_SP = 2, REG_PC = 0, AT_FP = 2, AT_SP = 1, AT_PC = 0 };	/* riscv */
+#endif
+#define NREGS	3
+
+struct ring {
+	int fd, cpu;
+	struct perf_event_mmap_page *head;	/* data a page behind it */
+	uint64_t bytes, at, end;	/* what is taken: [at, end) */
+	uint64_t ns;			/* of the record at `at` */
+	uint8_t *copy;			/* of a record that passes the ring's end */
+};
+
+struct perf {
+	struct perf_want want;
+	int is_on, has_kernel;
+	struct ring *ring;
+	uint32_t nrings;
+	struct ring *shown;		/* the record there was given out */
+	int *fd;
+	size_t nfd, cap_fd;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static struct perf_event_attr attr_of(const struct perf *p)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.watermark = 1, .wakeup_watermark = (uint32_t)(p->nrings ? p->ring[0].bytes / 4 : PAGE),
+	};
+
+	return a;
+}
+
+static struct perf_event_attr task_attr_of(const struct perf *p)
+{
+	struct perf_event_attr a = attr_of(p);
+
+	a.inherit = a.task = a.comm = a.comm_exec = 1;
+	a.inherit_thread = p->want.is_process_only != 0;
+	a.disabled = !p->is_on;
+	a.context_switch = p->want.has_switches != 0;
+	if (p->want.sample_ns) {
+		a.config = PERF_COUNT_SW_CPU_CLOCK;
+		a.sample_period = p->want.sample_ns;
+		a.sample_type |= PERF_SAMPLE_REGS_USER | (p->want.stack_bytes ? PERF_SAMPLE_STACK_USER : 0);
+		a.sample_regs_user = 1ull << REG_FP | 1ull << REG_SP | 1ull << REG_PC;
+		a.sample_stack_user = p->want.stack_bytes;
+		a.exclude_kernel = !p->has_kernel;
+	}
+	return a;
+}
+
+static int keep_fd(struct perf *p, int fd)
+{
+	if (p->nfd == p->cap_fd) {
+		size_t cap = p->cap_fd ? 2 * p->cap_fd : 64;
+		int *grown = realloc(p->fd, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		p->fd = grown;
+		p->cap_fd = cap;
+	}
+	p->fd[p->nfd++] = fd;
+	return 0;
+}
+
+int perf_add(struct perf *p, pid_t tid)
+{
+	struct perf_event_attr a = task_attr_of(p);
+	size_t before = p->nfd;
+	int ret = 0, fd;
+
+	for (uint32_t i = 0; i < p->nrings && !ret; i++) {
+		fd = open_event(&a, tid, p->ring[i].cpu);
+		if (fd < 0)
+			ret = fd;
+		else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->ring[i].fd) < 0)
+			ret = -errno;
+		else
+			ret = keep_fd(p, fd);
+		if (ret && fd >= 0)
+			close(fd);
+	}
+	while (ret && p->nfd > before)
+		close(p->fd[--p->nfd]);
+	return ret;
+}
+
+void perf_run(struct perf *p, int on)
+{
+	p->is_on = on;
+	for (size_t i = 0; i < p->nfd; i++)
+		ioctl(p->fd[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+}
+
+int perf_has_kernel(const struct perf *p)
+{
+	return p->has_kernel;
+}
+
+int perf_descriptor(const struct perf *p, uint32_t i)
+{
+	return i < p->nrings ? p->ring[i].fd : -1;
+}
+
+/* ---- Rings --------------------------------------------------------------------------------- */
+
+/* As large as we may. -ENODEV: the CPU is not on. */
+static int open_ring(struct perf *p, int cpu)
+{
+	struct perf_event_attr a = attr_of(p);
+	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
+	void *map = MAP_FAILED;
+
+	r.fd = r.copy ? open_event(&a, 0, cpu) : -ENOMEM;
+	for (uint32_t pages = PAGES_MAX; r.fd >= 0 && map == MAP_FAILED && pages >= PAGES_MIN; pages /= 2) {
+		r.bytes = (uint64_t)pages * PAGE;
+		map = mmap(NULL, PAGE + r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r.fd, 0);
+	}
+	if (r.fd < 0 || map == MAP_FAILED) {
+		int ret = r.fd < 0 ? r.fd : -errno;
+
+		free(r.copy);
+		if (r.fd >= 0)
+			close(r.fd);
+		return ret;
+	}
+	madvise(map, PAGE + r.bytes, MADV_DONTFORK);
+	r.head = map;
+	p->ring[p->nrings++] = r;
+	return 0;
+}
+
+static int open_rings(struct perf *p)
+{
+	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
+	int ret = 0;
+
+	ncpus = ncpus < 1 ? 1 : ncpus > NCPUS_MAX ? NCPUS_MAX : ncpus;
+	p->ring = calloc((size_t)ncpus, sizeof(*p->ring));
+	if (!p->ring)
+		return -ENOMEM;
+	for (int cpu = 0; cpu < ncpus && !ret; cpu++) {
+		ret = open_ring(p, cpu);
+		ret = ret == -ENODEV ? 0 : ret;
+	}
+	return ret ? ret : p->nrings ? 0 : -ENODEV;
+}
+
+/* May we? Tried on ourselves. */
+static int try_task(struct perf *p)
+{
+	struct perf_event_attr a;
+	int fd = -EACCES;
+
+	for (p->has_kernel = p->want.sample_ns != 0; fd == -EACCES || fd == -EPERM; p->has_kernel = 0) {
+		a = task_attr_of(p);
+		a.disabled = 1;
+		fd = open_event(&a, 0, -1);
+		if (fd >= 0 || !p->has_kernel)
+			break;
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int perf_open(const struct perf_want *want, struct perf **out)
+{
+	struct perf *p = calloc(1, sizeof(*p));
+	int ret;
+
+	*out = NULL;
+	if (!p)
+		return -ENOMEM;
+	p->want = *want;
+	p->is_on = 1;
+	ret = try_task(p);
+	if (!ret)
+		ret = open_rings(p);
+	if (ret)
+		perf_close(p);
+	else
+		*out = p;
+	return ret;
+}
+
+void perf_close(struct perf *p)
+{
+	while (p->nfd)
+		close(p->fd[--p->nfd]);
+	while (p->nrings--) {
+		struct ring *r = &p->ring[p->nrings];
+
+		munmap(r->head, PAGE + r->bytes);
+		close(r->fd);
+		free(r->copy);
+	}
+	free(p->ring);
+	free(p->fd);
+	free(p);
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/* The record at the ring's place, whole. */
+static const struct perf_event_header *record_at(struct ring *r)
+{
+	const uint8_t *data = (const uint8_t *)r->head + PAGE;
+	uint64_t at = r->at & (r->bytes - 1), room = r->bytes - at;
+	const struct perf_event_header *h = (const void *)(data + at);	/* whole: records are multiples of 8 */
+
+	if (h->size <= room)
+		return h;
+	memcpy(r->copy, data + at, room);
+	memcpy(r->copy + room, data, h->size - room);
+	return (const void *)r->copy;
+}
+
+/* pid, tid, time, cpu: the end of each record but of samples, where they come first. */
+struct tail { uint32_t pid, tid; uint64_t ns; uint32_t cpu, pad; };
+
+static void read_tail(const struct perf_event_header *h, struct tail *t)
+{
+	const uint8_t *from = (const uint8_t *)h;
+
+	memcpy(t, h->type == PERF_RECORD_SAMPLE ? from + sizeof(*h) : from + h->size - sizeof(*t), sizeof(*t));
+}
+
+static void look(struct ring *r)
+{
+	struct tail t;
+
+	if (r->at == r->end)
+		return;
+	read_tail(record_at(r), &t);
+	r->ns = t.ns;
+}
+
+static void step(struct ring *r)
+{
+	const struct perf_event_header *h = (const void *)((const uint8_t *)r->head + PAGE + (r->at & (r->bytes - 1)));
+
+	r->at += h->size;
+	/* What was given out was read: its place may be written. */
+	__atomic_store_n(&r->head->data_tail, r->at, __ATOMIC_RELEASE);
+	look(r);
+}
+
+uint64_t perf_begin(struct perf *p)
+{
+	uint64_t ns = now_ns();
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any head is */
+	for (uint32_t i = 0; i < p->nrings; i++) {
+		struct ring *r = &p->ring[i];
+
+		r->end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+		r->at = r->head->data_tail;
+		look(r);
+	}
+	p->shown = NULL;
+	return ns - SLACK_NS;
+}
+
+static uint64_t word(const uint8_t **p)
+{
+	uint64_t v;
+
+	memcpy(&v, *p, 8);
+	*p += 8;
+	return v;
+}
+
+/* The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a program. */
+static int read_sample(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + sizeof(struct tail);
+	uint64_t reg[NREGS], bytes;
+
+	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
+		return 0;
+	for (int i = 0; i < NREGS; i++)
+		reg[i] = word(&at);
+	r->pc = reg[AT_PC];
+	r->sp = reg[AT_SP];
+	r->fp = reg[AT_FP];
+	if (!p->want.stack_bytes)
+		return 1;
+	bytes = word(&at);
+	r->stack = at;
+	at += bytes;
+	r->stack_bytes = bytes ? (uint32_t)word(&at) : 0;
+	return 1;
+}
+
+/* 0: one that says nothing. */
+static int read_record(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *body = (const uint8_t *)(h + 1);
+	uint32_t n[4];
+
+	switch (h->type) {
+	case PERF_RECORD_SAMPLE:
+		r->kind = PERF_SAMPLE;
+		return read_sample(p, h, r);
+	case PERF_RECORD_SWITCH:
+		r->kind = PERF_SWITCH;
+		r->is_in = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
+		r->is_preempted = (h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+		return 1;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:		/* pid, ppid, tid, ptid, time */
+		memcpy(n, body, sizeof(n));
+		r->kind = h->type == PERF_RECORD_FORK ? PERF_FORK : PERF_EXIT;
+		r->pid = (pid_t)n[0];
+		r->tid = (pid_t)n[2];
+		r->ptid = (pid_t)n[3];
+		return 1;
+	case PERF_RECORD_COMM:
+		r->kind = PERF_COMM;
+		r->is_exec = (h->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+		strncpy(r->comm, (const char *)body + 8, sizeof(r->comm) - 1);
+		return 1;
+	case PERF_RECORD_LOST:		/* id, lost */
+		r->kind = PERF_LOST;
+		memcpy(&r->lost, body + 8, 8);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int perf_next(struct perf *p, struct perf_record *out)
+{
+	const struct perf_event_header *h;
+	struct tail t;
+
+	do {
+		if (p->shown)
+			step(p->shown);
+		p->shown = NULL;
+		for (uint32_t i = 0; i < p->nrings; i++) {
+			struct ring *r = &p->ring[i];
+
+			if (r->at != r->end && (!p->shown || r->ns < p->shown->ns))
+				p->shown = r;
+		}
+		if (!p->shown)
+			return 0;
+		h = record_at(p->shown);
+		read_tail(h, &t);
+		*out = (struct perf_record){
+			.ns = t.ns, .cpu = (uint32_t)p->shown->cpu, .pid = (pid_t)t.pid, .tid = (pid_t)t.tid,
+		};
+	} while (!read_record(p, h, out));
+	return 1;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf.h - what the kernel tells of tasks: their samples, switches, children, names and ends
+ *
+ * One ring for each CPU, into which the events of all tasks go. Theory: perf.c.
+ */
+#ifndef UFT_CONTROL_PERF_H
+#define UFT_CONTROL_PERF_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct perf_want {
+	uint64_t sample_ns;		/* of CPU time between two samples; 0: none */
+	uint32_t stack_bytes;		/* of the stack with each */
+	int has_switches;
+	int is_process_only;		/* threads from then on, but no child processes */
+};
+
+enum perf_kind { PERF_SAMPLE, PERF_SWITCH, PERF_FORK, PERF_COMM, PERF_EXIT, PERF_LOST };
+
+/* In the order of time. Pointers are valid until the next call. */
+struct perf_record {
+	enum perf_kind kind;
+	uint64_t ns;			/* CLOCK_MONOTONIC */
+	uint32_t cpu;
+	pid_t pid, tid;			/* who; FORK: who came */
+	pid_t ptid;			/* FORK: who made it */
+	int is_in, is_preempted;	/* SWITCH */
+	int is_exec;			/* COMM */
+	char comm[16];			/* COMM */
+	uint64_t lost;			/* LOST */
+	/* SAMPLE: where in the program; of what it does in the kernel, where it went there. */
+	uint64_t pc, sp, fp;
+	const uint8_t *stack;		/* from sp on */
+	uint32_t stack_bytes;
+};
+
+struct perf;
+/* 0, or -errno: not permitted (-EACCES, -EPERM), not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
+int perf_open(const struct perf_want *want, struct perf **out);
+/* Of @tid, and of all tasks that it makes from now on. Again and again for who is traced twice. 0 or -errno. */
+int perf_add(struct perf *p, pid_t tid);
+int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
+void perf_run(struct perf *p, int on);
+/* What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which no more will come. */
+uint64_t perf_begin(struct perf *p);
+int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more */
+/* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */
+int perf_descriptor(const struct perf *p, uint32_t i);
+void perf_close(struct perf *p);
+
+#endif

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# sched.sh TARGET - sched_switch: a thread that waits 20 times, its priority, its end; between markers of one timeline; as trace.dat
+. "$(dirname "$0")/observed.sh"
+. "$(dirname "$0")/../../lib/shell.sh"
+
+head='^ *[a-z.<>]*-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: '
+in="$head"'       ?:  ?:? ==> \[[0-9]\{3\}\] *[0-9]*: *[0-9]*:R [a-z]*$'
+left="$head"' *[0-9]*: *[0-9]*:[RSX] ==> \[[0-9]\{3\}\]       ?:  ?:? <\.\.\.>$'
+
+prio=$((120 + ($(nice) + 5 < 19 ? $(nice) + 5 : 19)))
+run nice -n 5 "$uft" record -q -p sched_switch -o rec.uft "$T" sleep
+expect_status 0
+expect_no_err
+run "$uft" report --no-pager rec.uft
+expect_equal "the tracer's name" "$(sed -n 1p out)" "# tracer: sched_switch"
+expect_equal "lines of another form" "$(lines out | grep -v -e "$in" -e "$left" | head -n 3)" ""
+lines out | grep '^ *sleeper-' >sleeper
+check
+[ "$(grep -c ':S ==>' sleeper)" -ge 20 ] || { fail "$(grep -c ':S ==>' sleeper) waits, of 20"; cat sleeper; }
+# A thread that has left a CPU gets one before it leaves one again.
+sed 's/.*: .*?:? ==> .*/i/; s/.*==> .*/o/' sleeper | uniq -d >twice
+expect_equal "twice the same" "$(cat twice)" ""
+expect_equal "its end" "$(sed -n '$p' sleeper | grep -c ':X ==>') $(grep -c ':X ==>' sleeper)" "1 1"
+expect_equal "priorities" "$(sed -n 's/.*:\( *[0-9]*\):[RSX] .*/\1/p' sleeper | sort -u)" "$prio"
+check
+[ "$(lines out | grep -c '^ *observed-')" -ge 2 ] || { fail "the main thread waits for the other"; cat out; }
+expect_equal "as the header says" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/.*/\1/p' out)" "$(lines out | grep -c .)"
+run "$uft" report --no-pager -O raw rec.uft
+expect_equal "raw" "$(lines out | grep -c -e ": ? ? ? [0-9]* [0-9]* $prio R\$" -e ": [0-9]* $prio [RSX] [0-9]* ? ? ?\$")" "$(lines out | grep -c .)"
+run "$uft" export -f trace.dat -o rec.dat rec.uft
+expect_status 0
+if command -v trace-cmd >/dev/null 2>&1; then
+	run trace-cmd report rec.dat
+	expect_equal "trace-cmd shows" "$(grep -c 'context_switch:.*==>' out)" "$("$uft" report --no-pager rec.uft | grep -vc '^#')"
+fi
+
+# ---- In the tracing directory, beside what the thread itself says: it waits between its two marks, and nowhere else as long
+in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; for i in 1 2 3; do $T mark $PWD/trace_marker; done; cat trace >$TMP/trace
+	timeout 5 head -n 30 trace_pipe >$TMP/pipe; echo nop >current_tracer'
+expect_status 0
+marked() {
+	lines "$1" | awk '
+		{ match($0, /[0-9]+\.[0-9]+: /); at = substr($0, RSTART, RLENGTH - 2) + 0; split($1, who, /-/); tid = who[2]; what = substr($0, RSTART + RLENGTH) }
+		at < last { print "out of order: " $0 }
+		{ last = at }
+		what ~ /before/ { begin[tid] = at; most[tid] = 0 }
+		what ~ /:S ==>/ { gone[tid] = at }
+		what ~ /^ *\?.*==>/ && tid in gone && gone[tid] > begin[tid] && at - gone[tid] > most[tid] { most[tid] = at - gone[tid] }
+		what ~ /after/ { print (most[tid] >= 0.0199 && most[tid] <= at - begin[tid] ? "slept" : "too short: " most[tid]) }'
+}
+expect_equal "between the marks" "$(marked trace)" "slept
+slept
+slept"
+check
+[ "$(grep -c '==>' pipe)" -ge 10 ] || { fail "trace_pipe"; cat pipe; }
