@@ -42,6 +42,8 @@ int cmd_list(int argc, char **argv);
 int cmd_read(int argc, char **argv);
 int cmd_write(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_mkdir(int argc, char **argv);
+int cmd_rmdir(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_cflags(int argc, char **argv);
 int cmd_recordmcount(int argc, char **argv);
@@ -54,6 +56,8 @@ int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(pr
 
 /* struct uft_tree_opts.dump: on standard error. Who does not read it loses it. */
 void cmd_dump(void *arg, const char *p, size_t n);
+/* The same of a line `uft COMMAND: TEXT`. @command: a text, as an argument of callbacks. */
+void cmd_warn(void *command, const char *text);
 
 /* Standard output: through a pager and with colour when it is a terminal, plain data otherwise. Close
  * waits for the pager; it returns 0, or -errno when not everything could be written. A reader that went

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - the commands dump and cpudump print on the standard error of who has the session
+ * dump.c - what a session that serves says on its standard error: the commands dump and cpudump, warnings
  *
- * They are called by the session's own thread: while it waits for a reader nobody empties the rings. No question tells beforehand
+ * It is said by the session's own thread: while it waits for a reader nobody empties the rings. No question tells beforehand
  * whether a write to whatever standard error is would sleep: a terminal that polls as writable takes less than a pipe does, another
  * writer may use a pipe's room first; and to open it again, not to be waited for, is not possible for a socket or a terminal of
  * somebody else. So a thread writes that may sleep. The session gives it a part and waits a moment; if the part is not written then,
@@ -12,6 +12,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -119,4 +121,15 @@ void cmd_dump(void *arg, const char *p, size_t n)
 		n -= part;
 	}
 	pthread_mutex_unlock(&dump.lock);
+}
+
+void cmd_warn(void *command, const char *text)
+{
+	char *line;
+	int n = asprintf(&line, "uft %s: %s\n", (const char *)command, text);
+
+	if (n < 0)
+		return;
+	cmd_dump(NULL, line, (size_t)n);
+	free(line);
 }

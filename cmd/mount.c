@@ -61,12 +61,6 @@ static const char *default_dir(char buf[PATH_MAX], struct uft_error *err)
 	return buf;
 }
 
-static void warn(void *arg, const char *text)
-{
-	(void)arg;
-	fprintf(stderr, "uft mount: %s\n", text);
-}
-
 static int is_mounted(const char *dir)
 {
 	FILE *f = setmntent("/proc/self/mounts", "re");
@@ -98,7 +92,7 @@ static void serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 {
 	struct uft_tree_opts topts = {
-		.buffer_kb = o->buffer / 1024, .warning = warn,
+		.buffer_kb = o->buffer / 1024, .warning = cmd_warn, .arg = "mount",
 		.dump = o->foreground ? cmd_dump : NULL,	/* in the background there is no standard error */
 	};
 	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };
@@ -118,7 +112,7 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	if (ret == 0)
 		ret = uft_fuse_start(t, dir, &fopts, &fuse, &err);
 	if (ret == 0 && uft_serve_start(t, &socket, &err) < 0) {
-		warn(NULL, err.text);		/* the mounted files are there */
+		cmd_warn("mount", err.text);		/* the mounted files are there */
 		err.text[0] = '\0';
 	}
 	if (report >= 0)

@@ -33,12 +33,6 @@ static const struct cmd_syntax shell_syntax = {
 	shell_options, 1
 };
 
-static void warn(void *arg, const char *text)
-{
-	(void)arg;
-	fprintf(stderr, "uft shell: %s\n", text);
-}
-
 /* What the terminal sends is meant for the programs inside; they end, and then so do we. */
 static void leave_signals_to_them(void)
 {
@@ -56,7 +50,7 @@ static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 	if (is_needed)
 		return cmd_fail("shell", "%s", err.text);
 	unsetenv("UFT_SESSION");
-	warn(NULL, err.text);
+	cmd_warn("shell", err.text);
 	return 0;
 }
 
@@ -101,7 +95,7 @@ int cmd_shell(int argc, char **argv)
 	const char *shell = getenv("SHELL");
 	char *interactive[] = { (char *)(shell && *shell ? shell : "/bin/sh"), NULL };
 	char *command[] = { "/bin/sh", "-c", NULL, NULL };
-	struct uft_tree_opts topts = { .warning = warn, .dump = cmd_dump };
+	struct uft_tree_opts topts = { .warning = cmd_warn, .dump = cmd_dump, .arg = "shell" };
 	struct uft_error err = { "" };
 	struct uft_tree *t;
 	int status = cmd_parse(&shell_syntax, &argc, argv, &o);

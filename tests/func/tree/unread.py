@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unread.py UFT TARGET KIND - func:dump to a standard error that nobody reads, a tty or a socket: the session goes on; read again, it shows dumps"""
+"""unread.py UFT TARGET KIND - func:dump to a standard error that nobody reads, a tty or a socket, and a warning behind it: the session goes on; read
+again, it shows dumps"""
+import ctypes
 import os
 import pty
 import select
@@ -13,12 +15,18 @@ import time
 SECONDS = 60
 UFT, TARGET, KIND = sys.argv[1:]
 
+PTRACE_SEIZE = 0x4206
+# Nobody else can attach to it, which a session says.
+TAKEN = subprocess.Popen(["sleep", "1000"])
+if ctypes.CDLL(None, use_errno=True).ptrace(PTRACE_SEIZE, TAKEN.pid, None, None):
+    sys.exit("cannot trace a child: %s" % os.strerror(ctypes.get_errno()))
+
 # Says `answered` when the session did: a dump of 9,000 lines does not fit into what a terminal or a socket holds.
 COMMANDS = """cd /sys/kernel/tracing
 %s 1; echo function >current_tracer; echo :mod:%s >set_ftrace_filter; %s 3000; echo lonely:dump >>set_ftrace_filter; %s 1
-echo answered $(cat tracing_on); read line
+{ echo %d >set_ftrace_pid; } 2>/dev/null; echo answered $? $(cat tracing_on); read line
 echo "!lonely:dump" >>set_ftrace_filter; echo >trace; echo lonely:dump >>set_ftrace_filter; echo 1 >tracing_on; %s 1; echo again $(cat tracing_on); read line
-""" % (TARGET, os.path.basename(TARGET), TARGET, TARGET, TARGET)
+""" % (TARGET, os.path.basename(TARGET), TARGET, TARGET, TAKEN.pid, TARGET)
 
 
 def ends():
@@ -49,8 +57,8 @@ def main():
     os.close(slave)
     try:
         out = read_until(session.stdout.fileno(), b"\n")
-        if out != b"answered 0\n":
-            sys.exit("the session does not answer while nobody reads its dump: %r" % out)
+        if out != b"answered 1 0\n":
+            sys.exit("the session does not answer while nobody reads its dump and its warning: %r" % out)
         while select.select([master], [], [], 1.5)[0]:		# longer than the session waits for a reader
             os.read(master, 65536)
         session.stdin.write(b"\n")
@@ -64,6 +72,7 @@ def main():
         session.stdin.close()
         session.wait(SECONDS)
     finally:
+        TAKEN.kill()
         if session.poll() is None:
             os.killpg(session.pid, signal.SIGKILL)
             session.wait()
