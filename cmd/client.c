@@ -165,9 +165,37 @@ int client_read(const char *session, const char *path, int no_wait, int (*sink)(
 	return take_all(ask(session, SERVE_READ, no_wait ? SERVE_NOWAIT : 0, path, err), path, sink, arg, err);
 }
 
-int client_extract(const char *session, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+const char *client_path(const char *instance, const char *file, char buf[CLIENT_PATH])
 {
-	return take_all(ask(session, SERVE_EXTRACT, 0, "trace", err), "trace", sink, arg, err);
+	snprintf(buf, CLIENT_PATH, "instances/%s/%s", instance ? instance : "", file);
+	return instance ? buf : file;
+}
+
+int client_extract(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+{
+	return take_all(ask(session, SERVE_EXTRACT, 0, path, err), path, sink, arg, err);
+}
+
+/* What is answered by nothing but a status. */
+static int change_dir(const char *session, uint32_t op, const char *path, struct uft_error *err)
+{
+	int32_t status = 0;
+	int fd = ask(session, op, 0, path, err), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = serve_receive(fd, &status, sizeof(status));
+	return finish(fd, ret ? ret : status, path, err);
+}
+
+int client_mkdir(const char *session, const char *path, struct uft_error *err)
+{
+	return change_dir(session, SERVE_MKDIR, path, err);
+}
+
+int client_rmdir(const char *session, const char *path, struct uft_error *err)
+{
+	return change_dir(session, SERVE_RMDIR, path, err);
 }
 
 int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),

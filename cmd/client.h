@@ -17,9 +17,14 @@ int client_list(const char *session, const char *path, void (*fn)(void *arg, uin
 /* What @sink returns below 0 ends it. @no_wait: until a reader would wait. */
 int client_read(const char *session, const char *path, int no_wait, int (*sink)(void *arg, const char *p, size_t n), void *arg,
 		struct uft_error *err);
-/* The buffer as a trace.dat, in parts; it is empty then. */
-int client_extract(const char *session, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err);
+/* `instances/@instance/@file` in @buf, or @file itself: the top's. */
+#define CLIENT_PATH	512
+const char *client_path(const char *instance, const char *file, char buf[CLIENT_PATH]);
+/* The buffer, that of the instance in which @path is, as a trace.dat, in parts; it is empty then. */
+int client_extract(const char *session, const char *path, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err);
 int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err);
+int client_mkdir(const char *session, const char *path, struct uft_error *err);
+int client_rmdir(const char *session, const char *path, struct uft_error *err);
 /* Who serves, one after the other; names of those that were killed are removed. */
 int client_sessions(void (*fn)(void *arg, int pid, const char *socket), void *arg, struct uft_error *err);
 

@@ -16,7 +16,7 @@
 #include "cmd/options.h"
 
 struct control_opts {
-	const char *session, *tracer, *clock, *output;
+	const char *session, *instance, *tracer, *clock, *output;
 	struct cmd_list filter, notrace, graph, options;
 	struct cmd_numbers pids;
 	uint64_t buffer;
@@ -29,10 +29,13 @@ struct control_opts {
 #define FIELD(name)	offsetof(struct control_opts, name)
 #define SESSION	{ "session", 'S', "PID", "the session that process PID serves; default: that of uft shell around us, or the only one", \
 		  cmd_string, FIELD(session), NULL }
+#define INSTANCE { "instance", 'B', "NAME", "not the top's buffer but this instance's", cmd_string, FIELD(instance), NULL }
 
 static int put(const struct control_opts *o, const char *file, const char *text, int append, struct uft_error *err)
 {
-	return client_write(o->session, file, text, strlen(text), append, err);
+	char path[CLIENT_PATH];
+
+	return client_write(o->session, client_path(o->instance, file, path), text, strlen(text), append, err);
 }
 
 static int print(void *arg, const char *p, size_t n)
@@ -44,7 +47,8 @@ static int print(void *arg, const char *p, size_t n)
 static int show(const struct control_opts *o, const char *command, const char *file)
 {
 	struct uft_error err = { "" };
-	int ret = client_read(o->session, file, 0, print, NULL, &err);
+	char path[CLIENT_PATH];
+	int ret = client_read(o->session, client_path(o->instance, file, path), 0, print, NULL, &err);
 
 	return ret && ret != -EPIPE ? cmd_fail(command, "%s", err.text) : 0;
 }
@@ -53,6 +57,7 @@ static int show(const struct control_opts *o, const char *command, const char *f
 
 static const struct cmd_option set_options[] = {
 	SESSION,
+	INSTANCE,
 	{ "tracer", 'p', "TRACER", "what to record: a name of available_tracers", cmd_string, FIELD(tracer), NULL },
 	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
 	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, FIELD(notrace), NULL },
@@ -108,13 +113,25 @@ static int put_number(const struct control_opts *o, const char *file, uint64_t n
 	return put(o, file, text, 0, err);
 }
 
+/* As trace-cmd: one that is not there is made. */
+static int make_instance(const struct control_opts *o, struct uft_error *err)
+{
+	char path[CLIENT_PATH];
+	int ret = o->instance ? client_mkdir(o->session, client_path(o->instance, "", path), err) : 0;
+
+	return ret == -EEXIST ? 0 : ret;
+}
+
+/* An instance has no limits of the graph, no profile and no stack tracer: those are the top's. */
 static int apply(const struct control_opts *o, int is_start, struct uft_error *err)
 {
-	int ret = is_start ? put(o, "tracing_on", "0", 0, err) : 0;
+	int is_top = !o->instance, ret = is_start ? make_instance(o, err) : 0;
 
 	if (!ret && is_start)
+		ret = put(o, "tracing_on", "0", 0, err);
+	if (!ret && is_start && is_top)
 		ret = put(o, "function_profile_enabled", "0", 0, err);
-	if (!ret && is_start)
+	if (!ret && is_start && is_top)
 		ret = put(o, "stack_tracer_enabled", "0", 0, err);
 	if (!ret && is_start)
 		ret = put(o, "set_ftrace_notrace_pid", "", 0, err);
@@ -126,13 +143,13 @@ static int apply(const struct control_opts *o, int is_start, struct uft_error *e
 		ret = put_list(o, "set_ftrace_filter", &o->filter, is_start, err);
 	if (!ret)
 		ret = put_list(o, "set_ftrace_notrace", &o->notrace, is_start, err);
-	if (!ret)
+	if (!ret && is_top)
 		ret = put_list(o, "set_graph_function", &o->graph, is_start, err);
-	if (!ret && is_start)
+	if (!ret && is_start && is_top)
 		ret = put(o, "set_graph_notrace", "", 0, err);
 	if (!ret)
 		ret = put_pids(o, is_start, err);
-	if (!ret && (o->depth != NO_NUMBER || is_start))
+	if (!ret && is_top && (o->depth != NO_NUMBER || is_start))
 		ret = put_number(o, "max_graph_depth", o->depth != NO_NUMBER ? o->depth : 0, err);
 	if (!ret && o->tracer)
 		ret = put(o, "current_tracer", o->tracer, 0, err);
@@ -151,6 +168,8 @@ static int start_or_set(const struct cmd_syntax *syntax, int argc, char **argv)
 		return status;
 	if (argc > 1)
 		return cmd_usage(syntax, "no operands, not '%s': programs are started by uft shell", argv[1]);
+	if (o.instance && (o.graph.n || o.depth != NO_NUMBER))
+		return cmd_usage(syntax, "%s is for all instances: not with -B", o.graph.n ? "-g" : "-D");
 	return apply(&o, syntax == &start_syntax, &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
 }
 
@@ -166,9 +185,9 @@ int cmd_set(int argc, char **argv)
 
 /* ---- stop, restart, clear, reset: writes and nothing else ------------------------------------- */
 
-struct step { const char *file, *text; };
+struct step { const char *file, *text; int is_top; };	/* is_top: an instance has no such file */
 
-static const struct cmd_option session_options[] = { SESSION, { 0 } };
+static const struct cmd_option session_options[] = { SESSION, INSTANCE, { 0 } };
 
 static const struct cmd_syntax stop_syntax = {
 	"stop", "[OPTIONS]", "Stops recording in a session that runs; what was recorded stays.", session_options, 0
@@ -183,13 +202,13 @@ static const struct cmd_syntax reset_syntax = {
 	"reset", "[OPTIONS]", "Leaves a session that runs as if nobody had recorded in it.", session_options, 0
 };
 
-static const struct step stop_steps[] = { { "tracing_on", "0" }, { 0 } };
-static const struct step restart_steps[] = { { "tracing_on", "1" }, { 0 } };
-static const struct step clear_steps[] = { { "trace", "" }, { 0 } };
+static const struct step stop_steps[] = { { "tracing_on", "0", 0 }, { 0 } };
+static const struct step restart_steps[] = { { "tracing_on", "1", 0 }, { 0 } };
+static const struct step clear_steps[] = { { "trace", "", 0 }, { 0 } };
 static const struct step reset_steps[] = {	/* the tracer first: what comes then costs the targets nothing */
-	{ "tracing_on", "0" }, { "function_profile_enabled", "0" }, { "stack_tracer_enabled", "0" }, { "current_tracer", "nop" }, { "set_ftrace_filter", "" }, { "set_ftrace_notrace", "" },
-	{ "set_graph_function", "" }, { "set_graph_notrace", "" }, { "set_ftrace_pid", "" }, { "set_ftrace_notrace_pid", "" }, { "max_graph_depth", "0" }, { "tracing_thresh", "0" },
-	{ "snapshot", "0" }, { "trace", "" }, { "tracing_on", "1" }, { 0 }
+	{ "tracing_on", "0", 0 }, { "function_profile_enabled", "0", 1 }, { "stack_tracer_enabled", "0", 1 }, { "current_tracer", "nop", 0 }, { "set_ftrace_filter", "", 0 }, { "set_ftrace_notrace", "", 0 },
+	{ "set_graph_function", "", 1 }, { "set_graph_notrace", "", 1 }, { "set_ftrace_pid", "", 0 }, { "set_ftrace_notrace_pid", "", 0 }, { "max_graph_depth", "0", 1 }, { "tracing_thresh", "0", 1 },
+	{ "snapshot", "0", 0 }, { "trace", "", 0 }, { "tracing_on", "1", 0 }, { 0 }
 };
 
 static int run_steps(const struct cmd_syntax *syntax, const struct step *step, int argc, char **argv)
@@ -203,7 +222,7 @@ static int run_steps(const struct cmd_syntax *syntax, const struct step *step, i
 	if (argc > 1)
 		return cmd_usage(syntax, "no operands, not '%s'", argv[1]);
 	for (; step->file; step++)
-		if (put(&o, step->file, step->text, 0, &err))
+		if (!(step->is_top && o.instance) && put(&o, step->file, step->text, 0, &err))
 			return cmd_fail(syntax->name, "%s", err.text);
 	return 0;
 }
@@ -232,6 +251,7 @@ int cmd_reset(int argc, char **argv)
 
 static const struct cmd_option show_options[] = {
 	SESSION,
+	INSTANCE,
 	{ "pipe", 'p', NULL, "as it comes, consumed: trace_pipe", cmd_flag, FIELD(pipe), NULL },
 	{ "snapshot", 's', NULL, "what uft snapshot -s kept", cmd_flag, FIELD(snapshot), NULL },
 	{ "cpu", 'c', "CPU", "of this CPU only", cmd_uint, FIELD(cpu), NULL },
@@ -260,6 +280,7 @@ int cmd_show(int argc, char **argv)
 
 static const struct cmd_option snapshot_options[] = {
 	SESSION,
+	INSTANCE,
 	{ "take", 's', NULL, "take one", cmd_flag, FIELD(take), NULL },
 	{ "reset", 'r', NULL, "clear it", cmd_flag, FIELD(clear), NULL },
 	{ "free", 'f', NULL, "free it", cmd_flag, FIELD(free_it), NULL },
@@ -318,6 +339,7 @@ int cmd_stack(int argc, char **argv)
 
 static const struct cmd_option extract_options[] = {
 	SESSION,
+	INSTANCE,
 	{ "output", 'o', "FILE", "where to write it (default trace.dat)", cmd_string, FIELD(output), NULL },
 	{ 0 }
 };
@@ -338,6 +360,8 @@ int cmd_extract(int argc, char **argv)
 	struct control_opts o = { .output = "trace.dat" };
 	struct uft_error err = { "" };
 	int ret, status = cmd_parse(&extract_syntax, &argc, argv, &o);
+	char buf[CLIENT_PATH];
+	const char *path;
 	FILE *f;
 	int fd;
 
@@ -345,11 +369,12 @@ int cmd_extract(int argc, char **argv)
 		return status;
 	if (argc > 1)
 		return cmd_usage(&extract_syntax, "no operands, not '%s'", argv[1]);
+	path = client_path(o.instance, "trace", buf);
 	fd = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);	/* what it holds goes when there is something to put there */
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
 		return cmd_fail("extract", "%s: %s", o.output, strerror(errno));
-	ret = client_extract(o.session, put_bytes, f, &err);
+	ret = client_extract(o.session, path, put_bytes, f, &err);
 	if (fclose(f) != 0 && !ret)
 		ret = uft_fail(&err, -errno, "%s: %s", o.output, strerror(errno));
 	return ret ? cmd_fail("extract", "%s", err.text) : 0;
@@ -359,6 +384,7 @@ int cmd_extract(int argc, char **argv)
 
 static const struct cmd_option list_options[] = {
 	SESSION,
+	INSTANCE,
 	{ "tracers", 't', NULL, "the tracers", cmd_flag, FIELD(tracers), NULL },
 	{ "options", 'o', NULL, "the options, and how they are set", cmd_flag, FIELD(all_options), NULL },
 	{ "functions", 'f', NULL, "the functions that can be traced", cmd_flag, FIELD(functions), NULL },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c - uft read, uft write, uft ls: the tracing files of a session that runs, without a mounted file system */
+/* file.c - uft read, write, ls, mkdir, rmdir: the tracing files of a session that runs, without a mounted file system */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,4 +147,41 @@ int cmd_ls(int argc, char **argv)
 	if (client_list(o.session, argc > 1 ? argv[1] : "/", print_entry, &o, &err))
 		return cmd_fail("ls", "%s", err.text);
 	return 0;
+}
+
+/* ---- Instances ------------------------------------------------------------------------------- */
+
+static const struct cmd_option dir_options[] = { SESSION, { 0 } };
+
+static const struct cmd_syntax mkdir_syntax = {
+	"mkdir", "[OPTIONS] NAME", "Makes the instance NAME of a session that runs: a buffer and settings of its own.", dir_options, 0
+};
+
+static const struct cmd_syntax rmdir_syntax = {
+	"rmdir", "[OPTIONS] NAME", "Removes the instance NAME of a session that runs.", dir_options, 0
+};
+
+static int change_instance(const struct cmd_syntax *syntax, int argc, char **argv,
+			   int (*fn)(const char *session, const char *path, struct uft_error *err))
+{
+	struct file_opts o = { 0 };
+	struct uft_error err = { "" };
+	char path[CLIENT_PATH];
+	int status = cmd_parse(syntax, &argc, argv, &o);
+
+	if (status >= 0)
+		return status;
+	if (argc != 2)
+		return cmd_usage(syntax, "one NAME, not %d", argc - 1);
+	return fn(o.session, strchr(argv[1], '/') ? argv[1] : client_path(argv[1], "", path), &err) ? cmd_fail(syntax->name, "%s", err.text) : 0;
+}
+
+int cmd_mkdir(int argc, char **argv)
+{
+	return change_instance(&mkdir_syntax, argc, argv, client_mkdir);
+}
+
+int cmd_rmdir(int argc, char **argv)
+{
+	return change_instance(&rmdir_syntax, argc, argv, client_rmdir);
 }

@@ -7,6 +7,15 @@
 #include "cmd/cmd.h"
 #include "cmd/livestat.h"
 
+struct source { const char *session, *instance; };
+
+static int read_file(const struct source *of, const char *file, int (*sink)(void *arg, const char *p, size_t n), void *arg, struct uft_error *err)
+{
+	char path[CLIENT_PATH];
+
+	return client_read(of->session, client_path(of->instance, file, path), 1, sink, arg, err);
+}
+
 struct text { char p[512]; size_t n; };		/* the begin of a file is enough */
 
 static int keep(void *arg, const char *p, size_t n)
@@ -21,10 +30,10 @@ static int keep(void *arg, const char *p, size_t n)
 	return 0;
 }
 
-static int print_value(const char *session, const char *key, const char *file, struct uft_error *err)
+static int print_value(const struct source *of, const char *key, const char *file, struct uft_error *err)
 {
 	struct text t = { .n = 0 };
-	int ret = client_read(session, file, 1, keep, &t, err);
+	int ret = read_file(of, file, keep, &t, err);
 
 	t.p[strcspn(t.p, "\n")] = '\0';
 	if (!ret)
@@ -33,10 +42,10 @@ static int print_value(const char *session, const char *key, const char *file, s
 }
 
 /* The word in brackets. */
-static int print_clock(const char *session, struct uft_error *err)
+static int print_clock(const struct source *of, struct uft_error *err)
 {
 	struct text t = { .n = 0 };
-	int ret = client_read(session, "trace_clock", 1, keep, &t, err);
+	int ret = read_file(of, "trace_clock", keep, &t, err);
 	const char *begin = strchr(t.p, '[');
 
 	if (!ret && begin)
@@ -60,10 +69,10 @@ static int count_lines(void *arg, const char *p, size_t n)
 	return 0;
 }
 
-static int print_count(const char *session, const char *key, const char *file, struct uft_error *err)
+static int print_count(const struct source *of, const char *key, const char *file, struct uft_error *err)
 {
 	struct lines c = { 0 };
-	int ret = client_read(session, file, 1, count_lines, &c, err);
+	int ret = read_file(of, file, count_lines, &c, err);
 
 	if (!ret)
 		printf("%s: %llu\n", key, c.is_none ? 0 : (unsigned long long)c.n);
@@ -75,7 +84,7 @@ static int print_count(const char *session, const char *key, const char *file, s
 static const char *const sums[] = { "entries", "overrun", "dropped events", "bytes" };
 #define NSUMS	(sizeof(sums) / sizeof(sums[0]))
 
-struct total { const char *session; uint64_t sum[NSUMS]; int ret; struct uft_error *err; };
+struct total { const struct source *of; uint64_t sum[NSUMS]; int ret; struct uft_error *err; };
 
 static void add_cpu(void *arg, uint32_t mode, const char *name, const char *doc)
 {
@@ -86,33 +95,35 @@ static void add_cpu(void *arg, uint32_t mode, const char *name, const char *doc)
 	(void)mode, (void)doc;
 	snprintf(path, sizeof(path), "per_cpu/%s/stats", name);
 	if (!total->ret)
-		total->ret = client_read(total->session, path, 1, keep, &t, total->err);
+		total->ret = read_file(total->of, path, keep, &t, total->err);
 	for (const char *line = t.p; *line; line += strcspn(line, "\n"), line += *line == '\n')
 		for (size_t i = 0; i < NSUMS; i++)
 			if (!strncmp(line, sums[i], strlen(sums[i])) && line[strlen(sums[i])] == ':')
 				total->sum[i] += strtoull(line + strlen(sums[i]) + 1, NULL, 10);
 }
 
-int cmd_live_stat(const char *session)
+int cmd_live_stat(const char *session, const char *instance)
 {
+	const struct source from = { session, instance }, *of = &from;
 	struct uft_error err = { "" };
-	struct total total = { .session = session, .err = &err };
-	int ret = print_value(session, "tracer", "current_tracer", &err);
+	struct total total = { .of = of, .err = &err };
+	char path[CLIENT_PATH];
+	int ret = print_value(of, "tracer", "current_tracer", &err);
 
 	if (!ret)
-		ret = print_value(session, "recording", "tracing_on", &err);
+		ret = print_value(of, "recording", "tracing_on", &err);
 	if (!ret)
-		ret = print_clock(session, &err);
+		ret = print_clock(of, &err);
 	if (!ret)
-		ret = print_count(session, "filter functions", "set_ftrace_filter", &err);
+		ret = print_count(of, "filter functions", "set_ftrace_filter", &err);
 	if (!ret)
-		ret = print_count(session, "pids", "set_ftrace_pid", &err);
+		ret = print_count(of, "pids", "set_ftrace_pid", &err);
+	if (!ret && !instance)
+		ret = print_count(of, "armed functions", "enabled_functions", &err);
 	if (!ret)
-		ret = print_count(session, "armed functions", "enabled_functions", &err);
+		ret = print_value(of, "buffer kb", "buffer_size_kb", &err);
 	if (!ret)
-		ret = print_value(session, "buffer kb", "buffer_size_kb", &err);
-	if (!ret)
-		ret = client_list(session, "per_cpu", add_cpu, &total, &err);
+		ret = client_list(session, client_path(instance, "per_cpu", path), add_cpu, &total, &err);
 	ret = ret ? ret : total.ret;
 	for (size_t i = 0; i < NSUMS && !ret; i++)
 		printf("%s: %llu\n", sums[i], (unsigned long long)total.sum[i]);

@@ -3,7 +3,7 @@
 #ifndef UFT_CMD_LIVESTAT_H
 #define UFT_CMD_LIVESTAT_H
 
-/* @session: as for client.h. The exit status; what is wrong has been said. */
-int cmd_live_stat(const char *session);
+/* @session: as for client.h; @instance: NULL the top. The exit status; what is wrong has been said. */
+int cmd_live_stat(const char *session, const char *instance);
 
 #endif

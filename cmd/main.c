@@ -49,6 +49,8 @@ static const struct command commands[] = {
 	{ "read", cmd_read, "print a tracing file of uft shell or uft mount" },
 	{ "write", cmd_write, "write into one" },
 	{ "ls", cmd_ls, "list them" },
+	{ "mkdir", cmd_mkdir, "make an instance: another buffer, with settings of its own" },
+	{ "rmdir", cmd_rmdir, "remove it" },
 	{ "doctor", cmd_doctor, "say what would and would not work, and why" },
 	{ "cflags", cmd_cflags, "print the compiler flags that prepare a program for tracing" },
 	{ "recordmcount", cmd_recordmcount, "add the table of call sites to object files" },

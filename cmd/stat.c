@@ -9,12 +9,13 @@
 #include "cmd/options.h"
 #include "output/output.h"
 
-struct stat_opts { const char *input, *session; };
+struct stat_opts { const char *input, *session, *instance; };
 
 static const struct cmd_option stat_options[] = {
 	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
 	{ "session", 'S', "PID", "no recording but the session that process PID serves; -: the only one, or that of uft shell around us",
 	  cmd_string, offsetof(struct stat_opts, session), NULL },
+	{ "instance", 'B', "NAME", "with -S: not the top's buffer but this instance's", cmd_string, offsetof(struct stat_opts, instance), NULL },
 	{ 0 }
 };
 
@@ -35,8 +36,10 @@ int cmd_stat(int argc, char **argv)
 
 	if (done >= 0)
 		return done;
+	if (o.instance && !o.session)
+		return cmd_usage(&stat_syntax, "-B is of a session: -S says which");
 	if (o.session && argc < 2 && !o.input)
-		return cmd_live_stat(o.session);
+		return cmd_live_stat(o.session, o.instance);
 	if (o.session)
 		return cmd_usage(&stat_syntax, "a recording or a session, not both");
 	if (argc > 2 || (argc > 1 && o.input))

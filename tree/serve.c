@@ -282,7 +282,7 @@ static int send_file(struct connection *c, int fd)
 }
 
 /* The writer wants a name to seek in, so the file is made beside the socket and gone at once. */
-static int extract(struct connection *c)
+static int extract(struct connection *c, uft_node node)
 {
 	char name[sizeof(c->s->addr.sun_path) + 16];
 	int fd, ret;
@@ -291,12 +291,32 @@ static int extract(struct connection *c)
 	fd = mkostemp(name, O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	ret = uft_tree_extract(c->s->tree, name);
+	ret = uft_tree_extract(c->s->tree, node, name);
 	unlink(name);
 	if (!ret)
 		ret = send_file(c, fd);
 	close(fd);
 	return ret;
+}
+
+/* An instance is made or removed. */
+static int change_dir(struct connection *c, uint32_t op, char *path)
+{
+	size_t n = strlen(path);
+	uft_node dir, made;
+	char *slash;
+	int ret;
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	ret = uft_tree_walk(c->s->tree, slash ? path : "", &dir);
+	if (ret)
+		return ret;
+	path = slash ? slash + 1 : path;
+	return op == SERVE_MKDIR ? uft_tree_mkdir(c->s->tree, dir, path, &made) : uft_tree_rmdir(c->s->tree, dir, path);
 }
 
 /* A stranger's request is read before it is refused, so that he learns why. */
@@ -311,19 +331,21 @@ static int answer(struct connection *c)
 
 	if (ret)
 		return ret;
-	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_EXTRACT)
+	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_RMDIR)
 		return -EPROTO;
 	ret = serve_receive(c->fd, path, r.path_bytes);
 	if (!ret && path[r.path_bytes - 1])
 		ret = -EPROTO;
 	if (!ret && (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0)))
 		ret = -EPERM;
-	if (!ret && r.op == SERVE_EXTRACT)
-		return extract(c);
+	if (!ret && r.op >= SERVE_MKDIR)
+		return change_dir(c, r.op, path);
 	if (!ret)
 		ret = uft_tree_walk(c->s->tree, path, &node);
 	if (ret)
 		return ret;
+	if (r.op == SERVE_EXTRACT)
+		return extract(c, node);
 	return r.op == SERVE_LIST ? list(c, node, path) : use_file(c, node, &r, peer.pid);
 }
 

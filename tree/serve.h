@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.h - the tree through a socket, for uft read, uft write and uft ls. Theory: serve.c. Context: any thread. */
+/* serve.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: serve.c. Context: any thread. */
 #ifndef UFT_TREE_SERVE_H
 #define UFT_TREE_SERVE_H
 
@@ -26,7 +26,9 @@ enum serve_op {
 	SERVE_LIST	= 1,	/* frames: struct serve_entry, name, NUL, doc, NUL */
 	SERVE_READ	= 2,	/* frames: what is read; SERVE_NOWAIT: it ends where a reader would wait */
 	SERVE_WRITE	= 3,	/* frames from the client, one write each; each is answered by a length, the end by 0, or by -errno */
-	SERVE_EXTRACT	= 4,	/* frames: a trace.dat of what the buffer holds, which is then empty; the path does not matter */
+	SERVE_EXTRACT	= 4,	/* frames: a trace.dat of what the buffer holds, which is then empty; the path is any of its instance */
+	SERVE_MKDIR	= 5,	/* no frames: an instance */
+	SERVE_RMDIR	= 6,
 };
 enum serve_flags { SERVE_APPEND = 1, SERVE_NOWAIT = 2 };
 struct serve_request { uint32_t magic, op, flags, path_bytes; };

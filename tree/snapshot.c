@@ -75,19 +75,26 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 
 /* ---- extract --------------------------------------------------------------------------------- */
 
-struct extraction { struct uft_tree *t; struct uft_live *frozen; };
+struct extraction { struct uft_tree *t; uft_node node; struct uft_live *frozen; };
 
 static int take_job(void *arg)
 {
 	struct extraction *x = arg;
+	struct place at;
+	int ret;
 
+	pthread_mutex_lock(&x->t->lock);
+	ret = node_place(x->t, x->node, &at);
+	pthread_mutex_unlock(&x->t->lock);
+	if (ret)
+		return ret;
 	tree_pull(x->t);
-	return uft_live_take(x->t->instances->live, UFT_LIVE_ALL, UFT_LIVE_NOW, &x->frozen);
+	return uft_live_take(at.in->live, UFT_LIVE_ALL, UFT_LIVE_NOW, &x->frozen);
 }
 
-int uft_tree_extract(struct uft_tree *t, const char *path)
+int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path)
 {
-	struct extraction x = { .t = t };
+	struct extraction x = { .t = t, .node = node };
 	struct uft_error err = { "" };
 	struct uft_stream *st = NULL;
 	int ret = tree_call(t, take_job, &x);

@@ -68,8 +68,8 @@ void uft_tree_destroy(struct uft_tree *t);	/* leaves all targets as they were fo
 /* Starts @argv as a target, as uft_session_launch(). One for each tree. */
 int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err);
 int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err);
-/* What the buffer holds into @path, a file that is there, as a trace.dat; the buffer is empty then, even if that failed. */
-int uft_tree_extract(struct uft_tree *t, const char *path);
+/* What the buffer of @node's instance holds into @path, a file that is there, as a trace.dat; it is empty then, even if that failed. */
+int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path);
 /* What the kernel's command line would say, `ftrace=function ftrace_filter=...`: before the launch. */
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err);
 /* Waits until the launched program ends: its wait status; -EAGAIN: @timeout_ms passed (-1: no limit). */

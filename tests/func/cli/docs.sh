@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 
 commands=$("$uft" --list-commands)
-expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 28
+expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 30
 
 for command in $commands; do
 	page=$top/doc/man/uft-$command.1.scd

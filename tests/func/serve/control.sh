@@ -57,6 +57,29 @@ expect_equal "stat" "$(grep -v '^bytes: [1-9]' out | tr '\n' '/')" \
 	"tracer: function/recording: 0/clock: local/filter functions: 2/pids: 0/armed functions: 0/buffer kb: 256/entries: 6/overrun: 0/dropped events: 0/"
 expect_err "a recording or a session, not both"
 
+# ---- Instances: -B is one's buffer and settings, the top's stay; start makes one that is not there
+shell '$U mkdir foo; echo $?; $U mkdir foo; echo $?; $U start -B foo -p function -l work:mod:$M -l leaf:mod:$M -b 64; $T 1; $U stop -B foo; $T 1; $U show -B foo >$XDG_RUNTIME_DIR/foo; $U show | grep -c "<-"
+	$U read current_tracer; $U list -B foo -t | tr " " "\n" | grep -cx "blk\|function"; $U stat -S - -B foo >$XDG_RUNTIME_DIR/stat; $U stat -S - | sed -n "s/^buffer kb: //p"
+	$U snapshot -B foo -s; $U snapshot -B foo >$XDG_RUNTIME_DIR/kept; $U snapshot | grep -c "Snapshot is freed"; $U restart -B foo; $T 1; $U clear -B foo; $U show -B foo | grep -c "<-"; $U reset -B foo; $U read instances/foo/current_tracer
+	$U start -B new -p nop; $U ls instances | tr -d "\n"; echo; $U start -B foo -p function_graph -D 3; echo $?; $U start -B foo -g work; echo $?; $U rmdir foo; $U rmdir new/; echo $?; $U rmdir instances/new; $U ls instances; $U rmdir foo; echo $?; $U stop -B foo; echo $?
+	$U mkdir options/foo; echo $?; $U mkdir ""; echo $?'
+expect_equal "its calls" "$(names foo)" "work leaf leaf "
+expect_equal "its snapshot" "$(names kept)" "work leaf leaf "
+expect_equal "its stat" "$(grep -v '^bytes: [1-9]' stat | tr '\n' '/')" \
+	"tracer: function/recording: 0/clock: local/filter functions: 2/pids: 0/buffer kb: 64/entries: 3/overrun: 0/dropped events: 0/"
+expect_equal "instances" "$(tr '\n' ' ' <out)" "0 1 0 nop 1 1408 1 0 nop foo/new/ 2 2 1 1 1 1 1 "
+expect_err "uft mkdir: instances/foo/: File exists"
+expect_err "-D is for all instances: not with -B"
+expect_err "-g is for all instances: not with -B"
+expect_err "uft stop: instances/foo/tracing_on: No such file or directory"
+expect_err "uft mkdir: options/foo: Operation not permitted"
+if command -v trace-cmd >/dev/null 2>&1; then
+	shell '$U start -B foo -p function -l work:mod:$M; $T 1; $U extract -B foo -o foo.dat; $U show -B foo'
+	expect_equal "extracted" "$(names out)" ""
+	run trace-cmd report -i foo.dat
+	expect_equal "the instance's trace.dat" "$(sed -n 's/.*function: *\([a-z_0-9]*\).*/\1/p' out | tr '\n' ' ')" "work "
+fi
+
 # ---- UFT_TRACE: set before the first instruction
 boot() {
 	run env UFT_TRACE="$1" timeout 60 "$uft" shell --no-mount sh -c "$2"
