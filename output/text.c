@@ -447,6 +447,19 @@ int uft_text_run(struct uft_printer *t, size_t max)
 	return t->buf.error ? t->buf.error : n != 0;
 }
 
+/* What the text lacks, behind all of it. */
+static void put_missed(struct uft_printer *t)
+{
+	uint64_t missed = t->flags & UFT_TEXT_NO_HEADER ? 0 : uft_stream_missed_stacks(t->src.st);
+	char line[128];
+
+	if (!missed)
+		return;
+	snprintf(line, sizeof(line), "# stacks: %llu are without callers: there were more than %u different ones\n",
+		 (unsigned long long)missed, UFT_STREAM_STACKS);
+	emit_buf_puts(&t->buf, line);
+}
+
 int uft_text_collect(struct uft_printer *t, int end)
 {
 	if (end && events_wait(t))
@@ -455,6 +468,8 @@ int uft_text_collect(struct uft_printer *t, int end)
 		print_late(t, &t->held, NULL);
 		t->has_held = 0;
 	}
+	if (end)
+		put_missed(t);
 	if (end || !t->nopen)
 		graph_flush(t, 1);
 	return t->buf.error;

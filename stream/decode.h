@@ -108,6 +108,7 @@ struct uft_stream {
 	struct lv_hold *hold;				/* live: what a snapshot refers to, */
 	void (*release)(struct uft_stream *st);		/* and who lets it go */
 	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
+	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
 	struct uft_pattern *pattern;
 	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */

@@ -396,6 +396,8 @@ static int begin(struct uft_live *l)
 	int ret = 0;
 
 	forget_marks(l->base);
+	if (l->base->nstack == UFT_STREAM_STACKS)	/* events that have one are not used behind the end */
+		dec_stacks_free(l->base);
 	l->base->hidden = l->span;
 	l->base->nhidden = l->nspan;
 	l->base->has_select |= l->nspan != 0;

@@ -4,7 +4,7 @@
  *
  * Programs come by the same few ways again and again, and events outlive the bytes of their ring: so equal stacks are one
  * struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A file whose stacks are all different
- * gets DEC_STACKS of them; later ones are shown without callers.
+ * gets UFT_STREAM_STACKS of them; later ones have no callers and are counted. Who consumes a live buffer starts over when there are as many.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,18 +12,16 @@
 
 #include "stream/decode.h"
 
-#define DEC_STACKS	(1u << 20)
-
 struct dec_stack {
 	struct dec_stack *next;		/* of the same hash */
-	const struct dec_image *image;
+	uint32_t image;			/* its version: a library may be gone, and another where it was */
 	uint64_t id;
 	struct uft_stack pub;
 };
 
 static const struct uft_stack none;	/* when there is no place: not even the function */
 
-static int is_same(const struct dec_stack *s, const struct dec_image *image, const uint8_t *p, uint32_t n)
+static int is_same(const struct dec_stack *s, uint32_t image, const uint8_t *p, uint32_t n)
 {
 	if (s->image != image || s->pub.n != n)
 		return 0;
@@ -71,10 +69,22 @@ static uint64_t offset_in(const struct uft_image *img, uint64_t addr)
 	return 0;
 }
 
+/* There is no place for it. */
+static const struct uft_stack *miss(struct uft_stream *st)
+{
+	st->missed_stacks++;
+	return &none;
+}
+
+uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
+{
+	return st->missed_stacks;
+}
+
 /* @n is at least 1: the id. */
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n)
 {
-	uint64_t hash = (uint64_t)(uintptr_t)image;
+	uint64_t hash = image->img->id;
 	struct dec_stack *s;
 
 	for (uint32_t i = 0; i < n; i++) {
@@ -85,14 +95,14 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 	}
 	hash ^= hash >> 32;
 	for (s = st->stack_cap ? st->stack[(uint32_t)hash & (st->stack_cap - 1)] : NULL; s; s = s->next)
-		if (s->pub.hash == (uint32_t)hash && is_same(s, image, p, n))
+		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n))
 			return &s->pub;
-	if (st->nstack == DEC_STACKS || (st->nstack == st->stack_cap && grow(st)))
-		return &none;
+	if (st->nstack == UFT_STREAM_STACKS || (st->nstack == st->stack_cap && grow(st)))
+		return miss(st);
 	s = malloc(sizeof(*s) + n * sizeof(s->pub.frame[0]));
 	if (!s)
-		return &none;
-	s->image = image;
+		return miss(st);
+	s->image = image->img->id;
 	s->pub.n = n;
 	s->pub.hash = (uint32_t)hash;
 	memcpy(&s->id, p, 8);
@@ -122,4 +132,6 @@ void dec_stacks_free(struct uft_stream *st)
 			free(s);
 		}
 	free(st->stack);
+	st->stack = NULL;
+	st->nstack = st->stack_cap = 0;
 }

@@ -107,6 +107,10 @@ const struct uft_info *uft_stream_info(struct uft_stream *st);
 size_t uft_stream_tasks(struct uft_stream *st, const struct uft_task **out);
 size_t uft_stream_images(struct uft_stream *st, const struct uft_image *const **out);
 
+/* Of the events so far: stacks without callers, as there were more different ones than are kept. */
+#define UFT_STREAM_STACKS	(1u << 20)
+uint64_t uft_stream_missed_stacks(const struct uft_stream *st);
+
 /* One function of a recording made by the profile tracer, added up over CPUs and slices. The runtime
  * counts there, it writes no events: such a stream has no calls to iterate. */
 struct uft_profile_row {
