@@ -174,7 +174,7 @@ static char *put_marker(const struct uft_printer *t, char *p, const struct uft_e
 	int is_raw = ev->flags & UFT_EVF_RAW, n = (int)ev->text_bytes;
 
 	if (t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN))		/* the kernel has no such form of it */
-		return p + sprintf(p, "type: %d\n", is_raw ? 18 : 5);
+		return p + sprintf(p, "type: %d\n%s", is_raw ? 18 : 5, t->flags & UFT_TEXT_HEX ? "\n" : "");
 	p = is_raw ? p + form_raw_data(ev, p) : put_bytes(put_bytes(p, "# 0 ", 4), ev->text, (size_t)n);
 	if (!n || p[-1] != '\n')
 		*p++ = '\n';
@@ -183,7 +183,7 @@ static char *put_marker(const struct uft_printer *t, char *p, const struct uft_e
 
 void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 {
-	uint64_t ip = ev->sym ? ev->sym->addr : 0;
+	uint64_t ip = ev->sym ? uft_image_sym_addr(ev->task->image, ev->sym) : 0;
 	char *p = emit_buf_room(&t->buf, 160 + (ev->kind == UFT_EV_MARK ? FORM_RAW_MAX : 0));
 
 	if (!p)

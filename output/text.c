@@ -223,7 +223,7 @@ void text_function(struct uft_printer *t, const struct uft_event *ev)
 	if (!p)
 		return;
 	p = put_name(put_context(t, p, c, task, ev), &name);
-	p = form_addr(t, p, NULL, ev->sym, ev->sym ? ev->sym->addr : 0);
+	p = form_addr(t, p, NULL, ev->sym, ev->sym && t->flags & UFT_TEXT_SYM_ADDR ? uft_image_sym_addr(ev->task->image, ev->sym) : 0);
 	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
 		p = put_name(p + 3, &caller);

@@ -60,6 +60,20 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 	return m;
 }
 
+/* The last that is mapped: an object may have been there before, elsewhere. */
+uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *sym)
+{
+	for (uint32_t i = img ? img->nobj : 0; i--;) {
+		const struct uft_mapped *m = &img->obj[i];
+		const char *slash = strrchr(m->obj->path, '/');
+		uint64_t addr = sym->vaddr + m->bias;
+
+		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && !strcmp(slash ? slash + 1 : m->obj->path, sym->object))
+			return addr;
+	}
+	return sym->addr;
+}
+
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 {
 	for (uint32_t i = 0; img && i < img->nobj; i++) {

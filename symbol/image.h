@@ -40,6 +40,10 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
 
+struct uft_sym;
+/* Where @sym is in this image; its own address, which is that of the first image in which it was met, if the image does not tell. */
+uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *sym);
+
 /* Builds an object without a file, for readers of recordings; names are copied. */
 struct uft_object *uft_object_make(const char *path, const uint8_t *build_id, uint32_t build_id_len);
 int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, const char *name, uint32_t flags);
@@ -51,6 +55,7 @@ struct uft_sym {
 	const char *name;		/* text to show: demangled; object+0xoffset without a name */
 	const char *object;		/* base name of the object, "" unknown */
 	uint64_t addr, size;		/* runtime */
+	uint64_t vaddr;			/* the same in its object: uft_image_sym_addr() */
 };
 
 struct uft_resolver;

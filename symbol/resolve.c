@@ -284,6 +284,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 		return &r->nothing;
 	s->sym.object = r->object[object].base;
 	s->sym.addr = vaddr + m->bias;
+	s->sym.vaddr = vaddr;
 	s->sym.size = func ? func->size : 0;
 	return &s->sym;
 }

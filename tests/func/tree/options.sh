@@ -47,6 +47,15 @@ inside 'echo 8 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; ech
 	for c in 0 1; do taskset -c $c $T 5000; done 2>$TMP/noset; sleep 0.3; grep -c "^##### CPU" trace; echo 0 >options/annotate; grep -c "^##### CPU" trace; cut -d"[" -f2 trace | cut -c1-3 | grep "^0" | sort -u | wc -l'
 [ "$(sed -n 3p out)" = 1 ] || expect_equal "annotate" "$(sed -n 1,2p out | tr '\n' ' ')" "1 0 "
 
+# ---- An address is the process's that made the call, also of the second
+inside '$T 1; echo inner >set_ftrace_filter; echo function >current_tracer; for i in 1 2 3; do $T 1; done; echo 1 >options/sym-addr; sed -n "s/.*inner <\([0-9a-f]*\)> <-outer <\([0-9a-f]*\)>/\1 \2/p" trace >$TMP/addr
+	echo 0 >options/sym-addr; for o in raw hex; do echo 1 >options/$o; grep -v "^#" trace >$TMP/$o; echo 0 >options/$o; done'
+near() { while read -r ip parent; do echo $(((0x$ip - 0x$parent) / 4096)); done | sort -u | tr '\n' ' '; }	# of one program
+expect_equal "different bases" "$(cut -d' ' -f1 addr | sort -u | wc -l | sed 's/[23]/some/')" some
+expect_equal "sym-addr" "$(near <addr)" "0 "
+expect_equal "raw" "$(sed 's/.* \([0-9a-f]*\) \([0-9a-f]*\)$/\1 \2/' raw | near)" "0 "
+expect_equal "hex" "$(sed 's/.* \([0-9a-f]*\) \([0-9a-f]*\) $/\1 \2/' hex | near)" "0 "
+
 # ---- The kernel's text
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; taskset -c 0 $T 1; echo 1 >options/latency-format; head -n 21 trace'
 expect_equal "events of the latency format" "$(grep -c '^# latency: 0 us, #[1-9][0-9]*/[1-9]' out)" 1
