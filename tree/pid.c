@@ -67,7 +67,7 @@ static int is_attached(const struct uft_tree *t, uint32_t pid)
 	return 0;
 }
 
-/* Attaches to a process that is new in the list, or named again. 0: also if there is none, or it is a target already. */
+/* Attaches to a process that is new in the list, or named again: 1. 0: there is none, or it is a target already. */
 static int attach(struct uft_tree *t, uint32_t pid)
 {
 	struct uft_error err = { "" };
@@ -85,7 +85,7 @@ static int attach(struct uft_tree *t, uint32_t pid)
 		t->opts.warning(t->opts.arg, err.text);
 	if (!ret && !is_attached(t, pid))	/* else it was detached by hand meanwhile */
 		t->attached[t->nattached++] = pid;
-	return ret == -EEXIST || ret == -ESRCH ? 0 : ret;
+	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
 /* Those that we attached to and that are in no list any more: @list is what @in has now. */
@@ -112,19 +112,26 @@ void pid_leave(struct instance *in)
 
 static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named)
 {
+	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
 	struct settings set = in->set;
 	int ret = 0;
 
 	set.pids[which] = *list;
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
-	for (size_t i = 0; i < list->n && !ret && which == PIDS_ONLY; i++)
-		if (!has(&in->set.pids[which], list->pid[i]) || has(named, list->pid[i]))
-			ret = attach(in->t, list->pid[i]);
-	if (!ret)
+	for (size_t i = 0; i < list->n && ret >= 0 && which == PIDS_ONLY; i++) {
+		if (has(before, list->pid[i]) && !has(named, list->pid[i]))
+			continue;
+		ret = attach(in->t, list->pid[i]);
+		if (ret > 0 && has(before, list->pid[i]))
+			again.pid[again.n++] = list->pid[i];
+	}
+	if (ret >= 0)
 		ret = tree_apply(in, &set, NULL);
+	for (size_t i = 0; i < again.n && ret < 0; i++)
+		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
 	if (which == PIDS_ONLY)		/* refused: those that were new */
-		leave(in, ret ? &in->set.pids[which] : list);
+		leave(in, ret < 0 ? before : list);
 	return ret;
 }
 

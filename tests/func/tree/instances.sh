@@ -152,6 +152,20 @@ inside "mkdir instances/foo; $T 1; echo :mod:none.so >instances/foo/set_ftrace_f
 kill $sleepers
 expect_equal "attached by an instance, left with it" "$(line out)" "mapped 0 0 mapped 0 "
 
+# ---- A refused list attaches to nobody: not to who was left by hand meanwhile and is named again
+if command -v python3 >/dev/null; then
+	sleep 1000 & one=$!
+	python3 -c 'import ctypes, subprocess, time
+p = subprocess.Popen(["sleep", "1000"])
+if not ctypes.CDLL(None).ptrace(0x4206, p.pid, None, None): print(p.pid, flush=True)
+time.sleep(1000)' >taken & taker=$!
+	for i in $(seq 100); do [ -s taken ] && break; sleep 0.1; done
+	taken=$(cat taken)
+	inside "$T 1; echo :mod:none.so >set_ftrace_filter; echo $one >set_ftrace_pid; $uft detach $one; grep -c uft /proc/$one/maps; echo $one $taken >>set_ftrace_pid; echo \$?; grep -c uft /proc/$one/maps; cat set_ftrace_pid | sed s/$one/one/" 2>err
+	expect_equal "a refused list" "$(line out)" "0 1 0 one "
+	kill $one $taker $taken
+fi
+
 # ---- A profile that is refused keeps what the last one has
 inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 9; echo 0 >function_profile_enabled; echo function >instances/foo/current_tracer
 	cat trace_stat/* | grep -c inner; echo 1 >function_profile_enabled; echo $?; cat trace_stat/* | grep -c inner'
