@@ -7,8 +7,9 @@
  * wants them to find ours gets a mount namespace: the kernel's tracefs is mounted first, which makes that line, and FUSE
  * over it at the same path, which is what the path then leads to. All of it ends with the namespace's last process.
  *
- * Beside the directory, tools touch two files of /proc, which the namespace replaces where it can:
+ * Beside the directory, tools touch files of /proc, which the namespace replaces where the kernel has them:
  *	/proc/sys/kernel/ftrace_enabled	trace-cmd writes 1; the machine's own setting is none of our business
+ *	/proc/sys/kernel/stack_tracer_enabled	trace-cmd stack: ours is in the directory
  *	/proc/kallsyms			trace-cmd keeps it as the names of addresses: ours are the targets' functions
  *
  * Without root a user namespace gives the right to mount FUSE, but not tracefs; then a tracefs that is mounted already
@@ -115,6 +116,7 @@ int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_er
 		(void)!mount("nodev", DEBUG, "debugfs", 0, NULL);
 	(void)!mount(TRACING, DEBUG "/tracing", NULL, MS_BIND, NULL);
 	stand_in("/proc/sys/kernel/ftrace_enabled", "1\n");
+	(void)!mount(TRACING "/stack_tracer_enabled", "/proc/sys/kernel/stack_tracer_enabled", NULL, MS_BIND, NULL);
 	(void)!mount(TRACING "/kallsyms", "/proc/kallsyms", NULL, MS_BIND, NULL);
 	return 0;
 }

@@ -45,3 +45,11 @@ expect_equal "20000 frames" "$(awk -v e="${each:-0}" '{ print ($1 > 20000 * e &&
 expect_equal "begun anew, but for what aligning costs" "$(awk '{ print ($1 > 5500 && $1 < 5800) }' again)" 1
 expect_equal "above what was written" "$(cat above)" 1000000
 expect_equal "uft stack" "$(table report | cut -d' ' -f3 | sed 's/@.*//' | uniq -c | awk '/leaf|recurse/ { print $1, $2 }' | tr '\n' ' ')" "1 leaf 11 recurse "
+
+# Where a kernel with a stack tracer has its switch, there is ours
+if [ -e /proc/sys/kernel/stack_tracer_enabled ]; then
+	inside 'echo 1 >/proc/sys/kernel/stack_tracer_enabled; cat stack_tracer_enabled; echo 0 >stack_tracer_enabled; cat /proc/sys/kernel/stack_tracer_enabled'
+	expect_equal "in /proc" "$(tr '\n' ' ' <out)" "1 0 "
+else
+	echo "SKIPPED: in /proc: this kernel has no stack tracer"
+fi
