@@ -127,11 +127,17 @@ static char *put_microseconds(char *p, uint64_t ns)
 	return width < 8 ? digits_spaces(p, 8 - width) : p;
 }
 
+/* Without a context the kernel has no columns at all. */
+static int has_duration(const struct uft_printer *t)
+{
+	return t->flags & UFT_TEXT_DURATION && t->flags & UFT_TEXT_CONTEXT;
+}
+
 static char *put_duration(const struct uft_printer *t, char *p, uint64_t ns)
 {
 	const struct mark *m = t->flags & UFT_TEXT_OVERHEAD ? mark_of(ns) : &marks[sizeof(marks) / sizeof(marks[0]) - 1];
 
-	if (!(t->flags & UFT_TEXT_DURATION))
+	if (!has_duration(t))
 		return p;
 	if (t->colour)
 		p = put_colour(p, m->colour);
@@ -148,7 +154,7 @@ static char *put_duration(const struct uft_printer *t, char *p, uint64_t ns)
 
 static char *put_no_duration(const struct uft_printer *t, char *p)
 {
-	if (!(t->flags & UFT_TEXT_DURATION))
+	if (!has_duration(t))
 		return p;
 	memcpy(p, "              |  ", 17);
 	return p + 17;
@@ -210,7 +216,7 @@ static char *put_text(char *p, const char *text, size_t n)
 static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
 		      const struct call *call, const char *arrow)
 {
-	int has_column = t->flags & UFT_TEXT_DURATION;
+	int has_column = has_duration(t);
 
 	p = put_column(t, p, c, task, ts_ns, call);
 	return p + sprintf(p, "%s%s%s\n", has_column ? "  " : "", arrow, has_column ? " |" : "");
@@ -263,11 +269,9 @@ static void check_task(struct uft_printer *t, struct text_cpu *c, const struct u
 {
 	uint32_t tid = ev->task->tid;
 
-	if (!(t->flags & UFT_TEXT_CONTEXT))
-		return;
 	if (c->has_task && c->last_tid == tid)
 		return;
-	if (c->has_task)
+	if (c->has_task && t->flags & UFT_TEXT_CONTEXT)
 		put_task_switch(t, c, ev->task);
 	c->has_task = 1;
 	c->last_tid = tid;

@@ -52,6 +52,8 @@ enum uft_text_flags {
 struct uft_text_opts {
 	uint32_t tracer, flags;
 	uint32_t ncpus;
+	/* What the header tells of: NULL: the stream. Of it: events, lost, ncpus. */
+	const struct uft_info *whole;
 	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
 	/* Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it ended after from_ns. */
 	uint64_t floor_ns, thresh_ns, from_ns;

@@ -397,7 +397,7 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 
 		t->annotate = info->lost != 0 && opts->flags & UFT_TEXT_ANNOTATE;
 		if (!events_wait(t))
-			text_header(t, info);
+			text_header(t, opts->whole ? opts->whole : info);
 	}
 	*out = t;
 	return t->buf.error;

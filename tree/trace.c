@@ -47,7 +47,7 @@ static void reader_reset(struct reader *r)
 	r->has_begun = r->is_over = 0;
 }
 
-struct source { struct uft_handle *h; struct uft_stream *st; };
+struct source { struct uft_handle *h; struct uft_stream *st; struct uft_info whole; };
 
 /* Such a tracer looks at all CPUs, whichever is shown: who sees a part of what a thread does takes two stretches for one. */
 static int is_worst_case(const struct instance *in)
@@ -61,14 +61,20 @@ static int source_job(void *arg)
 	struct source *s = arg;
 	struct instance *in = s->h->at.in;
 	int is_frozen = s->h->at.row->flags & ROW_FROZEN, ret = 0;
+	struct uft_live *live = is_frozen ? in->frozen : in->live;
+	struct uft_live_stats all;
 
 	if (!is_frozen)
 		tree_pull(in->t);
 	if (!is_frozen || in->frozen)
-		ret = uft_live_snapshot(is_frozen ? in->frozen : in->live, is_worst_case(in) ? UFT_LIVE_ALL : cpu_of(&s->h->at), &s->st);
+		ret = uft_live_snapshot(live, is_worst_case(in) ? UFT_LIVE_ALL : cpu_of(&s->h->at), &s->st);
 	if (!ret && is_frozen && s->st && !uft_stream_info(s->st)->events) {
 		uft_stream_close(s->st);
 		s->st = NULL;
+	}
+	if (!ret && s->st && cpu_of(&s->h->at) != UFT_LIVE_ALL) {	/* the header is about all of them, as the kernel's */
+		uft_live_stats(live, UFT_LIVE_ALL, &all);
+		s->whole = (struct uft_info){ .events = all.entries, .lost = all.overrun + all.dropped, .ncpus = tree_ncpus(in->t) };
 	}
 	return ret;
 }
@@ -86,6 +92,7 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	int ret;
 
 	r->cpu = cpu_of(&h->at);
+	opts.whole = r->cpu == UFT_LIVE_ALL || is_worst_case(h->at.in) ? NULL : &s.whole;
 	opts.only_cpus = r->cpu == UFT_LIVE_ALL || !is_worst_case(h->at.in) ? NULL : &r->cpu;
 	opts.nonly_cpus = opts.only_cpus != NULL;
 	reader_reset(r);
