@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/disas/disas.h"
@@ -281,6 +282,8 @@ int cmd_disas(int argc, char **argv)
 		return cmd_usage(&dis_syntax, argc < 2 ? "no function given" : "one program at a time");
 	if (argc == 3)
 		return dis_operand(&opts, argv[1], argv[2]);
+	if (strpbrk(argv[1], "/.") && access(argv[1], F_OK) == 0)
+		return cmd_usage(&dis_syntax, "which function of %s?", argv[1]);
 	program = dis_recorded_program(&err);
 	if (!program)
 		return cmd_fail("disas", "%s", err.text);
