@@ -84,6 +84,22 @@ done
 run "$uft" record -q --no-children ./prog children 3
 expect_equal "children are left alone" "$(stat_value trace.uft calls)" 2
 
+# Code that may not be made writable, here (no-one's mprotect) and there (the program's).
+${CC:-cc} -o nowx "$top/tests/func/build/nowx.c"
+${CC:-cc} -O2 -o plain prog.c
+if ./nowx /bin/true; then
+	for tracer in function function_graph profile; do
+		for program in ./prog ./plain; do
+			run "$uft" record -q -p $tracer -l "work:mod:${program#./}" -o nowx.uft ./nowx $program calls 500
+			expect_status 0
+			expect_equal "calls of $program under W^X, $tracer" "$(stat_value nowx.uft calls) $(stat_value nowx.uft lost)" "500 0"
+			run ./nowx "$uft" record -q -p $tracer -l work -o nowx.uft $program calls 500
+			expect_status 0
+			expect_equal "calls of $program, all under W^X, $tracer" "$(stat_value nowx.uft calls) $(stat_value nowx.uft lost)" "500 0"
+		done
+	done
+fi
+
 # ---- the program is as without us ----
 for code in 0 1 2 77 255; do
 	run "$uft" record -q ./prog exit "$code"
@@ -124,6 +140,16 @@ if command -v trace-cmd >/dev/null; then
 	run trace-cmd report -i t.dat
 	expect_equal "work in trace-cmd's report" "$(grep -c 'work()' out)" 100
 fi
+# A buffer that the recorder cannot empty in time: what is lost is counted, to the call. An exit may be missing on its own.
+for tracer in function function_graph; do
+	run "$uft" record -q -b 16K -p $tracer -o small.uft ./prog calls 500000
+	expect_status 0
+	events=$(stat_value small.uft events) calls=$(stat_value small.uft calls) lost=$(stat_value small.uft lost)
+	check
+	[ "$lost" -gt 0 ] || fail "nothing was lost in 16 KB"
+	[ $tracer = function ] && exits=0 || exits=$((events - calls))
+	expect_equal "calls there and lost, $tracer" "$([ $tracer = function ] && echo $((calls + lost)) || echo $((lost + exits)))" 1000002
+done
 run "$uft" record -o /dev/full ./prog calls 1
 expect_status 1
 expect_err /dev/full
