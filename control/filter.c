@@ -44,6 +44,7 @@ static const struct call {
 	{ "socketpair", SYS_socketpair, { 1 /* AF_UNIX */, 02000005 /* SOCK_SEQPACKET | SOCK_CLOEXEC */ } },
 	{ "recvmsg", SYS_recvmsg, { 0 } }, { "clone", SYS_clone, { 0x800100 /* CLONE_VM | CLONE_UNTRACED */ } },
 	{ "wait4", SYS_wait4, { 0 } }, { "prctl", SYS_prctl, { 15 /* PR_SET_NAME */ } }, { "setsid", SYS_setsid, { 0 } },
+	{ "access", SYS_access, { 0 } },
 	{ "chdir", SYS_chdir, { 0 } }, { "rt_sigaction", SYS_rt_sigaction, { 11 } }, { "exit", SYS_exit, { 0 } },
 };
 
@@ -112,11 +113,20 @@ uint32_t filter_run(const struct sock_filter *code, unsigned n, const struct sec
 	return SECCOMP_RET_KILL_PROCESS;
 }
 
+static uint32_t action_for(const struct sock_filter *code, unsigned n, int nr, const uint64_t *arg)
+{
+	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64, .args = { arg[0], arg[1], arg[2] } };
+
+	return filter_run(code, n, &data) & SECCOMP_RET_ACTION_FULL;
+}
+
 static int ends_it(const struct sock_filter *code, unsigned n, const struct call *c)
 {
-	struct seccomp_data data = { .nr = c->nr, .arch = AUDIT_ARCH_X86_64, .args = { c->arg[0], c->arg[1], c->arg[2] } };
-	uint32_t action = filter_run(code, n, &data) & SECCOMP_RET_ACTION_FULL;
+	uint32_t action = action_for(code, n, c->nr, c->arg);
 
+	/* Made before execve() only. */
+	if (c->nr == SYS_access && action_for(code, n, SYS_execve, c->arg) != SECCOMP_RET_ALLOW)
+		return 0;
 	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
 }
 

@@ -17,7 +17,7 @@
 /* The calls that the runtime makes inside a process and cannot do without. */
 #define RUNTIME_CALLS	"mmap, mprotect, munmap, madvise, openat, read, close, close_range, clone, futex, membarrier, pidfd_open, " \
 			"poll, socketpair, recvmsg, kcmp, process_vm_readv, sigaltstack, rt_sigprocmask, rt_sigaction, gettid, getpid, " \
-			"prctl, wait4, setsid, chdir, exit"
+			"prctl, wait4, setsid, chdir, access before execve, exit"
 
 static int say(struct doctor_finding *out, enum doctor_level level, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -44,6 +44,16 @@ static inline int sys_open(const char *path, int flags)
 	return sys_openat(AT_FDCWD, path, flags, 0);
 }
 
+/* @mode 0: is there something? By the real user's rights. */
+static inline int sys_access(const char *path, int mode)
+{
+#ifdef __NR_access
+	return (int)sys_call3(__NR_access, path, mode, 0);
+#else
+	return (int)sys_call3(__NR_faccessat, AT_FDCWD, path, mode);
+#endif
+}
+
 static inline int sys_close(int fd)
 {
 	return (int)sys_call3(__NR_close, fd, 0, 0);

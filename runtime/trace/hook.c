@@ -15,6 +15,7 @@
 #define HOOK_FRAME_BYTES	(88 + 136)
 #define HOOK_NR			9	/* the saved register with the call's number */
 #define CLONE3_TLS		56	/* offsetof(struct clone_args, tls) */
+#define NUNASKED		64
 
 /* The vfork child will run on this thread pointer, too. */
 static void hook_vfork(uint64_t sp)
@@ -101,16 +102,43 @@ static void hook_clone3(const uint64_t *regs, uint64_t sp)
 }
 
 /*
+ * A search along PATH is execve() of what is not there, again and again. To be seized for each and let go again cost 20 times the
+ * call. So the session is not asked where there is nothing to execute, nor told that the call failed.
+ * access() is what glibc's loader begins every program with: a filter that lets programs be executed permits it. What comes into
+ * being between the two calls is executed without us.
+ */
+static uint32_t unasked[NUNASKED];	/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */
+
+static uint32_t *unasked_at(uint32_t tid)
+{
+	return &unasked[tid % NUNASKED];
+}
+
+/* Only execve(): nobody searches by the other. */
+static int is_missing(uint32_t nr, const uint64_t *regs)
+{
+	int ret = nr == __NR_execve ? sys_access((const char *)regs[0], 0) : 0;
+
+	return ret == -ENOENT || ret == -ENOTDIR;
+}
+
+/*
  * args: 0 = address of the path, 0 if the call names a descriptor only; 1 = system call; 2 = directory descriptor;
  * 3 = flags. The slice is the caller's or, in a fork child without an event so far, its parent's.
  */
 static void hook_exec(uint32_t nr, const uint64_t *regs)
 {
+	uint32_t tid = (uint32_t)sys_gettid();
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
 
 	if (!uft_load(&uft_rt.arena->children))
 		return;
+	if (is_missing(nr, regs)) {
+		uft_store(unasked_at(tid), tid);
+		return;
+	}
+	uft_cas(unasked_at(tid), tid, 0u);
 	if (args[3] & AT_EMPTY_PATH) {
 		char first = 0;
 
@@ -149,7 +177,10 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 void trace_hook_syscall_post(uint32_t nr, int64_t result)
 {
 	uint64_t args[2] = { nr, (uint64_t)result };
+	uint32_t tid = (uint32_t)sys_gettid();
 
+	if (uft_cas(unasked_at(tid), tid, 0u))
+		return;
 	if (result < 0 && uft_load(&uft_rt.arena->children))
 		agent_request(UFT_REQ_EXEC_FAILED, args, 2, 0);
 }

@@ -2,7 +2,7 @@
 /*
  * seccomp.c - for seccomp.py: a program of two threads with a filter that denies one system call
  *
- *	seccomp NR kill|errno|trap	says ready, works until its input ends, says how much it did
+ *	seccomp NR kill|errno|trap [NR]	denies one or two, says ready, works until its input ends, says how much it did
  *
  * The threads exist before the filter, which is for all of them, and make no other call than read and futex meanwhile.
  */
@@ -40,7 +40,8 @@ int main(int argc, char **argv)
 			  argc > 2 && !strcmp(argv[2], "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS;
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 1 ? (unsigned)atoi(argv[1]) : 0, 0, 1),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 1 ? (unsigned)atoi(argv[1]) : 0, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 3 ? (unsigned)atoi(argv[3]) : ~0u, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, action),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};

@@ -8,14 +8,15 @@ read and suspend a filter (CAP_SYS_ADMIN)."""
 import os, signal, subprocess, sys, tempfile, time
 
 uft, target = sys.argv[1:3]
-CALLS = {'close': 3, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312,
+CALLS = {'close': 3, 'access': 21, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312,
          'pread64': 17, 'tkill': 200, 'process_vm_readv': 310, 'pidfd_open': 434, 'sigaltstack': 131}
-OTHERS = {'ptrace': 101}
+OTHERS = {'ptrace': 101, 'execve': 59}
 failures = 0
 
 
-def once(action, name, scratch, *before):
-    p = subprocess.Popen([target, str({**CALLS, **OTHERS}[name]), action], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def once(action, names, scratch, *before):
+    first, *more = [str({**CALLS, **OTHERS}[name]) for name in names.split('+')]
+    p = subprocess.Popen([target, first, action, *more], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     if p.stdout.readline() != b'ready\n':
         sys.exit(77)
     while p.poll() is None and 'Seccomp:\t2' not in open('/proc/%d/status' % p.pid).read():
@@ -49,5 +50,10 @@ with tempfile.TemporaryDirectory() as scratch:
         if status or (want and want not in said) or (not want and said):
             failures += 1
             print('FAIL %s kill of ptrace: status %d, uft said: %s' % (' '.join(before), status, said))
+    # Who may not execute does not look before whether there is something.
+    status, said = once('kill', 'access+execve', scratch)
+    if status or said:
+        failures += 1
+        print('FAIL kill of access and execve: status %d, uft said: %s' % (status, said))
 print('%d filters, %d failures' % (len(cases), failures))
 sys.exit(failures != 0)

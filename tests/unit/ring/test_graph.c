@@ -2,6 +2,7 @@
 /*
  * test_graph.c - graph calls: pairing under everything that moves the stack pointer, modes
  */
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -110,7 +111,7 @@ static void test_hook_registers(void)
 	lab_free(finish());
 }
 
-/* exec: a request before and, if it fails, one after; none if children are not followed. */
+/* exec: a request before and, if it fails, one after; none if there is nothing to execute or children are not followed. */
 static void test_hook_exec(void)
 {
 	uint64_t regs[6] = { (uint64_t)"/bin/true" }, at[6] = { 3, (uint64_t)"", 0, 0, 0x1000 };
@@ -119,11 +120,25 @@ static void test_hook_exec(void)
 	trace_hook_syscall_pre(SYS_execve, regs);
 	trace_hook_syscall_pre(SYS_execveat, at);
 	CHECK_EQ(requested[UFT_REQ_EXEC], 2);
-	trace_hook_syscall_post(SYS_execve, -2);
+	trace_hook_syscall_post(SYS_execve, -ENOEXEC);
 	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 1);
+	/* Nor for what is not there, until it is. */
+	regs[0] = (uint64_t)"/nonexistent/program";
+	for (int i = 0; i < 2; i++) {
+		trace_hook_syscall_pre(SYS_execve, regs);
+		CHECK_EQ(requested[UFT_REQ_EXEC], 2);
+		if (!i)
+			trace_hook_syscall_post(SYS_execve, -ENOENT);
+		CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 1);
+	}
+	regs[0] = (uint64_t)"/bin/true";
+	trace_hook_syscall_pre(SYS_execve, regs);
+	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
+	trace_hook_syscall_post(SYS_execve, -ENOENT);	/* its interpreter, say */
+	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 2);
 	uft_rt.arena->children = 0;
 	trace_hook_syscall_pre(SYS_execve, regs);
-	CHECK_EQ(requested[UFT_REQ_EXEC], 2);
+	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
 }
 
 static void test_registers(void)
