@@ -99,7 +99,7 @@ static int open_exe(pid_t pid, char *path, size_t size, struct uft_object **out,
 static int is_mapped_file(pid_t pid, struct uft_object *obj, uint64_t bias)
 {
 	uint8_t file[1024], mem[1024];
-	uint64_t at = obj->type == ET_DYN ? 0 : bias ? 0 : obj->text[0].addr & ~(uint64_t)(UFT_PAGE - 1);
+	uint64_t at = (obj->type == ET_DYN || bias ? obj->start : obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
 	size_t n = uft_object_read(obj, at, file, sizeof(file));
 
 	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
@@ -475,6 +475,12 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 	return ret == -ESRCH ? ret : 0;
 }
 
+/* Whatever has been linked for its address has no bias: prelinked libraries, and the program that is no PIE. */
+static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
+{
+	return m->bias == l->l_addr && (!m->obj->dynamic || m->bias + m->obj->dynamic == (uint64_t)(uintptr_t)l->l_ld);
+}
+
 /* An entry of the list: known, known from a sibling or from earlier, or new. */
 static int walk_entry(struct walk *w, const struct link_map *l)
 {
@@ -485,7 +491,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	int index, ret;
 
 	for (uint32_t i = 0; i < w->t->nobj; i++)
-		if (w->t->obj[i].is_mapped && sp->img->obj[i].bias == l->l_addr && !w->seen[i]) {
+		if (w->t->obj[i].is_mapped && is_entry_of(l, &sp->img->obj[i]) && !w->seen[i]) {
 			w->seen[i] = 1;
 			if (!w->t->obj[i].is_assumed)
 				return 0;

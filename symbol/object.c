@@ -125,9 +125,14 @@ static int object_add_text(struct uft_object *obj, const struct elf_view *v)
 	obj->text = calloc(v->nph + 1, sizeof(*obj->text));
 	if (!obj->text)
 		return -ENOMEM;
+	obj->start = UINT64_MAX;
 	for (i = 0; i < v->nph; i++) {
 		const Elf64_Phdr *p = &v->ph[i];
 
+		if (p->p_type == PT_DYNAMIC)
+			obj->dynamic = p->p_vaddr;
+		if (p->p_type == PT_LOAD && p->p_vaddr < obj->start)
+			obj->start = p->p_vaddr;
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) || !p->p_memsz || p->p_vaddr + p->p_memsz < p->p_vaddr)
 			continue;
 		for (k = obj->ntext; k && obj->text[k - 1].addr > p->p_vaddr; k--)

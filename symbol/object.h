@@ -57,6 +57,7 @@ struct uft_object {
 	uint16_t type;		/* ET_EXEC, ET_DYN */
 	int is_static;		/* no PT_INTERP and no dynamic needs */
 	uint64_t entry;
+	uint64_t start, dynamic;	/* lowest address that the file is mapped to; of PT_DYNAMIC, 0: none */
 	struct uft_text *text; size_t ntext;
 	struct uft_func *func; size_t nfunc;	/* by address, no overlaps with equal address */
 	struct uft_site *site; size_t nsite;	/* by address; filled by uft_object_sites() */

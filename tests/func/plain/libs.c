@@ -124,6 +124,20 @@ static void callers(void)
 	printf("%s %s %d\n", text(ns, "who"), text(ns, "lib_inner"), ((int (*)(int))get(ns, "lib_calls"))(5));
 }
 
+/* Two libraries at once: the first goes, the second stays. */
+static void stays(void)
+{
+	void *first = dlopen("libturna.so", RTLD_NOW), *second = dlopen("libturnb.so", RTLD_NOW);
+
+	printf("%d\n", ((int (*)(int))get(first, "lib_calls"))(3));
+	dlclose(first);
+	printf("%d\n", ((int (*)(int))get(second, "lib_calls"))(5));
+	fflush(stdout);
+	if (getenv("WAIT"))
+		getchar();
+	((int (*)(int))get(second, "lib_calls"))(5);
+}
+
 /* Two libraries in turn: the second gets the place of the first. */
 static void turns(void)
 {
@@ -157,6 +171,8 @@ int main(int argc, char **argv)
 		callers();
 	if (argc > 1 && !strcmp(argv[1], "turns"))
 		turns();
+	if (argc > 1 && !strcmp(argv[1], "stays"))
+		stays();
 	if (argc > 1 && !strcmp(argv[1], "next"))
 		printf("%s %d\n", text(RTLD_DEFAULT, "who"), ((int (*)(int))get(RTLD_DEFAULT, "lib_calls"))(9));
 #endif

@@ -18,6 +18,14 @@ lib sub/libturnb.so turnb
 lib libfirst.so first
 lib libsecond.so second
 lib libaudit.so audit
+# As prelink(8) leaves them: with addresses of their own, at which the loader puts them.
+mkdir -p preset/inner
+lib preset/inner/libinner.so inner -Wl,-Ttext-segment=0x44000000
+lib preset/libouter.so outer -Wl,-rpath,'$ORIGIN/inner' -Wl,-Ttext-segment=0x45000000
+lib preset/libturna.so turna -s -Wl,-Ttext-segment=0x46000000
+lib preset/libturnb.so turnb -Wl,-Ttext-segment=0x47000000
+lib libpreset.so preset -Wl,-Ttext-segment=0x48000000
+$cc -DPROGRAM "$src" -o prog-preset -pie -Wl,-Ttext-segment=0x49000000 -Wl,-rpath,'$ORIGIN/preset' || exit 1
 $cc -DPROGRAM "$src" -o prog -Wl,-rpath,'$ORIGIN/sub' || exit 1
 $cc -DPROGRAM "$src" -o prog-now -Wl,-z,now,-rpath,'$ORIGIN/sub' || exit 1
 $cc -DPROGRAM "$src" -o prog-fixed -no-pie -fno-pie -Wl,-rpath,'$ORIGIN/sub' || exit 1
@@ -42,7 +50,7 @@ calls() { awk -v f="$1" '$NF == f { n = $1 } END { print n + 0 }' x.calls; }
 
 for tracer in function function_graph; do
 	# Calls inside libc count, however the program is bound: each round is one strdup, which calls malloc, and one malloc.
-	for prog in prog prog-now prog-fixed; do
+	for prog in prog prog-now prog-fixed prog-preset; do
 		for now in '' 1; do
 			export LD_BIND_NOW=$now
 			traced $tracer '-l malloc:mod:libc.so* -l qsort*:mod:libc.so* -l pick*' ./$prog alloc 10
@@ -65,20 +73,46 @@ for tracer in function function_graph; do
 		expect_equal "$prog, everything: output" "$(cat got)" done
 		expect_equal "$prog, everything: what the resolver chose" "$(calls picked_impl)" 5
 	done
-	for work in callers turns; do
-		./prog $work >want
-		traced $tracer "$every" ./prog $work
-		expect_equal "$work: output" "$(cat got)" "$(cat want)"
+	for prog in prog prog-preset; do
+		for work in callers stays turns; do
+			./$prog $work >want
+			traced $tracer "$every" ./$prog $work
+			expect_equal "$prog $work: output" "$(cat got)" "$(cat want)"
+			[ $work != stays ] || expect_equal "$prog stays: the one that does" "$(calls turnb_hidden)" 11
+		done
+		expect_equal "$prog turns: the one with symbols" "$(calls turnb_hidden)" 50	# 10 * (a constructor and 4)
+		expect_equal "$prog turns: the one without" "$(calls turna_hidden)" 0
+		expect_equal "$prog turns: by address" "$(awk '$1 == 40 && $NF ~ /^libturna.so\+0x/' x.calls | wc -l)" 1
 	done
-	expect_equal "turns: the one with symbols" "$(calls turnb_hidden)" 50	# 10 * (a constructor and 4)
-	expect_equal "turns: the one without" "$(calls turna_hidden)" 0
-	expect_equal "turns: by address" "$(awk '$1 == 40 && $NF ~ /^libturna.so\+0x/' x.calls | wc -l)" 1
 	LD_PRELOAD="./libfirst.so ./libsecond.so" ./prog next >want
 	LD_PRELOAD="./libfirst.so ./libsecond.so" traced $tracer "$every" ./prog next
 	expect_equal "preload: output" "$(cat got)" "$(cat want)"
 	expect_equal "preload: from its constructor on" "$(calls first_hidden) $(calls second_hidden)" "10 1"
+	LD_PRELOAD="./libpreset.so ./libsecond.so" ./prog-preset next >want
+	LD_PRELOAD="./libpreset.so ./libsecond.so" traced $tracer "$every" ./prog-preset next
+	expect_equal "prelinked: output" "$(cat got)" "$(cat want)"
+	expect_equal "prelinked: from its constructor on" "$(calls preset_hidden) $(calls second_hidden)" "10 1"
 	LD_AUDIT=./libaudit.so ./prog callers >want
 	LD_AUDIT=./libaudit.so traced $tracer "$every" ./prog callers
 	expect_equal "audit: output" "$(cat got)" "$(cat want)"
 	expect_equal "audit: from its constructor on" "$(calls audit_hidden)" 2
 done
+
+# The one that stays is left as it was.
+mkfifo gate
+set -f
+# shellcheck disable=SC2086
+WAIT=1 "$uft" record -q -p function -o x.uft $every ./prog-preset stays <gate >got &
+recorder=$!
+set +f
+exec 8>gate
+until [ "$(wc -l <got)" = 2 ] || ! kill -0 $recorder; do sleep 0.1; done
+pid=$(cat /proc/$recorder/task/$recorder/children)
+run "$uft" detach ${pid% }
+expect_status 0
+run "$uft" sites ${pid% }
+expect_equal "entries that are not as they were" "$(awk '$1 ~ /^0x/ && $5 != "original"' out | wc -l)" 0
+check
+grep -q 'libturnb.so' out || fail "no libturnb.so"
+exec 8>&-
+wait $recorder
