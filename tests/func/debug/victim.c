@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
@@ -164,16 +165,31 @@ static void on_null(int sig, siginfo_t *info, void *context)
 }
 
 /* Programs like Go's and Java's look at the address of a fault. */
-static void t_null(void)
+static void look_at_bad(int sig, long *bad)
 {
 	struct sigaction sa = { .sa_sigaction = on_null, .sa_flags = SA_SIGINFO };
 	long one = 1;
 
-	sigaction(SIGSEGV, &sa, NULL);
+	sigaction(sig, &sa, NULL);
 	for (int i = 0; i < 3; i++)
 		if (!sigsetjmp(back, 1))
-			look_at(i == 1 ? &one : NULL);
+			look_at(i == 1 ? &one : bad);
 	say_result(where);
+}
+
+static void t_null(void)
+{
+	look_at_bad(SIGSEGV, NULL);
+}
+
+/* A page of a file that ends before it. */
+static void t_bus(void)
+{
+	FILE *f = tmpfile();
+	void *p = f ? mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(f), 0) : MAP_FAILED;
+
+	if (p != MAP_FAILED)
+		look_at_bad(SIGBUS, p);
 }
 
 /* Into our data, which nobody may execute. */
@@ -325,6 +341,8 @@ int main(int argc, char **argv)
 		t_moved();
 	else if (!strcmp(name, "null"))
 		t_null();
+	else if (!strcmp(name, "bus"))
+		t_bus();
 	else if (!strcmp(name, "stray"))
 		t_stray();
 	else if (!strcmp(name, "own"))

@@ -61,9 +61,11 @@ build ""
 reports moved "SIGILL in instructions that uft moved" leaf
 reports stub0 "SIGILL in instructions that uft moved" leaf
 reports site-ud2 "SIGILL at a function entry that uft changed" leaf
-reports null "SIGSEGV in instructions that uft moved" look_at
-check
-grep -qF "the signal is the program's" x.uft.fault || fail "null: $(tail -n 2 x.uft.fault)"
+for fault in null:SIGSEGV bus:SIGBUS; do
+	reports ${fault%:*} "${fault#*:} in instructions that uft moved" look_at
+	check
+	grep -qF "the signal is the program's" x.uft.fault || fail "$fault: $(tail -n 2 x.uft.fault)"
+done
 silent own
 silent crash
 
