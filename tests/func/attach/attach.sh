@@ -20,7 +20,9 @@ for p in $programs; do
 	for tracer in function function_graph; do
 		attach_for 1.5 -p $tracer -l work -o $tracer.uft $held
 		attached=$?
-		checks_done=$((checks_done + 2))
+		checks_done=$((checks_done + 3))
+		grep -q 'attached to 1 process; no thread was stopped for more than [0-9]*\.[0-9]* ms, in all [0-9]*\.[0-9]* ms' said ||
+			{ fail "$name, $tracer: it is not said for how long threads stood"; cat said; }
 		[ $attached -eq 0 ] || { fail "$name, $tracer: attach exits with $attached"; cat said; }
 		calls=$("$uft" stat $tracer.uft | sed -n 's/^calls: //p')
 		[ "${calls:-0}" -gt 100 ] || { fail "$name, $tracer: ${calls:-no} calls recorded"; cat said; }
