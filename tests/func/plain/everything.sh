@@ -12,6 +12,9 @@ bash)	need bash; set -- bash "$here/work.bash"; least=3500 ;;
 python)	set -- /usr/bin/python3 "$here/work.py"; [ -x "$1" ] || skip "there is no /usr/bin/python3"; least=9000 ;;
 sqlite)	need sqlite3; set -- sh -c "sqlite3 :memory: <'$here/work.sql'"; least=5000 ;;
 openssl) need openssl; set -- sh "$here/work.openssl"; least=10000 ;;
+gzip)	need gzip; set -- sh -c 'for level in 1 6 9; do gzip -${level}c /bin/bash | gzip -d | cksum; done; gzip -tv /dev/null 2>&1 || gzip -V'; least=3500 ;;
+rust)	need rg; set -- sh -c "rg -n session '$top/doc' '$top/control' | sort"; least=8000 ;;
+go)	need fzf; set -- sh -c "cat '$top'/doc/design/*.md '$top'/control/*.c | fzf --filter='session'"; least=3500 ;;
 stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || exit 1
 	set -- ./stream; least=7000 ;;
 runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
