@@ -197,6 +197,24 @@ def pager_and_colour():
     check("--color=always", b"\x1b[" in out, out[:200])
 
 
+def progress():
+    """A report whose text goes elsewhere says on the terminal how far it is, and takes it back; other programs' terminals are left alone."""
+    subprocess.run([UFT, "record", "-q", "./prog", "calls", "20000"], check=True)
+    # The reader lets it wait, so that it takes long on any machine.
+    t = Terminal(["sh", "-c", "%s report | { sleep 2; wc -l; }" % UFT])
+    check("progress is shown", t.read(10, b"\ruft report: "), t.seen)
+    check("in percent", t.read(1, b" %"), t.seen)
+    t.wait()
+    lines = subprocess.run([UFT, "report"], capture_output=True).stdout.count(b"\n")
+    check("it is taken back, and not in the text", t.seen.split(b"%\r\x1b[K")[-1].strip() == b"%d" % lines, t.seen)
+    t = Terminal(["sh", "-c", "%s report 2>err.txt | { sleep 2; wc -l; }; cat err.txt" % UFT])
+    t.wait()
+    check("none where stderr is a file", b"%" not in t.seen and t.seen.strip() == b"%d" % lines, t.seen)
+    t = Terminal([UFT, "report", "--no-pager"])
+    t.wait()
+    check("none where the text itself is on the terminal", b"uft report:" not in t.seen, t.seen[-200:])
+
+
 def broken_pipe():
     subprocess.run([UFT, "record", "-q", "./prog", "calls", "100000"], check=True)
     done = subprocess.run("%s report | head -n 1" % UFT, shell=True, capture_output=True)
@@ -210,7 +228,7 @@ def main():
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
         for case in (status_line, status_shared, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
-                     broken_pipe):
+                     progress, broken_pipe):
             case()
     finally:
         os.chdir("/")

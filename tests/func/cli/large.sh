@@ -1,0 +1,33 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# large.sh - who reads a recording needs no more memory for a long one than for a short one
+. "$(dirname "$0")/../../lib/common.sh"
+need python3
+
+cp "$top/tests/func/cli/prog.c" .
+build_traced prog
+
+# peak COMMAND...: its greatest resident size in KB, in $peak.
+peak() {
+	peak=$(python3 -c 'import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if status == 0 else "failed")' "$@")
+}
+
+for tracer in function function_graph; do
+	for n in 20000 2000000; do
+		run "$uft" record -q -b 128M -p $tracer -o $n.uft ./prog calls $n
+		expect_equal "calls, lost" "$(stat_value $n.uft calls) $(stat_value $n.uft lost)" "$((2 * n + 2)) 0"
+	done
+	check
+	[ "$(stat_value 2000000.uft bytes)" -gt 30000000 ] || fail "the long one is too short to show anything"
+	for how in "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat; do
+		# shellcheck disable=SC2086
+		peak "$uft" $how 20000.uft
+		short=$peak
+		# shellcheck disable=SC2086
+		peak "$uft" $how 2000000.uft
+		check
+		[ "$peak" -lt $((short + 10240)) ] || fail "$tracer, $how: $peak KB, and $short KB for a hundredth of it"
+	done
+done
