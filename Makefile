@@ -9,12 +9,14 @@ $(B)/build.ninja: | setup
 	@test -f $@ || meson setup $(B)
 test: all
 	@sh tests/run.sh $(B)
-# Attach and detach CYCLES times under load, and RACES attaches to processes that end, fork and execute. Hours; one at a time.
+# Attach and detach CYCLES times under load, RACES attaches to processes that end, fork and execute, and FLIPS changes of code that
+# four threads run. Hours; one at a time.
 CYCLES ?= 1000
 RACES ?= 5000
+FLIPS ?= 10000000
 soak: all
-	@UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
-		detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race
+	@UFT_CYCLES=$(CYCLES) UFT_RACES=$(RACES) UFT_STRESS_FLIPS=$(FLIPS) nice meson test -C $(B) --no-rebuild -t 0 --num-processes 1 -v \
+		detach-cycles detach-cycles-plain detach-server-redis detach-server-nginx detach-server-postgres uml-attach attach-race patch-flip-st8 patch-flip-js
 # Takes the guards out one by one: the tests that hold them must fail. Minutes.
 mutations: | setup
 	@sh tests/mutations/run.sh $(B)

@@ -6,7 +6,7 @@
  * callers check each result, and a forker takes children at any moment: each must finish the batch it was born in,
  * switch everything on and off itself and get back to the bytes as found.
  *
- *	flip [st8|js|mem]	UFT_STRESS_FLIPS=10000000 for the long run
+ *	flip [st8|js|mem]	UFT_STRESS_FLIPS: how many (make soak: ten million)
  */
 #include <pthread.h>
 #include <signal.h>
