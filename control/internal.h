@@ -52,6 +52,7 @@ struct spec {
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts hwlat;
 	uint64_t sample_ns;
+	int has_stacks;			/* of samples */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text;
@@ -272,6 +273,8 @@ int target_arm(struct uft_session *s, struct target *t, int force);	/* params, h
 
 /* Rows of @u's functions, by address (abi.h); *out malloc'd. 0 or -ENOMEM. */
 int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
+/* Of an object, once; it may have none. 0, or -errno the first time. */
+int stacks_make(struct space *sp, uint32_t object);
 /* The target gets an object's rows if stacks are wanted and it does not have them yet. 0, -ESRCH, -ETIMEDOUT: others are
  * said by a warning; then stacks end there. */
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object);

@@ -28,6 +28,7 @@
 #include "control/look.h"
 #include "control/own.h"
 #include "control/perf.h"
+#include "control/walk.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -38,6 +39,8 @@
 #include <time.h>
 
 #define SAMPLE_NS	1000000u	/* the kernel's tracer's */
+#define CALLER_BYTES	1024u		/* of the stack: most functions' frames are smaller */
+#define STACK_BYTES	8192u
 #define PRIO_NS		1000000000u	/* so long a priority is believed */
 #define SCANS		10		/* of a process whose threads make others */
 
@@ -66,7 +69,7 @@ struct observe {
 	struct proc *procs;
 	struct pair from, to;
 	uint64_t lost;
-	int is_switches;
+	int is_switches, has_stacks;
 };
 
 /* ---- The clock ----------------------------------------------------------------------------- */
@@ -247,8 +250,16 @@ static void put(const struct observe *o, const struct proc *p, const struct perf
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)
 {
-	if (!p->is_other)
-		put(o, p, r, UFT_EVENT_SAMPLE, &r->pc, 1);
+	uint64_t w[1 + UFT_STACK_MAX] = { r->pc };
+	uint32_t n;
+
+	if (p->is_other || !p->own)
+		return;
+	n = 1 + walk_callers(p->space, r, w + 1, o->has_stacks ? UFT_STACK_MAX : 1);
+	put(o, p, r, UFT_EVENT_SAMPLE, w, n < 2 ? n : 2);
+	w[0] |= UFT_STACK_ADDRESS;
+	if (o->has_stacks)
+		put(o, p, r, UFT_EVENT_STACK, w, n);
 }
 
 static void take_switch(struct observe *o, struct proc *p, const struct perf_record *r, uint64_t how)
@@ -447,6 +458,7 @@ static struct perf_want want_of(const struct uft_session *s, const struct spec *
 
 	return (struct perf_want){
 		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = !is_sysprof,
+		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
 		.is_process_only = s && !session_follows_children(s),
 	};
 }
@@ -504,6 +516,7 @@ struct observe *observe_begin(struct uft_session *s)
 	}
 	o->s = s;
 	o->is_switches = want.has_switches;
+	o->has_stacks = s->spec->has_stacks;
 	if (want.sample_ns && !perf_has_kernel(o->perf))
 		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
 	o->from = (struct pair){ s->clock0, s->mono0 };

@@ -195,7 +195,7 @@ void own_stop(struct uft_session *s, const struct spec *sp)
 
 	if (s->hwlat)
 		stop_hwlat(s, sp);
-	if (sp && old && sp->own == old->own && sp->sample_ns == old->sample_ns)
+	if (sp && old && sp->own == old->own && sp->sample_ns == old->sample_ns && sp->has_stacks == old->has_stacks)
 		return;
 	if (s->observe)
 		observe_end(s->observe);

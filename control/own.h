@@ -32,7 +32,7 @@ void own_set_flags(struct uft_session *s);
  * @clock: when; not before the CPU's last
  * @task:  whose, pid | tid << 32
  * @event: enum uft_event_id, UFT_EVENT_IS_OWN()
- * @w:     its @n fields, 1..4
+ * @w:     its @n fields, 1..1 + UFT_STACK_MAX
  *
  * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
  */

@@ -172,7 +172,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		return ret;
 	}
 	sp->params.tracer = sp->tracer;
-	sp->params.stacks = in->stacks;
+	sp->params.stacks = sp->own ? 0 : in->stacks;
+	sp->has_stacks = sp->own && in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);

@@ -107,6 +107,13 @@ static int make(struct space_obj *o, struct uft_object *obj)
 	return ret;
 }
 
+int stacks_make(struct space *sp, uint32_t object)
+{
+	struct space_obj *o = &sp->obj[object];
+
+	return o->has_rows ? 0 : make(o, sp->img->obj[object].obj);
+}
+
 /* One part; 1: the rest is not needed. */
 static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t first, uint32_t n)
 {
@@ -127,15 +134,14 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 {
 	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD - sizeof(struct uft_cmd_rows)) / sizeof(struct uft_stack_row));
-	struct space_obj *o = &t->space->obj[object];
-	int ret = 0;
+	const struct space_obj *o = &t->space->obj[object];
+	int ret;
 
 	if (!s->spec || !s->spec->params.stacks || t->obj[object].has_rows)
 		return 0;
 	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
-	if (!o->has_rows)
-		ret = make(o, t->space->img->obj[object].obj);
+	ret = stacks_make(t->space, object);
 	for (uint32_t first = 0; first < o->nrow && !ret; first += max)
 		ret = send_part(s, t, object, first, o->nrow - first < max ? o->nrow - first : max);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)

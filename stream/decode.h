@@ -144,6 +144,7 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 }
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word);	/* the first word of a stack */
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n);
 void dec_stacks_free(struct uft_stream *st);
 

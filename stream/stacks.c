@@ -81,6 +81,25 @@ uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
 	return st->missed_stacks;
 }
 
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word)
+{
+	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, word & ~UFT_STACK_ADDRESS) :
+					  dec_sym(st, image, (uint32_t)word & UFT_REC_VALUE_MAX);
+}
+
+/* Of a sample it is somewhere in its function. */
+static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word)
+{
+	uint64_t addr = word & ~UFT_STACK_ADDRESS, past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1) : 0;
+
+	if (word & UFT_STACK_ADDRESS)
+		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr), .offset = past ? past - 1 : 0 };
+	return (struct uft_stack_frame){
+		.addr = uft_resolve_id_addr(st->resolver, image->img, (uint32_t)word & UFT_REC_VALUE_MAX),
+		.sym = dec_stack_func(st, image, word),
+	};
+}
+
 /* @n is at least 1: the id. */
 const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n)
 {
@@ -106,10 +125,7 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 	s->pub.n = n;
 	s->pub.hash = (uint32_t)hash;
 	memcpy(&s->id, p, 8);
-	s->pub.frame[0] = (struct uft_stack_frame){
-		.addr = uft_resolve_id_addr(st->resolver, image->img, (uint32_t)s->id & UFT_REC_VALUE_MAX),
-		.sym = dec_sym(st, image, (uint32_t)s->id & UFT_REC_VALUE_MAX),
-	};
+	s->pub.frame[0] = first_frame(st, image, s->id);
 	for (uint32_t i = 1; i < n; i++) {
 		struct uft_stack_frame *f = &s->pub.frame[i];
 

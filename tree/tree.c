@@ -197,7 +197,7 @@ static uint32_t wanted_stacks(const struct settings *set)
 		return UFT_STACKS_MAX;
 	if (set->tracer == UFT_TRACER_FUNCTION)
 		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
-	if (uft_tracer_kind(set->tracer) == UFT_KIND_LINES)
+	if (uft_tracer_kind(set->tracer) == UFT_KIND_LINES || set->tracer == UFT_TRACER_SYSPROF)
 		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
 	return 0;
 }

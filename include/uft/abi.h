@@ -77,13 +77,14 @@ enum uft_event_id {
 	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
 					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
 					 * this window | too long ones in it << 32 */
-	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program */
+	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
-				 * first: at most UFT_STACK_MAX */
+				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
 	UFT_EVENT_FIRST		= 16,
 };
 #define UFT_STACK_MAX		32
+#define UFT_STACK_ADDRESS	(1ull << 63)
 enum uft_switch {
 	UFT_SWITCH_IN		= 1,	/* it gets a CPU; else it leaves one: */
 	UFT_SWITCH_PREEMPTED	= 2,	/* it would go on */

@@ -24,9 +24,18 @@ more "hot has the most" "$(of observed hot)" "$(of worker warm)"
 expect_equal "samples where nobody was" "$(of observed warm) $(of worker hot) $(of child warm) $(of late hot)" "0 0 0 0"
 expect_equal "in order of time" "$(lines out | sed 's/.*\] \.* *\([0-9.]*\): .*/\1/' | sort -nc 2>&1)" ""
 expect_equal "as the header says" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/.*/\1/p' out)" "$(lines out | grep -c .)"
+expect_equal "who called hot" "$(lines out | sed -n 's/.*: hot <-\(.*\)/\1/p' | grep -vx -e main -e child | sort -u)" ""
+more "main did" "$(of observed 'hot <-main')" 50
 hot=$(lines out | grep -c ': hot\( \|$\)')
 run "$uft" report --no-pager --profile --sort calls rec.uft
 expect_equal "by function" "$(awk '$NF == "hot" { print $1 }' out)" "$hot"
+
+# ---- With all callers: of each sample of the child, through fork() and without a frame pointer in libc
+run "$uft" record -q -p sysprof -T -o stacks.uft "$T" spin
+run "$uft" report --no-pager stacks.uft
+expect_equal "a stack each" "$(lines out | grep -c ': <stack trace>$')" "$(lines out | grep -c '\] \.\.\.\.\. .*: [^<]')"
+awk '/: <stack trace>$/ { on = /child-/; if (on) print line; line = "" } /^ => / && on { line = line " " $2 } END { print line }' out >stacks
+more "stacks of the child in hot" "$(grep -c '^ hot child run_child main __libc_start_call_main ' stacks)" 10
 
 # ---- Ten times as seldom; not followed; only one of two
 run "$uft" record -q -p sysprof --sample-period 10ms -o seldom.uft "$T" spin
