@@ -6,7 +6,7 @@ libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libc
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf redis-server nginx-light postgresql-15 apache2-utils musl-tools
-openssl libfuse3-dev fuse3 perf-tools-unstable gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
+openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14"
 missing=
 for p in $packages; do

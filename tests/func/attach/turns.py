@@ -54,19 +54,6 @@ def recorded(file):
     return {l.split()[-1]: int(l.split()[0]) for l in text.splitlines() if l and l.split()[0].isdigit()}
 
 
-def is_armed(p, text):
-    """All is rewritten when nothing has changed for a while; that it leads to us takes stores of data, moments later."""
-    if not left.is_attached(p.pid):
-        return False
-    was = left.text(p.pid)
-    for _ in range(10):
-        time.sleep(0.1)
-        now = left.text(p.pid)
-        if now != was or now == text:
-            return False
-    return True
-
-
 def traced(p, text, want, tracer, options, file):
     what = '%s %s' % (tracer, ' '.join(options))
     with tempfile.TemporaryFile() as err:
@@ -75,7 +62,7 @@ def traced(p, text, want, tracer, options, file):
 
         def said():
             return os.pread(err.fileno(), 1 << 16, 0).decode()
-        left.wait_for(lambda: is_armed(p, text) or r.poll() is not None, what + ': attached', 60)
+        left.wait_for(lambda: left.is_armed(p.pid, text) or r.poll() is not None, what + ': attached', 60)
         for i in range(TURNS):
             got = p.turn(what)
             if got != want:

@@ -98,6 +98,19 @@ def is_attached(pid):
     return 'session.' in read('/proc/%d/maps' % pid)
 
 
+def is_armed(pid, before):
+    """All is rewritten when nothing has changed for a while; that it leads to us takes stores of data, moments later."""
+    if not is_attached(pid):
+        return False
+    was = text(pid)
+    for _ in range(10):
+        time.sleep(0.1)
+        now = text(pid)
+        if now != was or now == before:
+            return False
+    return True
+
+
 def wait_for(cond, what, seconds=20):
     end = time.time() + seconds
     while not cond():
