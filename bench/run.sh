@@ -309,6 +309,32 @@ report_table() {
 	rm -f big.uft
 }
 
+# hot_path SYMBOL...: instructions of x86_64's handlers to where they return if nothing is unusual; their fast paths do not branch.
+hot_path() {
+	for symbol; do
+		objdump -d --no-show-raw-insn "$build/runtime/uft-runtime.elf" |
+			awk -v s="<$symbol>:" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ /^ret/ { print n; exit }'
+	done | awk '{ n += $1 } END { print n }'
+}
+
+instructions_table() {
+	say "## Instructions of an event"
+	say
+	say "arm64 and riscv64 by an emulator that logs them: a call of an empty function more or less, with the function, the loop, the"
+	say "site, stub and thunks. x86_64: its handlers alone, counted in the code."
+	say
+	say "| machine | function | graph call |"
+	say "|---|---|---|"
+	say "| x86_64, handlers | $(hot_path uft_asm_func) | $(hot_path uft_asm_graph_enter uft_asm_graph_exit) |"
+	sh "$top/bench/instructions.sh" "$uft" >instructions
+	for machine in aarch64 riscv64; do
+		say "| $machine | $(sed -n "s/^$machine function: \([0-9]*\).*/\1/p" instructions) | $(sed -n "s/^$machine function_graph: \([0-9]*\).*/\1/p" instructions) |"
+	done
+	say
+	say "Budget: 40 and 90."
+	say
+}
+
 # Programs of ours that measure one part: the build directory has them.
 micro() {
 	ninja -C "$build" tests/unit/ring/bench_micro tests/stress/patch/bench_patch tests/unit/stream/stream_bench \
@@ -341,6 +367,7 @@ armed_library_table
 attach_table
 tree_table
 report_table
+instructions_table
 micro
 say "Load average when it ended: $(cut -d" " -f1-3 /proc/loadavg). Took $(($(date +%s) - began)) s."
 say

@@ -6,7 +6,7 @@
 static const struct dis_words words = {
 	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES, .entry_word = arch_entry_word,
 	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk, .make_stub = arch_make_stub,
-	.thunk_label = { "id base, low half", "id base, high half", "uft_asm_func", NULL }, .has_entry_link = 0, .has_body_link = 1,
+	.thunk_label = { "id base", "uft_asm_func", NULL }, .has_entry_link = 0, .has_body_link = 1,
 };
 
 static int site_columns(struct dis *d)

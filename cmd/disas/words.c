@@ -120,6 +120,6 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 		if (label[i] && !strcmp(label[i], "uft_asm_func") && !is_entry(d->site))
 			label[i] = "uft_asm_mcount_func";
 	}
-	w->make_thunk(word, 0, 0x10001, 0);	/* with 0 the words have other names */
+	w->make_thunk(word, 0, 0, 1);
 	print_piece(f, d, word, w->thunk_bytes / 4, label);
 }

@@ -128,9 +128,10 @@ static void put_word(uintptr_t at, uint32_t word)
 
 /* ---- regions -------------------------------------------------------------------------------------- */
 
-static uint64_t *cell(const struct word_object *o, unsigned t)
+/* Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. */
+static uint64_t *cells(const struct word_object *o, unsigned t)
 {
-	return (uint64_t *)(o->region + t * 8u);
+	return (uint64_t *)(o->region + t * 16u);
 }
 
 static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t)
@@ -152,7 +153,8 @@ static uintptr_t stub_at(const struct word_object *o, uint32_t i)
 void patch_retarget(void)
 {
 	for (struct word_object *o = objects; o; o = o->next)
-		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
+		for (unsigned t = THUNK_ENTER; t <= THUNK_EXIT; t++)
+			uft_store_release(&cells(o, t)[1], (uint64_t)thunk_handler(t));
 }
 
 static int write_thunks(struct word_object *o, unsigned page)
@@ -167,8 +169,9 @@ static int write_thunks(struct word_object *o, unsigned page)
 	for (unsigned t = 0; t <= THUNK_EXIT; t++) {
 		uintptr_t at = thunk_in(o, page, t);
 
-		uft_store_release(cell(o, t), (uint64_t)thunk_handler(t));
-		if (!arch_make_thunk(w, at, t <= THUNK_MFUNC ? text_k : stub_k, (uint64_t)cell(o, t)))
+		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : stub_k);
+		uft_store_release(&cells(o, t)[1], (uint64_t)thunk_handler(t));
+		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), t != THUNK_EXIT))
 			ret = -ERANGE;
 		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
 			put_word(at + 4 * i, w[i]);

@@ -16,16 +16,24 @@
 #define RF_SUB_MASK	40
 #define RF_ON_CPUS	48
 #define RF_OWN		56
-#define RF_HASH		64
 
-/* struct ring_own */
+/* struct ring_own; neighbours are loaded as pairs */
 #define RO_KEY		0
-#define RO_RING		8
-#define RO_MASK		16
-#define RO_TID_AT	24
-#define RO_TID		32
-#define RO_SHIFT	6	/* bytes of a line */
-#define RO_BITS		6	/* lines */
+#define RO_AGAIN	8
+#define RO_AT		16
+#define RO_END		24
+#define RO_HI		32
+#define RO_THREAD	40
+#define RO_RING		48
+#define RO_BIAS		56
+#define RO_SAVE		64
+#define RO_SHIFT	7	/* bytes of a line */
+#define RO_BITS		4	/* lines */
+#define RO_TID_SHIFT	32	/* of a key: the thread's number */
+
+/* struct ring_own_head, before the first line */
+#define RH_TID_OFFSET	(-16)
+#define RH_WORD		(-8)
 
 /* struct ring_cpu */
 #define RC_KEY		0
@@ -80,6 +88,10 @@
 #define UFT_ASM_REC_ENTRY	3
 #define UFT_ASM_REC_EXIT	4
 #define UFT_ASM_REC_LOST	8
+
+/* struct ring_receipt */
+#define RR_WHERE	0
+#define RR_WORD		8
 
 /* results of uft_asm_ring_write() */
 #define RING_WRITTEN	0

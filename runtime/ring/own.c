@@ -4,23 +4,30 @@
  *
  * Where an event cannot be restarted it must not be disturbed: the slow path blocks signals and takes a ring for every record.
  * The fast path does neither. Its thread has a ring to itself (the owner's tid stands in the ring while it lives) and a
- * line that says so, found by a hash of the thread pointer.
+ * line that says so, found by the number that libc keeps of a thread beside its thread pointer (uft_slice.tid_offset).
  *
- *	line:	key fits -> key = 0 (inside) -> record -> commit -> key back
+ *	function:	key fits -> key = 0 (inside) -> record -> commit -> key back
+ *	graph:		key fits -> key = 0 (inside) -> record, shadow entry -> top -> commit -> key back
+ *
+ * The key is one word: that number, the generation, and that recording is on (own_key()). The number is what tells a new
+ * thread in a dead one's memory, and a fork child, from the owner. A child of vfork() or of clone() has its parent's: in
+ * programs that import those the session does not say where the number is.
  *
  * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its
  * thread's, another ring: nobody writes to this one until the one inside goes on. If the handler jumps away that is never:
  * the thread stays on the slow path, and its ring as it is.
  *
- * Who runs. The slow path asks the kernel; the fast one has the number that libc keeps of a thread beside its thread pointer
- * (uft_slice.tid_offset): a new thread in a dead one's memory has another one, and so has a child of fork(). A child of
- * vfork() or of clone() has not: in programs that import those the session does not say where the number is.
+ * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an interrupt since the
+ * load-exclusive makes it fail (both kernels see to that), then nothing has happened and the slow path does all of it. When it
+ * was made, the record is as good as committed: a slow event that comes in between commits it before it looks at the shadow
+ * stack (own_finish()); who was interrupted stores the same once more.
  *
  * Invariants:
- *  1. key > RING_OWN_SHUT implies that the ring's context is tid's.
+ *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, hi and bias say where its commit is.
  *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring: by one of its owner.
  *
- * Not held: a child that is forked by a handler and returns to somebody inside writes one record into its parent's ring.
+ * Not held: a child that is forked by a handler and returns to somebody inside may write one record into its parent's ring; a
+ * handler's context that goes on in another thread, one into the first one's.
  */
 #include "runtime/base/sys.h"
 #include "runtime/ring/ring.h"
@@ -30,10 +37,30 @@
 
 #define OWN_TP_MASK	((1ull << 48) - 1)
 #define OWN_CHANGING	1ull	/* tp: between two owners */
+#define OWN_GENERATION	22	/* a thread's number has fewer bits than that */
 
-static struct ring_own *own_line(uint64_t tp)
+static struct ring_own_head *own_head(void)
 {
-	return &uft_ring_fast.own[tp * uft_ring_fast.own_hash >> (64 - RO_BITS)];
+	return (struct ring_own_head *)uft_ring_fast.own - 1;
+}
+
+static struct ring_own *own_line(uint32_t tid)
+{
+	return &uft_ring_fast.own[tid & ((1u << RO_BITS) - 1)];
+}
+
+/* @key: ring_key()'s. What fast paths make of the slice's on_cpus and generation, and the thread's number. */
+static uint64_t own_key(uint64_t key, uint32_t tid)
+{
+	return key >> 48 << (RO_TID_SHIFT + OWN_GENERATION) | (uint64_t)tid << RO_TID_SHIFT | uft_rt.arena->ncpus;
+}
+
+void own_attach(void)
+{
+	uint64_t generation = uft_load(&uft_ring_fast.generation) >> 48;
+
+	uft_store(&uft_rt.slice->generation, (uint32_t)generation << OWN_GENERATION);
+	uft_store_release(&own_head()->on_cpus, &uft_rt.slice->on_cpus);
 }
 
 static int own_is_dead(uint32_t tid)
@@ -72,10 +99,9 @@ static struct ring_own *own_take(struct ring_own *l, uint64_t tp, uint32_t tid)
 		return NULL;
 	if (!r || !dead || !uft_cas(&r->owner, dead, tid))
 		r = own_ring(tid);
-	l->key = RING_OWN_SHUT;
+	l->key = l->again = RING_OWN_SHUT;
 	l->ring = r;
 	l->tid = r ? tid : 0;
-	l->mask = uft_rt.arena->ring_bytes - 1;
 	uft_store_release(&l->tp, r ? tp : 0);
 	return r ? l : NULL;
 }
@@ -87,7 +113,7 @@ struct ring_own *own_find(const struct ring_op *op)
 
 	if (!op->key || !uft_load(&uft_rt.slice->tid_offset))
 		return NULL;
-	l = own_line(tp);
+	l = own_line(op->tid);
 	if (uft_load_acquire(&l->tp) == tp && l->tid == op->tid)
 		return uft_load(&l->key) ? l : NULL;
 	return own_take(l, tp, op->tid);
@@ -95,11 +121,38 @@ struct ring_own *own_find(const struct ring_op *op)
 
 void own_open(struct ring_own *l, const struct ring_op *op)
 {
-	l->tid_at = (const uint32_t *)(l->tp + (uint64_t)(int64_t)uft_load(&uft_rt.slice->tid_offset));
-	if (*op->thread_flags || l->ring->ctx_tid != op->tid || l->ring->ctx_pos >= l->ring->commit || *l->tid_at != op->tid)
+	struct ring_own_head *head = own_head();
+	const struct uft_arena *a = uft_rt.arena;
+	struct uft_ring *r = l->ring;
+	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1);
+
+	uft_store(&head->tid_offset, (int64_t)uft_load(&uft_rt.slice->tid_offset));
+	if (*op->thread_flags || r->ctx_tid != op->tid || r->ctx_pos >= commit ||
+	    *(const uint32_t *)(l->tp + (uint64_t)head->tid_offset) != op->tid) {
 		uft_store(&l->key, RING_OWN_SHUT);
-	else
-		uft_store_release(&l->key, op->key);
+		return;
+	}
+	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
+	l->end = l->at + left - 8;
+	l->bias = (uint64_t)l->at - commit;
+	l->hi = r->ctx_hi;
+	l->thread = op->thread;
+	l->again = own_key(op->key, op->tid);
+	uft_store_release(&l->key, l->again);
+}
+
+void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped)
+{
+	struct ring_own *l = own_line(tid);
+	uint64_t word;
+
+	if (uft_load(&l->key) || l->tid != tid)
+		return;
+	word = *(const uint64_t *)l->at;
+	if (UFT_REC_KIND(word) == UFT_REC_ENTRY ? word != pushed : UFT_REC_KIND(word) != UFT_REC_EXIT || word != popped)
+		return;
+	l->at += 8;
+	uft_store_release(&l->ring->commit, (uint64_t)l->at - l->bias);
 }
 
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken)
@@ -109,6 +162,7 @@ void own_shut(uint64_t thread_pointer, const struct uft_ring *taken)
 		uint64_t key = uft_load(&l->key);
 
 		if (taken ? l->ring == taken : uft_load(&l->tp) == thread_pointer) {
+			uft_store(&l->again, RING_OWN_SHUT);
 			if (key)
 				uft_cas(&l->key, key, RING_OWN_SHUT);
 			if (taken)

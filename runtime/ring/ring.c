@@ -37,7 +37,7 @@
 
 #define RING_RETRIES 10000	/* aborts in a row: each means that a signal or a switch came within 50 ns */
 
-/* The page before the table. All of it, and the table, is wiped on fork. */
+/* Behind the table. All of it, and the table, is wiped on fork. */
 struct ring_private {
 	uint32_t state;
 	uint32_t locks[RING_NLOCKS];
@@ -54,12 +54,18 @@ RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
 RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
 RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_fast, own, RF_OWN);
-RING_OFFSET(struct ring_fast, own_hash, RF_HASH);
 RING_OFFSET(struct ring_own, key, RO_KEY);
+RING_OFFSET(struct ring_own, again, RO_AGAIN);
+RING_OFFSET(struct ring_own, at, RO_AT);
+RING_OFFSET(struct ring_own, end, RO_END);
+RING_OFFSET(struct ring_own, hi, RO_HI);
+RING_OFFSET(struct ring_own, thread, RO_THREAD);
 RING_OFFSET(struct ring_own, ring, RO_RING);
-RING_OFFSET(struct ring_own, mask, RO_MASK);
-RING_OFFSET(struct ring_own, tid_at, RO_TID_AT);
-RING_OFFSET(struct ring_own, tid, RO_TID);
+RING_OFFSET(struct ring_own, bias, RO_BIAS);
+RING_OFFSET(struct ring_own, save, RO_SAVE);
+RING_OFFSET(struct ring_own_head, tid_offset, sizeof(struct ring_own_head) + RH_TID_OFFSET);
+RING_OFFSET(struct ring_own_head, on_cpus, sizeof(struct ring_own_head) + RH_WORD);
+RING_OFFSET(struct uft_slice, generation, offsetof(struct uft_slice, on_cpus) + 4);
 _Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT, "layout.h");
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
@@ -90,6 +96,8 @@ RING_OFFSET(struct ring_op, guard, OP_GUARD);
 RING_OFFSET(struct ring_op, expect, OP_EXPECT);
 RING_OFFSET(struct ring_op, receipt, OP_RECEIPT);
 RING_OFFSET(struct ring_op, clock, OP_CLOCK);
+RING_OFFSET(struct ring_receipt, where, RR_WHERE);
+RING_OFFSET(struct ring_receipt, word, RR_WORD);
 RING_OFFSET(struct ring_op, key, OP_KEY);
 RING_OFFSET(struct ring_op, thread, OP_THREAD);
 RING_OFFSET(struct ring_op, thread_flags, OP_THREAD_FLAGS);
@@ -128,21 +136,21 @@ static size_t table_bytes(void)
 int ring_init(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	size_t bytes = (sizeof(*ring_private) + table_bytes() + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
+	size_t lead = ARCH_HAS_RSEQ ? 0 : UFT_PAGE;	/* ring_own_head, not wiped */
+	size_t bytes = (lead + table_bytes() + sizeof(*ring_private) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
 	long map = mem_map(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 	int ret;
 
 	if (sys_is_error(map))
 		return (int)map;
-	ret = sys_madvise((uint64_t)map, bytes, MADV_WIPEONFORK);
+	ret = sys_madvise((uint64_t)map + lead, bytes - lead, MADV_WIPEONFORK);
 	if (ret) {
 		mem_unmap((uint64_t)map, bytes);
 		return ret;
 	}
-	ring_private = (struct ring_private *)map;
-	uft_ring_fast.cpu = (struct ring_cpu *)(ring_private + 1);
-	uft_ring_fast.own = (struct ring_own *)(ring_private + 1);
-	uft_ring_fast.own_hash = 0x9e3779b97f4a7c15ull;
+	uft_ring_fast.cpu = (struct ring_cpu *)(map + lead);
+	uft_ring_fast.own = (struct ring_own *)(map + lead);
+	ring_private = (struct ring_private *)(map + lead + table_bytes());
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	ring_attach();
 	ring_private->pid = (uint32_t)sys_getpid();
@@ -161,7 +169,7 @@ void ring_notice_fork(void)
 	sys_sigprocmask(SIG_BLOCK, &all, &mask);
 	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
 		arch_fill(p->locks, 0, sizeof(p->locks));
-		arch_fill(ring_private + 1, 0, table_bytes());
+		arch_fill(uft_ring_fast.own, 0, table_bytes());
 		uft_store_release(&p->pid, pid);
 		uft_store_release(&p->state, RING_FRESH);
 	}
@@ -181,6 +189,8 @@ void ring_attach(void)
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
+	if (!ARCH_HAS_RSEQ)
+		own_attach();
 	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;
 	uft_ring_fast.rseq_offset = uft_rt.rseq_offset;
 }
@@ -203,6 +213,8 @@ void ring_forget(uint64_t thread_pointer)
 void ring_new_generation(void)
 {
 	uft_add(&uft_ring_fast.generation, 1ull << 48);
+	if (!ARCH_HAS_RSEQ)
+		own_attach();
 }
 
 int ring_is_committed(const struct ring_receipt *r)

@@ -11,8 +11,8 @@
 
 /* What is about to be committed: an observer that finds one pending asks ring_is_committed(). */
 struct ring_receipt {
-	uint64_t word;		/* the record's first word */
-	uint64_t where;		/* its address; 0: nothing pending, 1: nothing written yet */
+	uint64_t where;		/* the record's address; 0: nothing pending, 1: nothing written yet */
+	uint64_t word;		/* its first word */
 };
 
 /* One record to write. Unset pointers are filled in by ring_write(). */
@@ -45,19 +45,30 @@ struct ring_cpu {
 };
 
 /*
- * Without rseq: the exchange ring that is one thread's, by its thread pointer; the fast paths write there (own.c). All
- * fields read 0 in a fork child.
+ * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c). All
+ * fields read 0 in a fork child. Where to write is noted here and not read from the ring, which other programs can change.
  */
 struct ring_own {
-	uint64_t key;		/* ring_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
+	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
+	uint64_t again;		/* what he leaves in it */
+	char *at;		/* the next record; */
+	char *end;		/* if that is below this: 16 bytes have room in the sub-buffer */
+	uint64_t hi;		/* the clock half of the ring's context */
+	void *thread;		/* struct uft_thread */
 	struct uft_ring *ring;
-	uint64_t mask;		/* ring_bytes - 1 */
-	const uint32_t *tid_at;	/* libc's note of the thread's number */
+	uint64_t bias;		/* position = at - bias, in this sub-buffer */
+	uint64_t save[3];	/* of who is inside */
 	uint64_t tid;		/* whose ring it is */
-	uint64_t tp;		/* written last; 0: nobody's */
-	uint64_t pad[2];
+	uint64_t tp;		/* and its thread pointer; written last; 0: nobody's */
+	uint64_t pad[3];
 };
 #define RING_OWN_SHUT	1ull
+
+/* Before the first line, and the same in a fork child until that has a slice. */
+struct ring_own_head {
+	int64_t tid_offset;	/* of libc's note of a thread's number from its thread pointer */
+	const uint32_t *on_cpus;	/* of the slice, and its generation */
+};
 
 /* What the fast paths load pc-relative. Written by ring_attach() and ring_new_generation(). */
 struct ring_fast {
@@ -68,8 +79,7 @@ struct ring_fast {
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
 	const uint32_t *on_cpus;	/* of the slice */
-	struct ring_own *own;
-	uint64_t own_hash;	/* line = thread pointer * this >> (64 - RO_BITS) */
+	struct ring_own *own;	/* aligned to all of them */
 };
 extern struct ring_fast uft_ring_fast;
 
@@ -143,7 +153,14 @@ void ring_forget(uint64_t thread_pointer);
 /* Every thread takes the slow path at its next event. Context: control. */
 void ring_new_generation(void);
 
-/* own.c: the line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
+/* own.c: the slice, or the generation, is another one. */
+void own_attach(void);
+/*
+ * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it interrupted is about to
+ * commit is committed. @pushed, @popped: the words of the top entry and of the one above. Signals are blocked.
+ */
+void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped);
+/* The line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
 struct ring_own *own_find(const struct ring_op *op);
 /* Behind a write to its ring: the fast paths may follow. */
 void own_open(struct ring_own *l, const struct ring_op *op);

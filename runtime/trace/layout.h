@@ -10,13 +10,13 @@
 #define TH_LIMIT	8
 
 /* struct fg_entry */
-#define E_SLOT		0
-#define E_PARENT	8
-#define E_RET		16
-#define E_CLOCK		24
-#define E_WORD		32
-#define E_WHERE		40
-#define E_FLAGS		48
+#define E_WHERE		0
+#define E_WORD		8
+#define E_FLAGS		16
+#define E_RET		32
+#define E_CLOCK		40
+#define E_PARENT	48
+#define E_SLOT		56
 #define E_BYTES		64
 
 #define FG_RECORDED	1	/* its ENTRY is in a ring and its EXIT is not (E_WHERE may overrule) */

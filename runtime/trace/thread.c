@@ -192,6 +192,13 @@ struct uft_thread **thread_first_address(void)
 	return &threads.all;
 }
 
+/* Behind the last entry, where fast paths do not look at the limit. */
+static void thread_guard(struct uft_thread *th)
+{
+	if (!ARCH_HAS_RSEQ)
+		th->limit->receipt.where = FG_NOT_WRITTEN;
+}
+
 static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
@@ -203,10 +210,11 @@ static struct uft_thread *thread_map(void)
 			continue;
 		th->bytes = UFT_PAGE + parts;
 		th->base = (struct fg_entry *)(map + UFT_PAGE);
-		th->limit = th->base + bytes / sizeof(struct fg_entry);
+		th->limit = th->base + bytes / sizeof(struct fg_entry) - !ARCH_HAS_RSEQ;
 		th->top = th->base;
-		keep_init(th, (uint64_t *)th->limit, bytes / SCRATCH_PART);
-		th->cpu_ns = (uint64_t *)((char *)th->limit + bytes / SCRATCH_PART);
+		keep_init(th, (uint64_t *)((char *)th->base + bytes), bytes / SCRATCH_PART);
+		th->cpu_ns = (uint64_t *)((char *)th->base + bytes + bytes / SCRATCH_PART);
+		thread_guard(th);
 		th->next = threads.all;
 		uft_store_release(&threads.all, th);
 		return th;
@@ -272,6 +280,7 @@ static void thread_sweep(void)
 		th->tp = 0;
 		threads.pooled++;
 		sys_madvise((uint64_t)th->base, th->bytes - UFT_PAGE, MADV_DONTNEED);
+		thread_guard(th);
 	}
 	threads.living = left;
 	threads.sweep_at = left * 2 + 64;
@@ -539,6 +548,8 @@ void task_begin(struct trace_task *t)
 	}
 	if (!t->rseq)
 		task_block(t);
+	if (!ARCH_HAS_RSEQ && t->th && !t->guest)
+		own_finish(t->tid, t->th->top[-1].receipt.word, t->th->top->receipt.word);
 }
 
 void task_end(struct trace_task *t)

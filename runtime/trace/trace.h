@@ -30,15 +30,18 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 };
 
-/* One hooked call. */
+/*
+ * One hooked call. In this order because fast paths move neighbours at once, and look at the slot of the top entry and at
+ * receipt.where of the free one above it: not 0 there says that it cannot be pushed to without C (thread_guard()).
+ */
 struct fg_entry {
-	uint64_t slot;		/* address of the return address on the program's stack */
-	uint64_t parent;	/* the true return address */
-	uint64_t ret;		/* what stands in the slot instead */
-	uint64_t clock;		/* of the entry */
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
 	uint32_t flags, pad;
 	uint64_t child;		/* profile: clock units spent in traced callees; FG_KEEP: the limit */
+	uint64_t ret;		/* what stands in the slot instead of */
+	uint64_t clock;		/* of the entry */
+	uint64_t parent;	/* the true return address */
+	uint64_t slot;		/* address of the return address on the program's stack */
 };
 
 enum thread_flags {		/* any of them keeps the thread off the fast paths */

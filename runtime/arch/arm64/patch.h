@@ -4,7 +4,7 @@
  *
  *	entry site	mov x9, x30 ; nop | bl func thunk | b stub		8 bytes: two nops when found
  *	mcount site	bl _mcount | nop | bl mfunc thunk			4 bytes
- *	thunk		movz w17 ; movk w17 ; ldr x16, cell ; br x16		K in w17
+ *	thunk		ldr x17, cells ; ldr x16, cells + 8 ; br x16		x17: ARCH_THUNK_K; the exit's without
  *	stub		bl enter thunk ; bl site+8 ; b exit thunk ; flags	UFT_STUB_BYTES
  *
  * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer.
@@ -19,7 +19,8 @@
 #include "runtime/arch/arm64/encode.h"
 
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
-#define ARCH_THUNK_BYTES	16u
+#define ARCH_THUNK_BYTES	12u
+#define ARCH_THUNK_K(k)		-((uint64_t)(k) << 32)	/* one addition to the shifted return address makes a record's id */
 #define ARCH_THUNK_PAGES	1u
 #define ARCH_CALL_BY_STUB	0
 #define ARCH_INSN_ALIGN		4u
@@ -54,14 +55,20 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	return n == 1 && a64_is_bl(w[0]);
 }
 
-/* 0: out of reach. */
-static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell)
+/* @cells: two; @has_k: the handler wants the first. 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
 {
-	w[0] = a64_movz_w(17, (uint16_t)k);
-	w[1] = a64_movk_w_lsl16(17, (uint16_t)(k >> 16));
-	w[2] = a64_ldr_literal(16, at + 8, cell);
-	w[3] = a64_br(16);
-	return w[2] != 0;
+	unsigned n = 0;
+
+	if (has_k) {
+		w[0] = a64_ldr_literal(17, at, cells);
+		n = 1;
+	}
+	w[n] = a64_ldr_literal(16, at + 4 * n, cells + 8);
+	w[n + 1] = a64_br(16);
+	if (!has_k)
+		w[2] = ARCH_INSN_NOP;
+	return w[0] && w[n];
 }
 
 static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t body, uint8_t flags)

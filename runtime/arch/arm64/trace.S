@@ -2,21 +2,28 @@
 /*
  * trace.S - the handlers that armed sites reach, arm64
  *
- * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17, but handlers save them all the
- * same, x9 and the thunk's x16 and x17 excepted; flags are dead at entry and return; vector state is never touched.
- * A function event goes by a ring of the thread's own, all else by C; no restartable sections here yet (rseq.h).
+ * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: compilers do not look at what a callee
+ * really uses (-fipa-ra) where there are patchable entries, whose first word spends x9 and which may lead through a veneer.
+ * Fast paths use no other register; C keeps the rest. Flags are dead at entry and return; vector state is never touched.
+ *
+ * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
+ * back to C, which starts over from the registers as they came.
  *
  * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is not signed
  * any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may hold a signed one: it
- * is stripped for the record. Branch target identification: we leave by ret, which may lead anywhere.
+ * is stripped for the record. Branch target identification: we leave by ret, which may lead anywhere; our own code is not
+ * guarded.
  *
- * Stack: SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Stack: fast paths use none; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
+#include "runtime/trace/layout.h"
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	176
-#define BTI_C		hint #34
+#define NZCV_C		2		/* the flags of not lo */
+#define NZCV_NE		0
+#define REC_ENTRY_TO_EXIT ((UFT_ASM_REC_ENTRY ^ UFT_ASM_REC_EXIT) << 60)
 #define XPACLRI		hint #7		/* strips x30; a nop where there is no such thing */
 
 	.macro HANDLER name
@@ -26,7 +33,6 @@
 	.type	\name, %function
 \name:
 	.cfi_startproc
-	BTI_C
 	.endm
 
 	.macro HANDLER_END name
@@ -70,81 +76,67 @@
 	.cfi_restore x30
 	.endm
 
-	/* x0: a record's first word. x30: the site's end, w17: K. */
-	.macro TEXT_ID
-	lsr	x0, x30, #2
-	sub	w0, w0, w17
-	lsl	x0, x0, #32
+	/* A record's first word but the clock. x30: the site's end, x17: ARCH_THUNK_K. */
+	.macro TEXT_ID to
+	add	\to, x17, x30, lsl #30
+	.endm
+
+	/* The thread's line, with us inside: x13; x11 its key. Uses x12, x14, flags. */
+	.macro FIND_OWN slow
+	ldr	x13, uft_ring_fast + RF_OWN
+	mrs	x11, tpidr_el0
+	ldp	x12, x14, [x13, #RH_TID_OFFSET]
+	ldr	w11, [x11, x12]
+	ldr	x14, [x14]
+	bfi	x13, x11, #RO_SHIFT, #RO_BITS
+	add	x11, x14, x11, lsl #RO_TID_SHIFT
+	ldr	x12, [x13]
+	cmp	x12, x11
+	b.ne	\slow
+	str	xzr, [x13]
+	.endm
+
+	/* x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock half is the ring's and there is room. Uses x14, x15. */
+	.macro FIND_ROOM
+	mrs	x10, cntvct_el0
+	ldp	x12, x14, [x13, #RO_AT]
+	ldp	x15, x16, [x13, #RO_HI]
+	cmp	x15, x10, lsr #32
+	ccmp	x12, x14, #NZCV_C, eq
+	.endm
+
+	/* What stands before x12 is committed. Uses x14-x16. */
+	.macro COMMIT
+	ldp	x15, x16, [x13, #RO_RING]
+	sub	x14, x12, x16
+	stlr	x14, [x15]
+	str	x12, [x13, #RO_AT]
 	.endm
 
 	.text
 
 /*
- * Entry sites: x30 = site + 8, x9 = parent, w17 = K. The fast path: theory in ring/own.c.
+ * Entry sites: x30 = site + 8, x9 = parent, x17 = ARCH_THUNK_K.
  *
- *	x0 key		x2 line		x3 ring		x1 clock, first word	x4 id, end of the record	x5 where
+ *	x10 clock	x11 key		x12 at		x13 line	x14 first word
  */
-	.macro LEAVE_FAST
-	ldp	x4, x5, [sp, #32]
-	ldp	x2, x3, [sp, #16]
-	ldp	x0, x1, [sp], #48
-	.cfi_adjust_cfa_offset -48
-	.endm
 	HANDLER uft_asm_func
-	stp	x0, x1, [sp, #-48]!
-	.cfi_adjust_cfa_offset 48
-	stp	x2, x3, [sp, #16]
-	stp	x4, x5, [sp, #32]
-	adr	x1, uft_ring_fast
-	mrs	x0, tpidr_el0
-	ldp	x4, x2, [x1, #RF_ON_CPUS]
-	ldr	x3, [x1, #RF_HASH]
-	ldr	x1, [x1, #RF_GEN]
-	mul	x3, x0, x3
-	lsr	x3, x3, #64 - RO_BITS
-	add	x2, x2, x3, lsl #RO_SHIFT
-	orr	x0, x0, x1
-	ldp	x1, x3, [x2]
-	cmp	x1, x0
-	b.ne	.Lfunc_slow
-	str	xzr, [x2]
-	ldp	x1, x5, [x2, #RO_TID_AT]
-	ldr	w1, [x1]
-	cmp	w1, w5
-	b.ne	.Lfunc_inside
-	ldr	w4, [x4]
-	cbz	w4, .Lfunc_inside
-	mrs	x1, cntvct_el0
-	ldr	w4, [x3, #R_CTX_HI]
-	cmp	x4, x1, lsr #32
-	b.ne	.Lfunc_inside
-	ldr	x4, [x3, #R_COMMIT]
-	ldr	x16, [x3, #R_SUB_END]
-	ldr	x5, [x2, #RO_MASK]
-	and	x5, x5, x4
-	add	x5, x5, x3
-	add	x4, x4, #16
-	cmp	x4, x16
-	b.hi	.Lfunc_inside
-	str	x1, [x3, #R_LAST]
-	lsr	x16, x30, #2
-	sub	w16, w16, w17
-	bfi	x1, x16, #32, #32
-	str	x1, [x5, #R_DATA]
-	str	x9, [x5, #R_DATA + 8]
-	stlr	x4, [x3]
-	str	x0, [x2]
-	LEAVE_FAST
+	FIND_OWN .Lfunc_slow
+	FIND_ROOM
+	b.hs	.Lfunc_inside
+	TEXT_ID	x14
+	bfxil	x14, x10, #0, #32
+	stp	x14, x9, [x12], #16
+	COMMIT
+	str	x11, [x13]
 	mov	x16, x30
 	mov	x30, x9			/* the parent, as at the entry */
 	ret	x16			/* pairs with the site's bl */
-	.cfi_adjust_cfa_offset 48
 .Lfunc_inside:
-	str	x0, [x2]
+	str	x11, [x13]
 .Lfunc_slow:
-	LEAVE_FAST
 	SAVE_ALL
-	TEXT_ID
+	TEXT_ID	x0
 	mov	x1, x9
 	mov	x29, sp
 	bl	uft_func_slow
@@ -154,10 +146,10 @@
 	ret	x16			/* pairs with the site's bl */
 	HANDLER_END uft_asm_func
 
-/* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, w17 = K. */
+/* Behind the prologue: x30 = site + 4, the parent in the frame record that x29 names, x17 = ARCH_THUNK_K. */
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL
-	TEXT_ID
+	TEXT_ID	x0
 	ldr	x30, [x29, #8]
 	XPACLRI
 	mov	x1, x30
@@ -168,19 +160,58 @@
 	HANDLER_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: x30 = stub + 4, x9 = parent, w17 = K, sp as at the entry: it names the frame. Accepted, we go back
- * to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
+ * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the frame. Accepted, we go
+ * back to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
  * parent stays and the body, where the stub's second bl leads, is entered from here.
+ *
+ *	x10 clock	x12 at		x13 line	x15 top		x16 thread	x17 first word
  */
+	HANDLER uft_asm_graph_enter
+	FIND_OWN .Lenter_slow
+	FIND_ROOM
+	b.hs	.Lenter_inside
+	ldxr	x15, [x16]		/* TH_TOP */
+	ldp	x14, x11, [x15, #E_SLOT - E_BYTES]	/* and where the free entry's E_WHERE is: the next word */
+	cmp	sp, x14
+	ccmp	x11, #0, #NZCV_NE, lo
+	b.ne	.Lenter_odd
+.Lenter_deeper:
+	add	x17, x17, x30, lsl #28
+	bfxil	x17, x10, #0, #32
+	str	x17, [x12], #8
+	mov	x11, sp
+	stp	x9, x11, [x15, #E_PARENT]
+	add	x11, x30, #4		/* stub + 8 */
+	stp	x11, x10, [x15, #E_RET]
+	mov	x11, #FG_RECORDED
+	stp	x17, x11, [x15, #E_WORD]
+	add	x15, x15, #E_BYTES
+	stxr	w14, x15, [x16]
+	cbnz	w14, .Lenter_again
+	COMMIT
+	ldr	x11, [x13, #RO_AGAIN]
+	str	x11, [x13]
+	ret				/* pairs with the stub's first bl */
+.Lenter_odd:
+	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
+	cmp	sp, x14
+	ldr	x14, [x15, #E_RET - E_BYTES]
+	ccmp	x14, x9, #NZCV_NE, eq
+	ccmp	x11, #0, #NZCV_NE, eq
+	b.eq	.Lenter_deeper
+.Lenter_inside:
+	ldr	x11, [x13, #RO_AGAIN]
+	str	x11, [x13]
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
-	HANDLER uft_asm_graph_enter
 uft_asm_graph_enter_slow:
+.Lenter_slow:
+	add	x17, x17, x30, lsl #28
+.Lenter_by_c:
 	SAVE_ALL
-	sub	x2, x30, #4		/* the stub */
-	lsr	x0, x2, #4
-	sub	w0, w0, w17
+	lsr	x0, x17, #32
 	add	x1, sp, #SAVE_BYTES
+	sub	x2, x30, #4		/* the stub */
 	mov	x3, x9
 	mov	x29, sp
 	bl	uft_enter_slow
@@ -193,13 +224,44 @@ uft_asm_graph_enter_slow:
 	add	x16, x30, x17
 	mov	x30, x9
 	ret	x16
+.Lenter_again:
+	ldr	x11, [x13, #RO_AGAIN]
+	str	x11, [x13]
+	b	.Lenter_by_c
 	HANDLER_END uft_asm_graph_enter
 
-/* The body has returned to the stub: results live, sp as at the entry. */
+/*
+ * The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more.
+ *
+ *	x9 parent	x10 clock	x11 key		x12 at		x13 line	x16 thread	x17 top		x30 slot
+ */
+	HANDLER uft_asm_graph_exit
+	FIND_OWN .Lexit_slow
+	FIND_ROOM
+	ldxr	x17, [x16]		/* TH_TOP */
+	ldp	x9, x30, [x17, #E_PARENT - E_BYTES]
+	ldp	x14, x15, [x17, #E_WORD - E_BYTES]
+	ccmp	w15, #FG_RECORDED, #NZCV_NE, lo
+	mov	x15, sp
+	ccmp	x30, x15, #NZCV_NE, eq
+	b.ne	.Lexit_inside
+	eor	x14, x14, #REC_ENTRY_TO_EXIT
+	bfxil	x14, x10, #0, #32
+	str	x14, [x12], #8
+	str	x14, [x17, #E_WORD - E_BYTES]
+	sub	x17, x17, #E_BYTES
+	stxr	w15, x17, [x16]
+	cbnz	w15, .Lexit_inside
+	COMMIT
+	str	x11, [x13]
+	ret	x9			/* pairs with the caller's bl */
+.Lexit_inside:
+	mov	x30, xzr
+	str	x11, [x13]
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
-	HANDLER uft_asm_graph_exit
 uft_asm_graph_exit_slow:
+.Lexit_slow:
 	SAVE_ALL
 	add	x0, sp, #SAVE_BYTES
 	mov	x29, sp

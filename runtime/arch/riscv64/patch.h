@@ -5,7 +5,7 @@
  *	entry site	auipc t0 ; nop | jalr t0 stub		8 bytes, at a word: two nops when found, or four compressed ones
  *	mcount site	jal ra _mcount | nop | jal ra mfunc thunk			4 bytes, which may lie between words
  *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra mfunc thunk	8 bytes, where nothing was relaxed
- *	thunk		lui t3 ; addiw t3 ; auipc t4 ; ld t4, cell ; jr t4		K in t3
+ *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; jr t4	t3: K; the exit's without
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *
  * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and the stub's first
@@ -21,7 +21,8 @@
 #include "runtime/arch/riscv64/encode.h"
 
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
-#define ARCH_THUNK_BYTES	20u
+#define ARCH_THUNK_BYTES	16u
+#define ARCH_THUNK_K(k)		((uint64_t)(k))
 #define ARCH_THUNK_PAGES	2u	/* jal does not reach far: before the stubs and behind them */
 #define ARCH_CALL_BY_STUB	1
 #define ARCH_INSN_ALIGN		2u
@@ -58,15 +59,19 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	return n == 1 ? rv_is_jal(w[0], RV_RA) : rv_is_auipc(w[0], RV_RA) && rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
 }
 
-/* 0: out of reach. */
-static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint32_t k, uint64_t cell)
+/* @cells: two, in 16 aligned bytes; @has_k: the handler wants the first. 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
 {
-	w[0] = rv_lui(RV_T3, k);
-	w[1] = rv_addiw(RV_T3, RV_T3, k);
-	w[2] = rv_auipc(RV_T4, at + 8, cell);
-	w[3] = rv_ld(RV_T4, RV_T4, at + 8, cell);
-	w[4] = rv_jr(RV_T4);
-	return w[2] != 0;
+	unsigned n = 1;
+
+	w[0] = rv_auipc(RV_T4, at, cells);
+	if (has_k)
+		w[n++] = rv_ld(RV_T3, RV_T4, at, cells);
+	w[n++] = rv_ld(RV_T4, RV_T4, at, cells + 8);
+	w[n++] = rv_jr(RV_T4);
+	if (!has_k)
+		w[n] = ARCH_INSN_NOP;
+	return w[0] != 0;
 }
 
 /* @to: the thunk that a site's state asks for. Bodies are called by way of t0: wherever they are. */

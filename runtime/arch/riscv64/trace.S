@@ -2,13 +2,18 @@
 /*
  * trace.S - the handlers that armed sites reach, riscv64
  *
- * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6, but handlers save them all the
- * same, t0 and the thunk's t1, t3 and t4 excepted; floating-point and vector state is never touched. A function event goes
- * by a ring of the thread's own, all else by C and an exchange ring; no restartable sections here yet (rseq.h).
+ * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: compilers do not look at what a callee
+ * really uses (-fipa-ra) where there are patchable entries, which spend t0. At the entry t2 may hold the static chain. What fast
+ * paths need beyond that they keep in the thread's line; floating-point and vector state is never touched. No restartable
+ * sections here yet (rseq.h).
  *
- * Stack: SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
+ * back to C, which starts over from the registers as they came.
+ *
+ * Stack: fast paths use none; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
+#include "runtime/trace/layout.h"
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	128
@@ -71,91 +76,81 @@
 	.cfi_restore s0
 	.endm
 
-	/* a0: a record's first word; \at: the return address, t3: K. */
-	.macro TEXT_ID at
-	srli	a0, \at, 2
-	subw	a0, a0, t3
-	slli	a0, a0, 32
+	/* The upper half of a record's first word. \at: the return address, t3: K. */
+	.macro TEXT_ID to, at
+	srli	\to, \at, 2
+	subw	\to, \to, t3
+	.endm
+
+	/* The thread's line, with us inside: t4; t5 its key. Uses t6. */
+	.macro FIND_OWN slow
+	ld	t4, uft_ring_fast + RF_OWN
+	ld	t6, RH_WORD(t4)
+	ld	t5, RH_TID_OFFSET(t4)
+	ld	t6, (t6)
+	add	t5, t5, tp
+	lw	t5, (t5)
+	slli	t5, t5, RO_TID_SHIFT
+	add	t5, t5, t6
+	srli	t6, t5, RO_TID_SHIFT - RO_SHIFT
+	andi	t6, t6, ((1 << RO_BITS) - 1) << RO_SHIFT
+	add	t4, t4, t6
+	ld	t6, RO_KEY(t4)
+	bne	t6, t5, \slow
+	sd	zero, RO_KEY(t4)
+	.endm
+
+	/* \clock, and t6 where to write, if the clock half is the ring's and there is room. */
+	.macro FIND_ROOM clock, tmp, no
+	rdtime	\clock
+	ld	t6, RO_HI(t4)
+	srli	\tmp, \clock, 32
+	bne	t6, \tmp, \no
+	ld	t6, RO_AT(t4)
+	ld	\tmp, RO_END(t4)
+	bgeu	t6, \tmp, \no
+	.endm
+
+	/* What stands before t6 is committed. */
+	.macro COMMIT position, ring
+	ld	\position, RO_BIAS(t4)
+	ld	\ring, RO_RING(t4)
+	sub	\position, t6, \position
+	fence	rw, w
+	sd	\position, R_COMMIT(\ring)
+	sd	t6, RO_AT(t4)
+	.endm
+
+	/* Nobody is inside any more. */
+	.macro LEAVE_OWN
+	ld	t5, RO_AGAIN(t4)
+	sd	t5, RO_KEY(t4)
 	.endm
 
 	.text
 
 /*
- * Entry sites: t0 = site + 8, ra = parent, t3 = K; t1 and t4 are free. The fast path: theory in ring/own.c.
+ * Entry sites: t0 = site + 8, ra = parent, t3 = K.
  *
- *	a0 line		a1 key		a2 ring		a3 end of the record	t1 clock, first word	t4 where
+ *	t1 clock	t4 line		t5 upper half of the word	t6 at
  */
-	.macro LEAVE_FAST
-	ld	a0, 0(sp)
-	ld	a1, 8(sp)
-	ld	a2, 16(sp)
-	ld	a3, 24(sp)
-	ld	a4, 32(sp)
-	addi	sp, sp, 48
-	.cfi_adjust_cfa_offset -48
-	.endm
 	HANDLER uft_asm_func
-	addi	sp, sp, -48
-	.cfi_adjust_cfa_offset 48
-	sd	a0, 0(sp)
-	sd	a1, 8(sp)
-	sd	a2, 16(sp)
-	sd	a3, 24(sp)
-	sd	a4, 32(sp)
-	lla	t1, uft_ring_fast
-	ld	a0, RF_HASH(t1)
-	ld	a1, RF_OWN(t1)
-	mul	a0, a0, tp
-	srli	a0, a0, 64 - RO_BITS
-	slli	a0, a0, RO_SHIFT
-	add	a0, a0, a1
-	ld	a1, RF_GEN(t1)
-	ld	a2, RO_KEY(a0)
-	or	a1, a1, tp
-	bne	a1, a2, .Lfunc_slow
-	sd	zero, RO_KEY(a0)
-	ld	a2, RO_TID_AT(a0)
-	lw	a3, RO_TID(a0)
-	lw	a2, (a2)
-	bne	a2, a3, .Lfunc_inside
-	ld	a2, RF_ON_CPUS(t1)
-	lw	a2, (a2)
-	beqz	a2, .Lfunc_inside
-	ld	a2, RO_RING(a0)
-	rdtime	t1
-	lwu	a3, R_CTX_HI(a2)
-	srli	t4, t1, 32
-	bne	a3, t4, .Lfunc_inside
-	ld	a3, R_COMMIT(a2)
-	ld	t4, RO_MASK(a0)
-	ld	a4, R_SUB_END(a2)
-	and	t4, t4, a3
-	addi	a3, a3, 16
-	bltu	a4, a3, .Lfunc_inside
-	lui	a4, R_DATA >> 12
-	add	t4, t4, a2
-	add	t4, t4, a4
-	sd	t1, R_LAST(a2)
-	srli	a4, t0, 2
-	subw	a4, a4, t3
-	slli	a4, a4, 32
-	slli	t1, t1, 32
-	srli	t1, t1, 32
-	or	t1, t1, a4
-	sd	t1, 0(t4)
-	sd	ra, 8(t4)
-	fence	rw, w
-	sd	a3, R_COMMIT(a2)
-	sd	a1, RO_KEY(a0)
-	LEAVE_FAST
+	FIND_OWN .Lfunc_slow
+	FIND_ROOM t1, t5, .Lfunc_inside
+	TEXT_ID	t5, t0
+	sw	t1, 0(t6)
+	sw	t5, 4(t6)
+	sd	ra, 8(t6)
+	addi	t6, t6, 16
+	COMMIT	t1, t3
+	LEAVE_OWN
 	jr	t0			/* pairs with the site's jalr */
-	.cfi_adjust_cfa_offset 48
 .Lfunc_inside:
-	sd	a1, RO_KEY(a0)
+	LEAVE_OWN
 .Lfunc_slow:
-	LEAVE_FAST
 	SAVE_ALL t0
-	TEXT_ID	t0
+	TEXT_ID	a0, t0
+	slli	a0, a0, 32
 	mv	a1, ra
 	call	uft_func_slow
 	RESTORE_ALL t0
@@ -166,7 +161,8 @@
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL ra
 	mv	a1, a0
-	TEXT_ID	ra
+	TEXT_ID	a0, ra
+	slli	a0, a0, 32
 	call	uft_func_slow
 	RESTORE_ALL ra
 	ret
@@ -175,11 +171,59 @@
 /*
  * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, sp as at the entry: it names the frame. Accepted, we
  * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
+ *
+ *	a0 clock	a1 thread	a2 upper half of the word	t4 line		t5 top		t6 at
  */
+	HANDLER uft_asm_graph_enter
+	FIND_OWN .Lenter_slow
+	sd	a0, RO_SAVE(t4)
+	sd	a1, RO_SAVE + 8(t4)
+	sd	a2, RO_SAVE + 16(t4)
+	FIND_ROOM a0, t5, .Lenter_inside
+	ld	a1, RO_THREAD(t4)
+	lr.d	t5, (a1)		/* TH_TOP */
+	ld	a2, E_SLOT - E_BYTES(t5)
+	bgeu	sp, a2, .Lenter_odd
+.Lenter_deeper:
+	ld	a2, E_WHERE(t5)
+	bnez	a2, .Lenter_inside
+	srli	a2, t1, 4
+	subw	a2, a2, t3
+	sw	a0, 0(t6)
+	sw	a2, 4(t6)
+	sw	a0, E_WORD(t5)
+	sw	a2, E_WORD + 4(t5)
+	sd	a0, E_CLOCK(t5)
+	sd	ra, E_PARENT(t5)
+	sd	sp, E_SLOT(t5)
+	addi	a2, t1, 4		/* stub + 8 */
+	sd	a2, E_RET(t5)
+	li	a2, FG_RECORDED
+	sd	a2, E_FLAGS(t5)
+	addi	t5, t5, E_BYTES
+	sc.d	a2, t5, (a1)
+	bnez	a2, .Lenter_inside
+	addi	t6, t6, 8
+	COMMIT	a0, a1
+	ld	a0, RO_SAVE(t4)
+	ld	a1, RO_SAVE + 8(t4)
+	ld	a2, RO_SAVE + 16(t4)
+	LEAVE_OWN
+	jr	t1
+.Lenter_odd:
+	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
+	bne	sp, a2, .Lenter_inside
+	ld	a2, E_RET - E_BYTES(t5)
+	beq	a2, ra, .Lenter_deeper
+.Lenter_inside:
+	ld	a0, RO_SAVE(t4)
+	ld	a1, RO_SAVE + 8(t4)
+	ld	a2, RO_SAVE + 16(t4)
+	LEAVE_OWN
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
-	HANDLER uft_asm_graph_enter
 uft_asm_graph_enter_slow:
+.Lenter_slow:
 	SAVE_ALL t0
 	addi	a2, t1, -4		/* the stub */
 	srli	a0, a2, 4
@@ -194,11 +238,42 @@ uft_asm_graph_enter_slow:
 1:	jr	t0			/* pairs with the site's jalr */
 	HANDLER_END uft_asm_graph_enter
 
-/* The body has returned to the stub: results live, sp as at the entry. */
+/*
+ * The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6.
+ *
+ *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
+ */
+	HANDLER uft_asm_graph_exit
+	FIND_OWN .Lexit_slow
+	FIND_ROOM t0, t1, .Lexit_inside
+	ld	t3, RO_THREAD(t4)
+	lr.d	t2, (t3)		/* TH_TOP */
+	ld	t1, E_SLOT - E_BYTES(t2)
+	lw	ra, E_FLAGS - E_BYTES(t2)
+	bne	t1, sp, .Lexit_inside
+	addi	ra, ra, -FG_RECORDED
+	bnez	ra, .Lexit_inside
+	lw	t1, E_WORD + 4 - E_BYTES(t2)
+	lui	ra, (UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << (28 - 12)
+	addw	t1, t1, ra
+	sw	t0, 0(t6)
+	sw	t1, 4(t6)
+	sw	t0, E_WORD - E_BYTES(t2)
+	sw	t1, E_WORD + 4 - E_BYTES(t2)
+	ld	ra, E_PARENT - E_BYTES(t2)
+	addi	t2, t2, -E_BYTES
+	sc.d	t1, t2, (t3)
+	bnez	t1, .Lexit_inside
+	addi	t6, t6, 8
+	COMMIT	t1, t3
+	sd	t5, RO_KEY(t4)
+	ret				/* pairs with the caller's jal */
+.Lexit_inside:
+	sd	t5, RO_KEY(t4)
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
-	HANDLER uft_asm_graph_exit
 uft_asm_graph_exit_slow:
+.Lexit_slow:
 	SAVE_ALL ra
 	addi	a0, sp, SAVE_BYTES
 	call	uft_exit_named

@@ -191,8 +191,8 @@ uft_asm_ring_write_start:
 3:	mov	OP_CLOCK(%rdi), %rdx
 	mov	%r8, (%rdx)
 	mov	OP_RECEIPT(%rdi), %rdx	/* so that an observer can tell whether this was committed */
-	mov	%rax, (%rdx)
-	mov	%rsi, 8(%rdx)
+	mov	%rax, RR_WORD(%rdx)
+	mov	%rsi, RR_WHERE(%rdx)
 	mov	%r14, R_COMMIT(%r12)	/* TSO: everything above is visible first */
 .Lwrite_commit:
 uft_asm_ring_write_end:

@@ -135,6 +135,20 @@ for mode in threads children spawned jumps signals exits; do
 	record "function $mode" function $mode
 	record "graph $mode" function_graph $mode
 done
+# Signals at every instruction of the fast paths: translated one by one. A record lost or written twice shows in the counts, an
+# entry left behind in the depth.
+[ -z "$emulator" ] || how="--emulator=${emulator%% *} -singlestep ${emulator#* }"
+for tracer in function function_graph; do
+	record "$tracer storm" $tracer storm
+	check
+	! grep -E '\| {3,}top\(\)' report >deep || fail "$tracer storm: calls were left open: $(head -n 3 deep)"
+done
+run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work away
+"$uft" report rec.uft >report
+check
+[ "$status" -eq 0 ] && [ "$(grep -cE '\|  after\(\);' report)" -eq 300 ] ||
+	fail "jumps away: status $status, calls were left open: $(grep -E 'after\(\)' report | sort | uniq -c | head -n 3)"
+[ -z "$emulator" ] || how="--emulator=$emulator"
 for more in -O0 -O1 "-O2 $guard" -Wl,--no-relax; do
 	build "-pg $more"
 	record "-pg $more" function values

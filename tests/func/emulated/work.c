@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 
 extern char **environ;
 static jmp_buf back;
-static volatile int sink;
+static volatile int sink, handled;
 
 NOINLINE int leaf(int x)
 {
@@ -70,6 +71,7 @@ NOINLINE void jumper(int depth)
 NOINLINE void handler(int sig)
 {
 	sink += leaf(sig);
+	handled++;
 }
 
 NOINLINE void *thread(void *arg)
@@ -171,6 +173,66 @@ static PLAIN void signals(void)
 	puts("handler 50\nleaf 50");
 }
 
+/* A handler wherever it may come: inside the tracer's own code most of the time. */
+static PLAIN void storm(void)
+{
+	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
+	struct sigaction sa = { .sa_handler = handler };
+	int n = 0;
+
+	sigaction(SIGALRM, &sa, NULL);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (; handled < 1500; n++)
+		sink = top(n);
+	setitimer(ITIMER_REAL, &never, NULL);
+	printf("top %d\nmiddle %d\nhandler %d\nleaf %d\n", n, n, handled, 2 * n + handled);
+}
+
+/* The handler jumps away, from inside the tracer's own code most of the time. Whatever was open then is left. */
+static sigjmp_buf away;
+
+static PLAIN void jump(int sig)
+{
+	(void)sig;
+	siglongjmp(away, 1);
+}
+
+NOINLINE void after(void)
+{
+	KEEP();
+}
+
+static PLAIN void *until_jump(void *arg)
+{
+	const struct itimerval once = { { 0, 0 }, { 0, 300 } };
+
+	if (!sigsetjmp(away, 1)) {
+		pthread_sigmask(SIG_UNBLOCK, arg, NULL);
+		setitimer(ITIMER_REAL, &once, NULL);
+		for (int n = 0;; n++)
+			sink = top(n);
+	}
+	after();
+	return NULL;
+}
+
+static PLAIN void jumps_away(void)
+{
+	struct sigaction sa = { .sa_handler = jump };
+	sigset_t set;
+	pthread_t t;
+
+	sigaction(SIGALRM, &sa, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	for (int i = 0; i < 300; i++) {
+		pthread_create(&t, NULL, until_jump, &set);
+		pthread_join(t, NULL);
+	}
+	puts("after 300");
+}
+
 static PLAIN int values(void)
 {
 	for (int i = 0; i < 100; i++) {
@@ -201,6 +263,10 @@ int PLAIN main(int argc, char **argv)
 		jumps();
 	else if (!strcmp(mode, "signals"))
 		signals();
+	else if (!strcmp(mode, "storm"))
+		storm();
+	else if (!strcmp(mode, "away"))
+		jumps_away();
 	else if (!strcmp(mode, "exits"))
 		exits();
 	else
