@@ -45,7 +45,7 @@ static const struct cmd_option record_options[] = {
 	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "func-stack", 0, NULL, "function: who called, behind each event", cmd_flag, F(func_stack), NULL },
-	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: who called, behind each event", cmd_flag, F(stack), NULL },
+	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: who called, behind each event; preemptoff, wakeup and the like: at the end", cmd_flag, F(stack), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
@@ -195,8 +195,8 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
 	if (o->func_stack && o->tracer != UFT_TRACER_FUNCTION)
 		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", tracer_names[o->tracer]);
-	if (o->stack && o->tracer != UFT_TRACER_KMEMTRACE && o->tracer != UFT_TRACER_BLK && o->tracer != UFT_TRACER_SYSPROF)
-		return cmd_usage(syntax, "--stacktrace is for the tracers kmemtrace, blk and sysprof, not for %s%s", tracer_names[o->tracer],
+	if (o->stack && !uft_tracer_has_events((uint32_t)o->tracer) && o->tracer != UFT_TRACER_SYSPROF)
+		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for %s%s", tracer_names[o->tracer],
 				 o->tracer == UFT_TRACER_FUNCTION ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");

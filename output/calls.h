@@ -32,6 +32,8 @@ struct call_task {
 	uint64_t overruns;			/* calls that are not in the stream for want of room */
 	int is_inside;				/* latency.c: of a section */
 	struct stretch *open;			/* latency.c: that section */
+	const struct uft_stack *stack;		/* latency.c: the last one, when stack_of was called */
+	const struct uft_sym *stack_of;
 };
 
 struct calls {

@@ -129,6 +129,17 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 	}
 }
 
+/* Behind its last line, as in the kernel. */
+static void put_end(struct uft_printer *t, const struct stretch *w)
+{
+	struct uft_event ev = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = w->end_ns, .task = w->task, .cpu = w->cpu, .stack = w->stack };
+
+	if (!w->stack || !is_shown(t, w->cpu))
+		return;
+	t->next_ns = w->end_ns;
+	stack_put(t, &ev);
+}
+
 void events_end(struct uft_printer *t)
 {
 	uint32_t flags = t->flags;
@@ -137,6 +148,7 @@ void events_end(struct uft_printer *t)
 	t->flags |= UFT_TEXT_LATENCY;		/* these have no other format, as in the kernel */
 	text_header(t, uft_stream_info(t->src.st));
 	put_lines(t, &t->events->worst);
+	put_end(t, &t->events->worst);
 	t->flags = flags;
 }
 

@@ -71,7 +71,7 @@ static void put_ends(struct uft_printer *t, const struct stretch *w)
 
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst)
 {
-	uint64_t in_buffer = worst ? worst->n : info->events, written = worst ? worst->total : info->events + info->lost;
+	uint64_t stack = worst && worst->stack, in_buffer = worst ? worst->n + stack : info->events, written = worst ? worst->total + stack : info->events + info->lost;
 	struct utsname u;
 	char line[512];
 

@@ -16,6 +16,8 @@
  * A stretch gathers what its thread called meanwhile; when it ends longer than the longest, it becomes the worst, as the
  * kernel swaps its buffer. With tracing_thresh it is the last that was longer than that.
  *
+ * Where a call's stack is recorded (option stacktrace) that of the stretch's last one is kept, as the kernel shows it behind the last line.
+ *
  * Who is not certain is left out: a call whose arguments or result are not in the stream changes nothing; a stretch ends
  * without a result where its thread leaves calls (longjmp) that take or release. Of a wake only the last at its address counts, so
  * what is told is not too long. Where records were lost nothing is open any more; but a loss shows at its end, so a stretch whose
@@ -81,6 +83,25 @@ static void begin(struct latency *l, struct call_task *t, const struct uft_event
 	add_line(l, s, ev, call, ev->ts_ns, t);
 }
 
+/* Of what @ev ends by: behind the call's arguments, its stack is the task's next event; at its return the last. */
+static void take_stack(struct stretch *s, const struct call_task *t, const struct uft_event *ev, const struct call *call)
+{
+	s->wants_stack = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL;
+	s->stack = !s->wants_stack && t->stack_of == call->sym ? t->stack : NULL;
+}
+
+static void note_stack(struct latency *l, const struct uft_event *ev)
+{
+	struct call_task *t = calls_task(&l->calls, ev->task);
+
+	if (t) {
+		t->stack = ev->stack;
+		t->stack_of = ev->sym;
+	}
+	if (l->worst.wants_stack && l->worst.task == ev->task && l->worst.line[l->worst.n - 1].sym == ev->sym)
+		l->worst.stack = ev->stack;
+}
+
 static int is_worse(const struct latency *l, uint64_t start_ns, uint64_t end_ns)
 {
 	uint64_t ns = end_ns > start_ns ? end_ns - start_ns : 0;
@@ -110,6 +131,7 @@ static void end(struct latency *l, struct call_task *t, const struct uft_event *
 	s->policy = t->policy;
 	s->priority = t->priority;
 	s->has_state = t->has_state;
+	take_stack(s, t, ev, call);
 	worst = l->worst;
 	l->worst = *s;
 	*s = worst;		/* its memory serves again */
@@ -229,6 +251,7 @@ static void woken(struct latency *l, struct call_task *t, const struct uft_event
 	s->policy = t->policy;
 	s->priority = t->priority;
 	s->has_state = t->has_state;
+	take_stack(s, t, ev, call);
 }
 
 static void wakeup(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
@@ -268,6 +291,10 @@ void latency_feed(struct latency *l, const struct uft_event *ev)
 	const struct call *call = calls_feed(&l->calls, ev);
 	struct call_task *t = call ? calls_task(&l->calls, ev->task) : NULL;
 
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
+		note_stack(l, ev);
+	if (l->worst.task == ev->task)
+		l->worst.wants_stack = 0;
 	if (ev->kind == UFT_EV_LOST)
 		forget(l);
 	if (!t)

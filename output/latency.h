@@ -23,6 +23,8 @@ struct stretch {
 	const struct uft_task *task;
 	uint32_t cpu, policy, priority;	/* of the task, at the end; the latter with has_state */
 	uint8_t has_state;
+	const struct uft_stack *stack;	/* where it ended; NULL: none was recorded */
+	uint8_t wants_stack;		/* it comes next */
 };
 
 struct wake { uint64_t address, ts_ns; const struct uft_task *task; const struct uft_sym *sym, *parent; uint32_t cpu, priority; uint8_t has_state; };

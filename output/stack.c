@@ -81,10 +81,15 @@ void stack_text(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 
-	if (events_wait(t) || (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH))
+	if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH)
 		return;
 	if (c && c->is_open)
 		graph_close_entry(t, c);
+	stack_put(t, ev);
+}
+
+void stack_put(struct uft_printer *t, const struct uft_event *ev)
+{
 	if (t->flags & UFT_TEXT_STACK || !(t->flags & UFT_TEXT_USER_STACK))
 		put_stack(t, ev, 0);
 	if (t->flags & UFT_TEXT_USER_STACK)

@@ -317,7 +317,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
 
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t)) {
 		stack_text(t, ev);
 		return;
 	}

@@ -75,6 +75,7 @@ char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev);
 
 /* ---- stack.c: DATA of UFT_EVENT_STACK ---- */
 void stack_text(struct uft_printer *t, const struct uft_event *ev);
+void stack_put(struct uft_printer *t, const struct uft_event *ev);	/* wherever it stands */
 
 /* ---- events.c: the tracers whose functions write events ---- */
 int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, uint64_t from_ns);	/* 0 or -ENOMEM */

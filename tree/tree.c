@@ -190,14 +190,14 @@ void tree_record(struct uft_tree *t)
 	uft_session_record(t->session, in && !in->paused && (in->set.is_on || in->triggers));
 }
 
-/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with a line for each call. */
+/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
 static uint32_t wanted_stacks(const struct settings *set)
 {
 	if (set->is_measuring)
 		return UFT_STACKS_MAX;
 	if (set->tracer == UFT_TRACER_FUNCTION)
 		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
-	if (uft_tracer_kind(set->tracer) == UFT_KIND_LINES || set->tracer == UFT_TRACER_SYSPROF)
+	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
 		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
 	return 0;
 }

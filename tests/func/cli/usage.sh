@@ -32,7 +32,7 @@ refused "--buffer: '1Q' is not a size" record -b 1Q ./prog
 refused "--max-depth is for the tracer function_graph" record -p function --max-depth 3 ./prog
 refused "--thresh is for the tracer function_graph" record -p profile --thresh 3 ./prog
 refused "--graph is for the tracer function_graph" record -p function -g main ./prog
-refused "--stacktrace is for the tracers kmemtrace, blk and sysprof" record -p initcall --stacktrace ./prog
+refused "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for initcall" record -p initcall --stacktrace ./prog
 refused "not a level from 1 to 19" record -z 20 ./prog
 refused "--func-stack: stacks are walked on x86-64 only" record -p function --func-stack --emulator qemu-aarch64 ./prog
 

@@ -35,6 +35,17 @@ expect_equal "the longest does not count any more" "$(grep -c longest none)" 0
 expect_equal "the last above the threshold" "$(names last)" "pthread_spin_trylock second;pthread_spin_unlock second;"
 expect_equal "trace_pipe shows every call" "$(grep -c ': inside <-\(longest\|second\)$' pipe) $(grep -c ': pthread_mutex_lock <-longest$' pipe)" "2 1"
 
+# With stacktrace on, where it ended: behind the last line, as in the kernel
+in_shell 'cd /sys/kernel/tracing; echo 1 >options/stacktrace; for t in preemptoff wakeup; do echo $t >current_tracer
+	case $t in preemptoff) $T locks;; *) $T wakes;; esac; cat trace >$TMP/$t; done'
+"$uft" record -q -T -p irqsoff -o masks.uft "$T" signals >/dev/null && "$uft" report --no-pager masks.uft >irqsoff
+ended() { sed -n 's/.*us.\{0,1\}: <stack trace>$/<stack trace>/p; s/^ => //p' "$1" | sed 's/@.*//; s/^__*//' | tr '\n' ' '; }
+expect_equal "where the lock was released" "$(ended preemptoff | grep -c '^<stack trace> pthread_mutex_unlock longest ')" 1
+expect_equal "entries in the header" "$(sed -n 's/^# latency: .* us, #\([0-9]*\)\/.*/\1/p' preemptoff)" "$(grep -v '^#' preemptoff | grep -vc '^ =>')"
+expect_equal "the last line" "$(grep -v '^ =>' preemptoff | tail -n 1 | sed 's/.*: //')" "<stack trace>"
+expect_equal "where signals were let through" "$(ended irqsoff | grep -c '^<stack trace> \(pthread_sigmask\|sigprocmask\) masked main ')" 1
+expect_equal "where the woken thread waited" "$(ended wakeup | grep -c '^<stack trace> [a-z_]*wait [a-z]')" 1
+
 # What one CPU has seen of a thread is no stretch: the worst case is that of all, of which its lines are shown.
 if [ "$(nproc)" -gt 1 ] && taskset -c 1 true 2>/dev/null; then
 	in_shell 'cd /sys/kernel/tracing; echo preemptoff >current_tracer; $T moves; cat trace >$TMP/all; for c in 0 1; do cat per_cpu/cpu$c/trace >$TMP/cpu$c; done'
