@@ -304,14 +304,14 @@ static void save_rest(const struct uft_arena *head, void *arena, int file)
 	uft_rescue(head, arena, file);
 }
 
-static int start_session(struct recording *rec, struct uft_error *err)
+static int start_session(struct recording *rec, char *const argv[], struct uft_error *err)
 {
 	const struct record_opts *o = rec->opts;
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
 		.nexch = o->keep.n || o->emulator ? KEEP_RINGS : 0, .preload = o->preload,
 		.emulator = (const char *const *)o->emulator_words, .watchdog = o->watchdog, .perf_map = o->perf_map,
-		.rescue = save_rest,
+		.rescue = save_rest, .program = rec->targets ? NULL : argv,
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
@@ -582,7 +582,7 @@ static int start(struct recording *rec, char *const argv[], struct uft_error *er
 static int record(struct recording *rec, const struct uft_export *format, char *const argv[])
 {
 	struct uft_error err = { "" };
-	int ret = start_session(rec, &err);
+	int ret = start_session(rec, argv, &err);
 
 	if (ret == 0)
 		ret = keep_old(rec, &err);

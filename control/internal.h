@@ -5,6 +5,7 @@
 #ifndef UFT_CONTROL_INTERNAL_H
 #define UFT_CONTROL_INTERNAL_H
 
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -321,6 +322,8 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 
 void launch_adopt(struct uft_session *s, pid_t pid);		/* it is the session's program from now on */
 void launch_end_child(struct uft_session *s, pid_t pid);
+int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *err);	/* fork and exec: nothing runs behind that */
+void launch_forget(struct uft_session *s);	/* what was begun and not launched */
 
 /* ---- preload.c -------------------------------------------------------------------------------- */
 
@@ -392,6 +395,12 @@ struct uft_session {
 	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
 	int held_result;
 	struct uft_error held_error;
+	struct {
+		pid_t pid;		/* 0: none is on its way to its exec stop */
+		int report;
+		char *const *argv;
+		char path[PATH_MAX];
+	} coming;			/* launch.c */
 	pid_t launched;			/* 0 none */
 	int launched_fd;
 	int launched_status;		/* -1 while it runs */

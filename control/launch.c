@@ -4,7 +4,8 @@
  *
  * The child waits on a pipe until it is seized, then calls execve with nothing changed: signal mask as it was when the
  * session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec fails it sends
- * errno through a second pipe, which exec closes.
+ * errno through a second pipe, which exec closes. If the program is known when the session is created, that is the first thing
+ * done: the kernel makes the image on another CPU meanwhile.
  *
  * uft_session_launch() returns when the program is about to run its own code. For a dynamic program that is after its
  * loader has mapped all libraries and before the first constructor: only then can be said whether a filter
@@ -82,29 +83,35 @@ static void pass_stop(pid_t pid, int status)
 	ptrace(PTRACE_CONT, pid, 0, status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig);
 }
 
-/* Lets the child run until its exec succeeded; it stands in the exec stop then. */
-static int run_to_exec(pid_t pid, int go, int report, const char *path, int *status, struct uft_error *err)
+/* Makes it ours and lets it go on to its exec. */
+static int begin_exec(pid_t pid, int go, const char *path, struct uft_error *err)
 {
-	const struct blob *b;
-	int error = 0;
-
 	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
 		return uft_fail(err, -errno, "ptrace is not permitted here (%s); see kernel.yama.ptrace_scope and the "
 				"container's seccomp profile", strerror(errno));
 	if (write(go, "", 1) != 1)
 		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	return 0;
+}
+
+/* Until its exec succeeded; it stands in the exec stop then. */
+static int await_exec(pid_t pid, int report, const char *path, struct uft_error *err)
+{
+	const struct blob *b;
+	int error = 0, status;
+
 	blob_get(&b);		/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
 	for (;;) {
-		if (waitpid(pid, status, __WALL) < 0) {
+		if (waitpid(pid, &status, __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
 			return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
 		}
-		if (!WIFSTOPPED(*status))
+		if (!WIFSTOPPED(status))
 			break;
-		if (*status >> 16 == PTRACE_EVENT_EXEC)
+		if (status >> 16 == PTRACE_EVENT_EXEC)
 			return 0;
-		pass_stop(pid, *status);
+		pass_stop(pid, status);
 	}
 	if (read(report, &error, sizeof(error)) == (ssize_t)sizeof(error) && error > 0)
 		return uft_fail(err, -error, "cannot start %s: %s", path, error == ENOENT ?
@@ -182,9 +189,12 @@ void launch_adopt(struct uft_session *s, pid_t pid)
 		epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->launched_fd, &ev);
 }
 
-static int start_child(struct uft_session *s, const char *path, char *const argv[], pid_t *pid, struct uft_error *err)
+/* Forks it and lets it execute. s->coming is what await_exec() needs then. */
+static int start_child(struct uft_session *s, char *const argv[], struct uft_error *err)
 {
-	int go[2], report[2], status, ret;
+	const char *path = s->coming.path;
+	int go[2], report[2], ret;
+	pid_t pid;
 
 	if (pipe2(go, O_CLOEXEC) < 0)
 		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
@@ -192,24 +202,72 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 		ret = uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
 		goto close_go;
 	}
-	*pid = fork();
-	if (*pid == 0) {
+	pid = fork();
+	if (pid == 0) {
 		close(go[1]);
 		child(s, path, argv, go[0], report[1]);
 	}
 	close(report[1]);
-	if (*pid < 0) {
-		ret = uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	ret = pid < 0 ? uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno)) : begin_exec(pid, go[1], path, err);
+	if (ret) {
+		if (pid > 0)
+			launch_end_child(s, pid);
+		close(report[0]);
 	} else {
-		ret = run_to_exec(*pid, go[1], report[0], path, &status, err);
-		if (ret)
-			launch_end_child(s, *pid);
+		s->coming.pid = pid;
+		s->coming.report = report[0];
+		s->coming.argv = argv;
 	}
-	close(report[0]);
 close_go:
 	close(go[0]);
 	close(go[1]);
 	return ret;
+}
+
+int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *err)
+{
+	char *path = s->coming.path;
+	int ret = launch_find_program(argv[0], path, sizeof(s->coming.path), err);
+	const char *secure;
+
+	if (!ret)
+		ret = program_check(path, err);
+	if (ret)
+		return ret;
+	secure = secure_exec_reason(path, geteuid(), getegid());
+	if (secure)
+		return uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure);
+	return start_child(s, argv, err);
+}
+
+void launch_forget(struct uft_session *s)
+{
+	if (!s->coming.pid)
+		return;
+	launch_end_child(s, s->coming.pid);
+	close(s->coming.report);
+	s->coming.pid = 0;
+}
+
+/* The program in its exec stop; it may be on its way since the session was created. */
+static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err)
+{
+	int ret = 0;
+
+	if (s->coming.argv != argv)
+		launch_forget(s);
+	if (!s->coming.pid)
+		ret = launch_begin(s, argv, err);
+	if (!ret)
+		ret = await_exec(s->coming.pid, s->coming.report, s->coming.path, err);
+	if (ret) {
+		launch_forget(s);
+		return ret;
+	}
+	close(s->coming.report);
+	*pid = s->coming.pid;
+	s->coming.pid = 0;
+	return 0;
 }
 
 static int release(struct uft_session *s, struct target *t)
@@ -224,9 +282,7 @@ static int release(struct uft_session *s, struct target *t)
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
 {
 	struct uft_error why = { "" };
-	char path[PATH_MAX];
 	struct target *t = NULL;
-	const char *secure;
 	struct auxv av;
 	uint8_t raw[UFT_AUXV_MAX];
 	size_t bytes;
@@ -239,21 +295,13 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		guard_await(s);
 		return preload_launch(s, argv, out, err);
 	}
-	ret = launch_find_program(argv[0], path, sizeof(path), err);
-	if (!ret)
-		ret = program_check(path, err);
-	if (ret)
-		return ret;
-	secure = secure_exec_reason(path, geteuid(), getegid());
-	if (secure)
-		return uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure);
-	ret = start_child(s, path, argv, &pid, err);
+	ret = launch_exec(s, argv, &pid, err);
 	if (ret)
 		return ret;
 	guard_await(s);
 	launch_adopt(s, pid);
 	if (!auxv_read(pid, raw, &bytes, &av) && av.secure)
-		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", path);
+		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
 	if (!ret)
 		ret = inject_exec(s, pid, getpid(), &t, &why);
 	if (!ret && t->space->started)

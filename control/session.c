@@ -196,6 +196,7 @@ static int records(const struct spec *sp)
 
 static void session_free(struct uft_session *s)
 {
+	launch_forget(s);
 	watch_end(s);
 	own_stop(s, NULL);
 	stop_bell(s);
@@ -234,6 +235,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	if (ev)
 		s->ev = *ev;
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
+	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)
+		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
 	s->mono0 = session_now_ns();
 	s->clock0 = clock_now();
 	guard_clean_up();

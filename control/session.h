@@ -24,6 +24,9 @@ struct uft_session_opts {
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
 	int watchdog;		/* look at every fault of a target: watch.c */
+	/* What uft_session_launch() will be asked to start: the kernel makes its image while the session is made. Not one instruction
+	 * of it runs before, and if it cannot be started, launch says so. NULL: not known yet. */
+	char *const *program;
 	/* Called when this process was killed, in another one that was forked by uft_session_create() and has left all
 	 * targets: it saves what the rings hold. @head: the arena's first page as it was at that fork, @file: see below. */
 	void (*rescue)(const struct uft_arena *head, void *arena, int file);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -603,6 +604,65 @@ static void test_killed_session(void)
 
 static void test_destroyed_session(void) { CHECK(!has_file(end_session(0)), "its file is still there"); }
 
+/* Does a child of ours stand that runs @exe? Its exec takes a moment. */
+static int has_begun(const char *exe)
+{
+	char path[64], children[256] = "", link[PATH_MAX];
+
+	for (int ms = 0; ms < 5000; ms += 5, usleep(5000)) {
+		FILE *f;
+		char *at = children;
+
+		snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
+		f = fopen(path, "re");
+		children[f ? fread(children, 1, sizeof(children) - 1, f) : 0] = '\0';
+		if (f)
+			fclose(f);
+		for (long pid; (pid = strtol(at, &at, 10)) > 0;) {
+			ssize_t n;
+
+			snprintf(path, sizeof(path), "/proc/%ld/exe", pid);
+			n = readlink(path, link, sizeof(link) - 1);
+			if (n > 0 && (size_t)n == strlen(exe) && !memcmp(link, exe, strlen(exe)))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+/* A program that is named to uft_session_create() stands in its exec until it is launched, and ends there if it is not. */
+static void test_begun(void)
+{
+	char name[] = "/tmp/uft-begun.XXXXXX", exe[PATH_MAX], *touch[] = { "touch", name, NULL }, *none[] = { "/nowhere/none", NULL };
+	char *calls[] = { (char *)target, "calls", "5", NULL };
+	struct uft_trace_spec spec = { .tracer = UFT_TRACER_FUNCTION };
+	struct uft_session_opts opts = { .ring_bytes = 1 << 20, .program = touch };
+	struct uft_session *s;
+	struct uft_error err = { "" };
+	pid_t pid;
+
+	close(mkstemp(name));
+	unlink(name);
+	CHECK(realpath("/usr/bin/touch", exe) != NULL, "no touch");
+	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0 && has_begun(exe), "it was not begun");
+	uft_session_destroy(s);
+	CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+
+	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0 && uft_session_trace(s, &spec, NULL) == 0, "create");
+	CHECK(uft_session_launch(s, calls, &pid, &err) == 0, "another one: %s", err.text);
+	while (uft_session_poll(s, 100) > 0)
+		;
+	CHECK(WIFEXITED(uft_session_status(s)), "it ended by %#x", uft_session_status(s));
+	uft_session_destroy(s);
+	CHECK(waitpid(-1, NULL, __WALL | WNOHANG) < 0 && errno == ECHILD, "a child is left");
+	CHECK(access(name, F_OK) < 0, "a program ran that nobody launched");
+
+	opts.program = none;
+	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0, "create");
+	CHECK(uft_session_launch(s, none, &pid, &err) == -ENOENT && strstr(err.text, none[0]), "%s", err.text);
+	uft_session_destroy(s);
+}
+
 static const struct test {
 	const char *name;
 	void (*run)(void);
@@ -616,7 +676,7 @@ static const struct test {
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
 	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left }, { "killed-session", test_killed_session },
-	{ "destroyed-session", test_destroyed_session },
+	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun },
 };
 
 static int is_wanted(const char *name, int n, char **names)
