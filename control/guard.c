@@ -2,7 +2,8 @@
 /*
  * guard.c - who finishes the detach when the recorder is killed
  *
- * The session forks a process when it is created, before it has threads. That one holds the arena's file (and with it
+ * The session forks a process when it is created, before it has threads of its own. (Who creates it may have one that reads a program's
+ * file, symbol/prefetch.c: of locks that it may hold the guard needs none but libc's, which fork() sees to.) That one holds the arena's file (and with it
  * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
  * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is init's child,
  * in a kernel session of its own, all signals blocked: nobody who waits for the recorder's children or signals its group

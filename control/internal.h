@@ -404,6 +404,7 @@ struct uft_session {
 	pid_t launched;			/* 0 none */
 	int launched_fd;
 	int launched_status;		/* -1 while it runs */
+	int is_told;			/* who wants to know that it was released */
 	int is_launched_left;		/* it was detached and goes on */
 
 	int has_hello;			/* the preloaded program is armed */

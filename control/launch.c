@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #define START_TIMEOUT_MS	10000
+#define STEP_MS		5
 
 /* As execvp() finds it. */
 int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err)
@@ -163,17 +164,37 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 	return uft_fail(err, -ENODATA, "%s", text);
 }
 
-/* Serves the session until the program's loader is through, or there is no loader. */
+static void tell_released(struct uft_session *s)
+{
+	if (!s->is_told && s->ev.released)
+		s->ev.released(s->ev.arg);
+	s->is_told = 1;
+}
+
+/*
+ * Serves the session until the program's loader is through, or there is no loader. Its requests come within a millisecond, so
+ * the bell itself is waited for, without the thread that turns it into a descriptor; what has only a descriptor waits STEP_MS.
+ * Who is told that the program is on its way has work to do then: it is told when the loader has had its first answer.
+ */
 static int run_to_start(struct uft_session *s, struct target **t)
 {
 	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
-	uint32_t slice = (*t)->slice;
+	uint32_t *bell = &s->arena.map->bell, slice = (*t)->slice;
 	pid_t pid = (*t)->pid;
+	int has_waited = 0;
 
-	while ((*t = target_by_slice(s, slice)) && (*t)->pid == pid && !(*t)->space->started &&
-	       session_now_ns() < deadline)
-		session_step(s, 100);
-	return *t && (*t)->pid == pid ? 0 : -ESRCH;
+	for (;;) {
+		uint32_t seen = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
+
+		session_step(s, 0);
+		if (has_waited)
+			tell_released(s);
+		*t = target_by_slice(s, slice);
+		if (!*t || (*t)->pid != pid || (*t)->space->started || session_now_ns() >= deadline)
+			return *t && (*t)->pid == pid ? 0 : -ESRCH;
+		futex(bell, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = STEP_MS * 1000000 });
+		has_waited = 1;
+	}
 }
 
 void launch_adopt(struct uft_session *s, pid_t pid)
@@ -270,15 +291,6 @@ static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, st
 	return 0;
 }
 
-static int release(struct uft_session *s, struct target *t)
-{
-	int ret = inject_release(s, t);
-
-	if (s->ev.released)
-		s->ev.released(s->ev.arg);
-	return ret;
-}
-
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
 {
 	struct uft_error why = { "" };
@@ -311,10 +323,11 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		return uft_fail(err, ret, "%s", why.text);
 	}
 	if (t->space->started) {
-		ret = release(s, t);
+		ret = inject_release(s, t);
+		tell_released(s);
 	} else {
 		s->held = t->slice;
-		ret = release(s, t);
+		ret = inject_release(s, t);
 		if (!ret)
 			ret = run_to_start(s, &t);
 		/* Its refusal ends the program, whose end may have been seen already. */

@@ -101,9 +101,9 @@ int uft_object_is_init(struct uft_object *obj, uint64_t addr);		/* Is the functi
 /* How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or nothing says so. */
 size_t uft_object_expects(const struct uft_object *obj);
 
-/* Does both for @path, and for the C library, in a thread, there with @also behind; they stay open until the end, which waits
- * for it. NULL: not. */
-struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *libc));
+/* Does both for @path, its loader and the C library, in a thread, for these two with @also behind; they stay open until the end,
+ * which waits for it. NULL: not. */
+struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *obj));
 void uft_prefetch_end(struct uft_prefetch *p);
 
 /* Loads the functions: .symtab, .dynsym, .gnu_debugdata, separate debug file; then unwind entries without

@@ -4,8 +4,9 @@
  *
  * Finding the sites of 100,000 functions takes longer than everything else before a program is started, and needs
  * nothing of it. So a thread opens the file and looks for sites; whoever asks for them meanwhile waits for it
- * (uft_object_sites()). After that it does the same for the C library that this process has mapped, and what the session
- * asks for besides: few programs use another one. Whatever fails here fails again, and is reported, where it is asked for.
+ * (uft_object_sites()). After that it does the same for its loader and for the C library that this process has mapped: few
+ * programs use another one. What the session asks for besides is looked for as well. Whatever fails here fails again, and is reported, where it is
+ * asked for.
  */
 #include <limits.h>
 #include <pthread.h>
@@ -14,70 +15,97 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/object.h"
+#include "symbol/object_internal.h"
+
+enum { PROGRAM, LOADER, LIBC, NOBJECTS };
 
 struct uft_prefetch {
 	pthread_t thread;
-	char *path;
-	void (*also)(struct uft_object *libc);
-	struct uft_object *obj[2];
+	char *path[NOBJECTS];
+	void (*also)(struct uft_object *obj);
+	struct uft_object *obj[NOBJECTS];
 };
 
-static struct uft_object *prefetch_one(const char *path)
-{
-	struct uft_object *obj;
-
-	if (uft_object_open(path, &obj, NULL))
-		return NULL;
-	uft_object_sites(obj, NULL);
-	return obj;
-}
-
 /* Under the name that the kernel has for it, as in the program's table of mappings. */
-static int prefetch_libc(char *path)
+static char *find_libc(void)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
-	char line[PATH_MAX + 128], *at;
-	int found = 0;
+	char line[PATH_MAX + 128], *at, *found = NULL;
 
 	while (f && !found && fgets(line, sizeof(line), f)) {
 		at = strchr(line, '/');
-		if (!at || strlen(at) >= PATH_MAX)
+		if (!at)
 			continue;
 		at[strcspn(at, "\n")] = '\0';
-		found = !strcmp(strrchr(at, '/'), "/libc.so.6");
-		if (found)
-			strcpy(path, at);
+		if (!strcmp(strrchr(at, '/'), "/libc.so.6"))
+			found = strdup(at);
 	}
 	if (f)
 		fclose(f);
 	return found;
 }
 
-static void *prefetch_main(void *arg)
+/* Under the name that the program has for it. */
+static char *find_loader(const struct uft_object *obj)
 {
-	struct uft_prefetch *p = arg;
-	char path[PATH_MAX];
+	struct elf_view *v = &object_priv(obj)->view;
 
-	p->obj[0] = prefetch_one(p->path);
-	if (p->obj[0] && !p->obj[0]->is_static && prefetch_libc(path))
-		p->obj[1] = prefetch_one(path);
-	if (p->obj[1])
-		p->also(p->obj[1]);
+	for (size_t i = 0; i < v->nph; i++) {
+		size_t avail;
+		const uint8_t *p = v->ph[i].p_type == PT_INTERP ? elf_at(v, v->ph[i].p_vaddr, &avail) : NULL;
+
+		if (p)
+			return strndup((const char *)p, avail < PATH_MAX ? avail : PATH_MAX);
+	}
 	return NULL;
 }
 
-struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *libc))
+static void look_at(struct uft_prefetch *p, int which)
+{
+	struct uft_object *obj;
+
+	if (!p->path[which] || uft_object_open(p->path[which], &obj, NULL))
+		return;
+	p->obj[which] = obj;
+	uft_object_sites(obj, NULL);
+	if (which != PROGRAM)		/* who launches it does that meanwhile */
+		p->also(obj);
+}
+
+static void *prefetch_main(void *arg)
+{
+	struct uft_prefetch *p = arg;
+
+	look_at(p, PROGRAM);
+	if (!p->obj[PROGRAM] || p->obj[PROGRAM]->is_static)
+		return NULL;
+	p->path[LOADER] = find_loader(p->obj[PROGRAM]);
+	look_at(p, LOADER);
+	p->path[LIBC] = find_libc();
+	look_at(p, LIBC);
+	return NULL;
+}
+
+static void prefetch_free(struct uft_prefetch *p)
+{
+	for (int i = 0; p && i < NOBJECTS; i++) {
+		uft_object_put(p->obj[i]);
+		free(p->path[i]);
+	}
+	free(p);
+}
+
+struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *obj))
 {
 	struct uft_prefetch *p = calloc(1, sizeof(*p));
 	sigset_t all, old;
 	int ret = -1;
 
 	if (p) {
-		p->path = strdup(path);
+		p->path[PROGRAM] = strdup(path);
 		p->also = also;
 	}
-	if (p && p->path) {
+	if (p && p->path[PROGRAM]) {
 		sigfillset(&all);	/* signals are the caller's business */
 		pthread_sigmask(SIG_SETMASK, &all, &old);
 		ret = pthread_create(&p->thread, NULL, prefetch_main, p);
@@ -85,9 +113,7 @@ struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uf
 	}
 	if (!ret)
 		return p;
-	if (p)
-		free(p->path);
-	free(p);
+	prefetch_free(p);
 	return NULL;
 }
 
@@ -96,8 +122,5 @@ void uft_prefetch_end(struct uft_prefetch *p)
 	if (!p)
 		return;
 	pthread_join(p->thread, NULL);
-	uft_object_put(p->obj[0]);
-	uft_object_put(p->obj[1]);
-	free(p->path);
-	free(p);
+	prefetch_free(p);
 }
