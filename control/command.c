@@ -124,17 +124,15 @@ static void warn_stacks(struct uft_session *s, struct target *t)
 
 int command_params(struct uft_session *s, struct target *t)
 {
-	struct uft_tracer_params *p;
-	struct uft_cmd *c;
+	struct uft_tracer_params params = s->spec->params;	/* a target may write to what it is sent */
 	int ret;
 
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
-	c = command_begin(s, t, UFT_CMD_TRACER, 1, 0);
-	p = payload(c);
-	*p = s->spec->params;
-	p->has_events = (p->has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
+	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
+	stacks_put_ids(s, t, &params);
 	warn_stacks(s, t);
+	memcpy(payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

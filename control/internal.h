@@ -55,10 +55,10 @@ struct spec {
 	uint64_t sample_ns;
 	int has_stacks;			/* of samples */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
-	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep;
-	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text;
-	size_t nfilter, nnotrace, nroots, nhidden, nkeep;
-	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words;	/* the same, to try a function against them */
+	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
+	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
+	size_t nfilter, nnotrace, nroots, nhidden, nkeep, nstack_of;
+	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words, *stack_words;	/* the same, to try a function against them */
 	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
 	uint64_t keep_ns[UFT_NKEEP];
 	uint64_t thresh_ns;
@@ -80,6 +80,8 @@ struct space_obj;
 /* The same for its plain functions (plain.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err);
+/* Is a stack recorded behind each call of the function at @func? Its object's names are read. */
+int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func);
 /* Does a filter or root pattern name the object by `:mod:`? */
 int spec_names_object(const struct spec *sp, struct uft_object *obj);
 
@@ -276,6 +278,8 @@ int target_arm(struct uft_session *s, struct target *t, int force);	/* params, h
 int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
 /* Of an object, once; it may have none. 0, or -errno the first time. */
 int stacks_make(struct space *sp, uint32_t object);
+/* Whose calls have a stack behind them: ids in this target. */
+void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_params *p);
 /* The target gets an object's rows if stacks are wanted and it does not have them yet. 0, -ESRCH, -ETIMEDOUT: others are
  * said by a warning; then stacks end there. */
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object);

@@ -58,6 +58,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	struct uft_hwlat_opts hwlat;
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
+	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };
 

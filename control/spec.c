@@ -62,10 +62,12 @@ void spec_free(struct spec *sp)
 	patterns_free(sp->roots, sp->roots_text, sp->nroots);
 	patterns_free(sp->hidden, sp->hidden_text, sp->nhidden);
 	patterns_free(sp->keep, sp->keep_text, sp->nkeep);
+	patterns_free(sp->stack_of, sp->stack_of_text, sp->nstack_of);
 	uft_words_free(sp->filter_words);
 	uft_words_free(sp->notrace_words);
 	uft_words_free(sp->root_words);
 	uft_words_free(sp->hidden_words);
+	uft_words_free(sp->stack_words);
 	free(sp->keep_index);
 	free(sp);
 }
@@ -158,6 +160,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	if (!ret && in->tracer == UFT_TRACER_GRAPH)
 		ret = patterns_parse(in->hidden, &sp->hidden, &sp->hidden_text, &sp->nhidden, err);
 	if (!ret)
+		ret = patterns_parse(in->stack_of, &sp->stack_of, &sp->stack_of_text, &sp->nstack_of, err);
+	if (!ret)
 		ret = keep_parse(in, sp, err);
 	if (!ret)
 		ret = words_make(sp->filter, sp->filter_text, sp->nfilter, &sp->filter_words);
@@ -167,12 +171,14 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = words_make(sp->roots, sp->roots_text, sp->nroots, &sp->root_words);
 	if (!ret)
 		ret = words_make(sp->hidden, sp->hidden_text, sp->nhidden, &sp->hidden_words);
+	if (!ret)
+		ret = words_make(sp->stack_of, sp->stack_of_text, sp->nstack_of, &sp->stack_words);
 	if (ret) {
 		spec_free(sp);
 		return ret;
 	}
 	sp->params.tracer = sp->tracer;
-	sp->params.stacks = sp->own ? 0 : in->stacks;
+	sp->params.stacks = sp->own ? 0 : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
 	sp->has_stacks = sp->own && in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
@@ -336,6 +342,18 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	}
 	free(f.demangled);
 	return is_wanted ? (uint8_t)(site_state(sp) | root | other) : WANT_NOT;
+}
+
+int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func)
+{
+	struct names f;
+	char text[256];
+	int ret;
+
+	func_names(obj, func, &f, text, sizeof(text));
+	ret = match_list(sp->stack_words, &f);
+	free(f.demangled);
+	return ret;
 }
 
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)

@@ -131,6 +131,46 @@ static int send_part(struct uft_session *s, struct target *t, uint32_t object, u
 	return ret ? ret : command_wait(s, t);
 }
 
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The ids that records of the object's functions have, of those that are wanted. 0: there is no room for them. */
+static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint8_t *want, struct uft_tracer_params *p)
+{
+	uint32_t first_text_id = m->first_text_id - (uint32_t)((m->text_start & ~3ull) >> 2);
+
+	for (uint32_t i = 0; i < m->nstubs; i++) {
+		if (want[i] == WANT_NOT || !spec_wants_stack(spec, m->obj, m->stub_addr[i] - m->bias))
+			continue;
+		if (p->nstack_ids + 2 > UFT_NSTACK_IDS)
+			return 0;
+		p->stack_ids[p->nstack_ids++] = m->first_stub_id + i;
+		if (spec->tracer == UFT_TRACER_FUNCTION)	/* that of plain code is the stub's in both */
+			p->stack_ids[p->nstack_ids++] = first_text_id + (uint32_t)(m->site_addr[i] >> 2);
+	}
+	return 1;
+}
+
+void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_params *p)
+{
+	struct space *sp = t->space;
+	int has_room = 1;
+
+	p->nstack_ids = 0;
+	for (uint32_t i = 0; i < sp->nobj && has_room && s->spec->stack_words; i++)
+		if (space_plan(s, sp, i, NULL) >= 0 && sp->obj[i].want && !uft_object_names(sp->img->obj[i].obj, NULL))
+			has_room = put_ids(s->spec, &sp->img->obj[i], sp->obj[i].want, p);
+	if (!has_room) {	/* of all: who reads leaves out the others */
+		p->nstack_ids = 0;
+		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (s->spec->tracer == UFT_TRACER_FUNCTION ? UFT_STACKS_FUNC : UFT_STACKS_ENTRY);
+	}
+	qsort(p->stack_ids, p->nstack_ids, sizeof(p->stack_ids[0]), by_number);
+}
+
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
 {
 	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD - sizeof(struct uft_cmd_rows)) / sizeof(struct uft_stack_row));

@@ -60,16 +60,12 @@ static void put_stack(struct uft_printer *t, const struct uft_event *ev, int is_
 	int ok = 1;
 	char *p;
 
-	if (t->tracer == UFT_TRACER_GRAPH) {
-		graph_comment(t, ev, title[is_user], strlen(title[is_user]) - 1);
-	} else {
-		p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 32);
-		p = p ? text_context(t, p, ev) : NULL;
-		ok = p != NULL;
-		if (p) {
-			memcpy(p, title[is_user], strlen(title[is_user]));
-			emit_buf_end(&t->buf, p + strlen(title[is_user]));
-		}
+	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + 32);	/* in a graph, too: the kernel makes no comment of stacks */
+	p = p ? text_context(t, p, ev) : NULL;
+	ok = p != NULL;
+	if (p) {
+		memcpy(p, title[is_user], strlen(title[is_user]));
+		emit_buf_end(&t->buf, p + strlen(title[is_user]));
 	}
 	for (uint32_t i = 0; i < stack->n && ok; i++)
 		ok = put_frame(t, ev, &stack->frame[i], is_user);

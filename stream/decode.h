@@ -99,6 +99,10 @@ struct uft_stream {
 	int has_select, no_parents;
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
+	struct dec_choice { uint64_t from; uint32_t flags; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
+	const struct dec_choice *choice; size_t nchoice;
+	uint64_t *stack_copy;				/* live: clocks of stacks that are shown although stacks are not */
+	const uint64_t *stack_at; size_t nstack_at;
 	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
 	void *watch_arg;
 	struct uft_select sel;

@@ -508,6 +508,8 @@ void uft_live_destroy(struct uft_live *l)
 	uft_stream_close(l->base);
 	pthread_mutex_destroy(&l->lock);
 	free(l->span);
+	free(l->choice);
+	free(l->stack_at);
 	free(l->ring);
 	free(l->slice);
 	free(l->cpu);

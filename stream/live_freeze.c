@@ -69,6 +69,12 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->span = to->base->hidden_copy;	/* the base shows the buffer's */
 	to->nspan = to->cap_span = to->base->nhidden;
 	to->base->hidden_copy = NULL;
+	to->choice = to->base->choice_copy;
+	to->nchoice = to->base->nchoice;
+	to->base->choice_copy = NULL;
+	to->stack_at = to->base->stack_copy;
+	to->nstack_at = to->cap_stack_at = to->base->nstack_at;
+	to->base->stack_copy = NULL;
 	lv_stream_let_go(to->base);
 	return copy_rings(to, from);
 }

@@ -48,8 +48,7 @@ static void trim(struct uft_live *l)
 	lv_fit(l);
 }
 
-/* No record that is held, or decoded in part, is older. */
-static uint64_t oldest(const struct uft_live *l)
+uint64_t lv_oldest(const struct uft_live *l)
 {
 	uint64_t least = l->watermark;
 
@@ -66,7 +65,7 @@ static uint64_t oldest(const struct uft_live *l)
 
 static int room(struct uft_live *l)
 {
-	uint64_t least = oldest(l);
+	uint64_t least = lv_oldest(l);
 	size_t gone = 0, cap = l->cap_span ? 2 * l->cap_span : 64;
 	struct dec_span *grown;
 

@@ -64,6 +64,8 @@ struct uft_live {
 	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;
 	struct dec_span *span; size_t nspan, cap_span;	/* live_hide.c */
+	struct dec_choice *choice; size_t nchoice;	/* live_choose.c */
+	uint64_t *stack_at; size_t nstack_at, cap_stack_at;
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
 	int is_watched;
 	uint64_t looked;		/* then: as watermark, for the consumer */
@@ -104,6 +106,10 @@ void lv_unlock_all(struct uft_live *l);
 
 /* live_hide.c */
 int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
+uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
+
+/* live_choose.c */
+int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);
 
 /* live_freeze.c */
 int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from holds; without its slices and arena */

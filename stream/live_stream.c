@@ -157,6 +157,8 @@ static void stream_release(struct uft_stream *st)
 	lv_stream_let_go(st);
 	free(st->hold);
 	free(st->hidden_copy);
+	free(st->choice_copy);
+	free(st->stack_copy);
 }
 
 /* ---- The copy of base ------------------------------------------------------------------------ */
@@ -260,6 +262,8 @@ struct uft_stream *lv_copy_base(struct uft_live *l)
 		ret = refill(l, st, st->hold);
 	if (!ret)
 		ret = lv_copy_spans(st, l);
+	if (!ret)
+		ret = lv_copy_choices(st, l);
 	if (!ret)
 		return st;
 	uft_stream_close(st);
@@ -400,7 +404,11 @@ static int begin(struct uft_live *l)
 		dec_stacks_free(l->base);
 	l->base->hidden = l->span;
 	l->base->nhidden = l->nspan;
-	l->base->has_select |= l->nspan != 0;
+	l->base->choice = l->choice;
+	l->base->nchoice = l->nchoice;
+	l->base->stack_at = l->stack_at;
+	l->base->nstack_at = l->nstack_at;
+	l->base->has_select |= l->nspan != 0 || l->nchoice != 0;
 	if (l->base_version && l->base_version == l->version && l->base->nring == l->nring) {
 		refresh(l->base);
 		return 0;

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "stream/decode.h"
+#include "stream/live.h"
 #include "symbol/names.h"
 
 static int sel_in(const uint32_t *list, size_t n, uint32_t v)
@@ -76,6 +77,35 @@ static void sel_begin(struct uft_stream *st, uint64_t first_ns)
 	s->is_from_stamp = s->is_to_stamp = 0;
 }
 
+static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
+{
+	size_t lo = 0, hi = st->nstack_at;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (st->stack_at[mid] < clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < st->nstack_at && st->stack_at[lo] == clock;
+}
+
+/* The last choice before the event counts. */
+static int is_chosen(const struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
+{
+	size_t i = st->nchoice;
+
+	while (i && st->choice[i - 1].from > clock)
+		i--;
+	if (!i || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
+		return 1;
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
+		return !(st->choice[i - 1].flags & UFT_LIVE_NO_STACKS) || is_stack_shown(st, clock);
+	return (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data)) || !(st->choice[i - 1].flags & UFT_LIVE_NO_CALLS);
+}
+
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
 	const struct uft_select *s = &st->sel;
@@ -84,7 +114,7 @@ int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 		st->watch(st->watch_arg, ev, clock);
 		return 0;
 	}
-	if (st->nhidden && is_hidden(st, clock))
+	if ((st->nhidden && is_hidden(st, clock)) || (st->nchoice && !is_chosen(st, ev, clock)))
 		return 0;
 	if (st->first_ns == UINT64_MAX) {
 		if (ev->kind == UFT_EV_LOST || ev->kind == UFT_EV_LEFT)

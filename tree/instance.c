@@ -55,7 +55,7 @@ void instance_mute_but(struct uft_tree *t, const struct instance *in)
 	for (struct instance *i = t->instances; i; i = i->next) {
 		int is_other = t->instances->next && i != in;
 
-		uft_live_mute(i->live, is_other || (i->triggers && i->set.tracer == UFT_TRACER_NOP));
+		uft_live_mute(i->live, is_other || (i->triggers && i->set.tracer == UFT_TRACER_NOP && !trigger_has_stacks(i)));
 		trigger_mute(i, is_other);
 	}
 }

@@ -149,6 +149,7 @@ struct instance {
 	struct tree_text pipe_out;
 	struct raw_cpu **raw;		/* raw.c, by cpu */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
+	uint32_t hidden;		/* enum uft_live_hidden, that the buffer was told last */
 	struct dat_syms syms;		/* of the pages that are handed out */
 };
 
@@ -225,6 +226,8 @@ int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, co
 void trigger_show(const struct instance *in, struct tree_text *out);
 int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
+int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
+int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 void trigger_round(struct uft_tree *t);

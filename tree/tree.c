@@ -207,7 +207,8 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 {
 	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling && !set->is_measuring;
 	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER], **list[NLISTS] = { NULL };
-	struct tree_text words = { 0 }, notrace = { 0 };
+	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
+	const char **stack_of = NULL;
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
 		.stacks = wanted_stacks(set),
@@ -227,10 +228,16 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
 		ret = ret ? ret : trigger_put_words(now, "!", &notrace);
 	}
+	if (now && trigger_has_stacks(now)) {
+		ret = ret ? ret : trigger_put_stack_words(now, &stacks);
+		stack_of = ret ? NULL : word_list(stacks.p, &ret);
+	}
 	for (int i = 0; i < NLISTS && !ret; i++)
 		list[i] = word_list(i >= LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : i == LIST_FILTER ? filter : set->list[i], &ret);
 	free(words.p);
 	free(notrace.p);
+	free(stacks.p);
+	spec.stack_of = stack_of;
 	spec.filter = list[LIST_FILTER];
 	spec.notrace = set->is_measuring ? NULL : list[LIST_NOTRACE];
 	spec.roots = set->is_measuring ? NULL : list[LIST_GRAPH];
@@ -239,7 +246,25 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 		ret = uft_session_trace(t->session, &spec, err);
 	for (int i = 0; i < NLISTS; i++)
 		free(list[i]);
+	free(stack_of);
 	return ret == -ESRCH ? 0 : ret;
+}
+
+/* What of a buffer's records is not for who reads it: enum uft_live_hidden. */
+static uint32_t hidden_by(const struct instance *in, const struct settings *set)
+{
+	if (!trigger_has_stacks(in))
+		return 0;
+	return (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+}
+
+static int hide(struct instance *in, uint32_t hidden)
+{
+	int ret = hidden == in->hidden ? 0 : uft_live_choose(in->live, hidden);
+
+	if (!ret)
+		in->hidden = hidden;
+	return ret;
 }
 
 /* Whose tracer it was, is, or nobody's: what was written until now is taken by whom it was for. */
@@ -254,6 +279,7 @@ static void hand_on(struct uft_tree *t, const struct instance *to)
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
 	struct uft_tree *t = in->t;
+	uint32_t was_hidden = in->hidden, is_hidden = hidden_by(in, set);
 	struct instance *before, *now;
 	const struct settings *top = in == t->instances ? set : &t->instances->set;
 	/* Commands look at calls. */
@@ -266,8 +292,13 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	instance_tracing(in, &in->set, &before);
 	if (now != before)
 		hand_on(t, now);
-	ret = tell_session(t, instance_wish(in, set), top, now, err);
+	ret = hide(in, was_hidden | is_hidden);		/* what comes meanwhile is for neither */
+	if (!ret)
+		ret = tell_session(t, instance_wish(in, set), top, now, err);
+	if (!ret)
+		ret = hide(in, is_hidden);
 	if (ret) {
+		hide(in, was_hidden);
 		hand_on(t, before);
 		return ret;
 	}

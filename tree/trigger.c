@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, snapshot, dump, cpudump, with :N for so many times
+ * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump, with :N for so many times
  *
  * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks at all that came,
  * in the order of time, for functions that have a command. By then more has been written: so what counts is the clock of that
@@ -10,10 +10,13 @@
  * A dump ends the recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that are due;
  * those beyond it are not done and not counted, recording goes on, what they would have printed is in the next, and a warning says so.
  *
+ * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of); the buffer shows those that the
+ * command had done when they are looked at (stream/live_choose.c), also when it is taken out later. With the tracer nop it shows nothing else.
+ *
  * While tracing is off only what comes with a waiting traceon is seen: a snapshot would lose what the one before it holds.
  *
  * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace names it: then its
- * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted, and only the tap takes.
+ * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted but for stacks, and only the tap takes.
  *
  * Each name has its own count, as in the kernel, and one entry for each command with and without a count. They are found by a hash
  * of the names, so that a command for 100,000 functions is one look each. All is the owner's.
@@ -31,8 +34,8 @@
 #define MAX_DUE		16
 #define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: of 16 that are due at once others are left out, and do not count"
 
-enum action { OFF, ON, SNAPSHOT, DUMP, CPUDUMP, NACTIONS };
-static const char *const action_name[NACTIONS] = { "traceoff", "traceon", "snapshot", "dump", "cpudump" };
+enum action { OFF, ON, STACK, SNAPSHOT, DUMP, CPUDUMP, NACTIONS };
+static const char *const action_name[NACTIONS] = { "traceoff", "traceon", "stacktrace", "snapshot", "dump", "cpudump" };
 
 #define NKINDS		(2 * NACTIONS)	/* of each one without and one with a count */
 #define ACTION(kind)	((enum action)((kind) / 2))
@@ -55,6 +58,7 @@ struct triggers {
 	uint64_t since;			/* when the user said so last: what was recorded before that changes nothing any more */
 	struct due due[MAX_DUE]; size_t ndue;
 	int is_told;			/* that there were more */
+	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
 };
 
 struct command {
@@ -411,6 +415,28 @@ int trigger_put_words(const struct instance *in, const char *before, struct tree
 	return words->error;
 }
 
+/* Of the function's stack? */
+static int wants_stack(const struct trigger *v)
+{
+	return ACTION(v->kind) == STACK && (!IS_COUNT(v->kind) || v->left);
+}
+
+int trigger_has_stacks(const struct instance *in)
+{
+	return in->triggers && (in->triggers->count[2 * STACK] || in->triggers->count[2 * STACK + 1]);
+}
+
+int trigger_put_stack_words(const struct instance *in, struct tree_text *words)
+{
+	const struct triggers *g = in->triggers;
+
+	for (size_t i = 0; g && i < g->n; i++)
+		if (wants_stack(&g->v[i]))
+			text_printf(words, "%s\n", g->v[i].func);
+	text_put(words, "", 1);
+	return words->error;
+}
+
 void trigger_mute(const struct instance *in, int on)
 {
 	if (in->triggers)
@@ -436,6 +462,20 @@ void trigger_switched(struct instance *in, int is_on)
 
 /* ---- What came ------------------------------------------------------------------------------- */
 
+/* Names of two objects' functions that are the same are shown as name@object. */
+static struct trigger *find_sym(const struct triggers *g, const struct uft_sym *sym)
+{
+	size_t n = strlen(sym->name), end = strlen(sym->object) + 1;
+	struct trigger *v = first_of(g, sym->name);
+	char name[WORD_MAX];
+
+	if (v || n <= end || sym->name[n - end] != '@' || strcmp(sym->name + n - end + 1, sym->object) || n - end >= sizeof(name))
+		return v;
+	memcpy(name, sym->name, n - end);
+	name[n - end] = '\0';
+	return first_of(g, name);
+}
+
 /* The first command of the function @sym, remembered by its index. */
 static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 {
@@ -446,13 +486,13 @@ static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 		uint32_t *grown = realloc(g->known, n * sizeof(*grown));
 
 		if (!grown)
-			return first_of(g, sym->name);
+			return find_sym(g, sym);
 		memset(grown + g->nknown, 0, (n - g->nknown) * sizeof(*grown));
 		g->known = grown;
 		g->nknown = n;
 	}
 	if (!g->known[sym->index]) {
-		v = first_of(g, sym->name);
+		v = find_sym(g, sym);
 		g->known[sym->index] = v ? (uint32_t)(v - g->v) + 2 : 1;
 	}
 	return g->known[sym->index] > 1 ? &g->v[g->known[sym->index] - 2] : NULL;
@@ -484,6 +524,8 @@ static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t c
 {
 	struct triggers *g = in->triggers;
 
+	if (action == STACK)		/* it comes behind the call, as an event of its own */
+		return 0;
 	if (g->is_on == (action == ON))
 		return 0;
 	if (action != OFF && action != ON && !put_due(in, action, cpu, clock))
@@ -497,6 +539,23 @@ static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t c
 	return 1;
 }
 
+/* One that is recorded is shown for all that want it. */
+static void look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	int is_shown = 0;
+
+	for (struct trigger *v = g->is_on ? of_sym(g, e->sym) : NULL; v; v = next_of(g, v)) {
+		if (!wants_stack(v))
+			continue;
+		is_shown = 1;
+		v->left -= IS_COUNT(v->kind);
+		g->is_spent |= IS_COUNT(v->kind) && !v->left;
+	}
+	if (is_shown)
+		uft_live_show_stack(in->live, clock);
+}
+
 static void look(void *arg, const struct uft_event *e, uint64_t clock)
 {
 	struct instance *in = arg;
@@ -504,6 +563,10 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 
 	if (clock <= g->since)
 		return;
+	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {
+		look_at_stack(in, e, clock);
+		return;
+	}
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
 		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
@@ -539,6 +602,9 @@ void trigger_round(struct uft_tree *t)
 		set.is_on = in->triggers->is_on;
 		if (set.is_on != in->set.is_on && !tree_apply(in, &set, NULL))
 			handle_wake_all(t);
+		else if (in->triggers->is_spent)
+			tree_apply(in, &set, NULL);
+		in->triggers->is_spent = 0;
 		do_due(in);
 	}
 	t->in_round = 0;

@@ -316,6 +316,7 @@ enum uft_tracer {
 };
 
 #define UFT_NKEEP	8
+#define UFT_NSTACK_IDS	256
 enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
 	UFT_PIDS_NOT	= 2,	/* and none in the second */
@@ -351,10 +352,14 @@ struct uft_tracer_params {
 	uint32_t has_events;	/* graph, and CPU and SELF of the profile: enum uft_events */
 	uint64_t clocks_per_ns;	/* times 2^32; with UFT_EVENTS_CPU */
 	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
+	uint32_t nstack_ids;
+	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
 };
 enum uft_stacks {
 	UFT_STACKS_FUNC		= 1,	/* each FUNC */
 	UFT_STACKS_EVENT	= 2,	/* each event with arguments */
+	UFT_STACKS_SOME		= 8,	/* each FUNC and ENTRY whose id is in stack_ids[] */
+	UFT_STACKS_ENTRY	= 16,	/* each ENTRY */
 	UFT_STACKS_MAX		= 4,	/* FUNC: nothing is written, the deepest stack is looked for (uft_slice.stack) */
 };
 

@@ -42,9 +42,9 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 		/* The event's own stack position, or a little below: enough to tell callers from what is left. */
 		if (t.th->flags & TH_RESTORED)
 			unwind_rehook(&t, (uint64_t)__builtin_frame_address(0), 0);
-		if (p->stacks & UFT_STACKS_FUNC)	/* no fast path may follow */
+		if (p->stacks & (UFT_STACKS_FUNC | UFT_STACKS_SOME))	/* no fast path may follow */
 			op.key = 0;
-		if (task_write(&t, &op) == RING_WRITTEN && p->stacks & UFT_STACKS_FUNC)
+		if (task_write(&t, &op) == RING_WRITTEN && (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, UFT_REC_VALUE(word0))))
 			func_stack(&t, word0, parent, *(const uint64_t **)__builtin_frame_address(0));
 	}
 	task_end(&t);

@@ -300,6 +300,9 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		arch_local_clear32(&top->flags, FG_EVENT);
 	else if (p->has_events)
 		event_enter(t, p, top, site, args, is_handler);
+	if (args && p->stacks && (top->flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
+	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))))
+		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
 	return 1;

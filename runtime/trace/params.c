@@ -33,6 +33,9 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->has_pids = p->has_pids;
 	n->has_events = p->has_events;
 	n->stacks = ARCH_HAS_STACKS ? uft_load(&p->stacks) : 0;
+	n->nstack_ids = uft_load(&p->nstack_ids) < UFT_NSTACK_IDS ? uft_load(&p->nstack_ids) : UFT_NSTACK_IDS;
+	for (uint32_t i = 0; i < n->nstack_ids; i++)
+		n->stack_ids[i] = p->stack_ids[i];
 	n->clocks_per_ns = p->clocks_per_ns;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
@@ -50,7 +53,7 @@ int trace_graph_is_fast(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots && !p->has_events;
+	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots && !p->has_events && !p->stacks;
 }
 
 int trace_is_recording(void)

@@ -289,6 +289,23 @@ static int walk_next(struct walk *w)
 	return !w->is_end;
 }
 
+int stack_is_wanted(const struct uft_tracer_params *p, uint32_t id)
+{
+	uint32_t low = 0, high = p->stacks & UFT_STACKS_SOME ? p->nstack_ids : 0;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (p->stack_ids[middle] == id)
+			return 1;
+		if (p->stack_ids[middle] < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
 void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
 {
 	uint64_t words[1 + UFT_STACK_MAX];

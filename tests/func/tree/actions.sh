@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# actions.sh TARGET - set_ftrace_filter's func:snapshot, dump, cpudump, enable_event: lists, refusals, and what exactly each takes
+# actions.sh TARGET - set_ftrace_filter's func:stacktrace, snapshot, dump, cpudump, enable_event: lists, refusals, and what exactly each takes
 . "$(dirname "$0")/inside.sh"
 need python3
 
@@ -23,6 +23,30 @@ cat >expected <<'KERNEL'
 0 1 1 1 outer:dump:count=1 0 1 1
 KERNEL
 expect_equal "lists" "$(sed 's/ $//' listed)" "$(tr '\n' ' ' <expected | sed 's/ $//')"
+
+# ---- Stacks: the list, as on a 6.12 kernel; with nop nothing else is in the trace; as often as said, and what was taken out later stays
+stacks() { sed -n 's/^[^#]*: \([a-z]*\) <-.*/\1/p; s/^[^#]*: <stack trace>$/stack:/p; s/^ => //p; s/^.*|  *\([a-z]*()\).*/\1/p' "$1" | sed '/^__libc/d; /^_start/d; /libc.so/d' | tr '\n' ' '; }
+if [ "$(uname -m)" = x86_64 ]; then
+inside '$T 1; F=set_ftrace_filter; try() { echo "$1" >>$F; echo "$?"; } 2>$TMP/refused
+	try outer:stacktrace; try outer:stacktrace; try outer:stacktrace:3; try lonely:stacktrace:abc; try nosuch:stacktrace; cat $F; try "!outer:stacktrace"; try "!outer:stacktrace"; try "!outer:stacktrace:0"; cat $F
+	echo inner:stacktrace:3 >>$F; $T 3; cat trace >$TMP/nop; grep -c inner:stacktrace:count=0 $F; sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/.*/\1/p" trace; try "!inner:stacktrace:0"; $T 1; cat trace >$TMP/same
+	echo 0 >tracing_on; echo inner:stacktrace:2 >>$F; $T 1; tail -n 1 $F; echo 1 >tracing_on; timeout 1 cat trace_pipe >$TMP/rest; $T 1; timeout 1 cat trace_pipe >$TMP/pipe; tail -n 1 $F'
+expect_equal "stacktrace" "$(tr '\n' ' ' <out)" "0 1 0 1 1 #### all functions enabled #### outer:stacktrace:count=3 outer:stacktrace:unlimited 0 1 0 #### all functions enabled #### \
+1 3 0 inner:stacktrace:count=2 inner:stacktrace:count=0 "
+expect_equal "stacks and nothing else" "$(stacks nop)" "stack: inner outer main stack: inner outer main stack: inner outer main "
+expect_equal "what is there stays" "$(stacks same)" "$(stacks nop)"
+expect_equal "consumed" "$(stacks rest)$(stacks pipe)" "$(stacks nop)stack: inner outer main stack: inner outer main "
+# Beside a tracer: behind the call, and of no other function; what was recorded before, and is after it was taken out, has none
+inside '$T 1; F=set_ftrace_filter; echo :mod:$(basename $T) >$F; echo function >current_tracer; $T 1; echo outer:stacktrace >>$F; $T 1; echo "!outer:stacktrace" >>$F; $T 1; cat trace >$TMP/function
+	echo function_graph >current_tracer; echo inner:stacktrace:1 >>$F; $T 1; cat trace >$TMP/graph; echo 1 >options/funcgraph-args; echo >trace; $T 1; grep -c stack trace
+	echo "!inner:stacktrace:0" >>$F; echo "*:stacktrace" >>$F; echo function >current_tracer; $T 1; sed s/@tree-target// trace | awk "/tree-target.*: main <-/ { is_ours = 1 } /^ *[^ ]*-[0-9]+ / && !/tree-target/ { is_ours = 0 } is_ours" >$TMP/all; mkdir instances/foo; echo "!*:stacktrace" >>$F; echo nop >current_tracer
+	cd instances/foo; echo inner:stacktrace >>$F; $T 1; cat trace >$TMP/foo; grep -vc "^#" ../../trace'
+expect_equal "beside function" "$(stacks function)" "main lonely outer inner inner main lonely outer stack: outer main inner inner main lonely outer inner inner "
+expect_equal "beside function_graph" "$(stacks graph)" "main() lonely() outer() inner() stack: inner outer main inner() "
+expect_equal "of all" "$(stacks all)" "main stack: main lonely stack: lonely main outer stack: outer main inner stack: inner outer main inner stack: inner outer main "
+expect_equal "no more than that; an instance" "$(tr '\n' ' ' <out)$(stacks foo)" "0 0 stack: inner outer main stack: inner outer main "
+expect_equal "a stack's line in a graph is the kernel's" "$(grep -c '^ *tree-target-[0-9]* *\[[0-9]*\] ..... *[0-9.]*: <stack trace>$' graph)" 1
+fi
 
 # ---- Events: none can be switched, those of the tracers neither; error_log says where
 inside '$T 1; for w in outer:enable_event:sched:sched_switch outer:disable_event:ftrace:function:3 outer:enable_event:sched outer:enable_event "!outer:enable_event:a:b" "inner outer:traceoff:x"; do
