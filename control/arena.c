@@ -5,9 +5,9 @@
  * The file lies in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID. The folder must be ours,
  * a real directory and closed to everybody else; the file is 0600, sparse, and named session.<pid>. The
  * session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that may
- * be used again, tells a later session that a file is stale. Stale files are removed then, at once: what
- * neither recorder nor guard (guard.c) had written down is lost, but targets that still have the file mapped are not
- * disturbed.
+ * be used again, tells a later session that a file is stale. Stale files are removed then, at once, but for those that
+ * somebody still has mapped: he could not be left, and by what is in the file he can be later (guard.c). What
+ * neither recorder nor guard had written down is lost.
  *
  * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings and slices are made
  * smaller until all of them together fit into half of the free space; sizes the user asked for are
@@ -132,7 +132,7 @@ static void remove_stale(int dirfd)
 		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd }))
 			unlinkat(dirfd, e->d_name, 0);
 		close(fd);
 	}
@@ -277,7 +277,7 @@ void arena_destroy(struct arena *a)
 {
 	if (a->map)
 		munmap(a->map, a->bytes);
-	if (a->is_linked)
+	if (a->is_linked && !a->is_kept)
 		unlink(a->path);
 	if (a->fd >= 0)
 		close(a->fd);
@@ -310,8 +310,8 @@ static int open_existing(struct arena *a, int dirfd, const char *name)
 
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 {
-	struct arena a = { .fd = -1 };
-	int dirfd = find_dir(&a, NULL);
+	struct arena dir = { .fd = -1 }, a;
+	int dirfd = find_dir(&dir, NULL);
 	DIR *d = dirfd < 0 ? NULL : fdopendir(dirfd);
 	struct dirent *e;
 
@@ -319,6 +319,7 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 		return dirfd < 0 ? dirfd : -errno;
 	while ((e = readdir(d)))
 		if (!strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) && !open_existing(&a, dirfd, e->d_name)) {
+			snprintf(a.path, sizeof(a.path), "%.*s/%.*s", (int)sizeof(a.path) - 66, dir.path, 64, e->d_name);
 			fn(&a, arg);
 			arena_destroy(&a);
 		}
@@ -366,15 +367,26 @@ uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid)
 	return claim(a, a->map->nslices, a->map->nslices + a->map->nown, pid, ppid);
 }
 
+static int clear_rings(const struct arena *a, uint32_t index)
+{
+	uint64_t from = a->map->ring_offset;
+
+	return madvise((uint8_t *)arena_slice(a, index) + from, a->map->slice_bytes - from, MADV_REMOVE);
+}
+
+void arena_empty(const struct arena *a, uint32_t index)
+{
+	clear_rings(a, index);
+}
+
 void arena_release(struct arena *a, uint32_t index)
 {
 	struct uft_slice *sl = arena_slice(a, index);
-	uint64_t from = a->map->ring_offset;
 
 	sl->pid = sl->ppid = sl->agent_tid = 0;
 	sl->clock_start = 0;
 	memset(sl->counter, 0, sizeof(sl->counter));
-	if (madvise((uint8_t *)sl + from, a->map->slice_bytes - from, MADV_REMOVE) < 0)
+	if (clear_rings(a, index) < 0)
 		return;		/* its rings could not be cleared: never used again */
 	__atomic_store_n(&sl->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
 }

@@ -495,19 +495,30 @@ static int send_fds(int sock, const int *fd, size_t n)
 	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
+/* The lock on the session's file is that of an open file, and whoever maps it holds that: the target shall have one of its own. */
+static int open_arena(const struct arena *a)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
 static int give_fds(struct attach *a, int its_fd)
 {
 	int guard = (int)__atomic_load_n(&a->s->arena.map->guard_pid, __ATOMIC_RELAXED);
 	int fd[UFT_BOOT_NFDS] = {
-		[UFT_BOOT_ARENA] = a->s->arena.fd, [UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
+		[UFT_BOOT_ARENA] = open_arena(&a->s->arena), [UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
 		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
 	};
 	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
-	int ret = fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
+	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
 		  send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0));
 
 	if (sock >= 0)
 		close(sock);
+	if (fd[UFT_BOOT_ARENA] >= 0)
+		close(fd[UFT_BOOT_ARENA]);
 	if (fd[UFT_BOOT_SESSION] >= 0)
 		close(fd[UFT_BOOT_SESSION]);
 	if (fd[UFT_BOOT_GUARD] >= 0)

@@ -4,7 +4,7 @@
  *
  * Every session of this user has its file in the run directory, which names its targets. A living session is asked through
  * the mailbox that its targets use; for one that is dead its guard is at work or, if that was killed too, the same is
- * done here.
+ * done here. So it is for one that ended and could not leave this process, whose file it kept for that.
  */
 #include "control/guard.h"
 #include "control/procinfo.h"
@@ -101,6 +101,8 @@ static int await_guard(const struct uft_slice *sl)
 
 static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
 {
+	char by[80];
+
 	if (is_held && !peek_is_ending((pid_t)a->map->session_pid))
 		return ask_session(a->map, pid);
 	if (is_held && !peek_is_ending((pid_t)a->map->guard_pid))
@@ -112,7 +114,11 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 	}
 	if (is_held)
 		return -ETIMEDOUT;
-	return guard_take_over(a) ? -EAGAIN : 0;
+	if (!guard_take_over(a)) {
+		unlink(a->path);
+		return 0;
+	}
+	return procinfo_taken(pid, getpid(), by, sizeof(by)) ? -EBUSY : -EAGAIN;
 }
 
 /* @session: who was to leave it. */

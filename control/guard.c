@@ -21,10 +21,11 @@
  * The arena is the targets' to scribble on: where its rings are is known from before there were any.
  *
  * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
- * takes over.
+ * takes over. So it is with what a recorder, or the guard, could not leave: then the file stays, and nobody's lock is on it.
  */
 #include "control/guard.h"
 
+#include "control/procinfo.h"
 #include "control/silent.h"
 
 #include <errno.h>
@@ -153,11 +154,25 @@ unsigned guard_take_over(struct arena *a)
 	return guard_finish(a);
 }
 
+/* Somebody who is to be left has a thread that another tracer has seized: it would take all our patience for nothing. */
+static int is_any_taken(const struct arena *a)
+{
+	char by[80];
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && procinfo_taken((pid_t)sl->pid, getpid(), by, sizeof(by)))
+			return 1;
+	}
+	return 0;
+}
+
 static void clean_up(struct arena *a, void *arg)
 {
 	(void)arg;
-	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0)
-		guard_take_over(a);
+	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && !is_any_taken(a) && !guard_take_over(a))
+		unlink(a->path);
 }
 
 void guard_clean_up(void)
@@ -243,11 +258,14 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	futex(&a.map->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	wait_for_end(&a, sock, session_fd, &file);
 	if (!__atomic_load_n(&a.map->closed, __ATOMIC_ACQUIRE)) {
+		unsigned failed;
+
 		finish_noted(&a);
-		guard_finish(&a);
+		failed = guard_finish(&a);
 		if (s->opts.rescue && file >= 0)
 			s->opts.rescue(&head, a.map, file);
-		unlink(a.path);
+		if (!failed)
+			unlink(a.path);
 	}
 	_exit(0);
 }

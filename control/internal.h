@@ -28,6 +28,7 @@ struct arena {
 	size_t target_bytes;	/* what targets map: without the session's own slices */
 	int fd;			/* holds the flock that says "this session lives" */
 	int is_linked;
+	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach.c) */
 	char path[256];
 };
 
@@ -42,6 +43,7 @@ uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */
 void arena_release(struct arena *a, uint32_t index);
+void arena_empty(const struct arena *a, uint32_t index);	/* gives the memory of its rings back; it stays what it is */
 
 /* ---- spec.c -------------------------------------------------------------------------------- */
 
@@ -217,6 +219,7 @@ void target_open_agent(struct uft_session *s, struct target *t);
 void target_take_agent(struct uft_session *s, struct target *t, int pidfd);	/* by its pidfd, ours from now on */
 /* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
+void target_keep(struct uft_session *s, struct target *t);	/* the session ends, and it could not be left: its slice stays as it is */
 int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
@@ -455,6 +458,7 @@ pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 int peek_is_ending(pid_t pid);
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */
+int peek_anybody_maps(const struct arena *a);		/* but us */
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
 int peek_any_silent(const struct uft_session *s);

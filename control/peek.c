@@ -160,6 +160,19 @@ int peek_maps(const struct arena *a, pid_t pid)
 	return found;
 }
 
+int peek_anybody_maps(const struct arena *a)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	int found = 0;
+
+	while (d && !found && (e = readdir(d)))
+		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && peek_maps(a, (pid_t)atoi(e->d_name));
+	if (d)
+		closedir(d);
+	return found;
+}
+
 /* Time after boot at which the process started, in ticks; 0 unknown. The comm may contain anything but its end. */
 static unsigned long long start_time(pid_t pid, char *comm, size_t size)
 {

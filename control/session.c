@@ -306,7 +306,8 @@ static int leave(struct uft_session *s, const struct target *only)
 		}
 		t->has_agent = l[i].may_stay;
 		if (l[i].why[0]) {
-			session_warn(s, "process %d: %s", t->pid, l[i].why);
+			session_warn(s, "process %d: %s%s", t->pid, l[i].why,
+				     only || l[i].is_over || !peek_has_arena(s, t->pid) ? "" : "; later uft detach may do it");
 			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
 		}
 	}
@@ -386,8 +387,7 @@ void uft_session_destroy(struct uft_session *s)
 	request_adopt_strays(s);
 	leave(s, NULL);
 	end_those_left(s);
-	if (s->launched || s->attached)
-		leave_silent(s, 0);
+	s->arena.is_kept = (s->launched || s->attached) && leave_silent(s, 0);
 	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	__atomic_store_n(&s->arena.map->closed, 1, __ATOMIC_RELEASE);
@@ -395,7 +395,10 @@ void uft_session_destroy(struct uft_session *s)
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
 		futex(&s->arena.map->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
-		target_end(s, s->targets);
+		if (s->targets->is_preloaded || !peek_has_arena(s, s->targets->pid))
+			target_end(s, s->targets);
+		else
+			target_keep(s, s->targets);
 	session_free(s);
 }
 

@@ -189,9 +189,10 @@ static int agent_ends(int fd)
 	return is_ready(fd, 0);
 }
 
-void target_end(struct uft_session *s, struct target *t)
+/* Nobody's any more; what it had in its slice is counted. */
+static void part_with(struct uft_session *s, struct target *t)
 {
-	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
 	uft_session_gather(s);
 	target_scan_tasks(s, t);
@@ -212,12 +213,25 @@ void target_end(struct uft_session *s, struct target *t)
 			*p = t->next;
 			break;
 		}
+}
+
+void target_end(struct uft_session *s, struct target *t)
+{
+	part_with(s, t);
 	/* Who drains it may do so later, in another thread: until it is free nobody may take it for a live child's. */
-	__atomic_store_n(&sl->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	__atomic_store_n(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 	if (s->ev.slice_end)
 		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
 	else
 		arena_release(&s->arena, t->slice);
+	target_free(t);
+}
+
+void target_keep(struct uft_session *s, struct target *t)
+{
+	part_with(s, t);
+	arena_empty(&s->arena, t->slice);
+	s->arena.is_kept = 1;
 	target_free(t);
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""taken.py UFT TARGET - one thread of the target has another tracer: before the attach, from the attach on, at the detach
+"""taken.py UFT TARGET - one thread of the target has another tracer: before the attach, from the attach on, at the detach, at the end
 
 TARGET busy spins in four threads. A thread that somebody has seized cannot be stopped by us. Before: the attach is refused in
 one line that names the thread and who has it. Later: what cannot be done is said in one line that names both, the program goes
@@ -123,7 +123,7 @@ def at_detach(scratch):
     time.sleep(2)
     seize(tid)
     for again in (0, 1):
-        d = subprocess.run([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True, timeout=90)
+        d = detach(p)
         if again:
             if d.returncode or d.stderr:
                 fail('%s, when it is free: status %d, %r' % (what, d.returncode, d.stderr))
@@ -137,22 +137,68 @@ def at_detach(scratch):
     p.end(what)
 
 
-def at_end(scratch):
-    """The recorder cannot wait for ever: our code stays, and the program runs on in it, whole."""
-    what = 'taken at the end'
+def detach(p):
+    return subprocess.run([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True, timeout=90)
+
+
+def is_done_later(p, what):
+    """By uft detach, or by the next who records."""
+    d = detach(p)
+    if d.returncode or d.stderr:
+        fail('%s, uft detach when it is free: status %d, %r' % (what, d.returncode, d.stderr))
+    p.is_as_before(what)
+    d = detach(p)
+    if d.returncode != 1 or 'no process' not in d.stderr:
+        fail('%s, uft detach again: status %d, %r' % (what, d.returncode, d.stderr))
+
+
+def at_end(scratch, how):
+    """The recorder cannot wait for ever: our code stays, and the program runs on in it, whole. Later all can be taken out."""
+    what = 'taken at the end, %s' % how
     p, tid, r = attached(scratch, what)
     time.sleep(2)
     seize(tid)
-    r.terminate()
-    one_line(finish(r, what), what, tid, 'could not be put back')
+    if how == 'killed':
+        r.kill()
+        r.communicate(timeout=90)
+        left.wait_for(lambda: not list(left.recorders(scratch)), what + ': the guard ends', 60)
+    else:
+        r.terminate()
+        one_line(finish(r, what), what, tid, 'could not be put back')
+    d = detach(p)
+    one_line(d.stderr, what + ', uft detach', tid, 'cannot be left yet')
+    if d.returncode != 1:
+        fail('%s, uft detach: status %d' % (what, d.returncode))
     release(tid)
+    if how == 'next':
+        subprocess.run([uft, 'record', '-q', '-o', os.path.join(scratch, 'y.uft'), target, 'longjmp'], stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL)
+        p.is_as_before(what)
+    else:
+        is_done_later(p, what)
     p.end(what)
 
 
-with tempfile.TemporaryDirectory() as scratch:
+def all_killed(scratch):
+    """Recorder and guard, and nobody has a thread: whoever comes later finds that they are dead."""
+    what = 'when all are killed'
+    p, tid, r = attached(scratch, what)
+    time.sleep(2)
+    for pid in list(left.recorders(scratch)):
+        os.kill(pid, 9)
+    r.communicate(timeout=90)
+    is_done_later(p, what)
+    p.end(what)
+
+
+# A run directory of its own: what a dead session left is taken over by whoever records next, be it another test of another build.
+with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='/dev/shm') as run_dir:
+    os.environ['XDG_RUNTIME_DIR'] = run_dir
     for which in (0, 2):
         before(scratch, which)
     during(scratch)
     at_detach(scratch)
-    at_end(scratch)
+    for how in ('detach', 'killed', 'next'):
+        at_end(scratch, how)
+    all_killed(scratch)
 sys.exit(left.failures != 0)
