@@ -34,7 +34,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include <unistd.h>
 
 #define CHUNK_MIN	1024u		/* places in a command, if there are as many; at most what the area has room for */
-#define PLACE_NS	40		/* for one, as long as that was not measured */
+#define PLACE_NS	20		/* for one, as long as that was not measured */
 #define STOP_NS		3500000		/* then a stop ends, and what is left has another */
 #define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
 #define TRIES		10
