@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# languages.sh - a Rust and a Go program of Debian's that read from a pipe: attached to with all their libraries, and left
+. "$(dirname "$0")/../../lib/common.sh"
+. "$top/tests/func/attach/lib.sh"
+need rg fzf
+
+parts="$top/doc/design/decisions.md $top/control/hold.c $top/control/attach.c"
+# read_on LEAST PROGRAM...: a part of what it reads comes before, one while it is traced, one after
+read_on() {
+	least=$1
+	shift
+	# shellcheck disable=SC2086
+	cat $parts | "$@" >want
+	for tracer in function function_graph; do
+		hold_back=$parts
+		rm -f gate
+		mkfifo gate
+		"$@" <gate >held &
+		held=$!
+		exec 9>gate
+		cat "${hold_back%% *}" >&9
+		"$uft" attach -q --flight -b 4M -p $tracer -o x.uft -l '*' -l '*:mod:*' $held 2>said &
+		attacher=$!
+		tries=0
+		until "$uft" sites $held 2>/dev/null | grep -q " armed:" || ! kill -0 $attacher || [ $tries -gt 300 ]; do
+			tries=$((tries + 1))
+			sleep 0.2
+		done
+		hold_back=${hold_back#* }
+		cat "${hold_back%% *}" >&9
+		sleep 0.5
+		kill -TERM $attacher
+		wait $attacher
+		expect_equal "$1, $tracer: status of the recorder" $? 0
+		expect_equal "$1, $tracer: what is still ours" "$(grep -c uft-0 /proc/$held/maps)" 0
+		cat "${hold_back##* }" >&9
+		let_go
+		expect_equal "$1, $tracer: its status" $status 0
+		check
+		cmp -s held want || fail "$1, $tracer: another output"
+		expect_equal "$1, $tracer: refused, lost" "$(stat_value x.uft counter_site_refused) $(stat_value x.uft counter_lost_return)" "0 0"
+		check
+		[ "$(stat_value x.uft counter_patched)" -gt 3500 ] || fail "$1, $tracer: $(stat_value x.uft counter_patched) entries"
+		check
+		[ "$(stat_value x.uft calls)" -ge "$least" ] || fail "$1, $tracer: $(stat_value x.uft calls) calls"
+	done
+}
+read_on 100 rg session
+read_on 0 fzf --filter=session		# its system calls are its own: C code runs in it when a thread is made
