@@ -17,7 +17,7 @@ static const char *const tracer_names[] = {
 	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
 	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
 	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", [UFT_TRACER_SYSPROF] = "sysprof",
-	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", NULL
+	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", [UFT_TRACER_OSNOISE] = "osnoise", NULL
 };
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
@@ -46,7 +46,7 @@ static const struct cmd_option record_options[] = {
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "func-stack", 0, NULL, "function: who called, behind each event", cmd_flag, F(func_stack), NULL },
 	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: who called, behind each event; preemptoff, wakeup and the like: at the end", cmd_flag, F(stack), NULL },
-	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat: what counts",
+	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat, osnoise: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
@@ -175,7 +175,8 @@ static int split_emulator(struct record_opts *o)
 
 static int check_opts(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
-	int is_own = uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN, has_thresh = o->thresh_ns && o->tracer != UFT_TRACER_HWLAT;
+	int is_own = uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN, is_spin = o->tracer == UFT_TRACER_HWLAT || o->tracer == UFT_TRACER_OSNOISE,
+	    has_thresh = o->thresh_ns && !is_spin;
 
 	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
 		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :

@@ -53,7 +53,7 @@ struct spec {
 	int is_inits;			/* only functions that are called when their object is loaded, of every object */
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
-	struct uft_hwlat_opts hwlat;
+	struct uft_hwlat_opts spin;
 	uint64_t sample_ns;
 	int has_stacks;			/* of samples */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
@@ -381,7 +381,7 @@ struct uft_session {
 	struct watch *watch;			/* NULL: no watchdog */
 	struct own *own;			/* own.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
-	struct hwlat *hwlat;
+	struct spin *spin;
 	struct observe *observe;
 	int is_unobserved;			/* it could not begin, which was said */
 	uint32_t next_image;

@@ -14,6 +14,7 @@
  */
 #include "control/observe.h"
 #include "control/own.h"
+#include "control/spin.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -127,6 +128,11 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 
 /* ---- What the spec asks ---------------------------------------------------------------------- */
 
+static const struct spin_kind *spin_kind_of(const struct spec *sp)
+{
+	return sp->own == UFT_TRACER_HWLAT ? &hwlat_kind : sp->own == UFT_TRACER_OSNOISE ? &osnoise_kind : NULL;
+}
+
 static int is_observing(const struct spec *sp)
 {
 	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_SCHED_SWITCH;
@@ -143,8 +149,8 @@ void own_start(struct uft_session *s)
 {
 	const struct spec *sp = s->spec;
 
-	if (sp && sp->own == UFT_TRACER_HWLAT && !s->hwlat && !s->is_paused)
-		s->hwlat = hwlat_begin(s, &sp->hwlat, sp->own_thresh_ns);
+	if (sp && spin_kind_of(sp) && !s->spin && !s->is_paused)
+		s->spin = spin_begin(s, spin_kind_of(sp), &sp->spin, sp->own_thresh_ns);
 	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && !s->is_paused) {
 		s->observe = observe_begin(s);
 		s->is_unobserved = !s->observe;
@@ -153,8 +159,8 @@ void own_start(struct uft_session *s)
 
 void own_record(struct uft_session *s)
 {
-	if (s->hwlat)
-		hwlat_run(s, s->hwlat, !s->is_paused);
+	if (s->spin)
+		spin_run(s, s->spin, !s->is_paused);
 	if (s->observe)
 		observe_run(s->observe, !s->is_paused);
 }
@@ -177,15 +183,15 @@ uint64_t uft_session_gather(struct uft_session *s)
 	return s->observe ? observe_take(s->observe) : UINT64_MAX;
 }
 
-static void stop_hwlat(struct uft_session *s, const struct spec *sp)
+static void stop_spin(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
 
-	if (!sp || sp->own != UFT_TRACER_HWLAT) {
-		hwlat_end(s->hwlat);
-		s->hwlat = NULL;
-	} else if (!old || sp->own_thresh_ns != old->own_thresh_ns || memcmp(&sp->hwlat, &old->hwlat, sizeof(sp->hwlat))) {
-		hwlat_set(s, s->hwlat, &sp->hwlat, sp->own_thresh_ns);
+	if (!sp || spin_kind_of(sp) != s->spin->kind) {
+		spin_end(s->spin);
+		s->spin = NULL;
+	} else if (!old || sp->own_thresh_ns != old->own_thresh_ns || memcmp(&sp->spin, &old->spin, sizeof(sp->spin))) {
+		spin_set(s, s->spin, &sp->spin, sp->own_thresh_ns);
 	}
 }
 
@@ -193,8 +199,8 @@ void own_stop(struct uft_session *s, const struct spec *sp)
 {
 	const struct spec *old = s->spec;
 
-	if (s->hwlat)
-		stop_hwlat(s, sp);
+	if (s->spin)
+		stop_spin(s, sp);
 	if (sp && old && sp->own == old->own && sp->sample_ns == old->sample_ns && sp->has_stacks == old->has_stacks)
 		return;
 	if (s->observe)

@@ -50,13 +50,4 @@ void own_record(struct uft_session *s);
 /* What another spec than @sp asked for ends, or takes over what @sp says of it. NULL: all of it ends. */
 void own_stop(struct uft_session *s, const struct spec *sp);
 
-/* ---- hwlat.c ---------------------------------------------------------------------------------- */
-
-struct hwlat;
-struct hwlat *hwlat_begin(struct uft_session *s, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: warned of */
-void hwlat_run(struct uft_session *s, struct hwlat *h, int on);	/* its threads */
-/* Other settings: it goes on with them. */
-void hwlat_set(struct uft_session *s, struct hwlat *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);
-void hwlat_end(struct hwlat *h);
-
 #endif

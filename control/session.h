@@ -34,9 +34,11 @@ struct uft_session_opts {
 
 /* Of the tracer hwlat: a thread of ours looks at the clock for @width_us of each @window_us. */
 enum uft_hwlat_mode { UFT_HWLAT_ROUND_ROBIN, UFT_HWLAT_NONE, UFT_HWLAT_PER_CPU };
+#define UFT_SPIN_CPUS	1024
 struct uft_hwlat_opts {
 	uint64_t width_us, window_us;	/* 0: half a second of each */
 	uint32_t mode, pad;		/* on the CPUs in turn, where the kernel likes, or a thread for each */
+	uint64_t cpus_off[UFT_SPIN_CPUS / 64];	/* not on these */
 };
 
 struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
@@ -55,7 +57,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint64_t min_size;		/* skip functions of fewer bytes */
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
-	struct uft_hwlat_opts hwlat;
+	struct uft_hwlat_opts hwlat, osnoise;	/* osnoise: width is its runtime, window its period; a thread for each CPU */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */

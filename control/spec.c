@@ -148,7 +148,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->tracer = sp->events || sp->is_inits ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
 	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
 	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
-	sp->hwlat = in->hwlat;
+	sp->spin = in->tracer == UFT_TRACER_OSNOISE ? in->osnoise : in->hwlat;
 	sp->sample_ns = in->sample_ns;
 	sp->min_size = in->min_size;
 	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };

@@ -10,7 +10,7 @@
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
- *	DATA		of the session's own: hwlat, context_switch (what is not known has all bits set); of a call: none
+ *	DATA		of the session's own: hwlat, osnoise, context_switch (what is not known has all bits set); of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
@@ -93,6 +93,19 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"print fmt: \"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n\", "
 	"REC->seqnum, REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count\n" },
 
+	{ "osnoise", "name: osnoise\nID: 16\n" COMMON_FIELDS
+	"\tfield:u64 noise;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 runtime;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:u64 max_sample;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned int hw_count;\toffset:32;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int nmi_count;\toffset:36;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int irq_count;\toffset:40;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int softirq_count;\toffset:44;\tsize:4;\tsigned:0;\n"
+	"\tfield:unsigned int thread_count;\toffset:48;\tsize:4;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"noise:%llu\\tmax_sample:%llu\\thw:%u\\tnmi:%u\\tirq:%u\\tsoftirq:%u\\tthread:%u\\n\", REC->noise, REC->max_sample, "
+	"REC->hw_count, REC->nmi_count, REC->irq_count, REC->softirq_count, REC->thread_count\n" },
+
 	{ "context_switch", "name: context_switch\nID: 2\n" COMMON_FIELDS
 	"\tfield:unsigned int prev_pid;\toffset:8;\tsize:4;\tsigned:0;\n"
 	"\tfield:unsigned int next_pid;\toffset:12;\tsize:4;\tsigned:0;\n"
@@ -162,6 +175,13 @@ struct rec_hwlat {
 	uint32_t nmi_count, seqnum, count;
 } __attribute__((packed));
 _Static_assert(sizeof(struct rec_hwlat) == 60, "format of hwlat");
+
+struct rec_osnoise {
+	struct rec_common common;
+	uint64_t noise, runtime, max_sample;	/* us */
+	uint32_t hw_count, nmi_count, irq_count, softirq_count, thread_count;
+} __attribute__((packed));
+_Static_assert(sizeof(struct rec_osnoise) == 52, "format of osnoise");
 
 struct rec_switch {
 	struct rec_common common;
@@ -263,6 +283,10 @@ static int put_whole(struct uft_kbuf *kb, const struct uft_event *ev, const void
 static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	struct rec_switch sw = switch_of(ev);
+	struct rec_osnoise noise = {
+		common_of(ev, KRECORD_OSNOISE), (uint32_t)ev->word[0], ev->word[0] >> 32, (uint32_t)ev->word[1],
+		UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], (uint32_t)(ev->word[2] >> 32), (uint32_t)(ev->word[1] >> 32),
+	};
 	struct rec_hwlat rec = {
 		common_of(ev, KRECORD_HWLAT), ev->word[0] / 1000, ev->word[1] / 1000, 0, (int64_t)(ev->word[2] / 1000000000),
 		(int64_t)(ev->word[2] % 1000000000), 0, (uint32_t)ev->word[3], (uint32_t)(ev->word[3] >> 32),
@@ -270,6 +294,8 @@ static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 
 	if (ev->data == UFT_EVENT_HWLAT)
 		return put_whole(kb, ev, &rec, sizeof(rec));
+	if (ev->data == UFT_EVENT_OSNOISE)
+		return put_whole(kb, ev, &noise, sizeof(noise));
 	return ev->data == UFT_EVENT_SWITCH ? put_whole(kb, ev, &sw, sizeof(sw)) : 0;
 }
 

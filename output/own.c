@@ -20,6 +20,46 @@ static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_ev
 			   (unsigned long long)us[1], (unsigned long long)s, (unsigned long long)ns, count);
 }
 
+/* Unknown ones are `?`. */
+static char *put_count(char *p, const char *format, uint64_t v)
+{
+	char text[12] = "?";
+
+	if (v < UINT32_MAX)
+		snprintf(text, sizeof(text), "%u", (uint32_t)v);
+	return p + sprintf(p, format, text);
+}
+
+/* As the kernel's trace_osnoise_print(). */
+static char *put_osnoise(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	uint32_t noise = (uint32_t)ev->word[0], runtime = (uint32_t)(ev->word[0] >> 32), longest = (uint32_t)ev->word[1];
+	uint64_t count[5] = { UINT32_MAX, (uint32_t)ev->word[3], (uint32_t)ev->word[2], ev->word[2] >> 32, ev->word[1] >> 32 };
+	uint64_t rest = runtime && noise < runtime ? (uint64_t)(runtime - noise) * 10000000 / runtime : 0;
+	int is_raw = t->flags & UFT_TEXT_RAW;
+
+	p += is_raw ? sprintf(p, "%u %u %u", runtime, noise, longest) :
+		      sprintf(p, "%u %10u %3u.%05u %7u", runtime, noise, (uint32_t)(rest / 100000), (uint32_t)(rest % 100000), longest);
+	for (int i = 0; i < 5; i++)
+		p = put_count(p, is_raw ? " %s" : " %6s", count[i]);
+	*p++ = '\n';
+	return p;
+}
+
+void own_columns(struct uft_printer *t)
+{
+	emit_buf_puts(&t->buf,
+		"#                                _-----=> irqs-off\n"
+		"#                               / _----=> need-resched\n"
+		"#                              | / _---=> hardirq/softirq\n"
+		"#                              || / _--=> preempt-depth\n"
+		"#                              ||| / _-=> migrate-disable                         MAX\n"
+		"#                              |||| /     delay                                   SINGLE      Interference counters:\n"
+		"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n"
+		"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n"
+		"#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n");
+}
+
 /*
  * As the kernel's trace_ctx_print(). Who had the CPU before, or has it then, the kernel does not tell: `?`, as is its state. Of who
  * leaves a CPU it says whether it would go on (R), not what it waits for: that is S, also where the kernel would have D or T.
@@ -47,6 +87,8 @@ void own_event(struct uft_printer *t, const struct uft_event *ev)
 
 	if (ev->data == UFT_EVENT_HWLAT)
 		end = put_hwlat(t, text, ev);
+	else if (ev->data == UFT_EVENT_OSNOISE)
+		end = put_osnoise(t, text, ev);
 	else if (ev->data == UFT_EVENT_SWITCH)
 		end = put_switch(t, text, ev);
 	if (end == text)

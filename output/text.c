@@ -82,6 +82,10 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 		events_columns(t);
 		return;
 	}
+	if (t->tracer == UFT_TRACER_OSNOISE && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {
+		own_columns(t);
+		return;
+	}
 	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",

@@ -21,6 +21,7 @@ static const struct { const char *name; uint8_t kind, groups; } tracers[UFT_NTRA
 	[UFT_TRACER_BLK] = { "blk", UFT_KIND_LINES, GROUP_IO },
 	[UFT_TRACER_INITCALL] = { "initcall", UFT_KIND_LINES, 0 },
 	[UFT_TRACER_HWLAT] = { "hwlat", UFT_KIND_OWN, 0 },
+	[UFT_TRACER_OSNOISE] = { "osnoise", UFT_KIND_OWN, 0 },
 	[UFT_TRACER_SYSPROF] = { "sysprof", UFT_KIND_OWN, 0 },
 	[UFT_TRACER_SCHED_SWITCH] = { "sched_switch", UFT_KIND_OWN, 0 },
 };

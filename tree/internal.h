@@ -121,7 +121,7 @@ struct settings {			/* what the session is told */
 	uint64_t max_latency_us;	/* latency tracers: only what is longer */
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* cpumask.c */
 	uint32_t max_depth;
-	struct uft_hwlat_opts hwlat;	/* the top's; 0: the default of each */
+	struct uft_hwlat_opts hwlat, osnoise;	/* the top's; 0: the default of each */
 	uint64_t sample_us;		/* the same */
 };
 

@@ -43,6 +43,14 @@ STORE(hwlat_window);
 SHOW(hwlat_mode);
 STORE(hwlat_mode);
 
+/* osnoise.c */
+SHOW(osnoise_runtime_us);
+STORE(osnoise_runtime_us);
+SHOW(osnoise_period_us);
+STORE(osnoise_period_us);
+SHOW(osnoise_cpus);
+STORE(osnoise_cpus);
+
 /* option.c */
 SHOW(trace_options);
 STORE(trace_options);

@@ -212,7 +212,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
 		.stacks = wanted_stacks(set),
-		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .sample_ns = top->sample_us * 1000,
+		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,

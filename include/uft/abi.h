@@ -79,6 +79,8 @@ enum uft_event_id {
 					 * this window | too long ones in it << 32 */
 	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
+	UFT_EVENT_OSNOISE	= 11,	/* of a thread that spins, in us: noise | runtime << 32; the longest | times it had to leave its CPU
+					 * << 32. Of the CPU meanwhile: interrupts | softirqs << 32; NMIs. UINT32_MAX: not known */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
 	UFT_EVENT_FIRST		= 16,
@@ -311,7 +313,7 @@ enum uft_tracer {
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
 	UFT_TRACER_INITCALL,	/* the same without events */
 	/* Made of the session's own events: to a target these are NOP. */
-	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH,
+	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_OSNOISE,
 	UFT_NTRACERS
 };
 
