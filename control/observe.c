@@ -4,15 +4,16 @@
  *
  * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
  * CPU and leaves it. Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (own.c), one
- * for each process, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
+ * for each space, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
  *
  * Objects
- *	proc	a process of which events come: its slice, its space, its living threads with their names
+ *	proc	a process of which events come: where its records go, its living threads with their names
+ *	into	a slice, of all processes of one space: there are few, and forks come by the hundred
  *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs is what its
  *		parent did
  *
  * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from one that has them, whose
- * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows begins another slice;
+ * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows has another space;
  * who is not followed has no samples any more, but switches. With the end of its last thread it ends.
  *
  * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
@@ -51,12 +52,18 @@ struct thread {
 	char comm[16];
 };
 
+struct into {
+	struct into *next;
+	struct own *own;
+	struct space *space;
+	uint32_t refs;
+};
+
 struct proc {
 	struct proc *next;
 	pid_t pid, ppid;
-	struct own *own;		/* NULL: there was none */
-	int is_other;			/* it runs another image than own's, of which we know nothing yet */
-	struct space *space;
+	struct into *into;		/* NULL: there was no slice */
+	int is_other;			/* it runs another image than that, of which we know nothing yet */
 	struct thread *thread;
 	uint32_t nthreads, cap;
 };
@@ -67,6 +74,7 @@ struct observe {
 	struct uft_session *s;
 	struct perf *perf;
 	struct proc *procs;
+	struct into *intos;
 	struct pair from, to;
 	uint64_t lost;
 	int is_switches, has_stacks;
@@ -110,8 +118,8 @@ static struct thread *thread_of(const struct proc *p, pid_t tid)
 
 static void tell(const struct observe *o, const struct proc *p, const struct thread *t)
 {
-	if (o->s->ev.task && p->own)
-		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->own->img, t->comm);
+	if (o->s->ev.task && p->into)
+		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->into->own->img, t->comm);
 }
 
 /* @like: itself so far, or who made it and so gave it name and priority. */
@@ -178,23 +186,55 @@ static struct proc *proc_of(const struct observe *o, pid_t pid)
 	return p;
 }
 
-static void begin_slice(struct observe *o, struct proc *p, struct space *space)
+static struct into *into_of(struct observe *o, const struct proc *p, struct space *space)
 {
-	p->space = space;
-	p->is_other = 0;
-	p->own = own_begin(o->s, p->pid, p->ppid, space->img);
-	if (!p->own)
-		session_warn(o->s, "process %d is not observed: too many at once", p->pid);
-	for (uint32_t i = 0; i < p->nthreads; i++)
-		tell(o, p, &p->thread[i]);
+	struct into *i = o->intos;
+
+	while (i && i->space != space)
+		i = i->next;
+	if (i) {
+		i->refs++;
+		return i;
+	}
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return NULL;
+	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = own_begin(o->s, p->pid, p->ppid, space->img) };
+	if (!i->own) {
+		free(i);
+		return NULL;
+	}
+	o->intos = i;
+	return i;
 }
 
-static void end_slice(struct proc *p)
+static void into_put(struct observe *o, struct into *i)
 {
-	if (p->own)
-		own_end(p->own);
-	p->own = NULL;
-	p->space = NULL;
+	struct into **at = &o->intos;
+
+	if (!i || --i->refs)
+		return;
+	while (*at != i)
+		at = &(*at)->next;
+	*at = i->next;
+	own_end(i->own);
+	free(i);
+}
+
+/* What is recorded of it goes to its kin. */
+static void begin_space(struct observe *o, struct proc *p, struct space *space)
+{
+	struct into *before = p->into;
+
+	p->into = into_of(o, p, space);
+	p->is_other = 0;
+	into_put(o, before);
+	if (!p->into) {
+		o->s->not_followed++;
+		session_warn(o->s, "some processes are not observed: too many programs at once");
+	}
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		tell(o, p, &p->thread[i]);
 }
 
 static struct proc *proc_add(struct observe *o, pid_t pid, pid_t ppid)
@@ -217,7 +257,7 @@ static void proc_end(struct observe *o, struct proc *p)
 			*at = p->next;
 			break;
 		}
-	end_slice(p);
+	into_put(o, p->into);
 	free(p->thread);
 	free(p);
 }
@@ -244,8 +284,8 @@ static void put(const struct observe *o, const struct proc *p, const struct perf
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 
-	if (p->own && is_wanted(o, r))
-		own_write(p->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
+	if (p->into && is_wanted(o, r))
+		own_write(p->into->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
 }
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)
@@ -253,9 +293,9 @@ static void take_sample(struct observe *o, struct proc *p, const struct perf_rec
 	uint64_t w[1 + UFT_STACK_MAX] = { r->pc };
 	uint32_t n;
 
-	if (p->is_other || !p->own)
+	if (p->is_other || !p->into)
 		return;
-	n = 1 + walk_callers(p->space, r, w + 1, o->has_stacks ? UFT_STACK_MAX : 1);
+	n = 1 + walk_callers(p->into->space, r, w + 1, o->has_stacks ? UFT_STACK_MAX : 1);
 	put(o, p, r, UFT_EVENT_SAMPLE, w, n < 2 ? n : 2);
 	w[0] |= UFT_STACK_ADDRESS;
 	if (o->has_stacks)
@@ -286,8 +326,8 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	like = *thread_of(parent, r->ptid);
 	if (!p) {
 		p = proc_add(o, r->pid, parent->pid);
-		if (p && parent->own) {
-			begin_slice(o, p, parent->space);
+		if (p && parent->into) {
+			begin_space(o, p, parent->into->space);
 			p->is_other = parent->is_other;
 		}
 	}
@@ -413,16 +453,14 @@ void observe_target(struct observe *o, const struct target *t)
 
 	observe_take(o);
 	p = proc_of(o, t->pid);
-	if (p && (p->is_other || !p->own)) {	/* the kernel's events are there still */
-		end_slice(p);
-		begin_slice(o, p, t->space);
-	}
+	if (p && (p->is_other || !p->into))	/* the kernel's events are there still */
+		begin_space(o, p, t->space);
 	if (p)
 		return;
 	p = proc_add(o, t->pid, t->ppid);
 	if (!p)
 		return;
-	begin_slice(o, p, t->space);
+	begin_space(o, p, t->space);
 	/* One that came meanwhile has events from who made it, which a FORK tells; or was made by one that had none yet. */
 	for (int i = 0; i < SCANS && n > 0; i++) {
 		struct adding a = { o, p, 0 };

@@ -35,6 +35,13 @@ if command -v trace-cmd >/dev/null 2>&1; then
 	expect_equal "trace-cmd shows" "$(grep -c 'context_switch:.*==>' out)" "$("$uft" report --no-pager rec.uft | grep -vc '^#')"
 fi
 
+# ---- Children by the hundred, all alive at once
+run "$uft" record -q -p sched_switch -o many.uft "$T" many
+expect_status 0
+expect_no_err
+run "$uft" report --no-pager many.uft
+expect_equal "each begins and ends" "$(lines out | grep -c ':X ==>') $(lines out | awk '{ print $1 }' | sort -u | grep -c .)" "201 201"
+
 # ---- In the tracing directory, beside what the thread itself says: it waits between its two marks, and nowhere else as long
 in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; for i in 1 2 3; do $T mark $PWD/trace_marker; done; cat trace >$TMP/trace
 	timeout 5 head -n 30 trace_pipe >$TMP/pipe; echo nop >current_tracer'

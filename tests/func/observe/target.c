@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,21 @@ int main(int argc, char **argv)
 		warm(0.1);
 	} else if (!strcmp(what, "sleep")) {
 		run_thread(sleeper);
+	} else if (!strcmp(what, "many")) {	/* all at once */
+		pid_t pid[200];
+
+		for (int i = 0; i < 200; i++) {
+			pid[i] = fork();
+			if (!pid[i])
+				for (;;)
+					pause();
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 100000000 }, NULL);
+		for (int i = 0; i < 200; i++)
+			if (pid[i] > 0)
+				kill(pid[i], SIGKILL);
+		while (wait(NULL) > 0)
+			;
 	} else if (!strcmp(what, "mark") && argc > 2) {
 		round_of(1);
 		mark(argv[2], "before\n");
