@@ -455,6 +455,7 @@ pid_t peek_neighbour(pid_t pid, pid_t own);
 /* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
 pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
+int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 int peek_is_ending(pid_t pid);
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */

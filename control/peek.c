@@ -76,6 +76,19 @@ long peek_status(pid_t pid, const char *field, int base)
 	return -ENOENT;
 }
 
+/* Its files in /proc are root's then, but for the directory. */
+int peek_is_undumpable(pid_t pid)
+{
+	char path[64];
+	struct stat dir, file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (stat(path, &file))
+		return 0;
+	*strrchr(path, '/') = '\0';
+	return !stat(path, &dir) && dir.st_uid != file.st_uid;
+}
+
 int peek_is_ending(pid_t pid)
 {
 	char stat[512], *state;

@@ -102,8 +102,7 @@ int procinfo_is_gone(const struct procinfo *p)
 
 void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 {
-	char status[4096], scope[8] = "0", path[64], name[32];
-	struct stat st;
+	char status[4096], scope[8] = "0", name[32];
 	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 	long tracer = peek_file(p->pid, "status", status, sizeof(status)) > 0 ? number(status, "TracerPid") : 0;
 
@@ -112,7 +111,6 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 			scope[0] = '0';
 		close(fd);
 	}
-	snprintf(path, sizeof(path), "/proc/%d", p->pid);
 	if (tracer > 0) {
 		read_name((pid_t)tracer, name, sizeof(name));
 		snprintf(buf, size, "it is being traced by %s (process %ld); only one tracer is possible at a time", name, tracer);
@@ -124,7 +122,7 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 	} else if (geteuid() && scope[0] != '0') {
 		snprintf(buf, size, "kernel.yama.ptrace_scope is %c: attaching needs CAP_SYS_PTRACE (root), or sysctl "
 				    "kernel.yama.ptrace_scope=0", scope[0]);
-	} else if (geteuid() && stat(path, &st) == 0 && st.st_uid != p->uid) {
+	} else if (geteuid() && peek_is_undumpable(p->pid)) {
 		snprintf(buf, size, "it gained rights when it was started, or has made itself undumpable: this needs "
 				    "CAP_SYS_PTRACE (root)");
 	} else {

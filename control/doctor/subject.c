@@ -287,7 +287,6 @@ void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
 	char status[4096], text[64], byte;
 	struct iovec mine = { &byte, 1 }, its = { (void *)8, 1 };	/* nothing is mapped there: EFAULT is a yes */
 	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
-	struct stat st;
 
 	f->pid = pid;
 	f->its_rseq = DOCTOR_UNKNOWN;
@@ -301,8 +300,7 @@ void doctor_look_at_process(struct doctor_facts *f, pid_t pid)
 	f->uid = (int)status_number(status, "Uid");
 	f->locked = (uint64_t)status_number(status, "VmLck") << 10;
 	f->is_other_user = f->uid != (int)getuid();
-	snprintf(text, sizeof(text), "/proc/%d", pid);
-	f->is_undumpable = stat(text, &st) == 0 && (int)st.st_uid != f->uid;
+	f->is_undumpable = peek_is_undumpable(pid);
 	f->access_error = process_vm_readv(pid, &mine, 1, &its, 1, 0) < 0 && errno != EFAULT ? errno : 0;
 	prlimit(pid, RLIMIT_MEMLOCK, NULL, &lim);
 	f->its_memlock = lim.rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim.rlim_cur;

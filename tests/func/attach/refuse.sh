@@ -92,6 +92,28 @@ if [ "$(id -u)" -eq 0 ] && command -v setpriv >/dev/null; then
 	chmod 777 uft-copy "$tmp"
 	refused "another user's" "belongs to user 0 and we are user 65534" \
 		setpriv --reuid=65534 --regid=65534 --clear-groups ./uft-copy attach -o other.uft $held
+	refused "without the capability" "CAP_SYS_PTRACE is missing" \
+		setpriv --bounding-set=-sys_ptrace --inh-caps=-sys_ptrace "$uft" attach -o other.uft $held
+	# The same user's, which nobody may look at; then as if Yama had a say.
+	as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups --bounding-set=-all"
+	printf '#include <sys/prctl.h>\n#include <unistd.h>\nint main(void) { return prctl(PR_SET_DUMPABLE, 0) || write(1, "on\\n", 3) != 3 || pause(); }\n' >closed.c
+	${CC:-cc} -o closed closed.c
+	$as_nobody ./closed >closed.out &
+	closed=$!
+	until [ -s closed.out ] || ! kill -0 $closed; do sleep 0.05; done
+	refused "an undumpable one" "or has made itself undumpable" $as_nobody ./uft-copy attach -o other.uft $closed
+	scope=/proc/sys/kernel/yama/ptrace_scope
+	if [ -e $scope ] && unshare -m true 2>/dev/null; then
+		for n in 1 3; do
+			echo $n >yama
+			refused "ptrace_scope $n" "kernel.yama.ptrace_scope is $n" \
+				unshare -m sh -c 'mount --bind yama "$0" && exec "$@"' $scope $as_nobody ./uft-copy attach -o other.uft $closed
+		done
+	else
+		echo "note: this kernel has no Yama: not checked"
+	fi
+	checks_done=$((checks_done + 1))
+	kill $closed || fail "the undumpable one was harmed"
 fi
 let_go
 checks_done=$((checks_done + 1))

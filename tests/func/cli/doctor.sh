@@ -172,7 +172,18 @@ nobody "$pid"
 expect_status 1
 says fail access "another user"
 cure
-setpriv --reuid=65534 --regid=65534 --clear-groups mkdir -p -m 755 /dev/shm/uft-65534
+chmod 755 patient
+as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+mkfifo fifo.un
+$as_nobody ./patient undumpable <fifo.un >pid.un &
+started=$!
+exec {hold}>fifo.un
+for _ in $(seq 100); do [ -s pid.un ] && break; sleep 0.05; done
+nobody "$(cat pid.un)"
+expect_status 1
+says fail access "undumpable"
+cure
+$as_nobody mkdir -p -m 755 /dev/shm/uft-65534
 chmod 755 /dev/shm/uft-65534
 nobody
 expect_status 1
