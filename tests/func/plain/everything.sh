@@ -15,6 +15,8 @@ openssl) need openssl; set -- sh "$here/work.openssl"; least=10000 ;;
 gzip)	need gzip; set -- sh -c 'for level in 1 6 9; do gzip -${level}c /bin/bash | gzip -d | cksum; done; gzip -tv /dev/null 2>&1 || gzip -V'; least=3500 ;;
 rust)	need rg; set -- sh -c "rg -n session '$top/doc' '$top/control' | sort"; least=8000 ;;
 go)	need fzf; set -- sh -c "cat '$top'/doc/design/*.md '$top'/control/*.c | fzf --filter='session'"; least=3500 ;;
+clang)	need clang++; clang++ -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || exit 1
+	set -- ./stream; least=7000 ;;
 stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || exit 1
 	set -- ./stream; least=7000 ;;
 runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
