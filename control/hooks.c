@@ -3,7 +3,7 @@
  * hooks.c - places in unprepared code that the runtime must know of
  *
  * System calls that make or replace processes, and mlockall, which would make every page of our mappings: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are
- * never there by chance, with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
+ * never there by chance (so is the end of glibc's syscall(), for mlockall: `mov 8(%rsp),%r9; syscall`), with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
  * hit counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does
  * no harm: it stays in place.
  * Unwinder entries: by symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind
@@ -16,6 +16,7 @@
  */
 #include "control/internal.h"
 #include "control/relocate/plan.h"
+#include "runtime/arch/x86_64/encode.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -92,6 +93,11 @@ static void check_syscall(struct found *f, uint64_t addr, const uint8_t *p, int 
 {
 	struct uft_hook h = { .addr = addr, .kind = UFT_HOOK_SYSCALL, .len = 5 };
 
+	if (uft_insn_is_last_argument(p)) {
+		h.nr = UFT_HOOK_ANY;
+		uft_object_read(f->obj, addr, h.bytes, sizeof(h.bytes));
+		add(f, &h);
+	}
 	if (p[0] != 0xb8)
 		return;
 	memcpy(&h.nr, p + 1, 4);

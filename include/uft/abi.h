@@ -445,7 +445,8 @@ _Static_assert(sizeof(struct uft_sweep) == 8, "abi");
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
-				 * clone, clone3, fork, vfork */
+				 * clone, clone3, fork, vfork, mlockall; UFT_HOOK_ANY: glibc's syscall(), where the last
+				 * argument's move becomes the jump */
 	UFT_HOOK_UNWIND,	/* entry of an unwinder's function. nr: enum uft_unwind_hook */
 	UFT_HOOK_RBRK,		/* r_debug.r_brk */
 };
@@ -454,6 +455,8 @@ enum uft_unwind_hook {
 	UFT_UNWIND_BEGIN,	/* _Unwind_*, a walk begins: true return addresses must be on the stack */
 	UFT_UNWIND_FDE,		/* _Unwind_Find_FDE(): answers for a pc in our code */
 };
+
+#define UFT_HOOK_ANY	UINT32_MAX	/* a system call whose number is in rax: only mlockall is looked at */
 
 struct uft_hook {
 	uint64_t addr;		/* first byte replaced */

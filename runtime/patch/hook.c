@@ -7,6 +7,8 @@
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
  *		mlockall: without the second mov, so that pre may choose another call.
+ *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; cmp $mlockall,%eax; jne 1f; the
+ *		guarded call; 1: jmp back. Flags are dead there: libc's syscall() has none for the kernel.
  *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
  *		behind it. The red zone is skipped, flags are kept.
  *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc is none of ours)
@@ -144,6 +146,19 @@ static size_t put_guarded_call(uint8_t *at, uintptr_t pc, const uint64_t *cell)
 	return n + uft_insn_lea_rsp(at + n, 128);
 }
 
+#define GUARDED_LEN	(5 + UFT_LEN_INDIRECT + 8)	/* of put_guarded_call()'s */
+
+static size_t put_any_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
+{
+	size_t n = h->len;
+
+	memcpy(at, h->orig, n);
+	n += uft_insn_cmp_eax(at + n, NR_MLOCKALL);
+	n += uft_insn_jne_short(at + n, GUARDED_LEN);
+	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
+	return n + uft_insn_jmp(at + n, h->stub + n, h->addr + h->len);
+}
+
 static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
 {
 	uintptr_t back = h->addr + UFT_LEN_MOV_EAX;
@@ -180,7 +195,7 @@ static int make_stub(struct hook *h)
 		return -ENOMEM;
 	h->stub = a->base + PLAT_PAGE + a->used * SLOT_BYTES;
 	if (h->kind == UFT_HOOK_SYSCALL) {
-		n = put_syscall_stub(h, a, code);
+		n = h->nr == UFT_HOOK_ANY ? put_any_stub(h, a, code) : put_syscall_stub(h, a, code);
 	} else if (h->kind == UFT_HOOK_UNWIND) {
 		n = put_unwind_stub(h, a, code);
 	} else {
@@ -232,7 +247,9 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 		return -EILSEQ;
 	switch (u->kind) {
 	case UFT_HOOK_SYSCALL:
-		if (!uft_insn_is_mov_eax(now, &imm) || imm != u->nr || !uft_insn_is_syscall(now + UFT_LEN_MOV_EAX))
+		if (u->nr == UFT_HOOK_ANY ? !uft_insn_is_last_argument(now) : !uft_insn_is_mov_eax(now, &imm) || imm != u->nr)
+			return -EILSEQ;
+		if (!uft_insn_is_syscall(now + UFT_LEN_MOV_EAX))
 			return -EILSEQ;
 		h->len = UFT_LEN_MOV_EAX;
 		break;
@@ -427,12 +444,13 @@ uint32_t hook_disarm(void)
 	return left;
 }
 
-/* Between the two instructions that skip the red zone and come back? @at: offset in put_syscall_stub()'s. */
-static int is_low(unsigned at)
+/* Between the two instructions that skip the red zone and come back? @at: offset in the stub. */
+static int is_low(const struct hook *h, unsigned at)
 {
-	const unsigned first = UFT_LEN_MOV_EAX + 5, second = first + 14 + UFT_LEN_MOV_EAX + UFT_LEN_SYSCALL + 5;
+	const unsigned before = h->nr == UFT_HOOK_ANY ? h->len + UFT_LEN_CMP_EAX + UFT_LEN_JMP_SHORT : UFT_LEN_MOV_EAX;
+	const unsigned first = before + 5, second = first + 14 + UFT_LEN_MOV_EAX + UFT_LEN_SYSCALL + 5;
 
-	return (at >= first && at < first + 14) || (at >= second && at < second + 14);
+	return (at >= first && at < first + 14) || (h->nr != UFT_HOOK_ANY && at >= second && at < second + 14);
 }
 
 int hook_frame(uintptr_t pc)
@@ -443,7 +461,7 @@ int hook_frame(uintptr_t pc)
 		;
 	if (!h)
 		return -1;
-	if (h->kind == UFT_HOOK_SYSCALL && is_low((unsigned)(pc - h->stub)))
+	if (h->kind == UFT_HOOK_SYSCALL && is_low(h, (unsigned)(pc - h->stub)))
 		return UFT_FRAME_HOOK_LOW;
 	if (h->kind != UFT_HOOK_UNWIND || pc - h->stub < UFT_LEN_INDIRECT)
 		return UFT_FRAME_HOOK;

@@ -25,6 +25,8 @@
 #define UFT_OP_NOP		0x90
 #define UFT_OP_MOV_EAX		0xb8	/* imm32 */
 #define UFT_OP_PUSH_RAX		0x50
+#define UFT_OP_CMP_EAX		0x3d	/* imm32 */
+#define UFT_OP_JNE_SHORT	0x75	/* rel8 */
 #define UFT_OP_CLC		0xf8	/* these four change flags only, which are dead (or, DF, clear) at a function's */
 #define UFT_OP_STC		0xf9	/* entry: a displacement byte that is one of them does no harm to a thread */
 #define UFT_OP_CMC		0xf5	/* that rested on it */
@@ -39,6 +41,7 @@
 #define UFT_LEN_ENDBR		4
 #define UFT_LEN_MOV_EAX		5
 #define UFT_LEN_SYSCALL		2
+#define UFT_LEN_CMP_EAX		5
 #define UFT_LEN_INDIRECT	6	/* call/jmp/push *disp32(%rip) */
 
 /* ---- bytes ---- */
@@ -300,6 +303,27 @@ static inline size_t uft_insn_push_rax(uint8_t *at)
 {
 	at[0] = UFT_OP_PUSH_RAX;
 	return 1;
+}
+
+/* Both change or read flags: for places where those are dead. */
+static inline size_t uft_insn_cmp_eax(uint8_t *at, uint32_t imm)
+{
+	at[0] = UFT_OP_CMP_EAX;
+	uft_put32(at + 1, imm);
+	return UFT_LEN_CMP_EAX;
+}
+
+static inline size_t uft_insn_jne_short(uint8_t *at, int8_t skip)
+{
+	at[0] = UFT_OP_JNE_SHORT;
+	at[1] = (uint8_t)skip;
+	return UFT_LEN_JMP_SHORT;
+}
+
+/* What glibc's syscall() does last before its `syscall`, with the number in rax: mov 8(%rsp),%r9. */
+static inline size_t uft_insn_is_last_argument(const uint8_t *at)
+{
+	return at[0] == 0x4c && at[1] == 0x8b && at[2] == 0x4c && at[3] == 0x24 && at[4] == 8 ? UFT_LEN_MOV_EAX : 0;
 }
 
 static inline size_t uft_insn_ret(uint8_t *at)

@@ -46,6 +46,8 @@ static size_t build(unsigned i, uint8_t *at, uint64_t pc)
 	case 14: return uft_insn_lea_rsp(at, -128);
 	case 15: return uft_insn_lea_rsp(at, 128);
 	case 16: return uft_insn_lea_rsp(at, 8);
+	case 17: return uft_insn_cmp_eax(at, 0x12345678);
+	case 18: return uft_insn_jne_short(at, 3);
 	}
 	return 0;
 }
@@ -127,6 +129,8 @@ static void check_recognisers(void)
 	uft_insn_endbr(b);
 	check("endbr64", uft_insn_is_endbr(b) == 4 && !uft_insn_is_endbr((const uint8_t *)"\xf3\x0f\x1e\xfb"));
 	uft_insn_mov_eax(b, 435);
+	check("last argument", uft_insn_is_last_argument((const uint8_t *)"\x4c\x8b\x4c\x24\x08\x0f") == 5 &&
+	      !uft_insn_is_last_argument((const uint8_t *)"\x4c\x8b\x4c\x24\x10\x0f"));
 	check("mov eax", uft_insn_is_mov_eax(b, &imm) == 5 && imm == 435 && !uft_insn_is_mov_eax(b + 1, NULL));
 	uft_insn_syscall(b);
 	check("syscall", uft_insn_is_syscall(b) == 2 && !uft_insn_is_syscall(b + 1));

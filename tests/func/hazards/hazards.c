@@ -825,6 +825,23 @@ NI static int t_mlockall(void)
 	return r == 0 && u.ru_maxrss < 1 << 20 && status_kb("VmLck:") < 1 << 20;	/* not the whole arena: under 1 GiB */
 }
 
+/* The same past libc's function; and syscall() does with six arguments what it did. */
+NI static int t_mlockraw(void)
+{
+	HIT();
+	struct rusage u;
+	char *m = (char *)syscall(SYS_mmap, NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE, open("/proc/self/exe", O_RDONLY), 4096);
+	char page[4096];
+	int fd = open("/proc/self/exe", O_RDONLY), bad;
+	int r = syscall(SYS_mlockall, MCL_CURRENT | MCL_FUTURE);
+
+	work();
+	getrusage(RUSAGE_SELF, &u);
+	bad = syscall(SYS_mlockall, 0x100) != -1 || errno != EINVAL || syscall(SYS_getpid) != getpid();
+	return r == 0 && !bad && u.ru_maxrss < 1 << 20 && status_kb("VmLck:") < 1 << 20 && m != MAP_FAILED &&
+	       pread(fd, page, sizeof(page), 4096) == sizeof(page) && !memcmp(m, page, sizeof(page));
+}
+
 NI static int lock_below(long kb, int flags)
 {
 	HIT();
@@ -955,7 +972,7 @@ static const struct hazard cases[] = {
 	{ "execfail", t_execfail }, { "waitany", t_waitany }, { "daemon", t_daemon }, { "userns", t_userns },
 	{ "setuid", t_setuid }, { "closerange", t_closerange }, { "fds", t_fds }, { "pipe_eof", t_pipe_eof },
 	{ "seccomp", t_seccomp }, { "chroot", t_chroot }, { "limits", t_limits }, { "dumpable", t_dumpable },
-	{ "mlockall", t_mlockall }, { "mlocklimit", t_mlocklimit }, { "waiting", t_waiting }, { "crash", t_crash },
+	{ "mlockall", t_mlockall }, { "mlockraw", t_mlockraw }, { "mlocklimit", t_mlocklimit }, { "waiting", t_waiting }, { "crash", t_crash },
 };
 
 OFF int main(int argc, char **argv)
