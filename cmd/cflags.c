@@ -5,6 +5,7 @@
  * Standard output carries flags and nothing else, so that it can stand in a makefile; what was chosen and why
  * goes to standard error.
  */
+#include <elf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,19 +98,22 @@ static int print_link_flags(enum uft_cflags_mode mode, const struct uft_cflags_t
 		[UFT_CFLAGS_BEFORE] = "",
 	};
 	const int is_pfe = mode == UFT_CFLAGS_PATCHABLE || mode == UFT_CFLAGS_BEFORE;
+	const int has_start = t->machine == EM_X86_64;	/* what the archive is for; elsewhere nothing needs it */
 	const char *script = is_pfe ? "uft-no-pfe.ld" : "uft-no-mcount-loc.ld";
 	char archive[PATH_MAX], path[PATH_MAX];
 
-	if (find_start_file("libuft-start.a", archive, sizeof(archive)))
+	if (has_start && find_start_file("libuft-start.a", archive, sizeof(archive)))
 		return cmd_fail("cflags", "libuft-start.a is neither beside this program nor installed");
-	printf("-Wl,--eh-frame-hdr%s%s", wanted[mode], joiner);
+	printf("-Wl,--eh-frame-hdr%s%s", has_start ? wanted[mode] : "", joiner);
 	/* Only C++ has functions that the linker discards; a PIE of lld also needs it for gcc's read-only list. */
 	if (p->one_list && (is_pfe ? t->is_cxx : mode == UFT_CFLAGS_RECORD || t->is_cxx)) {
 		if (find_start_file(script, path, sizeof(path)))
 			return cmd_fail("cflags", "%s is neither beside this program nor installed", script);
 		printf(" -Wl,-T,%s", path);
 	}
-	printf(" %s\n", archive);
+	if (has_start)
+		printf(" %s", archive);
+	putchar('\n');
 	return 0;
 }
 

@@ -3,7 +3,7 @@
  * riscv64.c - what sites look like on riscv64
  *
  *	[nop...] f: nop nop nop nop	-fpatchable-function-entry=4 and more; compressed, where there are such, and then perhaps
- *					beginning between two words: the site is the first eight bytes that do not
+ *					beginning between two words: the site is the last eight bytes that do not
  *	... jal _mcount			-pg, behind the prologue: by way of a PLT entry, or direct in a static program
  *	... auipc ra ; jalr ra		the same, linked with --no-relax or far away
  */
@@ -30,14 +30,17 @@ static int riscv64_is_pad(const uint8_t *p, size_t n)
 	return at == n && n;
 }
 
-/* The first nops at @p, from a whole word on, that are a site and hold no half of another instruction. */
+/*
+ * The last nops at @p, from a whole word on, that are a site and hold no half of another instruction. The last, because where
+ * nobody tells M of N,M the entry is known to lie before those alone.
+ */
 static long find_site(uint64_t func, const uint8_t *p, size_t n, size_t *pad)
 {
 	size_t at = 0, len;
 	long found = -1;
 
 	for (; (len = nop_length(p + at, n - at)); at += len)
-		if (found < 0 && !((func + at) & 3) && n - at >= SITE_BYTES && rv_is_nops(isa_word(p + at)) &&
+		if (!((func + at) & 3) && n - at >= SITE_BYTES && rv_is_nops(isa_word(p + at)) &&
 		    rv_is_nops(isa_word(p + at + 4)))
 			found = (long)at;
 	*pad = at;

@@ -307,6 +307,24 @@ static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, cons
 }
 
 /*
+ * Without a list (C++ of gcc, whose list does not survive the link): the length of the nops between a function's symbol and its
+ * unwind entry at @func, which gcc begins behind the pad. 0: none, or only alignment, as there is no symbol.
+ */
+static unsigned site_unlisted_pad(struct site_scan *s, uint64_t func)
+{
+	uint64_t symbol = site_symbol_in(s, func - SITE_MAX_BEFORE - 1, func), next;
+	const uint8_t *p;
+	size_t avail;
+
+	if (s->pfe.n)
+		return 0;
+	while (symbol && symbol < func && (next = site_symbol_in(s, symbol, func)))
+		symbol = next;
+	p = symbol && symbol < func ? object_code(s->obj, symbol, &avail) : NULL;
+	return p && avail >= func - symbol && s->isa->is_pad(p, func - symbol) ? (unsigned)(func - symbol) : 0;
+}
+
+/*
  * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie before the
  * function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
  */
@@ -321,9 +339,17 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 
 	if (before && site_symbol_in(s, func - 1, func))	/* the true entry */
 		before = 0;
-	pad = before ? object_code(s->obj, func - before, &have) : NULL;
-	at = before ? pad && have >= before ? s->isa->pad_site(func - before, pad, before) : -1 :
-	     s->isa->site(&s->isa_calls, func, p, n, &kind, &len);
+	if (!listed && (before = site_unlisted_pad(s, func)))
+		listed = 1;
+	at = s->isa->site(&s->isa_calls, func, p, n, &kind, &len);
+	if (before && (at < 0 || kind != UFT_SITE_NOPS)) {	/* nothing at the unwind entry: it lies behind the pad */
+		pad = object_code(s->obj, func - before, &have);
+		at = pad && have >= before ? s->isa->pad_site(func - before, pad, before) : -1;
+		kind = UFT_SITE_NOPS;
+		len = 8;
+	} else {
+		before = 0;
+	}
 
 	if (s->loc.n) {
 		long nops = site_listed_words(s, func, n, p);

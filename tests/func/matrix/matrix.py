@@ -201,7 +201,7 @@ def functions_of(files):
     for path in files:
         for line in must(['nm', '-C', '--defined-only', path]).stdout.splitlines():
             addr, kind, name = line.split(' ', 2)
-            if kind in 'tTwWiI' and not re.search(r'\.cold\b', name):
+            if kind in 'tTwWiI' and plain_name(name) and not re.search(r'\.cold\b|^\$|^\.L', name):     # $x, .LPFE: no functions
                 names.setdefault((os.path.basename(path), int(addr, 16)), set()).add(plain_name(name))
     return names
 
@@ -252,8 +252,9 @@ def record(uft, tracer, prog, where, filters):
     return p.stdout, calls
 
 
-def check_recording(uft, tracer, cell, prog, where, names, untraced, expected, is_plain):
-    filters = ['-l', '*', '-l', '*:mod:libpart.so'] if is_plain and cell.link == 'shared' else []
+def check_recording(uft, tracer, cell, prog, where, names, untraced, expected, is_plain, how=()):
+    filters = list(how)
+    filters += ['-l', '*', '-l', '*:mod:libpart.so'] if is_plain and cell.link == 'shared' else []
     text, calls = record(uft, tracer, prog, where, filters)
     if text != untraced:
         raise Failed('%s: the program printed something else:\n%s' % (tracer, text))
