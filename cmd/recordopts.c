@@ -46,6 +46,7 @@ static const struct cmd_option record_options[] = {
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
 	{ "func-stack", 0, NULL, "function: who called, behind each event", cmd_flag, F(func_stack), NULL },
 	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: who called, behind each event; preemptoff, wakeup and the like: at the end", cmd_flag, F(stack), NULL },
+	{ "sched-switch", 0, NULL, "function, function_graph: also when threads leave a CPU and get one", cmd_flag, F(has_switches), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat, osnoise: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
@@ -150,6 +151,8 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 		return cmd_usage(syntax, "%s is for programs that are started", how);
 	if (o->emulator && uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN)
 		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", tracer_names[o->tracer]);
+	if (o->emulator && o->has_switches)
+		return cmd_usage(syntax, "--sched-switch goes by this machine's clock: not with --emulator");
 	if (o->watchdog)
 		return cmd_usage(syntax, "--watchdog needs ptrace: not with %s", how);
 	if (o->emulator && (o->func_stack || o->stack))
@@ -181,6 +184,9 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
 		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
 				 "--min-size", tracer_names[o->tracer]);
+	if (o->has_switches && o->tracer != UFT_TRACER_FUNCTION && o->tracer != UFT_TRACER_GRAPH)
+		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s", tracer_names[o->tracer],
+				 o->tracer == UFT_TRACER_SCHED_SWITCH ? ", which is that" : "");
 	if (o->sample_ns && o->tracer != UFT_TRACER_SYSPROF)
 		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", tracer_names[o->tracer]);
 	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)

@@ -13,7 +13,7 @@ struct record_opts {
 	uint64_t sample_ns, thresh_ns, buffer_bytes;
 	int no_children, overwrite, watchdog, perf_map, is_quiet, wants_status;
 	int preload;
-	int stack, func_stack;
+	int stack, func_stack, has_switches;
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t compress;

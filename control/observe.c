@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * observe.c - the tracers sysprof and sched_switch
+ * observe.c - the tracers sysprof and sched_switch, and switches beside calls
  *
  * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
  * CPU and leaves it. Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (own.c), one
@@ -495,7 +495,7 @@ static struct perf_want want_of(const struct uft_session *s, const struct spec *
 	int is_sysprof = sp->own == UFT_TRACER_SYSPROF;
 
 	return (struct perf_want){
-		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = !is_sysprof,
+		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = sp->has_switches,
 		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
 		.is_process_only = s && !session_follows_children(s),
 	};

@@ -135,12 +135,18 @@ static const struct spin_kind *spin_kind_of(const struct spec *sp)
 
 static int is_observing(const struct spec *sp)
 {
-	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_SCHED_SWITCH;
+	return sp->own == UFT_TRACER_SYSPROF || sp->has_switches;
+}
+
+static int observes_the_same(const struct spec *a, const struct spec *b)
+{
+	return is_observing(a) == is_observing(b) && a->has_switches == b->has_switches && a->sample_ns == b->sample_ns &&
+	       a->has_stacks == b->has_stacks;
 }
 
 int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
 {
-	int is_new = !s->spec || s->spec->own != sp->own;
+	int is_new = !s->spec || !observes_the_same(s->spec, sp);
 
 	return is_new && is_observing(sp) ? observe_check(sp, err) : 0;
 }
@@ -201,7 +207,7 @@ void own_stop(struct uft_session *s, const struct spec *sp)
 
 	if (s->spin)
 		stop_spin(s, sp);
-	if (sp && old && sp->own == old->own && sp->sample_ns == old->sample_ns && sp->has_stacks == old->has_stacks)
+	if (sp && old && observes_the_same(sp, old))
 		return;
 	if (s->observe)
 		observe_end(s->observe);

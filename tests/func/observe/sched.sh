@@ -42,6 +42,33 @@ expect_no_err
 run "$uft" report --no-pager many.uft
 expect_equal "each begins and ends" "$(lines out | grep -c ':X ==>') $(lines out | awk '{ print $1 }' | sort -u | grep -c .)" "201 201"
 
+# ---- Beside calls, of one thread and in the order in which things happened: each nap begins, leaves its CPU, comes back, ends
+in_order() {
+	lines "$1" | awk '
+		/ nap\(\) \{| nap <-/ { naps++; state = "in" }
+		/ nap\(\);/ { print "a nap without a wait" }
+		/:S ==>/ { if (state == "in") state = "gone" }
+		/\?: *\?:\? ==>/ { if (state == "gone") { slept++; state = "back" } }
+		/ \} *$/ { if (state != "back") print "ended in state " state; state = "" }
+		END { print naps, slept }'
+}
+if [ "$(uname -m)" = x86_64 ]; then
+	run "$uft" record -q -p function_graph --sched-switch -l nap -o beside.uft "$T" naps
+	expect_status 0
+	run "$uft" report --no-pager beside.uft
+	expect_equal "in the graph" "$(in_order out)" "20 20"
+	expect_equal "as comments" "$(grep '==>' out | grep -vc '/\* .* ==> .* \*/$')" 0
+	run "$uft" record -q -p function --sched-switch -l nap -o beside.uft "$T" naps
+	run "$uft" report --no-pager beside.uft
+	expect_equal "among functions" "$(in_order out)" "20 20"
+	run "$uft" record -q -p function -l nap -o beside.uft "$T" naps
+	run "$uft" report --no-pager beside.uft
+	expect_equal "not asked for" "$(grep -c '==>' out)" 0
+fi
+run "$uft" record -p kmemtrace --sched-switch true
+expect_status 2
+expect_err "--sched-switch is for the tracers function and function_graph, not for kmemtrace"
+
 # ---- In the tracing directory, beside what the thread itself says: it waits between its two marks, and nowhere else as long
 in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; for i in 1 2 3; do $T mark $PWD/trace_marker; done; cat trace >$TMP/trace
 	timeout 5 head -n 30 trace_pipe >$TMP/pipe; echo nop >current_tracer'

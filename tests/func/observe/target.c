@@ -50,6 +50,12 @@ __attribute__((noinline)) void warm(double s)
 			sink += i * 3;
 }
 
+__attribute__((noinline, noclone)) void nap(void)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+	sink++;
+}
+
 static void *worker(void *arg)
 {
 	(void)arg;
@@ -139,6 +145,9 @@ int main(int argc, char **argv)
 		warm(0.1);
 	} else if (!strcmp(what, "sleep")) {
 		run_thread(sleeper);
+	} else if (!strcmp(what, "naps")) {
+		for (int i = 0; i < 20; i++)
+			nap();
 	} else if (!strcmp(what, "many")) {	/* all at once */
 		pid_t pid[200];
 
