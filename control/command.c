@@ -143,7 +143,7 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 	const char *name = t->space->img->obj[object].obj->path;
 
 	if (h->kind == UFT_HOOK_SYSCALL && h->nr == UFT_HOOK_ANY)
-		session_warn(s, "%s: syscall() could not be hooked (%s): mlockall() made by it makes our memory present", name,
+		session_warn(s, "%s: syscall() could not be hooked (%s): programs started by it may not be followed", name,
 			     strerror(-h->result));
 	else if (h->kind == UFT_HOOK_SYSCALL)
 		session_warn(s, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",

@@ -2,10 +2,11 @@
 /*
  * hooks.c - places in unprepared code that the runtime must know of
  *
- * System calls that make or replace processes, and mlockall, which would make every page of our mappings: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are
- * never there by chance (so is the end of glibc's syscall(), for mlockall: `mov 8(%rsp),%r9; syscall`), with one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a
- * hit counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does
- * no harm: it stays in place.
+ * System calls that make or replace processes, and mlockall, which would make every page of our mappings: `mov $nr,%eax; syscall` in
+ * any object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(), which is given the
+ * number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a hit
+ * counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does no harm: it
+ * stays in place.
  * Unwinder entries: by symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind
  * tables say, which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs).
  * The loader's breakpoint function is space.c's.

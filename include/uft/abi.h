@@ -456,7 +456,7 @@ enum uft_unwind_hook {
 	UFT_UNWIND_FDE,		/* _Unwind_Find_FDE(): answers for a pc in our code */
 };
 
-#define UFT_HOOK_ANY	UINT32_MAX	/* a system call whose number is in rax: only mlockall is looked at */
+#define UFT_HOOK_ANY	UINT32_MAX	/* a system call whose number is in rax, one of these or any other */
 
 struct uft_hook {
 	uint64_t addr;		/* first byte replaced */

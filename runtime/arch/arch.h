@@ -71,9 +71,11 @@ extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
 /* Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved:
  *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
  *                       mov $nr,%eax (not mlockall: pre chooses); [exec: syscall; post hook]; jmp back
+ *   of any number:      mov 8(%rsp),%r9; clc; the same by uft_asm_hook_syscall_any; jc 1f; jmp back; 1: jmp behind the syscall
  *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
  * eax holds the system call number at pre; the kernel's argument registers are live. */
 extern const char uft_asm_hook_syscall_pre[], uft_asm_hook_syscall_post[], uft_asm_hook_unwind[], uft_asm_hook_rbrk[];
+extern const char uft_asm_hook_syscall_any[];	/* carry set: it made the call; flags, rcx and r11 are lost, as in the call */
 extern const char uft_asm_hook_find_fde[];	/* or straight back to the hooked function's caller */
 
 #endif

@@ -7,8 +7,8 @@
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
  *		mlockall: without the second mov, so that pre may choose another call.
- *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; cmp $mlockall,%eax; jne 1f; the
- *		guarded call; 1: jmp back. Flags are dead there: libc's syscall() has none for the kernel.
+ *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; clc; the same by *any; jc 1f; jmp back;
+ *		1: jmp behind the `syscall`. Flags are dead there: libc's syscall() has none for the kernel.
  *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
  *		behind it. The red zone is skipped, flags are kept.
  *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc is none of ours)
@@ -37,7 +37,7 @@
 #define AREA_SLOTS	(AREA_PAGES * PLAT_PAGE / SLOT_BYTES)
 #define AREA_REACH	0x7ff00000ul
 
-enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, NCELLS };	/* UNWIND + enum uft_unwind_hook */
+enum cell { CELL_PRE, CELL_POST, CELL_UNWIND, CELL_FDE, CELL_RBRK, CELL_ANY, NCELLS };	/* UNWIND + enum uft_unwind_hook */
 
 struct hook_area {
 	uintptr_t base;		/* cells (rw-), then stubs (r-x); stub 0 is a `ret` */
@@ -71,7 +71,7 @@ static uint64_t *area_cell(const struct hook_area *a, unsigned c)
 static void area_point(const struct hook_area *a, int is_active)
 {
 	const char *to[NCELLS] = { uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind,
-				   uft_asm_hook_find_fde, uft_asm_hook_rbrk };
+				   uft_asm_hook_find_fde, uft_asm_hook_rbrk, uft_asm_hook_syscall_any };
 	unsigned c;
 
 	for (c = 0; c < NCELLS; c++)
@@ -146,17 +146,16 @@ static size_t put_guarded_call(uint8_t *at, uintptr_t pc, const uint64_t *cell)
 	return n + uft_insn_lea_rsp(at + n, 128);
 }
 
-#define GUARDED_LEN	(5 + UFT_LEN_INDIRECT + 8)	/* of put_guarded_call()'s */
-
 static size_t put_any_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
 {
 	size_t n = h->len;
 
 	memcpy(at, h->orig, n);
-	n += uft_insn_cmp_eax(at + n, NR_MLOCKALL);
-	n += uft_insn_jne_short(at + n, GUARDED_LEN);
-	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_PRE));
-	return n + uft_insn_jmp(at + n, h->stub + n, h->addr + h->len);
+	n += uft_insn_clc(at + n);
+	n += put_guarded_call(at + n, h->stub + n, area_cell(a, CELL_ANY));
+	n += uft_insn_jc_short(at + n, UFT_LEN_JMP);
+	n += uft_insn_jmp(at + n, h->stub + n, h->addr + h->len);
+	return n + uft_insn_jmp(at + n, h->stub + n, h->addr + h->len + UFT_LEN_SYSCALL);
 }
 
 static size_t put_syscall_stub(const struct hook *h, const struct hook_area *a, uint8_t *at)
@@ -447,7 +446,7 @@ uint32_t hook_disarm(void)
 /* Between the two instructions that skip the red zone and come back? @at: offset in the stub. */
 static int is_low(const struct hook *h, unsigned at)
 {
-	const unsigned before = h->nr == UFT_HOOK_ANY ? h->len + UFT_LEN_CMP_EAX + UFT_LEN_JMP_SHORT : UFT_LEN_MOV_EAX;
+	const unsigned before = h->nr == UFT_HOOK_ANY ? h->len + 1 : UFT_LEN_MOV_EAX;
 	const unsigned first = before + 5, second = first + 14 + UFT_LEN_MOV_EAX + UFT_LEN_SYSCALL + 5;
 
 	return (at >= first && at < first + 14) || (h->nr != UFT_HOOK_ANY && at >= second && at < second + 14);

@@ -25,8 +25,8 @@
 #define UFT_OP_NOP		0x90
 #define UFT_OP_MOV_EAX		0xb8	/* imm32 */
 #define UFT_OP_PUSH_RAX		0x50
-#define UFT_OP_CMP_EAX		0x3d	/* imm32 */
-#define UFT_OP_JNE_SHORT	0x75	/* rel8 */
+#define UFT_OP_CLC		0xf8
+#define UFT_OP_JC_SHORT		0x72	/* rel8 */
 #define UFT_OP_CLC		0xf8	/* these four change flags only, which are dead (or, DF, clear) at a function's */
 #define UFT_OP_STC		0xf9	/* entry: a displacement byte that is one of them does no harm to a thread */
 #define UFT_OP_CMC		0xf5	/* that rested on it */
@@ -41,7 +41,6 @@
 #define UFT_LEN_ENDBR		4
 #define UFT_LEN_MOV_EAX		5
 #define UFT_LEN_SYSCALL		2
-#define UFT_LEN_CMP_EAX		5
 #define UFT_LEN_INDIRECT	6	/* call/jmp/push *disp32(%rip) */
 
 /* ---- bytes ---- */
@@ -306,16 +305,15 @@ static inline size_t uft_insn_push_rax(uint8_t *at)
 }
 
 /* Both change or read flags: for places where those are dead. */
-static inline size_t uft_insn_cmp_eax(uint8_t *at, uint32_t imm)
+static inline size_t uft_insn_clc(uint8_t *at)
 {
-	at[0] = UFT_OP_CMP_EAX;
-	uft_put32(at + 1, imm);
-	return UFT_LEN_CMP_EAX;
+	at[0] = UFT_OP_CLC;
+	return 1;
 }
 
-static inline size_t uft_insn_jne_short(uint8_t *at, int8_t skip)
+static inline size_t uft_insn_jc_short(uint8_t *at, int8_t skip)
 {
-	at[0] = UFT_OP_JNE_SHORT;
+	at[0] = UFT_OP_JC_SHORT;
 	at[1] = (uint8_t)skip;
 	return UFT_LEN_JMP_SHORT;
 }

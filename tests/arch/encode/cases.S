@@ -62,8 +62,8 @@ origin:
 	PAD
 	lea	8(%rsp), %rsp
 	PAD
-	cmp	$0x12345678, %eax
+	clc
 	PAD
-	jne	1f
+	jc	1f
 	.skip	3, 0xcc
 1:	PAD

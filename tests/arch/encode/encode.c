@@ -46,8 +46,8 @@ static size_t build(unsigned i, uint8_t *at, uint64_t pc)
 	case 14: return uft_insn_lea_rsp(at, -128);
 	case 15: return uft_insn_lea_rsp(at, 128);
 	case 16: return uft_insn_lea_rsp(at, 8);
-	case 17: return uft_insn_cmp_eax(at, 0x12345678);
-	case 18: return uft_insn_jne_short(at, 3);
+	case 17: return uft_insn_clc(at);
+	case 18: return uft_insn_jc_short(at, 3);
 	}
 	return 0;
 }

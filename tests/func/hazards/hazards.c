@@ -564,6 +564,35 @@ NI static int t_exec(void)
 	}
 	return ok;
 }
+NI static int t_execraw(void)	/* past libc's function */
+{
+	HIT();
+	char *argv[] = { "hazards", "--child", 0 }, *nothing[] = { "x", 0 };
+	int st, ok = 1;
+
+	for (int i = 0; i < 6; i++) {
+#ifdef SYS_fork
+		pid_t p = i < 3 ? syscall(SYS_fork) : syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#else
+		pid_t p = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+
+		if (!p) {
+			work();
+			if (syscall(SYS_execve, "/nonexistent/x", nothing, environ) != -1 || errno != ENOENT)
+				_exit(98);
+			work();
+			if (i & 1)
+				syscall(SYS_execve, "/proc/self/exe", argv, environ);
+			else
+				syscall(SYS_execveat, AT_FDCWD, "/proc/self/exe", argv, environ, 0);
+			_exit(99);
+		}
+		waitpid(p, &st, 0);
+		ok &= WIFEXITED(st) && WEXITSTATUS(st) == 42;
+	}
+	return ok;
+}
 NI static int t_execfail(void)
 {
 	HIT();
@@ -842,6 +871,7 @@ NI static int t_mlockraw(void)
 	       pread(fd, page, sizeof(page), 4096) == sizeof(page) && !memcmp(m, page, sizeof(page));
 }
 
+static int is_raw;
 NI static int lock_below(long kb, int flags)
 {
 	HIT();
@@ -851,7 +881,7 @@ NI static int lock_below(long kb, int flags)
 	getrlimit(RLIMIT_MEMLOCK, &n);
 	n.rlim_cur = (rlim_t)kb << 10;
 	setrlimit(RLIMIT_MEMLOCK, &n);
-	r = mlockall(flags) ? errno : 0;
+	r = (is_raw ? (int)syscall(SYS_mlockall, flags) : mlockall(flags)) ? errno : 0;
 	return r;
 }
 /* As a user with a limit: from what limit on is it possible? That is the same untraced, to the page. */
@@ -893,6 +923,7 @@ NI static int mlocklimit(void)
 	return locked > yes / 2 && locked <= yes && no <= yes + 1024 && status_kb("VmLck:") == no && !lock_below(most, MCL_CURRENT | MCL_FUTURE);
 }
 NI static int t_mlocklimit(void) { HIT(); return in_child(mlocklimit); }
+NI static int t_mlocklimitraw(void) { HIT(); is_raw = 1; return in_child(mlocklimit); }
 
 /* -- waiting: no spurious EINTR ---------------------------------------------------------------------- */
 static int wait_errs;
@@ -969,10 +1000,10 @@ static const struct hazard cases[] = {
 	{ "threads", t_threads }, { "manythreads", t_manythreads }, { "mainexit", t_mainexit },
 	{ "sysexit", t_sysexit }, { "fork", t_fork }, { "forktree", t_forktree }, { "vfork", t_vfork },
 	{ "vforkthreads", t_vforkthreads }, { "spawn", t_spawn }, { "clone", t_clone }, { "exec", t_exec },
-	{ "execfail", t_execfail }, { "waitany", t_waitany }, { "daemon", t_daemon }, { "userns", t_userns },
+	{ "execfail", t_execfail }, { "execraw", t_execraw }, { "waitany", t_waitany }, { "daemon", t_daemon }, { "userns", t_userns },
 	{ "setuid", t_setuid }, { "closerange", t_closerange }, { "fds", t_fds }, { "pipe_eof", t_pipe_eof },
 	{ "seccomp", t_seccomp }, { "chroot", t_chroot }, { "limits", t_limits }, { "dumpable", t_dumpable },
-	{ "mlockall", t_mlockall }, { "mlockraw", t_mlockraw }, { "mlocklimit", t_mlocklimit }, { "waiting", t_waiting }, { "crash", t_crash },
+	{ "mlockall", t_mlockall }, { "mlockraw", t_mlockraw }, { "mlocklimit", t_mlocklimit }, { "mlocklimitraw", t_mlocklimitraw }, { "waiting", t_waiting }, { "crash", t_crash },
 };
 
 OFF int main(int argc, char **argv)

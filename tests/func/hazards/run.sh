@@ -47,6 +47,7 @@ tasks() {
 	vforkthreads) echo 25 ;;
 	except_threads) echo 5 ;;
 	noreturn) echo 6 ;;
+	execraw) echo 7 ;;
 	forktree) echo 7 ;;
 	crash | exec) echo 4 ;;
 	clone) echo 11 ;;
@@ -125,7 +126,7 @@ awk -v slack="$(slack "$case")" -v case="$case" -v plain="$plain" '
 			want["lib_leaf"] = 50
 		}
 		# the images that the children became count for themselves
-		want["ctor"] += case == "exec" ? 3 : case == "spawn" ? 10 : case == "sigtrap"
+		want["ctor"] += case == "exec" ? 3 : case == "execraw" ? 6 : case == "spawn" ? 10 : case == "sigtrap"
 		# dtor runs after the counts are written; a resolver before they can be kept; __tls_init comes from the compiler
 		split("dtor picked pick_resolve __tls_init", uncounted, " ")
 		for (i in uncounted)

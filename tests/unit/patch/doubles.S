@@ -125,4 +125,15 @@ kit_own_mcount:
 	HOOK	uft_asm_hook_rbrk, kit_hook_rbrk
 	HOOK	uft_asm_hook_find_fde, kit_hook_find
 
+/* Makes the calls that are odd itself. */
+	.globl	uft_asm_hook_syscall_any
+	.hidden	uft_asm_hook_syscall_any
+uft_asm_hook_syscall_any:
+	COUNT	kit_hook_any
+	test	$1, %al
+	jz	1f
+	syscall
+	stc
+1:	ret
+
 	.section .note.GNU-stack, "", @progbits

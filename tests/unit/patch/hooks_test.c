@@ -94,6 +94,70 @@ static void *spin(void *arg)
 	return arg;
 }
 
+/* The end of syscall(): movq $42,-8(%rsp); mov %rdi,%rax; stc; mov 8(%rsp),%r9; syscall; the red zone must be as it was, else a trap. */
+#define ANY_BEFORE	13
+static struct uft_hook put_any(size_t at)
+{
+	static const uint8_t code[] = { 0x48, 0xc7, 0x44, 0x24, 0xf8, 0x2a, 0, 0, 0, 0x48, 0x89, 0xf8, 0xf9, 0x4c, 0x8b, 0x4c, 0x24,
+					0x08, 0x0f, 0x05, 0x83, 0x7c, 0x24, 0xf8, 0x2a, 0x75, 0x01, 0xc3, 0x0f, 0x0b };
+	struct uft_hook h = { .kind = UFT_HOOK_SYSCALL, .nr = UFT_HOOK_ANY, .len = 5, .addr = (uint64_t)page + at };
+
+	memcpy(page + at - ANY_BEFORE, code, sizeof(code));
+	memcpy(h.bytes, page + at, 16);
+	return h;
+}
+
+static void check_any(const struct uft_hook *h, uint64_t count)
+{
+	long (*call)(long) = (long (*)(long))(h->addr - ANY_BEFORE);
+	uint64_t n = kit_hook_any;
+
+	CHECK(call(SYS_getpid) == getpid());		/* odd: made by the handler, and not again */
+	CHECK(call(SYS_gettid) == gettid());
+	CHECK(call(SYS_dup3) == -EBADF || call(SYS_dup3) == -EINVAL);
+	CHECK(kit_hook_any - n >= 3 * count && (count || kit_hook_any == n));
+}
+
+static void test_any(void)
+{
+	struct uft_hook h[64], wrong;
+	pthread_t th;
+	unsigned i;
+
+	page_free();
+	page_make();
+	for (i = 0; i < 64; i++)
+		h[i] = put_any(64 * (i + 1) + i);
+	page_seal();
+	CHECK(!patch_hooks(h, 64));
+	for (i = 0; i < 64; i++) {
+		CHECK(h[i].result == 0 && *(uint8_t *)h[i].addr == UFT_OP_JMP);
+		check_any(&h[i], 1);
+	}
+	patch_disarm();
+	CHECK(!memcmp(page, copy, 8192));
+	check_any(&h[0], 0);
+	/* Another instruction there, or no system call behind it. */
+	wrong = h[1];
+	wrong.addr -= 3;
+	memcpy(wrong.bytes, (void *)wrong.addr, 16);
+	CHECK(patch_hooks(&wrong, 1) == -EILSEQ);
+	CHECK(!patch_hooks(h, 64));
+	for (i = 0; i < 64; i++)
+		check_any(&h[i], 1);
+	/* What stays in place while somebody runs leads nowhere, and the call is made. */
+	stop = 0;
+	pthread_create(&th, NULL, spin, NULL);
+	patch_disarm();
+	CHECK(memcmp(page, copy, 8192));
+	for (i = 0; i < 64; i++)
+		check_any(&h[i], 0);
+	stop = 1;
+	pthread_join(th, NULL);
+	patch_disarm();
+	CHECK(!memcmp(page, copy, 8192));
+}
+
 /* With a thread running: at once or not at all; what stays in place leads nowhere. */
 static void test_running(void)
 {
@@ -205,6 +269,7 @@ int main(void)
 	kit_thread_init();
 	CHECK(!patch_init());
 	test_syscall();
+	test_any();
 	test_running();
 	test_unwind();
 	test_rbrk();

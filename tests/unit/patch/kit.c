@@ -7,7 +7,7 @@
 struct uft_rt uft_rt = { .st8_ok = 1, .rseq_offset = 64 };
 
 uint64_t kit_funcs, kit_enters, kit_slow_enters, kit_exits, kit_slow_exits, kit_own_calls;
-uint64_t kit_hook_pre, kit_hook_post, kit_hook_unwind, kit_hook_find, kit_hook_rbrk;
+uint64_t kit_hook_pre, kit_hook_post, kit_hook_unwind, kit_hook_find, kit_hook_rbrk, kit_hook_any;
 uint64_t kit_last_id, kit_last_parent, kit_own_self, kit_own_parent;
 uint64_t kit_counters[UFT_NCOUNTERS];
 int kit_graph_is_fast = 1;

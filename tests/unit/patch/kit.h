@@ -28,7 +28,7 @@
 
 /* What the doubles saw. */
 extern uint64_t kit_funcs, kit_enters, kit_slow_enters, kit_exits, kit_slow_exits, kit_own_calls;
-extern uint64_t kit_hook_pre, kit_hook_post, kit_hook_unwind, kit_hook_find, kit_hook_rbrk;
+extern uint64_t kit_hook_pre, kit_hook_post, kit_hook_unwind, kit_hook_find, kit_hook_rbrk, kit_hook_any;
 extern uint64_t kit_last_id, kit_last_parent, kit_own_self, kit_own_parent;
 extern uint64_t kit_counters[UFT_NCOUNTERS];
 extern int kit_graph_is_fast;
