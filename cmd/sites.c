@@ -18,6 +18,7 @@
 #include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/names.h"
+#include "symbol/prepare.h"
 
 #define SITES_KINDS	(UFT_SITE_PREPAD + 1)
 #define SITES_SOURCES	(UFT_FROM_RELOC + 1)
@@ -159,8 +160,9 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 	if (obj->has_gmon)
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
 	if (!c->usable && !obj->nbefore)
-		fprintf(f, "# nothing prepared: plain code is rewritten; -fpatchable-function-entry=5 prepares all functions "
-			"(`uft cflags` prints the flags for your compiler)\n");
+		fprintf(f, "# nothing prepared: plain code is %s; %s prepares all functions (`uft cflags` prints the flags for your "
+			"compiler)\n", obj->machine == EM_X86_64 ? "rewritten" : "left alone on this machine",
+			uft_prepare_options(obj->machine));
 }
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
@@ -292,7 +294,7 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 	print_counts(f, item, &c);
 	if (before.usable + before.listed)
 		print_entry_counts(f, &before, 1);
-	if (!opts->all && (c.usable || obj->nbefore))
+	if ((!opts->all && (c.usable || obj->nbefore)) || obj->machine != EM_X86_64)
 		return;
 	print_entries(f, opts, o, item, 0, &plain);
 	if (obj->type != ET_REL)

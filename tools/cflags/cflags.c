@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tools/cflags/internal.h"
+#include "symbol/prepare.h"
 
 #ifndef EM_RISCV
 #define EM_RISCV 243
@@ -45,7 +46,7 @@ static const struct machine {
 } machines[] = {
 	{ EM_X86_64, "x86_64", {
 		/* a call is 5 bytes */
-		[UFT_CFLAGS_PATCHABLE] = "-fpatchable-function-entry=5",
+		[UFT_CFLAGS_PATCHABLE] = UFT_PREPARE_X86_64,
 		/* gcc refuses -mnop-mcount in position independent code, which many make by default */
 		[UFT_CFLAGS_NOP_MCOUNT] = "-pg -mfentry -mrecord-mcount -mnop-mcount -fno-pie",
 		[UFT_CFLAGS_FENTRY] = "-pg -mfentry",
@@ -55,11 +56,11 @@ static const struct machine {
 		[UFT_CFLAGS_BEFORE] = "-fpatchable-function-entry=16,16" } },
 	{ EM_AARCH64, "aarch64", {
 		/* mov x9,x30; bl */
-		[UFT_CFLAGS_PATCHABLE] = "-fpatchable-function-entry=2",
+		[UFT_CFLAGS_PATCHABLE] = UFT_PREPARE_ARM64,
 		[UFT_CFLAGS_MCOUNT] = "-pg" } },
 	{ EM_RISCV, "riscv64", {
 		/* auipc t0; jalr t0: 8 bytes, which are 4 compressed nops; aligned for one store */
-		[UFT_CFLAGS_PATCHABLE] = "-fpatchable-function-entry=4 -falign-functions=8",
+		[UFT_CFLAGS_PATCHABLE] = UFT_PREPARE_RISCV64,
 		[UFT_CFLAGS_MCOUNT] = "-pg" } },
 };
 
