@@ -6,7 +6,7 @@
 #   run.sh [BUILD [SUITE ...]]
 #
 # Every test is one program: exit 0 passed, 77 skipped (the machine lacks something), anything else failed. Skipped
-# and failed tests are listed by name, the last line is `N passed, N failed, N skipped`, and the exit status is 0
+# and failed tests are listed by name, as are those that skipped a part (a line SKIPPED: WHAT: WHY), the last line is `N passed, N failed, N skipped`, and the exit status is 0
 # only if something passed and nothing failed.
 set -u
 build=${1:-build}
@@ -38,14 +38,17 @@ count_of() {
 
 passed=$(count_of "OK|EXPECTEDFAIL")
 skipped=$(count_of "SKIP")
+parts=$(grep -c 'SKIPPED: ' "$log")
 total=$(grep -c . "$log")
 failed=$((total - passed - skipped))
 echo
-[ "$skipped" -eq 0 ] || { echo "Skipped:"; names_of SKIP | sed 's/^/  /'; }
+[ "$((skipped + parts))" -eq 0 ] || echo "Skipped:"
+names_of SKIP | sed 's/^/  /'
+sed -n -E 's/^\{"name": "([^"]*)".*SKIPPED: ([^"\\]*).*/  a part of \1: \2/p' "$log"
 [ "$failed" -eq 0 ] || { echo "Failed:"; names_of "FAIL|TIMEOUT|ERROR|INTERRUPT|UNEXPECTEDPASS" | sed 's/^/  /'; }
 if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
 	echo "run.sh: meson test ended with status $status"
 	failed=1
 fi
-echo "$passed passed, $failed failed, $skipped skipped"
+echo "$passed passed, $failed failed, $((skipped + parts)) skipped"
 [ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

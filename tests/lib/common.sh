@@ -40,6 +40,15 @@ need() {
 	done
 }
 
+# has WHAT TOOL...: if one is missing, WHAT is skipped, and run.sh lists it
+has() {
+	what=$1
+	shift
+	for tool; do
+		command -v "$tool" >/dev/null 2>&1 || { echo "SKIPPED: $what: $tool is not installed"; return 1; }
+	done
+}
+
 fail() {
 	echo "FAIL: $*"
 	checks_failed=$((checks_failed + 1))

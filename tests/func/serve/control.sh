@@ -42,7 +42,7 @@ echo kept >kept.dat
 run "$uft" extract -S 1 -o kept.dat
 expect_status 1
 expect_equal "the file that was there" "$(cat kept.dat)" kept
-if command -v trace-cmd >/dev/null 2>&1; then
+if has "extract" trace-cmd; then
 	shell '$U start -p function -l :mod:$M; $T 2; $U stop; $U extract -o x.dat; $U show; $U extract -o /nowhere/x.dat; echo $?'
 	expect_equal "nothing is left" "$(names out)$(tail -n 1 out)" 1
 	run trace-cmd report -i x.dat
@@ -73,7 +73,7 @@ expect_err "-D is for all instances: not with -B"
 expect_err "-g is for all instances: not with -B"
 expect_err "uft stop: instances/foo/tracing_on: No such file or directory"
 expect_err "uft mkdir: options/foo: Operation not permitted"
-if command -v trace-cmd >/dev/null 2>&1; then
+if has "extract of an instance" trace-cmd; then
 	shell '$U start -B foo -p function -l work:mod:$M; $T 1; $U extract -B foo -o foo.dat; $U show -B foo'
 	expect_equal "extracted" "$(names out)" ""
 	run trace-cmd report -i foo.dat

@@ -153,7 +153,7 @@ kill $sleepers
 expect_equal "attached by an instance, left with it" "$(line out)" "mapped 0 0 mapped 0 "
 
 # ---- A refused list attaches to nobody: not to who was left by hand meanwhile and is named again
-if command -v python3 >/dev/null; then
+if has "a refused list of pids" python3; then
 	sleep 1000 & one=$!
 	python3 -c 'import ctypes, subprocess, time
 p = subprocess.Popen(["sleep", "1000"])
@@ -172,7 +172,7 @@ inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1
 expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some \1 some/')" "some 1 some"
 
 # ---- trace-cmd: start, show, record of an instance
-if command -v trace-cmd >/dev/null; then
+if has "trace-cmd -B" trace-cmd; then
 	inside 'M=$(basename $T); trace-cmd start -B foo -p function -l outer:mod:$M >$TMP/start 2>&1; $T 3; trace-cmd show -B foo | grep -c "outer <-main"; grep -vc "^#" trace
 		trace-cmd reset -B foo >/dev/null 2>&1; rmdir instances/foo; cd $TMP; trace-cmd record -B bar -p function -l inner:mod:$M -F $T 2 >$TMP/record 2>&1; trace-cmd report -i trace.dat | grep -c "function: *inner"'
 	expect_equal "trace-cmd -B" "$(line out)" "3 0 4 "

@@ -34,7 +34,7 @@ inside 'cat events/ftrace/raw_data/format; printf "\1\2\3\4abcdefgh" >trace_mark
 expect_equal "format" "$(sed -n '1,2p; /unsigned int id/p; /buf/p' out | tr '\n' ' ')" \
 	"name: raw_data ID: 18 	field:unsigned int id;	offset:8;	size:4;	signed:0; 	field:char buf[];	offset:12;	size:0;	signed:0; print fmt: \"id:%04x %08x\", REC->id, (int)REC->buf[0] "
 expect_equal "a record in the pages" "$(od -An -v -tx1 pages | tr -d ' \n' | grep -o '12000000........0102030461626364656667680000000000000000' | wc -l)" 1
-if command -v trace-cmd >/dev/null; then
+if has "trace-cmd" trace-cmd; then
 	inside 'cd $TMP; printf "\5\0\0\0abcd" >/sys/kernel/tracing/trace_marker_raw; trace-cmd extract -o raw.dat >$TMP/extract 2>&1; trace-cmd report raw.dat'
 	expect_out "raw_data"
 fi
