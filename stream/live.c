@@ -100,12 +100,17 @@ static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
 	return 1;
 }
 
+static uint64_t limit_of(const struct uft_live *l, const struct lv_cpu *cpu)
+{
+	return cpu->limit ? cpu->limit : l->opts.cpu_bytes;
+}
+
 /* Room for one more chunk of the ring's CPU; 0: there is none. */
 int lv_make_room(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_cpu *cpu = cpu_of(l, r);
 
-	while (cpu->bytes + l->geo->head.sub_bytes > l->opts.cpu_bytes && (!l->is_watched || !l->opts.overwrite))
+	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu) && (!l->is_watched || !l->opts.overwrite))
 		if (!l->opts.overwrite || !drop_oldest(l, cpu))
 			return l->opts.overwrite;
 	return 1;
@@ -375,7 +380,7 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 void lv_fit(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->ncpus; i++)
-		while (l->cpu[i].bytes > l->opts.cpu_bytes && drop_oldest(l, &l->cpu[i]))
+		while (l->cpu[i].bytes > limit_of(l, &l->cpu[i]) && drop_oldest(l, &l->cpu[i]))
 			;
 }
 
@@ -384,6 +389,15 @@ void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite)
 	pthread_mutex_lock(&l->lock);
 	l->opts.cpu_bytes = cpu_bytes;
 	l->opts.overwrite = overwrite;
+	lv_fit(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes)
+{
+	pthread_mutex_lock(&l->lock);
+	if (cpu < l->ncpus)
+		l->cpu[cpu].limit = bytes;
 	lv_fit(l);
 	pthread_mutex_unlock(&l->lock);
 }

@@ -64,6 +64,7 @@ void uft_live_until(struct uft_live *l, uint64_t clock);
 #define UFT_LIVE_ALL	UINT32_MAX
 void uft_live_clear(struct uft_live *l, uint32_t cpu);	/* the session's thread, where others follow */
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
+void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes);	/* of one CPU; 0: what all have */
 /* From now on times are CLOCK_MONOTONIC and @ns. Clear first. */
 uint64_t uft_live_now(struct uft_live *l);
 void uft_live_shift(struct uft_live *l, int64_t ns);

@@ -173,6 +173,8 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 	to->is_muted = from->is_muted;
 	to->watermark = from->watermark;
 	lv_clear(to, UFT_LIVE_ALL, UFT_LIVE_NOW);
+	for (uint32_t i = 0; i < to->ncpus; i++)
+		to->cpu[i].limit = 0;
 	to->nspan = to->nchoice = to->nstack_at = 0;	/* what the other does not show is no matter here */
 	return 0;
 }

@@ -39,7 +39,7 @@ struct lv_slice {
 	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
 };
 
-struct lv_cpu { uint64_t bytes, overrun, dropped, read; };
+struct lv_cpu { uint64_t bytes, overrun, dropped, read, limit; };	/* limit: 0: that of all */
 
 struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
 

@@ -82,7 +82,8 @@ static int make_buffer(struct instance *in)
 
 	to.ncpus = tree_ncpus(in->t);
 	in->raw = calloc(to.ncpus, sizeof(*in->raw));
-	if (!in->raw || !in->set.list[NLISTS - 1])
+	in->cpu_kb = calloc(to.ncpus, sizeof(*in->cpu_kb));
+	if (!in->raw || !in->cpu_kb || !in->set.list[NLISTS - 1])
 		return -ENOMEM;
 	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo, &in->live);
 	if (!ret)
@@ -139,6 +140,7 @@ void instance_free(struct instance *in)
 	for (int i = 0; i < NLISTS; i++)
 		free(in->set.list[i]);
 	raw_free(in);
+	free(in->cpu_kb);
 	error_free(in);
 	uft_live_destroy(in->frozen);
 	uft_live_destroy(in->live);

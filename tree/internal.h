@@ -149,6 +149,7 @@ struct instance {
 	struct tree_text pipe_out;
 	struct raw_cpu **raw;		/* raw.c, by cpu */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
+	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
 	uint32_t hidden;		/* enum uft_live_hidden, that the buffer was told last */
 	struct dat_syms syms;		/* of the pages that are handed out */
 };
@@ -184,6 +185,7 @@ struct uft_tree {
 };
 
 void raw_free(struct instance *in);
+uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* value.c */
 void pid_leave(struct instance *in);	/* pid.c: @in has no list any more */
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);

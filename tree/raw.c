@@ -113,7 +113,7 @@ int release_raw(struct uft_handle *h)
 /* As much is held as who waits for pages wants to find. */
 static int is_full_enough(struct instance *in, uint32_t cpu)
 {
-	return in->buffer_percent && uft_live_bytes(in->live, cpu) * 100 >= in->set.buffer_kb * 1024 * in->buffer_percent;
+	return in->buffer_percent && uft_live_bytes(in->live, cpu) * 100 >= buffer_kb(in, cpu) * 1024 * in->buffer_percent;
 }
 
 int poll_raw(struct uft_handle *h)

@@ -190,30 +190,56 @@ ssize_t store_sysprof_sample_period(struct uft_handle *h, const char *p, size_t 
 
 #define SUBBUF_KB	4u
 
+uint64_t buffer_kb(const struct instance *in, uint32_t cpu)
+{
+	return in->cpu_kb[cpu] ? in->cpu_kb[cpu] : in->set.buffer_kb;
+}
+
+/* X: cpus have different ones. */
 int show_buffer_size_kb(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%llu\n", (unsigned long long)at->in->set.buffer_kb);
+	int is_cpu = at->row->pub.scope & UFT_SCOPE_CPU;
+	uint64_t kb = buffer_kb(at->in, is_cpu ? at->index : 0);
+
+	for (uint32_t i = 1; i < tree_ncpus(at->t) && !is_cpu; i++)
+		if (buffer_kb(at->in, i) != kb) {
+			text_printf(out, "X\n");
+			return 0;
+		}
+	text_printf(out, "%llu\n", (unsigned long long)kb);
 	return 0;
 }
 
-/* Whole sub-buffers, two at least. */
+/* Whole sub-buffers, two at least. The top's file is for all cpus. */
 ssize_t store_buffer_size_kb(struct uft_handle *h, const char *p, size_t n)
 {
-	struct settings set = h->at.in->set;
+	int is_cpu = h->at.row->pub.scope & UFT_SCOPE_CPU;
+	struct instance *in = h->at.in;
+	struct settings set = in->set;
 	uint64_t kb = 0;
 	int ret = text_number(p, n, 10, &kb);
 
 	if (!ret && (!kb || kb > UINT64_MAX / 2048))
 		ret = -EINVAL;
-	set.buffer_kb = kb <= 2 * SUBBUF_KB ? 2 * SUBBUF_KB : (kb + SUBBUF_KB - 1) / SUBBUF_KB * SUBBUF_KB;
-	if (!ret)
-		ret = tree_apply(h->at.in, &set, NULL);
+	kb = kb <= 2 * SUBBUF_KB ? 2 * SUBBUF_KB : (kb + SUBBUF_KB - 1) / SUBBUF_KB * SUBBUF_KB;
+	set.buffer_kb = kb;
+	if (!ret && !is_cpu)
+		ret = tree_apply(in, &set, NULL);
+	for (uint32_t i = 0; i < tree_ncpus(h->t) && !ret; i++)
+		if (!is_cpu || i == h->at.index) {
+			in->cpu_kb[i] = is_cpu ? kb : 0;
+			uft_live_limit_cpu(in->live, i, in->cpu_kb[i] * 1024);
+		}
 	return ret ? ret : (ssize_t)n;
 }
 
 int show_buffer_total_size_kb(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%llu\n", (unsigned long long)at->in->set.buffer_kb * tree_ncpus(at->t));
+	uint64_t kb = 0;
+
+	for (uint32_t i = 0; i < tree_ncpus(at->t); i++)
+		kb += buffer_kb(at->in, i);
+	text_printf(out, "%llu\n", (unsigned long long)kb);
 	return 0;
 }
 
@@ -270,6 +296,10 @@ int release_free_buffer(struct uft_handle *h)
 	set.buffer_kb = 2 * SUBBUF_KB;
 	set.is_on = set.is_on && !(set.options & OPT_BIT(OPT_DISABLE_ON_FREE));
 	ret = tree_apply(h->at.in, &set, NULL);
+	for (uint32_t i = 0; i < tree_ncpus(h->t) && !ret; i++) {
+		h->at.in->cpu_kb[i] = 0;
+		uft_live_limit_cpu(h->at.in->live, i, 0);
+	}
 	handle_wake_all(h->t);
 	return ret;
 }

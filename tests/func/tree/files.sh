@@ -40,6 +40,16 @@ same "error_log" 4 <<'KERNEL'
 KERNEL
 expect_equal "columns of the carets" "$(grep '\^' out | awk '{ print length }' | tr '\n' ' ')" "12 16 12 "
 
+# ---- A cpu's buffer: its size alone, what it keeps; the top's file is for all again
+inside 'T() { cat per_cpu/cpu*/buffer_size_kb buffer_size_kb buffer_total_size_kb | tr "\n" " "; }
+	echo 100 >per_cpu/cpu0/buffer_size_kb; T; for v in 0 abc; do echo $v >per_cpu/cpu0/buffer_size_kb; echo $?; done; echo 8 >per_cpu/cpu1/buffer_size_kb; echo overwrite >trace_options
+	echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; for c in 0 1; do taskset -c $c $T 1000; done; for c in 0 1; do sed -n "s/^entries: //p" per_cpu/cpu$c/stats; done >$TMP/entries
+	mkdir instances/foo; cat instances/foo/buffer_size_kb; echo 1408 >buffer_size_kb; T' 2>err
+if [ "$(nproc)" -eq 2 ]; then
+	expect_equal "a cpu's buffer" "$(tr '\n' ' ' <out)" "100 1408 X 1508 1 1 1408 1408 1408 1408 2816 "
+	expect_equal "what they keep" "$(awk '{ print ($1 >= 3002), ($1 < 700) }' entries | tr '\n' ' ')" "1 0 0 1 "
+fi
+
 # ---- trace_clock: times are of the clock that is chosen
 inside 'cat trace_clock; for c in local global perf mono boot tai; do echo $c >trace_clock; echo m >trace_marker; tail -n 1 trace
 	date +%s.%N; cut -d" " -f1 /proc/uptime; grep now per_cpu/cpu0/stats; done; echo boot >trace_clock; cat trace_clock; grep -c m: trace'
