@@ -50,6 +50,7 @@ void arena_empty(const struct arena *a, uint32_t index);	/* gives the memory of 
 struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
+	int is_bare;			/* with events: no functions but those */
 	int is_inits;			/* only functions that are called when their object is loaded, of every object */
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;

@@ -61,6 +61,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
+	int is_bare;			/* latency tracers: only what they are made of, of no function else */
 	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 };

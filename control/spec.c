@@ -145,6 +145,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		return -ENOMEM;
 	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
 	sp->own = uft_tracer_kind(in->tracer) == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
+	sp->is_bare = sp->events && in->is_bare;
 	sp->is_inits = in->tracer == UFT_TRACER_INITCALL;
 	sp->tracer = sp->events || sp->is_inits ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
 	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
@@ -335,7 +336,7 @@ static uint8_t select_func(const struct spec *sp, struct uft_object *obj, uint64
 	f.needs_object = needs_object;
 	root = root_of(sp, &f);
 	other = root ? 0 : event_of(sp, &f);
-	is_wanted = root || other || (!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f);
+	is_wanted = root || other || (!sp->is_bare && ((!sp->nfilter && !needs_object) || match_list(sp->filter_words, &f)));
 	f.needs_object = 0;
 	is_wanted = is_wanted && !match_list(sp->notrace_words, &f);
 	if (is_wanted && match_list(sp->hidden_words, &f)) {	/* also if it is a root */

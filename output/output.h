@@ -39,6 +39,7 @@ enum uft_text_flags {
 	UFT_TEXT_RETVAL_HEX	= 0x400000,
 	UFT_TEXT_ARGS		= 0x800000,
 	UFT_TEXT_RETADDR	= 0x1000000,
+	UFT_TEXT_NO_REPEATS	= 0x2000000,	/* func-no-repeats: calls of one function by one caller on a CPU, one after the other, are two lines */
 };
 #define UFT_TEXT_STACK		0x10000000u	/* stacks as the kernel shows its own; so they are if none of these is set */
 #define UFT_TEXT_USER_STACK	0x20000000u	/* as it shows a program's */

@@ -237,6 +237,56 @@ void text_function(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p);
 }
 
+/* ` (repeats: 2, last_ts:     8.185373)` behind the line of the call, told when another one comes: @ev. */
+static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct uft_event *ev)
+{
+	struct uft_event line = c->call;
+	char last[48], *end = text_time(t, last, c->call.ts_ns);
+
+	line.ts_ns = ev->ts_ns;
+	line.task = ev->task;
+	text_function(t, &line);
+	if (t->buf.error || !t->buf.len || !emit_buf_room(&t->buf, 80))
+		return;
+	t->buf.len--;		/* the line's end */
+	t->buf.len += (size_t)sprintf(t->buf.text + t->buf.len, " (repeats: %u, last_ts:%.*s)\n", c->repeats, (int)(end - last) - 2, last);
+	t->printed++;
+}
+
+#define MAX_REPEATS	65535u		/* the kernel's */
+
+/* One more of the same. */
+static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
+{
+	struct text_cpu *c = text_cpu_get(t, ev->cpu);
+
+	if (!c || t->flags & TEXT_FORM || t->tracer != UFT_TRACER_FUNCTION)
+		return 0;
+	if (c->call.sym == ev->sym && c->call.parent_addr == ev->parent_addr && c->call.sym && c->repeats < MAX_REPEATS) {
+		c->repeats++;
+		c->call.ts_ns = ev->ts_ns;
+		c->call.task = ev->task;
+		return 1;
+	}
+	if (c->repeats)
+		put_repeats(t, c, ev);
+	c->call = *ev;
+	c->repeats = 0;
+	return 0;
+}
+
+/* Those that nothing else came behind. */
+static void put_last_repeats(struct uft_printer *t)
+{
+	for (size_t i = 0; i < t->ncpus && !(t->flags & UFT_TEXT_NO_HEADER); i++) {
+		struct uft_event last = t->cpu[i].call;
+
+		if (t->cpu[i].repeats)
+			put_repeats(t, &t->cpu[i], &last);
+		t->cpu[i].repeats = 0;
+	}
+}
+
 static void put_lost(struct uft_printer *t, const struct uft_event *ev)
 {
 	char *p = emit_buf_room(&t->buf, 64);
@@ -321,6 +371,8 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
 
+	if (t->flags & UFT_TEXT_NO_REPEATS && ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
+		return;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t)) {
 		stack_text(t, ev);
 		return;
@@ -472,6 +524,8 @@ int uft_text_collect(struct uft_printer *t, int end)
 		print_late(t, &t->held, NULL);
 		t->has_held = 0;
 	}
+	if (end)
+		put_last_repeats(t);
 	if (end)
 		put_missed(t);
 	if (end || !t->nopen)

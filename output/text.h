@@ -27,6 +27,9 @@ struct text_cpu {
 	uint64_t open_ns;
 	size_t open_at;		/* where in the buffer its line belongs */
 	const struct uft_sym *open_sym;
+	/* func-no-repeats: the last call, and how often it came again since */
+	struct uft_event call;
+	uint32_t repeats;
 	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
 };
 

@@ -202,6 +202,22 @@ static uint32_t wanted_stacks(const struct settings *set)
 	return 0;
 }
 
+static int is_latency(const struct settings *set)
+{
+	return uft_tracer_kind(set->tracer) == UFT_KIND_SECTION || uft_tracer_kind(set->tracer) == UFT_KIND_WAKEUP;
+}
+
+/* The words of a list, and where commands need more, those with theirs. */
+static const char *words_of(const struct settings *set, const struct settings *top, enum list i, const char *filter,
+			    const struct tree_text *words, const struct tree_text *notrace)
+{
+	if (i >= LIST_GRAPH)
+		return top->list[i];
+	if (i == LIST_NOTRACE)
+		return notrace->p ? notrace->p : set->list[i];
+	return words->p ? words->p : filter;
+}
+
 /* The graph's limits have no files in an instance: the top's hold for all. */
 static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
 {
@@ -212,6 +228,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 	struct uft_trace_spec spec = {
 		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
 		.stacks = wanted_stacks(set),
+		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
@@ -233,7 +250,7 @@ static int tell_session(struct uft_tree *t, const struct settings *set, const st
 		stack_of = ret ? NULL : word_list(stacks.p, &ret);
 	}
 	for (int i = 0; i < NLISTS && !ret; i++)
-		list[i] = word_list(i >= LIST_GRAPH ? top->list[i] : i == LIST_FILTER && words.p ? words.p : i == LIST_NOTRACE && notrace.p ? notrace.p : i == LIST_FILTER ? filter : set->list[i], &ret);
+		list[i] = word_list(words_of(set, top, (enum list)i, filter, &words, &notrace), &ret);
 	free(words.p);
 	free(notrace.p);
 	free(stacks.p);

@@ -33,6 +33,12 @@ expect_equal "above the start" "$(names above)" ""
 expect_equal "nothing above" "$(grep -c '^# latency: 0 us, #0/0, CPU#0 ' above)" 1
 expect_equal "the longest does not count any more" "$(grep -c longest none)" 0
 expect_equal "the last above the threshold" "$(names last)" "pthread_spin_trylock second;pthread_spin_unlock second;"
+# Without function-trace only where it begins and ends
+names_only() { sed -n 's/.*us.\{0,1\}: \([a-z_0-9]*\).*/\1/p' "$1" | sort -u | tr '\n' ' '; }
+cp out values; cp pipe piped
+in_shell 'cd /sys/kernel/tracing; echo ":mod:$(basename $T)" >set_ftrace_filter; echo preemptoff >current_tracer; $T locks; cat trace >$TMP/with; echo 0 >options/function-trace; echo >trace; $T locks; cat trace >$TMP/without; grep -c nofunction-trace trace_options'
+expect_equal "functions between" "$(names_only with | grep -c 'inside .*pthread_mutex_lock ') $(names_only without | grep -c inside) $(names_only without | grep -c 'pthread_mutex_lock ')" "1 0 1"
+mv piped pipe; mv values out
 expect_equal "trace_pipe shows every call" "$(grep -c ': inside <-\(longest\|second\)$' pipe) $(grep -c ': pthread_mutex_lock <-longest$' pipe)" "2 1"
 
 # With stacktrace on, where it ended: behind the last line, as in the kernel

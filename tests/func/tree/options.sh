@@ -34,9 +34,17 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
 	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
 	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
-	printf "stacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks
+	printf "function-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
 	ls options | grep -vxF -f $TMP/seen'
 expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 1110 annotate blk_classic block branch hash-ptr "
+
+# ---- func-no-repeats: the kernel's text of what came again on its CPU. A 6.12 kernel: vfs_open <-path_openat (repeats: 2, last_ts:     8.185373)
+inside '$T 1; echo outer lonely >set_ftrace_filter; echo function >current_tracer; for i in 1 2; do taskset -c 0 $T 3; done; grep -c "<-" trace; echo 1 >options/func-no-repeats; grep "<-" trace >$TMP/few
+	timeout 1 cat trace_pipe >$TMP/pipe; echo inner >set_ftrace_filter; taskset -c 0 $T 3; grep -c "<-" trace; echo 0 >options/func-no-repeats; grep -c "<-" trace'
+expect_equal "calls; two call sites are two" "$(tr '\n' ' ' <out)" "8 6 6 "
+expect_equal "what came again" "$(sed 's/.*: \([a-z]*\) <-main/\1/; s/last_ts: *[0-9]*\.[0-9]*/T/' few | tr '\n' '/')" "lonely/outer/outer (repeats: 2, T)/lonely/outer/outer (repeats: 2, T)/"
+expect_equal "its form" "$(grep -c '^ *tree-target-[0-9]* *\[000\] ..... *[0-9.]*: outer <-main (repeats: 2, last_ts: *[0-9]*\.[0-9]\{6\})$' few)" 2
+expect_equal "consumed: until another comes" "$(cut -d: -f2- pipe | sed 's/last_ts: *[0-9.]*/T/' | tr '\n' '/')" " lonely <-main/ outer <-main/ outer <-main (repeats: 2, T)/ lonely <-main/ outer <-main/"
 
 # The closed list: its files say why, take nothing, and trace_options has none of them
 inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl[ok]|branch" trace_options'
