@@ -298,12 +298,6 @@ static int must_wait(const struct space *sp, const struct uft_site *site)
 	return site->call_name && sp->is_dynamic && sp->rbrk && !sp->started;
 }
 
-/* Where a prologue has put the return address, and how it has signed it, nobody tells but on x86_64. */
-static int has_no_graph(const struct uft_object *obj, uint8_t kind, uint8_t state)
-{
-	return obj->machine != EM_X86_64 && kind == UFT_SITE_MCOUNT_CALL && (state & 0xf) == UFT_GRAPH;
-}
-
 /* A program's own mcount is called when the frame stands, its own __fentry__ before. */
 static int is_behind_prologue(uint8_t kind, const struct uft_site *site)
 {
@@ -442,8 +436,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 		uint8_t state = command_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
 
-		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site) ||
-		    has_no_graph(m->obj, kind, state))
+		if (site->skip != UFT_SKIP_NONE || state == WANT_NOT || must_wait(t->space, site))
 			continue;
 		if (!t->obj[object].is_sent) {
 			ret = command_object(s, t, object);

@@ -300,12 +300,6 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 			return uft_fail(err, -EOPNOTSUPP, "%s uses %s: exceptions do not pass through traced frames on this "
 					"architecture yet; the tracer function can be used (-p function)", img->exe,
 					img->obj[i].obj->path);
-	for (size_t i = 0; i < img->obj[0].obj->nsite; i++)
-		if (img->obj[0].obj->site[i].kind == UFT_SITE_MCOUNT_CALL) {
-			session_warn(s, "%s: calls of mcount are for the tracer function on this architecture; "
-				     "-fpatchable-function-entry=2 serves all tracers", img->exe);
-			break;
-		}
 	return 0;
 }
 

@@ -93,7 +93,7 @@ check_outside()
 }
 
 # The leaf headers: nothing but the language. layout.h holds plain numbers, for the assembly in arch/.
-for f in runtime/arch/*/encode.h runtime/arch/*/patch.h runtime/arch/*/syscall.h runtime/arch/*/atomic.h runtime/arch/order.h runtime/arch/words.h runtime/*/layout.h include/uft/abi.h; do
+for f in runtime/arch/*/encode.h runtime/arch/*/frame.h runtime/arch/*/patch.h runtime/arch/*/syscall.h runtime/arch/*/atomic.h runtime/arch/order.h runtime/arch/words.h runtime/*/layout.h include/uft/abi.h; do
 	[ -f "$f" ] || continue
 	for h in $(includes "$f"); do
 		case $h in stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;; *) fail "$f" "$h" ;; esac

@@ -44,12 +44,14 @@
 #include "runtime/arch/arm64/syscall.h"
 #include "runtime/arch/arm64/atomic.h"
 #include "runtime/arch/arm64/rseq.h"
+#include "runtime/arch/arm64/frame.h"
 #include "runtime/arch/arm64/patch.h"
 #elif defined(__riscv) && __riscv_xlen == 64
 #include "runtime/arch/riscv64/encode.h"
 #include "runtime/arch/riscv64/syscall.h"
 #include "runtime/arch/riscv64/atomic.h"
 #include "runtime/arch/riscv64/rseq.h"
+#include "runtime/arch/riscv64/frame.h"
 #include "runtime/arch/riscv64/patch.h"
 #else
 #error "uft: no runtime for this architecture yet"

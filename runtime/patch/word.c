@@ -13,7 +13,7 @@
  *
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
- *	mcount site:		as found | nop | call of the mfunc thunk; the same for the second of two words
+ *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
  *
  * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as well, and the stub's
  * first word, which leads to the thunk of the state, is changed instead.
@@ -162,11 +162,11 @@ static int write_thunks(struct word_object *o, unsigned page)
 	uint32_t text_k = UFT_THUNK_K((uint32_t)(o->text_start >> 2) - o->first_text_id, UFT_REC_FUNC);
 	uint32_t stub_k = UFT_THUNK_K((uint32_t)(o->stub_base >> 4) - o->first_stub_id, UFT_REC_ENTRY);
 	uint32_t w[ARCH_THUNK_BYTES / 4];
-	int ret = open_window(thunk_in(o, page, 0), thunk_in(o, page, THUNK_EXIT + 1));
+	int ret = open_window(thunk_in(o, page, 0), thunk_in(o, page, NTHUNKS));
 
 	if (ret)
 		return ret;
-	for (unsigned t = 0; t <= THUNK_EXIT; t++) {
+	for (unsigned t = 0; t < NTHUNKS; t++) {
 		uintptr_t at = thunk_in(o, page, t);
 
 		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : stub_k);
@@ -292,9 +292,9 @@ static int form_of(const struct word_object *o, const struct word_site *s, uint3
 	}
 	if (is_entry(s))
 		return entry_form(o, s, stub, state, f);
-	ret = arch_make_call(f->w, n, s->addr, thunk(o, THUNK_MFUNC, s->addr));
+	ret = arch_make_call(f->w, n, s->addr, state == UFT_GRAPH || ARCH_CALL_BY_STUB ? stub_at(o, stub) : thunk(o, THUNK_MFUNC, s->addr));
 	if (state != UFT_IDLE)
-		return ret && state == UFT_FUNCTION;
+		return ret;
 	f->w[n - 1] = ARCH_INSN_NOP;
 	return ret || n == 1;
 }
@@ -379,21 +379,33 @@ static struct word_site *site_for(struct word_object *o, struct uft_patch *p)
 	return NULL;
 }
 
-static int wants_stub(const struct word_site *s, const struct uft_patch *p)
+static int wants_stub(const struct uft_patch *p)
 {
-	return p->status == UFT_ST_OK && is_entry(s) && (p->state == UFT_GRAPH || (ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION));
+	return p->status == UFT_ST_OK && (p->state == UFT_GRAPH || (ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION));
+}
+
+/* What its prologue has made of the frame; 0: not known, or it stands at the entry. */
+static uint32_t frame_of(const struct word_object *o, const struct word_site *s)
+{
+	return is_entry(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
 }
 
 /* 1: written. What differs between states and flags is its first and its last word. */
 static int write_stub(struct word_object *o, struct word_site *s, const struct uft_patch *p)
 {
 	uintptr_t at = stub_at(o, p->stub);
-	unsigned enter = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION ? THUNK_FUNC : THUNK_ENTER;
+	int is_function = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION, made;
+	unsigned enter = is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
 	uint8_t flags = p->flags & UFT_SITE_STUB;
 	uint32_t w[UFT_STUB_BYTES / 4];
 
-	if ((s->has_stub && s->flags == flags && s->stub_state == enter) ||
-	    !arch_make_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags))
+	if (s->has_stub && s->flags == flags && s->stub_state == enter)
+		return 0;
+	if (is_entry(s))
+		made = arch_make_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags);
+	else
+		made = arch_make_mcount_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), frame_of(o, s), flags);
+	if (!made)
 		return 0;
 	for (unsigned k = 0; k < UFT_STUB_BYTES / 4; k++)
 		if (!s->has_stub || arch_text_load4((const void *)(at + 4 * k)) != w[k])
@@ -412,7 +424,7 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 	if (open_window(o->stub_base, o->stub_base + o->capacity * UFT_STUB_BYTES))
 		return;
 	for (uint32_t i = 0; i < n; i++)
-		if (p[i].stub < o->nstubs && wants_stub(&o->site[p[i].stub], &p[i]))
+		if (p[i].stub < o->nstubs && wants_stub(&p[i]))
 			written |= write_stub(o, &o->site[p[i].stub], &p[i]);
 	close_window();
 	if (written)
@@ -432,8 +444,8 @@ static int change_word(struct word_object *o, struct uft_patch *p, unsigned word
 
 	if (p->status != UFT_ST_OK || word >= n)
 		return 0;
-	if (!form_of(o, s, p->stub, state, &f) || (wants_stub(s, p) && !s->has_stub)) {
-		refuse(p, is_entry(s) || state != UFT_GRAPH ? UFT_ST_REACH : UFT_ST_KIND);
+	if (!form_of(o, s, p->stub, state, &f) || (wants_stub(p) && !s->has_stub)) {
+		refuse(p, UFT_ST_REACH);
 		return 0;
 	}
 	if (word_at(s, word) == f.w[word])
@@ -498,6 +510,8 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 		s = site_for(o, &p[i]);
 		if (s && !is_ours(o, s, p[i].stub))
 			refuse(&p[i], UFT_ST_BYTES);
+		else if (s && p[i].state == UFT_GRAPH && !is_entry(s) && !frame_of(o, s))
+			refuse(&p[i], UFT_ST_KIND);
 	}
 	write_stubs(o, p, n);
 	changed = change(o, p, n, is_vouched || flags & (UFT_PATCH_FRESH | UFT_CMD_HELD));

@@ -361,6 +361,20 @@ int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t 
 {
 	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub, NULL);
 }
+
+/*
+ * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent: mcount's argument, which must
+ * stand there. The frame's name is that of entry sites. Context: probe.
+ */
+void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent);
+void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent)
+{
+	uint64_t name, *slot = arch_mcount_slot(arch_mcount_stub_frame((const uint32_t *)stub), base, &name);
+	uint64_t hook = (uint64_t)stub + ARCH_STUB_RETURN;
+
+	if (*slot == parent && fg_enter(value & UFT_REC_VALUE_MAX, name, parent, hook, stub, NULL))
+		*slot = hook;
+}
 #endif
 
 /* ---- Leaving by return -------------------------------------------------------------------- */

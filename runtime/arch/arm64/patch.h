@@ -3,9 +3,10 @@
  * patch.h - sites, thunks and stubs of arm64, for patch/word.c
  *
  *	entry site	mov x9, x30 ; nop | bl func thunk | b stub		8 bytes: two nops when found
- *	mcount site	bl _mcount | nop | bl mfunc thunk			4 bytes
+ *	mcount site	bl _mcount | nop | bl mfunc thunk | bl stub		4 bytes
  *	thunk		ldr x17, cells ; ldr x16, cells + 8 ; br x16		x17: ARCH_THUNK_K; the exit's without
  *	stub		bl enter thunk ; bl site+8 ; b exit thunk ; flags	UFT_STUB_BYTES
+ *	mcount stub	mov x9, x30 ; bl menter thunk ; b exit thunk ; flags, frame	does not come back; bodies return to b exit thunk
  *
  * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer.
  * Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may rest between the two.
@@ -78,6 +79,21 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t enter, uint6
 	w[2] = a64_b(at + 8, exit);
 	w[3] = (uint32_t)flags << 24;
 	return w[0] && w[1] && w[2];
+}
+
+/* @frame: arch_mcount_frame()'s. */
+static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint32_t frame, uint8_t flags)
+{
+	w[0] = A64_MOV_X9_LR;
+	w[1] = a64_bl(at + 4, enter);
+	w[2] = a64_b(at + 8, exit);
+	w[3] = (uint32_t)flags << 24 | frame;
+	return w[1] && w[2];
+}
+
+static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
+{
+	return stub[3] & 0xffffff;
 }
 
 #endif

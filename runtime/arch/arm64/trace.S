@@ -272,10 +272,23 @@ uft_asm_graph_exit_slow:
 	ret				/* pairs with the caller's bl */
 	HANDLER_END uft_asm_graph_exit
 
-/* The graph of calls behind a prologue: there is none yet (patch/word.c). */
-	.globl	uft_asm_mcount_graph
-	.hidden	uft_asm_mcount_graph
-uft_asm_mcount_graph:
-	brk	#0
+/*
+ * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub + 8 where the prologue has
+ * put the parent, unsigned (frame.h), or leaves it; the body's return then comes to the exit as if from an entry site's stub.
+ */
+	HANDLER uft_asm_mcount_graph
+	mov	x16, x30
+	mov	x30, x9
+	SAVE_ALL
+	mov	x3, x0
+	add	x0, x17, x16, lsl #28
+	lsr	x0, x0, #32
+	sub	x1, x16, #8		/* the stub */
+	mov	x2, x29
+	mov	x29, sp
+	bl	uft_mcount_enter_named
+	RESTORE_ALL
+	ret				/* pairs with the site's bl */
+	HANDLER_END uft_asm_mcount_graph
 
 	.section .note.GNU-stack, "", %progbits

@@ -3,10 +3,11 @@
  * patch.h - sites, thunks and stubs of riscv64, for patch/word.c
  *
  *	entry site	auipc t0 ; nop | jalr t0 stub		8 bytes, at a word: two nops when found, or four compressed ones
- *	mcount site	jal ra _mcount | nop | jal ra mfunc thunk			4 bytes, which may lie between words
- *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra mfunc thunk	8 bytes, where nothing was relaxed
+ *	mcount site	jal ra _mcount | nop | jal ra stub			4 bytes, which may lie between words
+ *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra stub	8 bytes, where nothing was relaxed
  *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; jr t4	t3: K; the exit's without
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
+ *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
  *
  * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and the stub's first
  * word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the entry of a function; calls by t0
@@ -83,6 +84,21 @@ static inline int arch_make_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t
 	w[2] = rv_jal(RV_ZERO, at + 8, exit);
 	w[3] = (uint32_t)flags << 24;
 	return w[0] && w[2];
+}
+
+/* @frame: arch_mcount_frame()'s. */
+static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame, uint8_t flags)
+{
+	w[0] = rv_jal(RV_T1, at, to);
+	w[1] = frame;
+	w[2] = rv_jal(RV_ZERO, at + 8, exit);
+	w[3] = (uint32_t)flags << 24;
+	return w[0] && w[2];
+}
+
+static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
+{
+	return stub[1];
 }
 
 #endif

@@ -283,10 +283,20 @@ uft_asm_graph_exit_slow:
 	ret				/* pairs with the caller's jal */
 	HANDLER_END uft_asm_graph_exit
 
-/* The graph of calls behind a prologue: there is none yet (patch/word.c). */
-	.globl	uft_asm_mcount_graph
-	.hidden	uft_asm_mcount_graph
-uft_asm_mcount_graph:
-	ebreak
+/*
+ * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C puts stub + 8 where the prologue has put
+ * the parent (frame.h), or leaves it; the body's return then comes to the exit as if from an entry site's stub.
+ */
+	HANDLER uft_asm_mcount_graph
+	SAVE_ALL ra
+	mv	a3, a0
+	srli	a0, t1, 4
+	subw	a0, a0, t3
+	addi	a1, t1, -4		/* the stub */
+	addi	a2, sp, SAVE_BYTES
+	call	uft_mcount_enter_named
+	RESTORE_ALL ra
+	ret				/* pairs with the site's jal */
+	HANDLER_END uft_asm_mcount_graph
 
 	.section .note.GNU-stack, "", %progbits

@@ -30,6 +30,13 @@ hazard() {
 hazard hazards function_graph longjmp deep tail noreturn abi nested vector signal sigjump coroutine migrate pthread_exit \
 	cancel fork forktree vfork vforkthreads execfail waitany daemon closerange fds pipe_eof limits dumpable crash
 hazard hazards function tail abi vector signal sigjump migrate cancel fork crash
+# Calls behind the prologue: where it put the return address is read from its code.
+# shellcheck disable=SC2086
+if $cc ${flags%-fpatch*} -pg "$hazards/hazards.c" -o hazards-pg 2>err; then
+	hazard hazards-pg function_graph longjmp deep tail noreturn abi nested vector signal sigjump coroutine migrate cancel fork vfork
+else
+	fail "-pg: $(cat err)"
+fi
 # Exceptions: the graph refuses programs with an unwinder.
 # shellcheck disable=SC2086
 if ${cc%gcc}g++ $flags "$hazards/hazards_cc.cc" -o hazards-cc 2>err; then

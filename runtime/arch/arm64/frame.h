@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - what a prologue has made of the frame, for calls behind it (mcount), arm64
+ *
+ * The return address stands in the frame record that x29 names. What tells frames apart is the stack pointer at the entry: as far
+ * above the record as the prologue has gone down. It is read backwards from the call. What is not understood has no graph.
+ */
+#ifndef UFT_ARM64_FRAME_H
+#define UFT_ARM64_FRAME_H
+
+#include <stdint.h>
+
+#include "runtime/arch/arm64/encode.h"
+
+#define A64_RET			0xd65f03c0u
+#define A64_FRAME_WORDS		64	/* arguments are stored before the call: not more than this */
+#define A64_PROLOGUE_WORDS	12
+
+/* ldp and stp: bytes of the signed offset of two registers of 8 */
+static inline int64_t a64_pair_offset(uint32_t w)
+{
+	return (int64_t)((int32_t)(w << 10) >> 25) * 8;
+}
+
+/* Bytes by which @at moves the stack pointer down; 0: it does not; -1: by something else than a number. */
+static inline int64_t a64_stack_down(const uint32_t *at)
+{
+	uint32_t w = *at;
+
+	if ((w & 0xff8003ff) == 0xd10003ff)		/* sub sp, sp, #n {, lsl #12} */
+		return (int64_t)(w >> 10 & 0xfff) << (w >> 22 & 1) * 12;
+	if ((w & 0xbfc003e0) == 0xa98003e0 || (w & 0xffc003e0) == 0x6d8003e0)	/* stp ., ., [sp, #-n]! */
+		return -a64_pair_offset(w);
+	if ((w & 0xffe00fe0) == 0xf8000fe0)		/* str x, [sp, #-n]! */
+		return -(int64_t)((int32_t)(w << 11) >> 23);
+	if ((w & 0xffe0ffff) != 0xcb2063ff)		/* sub sp, sp, x */
+		return 0;
+	/* mov x, #n */
+	return (at[-1] & 0xffe0001f) == (0xd2800000 | (w >> 16 & 31)) ? (int64_t)(at[-1] >> 5 & 0xffff) : -1;
+}
+
+/* Stores of registers in the frame, which stand between what moves the stack pointer and what sets x29. */
+static inline int a64_is_frame_store(uint32_t w)
+{
+	return (w & 0xffc003e0) == 0xa90003e0 || (w & 0xffc003e0) == 0x6d0003e0 || (w & 0xffc003e0) == 0xf90003e0 ||
+	       (w & 0xffc003e0) == 0xfd0003e0;
+}
+
+/* Words of 16 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is signed. */
+static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
+{
+	const uint32_t *at = site, *end = site - lowest > A64_FRAME_WORDS ? site - A64_FRAME_WORDS : lowest;
+	int64_t record, down = 0;
+
+	do {						/* add x29, sp, #record */
+		if (--at <= end + 1 || *at == A64_RET)
+			return 0;
+	} while ((*at & 0xffc003ff) != 0x910003fd);
+	record = *at >> 10 & 0xfff;
+	end = at - lowest > A64_PROLOGUE_WORDS ? at - A64_PROLOGUE_WORDS : lowest + 1;
+	while (!down) {
+		if (--at <= end)
+			return 0;
+		down = a64_stack_down(at);
+		if (!down && !a64_is_frame_store(*at))
+			return 0;
+	}
+	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record || (down - record) & 15)
+		return 0;
+	return (uint32_t)(down - record) >> 4;
+}
+
+/* The slot of the return address and the frame's name, by what the function has in @base (x29). */
+static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
+{
+	*name = base + 16ull * frame;
+	return (uint64_t *)(base + 8);
+}
+
+#endif

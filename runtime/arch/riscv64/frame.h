@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame.h - what a prologue has made of the frame, for calls behind it (mcount), riscv64
+ *
+ * There need be no frame pointer. An instruction that moves the stack pointer down is looked for backwards such that a walk from
+ * there comes to the store of ra and ends at the call. What is not understood has no graph.
+ */
+#ifndef UFT_RISCV64_FRAME_H
+#define UFT_RISCV64_FRAME_H
+
+#include <stdint.h>
+
+#define RV_FRAME_BYTES	192	/* arguments are stored before the call: not more than this */
+
+static inline uint32_t rv_at(const uint16_t *at)
+{
+	return at[0] | (uint32_t)at[1] << 16;
+}
+
+static inline int rv_is_long(uint16_t half)
+{
+	return (half & 3) == 3;
+}
+
+static inline int64_t rv_signed(uint32_t v, unsigned bits)
+{
+	return (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
+}
+
+/* What the instruction adds to the stack pointer; 1: something else becomes of it. */
+static inline int64_t rv_stack_add(const uint16_t *at)
+{
+	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
+
+	if ((h & 0xef83) == 0x6101)		/* c.addi16sp */
+		return rv_signed((h >> 12 & 1) << 9 | (h >> 3 & 3) << 7 | (h >> 5 & 1) << 6 | (h >> 2 & 1) << 5 | (h >> 6 & 1) << 4, 10);
+	if ((h & 0xef83) == 0x0101)		/* c.addi sp */
+		return rv_signed((h >> 12 & 1) << 5 | (h >> 2 & 31), 6);
+	if ((w & 0xfffff) == 0x10113)		/* addi sp, sp */
+		return rv_signed(w >> 20, 12);
+	if ((h & 0xef83) == 0x8102 && (h & 0x7c))	/* c.mv or c.add sp */
+		return 1;
+	return (w & 0xf80) == 2 << 7 && (w & 0x5f) == 0x13 ? 1 : 0;	/* arithmetic with the result in sp */
+}
+
+/* What is in t0 behind the instruction, if it was @t0: large frames have their size there. */
+static inline int64_t rv_t0(const uint16_t *at, int64_t t0)
+{
+	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
+
+	if ((h & 0xef83) == 0x6281)		/* c.lui t0 */
+		return rv_signed((h >> 12 & 1) << 5 | (h >> 2 & 31), 6) * 4096;
+	if ((w & 0xfff) == 0x2b7)		/* lui t0 */
+		return (int32_t)(w & 0xfffff000);
+	if ((h & 0xef83) == 0x0281)		/* c.addi t0 */
+		return t0 + rv_signed((h >> 12 & 1) << 5 | (h >> 2 & 31), 6);
+	return (w & 0xfffff) == 0x28293 ? t0 + rv_signed(w >> 20, 12) : t0;	/* addi t0, t0 */
+}
+
+static inline int rv_adds_t0(const uint16_t *at)
+{
+	return at[0] == 0x9116 || rv_at(at) == 0x00510133;	/* add sp, sp, t0 */
+}
+
+/* Where ra goes, from the stack pointer; -1: not here. */
+static inline int64_t rv_ra_store(const uint16_t *at)
+{
+	uint32_t h = at[0], w;
+
+	if ((h & 0xe07f) == 0xe006)		/* c.sdsp ra */
+		return (h >> 10 & 7) << 3 | (h >> 7 & 7) << 6;
+	w = rv_is_long(at[0]) ? rv_at(at) : 0;
+	if ((w & 0x01fff07f) != 0x00113023)	/* sd ra, n(sp) */
+		return -1;
+	return rv_signed((w >> 25) << 5 | (w >> 7 & 31), 12);
+}
+
+/* Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry; 0: unknown. */
+static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
+{
+	const uint16_t *call = (const uint16_t *)site, *first = call - 2;
+
+	for (; first >= (const uint16_t *)lowest && call - first <= RV_FRAME_BYTES / 2; first--) {
+		const uint16_t *at = first;
+		int64_t down = 0, ra = -1, t0 = 0;
+
+		if (rv_stack_add(first) >= 0)
+			continue;
+		for (; at < call; at += 1 + rv_is_long(*at)) {
+			int64_t add = rv_adds_t0(at) ? t0 : rv_stack_add(at), store = rv_ra_store(at);
+
+			t0 = rv_t0(at, t0);
+			if (add & 7)
+				break;
+			down -= add;
+			if (store >= 0 && ra < 0)
+				ra = down - store;	/* below sp at the entry */
+		}
+		if (at == call && ra >= 8 && ra <= down && down < 1 << 18)
+			return (uint32_t)(down - ra) / 8 | (uint32_t)down / 8 << 16;
+	}
+	return 0;
+}
+
+/* The slot of the return address and the frame's name, by what the function has in @base (sp). */
+static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
+{
+	*name = base + 8ull * (frame >> 16);
+	return (uint64_t *)(base + 8ull * (frame & 0xffff));
+}
+
+#endif
