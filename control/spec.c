@@ -511,7 +511,24 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 	return found;
 }
 
-static void near_names(const char *text, struct space *const *spaces, size_t nspaces, char *out, size_t size)
+/* How many functions of an object are worth a suggestion, and the name of one: prepared, or else where plain code is asked for. */
+static size_t near_count(const struct uft_pattern *p, struct uft_object *obj, uint32_t index)
+{
+	if (p->object && !names_object(p, obj))
+		return 0;
+	if (obj->nsite)
+		return obj->nsite;
+	return (p->object || !index) && !uft_object_names(obj, NULL) ? obj->nfunc : 0;
+}
+
+static const char *near_name(struct uft_object *obj, size_t i)
+{
+	const struct uft_func *fn = obj->nsite ? uft_object_func(obj, obj->site[i].func) : &obj->func[i];
+
+	return !fn || (obj->nsite && obj->site[i].skip != UFT_SKIP_NONE) ? NULL : fn->name;
+}
+
+static void near_names(const struct uft_pattern *p, struct space *const *spaces, size_t nspaces, char *out, size_t size)
 {
 	const char **names = NULL, *near[3];
 	char **owned = NULL;
@@ -520,25 +537,26 @@ static void near_names(const char *text, struct space *const *spaces, size_t nsp
 	out[0] = '\0';
 	for (size_t k = 0; k < nspaces; k++)
 		for (uint32_t o = 0; o < spaces[k]->nobj; o++)
-			room += spaces[k]->img->obj[o].obj->nsite;
+			room += near_count(p, spaces[k]->img->obj[o].obj, o);
 	names = calloc(room + 1, sizeof(*names));
 	owned = calloc(room + 1, sizeof(*owned));
 	for (size_t k = 0; names && owned && k < nspaces; k++) {
 		for (uint32_t o = 0; o < spaces[k]->nobj; o++) {
 			struct uft_object *obj = spaces[k]->img->obj[o].obj;
+			size_t count = near_count(p, obj, o);
 
-			for (size_t i = 0; i < obj->nsite && n < room; i++) {
-				const struct uft_func *fn = uft_object_func(obj, obj->site[i].func);
+			for (size_t i = 0; i < count && n < room; i++) {
+				const char *name = near_name(obj, i);
 
-				if (!fn || !fn->name || obj->site[i].skip != UFT_SKIP_NONE)
+				if (!name)
 					continue;
-				owned[n] = fn->name[0] == '_' ? uft_demangle(fn->name) : NULL;
-				names[n] = owned[n] ? owned[n] : fn->name;
+				owned[n] = name[0] == '_' ? uft_demangle(name) : NULL;
+				names[n] = owned[n] ? owned[n] : name;
 				n++;
 			}
 		}
 	}
-	found = n ? uft_near(text, names, n, near, 3) : 0;
+	found = n ? uft_near(p->func, names, n, near, 3) : 0;
 	for (size_t i = 0, len = 0; i < found && len < size; i++)
 		len += (size_t)snprintf(out + len, size - len, "%s%s", i ? ", " : "; near: ", near[i]);
 	for (size_t i = 0; i < n; i++)
@@ -605,10 +623,10 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 	if (object_is_absent(p, spaces, nspaces))
 		return 0;
 	if (!best)
-		near_names(p->func, spaces, nspaces, near, sizeof(near));
+		near_names(p, spaces, nspaces, near, sizeof(near));
 	if (!best && !near[0] && nspaces && is_stripped(spaces[0]))
 		snprintf(near, sizeof(near), " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
-			 "--symbols give names)");
+			 "--symbols give names)%s", p->object ? "" : "; of a library: NAME:mod:LIBRARY");
 	return explain(text, best, why, other, is_library, near, err);
 }
 

@@ -86,6 +86,14 @@ build_traced prog
 not_started 1 "wrk" -l wrk ./prog
 expect_err "work"
 not_started 1 "nothing_like_that_at_all" -l nothing_like_that_at_all ./prog
+# Near is what is in the object that was named; and in a program that nobody prepared.
+not_started 1 "'mallc:mod:libc.*' matches no function; near: " -l 'mallc:mod:libc.*' ./prog
+expect_err malloc
+expect_equal "names of another object" "$(grep -c -w work err)" 0
+${CC:-cc} -O2 -o plain prog.c
+not_started 1 "'wrk' matches no function; near: work" -l wrk ./plain
+strip plain
+not_started 1 "; of a library: NAME:mod:LIBRARY" -l 'nothing_*' ./plain
 not_started 1 "./no/such/dir/x.uft" -o ./no/such/dir/x.uft ./prog
 
 if [ "$(id -u)" -ne 0 ]; then
