@@ -16,7 +16,8 @@
  * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
  * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer to it (the
- * handlers clear it, the kernel does when it finds it stale), so a task outside of us has none.
+ * handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What a place leads to that
+ * somebody else has changed stays mapped, inert (runtime/patch/stuck.c): he may put our jump back.
  */
 #include "control/leave.h"
 
@@ -128,8 +129,10 @@ static int restore_code(struct leaving *l)
 	pid_t tid;
 
 	while (l->left > 0) {
-		if (look_hold(&look, LOOK_STOP_MS, &held) == 0)
+		if (look_hold(&look, LOOK_STOP_MS, &held) == 0) {
 			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
+			l->stuck = l->left < 0 ? 0 : (int)area(l)->n;
+		}
 		look_release(held);
 		if (l->left > 0 && session_now_ns() > deadline)
 			break;
@@ -148,6 +151,20 @@ static int restore_code(struct leaving *l)
 
 /* ---- Step 2 ---------------------------------------------------------------------------------- */
 
+/* It is nobody's business where somebody is in there. */
+static void set_needed_aside(struct leaving *l)
+{
+	uint32_t n = 0;
+
+	l->kept_bytes = 0;
+	for (uint32_t i = 0; i < l->nown; i++)
+		if (l->own[i].bytes & UFT_OWNED_NEEDED)
+			l->kept_bytes += l->own[i].bytes & ~(uint64_t)(UFT_OWNED_TP | UFT_OWNED_NEEDED);
+		else
+			l->own[n++] = l->own[i];
+	l->nown = n;
+}
+
 /* What the target says is data: it is copied, and only ever used on the target itself. */
 static int read_mappings(struct leaving *l)
 {
@@ -165,6 +182,7 @@ static int read_mappings(struct leaving *l)
 		return -ENOMEM;
 	memcpy(l->own, (const uint8_t *)area(l) + UFT_CMD_PAYLOAD, n * sizeof(*l->own));
 	l->nown = n;
+	set_needed_aside(l);
 	return 0;
 }
 
@@ -501,6 +519,7 @@ static void leave_one(struct leaving *l)
 {
 	int ret = l->left = await(l);
 
+	l->stuck = ret < 0 ? 0 : (int)area(l)->n;
 	if (ret >= 0)
 		ret = read_mappings(l);
 	if (!ret)
@@ -511,6 +530,9 @@ static void leave_one(struct leaving *l)
 		ret = read_mappings(l);		/* threads may have mapped more meanwhile; none does now */
 	if (!ret)
 		ret = unmap_all(l);
+	if (!ret && l->stuck)
+		ret = say(l, "%d places of its code could not be put back, as somebody else has changed them (a debugger's breakpoint?): the %llu kB "
+			  "of code that they lead to remain, and do nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
 	if (ret && peek_is_ending(l->pid))
 		ret = -ESRCH;
 	else if (ret == -ESRCH && (l->is_alone = peek_maps(l->arena, l->pid)))

@@ -14,9 +14,11 @@ struct leaving {			/* a target on its way out; zero but for the first two, or th
 	int may_stay;			/* the agent, if code could not be put back; out: it did */
 	int is_asked, is_over;
 	int is_alone;			/* out: the process lives, its agent does not */
+	int stuck;			/* places of code that cannot be changed: somebody else did */
 	struct uft_owned *own;
 	uint32_t nown;
-	char why[160];			/* out: what remains and why; "" nothing does */
+	uint64_t kept_bytes;		/* of what those lead to, which stays and is not in own[] */
+	char why[200];			/* out: what remains and why; "" nothing does */
 };
 
 /*

@@ -61,6 +61,8 @@ int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
 uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
 						 * how many could not be changed while threads run */
+uint32_t patch_stuck(void);			/* of those that patch_disarm() left: how many cannot be changed at all */
+int patch_is_needed(uint64_t at, uint64_t bytes);	/* Does one of them lead to this mapping of ours? */
 void patch_vouch(int nobody_runs);		/* 1: the session holds every task, and none rests inside what it asks for */
 void patch_object_gone(uint32_t object);
 void patch_object_anew(uint32_t object);		/* the same, but its text is there still, and so are its hooks */

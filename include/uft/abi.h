@@ -480,7 +480,7 @@ enum uft_cmd_op {
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
 	/* The way out, in this order; control/leave.c. */
 	UFT_CMD_LEAVE,		/* for good: DISARM, nothing is hooked or asked any more. result: places that could not be
-				 * changed while threads run */
+				 * changed while threads run; w: n, those that cannot be changed at all */
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
 	UFT_CMD_MAPPINGS,	/* w: n and the array of struct uft_owned: all that we have mapped */
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
@@ -501,6 +501,7 @@ struct uft_owned {
 	uint64_t at, bytes;	/* bytes: whole pages; | UFT_OWNED_TP: while no thread pointer points there */
 };
 #define UFT_OWNED_TP	1ull
+#define UFT_OWNED_NEEDED 2ull	/* code of the program leads there, and cannot be changed: stays */
 
 struct uft_cmd_object {
 	uint64_t text_start, text_end;	/* executable range, runtime addresses */

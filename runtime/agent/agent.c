@@ -124,8 +124,12 @@ static int list_mappings(struct uft_owned *own, uint32_t n)
 {
 	if (!fits(n, sizeof(*own)))
 		return -E2BIG;
-	for (uint32_t i = 0; i < n && uft_rt.rseq_offset; i++)
-		own[i].bytes &= ~UFT_OWNED_TP;
+	for (uint32_t i = 0; i < n; i++) {
+		if (uft_rt.rseq_offset)
+			own[i].bytes &= ~UFT_OWNED_TP;
+		if (patch_is_needed(own[i].at, own[i].bytes))
+			own[i].bytes |= UFT_OWNED_NEEDED;
+	}
 	return 0;
 }
 
@@ -196,7 +200,9 @@ static int do_command(struct uft_cmd *cmd)
 		patch_disarm();
 		return 0;
 	case UFT_CMD_LEAVE:
-		return leave(uft_load(&cmd->flags) & UFT_CMD_HELD);
+		ret = leave(uft_load(&cmd->flags) & UFT_CMD_HELD);
+		uft_store(&cmd->n, patch_stuck());
+		return ret;
 	case UFT_CMD_UNHOOK:
 		return (int)trace_unhook();
 	case UFT_CMD_MAPPINGS:

@@ -51,7 +51,7 @@ struct hook {
 	uintptr_t addr;		/* of the five bytes (behind RBRK's endbr64) */
 	uint32_t kind, nr, len;
 	uint8_t state;		/* enum hook_state */
-	uint8_t is_gone;
+	uint8_t is_gone, is_stuck;
 	uint8_t orig[16];
 	uintptr_t stub;
 	struct hook *next;
@@ -439,8 +439,19 @@ uint32_t hook_disarm(void)
 			if (ret)
 				h->state = HOOK_PASSIVE;
 			left += ret == -EBUSY;
+			h->is_stuck = ret && ret != -EBUSY && batch_is_mapped(h->addr, h->len) &&
+				      memcmp((const void *)h->addr, h->orig, h->len);
 		}
 	return left;
+}
+
+uint32_t hook_stuck(uint64_t at, uint64_t bytes)
+{
+	uint32_t n = 0;
+
+	for (const struct hook *h = hooks; h; h = h->next)
+		n += !h->is_gone && h->state == HOOK_PASSIVE && h->is_stuck && h->stub - at < bytes;
+	return n;
 }
 
 /* Between the two instructions that skip the red zone and come back? @at: offset in the stub. */

@@ -169,6 +169,7 @@ struct patch_object {
 	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (sweep.c) */
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
+	uint32_t nstuck;		/* sites that could not be put back (stuck.c) */
 	struct patch_object *next;	/* newest first; never freed */
 };
 
@@ -190,6 +191,7 @@ struct patch_object *near_find(uint32_t object);
 int near_object(struct uft_cmd_object *o);
 void near_retarget(void);
 uint64_t *near_handler_cell(const struct patch_object *o, enum thunk t);
+void near_pass_through(struct patch_object *o);	/* for good: who comes to a thunk goes on as if nothing was armed */
 struct patch_object *near_first(void);
 /* The displacement of an island, made at first use; 1: none can be had. */
 int32_t near_isle(struct patch_object *o, unsigned isle, unsigned way);
@@ -399,11 +401,17 @@ static inline void left_add(struct patch_left *l, struct uft_patch *p)
 /* Returns the number of sites changed. */
 uint32_t left_flush(struct patch_object *o, struct patch_left *l, unsigned flags);
 
+/* ---- what cannot be put back (stuck.c) ------------------------------------------------------------- */
+
+/* Of the sites of @p, which were to be as found; their statuses tell. */
+void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n);
+
 /* ---- hooks (hook.c) ------------------------------------------------------------------------------ */
 
 int hook_arm(struct uft_hook *h, uint32_t n);
 int hook_frame(uintptr_t pc);		/* enum uft_frame for a pc in a hook's stub; -1 */
 uint32_t hook_disarm(void);	/* returns how many have to wait until nobody runs */
 void hook_forget(uintptr_t lo, uintptr_t hi);
+uint32_t hook_stuck(uint64_t at, uint64_t bytes);	/* those that could not be put back and lead to this memory */
 
 #endif

@@ -35,6 +35,9 @@
  *	o:	jmp own
  *	p:	lea 8(%rsp),%rsp; jmp stub	the stub of an entry is jumped to, not called
  *
+ * When all is left for good but a site that cannot be put back, the thunks' cells lead behind them, to code that goes on as if
+ * nothing was armed (stuck.c).
+ *
  * Everything here stays mapped as long as the process lives: a thread may come back to a stub after any time. What
  * was written for a site never changes (but for the flags byte, which is data), so it may be written while others
  * run through it. A region whose object was unmapped serves again when one of the same extent comes there.
@@ -82,10 +85,41 @@ void near_retarget(void)
 
 	/* Gone ones as well: threads may still be on their way through their stubs. */
 	for (o = objects; o; o = o->next) {
+		if (o->nstuck)
+			continue;
 		uft_store_release(cell(o, THUNK_FUNC), (uint64_t)thunk_handler(THUNK_FUNC));
 		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
 		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
 	}
+}
+
+/* What a thunk's cell leads to when there is no handler any more; rax lies on the stack, and flags are not touched. */
+static const uint8_t pass_func[] = { 0x58, 0xc3 };		/* pop %rax; ret */
+static const uint8_t pass_enter[] = {	/* the stub's second call, which the handler would return to, is a jump for once */
+	0x51,					/* push %rcx */
+	0x48, 0x8b, 0x44, 0x24, 0x10,		/* mov 16(%rsp),%rax: stub + 5 */
+	0x48, 0x63, 0x48, 0x01,			/* movslq 1(%rax),%rcx */
+	0x48, 0x8d, 0x44, 0x08, 0x05,		/* lea 5(%rax,%rcx),%rax */
+	0x48, 0x89, 0x44, 0x24, 0x10,		/* mov %rax,16(%rsp) */
+	0x59, 0x58, 0xc3,			/* pop %rcx; pop %rax; ret */
+};
+#define PASS_FUNC	(NTHUNKS * THUNK_BYTES)		/* behind the thunks */
+#define PASS_ENTER	(PASS_FUNC + THUNK_BYTES)
+_Static_assert(sizeof(pass_func) <= THUNK_BYTES && PASS_ENTER + sizeof(pass_enter) <= PLAT_PAGE, "the page of thunks");
+
+static int write_pass(const struct patch_object *o, unsigned at, const uint8_t *bytes, unsigned n, struct plat_window *w)
+{
+	struct near_code c = { .at = o->thunk[0] + at, .n = (uint8_t)n };
+
+	memcpy(c.bytes, bytes, n);
+	return batch_write_near(&c, w);
+}
+
+void near_pass_through(struct patch_object *o)
+{
+	for (unsigned t = 0; t < NTHUNKS; t++)
+		if (t != THUNK_EXIT)		/* nobody returns there any more */
+			uft_store_release(cell(o, t), (uint64_t)(o->thunk[0] + (t == THUNK_ENTER ? PASS_ENTER : PASS_FUNC)));
 }
 
 static uint32_t text_k(const struct patch_object *o)
@@ -118,7 +152,7 @@ static int write_thunks(struct patch_object *o)
 		o->thunk[t] = o->region + PLAT_PAGE + t * THUNK_BYTES;
 		uft_store_release(cell(o, t), (uint64_t)thunk_handler(t));
 	}
-	ret = plat_text_open(&w, o->thunk[0], o->thunk[0] + NTHUNKS * THUNK_BYTES, PLAT_READ | PLAT_EXEC,
+	ret = plat_text_open(&w, o->thunk[0], o->thunk[0] + PASS_ENTER + sizeof(pass_enter), PLAT_READ | PLAT_EXEC,
 			     (int)uft_rt.no_mprotect);
 	if (ret)
 		return ret;
@@ -133,6 +167,10 @@ static int write_thunks(struct patch_object *o)
 						 UFT_THUNK_K(stub_k(o), UFT_REC_ENTRY), cell(o, t));
 		ret = batch_write_near(&c, &w);
 	}
+	if (!ret)
+		ret = write_pass(o, PASS_FUNC, pass_func, sizeof(pass_func), &w);
+	if (!ret)
+		ret = write_pass(o, PASS_ENTER, pass_enter, sizeof(pass_enter), &w);
 	plat_text_close(&w);
 	plat_sync_cores();
 	return ret;
@@ -229,7 +267,7 @@ int near_object(struct uft_cmd_object *c)
 	o->nstubs = c->nstubs;
 	o->first_text_id = c->first_text_id;
 	o->first_stub_id = c->first_stub_id;
-	o->npads = 0;
+	o->npads = o->nstuck = 0;
 	o->block = NULL;
 	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
 	if (!o->site)

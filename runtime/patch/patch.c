@@ -568,6 +568,7 @@ static uint32_t disarm_object(struct patch_object *o)
 	struct uft_patch *p;
 
 	sweep_yield_all(o);
+	o->nstuck = 0;
 	for (i = 0; i < o->nstubs; i++)
 		n += o->site[i].addr && o->site[i].form != FORM_ORIGINAL;
 	if (!n)
@@ -590,6 +591,7 @@ static uint32_t disarm_object(struct patch_object *o)
 		left += p[i].status == UFT_ST_LIVE;
 	if (left)		/* told to who asks, who will ask again: no entry that stays as it was */
 		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)left);
+	stuck_note(o, p, n);
 	plat_unmap(p, n * sizeof(*p));
 	return left;
 }

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stuck.c - places that cannot be put back: what they lead to stays, and does nothing
+ *
+ * At the end every place is as it was found, unless its bytes are not ours any more (a debugger's breakpoint, a probe of the kernel, the
+ * program's own doing) or may not be written. Whoever changed them may put ours back at any time: nothing that they lead to may be
+ * unmapped. It stays, as little as can be: the regions and islands of such objects, areas of such hooks. Plain functions lead to the code
+ * that moved there; the thunks of prepared sites pass through (near.c), hooks to a `ret` (hook.c). Nothing in there needs the runtime.
+ *
+ * What stands there as it was found, whoever put it back, and what is not mapped any more, leads nowhere.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+static int is_as_found(const struct patch_site *s)
+{
+	unsigned len = s->kind_len >> 4;
+
+	if (!batch_is_mapped(s->addr, len))
+		return 1;
+	/* Of two bytes that lead to a pad the pad is not looked at: somebody may stand in it. */
+	return !(s->class == CLASS_CODE && len < UFT_LEN_JMP) && !memcmp((const void *)s->addr, s->orig, len);
+}
+
+void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n)
+{
+	uint32_t refused = 0, reach = 0;
+
+	batch_begin();
+	for (uint32_t i = 0; i < n; i++) {
+		if (p[i].status == UFT_ST_OK || p[i].status == UFT_ST_LIVE)
+			continue;
+		refused += p[i].status != UFT_ST_REACH;
+		reach += p[i].status == UFT_ST_REACH;
+		o->nstuck += !is_as_found(&o->site[p[i].stub]);
+	}
+	if (refused)		/* told to who asks, who may ask again: no entry that stays as it was */
+		trace_count(UFT_CNT_SITE_REFUSED, -(uint64_t)refused);
+	if (reach)
+		trace_count(UFT_CNT_SITE_REACH, -(uint64_t)reach);
+	if (o->nstuck)
+		near_pass_through(o);
+}
+
+uint32_t patch_stuck(void)
+{
+	uint32_t n = hook_stuck(0, ~0ull);
+
+	for (const struct patch_object *o = near_first(); o; o = o->next)
+		n += o->is_gone ? 0 : o->nstuck;
+	return n;
+}
+
+static int leads_to(const struct patch_object *o, uint64_t at, uint64_t bytes)
+{
+	if (o->region - at < bytes)
+		return 1;
+	for (unsigned i = 0; i < NISLES * ISLE_WAYS; i++) {
+		int32_t by = o->isle[i / ISLE_WAYS][i % ISLE_WAYS];
+
+		if (by != 0 && by != 1 && o->text_start + 5 + (uintptr_t)(intptr_t)by - at < bytes)
+			return 1;
+	}
+	return 0;
+}
+
+int patch_is_needed(uint64_t at, uint64_t bytes)
+{
+	for (const struct patch_object *o = near_first(); o; o = o->next)
+		if (!o->is_gone && o->nstuck && leads_to(o, at, bytes))
+			return 1;
+	return hook_stuck(at, bytes) != 0;
+}
