@@ -189,7 +189,7 @@ static const uint8_t record_words[16] = {
 	[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
 };
 
-static unsigned record_length(uint64_t word)
+unsigned wr_record_words(uint64_t word)
 {
 	unsigned kind = UFT_REC_KIND(word);
 
@@ -223,10 +223,10 @@ uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_
 		memcpy(&word, p + at, 8);
 		if (!in_sub) {
 			at += sizeof(struct uft_sub_header);
-		} else if (!record_length(word)) {
+		} else if (!wr_record_words(word)) {
 			at += sub_bytes - in_sub;
 		} else {
-			at += 8u * record_length(word);
+			at += 8u * wr_record_words(word);
 			count += is_counted(word);
 		}
 	}
@@ -243,7 +243,7 @@ void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_byte
 
 		memcpy(&word, p + at, 8);
 		kind = UFT_REC_KIND(word);
-		words = record_length(word);
+		words = wr_record_words(word);
 		if (!words)
 			return;
 		blank = UFT_REC_WORD(UFT_REC_UNWIND, 0, UFT_REC_CLOCK(word));

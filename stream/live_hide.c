@@ -7,7 +7,8 @@
  * buffer's stream has the spans of its moment. One is forgotten when nothing that old is held.
  *
  * What is not shown must not drive out what is. So a buffer that is watched grows beyond its limit until it is known what came, and
- * is trimmed then: chunks that are hidden as a whole go first, but for the last of a ring, which goes on.
+ * is trimmed then: chunks that are hidden as a whole go first, but for the last of a ring, which goes on, and for calls that they opened
+ * or closed (live_condense.c).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +16,8 @@
 
 #include "stream/live_internal.h"
 
-static int is_chunk_hidden(const struct uft_live *l, const struct lv_chunk *c)
+/* The span, + 1, in which all of it lies; 0 none. */
+static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
 {
 	uint64_t end = c->next->clock;
 
@@ -23,28 +25,63 @@ static int is_chunk_hidden(const struct uft_live *l, const struct lv_chunk *c)
 		return 0;
 	for (size_t i = l->nspan; i-- && l->span[i].to >= end;)
 		if (l->span[i].from < c->clock)		/* a chunk may begin with the last that is shown */
-			return 1;
+			return i + 1;
 	return 0;
+}
+
+/* @from (one chunk, or two) becomes @to, or goes. */
+static void replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
+{
+	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
+	struct lv_chunk *c = *from, *next;
+
+	for (; c != end; c = next) {
+		next = c->next;
+		cpu->bytes -= c->cap;
+		lv_chunk_put(c);
+	}
+	*from = to ? to : end;
+	if (to) {
+		to->next = end;
+		cpu->bytes += to->cap;
+	}
+	l->version++;
+}
+
+/* What the consumer has begun with stays. */
+static void trim_ring(struct uft_live *l, struct lv_ring *r, uint64_t seen)
+{
+	uint64_t sub = l->geo->head.sub_bytes;
+	struct lv_chunk **before = NULL, *to;	/* one in the same span, just before *p */
+	size_t span, span_before = 0;
+
+	for (struct lv_chunk **p = &r->first; *p && (*p)->next; ) {
+		struct lv_chunk *c = *p;
+
+		span = (c->position | c->next->position) & (sub - 1) || c->position < seen ? 0 : span_of(l, c);
+		if (span && before && span == span_before && !c->is_condensed && lv_condense(*before, c, &to)) {
+			replace(l, r, before, c->next, to);
+			p = to ? &to->next : before;
+			before = to ? before : NULL;
+			continue;
+		}
+		if (span && !c->is_condensed && lv_condense(NULL, c, &to)) {
+			replace(l, r, p, c->next, to);
+			if (!to)
+				continue;
+			c = to;
+		}
+		before = span && c->is_condensed ? p : NULL;
+		span_before = span;
+		p = &c->next;
+	}
 }
 
 static void trim(struct uft_live *l)
 {
-	for (uint32_t i = 0; i < l->nring; i++) {
-		struct lv_ring *r = &l->ring[i];
-
-		for (struct lv_chunk **p = &r->first; *p && (*p)->next;) {
-			struct lv_chunk *c = *p;
-
-			if ((c->position | c->next->position) & (c->cap - 1) || r->is_ours || !is_chunk_hidden(l, c)) {
-				p = &c->next;
-				continue;
-			}
-			*p = c->next;
-			l->cpu[lv_cpu_of(l, r->ring)].bytes -= c->cap;
-			l->version++;
-			lv_chunk_put(c);
-		}
-	}
+	for (uint32_t i = 0; i < l->nring; i++)
+		if (!l->ring[i].is_ours)
+			trim_ring(l, &l->ring[i], i < l->base->nring ? lv_seen_to(&l->base->ring[i]) : 0);
 	lv_fit(l);
 }
 

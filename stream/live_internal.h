@@ -17,6 +17,7 @@ struct lv_chunk {
 	struct lv_chunk *next;
 	int refs;			/* atomic: the buffer's and snapshots' */
 	uint32_t len, cap;		/* len is read by snapshots under the lock only */
+	int is_condensed;		/* live_condense.c */
 	uint64_t position, clock;
 	uint8_t data[];
 };
@@ -83,6 +84,12 @@ static inline int lv_is_cpu_off(const struct uft_live *l, uint32_t cpu)
 	return cpu < UFT_LIVE_CPUS && l->cpus_off[cpu / 64] >> (cpu % 64) & 1;
 }
 
+/* Where the bytes that a decoder has in memory end: it has seen all before. */
+static inline uint64_t lv_seen_to(const struct dec_ring *r)
+{
+	return cur_position(&r->cur) + (uint64_t)(r->cur.end - r->cur.p);
+}
+
 static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 {
 	return l->is_muted || lv_is_cpu_off(l, lv_cpu_of(l, ring));
@@ -107,6 +114,9 @@ void lv_unlock_all(struct uft_live *l);
 /* live_hide.c */
 int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
 uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
+
+/* live_condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
+int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
 /* live_choose.c */
 int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);

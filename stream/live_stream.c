@@ -43,16 +43,10 @@ static int add_rings(struct uft_live *l, struct uft_stream *st)
 	return 0;
 }
 
-/* Where the stream's bytes in memory end: it has seen all before. */
-static uint64_t seen_to(const struct dec_ring *r)
-{
-	return cur_position(&r->cur) + (uint64_t)(r->cur.end - r->cur.p);
-}
-
 /* The unseen bytes of a chunk as a block to load; 0: there are none. */
 static int chunk_block(const struct lv_chunk *c, const struct dec_ring *r, struct rd_block *out)
 {
-	uint64_t from = seen_to(r), skip = from > c->position ? from - c->position : 0;
+	uint64_t from = lv_seen_to(r), skip = from > c->position ? from - c->position : 0;
 
 	if (skip >= c->len)
 		return 0;
@@ -443,7 +437,7 @@ static void release_seen(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->nring; i++) {
 		struct lv_ring *r = &l->ring[i];
-		uint64_t seen = seen_to(&l->base->ring[i]);
+		uint64_t seen = lv_seen_to(&l->base->ring[i]);
 
 		l->cpu[lv_cpu_of(l, r->ring)].read += l->base->ring[i].given;
 		l->base->ring[i].given = 0;
@@ -476,7 +470,7 @@ int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 		if (r && r->cur.p != r->cur.end && r->key <= limit_of(l))
 			empty = 0;
 		for (; c && empty; c = c->next)
-			empty = (r && seen_to(r) >= c->position + c->len) || c->clock > limit_of(l);
+			empty = (r && lv_seen_to(r) >= c->position + c->len) || c->clock > limit_of(l);
 	}
 	pthread_mutex_unlock(&l->lock);
 	return empty;

@@ -113,6 +113,7 @@ int wr_meta_end(struct uft_writer *w);
 int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
 
 /* Records in [p, p + n), which starts at ring position @position; for counting only. */
+unsigned wr_record_words(uint64_t word);	/* of the record that begins so; 0: none that is known */
 uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
 /* Leaves contexts and clocks, and records that say nothing: [p, p + n) within one sub-buffer. */
 void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);

@@ -71,3 +71,21 @@ expect_equal "the user's write is the last word" "$(tr '\n' ' ' <out)" "00000000
 inside '$T 1; echo "outer inner" >set_ftrace_notrace; for t in function nop; do echo $t >current_tracer; echo outer:traceoff >>set_ftrace_filter; $T 1; cat tracing_on; grep -c "inner <-" trace; echo 1 >tracing_on
 	echo "!outer:traceoff" >>set_ftrace_filter; done; sort set_ftrace_notrace; echo function >current_tracer; $T 1; grep -c "outer <-" trace'
 expect_equal "beside set_ftrace_notrace" "$(tr '\n' ' ' <out)" "0 0 0 0 inner outer 0 "
+
+# ---- What is hidden is let go, but not the depth: a call that began before an off, one that ended behind it
+cat >deep.c <<'C'
+#include <unistd.h>
+volatile int sink;
+__attribute__((noinline)) void inner(int i) { sink += i; if (i % 20000 == 0) usleep(20000); }
+__attribute__((noinline)) void lonely(void) { sink++; }
+__attribute__((noinline)) void again(void) { sink++; }
+__attribute__((noinline)) void second(void) { again(); sink++; }
+__attribute__((noinline)) void first(void) { lonely(); for (int i = 1; i < 300000; i++) inner(i); sink++; }
+int main(void) { first(); for (int i = 1; i < 300000; i++) inner(i); usleep(300000); again(); second(); return 0; }
+C
+if has "depth behind what is hidden" cc taskset; then
+	build_traced deep
+	inside '$TMP/deep >$TMP/none; echo :mod:deep >set_ftrace_filter; echo 64 >buffer_size_kb; echo lonely:traceoff >>set_ftrace_filter; echo again:traceon >>set_ftrace_filter; echo function_graph >current_tracer
+		taskset -c 0 $TMP/deep; grep -v "^#" trace >$TMP/graph; sed -n "s/^entries: //p" per_cpu/cpu0/stats'
+	expect_equal "depth" "$(sed 's/.*|  //; s/^ *$//' graph | grep . | tr '\n' '/')" "main() {/  first() {/    lonely() {/  again();/  second() {/    again();/  }/}/"
+fi
