@@ -12,7 +12,7 @@
  *
  * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
  */
-#include "control/internal.h"
+#include "control/files.h"
 #include "control/plain.h"
 #include "symbol/table.h"
 
@@ -29,7 +29,6 @@
 #define MAX_PHDRS	128
 #define MAX_LINK_MAPS	4096
 #define MAX_NAMESPACES	16
-#define MAX_MAPS	65536
 
 static void auxv_parse(const void *raw, size_t n, struct auxv *out)
 {
@@ -59,108 +58,6 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
 		return n < 0 ? n : -ESRCH;
 	*bytes = (size_t)n;
 	return 0;
-}
-
-/* ---- Files of a process -------------------------------------------------------------------- */
-
-static int same_file(const char *a, const char *b)
-{
-	struct stat sa, sb;
-
-	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev;
-}
-
-/* Opens a file by the path that the process uses; its root may be another. */
-static int open_its(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
-{
-	char root[64], other[4200];
-
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	if (path[0] != '/' || same_file(root, "/"))
-		return uft_object_open(path, out, err);
-	snprintf(other, sizeof(other), "%s%s", root, path);
-	return uft_object_open(other, out, err);
-}
-
-static int open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
-{
-	char link[64];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
-	n = readlink(link, path, size - 1);
-	if (n < 0)
-		return uft_fail(err, -errno, "cannot find the program of process %d: %s", pid, strerror(errno));
-	path[n] = '\0';
-	return uft_object_open(same_file(link, path) ? path : link, out, err);
-}
-
-/* Is what the process has mapped at @bias the file @obj? */
-static int is_mapped_file(pid_t pid, struct uft_object *obj, uint64_t bias)
-{
-	uint8_t file[1024], mem[1024];
-	uint64_t at = (obj->type == ET_DYN || bias ? obj->start : obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
-	size_t n = uft_object_read(obj, at, file, sizeof(file));
-
-	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
-}
-
-struct map {
-	uint64_t start, end;
-	char *path;
-};
-
-static void maps_free(struct map *m, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		free(m[i].path);
-	free(m);
-}
-
-/* File mappings by address. */
-static struct map *maps_read(pid_t pid, size_t *count)
-{
-	struct map *map = NULL;
-	char path[64], *line = NULL;
-	size_t size = 0, n = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
-		unsigned long long start, end, inode;
-		struct map *more;
-		int at = 0;
-
-		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
-			continue;
-		if ((n & (n - 1)) == 0) {
-			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
-			if (!more)
-				break;
-			map = more;
-		}
-		line[strcspn(line, "\n")] = '\0';
-		map[n].start = start;
-		map[n].end = end;
-		map[n].path = strdup(line + at);
-		if (!map[n].path)
-			break;
-		n++;
-	}
-	if (f)
-		fclose(f);
-	free(line);
-	*count = n;
-	return map;
-}
-
-static const char *maps_find(const struct map *m, size_t n, uint64_t addr)
-{
-	for (size_t i = 0; i < n; i++)
-		if (addr >= m[i].start && addr < m[i].end)
-			return m[i].path;
-	return NULL;
 }
 
 /* ---- Objects ------------------------------------------------------------------------------- */
@@ -312,17 +209,22 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 	return 0;
 }
 
-/* Under an emulator the loader's path means something else than here: what is mapped there counts. */
-static int open_mapped(pid_t pid, uint64_t addr, struct uft_object **out, struct uft_error *err)
+/* Under an emulator the loader's path means something else than here: what is mapped there counts. So it does where another
+ * one has come into its place since the process started. */
+static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out, struct uft_error *err)
 {
-	size_t n;
-	struct map *map = maps_read(pid, &n);
-	const char *path = maps_find(map, n, addr);
-	int ret = path ? open_its(pid, path, out, err) : uft_fail(err, -ENOENT, "no file is mapped at %#llx",
-								    (unsigned long long)addr);
+	struct files f = { .pid = pid };
+	int ret;
 
-	maps_free(map, n);
-	return ret;
+	if (!is_emulated && !files_open(pid, path, out, err)) {
+		if (files_are_mapped(pid, *out, base))
+			return 0;
+		uft_object_put(*out);
+	}
+	ret = files_open_at(&f, base, out, err);
+	files_close(&f);
+	return ret == -ENOENT && !is_emulated ? uft_fail(err, -ESTALE, "its loader %s was replaced since it started: as root uft "
+							 "reads the old one", path) : ret;
 }
 
 /* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
@@ -355,9 +257,9 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	if (hello) {
 		auxv_parse(hello->auxv, hello->nauxv * sizeof(Elf64_auxv_t), &av);
 		snprintf(path, sizeof(path), "%s", hello->exe);
-		ret = open_its(pid, path, &exe, err);
+		ret = files_open(pid, path, &exe, err);
 	} else {
-		ret = open_exe(pid, path, sizeof(path), &exe, err);
+		ret = files_open_exe(pid, path, sizeof(path), &exe, err);
 	}
 	if (ret)
 		goto fail;
@@ -372,7 +274,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	sp->dynamic = p.dynamic;
 	if (p.interp[0] && av.base) {
 		sp->is_dynamic = 1;
-		ret = hello ? open_mapped(pid, av.base, &interp, err) : open_its(pid, p.interp, &interp, err);
+		ret = open_loader(pid, hello != NULL, p.interp, av.base, &interp, err);
 		if (ret)
 			goto fail;
 	}
@@ -382,7 +284,7 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	if (ret < 0)
 		goto fail_text;
 	if (interp) {
-		ret = is_mapped_file(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
+		ret = files_are_mapped(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
 		if (ret < 0)
 			goto fail_text;
 	} else {
@@ -438,8 +340,7 @@ void space_drop(struct uft_session *s, struct space *sp)
 struct walk {
 	struct uft_session *s;
 	struct target *t;
-	struct map *map;
-	size_t nmap;
+	struct files files;
 	uint8_t *seen;		/* by object index */
 	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
 	int changed;
@@ -487,7 +388,6 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	struct space *sp = w->t->space;
 	struct uft_error err = { "" };
 	struct uft_object *obj;
-	const char *path;
 	int index, ret;
 
 	for (uint32_t i = 0; i < w->t->nobj; i++)
@@ -499,14 +399,11 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 			w->todo[i] = TODO_FORCE;
 			return 0;
 		}
-	if (!w->map)
-		w->map = maps_read(w->t->pid, &w->nmap);
-	path = maps_find(w->map, w->nmap, (uint64_t)(uintptr_t)l->l_ld);
-	if (!path)
+	ret = files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
+	if (ret == -ENXIO)
 		return 0;		/* vdso */
-	ret = open_its(w->t->pid, path, &obj, &err);
-	if (ret || !is_mapped_file(w->t->pid, obj, l->l_addr)) {
-		session_warn(w->s, "library %s is not traced: %s", path,
+	if (ret || !files_are_mapped(w->t->pid, obj, l->l_addr)) {
+		session_warn(w->s, "library %s is not traced: %s", ret ? files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld) : obj->path,
 			     ret ? err.text : "the file is not the one that is mapped");
 		if (!ret)
 			uft_object_put(obj);
@@ -521,7 +418,7 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 		sp->img->obj[index].to_clock = 0;
 	uft_object_put(obj);
 	if (index < 0) {
-		session_warn(w->s, "library %s is not traced: %s", path, strerror(-index));
+		session_warn(w->s, "library %s is not traced: %s", files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
 		return 0;
 	}
 	if (index < UFT_MAX_OBJECTS) {
@@ -604,7 +501,7 @@ static uint64_t clock_now(void)
 
 int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
-	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS) };
+	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
 	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
 	uint32_t seq = arena_slice(&s->arena, t->slice)->cmd_seq;
 	int ret, armed, is_news = 0;
@@ -640,7 +537,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	}
 	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
 		command_run(s, t, UFT_CMD_NOP);
-	maps_free(w.map, w.nmap);
+	files_close(&w.files);
 	free(w.seen);
 	return ret ? ret : w.changed;
 }

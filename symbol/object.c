@@ -183,6 +183,11 @@ static int object_is_file(const struct uft_object *obj, const char *path, const 
 
 int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err)
 {
+	return uft_object_open_as(path, path, out, err);
+}
+
+int uft_object_open_as(const char *file, const char *path, struct uft_object **out, struct uft_error *err)
+{
 	struct uft_object *obj;
 	struct object_priv *priv;
 	struct elf_view view;
@@ -190,7 +195,7 @@ int uft_object_open(const char *path, struct uft_object **out, struct uft_error 
 	int ret;
 
 	*out = NULL;
-	if (stat(path, &st) < 0) {
+	if (stat(file, &st) < 0) {
 		ret = -errno;
 		return uft_fail(err, ret, "%s: %s", path, strerror(-ret));
 	}
@@ -203,7 +208,7 @@ int uft_object_open(const char *path, struct uft_object **out, struct uft_error 
 		pthread_mutex_unlock(&object_lock);
 		return 0;
 	}
-	ret = elf_open(&view, path, err);
+	ret = elf_open(&view, file, err);
 	if (!ret)
 		ret = object_from_view(&view, path, out, err);
 	if (!ret) {

@@ -79,6 +79,8 @@ struct uft_object {
  * -ENOEXEC not an ELF file or damaged, -EPFNOSUPPORT other architecture, -ENOENT ...
  */
 int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err);
+/* The same of @file, which goes by the name @path: of a file that has none any more. */
+int uft_object_open_as(const char *file, const char *path, struct uft_object **out, struct uft_error *err);
 struct uft_object *uft_object_get(struct uft_object *obj);
 void uft_object_put(struct uft_object *obj);
 
