@@ -446,10 +446,25 @@ static void say_refused(struct observe *o, pid_t pid, int ret)
 		session_warn(o->s, "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
 }
 
+/* One that came meanwhile has events from who made it, which a FORK tells; or was made by one that had none yet. */
+static void add_threads(struct observe *o, pid_t pid)
+{
+	for (int i = 0; i < SCANS; i++) {
+		struct adding a = { o, proc_of(o, pid), 0 };
+		int ret = a.p ? look_each_task(pid, add_thread, &a) : 0;
+
+		if (ret < 0 && ret != -ESRCH)
+			say_refused(o, pid, ret);
+		if (ret < 0 || !a.n)
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		observe_take(o);
+	}
+}
+
 void observe_target(struct observe *o, const struct target *t)
 {
 	struct proc *p;
-	int n = 1;
 
 	observe_take(o);
 	p = proc_of(o, t->pid);
@@ -461,21 +476,7 @@ void observe_target(struct observe *o, const struct target *t)
 	if (!p)
 		return;
 	begin_space(o, p, t->space);
-	/* One that came meanwhile has events from who made it, which a FORK tells; or was made by one that had none yet. */
-	for (int i = 0; i < SCANS && n > 0; i++) {
-		struct adding a = { o, p, 0 };
-		int ret = look_each_task(t->pid, add_thread, &a);
-
-		if (ret < 0 && ret != -ESRCH)
-			say_refused(o, t->pid, ret);
-		n = ret < 0 ? 0 : a.n;
-		if (n > 0)
-			nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-		observe_take(o);
-		p = proc_of(o, t->pid);
-		if (!p)
-			return;		/* it has ended */
-	}
+	add_threads(o, t->pid);
 }
 
 void observe_left(struct observe *o, pid_t pid)
@@ -566,6 +567,39 @@ struct observe *observe_begin(struct uft_session *s)
 		if (!t->is_over)
 			observe_target(o, t);
 	return o;
+}
+
+/* Also of processes that are no targets: nobody else knows of them. */
+void observe_set(struct observe *o, const struct spec *sp)
+{
+	struct perf_want want = want_of(o->s, sp);
+	struct perf *perf;
+	int ret = perf_open(&want, &perf);
+
+	if (ret) {
+		session_warn(o->s, "the kernel takes no other settings: perf_event_open: %s", strerror(-ret));
+		return;
+	}
+	observe_take(o);
+	perf_close(o->perf);
+	o->perf = perf;
+	o->is_switches = want.has_switches;
+	o->has_stacks = sp->has_stacks;
+	perf_run(perf, !o->s->is_paused);
+	hear(o);
+	for (struct proc *p = o->procs, *next; p; p = next) {
+		pid_t pid = p->pid;
+
+		next = p->next;
+		p->nthreads = 0;
+		if (kill(pid, 0) && errno == ESRCH)
+			proc_end(o, p);
+	}
+	for (struct proc *p = o->procs; p; p = p->next) {
+		struct adding a = { o, p, 0 };
+
+		look_each_task(p->pid, add_thread, &a);
+	}
 }
 
 void observe_run(struct observe *o, int on)

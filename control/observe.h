@@ -14,6 +14,8 @@ struct observe;
 /* May the tracer be used here? 0, or -errno and the sentence with the remedy. */
 int observe_check(const struct spec *sp, struct uft_error *err);
 struct observe *observe_begin(struct uft_session *s);		/* NULL: warned of */
+/* Other settings: it goes on with them. */
+void observe_set(struct observe *o, const struct spec *sp);
 void observe_run(struct observe *o, int on);
 /* A process became a target: its threads, unless they have it from who made them. */
 void observe_target(struct observe *o, const struct target *t);

@@ -9,8 +9,8 @@
  * A ring has one writer at a time, which is no signal handler and in no hurry: no restartable section, and a context in front of
  * each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
  *
- * Life: a spec asks (uft_session_trace), the next round of the session begins (own_start: by then there is somebody who takes
- * the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
+ * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first or the next round of the
+ * session (own_start: by then there is somebody who takes the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
  */
 #include "control/observe.h"
 #include "control/own.h"
@@ -209,8 +209,11 @@ void own_stop(struct uft_session *s, const struct spec *sp)
 		stop_spin(s, sp);
 	if (sp && old && observes_the_same(sp, old))
 		return;
-	if (s->observe)
-		observe_end(s->observe);
-	s->observe = NULL;
 	s->is_unobserved = 0;
+	if (s->observe && sp && is_observing(sp)) {
+		observe_set(s->observe, sp);
+	} else if (s->observe) {
+		observe_end(s->observe);
+		s->observe = NULL;
+	}
 }

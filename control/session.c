@@ -488,6 +488,8 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 	}
 	if (!records(sp))
 		set_ring_flags(s, 0);
+	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
+		own_start(s);
 	return first;
 }
 
@@ -497,6 +499,8 @@ void uft_session_record(struct uft_session *s, int on)
 	s->is_paused = !on;
 	set_ring_flags(s, records(s->spec));
 	own_record(s);
+	if (s->targets)
+		own_start(s);
 }
 
 void uft_session_wake(struct uft_session *s)

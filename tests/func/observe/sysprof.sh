@@ -75,6 +75,12 @@ more "late" "$(of late warm on)" 10
 expect_equal "nothing of before" "$(of observed hot on)" 0
 more "trace_pipe" "$(lines pipe | grep -c ': [^ ]*\( <-.*\)\{0,1\}$')" 10
 
+# ---- Another period, while a child runs that was forked and is no target: it is sampled on
+in_shell 'cd /sys/kernel/tracing; echo sysprof >current_tracer; (while :; do :; done) & C=$!
+	of() { for i in $(seq 100); do grep -q "bash-$C " trace && break; sleep 0.1; done; grep -c "bash-$C " trace; }
+	[ $(of) -gt 0 ] && echo before; echo 2000 >sysprof_sample_period; echo >trace; [ $(of) -gt 0 ] && echo after; kill $C; true'
+expect_equal "a child, with one period and another" "$(tr '\n' ' ' <out)" "before after "
+
 # ---- Where the kernel refuses
 run "$T" deny "$uft" record -p sysprof -o no.uft "$T" late
 [ "$status" -eq 77 ] || {

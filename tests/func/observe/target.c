@@ -50,7 +50,7 @@ __attribute__((noinline)) void warm(double s)
 			sink += i * 3;
 }
 
-__attribute__((noinline, noclone)) void nap(void)
+__attribute__((noinline)) void nap(void)
 {
 	nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
 	sink++;
