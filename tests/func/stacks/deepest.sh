@@ -16,7 +16,7 @@ inside 'cat stack_tracer_enabled stack_max_size stack_trace_filter; cat stack_tr
 	echo function >current_tracer; echo status $?; cat current_tracer
 	$T plain; cat stack_trace >$TMP/plain; cat stack_max_size >$TMP/size
 	$T callback; cat stack_max_size >$TMP/same
-	$T recurse 20000; cat stack_max_size >$TMP/recursed; cat stack_trace >$TMP/deep
+	$T recurse 20000 back; cat stack_max_size >$TMP/recursed; cat stack_trace >$TMP/deep
 	echo 0 >stack_max_size; $T plain; cat stack_max_size >$TMP/again
 	echo 1000000 >stack_max_size; $T recurse 100; cat stack_max_size >$TMP/above
 	$U stack --reset; $T recurse 10; $U stack >$TMP/report; $U stack --stop; cat stack_tracer_enabled

@@ -3,7 +3,7 @@
  * target.c - stacks of every shape that rows have to know: no frame pointer, an aligned stack, a large frame, a signal
  * handler, recursion, a callback through libc
  *
- *	stacks-target plain|recurse N|callback|signal|read
+ *	stacks-target plain|recurse N [back]|callback|signal|read
  */
 #include <signal.h>
 #include <stdio.h>
@@ -97,6 +97,8 @@ int main(int argc, char **argv)
 		outer(argc);
 	} else if (!strcmp(what, "recurse")) {
 		recurse(argc > 2 ? atoi(argv[2]) : 3);
+		if (argc > 3)		/* less deep, and last */
+			leaf();
 	} else if (!strcmp(what, "callback")) {
 		qsort(text, 2, 1, compare);
 	} else if (!strcmp(what, "signal")) {
