@@ -537,6 +537,11 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	say_losses(rec, &stats);
 	if (!rec->opts->is_quiet && (rec->is_detached || rec->is_left || total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact);
+	if (!failed && !ret && arms(rec)) {
+		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->filter);
+		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->roots);
+		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->keep);
+	}
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail(command, "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)

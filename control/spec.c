@@ -565,6 +565,27 @@ static void near_names(const struct uft_pattern *p, struct space *const *spaces,
 	free(names);
 }
 
+/* A function has one name here; is this another one of it? */
+static int other_name(const struct uft_pattern *p, struct space *const *spaces, size_t nspaces, char *out, size_t size)
+{
+	for (size_t k = 0; k < nspaces; k++)
+		for (uint32_t o = 0; o < spaces[k]->nobj; o++) {
+			struct uft_object *obj = spaces[k]->img->obj[o].obj;
+			const struct uft_func *fn;
+			uint64_t addr;
+
+			if (p->object ? !names_object(p, obj) : o && !obj->nsite)
+				continue;
+			addr = uft_object_symbol(obj, p->func, NULL);
+			fn = addr ? uft_object_func(obj, addr) : NULL;
+			if (!fn || fn->addr != addr || !fn->name || !strcmp(fn->name, p->func))
+				continue;
+			snprintf(out, size, "; it goes by the name '%s'", fn->name);
+			return 1;
+		}
+	return 0;
+}
+
 /* The kernel keeps filters for modules that are still to come; so do we for objects. */
 static int object_is_absent(const struct uft_pattern *p, struct space *const *spaces, size_t nspaces)
 {
@@ -622,7 +643,7 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 		}
 	if (object_is_absent(p, spaces, nspaces))
 		return 0;
-	if (!best)
+	if (!best && !other_name(p, spaces, nspaces, near, sizeof(near)))
 		near_names(p, spaces, nspaces, near, sizeof(near));
 	if (!best && !near[0] && nspaces && is_stripped(spaces[0]))
 		snprintf(near, sizeof(near), " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "

@@ -86,6 +86,24 @@ build_traced prog
 not_started 1 "wrk" -l wrk ./prog
 expect_err "work"
 not_started 1 "nothing_like_that_at_all" -l nothing_like_that_at_all ./prog
+# An object may come later; that none did is told at the end, whether or not there is something else.
+run "$uft" record -q -p function -l work -l 'malloc:mod:libno*' -l 'malloc:mod:libc.*' ./prog
+expect_status 0
+expect_err "warning: 'malloc:mod:libno*' selected nothing: no program or library 'libno*' was loaded"
+expect_err_lines 1
+run "$uft" record -q -g 'malloc:mod:libno*' ./prog
+expect_err "'malloc:mod:libno*' selected nothing"
+# One of several names of a function, which goes by another.
+cat >alias.c <<'END'
+int work(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
+extern int work_again(int) __attribute__((alias("work")));
+int main(void) { return work_again(1) != 2; }
+END
+${CC:-cc} -O1 -fpatchable-function-entry=5 -rdynamic -o alias alias.c
+name=$("$uft" sites alias | sed -n 's/.* \(work[a-z_]*\)$/\1/p')
+other=work
+[ "$name" != work ] || other=work_again
+not_started 1 "'$other' matches no function; it goes by the name '$name'" -l "$other" ./alias
 # Near is what is in the object that was named; and in a program that nobody prepared.
 not_started 1 "'mallc:mod:libc.*' matches no function; near: " -l 'mallc:mod:libc.*' ./prog
 expect_err malloc
