@@ -35,7 +35,6 @@
  * Failure: a window that cannot be opened takes its items out (PROTO_NONE) before anything is written there.
  */
 #include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/patch/internal.h"
 
 #define RUN_GAP		(8 * PLAT_PAGE)	/* untouched pages between two runs that one window may span: protection

@@ -29,7 +29,6 @@
  */
 #include "runtime/arch/x86_64/frames.h"
 #include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/patch/internal.h"
 
 #define AREA_PAGES	4		/* of stubs */
@@ -104,7 +103,7 @@ static struct hook_area *area_make(uintptr_t addr)
 
 	if (!a || plat_map_near(addr, addr + 16, bytes, PLAT_READ | PLAT_EXEC, &a->base))
 		return NULL;
-	if (sys_mprotect(a->base, PLAT_PAGE, PROT_READ | PROT_WRITE) ||
+	if (plat_protect(a->base, PLAT_PAGE, PLAT_READ | PLAT_WRITE) ||
 	    write_code(a->base + PLAT_PAGE, ret_insn, sizeof(ret_insn))) {
 		plat_unmap((void *)a->base, bytes);
 		return NULL;

@@ -45,7 +45,6 @@
  * Context: control; the list is read by a fork child, too, which inherits a copy.
  */
 #include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/patch/internal.h"
 
 #define CELL_HANDLER(t)	((t) * 8u)
@@ -186,9 +185,9 @@ static int map_region(struct patch_object *o)
 	if (ret)
 		return ret;
 	/* Taking x away is what no policy forbids. */
-	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
+	ret = plat_protect(o->region, PLAT_PAGE, PLAT_READ | PLAT_WRITE);
 	if (!ret)
-		ret = sys_mprotect(o->region + bytes - cells, cells, PROT_READ | PROT_WRITE);
+		ret = plat_protect(o->region + bytes - cells, cells, PLAT_READ | PLAT_WRITE);
 	if (ret) {
 		plat_unmap((void *)o->region, bytes);
 		return ret;

@@ -36,7 +36,6 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/patch/thunk.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
@@ -190,7 +189,7 @@ static int map_region(struct word_object *o)
 		return ret;
 	o->region_end = o->region + bytes;
 	o->stub_base = o->region + 2 * PLAT_PAGE;
-	ret = sys_mprotect(o->region, PLAT_PAGE, PROT_READ | PROT_WRITE);
+	ret = plat_protect(o->region, PLAT_PAGE, PLAT_READ | PLAT_WRITE);
 	segment.lo = segment.hi = 0;
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
 		ret = write_thunks(o, page);

@@ -57,6 +57,9 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 /* The same at exactly @at; -EEXIST: something is there already. Nothing is ever replaced. */
 int plat_map_at(uintptr_t at, size_t bytes, int prot);
 
+/* Another protection (enum plat_prot) for whole pages that plat_map_near() or plat_map_at() gave. */
+int plat_protect(uintptr_t at, size_t bytes, int prot);
+
 /* ---- writing code -------------------------------------------------------------------------------- */
 
 /*

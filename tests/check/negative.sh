@@ -22,7 +22,7 @@ tree()
 tree
 sh "$root/tools/check-includes.sh" "$dir/t"
 for what in 'runtime/patch/x.c runtime/trace/trace.h' 'runtime/base/x.c runtime/platform/platform.h' \
-	'runtime/patch/x.c stdio.h' 'runtime/patch/x.c sys/mman.h' 'runtime/patch/x.c symbol/object.h' \
+	'runtime/patch/x.c runtime/base/sys.h' 'runtime/patch/x.c stdio.h' 'runtime/patch/x.c sys/mman.h' 'runtime/patch/x.c symbol/object.h' \
 	'control/x.c stream/stream.h' 'control/x.c runtime/runtime.h' 'include/uft/abi.h string.h'; do
 	tree
 	echo "#include <${what#* }>" > "$dir/t/${what% *}"

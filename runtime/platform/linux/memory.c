@@ -49,6 +49,11 @@ int plat_map_at(uintptr_t at, size_t bytes, int prot)
 	return 0;
 }
 
+int plat_protect(uintptr_t at, size_t bytes, int prot)
+{
+	return sys_mprotect(at, bytes, prot);
+}
+
 /* ---- the list of mappings ------------------------------------------------------------------------ */
 
 static int parse_line(const char *s, const char *end, struct linux_map *m)
