@@ -6,6 +6,8 @@
 static const struct dis_words words = {
 	.nop = ARCH_INSN_NOP, .is_by_stub = ARCH_CALL_BY_STUB, .thunk_bytes = ARCH_THUNK_BYTES, .entry_word = arch_entry_word,
 	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk, .make_stub = arch_make_stub,
+	.make_mcount_stub = arch_make_mcount_stub, .mcount_stub_label = { "uft mcount enter thunk; function: uft mcount thunk",
+		"=what its prologue made of the frame", "uft exit thunk: to uft_asm_graph_exit" },
 	.thunk_label = { "id base", "id base", "uft_asm_func", NULL }, .has_entry_link = 1, .has_body_link = 0,
 };
 

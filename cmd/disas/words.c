@@ -32,7 +32,10 @@ static void make_site(const struct dis *d, const struct dis_words *w, enum state
 	if (!is_entry(s)) {
 		w->make_call(out, n, at, at);
 		link->bytes = s->len;
-		snprintf(link->label, sizeof(link->label), "uft mcount thunk of %.64s", object);
+		if (state == GRAPH || w->is_by_stub)
+			snprintf(link->label, sizeof(link->label), "uft mcount stub of %.64s", d->name);
+		else
+			snprintf(link->label, sizeof(link->label), "uft mcount thunk of %.64s", object);
 		if (state == IDLE) {
 			out[n - 1] = w->nop;
 			link->bytes -= 4;
@@ -55,12 +58,6 @@ static void make_site(const struct dis *d, const struct dis_words *w, enum state
 	}
 }
 
-/* mcount sites have no graph yet. */
-static enum state last_state(const struct uft_site *s)
-{
-	return is_entry(s) ? GRAPH : FUNCTION;
-}
-
 int words_site_columns(struct dis *d, const struct dis_words *w)
 {
 	uint64_t at = d->site->addr + d->item->bias;
@@ -68,7 +65,7 @@ int words_site_columns(struct dis *d, const struct dis_words *w)
 
 	if (d->site->len != 4 && d->site->len != 8)
 		return -EINVAL;
-	for (enum state state = IDLE; state <= last_state(d->site) && !ret; state++) {
+	for (enum state state = IDLE; state <= GRAPH && !ret; state++) {
 		struct dis_link link;
 		uint32_t word[2];
 
@@ -78,16 +75,31 @@ int words_site_columns(struct dis *d, const struct dis_words *w)
 	return ret ? ret : dis_column_now(d, d->site->len, at);
 }
 
+/* A label that begins with `=` says what the word is: no instruction. */
 static void print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label)
 {
 	for (unsigned i = 0; i < n; i++) {
 		struct dis_link link = { .at = 4 * i, .bytes = 4 };
 		struct dis_row row;
 
+		if (label[i] && *label[i] == '=') {
+			dis_print_line(f, 4 * i, "........", label[i] + 1);
+			continue;
+		}
 		snprintf(link.label, sizeof(link.label), "%s", label[i] ? label[i] : "");
 		dis_insn(d, &link, (const uint8_t *)(word + i), 4, 4 * i, &row);
 		dis_print_line(f, 4 * i, row.hex, row.text);
 	}
+}
+
+static void print_mcount_stub(FILE *f, struct dis *d, const struct dis_words *w)
+{
+	uint32_t word[UFT_STUB_BYTES / 4];
+
+	fprintf(f, "\nuft mcount stub of %s (%sfunction_graph; %u bytes within reach of %s; its body returns to the last instruction)\n",
+		d->name, w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, cmd_object_base(d->item->obj));
+	w->make_mcount_stub(word, 0, 0, 0, 0, 0);
+	print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, w->mcount_stub_label);
 }
 
 static void print_stub(FILE *f, struct dis *d, const struct dis_words *w)
@@ -113,6 +125,8 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 
 	if (is_entry(d->site))
 		print_stub(f, d, w);
+	else
+		print_mcount_stub(f, d, w);
 	fprintf(f, "\nuft %s thunk of %s (function; one for the object)\n", is_entry(d->site) ? "function" : "mcount",
 		cmd_object_base(d->item->obj));
 	for (unsigned i = 0; i < WORDS_PIECE; i++) {

@@ -20,8 +20,10 @@ struct dis_words {
 	int (*make_call)(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk);
 	int (*make_thunk)(uint32_t *w, uint64_t at, uint64_t cells, int has_k);
 	int (*make_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags);
+	int (*make_mcount_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame, uint8_t flags);
 	/* What the words' addresses are, NULL: it has none. */
 	const char *thunk_label[WORDS_PIECE];
+	const char *mcount_stub_label[UFT_STUB_BYTES / 4 - 1];
 	int has_entry_link, has_body_link;	/* the first word of an entry, the second of a stub */
 };
 

@@ -87,12 +87,12 @@ for pad in $pads; do
 		stages "$pad $more" "-fpatchable-function-entry=${pad#=} $more" function function_graph
 	done
 done
-stages "-pg" "-pg -O1" function
-grep -q 'uft mcount thunk of self' table || fail "-pg: $(cat table)"
+stages "-pg" "-pg -O1" function function_graph
+grep -q 'uft mcount thunk of self' table && grep -q 'uft mcount stub of twice (.*function_graph' table || fail "-pg: $(cat table)"
 grep -q '# _mcount' whole && fail "-pg: a linked program has no relocation: $(cat whole)"
 "$uft" disas twice self.o >table && grep -q '# _mcount' table || fail "-pg: the call in the object has no name: $(cat table)"
 grep -q '<_mcount@plt>' whole || fail "-pg: the linked call has no name: $(cat whole)"
-[ "$machine" = aarch64 ] || stages "-pg, not relaxed" "-pg -O1 -Wl,--no-relax" function
+[ "$machine" = aarch64 ] || stages "-pg, not relaxed" "-pg -O1 -Wl,--no-relax" function function_graph
 
 # Idle: the recorder is gone, the program runs on.
 stages idle "-fpatchable-function-entry${pads%% *} -O2" function
