@@ -3,7 +3,7 @@
  * guard.c - who finishes the detach when the recorder is killed
  *
  * The session forks a process when it is created, before it has threads of its own. (Who creates it may have one that reads a program's
- * file, symbol/prefetch.c: of locks that it may hold the guard needs none but libc's, which fork() sees to.) That one holds the arena's file (and with it
+ * file, symbol/prefetch.c, and holds the lock of objects, which the guard makes anew: it opens some when it saves a recording.) That one holds the arena's file (and with it
  * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
  * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is init's child,
  * in a kernel session of its own, all signals blocked: nobody who waits for the recorder's children or signals its group
@@ -237,6 +237,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	struct uft_arena head;
 	struct arena a = *of;
 
+	uft_object_forked();
 	for (int i = 0; i < 2; i++)		/* sorted */
 		for (int k = 0; k < 2; k++)
 			if (keep[k] > keep[k + 1]) {

@@ -181,6 +181,12 @@ static int object_is_file(const struct uft_object *obj, const char *path, const 
 	       !strcmp(obj->path, path);
 }
 
+void uft_object_forked(void)
+{
+	pthread_mutex_init(&object_lock, NULL);
+	object_list = NULL;
+}
+
 int uft_object_open(const char *path, struct uft_object **out, struct uft_error *err)
 {
 	return uft_object_open_as(path, path, out, err);

@@ -83,6 +83,8 @@ int uft_object_open(const char *path, struct uft_object **out, struct uft_error 
 int uft_object_open_as(const char *file, const char *path, struct uft_object **out, struct uft_error *err);
 struct uft_object *uft_object_get(struct uft_object *obj);
 void uft_object_put(struct uft_object *obj);
+/* In a fork child that goes on to open objects: another thread may have been in the middle of that. Those from before are not to be used. */
+void uft_object_forked(void);
 
 /*
  * Opens every ELF member of the ar archive @path in turn (path "lib.a(member.o)") and hands it to @fn, which
