@@ -16,6 +16,7 @@
 
 #include "cmd/objects.h"
 #include "cmd/program.h"
+#include "control/session.h"
 
 const char *cmd_object_base(const struct uft_object *obj)
 {
@@ -74,22 +75,19 @@ static int objects_add_mapping(const char *line, struct cmd_objects *o, struct u
 {
 	unsigned long long start, end, offset;
 	struct uft_object *obj;
-	char perms[8], *path;
+	char perms[8], path[PATH_MAX + 16];
 	int at = 0, ret;
 	size_t i;
 
 	if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, perms, &offset, &at) < 4 || !at ||
 	    perms[2] != 'x' || line[at] != '/')
 		return 0;
-	if (asprintf(&path, "/proc/%d/root%.*s", (int)o->pid, (int)strcspn(line + at, "\n"), line + at) < 0)
-		return uft_fail(err, -ENOMEM, "no memory");
-	ret = uft_object_open(path, &obj, err);
+	snprintf(path, sizeof(path), "%.*s", (int)strcspn(line + at, "\n"), line + at);
+	ret = uft_process_file(o->pid, start, end, path, &obj, err);
 	if (ret) {
-		fprintf(stderr, "uft: not looked at: %s\n", err->text);
-		free(path);
+		fprintf(stderr, "uft: not looked at: %s: %s\n", path, err->text);
 		return 0;
 	}
-	free(path);
 	for (i = 0; i < obj->ntext; i++) {
 		uint64_t bias = start - offset - obj->text[i].addr + obj->text[i].offset;
 		size_t k;

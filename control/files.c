@@ -128,21 +128,26 @@ const char *files_name_at(struct files *files, uint64_t addr)
 	return m ? m->path : "?";
 }
 
-int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
+int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err)
 {
-	const struct files_map *m = find(files, addr);
 	char link[100], name[4200];
 	int ret;
 
-	if (!m)
-		return uft_fail(err, -ENXIO, "no file is mapped at %#llx", (unsigned long long)addr);
-	snprintf(name, sizeof(name), "%s", m->path);
+	snprintf(name, sizeof(name), "%s", path);
 	if (!strip(name))
-		return files_open(files->pid, name, out, err);
-	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", files->pid, (unsigned long long)m->start, (unsigned long long)m->end);
+		return files_open(pid, name, out, err);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
 	ret = uft_object_open_as(link, name, out, err);
 	return ret == -EPERM || ret == -EACCES || ret == -ENOENT ?
 	       uft_fail(err, -ENOENT, "it was replaced or deleted since the process started: as root uft reads the old one") : ret;
+}
+
+int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
+{
+	const struct files_map *m = find(files, addr);
+
+	return m ? uft_process_file(files->pid, m->start, m->end, m->path, out, err) :
+		   uft_fail(err, -ENXIO, "no file is mapped at %#llx", (unsigned long long)addr);
 }
 
 void files_close(struct files *files)

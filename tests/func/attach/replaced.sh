@@ -76,6 +76,9 @@ for what in replace delete; do
 		expect_equal "$what, $tracer: warnings" "$(grep -c warning said)" 0
 		expect_equal "$what, $tracer: what is still ours" "$(grep -c uft-0 /proc/$held/maps)" 0
 	done
+	run "$uft" sites -a -l work -l 'old_name:mod:lib.so' $held
+	expect_no_err
+	expect_equal "$what: what uft sites lists" "$(awk '$1 ~ /^0x/ { print $NF }' out | sort | tr '\n' ' ')" "old_name work "
 	if command -v setpriv >/dev/null && [ "$(id -u)" = 0 ]; then	# who may not look is told
 		run setpriv --bounding-set=-sys_admin,-checkpoint_restore --inh-caps=-sys_admin,-checkpoint_restore "$uft" attach -o y.uft $held
 		expect_status 1
