@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# filters.sh MACHINE CC PAD EMULATOR - what is recorded of another machine's program can be chosen as on this one
+. "$(dirname "$0")/../../lib/common.sh"
+cc=$2 pad=$3 emulator=$4
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+cat >main.c <<'END'
+#define STEP __attribute__((noinline))
+STEP int leaf(int x) { __asm__ volatile("" : "+r"(x)); return x; }
+STEP int middle(int x) { return leaf(x) + leaf(x) + 1; }
+STEP int outer(int x) { return middle(x) + middle(x) + 1; }
+int main(void) { return outer(1) + middle(0) + leaf(0) != 8; }
+END
+$cc -O1 "-fpatchable-function-entry=$pad" main.c -o main 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+$emulator ./main || skip "the emulator does not run a program"
+
+# recorded WANT OPTIONS...: calls by name.
+recorded() {
+	want=$1
+	shift
+	run timeout 60 "$uft" record -q "--emulator=$emulator" -o rec.uft "$@" ./main
+	expect_status 0
+	"$uft" report --profile rec.uft | grep -v '^#' | awk '{ print $NF $1 }' | sort | tr '\n' ' ' >seen
+	expect_equal "$*" "$(cat seen)" "$want "
+}
+
+for tracer in function function_graph; do
+	recorded 'leaf7 main1 middle3 outer1' -p $tracer
+	recorded 'leaf7' -p $tracer -l leaf
+	recorded 'leaf7 middle3' -p $tracer -l 'l*' -l 'm*e'
+	recorded 'main1 middle3 outer1' -p $tracer -n leaf
+done
+recorded 'leaf6 middle3' -g middle
+recorded 'leaf4 middle2 outer1' -g outer
+recorded 'leaf1 main1 middle1 outer1' --max-graph-depth 2
