@@ -59,7 +59,20 @@
 
 #define UFT_THUNK_K(k, kind)	((k) - ((uint32_t)(kind) << 28))
 
-/* Handlers that thunks jump to (trace.S). Assembly only: never called from C. */
+/*
+ * Handlers that thunks jump to (trace.S). Assembly only: never called from C.
+ *
+ * Pre: a thunk has loaded its constant (ARCH_THUNK_K() where instructions are words), everything else is as at the site.
+ * Post, of all: registers that a caller of the function, or its body, may rely on are as they were; the stack below the
+ * program's is the only memory of the program that was written, and it was probed before anything changed.
+ *   func, mcount_func		control is behind the site, one FUNC record or none was written
+ *   graph_enter		accepted: the parent is in a shadow entry named by the slot, and the body's return leads to the stub;
+ *				declined: the body runs as if called by the parent
+ *   mcount_graph		accepted: the same, and the address in the slot is the stub's or uft_asm_mcount_return; control is behind
+ *				the site in both cases
+ *   graph_exit, mcount_return	control is at the parent of the entry with this slot, which is popped; results live
+ * Fast ones may end by the slow one's C at any point before their commit: nothing that it needs has changed by then.
+ */
 extern const char uft_asm_func[], uft_asm_mcount_func[], uft_asm_func_slow[];	/* slow: without rseq (x86_64) */
 extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain graph tracer */
 extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, pids, depth, threshold, profile: through C */
