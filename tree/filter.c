@@ -287,6 +287,36 @@ static int split_words(struct edit *e, const char *p, size_t n, struct word_batc
 	return 0;
 }
 
+struct removal { struct selection s; const struct uft_pattern *p; int found; };
+
+static int removal_fn(void *arg, const struct uft_function *f)
+{
+	struct removal *r = arg;
+
+	r->found = is_selected(&r->s, f) && uft_pattern_match(r->p, f->name, NULL, f->object);
+	return r->found;
+}
+
+/* Does the list have what `!word` takes out? Only of the graph's lists the kernel wants it. */
+static int has_removed(struct uft_handle *h, struct edit *e, const struct word *w, const struct uft_pattern *p)
+{
+	struct removal r = { .p = p };
+	int ret;
+
+	if (w->text[0] != '!' || list_of(&h->at) < LIST_GRAPH || list_of(&h->at) == LIST_STACK ||
+	    (p->object && !uft_session_has_object(h->t->session, p->object)))
+		return 1;
+	text_put(&e->words, "", 1);
+	if (e->words.error)
+		return 1;
+	e->words.n--;
+	ret = selection_make(e->words.p, &r.s);
+	if (!ret)
+		uft_session_functions(h->t->session, NULL, removal_fn, &r);
+	selection_free(&r.s);
+	return ret || r.found;
+}
+
 /* Adds the words of a write to the list. Bytes until the first that is refused, or its error. */
 static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, size_t n)
 {
@@ -303,8 +333,16 @@ static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, s
 		if (!good && (size_t)good < b.n)
 			ret = -EINVAL;
 	}
-	for (long i = 0; i < good; i++)
+	for (long i = 0; i < good; i++) {
+		if (!has_removed(h, e, &b.word[i], &b.p[i])) {
+			e->npart = 0;
+			h->wrong = "Function is not in the list";
+			h->wrong_at = b.word[i].at;
+			ret = i ? (ssize_t)b.word[i - 1].end : -EINVAL;
+			break;
+		}
 		put_word(e, b.word[i].text);
+	}
 	word_batch_free(&b);
 	return good < 0 ? good : e->words.error ? e->words.error : ret;
 }
