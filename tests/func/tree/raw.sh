@@ -5,7 +5,7 @@
 
 # ---- The texts of a 6.12 kernel: zeros behind what is shorter than a text could be, and up to a multiple of 4
 inside 'for d in "" a abcdefgh abcdefghi abcdefghij abcdefghijklm; do printf "\1\0\0\0$d" >trace_marker_raw; done; printf "\1\0\2\200xyz" >trace_marker_raw; sed -n "s/.*: # /# /p" trace
-	for o in raw hex bin; do echo $o >trace_options; grep -av "^#" trace | tail -n 1 | tr -d "\200-\377\0-\10\13-\37" | sed "s/.*\(# 8\|type\)/\1/"; echo no$o >trace_options; done; cat printk_formats
+	for o in raw hex bin; do echo $o >trace_options; n=1; [ $o = hex ] && n=2; grep -av "^#" trace | tail -n $n | tr -d "\200-\377\0-\10\13-\37" | sed "s/.*\(# 8\|type\)/\1/"; echo no$o >trace_options; done; cat printk_formats
 	echo function_graph >current_tracer; printf "\17\0\0\0abc" >trace_marker_raw; grep -c "  /\* # f buf: 61 62 63 00 00 00 00 00 00 00 00 00 00 00 00 00 \*/$" trace; ls -l trace_marker_raw printk_formats | cut -c 1-10'
 cat >expected <<'KERNEL'
 # 1 buf: 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00
@@ -17,6 +17,7 @@ cat >expected <<'KERNEL'
 # 80020001 buf: 78 79 7a 00 00 00 00 00 00 00 00 00 00 00 00 00
 # 80020001 buf: 78 79 7a 00 00 00 00 00 00 00 00 00 00 00 00 00
 type: 18
+
 type: 18
 1
 -r--r-----
