@@ -74,7 +74,7 @@ static int bench_writer(const char *path, int compress)
 			return 1;
 		bytes = synth_ring(s, 0, 0)->read;
 	}
-	uft_writer_finish(w, NULL);
+	uft_writer_finish(w, NULL, NULL);
 	printf("writer%s: %.0f MB/s, %.1f M function events/s\n", compress ? " zstd" : "", (double)bytes / busy / 1e6,
 	       (double)bytes / 16 / busy / 1e6);
 	uft_image_free(img);

@@ -310,7 +310,7 @@ int recorder_start(const char *path, const struct uft_arena *arena, const struct
 	pthread_condattr_destroy(&attr);
 	ret = start_thread(r);
 	if (ret) {
-		uft_writer_finish(r->writer, NULL);
+		uft_writer_finish(r->writer, NULL, NULL);
 		pthread_cond_destroy(&r->news);
 		pthread_mutex_destroy(&r->lock);
 		free(r);
@@ -331,8 +331,7 @@ int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct u
 	pthread_mutex_unlock(&r->lock);
 	pthread_join(r->thread, NULL);
 	error = r->error;
-	*stats = r->stats;
-	ret = uft_writer_finish(r->writer, err);
+	ret = uft_writer_finish(r->writer, stats, err);
 	imageview_free(r->views);
 	pthread_cond_destroy(&r->news);
 	pthread_mutex_destroy(&r->lock);

@@ -427,7 +427,7 @@ void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out)
 			out->lost += __atomic_load_n(&wr_arena_ring(w, w->live[i], r)->lost, __ATOMIC_RELAXED);
 }
 
-int uft_writer_finish(struct uft_writer *w, struct uft_error *err)
+int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, struct uft_error *err)
 {
 	int ret;
 
@@ -444,6 +444,8 @@ int uft_writer_finish(struct uft_writer *w, struct uft_error *err)
 	if (close(w->fd))
 		wr_latch(w, -errno);
 	w->fd = -1;
+	if (total)
+		*total = w->stats;
 	ret = w->error;
 	if (ret)
 		uft_fail(err, ret, "%s: the recording is incomplete: %s", w->path, strerror(-ret));

@@ -41,7 +41,8 @@ int64_t uft_writer_poll(struct uft_writer *w);
 /* Drains the slice for the last time and marks it DEAD -> FREE. */
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice);
 void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out);
-/* Images' objects and symbols, profile blocks, clock calibration, counters, index; closes the file. */
-int uft_writer_finish(struct uft_writer *w, struct uft_error *err);
+/* Images' objects and symbols, profile blocks, clock calibration, counters, index; closes the file. *@total, unless NULL:
+ * with the last look at all rings; also of what failed. */
+int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, struct uft_error *err);
 
 #endif

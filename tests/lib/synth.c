@@ -411,7 +411,7 @@ int synth_file(const char *path, const struct synth_load *load, struct synth_exp
 		expect->bytes += synth_ring(x.s, 0, i)->commit;
 	if (!err)
 		err = uft_writer_slice_end(x.w, 0);
-	last = uft_writer_finish(x.w, NULL);
+	last = uft_writer_finish(x.w, NULL, NULL);
 	for (uint32_t i = 0; i < x.nthreads; i++)
 		free(x.thread[i].stack);
 	free(x.thread);

@@ -121,7 +121,7 @@ static void write_oddities(const char *path, uint32_t tracer)
 	}
 	*synth_profile(s, 0, 1, synth_stub_id(img, 3)) = (struct uft_profile){ .hits = 3, .total = 9, .max = 4 };
 	uft_writer_slice_end(w, 0);
-	uft_writer_finish(w, NULL);
+	uft_writer_finish(w, NULL, NULL);
 	uft_image_free(img);
 	synth_free(s);
 }

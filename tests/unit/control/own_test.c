@@ -96,7 +96,7 @@ static void test_read(void **state)
 		if (!(i % 256))
 			assert_true(uft_writer_poll(w) >= 0);
 	}
-	assert_int_equal(uft_writer_finish(w, NULL), 0);
+	assert_int_equal(uft_writer_finish(w, NULL, NULL), 0);
 	expect(*state, MANY - 1, 0, 1);
 	uft_session_destroy(s);
 }
@@ -117,7 +117,7 @@ static void test_full(void **state)
 		lost += ret != 0;
 	}
 	assert_int_equal(taken + lost, MANY);
-	assert_int_equal(uft_writer_finish(w, NULL), 0);
+	assert_int_equal(uft_writer_finish(w, NULL, NULL), 0);
 	expect(*state, taken - 1, lost, 1);
 	uft_session_destroy(s);
 }
@@ -131,7 +131,7 @@ static void test_overwrite(void **state)
 
 	for (uint64_t i = 0; i < MANY; i++)
 		assert_int_equal(put(o, i), 0);
-	assert_int_equal(uft_writer_finish(w, NULL), 0);
+	assert_int_equal(uft_writer_finish(w, NULL, NULL), 0);
 	expect(*state, MANY - 1, 0, 0);
 	uft_session_destroy(s);
 }

@@ -45,7 +45,7 @@ static inline void check_finish(struct check *c)
 {
 	struct uft_error err = { "" };
 
-	if (uft_writer_finish(c->w, &err))
+	if (uft_writer_finish(c->w, NULL, &err))
 		fail_msg("finish: %s", err.text);
 	c->w = NULL;
 }
@@ -53,7 +53,7 @@ static inline void check_finish(struct check *c)
 static inline void check_end(struct check *c)
 {
 	if (c->w)
-		uft_writer_finish(c->w, NULL);
+		uft_writer_finish(c->w, NULL, NULL);
 	unlink(c->path);
 	uft_image_free(c->img);
 	synth_free(c->s);

@@ -341,7 +341,7 @@ static void test_names_from_the_object(void **state)
 	assert_string_equal(ev.sym->name, "main");
 	assert_int_equal(uft_stream_info(st)->complete, 0);
 	uft_stream_close(st);
-	uft_writer_finish(w, NULL);
+	uft_writer_finish(w, NULL, NULL);
 	unlink(path);
 	uft_object_put(obj);
 	uft_image_free(img);
@@ -375,7 +375,7 @@ static void test_real_clock(void **state)
 		uft_stream_close(st);
 		if (!is_finished) {
 			usleep(200000);
-			assert_int_equal(uft_writer_finish(w, NULL), 0);
+			assert_int_equal(uft_writer_finish(w, NULL, NULL), 0);
 		}
 	}
 	unlink(path);
@@ -479,7 +479,7 @@ static int nospace_child(const char *dir)
 		return 4;
 	if (uft_writer_poll(w) != -ENOSPC)
 		return 5;
-	if (uft_writer_finish(w, NULL) != -ENOSPC)
+	if (uft_writer_finish(w, NULL, NULL) != -ENOSPC)
 		return 6;
 	info = check_info(path);
 	/* everything that could be saved is there, with names; the rest is counted to the last record */
