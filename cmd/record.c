@@ -325,9 +325,9 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	};
 	int ret;
 
-	if (arms(rec))
-		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
+	if (!ret && arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
+		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);
 	return ret ? ret : uft_session_trace(rec->session, &spec, err);
 }
 
