@@ -24,14 +24,12 @@ checks_done=$((checks_done + 1))
 run "$uft" attach
 [ "$status" -eq 2 ] || fail "attach to nobody in particular"
 
-sh -c 'sleep 0 & exec sleep 3' &
+sh -c 'sleep 0 & exec sleep 60' &
 parent=$!
-sleep 0.5
-zombie=$(ps -o pid=,stat= --ppid $parent | awk '$2 ~ /^Z/ { print $1 }')
-if [ -n "$zombie" ]; then
-	refused "a zombie" "is a zombie" "$uft" attach $zombie
-fi
-wait $parent
+until zombie=$(ps -o pid=,stat= --ppid $parent | awk '$2 ~ /^Z/ { print $1 }') && [ -n "$zombie" ] || ! kill -0 $parent; do sleep 0.05; done
+refused "a zombie" "is a zombie" "$uft" attach $zombie
+kill $parent
+wait $parent 2>/dev/null
 
 if [ "$(cat /proc/2/comm 2>/dev/null)" = kthreadd ]; then
 	refused "a kernel thread" "is a thread of the kernel" "$uft" attach 2
@@ -44,7 +42,7 @@ printf '\270\35\0\0\0\315\200\353\367' >>old
 chmod +x old
 ./old 2>/dev/null &
 old=$!
-sleep 0.2
+until [ "$(readlink /proc/$old/exe)" = "$tmp/old" ] || ! kill -0 $old 2>/dev/null; do sleep 0.05; done
 if kill -0 $old 2>/dev/null && [ "$(readlink /proc/$old/exe)" = "$tmp/old" ]; then
 	refused "32 bits" "runs a program of 32 bits" "$uft" attach $old
 	checks_done=$((checks_done + 1))
@@ -59,7 +57,7 @@ thread=$(ls /proc/$held/task | grep -v "^$held$" | head -n 1)
 refused "a thread" "is a thread of process $held" "$uft" attach $thread
 "$uft" attach -q -l work -o first.uft $held 2>first_said &
 first=$!
-sleep 1
+until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do sleep 0.05; done
 refused "a second session" "traced by another session already: uft process $first" "$uft" attach $held
 kill -TERM $first
 wait $first

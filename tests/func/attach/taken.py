@@ -91,18 +91,19 @@ def before(scratch, which):
     p.end(what)
 
 
-def attached(scratch, what):
-    """A program, a thread of it that is not the first, and its recorder: there is something of ours by now."""
+def attached(scratch, what, is_complete=True):
+    """A program, a thread of it that is not the first, and its recorder: all is armed, or there is just something of ours."""
     p = Program()
     r = attach(p, scratch)
-    left.wait_for(lambda: left.is_attached(p.pid) or r.poll() is not None, what + ': attached')
+    left.wait_for(lambda: r.poll() is not None or (left.is_armed(p.pid, p.text) if is_complete else left.is_attached(p.pid)),
+                  what + ': attached', 60)
     return p, p.threads[2], r
 
 
 def during(scratch):
     """As soon as there is something of ours: in the first hold, or between two. Whatever was switched is left again."""
     what = 'taken in the middle of the attach'
-    p, tid, r = attached(scratch, what)
+    p, tid, r = attached(scratch, what, False)
     seize(tid)
     time.sleep(2)
     release(tid)
@@ -120,7 +121,6 @@ def at_detach(scratch):
     """It is not left, which is said; it goes on; and when the thread is free it is left as if nothing had been."""
     what = 'taken at uft detach'
     p, tid, r = attached(scratch, what)
-    time.sleep(2)
     seize(tid)
     for again in (0, 1):
         d = detach(p)
@@ -156,7 +156,6 @@ def at_end(scratch, how):
     """The recorder cannot wait for ever: our code stays, and the program runs on in it, whole. Later all can be taken out."""
     what = 'taken at the end, %s' % how
     p, tid, r = attached(scratch, what)
-    time.sleep(2)
     seize(tid)
     if how == 'killed':
         r.kill()
@@ -183,7 +182,6 @@ def all_killed(scratch):
     """Recorder and guard, and nobody has a thread: whoever comes later finds that they are dead."""
     what = 'when all are killed'
     p, tid, r = attached(scratch, what)
-    time.sleep(2)
     for pid in list(left.recorders(scratch)):
         os.kill(pid, 9)
     r.communicate(timeout=90)

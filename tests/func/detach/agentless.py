@@ -3,10 +3,10 @@
 """agentless.py UFT TARGET - somebody kills the agent of a traced process: the detach leaves nothing all the same
 
 TARGET busy checks its own results; left by uft detach, and by the recorder's end."""
-import os, signal, subprocess, sys, tempfile, time
+import os, signal, subprocess, sys, tempfile
 
 import left
-from left import compare, fail, is_attached, state, text, wait_for
+from left import compare, complaint, fail, is_armed, is_attached, state, text, wait_for
 
 uft, target = sys.argv[1:3]
 
@@ -23,19 +23,24 @@ def agents(pid):
             pass
 
 
-def once(pid, tracer, how, scratch):
+def said_by(err):
+    return os.pread(err.fileno(), 1 << 16, 0).decode()
+
+
+def once(pid, tracer, how, scratch, code):
     name = '%s, left by %s' % (tracer, how)
-    with tempfile.TemporaryFile('w+') as err:
+    with tempfile.TemporaryFile() as err:
         r = subprocess.Popen([uft, 'attach', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'), str(pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
-        wait_for(lambda: is_attached(pid) and list(agents(pid)), name + ': attached')
-        time.sleep(0.5)
+        wait_for(lambda: is_armed(pid, code) and list(agents(pid)), name + ': attached')
         if how == 'SIGTERM at once':	# before the recorder can see it
             r.send_signal(signal.SIGSTOP)
             r.terminate()
         for agent in agents(pid):
             os.kill(agent, signal.SIGKILL)
-        time.sleep(0.3)
+        wait_for(lambda: not list(agents(pid)), name + ': no agent')
+        if how in ('uft detach', 'SIGTERM'):
+            wait_for(lambda: 'the agent of process %d was ended' % pid in said_by(err), name + ': it is told')
         if how == 'SIGTERM at once':
             r.send_signal(signal.SIGCONT)
         elif how == 'SIGKILL':
@@ -45,10 +50,8 @@ def once(pid, tracer, how, scratch):
         else:
             r.terminate()
         r.wait(60)
-        err.seek(0)
-        said = err.read()
-    if 'the agent of process %d was ended' % pid not in said and how in ('uft detach', 'SIGTERM'):
-        fail(name + ': nobody was told: ' + said)
+        if how != 'SIGKILL' and complaint(said_by(err)):
+            fail(name + ': ' + complaint(said_by(err)))
     wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': left', 5)
 
 
@@ -58,7 +61,7 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
     before, code = state(p.pid), text(p.pid)
     for how in ('uft detach', 'SIGTERM', 'SIGTERM at once', 'SIGKILL'):
         for tracer in ('function', 'function_graph'):
-            once(p.pid, tracer, how, scratch)
+            once(p.pid, tracer, how, scratch, code)
             compare(tracer + ', ' + how, before, state(p.pid), 0)
             if text(p.pid) != code:
                 fail(tracer + ', ' + how + ': text has changed')

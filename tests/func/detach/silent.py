@@ -54,16 +54,15 @@ def start(argv):
     return p, pids
 
 
-def guard_of(recorder, pid):
-    """Who else than the recorder and agents has the session's file mapped."""
+def ours(name, pid):
+    """The processes by that name that have the session's file mapped that this one has."""
     path = next(l.split(None, 5)[5].strip() for l in open('/proc/%d/maps' % pid) if 'session.' in l)
     for e in os.listdir('/proc'):
         try:
-            if open('/proc/%s/comm' % e).read() == 'uft-guard\n' and path in open('/proc/%s/maps' % e).read():
-                return int(e)
+            if open('/proc/%s/comm' % e).read() == name + '\n' and path in open('/proc/%s/maps' % e).read():
+                yield int(e)
         except OSError:
             pass
-    return 0
 
 
 def end(way, p, pids, scratch):
@@ -77,10 +76,10 @@ def end(way, p, pids, scratch):
         p.terminate()
         return
     if way in ('both', 'stale'):
-        os.kill(guard_of(p, pids[0]), 9)
+        os.kill(next(ours('uft-guard', pids[0])), 9)
     p.kill()
     if way in ('both', 'stale'):
-        time.sleep(0.6)
+        wait_for(lambda: not list(ours('uft-agent', pids[0])), way + ': the agents end')
     if way == 'both':
         r = subprocess.run([uft, 'detach', str(pids[0])], stderr=subprocess.PIPE, text=True)
         if r.returncode:

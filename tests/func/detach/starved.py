@@ -33,7 +33,7 @@ def cycle(i, pid, scratch):
         r = subprocess.Popen([uft, 'attach', '-q', '-b', '256K', '-p', 'function_graph', '-o', os.path.join(scratch, 'x.uft'), str(pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
         wait_for(lambda: is_attached(pid) or r.poll() is not None, 'cycle %d: attached' % i, 30)
-        time.sleep(0.5)
+        time.sleep(0.5)			# SIGTERM may come before all is armed, or after
         r.terminate()
         try:
             r.wait(40)
