@@ -21,6 +21,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_NOT_KEPT] = "not_kept",
 	[UFT_CNT_KEEP_NO_RING] = "keep_no_ring",
 	[UFT_CNT_SITE_REACH] = "site_reach",
+	[UFT_CNT_NO_SLOT] = "no_slot",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

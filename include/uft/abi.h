@@ -241,6 +241,7 @@ enum uft_counter {
 	UFT_CNT_NOT_KEPT,	/* root calls that were shorter than their limit (information) */
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
 	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
+	UFT_CNT_NO_SLOT,	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
 	UFT_NCOUNTERS
 };
 

@@ -364,15 +364,18 @@ int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t 
 
 /*
  * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent: mcount's argument, which must
- * stand there. The frame's name is that of entry sites. Context: probe.
+ * stand there, if it has one. The frame's name is that of entry sites. Context: probe.
  */
 void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent);
 void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent)
 {
-	uint64_t name, *slot = arch_mcount_slot(arch_mcount_stub_frame((const uint32_t *)stub), base, &name);
+	uint32_t frame = arch_mcount_stub_frame((const uint32_t *)stub);
+	uint64_t name, *slot = arch_mcount_slot(frame, base, &name);
 	uint64_t hook = (uint64_t)stub + ARCH_STUB_RETURN;
 
-	if (*slot == parent && fg_enter(value & UFT_REC_VALUE_MAX, name, parent, hook, stub, NULL))
+	if (*slot != parent && !(frame & ARCH_FRAME_BARE))
+		trace_count(UFT_CNT_NO_SLOT, 1);
+	else if (fg_enter(value & UFT_REC_VALUE_MAX, name, *slot, hook, stub, NULL))
 		*slot = hook;
 }
 #endif

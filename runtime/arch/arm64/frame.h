@@ -4,6 +4,8 @@
  *
  * The return address stands in the frame record that x29 names. What tells frames apart is the stack pointer at the entry: as far
  * above the record as the prologue has gone down. It is read backwards from the call. What is not understood has no graph.
+ *
+ * gcc hands the return address to mcount, clang nothing: in x0 is then the function's own argument.
  */
 #ifndef UFT_ARM64_FRAME_H
 #define UFT_ARM64_FRAME_H
@@ -12,6 +14,7 @@
 
 #include "runtime/arch/arm64/encode.h"
 
+#define ARCH_FRAME_BARE		(1u << 23)	/* mcount has no argument */
 #define A64_RET			0xd65f03c0u
 #define A64_FRAME_WORDS		64	/* arguments are stored before the call: not more than this */
 #define A64_PROLOGUE_WORDS	12
@@ -22,16 +25,22 @@ static inline int64_t a64_pair_offset(uint32_t w)
 	return (int64_t)((int32_t)(w << 10) >> 25) * 8;
 }
 
+/* sub sp, sp, #n {, lsl #12} */
+static inline int a64_is_sp_sub(uint32_t w)
+{
+	return (w & 0xff8003ff) == 0xd10003ff;
+}
+
 /* Bytes by which @at moves the stack pointer down; 0: it does not; -1: by something else than a number. */
 static inline int64_t a64_stack_down(const uint32_t *at)
 {
 	uint32_t w = *at;
 
-	if ((w & 0xff8003ff) == 0xd10003ff)		/* sub sp, sp, #n {, lsl #12} */
+	if (a64_is_sp_sub(w))
 		return (int64_t)(w >> 10 & 0xfff) << (w >> 22 & 1) * 12;
 	if ((w & 0xbfc003e0) == 0xa98003e0 || (w & 0xffc003e0) == 0x6d8003e0)	/* stp ., ., [sp, #-n]! */
 		return -a64_pair_offset(w);
-	if ((w & 0xffe00fe0) == 0xf8000fe0)		/* str x, [sp, #-n]! */
+	if ((w & 0xfbe00fe0) == 0xf8000fe0)		/* str x, [sp, #-n]!; str d, ... */
 		return -(int64_t)((int32_t)(w << 11) >> 23);
 	if ((w & 0xffe0ffff) != 0xcb2063ff)		/* sub sp, sp, x */
 		return 0;
@@ -46,15 +55,24 @@ static inline int a64_is_frame_store(uint32_t w)
 	       (w & 0xffc003e0) == 0xfd0003e0;
 }
 
-/* Words of 16 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is signed. */
+/* mov x0, x; ldr x0: mcount's argument. Nothing else needs x0 before the call. */
+static inline int a64_is_x0_set(uint32_t w)
+{
+	return (w & 0xffe0ffff) == 0xaa0003e0 || (w & 0xffc0001f) == 0xf9400000 || (w & 0xffe00c1f) == 0xf8400000;
+}
+
+/* Words of 8 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is signed. ARCH_FRAME_BARE. */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
 	const uint32_t *at = site, *end = site - lowest > A64_FRAME_WORDS ? site - A64_FRAME_WORDS : lowest;
+	uint32_t bare = ARCH_FRAME_BARE;
 	int64_t record, down = 0;
 
 	do {						/* add x29, sp, #record */
 		if (--at <= end + 1 || *at == A64_RET)
 			return 0;
+		if (a64_is_x0_set(*at))
+			bare = 0;
 	} while ((*at & 0xffc003ff) != 0x910003fd);
 	record = *at >> 10 & 0xfff;
 	end = at - lowest > A64_PROLOGUE_WORDS ? at - A64_PROLOGUE_WORDS : lowest + 1;
@@ -65,15 +83,17 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 		if (!down && !a64_is_frame_store(*at))
 			return 0;
 	}
-	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record || (down - record) & 15)
+	if (a64_is_sp_sub(*at) && a64_is_sp_sub(at[-1]))	/* a number that one instruction does not hold */
+		down += a64_stack_down(--at);
+	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record || (down - record) & 7)
 		return 0;
-	return (uint32_t)(down - record) >> 4;
+	return (uint32_t)(down - record) / 8 | bare;
 }
 
 /* The slot of the return address and the frame's name, by what the function has in @base (x29). */
 static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
 {
-	*name = base + 16ull * frame;
+	*name = base + 8ull * (frame & ~ARCH_FRAME_BARE);
 	return (uint64_t *)(base + 8);
 }
 

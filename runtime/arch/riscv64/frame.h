@@ -4,12 +4,16 @@
  *
  * There need be no frame pointer. An instruction that moves the stack pointer down is looked for backwards such that a walk from
  * there comes to the store of ra and ends at the call. What is not understood has no graph.
+ *
+ * gcc hands the return address to mcount, clang nothing: in a0 is then the function's own argument. But there is a frame pointer
+ * that ra stands below: the stack pointer at the entry, or what variable arguments are kept in lies between.
  */
 #ifndef UFT_RISCV64_FRAME_H
 #define UFT_RISCV64_FRAME_H
 
 #include <stdint.h>
 
+#define ARCH_FRAME_BARE	(1u << 31)	/* mcount has no argument; the frame is that of s0 */
 #define RV_FRAME_BYTES	192	/* arguments are stored before the call: not more than this */
 
 static inline uint32_t rv_at(const uint16_t *at)
@@ -75,14 +79,36 @@ static inline int64_t rv_ra_store(const uint16_t *at)
 	return rv_signed((w >> 25) << 5 | (w >> 7 & 31), 12);
 }
 
-/* Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry; 0: unknown. */
+/* What is above the stack pointer by as much becomes s0; 0: it does not. */
+static inline int64_t rv_s0_set(const uint16_t *at)
+{
+	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
+
+	if ((h & 0xe01f) == 0)			/* c.addi4spn s0 */
+		return (h >> 11 & 3) << 4 | (h >> 7 & 15) << 6 | (h >> 6 & 1) << 2 | (h >> 5 & 1) << 3;
+	return (w & 0xfffff) == 0x10413 ? rv_signed(w >> 20, 12) : 0;	/* addi s0, sp */
+}
+
+/* mv a0; ld a0: mcount's argument. Nothing else needs a0 before the call. */
+static inline int rv_is_a0_set(const uint16_t *at)
+{
+	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
+
+	if (((h & 0xff83) == 0x8502 && (h & 0x7c)) || (h & 0xef83) == 0x6502 || (h & 0xe01f) == 0x6008)	/* c.mv, c.ldsp, c.ld */
+		return 1;
+	return (w & 0xfff07fff) == 0x513 || (w & 0x7fff) == 0x3503;
+}
+
+/* Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry; ARCH_FRAME_BARE and
+ * where that is above s0; 0: unknown. */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
 	const uint16_t *call = (const uint16_t *)site, *first = call - 2;
 
 	for (; first >= (const uint16_t *)lowest && call - first <= RV_FRAME_BYTES / 2; first--) {
 		const uint16_t *at = first;
-		int64_t down = 0, ra = -1, t0 = 0;
+		int64_t down = 0, ra = -1, t0 = 0, s0 = -1;
+		int is_lost = 0, has_argument = 0;
 
 		if (rv_stack_add(first) >= 0)
 			continue;
@@ -90,21 +116,31 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 			int64_t add = rv_adds_t0(at) ? t0 : rv_stack_add(at), store = rv_ra_store(at);
 
 			t0 = rv_t0(at, t0);
-			if (add & 7)
+			is_lost |= (add & 7) != 0;
+			if (is_lost && s0 < 0)
 				break;
 			down -= add;
 			if (store >= 0 && ra < 0)
 				ra = down - store;	/* below sp at the entry */
+			if (rv_s0_set(at) > 0 && s0 < 0 && ra == down - rv_s0_set(at) + 8)
+				s0 = ra - 8;
+			has_argument |= rv_is_a0_set(at);
 		}
-		if (at == call && ra >= 8 && ra <= down && down < 1 << 18)
+		if (at == call && !has_argument && s0 >= 0 && s0 < 1 << 10)
+			return ARCH_FRAME_BARE | (uint32_t)s0 / 8;
+		if (at == call && has_argument && !is_lost && ra >= 8 && ra <= down && down < 1 << 18)
 			return (uint32_t)(down - ra) / 8 | (uint32_t)down / 8 << 16;
 	}
 	return 0;
 }
 
-/* The slot of the return address and the frame's name, by what the function has in @base (sp). */
+/* The slot of the return address and the frame's name, by what the function has in @base (sp; of a bare frame s0). */
 static inline uint64_t *arch_mcount_slot(uint32_t frame, uint64_t base, uint64_t *name)
 {
+	if (frame & ARCH_FRAME_BARE) {
+		*name = base + 8ull * (frame & 0xffff);
+		return (uint64_t *)(base - 8);
+	}
 	*name = base + 8ull * (frame >> 16);
 	return (uint64_t *)(base + 8ull * (frame & 0xffff));
 }

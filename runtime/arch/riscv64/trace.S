@@ -17,6 +17,7 @@
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	128
+#define SAVE_S0		112
 
 	.macro HANDLER name
 	.balign	64
@@ -58,8 +59,8 @@
 	.cfi_adjust_cfa_offset SAVE_BYTES
 	ALL_REGS sd
 	.cfi_rel_offset ra, 0
-	sd	s0, 112(sp)
-	.cfi_rel_offset s0, 112
+	sd	s0, SAVE_S0(sp)
+	.cfi_rel_offset s0, SAVE_S0
 	sd	\site, 120(sp)
 	addi	s0, sp, SAVE_BYTES
 	lb	t5, -UFT_SLOW_STACK(sp)		/* reads only: the memory there may be somebody's */
@@ -68,7 +69,7 @@
 	/* t3 and t4 stay. */
 	.macro RESTORE_ALL site
 	ALL_REGS ld
-	ld	s0, 112(sp)
+	ld	s0, SAVE_S0(sp)
 	ld	\site, 120(sp)
 	addi	sp, sp, SAVE_BYTES
 	.cfi_adjust_cfa_offset -SAVE_BYTES
@@ -157,10 +158,15 @@
 	jr	t0			/* pairs with the site's jalr */
 	HANDLER_END uft_asm_func
 
-/* Behind the prologue: ra = site's end, the parent is mcount's argument (a0), t3 = K. */
+/* Behind the prologue: ra = site's end, t1 = stub + 4, the parent is mcount's argument (a0) or below the function's s0 (frame.h), t3 = K. */
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL ra
 	mv	a1, a0
+	lw	a0, 0(t1)		/* ARCH_FRAME_BARE is its sign */
+	bgez	a0, 1f
+	ld	a1, SAVE_S0(sp)
+	ld	a1, -8(a1)
+1:
 	TEXT_ID	a0, ra
 	slli	a0, a0, 32
 	call	uft_func_slow
@@ -294,7 +300,10 @@ uft_asm_graph_exit_slow:
 	subw	a0, a0, t3
 	addi	a1, t1, -4		/* the stub */
 	addi	a2, sp, SAVE_BYTES
-	call	uft_mcount_enter_named
+	lw	a4, 0(t1)		/* ARCH_FRAME_BARE is its sign */
+	bgez	a4, 1f
+	ld	a2, SAVE_S0(sp)
+1:	call	uft_mcount_enter_named
 	RESTORE_ALL ra
 	ret				/* pairs with the site's jal */
 	HANDLER_END uft_asm_mcount_graph

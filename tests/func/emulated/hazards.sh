@@ -37,6 +37,14 @@ if $cc ${flags%-fpatch*} -pg "$hazards/hazards.c" -o hazards-pg 2>err; then
 else
 	fail "-pg: $(cat err)"
 fi
+# The same without an argument of mcount. clang compiles only: it is not told where libraries are.
+if command -v clang >/dev/null; then
+	# shellcheck disable=SC2086
+	clang "--target=$machine-linux-gnu" -isystem "/usr/$machine-linux-gnu/include" ${flags%-fpatch*} -pg -c "$hazards/hazards.c" -o hazards.o &&
+		$cc -pthread hazards.o -o hazards-clang || fail "clang -pg"
+	hazard hazards-clang function_graph longjmp deep noreturn abi nested vector signal sigjump cancel fork
+	hazard hazards-clang function abi vector signal
+fi
 # Exceptions: the graph refuses programs with an unwinder.
 # shellcheck disable=SC2086
 if ${cc%gcc}g++ $flags "$hazards/hazards_cc.cc" -o hazards-cc 2>err; then

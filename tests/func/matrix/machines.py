@@ -153,10 +153,9 @@ def check_cell(cell, builder, opts, top):
         raise Failed('%d sites, none in %s' % (sites, left_out))
     events = 0
     for tracer in ('function', 'function_graph'):
-        # The graph of programs with an unwinder is refused, and that of prologues that sign the return address; clang's -pg does
-        # not hand the parent over.
-        is_plain_call = cell.compiler == 'gcc' and not (builder.name == 'aarch64' and cell.guard == 'guard')
-        if tracer == 'function' or (cell.lang == 'c' and (cell.mode.startswith('pfe') or is_plain_call)):
+        # The graph of programs with an unwinder is refused, and that of prologues that sign the return address.
+        is_signed_call = builder.name == 'aarch64' and cell.guard == 'guard' and not cell.mode.startswith('pfe')
+        if tracer == 'function' or (cell.lang == 'c' and not is_signed_call):
             events += check_recording(opts.uft, tracer, cell, files[0], where, names, p.stdout, expected, False,
                                       ['--emulator=' + emulator])
     return sites, events
