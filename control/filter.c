@@ -124,8 +124,8 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 {
 	uint32_t action = action_for(code, n, c->nr, c->arg);
 
-	/* Made before execve() only. */
-	if (c->nr == SYS_access && action_for(code, n, SYS_execve, c->arg) != SECCOMP_RET_ALLOW)
+	/* Made before execve() only: no harm if that ends as badly. The kernel orders actions as signed numbers, too. */
+	if (c->nr == SYS_access && (int32_t)action_for(code, n, SYS_execve, c->arg) <= (int32_t)action)
 		return 0;
 	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
 }

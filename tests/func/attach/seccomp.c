@@ -2,7 +2,7 @@
 /*
  * seccomp.c - for seccomp.py: a program of two threads with a filter that denies one system call
  *
- *	seccomp NR kill|errno|trap [NR]	denies one or two, says ready, works until its input ends, says how much it did
+ *	seccomp NR kill|errno|trap|log [NR [ACTION]]	denies one or two, says ready, works until its input ends
  *
  * The threads exist before the filter, which is for all of them, and make no other call than read and futex meanwhile.
  */
@@ -34,15 +34,21 @@ static void *work(void *arg)
 	return arg;
 }
 
+static unsigned action_of(const char *name)
+{
+	return !strcmp(name, "errno") ? SECCOMP_RET_ERRNO | EPERM : !strcmp(name, "trap") ? SECCOMP_RET_TRAP :
+	       !strcmp(name, "log") ? SECCOMP_RET_LOG : SECCOMP_RET_KILL_PROCESS;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned action = argc > 2 && !strcmp(argv[2], "errno") ? SECCOMP_RET_ERRNO | EPERM :
-			  argc > 2 && !strcmp(argv[2], "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_KILL_PROCESS;
+	const char *action = argc > 2 ? argv[2] : "kill";
 	struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 1 ? (unsigned)atoi(argv[1]) : 0, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 1 ? (unsigned)atoi(argv[1]) : 0, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action_of(action)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, argc > 3 ? (unsigned)atoi(argv[3]) : ~0u, 0, 1),
-		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, action_of(argc > 4 ? argv[4] : action)),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
