@@ -85,26 +85,13 @@ static inline int a64_direct_target(uint32_t insn, uint64_t pc, uint64_t *target
 /* The bits of those that we write that hold an address, or a part of a number. */
 static inline uint32_t a64_address_bits(uint32_t insn)
 {
-	if ((insn & 0x7c000000u) == 0x14000000u)
-		return 0x03ffffffu;
-	return (insn & 0x9f800000u) == 0x12800000u ? 0x001fffe0u : 0x00ffffe0u;	/* movz, movk; ldr */
+	return (insn & 0x7c000000u) == 0x14000000u ? 0x03ffffffu : 0x00ffffe0u;	/* b, bl; ldr */
 }
 
 /* A landing pad of branch target identification at a function's entry; paciasp is one, too, but does more. */
 static inline int a64_is_bti(uint32_t insn)
 {
 	return insn == A64_BTI_C || insn == A64_BTI_J || insn == A64_BTI_JC;
-}
-
-/* movz/movk wd, #imm, lsl #(0 or 16) */
-static inline uint32_t a64_movz_w(unsigned reg, uint16_t imm)
-{
-	return 0x52800000u | (uint32_t)imm << 5 | reg;
-}
-
-static inline uint32_t a64_movk_w_lsl16(unsigned reg, uint16_t imm)
-{
-	return 0x72a00000u | (uint32_t)imm << 5 | reg;
 }
 
 /* ldr xd, label: the word of data at @target, 1 MiB either way */

@@ -76,17 +76,6 @@ static inline uint32_t rv_jal(unsigned rd, uint64_t pc, uint64_t target)
 	return (u >> 20 & 1) << 31 | (u >> 1 & 0x3ff) << 21 | (u >> 11 & 1) << 20 | (u >> 12 & 0xff) << 12 | rd << 7 | 0x6fu;
 }
 
-/* lui and addiw: the register holds @v, its sign extended. */
-static inline uint32_t rv_lui(unsigned rd, uint32_t v)
-{
-	return rv_hi20(v) | rd << 7 | 0x37u;
-}
-
-static inline uint32_t rv_addiw(unsigned rd, unsigned rs, uint32_t v)
-{
-	return rv_lo12(v) | rs << 15 | rd << 7 | 0x1bu;
-}
-
 static inline int rv_is_jal(uint32_t insn, unsigned rd)
 {
 	return (insn & 0xfffu) == (rd << 7 | 0x6fu);
@@ -131,7 +120,7 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 /* The bits of those that we write that hold an address, or a part of a number: of auipc, lui, jal; of jalr, ld, addiw. */
 static inline uint32_t rv_address_bits(uint32_t insn)
 {
-	return (insn & 0x5fu) == 0x17u || (insn & 0x7fu) == 0x6fu ? 0xfffff000u : 0xfff00000u;
+	return (insn & 0x7fu) == 0x17u || (insn & 0x7fu) == 0x6fu ? 0xfffff000u : 0xfff00000u;
 }
 
 /* auipc @rd */

@@ -14,8 +14,6 @@ origin:
 	bl	origin
 	b	. + 0x7fffffc
 	bl	. - 0x8000000
-	movz	w17, #0x1234
-	movk	w17, #0xfedc, lsl #16
 	ldr	x16, origin
 	ldr	x16, . + 0xffffc
 	br	x16

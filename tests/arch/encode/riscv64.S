@@ -21,8 +21,6 @@ origin:
 	j	. + 0xffffe
 	jal	t1, . - 0x100000
 	jal	t1, . + 0x800
-	lui	t3, 0x12346
-	addiw	t3, t3, -1
 	/* Read, not written: reads[] of riscv64.c. A compressed one has a nop behind it. */
 	beq	a0, a1, . + 0xffe
 	bgeu	a0, a1, . - 0x1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
 #define ARCH	"riscv64"
-#define NCASES	16
+#define NCASES	14
 #define NREADS	15
 #include "tests/arch/encode/words.h"
 
@@ -26,8 +26,6 @@ static uint32_t build(unsigned i)
 	case 11: return rv_jal(RV_ZERO, pc, pc + 0xffffe);
 	case 12: return rv_jal(RV_T1, pc, pc - 0x100000);
 	case 13: return rv_jal(RV_T1, pc, pc + 0x800);
-	case 14: return rv_lui(RV_T3, 0x12345fff);
-	case 15: return rv_addiw(RV_T3, RV_T3, 0x12345fff);
 	}
 	return 0;
 }
@@ -59,11 +57,11 @@ static void check_rules(void)
 	check("jal target above", rv_jal_target(rv_jal(RV_RA, pc, pc + 0xff8fe), pc) == pc + 0xff8fe);
 	check("jal target below", rv_jal_target(rv_jal(RV_RA, pc, pc - 0x100000), pc) == pc - 0x100000);
 	check("jal is jal", rv_is_jal(rv_jal(RV_RA, 0, 64), RV_RA) && !rv_is_jal(rv_jal(RV_ZERO, 0, 64), RV_RA));
-	check("auipc is auipc", rv_is_auipc(rv_auipc(RV_T3, 0, 1 << 20), RV_T3) && !rv_is_auipc(rv_lui(RV_T3, 1 << 20), RV_T3));
+	check("auipc is auipc", rv_is_auipc(rv_auipc(RV_T3, 0, 1 << 20), RV_T3) && !rv_is_auipc(rv_auipc(RV_T0, 0, 1 << 20), RV_T3) && !rv_is_auipc(RV_NOP, RV_T3));
 	check("like", rv_is_like(rv_jalr(RV_RA, RV_RA, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)) &&
 		      !rv_is_like(rv_jalr(RV_RA, RV_T0, 0, 77), rv_jalr(RV_RA, RV_RA, 0, 0)));
-	check("bits of addresses", rv_address_bits(rv_lui(RV_T3, 1)) == 0xfffff000 && rv_address_bits(rv_auipc(RV_T0, 0, 0)) == 0xfffff000 &&
+	check("bits of addresses", rv_address_bits(rv_auipc(RV_T0, 0, 0)) == 0xfffff000 &&
 	      rv_address_bits(rv_jal(RV_RA, 0, 4)) == 0xfffff000 && rv_address_bits(rv_jalr(RV_RA, RV_RA, 0, 0)) == 0xfff00000 &&
-	      rv_address_bits(rv_ld(RV_T4, RV_T4, 0, 0)) == 0xfff00000 && rv_address_bits(rv_addiw(RV_T3, RV_T3, 0)) == 0xfff00000);
+	      rv_address_bits(rv_ld(RV_T4, RV_T4, 0, 0)) == 0xfff00000);
 	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
 }
