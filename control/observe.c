@@ -14,7 +14,8 @@
  *
  * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from one that has them, whose
  * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows has another space;
- * who is not followed has no samples any more, but switches. With the end of its last thread it ends.
+ * who is not followed has no samples any more, but switches. With the end of its last thread it ends. Who is left has no events from
+ * then on; the kernel ends them for all that have them from the same thread, so those who stay get their own (observe_left).
  *
  * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
  * after it; and before the rings are emptied: the time that it returns is how far they are complete.
@@ -47,6 +48,7 @@
 
 struct thread {
 	pid_t tid;
+	int group;			/* its events: of perf_add(), its own or who made it; -1 none */
 	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
 	uint64_t prio_ns;		/* as of then */
 	char comm[16];
@@ -164,7 +166,7 @@ static int read_prio(pid_t pid, pid_t tid)
 /* What /proc says of it. */
 static struct thread thread_read(pid_t pid, pid_t tid)
 {
-	struct thread t = { .tid = tid, .prio = read_prio(pid, tid), .prio_ns = session_now_ns() };
+	struct thread t = { .tid = tid, .group = -1, .prio = read_prio(pid, tid), .prio_ns = session_now_ns() };
 	char path[48], text[32];
 
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
@@ -338,7 +340,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	const struct thread *t = thread_of(p, r->tid);
-	struct thread like = t ? *t : (struct thread){ .prio = -1 };
+	struct thread like = t ? *t : (struct thread){ .group = -1, .prio = -1 };
 
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
@@ -431,9 +433,10 @@ static int add_thread(void *arg, pid_t pid, pid_t tid)
 	if (thread_of(a->p, tid))
 		return 0;
 	ret = perf_add(a->o->perf, tid);
-	if (ret)
+	if (ret < 0)
 		return ret == -ESRCH ? 0 : ret;
 	like = thread_read(pid, tid);
+	like.group = ret;
 	a->n += thread_add(a->o, a->p, tid, &like) != NULL;
 	return 0;
 }
@@ -479,14 +482,54 @@ void observe_target(struct observe *o, const struct target *t)
 	add_threads(o, t->pid);
 }
 
+/* Threads that have no events are forgotten. 1: there were some. */
+static int forget_unobserved(const struct observe *o, struct proc *p)
+{
+	uint32_t n = 0, before = p->nthreads;
+
+	for (uint32_t i = 0; i < before; i++)
+		if (perf_has(o->perf, p->thread[i].group))
+			p->thread[n++] = p->thread[i];
+	p->nthreads = n;
+	return n < before;
+}
+
+/* Who had theirs from somebody that was left gets others: before the first of them nobody may be taken to have one of these. */
+static void observe_again(struct observe *o)
+{
+	pid_t *again;
+	size_t n = 0;
+
+	for (struct proc *p = o->procs; p; p = p->next)
+		n++;
+	again = calloc(n + 1, sizeof(*again));
+	n = 0;
+	for (struct proc *p = o->procs; p; p = p->next)
+		if (forget_unobserved(o, p) && again)
+			again[n++] = p->pid;
+	while (n) {
+		struct proc *p = proc_of(o, again[--n]);
+
+		add_threads(o, again[n]);
+		if (p && p == proc_of(o, again[n]) && !p->nthreads)	/* it has ended meanwhile, unheard */
+			proc_end(o, p);
+	}
+	free(again);
+}
+
 void observe_left(struct observe *o, pid_t pid)
 {
 	struct proc *p;
 
 	observe_take(o);
 	p = proc_of(o, pid);
-	if (p)
-		proc_end(o, p);
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		perf_remove(o->perf, p->thread[i].group);
+	proc_end(o, p);
+	observe_take(o);		/* who came meanwhile has no events either */
+	observe_again(o);
 }
 
 /* ---- Life ---------------------------------------------------------------------------------- */

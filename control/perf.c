@@ -7,7 +7,8 @@
  * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. A record belongs to what is
  * taken if it is older than the taking: perf_begin() reads the clock before the rings' heads.
  *
- * An event's descriptor stays open until the end, also of a task that has ended: its children's events go with it.
+ * An event's descriptor stays open when its task has ended: its children's events go with it. So the descriptors of one task, one for
+ * each ring, are a group, which ends as a whole (perf_remove): for the task and for all that it has made.
  *
  * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
  *
@@ -57,8 +58,8 @@ struct perf {
 	struct ring *ring;
 	uint32_t nrings;
 	struct ring *shown;		/* the record there was given out */
-	int *fd;
-	size_t nfd, cap_fd;
+	int *fd;			/* of group g: `nrings` from g * nrings on; -1: ended */
+	int ngroups, cap_groups;
 };
 
 static uint64_t now_ns(void)
@@ -109,48 +110,76 @@ static struct perf_event_attr task_attr_of(const struct perf *p)
 	return a;
 }
 
-static int keep_fd(struct perf *p, int fd)
+static int *fds_of(const struct perf *p, int group)
 {
-	if (p->nfd == p->cap_fd) {
-		size_t cap = p->cap_fd ? 2 * p->cap_fd : 64;
-		int *grown = realloc(p->fd, cap * sizeof(*grown));
+	return p->fd + (size_t)group * p->nrings;
+}
 
-		if (!grown)
-			return -ENOMEM;
-		p->fd = grown;
-		p->cap_fd = cap;
-	}
-	p->fd[p->nfd++] = fd;
-	return 0;
+/* One that has ended, or room for another. */
+static int free_group(struct perf *p)
+{
+	int g = 0, cap = p->cap_groups ? 2 * p->cap_groups : 16;
+	int *grown;
+
+	while (g < p->ngroups && *fds_of(p, g) >= 0)
+		g++;
+	if (g < p->cap_groups)
+		return g;
+	grown = realloc(p->fd, (size_t)cap * p->nrings * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->fd = grown;
+	p->cap_groups = cap;
+	return g;
 }
 
 int perf_add(struct perf *p, pid_t tid)
 {
 	struct perf_event_attr a = task_attr_of(p);
-	size_t before = p->nfd;
-	int ret = 0, fd;
+	int group = free_group(p), ret = 0, *fd;
+	uint32_t n = 0;
 
-	for (uint32_t i = 0; i < p->nrings && !ret; i++) {
-		fd = open_event(&a, tid, p->ring[i].cpu);
-		if (fd < 0)
-			ret = fd;
-		else if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, p->ring[i].fd) < 0)
-			ret = -errno;
-		else
-			ret = keep_fd(p, fd);
-		if (ret && fd >= 0)
-			close(fd);
+	if (group < 0)
+		return group;
+	fd = fds_of(p, group);
+	while (n < p->nrings && !ret) {
+		ret = fd[n] = open_event(&a, tid, p->ring[n].cpu);
+		if (ret < 0)
+			break;
+		ret = ioctl(fd[n], PERF_EVENT_IOC_SET_OUTPUT, p->ring[n].fd) < 0 ? -errno : 0;
+		n++;
 	}
-	while (ret && p->nfd > before)
-		close(p->fd[--p->nfd]);
-	return ret;
+	p->ngroups += group == p->ngroups;
+	while (ret && n)
+		close(fd[--n]);
+	if (ret)
+		*fd = -1;
+	return ret ? ret : group;
+}
+
+int perf_has(const struct perf *p, int group)
+{
+	return group >= 0 && group < p->ngroups && *fds_of(p, group) >= 0;
+}
+
+void perf_remove(struct perf *p, int group)
+{
+	int *fd;
+
+	if (!perf_has(p, group))
+		return;
+	fd = fds_of(p, group);
+	for (uint32_t i = 0; i < p->nrings; i++)
+		close(fd[i]);
+	*fd = -1;
 }
 
 void perf_run(struct perf *p, int on)
 {
 	p->is_on = on;
-	for (size_t i = 0; i < p->nfd; i++)
-		ioctl(p->fd[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	for (int g = 0; g < p->ngroups; g++)
+		for (uint32_t i = 0; i < p->nrings && perf_has(p, g); i++)
+			ioctl(fds_of(p, g)[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 int perf_has_kernel(const struct perf *p)
@@ -248,8 +277,8 @@ int perf_open(const struct perf_want *want, struct perf **out)
 
 void perf_close(struct perf *p)
 {
-	while (p->nfd)
-		close(p->fd[--p->nfd]);
+	for (int g = 0; g < p->ngroups; g++)
+		perf_remove(p, g);
 	while (p->nrings--) {
 		struct ring *r = &p->ring[p->nrings];
 

@@ -39,8 +39,11 @@ struct perf_record {
 struct perf;
 /* 0, or -errno: not permitted (-EACCES, -EPERM), not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
 int perf_open(const struct perf_want *want, struct perf **out);
-/* Of @tid, and of all tasks that it makes from now on. Again and again for who is traced twice. 0 or -errno. */
+/* Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of them all, or -errno. */
 int perf_add(struct perf *p, pid_t tid);
+/* Ends these; any number may be given. What they have told already comes still. */
+void perf_remove(struct perf *p, int group);
+int perf_has(const struct perf *p, int group);		/* they have not been ended */
 int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
 void perf_run(struct perf *p, int on);
 /* What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which no more will come. */

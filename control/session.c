@@ -345,8 +345,11 @@ int session_detach(struct uft_session *s, pid_t pid)
 	struct target *t = target_by_pid(s, pid);
 	int ret;
 
-	if (!t && peek_has_arena(s, pid))
-		return leave_silent(s, pid) ? -EAGAIN : 0;
+	if (!t && peek_has_arena(s, pid)) {
+		ret = leave_silent(s, pid) ? -EAGAIN : 0;
+		own_left(s, pid);
+		return ret;
+	}
 	if (!t)
 		return -ESRCH;
 	if (s->held == t->slice || t->remote)

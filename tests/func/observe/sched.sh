@@ -88,3 +88,23 @@ slept
 slept"
 check
 [ "$(grep -c '==>' pipe)" -ge 10 ] || { fail "trace_pipe"; cat pipe; }
+
+# ---- A process from outside that is left and attached again: nothing of it meanwhile, nothing twice later; its child stays
+"$T" family &
+outside=$!
+in_shell "cd /sys/kernel/tracing; echo sched_switch >current_tracer; F=set_ftrace_pid
+	rest() { for i in \$(seq 200); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
+	echo $outside >\$F; kill -USR1 $outside; rest both observed; echo >\$F; echo >trace; rest gone child
+	echo $outside >\$F; echo >trace; rest again observed; echo >\$F; echo $outside >\$F; echo >trace; rest third observed"
+kill $outside
+wait $outside 2>/dev/null
+twice() { lines "$1" | awk '{ now = / ==> *\[[0-9]*\] *[?]:/; n += $1 in was && was[$1] == now; was[$1] = now } END { print n + 0 }'; }
+for when in both gone again third; do
+	expect_equal "twice the same, $when" "$(twice $when)" 0
+done
+of() { lines "$1" | grep -c "^ *$2-"; }
+check
+[ "$(of both observed)" -ge 20 ] && [ "$(of again observed)" -ge 20 ] && [ "$(of third observed)" -ge 20 ] || fail "it waits: $(of both observed) $(of again observed) $(of third observed)"
+expect_equal "while it is left" "$(of gone observed)" 0
+check
+[ "$(of gone child)" -ge 20 ] || fail "its child is there still: $(of gone child)"

@@ -104,6 +104,18 @@ static void again(const char *self)
 	execl(self, self, "late", (char *)NULL);
 }
 
+/* A child that ends with its parent. */
+static void be_born(int sig)
+{
+	(void)sig;
+	if (fork())
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "child");
+	for (;;)
+		nap();
+}
+
 static void mark(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -177,6 +189,10 @@ int main(int argc, char **argv)
 			hot(0.05);
 			run_child(child, NULL);
 		}
+	} else if (!strcmp(what, "family")) {
+		signal(SIGUSR1, be_born);
+		for (;;)
+			nap();
 	} else if (!strcmp(what, "deny") && argc > 2) {
 		return deny(argv + 2);
 	}
