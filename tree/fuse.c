@@ -8,12 +8,12 @@
  *	wait		one a read that found no data: its request, until it is answered
  * Inode numbers are the tree's node numbers; nothing is allocated for them and nothing is forgotten.
  *
- * Concurrency. libfuse calls the operations from several threads. A read that finds no data becomes a wait, and its thread
- * goes on: a hundred readers of trace_pipe cost no thread. uft_tree_notify() says when there is data; it may not call the
- * tree, so it only queues the file for the answering thread, which reads and replies. file->lock makes one user of the
- * handle at a time; fuse->lock, taken after it, guards waits and queue. Who takes a wait off the list answers its request,
- * nobody else; an interrupt (a signal at the reader) takes it and says EINTR: without that the reader could not even
- * be killed.
+ * Concurrency. Several threads take requests and call the operations; each request wakes one of them. A read that finds no
+ * data becomes a wait, and its thread goes on: a hundred readers of trace_pipe cost no thread. uft_tree_notify() says when
+ * there is data; it may not call the tree, so it only queues the file for the answering thread, which reads and replies.
+ * file->lock makes one user of the handle at a time; fuse->lock, taken after it, guards waits and queue. Who takes a wait off
+ * the list answers its request, nobody else; an interrupt (a signal at the reader) takes it and says EINTR: without that the
+ * reader could not even be killed.
  *
  * What the kernel does with our answers, and what follows
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
@@ -30,9 +30,9 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -225,18 +225,21 @@ static struct fuse_lowlevel_ops ops = {
 };
 
 /* Unlike libfuse's own loop it ends when we say so, whoever keeps files open. */
-static void *loop(void *arg)
+static void *run_loop(void *arg)
 {
-	struct uft_fuse *f = arg;
-	struct pollfd p[2] = { { .fd = fuse_session_fd(f->session), .events = POLLIN }, { .fd = f->stop_fd, .events = POLLIN } };
+	struct loop *l = arg;
+	struct uft_fuse *f = l->fuse;
 	struct fuse_buf buf = { 0 };
 
-	while (!fuse_session_exited(f->session) && !p[1].revents) {
-		int ret = poll(p, 2, -1);
+	while (!fuse_session_exited(f->session)) {
+		struct epoll_event ev;
+		int ret = epoll_wait(l->epoll, &ev, 1, -1);
 
-		if (ret > 0 && p[0].revents)
+		if (ret > 0 && ev.data.fd == f->stop_fd)
+			break;
+		if (ret > 0)
 			ret = fuse_session_receive_buf(f->session, &buf);
-		if (ret > 0 && p[0].revents)
+		if (ret > 0)
 			fuse_session_process_buf(f->session, &buf);
 		if (ret == 0 || (ret < 0 && ret != -EINTR && ret != -EAGAIN && errno != EINTR))
 			break;			/* ENODEV: unmounted */
@@ -244,6 +247,25 @@ static void *loop(void *arg)
 	free(buf.mem);
 	eventfd_write(f->gone_fd, 1);
 	return NULL;
+}
+
+static int watch(int epoll, int fd, uint32_t events)
+{
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = events, .data.fd = fd });
+}
+
+/* Each waits by an epoll of its own: a request wakes one that sleeps. With poll() it woke all six, and five found nothing. */
+static int start_loop(struct uft_fuse *f, struct loop *l)
+{
+	l->fuse = f;
+	l->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (l->epoll < 0)
+		return -errno;
+	if (watch(l->epoll, fuse_session_fd(f->session), EPOLLIN | EPOLLEXCLUSIVE) == 0 && watch(l->epoll, f->stop_fd, EPOLLIN) == 0 &&
+	    pthread_create(&l->thread, NULL, run_loop, l) == 0)
+		return 0;
+	close(l->epoll);
+	return -EAGAIN;
 }
 
 /* libfuse prints why a mount failed; here are the words for it. */
@@ -260,8 +282,10 @@ static int cannot_mount(const char *dir, struct uft_error *err)
 static void stop_threads(struct uft_fuse *f)
 {
 	eventfd_write(f->stop_fd, 1);
-	for (unsigned i = 0; i < f->nloops; i++)
-		pthread_join(f->loop[i], NULL);
+	for (unsigned i = 0; i < f->nloops; i++) {
+		pthread_join(f->loop[i].thread, NULL);
+		close(f->loop[i].epoll);
+	}
 	pthread_mutex_lock(&f->lock);
 	f->is_ending = 1;
 	pthread_cond_signal(&f->queued);
@@ -273,7 +297,7 @@ static int start_threads(struct uft_fuse *f, struct uft_error *err)
 {
 	if (pthread_create(&f->answerer, NULL, fuse_answerer, f) != 0)
 		return uft_fail(err, -EAGAIN, "cannot start a thread");
-	while (f->nloops < NLOOPS && pthread_create(&f->loop[f->nloops], NULL, loop, f) == 0)
+	while (f->nloops < NLOOPS && start_loop(f, &f->loop[f->nloops]) == 0)
 		f->nloops++;
 	if (f->nloops)
 		return 0;

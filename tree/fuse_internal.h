@@ -30,10 +30,17 @@ struct wait {
 	size_t size;
 };
 
+struct loop {
+	struct uft_fuse *fuse;
+	pthread_t thread;
+	int epoll;			/* of the session and of stop_fd */
+};
+
 struct uft_fuse {
 	struct uft_tree *tree;
 	struct fuse_session *session;
-	pthread_t loop[NLOOPS], answerer;
+	struct loop loop[NLOOPS];
+	pthread_t answerer;
 	unsigned nloops;
 	pthread_mutex_t lock;
 	pthread_cond_t queued, done;	/* the queue has a file; busy has changed */

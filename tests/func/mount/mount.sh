@@ -75,6 +75,20 @@ expect_equal "reads in a hurry" "$(sort -u out | tr -s ' ' | tr '\n' '/')" " 400
 check
 kill -0 "$pid" || fail "the server died of them"
 
+# A request wakes one of the threads that serve, not all six: nobody goes to sleep more often than he was woken. Of a stat come three
+# requests. On a busy machine who was woken is served a while later, and woken once for several: so the most of ten rounds.
+slept() { cat "/proc/$pid"/task/*/status | awk '$1 == "voluntary_ctxt_switches:" { n += $2 } END { print n }'; }
+most=0
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	n=$(slept)
+	stat -c %u $(yes t/current_tracer | head -n 200) >owners
+	n=$(($(slept) - n))
+	[ "$n" -le "$most" ] || most=$n
+done
+expect_equal "answers" "$(wc -l <owners)" 200
+check
+[ "$most" -ge 1 ] && [ "$most" -le 1200 ] || fail "200 times stat, and the threads of the server slept $most times"
+
 # A file that is open does not keep it mounted; the server ends.
 exec 9<t/current_tracer
 run "$uft" umount "$tmp/t"
