@@ -196,6 +196,7 @@ static int is_power_of_two(uint32_t n)
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
+	const struct blob *blob;
 	struct stat ns;
 	uint64_t at;
 
@@ -229,6 +230,9 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->session_pid = (uint32_t)getpid();
 	l->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : ns.st_ino;
 	l->children = !opts->no_children;
+	l->build = blob_get(&blob) ? 0 : blob->build;
+	if (readlink("/proc/self/exe", l->exe, sizeof(l->exe) - 1) < 0)
+		l->exe[0] = '\0';
 	return 0;
 }
 

@@ -84,6 +84,19 @@ static void blob_symbols(struct blob *b, const Elf64_Ehdr *eh)
 	}
 }
 
+/* FNV-1a, by words: what makes the difference is no adversary. */
+static uint64_t sum_of(const uint8_t *p, size_t n)
+{
+	uint64_t sum = 0xcbf29ce484222325ull, word;
+
+	for (size_t i = 0; i + sizeof(word) <= n; i += sizeof(word)) {
+		memcpy(&word, p + i, sizeof(word));
+		sum = (sum ^ word) * 0x100000001b3ull;
+		sum ^= sum >> 32;
+	}
+	return sum;
+}
+
 int blob_get(const struct blob **out)
 {
 	static struct blob cached;		/* written once, by the session's thread */
@@ -108,6 +121,7 @@ int blob_get(const struct blob **out)
 		free(b.image);
 		return ret;
 	}
+	b.build = sum_of(b.image, b.span);
 	cached = b;
 	*out = &cached;
 	return 0;

@@ -4,7 +4,8 @@
  *
  * Every session of this user has its file in the run directory, which names its targets. A living session is asked through
  * the mailbox that its targets use; for one that is dead its guard is at work or, if that was killed too, the same is
- * done here. So it is for one that ended and could not leave this process, whose file it kept for that.
+ * done here. So it is for one that ended and could not leave this process, whose file it kept for that. What another uft has
+ * taken over already is waited for; what another build has recorded is refused: its code in the targets is not known here.
  */
 #include "control/guard.h"
 #include "control/procinfo.h"
@@ -87,11 +88,12 @@ static int ask_session(struct uft_arena *a, pid_t pid)
 	return result;
 }
 
-static int await_guard(const struct uft_slice *sl)
+/* @sl: NULL for a child that has none. */
+static int await_guard(const struct arena *a, const struct uft_slice *sl, pid_t pid)
 {
 	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
 
-	while (__atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE)) {
+	while (sl ? __atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE) != 0 : peek_maps(a, pid)) {
 		if (session_now_ns() > deadline)
 			return -ETIMEDOUT;
 		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
@@ -99,21 +101,34 @@ static int await_guard(const struct uft_slice *sl)
 	return 0;
 }
 
+/* Session and guard are dead: the last of them may still be giving its lock back, or another uft has taken over. */
+static int await_lock(const struct arena *a)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+
+	while (flock(a->fd, LOCK_EX | LOCK_NB) < 0) {
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return 0;
+}
+
 static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
 {
+	int is_left = __atomic_load_n(&a->map->heir_pid, __ATOMIC_ACQUIRE) != 0;
 	char by[80];
 
-	if (is_held && !peek_is_ending((pid_t)a->map->session_pid))
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->map->session_pid))
 		return ask_session(a->map, pid);
-	if (is_held && !peek_is_ending((pid_t)a->map->guard_pid))
-		return await_guard(sl);
-	/* Both are dead; the last of them may still be giving its lock back. */
-	for (int ms = 0; is_held && ms < CLAIM_MS; ms++) {
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-		is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;
-	}
-	if (is_held)
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->map->guard_pid))
+		return await_guard(a, sl, pid);
+	if (is_held && await_lock(a))
 		return -ETIMEDOUT;
+	if (is_held && !peek_maps(a, pid))
+		return 0;
+	if (!guard_can_take_over(a))
+		return -EXDEV;
 	if (!guard_take_over(a)) {
 		unlink(a->path);
 		return 0;
@@ -121,8 +136,8 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 	return procinfo_taken(pid, getpid(), by, sizeof(by)) ? -EBUSY : -EAGAIN;
 }
 
-/* @session: who was to leave it. */
-static void say_result(struct search *s, pid_t pid, pid_t session, int ret)
+/* @a: of the session that was to leave it. */
+static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t session, int ret)
 {
 	char by[80];
 	pid_t tid;
@@ -136,6 +151,9 @@ static void say_result(struct search *s, pid_t pid, pid_t session, int ret)
 			 "again", pid, tid, by);
 	else if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
+	else if (ret == -EXDEV)
+		uft_fail(s->err, ret, "process %d was recorded by another build of uft, which alone can leave it: run its `uft detach %d`%s%.*s%s",
+			 pid, pid, a->map->exe[0] ? " (it was " : "", (int)sizeof(a->map->exe), a->map->exe, a->map->exe[0] ? ")" : "");
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
 	else
@@ -156,13 +174,13 @@ static void search_arena(struct arena *a, void *arg)
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
-		say_result(s, pid, (pid_t)a->map->session_pid, detach_one(a, sl, pid, is_held));
+		say_result(s, a, pid, (pid_t)a->map->session_pid, detach_one(a, sl, pid, is_held));
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);
-	if (!s->found && is_held && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
+	if (!s->found && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
 		s->found++;
-		say_result(s, pid, (pid_t)a->map->session_pid, kill((pid_t)a->map->session_pid, 0) ? -ETIMEDOUT : ask_session(a->map, pid));
+		say_result(s, a, pid, (pid_t)a->map->session_pid, detach_one(a, NULL, pid, is_held));
 	}
 }
 

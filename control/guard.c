@@ -146,8 +146,16 @@ unsigned guard_finish(const struct arena *a)
 	return failed;
 }
 
+int guard_can_take_over(const struct arena *a)
+{
+	const struct blob *blob;
+
+	return !blob_get(&blob) && a->map->build == blob->build;
+}
+
 unsigned guard_take_over(struct arena *a)
 {
+	__atomic_store_n(&a->map->heir_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	a->map->guard_pid = 0;
 	a->map->closed = 0;
 	__atomic_store_n(&a->map->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
@@ -171,7 +179,7 @@ static int is_any_taken(const struct arena *a)
 static void clean_up(struct arena *a, void *arg)
 {
 	(void)arg;
-	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && !is_any_taken(a) && !guard_take_over(a))
+	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && guard_can_take_over(a) && !is_any_taken(a) && !guard_take_over(a))
 		unlink(a->path);
 }
 

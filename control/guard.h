@@ -35,6 +35,8 @@ void guard_stop(struct uft_session *s);
 unsigned guard_finish(const struct arena *a);
 /* The same by a process that has nothing to do with it: session and guard are dead, the arena's lock is ours. */
 unsigned guard_take_over(struct arena *a);
+/* Not that of a session of another build, whose code in its targets is not known here. */
+int guard_can_take_over(const struct arena *a);
 /* All arenas that the dead have left. Before arena_create(), which removes their files. */
 void guard_clean_up(void);
 

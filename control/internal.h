@@ -294,6 +294,7 @@ int stacks_send(struct uft_session *s, struct target *t, uint32_t object);
 struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
 	uint64_t span, start, attach, rejoin, boot;
+	uint64_t build;			/* tells it from another's image */
 	struct { uint64_t addr, end; int prot; } seg[6];
 	unsigned nseg;
 	const void *rela; size_t nrela;

@@ -221,6 +221,10 @@ struct uft_arena {
 	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
 	uint32_t nown;		/* the session's own slices, behind the targets' */
 	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
+	uint64_t build;		/* s: tells the runtime that targets run from that of another build */
+	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
+	uint32_t pad;
+	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
 };
 
 enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };

@@ -6,6 +6,8 @@
 	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT
 	stale	the same, and another recording instead of uft detach
 	ended	uft detach CHILD, which ends before the recorder looks at that: it is left, nothing went wrong
+	heir	guard and recorder are killed, uft detach PARENT stands in the middle of it: uft detach CHILD waits for it
+	build	guard and recorder are killed: another build refuses and leaves everything to this one
 Compared with the same program untraced: mappings (bytes by name and permission) and text, of parent and child, and output."""
 import os, signal, subprocess, sys, tempfile, time
 
@@ -139,6 +141,81 @@ def check_ended(tracer):
         p.communicate('x', timeout=WAIT)
 
 
+def orphaned(tracer, scratch):
+    p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', os.path.join(scratch, 's.uft'), program])
+    os.kill(next(ours('uft-guard', pids[0])), 9)
+    p.kill()
+    wait_for(lambda: not list(ours('uft-agent', pids[0])), 'the agents end')
+    return p, pids
+
+
+def detach(pid, exe=uft):
+    return subprocess.Popen([exe, 'detach', str(pid)], stderr=subprocess.PIPE, text=True)
+
+
+def is_napping(p):
+    return open('/proc/%d/syscall' % p.pid).read().startswith('230 ')
+
+
+def finish(way, p, pids, want, want_out):
+    for pid, w in zip(pids, want):
+        if maps(pid) != w or wrong_text(pid):
+            fail('%s: %s, text of %s' % (way, sorted(set(maps(pid).items()) ^ set(w.items())), wrong_text(pid)))
+    p.stdin.write('x')
+    p.stdin.close()
+    if p.stdout.read() != want_out:
+        fail('%s: output' % way)
+    p.wait()
+
+
+def check_heir(tracer, want, want_out):
+    with tempfile.TemporaryDirectory() as scratch:
+        for _ in range(10):
+            p, pids = orphaned(tracer, scratch)
+            heir = detach(pids[0])
+            wait_for(lambda: is_napping(heir) or heir.poll() is not None, 'heir: at work')	# until those just born are there
+            heir.send_signal(signal.SIGSTOP)
+            if all('session.' in open('/proc/%d/maps' % pid).read() for pid in pids):
+                break
+            heir.send_signal(signal.SIGCONT)		# it was faster than we
+            heir.communicate(timeout=60)
+            finish('heir ' + tracer, p, pids, want, want_out)
+        else:
+            return fail('heir %s: never seen at work' % tracer)
+        other = detach(pids[1])
+        wait_for(lambda: other.poll() is not None or is_napping(other), 'heir: it is waited for')	# it asks nobody, who would not answer
+        heir.send_signal(signal.SIGCONT)
+        for d in (heir, other):
+            said = d.communicate(timeout=60)[1]
+            if d.returncode:
+                fail('heir %s: uft detach says %s' % (tracer, said))
+        finish('heir ' + tracer, p, pids, want, want_out)
+
+
+def check_build(tracer, want, want_out):
+    """Of another build is one whose runtime differs: here by a name."""
+    with tempfile.TemporaryDirectory() as scratch:
+        with open(uft, 'rb') as f:
+            image = f.read()
+        other = os.path.join(scratch, 'other')
+        with open(other, 'wb') as f:
+            f.write(image.replace(b'uft-agent', b'uft-other'))
+        os.chmod(other, 0o755)
+        p, pids = orphaned(tracer, scratch)
+        d = detach(pids[0], other)
+        said = d.communicate(timeout=60)[1]
+        if d.returncode != 1 or 'another build of uft' not in said or os.path.realpath(uft) not in said or said.count('\n') != 1:
+            fail('build %s: status %d, %s' % (tracer, d.returncode, said))
+        # It records for itself, and takes nothing over.
+        if subprocess.run([other, 'record', '-q', '-o', scratch + '/o.uft', 'true'], stdin=subprocess.DEVNULL).returncode:
+            fail('build %s: the other does not record' % tracer)
+        d = detach(pids[0])
+        said = d.communicate(timeout=60)[1]
+        if d.returncode or said:
+            fail('build %s: the same build says %s' % (tracer, said))
+        finish('build ' + tracer, p, pids, want, want_out)
+
+
 # A run directory of its own: whoever records beside us cleans up what the dead have left.
 run = tempfile.TemporaryDirectory(dir='/dev/shm')
 os.environ['XDG_RUNTIME_DIR'] = run.name
@@ -148,10 +225,12 @@ p.stdin.write('x')
 p.stdin.close()
 want_out = p.stdout.read()
 p.wait()
-for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended'):
+for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended', 'heir', 'build'):
     for tracer in ('function', 'function_graph'):
         if way == 'ended':
             check_ended(tracer)
+        elif way in ('heir', 'build'):
+            (check_heir if way == 'heir' else check_build)(tracer, want, want_out)
         else:
             check(way, tracer, want, want_out)
 sys.exit(failures != 0)
