@@ -294,16 +294,21 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 	return lo < s->syms.n && s->syms.range[lo].addr <= to ? s->syms.range[lo].addr : 0;
 }
 
-/* The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are found without it. */
-static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, const uint8_t *p)
+/*
+ * The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are found without it: @at, or -1.
+ * Code without unwind data may follow: an entry that is neither is not this function's.
+ */
+static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, const uint8_t *p, long at)
 {
 	struct site_table *t = &s->loc;
-	size_t i = site_table_from(t, func), len = s->isa->mcount_len;
+	size_t i = site_table_from(t, func), len = s->isa->mcount_len, off = i < t->n ? t->addr[i] - func : n;
+	int is_pad;
 
-	if (i == t->n || t->addr[i] >= func + n || site_symbol_in(s, func, t->addr[i]))	/* code without unwind data follows */
+	if (off >= n || off >= ISA_MCOUNT_BYTES || site_symbol_in(s, func, func + off))
 		return -1;
-	t->seen[i] = 1;
-	return t->addr[i] - func + len <= n && s->isa->is_pad(p + (t->addr[i] - func), len) ? (long)(t->addr[i] - func) : -1;
+	is_pad = off + len <= n && s->isa->is_pad(p + off, len);
+	t->seen[i] |= is_pad || (long)off == at;
+	return is_pad ? (long)off : -1;
 }
 
 /*
@@ -352,7 +357,7 @@ static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t 
 	}
 
 	if (s->loc.n) {
-		long nops = site_listed_words(s, func, n, p);
+		long nops = site_listed_words(s, func, n, p, at);
 
 		if (at < 0 && nops >= 0) {
 			site_add(s, func + (uint64_t)nops, func, UFT_SITE_MCOUNT_NOP, s->isa->mcount_len, source, UFT_SKIP_NONE);
@@ -574,6 +579,10 @@ static void site_of_leftover(struct site_scan *s, const struct site_table *t, ui
 
 	if (!p) {
 		site_add(s, a, 0, UFT_SITE_NONE, 0, UFT_FROM_SECTION, UFT_SKIP_DANGLING);
+		return;
+	}
+	if (s->isa && is_loc && avail >= s->isa->mcount_len && s->isa->is_pad(p, s->isa->mcount_len)) {
+		site_add(s, a, a, UFT_SITE_MCOUNT_NOP, s->isa->mcount_len, UFT_FROM_SECTION, UFT_SKIP_NONE);
 		return;
 	}
 	if (s->isa) {

@@ -74,3 +74,26 @@ recorded odd odd function_graph "$calls"
 expect_err '1 calls were left alone'
 check
 "$uft" stat rec.uft | grep -q '^counter_no_slot: 1$' || fail "odd: $("$uft" stat rec.uft)"
+
+# Stripped, and on riscv64 no unwind data of C: the list alone knows the calls, each as what it is.
+entries() { "$uft" sites main | awk '/^0x/ && $2 != "none" { print $1, $2, $3 }'; }
+# listed NAME [OPTION]: main.o linked, stripped, traced
+listed() {
+	"$uft" recordmcount --quiet ${2-} main.o && $cc -Wl,--gc-sections main.o -o main || fail "$1: build"
+	entries >want
+	"${cc%gcc}strip" main
+	entries >seen
+	check
+	[ "$(wc -l <want)" -eq 7 ] && cmp -s want seen || fail "$1: stripped: $(diff want seen)"
+	run timeout 60 "$uft" record -q "--emulator=$emulator" -p function_graph -o rec.uft ./main
+	expect_status 0
+	check
+	"$uft" stat rec.uft | grep -q '^calls: 11$' || fail "$1: $("$uft" stat rec.uft | grep calls)"
+}
+for nop in '' --nop; do
+	$cc -O2 -pg -ffunction-sections -c main.c -o main.o || fail 'gcc: build'
+	listed "gcc $nop" $nop
+	command -v clang >/dev/null || continue
+	clang "--target=$machine-linux-gnu" -O2 -pg -fPIE -ffunction-sections -c main.c -o main.o || fail 'clang: build'
+	listed "clang $nop" $nop
+done

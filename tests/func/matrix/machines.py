@@ -61,7 +61,7 @@ def is_legal(cell, name):
         # in which there is room beside a PIE; elsewhere that is luck (uft says so).
         if cell.link != 'pie' and cell.relax == 'relax':
             return False
-        if cell.lang == 'c' and cell.strip == 'strip' and (cell.mode == 'mcount' or cell.gc == 'gc'):
+        if cell.lang == 'c' and cell.strip == 'strip' and cell.mode == 'mcount':
             return False
     return cell.compiler == 'gcc' or cell.lang == 'c'
 
