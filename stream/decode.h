@@ -160,6 +160,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);

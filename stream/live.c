@@ -154,6 +154,7 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 	memcpy(c->data + c->len, data, n);
 	c->len += (uint32_t)n;
 	r->end = position + n;
+	r->until = now_clock();
 }
 
 /* ---- Taking ---------------------------------------------------------------------------------- */

@@ -4,13 +4,19 @@
  *
  * What a target records may be more than a buffer is to show: a function's calls are looked at for its command, a stack is recorded
  * that its count does not cover any more. A choice counts from its clock on, and what came before stays as it was. A stack that
- * is shown although stacks are not is named by the clock of its record. Both are forgotten when nothing that old is held.
+ * is shown although stacks are not is named by the clock of its record.
+ *
+ * A choice is forgotten when nothing is held that is as old. That is too late for stacks, of which there is one for each record of a busy
+ * ring, while a ring that nobody writes any more keeps its last chunk. So a stack is forgotten when no chunk of any ring covers its
+ * clock; and where a ring that is seldom written covers them all, there are never more than what is held can be stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "stream/live_internal.h"
+
+#define STACK_BYTES	16u	/* of a record that is a stack, at least: its word, and the function that was entered */
 
 int uft_live_choose(struct uft_live *l, uint32_t hidden)
 {
@@ -35,18 +41,57 @@ int uft_live_choose(struct uft_live *l, uint32_t hidden)
 	return grown ? 0 : -ENOMEM;
 }
 
-/* Half of the room at least is free then. */
+/* Those with a clock from @from to @to are kept. */
+static void keep(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+{
+	for (size_t i = dec_stack_from(l->stack_at, l->nstack_at, from); i < l->nstack_at && l->stack_at[i] <= to; i++)
+		is_kept[i] = 1;
+}
+
+/* What the ring holds, and what of it the consumer has begun with. Returns how many stacks that could be. */
+static uint64_t keep_ring(const struct uft_live *l, uint8_t *is_kept, uint32_t index)
+{
+	const struct lv_ring *r = &l->ring[index];
+	const struct dec_ring *base = index < l->base->nring ? &l->base->ring[index] : NULL;
+	uint64_t bytes = 0;
+
+	if (base && base->cur.p != base->cur.end) {
+		keep(l, is_kept, base->key, r->first ? r->first->clock : r->until);
+		bytes = (uint64_t)(base->cur.end - base->cur.p);
+	}
+	for (const struct lv_chunk *c = r->first; c; c = c->next) {
+		keep(l, is_kept, c->clock, c->next ? c->next->clock : r->until);
+		bytes += c->len;
+	}
+	return bytes / STACK_BYTES;
+}
+
 static void forget_stacks(struct uft_live *l)
 {
-	uint64_t least = lv_oldest(l), *grown;
-	size_t gone = 0;
+	uint8_t *is_kept = calloc(l->nstack_at + 1, 1);
+	uint64_t most = 0;
+	size_t n = 0;
 
-	while (gone < l->nstack_at && l->stack_at[gone] < least)
-		gone++;
-	l->nstack_at -= gone;
-	if (gone)
-		memmove(l->stack_at, l->stack_at + gone, l->nstack_at * sizeof(*l->stack_at));
-	if (2 * l->nstack_at < l->cap_stack_at)
+	if (!is_kept)
+		return;
+	for (uint32_t i = 0; i < l->nring; i++)
+		most += keep_ring(l, is_kept, i);
+	for (size_t i = 0; i < l->nstack_at; i++)
+		if (is_kept[i])
+			l->stack_at[n++] = l->stack_at[i];
+	free(is_kept);
+	if (n > most)
+		memmove(l->stack_at, l->stack_at + (n - most), most * sizeof(*l->stack_at));
+	l->nstack_at = n < most ? n : most;
+}
+
+/* At least half of the room is free then, so that forgetting costs little. */
+static void make_stack_room(struct uft_live *l)
+{
+	uint64_t *grown;
+
+	forget_stacks(l);
+	if (l->cap_stack_at && 2 * l->nstack_at < l->cap_stack_at)
 		return;
 	grown = realloc(l->stack_at, (2 * l->cap_stack_at + 64) * sizeof(*grown));
 	if (grown) {
@@ -59,7 +104,7 @@ void uft_live_show_stack(struct uft_live *l, uint64_t clock)
 {
 	pthread_mutex_lock(&l->lock);
 	if (l->nstack_at == l->cap_stack_at)
-		forget_stacks(l);
+		make_stack_room(l);
 	if (l->nstack_at < l->cap_stack_at)
 		l->stack_at[l->nstack_at++] = clock;
 	l->version++;

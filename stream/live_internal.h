@@ -26,6 +26,7 @@ struct lv_ring {
 	uint32_t number, ring, image;	/* slice number, ring in it */
 	struct lv_chunk *first, *last;
 	uint64_t end;			/* position behind the last byte that was taken or dropped */
+	uint64_t until;			/* clock: no record that was taken is younger */
 	uint64_t final_lost;
 	struct lv_chunk *aside;		/* live_follow.c: the sub-buffer that came last while nothing is taken */
 	int is_dead, is_ours;

@@ -77,19 +77,26 @@ static void sel_begin(struct uft_stream *st, uint64_t first_ns)
 	s->is_from_stamp = s->is_to_stamp = 0;
 }
 
-static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
+size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock)
 {
-	size_t lo = 0, hi = st->nstack_at;
+	size_t lo = 0, hi = n;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (st->stack_at[mid] < clock)
+		if (at[mid] < clock)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < st->nstack_at && st->stack_at[lo] == clock;
+	return lo;
+}
+
+static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
+{
+	size_t i = dec_stack_from(st->stack_at, st->nstack_at, clock);
+
+	return i < st->nstack_at && st->stack_at[i] == clock;
 }
 
 /* The last choice before the event counts. */

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose_test.c - the stacks that a buffer shows although it shows none: how many it remembers, and which
+ *
+ * Markers stand for the records, since what is looked at are the clocks of chunks.
+ */
+#include "tests/unit/stream/check.h"
+
+#include "stream/live_internal.h"
+
+#define SUB	4096u
+#define HELD	(4 * SUB)		/* of each CPU */
+#define ROUNDS	20000u
+
+static struct uft_live *open_live(int overwrite)
+{
+	const struct uft_arena arena = {
+		.magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION, .ncpus = 2, .ring_bytes = HELD, .sub_bytes = SUB,
+	};
+	const struct uft_live_opts opts = { .cpu_bytes = HELD, .overwrite = overwrite };
+	struct uft_live *l;
+
+	assert_int_equal(uft_live_create(&arena, &opts, &l), 0);
+	return l;
+}
+
+/* A record and its stack: as young as one that was taken with it may be. */
+static uint64_t put(struct uft_live *l, uint32_t cpu)
+{
+	uint64_t clock;
+
+	assert_int_equal(uft_live_mark(l, 1, 1, cpu, "x", 1, 0), 1);
+	clock = l->ring[l->mark_index[cpu] - 1].until;
+	uft_live_show_stack(l, clock);
+	return clock;
+}
+
+static int is_remembered(const struct uft_live *l, uint64_t clock)
+{
+	size_t i = dec_stack_from(l->stack_at, l->nstack_at, clock);
+
+	return i < l->nstack_at && l->stack_at[i] == clock;
+}
+
+/* A CPU that nothing runs on any more keeps its chunk, and its stack; those that the other CPU drove out are forgotten. */
+static void idle_cpu(void **state)
+{
+	struct uft_live *l = open_live(1);
+	uint64_t idle = put(l, 1), last = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		last = put(l, 0);
+	assert_true(l->cap_stack_at <= 2 * (2 * HELD / 16) + 64);
+	assert_true(is_remembered(l, idle));
+	assert_true(is_remembered(l, last));
+	uft_live_destroy(l);
+}
+
+/* One that has a record now and then covers all the time there was. */
+static void slow_cpu(void **state)
+{
+	struct uft_live *l = open_live(1);
+	uint64_t last = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++)
+		last = put(l, !(i % (ROUNDS / 32)));
+	assert_true(l->cap_stack_at <= 2 * (2 * HELD / 16) + 64);
+	assert_true(is_remembered(l, last));
+	uft_live_destroy(l);
+}
+
+/* What a full buffer did not take has no stack. */
+static void full(void **state)
+{
+	struct uft_live *l = open_live(0);
+	uint64_t first = put(l, 0);
+
+	(void)state;
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		assert_int_equal(uft_live_mark(l, 1, 1, 0, "x", 1, 0), 1);
+		uft_live_show_stack(l, uft_live_clock());
+	}
+	assert_int_equal(l->cpu[0].bytes, HELD);
+	assert_true(l->cap_stack_at <= 2 * (HELD / 16) + 64);
+	assert_true(is_remembered(l, first));
+	uft_live_destroy(l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(idle_cpu),
+		cmocka_unit_test(slow_cpu),
+		cmocka_unit_test(full),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
