@@ -255,12 +255,17 @@ static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct 
 
 #define MAX_REPEATS	65535u		/* the kernel's */
 
+static int has_repeats(uint32_t tracer, uint32_t flags)
+{
+	return flags & UFT_TEXT_NO_REPEATS && !(flags & TEXT_FORM) && tracer == UFT_TRACER_FUNCTION;
+}
+
 /* One more of the same. */
 static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 
-	if (!c || t->flags & TEXT_FORM || t->tracer != UFT_TRACER_FUNCTION)
+	if (!c || !has_repeats(t->tracer, t->flags))
 		return 0;
 	if (c->call.sym == ev->sym && c->call.parent_addr == ev->parent_addr && c->call.sym && c->repeats < MAX_REPEATS) {
 		c->repeats++;
@@ -275,15 +280,16 @@ static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
 	return 0;
 }
 
-/* Those that nothing else came behind. */
+/* Those that nothing else came behind. What comes then is not compared with them. */
 static void put_last_repeats(struct uft_printer *t)
 {
-	for (size_t i = 0; i < t->ncpus && !(t->flags & UFT_TEXT_NO_HEADER); i++) {
+	for (size_t i = 0; i < t->ncpus; i++) {
 		struct uft_event last = t->cpu[i].call;
 
 		if (t->cpu[i].repeats)
 			put_repeats(t, &t->cpu[i], &last);
 		t->cpu[i].repeats = 0;
+		t->cpu[i].call = (struct uft_event){ 0 };
 	}
 }
 
@@ -371,7 +377,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
 
-	if (t->flags & UFT_TEXT_NO_REPEATS && ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
+	if (ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
 		return;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t)) {
 		stack_text(t, ev);
@@ -461,9 +467,12 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 
 void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags)
 {
+	flags |= t->flags & UFT_TEXT_NO_HEADER;
 	t->src.st = st;
+	if (has_repeats(t->tracer, t->flags) && !has_repeats(tracer, flags))
+		put_last_repeats(t);
 	t->tracer = tracer;
-	t->flags = flags | (t->flags & UFT_TEXT_NO_HEADER);
+	t->flags = flags;
 }
 
 /* @next: the event behind it, NULL: none, or none yet. */
@@ -524,7 +533,7 @@ int uft_text_collect(struct uft_printer *t, int end)
 		print_late(t, &t->held, NULL);
 		t->has_held = 0;
 	}
-	if (end)
+	if (end && !(t->flags & UFT_TEXT_NO_HEADER))	/* of what is consumed more may come */
 		put_last_repeats(t);
 	if (end)
 		put_missed(t);
