@@ -95,29 +95,39 @@ static int begin_exec(pid_t pid, int go, const char *path, struct uft_error *err
 	return 0;
 }
 
-/* Until its exec succeeded; it stands in the exec stop then. */
-static int await_exec(pid_t pid, int report, const char *path, struct uft_error *err)
+static void coming_done(struct uft_session *s)
 {
+	close(s->coming.report);
+	s->coming.pid = 0;
+}
+
+/* Until its exec succeeded; it stands in the exec stop then. With an error it has ended, and its number may be another's by now. */
+static int await_exec(struct uft_session *s, struct uft_error *err)
+{
+	const char *path = s->coming.path;
 	const struct blob *b;
-	int error = 0, status;
+	int error = 0, status, ret;
 
 	blob_get(&b);		/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
 	for (;;) {
-		if (waitpid(pid, &status, __WALL) < 0) {
+		if (waitpid(s->coming.pid, &status, __WALL) < 0) {
 			if (errno == EINTR)
 				continue;
-			return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+			break;			/* ECHILD: nobody asks for the status of ours, SIGCHLD is ignored */
 		}
 		if (!WIFSTOPPED(status))
 			break;
 		if (status >> 16 == PTRACE_EVENT_EXEC)
 			return 0;
-		pass_stop(pid, status);
+		pass_stop(s->coming.pid, status);
 	}
-	if (read(report, &error, sizeof(error)) == (ssize_t)sizeof(error) && error > 0)
-		return uft_fail(err, -error, "cannot start %s: %s", path, error == ENOENT ?
-				"its interpreter (#! line or loader) does not exist" : strerror(error));
-	return uft_fail(err, -ECANCELED, "%s was ended before it started", path);
+	if (read(s->coming.report, &error, sizeof(error)) == (ssize_t)sizeof(error) && error > 0)
+		ret = uft_fail(err, -error, "cannot start %s: %s", path, error == ENOENT ?
+			       "its interpreter (#! line or loader) does not exist" : strerror(error));
+	else
+		ret = uft_fail(err, -ECANCELED, "%s was ended before it started", path);
+	coming_done(s);
+	return ret;
 }
 
 void launch_end_child(struct uft_session *s, pid_t pid)
@@ -266,8 +276,7 @@ void launch_forget(struct uft_session *s)
 	if (!s->coming.pid)
 		return;
 	launch_end_child(s, s->coming.pid);
-	close(s->coming.report);
-	s->coming.pid = 0;
+	coming_done(s);
 }
 
 /* The program in its exec stop; it may be on its way since the session was created. */
@@ -280,14 +289,11 @@ static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, st
 	if (!s->coming.pid)
 		ret = launch_begin(s, argv, err);
 	if (!ret)
-		ret = await_exec(s->coming.pid, s->coming.report, s->coming.path, err);
-	if (ret) {
-		launch_forget(s);
+		ret = await_exec(s, err);
+	if (ret)
 		return ret;
-	}
-	close(s->coming.report);
 	*pid = s->coming.pid;
-	s->coming.pid = 0;
+	coming_done(s);
 	return 0;
 }
 

@@ -80,6 +80,28 @@ not_started 1 "foreign" ./foreign
 head -c 100 /bin/true >cut
 chmod +x cut
 not_started 1 "cut" ./cut
+# What cannot be executed has ended by itself: its number, another's by now perhaps, gets no signal.
+printf '#!/no/such/interpreter\n' >script
+chmod +x script
+not_started 1 "its interpreter (#! line or loader) does not exist" ./script
+cat >nobody.c <<'END'
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int kill(int pid, int sig)
+{
+	int ret = (int)syscall(SYS_kill, pid, sig);
+
+	if (ret < 0 && errno == ESRCH && write(2, "a signal for nobody\n", 20) != 20)
+		return -1;
+	return ret;
+}
+END
+${CC:-cc} -shared -fPIC -o nobody.so nobody.c
+run env LD_PRELOAD="$PWD/nobody.so" "$uft" record ./script
+expect_status 1
+expect_err "does not exist"
+expect_err_lines 1
 
 printf 'int work(int x) { return x + 1; }\nint main(void) { return work(41) != 42; }\n' >prog.c
 build_traced prog
