@@ -24,32 +24,47 @@ static int is_there(const char *glob, const struct uft_image *const *img, size_t
 	return 0;
 }
 
+/* What a pattern with `!` leaves out need not be there. */
+static int names_object(const char *text)
+{
+	return text[0] != '!' && strstr(text, ":mod:");
+}
+
 static int has_object(const struct cmd_list *patterns)
 {
 	for (size_t i = 0; i < patterns->n; i++)
-		if (strstr(patterns->item[i], ":mod:"))
+		if (names_object(patterns->item[i]))
 			return 1;
 	return 0;
 }
 
-void cmd_warn_absent(const char *command, const char *path, struct status *status, const struct cmd_list *patterns)
+static void warn(const char *command, struct status *status, const char *text, const struct uft_image *const *img, size_t n)
+{
+	struct uft_pattern pattern;
+
+	if (!names_object(text) || uft_pattern_parse(text, &pattern))
+		return;
+	if (pattern.object && !is_there(pattern.object, img, n))
+		status_say(status, "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded", command, text,
+			   pattern.object);
+	uft_pattern_free(&pattern);
+}
+
+void cmd_warn_absent(const char *command, const char *path, struct status *status,
+		     const struct cmd_list *const *lists, size_t nlists)
 {
 	const struct uft_image *const *img;
 	struct uft_select all = { 0 };
-	struct uft_pattern pattern;
 	struct uft_stream *st;
-	size_t n;
+	size_t n, wanted = 0;
 
-	if (!has_object(patterns) || uft_stream_open(path, &all, &st, NULL) < 0)
+	for (size_t i = 0; i < nlists; i++)
+		wanted += (size_t)has_object(lists[i]);
+	if (!wanted || uft_stream_open(path, &all, &st, NULL) < 0)
 		return;
 	n = uft_stream_images(st, &img);
-	for (size_t i = 0; i < patterns->n; i++) {
-		if (uft_pattern_parse(patterns->item[i], &pattern))
-			continue;
-		if (pattern.object && n && !is_there(pattern.object, img, n))
-			status_say(status, "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded", command,
-				   patterns->item[i], pattern.object);
-		uft_pattern_free(&pattern);
-	}
+	for (size_t i = 0; n && i < nlists; i++)
+		for (size_t k = 0; k < lists[i]->n; k++)
+			warn(command, status, lists[i]->item[k], img, n);
 	uft_stream_close(st);
 }

@@ -524,6 +524,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	struct uft_session_stats stats = { 0 };
 	struct uft_writer_stats total = { 0 };
 	struct uft_error err = { "" };
+	const struct cmd_list *const lists[] = { &rec->opts->filter, &rec->opts->roots, &rec->opts->keep };
 	const char *unit = "events";
 	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
 
@@ -537,11 +538,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	say_losses(rec, &stats);
 	if (!rec->opts->is_quiet && (total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact);
-	if (!failed && !ret && arms(rec)) {
-		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->filter);
-		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->roots);
-		cmd_warn_absent(command, rec->path, &rec->status, &rec->opts->keep);
-	}
+	if (!failed && !ret && arms(rec))
+		cmd_warn_absent(command, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail(command, "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)

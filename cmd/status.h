@@ -26,9 +26,10 @@ void status_clear(struct status *s);
 /* A line of its own. */
 void status_say(struct status *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* absent.c: warns of each pattern whose object (GLOB:mod:OBJECT) is nowhere in the recording @path. */
+/* absent.c: warns of each pattern that selects and whose object (GLOB:mod:OBJECT) is nowhere in the recording @path. */
 struct cmd_list;
-void cmd_warn_absent(const char *command, const char *path, struct status *status, const struct cmd_list *patterns);
+void cmd_warn_absent(const char *command, const char *path, struct status *status,
+		     const struct cmd_list *const *lists, size_t nlists);
 /* The last line: what was recorded (@total->events of @unit), and where. */
 void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path);
 

@@ -115,6 +115,10 @@ expect_err "warning: 'malloc:mod:libno*' selected nothing: no program or library
 expect_err_lines 1
 run "$uft" record -q -g 'malloc:mod:libno*' ./prog
 expect_err "'malloc:mod:libno*' selected nothing"
+# What is left out need not be there.
+run "$uft" record -q -l '*' -l '!malloc:mod:libno*' ./prog
+expect_status 0
+expect_no_err
 # One of several names of a function, which goes by another.
 cat >alias.c <<'END'
 int work(int x) { __asm__ volatile("" : "+r"(x)); return x + 1; }
