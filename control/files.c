@@ -39,13 +39,11 @@ static int same_file(const char *a, const char *b)
 
 int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
 {
-	char root[64], other[4200];
+	char theirs[4200];
 
-	snprintf(root, sizeof(root), "/proc/%d/root", pid);
-	if (path[0] != '/' || same_file(root, "/"))
-		return uft_object_open(path, out, err);
-	snprintf(other, sizeof(other), "%s%s", root, path);
-	return uft_object_open(other, out, err);
+	/* In a mount namespace of its own the root may be ours and the file another. */
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, path);
+	return uft_object_open(path[0] != '/' || same_file(theirs, path) ? path : theirs, out, err);
 }
 
 int files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
