@@ -85,7 +85,7 @@ static int objects_add_mapping(const char *line, struct cmd_objects *o, struct u
 	snprintf(path, sizeof(path), "%.*s", (int)strcspn(line + at, "\n"), line + at);
 	ret = uft_process_file(o->pid, start, end, path, &obj, err);
 	if (ret) {
-		fprintf(stderr, "uft: not looked at: %s: %s\n", path, err->text);
+		fprintf(stderr, "uft: not looked at: %s\n", err->text);
 		return 0;
 	}
 	for (i = 0; i < obj->ntext; i++) {

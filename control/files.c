@@ -137,7 +137,8 @@ int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, 
 	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
 	ret = uft_object_open_as(link, name, out, err);
 	return ret == -EPERM || ret == -EACCES || ret == -ENOENT ?
-	       uft_fail(err, -ENOENT, "it was replaced or deleted since the process started: as root uft reads the old one") : ret;
+	       uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name) :
+	       ret;
 }
 
 int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)

@@ -153,7 +153,8 @@ void uft_session_destroy(struct uft_session *s);
 /* Not of this session: whoever traces process @who, a number or a program's name, leaves it. -ESRCH nobody does. */
 int uft_detach(const char *who, struct uft_error *err);
 
-/* The file that a process has mapped from @start to @end, @path by its maps. -ENOENT: it has gone, and we may not read it any more. */
+/* The file that a process has mapped from @start to @end, @path by its maps. -ENOENT: it has gone, and we may not read it any more.
+ * What is said then names the file. */
 int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err);
 
 #endif

@@ -403,10 +403,11 @@ static int walk_entry(struct walk *w, const struct link_map *l)
 	if (ret == -ENXIO)
 		return 0;		/* vdso */
 	if (ret || !files_are_mapped(w->t->pid, obj, l->l_addr)) {
-		session_warn(w->s, "library %s is not traced: %s", ret ? files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld) : obj->path,
-			     ret ? err.text : "the file is not the one that is mapped");
-		if (!ret)
-			uft_object_put(obj);
+		if (ret)
+			session_warn(w->s, "a library is not traced: %s", err.text);
+		else
+			session_warn(w->s, "library %s is not traced: the file is not the one that is mapped", obj->path);
+		uft_object_put(obj);
 		return 0;
 	}
 	for (index = 0; index < (int)sp->nobj; index++)

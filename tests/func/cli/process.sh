@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# process.sh - uft sites of a process: the files as it has them, in a mount namespace of its own
+# process.sh - uft sites of a process: the files as it has them, in a mount namespace of its own; what is no program
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
 need unshare
@@ -35,6 +35,7 @@ run "$uft" sites $held
 expect_status 0
 expect_out " there"
 expect_equal "functions of the file that stands at its path here" "$(grep -c ' here$' out)" 0
+expect_err "not looked at: $PWD/data: not an ELF file"
 run "$uft" disas there $held
 expect_status 0
 expect_out "there"
