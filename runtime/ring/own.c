@@ -15,7 +15,8 @@
  *
  * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its
  * thread's, another ring: nobody writes to this one until the one inside goes on. If the handler jumps away that is never:
- * the thread stays on the slow path, and its ring as it is.
+ * the thread stays on the slow path, and its ring as it is. One that interrupts between the look at the key and the 0 writes to this
+ * ring, and leaves the line right even where it shuts it (own_open()).
  *
  * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an interrupt since the
  * load-exclusive makes it fail (both kernels see to that), then nothing has happened and the slow path does all of it. When it
@@ -126,17 +127,18 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	struct uft_ring *r = l->ring;
 	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1);
 
+	/* Shut or not: whom this event interrupted may have compared the key, and goes in behind it. */
+	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
+	l->end = l->at + left - 8;
+	l->bias = (uint64_t)l->at - commit;
+	l->hi = r->ctx_hi;
+	l->thread = op->thread;
 	uft_store(&head->tid_offset, (int64_t)uft_load(&uft_rt.slice->tid_offset));
 	if (*op->thread_flags || r->ctx_tid != op->tid || r->ctx_pos >= commit ||
 	    *(const uint32_t *)(l->tp + (uint64_t)head->tid_offset) != op->tid) {
 		uft_store(&l->key, RING_OWN_SHUT);
 		return;
 	}
-	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
-	l->end = l->at + left - 8;
-	l->bias = (uint64_t)l->at - commit;
-	l->hi = r->ctx_hi;
-	l->thread = op->thread;
 	l->again = own_key(op->key, op->tid);
 	uft_store_release(&l->key, l->again);
 }

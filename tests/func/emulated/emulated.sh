@@ -143,6 +143,7 @@ for tracer in function function_graph; do
 	check
 	! grep -E '\| {3,}top\(\)' report >deep || fail "$tracer storm: calls were left open: $(head -n 3 deep)"
 done
+record "graph storm on a stack above" function_graph above
 run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work away
 "$uft" report rec.uft >report
 check

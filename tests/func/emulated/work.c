@@ -174,18 +174,43 @@ static PLAIN void signals(void)
 }
 
 /* A handler wherever it may come: inside the tracer's own code most of the time. */
-static PLAIN void storm(void)
+static PLAIN void *storm(void *stack)
 {
 	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
-	struct sigaction sa = { .sa_handler = handler };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = stack ? SA_ONSTACK : 0 };
+	sigset_t set;
 	int n = 0;
 
+	if (stack)
+		sigaltstack(stack, NULL);
 	sigaction(SIGALRM, &sa, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (; handled < 1500; n++)
 		sink = top(n);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("top %d\nmiddle %d\nhandler %d\nleaf %d\n", n, n, handled, 2 * n + handled);
+	return NULL;
+}
+
+/* The same in a thread, with the handler on a stack that lies above its own. */
+static PLAIN void storm_above(void)
+{
+	static char stack[2][1 << 18] __attribute__((aligned(65536)));
+	stack_t ss = { .ss_sp = stack[1], .ss_size = sizeof(stack[1]) };
+	pthread_attr_t attr;
+	sigset_t set;
+	pthread_t t;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, stack[0], sizeof(stack[0]));
+	pthread_create(&t, &attr, storm, &ss);
+	pthread_join(t, NULL);
 }
 
 /* The handler jumps away, from inside the tracer's own code most of the time. Whatever was open then is left. */
@@ -264,7 +289,9 @@ int PLAIN main(int argc, char **argv)
 	else if (!strcmp(mode, "signals"))
 		signals();
 	else if (!strcmp(mode, "storm"))
-		storm();
+		storm(NULL);
+	else if (!strcmp(mode, "above"))
+		storm_above();
 	else if (!strcmp(mode, "away"))
 		jumps_away();
 	else if (!strcmp(mode, "exits"))
