@@ -239,7 +239,7 @@ int rd_open(const char *path, struct rd_file **out, struct uft_error *err)
 	ret = f->stored && f->zstd ? rd_scan(f) : -ENOMEM;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
-	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi != UFT_ABI_VERSION))
+	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
 		ret = uft_fail(err, -EPROTONOSUPPORT, "%s: was made by another version of uft (format %u.%u, this one reads %u.%u)",
 			       path, f->head.version, f->head.abi, UFT_FILE_VERSION, UFT_ABI_VERSION);
 	else if (!ret && !rd_geometry_ok(&f->head))

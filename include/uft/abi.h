@@ -31,7 +31,8 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	3u
+#define UFT_ABI_VERSION	4u
+#define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Records ------------------------------------------------------------------------------ */
 

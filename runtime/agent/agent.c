@@ -127,7 +127,7 @@ static int list_mappings(struct uft_owned *own, uint32_t n)
 	for (uint32_t i = 0; i < n; i++) {
 		if (uft_rt.rseq_offset)
 			own[i].bytes &= ~UFT_OWNED_TP;
-		if (patch_is_needed(own[i].at, own[i].bytes))
+		if (patch_is_needed(own[i].at, own[i].bytes & ~(UFT_OWNED_TP | UFT_OWNED_NEEDED)))
 			own[i].bytes |= UFT_OWNED_NEEDED;
 	}
 	return 0;

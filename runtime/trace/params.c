@@ -24,7 +24,8 @@ void trace_set_params(const struct uft_tracer_params *p)
 {
 	uint32_t next = (params_current + 1) % NCOPIES;
 	struct uft_tracer_params *n = &params_copies[next];
-	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids);	/* once: others may write there */
+	/* Once: others may write there. */
+	uint32_t npids = uft_load(&p->npids), nnot_pids = uft_load(&p->nnot_pids), nstack_ids = uft_load(&p->nstack_ids);
 
 	n->tracer = p->tracer;
 	n->max_depth = p->max_depth;
@@ -33,7 +34,7 @@ void trace_set_params(const struct uft_tracer_params *p)
 	n->has_pids = p->has_pids;
 	n->has_events = p->has_events;
 	n->stacks = ARCH_HAS_STACKS ? uft_load(&p->stacks) : 0;
-	n->nstack_ids = uft_load(&p->nstack_ids) < UFT_NSTACK_IDS ? uft_load(&p->nstack_ids) : UFT_NSTACK_IDS;
+	n->nstack_ids = nstack_ids < UFT_NSTACK_IDS ? nstack_ids : UFT_NSTACK_IDS;
 	for (uint32_t i = 0; i < n->nstack_ids; i++)
 		n->stack_ids[i] = p->stack_ids[i];
 	n->clocks_per_ns = p->clocks_per_ns;

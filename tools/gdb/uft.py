@@ -19,7 +19,7 @@ import gdb
 from gdb.unwinder import Unwinder, register_unwinder
 
 MAGIC = 0x31414E4552544655
-VERSION = 3
+VERSION = 4
 CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 NAMES = {3: "rbx", 6: "rbp", 7: "rsp", 12: "r12", 13: "r13", 14: "r14", 15: "r15"}      # by DWARF's numbers
 RIP = 16
