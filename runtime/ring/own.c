@@ -9,8 +9,10 @@
  *	function:	key fits -> key = 0 (inside) -> record -> commit -> key back
  *	graph:		key fits -> key = 0 (inside) -> record, shadow entry -> top -> commit -> key back
  *
- * The key is one word: that number, the generation, and that recording is on (own_key()). The number is what tells a new
- * thread in a dead one's memory, and a fork child, from the owner. A child of vfork() or of clone() has its parent's: in
+ * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on (own_key()). The number
+ * is what tells a new thread in a dead one's memory, and a fork child, from the owner; the thread pointer, a new thread with a
+ * dead one's number. Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps through 1,024 of them
+ * does not find his key fit again. A sum is never 0, as a thread pointer is in it. A child of vfork() or of clone() has its parent's: in
  * programs that import those the session does not say where the number is.
  *
  * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its
@@ -50,10 +52,10 @@ static struct ring_own *own_line(uint32_t tid)
 	return &uft_ring_fast.own[tid & ((1u << RO_BITS) - 1)];
 }
 
-/* @key: ring_key()'s. What fast paths make of the slice's on_cpus and generation, and the thread's number. */
+/* @key: ring_key()'s. What fast paths make of the slice's on_cpus and generation, the thread's number and its pointer. */
 static uint64_t own_key(uint64_t key, uint32_t tid)
 {
-	return key >> 48 << (RO_TID_SHIFT + OWN_GENERATION) | (uint64_t)tid << RO_TID_SHIFT | uft_rt.arena->ncpus;
+	return (key >> 48 << (RO_TID_SHIFT + OWN_GENERATION) | (uint64_t)tid << RO_TID_SHIFT | uft_rt.arena->ncpus) + (key & OWN_TP_MASK);
 }
 
 void own_attach(void)
@@ -62,6 +64,7 @@ void own_attach(void)
 
 	uft_store(&uft_rt.slice->generation, (uint32_t)generation << OWN_GENERATION);
 	uft_store_release(&own_head()->on_cpus, &uft_rt.slice->on_cpus);
+	own_shut(0, NULL);
 }
 
 static int own_is_dead(uint32_t tid)
@@ -95,7 +98,7 @@ static struct ring_own *own_take(struct ring_own *l, uint64_t tp, uint32_t tid)
 	uint32_t dead = (uint32_t)uft_load(&l->tid);
 	struct uft_ring *r = uft_load(&l->ring);
 
-	if (before == OWN_CHANGING || (before && dead && before != tp && !own_is_dead(dead)) ||
+	if (before == OWN_CHANGING || (before && dead && dead != tid && before != tp && !own_is_dead(dead)) ||
 	    !uft_cas(&l->tp, before, OWN_CHANGING))
 		return NULL;
 	if (!r || !dead || !uft_cas(&r->owner, dead, tid))
@@ -163,7 +166,7 @@ void own_shut(uint64_t thread_pointer, const struct uft_ring *taken)
 		struct ring_own *l = &uft_ring_fast.own[i];
 		uint64_t key = uft_load(&l->key);
 
-		if (taken ? l->ring == taken : uft_load(&l->tp) == thread_pointer) {
+		if (taken ? l->ring == taken : !thread_pointer || uft_load(&l->tp) == thread_pointer) {
 			uft_store(&l->again, RING_OWN_SHUT);
 			if (key)
 				uft_cas(&l->key, key, RING_OWN_SHUT);

@@ -75,7 +75,7 @@ struct ring_fast {
 	int64_t rseq_offset;	/* 0: never touch the area */
 	uint32_t ncpus, pad;
 	struct ring_cpu *cpu;
-	uint64_t generation;	/* bits 48-63; the low half is 0 */
+	uint64_t generation;	/* bits 48-63, the rest is 0; of an own_key() the lowest ten */
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
 	const uint32_t *on_cpus;	/* of the slice */
@@ -164,7 +164,7 @@ void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped);
 struct ring_own *own_find(const struct ring_op *op);
 /* Behind a write to its ring: the fast paths may follow. */
 void own_open(struct ring_own *l, const struct ring_op *op);
-/* The thread's fast paths do not write any more; its ring was taken by somebody else (thread pointer 0). */
+/* The thread's fast paths do not write any more, everybody's (thread pointer 0), or those to a ring that was @taken by somebody else. */
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */

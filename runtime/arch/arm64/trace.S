@@ -86,10 +86,11 @@
 	ldr	x13, uft_ring_fast + RF_OWN
 	mrs	x11, tpidr_el0
 	ldp	x12, x14, [x13, #RH_TID_OFFSET]
-	ldr	w11, [x11, x12]
+	ldr	w12, [x11, x12]
 	ldr	x14, [x14]
-	bfi	x13, x11, #RO_SHIFT, #RO_BITS
-	add	x11, x14, x11, lsl #RO_TID_SHIFT
+	bfi	x13, x12, #RO_SHIFT, #RO_BITS
+	add	x11, x11, x12, lsl #RO_TID_SHIFT
+	add	x11, x11, x14
 	ldr	x12, [x13]
 	cmp	x12, x11
 	b.ne	\slow

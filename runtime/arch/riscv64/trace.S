@@ -97,6 +97,7 @@
 	andi	t6, t6, ((1 << RO_BITS) - 1) << RO_SHIFT
 	add	t4, t4, t6
 	ld	t6, RO_KEY(t4)
+	add	t5, t5, tp
 	bne	t6, t5, \slow
 	sd	zero, RO_KEY(t4)
 	.endm

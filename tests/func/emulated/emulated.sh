@@ -135,6 +135,10 @@ for mode in threads children spawned jumps signals exits; do
 	record "function $mode" function $mode
 	record "graph $mode" function_graph $mode
 done
+record "function number" function number
+check
+for name in earlier later; do sed -n "s/^ *\(.*\) \[.*: $name <-.*/\1/p" report | sort -u; done >tasks
+[ "$(sort -u tasks | wc -l)" -eq 2 ] || fail "a thread with the number of one that ended is recorded as that: $(cat tasks)"
 # Signals at every instruction of the fast paths: translated one by one. A record lost or written twice shows in the counts, an
 # entry left behind in the depth.
 [ -z "$emulator" ] || how="--emulator=${emulator%% *} -singlestep ${emulator#* }"

@@ -4,6 +4,7 @@
  *
  * Prints the counts it made: `name count` a line; traced with any tracer each must be seen exactly. work MODE
  */
+#define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -213,6 +214,55 @@ static PLAIN void storm_above(void)
 	pthread_join(t, NULL);
 }
 
+NOINLINE void earlier(void)
+{
+	KEEP();
+}
+
+NOINLINE void later(void)
+{
+	KEEP();
+}
+
+static PLAIN void *first(void *number)
+{
+	*(pid_t *)number = gettid();
+	for (int i = 0; i < 10; i++)
+		earlier();
+	return NULL;
+}
+
+/* A thread whose number was another's: as numbers take long to come again, it is written where libc notes it. */
+static PLAIN void *second(void *number)
+{
+	pid_t *note = (pid_t *)pthread_self(), self = gettid(), old = *(pid_t *)number;
+
+	while (*note != self)
+		note++;
+	*note = old;
+	for (int i = 0; i < 10; i++)
+		later();
+	*note = self;
+	return NULL;
+}
+
+static PLAIN void same_number(void)
+{
+	static char stack[2][1 << 18] __attribute__((aligned(65536)));	/* two thread pointers */
+	static pid_t number;
+
+	for (int i = 0; i < 2; i++) {
+		pthread_attr_t attr;
+		pthread_t t;
+
+		pthread_attr_init(&attr);
+		pthread_attr_setstack(&attr, stack[i], sizeof(stack[i]));
+		pthread_create(&t, &attr, i ? second : first, &number);
+		pthread_join(t, NULL);
+	}
+	puts("earlier 10\nlater 10");
+}
+
 /* The handler jumps away, from inside the tracer's own code most of the time. Whatever was open then is left. */
 static sigjmp_buf away;
 
@@ -292,6 +342,8 @@ int PLAIN main(int argc, char **argv)
 		storm(NULL);
 	else if (!strcmp(mode, "above"))
 		storm_above();
+	else if (!strcmp(mode, "number"))
+		same_number();
 	else if (!strcmp(mode, "away"))
 		jumps_away();
 	else if (!strcmp(mode, "exits"))
