@@ -127,6 +127,11 @@ build_traced() {
 	${CC:-cc} -O1 -g -fpatchable-function-entry=5 "$@" -o "$name" "$name.c" || { echo "cannot build $name"; exit 1; }
 }
 
+# expect_left WHAT PID: no arena is mapped in it, wherever arenas are made
+expect_left() {
+	expect_equal "$1: what is still ours" "$(grep -c '/session\.' "/proc/$2/maps")" 0
+}
+
 # stat_value FILE KEY: a number of `uft stat`.
 stat_value() {
 	"$uft" stat "$1" | sed -n "s/^$2: //p"

@@ -103,7 +103,7 @@ done
 kernel=$(cat umldir/t/pid)
 run "$uft" detach "$kernel"
 expect_status 0
-expect_equal "still ours after the detach" "$(grep -c uft-0 "/proc/$kernel/maps")" 0
+expect_left "after the detach" "$kernel"
 rm wait
 tries=0
 until [ "$(tail -n 1 result)" = end ] || [ $tries -ge 1200 ]; do
