@@ -57,7 +57,7 @@ static int file_close(struct file *file)
 	while (f->busy == file)
 		pthread_cond_wait(&f->done, &f->lock);
 	pthread_mutex_unlock(&f->lock);
-	pthread_mutex_lock(&file->lock);	/* who read it got his answer before the thread that gave it was through */
+	pthread_mutex_lock(&file->lock);	/* whose wait was taken off the list at once, his thread may not be through with it */
 	pthread_mutex_unlock(&file->lock);
 	uft_tree_notify(file->handle, NULL, NULL);
 	if (file->poll)
@@ -106,18 +106,20 @@ static void data_came(void *arg)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* One read that does not wait, and its answer. -EAGAIN: no data, not answered. File locked. */
-static int answer(struct file *file, fuse_req_t req, size_t size, off_t offset)
+/* One read that does not wait: bytes, or -errno. *@buf is the caller's to free. File locked. */
+static ssize_t read_now(struct file *file, size_t size, off_t offset, char **buf)
 {
-	char *buf = malloc(size);
-	ssize_t n = buf ? uft_tree_read(file->handle, buf, size, (uint64_t)offset, O_NONBLOCK) : -ENOMEM;
+	*buf = malloc(size);
+	return *buf ? uft_tree_read(file->handle, *buf, size, (uint64_t)offset, O_NONBLOCK) : -ENOMEM;
+}
 
+static void reply(fuse_req_t req, char *buf, ssize_t n)
+{
 	if (n >= 0)
 		fuse_reply_buf(req, buf, (size_t)n);
-	else if (n != -EAGAIN)
+	else
 		fuse_reply_err(req, (int)-n);
 	free(buf);
-	return n == -EAGAIN ? -EAGAIN : 0;
 }
 
 /* Takes the first wait of @file, or with @req that request's; NULL: none. Fuse locked. */
@@ -180,23 +182,29 @@ static int wait_for_data(struct file *file, fuse_req_t req, size_t size)
 	return ret;
 }
 
+/* The answer goes out when the file is unlocked: who has it asks for more at once, and his next request would wait for the lock. */
 static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct file *file = file_of(fi);
 	int may_wait = file->flags & UFT_ATTR_BLOCKS && !(file->flags & UFT_ATTR_PAGES) && !(fi->flags & O_NONBLOCK);
-	int ret;
+	char *buf;
+	ssize_t n;
 
 	(void)node;
 	if (size > READ_MAX)
 		size = READ_MAX;
 	fuse_req_interrupt_func(req, interrupted, file->fuse);
 	pthread_mutex_lock(&file->lock);
-	ret = answer(file, req, size, offset);
-	if (ret == -EAGAIN && may_wait)
-		ret = wait_for_data(file, req, size);
+	n = read_now(file, size, offset, &buf);
+	if (n == -EAGAIN && may_wait)
+		n = wait_for_data(file, req, size);
+	else
+		may_wait = 0;
 	pthread_mutex_unlock(&file->lock);
-	if (ret < 0)
-		fuse_reply_err(req, -ret);
+	if (may_wait && n == 0)		/* it waits */
+		free(buf);
+	else
+		reply(req, buf, n);
 }
 
 static void op_write(fuse_req_t req, fuse_ino_t node, const char *buf, size_t size, off_t offset, struct fuse_file_info *fi)
@@ -246,23 +254,24 @@ static void op_release(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *f
 static void answer_waits(struct file *file)
 {
 	struct uft_fuse *f = file->fuse;
-	int ret = 0;
 
-	while (ret == 0) {
+	for (;;) {
 		struct wait *w;
+		char *buf;
+		ssize_t n;
 
 		pthread_mutex_lock(&f->lock);
 		w = take_wait(f, file, NULL);
 		pthread_mutex_unlock(&f->lock);
 		if (!w)
 			return;
-		ret = answer(file, w->req, w->size, 0);
-		if (ret == -EAGAIN && put_wait(f, w) == 0) {
+		n = read_now(file, w->size, 0, &buf);
+		if (n == -EAGAIN && put_wait(f, w) == 0) {
+			free(buf);
 			uft_tree_notify(file->handle, data_came, file);
 			return;
 		}
-		if (ret == -EAGAIN)
-			fuse_reply_err(w->req, EINTR);
+		reply(w->req, buf, n == -EAGAIN ? -EINTR : n);
 		free(w);
 	}
 }

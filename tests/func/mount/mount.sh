@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# mount.sh - uft mount serves the tree, says what is wrong, and never leaves a mount that hangs
+# mount.sh SLOWREPLY - uft mount serves the tree, says what is wrong, and never leaves a mount that hangs
+slowreply=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 
 [ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
@@ -112,6 +113,13 @@ expect_status 1
 expect_err "uft umount"
 run "$uft" umount "$tmp/t"
 expect_status 0
+
+# Who has his answer is not kept waiting by the thread that gave it: the next one reads the same file while the first is not through.
+run env OVERLAP="$tmp/overlap" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
+expect_status 0
+expect_equal "bytes one by one" "$(dd if=t/README bs=1 count=40 2>/dev/null | wc -c)" 40
+expect_equal "two at once" "$(ls overlap 2>&1)" overlap
+run "$uft" umount "$tmp/t"
 
 # Ended by a signal it unmounts.
 run "$uft" mount "$tmp/t"
