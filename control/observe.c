@@ -559,6 +559,9 @@ static int refused(int ret, struct uft_error *err)
 		return uft_fail(err, ret, "the kernel does not tell us of threads: kernel.perf_event_paranoid is %s; 2 permits it to everybody "
 				"(sysctl kernel.perf_event_paranoid=2), CAP_PERFMON to a program; a container's seccomp filter may "
 				"forbid perf_event_open as well", level[0] ? level : "not known");
+	if (ret == -EDQUOT)
+		return uft_fail(err, ret, "the kernel does not tell us of threads: this user may lock no more memory for what it tells; more by "
+				"ulimit -l, or by kernel.perf_event_mlock_kb");
 	return uft_fail(err, ret, "the kernel does not tell us of threads: perf_event_open: %s", strerror(-ret));
 }
 

@@ -79,13 +79,12 @@ static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-static struct perf_event_attr attr_of(const struct perf *p)
+static struct perf_event_attr attr_of(void)
 {
 	struct perf_event_attr a = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
-		.watermark = 1, .wakeup_watermark = (uint32_t)(p->nrings ? p->ring[0].bytes / 4 : PAGE),
 	};
 
 	return a;
@@ -93,7 +92,7 @@ static struct perf_event_attr attr_of(const struct perf *p)
 
 static struct perf_event_attr task_attr_of(const struct perf *p)
 {
-	struct perf_event_attr a = attr_of(p);
+	struct perf_event_attr a = attr_of();
 
 	a.inherit = a.task = a.comm = a.comm_exec = 1;
 	a.inherit_thread = p->want.is_process_only != 0;
@@ -194,28 +193,42 @@ int perf_descriptor(const struct perf *p, uint32_t i)
 
 /* ---- Rings --------------------------------------------------------------------------------- */
 
+/* One of that size, which wakes who waits when a quarter is full. -EDQUOT: more than may be locked. */
+static int map_ring(struct ring *r, uint32_t pages)
+{
+	struct perf_event_attr a = attr_of();
+	void *map;
+	int ret;
+
+	r->bytes = (uint64_t)pages * PAGE;
+	a.watermark = 1;
+	a.wakeup_watermark = (uint32_t)(r->bytes / 4);
+	r->fd = open_event(&a, 0, r->cpu);
+	if (r->fd < 0)
+		return r->fd;
+	map = mmap(NULL, PAGE + r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (map == MAP_FAILED) {
+		ret = errno == EPERM ? -EDQUOT : -errno;
+		close(r->fd);
+		return ret;
+	}
+	madvise(map, PAGE + r->bytes, MADV_DONTFORK);
+	r->head = map;
+	return 0;
+}
+
 /* As large as we may. -ENODEV: the CPU is not on. */
 static int open_ring(struct perf *p, int cpu)
 {
-	struct perf_event_attr a = attr_of(p);
 	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
-	void *map = MAP_FAILED;
+	int ret = r.copy ? -EDQUOT : -ENOMEM;
 
-	r.fd = r.copy ? open_event(&a, 0, cpu) : -ENOMEM;
-	for (uint32_t pages = PAGES_MAX; r.fd >= 0 && map == MAP_FAILED && pages >= PAGES_MIN; pages /= 2) {
-		r.bytes = (uint64_t)pages * PAGE;
-		map = mmap(NULL, PAGE + r.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r.fd, 0);
-	}
-	if (r.fd < 0 || map == MAP_FAILED) {
-		int ret = r.fd < 0 ? r.fd : -errno;
-
+	for (uint32_t pages = PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN; pages /= 2)
+		ret = map_ring(&r, pages);
+	if (ret) {
 		free(r.copy);
-		if (r.fd >= 0)
-			close(r.fd);
 		return ret;
 	}
-	madvise(map, PAGE + r.bytes, MADV_DONTFORK);
-	r.head = map;
 	p->ring[p->nrings++] = r;
 	return 0;
 }

@@ -37,7 +37,8 @@ struct perf_record {
 };
 
 struct perf;
-/* 0, or -errno: not permitted (-EACCES, -EPERM), not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
+/* 0, or -errno: not permitted (-EACCES, -EPERM), no more memory may be locked for it (-EDQUOT),
+ * not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
 int perf_open(const struct perf_want *want, struct perf **out);
 /* Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of them all, or -errno. */
 int perf_add(struct perf *p, pid_t tid);

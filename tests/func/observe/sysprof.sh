@@ -98,4 +98,15 @@ if [ "$(id -u)" -eq 0 ] && [ "$(cat /proc/sys/kernel/perf_event_paranoid)" -eq 2
 	expect_err "time in the kernel is not sampled"
 	run "$uft" report --no-pager free/rec.uft
 	more "without rights, hot" "$(of observed hot)" 50
+
+	# What may be locked for a user is taken by one recording: another is refused for that
+	run_free() { env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all sh -c 'ulimit -l 0; exec "$@"' sh free/uft record -p sysprof "$@"; }
+	mkfifo go && chmod 666 go
+	run_free -o free/first.uft sh -c 'echo >go; read -r x <go' 2>first &
+	read -r x <go
+	run run_free -o free/second.uft true
+	expect_status 1
+	expect_err "kernel.perf_event_mlock_kb"
+	echo >go
+	wait $!
 fi
