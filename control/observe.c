@@ -78,8 +78,7 @@ struct observe {
 	struct proc *procs;
 	struct into *intos;
 	struct pair from, to;
-	uint64_t lost;
-	int is_switches, has_stacks;
+	int is_switches, has_stacks, has_lost;
 };
 
 /* ---- The clock ----------------------------------------------------------------------------- */
@@ -323,8 +322,8 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 {
 	struct thread like;
 
-	if (!parent)
-		return;		/* left to itself meanwhile */
+	if (!parent || (!p && !session_follows_children(o->s)))
+		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
 	like = *thread_of(parent, r->ptid);
 	if (!p) {
 		p = proc_add(o, r->pid, parent->pid);
@@ -363,9 +362,12 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 		proc_end(o, p);
 }
 
+/* Whose they were is not told, only where. */
 static void take_lost(struct observe *o, const struct perf_record *r)
 {
-	o->lost += r->lost;
+	o->has_lost = 1;
+	if (o->intos)
+		own_lost(o->intos->own, r->cpu, r->lost);
 	for (struct proc *p = o->procs, *next; p; p = next) {
 		next = p->next;
 		if (kill(p->pid, 0) && errno == ESRCH)
@@ -414,8 +416,9 @@ uint64_t observe_take(struct observe *o)
 	}
 	while (perf_next(o->perf, &r))
 		take_one(o, &r);
-	if (o->lost)
-		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: their records are missing");
+	if (o->has_lost)
+		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: that is counted as lost%s",
+			     o->is_switches ? "" : "; a longer sample period takes less");
 	return clock_at(o, ns);
 }
 

@@ -99,12 +99,19 @@ static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t fla
 	return 0;
 }
 
+static struct uft_ring *ring_of(const struct own *o, uint32_t cpu)
+{
+	const struct uft_arena *a = o->s->arena.map;
+
+	return (struct uft_ring *)((uint8_t *)arena_slice(&o->s->arena, o->slice) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
+}
+
 int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	const struct uft_arena *a = o->s->arena.map;
 	struct uft_slice *slice = arena_slice(&o->s->arena, o->slice);
 	uint32_t flags = __atomic_load_n(&slice->ring_flags, __ATOMIC_RELAXED), bytes = 8 * (4 + n);
-	struct uft_ring *r = (struct uft_ring *)((uint8_t *)slice + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
+	struct uft_ring *r = ring_of(o, cpu);
 	uint64_t at = r->commit, *to;
 	int ret = 0;
 
@@ -124,6 +131,13 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 	r->last = clock;
 	__atomic_store_n(&r->commit, at + bytes, __ATOMIC_RELEASE);
 	return 0;
+}
+
+void own_lost(const struct own *o, uint32_t cpu, uint64_t n)
+{
+	struct uft_ring *r = ring_of(o, cpu);
+
+	__atomic_store_n(&r->lost, r->lost + n, __ATOMIC_RELAXED);
 }
 
 /* ---- What the spec asks ---------------------------------------------------------------------- */

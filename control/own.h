@@ -38,6 +38,9 @@ void own_set_flags(struct uft_session *s);
  */
 int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
 
+/* So many that should have been written there are not: counted as those that a ring has no room for. */
+void own_lost(const struct own *o, uint32_t cpu, uint64_t n);
+
 /* What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of the session. */
 void own_start(struct uft_session *s);
 /* May what the spec asks for be had here? 0, or -errno and the sentence. */

@@ -53,6 +53,14 @@ run "$uft" record -p function --sample-period 1ms true
 expect_status 2
 expect_err "--sample-period is for the tracer sysprof, not for function"
 
+# ---- What the kernel had no room for while we could not take it is said, and counted
+run "$uft" record -p sysprof -T -o lost.uft "$T" stopped
+expect_status 0
+expect_err "that is counted as lost; a longer sample period takes less"
+run "$uft" report --no-pager lost.uft
+more "lost" "$(sed -n 's/.*\[LOST \([0-9]*\) EVENTS\].*/\1/p' out | awk '{ n += $1 } END { print n + 0 }')" 50
+more "and then some" "$(of observed hot)" 50
+
 # ---- Attached: the threads there are, children from then on; left, it goes on
 "$T" forever & pid=$!
 run timeout -s INT 5 "$uft" record -q -p sysprof -o live.uft -P $pid

@@ -155,6 +155,11 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "late")) {
 		prctl(PR_SET_NAME, "late");
 		warm(0.1);
+	} else if (!strcmp(what, "stopped")) {	/* nobody takes what the kernel tells of it */
+		kill(getppid(), SIGSTOP);
+		hot(0.6);
+		kill(getppid(), SIGCONT);
+		hot(0.1);
 	} else if (!strcmp(what, "sleep")) {
 		run_thread(sleeper);
 	} else if (!strcmp(what, "naps")) {
