@@ -129,10 +129,8 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 		return 0;
 	if (!guard_can_take_over(a))
 		return -EXDEV;
-	if (!guard_take_over(a)) {
-		unlink(a->path);
+	if (!guard_take_over(a, pid))
 		return 0;
-	}
 	return procinfo_taken(pid, getpid(), by, sizeof(by)) ? -EBUSY : -EAGAIN;
 }
 

@@ -21,7 +21,10 @@
  * The arena is the targets' to scribble on: where its rings are is known from before there were any.
  *
  * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
- * takes over. So it is with what a recorder, or the guard, could not leave: then the file stays, and nobody's lock is on it.
+ * takes over. So it is with what a recorder, or the guard, could not leave: then the file stays, and nobody's lock is on it. It is for
+ * who is still in there alone, so it has no records any more and slices only of those; who was left is DEAD in it from then on, while
+ * the rings are saved, and FREE after that. One that could not be left by the next recording either (a program that is frozen, say)
+ * would keep all later ones waiting as long: after that only uft detach tries.
  */
 #include "control/guard.h"
 
@@ -116,7 +119,15 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 	return n;
 }
 
-unsigned guard_finish(const struct arena *a)
+/* Nobody needs him in the arena any more, but who saves the rings. */
+static void close_slice(const struct leaving *l)
+{
+	if (!l->why[0] || !peek_maps(l->arena, l->pid))
+		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+}
+
+/* Nobody leads this session any more. Returns how many could not be left as they were found; *its: of them @of. */
+static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 {
 	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
 	pid_t *known = calloc(a->map->nslices, sizeof(*known));
@@ -124,22 +135,27 @@ unsigned guard_finish(const struct arena *a)
 	char why[240];
 	uint32_t n, nknown = 0;
 
+	*its = 1;
 	if (!l || !known) {
 		free(known);
 		free(l);
 		return 1;
 	}
+	*its = 0;
 	__atomic_store_n(&a->map->children, 0, __ATOMIC_RELAXED);
 	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
 	n = collect(a, l);
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {
+		close_slice(&l[i]);
 		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
 			continue;		/* an agent that has just ended, its process perhaps not */
 		failed += l[i].why[0] != '\0';
+		*its |= l[i].why[0] && l[i].pid == of;
 		known[nknown++] = l[i].pid;
 	}
 	failed += silent_leave(a, 0, known, nknown, why, sizeof(why));
+	*its |= of && peek_maps(a, of);
 	free(known);
 	free(l);
 	__atomic_store_n(&a->map->closed, 1, __ATOMIC_RELEASE);
@@ -153,13 +169,35 @@ int guard_can_take_over(const struct arena *a)
 	return !blob_get(&blob) && a->map->build == blob->build;
 }
 
-unsigned guard_take_over(struct arena *a)
+/* What is left is for who has it mapped, and says no more than where. */
+static void put_away(struct arena *a, unsigned failed)
 {
+	if (!failed || !peek_anybody_maps(a)) {
+		unlink(a->path);
+		return;
+	}
+	for (uint32_t i = 0; i < a->map->nslices + a->map->nown; i++) {
+		struct uft_slice *sl = arena_slice(a, i);
+
+		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);	/* his code may be ours still */
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+			arena_release(a, i);
+		else
+			arena_empty(a, i);
+	}
+}
+
+unsigned guard_take_over(struct arena *a, pid_t of)
+{
+	unsigned failed, its;
+
 	__atomic_store_n(&a->map->heir_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	a->map->guard_pid = 0;
 	a->map->closed = 0;
 	__atomic_store_n(&a->map->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-	return guard_finish(a);
+	failed = finish(a, of, &its);
+	put_away(a, failed);
+	return of ? its : failed;
 }
 
 /* Somebody who is to be left has a thread that another tracer has seized: it would take all our patience for nothing. */
@@ -176,16 +214,17 @@ static int is_any_taken(const struct arena *a)
 	return 0;
 }
 
-static void clean_up(struct arena *a, void *arg)
+static void clean_up(struct arena *a, void *s)
 {
-	(void)arg;
-	if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && guard_can_take_over(a) && !is_any_taken(a) && !guard_take_over(a))
-		unlink(a->path);
+	if (flock(a->fd, LOCK_EX | LOCK_NB) < 0 || a->map->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
+		return;
+	a->map->is_tried = 1;
+	session_warn(s, "what a recorder that has ended left in programs could not be taken out: uft detach tries it again");
 }
 
-void guard_clean_up(void)
+void guard_clean_up(struct uft_session *s)
 {
-	arena_each(clean_up, NULL);
+	arena_each(clean_up, s);
 }
 
 /* ---- The process ------------------------------------------------------------------------------ */
@@ -267,14 +306,13 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	futex(&a.map->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	wait_for_end(&a, sock, session_fd, &file);
 	if (!__atomic_load_n(&a.map->closed, __ATOMIC_ACQUIRE)) {
-		unsigned failed;
+		unsigned failed, its;
 
 		finish_noted(&a);
-		failed = guard_finish(&a);
+		failed = finish(&a, 0, &its);
 		if (s->opts.rescue && file >= 0)
 			s->opts.rescue(&head, a.map, file);
-		if (!failed)
-			unlink(a.path);
+		put_away(&a, failed);
 	}
 	_exit(0);
 }

@@ -31,13 +31,14 @@ void guard_await(struct uft_session *s);
 /* The session is over on purpose: the guard is told, and has ended when this returns. */
 void guard_stop(struct uft_session *s);
 
-/* Nobody leads this session any more: detaches its targets. Returns how many could not be left as they were found. */
-unsigned guard_finish(const struct arena *a);
-/* The same by a process that has nothing to do with it: session and guard are dead, the arena's lock is ours. */
-unsigned guard_take_over(struct arena *a);
+/*
+ * Session and guard are dead, the arena's lock is ours: detaches its targets, and removes the file if nobody needs it any more.
+ * Returns whether @of is left as it was found, 0 or 1; for @of 0 how many are not.
+ */
+unsigned guard_take_over(struct arena *a, pid_t of);
 /* Not that of a session of another build, whose code in its targets is not known here. */
 int guard_can_take_over(const struct arena *a);
-/* All arenas that the dead have left. Before arena_create(), which removes their files. */
-void guard_clean_up(void);
+/* All arenas that the dead have left, each of them once. Before arena_create(), which removes their files. */
+void guard_clean_up(struct uft_session *s);
 
 #endif

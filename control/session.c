@@ -240,7 +240,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->mono0 = session_now_ns();
 	s->clock0 = clock_now();
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
-	guard_clean_up();
+	guard_clean_up(s);
 	ret = arena_create(&s->arena, &s->opts, err);
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */

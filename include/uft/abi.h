@@ -224,7 +224,7 @@ struct uft_arena {
 	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
 	uint64_t build;		/* s: tells the runtime that targets run from that of another build */
 	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
-	uint32_t pad;
+	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
 	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
 };
 

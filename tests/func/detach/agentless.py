@@ -6,21 +6,9 @@ TARGET busy checks its own results; left by uft detach, and by the recorder's en
 import os, signal, subprocess, sys, tempfile
 
 import left
-from left import compare, complaint, fail, is_armed, is_attached, state, text, wait_for
+from left import agents, compare, complaint, fail, is_armed, is_attached, state, text, wait_for
 
 uft, target = sys.argv[1:3]
-
-
-def agents(pid):
-    """Processes by that name in whose memory the same session's file lies at the same place."""
-    def sessions(p):
-        return [l.split()[0] for l in left.read('/proc/%s/maps' % p).splitlines() if '/session.' in l]
-    for p in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            if left.read('/proc/%s/comm' % p) == 'uft-agent\n' and sessions(p) and sessions(p) == sessions(pid):
-                yield int(p)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
 
 
 def said_by(err):

@@ -16,16 +16,7 @@ LAST = 2000
 
 
 def agent_of(pid):
-    """The process by that name in whose memory the same session's file lies at the same place."""
-    def sessions(p):
-        return [(l.split()[0], l.split()[5:]) for l in left.read('/proc/%s/maps' % p).splitlines() if '/session.' in l]
-    for p in filter(str.isdigit, os.listdir('/proc')):
-        try:
-            if left.read('/proc/%s/comm' % p) == 'uft-agent\n' and sessions(p) and sessions(p) == sessions(pid):
-                return int(p)
-        except (FileNotFoundError, ProcessLookupError):
-            pass
-    return 0
+    return next(left.agents(pid), 0)
 
 
 def is_killed(how, pid, at, scratch):

@@ -86,6 +86,18 @@ def state(pid):
             'sharers': sharers(pid), 'fds': sorted(os.listdir('/proc/%d/fd' % pid), key=int)}
 
 
+def agents(pid):
+    """Processes by that name in whose memory the same session's file lies at the same place."""
+    def sessions(p):
+        return [l.split()[0] for l in read('/proc/%s/maps' % p).splitlines() if '/session.' in l]
+    for p in filter(str.isdigit, os.listdir('/proc')):
+        try:
+            if read('/proc/%s/comm' % p) == 'uft-agent\n' and sessions(p) and sessions(p) == sessions(pid):
+                yield int(p)
+        except (FileNotFoundError, ProcessLookupError):
+            pass
+
+
 def descriptors(pid):
     for fd in sorted(os.listdir('/proc/%d/fd' % pid), key=int):
         try:
