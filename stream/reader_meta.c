@@ -470,8 +470,7 @@ static void rm_names_from_file(struct rd_file *f, struct rm_object *o)
 	if (o->obj->build_id_len ?
 	    real->build_id_len == o->obj->build_id_len &&
 		!memcmp(real->build_id, o->obj->build_id, real->build_id_len) :
-	    !real->build_id_len && (uint64_t)st.st_size == o->file_size &&
-		(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec == o->mtime_ns) {
+	    !real->build_id_len && real->file_bytes == o->file_size && real->mtime_ns == o->mtime_ns) {
 		if (!uft_object_names(real, NULL)) {
 			struct uft_object *made = o->obj;
 

@@ -41,7 +41,8 @@
  *   OBJECT    u image, u index in image, u object, str path, str build-id, u machine, u type, u file size,
  *             u mtime (ns), s bias, u text_start, u text_end, u first_text_id, u ntext_ids, u first_stub_id,
  *             u nstubs, u from_clock, u to_clock
- *             `object` names the ELF file: the same in every image that maps it
+ *             `object` names the ELF file: the same in every image that maps it; size and mtime are those of the
+ *             file that was opened, which need not be the one at `path`
  *   SITES     u image, u index, u first, u count, then count x { s stub_addr - previous stub_addr,
  *             s site_addr - this stub_addr }; previous is 0 before the first of a block
  *   FUNCS     u object, then { s addr - previous addr, u size, u flags, str name } to the end; ascending

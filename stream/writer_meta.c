@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
 
@@ -146,12 +145,9 @@ static int64_t wr_object(struct uft_writer *w, struct uft_object *obj)
 static int wr_put_object(struct uft_writer *w, uint32_t image, uint32_t index, const struct uft_mapped *m,
 			 uint32_t object)
 {
-	struct stat st = { 0 };
 	struct wire p = { 0 };
 	int err;
 
-	if (stat(m->obj->path, &st))
-		memset(&st, 0, sizeof(st));
 	wire_put_u(&p, image);
 	wire_put_u(&p, index);
 	wire_put_u(&p, object);
@@ -159,8 +155,8 @@ static int wr_put_object(struct uft_writer *w, uint32_t image, uint32_t index, c
 	wire_put_bytes(&p, m->obj->build_id, m->obj->build_id_len);
 	wire_put_u(&p, m->obj->machine);
 	wire_put_u(&p, m->obj->type);
-	wire_put_u(&p, (uint64_t)st.st_size);
-	wire_put_u(&p, (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec);
+	wire_put_u(&p, m->obj->file_bytes);
+	wire_put_u(&p, m->obj->mtime_ns);
 	wire_put_s(&p, (int64_t)m->bias);
 	wire_put_u(&p, m->text_start);
 	wire_put_u(&p, m->text_end);

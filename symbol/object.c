@@ -172,13 +172,17 @@ int object_from_view(struct elf_view *v, const char *path, struct uft_object **o
 	return 0;
 }
 
+static uint64_t file_mtime_ns(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000u + (uint64_t)st->st_mtim.tv_nsec;
+}
+
 static int object_is_file(const struct uft_object *obj, const char *path, const struct stat *st)
 {
 	const struct object_priv *priv = object_priv(obj);
 
-	return priv->dev == st->st_dev && priv->ino == st->st_ino && priv->file_size == st->st_size &&
-	       priv->mtime.tv_sec == st->st_mtim.tv_sec && priv->mtime.tv_nsec == st->st_mtim.tv_nsec &&
-	       !strcmp(obj->path, path);
+	return priv->dev == st->st_dev && priv->ino == st->st_ino && obj->file_bytes == (uint64_t)st->st_size &&
+	       obj->mtime_ns == file_mtime_ns(st) && !strcmp(obj->path, path);
 }
 
 void uft_object_forked(void)
@@ -221,8 +225,8 @@ int uft_object_open_as(const char *file, const char *path, struct uft_object **o
 		priv = object_priv(*out);
 		priv->dev = st.st_dev;
 		priv->ino = st.st_ino;
-		priv->file_size = st.st_size;
-		priv->mtime = st.st_mtim;
+		(*out)->file_bytes = (uint64_t)st.st_size;
+		(*out)->mtime_ns = file_mtime_ns(&st);
 		priv->next = object_list;
 		object_list = *out;
 	}

@@ -31,8 +31,6 @@ struct object_priv {
 	struct uft_object *next;
 	dev_t dev;
 	ino_t ino;
-	off_t file_size;
-	struct timespec mtime;
 };
 
 static inline struct object_priv *object_priv(const struct uft_object *obj)
