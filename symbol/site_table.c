@@ -19,6 +19,16 @@ static int site_compare_addr(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+void site_sort_addrs(uint64_t *addr, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i < n && addr[i - 1] <= addr[i]; i++)
+		;
+	if (i < n)
+		qsort(addr, n, sizeof(*addr), site_compare_addr);
+}
+
 /* Linkers sort relocations by address: the first one from @addr on, if that was so. */
 static size_t site_first_relocation(const struct elf_view *v, uint64_t addr)
 {
@@ -92,10 +102,7 @@ int site_read_table(struct elf_view *v, const char *name, struct site_table *t)
 		site_read_entries(v, &v->sh[s], p, t->addr + t->n, n);
 		t->n += n;
 	}
-	for (i = 1; i < t->n && t->addr[i - 1] <= t->addr[i]; i++)
-		;
-	if (i < t->n)
-		qsort(t->addr, t->n, sizeof(*t->addr), site_compare_addr);
+	site_sort_addrs(t->addr, t->n);
 	t->raw = t->n;
 	for (i = n = 0; i < t->raw; i++) {
 		if (!t->addr[i])

@@ -19,6 +19,9 @@ struct site_table {
 /* Adds all sections of @name. 0 or -ENOMEM; the caller frees addr and seen, also then. */
 int site_read_table(struct elf_view *v, const char *name, struct site_table *t);
 
+/* Sorts addresses; those that are sorted already are only looked at. */
+void site_sort_addrs(uint64_t *addr, size_t n);
+
 /* Index of the first entry not below @from, to walk on from there. Calls come with rising @from. */
 size_t site_table_from(struct site_table *t, uint64_t from);
 

@@ -59,7 +59,7 @@ struct site_scan {
 	struct callees calls;
 	const struct isa *isa;	/* where instructions are words; else NULL */
 	struct isa_calls isa_calls;
-	struct uw_list syms;	/* there: function symbols, by address */
+	struct uw_starts syms;	/* there: function symbols, by address */
 	struct site_table pfe, loc;
 	struct { uint64_t start, end; } plt[SITE_MAX_PLT];
 	unsigned nplt;
@@ -286,12 +286,12 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 
-		if (s->syms.range[mid].addr <= from)
+		if (s->syms.addr[mid] <= from)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < s->syms.n && s->syms.range[lo].addr <= to ? s->syms.range[lo].addr : 0;
+	return lo < s->syms.n && s->syms.addr[lo] <= to ? s->syms.addr[lo] : 0;
 }
 
 /*
@@ -480,7 +480,7 @@ static int site_is_plainest(struct site_scan *s, uint64_t func, const uint8_t *p
 }
 
 /* @list is sorted; functions that are in @known already are left out (NULL: none). */
-static void site_scan_functions(struct site_scan *s, const struct uw_list *list, const struct uw_list *known,
+static void site_scan_functions(struct site_scan *s, const struct uw_starts *list, const struct uw_starts *known,
 				unsigned source)
 {
 	const struct uft_text *text = NULL;
@@ -490,7 +490,7 @@ static void site_scan_functions(struct site_scan *s, const struct uw_list *list,
 
 	s->pfe.at = s->loc.at = 0;
 	for (i = 0; i < list->n && s->has_memory; i++) {
-		uint64_t func = list->range[i].addr;
+		uint64_t func = list->addr[i];
 
 		if (!text || func < text->addr || func >= text->end) {
 			text = object_text(s->obj, func);
@@ -498,29 +498,22 @@ static void site_scan_functions(struct site_scan *s, const struct uw_list *list,
 		}
 		if (!code || func - text->addr >= avail || site_in_plt(s, func))
 			continue;
-		end = i + 1 < list->n && list->range[i + 1].addr < text->end ? list->range[i + 1].addr : text->end;
+		end = i + 1 < list->n && list->addr[i + 1] < text->end ? list->addr[i + 1] : text->end;
 		if (known) {
-			while (k < known->n && known->range[k].addr < func)
+			while (k < known->n && known->addr[k] < func)
 				k++;
-			if (k < known->n && known->range[k].addr == func)
+			if (k < known->n && known->addr[k] == func)
 				continue;
-			if (k < known->n && known->range[k].addr < end)
-				end = known->range[k].addr;
+			if (k < known->n && known->addr[k] < end)
+				end = known->addr[k];
 		}
 		if (!site_is_plainest(s, func, code + (func - text->addr), avail - (func - text->addr), source))
 			site_of_function(s, func, end, code + (func - text->addr), avail - (func - text->addr), source);
 	}
 }
 
-static int site_compare_range(const void *a, const void *b)
-{
-	const struct uw_range *x = a, *y = b;
-
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Function symbols as a sorted list, each address once. */
-static int site_symbol_list(struct site_scan *s, struct uw_list *out)
+static int site_symbol_list(struct site_scan *s, struct uw_starts *out)
 {
 	struct elf_symtab t;
 	Elf64_Sym sym;
@@ -530,27 +523,24 @@ static int site_symbol_list(struct site_scan *s, struct uw_list *out)
 	elf_symtab_find(s->v, SHT_SYMTAB, &t);
 	if (!t.n)
 		t = s->v->dyn;
-	out->range = malloc(t.n * sizeof(*out->range) + 1);
-	if (!out->range)
+	out->addr = malloc(t.n * sizeof(*out->addr) + 1);
+	if (!out->addr)
 		return -ENOMEM;
 	for (i = 1; i < t.n; i++) {
 		elf_sym(&t, i, &sym);
 		if (ELF64_ST_TYPE(sym.st_info) == STT_FUNC && sym.st_shndx != SHN_UNDEF)
-			out->range[out->n++] = (struct uw_range){ sym.st_value, sym.st_size, 0 };
+			out->addr[out->n++] = sym.st_value;
 	}
-	for (i = 1; i < out->n && out->range[i - 1].addr <= out->range[i].addr; i++)
-		;
-	if (i < out->n)
-		qsort(out->range, out->n, sizeof(*out->range), site_compare_range);
+	site_sort_addrs(out->addr, out->n);
 	for (i = 0; i < out->n; i++)
-		if (!n || out->range[n - 1].addr != out->range[i].addr)
-			out->range[n++] = out->range[i];
+		if (!n || out->addr[n - 1] != out->addr[i])
+			out->addr[n++] = out->addr[i];
 	out->n = n;
 	return 0;
 }
 
 /* Are there functions that the unwind table does not know? Aliases make the symbol table larger anyway. */
-static int site_wants_symbols(const struct site_scan *s, const struct uw_list *uw)
+static int site_wants_symbols(const struct site_scan *s, const struct uw_starts *uw)
 {
 	if (!s->calls.nfuncsyms)
 		return 0;
@@ -696,12 +686,12 @@ static int site_begin_rest(struct site_scan *s, pthread_t *thread)
 }
 
 /* The functions, room for their sites, and all the rest. */
-static int site_read(struct site_scan *s, struct uw_list *uw)
+static int site_read(struct site_scan *s, struct uw_starts *uw)
 {
 	pthread_t thread;
 	int is_apart = !site_begin_rest(s, &thread), ret;
 
-	ret = uw_functions(s->v, 0, uw);
+	ret = uw_starts(s->v, uw);
 	s->room = uw->n + 16;
 	if (!ret)
 		s->obj->site = table_alloc(s->room * sizeof(*s->obj->site));
@@ -715,7 +705,7 @@ static int site_read(struct site_scan *s, struct uw_list *uw)
 
 static int site_scan_object(struct site_scan *s)
 {
-	struct uw_list uw, syms = { NULL, 0, 0 };
+	struct uw_starts uw, syms = { NULL, 0, 0 };
 	int ret;
 
 	s->v = &object_priv(s->obj)->view;
@@ -743,9 +733,9 @@ static int site_scan_object(struct site_scan *s)
 	if (!s->has_memory)
 		ret = -ENOMEM;
 out:
-	free(uw.range);
-	free(syms.range);
-	free(s->syms.range);
+	free(uw.addr);
+	free(syms.addr);
+	free(s->syms.addr);
 	return ret;
 }
 

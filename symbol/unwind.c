@@ -277,40 +277,74 @@ int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie,
 	return 1;
 }
 
-/* The binary search table. -ENOENT: there is none that can be used. */
-static int uw_from_table(struct elf_view *v, struct uw_cursor c, uint64_t hdr, uint8_t count_enc, uint8_t enc,
-			 int want_sizes, struct uw_list *out)
+/* The binary search table of .eh_frame_hdr: @n pairs of @enc from @c on. */
+struct uw_search {
+	struct uw_cursor c;
+	uint64_t hdr, n;
+	uint8_t enc;
+};
+
+/* The form that every linker writes. */
+static int uw_is_plain_search(const struct uw_search *t)
+{
+	return t->enc == (PE_DATAREL | PE_SDATA4);
+}
+
+/* 1: found; 0: there is none that can be used. */
+static int uw_find_search(struct elf_view *v, struct uw_search *t)
+{
+	const uint8_t *h;
+	size_t i, avail, width;
+	uint64_t n;
+
+	for (i = 0; i < v->nph && v->ph[i].p_type != PT_GNU_EH_FRAME; i++)
+		;
+	if (i == v->nph)
+		return 0;
+	t->hdr = v->ph[i].p_vaddr;
+	t->c = (struct uw_cursor){ elf_at(v, t->hdr, &avail), NULL, t->hdr };
+	if (!t->c.p)
+		return 0;
+	t->c.end = t->c.p + (v->ph[i].p_memsz && v->ph[i].p_memsz < avail ? v->ph[i].p_memsz : avail);
+	h = uw_take(&t->c, 4);
+	if (!h || h[0] != 1)
+		return 0;
+	if (h[1] != PE_OMIT)
+		uw_pointer(&t->c, h[1], t->hdr);	/* .eh_frame itself */
+	t->enc = h[3];
+	if (!t->c.p || h[2] == PE_OMIT || t->enc == PE_OMIT || (t->enc & PE_FORMAT) == PE_ULEB128 ||
+	    (t->enc & PE_FORMAT) == PE_SLEB128)
+		return 0;
+	n = uw_pointer(&t->c, h[2], t->hdr);
+	if (!t->c.p || !n)
+		return 0;
+	width = (t->enc & PE_FORMAT) == PE_SDATA4 || (t->enc & PE_FORMAT) == PE_UDATA4 ? 4 : 8;
+	t->n = n < (uint64_t)(t->c.end - t->c.p) / (2 * width) ? n : (uint64_t)(t->c.end - t->c.p) / (2 * width);
+	return 1;
+}
+
+static int uw_from_search(struct elf_view *v, struct uw_search *t, int want_sizes, struct uw_list *out)
 {
 	struct uw_cie cie = { 0 };
-	size_t width = (enc & PE_FORMAT) == PE_SDATA4 || (enc & PE_FORMAT) == PE_UDATA4 ? 4 : 8;
-	uint64_t n, fde;
 	size_t i;
 
-	if (count_enc == PE_OMIT || enc == PE_OMIT || (enc & PE_FORMAT) == PE_ULEB128 || (enc & PE_FORMAT) == PE_SLEB128)
-		return -ENOENT;
-	n = uw_pointer(&c, count_enc, hdr);
-	if (!c.p || !n)
-		return -ENOENT;
-	if (n > (uint64_t)(c.end - c.p) / (2 * width))
-		n = (c.end - c.p) / (2 * width);
-	out->range = table_alloc(n * sizeof(*out->range) + 1);
+	out->range = table_alloc(t->n * sizeof(*out->range) + 1);
 	if (!out->range)
 		return -ENOMEM;
-	for (i = 0; i < n; i++) {
+	for (i = 0; i < t->n; i++) {
 		struct uw_range *r = &out->range[out->n];
 
-		if (enc == (PE_DATAREL | PE_SDATA4)) {
-			r->addr = hdr + (int32_t)elf_get32(c.p);
-			fde = hdr + (int32_t)elf_get32(c.p + 4);
-			c.p += 8;
+		if (uw_is_plain_search(t)) {
+			r->addr = t->hdr + (int32_t)elf_get32(t->c.p);
+			r->fde = t->hdr + (int32_t)elf_get32(t->c.p + 4);
+			t->c.p += 8;
 		} else {
-			r->addr = uw_pointer(&c, enc, hdr);
-			fde = uw_pointer(&c, enc, hdr);
-			if (!c.p)
+			r->addr = uw_pointer(&t->c, t->enc, t->hdr);
+			r->fde = uw_pointer(&t->c, t->enc, t->hdr);
+			if (!t->c.p)
 				break;
 		}
-		r->fde = fde;
-		r->size = want_sizes ? uw_fde_size(v, fde, r->addr, &cie) : 0;
+		r->size = want_sizes ? uw_fde_size(v, r->fde, r->addr, &cie) : 0;
 		out->n++;
 	}
 	out->from_hdr = 1;
@@ -376,33 +410,14 @@ static uint64_t uw_find_frame(struct elf_view *v, uint64_t *limit)
 
 int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 {
+	struct uw_search t;
 	uint64_t frame, limit;
-	size_t i;
-	int ret = -ENOENT;
+	int ret;
 
 	memset(out, 0, sizeof(*out));
-	for (i = 0; i < v->nph; i++) {
-		uint64_t hdr = v->ph[i].p_vaddr;
-		struct uw_cursor c = { NULL, NULL, hdr };
-		const uint8_t *h;
-		size_t avail;
-
-		if (v->ph[i].p_type != PT_GNU_EH_FRAME)
-			continue;
-		c.p = elf_at(v, hdr, &avail);
-		if (!c.p)
-			break;
-		c.end = c.p + (v->ph[i].p_memsz && v->ph[i].p_memsz < avail ? v->ph[i].p_memsz : avail);
-		h = uw_take(&c, 4);
-		if (!h || h[0] != 1)
-			break;
-		if (h[1] != PE_OMIT)
-			uw_pointer(&c, h[1], hdr);	/* .eh_frame itself */
-		if (c.p)
-			ret = uw_from_table(v, c, hdr, h[2], h[3], want_sizes, out);
-		break;
-	}
-	if (ret == -ENOENT) {
+	if (uw_find_search(v, &t)) {
+		ret = uw_from_search(v, &t, want_sizes, out);
+	} else {
 		frame = uw_find_frame(v, &limit);
 		ret = frame ? uw_walk(v, frame, limit, out) : 0;
 	}
@@ -413,6 +428,46 @@ int uw_functions(struct elf_view *v, int want_sizes, struct uw_list *out)
 	}
 	uw_sort(out);
 	return 0;
+}
+
+/* A table in the plain form that is in order, as linkers leave it. 0: it is not. */
+static int uw_plain_starts(const struct uw_search *t, uint64_t *addr)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		addr[i] = t->hdr + (int32_t)elf_get32(t->c.p + 8 * i);
+		if (i && addr[i] <= addr[i - 1])
+			return 0;
+	}
+	return 1;
+}
+
+int uw_starts(struct elf_view *v, struct uw_starts *out)
+{
+	struct uw_search t;
+	struct uw_list l;
+	int ret;
+
+	*out = (struct uw_starts){ NULL, 0, 1 };
+	if (uw_find_search(v, &t) && uw_is_plain_search(&t)) {
+		out->addr = table_alloc(t.n * sizeof(*out->addr) + 1);
+		if (!out->addr)
+			return -ENOMEM;
+		if (uw_plain_starts(&t, out->addr)) {
+			out->n = t.n;
+			return 0;
+		}
+		free(out->addr);
+		out->addr = NULL;
+	}
+	ret = uw_functions(v, 0, &l);
+	if (!ret)
+		out->addr = malloc(l.n * sizeof(*out->addr) + 1);
+	for (size_t i = 0; out->addr && i < l.n; i++)
+		out->addr[i] = l.range[i].addr;
+	out->n = out->addr ? l.n : 0;
+	out->from_hdr = !ret && l.from_hdr;
+	free(l.range);
+	return ret ? ret : out->addr ? 0 : -ENOMEM;
 }
 
 /* ---- Landing in handlers ----------------------------------------------------------------------- */

@@ -168,6 +168,14 @@ expect "libc" "|  | tables=0,0" "$(gcc -print-file-name=libc.so.6)"
 gcc -O2 $pfe=5 p.c -o p && printf '\0\0\0\0\0\0\0\0' | dd of=p bs=1 seek=40 conv=notrunc 2>/dev/null &&
 	printf '\0\0\0\0' | dd of=p bs=1 seek=60 conv=notrunc 2>/dev/null && expect "sstrip" "nops=4 | $none | tables=0,0" p
 
+# The search table upside down: it is put in order before anybody walks along it
+gcc -O2 -fpatchable-function-entry=4 p.c -o p && cp p q &&
+	at=$((0x$(readelf -SW p | sed 's/\[ */[/' | awk '$2 == ".eh_frame_hdr" { print $5 }') + 12)) &&
+	n=$(od -An -tu4 -j $((at - 4)) -N 4 p) && i=0 && while [ "$i" -lt "$n" ]; do
+		dd if=p of=q bs=1 skip=$((at + 8 * i)) seek=$((at + 8 * (n - 1 - i))) count=8 conv=notrunc 2>/dev/null
+		i=$((i + 1))
+	done && ! cmp -s p q && expect "search table upside down" "small=4 |  | tables=4,0" q
+
 # Names that are elsewhere: beside the program by .gnu_debuglink, inside it by .gnu_debugdata
 gcc -O2 -g $pfe=5 p.c -o p && objcopy --only-keep-debug p p.debug && objcopy --strip-all --add-gnu-debuglink=p.debug p q &&
 	expect "debuglink" "nops=4 | $all | tables=4,0" q
