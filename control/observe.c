@@ -424,24 +424,42 @@ uint64_t observe_take(struct observe *o)
 
 /* ---- Targets ------------------------------------------------------------------------------- */
 
-struct adding { struct observe *o; struct proc *p; int n; };
+struct unknown { const struct proc *p; pid_t *tid; size_t n, cap; };
+
+static int list_unknown(void *arg, pid_t pid, pid_t tid)
+{
+	struct unknown *u = arg;
+
+	(void)pid;
+	if (thread_of(u->p, tid))
+		return 0;
+	if (u->n == u->cap) {
+		size_t cap = u->cap ? 2 * u->cap : 64;
+		pid_t *grown = realloc(u->tid, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		u->tid = grown;
+		u->cap = cap;
+	}
+	u->tid[u->n++] = tid;
+	return 0;
+}
 
 /* A thread that has no events gets them. */
-static int add_thread(void *arg, pid_t pid, pid_t tid)
+static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 {
-	struct adding *a = arg;
 	struct thread like;
 	int ret;
 
-	if (thread_of(a->p, tid))
+	if (thread_of(p, tid))
 		return 0;
-	ret = perf_add(a->o->perf, tid);
+	ret = perf_add(o->perf, tid);
 	if (ret < 0)
 		return ret == -ESRCH ? 0 : ret;
-	like = thread_read(pid, tid);
+	like = thread_read(p->pid, tid);
 	like.group = ret;
-	a->n += thread_add(a->o, a->p, tid, &like) != NULL;
-	return 0;
+	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
 }
 
 static void say_refused(struct observe *o, pid_t pid, int ret)
@@ -452,20 +470,35 @@ static void say_refused(struct observe *o, pid_t pid, int ret)
 		session_warn(o->s, "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
 }
 
-/* One that came meanwhile has events from who made it, which a FORK tells; or was made by one that had none yet. */
+/*
+ * 1. The threads are listed that are not known.
+ * 2. What came until then is taken: who was made by one that had events has them, too, and is known now by its FORK.
+ * 3. The others get theirs. Those that they made since 1 have none, so again, until there are no others.
+ *
+ * Who is made while its maker gets the events of one CPU after another has those of some CPUs only: of microseconds.
+ */
 static void add_threads(struct observe *o, pid_t pid)
 {
-	for (int i = 0; i < SCANS; i++) {
-		struct adding a = { o, proc_of(o, pid), 0 };
-		int ret = a.p ? look_each_task(pid, add_thread, &a) : 0;
+	struct unknown u = { .n = 1 };
+	struct proc *p;
+	int ret = 0;
 
-		if (ret < 0 && ret != -ESRCH)
-			say_refused(o, pid, ret);
-		if (ret < 0 || !a.n)
-			return;
+	for (int i = 0; i < SCANS && u.n && !ret; i++) {
+		u.n = 0;
+		u.p = p = proc_of(o, pid);
+		ret = p ? look_each_task(pid, list_unknown, &u) : 0;
+		if (!u.n || ret < 0)
+			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
 		observe_take(o);
+		p = proc_of(o, pid);
+		for (size_t k = 0; k < u.n && p && ret >= 0; k++)
+			ret = add_thread(o, p, u.tid[k]);
+		ret = ret < 0 ? ret : 0;
 	}
+	if (ret < 0 && ret != -ESRCH)
+		say_refused(o, pid, ret);
+	free(u.tid);
 }
 
 void observe_target(struct observe *o, const struct target *t)
@@ -618,11 +651,30 @@ struct observe *observe_begin(struct uft_session *s)
 	return o;
 }
 
-/* Also of processes that are no targets: nobody else knows of them. */
+/* Who was made by threads that had none but @old's events. */
+static void take_forks(struct observe *o, struct perf *old)
+{
+	struct perf_record r;
+	struct thread *t;
+	struct proc *p;
+
+	perf_begin(old);
+	while (perf_next(old, &r)) {
+		if (r.kind != PERF_FORK || proc_of(o, r.pid))
+			continue;
+		take_fork(o, NULL, &r, proc_of_thread(o, r.ptid));
+		p = proc_of(o, r.pid);
+		t = p ? thread_of(p, r.tid) : NULL;
+		if (t)
+			t->group = -1;
+	}
+}
+
+/* Also of processes that are no targets: nobody else knows of them. The old events last until all have new ones, and tell who came meanwhile. */
 void observe_set(struct observe *o, const struct spec *sp)
 {
 	struct perf_want want = want_of(o->s, sp);
-	struct perf *perf;
+	struct perf *perf, *old = o->perf;
 	int ret = perf_open(&want, &perf);
 
 	if (ret) {
@@ -630,25 +682,19 @@ void observe_set(struct observe *o, const struct spec *sp)
 		return;
 	}
 	observe_take(o);
-	perf_close(o->perf);
 	o->perf = perf;
 	o->is_switches = want.has_switches;
 	o->has_stacks = sp->has_stacks;
 	perf_run(perf, !o->s->is_paused);
 	hear(o);
-	for (struct proc *p = o->procs, *next; p; p = next) {
-		pid_t pid = p->pid;
-
-		next = p->next;
-		p->nthreads = 0;
-		if (kill(pid, 0) && errno == ESRCH)
-			proc_end(o, p);
-	}
-	for (struct proc *p = o->procs; p; p = p->next) {
-		struct adding a = { o, p, 0 };
-
-		look_each_task(p->pid, add_thread, &a);
-	}
+	for (struct proc *p = o->procs; p; p = p->next)
+		for (uint32_t i = 0; i < p->nthreads; i++)
+			p->thread[i].group = -1;
+	observe_again(o);
+	observe_take(o);
+	take_forks(o, old);
+	observe_again(o);
+	perf_close(old);
 }
 
 void observe_run(struct observe *o, int on)

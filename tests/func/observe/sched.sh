@@ -108,3 +108,19 @@ check
 expect_equal "while it is left" "$(of gone observed)" 0
 check
 [ "$(of gone child)" -ge 20 ] || fail "its child is there still: $(of gone child)"
+
+# ---- Attached while its threads make others: each has its events, and has them once. Who is made between the events of two CPUs lacks one
+two=0
+for round in 1 2 3; do
+	"$T" spawn &
+	outside=$!
+	run timeout -s INT 2 "$uft" record -q -p sched_switch -o spawn.uft -P $outside
+	kill $outside
+	wait $outside 2>/dev/null
+	"$uft" report --no-pager spawn.uft >spawn
+	two=$((two + $(twice spawn)))
+	check
+	[ "$(lines spawn | awk '{ print $1 }' | sort -u | grep -c .)" -ge 50 ] || fail "threads that came: $(lines spawn | awk '{ print $1 }' | sort -u | grep -c .)"
+done
+check
+[ "$two" -lt 50 ] || fail "twice the same, with threads that come: $two"

@@ -81,6 +81,27 @@ static void run_thread(void *(*fn)(void *))
 		pthread_join(t, NULL);
 }
 
+static void *napper(void *arg)
+{
+	(void)arg;
+	for (int i = 0; i < 5; i++)
+		nap();
+	return NULL;
+}
+
+static void *spawner(void *arg)
+{
+	(void)arg;
+	for (;;) {
+		pthread_t t;
+
+		if (pthread_create(&t, NULL, napper, NULL))
+			return NULL;
+		pthread_detach(t);
+		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+	}
+}
+
 static void run_child(void (*fn)(const char *), const char *arg)
 {
 	pid_t pid = fork();
@@ -194,6 +215,14 @@ int main(int argc, char **argv)
 			hot(0.05);
 			run_child(child, NULL);
 		}
+	} else if (!strcmp(what, "spawn")) {	/* threads that make threads */
+		for (int i = 0; i < 7; i++) {
+			pthread_t t;
+
+			if (!pthread_create(&t, NULL, spawner, NULL))
+				pthread_detach(t);
+		}
+		spawner(NULL);
 	} else if (!strcmp(what, "family")) {
 		signal(SIGUSR1, be_born);
 		for (;;)
