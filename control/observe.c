@@ -23,7 +23,7 @@
  * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
  * enclose what is taken: between them it is a line.
  *
- * Failure: what the kernel's rings had no room for is counted as lost, and procs whose end may have been among it are looked for.
+ * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found by looking for it (end_gone).
  */
 #include "control/observe.h"
 
@@ -44,6 +44,7 @@
 #define CALLER_BYTES	1024u		/* of the stack: most functions' frames are smaller */
 #define STACK_BYTES	8192u
 #define PRIO_NS		1000000000u	/* so long a priority is believed */
+#define SWEEP_NS	1000000000u	/* so often processes are looked for whose end we missed */
 #define SCANS		10		/* of a process whose threads make others */
 
 struct thread {
@@ -66,6 +67,7 @@ struct proc {
 	pid_t pid, ppid;
 	struct into *into;		/* NULL: there was no slice */
 	int is_other;			/* it runs another image than that, of which we know nothing yet */
+	int is_gone;			/* there is no such process; what it left in the kernel's rings may not be taken yet */
 	struct thread *thread;
 	uint32_t nthreads, cap;
 };
@@ -78,6 +80,7 @@ struct observe {
 	struct proc *procs;
 	struct into *intos;
 	struct pair from, to;
+	uint64_t swept_ns;
 	int is_switches, has_stacks, has_lost;
 };
 
@@ -368,11 +371,6 @@ static void take_lost(struct observe *o, const struct perf_record *r)
 	o->has_lost = 1;
 	if (o->intos)
 		own_lost(o->intos->own, r->cpu, r->lost);
-	for (struct proc *p = o->procs, *next; p; p = next) {
-		next = p->next;
-		if (kill(p->pid, 0) && errno == ESRCH)
-			proc_end(o, p);
-	}
 }
 
 /* The process of another thread: who made this one. */
@@ -404,6 +402,20 @@ static void take_one(struct observe *o, const struct perf_record *r)
 		take_exit(o, p, r);
 }
 
+/* Whose end was lost, or came before the news of a thread of theirs: CPUs' rings differ by microseconds. */
+static void end_gone(struct observe *o)
+{
+	for (struct proc *p = o->procs, *next; p; p = next) {
+		next = p->next;
+		if (!kill(p->pid, 0) || errno != ESRCH)
+			p->is_gone = 0;
+		else if (p->is_gone)
+			proc_end(o, p);
+		else
+			p->is_gone = 1;
+	}
+}
+
 uint64_t observe_take(struct observe *o)
 {
 	struct perf_record r;
@@ -416,6 +428,10 @@ uint64_t observe_take(struct observe *o)
 	}
 	while (perf_next(o->perf, &r))
 		take_one(o, &r);
+	if (now.ns > o->swept_ns + SWEEP_NS) {
+		end_gone(o);
+		o->swept_ns = now.ns;
+	}
 	if (o->has_lost)
 		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: that is counted as lost%s",
 			     o->is_switches ? "" : "; a longer sample period takes less");
