@@ -68,17 +68,23 @@ void aside_remove(struct fg_entry *e)
 	}
 }
 
-struct fg_entry *aside_find(uint64_t slot, uint64_t ret, uint64_t before)
+struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before)
 {
 	struct fg_entry *newest = NULL;
+	struct fg_age its_age = { 0, 0 };	/* the newest's */
 
 	for (uint32_t n = 0, i = aside_home(slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
 		struct fg_entry *e = &aside.table[i];
+		struct fg_age age = aside_age(e);
 
 		if (!e->slot)
 			break;
-		if (e->slot == slot && (!ret || e->ret == ret) && e->clock < before && (!newest || e->clock > newest->clock))
+		if (e->slot != slot || (ret && e->ret != ret) || !fg_is_older(age, before))
+			continue;
+		if (!newest || fg_is_older(its_age, age)) {
 			newest = e;
+			its_age = age;
+		}
 	}
 	return newest;
 }
@@ -119,7 +125,7 @@ static void aside_unhook(const struct fg_entry *e)
 		*(uint64_t *)e->slot = e->parent;
 }
 
-static void aside_store(struct fg_entry *to, const struct fg_entry *e)
+static void aside_store(struct fg_entry *to, const struct fg_entry *e, struct fg_age age)
 {
 	if (!to->slot)
 		aside.used++;
@@ -127,24 +133,27 @@ static void aside_store(struct fg_entry *to, const struct fg_entry *e)
 	aside.touched[(to - aside.table) / GROUP] = 1;
 	to->parent = e->parent;
 	to->ret = e->ret;
-	to->clock = e->clock;
+	to->clock = age.clock;
+	to->place = (uint32_t)age.place;
 	to->receipt = e->receipt;
 	to->flags = e->flags;
 	to->child = e->child;
 	uft_store_release(&to->slot, e->slot);	/* complete: a fork may copy the table here */
 }
 
-/* Does @e, by tail calls one in the other's place, return to @x? */
-static int aside_returns_to(const struct fg_entry *e, const struct fg_entry *x)
+/* How old the call is that @e, if it is a tail call, returns to; else older than all. */
+static struct fg_age aside_caller_age(const struct fg_entry *e, struct fg_age age)
 {
-	while (e && e->clock > x->clock)
-		e = fg_find(x->slot, e->parent, e->clock, NULL);
-	return e == x;
+	const struct fg_entry *caller = fg_find(e->slot, e->parent, age, e);
+
+	return caller ? fg_age(caller) : (struct fg_age){ 0, 0 };
 }
 
 void aside_put(const struct fg_entry *e)
 {
 	struct fg_entry *free = NULL;
+	struct fg_age age = fg_age(e), caller = { 0, 0 };
+	int is_asked = 0;
 
 	if (aside.used >= ASIDE_USED_MAX)
 		aside_sweep();
@@ -161,8 +170,15 @@ void aside_put(const struct fg_entry *e)
 				free = x;
 			continue;
 		}
-		/* An older frame at this slot is dead, unless this one is its tail call. */
-		if (x->slot == e->slot && x->clock <= e->clock && !aside_returns_to(e, x)) {
+		/*
+		 * An older frame at this slot is dead, unless this one returns to it. Which of those that are older than a tail call's
+		 * caller are dead is asked when that one is put aside, so that a chain is not followed for each.
+		 */
+		if (x->slot != e->slot || fg_is_older(age, aside_age(x)))
+			continue;
+		if (!is_asked++)
+			caller = aside_caller_age(e, age);
+		if (fg_is_older(caller, aside_age(x))) {
 			uft_store_release(&x->slot, ASIDE_TOMBSTONE);
 			aside.living--;
 			if (!free)
@@ -170,7 +186,7 @@ void aside_put(const struct fg_entry *e)
 		}
 	}
 	if (free)
-		aside_store(free, e);
+		aside_store(free, e, age);
 	else
 		aside_unhook(e);
 }

@@ -17,7 +17,7 @@
  * Left means: an event shows that the task is elsewhere. An entry at slot s leaves everything on the array at s or
  * deeper; an exit at s leaves everything above s's entry. longjmp, exceptions and coroutine switches look alike, so
  * nothing is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot
- * the newest counts.
+ * the newest counts: by the clock, and within one tick of it by the order on the array (struct fg_age).
  *
  * Records pair up. FG_RECORDED says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
  * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: what is
@@ -468,9 +468,21 @@ static int fg_may_have(const struct uft_thread *th, uint64_t slot)
 	return th->flags & TH_ALT || slot <= first || first == FG_NO_SLOT;
 }
 
-struct fg_entry *fg_find(uint64_t slot, uint64_t ret, uint64_t before, const struct fg_entry *from)
+struct fg_age fg_age(const struct fg_entry *e)
+{
+	for (const struct uft_thread *th = thread_first(); th; th = th->next)
+		if (fg_is_on_array(th, e))
+			return (struct fg_age){ e->clock, (uint64_t)(e - th->base) };
+	return aside_age(e);
+}
+
+struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, const struct fg_entry *from)
 {
 	struct fg_entry *newest = aside_find(slot, ret, before);
+	struct fg_age its_age = { 0, 0 };	/* the newest's */
+
+	if (newest)
+		its_age = aside_age(newest);
 
 	for (struct uft_thread *th = thread_first(); th; th = th->next) {
 		struct fg_entry *e = from && fg_is_on_array(th, from) ? (struct fg_entry *)from + 1 : uft_load_acquire(&th->top);
@@ -478,12 +490,18 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, uint64_t before, const str
 		if (from && !fg_may_have(th, slot))
 			continue;
 		while (e-- > th->base) {
+			struct fg_age age = { e->clock, (uint64_t)(e - th->base) };
 			uint64_t its = uft_load(&e->slot);
 
 			if (from && its > slot && !(th->flags & TH_ALT))
 				break;
-			if (its == slot && (!ret || e->ret == ret) && e->clock < before && (!newest || e->clock > newest->clock))
+			if (its != slot || (ret && e->ret != ret) || !fg_is_older(age, before))
+				continue;
+			/* Of the same age: one that is just being set aside, or what was entered in the other's place. */
+			if (!newest || !fg_is_older(age, its_age)) {
 				newest = e;
+				its_age = age;
+			}
 		}
 	}
 	return newest;
@@ -497,7 +515,7 @@ uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from
 {
 	const struct fg_entry *e;
 
-	for (uint64_t before = ~0ull; (e = fg_find(slot, ret, before, from)); before = e->clock)
+	for (struct fg_age before = FG_AGE_ANY; (e = fg_find(slot, ret, before, from)); before = fg_age(e))
 		ret = e->parent;
 	return ret;
 }
@@ -520,7 +538,7 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 	int done = 1;
 
 	task_lock(t);
-	e = fg_find(slot, 0, ~0ull, NULL);
+	e = fg_find(slot, 0, FG_AGE_ANY, NULL);
 	if (!e) {
 		*parent = 0;
 		trace_count(UFT_CNT_LOST_RETURN, 1);
@@ -548,8 +566,8 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 			fg_leave_locked(t, keep);
 	}
 	/* Leaving may have replaced or unhooked it in the table; our copy is good. */
-	if (e->slot == slot && e->clock == found.clock) {
-		if (aside_find(slot, 0, ~0ull) == e)
+	if (e->slot == slot && e->clock == found.clock && e->place == found.place) {
+		if (aside_find(slot, 0, FG_AGE_ANY) == e)
 			aside_remove(e);
 		else
 			uft_cas(&e->slot, slot, FG_NO_SLOT);

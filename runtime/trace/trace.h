@@ -36,7 +36,8 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
  */
 struct fg_entry {
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
-	uint32_t flags, pad;
+	uint32_t flags;
+	uint32_t place;		/* in the set-aside table: the index that it had on its array */
 	uint64_t child;		/* profile: clock units spent in traced callees; FG_KEEP: the limit */
 	uint64_t ret;		/* what stands in the slot instead of */
 	uint64_t clock;		/* of the entry */
@@ -51,6 +52,27 @@ enum thread_flags {		/* any of them keeps the thread off the fast paths */
 	TH_ALT		= 8,	/* there is an FG_ALT entry */
 	TH_FILTERED	= 16,	/* not in pids[] */
 };
+
+/*
+ * When a call was entered. Clocks may tick more slowly than functions call each other: of several in a tick the place on the array tells,
+ * for no coroutine gets to another thread's array within one.
+ */
+struct fg_age {
+	uint64_t clock, place;
+};
+
+#define FG_AGE_ANY	((struct fg_age){ ~0ull, ~0ull })	/* all others are older */
+
+static inline int fg_is_older(struct fg_age a, struct fg_age b)
+{
+	return a.clock < b.clock || (a.clock == b.clock && a.place < b.place);
+}
+
+/* Of an entry that is in the set-aside table. */
+static inline struct fg_age aside_age(const struct fg_entry *e)
+{
+	return (struct fg_age){ e->clock, e->place };
+}
 
 /* What belongs to a thread pointer. One mapping: this page, ending in a sentinel entry, then the entries. */
 struct uft_thread {
@@ -132,11 +154,12 @@ void fg_settle(struct fg_entry *e);
 struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
 /*
- * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any; @before: only those with an
- * earlier clock; @from: NULL, or for many in a row: of the array that it is on only it and what lies below, and arrays are taken to be in
+ * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any; @before: only older
+ * ones; @from: NULL, or for many in a row: of the array that it is on only it and what lies below, and arrays are taken to be in
  * order. Under the lock.
  */
-struct fg_entry *fg_find(uint64_t slot, uint64_t ret, uint64_t before, const struct fg_entry *from);
+struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, const struct fg_entry *from);
+struct fg_age fg_age(const struct fg_entry *e);	/* wherever it is; under the lock */
 /* Where the frame of @slot, in which @ret of ours stands, returns to in the end; @from as above. Under the lock. */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from);
 
@@ -177,8 +200,8 @@ int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_en
 
 /* ---- aside.c: the set-aside table, all under the lock ---- */
 int aside_init(void);
-void aside_put(const struct fg_entry *e);
-struct fg_entry *aside_find(uint64_t slot, uint64_t ret, uint64_t before);	/* as fg_find() */
+void aside_put(const struct fg_entry *e);	/* from an array, where all that lies below it was put before or stays */
+struct fg_entry *aside_find(uint64_t slot, uint64_t ret, struct fg_age before);	/* as fg_find() */
 void aside_remove(struct fg_entry *e);
 struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at the end */
 

@@ -4,12 +4,13 @@
  *
  * ping and pong jump to each other, then yield inside a coroutine. So their entries are set aside, or stay on the array of a thread
  * that has no event any more. They return in order, one by one; or the slot gets its true address at a detach, or for an
- * unwinder, and they are not met at all.
+ * unwinder, and they are not met at all. All that also if the clock did not tick meanwhile.
  */
 #include <pthread.h>
 #include <ucontext.h>
 
 #include "runtime/arch/arch.h"
+#include "runtime/trace/trace.h"
 #include "graph_sites.h"
 
 enum { PING = CO, PONG = PROBE };
@@ -31,12 +32,23 @@ int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 static ucontext_t co_main, co_self;
 static char stack[65536];
 static long again, result;
+static int in_a_tick;
 static uint64_t *slot;
+
+/* As if no tick had passed since the first of them was entered. */
+static void same_tick(void)
+{
+	for (struct uft_thread *th = thread_first(); th; th = th->next)
+		for (struct fg_entry *e = th->base; e < th->top; e++)
+			e->clock = th->base->clock;
+}
 
 long rest(void);
 long rest(void)
 {
 	slot = (uint64_t *)__builtin_frame_address(0) + 3;	/* above our frame's two words and what `rested` skips */
+	if (in_a_tick)
+		same_tick();
 	swapcontext(&co_self, &co_main);
 	return --again < 0 ? -1 : 3;
 }
@@ -212,11 +224,43 @@ static void test_dead(void)
 	end(4000, 4);
 }
 
+static void test_order_in_a_tick(void)
+{
+	in_a_tick = 1;
+	test_order();
+}
+
+static void test_unhook_in_a_tick(void)
+{
+	in_a_tick = 1;
+	test_unhook();
+}
+
+static void test_unhook_on_array_in_a_tick(void)
+{
+	in_a_tick = 1;
+	test_unhook_on_array();
+}
+
+static void test_unwind_in_a_tick(void)
+{
+	in_a_tick = 1;
+	test_unwind();
+}
+
+static void test_dead_in_a_tick(void)
+{
+	in_a_tick = 1;
+	test_dead();
+}
+
 static const struct lab_case cases[] = {
 	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
 	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
 	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
-	{ "unwind", test_unwind }, { "dead", test_dead }, { NULL, NULL },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { "order_in_a_tick", test_order_in_a_tick },
+	{ "unhook_in_a_tick", test_unhook_in_a_tick }, { "unhook_on_array_in_a_tick", test_unhook_on_array_in_a_tick },
+	{ "unwind_in_a_tick", test_unwind_in_a_tick }, { "dead_in_a_tick", test_dead_in_a_tick }, { NULL, NULL },
 };
 
 int main(int argc, char **argv)

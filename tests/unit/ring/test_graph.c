@@ -300,6 +300,24 @@ static void test_longjmp_exchange(void)
 	longjmp_case((struct lab_config){ .no_rseq = 1 });
 }
 
+/*
+ * What is left by the second jump has older frames at its slots in the set-aside table. Were each of them looked for among all that
+ * are left, this would take minutes.
+ */
+static void test_longjmp_deep(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = ~0ull };
+
+	start_full((struct lab_config){ 0 }, &p);
+	for (int i = 0; i < 40; i++) {
+		if (!sigsetjmp(env, 0))
+			jumper(100000);
+		mid(1);
+	}
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	lab_free(finish());
+}
+
 /* The frame that catches is traced itself: its exit shows what was left. */
 LAB_SITE long catcher(void);
 LAB_SITE long catcher(void)
@@ -1066,7 +1084,7 @@ static const struct lab_case cases[] = {
 	{ "shadow_full", test_shadow_full }, { "tail_call", test_tail_call },
 	{ "tail_call_exchange", test_tail_call_exchange }, { "coroutine_tail", test_coroutine_tail },
 	{ "longjmp", test_longjmp }, { "longjmp_exchange", test_longjmp_exchange },
-	{ "longjmp_exit", test_longjmp_exit }, { "exception", test_exception }, { "coroutine", test_coroutine },
+	{ "longjmp_deep", test_longjmp_deep }, { "longjmp_exit", test_longjmp_exit }, { "exception", test_exception }, { "coroutine", test_coroutine },
 	{ "coroutine_exchange", test_coroutine_exchange }, { "coroutine_above", test_coroutine_above },
 	{ "coroutine_moves", test_coroutine_moves }, { "coroutine_orphan", test_coroutine_orphan },
 	{ "signal", test_signal }, { "signal_stack_below", test_signal_stack_below },
