@@ -119,10 +119,13 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 	return n;
 }
 
-/* Nobody needs him in the arena any more, but who saves the rings. */
+/*
+ * Nobody needs him in the arena any more, but who saves the rings. The number in the slice may be one of a pid namespace, and
+ * nobody's here: who was not asked is found by what he has mapped, and his slice is needed for that.
+ */
 static void close_slice(const struct leaving *l)
 {
-	if (!l->why[0] || !peek_maps(l->arena, l->pid))
+	if (!l->why[0] || (l->is_asked && !peek_maps(l->arena, l->pid)))
 		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 }
 
