@@ -20,6 +20,8 @@
  * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
  * after it; and before the rings are emptied: the time that it returns is how far they are complete.
  *
+ * While recording is off events go on, since the same tell who is made, ends and runs another program; what they tell else is dropped.
+ *
  * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
  * enclose what is taken: between them it is a line.
  *
@@ -81,6 +83,7 @@ struct observe {
 	struct into *intos;
 	struct pair from, to;
 	uint64_t swept_ns;
+	uint64_t on_ns;			/* what is older was not asked for */
 	int is_switches, has_stacks, has_lost;
 };
 
@@ -288,7 +291,7 @@ static void put(const struct observe *o, const struct proc *p, const struct perf
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 
-	if (p->into && is_wanted(o, r))
+	if (p->into && r->ns >= o->on_ns && is_wanted(o, r))
 		own_write(p->into->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
 }
 
@@ -369,7 +372,7 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 static void take_lost(struct observe *o, const struct perf_record *r)
 {
 	o->has_lost = 1;
-	if (o->intos)
+	if (o->intos && r->ns >= o->on_ns)
 		own_lost(o->intos->own, r->cpu, r->lost);
 }
 
@@ -701,7 +704,6 @@ void observe_set(struct observe *o, const struct spec *sp)
 	o->perf = perf;
 	o->is_switches = want.has_switches;
 	o->has_stacks = sp->has_stacks;
-	perf_run(perf, !o->s->is_paused);
 	hear(o);
 	for (struct proc *p = o->procs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nthreads; i++)
@@ -716,7 +718,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 void observe_run(struct observe *o, int on)
 {
 	observe_take(o);
-	perf_run(o->perf, on);
+	o->on_ns = on ? session_now_ns() : UINT64_MAX;
 }
 
 void observe_end(struct observe *o)

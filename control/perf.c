@@ -54,7 +54,7 @@ struct ring {
 
 struct perf {
 	struct perf_want want;
-	int is_on, has_kernel;
+	int has_kernel;
 	struct ring *ring;
 	uint32_t nrings;
 	struct ring *shown;		/* the record there was given out */
@@ -96,7 +96,7 @@ static struct perf_event_attr task_attr_of(const struct perf *p)
 
 	a.inherit = a.task = a.comm = a.comm_exec = 1;
 	a.inherit_thread = p->want.is_process_only != 0;
-	a.disabled = !p->is_on;
+	a.disabled = 0;
 	a.context_switch = p->want.has_switches != 0;
 	if (p->want.sample_ns) {
 		a.config = PERF_COUNT_SW_CPU_CLOCK;
@@ -171,14 +171,6 @@ void perf_remove(struct perf *p, int group)
 	for (uint32_t i = 0; i < p->nrings; i++)
 		close(fd[i]);
 	*fd = -1;
-}
-
-void perf_run(struct perf *p, int on)
-{
-	p->is_on = on;
-	for (int g = 0; g < p->ngroups; g++)
-		for (uint32_t i = 0; i < p->nrings && perf_has(p, g); i++)
-			ioctl(fds_of(p, g)[i], on ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 }
 
 int perf_has_kernel(const struct perf *p)
@@ -277,7 +269,6 @@ int perf_open(const struct perf_want *want, struct perf **out)
 	if (!p)
 		return -ENOMEM;
 	p->want = *want;
-	p->is_on = 1;
 	ret = try_task(p);
 	if (!ret)
 		ret = open_rings(p);

@@ -46,7 +46,6 @@ int perf_add(struct perf *p, pid_t tid);
 void perf_remove(struct perf *p, int group);
 int perf_has(const struct perf *p, int group);		/* they have not been ended */
 int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
-void perf_run(struct perf *p, int on);
 /* What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which no more will come. */
 uint64_t perf_begin(struct perf *p);
 int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more */

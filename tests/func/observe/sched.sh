@@ -109,6 +109,16 @@ expect_equal "while it is left" "$(of gone observed)" 0
 check
 [ "$(of gone child)" -ge 20 ] || fail "its child is there still: $(of gone child)"
 
+# ---- A child that is made while recording is off is there afterwards, once; of the time itself there is nothing
+in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; $T family & C=$!
+	rest() { for i in $(seq 100); do [ $(grep -c " *$2-.*==>" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >$TMP/$1; }
+	rest before observed; echo 0 >tracing_on; echo >trace; kill -USR1 $C
+	for i in $(seq 100); do [ -n "$(cat /proc/$C/task/$C/children)" ] && break; sleep 0.1; done; grep -c "==>" trace; echo 1 >tracing_on; rest after child; kill $C'
+expect_equal "while it is off" "$(cat out)" 0
+check
+[ "$(of after child)" -ge 20 ] || fail "a child that was made while recording was off: $(of after child)"
+expect_equal "twice the same, after it was off" "$(twice after)" 0
+
 # ---- Attached while its threads make others: each has its events, and has them once. Who is made between the events of two CPUs lacks one
 two=0
 for round in 1 2 3; do
