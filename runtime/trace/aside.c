@@ -121,7 +121,7 @@ static void aside_sweep(void)
 static void aside_unhook(const struct fg_entry *e)
 {
 	trace_count(UFT_CNT_SHADOW_FULL, 1);
-	if (ARCH_SLOT_IN_MEMORY && fg_is_hooked(e))
+	if (ARCH_SLOT_IN_MEMORY && fg_is_hooked(e, e + 1))
 		*(uint64_t *)e->slot = e->parent;
 }
 

@@ -227,7 +227,7 @@ static void thread_empty(struct uft_thread *th)
 {
 	for (struct fg_entry *e = th->base; e < th->top; e++) {
 		fg_settle(e);
-		if (e->slot > FG_NO_SLOT && fg_is_hooked(e))
+		if (e->slot > FG_NO_SLOT && fg_is_hooked(e, th->top))
 			aside_put(e);
 	}
 	if (th->nkept) {		/* it ended in a root call */

@@ -221,12 +221,26 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
 void profile_hit(uint32_t id);		/* a call begins */
 void profile_add(uint32_t id, uint64_t duration, uint64_t self);	/* it returns */
 
+/*
+ * Does @now, which stands in the slot of @e, return through @e? Its own hook, or that of a tail call in its place: those are the entries
+ * that follow on its array, which ends at @end.
+ */
+static inline int fg_is_its_hook(const struct fg_entry *e, const struct fg_entry *end, uint64_t now)
+{
+	const uint64_t slot = e->slot;
+
+	for (; e < end && e->slot == slot; e++)
+		if (now == e->ret)
+			return 1;
+	return 0;
+}
+
 /* Is the slot's frame still to return through us? Where slots are only names nothing tells: as if it were. */
-static inline int fg_is_hooked(const struct fg_entry *e)
+static inline int fg_is_hooked(const struct fg_entry *e, const struct fg_entry *end)
 {
 	uint64_t now;
 
-	return !ARCH_SLOT_IN_MEMORY || (!trace_peek((const void *)e->slot, &now, 8) && now == e->ret);
+	return !ARCH_SLOT_IN_MEMORY || (!trace_peek((const void *)e->slot, &now, 8) && fg_is_its_hook(e, end, now));
 }
 
 static inline uint32_t fg_id(const struct fg_entry *e)

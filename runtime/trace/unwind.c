@@ -119,20 +119,6 @@ void trace_hook_unwind(void *sp)
 	task_end(&t);
 }
 
-/*
- * Does a hook stand where @e's would? Its own, or that of a tail call that was being entered, or on its way out, when the walk began:
- * then only the caller's was in the slot to be restored.
- */
-static int is_hooked(const struct fg_entry *e, const struct fg_entry *end, uint64_t now)
-{
-	const uint64_t slot = e->slot;
-
-	for (; e < end && e->slot == slot; e++)
-		if (now == e->ret)
-			return 1;
-	return 0;
-}
-
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 {
 	struct uft_thread *th = t->th;
@@ -149,7 +135,8 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 			continue;
 		if (trace_peek((const void *)e->slot, &now, 8))
 			break;
-		if (!is_hooked(e, keep, now)) {
+		/* A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's was restored. */
+		if (!fg_is_its_hook(e, keep, now)) {
 			if (now != e->parent)
 				break;
 			*(uint64_t *)e->slot = e->ret;

@@ -210,6 +210,20 @@ static void test_unwind(void)
 	end(4, 0);
 }
 
+/* The thread that entered them has ended, and a new one gets its thread pointer. */
+static void test_thread_ended(void)
+{
+	struct trace_task t = { .mute = 1, .blocked = 1, .tid = self() };
+
+	begin(0);
+	resume_in_thread(NULL);
+	for (struct uft_thread *th = thread_first(); th; th = th->next)
+		thread_reset(&t, th->tp);
+	mid(1);
+	resume();
+	end(4, 4);
+}
+
 /* Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still returns. */
 static void test_dead(void)
 {
@@ -258,7 +272,7 @@ static const struct lab_case cases[] = {
 	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
 	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
 	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
-	{ "unwind", test_unwind }, { "dead", test_dead }, { "order_in_a_tick", test_order_in_a_tick },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "order_in_a_tick", test_order_in_a_tick },
 	{ "unhook_in_a_tick", test_unhook_in_a_tick }, { "unhook_on_array_in_a_tick", test_unhook_on_array_in_a_tick },
 	{ "unwind_in_a_tick", test_unwind_in_a_tick }, { "dead_in_a_tick", test_dead_in_a_tick }, { NULL, NULL },
 };
