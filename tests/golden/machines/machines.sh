@@ -53,7 +53,7 @@ read_all() {
 		run "$uft" export -o "$machine-again.dat" "$1/$machine.uft"
 		expect_status 0
 		if ! command -v trace-cmd >/dev/null; then
-			echo "SKIP: trace-cmd is not installed"
+			echo "SKIPPED: trace.dat of other machines: trace-cmd is not installed"
 			continue
 		fi
 		trace-cmd report -i "$machine-again.dat" 2>err | sed -n 's/.*funcgraph_[a-z]*:[^|]*|  //p' >seen
@@ -68,7 +68,7 @@ read_all() {
 
 read_all "$here" checked-in
 for tool in aarch64-linux-gnu-gcc riscv64-linux-gnu-gcc qemu-aarch64 qemu-riscv64; do
-	command -v $tool >/dev/null || { echo "SKIP: $tool is not installed: none are made"; exit; }
+	command -v $tool >/dev/null || { echo "SKIPPED: new ones: $tool is not installed"; exit; }
 done
 mkdir new
 run sh "$here/make.sh" "$uft" "$tmp/new"
