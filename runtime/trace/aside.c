@@ -104,6 +104,16 @@ struct fg_entry *aside_next(struct fg_entry *after)
 	return NULL;
 }
 
+/* Does @now, which stands in the slot of @e, lead there by tail calls one in the other's place? Those that are in the table. */
+static int aside_is_awaited(const struct fg_entry *e, uint64_t now)
+{
+	const struct fg_entry *x = now ? aside_find(e->slot, now, FG_AGE_ANY) : NULL;	/* 0: it would be any */
+
+	while (x && x != e)
+		x = aside_find(e->slot, x->parent, aside_age(x));
+	return !!x;
+}
+
 /* Removes what cannot return: the slot is gone or holds something else. */
 static void aside_sweep(void)
 {
@@ -113,7 +123,8 @@ static void aside_sweep(void)
 
 		if (ret == -ENOSYS || ret == -EPERM)
 			return;
-		if (ret || (now != e->ret && now != e->parent))		/* the parent: restored, or on its way out */
+		/* The parent: restored, or on its way out. */
+		if (ret || (now != e->ret && now != e->parent && !aside_is_awaited(e, now)))
 			aside_remove(e);
 	}
 }

@@ -84,12 +84,17 @@ static void *resume_here(void *events)
 	return NULL;
 }
 
-static void resume_in_thread(void *events)
+static void in_thread(void *(*run)(void *), void *arg)
 {
 	pthread_t th;
 
-	CHECK(!pthread_create(&th, NULL, resume_here, events));
+	CHECK(!pthread_create(&th, NULL, run, arg));
 	pthread_join(th, NULL);
+}
+
+static void resume_in_thread(void *events)
+{
+	in_thread(resume_here, events);
 }
 
 /* How many of them have returned through us. */
@@ -224,6 +229,42 @@ static void test_thread_ended(void)
 	end(4, 4);
 }
 
+static __attribute__((noinline)) void wipe(void)
+{
+	volatile uint64_t below[(6 << 20) / 8];
+
+	for (size_t i = 0; i < sizeof(below) / 8; i++)
+		below[i] = 0;
+}
+
+/* Leaves 100,000 frames for good, of which nothing stands on the stack any more. */
+static void *leave_many(void *unused)
+{
+	if (!sigsetjmp(env, 0))
+		jumper(100000);
+	wipe();
+	mid(1);
+	return unused;
+}
+
+/* The set-aside table is full and swept. */
+static void test_swept(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = ~0ull };
+
+	begin(0);
+	lab_params_full(&p);
+	resume();
+	mid(1);
+	leave_many(NULL);
+	in_thread(leave_many, NULL);
+	in_thread(leave_many, NULL);
+	resume();
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	CHECK_EQ(result, 42);
+	lab_free(finish());
+}
+
 /* Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still returns. */
 static void test_dead(void)
 {
@@ -272,7 +313,7 @@ static const struct lab_case cases[] = {
 	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
 	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
 	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
-	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "order_in_a_tick", test_order_in_a_tick },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "swept", test_swept }, { "order_in_a_tick", test_order_in_a_tick },
 	{ "unhook_in_a_tick", test_unhook_in_a_tick }, { "unhook_on_array_in_a_tick", test_unhook_on_array_in_a_tick },
 	{ "unwind_in_a_tick", test_unwind_in_a_tick }, { "dead_in_a_tick", test_dead_in_a_tick }, { NULL, NULL },
 };
