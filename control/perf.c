@@ -4,8 +4,9 @@
  *
  * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that children inherit must be of
  * one CPU if it is to have a ring, so a task has one for each CPU, and all of one CPU write into the ring of an event of our own
- * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. A record belongs to what is
- * taken if it is older than the taking: perf_begin() reads the clock before the rings' heads.
+ * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. What is older than
+ * the taking is taken by it: perf_begin() reads the clock before the rings' heads. Of what is younger some may be, of one ring and
+ * not yet of another.
  *
  * An event's descriptor stays open when its task has ended: its children's events go with it. So the descriptors of one task, one for
  * each ring, are a group, which ends as a whole (perf_remove): for the task and for all that it has made.
