@@ -156,7 +156,7 @@ struct uft_ring {
 	uint64_t lost;		/* w: records lost in discard mode */
 	uint32_t owner;		/* a: exchange rings: 0 free, else tid of the writer inside */
 	uint32_t lost_pending;	/* w: a LOST record is due */
-	uint64_t last;		/* w: exchange rings: full clock of the last record */
+	uint64_t last;		/* w: exchange rings: full clock of the last record that C wrote; an owner's fast paths leave it */
 	/* own cache line: the reader's */
 	uint64_t read;		/* s: everything below is consumed (discard mode may reuse it) */
 	uint64_t pad1[7];

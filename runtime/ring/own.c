@@ -29,8 +29,10 @@
  *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, hi and bias say where its commit is.
  *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring: by one of its owner.
  *
- * Not held: a child that is forked by a handler and returns to somebody inside may write one record into its parent's ring; a
- * handler's context that goes on in another thread, one into the first one's.
+ * Not held: a child that is forked by a handler and returns to somebody inside finds his line wiped and may crash, or go on with wrong
+ * arguments on riscv64 (RO_SAVE), or write one record into its parent's ring and set its commit back. A context that a handler
+ * switches away from inside the graph's paths writes, when it goes on, its entry over what was pushed there meanwhile, before its
+ * store-exclusive fails; in another thread, one record into the first one's ring.
  */
 #include "runtime/base/sys.h"
 #include "runtime/ring/ring.h"

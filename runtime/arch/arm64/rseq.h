@@ -2,9 +2,9 @@
 /*
  * rseq.h - what is atomic against signals of the same task
  *
- * There are no restartable sections on arm64 yet: every event goes by an exchange ring (ARCH_HAS_RSEQ), with
- * signals blocked. So nobody interrupts the changes of arch/words.h between load and store but handlers on the slow paths'
- * few unblocked lines; exclusives fail for those.
+ * There are no restartable sections on arm64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their thread, with signals as they
+ * are (ring/own.c); every other event takes an exchange ring, with signals blocked. So nobody interrupts the changes of
+ * arch/words.h between load and store but handlers on the slow paths' few unblocked lines; exclusives fail for those.
  */
 #ifndef UFT_ARM64_RSEQ_H
 #define UFT_ARM64_RSEQ_H
