@@ -31,6 +31,12 @@ static inline int a64_is_sp_sub(uint32_t w)
 	return (w & 0xff8003ff) == 0xd10003ff;
 }
 
+/* sub sp, sp, x */
+static inline int a64_is_sub_x(uint32_t w)
+{
+	return (w & 0xffe0ffff) == 0xcb2063ff;
+}
+
 /* Bytes by which @at moves the stack pointer down; 0: it does not; -1: by something else than a number. */
 static inline int64_t a64_stack_down(const uint32_t *at)
 {
@@ -42,7 +48,7 @@ static inline int64_t a64_stack_down(const uint32_t *at)
 		return -a64_pair_offset(w);
 	if ((w & 0xfbe00fe0) == 0xf8000fe0)		/* str x, [sp, #-n]!; str d, ... */
 		return -(int64_t)((int32_t)(w << 11) >> 23);
-	if ((w & 0xffe0ffff) != 0xcb2063ff)		/* sub sp, sp, x */
+	if (!a64_is_sub_x(w))
 		return 0;
 	/* mov x, #n */
 	return (at[-1] & 0xffe0001f) == (0xd2800000 | (w >> 16 & 31)) ? (int64_t)(at[-1] >> 5 & 0xffff) : -1;
@@ -85,6 +91,11 @@ static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *l
 	}
 	if (a64_is_sp_sub(*at) && a64_is_sp_sub(at[-1]))	/* a number that one instruction does not hold */
 		down += a64_stack_down(--at);
+	if (a64_is_sub_x(*at))			/* the mov */
+		at--;
+	/* A frame that is made piece by piece, with a store in each (-fstack-clash-protection). */
+	if (a64_is_frame_store(at[-1]) || (at[-1] & 0xff000010) == 0x54000000 /* b.cond */)
+		return 0;
 	if (down < 0 || at[-1] == A64_PACIASP || at[-1] == A64_PACIBSP || a64_stack_down(at - 1) || down <= record || (down - record) & 7)
 		return 0;
 	return (uint32_t)(down - record) / 8 | bare;
