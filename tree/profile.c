@@ -28,7 +28,7 @@ struct table { struct sum *row; size_t n, cap, merged; };
 
 struct tree_profile {
 	struct table done;		/* of processes that ended */
-	struct uft_clock_pair begin;
+	struct uft_clock_pair begin, end;	/* end: when it was switched off; 0 while it is on */
 	const struct uft_image **live;	/* by slice */
 	int has_sums;			/* it was on: those that live have some, also when it is off */
 };
@@ -172,6 +172,7 @@ static void forget(struct uft_tree *t)
 		return;
 	table_free(&p->done);
 	uft_clock_sample(&p->begin);
+	p->end.clock = 0;
 	for (uint32_t i = 0; p->live && i < a->nslices; i++)
 		if (p->live[i])
 			madvise(sums_of(t, i), a->ncpus * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
@@ -199,8 +200,11 @@ ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size
 	ret = tree_apply(h->at.in, &set, NULL);
 	if (!ret && set.is_profiling)
 		forget(h->t);	/* only now: a write that is refused forgets nothing */
-	if (!ret && h->t->profile)
+	if (!ret && h->t->profile) {
 		h->t->profile->has_sums = 1;
+		if (!set.is_profiling)
+			uft_clock_sample(&h->t->profile->end);
+	}
 	return ret ? ret : (ssize_t)n;
 }
 
@@ -239,12 +243,14 @@ static void put_row(struct tree_text *out, const struct sum *s, double ns_per_un
 	text_printf(out, "\n");
 }
 
-static double ns_per_unit(const struct uft_clock_pair *begin)
+/* Of a profile that is off the same at each reading. */
+static double ns_per_unit(const struct tree_profile *p)
 {
-	struct uft_clock_pair now;
+	struct uft_clock_pair end = p->end;
 
-	uft_clock_sample(&now);
-	return now.clock > begin->clock ? (double)(now.ns - begin->ns) / (double)(now.clock - begin->clock) : 1;
+	if (!end.clock)
+		uft_clock_sample(&end);
+	return end.clock > p->begin.clock ? (double)(end.ns - p->begin.ns) / (double)(end.clock - p->begin.clock) : 1;
 }
 
 int show_trace_stat(const struct place *at, struct tree_text *out)
@@ -252,6 +258,7 @@ int show_trace_stat(const struct place *at, struct tree_text *out)
 	const uint32_t nslices = uft_session_arena(at->t->session)->nslices;
 	struct tree_profile *p = at->t->profile;
 	struct table all = { 0 };
+	double rate = 1;
 	int ret = 0;
 
 	text_printf(out, "  Function                               Hit    Time            Avg             s^2\n"
@@ -267,9 +274,11 @@ int show_trace_stat(const struct place *at, struct tree_text *out)
 	table_merge(&all);
 	if (all.n)
 		qsort(all.row, all.n, sizeof(all.row[0]), by_time);
+	if (all.n)
+		rate = ns_per_unit(p);
 	for (size_t i = 0; i < all.n && !ret; i++)
 		if (all.row[i].cpu == at->index)
-			put_row(out, &all.row[i], ns_per_unit(&p->begin));
+			put_row(out, &all.row[i], rate);
 	table_free(&all);
 	return ret;
 }
