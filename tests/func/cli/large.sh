@@ -24,10 +24,12 @@ for tracer in function function_graph; do
 	for how in "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat; do
 		# shellcheck disable=SC2086
 		peak "$uft" $how 20000.uft
-		short=$peak
+		most=$((peak + 10240))
+		# A call that may still end as a leaf holds the text behind it back: GRAPH_HOLD, if its thread changed CPUs meanwhile.
+		case $tracer,$how in function_graph,report*pager*) most=$((most + 32768)) ;; esac
 		# shellcheck disable=SC2086
 		peak "$uft" $how 2000000.uft
 		check
-		[ "$peak" -lt $((short + 10240)) ] || fail "$tracer, $how: $peak KB, and $short KB for a hundredth of it"
+		[ "$peak" -lt $most ] || fail "$tracer, $how: $peak KB of $most, which is what a hundredth of it needs and a margin"
 	done
 done
