@@ -122,7 +122,7 @@ int main(void)
 }
 END
 build_traced many
-run "$uft" record -p function -b 8M --max-rate 1 ./many
+run "$uft" record -p function -b 8M --max-rate 1 -l 'f[0-7]' ./many
 expect_status 0
 expect_equal "said at once" "$(grep -c 'dropped f[0-7]:' err)" 5
 expect_err "dropped 3 more functions; uft report lists all at its end"
