@@ -109,4 +109,54 @@ static inline uint32_t a64_br(unsigned reg)
 	return 0xd61f0000u | reg << 5;
 }
 
+/* ---- addresses in a register ---- */
+
+static inline uint32_t a64_adr_of(uint32_t op, unsigned reg, int64_t d)
+{
+	if (d < -(1 << 20) || d >= 1 << 20)
+		return 0;
+	return op | ((uint32_t)d & 3) << 29 | ((uint32_t)(d >> 2) & 0x7ffffu) << 5 | reg;
+}
+
+/* adr xd, label: 1 MiB either way */
+static inline uint32_t a64_adr(unsigned reg, uint64_t pc, uint64_t target)
+{
+	return a64_adr_of(0x10000000u, reg, (int64_t)(target - pc));
+}
+
+/* adrp xd, label: its page of 4 KiB, 4 GiB either way */
+static inline uint32_t a64_adrp(unsigned reg, uint64_t pc, uint64_t target)
+{
+	return a64_adr_of(0x90000000u, reg, (int64_t)((target & ~0xfffull) - (pc & ~0xfffull)) >> 12);
+}
+
+/* add xd, xd, #:lo12:target; not for 31, which is sp here */
+static inline uint32_t a64_add_lo12(unsigned reg, uint64_t target)
+{
+	return 0x91000000u | ((uint32_t)target & 0xfffu) << 10 | reg << 5 | reg;
+}
+
+static inline int a64_is_adr(uint32_t insn)
+{
+	return (insn & 0x9f000000u) == 0x10000000u;
+}
+
+static inline int a64_is_adrp(uint32_t insn)
+{
+	return (insn & 0x9f000000u) == 0x90000000u;
+}
+
+/* What the adr or adrp at @pc puts into its register. */
+static inline uint64_t a64_adr_target(uint32_t insn, uint64_t pc)
+{
+	int64_t d = a64_field(insn, 5, 19) * 4 + (int64_t)(insn >> 29 & 3);
+
+	return a64_is_adrp(insn) ? (pc & ~0xfffull) + (uint64_t)d * 4096 : pc + (uint64_t)d;
+}
+
+static inline uint32_t a64_mov(unsigned to, unsigned from)
+{
+	return 0xaa0003e0u | from << 16 | to;
+}
+
 #endif
