@@ -23,7 +23,7 @@ timed() { name=$1; shift; a=$(date +%s%N); n=$("$@"); b=$(date +%s%N); echo "$na
 calls() { echo >trace; "$W/tree-calls" 1000000; sleep 0.5; }
 all() { cat "$1" | wc -l; }
 pipe() { dd if=trace_pipe iflag=nonblock bs=128K 2>/dev/null | wc -l; }
-raw() { for f in per_cpu/cpu*/trace_pipe_raw; do dd if=$f iflag=nonblock bs=4096 2>/dev/null; done | wc -c; }
+raw() { for f in per_cpu/cpu*/trace_pipe_raw; do dd if=$f iflag=nonblock bs=64K 2>/dev/null; done | wc -c; }
 spliced() { "$W/tree-splice" per_cpu/cpu*/trace_pipe_raw; }
 filter() { cat "$W/tree-words" >set_ftrace_filter; echo 100000; }
 "$W/tree-prog"
@@ -60,7 +60,7 @@ tree_table() {
 	say "## The tracing directory"
 	say
 	say "Through FUSE, inside uft shell, the program that reads or writes included; medians of 5 rounds, wall time. A splice takes up"
-	say "to 16 sub-buffers of 4096 bytes to /dev/null; a read of dd is one, which goes on through a pipe to wc. A record takes 28 bytes."
+	say "to 16 sub-buffers of 4096 bytes to /dev/null; so does a read of dd; those go on through a pipe to wc. A record takes 28 bytes."
 	say
 	say "| | lines, bytes | measured | budget | |"
 	say "|---|---|---|---|---|"

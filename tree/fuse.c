@@ -19,8 +19,9 @@
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
  *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
  *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw claims to be huge, there
- *	  is no read-ahead, each read is answered by one sub-buffer, and never by waiting (a page that is being read cannot be
- *	  told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls.
+ *	  is no read-ahead, each read of a page is answered by one sub-buffer, and never by waiting (a page that is being read cannot
+ *	  be told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls. What a splice will ask for
+ *	  after its first page is in the cache before (fuse_ahead.c).
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
  *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
  *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the owner waits for it
@@ -339,6 +340,7 @@ int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_op
 	f->uid = getuid();
 	f->gid = getgid();
 	pthread_mutex_init(&f->lock, NULL);
+	pthread_mutex_init(&f->storing, NULL);
 	pthread_cond_init(&f->queued, NULL);
 	pthread_cond_init(&f->done, NULL);
 	fuse_file_ops(&ops);

@@ -2,6 +2,7 @@
 /* fuse_file.c - open files of the mounted tree: reads that wait, polls, writes. Theory: fuse.c. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,12 @@ static void file_add(struct uft_fuse *f, struct file *file)
 	file->fuse = f;
 	pthread_mutex_init(&file->lock, NULL);
 	pthread_mutex_lock(&f->lock);
+	for (struct file *other = file->flags & UFT_ATTR_PAGES ? f->open : NULL; other; other = other->after) {
+		if (other->node != file->node)
+			continue;
+		__atomic_store_n(&other->is_shared, 1, __ATOMIC_RELAXED);
+		file->is_shared = 1;
+	}
 	file->after = f->open;
 	if (f->open)
 		f->open->before = file;
@@ -64,6 +71,7 @@ static int file_close(struct file *file)
 		fuse_pollhandle_destroy(file->poll);
 	ret = uft_tree_release(file->handle);
 	pthread_mutex_destroy(&file->lock);
+	ahead_free(file->ahead);
 	free(file);
 	return ret;
 }
@@ -82,6 +90,7 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 		fuse_reply_err(req, -ret);
 		return;
 	}
+	file->node = node;
 	file_add(f, file);
 	fi->fh = (uintptr_t)file;
 	fi->direct_io = 1;
@@ -182,25 +191,44 @@ static int wait_for_data(struct file *file, fuse_req_t req, size_t size)
 	return ret;
 }
 
+/* A file of pages. 1 in *@has_ahead: with pages for the kernel's cache. File locked. */
+static ssize_t read_pages(struct file *file, fuse_req_t req, size_t size, off_t offset, char **buf, int *has_ahead)
+{
+	ssize_t n;
+
+	*buf = ahead_has(file->ahead) ? malloc(size) : NULL;
+	n = *buf ? ahead_kept(file->ahead, *buf, size, (uint64_t)offset) : 0;
+	if (n)
+		return n;
+	free(*buf);
+	n = read_now(file, size, offset, buf);
+	if (n == -EAGAIN)
+		ahead_none(file->ahead);
+	*has_ahead = n == FUSE_PAGE && size == FUSE_PAGE && ahead_take(file, fuse_req_ctx(req)->pid, (uint64_t)offset);
+	return n;
+}
+
 /* The answer goes out when the file is unlocked: who has it asks for more at once, and his next request would wait for the lock. */
 static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct file *file = file_of(fi);
-	int may_wait = file->flags & UFT_ATTR_BLOCKS && !(file->flags & UFT_ATTR_PAGES) && !(fi->flags & O_NONBLOCK);
+	int is_pages = (file->flags & UFT_ATTR_PAGES) != 0, has_ahead = 0;
+	int may_wait = file->flags & UFT_ATTR_BLOCKS && !is_pages && !(fi->flags & O_NONBLOCK);
 	char *buf;
 	ssize_t n;
 
-	(void)node;
 	if (size > READ_MAX)
 		size = READ_MAX;
 	fuse_req_interrupt_func(req, interrupted, file->fuse);
 	pthread_mutex_lock(&file->lock);
-	n = read_now(file, size, offset, &buf);
+	n = is_pages ? read_pages(file, req, size, offset, &buf, &has_ahead) : read_now(file, size, offset, &buf);
 	if (n == -EAGAIN && may_wait)
 		n = wait_for_data(file, req, size);
 	else
 		may_wait = 0;
 	pthread_mutex_unlock(&file->lock);
+	if (has_ahead)
+		ahead_put(file, node);
 	if (may_wait && n == 0)		/* it waits */
 		free(buf);
 	else
@@ -232,7 +260,7 @@ static void op_poll(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi, 
 
 	(void)node;
 	pthread_mutex_lock(&file->lock);
-	events = uft_tree_poll(file->handle);
+	events = uft_tree_poll(file->handle) | (ahead_has(file->ahead) ? POLLIN | POLLRDNORM : 0);
 	if (ph) {
 		if (file->poll)
 			fuse_pollhandle_destroy(file->poll);

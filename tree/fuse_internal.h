@@ -10,6 +10,7 @@
 
 #include "tree/tree.h"
 
+#define FUSE_PAGE	4096u	/* what the kernel's cache asks for, and a sub-buffer of trace_pipe_raw */
 #define NLOOPS	6	/* requests served at once; reads that wait for data are none of them */
 
 struct file {
@@ -20,7 +21,10 @@ struct file {
 	struct fuse_pollhandle *poll;	/* who polls and is not told yet, or NULL */
 	struct file *next;		/* in the queue */
 	struct file *before, *after;	/* of all that are open */
+	uft_node node;
+	struct ahead *ahead;		/* of a file of pages, once it was read */
 	int is_queued;
+	int is_shared;			/* a file of pages that another reader opened as well; atomic */
 };
 
 struct wait {
@@ -43,6 +47,7 @@ struct uft_fuse {
 	pthread_t answerer;
 	unsigned nloops;
 	pthread_mutex_t lock;
+	pthread_mutex_t storing;	/* who puts pages into the kernel's cache; taken by trying only */
 	pthread_cond_t queued, done;	/* the queue has a file; busy has changed */
 	struct wait *waits;
 	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
@@ -67,5 +72,16 @@ int fuse_is_busy_still(ssize_t ret, int *tries);
 void fuse_file_ops(struct fuse_lowlevel_ops *ops);
 void *fuse_answerer(void *fuse);	/* a thread, until is_ending */
 void fuse_close_all(struct uft_fuse *f);
+
+/* fuse_ahead.c; file locked, but for ahead_put(). @a may be NULL. */
+/* What is at @offset if it was handed out ahead: bytes, or 0. */
+ssize_t ahead_kept(struct ahead *a, char *buf, size_t size, uint64_t offset);
+/* Who asked for the page at @offset, thread @tid, gets that page: takes those that he will ask for next. 1: there are some. */
+int ahead_take(struct file *file, pid_t tid, uint64_t offset);
+/* Puts them into the kernel's cache, before the page that was asked for is answered. File not locked: the kernel may wait in it for our other answers. */
+void ahead_put(struct file *file, fuse_ino_t node);
+void ahead_none(struct ahead *a);		/* who asked is told that there is no data */
+int ahead_has(const struct ahead *a);		/* some may not have been read */
+void ahead_free(struct ahead *a);
 
 #endif

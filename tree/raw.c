@@ -7,8 +7,9 @@
  * (output/krecord.c), with addresses of one space for all processes; the file kallsyms, which the kernel has in /proc, names
  * those that have been handed out.
  *
- * A page that is not full goes out when a reader comes and there is nothing more. As in the kernel a page that is read in
- * parts goes on with its rest, and pages are consumed: each reader gets what nobody had, trace_pipe's among them.
+ * A page that is not full goes out when a reader comes and there is nothing more. Who asks for several gets as many as there
+ * are. As in the kernel a page that is read in parts goes on with its rest, and pages are consumed: each reader gets what nobody
+ * had, trace_pipe's among them.
  *
  * Concurrency: under pipe_lock, as trace_pipe.
  */
@@ -126,22 +127,36 @@ int poll_raw(struct uft_handle *h)
 	return h->at.in->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
 }
 
-ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+/* The rest of a page, or as many whole ones as there are and have room: a reader of one page gets one. */
+static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
 {
 	struct raw_reader *r = h->priv;
+	size_t done = n < r->n - r->at ? n : r->n - r->at;
+	int ret = 1;
+
+	memcpy(buf, r->page + r->at, done);
+	r->at += done;
+	while (n - done >= KBUF_PAGE && (ret = next_page(h->at.in, h->at.index, (uint8_t *)buf + done)) > 0)
+		done += KBUF_PAGE;
+	if (done || ret < 0 || n >= KBUF_PAGE)
+		return done ? (ssize_t)done : ret;
+	ret = next_page(h->at.in, h->at.index, r->page);
+	if (ret <= 0)
+		return ret;
+	memcpy(buf, r->page, n);
+	r->at = n;
+	r->n = KBUF_PAGE;
+	return (ssize_t)n;
+}
+
+ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+{
+	ssize_t ret = n ? take_pages(h, buf, n) : 0;
 
 	(void)offset;
-	while (r->at == r->n) {
-		int ret = next_page(h->at.in, h->at.index, r->page);
-
-		if (!ret) {
-			tree_pull_now(h->t);
-			ret = next_page(h->at.in, h->at.index, r->page);
-		}
-		if (ret < 0)
-			return ret;
-		r->at = 0;
-		r->n = ret ? KBUF_PAGE : 0;
+	while (n && !ret) {
+		tree_pull_now(h->t);
+		ret = take_pages(h, buf, n);
 		if (ret)
 			break;
 		if (flags & O_NONBLOCK)
@@ -149,11 +164,9 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 		ret = handle_wait_news(h);
 		if (ret)
 			return ret == -ESHUTDOWN ? 0 : ret;
+		ret = take_pages(h, buf, n);
 	}
-	n = n < r->n - r->at ? n : r->n - r->at;
-	memcpy(buf, r->page + r->at, n);
-	r->at += n;
-	return (ssize_t)n;
+	return ret;
 }
 
 /* ---- How to read it -------------------------------------------------------------------------- */
