@@ -177,19 +177,6 @@ static inline int sys_futex_wait(uint32_t *word, uint32_t val, const struct __ke
 	return (int)sys_call6(__NR_futex, word, FUTEX_WAIT, val, timeout, 0, 0);
 }
 
-/*
- * gettid() for the program's threads. A filter that they live under need not know that call, but lets every thread wait:
- * to take a free priority-inheritance lock is to have one's number written into it. Nothing of it stays in the kernel.
- */
-static inline int sys_quiet_tid(void)
-{
-	uint32_t word = 0;
-
-	if (sys_call6(__NR_futex, &word, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0))
-		return sys_gettid();
-	return (int)(word & FUTEX_TID_MASK);
-}
-
 static inline int sys_futex_wake(uint32_t *word, int n)
 {
 	return (int)sys_call6(__NR_futex, word, FUTEX_WAKE, n, 0, 0, 0);

@@ -2,16 +2,18 @@
 /*
  * platform.h - what a host must give the runtime
  *
- * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Five things
- * are asked of it: memory within branch reach of code, a way to write code, a way to make every CPU see what was
- * written, who is running, and whether anybody is. Rings, futexes and requests are not here: they are Linux's
- * and live with the agent. The clock is the architecture's (arch_clock()).
+ * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Asked
+ * of it are memory, also within branch reach of code, a way to write code, a way to make every CPU see what was
+ * written, who is running and whether anybody is, that nothing interrupts for a while, and a way to wait. patch/, ring/
+ * and trace/ ask nobody else. The clock is the architecture's (arch_clock()).
  *
- * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno.
+ * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno. Context probe means
+ * any thread at any point: no lock is taken that its caller may hold, and nothing of the program is changed.
  */
 #ifndef UFT_PLATFORM_H
 #define UFT_PLATFORM_H
 
+#include <linux/errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -111,9 +113,58 @@ void plat_sync_cores(void);
  * the host does not tell.
  */
 int plat_is_quiet(int pid, uintptr_t *pc, int max);
-int plat_pid(void);
 int plat_proc_pid(int pid);	/* the number of @pid in /proc, which may be that of another pid namespace; -errno */
 uint64_t plat_pid_ns(void);	/* inode of the caller's pid namespace; 0 unknown */
+
+/*
+ * Numbers of who calls: of all that share its memory as a process, and its own. Above 0; no two that live have the same. A host
+ * without processes has one. plat_quiet_tid() is for the program's threads wherever they are: what they live under may
+ * end them for asking as plat_tid() does. Context: probe.
+ */
+int plat_pid(void);
 int plat_tid(void);
+int plat_quiet_tid(void);
+/* 1: nobody has this number any more; 0 also where that cannot be known. Context: probe. */
+int plat_is_gone(uint32_t tid);
+int plat_is_process_gone(uint32_t pid);
+
+/* The CPU that it is on, or was a moment ago; any number where the host does not say. Context: probe. */
+uint32_t plat_cpu(void);
+/* That the calling thread has used of CPUs; 0 not known. Context: probe. */
+uint64_t plat_cpu_ns(void);
+/* Its scheduling policy, and in the upper half the priority as Linux counts: 99 - rt_priority, or 120 + nice. 0: not known. */
+uint64_t plat_policy(void);
+
+/* Is there a file of this name, by the real user's rights? -ENOENT, -ENOTDIR: no. Context: probe. */
+int plat_look_up(const char *path);
+
+/* ---- what interrupts ----------------------------------------------------------------------------- */
+
+/*
+ * Between these two no code of the program runs on the calling thread but by its own calls: signals of a process, interrupts
+ * of a kernel. *mask is for the host: what was so before, in Linux's form where events show it. Pairs nest. Context: probe.
+ */
+void plat_signals_block(uint64_t *mask);
+void plat_signals_restore(const uint64_t *mask);
+/* What is blocked now. */
+int plat_signals_get(uint64_t *mask);
+
+/* The stack that handlers of the calling thread run on, if it has one apart. Context: probe. */
+struct plat_stack {
+	uint64_t lo, bytes;	/* bytes 0: there is none */
+	int is_on;		/* the caller is on it */
+};
+int plat_signal_stack(struct plat_stack *s);
+
+/* ---- waiting ------------------------------------------------------------------------------------- */
+
+/*
+ * Returns when *word is not @val, somebody wakes, or @ns have passed (-ETIMEDOUT); also for no reason. The word may be shared with
+ * other processes. A host that cannot sleep lets others run and returns -ETIMEDOUT. Context: probe.
+ */
+int plat_wait(uint32_t *word, uint32_t val, uint64_t ns);
+/* Wakes @n of those that wait. Who changed the word before it wakes misses nobody. Context: probe. */
+void plat_wake(uint32_t *word, int n);
+void plat_nap(uint64_t ns);
 
 #endif

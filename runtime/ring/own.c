@@ -34,7 +34,7 @@
  * switches away from inside the graph's paths writes, when it goes on, its entry over what was pushed there meanwhile, before its
  * store-exclusive fails; in another thread, one record into the first one's ring.
  */
-#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 
@@ -69,11 +69,6 @@ void own_attach(void)
 	own_shut(0, NULL);
 }
 
-static int own_is_dead(uint32_t tid)
-{
-	return sys_call3(__NR_tkill, tid, 0, 0) == -ESRCH;
-}
-
 /* The second half of the exchange rings is for owners. Of those that are taken one is looked at: ours may have ended. */
 static struct uft_ring *own_ring(uint32_t tid)
 {
@@ -85,7 +80,7 @@ static struct uft_ring *own_ring(uint32_t tid)
 							 (a->ncpus + first + i) * a->ring_stride);
 		uint32_t owner = uft_load(&r->owner);
 
-		if ((owner && (i != look || !own_is_dead(owner))) || !uft_cas(&r->owner, owner, tid))
+		if ((owner && (i != look || !plat_is_gone(owner))) || !uft_cas(&r->owner, owner, tid))
 			continue;
 		if (owner)
 			own_shut(0, r);
@@ -100,7 +95,7 @@ static struct ring_own *own_take(struct ring_own *l, uint64_t tp, uint32_t tid)
 	uint32_t dead = (uint32_t)uft_load(&l->tid);
 	struct uft_ring *r = uft_load(&l->ring);
 
-	if (before == OWN_CHANGING || (before && dead && dead != tid && before != tp && !own_is_dead(dead)) ||
+	if (before == OWN_CHANGING || (before && dead && dead != tid && before != tp && !plat_is_gone(dead)) ||
 	    !uft_cas(&l->tp, before, OWN_CHANGING))
 		return NULL;
 	if (!r || !dead || !uft_cas(&r->owner, dead, tid))

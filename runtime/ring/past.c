@@ -11,7 +11,6 @@
  *
  * Context: probe, with all signals blocked.
  */
-#include "runtime/base/sys.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 

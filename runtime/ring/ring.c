@@ -32,6 +32,7 @@
  */
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 
@@ -153,7 +154,7 @@ int ring_init(void)
 	ring_private = (struct ring_private *)(map + lead + table_bytes());
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	ring_attach();
-	ring_private->pid = (uint32_t)sys_getpid();
+	ring_private->pid = (uint32_t)plat_pid();
 	uft_store_release(&ring_private->state, RING_LIVE);
 	return 0;
 }
@@ -161,19 +162,19 @@ int ring_init(void)
 void ring_notice_fork(void)
 {
 	struct ring_private *p = ring_private;
-	uint32_t pid = (uint32_t)sys_getpid(), state = uft_load(&p->state);
-	uint64_t all = ~0ull, mask;
+	uint32_t pid = (uint32_t)plat_pid(), state = uft_load(&p->state);
+	uint64_t mask;
 
 	if (uft_load_acquire(&p->pid) == pid)
 		return;
-	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	plat_signals_block(&mask);
 	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
 		arch_fill(p->locks, 0, sizeof(p->locks));
 		arch_fill(uft_ring_fast.own, 0, table_bytes());
 		uft_store_release(&p->pid, pid);
 		uft_store_release(&p->state, RING_FRESH);
 	}
-	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	plat_signals_restore(&mask);
 }
 
 void ring_attach(void)
@@ -253,7 +254,7 @@ static struct uft_ring *exch_take(uint32_t tid)
 		struct uft_ring *r = ring_at(a->ncpus + i);
 		uint32_t owner = uft_load(&r->owner);
 
-		if (owner && sys_call3(__NR_tkill, owner, 0, 0) == -ESRCH && uft_cas(&r->owner, owner, tid)) {
+		if (owner && plat_is_gone(owner) && uft_cas(&r->owner, owner, tid)) {
 			if (!ARCH_HAS_RSEQ)
 				own_shut(0, r);
 			return r;

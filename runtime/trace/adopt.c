@@ -13,8 +13,6 @@
  *
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
-#include "runtime/base/sys.h"
-#include "runtime/platform/platform.h"
 #include "runtime/trace/trace.h"
 
 #define CLAIM_WAIT_MS	200
@@ -33,7 +31,7 @@ static int adopt_is_ending(const struct uft_slice *s)
 
 	if (uft_load(&s->state) == UFT_SLICE_DEAD)
 		return 1;
-	return pid && sys_call3(__NR_kill, pid, 0, 0) == -ESRCH;
+	return pid && plat_is_process_gone(pid);
 }
 
 /* Returns its index, or -ENOSPC. Where children come faster than the session can follow they wait for it a little. */
@@ -42,7 +40,6 @@ static int64_t adopt_claim(void)
 	const struct uft_arena *a = uft_rt.arena;
 
 	for (int ms = 0;; ms++) {
-		struct __kernel_timespec nap = { .tv_nsec = 1000000 };
 		int ending = 0;
 
 		for (uint32_t i = 0; i < a->nslices; i++) {
@@ -54,7 +51,7 @@ static int64_t adopt_claim(void)
 		}
 		if (!ending || uft_load(&a->closed))
 			return -ENOSPC;
-		sys_call3(__NR_nanosleep, &nap, 0, 0);
+		plat_nap(1000000);
 	}
 }
 
@@ -88,7 +85,7 @@ int trace_claim_slice(void)
 
 	if (index < 0)
 		return (int)index;
-	adopt_fill(adopt_slice((uint32_t)index), (uint32_t)sys_getpid());
+	adopt_fill(adopt_slice((uint32_t)index), (uint32_t)plat_pid());
 	adopt_take((uint32_t)index);
 	uft_rt.slice->ppid = 0;
 	uft_rt.slice->parent_slice = ~0u;
@@ -106,8 +103,8 @@ static int adopt(struct trace_task *t, int is_forced)
 {
 	int64_t index = -ENOSPC;
 
-	t->pid = (uint32_t)sys_getpid();
-	t->tid = (uint32_t)sys_gettid();
+	t->pid = (uint32_t)plat_pid();
+	t->tid = (uint32_t)plat_tid();
 	t->th = thread_find(arch_thread_pointer());
 	thread_forked(t);
 	if (!is_forced && (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed)))
@@ -125,12 +122,12 @@ static int adopt(struct trace_task *t, int is_forced)
 
 int trace_adopt_child(void)
 {
-	uint64_t all = ~0ull, mask, arg;
+	uint64_t mask, arg;
 	uint32_t *state = ring_state();
 	struct trace_task t = { .mute = 1, .blocked = 1 };
 	int ret = -EBUSY;
 
-	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	plat_signals_block(&mask);
 	if (!uft_cas(state, RING_FRESH, RING_ADOPTING))
 		goto out;
 	ret = adopt(&t, 0);
@@ -148,18 +145,18 @@ int trace_adopt_child(void)
 	agent_request(UFT_REQ_FORKED, &arg, 1, 0);
 	uft_store_release(state, RING_LIVE);
 out:
-	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	plat_signals_restore(&mask);
 	return ret;
 }
 
 int trace_rejoin(void)
 {
-	uint64_t all = ~0ull, mask;
+	uint64_t mask;
 	uint32_t *state = ring_state();
 	struct trace_task t = { .mute = 1, .blocked = 1 };
 	int ret = 0;
 
-	sys_sigprocmask(SIG_BLOCK, &all, &mask);
+	plat_signals_block(&mask);
 	if (uft_load_acquire(state) != RING_LIVE) {
 		ret = -EBUSY;
 		if (uft_cas(state, RING_FRESH, RING_ADOPTING) || uft_cas(state, RING_REFUSED, RING_ADOPTING)) {
@@ -167,11 +164,11 @@ int trace_rejoin(void)
 			patch_after_fork();
 			uft_store_release(state, ret ? RING_REFUSED : RING_LIVE);
 		}
-	} else if (uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE || uft_load(&uft_rt.slice->pid) != (uint32_t)sys_getpid()) {
+	} else if (uft_load(&uft_rt.slice->state) != UFT_SLICE_LIVE || uft_load(&uft_rt.slice->pid) != (uint32_t)plat_pid()) {
 		ret = -ESTALE;
 	}
 	if (!ret)
 		ret = agent_start();
-	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	plat_signals_restore(&mask);
 	return ret;
 }

@@ -14,7 +14,6 @@
  *
  * Context: probe.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_event_id id, const uint64_t *words, uint32_t n)
@@ -25,21 +24,6 @@ static int event_write(struct trace_task *t, const struct fg_entry *e, enum uft_
 	};
 
 	return task_write(t, &op);
-}
-
-/* Policy, and the priority as the kernel counts: 99 - rt_priority, or 120 + nice. 0: the kernel does not say. */
-static uint64_t policy_of_task(void)
-{
-	int64_t policy = sys_call3(__NR_sched_getscheduler, 0, 0, 0), nice;
-	uint32_t rt = 0;
-
-	if (policy < 0)
-		return 0;
-	policy &= ~0x40000000ll;	/* SCHED_RESET_ON_FORK */
-	if (policy == 1 /* FIFO */ || policy == 2 /* RR */)
-		return sys_call3(__NR_sched_getparam, 0, &rt, 0) ? 0 : (uint64_t)policy | (uint64_t)(99 - rt) << 32;
-	nice = 20 - sys_call3(__NR_getpriority, 0 /* PRIO_PROCESS */, 0, 0);
-	return nice > 19 ? 0 : (uint64_t)policy | (uint64_t)(120 + nice) << 32;
 }
 
 /* What the session says of sites counts only where it does: the bits are a limit's index otherwise. */
@@ -55,19 +39,10 @@ uint32_t event_flags(const struct uft_tracer_params *p, unsigned site)
 	return (has_args || p->has_events & UFT_EVENTS_RESULT ? FG_EVENT : 0) | (has_args && site & UFT_SITE_MASK ? FG_MASK : 0);
 }
 
-uint64_t event_cpu_ns(void)
-{
-	struct { int64_t sec, nsec; } ts;
-
-	if (sys_call3(__NR_clock_gettime, 3 /* CLOCK_THREAD_CPUTIME_ID */, &ts, 0))
-		return 0;
-	return (uint64_t)ts.sec * 1000000000 + (uint64_t)ts.nsec;
-}
-
 /* Since it began, on this thread; a call that came from another one is not asked. */
 static uint64_t cpu_ns_of(const struct trace_task *t, const struct fg_entry *e)
 {
-	uint64_t now = event_cpu_ns(), then = t->th->cpu_ns[e - t->th->base];
+	uint64_t now = plat_cpu_ns(), then = t->th->cpu_ns[e - t->th->base];
 
 	return now > then ? now - then : 0;
 }
@@ -104,9 +79,9 @@ static int event_return(struct trace_task *t, const struct fg_entry *e, const ui
 	uint64_t words[3] = { *result, t->mask, 0 };
 	uint32_t n = 1;
 
-	if (e->flags & FG_MASK && (t->blocked || !sys_sigprocmask(SIG_BLOCK, NULL, &words[1])))
+	if (e->flags & FG_MASK && (t->blocked || !plat_signals_get(&words[1])))
 		n = 2;
-	if (trace_params()->has_events & UFT_EVENTS_POLICY && (words[2] = policy_of_task()))
+	if (trace_params()->has_events & UFT_EVENTS_POLICY && (words[2] = plat_policy()))
 		n = 3;
 	return event_write(t, e, UFT_EVENT_RETURN, words, n);
 }

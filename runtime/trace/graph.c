@@ -153,14 +153,14 @@ static void fg_leave(struct trace_task *t, struct fg_entry *keep)
 /* Is this the first call on a signal stack above everything on the array? Then nothing was left. */
 static int fg_opens_alt(struct trace_task *t, uint64_t slot)
 {
-	struct { uint64_t sp; int flags; int pad; uint64_t size; } ss = { 0 };
 	struct uft_thread *th = t->th;
+	struct plat_stack ss;
 
-	if (th->flags & TH_ALT || sys_call3(__NR_sigaltstack, 0, &ss, 0) ||
-	    !(ss.flags & 1 /* SS_ONSTACK */) || slot - ss.sp >= ss.size || th->top[-1].slot - ss.sp < ss.size)
+	if (th->flags & TH_ALT || plat_signal_stack(&ss) || !ss.is_on || slot - ss.lo >= ss.bytes ||
+	    th->top[-1].slot - ss.lo < ss.bytes)
 		return 0;
-	th->alt_low = ss.sp;
-	th->alt_high = ss.sp + ss.size;
+	th->alt_low = ss.lo;
+	th->alt_high = ss.lo + ss.bytes;
 	return 1;
 }
 
@@ -278,7 +278,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	if (args && flags & FG_RECORDED)
 		flags |= event_flags(p, site);
 	if (p->has_events & UFT_EVENTS_CPU && flags & (FG_RECORDED | FG_CALL | FG_PROFILE) && !(flags & FG_SCRATCH)) {
-		th->cpu_ns[top - th->base] = event_cpu_ns();
+		th->cpu_ns[top - th->base] = plat_cpu_ns();
 		flags |= FG_CPU;
 	}
 	e->flags = flags | (t->guest ? FG_GUEST : 0);

@@ -5,9 +5,10 @@
  * Theory of thread pointers: thread.c. These functions run between two instructions of libc, with every register
  * saved (hook.S). They may wait for the session; they never change what the call does (mlockall: lock.c).
  */
+#include <asm/unistd.h>
+#include <linux/fcntl.h>
 #include <linux/sched.h>
 
-#include "runtime/base/sys.h"
 #include "runtime/ring/layout.h"
 #include "runtime/trace/trace.h"
 
@@ -118,7 +119,7 @@ static uint32_t *unasked_at(uint32_t tid)
 /* Only execve(): nobody searches by the other. */
 static int is_missing(uint32_t nr, const uint64_t *regs)
 {
-	int ret = nr == __NR_execve ? sys_access((const char *)regs[0], 0) : 0;
+	int ret = nr == __NR_execve ? plat_look_up((const char *)regs[0]) : 0;
 
 	return ret == -ENOENT || ret == -ENOTDIR;
 }
@@ -129,7 +130,7 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
  */
 static void hook_exec(uint32_t nr, const uint64_t *regs)
 {
-	uint32_t tid = (uint32_t)sys_gettid();
+	uint32_t tid = (uint32_t)plat_tid();
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
 
@@ -178,7 +179,7 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 void trace_hook_syscall_post(uint32_t nr, int64_t result)
 {
 	uint64_t args[2] = { nr, (uint64_t)result };
-	uint32_t tid = (uint32_t)sys_gettid();
+	uint32_t tid = (uint32_t)plat_tid();
 
 	if (uft_cas(unasked_at(tid), tid, 0u))
 		return;

@@ -14,7 +14,6 @@
  * A stack may be unmapped between the look at a slot and the swap. The agent's own handler for SIGSEGV (it shares no
  * handlers with the program) lets it go on behind the swap: uft_asm_swap8().
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define PASSES	8	/* a thread that returns from a tail call puts its caller's hook into the slot */
@@ -64,7 +63,7 @@ static uint32_t unhook_all(void)
 
 uint32_t trace_unhook(void)
 {
-	struct trace_task t = { .mute = 1, .blocked = 1, .tid = (uint32_t)sys_gettid() };
+	struct trace_task t = { .mute = 1, .blocked = 1, .tid = (uint32_t)plat_tid() };
 	uint32_t all = 0, n = 1;
 
 	task_lock(&t);

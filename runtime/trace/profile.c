@@ -10,16 +10,14 @@
  * end of the program counts too. Its time is added when it returns.
  */
 #include "runtime/trace/trace.h"
-#include "runtime/base/sys.h"
 
 static uint32_t profile_cpu(void)
 {
-	uint32_t cpu = 0;
+	uint32_t cpu;
 
 	if (ring_has_rseq())
 		return arch_rseq_cpu(uft_ring_fast.rseq_offset);
-	if (sys_call3(__NR_getcpu, &cpu, 0, 0))
-		return 0;
+	cpu = plat_cpu();
 	return cpu < uft_rt.arena->ncpus ? cpu : 0;
 }
 

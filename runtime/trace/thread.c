@@ -107,16 +107,14 @@ int trace_is_readable(const void *addr)
 
 void task_block(struct trace_task *t)
 {
-	uint64_t all = ~0ull;
-
-	sys_sigprocmask(SIG_BLOCK, &all, &t->mask);
+	plat_signals_block(&t->mask);
 	t->blocked = 1;
 }
 
 void task_unblock(struct trace_task *t)
 {
 	t->blocked = 0;
-	sys_sigprocmask(SIG_SETMASK, &t->mask, NULL);
+	plat_signals_restore(&t->mask);
 }
 
 static uint32_t lock_waiters;	/* a fork child's copy may say too many: it wakes nobody then, each time */
@@ -125,7 +123,7 @@ void task_lock(struct trace_task *t)
 {
 	uint32_t *word = ring_lock_word(0), holder, spins = 0;
 	uint32_t self = t->tid;
-	struct __kernel_timespec nap = { .tv_nsec = LOCK_NAP_NS };
+	uint64_t nap_ns = LOCK_NAP_NS;
 
 	if (!t->blocked) {
 		task_block(t);
@@ -141,11 +139,11 @@ void task_lock(struct trace_task *t)
 			arch_cpu_relax();
 			continue;
 		}
-		if (holder && sys_call3(__NR_tkill, holder, 0, 0) == -ESRCH && uft_cas(word, holder, self))
+		if (holder && plat_is_gone(holder) && uft_cas(word, holder, self))
 			return;
 		__atomic_add_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
-		if (sys_futex_wait(word, holder, &nap) == -ETIMEDOUT && nap.tv_nsec < LOCK_NAP_MAX_NS)
-			nap.tv_nsec *= 2;	/* for a holder that died: hundreds that look often leave it no CPU */
+		if (plat_wait(word, holder, nap_ns) == -ETIMEDOUT && nap_ns < LOCK_NAP_MAX_NS)
+			nap_ns *= 2;	/* for a holder that died: hundreds that look often leave it no CPU */
 		__atomic_sub_fetch(&lock_waiters, 1, __ATOMIC_SEQ_CST);
 	}
 }
@@ -157,7 +155,7 @@ void task_unlock(struct trace_task *t)
 	t->locked = 0;
 	__atomic_store_n(ring_lock_word(0), 0, __ATOMIC_SEQ_CST);
 	if (__atomic_load_n(&lock_waiters, __ATOMIC_SEQ_CST))
-		sys_futex_wake(ring_lock_word(0), 1);
+		plat_wake(ring_lock_word(0), 1);
 	if (how == 2)
 		task_unblock(t);
 }
@@ -246,7 +244,7 @@ static void thread_empty(struct uft_thread *th)
 
 static int thread_is_dead(const struct uft_thread *th)
 {
-	return th->owner && sys_call3(__NR_tkill, th->owner, 0, 0) == -ESRCH;
+	return th->owner && plat_is_gone(th->owner);
 }
 
 /* Has every task that shared this pointer ended? The states of all that came before `shares` fell to 0 are linked. */
@@ -425,15 +423,15 @@ void thread_forked(struct trace_task *t)
  */
 static void thread_heal(struct trace_task *t)
 {
-	struct { void *sp; int flags; int pad; uint64_t size; } ss = { 0 };
 	struct uft_thread *th = t->th;
+	struct plat_stack ss;
 
 	while (th->top > th->base && th->top[-1].flags & FG_GUEST)
 		th->top--;
 	/* Our own frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
 		return;
-	if (sys_call3(__NR_sigaltstack, 0, &ss, 0) || ss.flags & 1 /* SS_ONSTACK */)
+	if (plat_signal_stack(&ss) || ss.is_on)
 		return;
 	if (!th->host && !(th->flags & TH_SHARED))
 		th->tid = th->owner;
@@ -464,21 +462,21 @@ static int thread_may_own(const struct trace_task *t)
 {
 	if (!(t->th->flags & TH_SHARED))
 		return 1;
-	return !thread_find(SHARED_KEY(t->tid)) && (uint32_t)sys_getpid() == uft_load(&uft_rt.slice->pid);
+	return !thread_find(SHARED_KEY(t->tid)) && (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid);
 }
 
 static void thread_identify(struct trace_task *t)
 {
 	struct uft_thread *th = t->th;
 
-	t->tid = (uint32_t)sys_quiet_tid();
+	t->tid = (uint32_t)plat_quiet_tid();
 	if (!th->owner && thread_may_own(t)) {
 		th->owner = t->tid;
 		if (!(th->flags & TH_SHARED))
 			th->tid = t->tid;
 	}
 	if (th->owner != t->tid) {
-		t->pid = (uint32_t)sys_getpid();
+		t->pid = (uint32_t)plat_pid();
 		if (!(th->flags & TH_SHARED) || !thread_use_own(t))
 			t->guest = 1;
 		else if (t->th->flags & TH_VFORK)
@@ -499,8 +497,8 @@ static void thread_verify(struct trace_task *t)
 {
 	uint32_t owner = t->th->owner;
 
-	t->tid = (uint32_t)sys_gettid();
-	if (owner && owner != t->tid && (uint32_t)sys_getpid() == uft_load(&uft_rt.slice->pid))
+	t->tid = (uint32_t)plat_tid();
+	if (owner && owner != t->tid && (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid))
 		thread_reset(t, t->tp);
 	uft_store(&t->th->tid, UFT_NO_TID);
 }
@@ -509,7 +507,6 @@ static void thread_verify(struct trace_task *t)
 static int task_is_mute(void)
 {
 	uint32_t *state = ring_state();
-	struct __kernel_timespec nap = { .tv_nsec = 1000000 };
 
 	if (uft_rt.is_emulated)
 		ring_notice_fork();
@@ -518,7 +515,7 @@ static int task_is_mute(void)
 	if (uft_load(state) == RING_FRESH)
 		trace_adopt_child();
 	for (int ms = 0; uft_load_acquire(state) == RING_ADOPTING && ms < UFT_REQ_TIMEOUT_MS; ms++)
-		sys_futex_wait(state, RING_ADOPTING, &nap);
+		plat_wait(state, RING_ADOPTING, 1000000);
 	return uft_load_acquire(state) != RING_LIVE;
 }
 
@@ -531,7 +528,7 @@ void task_begin(struct trace_task *t)
 	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
 	t->th = thread_find(t->tp);
 	if (!t->th) {
-		t->tid = (uint32_t)sys_quiet_tid();
+		t->tid = (uint32_t)plat_quiet_tid();
 		task_lock(t);
 		t->th = thread_make(t->tp);
 		task_unlock(t);

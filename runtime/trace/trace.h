@@ -5,6 +5,7 @@
 #ifndef UFT_TRACE_H
 #define UFT_TRACE_H
 
+#include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 #include "runtime/trace/layout.h"
@@ -170,7 +171,6 @@ void event_enter(struct trace_task *t, const struct uft_tracer_params *p, const 
 		 const uint64_t *args, int is_handler);
 /* Before the EXIT; 0: @e is not the top any more. @result: one word, NULL not known. */
 int event_leave(struct trace_task *t, struct fg_entry *e, const uint64_t *result);
-uint64_t event_cpu_ns(void);		/* that the calling thread has used; 0 not known */
 /* Clock units that the call took; with FG_CPU those on a CPU. */
 uint64_t event_duration(const struct trace_task *t, const struct fg_entry *e);
 

@@ -74,11 +74,11 @@ static uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp)
 /* The lower end of the signal stack that @sp is on, if frames of @th lie below it; else 0. */
 static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 {
-	struct { uint64_t sp; int flags, pad; uint64_t size; } ss = { 0 };
+	struct plat_stack ss;
 
-	if (th->top == th->base || th->base->slot > sp || sys_call3(__NR_sigaltstack, 0, &ss, 0) || sp - ss.sp >= ss.size)
+	if (th->top == th->base || th->base->slot > sp || plat_signal_stack(&ss) || sp - ss.lo >= ss.bytes)
 		return 0;
-	return ss.sp;
+	return ss.lo;
 }
 
 static void unwind_restore_aside(uint64_t sp)
