@@ -23,7 +23,6 @@ extern struct uft_rt uft_rt;
 
 /* ring, trace (probe side) ------------------------------------------------------------------ */
 int trace_init(void);				/* init: thread table, ring table for uft_rt.slice */
-void trace_expect_locks(void);			/* init: what is mapped may come locked (mlockall before us) */
 void trace_rseq_changed(void);			/* control (agent): uft_rt.rseq_offset became known (libc is up); until
 						 * then it is 0 and exchange rings are used */
 void trace_set_params(const struct uft_tracer_params *p);	/* control (agent): publishes; handlers see it at

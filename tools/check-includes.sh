@@ -5,7 +5,7 @@
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
 # control and stream do not know each other. The sides share include/uft/abi.h, runtime/arch/*/encode.h and patch.h, which are
 # instructions and pure. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
-# the patcher needs of a host goes through platform.h: it makes no system call. What lies under a folder may include what the
+# patch, ring and trace need of a host goes through platform.h: they make no system call. What lies under a folder may include what the
 # folder may. Tests and bench may include everything.
 #
 # arch/arch.h and the headers it picks include each other only and count as base: they are the instructions that
@@ -70,7 +70,8 @@ check_runtime()
 		case $h in
 		uft/abi.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
 		runtime/runtime.h | runtime/arch/arch.h) ;;
-		runtime/base/sys.h) [ "$part" != patch ] || fail "$f" "$h: it asks the platform" ;;
+		runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/* | runtime/agent/*) ;; *)
+			fail "$f" "$h: it asks the platform" ;; esac ;;
 		runtime/*) [ "${f##*.}" = S ] && [ "$part" = arch ] && [ "${h##*/}" = layout.h ] ||
 			among "$(echo "$h" | cut -d/ -f2)" "$(runtime_may "$part")" || fail "$f" "$h" ;;
 		*/*) fail "$f" "$h" ;;

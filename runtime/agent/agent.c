@@ -39,6 +39,7 @@
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
 
 #define TICK_MS		100

@@ -14,6 +14,7 @@
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 
 #define AF_UNIX_	1
 #define SOCK_SEQPACKET_	5
@@ -70,7 +71,7 @@ static int attach(int *fd)
 	if (uft_boot.version != UFT_ABI_VERSION)
 		return -EPROTO;
 	if (uft_boot.is_locked)
-		trace_expect_locks();
+		plat_expect_locks(1);
 	n = receive(fd);
 	if (n < 0)
 		return n;

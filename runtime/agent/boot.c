@@ -11,6 +11,7 @@
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/linux/own.h"
 
 #define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * mem.c - memcpy and its kin, and a bump allocator
+ * mem.c - memcpy and its kin, and numbers as text
  *
  * The copies are the architecture's: short, no vector registers, fast enough for what is copied here (stub
  * pages, path names). The build turns off loop idiom recognition for this file, else memcpy would call itself.
  */
+#include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n)
 {
@@ -88,31 +88,4 @@ uint64_t mem_get_number(const char **s, const char *end, unsigned base)
 		v = v * base + d;
 	}
 	return v;
-}
-
-#define MEM_CHUNK	(256u << 10)
-
-/* Written by mem_alloc() alone, in control context; a fork child inherits a consistent copy or, at worst,
- * one whose last piece nobody refers to. */
-static struct {
-	uintptr_t at, end;
-} mem_bump;
-
-void *mem_alloc(size_t bytes)
-{
-	uintptr_t p;
-
-	bytes = (bytes + 15) & ~(size_t)15;
-	if (bytes > mem_bump.end - mem_bump.at) {
-		size_t chunk = bytes > MEM_CHUNK ? (bytes + 4095) & ~(size_t)4095 : MEM_CHUNK;
-		long m = mem_map(0, chunk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
-
-		if (sys_is_error(m))
-			return NULL;
-		mem_bump.at = (uintptr_t)m;
-		mem_bump.end = (uintptr_t)m + chunk;
-	}
-	p = mem_bump.at;
-	mem_bump.at += bytes;
-	return (void *)p;
 }

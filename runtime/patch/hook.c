@@ -98,7 +98,7 @@ static int write_code(uintptr_t at, const uint8_t *bytes, unsigned n)
 static struct hook_area *area_make(uintptr_t addr)
 {
 	static const uint8_t ret_insn[] = { UFT_OP_RET };
-	struct hook_area *a = mem_alloc(sizeof(*a));
+	struct hook_area *a = plat_alloc(sizeof(*a));
 	size_t bytes = (1 + AREA_PAGES) * PLAT_PAGE;
 
 	if (!a || plat_map_near(addr, addr + 16, bytes, PLAT_READ | PLAT_EXEC, &a->base))
@@ -388,7 +388,7 @@ static int hook_one(const struct uft_hook *u, struct quiet *q)
 			ret = make_stub(&learnt);
 		if (ret)
 			return ret;
-		h = mem_alloc(sizeof(*h));
+		h = plat_alloc(sizeof(*h));
 		if (!h)
 			return -ENOMEM;
 		*h = learnt;

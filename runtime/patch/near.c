@@ -254,7 +254,7 @@ int near_object(struct uft_cmd_object *c)
 	}
 	o = reuse(c);
 	if (!o) {
-		o = mem_alloc(sizeof(*o));
+		o = plat_alloc(sizeof(*o));
 		if (!o)
 			return -ENOMEM;
 		is_new = 1;

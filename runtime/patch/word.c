@@ -198,7 +198,7 @@ static int map_region(struct word_object *o)
 
 static struct word_object *object_new(const struct uft_cmd_object *c)
 {
-	struct word_object *o = mem_alloc(sizeof(*o));
+	struct word_object *o = plat_alloc(sizeof(*o));
 
 	if (!o)
 		return NULL;

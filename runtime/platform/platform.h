@@ -27,20 +27,30 @@ enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4 };	/* mmap(2)'s ow
 
 /**
  * plat_lock_others - mlock() every mapping but ours
- * @ours:	the first piece of ours that ends above @at: 1 and its range, which may begin below @at; 0: none.
- *		*lo and *hi come in as the end of what is asked for.
- * @large:	the same of what is never to be locked; the rest of ours may be where nothing limits it
+ * @large:	what of ours is never to be locked (the rest may be where nothing limits it): the first piece that ends above
+ *		@at: 1 and its range, which may begin below @at; 0: none. *lo and *hi come in as the end of what is asked for.
  * @on_fault:	make no pages now
  * @is_future:	what is mapped may come locked by now, and shall not any more
  *
  * 0; -ENOMEM: more than the process may lock, nothing was; another -errno: the mappings cannot be listed. Context: any.
  */
 typedef int plat_ours_fn(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
-int plat_lock_others(plat_ours_fn *ours, plat_ours_fn *large, int on_fault, int is_future);
+int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future);
+/* From now on (1) what is mapped may come locked, never to be taken back; 0: asks only. What was so before. Context: any. */
+int plat_expect_locks(int from_now);
 
-/* Zeroed private memory, populated when touched; NULL: none. */
+/* Zeroed private memory, populated when touched; NULL: none. Context: probe, with signals blocked. */
 void *plat_map(size_t bytes);
 void plat_unmap(void *at, size_t bytes);
+/* The same for what is reserved for the worst case: no page of it is made before it is touched, whatever the program locks. */
+void *plat_map_sparse(size_t bytes);
+/* Zeroed memory for as long as the process lives, aligned to 16, in any size (alloc.c); NULL: none. Context: control. There is no
+ * way back: it describes objects and hooks, which code may still run through. */
+void *plat_alloc(size_t bytes);
+/* Whole pages of plat_map*() read 0 in a fork child: what is not the child's may stand there. 0, or -errno: not to be had. */
+int plat_wipe_on_fork(uintptr_t at, size_t bytes);
+/* Whole pages of plat_map*() are not needed and read 0 when they are touched again. Context: probe. */
+void plat_discard(uintptr_t at, size_t bytes);
 /* Makes the pages that hold [lo, hi), which are private and writable, at once. A hint. */
 void plat_populate(uintptr_t lo, uintptr_t hi);
 
@@ -61,6 +71,19 @@ int plat_map_at(uintptr_t at, size_t bytes, int prot);
 
 /* Another protection (enum plat_prot) for whole pages that plat_map_near() or plat_map_at() gave. */
 int plat_protect(uintptr_t at, size_t bytes, int prot);
+
+/* ---- reading what may not be there --------------------------------------------------------------- */
+
+/* Like memcpy from @addr, but -EFAULT instead of a fault; -ENOSYS, -EPERM: the host does not let us. Context: probe. */
+int plat_peek(const void *addr, void *to, uint32_t bytes);
+/* Many pieces, one behind the other to @to. Returns how many bytes were read: up to the first piece that is not there; -errno. */
+struct plat_range { uint64_t at, bytes; };
+long plat_peek_ranges(const struct plat_range *from, uint32_t n, void *to);
+/*
+ * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked by nothing that a filter of the program's may
+ * end it for, which plat_peek() may be. Context: probe.
+ */
+int plat_is_readable(const void *addr);
 
 /* ---- writing code -------------------------------------------------------------------------------- */
 

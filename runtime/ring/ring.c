@@ -30,8 +30,6 @@
  *
  * The kernel reserves, nests and commits in three steps instead: it cannot be restarted.
  */
-#include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
@@ -139,14 +137,14 @@ int ring_init(void)
 	const struct uft_arena *a = uft_rt.arena;
 	size_t lead = ARCH_HAS_RSEQ ? 0 : UFT_PAGE;	/* ring_own_head, not wiped */
 	size_t bytes = (lead + table_bytes() + sizeof(*ring_private) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
-	long map = mem_map(0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	char *map = plat_map(bytes);
 	int ret;
 
-	if (sys_is_error(map))
-		return (int)map;
-	ret = sys_madvise((uint64_t)map + lead, bytes - lead, MADV_WIPEONFORK);
+	if (!map)
+		return -ENOMEM;
+	ret = plat_wipe_on_fork((uintptr_t)map + lead, bytes - lead);
 	if (ret) {
-		mem_unmap((uint64_t)map, bytes);
+		plat_unmap(map, bytes);
 		return ret;
 	}
 	uft_ring_fast.cpu = (struct ring_cpu *)(map + lead);

@@ -13,8 +13,6 @@
  * The table does not grow. If it is full of living frames, the next one is unhooked for good: its true return
  * address goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is not seen.
  */
-#include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define ASIDE_BITS	18
@@ -32,11 +30,9 @@ static struct {
 
 int aside_init(void)
 {
-	long map = trace_map(ASIDE_SIZE * sizeof(struct fg_entry));
-
-	if (sys_is_error(map))
-		return (int)map;
-	aside.table = (struct fg_entry *)map;
+	aside.table = plat_map_sparse(ASIDE_SIZE * sizeof(struct fg_entry));
+	if (!aside.table)
+		return -ENOMEM;
 	return 0;
 }
 
@@ -119,7 +115,7 @@ static void aside_sweep(void)
 {
 	for (struct fg_entry *e = NULL; ARCH_SLOT_IN_MEMORY && (e = aside_next(e));) {
 		uint64_t now = 0;
-		int ret = trace_peek((const void *)e->slot, &now, 8);
+		int ret = plat_peek((const void *)e->slot, &now, 8);
 
 		if (ret == -ENOSYS || ret == -EPERM)
 			return;

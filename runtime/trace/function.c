@@ -14,7 +14,7 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 	const uint64_t *slot = frame - SAVED_FP;
 	uint64_t fp = frame[0], saved[2];
 
-	if (*slot != parent && !trace_peek((const void *)fp, saved, sizeof(saved)) && saved[1] == parent) {
+	if (*slot != parent && !plat_peek((const void *)fp, saved, sizeof(saved)) && saved[1] == parent) {
 		slot = (const uint64_t *)fp + 1;
 		fp = saved[0];
 	}

@@ -40,7 +40,6 @@
  *
  * Sections: receipts, leaving, entering, leaving by return.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define FG_TRIES 1000		/* each repetition means that a signal handler came in between */

@@ -48,7 +48,7 @@ static void hook_share(void)
 /* Of memory of which nobody has checked anything yet. */
 static int read_argument(const void *addr, uint64_t *to)
 {
-	if (!trace_is_readable(addr))
+	if (!plat_is_readable(addr))
 		return -EFAULT;
 	*to = *(const volatile uint64_t *)addr;
 	return 0;
@@ -144,7 +144,7 @@ static void hook_exec(uint32_t nr, const uint64_t *regs)
 	if (args[3] & AT_EMPTY_PATH) {
 		char first = 0;
 
-		if (!trace_peek((const void *)args[0], &first, 1) && !first)
+		if (!plat_peek((const void *)args[0], &first, 1) && !first)
 			args[0] = 0;
 	}
 	agent_request(UFT_REQ_EXEC, args, 4, 1);

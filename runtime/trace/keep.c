@@ -20,7 +20,6 @@
  *
  * Concurrency: the thread's own task only. The end of a root has signals blocked.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define KEEP_TRIES	1000	/* each repetition means that a signal handler came in between */

@@ -35,7 +35,7 @@ static uint32_t unhook(const struct fg_entry *e)
 {
 	uint64_t slot = uft_load(&e->slot), now;
 
-	if (!ARCH_SLOT_IN_MEMORY || slot <= FG_SLOT_MIN || trace_peek((const void *)slot, &now, 8) || now != e->ret)
+	if (!ARCH_SLOT_IN_MEMORY || slot <= FG_SLOT_MIN || plat_peek((const void *)slot, &now, 8) || now != e->ret)
 		return 0;
 	return (uint32_t)uft_asm_swap8((uint64_t *)slot, now, fg_true_parent(slot, now, e));
 }

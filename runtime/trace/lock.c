@@ -9,15 +9,13 @@
  *	MCL_CURRENT			our mlock2() of the rest, then a call that does nothing instead of this one, which
  *					would compare the limit with all of the address space, ours included
  *	MCL_FUTURE			as it is
- * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (trace_map).
+ * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (plat_map_sparse()).
  * Without /proc the current pages are locked on fault. A fork child has no locks.
  */
-#include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
-#include "runtime/platform/platform.h"
-#include "runtime/trace/trace.h"
+#include <asm/unistd.h>
+#include <linux/mman.h>
 
-static uint32_t lock_future;	/* 1: new mappings may come locked; never cleared, costs two calls a mapping then */
+#include "runtime/trace/trace.h"
 
 /* Moves [*lo, *hi) down to the piece [from, from + bytes) if that is nearer. */
 static int lock_nearer(uintptr_t at, uintptr_t from, uint64_t bytes, uintptr_t *lo, uintptr_t *hi)
@@ -50,18 +48,15 @@ static int lock_large(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 uint32_t trace_hook_mlockall(uint64_t *regs)
 {
 	uint64_t flags = regs[0];
-	uint32_t was_future;
-	int ret;
+	int was_future, ret;
 
 	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
 		return __NR_mlockall;
-	was_future = uft_load(&lock_future);
-	if (flags & MCL_FUTURE)
-		uft_store(&lock_future, 1);
+	was_future = plat_expect_locks(!!(flags & MCL_FUTURE));
 	if (!(flags & MCL_CURRENT))
 		return __NR_mlockall;
 	/* What another thread maps between this and the call stays unlocked: it raced with the call. */
-	ret = plat_lock_others(mem_next_owned, lock_large, !!(flags & MCL_ONFAULT), (int)was_future);
+	ret = plat_lock_others(lock_large, !!(flags & MCL_ONFAULT), was_future);
 	if (ret == -ENOMEM)
 		return __NR_mlockall;		/* it would have failed without us, and will now */
 	if (ret) {
@@ -74,26 +69,4 @@ uint32_t trace_hook_mlockall(uint64_t *regs)
 	}
 	regs[0] = regs[1] = 0;
 	return __NR_munlock;			/* of no bytes */
-}
-
-void trace_expect_locks(void)
-{
-	uft_store(&lock_future, 1);
-}
-
-long trace_map(uint64_t bytes)
-{
-	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-	long map;
-
-	if (!uft_load(&lock_future))
-		return mem_map(0, bytes, PROT_READ | PROT_WRITE, flags, -1);
-	map = mem_map(0, bytes, PROT_NONE, flags, -1);
-	if (sys_is_error(map))
-		return map;
-	sys_call3(__NR_munlock, map, bytes, 0);
-	if (!sys_mprotect((uint64_t)map, bytes, PROT_READ | PROT_WRITE))
-		return map;
-	mem_unmap((uint64_t)map, bytes);
-	return -ENOMEM;
 }

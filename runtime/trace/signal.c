@@ -13,7 +13,6 @@
  *
  * Context: probe.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define PARENTS 4096u		/* a power of two; of two in one place the later is remembered */
@@ -24,7 +23,7 @@ static int is_sigreturn(uint64_t at)
 {
 	const uint8_t *code = (const uint8_t *)at;
 
-	return trace_is_readable(code) && trace_is_readable(code + ARCH_SIGRETURN_BYTES - 8) && arch_is_sigreturn(code);
+	return plat_is_readable(code) && plat_is_readable(code + ARCH_SIGRETURN_BYTES - 8) && arch_is_sigreturn(code);
 }
 
 /* Answers that come in between are as good as later ones. */

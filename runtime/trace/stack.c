@@ -20,7 +20,6 @@
  *
  * Context: probe, except for trace_rows*(): control.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define WINDOW_WORDS	32
@@ -63,13 +62,13 @@ static void slot_close(struct stack_object *o)
 static struct stack_object *slot_new(uint32_t total)
 {
 	struct stack_object *best = NULL;
-	long map;
+	void *map;
 
 	if (!stack_objects) {
-		map = trace_map(TABLE_BYTES);
-		if (sys_is_error(map))
+		map = plat_map_sparse(TABLE_BYTES);
+		if (!map)
 			return NULL;
-		uft_store_release(&stack_objects, (struct stack_object *)map);
+		uft_store_release(&stack_objects, map);
 	}
 	for (uint32_t i = 0; i < stack_nobjects; i++) {
 		struct stack_object *o = &stack_objects[i];
@@ -82,10 +81,10 @@ static struct stack_object *slot_new(uint32_t total)
 	if (stack_nobjects == UFT_MAX_OBJECTS)
 		return NULL;
 	best = &stack_objects[stack_nobjects];
-	map = trace_map((uint64_t)total * sizeof(struct uft_stack_row) + UFT_PAGE);
-	if (sys_is_error(map))
+	map = plat_map_sparse((uint64_t)total * sizeof(struct uft_stack_row) + UFT_PAGE);
+	if (!map)
 		return NULL;
-	best->row = (struct uft_stack_row *)map;
+	best->row = map;
 	best->room = total;
 	uft_store_release(&stack_nobjects, stack_nobjects + 1);
 	return best;
@@ -195,7 +194,7 @@ static int walk_read(struct walk *w, uint64_t at, uint64_t *to)
 	if (at < w->base || i >= w->nwindow) {
 		w->base = at;
 		w->nwindow = left < WINDOW_WORDS ? (uint32_t)left : WINDOW_WORDS;
-		if (trace_peek((const void *)at, w->window, w->nwindow * 8)) {
+		if (plat_peek((const void *)at, w->window, w->nwindow * 8)) {
 			w->nwindow = 0;
 			return -EFAULT;
 		}

@@ -32,8 +32,6 @@
  * own, as deep as signals nest. There is no counter of that: a handler that jumps away would leave it wrong for ever.
  * Nothing of ours is traced, so there is no other recursion, and UFT_CNT_RECURSION stays 0.
  */
-#include "runtime/base/mem.h"
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define TABLE_BITS	16
@@ -73,11 +71,9 @@ static struct {
 
 int thread_init(void)
 {
-	long map = trace_map(TABLE_SIZE * sizeof(*threads.slot));
-
-	if (sys_is_error(map))
-		return (int)map;
-	threads.slot = (void *)map;
+	threads.slot = plat_map_sparse(TABLE_SIZE * sizeof(*threads.slot));
+	if (!threads.slot)
+		return -ENOMEM;
 	threads.sweep_at = 64;
 	return 0;
 }
@@ -86,21 +82,6 @@ uint64_t thread_reserve(uint64_t *bytes)
 {
 	*bytes = TABLE_SIZE * sizeof(*threads.slot);
 	return (uint64_t)threads.slot;
-}
-
-int trace_peek(const void *addr, void *to, uint32_t bytes)
-{
-	struct { const void *base; uint64_t len; } remote = { addr, bytes }, local = { to, bytes };
-	long n = sys_call6(__NR_process_vm_readv, sys_getpid(), &local, 1, &remote, 1, 0);
-
-	if (n < 0)
-		return (int)n;
-	return n == (long)bytes ? 0 : -EFAULT;
-}
-
-int trace_is_readable(const void *addr)
-{
-	return sys_sigprocmask(-1, addr, NULL) == -EINVAL;
 }
 
 /* ---- The lock ----------------------------------------------------------------------------- */
@@ -201,13 +182,12 @@ static struct uft_thread *thread_map(void)
 {
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
 		uint32_t parts = bytes + bytes / SCRATCH_PART + bytes / sizeof(struct fg_entry) * 8;
-		long map = trace_map(UFT_PAGE + parts);
-		struct uft_thread *th = (struct uft_thread *)map;
+		struct uft_thread *th = plat_map_sparse(UFT_PAGE + parts);
 
-		if (sys_is_error(map))
+		if (!th)
 			continue;
 		th->bytes = UFT_PAGE + parts;
-		th->base = (struct fg_entry *)(map + UFT_PAGE);
+		th->base = (struct fg_entry *)((char *)th + UFT_PAGE);
 		th->limit = th->base + bytes / sizeof(struct fg_entry) - !ARCH_HAS_RSEQ;
 		th->top = th->base;
 		keep_init(th, (uint64_t *)((char *)th->base + bytes), bytes / SCRATCH_PART);
@@ -277,7 +257,7 @@ static void thread_sweep(void)
 		uft_store_release(&threads.slot[i].tp, TOMBSTONE);
 		th->tp = 0;
 		threads.pooled++;
-		sys_madvise((uint64_t)th->base, th->bytes - UFT_PAGE, MADV_DONTNEED);
+		plat_discard((uintptr_t)th->base, th->bytes - UFT_PAGE);
 		thread_guard(th);
 	}
 	threads.living = left;

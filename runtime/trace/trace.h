@@ -137,13 +137,6 @@ struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
-/* Like memcpy from @addr, but 0 instead of a fault. */
-int trace_peek(const void *addr, void *to, uint32_t bytes);
-/*
- * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked without process_vm_readv(), which no program needs
- * and filters kill for: rt_sigprocmask() reads the mask before it says that no such thing can be done with it.
- */
-int trace_is_readable(const void *addr);
 
 /* ---- params.c ---- */
 const struct uft_tracer_params *trace_params(void);
@@ -207,7 +200,6 @@ struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at
 
 /* ---- lock.c ---- */
 uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
-long trace_map(uint64_t bytes);			/* private memory, made when touched; address or -errno as sys_mmap() */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
 uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
 
@@ -240,7 +232,7 @@ static inline int fg_is_hooked(const struct fg_entry *e, const struct fg_entry *
 {
 	uint64_t now;
 
-	return !ARCH_SLOT_IN_MEMORY || (!trace_peek((const void *)e->slot, &now, 8) && fg_is_its_hook(e, end, now));
+	return !ARCH_SLOT_IN_MEMORY || (!plat_peek((const void *)e->slot, &now, 8) && fg_is_its_hook(e, end, now));
 }
 
 static inline uint32_t fg_id(const struct fg_entry *e)

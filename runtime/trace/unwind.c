@@ -17,7 +17,6 @@
  * resumed coroutine do, and stay restored: their calls were closed when they were set aside. They stay in the
  * table, so that one that is returning on another thread at this moment is found.
  */
-#include "runtime/base/sys.h"
 #include "runtime/trace/trace.h"
 
 #define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
@@ -27,14 +26,12 @@
 /* Reads the slots of up to BATCH entries from @e on; returns how many could be read. */
 static uint32_t unwind_peek(const struct fg_entry *e, uint32_t n, uint64_t *values)
 {
-	struct { uint64_t base, len; } remote[BATCH], local = { (uint64_t)values, n * 8 };
+	struct plat_range slot[BATCH];
 	long got;
 
-	for (uint32_t i = 0; i < n; i++) {
-		remote[i].base = e[i].slot;
-		remote[i].len = 8;
-	}
-	got = sys_call6(__NR_process_vm_readv, sys_getpid(), &local, 1, remote, n, 0);
+	for (uint32_t i = 0; i < n; i++)
+		slot[i] = (struct plat_range){ e[i].slot, 8 };
+	got = plat_peek_ranges(slot, n, values);
 	return got < 0 ? 0 : (uint32_t)got / 8;
 }
 
@@ -64,7 +61,7 @@ static uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp)
 		for (uint32_t i = n; i-- > 0;) {
 			if (e[i].slot == FG_NO_SLOT || sp - e[i].slot - 1 < OWN_STACK)
 				continue;
-			if (readable == n || !trace_peek((const void *)e[i].slot, values, 8))
+			if (readable == n || !plat_peek((const void *)e[i].slot, values, 8))
 				restored += (uint32_t)unwind_restore_entry(&e[i]);
 		}
 	}
@@ -86,7 +83,7 @@ static void unwind_restore_aside(uint64_t sp)
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
 		uint64_t now;
 
-		if (e->slot - sp >= UNWIND_REACH || trace_peek((const void *)e->slot, &now, 8) || now != e->ret)
+		if (e->slot - sp >= UNWIND_REACH || plat_peek((const void *)e->slot, &now, 8) || now != e->ret)
 			continue;
 		*(uint64_t *)e->slot = fg_true_parent(e->slot, now, e);
 		arch_local_or32(&e->flags, FG_RESTORED);
@@ -133,7 +130,7 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 
 		if (!(e->flags & FG_RESTORED))
 			continue;
-		if (trace_peek((const void *)e->slot, &now, 8))
+		if (plat_peek((const void *)e->slot, &now, 8))
 			break;
 		/* A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's was restored. */
 		if (!fg_is_its_hook(e, keep, now)) {

@@ -12,6 +12,7 @@
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
+#include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
 
 #define RLIMIT_MEMLOCK_	8
@@ -20,6 +21,8 @@
 #define VSYSCALL	0xffffffffff600000ull	/* shown, but no mapping */
 
 enum lock_mode { LOCK_COUNT = -2, LOCK_LEAVE = -1 /* unlocks ours */, LOCK_NOW, LOCK_ON_FAULT /* flags of mlock2() */ };
+
+static uint32_t lock_future;	/* 1: new mappings may come locked; never cleared, costs two calls a mapping then */
 
 struct lock {
 	plat_ours_fn *ours;
@@ -63,11 +66,20 @@ static int lock_walk(plat_ours_fn *ours, enum lock_mode mode, uint64_t *bytes)
 	return ret;
 }
 
-int plat_lock_others(plat_ours_fn *ours, plat_ours_fn *large, int on_fault, int is_future)
+int plat_expect_locks(int from_now)
+{
+	int before = (int)uft_load(&lock_future);
+
+	if (from_now)
+		uft_store(&lock_future, 1);
+	return before;
+}
+
+int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 {
 	struct { uint64_t now, max; } limit = { 0, 0 };
 	uint64_t bytes;
-	int ret = lock_walk(ours, LOCK_COUNT, &bytes), is_free = 0;
+	int ret = lock_walk(mem_next_owned, LOCK_COUNT, &bytes), is_free = 0;
 
 	if (ret)
 		return ret;
@@ -82,5 +94,5 @@ int plat_lock_others(plat_ours_fn *ours, plat_ours_fn *large, int on_fault, int 
 	if (is_free)
 		lock_walk(large, LOCK_LEAVE, &bytes);
 	/* Where there is a limit, each page of ours would be one less for the program. */
-	return lock_walk(is_free || limit.now == ~0ull ? large : ours, on_fault ? LOCK_ON_FAULT : LOCK_NOW, &bytes);
+	return lock_walk(is_free || limit.now == ~0ull ? large : mem_next_owned, on_fault ? LOCK_ON_FAULT : LOCK_NOW, &bytes);
 }

@@ -9,6 +9,7 @@
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
+#include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
 
 #define REACH		ARCH_REACH
@@ -28,6 +29,33 @@ void *plat_map(size_t bytes)
 void plat_unmap(void *at, size_t bytes)
 {
 	mem_unmap((uintptr_t)at, bytes);
+}
+
+/* Where new mappings come locked a plain one would make every page. */
+void *plat_map_sparse(size_t bytes)
+{
+	long m;
+
+	if (!plat_expect_locks(0))
+		return plat_map(bytes);
+	m = mem_map(0, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (sys_is_error(m))
+		return NULL;
+	sys_call3(__NR_munlock, m, bytes, 0);
+	if (!sys_mprotect((uint64_t)m, bytes, PROT_READ | PROT_WRITE))
+		return (void *)m;
+	mem_unmap((uint64_t)m, bytes);
+	return NULL;
+}
+
+int plat_wipe_on_fork(uintptr_t at, size_t bytes)
+{
+	return sys_madvise(at, bytes, MADV_WIPEONFORK);
+}
+
+void plat_discard(uintptr_t at, size_t bytes)
+{
+	sys_madvise(at, bytes, MADV_DONTNEED);
 }
 
 void plat_populate(uintptr_t lo, uintptr_t hi)

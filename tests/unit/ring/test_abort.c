@@ -280,7 +280,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 
 static const char *const prefixes[] = {
 	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
-	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "trace_peek", "trace_params", "plat_signals_",
+	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "plat_peek", "trace_params", "plat_signals_",
 	"keep_", "past_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_is_fast",
 };
 

@@ -7,8 +7,8 @@
  * published by a store of `at`. A fork child has a copy; an entry that was claimed at that moment is lost to it,
  * harmlessly: it names nothing.
  */
-#include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
+#include "runtime/platform/linux/own.h"
 #include "uft/abi.h"
 
 #define CLAIMED		1ull
