@@ -10,8 +10,9 @@
  * thread leaves the child a table that is right at every instant: an entry's slot is stored last and cleared
  * first. All functions run under the lock with signals blocked (thread.c).
  *
- * The table does not grow. If it is full of living frames, the next one is unhooked for good: its true return
- * address goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is not seen.
+ * The table does not grow. If it is full of living frames, the next one is unhooked for good: the true return address, of a tail
+ * call what the last of its callers returns to, goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is
+ * not seen. A full table is not swept for each: a sweep asks the kernel for every slot, which takes tens of milliseconds.
  */
 #include "runtime/trace/trace.h"
 
@@ -20,11 +21,13 @@
 #define ASIDE_USED_MAX	(ASIDE_SIZE / 4 * 3)
 #define ASIDE_TOMBSTONE	1u
 #define GROUP		64u	/* entries in a page */
+#define SWEEP_PUTS	4096u	/* from one sweep to the next, at least */
 
 static struct {
 	struct fg_entry *table;	/* untouched pages cost nothing */
 	uint32_t used;		/* entries that are not empty: living and tombstones */
 	uint32_t living;	/* never less than there are */
+	uint32_t puts;		/* until the next sweep */
 	uint8_t touched[ASIDE_SIZE / GROUP];	/* groups of entries that were ever used */
 } aside;
 
@@ -110,26 +113,81 @@ static int aside_is_awaited(const struct fg_entry *e, uint64_t now)
 	return !!x;
 }
 
-/* Removes what cannot return: the slot is gone or holds something else. */
-static void aside_sweep(void)
+/* Marks what cannot return: the slot is gone or holds something else. -errno: nobody can tell. */
+static int aside_doom(void)
 {
-	for (struct fg_entry *e = NULL; ARCH_SLOT_IN_MEMORY && (e = aside_next(e));) {
+	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
 		uint64_t now = 0;
 		int ret = plat_peek((const void *)e->slot, &now, 8);
 
 		if (ret == -ENOSYS || ret == -EPERM)
-			return;
+			return ret;
 		/* The parent: restored, or on its way out. */
 		if (ret || (now != e->ret && now != e->parent && !aside_is_awaited(e, now)))
-			aside_remove(e);
+			e->flags |= FG_DOOMED;
+		else
+			e->flags &= ~(uint32_t)FG_DOOMED;
+	}
+	return 0;
+}
+
+/* What a tail call that is on an array returns to stands in no slot. Of several at a slot the first tells: the others return to it. */
+static void aside_spare(const struct uft_thread *th)
+{
+	const struct fg_entry *top = uft_load_acquire(&th->top);
+
+	for (const struct fg_entry *e = th->base; e < top; e++) {
+		const uint64_t slot = uft_load(&e->slot);
+		struct fg_age age = { e->clock, (uint64_t)(e - th->base) };
+		struct fg_entry *x;
+
+		if (slot <= FG_SLOT_MIN || (e > th->base && e[-1].slot == slot))
+			continue;
+		for (x = aside_find(slot, e->parent, age); x; x = aside_find(slot, x->parent, aside_age(x)))
+			x->flags &= ~(uint32_t)FG_DOOMED;
 	}
 }
 
+/*
+ * Removes what cannot return. Other threads run meanwhile: a tail call that is entered after its caller was marked is on an array before
+ * its hook is in the slot; one that returns has its caller's hook there again.
+ */
+static void aside_sweep(void)
+{
+	if (!ARCH_SLOT_IN_MEMORY || aside_doom())
+		return;
+	for (const struct uft_thread *th = thread_first(); th; th = th->next)
+		aside_spare(th);
+	for (struct fg_entry *e = NULL; (e = aside_next(e));)
+		if (e->flags & FG_DOOMED && !fg_is_hooked(e, e + 1))
+			aside_remove(e);
+}
+
+/* The first behind @e, on the array that it is on, with another slot. */
+static const struct fg_entry *aside_run_end(const struct fg_entry *e)
+{
+	const struct fg_entry *end = e + 1;
+
+	for (const struct uft_thread *th = thread_first(); th; th = th->next)
+		while (fg_is_on_array(th, e) && end < th->top && end->slot == e->slot)
+			end++;
+	return end;
+}
+
+/* No room for @e: it is not returned to, nor by those that were entered in its place and lie behind it, in the table or on other arrays. */
 static void aside_unhook(const struct fg_entry *e)
 {
+	const struct fg_entry *last, *x;
+	uint64_t now;
+
 	trace_count(UFT_CNT_SHADOW_FULL, 1);
-	if (ARCH_SLOT_IN_MEMORY && fg_is_hooked(e, e + 1))
-		*(uint64_t *)e->slot = e->parent;
+	if (!ARCH_SLOT_IN_MEMORY || trace_peek((const void *)e->slot, &now, 8) || !now)
+		return;
+	last = aside_run_end(e) - 1;
+	for (x = fg_find(e->slot, now, FG_AGE_ANY, last); x && x != e; x = fg_find(e->slot, x->parent, fg_age(x), last))
+		;
+	if (x)
+		uft_cas((uint64_t *)e->slot, now, fg_true_parent(e->slot, now, last));
 }
 
 static void aside_store(struct fg_entry *to, const struct fg_entry *e, struct fg_age age)
@@ -162,8 +220,12 @@ void aside_put(const struct fg_entry *e)
 	struct fg_age age = fg_age(e), caller = { 0, 0 };
 	int is_asked = 0;
 
-	if (aside.used >= ASIDE_USED_MAX)
+	if (aside.puts)
+		aside.puts--;
+	if (aside.used >= ASIDE_USED_MAX && !aside.puts) {
 		aside_sweep();
+		aside.puts = SWEEP_PUTS;
+	}
 	for (uint32_t n = 0, i = aside_home(e->slot); n < ASIDE_SIZE; n++, i = (i + 1) % ASIDE_SIZE) {
 		struct fg_entry *x = &aside.table[i];
 

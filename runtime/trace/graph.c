@@ -451,11 +451,6 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	return 1;
 }
 
-static int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
-{
-	return th && e >= th->base && e < th->limit;
-}
-
 /*
  * Slots decrease from an array's first entry to its last: can one of them be @slot? Not to be relied on by who may have interrupted the
  * thread while it was entering or leaving a signal stack.

@@ -29,6 +29,7 @@ enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
 	FG_OVERRUN	= 8192,		/* there was no room for some that it called */
 	FG_HIDDEN	= 4096,		/* left out, with what it calls: set_graph_notrace's, a signal handler's */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
+	FG_DOOMED	= 16384,	/* a sweep of the set-aside table is about to forget it */
 };
 
 /*
@@ -156,6 +157,11 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 struct fg_age fg_age(const struct fg_entry *e);	/* wherever it is; under the lock */
 /* Where the frame of @slot, in which @ret of ours stands, returns to in the end; @from as above. Under the lock. */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from);
+
+static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
+{
+	return th && e >= th->base && e < th->limit;
+}
 
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */

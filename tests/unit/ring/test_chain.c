@@ -7,21 +7,29 @@
  * unwinder, and they are not met at all. All that also if the clock did not tick meanwhile.
  */
 #include <pthread.h>
+#include <semaphore.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 
 #include "runtime/arch/arch.h"
 #include "runtime/trace/trace.h"
 #include "graph_sites.h"
 
-enum { PING = CO, PONG = PROBE };
+enum { PING = CO, PONG = PROBE, PANG = NSITES, DEEP };
+
+#define TABLE_FULL	(3u << 16)	/* as many as are set aside at most */
 
 LAB_SITE long ping(long n);
 LAB_SITE long pong(long n);
+LAB_SITE long pang(long n);
 __asm__(".text\n"
 	".balign 16\n.globl ping\n.type ping,@function\nping:\n\t.rept 8\n\tnop\n\t.endr\n\tdec %rdi\n\tjs rested\n\tjmp pong\n"
 	".balign 16\n.globl pong\n.type pong,@function\npong:\n\t.rept 8\n\tnop\n\t.endr\n\tdec %rdi\n\tjs rested\n\tjmp ping\n"
-	/* Yields; then more of them in the same slot, or back. */
-	"rested:\n\tsub $8,%rsp\n\tcall rest\n\tadd $8,%rsp\n\tmov %rax,%rdi\n\ttest %rax,%rax\n\tjns ping\n\tmov $42,%eax\n\tret\n");
+	/* Yields; then more of them in the same slot, or pang alone, or back. */
+	"rested:\n\tsub $8,%rsp\n\tcall rest\n\tadd $8,%rsp\n\tmov %rax,%rdi\n\ttest %rax,%rax\n\tjns ping\n"
+	"\tcmp $-2,%rax\n\tje pang\n\tmov $42,%eax\n\tret\n"
+	".balign 16\n.globl pang\n.type pang,@function\npang:\n\t.rept 8\n\tnop\n\t.endr\n\tdec %rdi\n\tjmp rested\n");
 
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 {
@@ -31,7 +39,7 @@ int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 
 static ucontext_t co_main, co_self;
 static char stack[65536];
-static long again, result;
+static long again, result, turns = 3;
 static int in_a_tick;
 static uint64_t *slot;
 
@@ -50,7 +58,7 @@ long rest(void)
 	if (in_a_tick)
 		same_tick();
 	swapcontext(&co_self, &co_main);
-	return --again < 0 ? -1 : 3;
+	return --again < 0 ? -1 : turns;
 }
 
 static void body(void)
@@ -63,6 +71,7 @@ static void begin(long more)
 	start((struct lab_config){ 0 });
 	lab_arm(ping, PING, LAB_GRAPH, 0);
 	lab_arm(pong, PONG, LAB_GRAPH, 0);
+	lab_arm(pang, PANG, LAB_GRAPH, 0);
 	again = more;
 	CHECK(!getcontext(&co_self));
 	co_self.uc_stack.ss_sp = stack;
@@ -265,6 +274,166 @@ static void test_swept(void)
 	lab_free(finish());
 }
 
+static sem_t has_resumed, may_end;
+
+static void *resume_and_stay(void *unused)
+{
+	resume();
+	sem_post(&has_resumed);
+	sem_wait(&may_end);
+	return unused;
+}
+
+/* The same while those that return to them, with another hook in the slot, are on the array of a thread that has no event any more. */
+static void test_swept_on_array(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = ~0ull };
+	pthread_t th;
+
+	sem_init(&has_resumed, 0, 0);
+	sem_init(&may_end, 0, 0);
+	turns = -2;
+	begin(1);
+	lab_params_full(&p);
+	resume();
+	mid(1);
+	CHECK(!pthread_create(&th, NULL, resume_and_stay, NULL));
+	sem_wait(&has_resumed);
+	leave_many(NULL);
+	in_thread(leave_many, NULL);
+	in_thread(leave_many, NULL);
+	resume();
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	CHECK_EQ(result, 42);
+	sem_post(&may_end);
+	pthread_join(th, NULL);
+	lab_free(finish());
+}
+
+/* ---- The table is full of frames that live: coroutines, deep in calls. */
+
+#define DEEP_BYTES	(16u << 20)
+
+static ucontext_t co_deep;
+static long deep_calls;
+
+LAB_SITE long deep(long n);
+LAB_SITE long deep(long n)
+{
+	long r = n > 1 ? deep(n - 1) : swapcontext(&co_deep, &co_main);
+
+	__asm__ volatile("" : "+r"(r));
+	return r + 1;
+}
+
+static void deep_body(void)
+{
+	deep(deep_calls);
+}
+
+/* Returns the stack on which @n calls wait now. */
+static char *set_aside(long n)
+{
+	char *its = mmap(NULL, DEEP_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	CHECK(its != MAP_FAILED);
+	CHECK(!getcontext(&co_deep));
+	co_deep.uc_stack.ss_sp = its;
+	co_deep.uc_stack.ss_size = DEEP_BYTES;
+	deep_calls = n;
+	makecontext(&co_deep, deep_body, 0);
+	CHECK(!swapcontext(&co_main, &co_deep));
+	mid(1);
+	return its;
+}
+
+/* Room is left for @n. Returns the stack of half of them. */
+static char *begin_full(long more, long n)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .thresh = ~0ull };
+	char *its;
+
+	begin(more);
+	lab_arm(deep, DEEP, LAB_GRAPH, 0);
+	lab_params_full(&p);
+	its = set_aside(TABLE_FULL / 2);
+	set_aside(TABLE_FULL / 2 - n);
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 0);
+	return its;
+}
+
+static void end_full(uint64_t refused)
+{
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), refused);
+	CHECK_EQ(result, 42);
+	lab_free(finish());
+}
+
+/* What has no room returns unseen, to where the last of them would have. */
+static void test_full(void)
+{
+	begin_full(0, 0);
+	resume();
+	mid(1);
+	CHECK(has_true_address());
+	resume();
+	end_full(4);
+}
+
+static void test_full_half(void)
+{
+	begin_full(0, 2);
+	resume();
+	mid(1);
+	CHECK(has_true_address());
+	resume();
+	end_full(2);
+}
+
+/* The later ones are in the table, the earlier ones have no room; and the later ones are still on an array. */
+static void test_full_other_half(void)
+{
+	begin_full(1, 4);
+	resume();
+	resume_in_thread(&again);
+	mid(1);
+	CHECK(has_true_address());
+	resume();
+	end_full(4);
+}
+
+static void test_full_on_array(void)
+{
+	pthread_t th;
+
+	sem_init(&has_resumed, 0, 0);
+	sem_init(&may_end, 0, 0);
+	begin_full(1, 0);
+	resume();
+	CHECK(!pthread_create(&th, NULL, resume_and_stay, NULL));
+	sem_wait(&has_resumed);
+	mid(1);
+	CHECK(has_true_address());
+	resume();
+	sem_post(&may_end);
+	pthread_join(th, NULL);
+	end_full(4);
+}
+
+/* Who is set aside while the table is full does not look through it each time: so what has died meanwhile is found later. */
+static void test_full_sweeps(void)
+{
+	char *its = begin_full(0, 0);
+
+	set_aside(1);
+	memset(its, 0, DEEP_BYTES);
+	set_aside(4095);
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 4096);
+	set_aside(100);
+	CHECK_EQ(lab_counter(UFT_CNT_SHADOW_FULL), 4096);
+	lab_free(finish());
+}
+
 /* Left for good by many rounds: what is dead is dropped, or the table would fill, and the newest chain still returns. */
 static void test_dead(void)
 {
@@ -313,7 +482,10 @@ static const struct lab_case cases[] = {
 	{ "order", test_order }, { "order_moved", test_order_moved }, { "unhook", test_unhook },
 	{ "unhook_on_array", test_unhook_on_array }, { "unhook_on_two", test_unhook_on_two },
 	{ "unhook_half_aside", test_unhook_half_aside }, { "unhook_other_half_aside", test_unhook_other_half_aside },
-	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "swept", test_swept }, { "order_in_a_tick", test_order_in_a_tick },
+	{ "unwind", test_unwind }, { "dead", test_dead }, { "thread_ended", test_thread_ended }, { "swept", test_swept },
+	{ "swept_on_array", test_swept_on_array }, { "full", test_full }, { "full_half", test_full_half },
+	{ "full_other_half", test_full_other_half }, { "full_on_array", test_full_on_array }, { "full_sweeps", test_full_sweeps },
+	{ "order_in_a_tick", test_order_in_a_tick },
 	{ "unhook_in_a_tick", test_unhook_in_a_tick }, { "unhook_on_array_in_a_tick", test_unhook_on_array_in_a_tick },
 	{ "unwind_in_a_tick", test_unwind_in_a_tick }, { "dead_in_a_tick", test_dead_in_a_tick }, { NULL, NULL },
 };
