@@ -181,7 +181,7 @@ static void aside_unhook(const struct fg_entry *e)
 	uint64_t now;
 
 	trace_count(UFT_CNT_SHADOW_FULL, 1);
-	if (!ARCH_SLOT_IN_MEMORY || trace_peek((const void *)e->slot, &now, 8) || !now)
+	if (!ARCH_SLOT_IN_MEMORY || plat_peek((const void *)e->slot, &now, 8) || !now)
 		return;
 	last = aside_run_end(e) - 1;
 	for (x = fg_find(e->slot, now, FG_AGE_ANY, last); x && x != e; x = fg_find(e->slot, x->parent, fg_age(x), last))
