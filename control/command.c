@@ -247,7 +247,8 @@ void command_foretell(struct uft_session *s, const struct space *sp, const struc
 	struct uft_cmd *c;
 
 	/* With a filter nobody knows; then what is not needed must not be made. */
-	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size)
+	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
+	    s->spec->beside)
 		return;
 	sl = arena_slice(&s->arena, s->first);
 	c = arena_cmd(&s->arena, s->first);

@@ -69,21 +69,33 @@ struct spec {
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
+	struct spec *beside;		/* beside.c */
 };
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
 #define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK, _HIDE */
+#define WANT_FUNC	(UFT_SITE_FUNC >> 2 << WANT_KEEP_SHIFT)
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
+/* beside.c: what all of @in->beside want, into @sp, which is made of @in. */
+int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err);
+static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
+{
+	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;
+}
 /* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
 struct space_obj;
 /* The same for its plain functions (plain.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err);
+/* spec.c: the same of one, without those beside it. */
+long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
+long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+			   uint8_t *want, struct uft_error *err);
 /* Is a stack recorded behind each call of the function at @func? Its object's names are read. */
 int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func);
 /* Does a filter or root pattern name the object by `:mod:`? */

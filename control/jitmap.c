@@ -42,7 +42,7 @@ void jitmap_look(struct uft_session *s, struct target *t)
 {
 	char path[96];
 
-	if (t->jit_fd > 0 || !s->spec || s->spec->tracer != UFT_TRACER_FUNCTION)
+	if (t->jit_fd > 0 || !s->spec || !spec_has_func(s->spec))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, peek_own_pid(t->pid));
 	t->jit_fd = open_map(path, t->pid);
@@ -96,7 +96,7 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	int ret;
 
 	jitmap_look(s, t);
-	if (t->jit_fd <= 0 && s->spec && s->spec->tracer == UFT_TRACER_FUNCTION) {
+	if (t->jit_fd <= 0 && s->spec && spec_has_func(s->spec)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */
 		t->jit_fd = open_map(path, t->pid);
 	}

@@ -236,7 +236,8 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 
 		if (want[i] == WANT_NOT)
 			continue;
-		if (!ret && e->skip == ENTRY_OK && !no_graph) {
+		if (!ret && e->skip == ENTRY_OK && (!no_graph || want[i] & WANT_FUNC)) {
+			want[i] = no_graph ? UFT_FUNCTION : want[i];
 			o->nplain++;
 			continue;
 		}

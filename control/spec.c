@@ -58,6 +58,7 @@ void spec_free(struct spec *sp)
 {
 	if (!sp)
 		return;
+	spec_free(sp->beside);
 	patterns_free(sp->filter, sp->filter_text, sp->nfilter);
 	patterns_free(sp->notrace, sp->notrace_text, sp->nnotrace);
 	patterns_free(sp->roots, sp->roots_text, sp->nroots);
@@ -193,8 +194,12 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	if (in->nnot_pids)
 		memcpy(sp->params.pids + in->npids, in->not_pids, in->nnot_pids * sizeof(uint32_t));
 	sp->params.has_events = events_of(in, sp);
-	*out = sp;
-	return 0;
+	ret = in->beside ? spec_make_beside(in, sp, err) : 0;
+	if (ret)
+		spec_free(sp);
+	else
+		*out = sp;
+	return ret;
 }
 
 /* A function's names while patterns are tried; the demangled one is made when the raw one did not match. */
@@ -359,7 +364,7 @@ int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t fun
 	return ret;
 }
 
-long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
+long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
 {
 	uint8_t armed = site_state(sp);
 	long n = 0;
@@ -391,8 +396,8 @@ long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, s
 	return n;
 }
 
-long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
-		       uint8_t *want, struct uft_error *err)
+long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+			   uint8_t *want, struct uft_error *err)
 {
 	int all = is_match_all(sp, obj, !is_program), can_be;
 	int ret = all || sp->tracer == UFT_TRACER_NOP ? 0 : uft_object_names(obj, err);
@@ -424,7 +429,7 @@ int spec_names_object(const struct spec *sp, struct uft_object *obj)
 	for (size_t i = 0; i < sp->nkeep; i++)
 		if (names_object(&sp->keep[i], obj))
 			return 1;
-	return 0;
+	return sp->beside && spec_names_object(sp->beside, obj);
 }
 
 /* ---- Nothing matches ----------------------------------------------------------------------- */

@@ -149,7 +149,7 @@ static int put_ids(const struct spec *spec, const struct uft_mapped *m, const ui
 		if (p->nstack_ids + 2 > UFT_NSTACK_IDS)
 			return 0;
 		p->stack_ids[p->nstack_ids++] = m->first_stub_id + i;
-		if (spec->tracer == UFT_TRACER_FUNCTION)	/* that of plain code is the stub's in both */
+		if ((want[i] & 0xf) == UFT_FUNCTION)	/* that of plain code is the stub's in both */
 			p->stack_ids[p->nstack_ids++] = first_text_id + (uint32_t)(m->site_addr[i] >> 2);
 	}
 	return 1;
@@ -166,7 +166,8 @@ void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_p
 			has_room = put_ids(s->spec, &sp->img->obj[i], sp->obj[i].want, p);
 	if (!has_room) {	/* of all: who reads leaves out the others */
 		p->nstack_ids = 0;
-		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (s->spec->tracer == UFT_TRACER_FUNCTION ? UFT_STACKS_FUNC : UFT_STACKS_ENTRY);
+		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (spec_has_func(s->spec) ? UFT_STACKS_FUNC : 0) |
+			    (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_STACKS_ENTRY);
 	}
 	qsort(p->stack_ids, p->nstack_ids, sizeof(p->stack_ids[0]), by_number);
 }

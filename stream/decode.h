@@ -99,8 +99,11 @@ struct uft_stream {
 	int has_select, no_parents;
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
-	struct dec_choice { uint64_t from; uint32_t flags; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
+	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
+	size_t nchoice_copy;
 	const struct dec_choice *choice; size_t nchoice;
+	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
+	uint64_t view_number;
 	uint64_t *stack_copy;				/* live: clocks of stacks that are shown although stacks are not */
 	const uint64_t *stack_at; size_t nstack_at;
 	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
@@ -160,6 +163,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* live_view.c */
 size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
 
 /* merge.c */

@@ -523,7 +523,7 @@ void uft_live_destroy(struct uft_live *l)
 	uft_stream_close(l->base);
 	pthread_mutex_destroy(&l->lock);
 	free(l->span);
-	free(l->choice);
+	lv_choices_free(l->choice, l->nchoice);
 	free(l->stack_at);
 	free(l->ring);
 	free(l->slice);

@@ -18,27 +18,56 @@
 
 #define STACK_BYTES	16u	/* of a record that is a stack, at least: its word, and the function that was entered */
 
-int uft_live_choose(struct uft_live *l, uint32_t hidden)
+void lv_choices_free(struct dec_choice *choice, size_t n)
 {
-	uint64_t least;
-	size_t gone = 0;
-	struct dec_choice *grown;
+	for (size_t i = 0; i < n; i++)
+		lv_view_put(choice[i].view);
+	free(choice);
+}
 
-	pthread_mutex_lock(&l->lock);
-	least = lv_oldest(l);
+static void forget_choices(struct uft_live *l)
+{
+	uint64_t least = lv_oldest(l);
+	size_t gone = 0;
+
 	while (gone + 1 < l->nchoice && l->choice[gone + 1].from <= least)
-		gone++;
+		lv_view_put(l->choice[gone++].view);
 	l->nchoice -= gone;
 	if (gone)
 		memmove(l->choice, l->choice + gone, l->nchoice * sizeof(*l->choice));
+}
+
+static int add_choice(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view)
+{
+	struct lv_view *made = view ? lv_view_make(view) : NULL;
+	struct dec_choice *grown;
+
+	if (view && !made)
+		return -ENOMEM;
+	forget_choices(l);
 	grown = realloc(l->choice, (l->nchoice + 1) * sizeof(*grown));
-	if (grown) {
-		l->choice = grown;
-		l->choice[l->nchoice++] = (struct dec_choice){ uft_live_clock(), hidden };
-		l->version++;
+	if (!grown) {
+		lv_view_put(made);
+		return -ENOMEM;
 	}
+	l->choice = grown;
+	l->choice[l->nchoice++] = (struct dec_choice){ uft_live_clock(), hidden, made };
+	l->version++;
+	return 0;
+}
+
+/* What was there before anybody chose: all. */
+int uft_live_choose(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view)
+{
+	const struct dec_choice *now;
+	int ret = 0;
+
+	pthread_mutex_lock(&l->lock);
+	now = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
+	if ((now ? now->flags : 0) != hidden || !lv_view_is(now ? now->view : NULL, view))
+		ret = add_choice(l, hidden, view);
 	pthread_mutex_unlock(&l->lock);
-	return grown ? 0 : -ENOMEM;
+	return ret;
 }
 
 /* Those with a clock from @from to @to are kept. */
@@ -122,6 +151,9 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 	if (!st->choice || !st->stack_copy)
 		return -ENOMEM;
 	memcpy(st->choice_copy, from->choice, n);
+	for (size_t i = 0; i < from->nchoice; i++)
+		lv_view_get(st->choice_copy[i].view);
+	st->nchoice_copy = from->nchoice;
 	if (nstacks)
 		memcpy(st->stack_copy, from->stack_at, nstacks);
 	st->nchoice = from->nchoice;

@@ -175,6 +175,8 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 	lv_clear(to, UFT_LIVE_ALL, UFT_LIVE_NOW);
 	for (uint32_t i = 0; i < to->ncpus; i++)
 		to->cpu[i].limit = 0;
+	lv_choices_free(to->choice, to->nchoice);
+	to->choice = NULL;
 	to->nspan = to->nchoice = to->nstack_at = 0;	/* what the other does not show is no matter here */
 	return 0;
 }

@@ -72,6 +72,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->choice = to->base->choice_copy;
 	to->nchoice = to->base->nchoice;
 	to->base->choice_copy = NULL;
+	to->base->nchoice_copy = 0;
 	to->stack_at = to->base->stack_copy;
 	to->nstack_at = to->cap_stack_at = to->base->nstack_at;
 	to->base->stack_copy = NULL;

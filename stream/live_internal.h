@@ -119,7 +119,14 @@ uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, 
 /* live_condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
 int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
+/* live_view.c */
+struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
+struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
+void lv_view_put(struct lv_view *v);
+int lv_view_is(const struct lv_view *v, const struct uft_live_view *other);	/* they say the same */
+
 /* live_choose.c */
+void lv_choices_free(struct dec_choice *choice, size_t n);
 int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);
 
 /* live_freeze.c */

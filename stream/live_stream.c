@@ -151,7 +151,7 @@ static void stream_release(struct uft_stream *st)
 	lv_stream_let_go(st);
 	free(st->hold);
 	free(st->hidden_copy);
-	free(st->choice_copy);
+	lv_choices_free(st->choice_copy, st->nchoice_copy);
 	free(st->stack_copy);
 }
 

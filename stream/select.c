@@ -100,17 +100,22 @@ static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
 }
 
 /* The last choice before the event counts. */
-static int is_chosen(const struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
+static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
 	size_t i = st->nchoice;
+	uint32_t not;
 
 	while (i && st->choice[i - 1].from > clock)
 		i--;
 	if (!i || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return !(st->choice[i - 1].flags & UFT_LIVE_NO_STACKS) || is_stack_shown(st, clock);
-	return (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data)) || !(st->choice[i - 1].flags & UFT_LIVE_NO_CALLS);
+		return is_stack_shown(st, clock) ||
+		       (!(st->choice[i - 1].flags & UFT_LIVE_NO_STACKS) && lv_view_wants(st, st->choice[i - 1].view, ev));
+	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data))
+		return 1;
+	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
+	return !(st->choice[i - 1].flags & not) && lv_view_wants(st, st->choice[i - 1].view, ev);
 }
 
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
@@ -187,4 +192,5 @@ void sel_free(struct uft_stream *st)
 	free((void *)st->sel.tids);
 	free((void *)st->sel.cpus);
 	free(st->sym_match);
+	free(st->view_match);
 }

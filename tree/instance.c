@@ -2,9 +2,8 @@
 /*
  * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
  *
- * One session serves them all. It has one list of what to trace, so one instance at a time has a tracer that is on (or the
- * top the profile): a second one is EBUSY, where the kernel runs both. All buffers follow the top's (stream/live_follow.c),
- * and those whose tracer it is not are muted; markers come into the buffer of the instance whose file they were written to.
+ * One session serves them all; share.c says how. All buffers follow the top's (stream/live_follow.c), and those that have no tracer
+ * that is on are muted; markers come into the buffer of the instance whose file they were written to.
  *
  * The list of instances is changed by the owner, with t->lock held, and read by it or with the lock.
  */
@@ -19,46 +18,6 @@
 
 #define SLOTS_EACH	64u	/* address spaces in trace_pipe_raw, for processes that overlap */
 #define SLOTS		32768u
-
-static int is_tracing(const struct instance *in, const struct settings *set)
-{
-	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || set->is_measuring || trigger_waits(in, set);
-}
-
-int instance_tracing(struct instance *in, const struct settings *set, struct instance **out)
-{
-	*out = NULL;
-	for (struct instance *i = in->t->instances; i; i = i->next) {
-		if (!is_tracing(i, i == in ? set : &i->set))
-			continue;
-		if (*out)
-			return -EBUSY;
-		*out = i;
-	}
-	return 0;
-}
-
-const struct settings *instance_wish(struct instance *in, const struct settings *set)
-{
-	struct instance *now;
-
-	if (!instance_tracing(in, set, &now) && now)
-		return now == in ? set : &now->set;
-	for (struct instance *i = in->t->instances; i && set->tracer == UFT_TRACER_NOP; i = i->next)
-		if (i != in && i->set.tracer != UFT_TRACER_NOP)
-			return &i->set;
-	return set;
-}
-
-void instance_mute_but(struct uft_tree *t, const struct instance *in)
-{
-	for (struct instance *i = t->instances; i; i = i->next) {
-		int is_other = t->instances->next && i != in;
-
-		uft_live_mute(i->live, is_other || (i->triggers && i->set.tracer == UFT_TRACER_NOP && !trigger_has_stacks(i)));
-		trigger_mute(i, is_other);
-	}
-}
 
 /* ---- Life ------------------------------------------------------------------------------------ */
 
@@ -171,7 +130,7 @@ static int find(const struct change *c, struct instance **out)
 static int mkdir_job(void *arg)
 {
 	struct change *c = arg;
-	struct instance *in, *now;
+	struct instance *in;
 	int ret = find(c, &in);
 
 	if (ret != -ENOENT)
@@ -181,8 +140,7 @@ static int mkdir_job(void *arg)
 	ret = instance_add(c->t, c->name, &in);
 	if (ret)
 		return ret;
-	instance_tracing(in, &in->set, &now);
-	instance_mute_but(c->t, now);
+	share_mute(c->t);
 	return uft_tree_lookup(c->t, c->dir, c->name, c->out);
 }
 
@@ -207,8 +165,8 @@ static int rmdir_job(void *arg)
 		pid_leave(in);
 		instance_free(in);
 	}
-	if (!ret && !c->t->instances->next)
-		instance_mute_but(c->t, c->t->instances);
+	if (!ret)
+		share_mute(c->t);
 	return ret;
 }
 

@@ -141,6 +141,7 @@ struct instance {
 	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
+	int has_shared;			/* share.c: others had something on while it had its tracer */
 	int paused;			/* readers of trace for whom recording pauses */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error.c, the oldest first */
 	size_t nmistakes;
@@ -150,7 +151,6 @@ struct instance {
 	struct raw_cpu **raw;		/* raw.c, by cpu */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
-	uint32_t hidden;		/* enum uft_live_hidden, that the buffer was told last */
 	struct dat_syms syms;		/* of the pages that are handed out */
 };
 
@@ -206,15 +206,17 @@ void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
-/* The owner: records are taken, or not, as the instance says whose tracer runs. */
+/* share.c. The owner: records are taken, or not, as the instances say that have something that is on. */
 void tree_record(struct uft_tree *t);
 /* The owner: what @set says, into the session. On an error all is as it was. */
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 /* instance.c. The owner: the last of the list; the first is the top. */
 int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
-/* Whose tracer runs once @in has @set. NULL: nobody's; -EBUSY: there would be two. */
-int instance_tracing(struct instance *in, const struct settings *set, struct instance **out);
+/* share.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an error all is as it was. */
+int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
+void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
+int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
 /* snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to @until, as uft_live_clock() tells. */
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
@@ -234,8 +236,5 @@ void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 void trigger_round(struct uft_tree *t);
 void trigger_free(struct instance *in);
-/* What the session is told then: of whose tracer runs, or would. */
-const struct settings *instance_wish(struct instance *in, const struct settings *set);
-void instance_mute_but(struct uft_tree *t, const struct instance *in);	/* no other takes records */
 
 #endif

@@ -107,6 +107,15 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	return ret ? ret : uft_text_open(r->st, &opts, &r->printer);
 }
 
+/* @by: one reader more for whom recording pauses, or one less. Others of the session may go on. */
+static void pause_by(struct instance *in, int by)
+{
+	if (in->t->instances->next)
+		tree_pull(in->t);
+	in->paused += by;
+	tree_record(in->t);
+}
+
 int open_trace(struct uft_handle *h)
 {
 	struct reader *r;
@@ -117,8 +126,7 @@ int open_trace(struct uft_handle *h)
 	if (!r)
 		return -ENOMEM;
 	if (h->at.in->set.options & OPT_BIT(OPT_PAUSE) && h->at.in->set.is_on && !(h->at.row->flags & ROW_FROZEN)) {
-		if (!h->at.in->paused++)
-			tree_record(h->t);
+		pause_by(h->at.in, 1);
 		r->has_paused = 1;
 	}
 	return 0;
@@ -130,8 +138,8 @@ int release_trace(struct uft_handle *h)
 
 	if (!r)
 		return 0;
-	if (r->has_paused && !--h->at.in->paused)
-		tree_record(h->t);
+	if (r->has_paused)
+		pause_by(h->at.in, -1);
 	reader_reset(r);
 	free(r->out.p);
 	free(r);

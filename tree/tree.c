@@ -12,8 +12,6 @@
  */
 #include "tree/internal.h"
 
-#include "symbol/tracer.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -149,30 +147,6 @@ static void *owner_main(void *arg)
 
 /* ---- Settings -------------------------------------------------------------------------------- */
 
-/* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
-static const char **word_list(const char *words, int *ret)
-{
-	size_t n = 0, len = strlen(words);
-	const char **list;
-	char *copy;
-
-	for (size_t i = 0; i < len; i++)
-		n += words[i] == '\n';
-	list = n ? malloc((n + 1) * sizeof(*list) + len + 1) : NULL;
-	if (n && !list)
-		*ret = -ENOMEM;
-	if (!list)
-		return NULL;
-	copy = memcpy(list + n + 1, words, len + 1);
-	for (size_t i = 0; i < n; i++) {
-		list[i] = copy;
-		copy += strcspn(copy, "\n");
-		*copy++ = '\0';
-	}
-	list[n] = NULL;
-	return list;
-}
-
 void tree_clear(struct instance *in, uint32_t cpu)
 {
 	uft_session_gather(in->t->session);	/* it is of before */
@@ -181,144 +155,13 @@ void tree_clear(struct instance *in, uint32_t cpu)
 		in->cleared_ns = uft_live_now(in->live);
 }
 
-void tree_record(struct uft_tree *t)
-{
-	struct instance *in;
-
-	instance_tracing(t->instances, &t->instances->set, &in);
-	t->is_busy = in && !in->set.is_profiling && !in->set.is_measuring;
-	uft_session_record(t->session, in && !in->paused && (in->set.is_on || in->triggers));
-}
-
-/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
-static uint32_t wanted_stacks(const struct settings *set)
-{
-	if (set->is_measuring)
-		return UFT_STACKS_MAX;
-	if (set->tracer == UFT_TRACER_FUNCTION)
-		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
-	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
-		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
-	return 0;
-}
-
-static int is_latency(const struct settings *set)
-{
-	return uft_tracer_kind(set->tracer) == UFT_KIND_SECTION || uft_tracer_kind(set->tracer) == UFT_KIND_WAKEUP;
-}
-
-/* The words of a list, and where commands need more, those with theirs. */
-static const char *words_of(const struct settings *set, const struct settings *top, enum list i, const char *filter,
-			    const struct tree_text *words, const struct tree_text *notrace)
-{
-	if (i >= LIST_GRAPH)
-		return top->list[i];
-	if (i == LIST_NOTRACE)
-		return notrace->p ? notrace->p : set->list[i];
-	return words->p ? words->p : filter;
-}
-
-/* The graph's limits have no files in an instance: the top's hold for all. */
-static int tell_session(struct uft_tree *t, const struct settings *set, const struct settings *top, const struct instance *now, struct uft_error *err)
-{
-	int is_nop = set->tracer == UFT_TRACER_NOP && !set->is_profiling && !set->is_measuring;
-	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER], **list[NLISTS] = { NULL };
-	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
-	const char **stack_of = NULL;
-	struct uft_trace_spec spec = {
-		.tracer = set->is_profiling ? UFT_TRACER_PROFILE : set->is_measuring ? UFT_TRACER_FUNCTION : set->tracer, .is_unchecked = 1,
-		.stacks = wanted_stacks(set),
-		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
-		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
-		.events = option_events(set->options),
-		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
-		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
-	};
-	int ret = 0;
-
-	if (now && now->triggers && (is_nop || filter[0])) {
-		text_put(&words, filter, is_nop ? 0 : strlen(filter));
-		ret = trigger_put_words(now, "", &words);
-		spec.tracer = is_nop ? UFT_TRACER_FUNCTION : spec.tracer;
-	}
-	if (now && now->triggers && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
-		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
-		ret = ret ? ret : trigger_put_words(now, "!", &notrace);
-	}
-	if (now && trigger_has_stacks(now)) {
-		ret = ret ? ret : trigger_put_stack_words(now, &stacks);
-		stack_of = ret ? NULL : word_list(stacks.p, &ret);
-	}
-	for (int i = 0; i < NLISTS && !ret; i++)
-		list[i] = word_list(words_of(set, top, (enum list)i, filter, &words, &notrace), &ret);
-	free(words.p);
-	free(notrace.p);
-	free(stacks.p);
-	spec.stack_of = stack_of;
-	spec.filter = list[LIST_FILTER];
-	spec.notrace = set->is_measuring ? NULL : list[LIST_NOTRACE];
-	spec.roots = set->is_measuring ? NULL : list[LIST_GRAPH];
-	spec.hidden = list[LIST_GRAPH_NOT];
-	if (!ret)
-		ret = uft_session_trace(t->session, &spec, err);
-	for (int i = 0; i < NLISTS; i++)
-		free(list[i]);
-	free(stack_of);
-	return ret == -ESRCH ? 0 : ret;
-}
-
-/* What of a buffer's records is not for who reads it: enum uft_live_hidden. */
-static uint32_t hidden_by(const struct instance *in, const struct settings *set)
-{
-	if (!trigger_has_stacks(in))
-		return 0;
-	return (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
-}
-
-static int hide(struct instance *in, uint32_t hidden)
-{
-	int ret = hidden == in->hidden ? 0 : uft_live_choose(in->live, hidden);
-
-	if (!ret)
-		in->hidden = hidden;
-	return ret;
-}
-
-/* Whose tracer it was, is, or nobody's: what was written until now is taken by whom it was for. */
-static void hand_on(struct uft_tree *t, const struct instance *to)
-{
-	if (!t->instances->next)
-		return;
-	tree_pull(t);
-	instance_mute_but(t, to);
-}
-
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
 	struct uft_tree *t = in->t;
-	uint32_t was_hidden = in->hidden, is_hidden = hidden_by(in, set);
-	struct instance *before, *now;
-	const struct settings *top = in == t->instances ? set : &t->instances->set;
-	/* Commands look at calls. */
-	int is_deaf = in->triggers && set->tracer && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN;
-	int ret = is_deaf || ((set->is_profiling || set->is_measuring) && (set->tracer != UFT_TRACER_NOP || in->triggers)) ||
-		  (set->is_profiling && set->is_measuring) ? -EBUSY : instance_tracing(in, set, &now);
+	int ret = share_apply(in, set, err);
 
 	if (ret)
 		return ret;
-	instance_tracing(in, &in->set, &before);
-	if (now != before)
-		hand_on(t, now);
-	ret = hide(in, was_hidden | is_hidden);		/* what comes meanwhile is for neither */
-	if (!ret)
-		ret = tell_session(t, instance_wish(in, set), top, now, err);
-	if (!ret)
-		ret = hide(in, is_hidden);
-	if (ret) {
-		hide(in, was_hidden);
-		hand_on(t, before);
-		return ret;
-	}
 	if (in->set.tracer != set->tracer || in->set.clock != set->clock)
 		tree_clear(in, UFT_LIVE_ALL);
 	if (in->set.clock != set->clock)
@@ -328,7 +171,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 	if (in->set.is_on != set->is_on)
 		trigger_switched(in, set->is_on);
 	in->set = *set;
-	instance_mute_but(t, now);
+	share_mute(t);
 	tree_record(t);
 	return 0;
 }

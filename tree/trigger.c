@@ -569,6 +569,8 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	}
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
 		return;
+	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))	/* another instance's of the same call */
+		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
 		if ((!IS_COUNT(v->kind) || v->left) && act(in, ACTION(v->kind), e->cpu, clock))
 			v->left -= IS_COUNT(v->kind);

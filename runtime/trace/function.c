@@ -24,6 +24,25 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 		stack_write(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
 }
 
+/* A tail call's parent is its caller's hook, where the graph runs beside: who that returns to in turn, by the top of the shadow stack. */
+static uint64_t true_parent(const struct uft_thread *th, uint64_t parent)
+{
+	const struct fg_entry *e = th->top - 1;
+	uint64_t slot = e >= th->base ? e->slot : 0;
+
+	for (; e >= th->base && e->slot == slot && e->ret == parent; e--)
+		parent = e->parent;
+	return parent;
+}
+
+void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, const uint64_t *args)
+{
+	struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_FUNC, fg_id(e), 0), .word1 = true_parent(t->th, e->parent), .bytes = 16 };
+
+	if (task_write(t, &op) == RING_WRITTEN && args && (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, fg_id(e))))
+		stack_write(t, fg_id(e), e->slot, args[SAVED_FP - SAVED_ARGS]);
+}
+
 /* From trace.S: word0 is the record's first word without the clock. Context: probe. */
 void uft_func_slow(uint64_t word0, uint64_t parent);
 void uft_func_slow(uint64_t word0, uint64_t parent)
@@ -36,14 +55,17 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 	if (p->stacks & UFT_STACKS_MAX) {
 		if (t.th && !t.mute && !t.guest && p->tracer == UFT_TRACER_FUNCTION && trace_task_is_wanted(&t, p))
 			func_stack(&t, word0, parent, *(const uint64_t **)__builtin_frame_address(0));
-	} else if (t.th && !t.mute && p->tracer == UFT_TRACER_FUNCTION && trace_is_recording() && trace_task_is_wanted(&t, p)) {
+	} else if (t.th && !t.mute && (p->tracer == UFT_TRACER_FUNCTION || p->has_events & UFT_EVENTS_FUNC) && trace_is_recording() &&
+		   trace_task_is_wanted(&t, p)) {
 		struct ring_op op = { .word0 = word0, .word1 = parent, .bytes = 16, .key = t.key };
 
 		/* The event's own stack position, or a little below: enough to tell callers from what is left. */
 		if (t.th->flags & TH_RESTORED)
 			unwind_rehook(&t, (uint64_t)__builtin_frame_address(0), 0);
-		if (p->stacks & (UFT_STACKS_FUNC | UFT_STACKS_SOME))	/* no fast path may follow */
+		if (p->stacks & (UFT_STACKS_FUNC | UFT_STACKS_SOME) || p->has_events & UFT_EVENTS_FUNC)	/* no fast path may follow */
 			op.key = 0;
+		if (p->has_events & UFT_EVENTS_FUNC)
+			op.word1 = true_parent(t.th, parent);
 		if (task_write(&t, &op) == RING_WRITTEN && (p->stacks & UFT_STACKS_FUNC || stack_is_wanted(p, UFT_REC_VALUE(word0))))
 			func_stack(&t, word0, parent, *(const uint64_t **)__builtin_frame_address(0));
 	}

@@ -251,7 +251,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		flags |= FG_INSIDE;
 		if (flags & FG_RECORDED && is_inside)
 			flags |= top[-1].flags & FG_SCRATCH;
-		else if (flags & FG_RECORDED && site & UFT_SITE_KEEP)
+		else if (flags & FG_RECORDED && site & UFT_SITE_KEEP && !(p->has_events & UFT_EVENTS_FUNC))
 			flags |= FG_SCRATCH | FG_KEEP;
 		if (flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
 			trace_count(UFT_CNT_SHARED_TP, 1);
@@ -300,7 +300,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	else if (p->has_events)
 		event_enter(t, p, top, site, args, is_handler);
 	if (args && p->stacks && (top->flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
-	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))))
+	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && site & UFT_SITE_FUNC))
 		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
 		profile_hit(fg_id(e));
@@ -329,6 +329,8 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	}
 	if (t.th->flags & TH_RESTORED)
 		unwind_rehook(&t, e.slot, e.parent);
+	if (p->has_events & UFT_EVENTS_FUNC && stub[UFT_STUB_BYTES - 1] & UFT_SITE_FUNC)
+		func_beside(&t, p, &e, args);
 	accepted = -1;
 	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
 		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1], args);

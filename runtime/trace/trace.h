@@ -157,6 +157,8 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 struct fg_age fg_age(const struct fg_entry *e);	/* wherever it is; under the lock */
 /* Where the frame of @slot, in which @ret of ours stands, returns to in the end; @from as above. Under the lock. */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from);
+/* function.c: the function tracer's event of a call that the graph or the profile is about to look at. @args: as event_enter(). */
+void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, const uint64_t *args);
 
 static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
 {

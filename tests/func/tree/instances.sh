@@ -100,12 +100,12 @@ write: hello
 1
 0"
 
-# ---- A tracer in an instance: its buffer, its filter; the top has nothing. A second one is refused while the first is on.
+# ---- A tracer in an instance: its buffer, its filter; the top has nothing. One that cannot be told apart is refused while the first is on.
 inside 'mkdir instances/foo instances/bar; $T 1; echo "inner outer" >instances/foo/set_ftrace_filter; echo lonely >set_ftrace_filter
 	echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo; grep -vc "^#" trace instances/bar/trace
-	echo function_graph >current_tracer; echo $?; cat current_tracer; timeout 1 cat instances/foo/trace_pipe | grep -c "inner\|outer"
-	echo 0 >instances/foo/tracing_on; echo function_graph >current_tracer; echo $?; $T 1; grep -o "[a-z]*();" trace; grep -vc "^#" instances/foo/trace
-	echo 1 >instances/foo/tracing_on; echo "$? $(cat instances/foo/tracing_on)"; echo 1 >function_profile_enabled; echo $?'
+	echo sched_switch >current_tracer; echo $?; cat current_tracer; timeout 1 cat instances/foo/trace_pipe | grep -c "inner\|outer"
+	echo 0 >instances/foo/tracing_on; echo initcall >current_tracer; echo $?; echo function_graph >current_tracer; $T 1; grep -o "[a-z]*();" trace; grep -vc "^#" instances/foo/trace
+	echo wakeup >current_tracer; echo 1 >instances/foo/tracing_on; echo "$? $(cat instances/foo/tracing_on)"; echo function_graph >current_tracer; echo 1 >function_profile_enabled; echo $?'
 sed -n 's/.*: \(.*\) <-.*/\1/p' foo >calls
 expect_equal "calls in the instance" "$(line calls)" "outer inner inner "
 expect_equal "header of the instance" "$(sed -n 's/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p' foo)" "3 3"
@@ -129,6 +129,44 @@ inside 'coproc $T 7 each; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} ans
 	mkdir instances/late; echo inner >instances/late/set_ftrace_filter; echo function >instances/late/current_tracer; step; grep -c inner instances/late/trace; grep -c LOST */trace instances/*/trace
 	rmdir instances/late; echo 1 >instances/foo/tracing_on; step; grep -c inner trace instances/foo/trace; awk "{ print \$4 }" instances/foo/trace | grep "^[0-9]" | sort -c; echo $?'
 expect_equal "in turn" "$(line out)" "28 28 42 42 14 instances/foo/trace:0 instances/late/trace:0 trace:28 instances/foo/trace:56 0 "
+
+# ---- Function and graph at once, each of its own functions: callers also of what nobody else traces, pairs and depths as alone
+inside 'mkdir instances/foo instances/bar; $T 1; echo "inner outer" >instances/foo/set_ftrace_filter; echo "inner lonely" >instances/bar/set_ftrace_filter
+	echo function_graph >instances/foo/current_tracer; echo function >instances/bar/current_tracer; $T 2
+	grep -v "^#" instances/foo/trace | cut -d"|" -f2- | tr -d " ;{\n"; echo; sed -n "s/^[^#].*: \(.*\)/\1/p" instances/bar/trace | tr "\n" ,; echo
+	sed -n "s/^# entries-in-buffer.*: \([0-9]*\).*/\1/p" instances/bar/trace; grep -vc "^#" trace
+	echo 1 >max_graph_depth; echo lonely >set_graph_function; echo >instances/bar/trace; $T 1; grep -c "inner <-outer" instances/bar/trace; echo 0 >max_graph_depth; echo >set_graph_function
+	echo >instances/foo/trace; echo inner:traceoff >>instances/bar/set_ftrace_filter; $T 2; sleep 0.2; grep -c "}" instances/foo/trace; cat instances/foo/tracing_on instances/bar/tracing_on'
+expect_equal "function beside the graph" "$(cat out)" "outer()inner()inner()}outer()inner()inner()}
+lonely <-main,inner <-outer,inner <-outer,inner <-outer,inner <-outer,
+5
+0
+2
+2
+1
+0"
+
+# ---- One goes on without a gap while others begin and end beside it; functions of each and tasks of each
+inside 'coproc $T 7 each; pid=$!; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} answer; }
+	mkdir instances/foo instances/bar; step; echo inner >set_ftrace_filter; echo function >current_tracer; step
+	echo outer >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; step
+	echo function_graph >instances/bar/current_tracer; echo 1 >function_profile_enabled; echo $?; step
+	echo 0 >instances/foo/tracing_on; echo $pid >set_ftrace_notrace_pid; step; echo >set_ftrace_notrace_pid; echo nop >instances/bar/current_tracer; step
+	echo $pid >instances/bar/set_ftrace_pid; echo function >instances/bar/current_tracer; $T 5; step
+	for f in trace instances/*/trace; do echo "$f $(grep -c "inner <-outer" $f) $(grep -c "outer <-main" $f) $(grep -c "lonely" $f) $(grep -v "^#" $f | wc -l)"; done'
+expect_equal "beside each other" "$(cat out)" "1
+trace 80 0 0 80
+instances/bar/trace 14 7 0 21
+instances/foo/trace 0 14 0 14"
+inside 'mkdir instances/foo; $T 1; echo inner >set_ftrace_filter; echo outer >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; echo 1 >function_profile_enabled; echo function >current_tracer; $T 3
+	cat trace_stat/* | grep -o "^ *inner *[0-9]*"; grep -c "inner <-outer" trace; grep -c "outer <-main" instances/foo/trace; grep -c inner instances/foo/trace; echo irqsoff >current_tracer; echo $?; cat current_tracer'
+expect_equal "function beside the profile" "$(line out | tr -s ' ')" " inner 6 6 3 0 1 function "
+
+# ---- Of a library nobody prepared, who did not name it sees nothing
+inside 'coproc $T 3 each; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} answer; }; mkdir instances/foo; step
+	echo "*puts:mod:libc.so*" >instances/foo/set_ftrace_filter; echo function | tee instances/foo/current_tracer >current_tracer; step; step
+	grep -c puts instances/foo/trace; grep -c puts trace; grep -c "<-outer" trace; grep -c outer instances/foo/trace'
+expect_equal "a library of one" "$(line out)" "2 0 12 0 "
 
 # ---- Many of them, made and removed while a target runs and others read
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; $T 2000000000 & sleep 0.2; for r in 1 2 3 4 5; do for i in 1 2 3 4; do mkdir instances/i$i; done
@@ -168,6 +206,7 @@ fi
 
 # ---- A profile that is refused keeps what the last one has
 inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 9; echo 0 >function_profile_enabled; echo function >instances/foo/current_tracer
+	echo function_graph >instances/foo/current_tracer
 	cat trace_stat/* | grep -c inner; echo 1 >function_profile_enabled; echo $?; cat trace_stat/* | grep -c inner'
 expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some \1 some/')" "some 1 some"
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+/*
+ * beside.c - calls that are wanted in several ways at once
+ *
+ * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile) where that wants it, and
+ * then with UFT_SITE_FUNC if a function tracer wants the same; armed for the function tracer where only that does, and where a plain
+ * function cannot have a graph. While both are wanted the target writes all by its slow path (UFT_EVENTS_FUNC): the fast ones know
+ * nothing of it. Whose a record is then, those who read tell by its kind and its function.
+ */
+#include "control/internal.h"
+#include "control/plain.h"
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err)
+{
+	const struct uft_trace_spec *other = in->beside;
+	int is_same = other->tracer == in->tracer && in->tracer == UFT_TRACER_GRAPH, ret;
+
+	if (uft_tracer_kind(in->tracer) != UFT_KIND_PLAIN || in->tracer == UFT_TRACER_NOP || sp->nkeep || (other->tracer != UFT_TRACER_FUNCTION && !is_same))
+		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(in->tracer), uft_tracer_name(other->tracer));
+	ret = spec_make(other, &sp->beside, err);
+	if (!ret && sp->tracer != UFT_TRACER_FUNCTION && spec_has_func(sp->beside))
+		sp->params.has_events |= UFT_EVENTS_FUNC;
+	return ret;
+}
+
+static uint8_t both(uint8_t a, uint8_t b)
+{
+	if (a == WANT_NOT || b == WANT_NOT)
+		return a == WANT_NOT ? b : a;
+	if ((a & 0xf) == (b & 0xf))
+		return a | b;
+	return (uint8_t)(((a & 0xf) == UFT_GRAPH ? a : b) | WANT_FUNC);
+}
+
+/* Adds @other to @want. How many there are. */
+static long join(uint8_t *want, const uint8_t *other, size_t n)
+{
+	long all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		want[i] = both(want[i], other[i]);
+		all += want[i] != WANT_NOT;
+	}
+	return all;
+}
+
+long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
+{
+	long n = spec_select_own(sp, obj, want, err);
+	uint8_t *other = sp->beside && n >= 0 ? malloc(obj->nsite + 1) : NULL;
+
+	if (sp->beside && n >= 0 && !other)
+		return -ENOMEM;
+	for (sp = sp->beside; sp && n >= 0; sp = sp->beside) {
+		n = spec_select_own(sp, obj, other, err);
+		n = n < 0 ? n : join(want, other, obj->nsite);
+	}
+	free(other);
+	return n;
+}
+
+long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+		       uint8_t *want, struct uft_error *err)
+{
+	size_t nplain = plain_count(o);
+	long n = spec_select_own_plain(sp, obj, o, is_program, want, err);
+	uint8_t *other = sp->beside && n >= 0 ? malloc(nplain + 1) : NULL;
+
+	if (sp->beside && n >= 0 && !other)
+		return -ENOMEM;
+	for (sp = sp->beside; sp && n >= 0; sp = sp->beside) {
+		memset(other, WANT_NOT, nplain);
+		n = spec_select_own_plain(sp, obj, o, is_program, other, err);
+		n = n < 0 ? n : join(want, other, nplain);
+	}
+	free(other);
+	return n;
+}

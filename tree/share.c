@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * share.c - one session for all instances: what it is told, and who of them takes and shows what it records
+ *
+ * An instance wants something of the session while it has a tracer and tracing_on, functions with commands, or (the top) the profile
+ * or the deepest stack. One that wants it alone is told as it is. Of several, functions and graphs go together, and functions and
+ * the profile: the session arms sites for all of them (control/beside.c), each buffer takes the same bytes, and shows what its own
+ * instance asked for, by kind, function and task (stream/live_choose.c). Anything else a second time is EBUSY, and so is a second
+ * graph whose options record other things than the first one's.
+ *
+ * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph. While nobody has anything on the
+ * session keeps what would be on, so that functions stay armed.
+ */
+#include "tree/internal.h"
+
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Who wants what -------------------------------------------------------------------------- */
+
+int share_is_tracing(const struct instance *in, const struct settings *set)
+{
+	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || set->is_measuring || trigger_waits(in, set);
+}
+
+/* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
+struct wish {
+	const struct instance *in;
+	const struct settings *set;
+	uint32_t tracer;		/* enum uft_tracer */
+	struct uft_trace_spec spec;
+	const char **list[NLISTS], **stack_of;
+};
+
+struct wishes { struct wish *v; size_t n; };
+
+/* The settings of @i once @in has @set. */
+static const struct settings *set_of(const struct instance *i, const struct instance *in, const struct settings *set)
+{
+	return i == in ? set : &i->set;
+}
+
+static uint32_t rank_of(uint32_t tracer)
+{
+	return tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
+}
+
+/* Those with function last, as control/ wants them. */
+static void put(struct wishes *w, const struct instance *in, const struct settings *set, uint32_t tracer)
+{
+	size_t i = w->n++;
+
+	for (; i && rank_of(w->v[i - 1].tracer) > rank_of(tracer); i--)
+		w->v[i] = w->v[i - 1];
+	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
+}
+
+static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
+{
+	if (set->is_profiling)
+		put(w, in, set, UFT_TRACER_PROFILE);
+	if (set->is_measuring)
+		put(w, in, set, UFT_TRACER_FUNCTION);
+	if (set->tracer != UFT_TRACER_NOP)
+		put(w, in, set, set->tracer);
+	else if (in->triggers)
+		put(w, in, set, UFT_TRACER_FUNCTION);
+}
+
+/* Of those that have something on; of nobody, what one of them would: @in's own first. */
+static int wishes_make(struct instance *in, const struct settings *set, struct wishes *w)
+{
+	const struct instance *would = in;
+	size_t n = 1;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		n += 2;
+		if (set->tracer == UFT_TRACER_NOP && i != in && i->set.tracer != UFT_TRACER_NOP)
+			would = i;
+	}
+	*w = (struct wishes){ .v = calloc(n, sizeof(*w->v)) };
+	if (!w->v)
+		return -ENOMEM;
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		if (share_is_tracing(i, set_of(i, in, set)))
+			put_all(w, i, set_of(i, in, set));
+	if (!w->n && set_of(would, in, set)->tracer != UFT_TRACER_NOP)
+		put(w, would, set_of(would, in, set), set_of(would, in, set)->tracer);
+	if (!w->n)
+		put(w, in, set, UFT_TRACER_NOP);
+	return 0;
+}
+
+static int is_same_list(const struct wish *a, const struct wish *b, enum list i)
+{
+	return !strcmp(a->set->list[i], b->set->list[i]);
+}
+
+static int is_same_pids(const struct settings *a, const struct settings *b)
+{
+	for (int i = 0; i < NPIDS; i++)
+		if (a->pids[i].n != b->pids[i].n || memcmp(a->pids[i].pid, b->pids[i].pid, a->pids[i].n * sizeof(a->pids[i].pid[0])))
+			return 0;
+	return 1;
+}
+
+/* Two of the graph have to record the same, and so has to be what the profile adds up. */
+static int goes_with(const struct wish *a, const struct wish *b)
+{
+	if (b->set->is_measuring || a->set->is_measuring || (a->tracer == UFT_TRACER_PROFILE && !is_same_pids(a->set, b->set)))
+		return 0;
+	if (b->tracer == UFT_TRACER_FUNCTION)
+		return uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN;
+	return a->tracer == UFT_TRACER_GRAPH && b->tracer == UFT_TRACER_GRAPH && is_same_list(a, b, LIST_FILTER) && is_same_list(a, b, LIST_NOTRACE) &&
+	       option_events(a->set->options) == option_events(b->set->options) && !a->in->triggers && !b->in->triggers;
+}
+
+static int are_possible(const struct wishes *w)
+{
+	for (size_t i = 0; i < w->n; i++)	/* commands look at calls */
+		if (w->v[i].in->triggers && uft_tracer_kind(w->v[i].tracer) != UFT_KIND_PLAIN)
+			return 0;
+	for (size_t i = 1; i < w->n; i++)
+		if (!goes_with(&w->v[0], &w->v[i]))
+			return 0;
+	return 1;
+}
+
+/* ---- The session ----------------------------------------------------------------------------- */
+
+/* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
+static const char **word_list(const char *words, int *ret)
+{
+	size_t n = 0, len = strlen(words);
+	const char **list;
+	char *copy;
+
+	for (size_t i = 0; i < len; i++)
+		n += words[i] == '\n';
+	list = n ? malloc((n + 1) * sizeof(*list) + len + 1) : NULL;
+	if (n && !list)
+		*ret = -ENOMEM;
+	if (!list)
+		return NULL;
+	copy = memcpy(list + n + 1, words, len + 1);
+	for (size_t i = 0; i < n; i++) {
+		list[i] = copy;
+		copy += strcspn(copy, "\n");
+		*copy++ = '\0';
+	}
+	list[n] = NULL;
+	return list;
+}
+
+/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
+static uint32_t wanted_stacks(const struct settings *set)
+{
+	if (set->is_measuring)
+		return UFT_STACKS_MAX;
+	if (set->tracer == UFT_TRACER_FUNCTION)
+		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
+	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
+		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
+	return 0;
+}
+
+static int is_latency(const struct settings *set)
+{
+	return uft_tracer_kind(set->tracer) == UFT_KIND_SECTION || uft_tracer_kind(set->tracer) == UFT_KIND_WAKEUP;
+}
+
+/* The words of a list, and where commands need more, those with theirs. */
+static const char *words_of(const struct wish *w, const struct settings *top, enum list i, const char *filter,
+			    const struct tree_text *words, const struct tree_text *notrace)
+{
+	if (i >= LIST_GRAPH)
+		return top->list[i];
+	if (i == LIST_NOTRACE)
+		return notrace->p ? notrace->p : w->set->list[i];
+	return words->p ? words->p : filter;
+}
+
+static int wish_lists(struct wish *w, const struct settings *top)
+{
+	const struct instance *in = w->in;
+	const struct settings *set = w->set;
+	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER];
+	int has_commands = in->triggers && w->tracer != UFT_TRACER_PROFILE, is_only = has_commands && set->tracer == UFT_TRACER_NOP, ret = 0;
+	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
+
+	if (has_commands && (is_only || filter[0])) {
+		text_put(&words, filter, is_only ? 0 : strlen(filter));
+		ret = trigger_put_words(in, "", &words);
+	}
+	if (has_commands && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
+		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
+		ret = ret ? ret : trigger_put_words(in, "!", &notrace);
+	}
+	if (has_commands && trigger_has_stacks(in)) {
+		ret = ret ? ret : trigger_put_stack_words(in, &stacks);
+		w->stack_of = ret ? NULL : word_list(stacks.p, &ret);
+	}
+	for (int i = 0; i < NLISTS && !ret; i++)
+		w->list[i] = word_list(words_of(w, top, (enum list)i, filter, &words, &notrace), &ret);
+	free(words.p);
+	free(notrace.p);
+	free(stacks.p);
+	return ret;
+}
+
+/* The graph's limits have no files in an instance: the top's hold for all. */
+static int wish_spec(struct wish *w, const struct settings *top)
+{
+	const struct settings *set = w->set;
+	int is_func = w->tracer == UFT_TRACER_FUNCTION, ret = wish_lists(w, top);
+
+	w->spec = (struct uft_trace_spec){
+		.tracer = w->tracer, .is_unchecked = 1,
+		.stacks = wanted_stacks(set),
+		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
+		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
+		.events = option_events(set->options),
+		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
+		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
+		.roots = is_func ? NULL : w->list[LIST_GRAPH], .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of,
+	};
+	return ret;
+}
+
+/* Lists of functions whose stacks are wanted, of all of them in one. */
+static const char **join_stacks(const struct wishes *w, int *ret)
+{
+	const char **all;
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		for (const char **p = w->v[i].stack_of; p && *p; p++)
+			n++;
+	all = n ? calloc(n + 1, sizeof(*all)) : NULL;
+	if (n && !all)
+		*ret = -ENOMEM;
+	for (size_t i = 0; all && i < w->n; i++)
+		for (const char **p = w->v[i].stack_of; p && *p; p++)
+			all[k++] = *p;
+	return all;
+}
+
+/* The first says it for all; what is another's alone, the buffers leave out. */
+static int tell_session(struct uft_tree *t, struct wishes *w, const struct settings *top, struct uft_error *err)
+{
+	struct uft_trace_spec *first = &w->v[0].spec;
+	const char **stacks = NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < w->n && !ret; i++)
+		ret = wish_spec(&w->v[i], top);
+	for (size_t i = 1; i < w->n; i++) {
+		w->v[i - 1].spec.beside = &w->v[i].spec;
+		first->stacks |= w->v[i].spec.stacks;
+		if (!is_same_pids(w->v[0].set, w->v[i].set))
+			first->npids = first->nnot_pids = 0;
+	}
+	if (!ret)
+		first->stack_of = stacks = join_stacks(w, &ret);
+	if (!ret)
+		ret = uft_session_trace(t->session, first, err);
+	free(stacks);
+	return ret == -ESRCH ? 0 : ret;
+}
+
+static void wishes_free(struct wishes *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		for (int k = 0; k < NLISTS; k++)
+			free(w->v[i].list[k]);
+		free(w->v[i].stack_of);
+	}
+	free(w->v);
+}
+
+/* ---- The buffers ----------------------------------------------------------------------------- */
+
+static size_t count_tracing(const struct instance *in, const struct settings *set)
+{
+	size_t n = 0;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		n += share_is_tracing(i, set_of(i, in, set));
+	return n;
+}
+
+/* What of a buffer's records is not for who reads it: enum uft_live_hidden. */
+static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
+{
+	uint32_t hidden = 0;
+
+	if (trigger_has_stacks(in) || is_shared)
+		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+	if (is_shared)
+		hidden |= set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH;
+	return hidden;
+}
+
+static int choose(struct instance *in, const struct settings *set, uint32_t hidden, int is_shared)
+{
+	struct uft_live_view view = {
+		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
+	};
+
+	return uft_live_choose(in->live, hidden, is_shared ? &view : NULL);
+}
+
+/*
+ * What each shows, once @in has @set. While the session switches, what it shows before and after is for none. Who has shared goes on
+ * to leave out what is of another kind: calls of a graph that is off by now still end.
+ */
+static int choose_all(struct instance *in, const struct settings *set, int is_before)
+{
+	int was_shared = count_tracing(in, &in->set) > 1, is_shared = count_tracing(in, set) > 1, ret = 0;
+
+	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
+		const struct settings *now = set_of(i, in, set);
+		uint32_t hidden = hidden_by(i, now, is_shared || (i->has_shared && now->tracer == i->set.tracer));
+
+		if (is_before)
+			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
+		else
+			i->has_shared = is_shared || (i->has_shared && now->tracer == i->set.tracer);
+		ret = choose(i, now, hidden, is_shared || (is_before && was_shared));
+	}
+	return ret;
+}
+
+static void mute(const struct instance *in, const struct settings *set)
+{
+	int is_alone = !in->t->instances->next, is_on = share_is_tracing(in, set);
+	int has_calls = set->tracer != UFT_TRACER_NOP || trigger_has_stacks(in);
+
+	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
+	trigger_mute(in, !is_alone && !is_on);
+}
+
+void share_mute(struct uft_tree *t)
+{
+	for (struct instance *i = t->instances; i; i = i->next)
+		mute(i, &i->set);
+}
+
+/* What was written until now is taken by whom it was for. */
+static void hand_on(struct instance *in, const struct settings *from, const struct settings *to)
+{
+	if (!in->t->instances->next || share_is_tracing(in, from) == share_is_tracing(in, to))
+		return;
+	tree_pull(in->t);
+	mute(in, to);
+}
+
+int share_apply(struct instance *in, const struct settings *set, struct uft_error *err)
+{
+	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
+	struct wishes w;
+	int ret = wishes_make(in, set, &w);
+
+	if (!ret && (!are_possible(&w) || (in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)))
+		ret = -EBUSY;
+	if (ret) {
+		wishes_free(&w);
+		return ret;
+	}
+	hand_on(in, &in->set, set);
+	ret = choose_all(in, set, 1);
+	if (!ret)
+		ret = tell_session(in->t, &w, top, err);
+	if (!ret)
+		ret = choose_all(in, set, 0);
+	if (ret) {
+		choose_all(in, &in->set, 0);
+		hand_on(in, set, &in->set);
+	}
+	wishes_free(&w);
+	return ret;
+}
+
+void tree_record(struct uft_tree *t)
+{
+	int is_on = 0;
+
+	t->is_busy = 0;
+	for (struct instance *i = t->instances; i; i = i->next) {
+		if (!share_is_tracing(i, &i->set))
+			continue;
+		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || i->triggers;
+		is_on |= !i->paused && (i->set.is_on || i->triggers);
+	}
+	if (t->instances->next)
+		share_mute(t);
+	uft_session_record(t->session, is_on);
+}
