@@ -1,14 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* export.c - uft export: a recording in another format; the formats are rows of uft_exports[] */
+/*
+ * export.c - uft export: a recording in another format; the formats are rows of uft_exports[]
+ *
+ * Who asks us to end while we write (Ctrl-C) is not made to wait: the signal's handler removes what is not complete and ends us by
+ * the same signal. Nothing of ours is elsewhere then: what the pages wait in has no name (output/spool.c).
+ */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/export.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
-#include "output/output.h"
+#include "cmd/progress.h"
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
@@ -37,6 +45,79 @@ static void fill_format_names(void)
 	for (size_t i = 0; uft_exports[i].name && i < FORMATS_MAX; i++)
 		format_names[i] = uft_exports[i].name;
 }
+
+/* ---- Writing, until it is done or somebody asks us to end ------------------------------------------------ */
+
+static const int end_signals[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP };
+#define NENDS	(sizeof(end_signals) / sizeof(end_signals[0]))
+
+/* Written before the handler is there. */
+static struct {
+	const char *output, *last;
+	struct stat before;		/* of the output */
+	int was_there;
+} writing;
+
+/* Nothing of an older file was overwritten yet. */
+static int is_as_before(const struct stat *now)
+{
+	const struct stat *was = &writing.before;
+
+	return writing.was_there && now->st_dev == was->st_dev && now->st_ino == was->st_ino && now->st_size == was->st_size &&
+	       now->st_mtim.tv_sec == was->st_mtim.tv_sec && now->st_mtim.tv_nsec == was->st_mtim.tv_nsec;
+}
+
+static void on_end(int sig)
+{
+	struct stat now;
+
+	if (stat(writing.output, &now) == 0 && S_ISREG(now.st_mode) && !is_as_before(&now))
+		unlink(writing.output);
+	progress_end();
+	if (writing.last && write(STDERR_FILENO, writing.last, strlen(writing.last)) < 0)
+		_exit(128 + sig);
+	signal(sig, SIG_DFL);
+	raise(sig);			/* once this returns */
+}
+
+/* What is ignored (nohup, background jobs of scripts) stays so. */
+static void watch_ends(struct sigaction *old)
+{
+	struct sigaction action = { .sa_handler = on_end };
+
+	sigfillset(&action.sa_mask);
+	for (size_t i = 0; i < NENDS; i++)
+		if (sigaction(end_signals[i], NULL, &old[i]) == 0 && old[i].sa_handler != SIG_IGN)
+			sigaction(end_signals[i], &action, NULL);
+}
+
+static uint64_t file_bytes(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? (uint64_t)st.st_size : 0;
+}
+
+int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
+		     int is_quiet, const char *last, struct uft_error *err)
+{
+	struct sigaction old[NENDS];
+	int ret;
+
+	writing.output = output;
+	writing.last = last;
+	writing.was_there = stat(output, &writing.before) == 0;
+	watch_ends(old);
+	if (!is_quiet)
+		progress_begin(who, st, file_bytes(input));
+	ret = format->write(st, output, err);
+	progress_end();
+	for (size_t i = 0; i < NENDS; i++)
+		sigaction(end_signals[i], &old[i], NULL);
+	return ret;
+}
+
+/* ---- The command ------------------------------------------------------------------------------------------ */
 
 /* The formats and the file name endings that select them. */
 static void describe_formats(char *buf, size_t size)
@@ -91,7 +172,7 @@ int cmd_export(int argc, char **argv)
 		return cmd_usage(&export_syntax, "'%s' is the recording itself", o.output);
 	if (cmd_input_open(o.input, &all, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
-	ret = format->write(st, o.output, &err);
+	ret = cmd_export_write(format, st, o.input ? o.input : CMD_DEFAULT_FILE, o.output, "uft export", 0, NULL, &err);
 	uft_stream_close(st);
 	if (ret)
 		return cmd_fail("export", "%s", err.text[0] ? err.text : strerror(-ret));

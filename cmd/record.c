@@ -11,6 +11,7 @@
  *	SIGTERM, SIGHUP, SIGINT by kill(2)	put the program's code back, save, let the program go on
  *	program ends				save; exit with its status, 128 + n when signal n ended it
  *	attached: SIGINT, SIGTERM, SIGHUP	put the code back, save, exit 0; the last target ends: the same
+ *	saved, and -o FILE.dat is written	any of them ends us by it; FILE.dat.uft stays
  *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
  *
  * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
@@ -28,6 +29,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/export.h"
 #include "cmd/input.h"
 #include "cmd/program.h"
 #include "cmd/recorder.h"
@@ -462,15 +464,25 @@ static int is_nothing_traced(const struct recording *rec, const struct uft_sessi
 	return arms(rec) && rec->opts->tracer != UFT_TRACER_INITCALL && stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
+/* 0, or the exit status. */
 static int export_recording(struct recording *rec, const struct uft_export *format)
 {
 	struct uft_select all = { 0 };
 	struct uft_error err = { "" };
+	char who[24], last[2 * PATH_MAX + 96];
 	struct uft_stream *st;
-	int ret = uft_stream_open(rec->path, &all, &st, &err);
+	int ret;
 
+	snprintf(who, sizeof(who), "uft %s", command);
+	snprintf(last, sizeof(last), "%s: %s was not written to its end; the recording is in %s\n", who, rec->opts->output, rec->path);
+	status_clear(&rec->status);
+	if (detach_signal) {
+		status_say(&rec->status, "%.*s", (int)strlen(last) - 1, last);
+		return 128 + detach_signal;
+	}
+	ret = uft_stream_open(rec->path, &all, &st, &err);
 	if (ret == 0) {
-		ret = format->write(st, rec->opts->output, &err);
+		ret = cmd_export_write(format, st, rec->path, rec->opts->output, who, rec->opts->is_quiet, last, &err);
 		uft_stream_close(st);
 	}
 	if (ret)
@@ -528,6 +540,8 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	const char *unit = "events";
 	int status = program_status(rec), ret, failed = rec->error != 0, is_exact = 0;
 
+	interrupts = 1;			/* what comes from here on is for the export, */
+	detach_signal = 0;		/* not what brought us here */
 	recorder_sync_images(rec->recorder);
 	uft_session_stats(rec->session, &stats);
 	ret = recorder_finish(rec->recorder, &total, &err);
@@ -547,7 +561,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!failed && format)
 		failed = export_recording(rec, format);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
-	return failed && status == 0 ? CMD_FAILED : status;
+	return failed && status == 0 ? failed : status;
 }
 
 /* Those that ended meanwhile are no failure, unless nobody is left; nor what is found by name and cannot be attached to. */

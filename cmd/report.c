@@ -6,15 +6,14 @@
  * views become rows of `views` here, one file each there.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "cmd/progress.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
 #include "symbol/tracer.h"
@@ -69,53 +68,6 @@ static const struct cmd_syntax report_syntax = {
 	"Prints the recording FILE (default " CMD_DEFAULT_FILE ") as the kernel's trace file would, or as a profile.",
 	report_options, 0
 };
-
-/* ---- Progress: for long files whose text goes elsewhere, on the terminal of stderr ---------------------- */
-
-static struct uft_stream *progress_stream;	/* set before the timer starts, cleared after it stopped */
-static volatile sig_atomic_t progress_shown;
-
-/* A timer signal in the thread that reads the stream: uft_stream_progress() only looks how far each ring is. */
-static void show_progress(int sig)
-{
-	int saved_errno = errno;
-	double part = uft_stream_progress(progress_stream);
-	unsigned percent = part < 0 ? 0 : part > 1 ? 100 : (unsigned)(part * 100);
-	char text[] = "\ruft report: 000 %";
-
-	(void)sig;
-	for (int i = 0; i < 3; i++, percent /= 10)
-		text[sizeof(text) - 4 - i] = percent || !i ? (char)('0' + percent % 10) : ' ';
-	if (tcgetpgrp(STDERR_FILENO) == getpgrp() && write(STDERR_FILENO, text, sizeof(text) - 1) > 0)
-		progress_shown = 1;
-	errno = saved_errno;
-}
-
-static void progress_begin(struct uft_stream *st)
-{
-	struct sigaction action = { .sa_handler = show_progress, .sa_flags = SA_RESTART };
-	struct itimerval every = { { 0, 250000 }, { 1, 0 } };
-
-	if (!isatty(STDERR_FILENO) || isatty(STDOUT_FILENO))
-		return;
-	progress_stream = st;
-	sigaction(SIGALRM, &action, NULL);
-	setitimer(ITIMER_REAL, &every, NULL);
-}
-
-static void progress_end(void)
-{
-	struct itimerval never = { { 0, 0 }, { 0, 0 } };
-	static const char clear[] = "\r\033[K";
-
-	if (!progress_stream)
-		return;
-	setitimer(ITIMER_REAL, &never, NULL);
-	signal(SIGALRM, SIG_IGN);
-	progress_stream = NULL;
-	if (progress_shown && write(STDERR_FILENO, clear, sizeof(clear) - 1) < 0)
-		progress_shown = 0;
-}
 
 /* ---- The command ---------------------------------------------------------------------------------------- */
 
@@ -184,7 +136,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 
 	if (!out)
 		return -ENOMEM;
-	progress_begin(st);
+	if (!isatty(STDOUT_FILENO))
+		progress_begin("uft report", st, 0);
 	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
 			 : uft_output_text(st, cmd_output_file(out), colour, &text);
 	progress_end();

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""terminal.py - uft on a terminal: status line, Ctrl-C once and twice, job control, pager, colour
+"""terminal.py - uft on a terminal: status line, Ctrl-C once and twice, job control, pager, colour, exports that are ended
 
 Each case gets a pseudo terminal of its own as controlling terminal, so that the keyboard's signals are the kernel's."""
 import os
@@ -215,6 +215,123 @@ def progress():
     check("none where the text itself is on the terminal", b"uft report:" not in t.seen, t.seen[-200:])
 
 
+def stop_when(t, fact):
+    """Stops the terminal's process once that is so. False: it had ended by then."""
+    while not fact(t):
+        t.read(0.001)
+        if os.waitid(os.P_PID, t.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            return False
+    os.kill(t.pid, signal.SIGSTOP)
+    return os.waitid(os.P_PID, t.pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT).si_code == os.CLD_STOPPED
+
+
+def go_on(t):
+    os.kill(t.pid, signal.SIGCONT)
+
+
+def pends(pid, sig):
+    with open("/proc/%d/status" % pid) as f:
+        pending = [int(line.split()[1], 16) for line in f if line.startswith("ShdPnd")]
+    return pending[0] >> (sig - 1) & 1
+
+
+def await_pending(t, sig):
+    end = time.time() + 30
+    while not pends(t.pid, sig) and time.time() < end:
+        t.read(0.01)
+    check("signal %d comes" % sig, time.time() < end)
+
+
+def until_stopped(argv, fact, before=lambda: None):
+    """The command, stopped at that moment; it may be so quick that it has to be tried again."""
+    for _ in range(100):
+        before()
+        t = Terminal(argv)
+        if stop_when(t, fact):
+            return t
+        t.wait()
+    check("%s can be stopped in the middle" % " ".join(argv[1:]), False)
+    return None
+
+
+def has_open(pid, path):
+    fds = "/proc/%d/fd" % pid
+    try:
+        return path in [os.readlink(os.path.join(fds, fd)) for fd in os.listdir(fds)]
+    except OSError:
+        return False
+
+
+def end_by_key(t):
+    """Ctrl-C in the middle of what is stopped."""
+    t.type(b"\x03")
+    await_pending(t, signal.SIGINT)
+    go_on(t)
+    return t.wait()
+
+
+def export_ended():
+    """Ctrl-C ends an export at once: nothing that is not complete remains, and the recording can be exported again."""
+    subprocess.run([UFT, "record", "-q", "-o", "large.uft", "./prog", "calls", "1000000"], check=True)
+    with open("large.uft", "rb") as f:
+        recording = f.read()
+    command = [UFT, "export", "-o", "x.dat", "large.uft"]
+    there = lambda t=None: os.path.exists("x.dat")
+    remove = lambda: there() and os.unlink("x.dat")
+    t = until_stopped(command, there, remove)
+    if t:
+        await_pending(t, signal.SIGALRM)		# a second has passed
+        go_on(t)
+        check("an export says how far it is", t.read(20, b"\ruft export: ") and t.read(20, b" of %d MB" % -(-len(recording) // 10**6)), t.seen)
+        t.wait()
+    t = until_stopped(command, there, remove)
+    if t:
+        check("Ctrl-C ends an export, by SIGINT", end_by_key(t) == -signal.SIGINT, t.seen)
+        check("what is not complete is removed", not there())
+
+    def older():
+        with open("x.dat", "w") as f:
+            f.write("older")
+
+    def is_older():
+        with open("x.dat") as f:
+            return f.read() == "older"
+
+    t = until_stopped(command, lambda t: has_open(t.pid, os.path.abspath("x.dat")), older)
+    if t:
+        is_kept = is_older()
+        check("Ctrl-C ends it when there is an older file, too", end_by_key(t) == -signal.SIGINT, t.seen)
+        check("an older file stays until it is overwritten", is_older() if is_kept else not there())
+    with open("large.uft", "rb") as f:
+        check("the recording is as it was", f.read() == recording)
+    os.mkfifo("fifo.dat")
+    t = Terminal([UFT, "export", "-o", "fifo.dat", "large.uft"])
+    t.read(0.2)
+    while os.readlink("/proc/%d/exe" % t.pid) != os.path.realpath(UFT):
+        t.read(0.01)
+    t.type(b"\x03")
+    check("so while nobody reads what it writes", t.wait() == -signal.SIGINT, t.seen)
+    check("a pipe is not removed", os.path.exists("fifo.dat"))
+
+
+def record_export_ended():
+    """The same at the end of uft record -o FILE.dat: the recording stays."""
+    there = lambda t=None: os.path.exists("y.dat")
+
+    def clear():
+        for name in ("y.dat", "y.dat.uft"):
+            if os.path.exists(name):
+                os.unlink(name)
+
+    t = until_stopped([UFT, "record", "-o", "y.dat", "./prog", "calls", "1000000"], there, clear)
+    if not t:
+        return
+    check("Ctrl-C ends the export of record, by SIGINT", end_by_key(t) == -signal.SIGINT, t.seen)
+    check("it says where the recording is", b"uft record: y.dat was not written to its end; the recording is in y.dat.uft" in t.seen, t.seen)
+    calls, complete = calls_in("y.dat.uft")
+    check("that has all", calls >= 2000000 and complete == "yes" and not there(), str((calls, complete)))
+
+
 def broken_pipe():
     subprocess.run([UFT, "record", "-q", "./prog", "calls", "100000"], check=True)
     done = subprocess.run("%s report | head -n 1" % UFT, shell=True, capture_output=True)
@@ -228,7 +345,7 @@ def main():
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
         for case in (status_line, status_shared, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
-                     progress, broken_pipe):
+                     progress, export_ended, record_export_ended, broken_pipe):
             case()
     finally:
         os.chdir("/")

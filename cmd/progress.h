@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* progress.h - how far the reading of a recording is: a line on the terminal of stderr, from the first second on */
+#ifndef UFT_CMD_PROGRESS_H
+#define UFT_CMD_PROGRESS_H
+
+#include "stream/stream.h"
+
+/* @who: "uft report"; @bytes: of the recording, then they are shown, 0: percent are. Nothing if stderr is no terminal. */
+void progress_begin(const char *who, struct uft_stream *st, uint64_t bytes);
+/* Takes the line away. A signal handler that ends the process may call it. */
+void progress_end(void);
+
+#endif
