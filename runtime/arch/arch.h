@@ -3,7 +3,7 @@
  * arch.h - the porting contract: what an architecture folder gives the runtime
  *
  * Each arch/<name>/ has the same files: encode.h (pure instruction encodings, shared with the session),
- * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), trace.S (handlers), ring.S (rseq sections),
+ * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), syscall.S, trace.S (handlers), ring.S (rseq sections),
  * hook.S (system call and unwinder hooks). This header picks the folder and states each obligation.
  *
  * Thunks and handlers, x86_64; others in their patch.h. A thunk is per object and lies within branch reach of its text; it loads
@@ -78,8 +78,8 @@ extern const char uft_asm_graph_enter[], uft_asm_graph_exit[];		/* fast: plain g
 extern const char uft_asm_graph_enter_slow[], uft_asm_graph_exit_slow[];	/* roots, pids, depth, threshold, profile: through C */
 extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 
-/* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). The caller's handler for
- * SIGSEGV and SIGBUS is uft_asm_on_fault, its restorer uft_asm_sigreturn. */
+/* Compare-and-swap of a word that may be unmapped at any moment: 1 done, 0 not (swap.S). Where there are signals the
+ * caller's handler for SIGSEGV and SIGBUS is uft_asm_on_fault, its restorer uft_asm_sigreturn (syscall.S). */
 int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to);
 extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
 

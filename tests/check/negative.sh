@@ -1,8 +1,8 @@
 #!/bin/sh
-# negative.sh SOURCE_ROOT CC... - the architecture checks find what they are for
+# negative.sh SOURCE_ROOT RUNTIME CC... - the architecture checks find what they are for
 set -eu
-root=$1
-shift
+root=$1 runtime=$2
+shift 2
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 fails()
@@ -46,3 +46,16 @@ echo 'int g(int); int f(int x) { return g(x); } int g(int x) { return x; }' > "$
 "$@" -fPIC -O2 -c "$dir/ok.c" -o "$dir/ok.o"
 ar rc "$dir/ok.a" "$dir/ok.o"
 sh "$root/tools/check-freestanding.sh" "$dir/ok.a"
+
+# Each kind of instruction, and too few of any kind.
+what='system calls of the agent and its platform'
+fails sh "$root/tools/check-syscalls.sh" objdump "$runtime"
+echo 'int f(int x) { return x; }' > "$dir/few.c"
+"$@" -c "$dir/few.c" -o "$dir/few.o"
+what='no code to look at'
+fails sh "$root/tools/check-syscalls.sh" objdump "$dir/few.o"
+for what in syscall sysenter 'int $0x80'; do
+	printf '.text\n.rept 2000\nnop\n.endr\n%s\n' "$what" > "$dir/one.S"
+	"$@" -c "$dir/one.S" -o "$dir/one.o"
+	fails sh "$root/tools/check-syscalls.sh" objdump "$dir/one.o"
+done

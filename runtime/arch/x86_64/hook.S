@@ -57,9 +57,9 @@
 
 	.text
 	.globl	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
-	.globl	uft_asm_hook_find_fde, uft_asm_hook_syscall_any
+	.globl	uft_asm_hook_find_fde
 	.hidden	uft_asm_hook_syscall_pre, uft_asm_hook_syscall_post, uft_asm_hook_unwind, uft_asm_hook_rbrk
-	.hidden	uft_asm_hook_find_fde, uft_asm_hook_syscall_any
+	.hidden	uft_asm_hook_find_fde
 
 /*
  * eax = system call number, rdi rsi rdx r10 r8 r9 = arguments. trace/hook.c knows how far above them the hooked
@@ -81,34 +81,6 @@ uft_asm_hook_syscall_post:
 	mov	%rax, %rsi
 	HOOK_CALL trace_hook_syscall_post
 	HOOK_LEAVE
-
-/*
- * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it failed, and nowhere else;
- * what trace/hook.c wants to know of the others' stack is as it is in uft_asm_hook_syscall_pre.
- */
-	.type	uft_asm_hook_syscall_any, @function
-uft_asm_hook_syscall_any:
-	.cfi_startproc
-	lea	-56(%rax), %ecx			/* clone, fork, vfork, execve */
-	cmp	$3, %ecx
-	jb	1f
-	je	2f
-	cmp	$322, %eax			/* execveat */
-	je	2f
-	cmp	$151, %eax			/* mlockall */
-	je	1f
-	cmp	$435, %eax			/* clone3 */
-	je	1f
-	clc
-	ret
-1:	clc					/* kept by the other */
-	jmp	uft_asm_hook_syscall_pre
-2:	call	uft_asm_hook_syscall_pre
-	syscall
-	call	uft_asm_hook_syscall_post
-	stc
-	ret
-	.cfi_endproc
 
 /* Jumped-to stub calls us first: above our return address lies the unwinder's own. */
 	.type	uft_asm_hook_unwind, @function

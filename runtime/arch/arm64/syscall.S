@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, arm64 */
+	.text
+
+	.globl	uft_asm_on_fault, uft_asm_sigreturn
+	.hidden	uft_asm_on_fault, uft_asm_sigreturn
+
+/*
+ * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls uft_asm_swap8, in whose ucontext
+ * pc stands at 440. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
+ */
+	.type	uft_asm_on_fault, %function
+uft_asm_on_fault:
+	.cfi_startproc
+	ldr	w3, [x1, #8]
+	cmp	w3, #0
+	b.le	1f
+	ldr	x3, [x2, #440]
+	adr	x4, uft_asm_swap_begin
+	cmp	x3, x4
+	b.lo	2f
+	adr	x4, uft_asm_swap_end
+	cmp	x3, x4
+	b.hs	2f
+	adr	x4, uft_asm_swap_fault
+	str	x4, [x2, #440]
+1:	ret
+2:	mov	x0, #139
+	mov	x8, #93			/* exit */
+	svc	#0
+	brk	#0
+	.cfi_endproc
+	.size	uft_asm_on_fault, . - uft_asm_on_fault
+
+	.type	uft_asm_sigreturn, %function
+uft_asm_sigreturn:
+	mov	x8, #139		/* rt_sigreturn */
+	svc	#0
+	brk	#0
+	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
+
+	.section .note.GNU-stack, "", %progbits

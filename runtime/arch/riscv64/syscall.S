@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, riscv64 */
+	.text
+
+	.globl	uft_asm_on_fault, uft_asm_sigreturn
+	.hidden	uft_asm_on_fault, uft_asm_sigreturn
+
+/*
+ * uft_asm_on_fault is the handler (SA_SIGINFO: a1 = siginfo, a2 = ucontext) of the task that calls uft_asm_swap8, in whose ucontext
+ * pc stands at 176. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
+ */
+	.type	uft_asm_on_fault, %function
+uft_asm_on_fault:
+	.cfi_startproc
+	lw	a3, 8(a1)
+	blez	a3, 1f
+	ld	a3, 176(a2)
+	lla	a4, uft_asm_swap_begin
+	bltu	a3, a4, 2f
+	lla	a4, uft_asm_swap_end
+	bgeu	a3, a4, 2f
+	lla	a4, uft_asm_swap_fault
+	sd	a4, 176(a2)
+1:	ret
+2:	li	a0, 139
+	li	a7, 93			/* exit */
+	ecall
+	ebreak
+	.cfi_endproc
+	.size	uft_asm_on_fault, . - uft_asm_on_fault
+
+/* Unused: the kernel brings its own (SA_RESTORER is unknown here). */
+	.type	uft_asm_sigreturn, %function
+uft_asm_sigreturn:
+	li	a7, 139			/* rt_sigreturn */
+	ecall
+	ebreak
+	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
+
+	.section .note.GNU-stack, "", %progbits

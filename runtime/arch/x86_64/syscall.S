@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* syscall.S - what makes system calls by itself, beside entry.S: for hosts that have them, x86_64 */
+	.text
+
+	.globl	uft_asm_on_fault, uft_asm_sigreturn, uft_asm_hook_syscall_any
+	.hidden	uft_asm_on_fault, uft_asm_sigreturn, uft_asm_hook_syscall_any
+
+/*
+ * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose ucontext rip stands at
+ * 168. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
+ */
+	.type	uft_asm_on_fault, @function
+uft_asm_on_fault:
+	.cfi_startproc
+	cmpl	$0, 8(%rsi)
+	jle	1f
+	lea	uft_asm_swap_begin(%rip), %rax
+	cmp	%rax, 168(%rdx)
+	jne	2f
+	lea	uft_asm_swap_fault(%rip), %rax
+	mov	%rax, 168(%rdx)
+1:	ret
+2:	mov	$139, %edi
+	mov	$60, %eax		/* exit */
+	syscall
+	ud2
+	.cfi_endproc
+	.size	uft_asm_on_fault, . - uft_asm_on_fault
+
+	.type	uft_asm_sigreturn, @function
+uft_asm_sigreturn:
+	mov	$15, %eax
+	syscall
+	ud2
+	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
+
+/*
+ * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it failed, and nowhere else;
+ * what trace/hook.c wants to know of the others' stack is as it is in uft_asm_hook_syscall_pre.
+ */
+	.type	uft_asm_hook_syscall_any, @function
+uft_asm_hook_syscall_any:
+	.cfi_startproc
+	lea	-56(%rax), %ecx			/* clone, fork, vfork, execve */
+	cmp	$3, %ecx
+	jb	1f
+	je	2f
+	cmp	$322, %eax			/* execveat */
+	je	2f
+	cmp	$151, %eax			/* mlockall */
+	je	1f
+	cmp	$435, %eax			/* clone3 */
+	je	1f
+	clc
+	ret
+1:	clc					/* kept by the other */
+	jmp	uft_asm_hook_syscall_pre
+2:	call	uft_asm_hook_syscall_pre
+	syscall
+	call	uft_asm_hook_syscall_post
+	stc
+	ret
+	.cfi_endproc
+
+	.section .note.GNU-stack, "", @progbits
