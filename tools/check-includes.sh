@@ -72,6 +72,7 @@ check_runtime()
 		runtime/runtime.h | runtime/arch/arch.h) ;;
 		runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/* | runtime/agent/*) ;; *)
 			fail "$f" "$h: it asks the platform" ;; esac ;;
+		runtime/platform/*/*) case $f in runtime/platform/bare/*) ;; *) fail "$f" "$h: it asks the platform" ;; esac ;;
 		runtime/*) [ "${f##*.}" = S ] && [ "$part" = arch ] && [ "${h##*/}" = layout.h ] ||
 			among "$(echo "$h" | cut -d/ -f2)" "$(runtime_may "$part")" || fail "$f" "$h" ;;
 		*/*) fail "$f" "$h" ;;

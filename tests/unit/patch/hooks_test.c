@@ -23,7 +23,7 @@ static void page_make(void)
 static void page_seal(void)
 {
 	memcpy(copy, page, 8192);
-	CHECK(!mprotect(page, 8192, PROT_READ | PROT_EXEC));
+	CHECK(!mprotect(page, 8192, kit_prot()));
 }
 
 static void page_free(void)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* kit.c - see kit.h */
+#include "tests/unit/bare/host.h"
 #include "tests/unit/patch/kit.h"
 
 #include <sys/mman.h>
@@ -17,6 +18,10 @@ static __thread uint64_t shadow_stack[4096];
 
 void kit_thread_init(void)
 {
+	static int is_started;
+
+	if (!is_started++)
+		host_start();
 	kit_shadow = shadow_stack;
 }
 
@@ -109,11 +114,16 @@ uint64_t kit_emit(struct kit_text *t, uint32_t i, const struct kit_site *k, unsi
 	return (uint64_t)site;
 }
 
+int kit_prot(void)
+{
+	return PROT_READ | PROT_EXEC | (host_is_bare() ? PROT_WRITE : 0);
+}
+
 void kit_text_seal(struct kit_text *t)
 {
 	t->copy = malloc(t->bytes);
 	memcpy(t->copy, t->base, t->bytes);
-	CHECK(!mprotect(t->base, t->bytes + 4096, PROT_READ | PROT_EXEC));
+	CHECK(!mprotect(t->base, t->bytes + 4096, kit_prot()));
 }
 
 void kit_text_free(struct kit_text *t)

@@ -59,6 +59,8 @@ extern const struct kit_site kit_sites[];
 void kit_text_make(struct kit_text *t, uint32_t n);
 /* Puts a function into slot @i, its site at @offset (0..63) of a cache line. Returns the site's address. */
 uint64_t kit_emit(struct kit_text *t, uint32_t i, const struct kit_site *k, unsigned offset);
+/* How text is mapped (enum of mmap's): where no host protects it, it can be written. */
+int kit_prot(void);
 /* Takes the copy and makes it executable. */
 void kit_text_seal(struct kit_text *t);
 void kit_text_free(struct kit_text *t);

@@ -16,6 +16,7 @@
 #include "lab.h"
 #include "runtime/patch/thunk.h"
 #include "runtime/ring/ring.h"
+#include "tests/unit/bare/host.h"
 
 #define LAB_SITES 64
 #define LAB_CASE_MS 20000
@@ -239,6 +240,7 @@ void lab_params(uint32_t tracer)
 
 void lab_init(const struct lab_config *c)
 {
+	host_start();
 	lab.config = *c;
 	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
 	lab.config.sub_bytes = c->sub_bytes ? c->sub_bytes : 4096;
@@ -516,6 +518,8 @@ int lab_main(const struct lab_case *cases, const char *only)
 
 		if (only && strcmp(only, c->name))
 			continue;
+		if (host_lacks(c->name))
+			continue;
 		fflush(NULL);
 		pid = fork();
 		if (!pid) {
@@ -531,5 +535,5 @@ int lab_main(const struct lab_case *cases, const char *only)
 			printf("%s %s\n", status ? "FAIL" : "ok  ", c->name);
 		failed |= status != 0;
 	}
-	return failed;
+	return failed || (!only && !host_is_met());
 }

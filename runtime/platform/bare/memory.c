@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memory.c - memory out of what the holder gave
+ *
+ * A table of free pieces, in whole pages, first fit; what is free reads 0. Pieces that come back merge with their neighbours, so
+ * the table holds as many as there are holes. Should it be full a piece that comes back is lost: counted (bare_lost_bytes).
+ *
+ * Any thread may ask, with interrupts blocked (platform.h): the lock is held for a walk through the table and never while one
+ * sleeps, so waiting for it is spinning. Clearing is done outside.
+ */
+#include "runtime/arch/arch.h"
+#include "runtime/platform/bare/bare.h"
+
+#define PIECES	256u
+#define REACH	ARCH_REACH
+
+struct piece {
+	uintptr_t lo, hi;	/* lo 0: none */
+};
+
+/* All under the lock. */
+static struct {
+	uint32_t lock;
+	uint32_t n;
+	struct piece piece[PIECES];
+	uint64_t lost_bytes;
+} pool;
+
+static void pool_lock(void)
+{
+	while (!uft_cas(&pool.lock, 0, 1))
+		arch_cpu_relax();
+}
+
+static void pool_unlock(void)
+{
+	uft_store_release(&pool.lock, 0);
+}
+
+/* Free from now on. -ENOSPC: no room in the table. */
+static int pool_put(uintptr_t lo, uintptr_t hi)
+{
+	struct piece *low = NULL, *high = NULL;
+
+	for (uint32_t i = 0; i < pool.n; i++) {
+		if (pool.piece[i].hi == lo)
+			low = &pool.piece[i];
+		if (pool.piece[i].lo == hi)
+			high = &pool.piece[i];
+	}
+	if (low && high) {
+		low->hi = high->hi;
+		*high = pool.piece[--pool.n];
+	} else if (low) {
+		low->hi = hi;
+	} else if (high) {
+		high->lo = lo;
+	} else if (pool.n < PIECES) {
+		pool.piece[pool.n++] = (struct piece){ lo, hi };
+	} else {
+		pool.lost_bytes += hi - lo;
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/* Takes [lo, hi) out of piece @i, which holds it. -ENOSPC: it would leave two, and there is no room. */
+static int pool_cut(uint32_t i, uintptr_t lo, uintptr_t hi)
+{
+	struct piece *p = &pool.piece[i];
+
+	if (p->lo < lo && hi < p->hi) {
+		if (pool.n == PIECES)
+			return -ENOSPC;
+		pool.piece[pool.n++] = (struct piece){ hi, p->hi };
+		p->hi = lo;
+	} else if (p->lo < lo) {
+		p->hi = lo;
+	} else if (hi < p->hi) {
+		p->lo = hi;
+	} else {
+		*p = pool.piece[--pool.n];
+	}
+	return 0;
+}
+
+/* @bytes that begin in [from, to]; 0: none are free. */
+static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
+{
+	uintptr_t at = 0;
+
+	pool_lock();
+	for (uint32_t i = 0; i < pool.n && !at; i++) {
+		const struct piece *p = &pool.piece[i];
+		uintptr_t lo = p->lo > from ? p->lo : from;
+
+		if (lo <= to && lo < p->hi && p->hi - lo >= bytes && !pool_cut(i, lo, lo + bytes))
+			at = lo;
+	}
+	pool_unlock();
+	return at;
+}
+
+/* Reads before it writes: where pages are made when they are written to, none is. */
+static void clear(uintptr_t at, size_t bytes)
+{
+	for (uint64_t *w = (uint64_t *)at, *end = (uint64_t *)(at + bytes); w < end; w++)
+		if (*w)
+			*w = 0;
+}
+
+int bare_give(uintptr_t at, size_t bytes)
+{
+	uintptr_t lo = PLAT_PAGE_UP(at), hi = PLAT_PAGE_DOWN(at + bytes);
+	int ret = 0;
+
+	if (lo >= hi)
+		return 0;
+	pool_lock();
+	ret = pool_put(lo, hi);
+	pool_unlock();
+	return ret;
+}
+
+void *plat_map(size_t bytes)
+{
+	return (void *)pool_take(PLAT_PAGE, ~0ul, PLAT_PAGE_UP(bytes));
+}
+
+void *plat_map_sparse(size_t bytes)
+{
+	return plat_map(bytes);
+}
+
+void plat_unmap(void *at, size_t bytes)
+{
+	bytes = PLAT_PAGE_UP(bytes);
+	clear((uintptr_t)at, bytes);
+	pool_lock();
+	pool_put((uintptr_t)at, (uintptr_t)at + bytes);
+	pool_unlock();
+}
+
+void plat_discard(uintptr_t at, size_t bytes)
+{
+	clear(at, bytes);
+}
+
+void plat_populate(uintptr_t lo, uintptr_t hi)
+{
+	(void)lo, (void)hi;
+}
+
+int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
+{
+	(void)prot;
+	bytes = PLAT_PAGE_UP(bytes);
+	if (hi <= lo || hi - lo > REACH / 2 || bytes > REACH / 2)
+		return -ENOMEM;
+	*out = pool_take(hi > REACH ? PLAT_PAGE_UP(hi - REACH) : PLAT_PAGE, PLAT_PAGE_DOWN(lo + REACH - bytes), bytes);
+	return *out ? 0 : -ENOMEM;
+}
+
+int plat_map_at(uintptr_t at, size_t bytes, int prot)
+{
+	(void)prot;
+	return pool_take(at, at, PLAT_PAGE_UP(bytes)) ? 0 : -EEXIST;
+}
+
+int plat_protect(uintptr_t at, size_t bytes, int prot)
+{
+	(void)at, (void)bytes, (void)prot;
+	return 0;
+}
+
+/* Nobody is copied, and nobody locks. */
+
+int plat_wipe_on_fork(uintptr_t at, size_t bytes)
+{
+	(void)at, (void)bytes;
+	return 0;
+}
+
+int plat_expect_locks(int from_now)
+{
+	(void)from_now;
+	return 0;
+}
+
+int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
+{
+	(void)large, (void)on_fault, (void)is_future;
+	return -ENOSYS;
+}
