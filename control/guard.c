@@ -157,7 +157,7 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 		*its |= l[i].why[0] && l[i].pid == of;
 		known[nknown++] = l[i].pid;
 	}
-	failed += silent_leave(a, 0, known, nknown, why, sizeof(why));
+	failed += silent_leave(a, 0, 1, known, nknown, why, sizeof(why));
 	*its |= of && peek_maps(a, of);
 	free(known);
 	free(l);

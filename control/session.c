@@ -333,7 +333,7 @@ static unsigned leave_silent(struct uft_session *s, pid_t only)
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		known[n++] = t->pid;
-	failed = silent_leave(&s->arena, only, known, n, why, sizeof(why));
+	failed = silent_leave(&s->arena, only, 0, known, n, why, sizeof(why));
 	if (failed)
 		session_warn(s, "%s", why);
 	free(known);

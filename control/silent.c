@@ -272,14 +272,23 @@ static int rejoin(const struct arena *a, const struct silent *s)
 
 /* ---- One process ------------------------------------------------------------------------------ */
 
+/* The guard saves what is in its rings once all are left. */
+static void part_with(const struct arena *a, uint32_t slice, int is_saved)
+{
+	if (is_saved)
+		__atomic_store_n(&arena_slice(a, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	else
+		arena_release((struct arena *)a, slice);
+}
+
 /* What it had claimed, if it ended in between: nobody else does it. */
-static void release_of(const struct arena *a, pid_t pid)
+static void release_of(const struct arena *a, pid_t pid, int is_saved)
 {
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
 		const struct uft_slice *sl = arena_slice(a, i);
 
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
-			arena_release((struct arena *)a, i);
+			part_with(a, i, is_saved);
 	}
 }
 
@@ -332,7 +341,7 @@ int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
 	return ret ? ret : boot.slice == slice ? 0 : -ESTALE;
 }
 
-static int try_leave(const struct arena *a, struct silent *s, char *why, size_t size)
+static int try_leave(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
 {
 	struct uft_boot boot;
 	struct leaving l;
@@ -348,17 +357,17 @@ static int try_leave(const struct arena *a, struct silent *s, char *why, size_t 
 		snprintf(why, size, "%s", l.why);
 		return l.is_over ? 0 : -EAGAIN;
 	}
-	arena_release((struct arena *)a, boot.slice);
+	part_with(a, boot.slice, is_saved);
 	return 0;
 }
 
-static int leave_process(const struct arena *a, struct silent *s, char *why, size_t size)
+static int leave_process(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
 {
-	int ret = try_leave(a, s, why, size);
+	int ret = try_leave(a, s, is_saved, why, size);
 
 	if (!peek_is_ending(s->pid) && peek_maps(a, s->pid))
 		return ret;
-	release_of(a, s->pid);		/* or it has executed another program since */
+	release_of(a, s->pid, is_saved);	/* or it has executed another program since */
 	return 0;
 }
 
@@ -379,7 +388,7 @@ static int is_agent(pid_t pid)
 	return peek_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
 }
 
-static unsigned look_once(const struct arena *a, pid_t only, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
+static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
 			  size_t size, unsigned *failed)
 {
 	DIR *d = opendir("/proc");
@@ -395,7 +404,7 @@ static unsigned look_once(const struct arena *a, pid_t only, pid_t *seen, uint32
 			continue;
 		found++;
 		seen[(*nseen)++] = pid;
-		if (leave_process(a, &s, why, size)) {
+		if (leave_process(a, &s, is_saved, why, size)) {
 			char text[200];
 
 			snprintf(text, sizeof(text), "process %d: %s", pid, why);
@@ -408,7 +417,7 @@ static unsigned look_once(const struct arena *a, pid_t only, pid_t *seen, uint32
 	return found;
 }
 
-unsigned silent_leave(const struct arena *a, pid_t only, const pid_t *known, uint32_t nknown, char *why, size_t size)
+unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
 {
 	pid_t *seen = calloc(nknown + MAX_SILENT, sizeof(*seen));
 	uint32_t nseen = nknown;
@@ -420,7 +429,7 @@ unsigned silent_leave(const struct arena *a, pid_t only, const pid_t *known, uin
 	if (nknown)
 		memcpy(seen, known, nknown * sizeof(*seen));
 	/* One that was not left yet may have had children meanwhile. */
-	while (look_once(a, only, seen, &nseen, nknown + MAX_SILENT, why, size, &failed) && !only)
+	while (look_once(a, only, is_saved, seen, &nseen, nknown + MAX_SILENT, why, size, &failed) && !only)
 		;
 	free(seen);
 	return failed;

@@ -88,6 +88,22 @@ begin 1000 "" -p profile
 end "a profile"
 expect_equal "calls in a profile" "$(stat_value r.uft calls)" 5000
 
+# Nobody in the program could be told anything, as somebody had ended the agent.
+begin 100 "" -p function --flight
+kill -STOP $pid
+child=$(cat /proc/$pid/task/$pid/children)
+arena=$(sed -n 's/.* \([^ ]*session[^ ]*\).*/\1/p' /proc/${child% }/maps | sed 1q)
+agents() {
+	for p in $(grep -slx uft-agent /proc/[0-9]*/comm); do
+		p=${p%/comm}
+		grep -sqF " $arena" "$p/maps" && echo ${p#/proc/}
+	done
+}
+expect_equal "it has an agent" "$(agents | wc -l)" 1
+kill -KILL $(agents)
+end "without an agent"
+expect_equal "calls without an agent" "$(stat_value r.uft calls)" 500
+
 # A target that is left while the flight goes on: its events are kept as well.
 begin 100 "" -p function --flight
 child=$(cat /proc/$pid/task/$pid/children)
