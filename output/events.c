@@ -3,7 +3,8 @@
  * events.c - the text of the tracers that are made of events
  *
  * A latency tracer's text is one stretch and comes when the stream is at its end: header, then lines (latency.c finds it).
- * kmemtrace and blk have lines as calls come (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at:
+ * With display-graph it is the graph of the calls meanwhile, with what begins and ends it as calls that took no time, as the kernel
+ * records them then. kmemtrace and blk have lines as calls come (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at:
  * each call as the function tracer would.
  */
 #include <stdlib.h>
@@ -20,6 +21,7 @@ int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, ui
 	t->events->floor_ns = floor_ns;
 	t->events->thresh_ns = thresh_ns;
 	t->events->from_ns = from_ns;
+	t->events->has_returns = (t->flags & UFT_TEXT_DISPLAY_GRAPH) != 0;
 	return 0;
 }
 
@@ -102,6 +104,27 @@ static int is_shown(const struct uft_printer *t, uint32_t cpu)
 	return !t->only_cpus;
 }
 
+static int is_graph(const struct uft_printer *t)
+{
+	return t->flags & UFT_TEXT_DISPLAY_GRAPH && uft_tracer_kind(t->tracer) == UFT_KIND_SECTION;
+}
+
+static void put_graph_line(struct uft_printer *t, const struct stretch *w, uint32_t i)
+{
+	const struct stretch_line *l = &w->line[i];
+	int is_end = !i || i + 1 == w->n;
+	struct uft_event ev = {
+		.kind = is_end ? UFT_EV_ENTRY : l->kind, .ts_ns = l->ts_ns, .task = l->task, .sym = l->sym, .cpu = l->cpu, .depth = l->level,
+		.duration_ns = is_end ? 0 : l->duration_ns,
+	};
+
+	graph_event(t, &ev);
+	if (!is_end)
+		return;
+	ev.kind = UFT_EV_EXIT;
+	graph_event(t, &ev);
+}
+
 static void put_lines(struct uft_printer *t, const struct stretch *w)
 {
 	int is_wakeup = uft_tracer_kind(t->tracer) == UFT_KIND_WAKEUP;
@@ -120,7 +143,9 @@ static void put_lines(struct uft_printer *t, const struct stretch *w)
 		flags[3] = l->depth ? (char)(l->depth < 10 ? '0' + l->depth : l->depth < 16 ? 'a' + l->depth - 10 : 'f') : '.';
 		t->task_flags = flags;
 		t->next_ns = i + 1 < w->n ? l[1].ts_ns : l->ts_ns;
-		if (is_wakeup)
+		if (is_graph(t))
+			put_graph_line(t, w, i);
+		else if (is_wakeup)
 			put_switch(t, w, l, i ? "==>" : "  +", &ev);
 		else
 			text_function(t, &ev);
@@ -146,8 +171,13 @@ void events_end(struct uft_printer *t)
 
 	t->annotate = 0;
 	t->flags |= UFT_TEXT_LATENCY;		/* these have no other format, as in the kernel */
+	if (is_graph(t))			/* nor this other columns */
+		t->flags = (t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_DISPLAY_GRAPH | UFT_TEXT_CONTEXT | UFT_TEXT_TAIL)) | TEXT_REL_TIME | UFT_TEXT_CPU |
+			   UFT_TEXT_PROC | UFT_TEXT_DURATION | UFT_TEXT_OVERHEAD;
 	text_header(t, uft_stream_info(t->src.st));
 	put_lines(t, &t->events->worst);
+	if (is_graph(t))
+		graph_flush(t, 1);
 	put_end(t, &t->events->worst);
 	t->flags = flags;
 }

@@ -92,7 +92,7 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 		put_ends(t, worst);
 	else
 		emit_buf_puts(&t->buf, "#\n");
-	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & UFT_TEXT_VERBOSE))
+	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & (UFT_TEXT_VERBOSE | TEXT_REL_TIME)))
 		emit_buf_puts(&t->buf, columns);
 }
 
@@ -200,6 +200,15 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 		p += sprintf(p, "%llx %llx\n", (unsigned long long)ip, (unsigned long long)ev->parent_addr);
 	}
 	emit_buf_end(&t->buf, p);
+}
+
+/* As the kernel's %pS. */
+char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr)
+{
+	p += sprintf(p, " %s=", field);
+	memcpy(p, name->text, name->len);
+	return p + name->len + sprintf(p + name->len, "+0x%llx/0x%llx", image ? (unsigned long long)uft_image_offset(image, addr) : 0,
+				       (unsigned long long)sym->size);
 }
 
 char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr)

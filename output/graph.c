@@ -37,7 +37,7 @@ static void latency_columns(struct uft_printer *t)
 		"  _-----=> irqs-off        \n", " / _----=> need-resched    \n", "| / _---=> hardirq/softirq \n",
 		"|| / _--=> preempt-depth   \n", "||| /                      \n",
 	};
-	int width = (t->flags & UFT_TEXT_ABSTIME ? 16 : 0) + (t->flags & UFT_TEXT_CPU ? 4 : 0) + (t->flags & UFT_TEXT_PROC ? 17 : 0);
+	int width = (t->flags & (UFT_TEXT_ABSTIME | TEXT_REL_TIME) ? 16 : 0) + (t->flags & UFT_TEXT_CPU ? 4 : 0) + (t->flags & UFT_TEXT_PROC ? 17 : 0);
 
 	for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
 		char line[96];
@@ -51,6 +51,7 @@ void graph_header(struct uft_printer *t)
 {
 	static const struct { uint32_t flag; const char *first, *second; } part[] = {
 		{ UFT_TEXT_ABSTIME, "     TIME       ", "      |         " },
+		{ TEXT_REL_TIME, "   REL TIME     ", "      |         " },
 		{ UFT_TEXT_CPU, " CPU", " |  " },
 		{ UFT_TEXT_PROC, "  TASK/PID       ", "   |    |        " },
 		{ UFT_TEXT_LATENCY, "||||   ", "||||   " },
@@ -166,9 +167,9 @@ static char *put_cpu(char *p, const struct text_cpu *c)
 	return p + c->column_len;
 }
 
-/* All that stands before the duration. */
+/* All that stands before the duration. @flags: of the latency format, NULL: nothing is known. */
 static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c, const struct uft_task *task, uint64_t ts_ns,
-			const struct call *call)
+			const struct call *call, const char *flags)
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
@@ -180,6 +181,8 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 		memcpy(p, " |  ", 4);
 		p += 4;
 	}
+	if (t->flags & TEXT_REL_TIME)
+		p += sprintf(p, "%9llu us |  ", (unsigned long long)(ts_ns > t->start_ns ? (ts_ns - t->start_ns) / 1000 : 0));
 	if (t->flags & UFT_TEXT_CPU)
 		p = put_cpu(p, c);
 	if (t->flags & UFT_TEXT_PROC) {
@@ -194,6 +197,8 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 	}
 	if (t->flags & UFT_TEXT_LATENCY) {
 		memcpy(p, call && call->in_handler ? " ..h.. | " : " ..... | ", 9);
+		if (flags)
+			memcpy(p + 1, flags, 5);
 		p += 9;
 	}
 	return p;
@@ -218,7 +223,7 @@ static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, 
 {
 	int has_column = has_duration(t);
 
-	p = put_column(t, p, c, task, ts_ns, call);
+	p = put_column(t, p, c, task, ts_ns, call, NULL);
 	return p + sprintf(p, "%s%s%s\n", has_column ? "  " : "", arrow, has_column ? " |" : "");
 }
 
@@ -293,7 +298,7 @@ static void put_return(struct uft_printer *t, struct text_cpu *c, const struct u
 		is_matched = c->enter[ev->depth] == id;
 		c->enter[ev->depth] = 0;
 	}
-	p = put_column(t, p, c, ev->task, ev->ts_ns, call);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, call, t->task_flags);
 	p = ev->flags & UFT_EVF_ORPHAN ? put_no_duration(t, p) : put_duration(t, p, ev->duration_ns);
 	p = put_indent(p, ev->depth);
 	*p++ = '}';
@@ -320,6 +325,9 @@ static void open_entry(struct uft_printer *t, struct text_cpu *c, const struct u
 	c->open_depth = ev->depth;
 	c->open_task = ev->task;
 	c->open_ns = ev->ts_ns;
+	memset(c->open_flags, 0, sizeof(c->open_flags));
+	if (t->task_flags)
+		memcpy(c->open_flags, t->task_flags, 5);
 	t->open[t->nopen++] = (uint32_t)(c - t->cpu);
 }
 
@@ -360,7 +368,7 @@ static void decide_entry(struct uft_printer *t, struct text_cpu *c, const struct
 		p = put_mark(t, p, c, c->open_task, c->open_ns, call, "==========>");
 		call->is_marked = !leaf;
 	}
-	p = put_column(t, p, c, c->open_task, c->open_ns, call);
+	p = put_column(t, p, c, c->open_task, c->open_ns, call, c->open_flags[0] ? c->open_flags : NULL);
 	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(t, p);
 	p = put_indent(p, c->open_depth);
 	p = put_text(p, name->text, name->len);
@@ -405,7 +413,7 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 	p = emit_buf_room(&t->buf, LINE_ROOM + n);
 	if (!p)
 		return;
-	p = put_column(t, p, c, ev->task, ev->ts_ns, NULL);
+	p = put_column(t, p, c, ev->task, ev->ts_ns, NULL, t->task_flags);
 	p = put_no_duration(t, p);
 	p = put_text(put_indent(p, c->depth > 0 ? (uint32_t)c->depth + 1 : 0), "/* ", 3);	/* as the kernel does */
 	p = put_text(put_text(p, text, n), " */\n", 4);

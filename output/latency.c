@@ -56,7 +56,8 @@ static void add_line(struct latency *l, struct stretch *s, const struct uft_even
 	}
 	s->line[s->n++] = (struct stretch_line){
 		.ts_ns = ts_ns, .sym = call->sym, .parent = call->parent, .task = ev->task, .cpu = ev->cpu,
-		.depth = (uint8_t)t->nheld, .is_masked = (t->mask & ~LIBC_SIGNALS) != 0,
+		.depth = (uint8_t)t->nheld, .is_masked = (t->mask & ~LIBC_SIGNALS) != 0, .kind = (uint8_t)ev->kind, .level = ev->depth,
+		.duration_ns = ev->duration_ns,
 	};
 }
 
@@ -198,7 +199,7 @@ static void section(struct latency *l, struct call_task *t, const struct uft_eve
 		begin(l, t, ev, call);
 	else if (!off && t->is_inside)
 		end(l, t, ev, call);
-	else if (t->is_inside && ev->kind == UFT_EV_ENTRY && t->open)
+	else if (t->is_inside && (ev->kind == UFT_EV_ENTRY || (l->has_returns && ev->kind != UFT_EV_DATA)) && t->open)
 		add_line(l, t->open, ev, call, ev->ts_ns, t);
 }
 

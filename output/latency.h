@@ -12,6 +12,9 @@ struct stretch_line {
 	uint32_t cpu;
 	uint32_t priority;		/* wakeup: of task, with has_state */
 	uint8_t has_state, depth, is_masked;	/* locks held and signals blocked then, as far as the tracer knows */
+	uint8_t kind;			/* enum uft_event_kind; of where it begins and ends, of any */
+	uint32_t level;			/* of the call in its task */
+	uint64_t duration_ns;
 };
 
 #define STRETCH_LINES	16384u		/* kept of one; the others are counted */
@@ -37,6 +40,7 @@ struct latency {
 	uint64_t from_ns;		/* those that end later */
 	struct stretch worst;		/* end_ns 0: none */
 	struct wake *wake;
+	int has_returns;		/* of the calls meanwhile: lines of their own */
 	int error;			/* -ENOMEM sticks */
 };
 void latency_feed(struct latency *l, const struct uft_event *ev);

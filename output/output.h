@@ -39,6 +39,8 @@ enum uft_text_flags {
 	UFT_TEXT_RETVAL_HEX	= 0x400000,
 	UFT_TEXT_ARGS		= 0x800000,
 	UFT_TEXT_RETADDR	= 0x1000000,
+	UFT_TEXT_FIELDS		= 0x4000000,	/* a record as the names of its fields, each with what it holds; a graph has none */
+	UFT_TEXT_DISPLAY_GRAPH	= 0x8000000,	/* latency tracers: their calls as a graph */
 	UFT_TEXT_NO_REPEATS	= 0x2000000,	/* func-no-repeats: calls of one function by one caller on a CPU, one after the other, are two lines */
 };
 #define UFT_TEXT_STACK		0x10000000u	/* stacks as the kernel shows its own; so they are if none of these is set */

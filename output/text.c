@@ -76,7 +76,7 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 		return;
 	if (t->flags & UFT_TEXT_LATENCY)
 		form_latency_header(t, info, events_wait(t) ? &t->events->worst : NULL);
-	if (t->tracer == UFT_TRACER_GRAPH)
+	if (t->tracer == UFT_TRACER_GRAPH || t->flags & TEXT_REL_TIME)
 		graph_header(t);
 	if (uft_tracer_kind(t->tracer) == UFT_KIND_LINES && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {
 		events_columns(t);
@@ -207,6 +207,14 @@ char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev)
 	return put_context(t, p, c, task, ev);
 }
 
+/* What the option fields makes of a call: the names are those of events/ftrace/function/format. */
+static char *put_fields(char *p, const struct uft_event *ev, const struct emit_text *name, const struct emit_text *caller)
+{
+	memcpy(p, "function:", 9);
+	p = form_field(p + 9, "ip", name, NULL, ev->sym, 0);
+	return ev->parent ? form_field(p, "parent_ip", caller, ev->task->image, ev->parent, ev->parent_addr) : p;
+}
+
 void text_function(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
@@ -226,7 +234,14 @@ void text_function(struct uft_printer *t, const struct uft_event *ev)
 	p = emit_buf_room(&t->buf, 160 + (size_t)name.len + caller.len + 2 * FORM_ADDR_ROOM);
 	if (!p)
 		return;
-	p = put_name(put_context(t, p, c, task, ev), &name);
+	p = put_context(t, p, c, task, ev);
+	if (t->flags & UFT_TEXT_FIELDS && ev->sym) {
+		p = put_fields(p, ev, &name, &caller);
+		*p++ = '\n';
+		emit_buf_end(&t->buf, p);
+		return;
+	}
+	p = put_name(p, &name);
 	p = form_addr(t, p, NULL, ev->sym, ev->sym && t->flags & UFT_TEXT_SYM_ADDR ? uft_image_sym_addr(ev->task->image, ev->sym) : 0);
 	if (ev->parent && t->flags & UFT_TEXT_PARENT) {
 		memcpy(p, " <-", 3);
@@ -333,6 +348,8 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	size_t n;
 
 	text = mark_text(ev, raw, &n);
+	if (t->flags & UFT_TEXT_FIELDS && !(ev->flags & UFT_EVF_RAW) && t->tracer != UFT_TRACER_GRAPH)
+		name = "print: buf=";
 	if (t->tracer == UFT_TRACER_GRAPH) {
 		graph_comment(t, ev, text, n);
 		return;

@@ -25,6 +25,7 @@ struct text_cpu {
 	int depth;		/* the kernel's, for lines that are no calls */
 	const struct uft_task *open_task;
 	uint64_t open_ns;
+	char open_flags[6];	/* task_flags then */
 	size_t open_at;		/* where in the buffer its line belongs */
 	const struct uft_sym *open_sym;
 	/* func-no-repeats: the last call, and how often it came again since */
@@ -97,6 +98,7 @@ uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 n
 
 /* ---- forms.c ---- */
 
+#define TEXT_REL_TIME	0x80000000u	/* beside enum uft_text_flags. graph: its first column is the time since start_ns */
 #define TEXT_FORM	(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN)
 /* @worst: what it tells of, NULL: nothing. */
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst);
@@ -110,6 +112,8 @@ size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX]);
 void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
 /* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */
+/* `ip=name+0x0/0x20`: a field that is an address in a function. FORM_ADDR_ROOM, and the name. */
+char *form_field(char *p, const char *field, const struct emit_text *name, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
 char *form_addr(const struct uft_printer *t, char *p, const struct uft_image *image, const struct uft_sym *sym, uint64_t addr);
 
 void graph_header(struct uft_printer *t);

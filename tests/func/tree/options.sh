@@ -13,7 +13,7 @@ same() {
 
 # ---- What only changes the text: function, and a marker that a reader sees
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo hello >trace_marker
-	for o in print-parent sym-offset sym-addr verbose raw hex bin printk-msg-only context-info latency-format record-tgid irq-info; do
+	for o in print-parent sym-offset sym-addr verbose raw hex bin printk-msg-only context-info latency-format record-tgid irq-info fields; do
 		v=$(cat options/$o); cat trace >$TMP/a; echo $((1 - v)) >options/$o; cat trace >$TMP/b; echo $v >options/$o; cat trace >$TMP/c
 		cmp -s $TMP/a $TMP/b && echo $o makes no difference; cmp -s $TMP/a $TMP/c || echo $o is not put back; echo $o >>$TMP/seen
 	done; echo done'
@@ -34,7 +34,7 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
 	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
 	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
-	printf "function-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
+	printf "display-graph\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
 	ls options | grep -vxF -f $TMP/seen'
 expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 1110 annotate blk_classic block branch hash-ptr "
 
@@ -45,6 +45,11 @@ expect_equal "calls; two call sites are two" "$(tr '\n' ' ' <out)" "8 6 6 "
 expect_equal "what came again" "$(sed 's/.*: \([a-z]*\) <-main/\1/; s/last_ts: *[0-9]*\.[0-9]*/T/' few | tr '\n' '/')" "lonely/outer/outer (repeats: 2, T)/lonely/outer/outer (repeats: 2, T)/"
 expect_equal "its form" "$(grep -c '^ *tree-target-[0-9]* *\[000\] ..... *[0-9.]*: outer <-main (repeats: 2, last_ts: *[0-9]*\.[0-9]\{6\})$' few)" 2
 expect_equal "consumed: until another comes" "$(cut -d: -f2- pipe | sed 's/last_ts: *[0-9.]*/T/' | tr '\n' '/')" " lonely <-main/ outer <-main/ outer <-main (repeats: 2, T)/ lonely <-main/ outer <-main/"
+
+# ---- fields: what a format file names; the kernel's %pS. Neither the graph nor numbers
+inside '$T 1; echo "inner outer" >set_ftrace_filter; echo function >current_tracer; $T 1; echo hello >trace_marker; echo 1 >options/fields; sed -n "/^#/d; s/^[^:]*: //p" trace; grep -oh "[a-z_]*;.offset:[0-9]*" events/ftrace/function/format | grep -v common | cut -d";" -f1
+	echo 1 >options/raw; grep -c "ip=\|buf=" trace; echo 0 >options/raw; echo function_graph >current_tracer; $T 1; echo hello >trace_marker; grep -c "ip=\|buf=" trace'
+expect_equal "fields" "$(sed 's/0x[0-9a-f]*/0xN/g' out | tr '\n' '/')" "function: ip=outer+0xN/0xN parent_ip=main+0xN/0xN/function: ip=inner+0xN/0xN parent_ip=outer+0xN/0xN/function: ip=inner+0xN/0xN parent_ip=outer+0xN/0xN/print: buf=hello/ip/parent_ip/0/0/"
 
 # The closed list: its files say why, take nothing, and trace_options has none of them
 inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl[ok]|branch" trace_options'
