@@ -161,7 +161,7 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 		fprintf(f, "# linked for gprof: while functions are traced their calls are missing in gmon.out\n");
 	if (!c->usable && !obj->nbefore)
 		fprintf(f, "# nothing prepared: plain code is %s; %s prepares all functions (`uft cflags` prints the flags for your "
-			"compiler)\n", obj->machine == EM_X86_64 ? "rewritten" : "left alone on this machine",
+			"compiler)\n", entries_are_known(obj) ? "rewritten" : "left alone on this machine",
 			uft_prepare_options(obj->machine));
 }
 
@@ -174,7 +174,7 @@ static const char *entry_kind(const struct entry *e)
 
 static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
 {
-	unsigned len = e->skip ? 0 : e->pad ? 2 : 5;
+	unsigned len = e->skip ? 0 : entry_len(item->obj, e);
 	uint8_t bytes[8] = { 0 };
 
 	uft_object_read(item->obj, e->addr, bytes, len);
@@ -294,7 +294,7 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 	print_counts(f, item, &c);
 	if (before.usable + before.listed)
 		print_entry_counts(f, &before, 1);
-	if ((!opts->all && (c.usable || obj->nbefore)) || obj->machine != EM_X86_64)
+	if ((!opts->all && (c.usable || obj->nbefore)) || !entries_are_known(obj))
 		return;
 	print_entries(f, opts, o, item, 0, &plain);
 	if (obj->type != ET_REL)

@@ -235,6 +235,7 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 	*(struct uft_cmd_object *)payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
 		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
 		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
+		.has_code = t->space->obj[object].plain != NULL,
 	};
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);

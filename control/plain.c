@@ -95,7 +95,7 @@ int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct ent
 
 int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
 {
-	if (!spec || spec->tracer == UFT_TRACER_NOP || sp->img->obj[index].obj->machine != EM_X86_64)
+	if (!spec || spec->tracer == UFT_TRACER_NOP || !entries_are_known(sp->img->obj[index].obj))
 		return 0;
 	if (sp->img->obj[index].obj->nbefore)
 		return 1;
@@ -156,7 +156,7 @@ static int widen(struct space *sp, uint32_t index, const struct entries *list)
 	o->want = bytes;
 	for (size_t i = 0; i < list->n; i++) {
 		m->stub_addr[nsite + i] = list->entry[i].func + m->bias;
-		m->site_addr[nsite + i] = list->entry[i].addr + 5 + m->bias;
+		m->site_addr[nsite + i] = list->entry[i].addr + entry_len(m->obj, &list->entry[i]) + m->bias;
 	}
 	return 0;
 }
@@ -314,7 +314,7 @@ static struct uft_patch make_patch(const struct target *t, uint32_t object, uint
 	const struct entry *e = &t->space->obj[object].plain->list.entry[stub - m->obj->nsite];
 
 	return (struct uft_patch){
-		.addr = e->addr + m->bias, .stub = stub, .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, e->pad ? 2 : 5),
+		.addr = e->addr + m->bias, .stub = stub, .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, entry_len(m->obj, e)),
 		.state = state & 0xf, .flags = command_stub_flags(state),
 	};
 }

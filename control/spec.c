@@ -7,6 +7,7 @@
  */
 #include "control/internal.h"
 #include "control/plain.h"
+#include "control/relocate/entry.h"
 #include "symbol/tracer.h"
 #include "symbol/words.h"
 #include "symbol/prepare.h"
@@ -682,7 +683,7 @@ void spec_explain_none(const struct space *sp, char *text, size_t size)
 {
 	uint64_t reason[UFT_SKIP_NKINDS] = { 0 }, most = 0;
 	enum uft_skip why = UFT_SKIP_NONE;
-	int is_x86 = !sp->nobj || sp->img->obj[0].obj->machine == EM_X86_64;
+	int is_known = !sp->nobj || entries_are_known(sp->img->obj[0].obj);
 
 	for (uint32_t o = 0; o < sp->nobj; o++)
 		for (size_t i = 0; i < sp->img->obj[o].obj->nsite; i++)
@@ -698,7 +699,7 @@ void spec_explain_none(const struct space *sp, char *text, size_t size)
 			 (unsigned long long)most, uft_skip_text(why));
 	else
 		snprintf(text, size, "%s has no function that can be traced: it was not built for it, and %s; build it with %s "
-			 "(`uft cflags` prints the options for your compiler)", sp->img->exe, is_x86 ?
-			 "has no unwind tables to find its functions by" : "only x86-64 code is rewritten", is_x86 ?
+			 "(`uft cflags` prints the options for your compiler)", sp->img->exe, is_known ?
+			 "has no unwind tables to find its functions by" : "code of its machine is not rewritten", !sp->nobj ?
 			 UFT_PREPARE_X86_64 : uft_prepare_options(sp->img->obj[0].obj->machine));
 }

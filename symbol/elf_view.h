@@ -63,6 +63,12 @@ static inline unsigned elf_relative(const struct elf_view *v)
 	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_RELATIVE : v->eh.e_machine == EM_RISCV ? R_RISCV_RELATIVE : R_X86_64_RELATIVE;
 }
 
+/* The same of one that asks a function. */
+static inline unsigned elf_irelative(const struct elf_view *v)
+{
+	return v->eh.e_machine == EM_AARCH64 ? R_AARCH64_IRELATIVE : v->eh.e_machine == EM_RISCV ? 58 : R_X86_64_IRELATIVE;
+}
+
 /* Opens and checks headers. 0, -ENOEXEC (not ELF, damaged), -EPFNOSUPPORT (other machine), -errno of open. */
 int elf_open(struct elf_view *v, const char *path, struct uft_error *err);
 /* The same for bytes in memory; @name is for messages. With ELF_MALLOCED elf_close() frees @data. */

@@ -238,6 +238,16 @@ static int uw_first(void *arg, const struct uft_cfa *cfa)
 	return 1;
 }
 
+/* Where the stack pointer is at a function's entry: on x86-64 the call has pushed the return address. */
+static int uw_is_entry(const struct elf_view *v, const struct uft_cfa *cfa)
+{
+	switch (v->eh.e_machine) {
+	case EM_AARCH64: return cfa->reg == 31 && !cfa->offset;
+	case EM_RISCV: return cfa->reg == 2 && !cfa->offset;
+	default: return cfa->reg == 7 && cfa->offset == 8;
+	}
+}
+
 int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie, struct uft_unwind *u)
 {
 	struct uw_cursor c = { NULL, NULL, r->fde }, body;
@@ -272,7 +282,7 @@ int uw_details(struct elf_view *v, const struct uw_range *r, struct uw_cie *cie,
 		u->flags |= UFT_UNWIND_SIGNAL;
 	if (no_parent || cie->has_no_parent)
 		u->flags |= UFT_UNWIND_OUTERMOST;
-	if (first.reg != 7 || first.offset != 8)
+	if (!uw_is_entry(v, &first))
 		u->flags |= UFT_UNWIND_PART;
 	return 1;
 }

@@ -75,8 +75,7 @@ int words_site_columns(struct dis *d, const struct dis_words *w)
 	return ret ? ret : dis_column_now(d, d->site->len, at);
 }
 
-/* A label that begins with `=` says what the word is: no instruction. */
-static void print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label)
+void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label)
 {
 	for (unsigned i = 0; i < n; i++) {
 		struct dis_link link = { .at = 4 * i, .bytes = 4 };
@@ -99,7 +98,7 @@ static void print_mcount_stub(FILE *f, struct dis *d, const struct dis_words *w)
 	fprintf(f, "\nuft mcount stub of %s (%sfunction_graph; %u bytes within reach of %s; its body returns to the last instruction)\n",
 		d->name, w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, cmd_object_base(d->item->obj));
 	w->make_mcount_stub(word, 0, 0, 0, 0, 0);
-	print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, w->mcount_stub_label);
+	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, w->mcount_stub_label);
 }
 
 static void print_stub(FILE *f, struct dis *d, const struct dis_words *w)
@@ -115,7 +114,7 @@ static void print_stub(FILE *f, struct dis *d, const struct dis_words *w)
 	fprintf(f, "\nuft stub of %s (%sfunction_graph; %u bytes within reach of %s, then its flags byte)\n", d->name,
 		w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, object);
 	w->make_stub(word, 0, 0, 0, 0, 0);
-	print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, label);
+	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, label);
 }
 
 void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
@@ -135,5 +134,5 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 			label[i] = "uft_asm_mcount_func";
 	}
 	w->make_thunk(word, 0, 0, 1);
-	print_piece(f, d, word, w->thunk_bytes / 4, label);
+	words_print_piece(f, d, word, w->thunk_bytes / 4, label);
 }

@@ -29,6 +29,8 @@ struct dis_words {
 
 unsigned words_pre(const struct uft_site *s);
 int words_site_columns(struct dis *d, const struct dis_words *w);
+/* @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no instruction, but that. */
+void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
 void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w);
 
 #endif

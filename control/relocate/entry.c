@@ -6,6 +6,8 @@
  * alone; and the code that goes out of line. It touches no process. The functions are the unwind entries: they are
  * there in stripped programs, and they tell a function from a part of one.
  *
+ * What is said here of instructions is x86-64's; arm64.c has arm64, where one word is the site and everything else is simpler.
+ *
  * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an indirect call must find.
  *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives the padding
  *		behind it, which is nobody's.
@@ -149,6 +151,14 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 	return 0;
 }
 
+/* Bytes at an entry that indirect calls must find. */
+static unsigned lead_of(const struct uft_object *obj, const uint8_t *p, size_t avail)
+{
+	if (obj->machine == EM_AARCH64)
+		return arm64_lead(p, avail);
+	return avail > UFT_LEN_ENDBR ? (unsigned)uft_insn_is_endbr(p) : 0;
+}
+
 static int list_unwind(struct uft_object *obj, struct entries *e)
 {
 	struct entries_priv *pr = e->priv;
@@ -167,7 +177,7 @@ static int list_unwind(struct uft_object *obj, struct entries *e)
 		p = object_code(obj, u->addr, &avail);
 		e->entry[e->n++] = (struct entry){
 			.func = u->addr, .size = u->size,
-			.addr = u->addr + (p && avail > UFT_LEN_ENDBR ? uft_insn_is_endbr(p) : 0),
+			.addr = u->addr + (p ? lead_of(obj, p, avail) : 0),
 			.skip = u->flags || object_in_plt(obj, u->addr) ? ENTRY_NOT_FUNCTION :
 				object_in_text(obj, u->addr) ? ENTRY_OK : ENTRY_SECTION,
 		};
@@ -235,7 +245,7 @@ int entries_list(struct uft_object *obj, struct entries *out)
 	out->priv = pr = calloc(1, sizeof(*pr));
 	if (!pr)
 		return -ENOMEM;
-	if (obj->machine != EM_X86_64 || obj->type == ET_REL)
+	if (!entries_are_known(obj) || obj->type == ET_REL)
 		return 0;
 	ret = list_unwind(obj, out);
 	elf_symtab_find(v, SHT_SYMTAB, &symtab);
@@ -291,7 +301,7 @@ void entries_free(struct entries *e)
 
 /* ---- One entry -------------------------------------------------------------------------------- */
 
-static int is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n)
+int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n)
 {
 	for (size_t i = 0; i < pr->nours; i++)
 		if (addr < pr->ours[i].addr + pr->ours[i].size && pr->ours[i].addr < addr + n)
@@ -349,7 +359,7 @@ static int try_form(const struct plan *p, unsigned change, unsigned *nmoved)
 			return ENTRY_SHORT;
 		*nmoved = change;
 	}
-	if (is_ours(p->e->priv, f->addr, *nmoved))
+	if (entries_is_ours(p->e->priv, f->addr, *nmoved))
 		return ENTRY_OURS;
 	/* Nothing that a compiler makes leads into the middle of an instruction. */
 	if (f->before && m.ninsns == 1)
@@ -416,7 +426,7 @@ int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 		if ((want && !want[i]) || f->skip || f->nmoved)
 			continue;
 		p.t = scan_text(e->priv->scan, f->addr);
-		f->skip = p.t ? (uint8_t)plan_entry(&p) : ENTRY_DATA;
+		f->skip = !p.t ? ENTRY_DATA : (uint8_t)(obj->machine == EM_AARCH64 ? arm64_plan(obj, e, p.t, i) : plan_entry(&p));
 		if (f->skip)
 			f->pad = 0;
 		e->nskip[f->skip]++;
@@ -431,11 +441,11 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_PREPARED]	= "compiled for tracing: its own site is used",
 		[ENTRY_NOT_FUNCTION]	= "no function: linkage table, signal return, or a part of another function",
 		[ENTRY_SHORT]		= "shorter than a jump, and no padding near (build with -falign-functions=16)",
-		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with -fpatchable-function-entry=5)",
-		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with -fpatchable-function-entry=5)",
+		[ENTRY_BRANCH]		= "something jumps into its first bytes (build with what `uft cflags` prints)",
+		[ENTRY_INSN]		= "begins with an instruction that cannot move (build with what `uft cflags` prints)",
 		[ENTRY_NO_UNWIND]	= "no unwind data: assembly, or built with -fno-asynchronous-unwind-tables",
 		[ENTRY_DATA]		= "its first bytes are not code that ends where the unwind data says",
-		[ENTRY_FLAGS]		= "reads the flags that its caller left: assembly",
+		[ENTRY_FLAGS]		= "reads the flags that its caller left, or has registers of its own: assembly",
 		[ENTRY_SECTION]		= "in a section that is not text: it may be copied and run elsewhere",
 		[ENTRY_STACK]		= ("runs on a stack that grows when it must, without room for tracing: Go, or built with "
 					   "-fsplit-stack (C code beside Go can be traced)"),
@@ -461,8 +471,11 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 {
 	uint32_t stub = out->stub;
 	struct move m;
-	int ret = entry_move(obj, e, e->addr + bias, at, &m);
+	int ret;
 
+	if (obj->machine == EM_AARCH64)
+		return arm64_code(obj, e, bias, at, out);
+	ret = entry_move(obj, e, e->addr + bias, at, &m);
 	if (ret)
 		return ret;
 	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig))
@@ -484,8 +497,11 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 int entry_twin(struct uft_object *obj, const struct entry *e, unsigned offset)
 {
 	struct move m;
-	int ret = entry_move(obj, e, e->addr, e->addr, &m);
+	int ret;
 
+	if (obj->machine != EM_X86_64)		/* a word: nobody rests inside */
+		return -EINVAL;
+	ret = entry_move(obj, e, e->addr, e->addr, &m);
 	if (ret)
 		return ret;
 	for (unsigned i = 0; i < m.ninsns; i++)

@@ -8,6 +8,8 @@
 #ifndef UFT_CONTROL_RELOCATE_ENTRY_H
 #define UFT_CONTROL_RELOCATE_ENTRY_H
 
+#include <elf.h>
+
 #include "symbol/object.h"
 #include "uft/abi.h"
 
@@ -21,7 +23,7 @@ enum entry_skip {
 	ENTRY_INSN,		/* an instruction that cannot move: syscall, ud2, xbegin, a call that returns too early */
 	ENTRY_NO_UNWIND,	/* only a symbol knows it: assembly without unwind data */
 	ENTRY_DATA,		/* its first bytes do not decode, or end within an instruction */
-	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left */
+	ENTRY_FLAGS,		/* hand-written: it reads the flags that its caller left, or keeps what a function may spend */
 	ENTRY_SECTION,		/* in a section of its own that is no text: may run where it was copied to */
 	ENTRY_STACK,		/* its stack grows when it must, and may be too small for our handlers: Go, -fsplit-stack */
 	ENTRY_OURS,		/* the patcher or the unwinder needs it (hook places) */
@@ -45,6 +47,18 @@ struct entries {
 	size_t nskip[ENTRY_NSKIPS];	/* of those that were planned or are left alone in any case */
 	struct entries_priv *priv;
 };
+
+/* 1: plain code of this machine is rewritten. Else there are no entries. */
+static inline int entries_are_known(const struct uft_object *obj)
+{
+	return obj->machine == EM_X86_64 || obj->machine == EM_AARCH64;
+}
+
+/* Bytes that change at an entry. */
+static inline unsigned entry_len(const struct uft_object *obj, const struct entry *e)
+{
+	return obj->machine != EM_X86_64 ? 4 : e->pad ? 2 : 5;
+}
 
 /* Lists the entries without decoding: addresses and sizes, skip = ENTRY_OK, nmoved = 0. 0 or -errno. */
 int entries_list(struct uft_object *obj, struct entries *out);

@@ -55,6 +55,16 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 /* 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
+/* entry.c: 1: a place that tracing itself needs is in [addr, addr + n). */
+int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);
+
+/* arm64.c */
+unsigned arm64_lead(const uint8_t *p, size_t avail);	/* bytes of the landing pad that must stay at an entry */
+int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to);	/* 1: what stands there is a direct branch that is no call */
+void arm64_scan(struct scanner *sc, const struct scan_text *t);
+int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);	/* enum entry_skip */
+int arm64_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);
+
 /* grow.c: stacks without room for a handler. */
 int grow_is_go(struct uft_object *obj);		/* what only symbols know is Go */
 int grow_is_split(struct uft_object *obj, const struct entries *e);

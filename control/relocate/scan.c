@@ -17,9 +17,11 @@
  * what nobody calls, points to or has a name for counts as a function only if it is aligned as one, and not jumped to
  * under a condition (entry.c).
  *
+ * Where instructions are words (arm64.c) code is read as what it is.
+ *
  * Bounded: one look at every byte, and as many steps through tables as the file has bytes.
  */
-#include "control/relocate/scan.h"
+#include "control/relocate/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -86,7 +88,7 @@ static void *grow(struct scanner *sc, void *list, size_t n, size_t *room, size_t
 }
 
 /* Code may be called there, or jumped to. */
-static const struct scan_text *mark_called(struct scanner *sc, uint64_t addr)
+const struct scan_text *scan_called(struct scanner *sc, uint64_t addr)
 {
 	const struct scan_text *t = scan_text(sc->s, addr);
 
@@ -98,9 +100,9 @@ static const struct scan_text *mark_called(struct scanner *sc, uint64_t addr)
 }
 
 /* The address of code is somewhere. */
-static void mark_pointer(struct scanner *sc, uint64_t addr)
+void scan_pointer(struct scanner *sc, uint64_t addr)
 {
-	const struct scan_text *t = mark_called(sc, addr);
+	const struct scan_text *t = scan_called(sc, addr);
 
 	if (t)
 		mark(t->pointed, addr - t->addr);
@@ -128,25 +130,27 @@ static void note_leave(struct scanner *sc, uint64_t target, size_t from)
 	}
 }
 
-/* A jump at @from to @to, seen while the code of entry @k passes (n: none). */
-static void mark_jump(struct scanner *sc, size_t k, uint64_t from, uint64_t to, int is_jcc)
+void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part)
 {
 	const struct scan_text *t = scan_text(sc->s, to);
-	const struct entry *e = &sc->e->entry[k];
+	const struct entry *e;
 
+	while (*k + 1 < sc->e->n && sc->e->entry[*k + 1].func <= from)
+		++*k;
 	if (!t)
 		return;
 	mark(t->target, to - t->addr);
-	if (is_jcc)
+	if (is_part)
 		mark(t->part, to - t->addr);
-	if (k >= sc->e->n || from - e->func >= e->size)
+	e = &sc->e->entry[*k];
+	if (*k >= sc->e->n || from - e->func >= e->size)
 		return;
 	if (to - e->func >= e->size)
 		mark(t->pointed, to - t->addr);	/* in place of a call: returns to who called this one */
 	if (to == e->func || to == e->addr)
 		mark(t->looped, e->func - t->addr);
 	else if (e->skip == ENTRY_NOT_FUNCTION && to - e->func >= e->size)
-		note_leave(sc, to, k);
+		note_leave(sc, to, *k);
 }
 
 /* Bytes of an operand behind its modrm byte. */
@@ -185,30 +189,28 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 		case 0:
 			continue;
 		case CLASS_CALL:
-			mark_called(sc, uft_insn_branch_target(p + i, 5, at));
+			scan_called(sc, uft_insn_branch_target(p + i, 5, at));
 			break;
 		case CLASS_0F:
 			if ((p[i + 1] & 0xf0) != 0x80)
 				break;
 			/* fall through */
 		case CLASS_JMP:
-			while (k + 1 < sc->e->n && sc->e->entry[k + 1].func <= at)
-				k++;
-			mark_jump(sc, k, at, uft_insn_branch_target(p + i, p[i] == 0x0f ? 6 : 5, at), p[i] == 0x0f);
+			scan_jump(sc, &k, at, uft_insn_branch_target(p + i, p[i] == 0x0f ? 6 : 5, at), p[i] == 0x0f);
 			break;
 		case CLASS_LEA:
 			if ((p[i + 1] & 0xc7) != 5)
 				break;
-			mark_pointer(sc, uft_insn_branch_target(p + i, 6, at));
+			scan_pointer(sc, uft_insn_branch_target(p + i, 6, at));
 			note_base(sc, uft_insn_branch_target(p + i, 6, at));
 			break;
 		case CLASS_MOV:
-			mark_pointer(sc, uft_get32(p + i + 1));
+			scan_pointer(sc, uft_get32(p + i + 1));
 			break;
 		case CLASS_STORE:
 			imm = i + 2 + modrm_bytes(p + i + 1);
 			if (imm + 4 <= t->n)
-				mark_pointer(sc, uft_get32(p + imm));
+				scan_pointer(sc, uft_get32(p + imm));
 			break;
 		}
 	}
@@ -284,7 +286,7 @@ static void scan_words(struct scanner *sc)
 		if (ph->p_type != PT_LOAD || ph->p_flags & PF_X || !(p = elf_bytes(v, ph->p_offset, ph->p_filesz)))
 			continue;
 		for (; skip + 8 <= ph->p_filesz; skip += 8)
-			mark_pointer(sc, elf_get64(p + skip));
+			scan_pointer(sc, elf_get64(p + skip));
 	}
 }
 
@@ -309,13 +311,13 @@ static void scan_data(struct scanner *sc)
 
 	for (size_t i = 0; i < v->rela.n; i++) {
 		elf_rela(&v->rela, i, &r);
-		if (ELF64_R_TYPE(r.r_info) == R_X86_64_RELATIVE || ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
-			mark_pointer(sc, (uint64_t)r.r_addend);
+		if (ELF64_R_TYPE(r.r_info) == elf_relative(v) || ELF64_R_TYPE(r.r_info) == elf_irelative(v))
+			scan_pointer(sc, (uint64_t)r.r_addend);
 	}
 	for (size_t i = 0; i < v->jmprel.n; i++) {
 		elf_rela(&v->jmprel, i, &r);
-		if (ELF64_R_TYPE(r.r_info) == R_X86_64_IRELATIVE)
-			mark_pointer(sc, (uint64_t)r.r_addend);
+		if (ELF64_R_TYPE(r.r_info) == elf_irelative(v))
+			scan_pointer(sc, (uint64_t)r.r_addend);
 	}
 	if (sc->obj->type == ET_EXEC || has_packed_relocs(v))
 		scan_words(sc);
@@ -367,11 +369,23 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 		if (text && is_cold_name(elf_sym_name(t, &s)))
 			mark(text->part, s.st_value - text->addr);
 		else
-			mark_called(sc, s.st_value);
+			scan_called(sc, s.st_value);
 		sc->s->is_runtime |= text && is_runtime_name(elf_sym_name(t, &s));
 		if (text && is_special_name(elf_sym_name(t, &s)))
 			note_special(sc->s, s.st_value);
 	}
+}
+
+/* The jump at @p, with a displacement of 32 bits on x86-64: its length, 0: none. */
+static unsigned jump_at(const struct scanner *sc, const uint8_t *p, uint64_t at, uint64_t *to)
+{
+	unsigned len = p[0] == UFT_OP_JMP ? 5 : p[0] == 0x0f && (p[1] & 0xf0) == 0x80 ? 6 : 0;
+
+	if (sc->obj->machine == EM_AARCH64)
+		return arm64_jump(p, at, to) ? 4 : 0;
+	if (len)
+		*to = uft_insn_branch_target(p, len, at);
+	return len;
 }
 
 /*
@@ -380,6 +394,8 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
  */
 static void scan_leaves(struct scanner *sc)
 {
+	const unsigned step = sc->obj->machine == EM_X86_64 ? 1 : 4, most = sc->obj->machine == EM_X86_64 ? 6 : 4;
+
 	for (size_t i = 0; i < sc->nleave; i++) {
 		const struct entry *part = &sc->e->entry[sc->leave[i].from];
 		const struct entry *f = entries_find(sc->e, sc->leave[i].target);
@@ -390,16 +406,15 @@ static void scan_leaves(struct scanner *sc)
 			continue;
 		at = f->func - t->addr;
 		n = f->size < t->n - at ? f->size : t->n - at;
-		for (size_t k = 0; k + 6 <= n; k++) {
-			const uint8_t *p = t->p + at + k;
-			unsigned len = p[0] == UFT_OP_JMP ? 5 : p[0] == 0x0f && (p[1] & 0xf0) == 0x80 ? 6 : 0;
+		for (size_t k = 0; k + most <= n; k += step) {
+			uint64_t to;
 
 			if (!sc->steps) {
 				sc->status = -E2BIG;
 				return;
 			}
 			sc->steps--;
-			if (len && uft_insn_branch_target(p, len, f->func + k) - part->func < part->size) {
+			if (jump_at(sc, t->p + at + k, f->func + k, &to) && to - part->func < part->size) {
 				mark(t->looped, at);
 				break;
 			}
@@ -459,7 +474,7 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 	sc.steps = v->size;
 	sc.status = make_texts(obj, sc.s);
 	for (size_t i = 0; i < sc.s->ntext && !sc.status; i++)
-		scan_code(&sc, &sc.s->text[i]);
+		(obj->machine == EM_AARCH64 ? arm64_scan : scan_code)(&sc, &sc.s->text[i]);
 	if (!sc.status)
 		scan_tables(&sc);
 	if (!sc.status)
@@ -469,7 +484,7 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 		scan_symbols(&sc, &v->dyn);
 		elf_symtab_find(v, SHT_SYMTAB, &symtab);
 		scan_symbols(&sc, &symtab);
-		mark_called(&sc, obj->entry);
+		scan_called(&sc, obj->entry);
 		mark_entries(&sc);
 		*out = sc.s;
 	} else {

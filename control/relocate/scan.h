@@ -37,6 +37,13 @@ static inline int scan_bit(const uint64_t *map, size_t i)
 	return map[i / 64] >> i % 64 & 1;
 }
 
+/* For who looks at the code of a machine, while scan_make() works. Code may be called at an address; the address is in code or data. */
+struct scanner;
+const struct scan_text *scan_called(struct scanner *sc, uint64_t addr);
+void scan_pointer(struct scanner *sc, uint64_t addr);
+/* A jump at @from, which rises; *k is 0 at first. @is_part: what it leads to is a part of a function, if nobody calls it. */
+void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part);
+
 /* 1: something leads to one of [addr, addr + n). */
 int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsigned n);
 

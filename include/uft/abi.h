@@ -405,7 +405,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
-	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, or 2 (by a pad) */
+	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, or 2 (by a pad); 4 of words */
 };
 
 enum uft_site_state {
@@ -520,7 +520,8 @@ struct uft_cmd_object {
 	uint64_t stub_base;		/* w: address of stub 0; stubs are UFT_STUB_BYTES apart */
 	uint64_t tramp_base, tramp_end;	/* w: the object's trampoline memory, for naming */
 	uint64_t code_base;		/* w: code for stub i goes to code_base + i * UFT_CODE_STRIDE, UFT_CODE_MAX bytes */
-	uint32_t warm, pad;		/* enum uft_warm: most of its sites will soon be armed, and there is time now */
+	uint32_t warm;			/* enum uft_warm: most of its sites will soon be armed, and there is time now */
+	uint32_t has_code;		/* struct uft_code will come; where it is always possible nobody asks */
 };
 struct uft_cmd_rows {
 	uint64_t bias, text_start, text_end;	/* runtime addresses: bias + row.start */
@@ -548,7 +549,8 @@ struct uft_code {
 	uint8_t map[4];			/* where in code[] the instruction begins that was at addr + 1, 2, ...; 0 none */
 	uint8_t back;			/* the jump behind the moved instructions; 0 none */
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
-	uint8_t reserved[2];
+	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
+	uint8_t reserved;
 };
 _Static_assert(sizeof(struct uft_code) == 144, "abi");
 #define UFT_MAX_OBJECTS	1024

@@ -14,6 +14,7 @@
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
  *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
+ *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (word_code.c)
  *
  * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as well, and the stub's
  * first word, which leads to the thunk of the state, is changed instead.
@@ -25,10 +26,11 @@
  *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the first as it
  *	is now. A thread may rest between the two, for any time, so the first is written only while nobody can
  *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted. The
- *	same for words that are not aligned, and for what was found if it may be more than one instruction.
+ *	same for words that are not aligned, for what was found if it may be more than one instruction, and for plain code: CPUs may
+ *	fetch one branch or another while it changes, but not one or any instruction.
  *   4. A page without a wanted site is not written.
  *
- * Not here: hooks (of system calls and unwinders), code that nobody prepared, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
+ * Not here: hooks (of system calls and unwinders), own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
  *
  * Failure: each site has a status; a batch never stops for one.
  */
@@ -36,26 +38,9 @@
 
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
-#include "runtime/patch/thunk.h"
+#include "runtime/patch/word.h"
 #include "runtime/platform/platform.h"
 #include "runtime/runtime.h"
-
-struct word_site {
-	uint64_t addr;		/* 0: never touched */
-	uint32_t orig[2];
-	uint8_t kind_len, flags, has_stub, stub_state, pad[4];
-};
-_Static_assert(sizeof(struct word_site) == 24, "three lines hold eight");
-
-struct word_object {
-	uintptr_t text_start, text_end;
-	uint32_t object, capacity, nstubs;
-	uint32_t first_text_id, first_stub_id;
-	int is_gone;
-	uintptr_t region, region_end, stub_base;
-	struct word_site *site;
-	struct word_object *next;	/* newest first; never freed */
-};
 
 /* The words of a site, in one state. */
 struct form {
@@ -77,7 +62,7 @@ void patch_vouch(int nobody_runs)
 	is_vouched = nobody_runs;
 }
 
-static struct word_object *find(uint32_t object)
+struct word_object *word_find(uint32_t object)
 {
 	for (struct word_object *o = objects; o; o = o->next)
 		if (o->object == object && !o->is_gone)
@@ -93,7 +78,7 @@ static struct {
 	int prot;
 } segment;
 
-static int open_window(uintptr_t lo, uintptr_t hi)
+int word_open(uintptr_t lo, uintptr_t hi)
 {
 	int ret;
 
@@ -110,13 +95,13 @@ static int open_window(uintptr_t lo, uintptr_t hi)
 	return 0;
 }
 
-static void close_window(void)
+void word_close(void)
 {
 	plat_text_close(&window);
 	uft_store_release(&has_window, 0);
 }
 
-static void put_word(uintptr_t at, uint32_t word)
+void word_put(uintptr_t at, uint32_t word)
 {
 	if (window.is_direct)
 		arch_text_store4((void *)at, word);
@@ -139,14 +124,24 @@ static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t
 }
 
 /* The copy of a thunk that is nearest to what leads there. */
-static uintptr_t thunk(const struct word_object *o, unsigned t, uintptr_t from)
+uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from)
 {
 	return thunk_in(o, ARCH_THUNK_PAGES > 1 && from > o->region + (o->region_end - o->region) / 2, t);
 }
 
-static uintptr_t stub_at(const struct word_object *o, uint32_t i)
+uintptr_t word_stub(const struct word_object *o, uint32_t i)
 {
 	return o->stub_base + (uintptr_t)i * UFT_STUB_BYTES;
+}
+
+static const char *handler_of(unsigned t)
+{
+	switch (t) {
+	case THUNK_CODE_FUNC: return uft_asm_func;
+	case THUNK_CODE_ENTER: return arch_code_enter();
+	case THUNK_CODE_EXIT: return uft_asm_graph_exit_slow;
+	default: return thunk_handler(t);
+	}
 }
 
 void patch_retarget(void)
@@ -161,21 +156,22 @@ static int write_thunks(struct word_object *o, unsigned page)
 	uint32_t text_k = UFT_THUNK_K((uint32_t)(o->text_start >> 2) - o->first_text_id, UFT_REC_FUNC);
 	uint32_t stub_k = UFT_THUNK_K((uint32_t)(o->stub_base >> 4) - o->first_stub_id, UFT_REC_ENTRY);
 	uint32_t w[ARCH_THUNK_BYTES / 4];
-	int ret = open_window(thunk_in(o, page, 0), thunk_in(o, page, NTHUNKS));
+	int ret = word_open(thunk_in(o, page, 0), thunk_in(o, page, WORD_NTHUNKS));
 
 	if (ret)
 		return ret;
-	for (unsigned t = 0; t < NTHUNKS; t++) {
+	for (unsigned t = 0; t < WORD_NTHUNKS; t++) {
 		uintptr_t at = thunk_in(o, page, t);
+		int has_k = t != THUNK_EXIT && t != THUNK_CODE_EXIT && t != THUNK_CODE_FUNC;
 
 		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : stub_k);
-		uft_store_release(&cells(o, t)[1], (uint64_t)thunk_handler(t));
-		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), t != THUNK_EXIT))
+		uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
+		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k))
 			ret = -ERANGE;
 		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
-			put_word(at + 4 * i, w[i]);
+			word_put(at + 4 * i, w[i]);
 	}
-	close_window();
+	word_close();
 	plat_sync_cores();
 	return ret;
 }
@@ -222,7 +218,7 @@ static struct word_object *object_new(const struct uft_cmd_object *c)
 
 int patch_object(struct uft_cmd_object *c)
 {
-	struct word_object *o = find(c->object);
+	struct word_object *o = word_find(c->object);
 
 	if (c->text_end <= c->text_start || c->object >= UFT_MAX_OBJECTS)
 		return -EINVAL;
@@ -235,12 +231,14 @@ int patch_object(struct uft_cmd_object *c)
 		return -ENOMEM;
 	if (c->nstubs > o->capacity)
 		return -ENOSPC;
+	if (c->has_code && !o->code_base && word_code_map(o))
+		return -ENOMEM;
 	if (c->nstubs > o->nstubs)
 		o->nstubs = c->nstubs;
 	c->stub_base = o->stub_base;
 	c->tramp_base = o->region;
 	c->tramp_end = o->region_end;
-	c->code_base = 0;
+	c->code_base = o->code_base;
 	return 0;
 }
 
@@ -261,6 +259,11 @@ static int is_entry(const struct word_site *s)
 	return site_kind(s) == UFT_SITE_NOPS;
 }
 
+static int is_code(const struct word_site *s)
+{
+	return site_kind(s) == UFT_SITE_CODE;
+}
+
 static uint32_t word_at(const struct word_site *s, unsigned i)
 {
 	return arch_text_load4((const void *)(s->addr + 4 * i));
@@ -270,11 +273,11 @@ static int entry_form(const struct word_object *o, const struct word_site *s, ui
 {
 	uintptr_t at = s->addr + 4;
 
-	f->w[0] = arch_entry_word(s->addr, stub_at(o, stub));
+	f->w[0] = arch_entry_word(s->addr, word_stub(o, stub));
 	f->w[1] = ARCH_INSN_NOP;
 	if (state == UFT_GRAPH || (state == UFT_FUNCTION && ARCH_CALL_BY_STUB))
-		f->w[1] = arch_jump_word(at, stub_at(o, stub));
-	else if (state == UFT_FUNCTION && !arch_make_call(f->w, 2, s->addr, thunk(o, THUNK_FUNC, at)))
+		f->w[1] = arch_jump_word(at, word_stub(o, stub));
+	else if (state == UFT_FUNCTION && !arch_make_call(f->w, 2, s->addr, word_thunk(o, THUNK_FUNC, at)))
 		return 0;
 	return f->w[0] && f->w[1];
 }
@@ -291,7 +294,12 @@ static int form_of(const struct word_object *o, const struct word_site *s, uint3
 	}
 	if (is_entry(s))
 		return entry_form(o, s, stub, state, f);
-	ret = arch_make_call(f->w, n, s->addr, state == UFT_GRAPH || ARCH_CALL_BY_STUB ? stub_at(o, stub) : thunk(o, THUNK_MFUNC, s->addr));
+	if (is_code(s)) {
+		/* What leads nowhere yet need not when it is idle. */
+		f->w[0] = state == UFT_IDLE && word_at(s, 0) == s->orig[0] ? s->orig[0] : word_code_form(o, s, stub, state);
+		return f->w[0] != 0;
+	}
+	ret = arch_make_call(f->w, n, s->addr, state == UFT_GRAPH || ARCH_CALL_BY_STUB ? word_stub(o, stub) : word_thunk(o, THUNK_MFUNC, s->addr));
 	if (state != UFT_IDLE)
 		return ret;
 	f->w[n - 1] = ARCH_INSN_NOP;
@@ -386,29 +394,31 @@ static int wants_stub(const struct uft_patch *p)
 /* What its prologue has made of the frame; 0: not known, or it stands at the entry. */
 static uint32_t frame_of(const struct word_object *o, const struct word_site *s)
 {
-	return is_entry(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
+	return is_entry(s) || is_code(s) ? 0 : arch_mcount_frame((const uint32_t *)s->addr, (const uint32_t *)o->text_start);
 }
 
 /* 1: written. What differs between states and flags is its first and its last word. */
 static int write_stub(struct word_object *o, struct word_site *s, const struct uft_patch *p)
 {
-	uintptr_t at = stub_at(o, p->stub);
+	uintptr_t at = word_stub(o, p->stub);
 	int is_function = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION, made;
-	unsigned enter = is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
+	unsigned exit = is_code(s) ? THUNK_CODE_EXIT : THUNK_EXIT;
+	unsigned enter = is_code(s) ? THUNK_CODE_ENTER : is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
 	uint8_t flags = p->flags & UFT_SITE_STUB;
 	uint32_t w[UFT_STUB_BYTES / 4];
 
 	if (s->has_stub && s->flags == flags && s->stub_state == enter)
 		return 0;
-	if (is_entry(s))
-		made = arch_make_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags);
+	if (is_entry(s) || is_code(s))
+		made = arch_make_stub(w, at, word_thunk(o, enter, at), word_thunk(o, exit, at),
+				      is_code(s) ? word_code_at(o, p->stub) : s->addr + ARCH_ENTRY_BYTES, flags);
 	else
-		made = arch_make_mcount_stub(w, at, thunk(o, enter, at), thunk(o, THUNK_EXIT, at), frame_of(o, s), flags);
+		made = arch_make_mcount_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at), frame_of(o, s), flags);
 	if (!made)
 		return 0;
 	for (unsigned k = 0; k < UFT_STUB_BYTES / 4; k++)
 		if (!s->has_stub || arch_text_load4((const void *)(at + 4 * k)) != w[k])
-			put_word(at + 4 * k, w[k]);
+			word_put(at + 4 * k, w[k]);
 	s->flags = flags;
 	s->stub_state = (uint8_t)enter;
 	s->has_stub = 1;
@@ -420,12 +430,12 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 {
 	int written = 0;
 
-	if (open_window(o->stub_base, o->stub_base + o->capacity * UFT_STUB_BYTES))
+	if (word_open(o->stub_base, o->stub_base + o->capacity * UFT_STUB_BYTES))
 		return;
 	for (uint32_t i = 0; i < n; i++)
 		if (p[i].stub < o->nstubs && wants_stub(&p[i]))
 			written |= write_stub(o, &o->site[p[i].stub], &p[i]);
-	close_window();
+	word_close();
 	if (written)
 		plat_sync_cores();
 }
@@ -437,7 +447,7 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {
 	struct word_site *s = &o->site[p->stub];
-	unsigned n = site_words(s), state = p->state == UFT_ORIGINAL && n > 1 && !is_quiet ? UFT_IDLE : p->state;
+	unsigned n = site_words(s), stays = n > 1 || is_code(s), state = p->state == UFT_ORIGINAL && stays && !is_quiet ? UFT_IDLE : p->state;
 	uint32_t *at = (uint32_t *)s->addr + word;
 	struct form f;
 
@@ -449,20 +459,20 @@ static int change_word(struct word_object *o, struct uft_patch *p, unsigned word
 	}
 	if (word_at(s, word) == f.w[word])
 		return 0;
-	if (!is_quiet && (n - 1 - word || s->addr & 3)) {
-		if (n < 2 || p->state != UFT_ORIGINAL)
+	if (!is_quiet && (n - 1 - word || s->addr & 3 || (is_code(s) && word_at(s, 0) == s->orig[0]))) {
+		if (!stays || p->state != UFT_ORIGINAL)
 			refuse(p, UFT_ST_LIVE);
 		return 0;
 	}
 	if (!window.is_direct || (uintptr_t)at < window.lo || (uintptr_t)at + 4 > window.hi) {
 		if (has_window)
-			close_window();
-		if (open_window(PLAT_PAGE_DOWN(at), PLAT_PAGE_UP((uintptr_t)at + 4))) {
+			word_close();
+		if (word_open(PLAT_PAGE_DOWN(at), PLAT_PAGE_UP((uintptr_t)at + 4))) {
 			refuse(p, UFT_ST_WRITE);
 			return 0;
 		}
 	}
-	put_word((uintptr_t)at, f.w[word]);
+	word_put((uintptr_t)at, f.w[word]);
 	return 1;
 }
 
@@ -482,7 +492,7 @@ static uint32_t change(struct word_object *o, struct uft_patch *p, uint32_t n, i
 		for (i = 0; i < n; i++)
 			written += (uint32_t)change_word(o, &p[i], word, is_quiet);
 		if (has_window)
-			close_window();
+			word_close();
 		window.hi = 0;
 		if (written)
 			plat_sync_cores();
@@ -496,7 +506,7 @@ static uint32_t change(struct word_object *o, struct uft_patch *p, uint32_t n, i
 
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done)
 {
-	struct word_object *o = find(object);
+	struct word_object *o = word_find(object);
 	uint32_t changed, i;
 
 	if (!o)
@@ -509,8 +519,10 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 		s = site_for(o, &p[i]);
 		if (s && !is_ours(o, s, p[i].stub))
 			refuse(&p[i], UFT_ST_BYTES);
-		else if (s && p[i].state == UFT_GRAPH && !is_entry(s) && !frame_of(o, s))
+		else if (s && p[i].state == UFT_GRAPH && !is_entry(s) && !is_code(s) && !frame_of(o, s))
 			refuse(&p[i], UFT_ST_KIND);
+		else if (s && p[i].state == UFT_GRAPH && s->is_plain)
+			refuse(&p[i], UFT_ST_PLAIN);
 	}
 	write_stubs(o, p, n);
 	changed = change(o, p, n, is_vouched || flags & (UFT_PATCH_FRESH | UFT_CMD_HELD));
@@ -566,7 +578,7 @@ int patch_is_needed(uint64_t at, uint64_t bytes)
 
 void patch_object_gone(uint32_t object)
 {
-	struct word_object *o = find(object);
+	struct word_object *o = word_find(object);
 
 	if (!o)
 		return;
@@ -585,16 +597,10 @@ void patch_after_fork(void)
 {
 	plat_text_forget();
 	if (uft_load(&has_window))
-		close_window();
+		word_close();
 }
 
 /* ---- what other architectures have ----------------------------------------------------------------- */
-
-int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
-{
-	(void)object, (void)c, (void)n, (void)done;
-	return -EOPNOTSUPP;
-}
 
 long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords)
 {

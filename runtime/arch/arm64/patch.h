@@ -8,6 +8,10 @@
  *	stub		bl enter thunk ; bl site+8 ; b exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	mov x9, x30 ; bl menter thunk ; b exit thunk ; flags, frame	does not come back; bodies return to b exit thunk
  *
+ *	plain code	b slot's code | func | graph		4 bytes: any instruction when found
+ *	its slot	code | func: save x9 - x15 ; mov x9, x30 ; x17 ; bl func thunk ; restore ; b code | graph: push x30 ; b stub
+ *	its stub	bl enter thunk ; bl code ; b exit thunk ; flags	at enter the parent lies at sp
+ *
  * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer.
  * Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may rest between the two.
  */
@@ -89,6 +93,65 @@ static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter
 	w[2] = a64_b(at + 8, exit);
 	w[3] = (uint32_t)flags << 24 | frame;
 	return w[1] && w[2];
+}
+
+/* ---- plain code ---- */
+
+#define ARCH_HAS_CODE	1
+#define ARCH_CODE_MAX	24u		/* bytes of the code that moved */
+#define ARCH_CODE_BYTES	96u		/* of all of a slot */
+#define A64_CODE_FUNC	(ARCH_CODE_MAX / 4)
+#define A64_CODE_CALL	(A64_CODE_FUNC + 7)
+#define A64_CODE_GRAPH	(A64_CODE_FUNC + 13)
+#define A64_CODE_K	(A64_CODE_FUNC + 16)
+
+extern const char uft_asm_code_enter[];
+
+static inline const char *arch_code_enter(void)
+{
+	return uft_asm_code_enter;
+}
+
+/* Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again. */
+static inline uint64_t arch_code_func(uint64_t at, int is_signed)
+{
+	return at + 4 * (A64_CODE_FUNC + !is_signed);
+}
+
+static inline uint64_t arch_code_graph(uint64_t at, int is_signed)
+{
+	return at + 4 * (A64_CODE_GRAPH + !is_signed);
+}
+
+/* The function handler returns there. */
+static inline uint64_t arch_code_called(uint64_t at)
+{
+	return at + 4 * (A64_CODE_CALL + 1);
+}
+
+/* @w: the slot, its code is there already. @k: ARCH_THUNK_K. 0: out of reach. */
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t stub, uint64_t k)
+{
+	uint32_t *f = w + A64_CODE_FUNC, *g = w + A64_CODE_GRAPH;
+
+	f[0] = g[0] = w[0] | 0x80;		/* if it is signed, w[0] is paciasp or pacibsp: autiasp, autibsp; else nobody comes here */
+	f[1] = 0xa9bc2be9;			/* stp x9, x10, [sp, #-64]! */
+	f[2] = 0xa90133eb;			/* stp x11, x12, [sp, #16] */
+	f[3] = 0xa9023bed;			/* stp x13, x14, [sp, #32] */
+	f[4] = 0xf9001bef;			/* str x15, [sp, #48] */
+	f[5] = A64_MOV_X9_LR;
+	f[6] = a64_ldr_literal(17, at + 4 * (A64_CODE_FUNC + 6), at + 4 * A64_CODE_K);
+	f[7] = a64_bl(at + 4 * A64_CODE_CALL, func_thunk);
+	f[8] = 0xf9401bef;			/* ldr x15, [sp, #48] */
+	f[9] = 0xa9423bed;			/* ldp x13, x14, [sp, #32] */
+	f[10] = 0xa94133eb;			/* ldp x11, x12, [sp, #16] */
+	f[11] = 0xa8c42be9;			/* ldp x9, x10, [sp], #64 */
+	f[12] = a64_b(at + 4 * (A64_CODE_FUNC + 12), at);
+	g[1] = 0xf81f0ffe;			/* str x30, [sp, #-16]! */
+	g[2] = a64_b(at + 4 * (A64_CODE_GRAPH + 2), stub);
+	w[A64_CODE_K] = (uint32_t)k;
+	w[A64_CODE_K + 1] = (uint32_t)(k >> 32);
+	return f[7] && g[2];
 }
 
 static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)

@@ -232,6 +232,31 @@ uft_asm_graph_enter_slow:
 	HANDLER_END uft_asm_graph_enter
 
 /*
+ * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and function may rely on
+ * x9 - x15 here.
+ */
+	HANDLER uft_asm_code_enter
+	add	x17, x17, x30, lsl #28
+	SAVE_ALL
+	lsr	x0, x17, #32
+	add	x1, sp, #SAVE_BYTES + 16
+	sub	x2, x30, #4		/* the stub */
+	ldr	x3, [sp, #SAVE_BYTES]
+	mov	x29, sp
+	bl	uft_enter_slow
+	mov	w16, w0
+	RESTORE_ALL
+	cbz	w16, 1f
+	add	sp, sp, #16
+	ret				/* pairs with the stub's first bl */
+1:	ldr	w17, [x30]
+	sbfiz	x17, x17, #2, #26
+	add	x16, x30, x17
+	ldr	x30, [sp], #16
+	ret	x16
+	HANDLER_END uft_asm_code_enter
+
+/*
  * The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more.
  *
  *	x9 parent	x10 clock	x11 key		x12 at		x13 line	x16 thread	x17 top		x30 slot

@@ -101,4 +101,38 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 	return stub[1];
 }
 
+/* ---- plain code: not yet ---- */
+
+#define ARCH_HAS_CODE	0
+#define ARCH_CODE_MAX	4u
+#define ARCH_CODE_BYTES	4u
+
+static inline const char *arch_code_enter(void)
+{
+	return (const char *)0;
+}
+
+static inline uint64_t arch_code_func(uint64_t at, int is_signed)
+{
+	(void)is_signed;
+	return at;
+}
+
+static inline uint64_t arch_code_graph(uint64_t at, int is_signed)
+{
+	(void)is_signed;
+	return at;
+}
+
+static inline uint64_t arch_code_called(uint64_t at)
+{
+	return at;
+}
+
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t stub, uint64_t k)
+{
+	(void)w, (void)at, (void)func_thunk, (void)stub, (void)k;
+	return 0;
+}
+
 #endif

@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* arm64.c - every builder of arm64 against the assembler's words: arm64 FILE, the text of arm64.S, raw; case by case */
 #define ARCH	"arm64"
-#define NCASES	15
+#define NCASES	38
 #define NREADS	12
 #include "tests/arch/encode/words.h"
 
-#include "runtime/arch/arm64/encode.h"
+#include "runtime/arch/arm64/patch.h"
+
+/* Its first word is case 20 - 6. */
+static uint32_t slot_word(unsigned n)
+{
+	uint32_t w[ARCH_CODE_BYTES / 4] = { A64_PACIASP };
+
+	return n < ARCH_CODE_BYTES / 4 && arch_make_code(w, 4 * 14, 0, 0, 0x123456789abcdef0) ? w[n] : 0;
+}
 
 static uint32_t build(unsigned i)
 {
@@ -27,8 +35,13 @@ static uint32_t build(unsigned i)
 	case 12: return a64_ldr_literal(16, pc, pc + 0xffffc);
 	case 13: return a64_br(16);
 	case 14: return a64_br(30);
+	case 15: return a64_adr(5, pc, 0);
+	case 16: return a64_adr(30, pc, pc + 0xfffff);
+	case 17: return a64_adrp(3, pc, 0);
+	case 18: return a64_add_lo12(3, 0x7123);
+	case 19: return a64_mov(16, 30);
 	}
-	return 0;
+	return i >= 20 ? slot_word(i - 14) : 0;
 }
 
 static const int64_t reads[NREADS] = { 0xffffc, -0x100000, 8, -4, 0x7ffc, -0x8000, -4, 0x100, NO_TARGET, NO_TARGET, NO_TARGET, NO_TARGET };
@@ -49,5 +62,8 @@ static void check_rules(void)
 	check("target below", a64_branch_target(a64_bl(0x7001000, 4096), 0x7001000) == 4096);
 	check("bits of addresses", a64_address_bits(a64_bl(0, 64)) == 0x03ffffff &&
 	      a64_address_bits(a64_ldr_literal(16, 0, 0)) == (a64_ldr_literal(16, 8, 4) ^ a64_ldr_literal(16, 0, 0)));
+	check("addresses out of reach", !a64_adr(0, 0, 1 << 20) && !a64_adrp(0, 0, 1ull << 32) && a64_adrp(0, 0x1fff, 0x100001000 - 1));
+	check("addresses read", a64_adr_target(a64_adr(3, 0x12345, 0x12340), 0x12345) == 0x12340 &&
+	      a64_adr_target(a64_adrp(3, 0x98765432, 0x12345678), 0x98765432) == 0x12345000);
 	check("landing pads", a64_is_bti(A64_BTI_C) && a64_is_bti(A64_BTI_JC) && !a64_is_bti(A64_PACIASP));
 }

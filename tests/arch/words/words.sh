@@ -26,13 +26,13 @@ check
 check
 "$machine-linux-gnu-readelf" -dW "$lib" | grep NEEDED && fail "$lib needs a library"
 
-# Outside of put_word() (and of what only x86_64 has: batch.c, code.c, patch.c, sweep.c) nobody stores code, and it ends by the flush.
+# Outside of word_put() (and of what only x86_64 has: batch.c, code.c, patch.c, sweep.c) nobody stores code, and it ends by the flush.
 grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c | sed 's|.*/||' | tr '\n' ' ' >users
-sed -n '/^static void put_word/,/^}/p' "$top/runtime/patch/word.c" >body
+sed -n '/^void word_put/,/^}/p' "$top/runtime/patch/word.c" >body
 check
 [ "$(cat users)" = "batch.c code.c patch.c sweep.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
 check
 [ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/word.c")" ] ||
-	fail "code is stored beside put_word()"
+	fail "code is stored beside word_put()"
 check
-tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "put_word() does not end by a flush: $(cat body)"
+tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "word_put() does not end by a flush: $(cat body)"

@@ -29,12 +29,12 @@ static void check_entry(struct uft_object *obj, const struct entries *e, size_t 
 	CHECK(f->addr == f->func || f->addr == f->func + 4);
 	if (f->skip)
 		return;
-	CHECK(f->nmoved >= (f->pad ? 2 : 5) && f->nmoved <= sizeof(c.orig));
+	CHECK(f->nmoved >= entry_len(obj, f) && f->nmoved <= sizeof(c.orig));
 	CHECK(object_text(obj, f->addr) && object_text(obj, f->addr + f->nmoved - 1));
 	CHECK(!f->pad || (object_text(obj, f->pad) && object_text(obj, f->pad + 4)));
 	CHECK(f->addr >= *free_from);
-	*free_from = f->addr + (f->pad ? 2 : 5);
-	ret = entry_code(obj, f, 0x10000000, f->addr + 0x20000000, &c);
+	*free_from = f->addr + entry_len(obj, f);
+	ret = entry_code(obj, f, 0x10000000, f->addr + (obj->machine == EM_X86_64 ? 0x20000000 : 0x12000000), &c);
 	CHECK(!ret || ret == -ERANGE);
 	CHECK(ret || (c.ncode && c.ncode <= sizeof(c.code)));
 	for (unsigned k = 0; k < f->nmoved; k++) {

@@ -1,0 +1,209 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# plain.sh MACHINE CC EMULATOR - programs that nobody prepared, and their C library: exact counts, output and registers as they were
+. "$(dirname "$0")/../../lib/common.sh"
+machine=$1 cc=$2 emulator=$3
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+src=$top/tests/func/emulated
+# shellcheck disable=SC2086
+$cc -O2 -pthread "$src/work.c" -o work 2>err && $emulator ./work values >bare 2>&1 || skip "no program runs here: $(cat err bare)"
+guard=-mbranch-protection=standard
+
+# record NAME TRACER PROGRAM MODE [FILTER...]: it writes and returns what it does untraced.
+record() {
+	name="$1 $2 $4" tracer=$2 program=$3 mode=$4
+	shift 4
+	[ "$mode" = spawned ] && set -- --no-children "$@"
+	# shellcheck disable=SC2086
+	$emulator "./$program" "$mode" >bare 2>&1
+	run timeout 120 "$uft" record -q "--emulator=$emulator" -p "$tracer" "$@" -o rec.uft "./$program" "$mode"
+	expect_status 0
+	check
+	cmp -s out bare || fail "$name: it says $(head -n 3 out), untraced $(head -n 3 bare); $(cat err)"
+	check
+	"$uft" stat rec.uft | grep -q '^lost: 0$' || fail "$name: $("$uft" stat rec.uft | head -n 20)"
+}
+
+# counted: each function that the program counts itself, so often.
+counted() {
+	"$uft" report --profile rec.uft | awk '!/^#/ { print $NF, $1 }' >seen
+	check
+	[ -s out ] && awk 'NR == FNR { seen[$1] += $2; next } seen[$1] != $2 { print $1, "was called", $2, "times, not", seen[$1] + 0; bad = 1 }
+		END { exit bad }' seen out || fail "$name: $(awk 'NR == FNR { seen[$1] += $2; next } seen[$1] != $2 { print $1, $2, seen[$1] }' seen out)"
+}
+
+for flags in -O0 -O2 "-O2 $guard" "-O1 -no-pie -fno-omit-frame-pointer"; do
+	# shellcheck disable=SC2086
+	$cc $flags -pthread "$src/work.c" -o work || fail "build with $flags"
+	for tracer in function function_graph; do
+		record "$flags" $tracer work values
+		counted
+	done
+done
+for mode in threads children spawned jumps signals exits; do
+	for tracer in function function_graph; do
+		record -O2 $tracer work $mode
+		counted
+	done
+done
+
+# The C library under it as well, all of it. A name that both have counts for both.
+for mode in values threads; do
+	record "with libc" function_graph work $mode -l '*:mod:libc*' -l '*:mod:work'
+	counted
+	check
+	[ "$("$uft" report --profile rec.uft | grep -cv '^#')" -gt 40 ] || fail "with libc: few functions of it: $("$uft" report --profile rec.uft)"
+done
+cat >heap.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	static char *volatile p[64];
+
+	for (int i = 0; i < 64; i++)
+		p[i] = malloc(16 + (size_t)i);
+	for (int i = 0; i < 64; i++)
+		free(p[i]);
+	for (int i = 0; i < 10; i++)
+		p[i] = getenv("PATH");
+	puts("malloc 64\nfree 64\ngetenv 10");
+	return 0;
+}
+END
+$cc -O1 heap.c -o heap || fail "build of heap.c"
+record "of libc" function heap - -l 'malloc:mod:libc*' -l 'free:mod:libc*' -l 'getenv:mod:libc*'
+"$uft" report rec.uft | sed -n 's/.*: \(.*\) <-main$/\1/p' | sort | uniq -c | awk '{ print $2, $1 }' >seen
+check
+sort out | cmp -s - seen || fail "of libc: called by main: $(cat seen)"
+record "of libc" function_graph heap - -l 'malloc:mod:libc*' -l 'getenv:mod:libc*' -l 'main'
+check
+[ "$("$uft" report rec.uft | grep -c '|    getenv')" -eq 10 ] || fail "of libc: getenv below main: $("$uft" report rec.uft | head -n 20)"
+
+# Registers. What calls a plain function may keep anything in a register that this function does not change, but for x16 and x17.
+cat >odd.S <<'END'
+	.macro F name
+	.globl \name
+	.type \name, %function
+\name:	.cfi_startproc
+	.endm
+	.macro E name
+	.cfi_endproc
+	.size \name, . - \name
+	.endm
+	F callee
+	add x0, x0, #1
+	ret
+	E callee
+	F kept				/* 0: x1 - x15 and sp are as they were */
+	stp x29, x30, [sp, #-16]!
+	.irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	mov x\n, #(0x100 + \n)
+	.endr
+	mov x0, #0
+	mov x29, sp
+	bl callee
+	mov x17, #0
+	.irp n, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
+	sub x16, x\n, #(0x100 + \n)
+	orr x17, x17, x16
+	.endr
+	mov x16, sp
+	sub x16, x16, x29
+	orr x17, x17, x16
+	sub x0, x0, #1
+	orr x0, x0, x17
+	ldp x29, x30, [sp], #16
+	ret
+	E kept
+	F spins
+	sub x0, x0, #1
+	cbnz x0, spins
+	ret
+	E spins
+	F takes
+	cset w0, eq
+	ret
+	E takes
+	F resolves
+	stp x1, x2, [sp, #-16]!
+	ldp x1, x2, [sp], #16
+	ret
+	E resolves
+	F pads
+	nop
+	str x1, [sp, #-16]!
+	ldr x1, [sp], #16
+	ret
+	E pads
+	F asks
+	svc #0
+	ret
+	E asks
+	F whence
+	mov x0, x30
+	ret
+	E whence
+	F whence_too
+	b whence
+	E whence_too
+	F nobody
+	.4byte 0
+	ret
+	E nobody
+	F below
+	.4byte 0xd503233f		/* paciasp */
+	stp x29, x30, [sp, #-16]!
+	add x0, x0, #7
+	ldp x29, x30, [sp], #16
+	.4byte 0xd50323bf		/* autiasp */
+	ret
+	E below
+	.section .note.GNU-stack, "", %progbits
+END
+cat >odd.c <<'END'
+#include <stdio.h>
+long kept(void), spins(long), whence(void), whence_too(void), below(long), takes(void), resolves(long), asks(long a, long b, long c, long d, long e);
+int main(void)
+{
+	int wrong = 0;
+
+	for (int i = 0; i < 3; i++)
+		wrong += kept() != 0;
+	(void)spins(3), (void)takes(), (void)resolves(1);
+	wrong += (unsigned long)(whence() - (long)main) > 4096 || (unsigned long)(whence_too() - (long)main) > 4096;
+	wrong += below(3) != 10;
+	puts(wrong ? "wrong" : "callee 3\nkept 3\nbelow 1");
+	return wrong;
+}
+END
+$cc -O1 odd.c odd.S -o odd || fail "build of odd.c"
+for tracer in function function_graph; do
+	record odd $tracer odd -
+	counted
+done
+record whence function odd - -l 'whence*'
+run "$uft" sites --skipped odd
+for left in "spins  \[something jumps" "takes  \[reads the flags" "resolves  \[reads the flags" "pads  \[reads the flags" "asks  \[begins with an instruction that" \
+	"nobody  \[its first bytes are not" "whence  \[function tracer only" "whence_too  \[function tracer only"; do
+	check
+	grep -q "$left" out || fail "sites: not $left: $(cat out)"
+done
+for left in takes resolves pads asks nobody spins; do
+	check
+	[ "$(grep -c " $left$" out)" -eq 0 ] || fail "sites: $left is rewritten: $(cat out)"
+done
+# The reasons sum to the rest, in libc as well.
+for object in odd "$(printf '%s\n' /usr/"$machine"-linux-gnu/lib/libc.so.6)"; do
+	[ -r "$object" ] || { echo "SKIPPED: reasons of libc: it is not there"; continue; }
+	run "$uft" sites --summary "$object"
+	check
+	awk '/^# plain code:/ { all = $6; sum += $4 } /^# left alone:/ { sum += $4 } END { exit !all || all != sum }' out ||
+		fail "$object: the reasons do not sum to the rest: $(cat out)"
+	[ "$object" = odd ] && continue
+	check
+	awk '/^# plain code:/ { all = $6 - 0; ok = $4 } /left alone/ && /no function|no unwind/ { all -= $4 } END { exit ok < 0.95 * all }' out ||
+		fail "$object: few functions can be rewritten: $(cat out)"
+done
