@@ -18,16 +18,16 @@
 #define RF_OWN		56
 
 /* struct ring_own; neighbours are loaded as pairs */
-#define RO_KEY		0
-#define RO_AGAIN	8
-#define RO_AT		16
-#define RO_END		24
-#define RO_HI		32
-#define RO_THREAD	40
-#define RO_RING		48
-#define RO_BIAS		56
-#define RO_SAVE		64
-#define RO_SHIFT	7	/* bytes of a line */
+#define RO_AGAIN	0
+#define RO_AT		8
+#define RO_END		16
+#define RO_LIMIT	24
+#define RO_THREAD	32
+#define RO_RING		40
+#define RO_BIAS		48
+#define RO_SAVE		56
+#define RO_KEY		1024	/* struct ring_own_key, as far from each line */
+#define RO_SHIFT	6	/* bytes of a line */
 #define RO_BITS		4	/* lines */
 #define RO_TID_SHIFT	32	/* of a key: the thread's number */
 

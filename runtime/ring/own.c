@@ -26,13 +26,16 @@
  * stack (own_finish()); who was interrupted stores the same once more.
  *
  * Invariants:
- *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, hi and bias say where its commit is.
+ *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say where its commit is.
  *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring: by one of its owner.
+ *  3. Who is inside goes on with what he found: a fork child's copy of the lines stays as it is, only the keys are wiped, and a
+ *     child that is adopted gets a table of its own. Else the child that a handler forks would return to somebody without a line.
  *
- * Not held: a child that is forked by a handler and returns to somebody inside finds his line wiped and may crash, or go on with wrong
- * arguments on riscv64 (RO_SAVE), or write one record into its parent's ring and set its commit back. A context that a handler
- * switches away from inside the graph's paths writes, when it goes on, its entry over what was pushed there meanwhile, before its
- * store-exclusive fails; in another thread, one record into the first one's ring.
+ * A handler that switches contexts inside the graph's paths: trace/inside.c.
+ *
+ * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes as well, and should the parent
+ * be further on, its commit is set back. A context that a handler switches away from inside, and that goes on in another thread,
+ * does that to the first one's ring, and to one entry of its shadow stack.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -44,14 +47,19 @@
 #define OWN_CHANGING	1ull	/* tp: between two owners */
 #define OWN_GENERATION	22	/* a thread's number has fewer bits than that */
 
-static struct ring_own_head *own_head(void)
+static struct ring_own_table *own_table(void)
 {
-	return (struct ring_own_head *)uft_ring_fast.own - 1;
+	return (struct ring_own_table *)((char *)uft_ring_fast.own - offsetof(struct ring_own_table, line));
 }
 
-static struct ring_own *own_line(uint32_t tid)
+static unsigned own_index(uint32_t tid)
 {
-	return &uft_ring_fast.own[tid & ((1u << RO_BITS) - 1)];
+	return tid & ((1u << RO_BITS) - 1);
+}
+
+static struct ring_own_key *own_key_of(const struct ring_own *l)
+{
+	return &own_table()->key[l - uft_ring_fast.own];
 }
 
 /* @key: ring_key()'s. What fast paths make of the slice's on_cpus and generation, the thread's number and its pointer. */
@@ -60,12 +68,34 @@ static uint64_t own_key(uint64_t key, uint32_t tid)
 	return (key >> 48 << (RO_TID_SHIFT + OWN_GENERATION) | (uint64_t)tid << RO_TID_SHIFT | uft_rt.arena->ncpus) + (key & OWN_TP_MASK);
 }
 
+int own_init(void)
+{
+	size_t bytes = (sizeof(struct ring_own_table) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
+	struct ring_own_table *t = plat_map(bytes);
+	int ret;
+
+	if (!t)
+		return -ENOMEM;
+	ret = plat_wipe_on_fork((uintptr_t)t->key, bytes - UFT_PAGE);
+	if (ret) {
+		plat_unmap(t, bytes);
+		return ret;
+	}
+	uft_store_release(&uft_ring_fast.own, t->line);
+	return 0;
+}
+
+void own_wipe(void)
+{
+	arch_fill(own_table()->key, 0, sizeof(own_table()->key));
+}
+
 void own_attach(void)
 {
 	uint64_t generation = uft_load(&uft_ring_fast.generation) >> 48;
 
 	uft_store(&uft_rt.slice->generation, (uint32_t)generation << OWN_GENERATION);
-	uft_store_release(&own_head()->on_cpus, &uft_rt.slice->on_cpus);
+	uft_store_release(&own_table()->head.on_cpus, &uft_rt.slice->on_cpus);
 	own_shut(0, NULL);
 }
 
@@ -91,39 +121,43 @@ static struct uft_ring *own_ring(uint32_t tid)
 
 static struct ring_own *own_take(struct ring_own *l, uint64_t tp, uint32_t tid)
 {
-	uint64_t before = uft_load_acquire(&l->tp);
-	uint32_t dead = (uint32_t)uft_load(&l->tid);
+	struct ring_own_key *k = own_key_of(l);
+	uint64_t before = uft_load_acquire(&k->tp);
+	uint32_t dead = (uint32_t)uft_load(&k->tid);
 	struct uft_ring *r = uft_load(&l->ring);
 
 	if (before == OWN_CHANGING || (before && dead && dead != tid && before != tp && !plat_is_gone(dead)) ||
-	    !uft_cas(&l->tp, before, OWN_CHANGING))
+	    !uft_cas(&k->tp, before, OWN_CHANGING))
 		return NULL;
 	if (!r || !dead || !uft_cas(&r->owner, dead, tid))
 		r = own_ring(tid);
-	l->key = l->again = RING_OWN_SHUT;
+	k->key = l->again = RING_OWN_SHUT;
 	l->ring = r;
-	l->tid = r ? tid : 0;
-	uft_store_release(&l->tp, r ? tp : 0);
+	k->tid = r ? tid : 0;
+	uft_store_release(&k->tp, r ? tp : 0);
 	return r ? l : NULL;
 }
 
 struct ring_own *own_find(const struct ring_op *op)
 {
 	uint64_t tp = op->key & OWN_TP_MASK;
+	const struct ring_own_key *k;
 	struct ring_own *l;
 
 	if (!op->key || !uft_load(&uft_rt.slice->tid_offset))
 		return NULL;
-	l = own_line(op->tid);
-	if (uft_load_acquire(&l->tp) == tp && l->tid == op->tid)
-		return uft_load(&l->key) ? l : NULL;
+	l = &uft_ring_fast.own[own_index(op->tid)];
+	k = own_key_of(l);
+	if (uft_load_acquire(&k->tp) == tp && k->tid == op->tid)
+		return uft_load(&k->key) ? l : NULL;
 	return own_take(l, tp, op->tid);
 }
 
 void own_open(struct ring_own *l, const struct ring_op *op)
 {
-	struct ring_own_head *head = own_head();
+	struct ring_own_head *head = &own_table()->head;
 	const struct uft_arena *a = uft_rt.arena;
+	struct ring_own_key *k = own_key_of(l);
 	struct uft_ring *r = l->ring;
 	uint64_t commit = r->commit, left = -commit & (a->sub_bytes - 1);
 
@@ -131,24 +165,35 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	l->at = (char *)r + UFT_PAGE + (commit & (a->ring_bytes - 1));
 	l->end = l->at + left - 8;
 	l->bias = (uint64_t)l->at - commit;
-	l->hi = r->ctx_hi;
+	l->limit = ((uint64_t)r->ctx_hi + 1) << 32;
 	l->thread = op->thread;
 	uft_store(&head->tid_offset, (int64_t)uft_load(&uft_rt.slice->tid_offset));
 	if (*op->thread_flags || r->ctx_tid != op->tid || r->ctx_pos >= commit ||
-	    *(const uint32_t *)(l->tp + (uint64_t)head->tid_offset) != op->tid) {
-		uft_store(&l->key, RING_OWN_SHUT);
+	    *(const uint32_t *)(k->tp + (uint64_t)head->tid_offset) != op->tid) {
+		uft_store(&k->key, RING_OWN_SHUT);
 		return;
 	}
 	l->again = own_key(op->key, op->tid);
-	uft_store_release(&l->key, l->again);
+	uft_store_release(&k->key, l->again);
+}
+
+const void *own_at(uint32_t tid, int *is_inside)
+{
+	const struct ring_own *l = &uft_ring_fast.own[own_index(tid)];
+	const struct ring_own_key *k = own_key_of(l);
+
+	*is_inside = k->tid == tid && !uft_load(&k->key);
+	return k->tid == tid ? l->at : NULL;
 }
 
 void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped)
 {
-	struct ring_own *l = own_line(tid);
+	struct ring_own *l = &uft_ring_fast.own[own_index(tid)];
 	uint64_t word;
+	int is_inside;
 
-	if (uft_load(&l->key) || l->tid != tid)
+	own_at(tid, &is_inside);
+	if (!is_inside)
 		return;
 	word = *(const uint64_t *)l->at;
 	if (UFT_REC_KIND(word) == UFT_REC_ENTRY ? word != pushed : UFT_REC_KIND(word) != UFT_REC_EXIT || word != popped)
@@ -161,14 +206,15 @@ void own_shut(uint64_t thread_pointer, const struct uft_ring *taken)
 {
 	for (unsigned i = 0; i < 1u << RO_BITS; i++) {
 		struct ring_own *l = &uft_ring_fast.own[i];
-		uint64_t key = uft_load(&l->key);
+		struct ring_own_key *k = own_key_of(l);
+		uint64_t key = uft_load(&k->key);
 
-		if (taken ? l->ring == taken : !thread_pointer || uft_load(&l->tp) == thread_pointer) {
+		if (taken ? l->ring == taken : !thread_pointer || uft_load(&k->tp) == thread_pointer) {
 			uft_store(&l->again, RING_OWN_SHUT);
 			if (key)
-				uft_cas(&l->key, key, RING_OWN_SHUT);
+				uft_cas(&k->key, key, RING_OWN_SHUT);
 			if (taken)
-				uft_store(&l->tid, 0);
+				uft_store(&k->tid, 0);
 		}
 	}
 }

@@ -53,11 +53,10 @@ RING_OFFSET(struct ring_fast, ring_flags, RF_FLAGS);
 RING_OFFSET(struct ring_fast, sub_mask, RF_SUB_MASK);
 RING_OFFSET(struct ring_fast, on_cpus, RF_ON_CPUS);
 RING_OFFSET(struct ring_fast, own, RF_OWN);
-RING_OFFSET(struct ring_own, key, RO_KEY);
 RING_OFFSET(struct ring_own, again, RO_AGAIN);
 RING_OFFSET(struct ring_own, at, RO_AT);
 RING_OFFSET(struct ring_own, end, RO_END);
-RING_OFFSET(struct ring_own, hi, RO_HI);
+RING_OFFSET(struct ring_own, limit, RO_LIMIT);
 RING_OFFSET(struct ring_own, thread, RO_THREAD);
 RING_OFFSET(struct ring_own, ring, RO_RING);
 RING_OFFSET(struct ring_own, bias, RO_BIAS);
@@ -65,7 +64,10 @@ RING_OFFSET(struct ring_own, save, RO_SAVE);
 RING_OFFSET(struct ring_own_head, tid_offset, sizeof(struct ring_own_head) + RH_TID_OFFSET);
 RING_OFFSET(struct ring_own_head, on_cpus, sizeof(struct ring_own_head) + RH_WORD);
 RING_OFFSET(struct uft_slice, generation, offsetof(struct uft_slice, on_cpus) + 4);
-_Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT, "layout.h");
+RING_OFFSET(struct ring_own_table, key, offsetof(struct ring_own_table, line) + RO_KEY);
+RING_OFFSET(struct ring_own_key, key, 0);
+RING_OFFSET(struct ring_own_table, key, UFT_PAGE);
+_Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT && sizeof(struct ring_own_key) == 1 << RO_SHIFT, "layout.h");
 RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
@@ -126,30 +128,29 @@ static struct uft_ring *ring_at(uint32_t index)
 	return (struct uft_ring *)((char *)uft_rt.slice + a->ring_offset + index * a->ring_stride);
 }
 
-/* One line a CPU, or one a thread. */
 static size_t table_bytes(void)
 {
-	return ARCH_HAS_RSEQ ? uft_rt.arena->ncpus * sizeof(struct ring_cpu) : sizeof(struct ring_own) << RO_BITS;
+	return ARCH_HAS_RSEQ ? uft_rt.arena->ncpus * sizeof(struct ring_cpu) : 0;
 }
 
 int ring_init(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	size_t lead = ARCH_HAS_RSEQ ? 0 : UFT_PAGE;	/* ring_own_head, not wiped */
-	size_t bytes = (lead + table_bytes() + sizeof(*ring_private) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
+	size_t bytes = (table_bytes() + sizeof(*ring_private) + UFT_PAGE - 1) & -(size_t)UFT_PAGE;
 	char *map = plat_map(bytes);
 	int ret;
 
 	if (!map)
 		return -ENOMEM;
-	ret = plat_wipe_on_fork((uintptr_t)map + lead, bytes - lead);
+	ret = plat_wipe_on_fork((uintptr_t)map, bytes);
+	if (!ret && !ARCH_HAS_RSEQ)
+		ret = own_init();
 	if (ret) {
 		plat_unmap(map, bytes);
 		return ret;
 	}
-	uft_ring_fast.cpu = (struct ring_cpu *)(map + lead);
-	uft_ring_fast.own = (struct ring_own *)(map + lead);
-	ring_private = (struct ring_private *)(map + lead + table_bytes());
+	uft_ring_fast.cpu = (struct ring_cpu *)map;
+	ring_private = (struct ring_private *)(map + table_bytes());
 	uft_ring_fast.sub_mask = a->sub_bytes - 1;
 	ring_attach();
 	ring_private->pid = (uint32_t)plat_pid();
@@ -168,7 +169,9 @@ void ring_notice_fork(void)
 	plat_signals_block(&mask);
 	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
 		arch_fill(p->locks, 0, sizeof(p->locks));
-		arch_fill(uft_ring_fast.own, 0, table_bytes());
+		arch_fill(uft_ring_fast.cpu, 0, table_bytes());
+		if (!ARCH_HAS_RSEQ)
+			own_wipe();
 		uft_store_release(&p->pid, pid);
 		uft_store_release(&p->state, RING_FRESH);
 	}

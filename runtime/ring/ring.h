@@ -45,29 +45,41 @@ struct ring_cpu {
 };
 
 /*
- * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c). All
- * fields read 0 in a fork child. Where to write is noted here and not read from the ring, which other programs can change.
+ * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c). Where to write is
+ * noted here and not read from the ring, which other programs can change. A fork child has a copy, for who was inside.
  */
 struct ring_own {
-	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
-	uint64_t again;		/* what he leaves in it */
+	uint64_t again;		/* what who is inside leaves in the key */
 	char *at;		/* the next record; */
 	char *end;		/* if that is below this: 16 bytes have room in the sub-buffer */
-	uint64_t hi;		/* the clock half of the ring's context */
+	uint64_t limit;		/* and if the clock is below this: the ring's context has its high half */
 	void *thread;		/* struct uft_thread */
 	struct uft_ring *ring;
 	uint64_t bias;		/* position = at - bias, in this sub-buffer */
-	uint64_t save[3];	/* of who is inside */
+	uint64_t save;		/* of who is inside */
+};
+
+/* Whose line it is. All fields read 0 in a fork child. */
+struct ring_own_key {
+	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
 	uint64_t tid;		/* whose ring it is */
 	uint64_t tp;		/* and its thread pointer; written last; 0: nobody's */
-	uint64_t pad[3];
+	uint64_t pad[5];
 };
 #define RING_OWN_SHUT	1ull
 
-/* Before the first line, and the same in a fork child until that has a slice. */
+/* Before the first line. */
 struct ring_own_head {
 	int64_t tid_offset;	/* of libc's note of a thread's number from its thread pointer */
 	const uint32_t *on_cpus;	/* of the slice, and its generation */
+};
+
+/* One mapping. The keys are wiped on fork; a child that is adopted gets another one. */
+struct ring_own_table {
+	char pad[UFT_PAGE - sizeof(struct ring_own_head) - (sizeof(struct ring_own) << RO_BITS)];
+	struct ring_own_head head;
+	struct ring_own line[1u << RO_BITS];
+	struct ring_own_key key[1u << RO_BITS];
 };
 
 /* What the fast paths load pc-relative. Written by ring_attach() and ring_new_generation(). */
@@ -79,7 +91,7 @@ struct ring_fast {
 	uint32_t *ring_flags;	/* of the slice */
 	uint64_t sub_mask;
 	const uint32_t *on_cpus;	/* of the slice */
-	struct ring_own *own;	/* aligned to all of them */
+	struct ring_own *own;	/* line[] of the table, aligned to all of them */
 };
 extern struct ring_fast uft_ring_fast;
 
@@ -153,13 +165,22 @@ void ring_forget(uint64_t thread_pointer);
 /* Every thread takes the slow path at its next event. Context: control. */
 void ring_new_generation(void);
 
-/* own.c: the slice, or the generation, is another one. */
+/* own.c: a table of its own for a process. 0, -ENOMEM, or -errno of madvise(): then the one before stays. Context: init. */
+int own_init(void);
+/* The slice, or the generation, is another one. */
 void own_attach(void);
+/* As the kernel does on fork, where it does not. */
+void own_wipe(void);
 /*
  * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it interrupted is about to
  * commit is committed. @pushed, @popped: the words of the top entry and of the one above. Signals are blocked.
  */
 void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped);
+/*
+ * Where the thread's fast paths write next; NULL: it has no line. *@is_inside: whom this event interrupted is about to, and changes
+ * no line before he goes on. Signals are blocked.
+ */
+const void *own_at(uint32_t tid, int *is_inside);
 /* The line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
 struct ring_own *own_find(const struct ring_op *op);
 /* Behind a write to its ring: the fast paths may follow. */

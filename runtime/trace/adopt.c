@@ -116,6 +116,9 @@ static int adopt(struct trace_task *t, int is_forced)
 	}
 	adopt_fill(adopt_slice((uint32_t)index), t->pid);
 	adopt_take((uint32_t)index);
+	/* Who was interrupted inside the parent's table by the handler that forked goes on there. */
+	if (!ARCH_HAS_RSEQ && own_init())
+		uft_rt.slice->tid_offset = 0;
 	ring_attach();
 	return 0;
 }

@@ -499,9 +499,24 @@ static int task_is_mute(void)
 	return uft_load_acquire(state) != RING_LIVE;
 }
 
+/*
+ * What a fast path that this event interrupted has made of the top: of an ENTRY the entry has the clock, of an EXIT the word of the one
+ * that was popped, where fast paths do not change the kind.
+ */
+static void thread_finish_fast(struct trace_task *t)
+{
+	const struct fg_entry *top = t->th->top;
+
+	own_finish(t->tid, UFT_REC_WORD(UFT_REC_ENTRY, fg_id(top - 1), top[-1].clock),
+		   UFT_REC_WORD(UFT_REC_EXIT, fg_id(top), top->receipt.word));
+	inside_begin(t);
+}
+
 void task_begin(struct trace_task *t)
 {
 	t->guest = t->blocked = t->locked = t->rseq = 0;
+	if (!ARCH_HAS_RSEQ)		/* before it is asked whose this is: a handler may fork */
+		task_block(t);
 	t->tp = arch_thread_pointer();
 	t->mute = (uint8_t)task_is_mute();
 	t->pid = uft_rt.slice->pid;
@@ -523,14 +538,16 @@ void task_begin(struct trace_task *t)
 			thread_identify(t);
 		t->rseq = !t->guest && !t->th->host && t->th->tid != UFT_NO_TID && ring_has_rseq();
 	}
-	if (!t->rseq)
+	if (ARCH_HAS_RSEQ && !t->rseq)
 		task_block(t);
 	if (!ARCH_HAS_RSEQ && t->th && !t->guest)
-		own_finish(t->tid, t->th->top[-1].receipt.word, t->th->top->receipt.word);
+		thread_finish_fast(t);
 }
 
 void task_end(struct trace_task *t)
 {
+	if (!ARCH_HAS_RSEQ && t->th && !t->guest)
+		inside_end(t);
 	if (t->blocked)
 		task_unblock(t);
 }

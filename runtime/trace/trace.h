@@ -76,6 +76,14 @@ static inline struct fg_age aside_age(const struct fg_entry *e)
 	return (struct fg_age){ e->clock, e->place };
 }
 
+/* An entry that who is inside a fast path may fill though it is another's by then (inside.c). */
+struct fg_inside {
+	const void *at;		/* where he writes his record; NULL: nobody is, or nobody asked yet */
+	struct fg_entry *entry;
+	uint64_t is_kept;
+	struct fg_entry kept;
+};
+
 /* What belongs to a thread pointer. One mapping: this page, ending in a sentinel entry, then the entries. */
 struct uft_thread {
 	struct fg_entry *top;	/* the next free entry; changed by its own task only */
@@ -102,6 +110,7 @@ struct uft_thread {
 	uint32_t kept_hi;	/* high half of the clock of its last word */
 	uint32_t overruns;	/* calls for which there was no room */
 	uint64_t *cpu_ns;	/* parallel to the entries; those with FG_CPU */
+	struct fg_inside inside;
 };
 
 /* Entries whose calls are over as far as records go: what a fork child inherits, say. */
@@ -138,6 +147,10 @@ struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
+
+/* ---- inside.c: behind own_finish(), and when all of the event is done; signals are blocked ---- */
+void inside_begin(struct trace_task *t);
+void inside_end(struct trace_task *t);
 
 /* ---- params.c ---- */
 const struct uft_tracer_params *trace_params(void);

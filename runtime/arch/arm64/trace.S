@@ -91,19 +91,19 @@
 	bfi	x13, x12, #RO_SHIFT, #RO_BITS
 	add	x11, x11, x12, lsl #RO_TID_SHIFT
 	add	x11, x11, x14
-	ldr	x12, [x13]
+	ldr	x12, [x13, #RO_KEY]
 	cmp	x12, x11
 	b.ne	\slow
-	str	xzr, [x13]
+	str	xzr, [x13, #RO_KEY]
 	.endm
 
-	/* x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock half is the ring's and there is room. Uses x14, x15. */
+	/* x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock is below the limit and there is room. Uses x14, x15. */
 	.macro FIND_ROOM
 	mrs	x10, cntvct_el0
 	ldp	x12, x14, [x13, #RO_AT]
-	ldp	x15, x16, [x13, #RO_HI]
-	cmp	x15, x10, lsr #32
-	ccmp	x12, x14, #NZCV_C, eq
+	ldp	x15, x16, [x13, #RO_LIMIT]
+	cmp	x10, x15
+	ccmp	x12, x14, #NZCV_C, lo
 	.endm
 
 	/* What stands before x12 is committed. Uses x14-x16. */
@@ -129,12 +129,12 @@
 	bfxil	x14, x10, #0, #32
 	stp	x14, x9, [x12], #16
 	COMMIT
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	mov	x16, x30
 	mov	x30, x9			/* the parent, as at the entry */
 	ret	x16			/* pairs with the site's bl */
 .Lfunc_inside:
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 .Lfunc_slow:
 	SAVE_ALL
 	TEXT_ID	x0
@@ -191,7 +191,7 @@
 	cbnz	w14, .Lenter_again
 	COMMIT
 	ldr	x11, [x13, #RO_AGAIN]
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	ret				/* pairs with the stub's first bl */
 .Lenter_odd:
 	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
@@ -202,7 +202,7 @@
 	b.eq	.Lenter_deeper
 .Lenter_inside:
 	ldr	x11, [x13, #RO_AGAIN]
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
 uft_asm_graph_enter_slow:
@@ -227,7 +227,7 @@ uft_asm_graph_enter_slow:
 	ret	x16
 .Lenter_again:
 	ldr	x11, [x13, #RO_AGAIN]
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	b	.Lenter_by_c
 	HANDLER_END uft_asm_graph_enter
 
@@ -274,16 +274,16 @@ uft_asm_graph_enter_slow:
 	eor	x14, x14, #REC_ENTRY_TO_EXIT
 	bfxil	x14, x10, #0, #32
 	str	x14, [x12], #8
-	str	x14, [x17, #E_WORD - E_BYTES]
+	str	w10, [x17, #E_WORD - E_BYTES]
 	sub	x17, x17, #E_BYTES
 	stxr	w15, x17, [x16]
 	cbnz	w15, .Lexit_inside
 	COMMIT
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	ret	x9			/* pairs with the caller's bl */
 .Lexit_inside:
 	mov	x30, xzr
-	str	x11, [x13]
+	str	x11, [x13, #RO_KEY]
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
 uft_asm_graph_exit_slow:

@@ -83,6 +83,12 @@
 	subw	\to, \to, t3
 	.endm
 
+	/* The upper half of an ENTRY, t3: K until then. t1: stub + 4. */
+	.macro STUB_ID tmp
+	srli	\tmp, t1, 4
+	subw	t3, \tmp, t3
+	.endm
+
 	/* The thread's line, with us inside: t4; t5 its key. Uses t6. */
 	.macro FIND_OWN slow
 	ld	t4, uft_ring_fast + RF_OWN
@@ -102,12 +108,11 @@
 	sd	zero, RO_KEY(t4)
 	.endm
 
-	/* \clock, and t6 where to write, if the clock half is the ring's and there is room. */
+	/* \clock, and t6 where to write, if the clock is below the limit and there is room. */
 	.macro FIND_ROOM clock, tmp, no
 	rdtime	\clock
-	ld	t6, RO_HI(t4)
-	srli	\tmp, \clock, 32
-	bne	t6, \tmp, \no
+	ld	t6, RO_LIMIT(t4)
+	bgeu	\clock, t6, \no
 	ld	t6, RO_AT(t4)
 	ld	\tmp, RO_END(t4)
 	bgeu	t6, \tmp, \no
@@ -179,63 +184,62 @@
  * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, sp as at the entry: it names the frame. Accepted, we
  * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
  *
- *	a0 clock	a1 thread	a2 upper half of the word	t4 line		t5 top		t6 at
+ *	ra clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
  */
 	HANDLER uft_asm_graph_enter
+	STUB_ID	t4
 	FIND_OWN .Lenter_slow
-	sd	a0, RO_SAVE(t4)
-	sd	a1, RO_SAVE + 8(t4)
-	sd	a2, RO_SAVE + 16(t4)
-	FIND_ROOM a0, t5, .Lenter_inside
-	ld	a1, RO_THREAD(t4)
-	lr.d	t5, (a1)		/* TH_TOP */
-	ld	a2, E_SLOT - E_BYTES(t5)
-	bgeu	sp, a2, .Lenter_odd
+	sd	ra, RO_SAVE(t4)
+	.cfi_undefined ra
+	FIND_ROOM ra, t5, .Lenter_inside
+	sw	ra, 0(t6)
+	sw	t3, 4(t6)
+	ld	t5, RO_THREAD(t4)
+	lr.d	t5, (t5)		/* TH_TOP */
+	sd	ra, E_CLOCK(t5)
+	sw	t3, E_WORD + 4(t5)
+	ld	ra, E_SLOT - E_BYTES(t5)
+	bgeu	sp, ra, .Lenter_odd
 .Lenter_deeper:
-	ld	a2, E_WHERE(t5)
-	bnez	a2, .Lenter_inside
-	srli	a2, t1, 4
-	subw	a2, a2, t3
-	sw	a0, 0(t6)
-	sw	a2, 4(t6)
-	sw	a0, E_WORD(t5)
-	sw	a2, E_WORD + 4(t5)
-	sd	a0, E_CLOCK(t5)
+	ld	ra, E_WHERE(t5)
+	bnez	ra, .Lenter_inside
+	ld	ra, RO_SAVE(t4)
 	sd	ra, E_PARENT(t5)
 	sd	sp, E_SLOT(t5)
-	addi	a2, t1, 4		/* stub + 8 */
-	sd	a2, E_RET(t5)
-	li	a2, FG_RECORDED
-	sd	a2, E_FLAGS(t5)
+	addi	ra, t1, 4		/* stub + 8 */
+	sd	ra, E_RET(t5)
+	li	ra, FG_RECORDED
+	sd	ra, E_FLAGS(t5)
+	ld	ra, RO_THREAD(t4)
 	addi	t5, t5, E_BYTES
-	sc.d	a2, t5, (a1)
-	bnez	a2, .Lenter_inside
+	sc.d	ra, t5, (ra)
+	bnez	ra, .Lenter_inside
 	addi	t6, t6, 8
-	COMMIT	a0, a1
-	ld	a0, RO_SAVE(t4)
-	ld	a1, RO_SAVE + 8(t4)
-	ld	a2, RO_SAVE + 16(t4)
+	COMMIT	t3, ra
 	LEAVE_OWN
 	jr	t1
 .Lenter_odd:
 	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
-	bne	sp, a2, .Lenter_inside
-	ld	a2, E_RET - E_BYTES(t5)
-	beq	a2, ra, .Lenter_deeper
+	bne	sp, ra, .Lenter_inside
+	ld	ra, RO_SAVE(t4)
+	ld	t6, E_RET - E_BYTES(t5)
+	bne	ra, t6, .Lenter_inside
+	ld	t6, RO_AT(t4)
+	j	.Lenter_deeper
 .Lenter_inside:
-	ld	a0, RO_SAVE(t4)
-	ld	a1, RO_SAVE + 8(t4)
-	ld	a2, RO_SAVE + 16(t4)
+	ld	ra, RO_SAVE(t4)
+	.cfi_restore ra
 	LEAVE_OWN
+	j	.Lenter_slow
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
 uft_asm_graph_enter_slow:
+	STUB_ID	t4
 .Lenter_slow:
 	SAVE_ALL t0
-	addi	a2, t1, -4		/* the stub */
-	srli	a0, a2, 4
-	subw	a0, a0, t3
+	mv	a0, t3
 	addi	a1, sp, SAVE_BYTES
+	addi	a2, t1, -4		/* the stub */
 	mv	a3, ra
 	call	uft_enter_slow
 	mv	t4, a0
@@ -266,7 +270,6 @@ uft_asm_graph_enter_slow:
 	sw	t0, 0(t6)
 	sw	t1, 4(t6)
 	sw	t0, E_WORD - E_BYTES(t2)
-	sw	t1, E_WORD + 4 - E_BYTES(t2)
 	ld	ra, E_PARENT - E_BYTES(t2)
 	addi	t2, t2, -E_BYTES
 	sc.d	t1, t2, (t3)

@@ -50,7 +50,10 @@ pass() { checks_done=$((checks_done + 1)); }
 # record NAME TRACER MODE
 record() {
 	mode=$3
-	[ "$mode" = spawned ] && set -- "$1" "$2" --no-children || set -- "$1" "$2" -q
+	case $mode in
+	spawned | forked) set -- "$1" "$2" --no-children ;;
+	*) set -- "$1" "$2" -q ;;
+	esac
 	run timeout 120 "$uft" record -q "$3" "$how" -p "$2" -o rec.uft ./work "$mode"
 	if [ "$status" -ne 0 ]; then
 		fail "$1: status $status"
@@ -149,6 +152,14 @@ storms() {
 		! grep -E '\| {3,}top\(\)' report >deep || fail "$tracer storm: calls were left open: $(head -n 3 deep)"
 	done
 	record "graph storm on a stack above" function_graph above
+	# The handler forks or switches contexts there.
+	record "function storm with forks" function forked
+	record "graph storm with forks" function_graph forked
+	record "graph storm with switches" function_graph switched
+	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work forked
+	check
+	[ "$status" -eq 0 ] && "$uft" stat rec.uft >other && grep -q '^damaged_bytes: 0$' other && grep -q '^counter_lost_return: 0$' other ||
+		fail "forks that are followed: status $status: $(cat err other)"
 	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work away
 	"$uft" report rec.uft >report
 	check

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #define NOINLINE __attribute__((noinline, noclone))
@@ -174,26 +175,115 @@ static PLAIN void signals(void)
 	puts("handler 50\nleaf 50");
 }
 
-/* A handler wherever it may come: inside the tracer's own code most of the time. */
-static PLAIN void *storm(void *stack)
+static PLAIN int top_is(int x)
+{
+	return 4 * x + 6;
+}
+
+/* A handler wherever it may come: inside the tracer's own code most of the time. @until so many came, or @is_over. */
+static volatile int is_over, wrong;
+
+static PLAIN int stormed(void (*handle)(int), int flags, int until)
 {
 	const struct itimerval often = { { 0, 300 }, { 0, 300 } }, never = { { 0, 0 }, { 0, 0 } };
-	struct sigaction sa = { .sa_handler = handler, .sa_flags = stack ? SA_ONSTACK : 0 };
+	struct sigaction sa = { .sa_handler = handle, .sa_flags = flags };
 	sigset_t set;
 	int n = 0;
 
-	if (stack)
-		sigaltstack(stack, NULL);
 	sigaction(SIGALRM, &sa, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (; handled < 1500; n++)
-		sink = top(n);
+	for (; handled < until && !is_over; n++)
+		wrong += top(n) != top_is(n);
 	setitimer(ITIMER_REAL, &never, NULL);
+	return n;
+}
+
+static PLAIN void *storm(void *stack)
+{
+	int n;
+
+	if (stack)
+		sigaltstack(stack, NULL);
+	n = stormed(handler, stack ? SA_ONSTACK : 0, 1500);
 	printf("top %d\nmiddle %d\nhandler %d\nleaf %d\n", n, n, handled, 2 * n + handled);
 	return NULL;
+}
+
+/* It forks there, and the child goes on where the handler came, with a call before: by then it is known as a child. */
+static PLAIN void forker(int sig)
+{
+	int status = 0;
+	pid_t pid;
+
+	(void)sig;
+	if (is_over || ++handled % 4)
+		return;
+	pid = fork();
+	is_over = !pid;
+	if (!pid)
+		sink = leaf(handled);
+	else if ( (waitpid(pid, &status, 0) != pid || status)) {
+		dprintf(2, "the child of %d: status %x\n", handled, (unsigned)status);
+		wrong++;
+	}
+}
+
+static PLAIN int storm_forked(void)
+{
+	int n = stormed(forker, 0, 480);
+
+	if (is_over) {
+		for (int i = 0; i < 20; i++)
+			wrong += top(i) != top_is(i);
+		_exit(wrong);
+	}
+	printf("top %d\nmiddle %d\nleaf %d\n", n, n, 2 * n);
+	return wrong;
+}
+
+/* It switches to another context, which switches back in the middle of a call. */
+static ucontext_t here, elsewhere;
+
+static PLAIN void come_back(void)
+{
+	swapcontext(&elsewhere, &here);
+}
+
+NOINLINE int hold(int x)
+{
+	come_back();
+	return x + 1;
+}
+
+static PLAIN void holder(void)
+{
+	for (int x = 0;; x++)
+		wrong += hold(x) != x + 1;
+}
+
+static PLAIN void switcher(int sig)
+{
+	(void)sig;
+	handled++;
+	swapcontext(&here, &elsewhere);
+}
+
+static PLAIN int storm_switched(void)
+{
+	static char stack[1 << 16];
+	int n;
+
+	getcontext(&elsewhere);
+	elsewhere.uc_stack.ss_sp = stack;
+	elsewhere.uc_stack.ss_size = sizeof(stack);
+	sigaddset(&elsewhere.uc_sigmask, SIGALRM);
+	makecontext(&elsewhere, holder, 0);
+	n = stormed(switcher, 0, 1500);
+	printf("top %d\nmiddle %d\nleaf %d\nhold %d\n", n, n, 2 * n, handled);
+	return wrong;
 }
 
 /* The same in a thread, with the handler on a stack that lies above its own. */
@@ -340,6 +430,10 @@ int PLAIN main(int argc, char **argv)
 		signals();
 	else if (!strcmp(mode, "storm"))
 		storm(NULL);
+	else if (!strcmp(mode, "forked"))
+		return storm_forked();
+	else if (!strcmp(mode, "switched"))
+		return storm_switched();
 	else if (!strcmp(mode, "above"))
 		storm_above();
 	else if (!strcmp(mode, "number"))

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * inside.c - who was interrupted inside a fast path goes on when the top is another one
+ *
+ * Without restartable sections (ring/own.c) who enters a call fills the free entry at the top, and then finds by its store-exclusive
+ * that it was interrupted. A handler has taken its own entries off again by then. Not one that switches contexts: where a call of
+ * the other context stays open, who goes on fills the entry of that.
+ *
+ * So while somebody is inside, all events being slow ones, each of them leaves a copy of the entry that was free when the first
+ * came; and the event by which who was inside begins anew puts it back. Between are a few instructions of the same thread. The line's place
+ * to write says whether it is that event: who was not interrupted in vain has moved it.
+ */
+#include "runtime/trace/trace.h"
+
+#if !ARCH_HAS_RSEQ
+
+void inside_begin(struct trace_task *t)
+{
+	struct fg_inside *i = &t->th->inside;
+	int is_inside;
+	const void *at = own_at(t->tid, &is_inside);
+
+	if (is_inside && i->at != at) {
+		i->at = at;
+		i->entry = t->th->top;
+		i->is_kept = 0;
+	} else if (!is_inside && i->at) {
+		if (i->is_kept && i->at == at && i->entry < t->th->top)
+			*i->entry = i->kept;
+		i->at = NULL;
+	}
+}
+
+void inside_end(struct trace_task *t)
+{
+	struct fg_inside *i = &t->th->inside;
+
+	i->is_kept = i->at && i->entry < t->th->top;
+	if (i->is_kept)
+		i->kept = *i->entry;
+}
+
+#endif
