@@ -240,6 +240,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 {
 	struct uft_arena l = { 0 };
 	struct statfs fs;
+	char why[300];
 	int dirfd, ret;
 
 	*a = (struct arena){ .fd = -1 };
@@ -264,7 +265,10 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	a->map = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
 	if (a->map == MAP_FAILED) {
 		a->map = NULL;
-		ret = uft_fail(err, -errno, "cannot map the session's file: %s", strerror(errno));
+		ret = -errno;
+		if (!limits_explain(0, ret, a->bytes, why, sizeof(why)))
+			snprintf(why, sizeof(why), "%s", strerror(-ret));
+		uft_fail(err, ret, "cannot map the session's file: %s", why);
 		goto undo;
 	}
 	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */

@@ -378,6 +378,12 @@ static int stop_some_task(struct attach *a)
 
 /* ---- The blob and its agent -------------------------------------------------------------------- */
 
+/* What clone() says of a limit: of the process it would mean that it is to be tried again. */
+static int no_task(int ret)
+{
+	return ret == -EAGAIN ? -EUSERS : ret;
+}
+
 static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
 {
 	struct remote *r = &a->r;
@@ -397,7 +403,7 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	tid = remote_syscall(r, SYS_clone, CLONE_VM_ | CLONE_UNTRACED_, top, 0, 0, 0);
 	r->insn = old;
 	if (tid <= 0)
-		return tid ? (int)tid : -EFAULT;
+		return tid ? no_task((int)tid) : -EFAULT;
 	/* The task in between; if another thread's wait for any child took it, it has ended as well. */
 	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL, 0, 0);
 	if (tid < 0 && tid != -ECHILD)
@@ -406,7 +412,7 @@ static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *b
 	    sizeof(agent))
 		return -ESRCH;
 	a->agent = agent;
-	return agent > 0 ? 0 : agent ? agent : -ECHILD;
+	return agent > 0 ? 0 : agent ? no_task(agent) : -ECHILD;
 }
 
 static uint64_t blob_bytes(const struct blob *b)
@@ -569,6 +575,8 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid, a->info.comm,
 				a->info.seccomp ? " by the program's seccomp filter" : "");
 	}
+	if (limits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
 	return uft_fail(err, ret, "the runtime cannot be put into process %d (%s): %s", a->pid, a->info.comm, strerror(-ret));
 }
 

@@ -154,6 +154,7 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t *slice, struct remote **r, uint64_t *boot,
 			  struct uft_error *err)
 {
+	char why[300];
 	int ret;
 
 	*slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
@@ -164,7 +165,9 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
-	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, strerror(-ret));
+	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)))
+		snprintf(why, sizeof(why), "%s", strerror(-ret));
+	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
 }
 
 /* Its agent runs already, but the process must not go on half-known. Who launched it waits for it. */

@@ -455,6 +455,14 @@ void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((fo
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns);
 int session_follows_children(const struct uft_session *s);
 
+/* ---- limits.c --------------------------------------------------------------------------------- */
+
+/*
+ * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit of its is the reason: -ENOMEM of
+ * @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
+ */
+int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
+
 /* ---- peek.c: reading what cannot be trusted --------------------------------------------------- */
 
 int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */

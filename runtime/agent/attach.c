@@ -21,6 +21,7 @@
 #define SOCK_CLOEXEC_	02000000
 #define SOL_SOCKET_	1
 #define SCM_RIGHTS_	1
+#define MSG_CTRUNC_	8
 #define POLLIN_		1
 #define WAIT_MS		5000
 
@@ -57,6 +58,8 @@ static int receive(int *fd)
 	ret = ret > 0 ? (int)sys_call3(__NR_recvmsg, pair[0], &m, 0x40000000 /* MSG_CMSG_CLOEXEC */) : -ETIMEDOUT;
 	sys_close(pair[0]);
 	sys_close(pair[1]);
+	if (ret > 0 && m.flags & MSG_CTRUNC_)
+		return -EMFILE;			/* by the program's limit */
 	if (ret <= 0 || r.type != SCM_RIGHTS_ || r.len < offsetof(struct rights, fd[UFT_BOOT_GUARD]))
 		return ret < 0 ? ret : -EPROTO;
 	memcpy(fd, r.fd, sizeof(r.fd));

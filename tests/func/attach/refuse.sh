@@ -61,6 +61,24 @@ until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do sleep
 refused "a second session" "traced by another session already: uft process $first" "$uft" attach $held
 kill -TERM $first
 wait $first
+# Limits of its own that are too low for us are named, with what lifts them.
+limited() {
+	sleep 60 &
+	limited=$!
+	until [ "$(cat /proc/$limited/comm)" = sleep ] || ! kill -0 $limited; do :; done
+	prlimit --pid $limited "--$1=$2"
+	refused "a limit: $1" "$3.*: prlimit --pid=$limited --$1=$4 lifts it" "$uft" attach -o limited.uft $limited
+	checks_done=$((checks_done + 1))
+	kill $limited || fail "a limit: $1: the process was harmed"
+	wait $limited 2>/dev/null
+}
+limited as 100000000 "the limit is 95 MB (RLIMIT_AS)" unlimited
+limited data 1000000 "may not grow beyond 976 KB (RLIMIT_DATA)" unlimited
+limited nofile 0 "the limit is 0 (RLIMIT_NOFILE)" 64
+limited nofile 5 "the limit is 5 (RLIMIT_NOFILE)" 64
+checks_done=$((checks_done + 1))
+run sh -c 'ulimit -v 8000000; exec "$@"' sh "$uft" record -q -o limited.uft true
+[ $status -eq 1 ] && grep -q "(RLIMIT_AS): prlimit --as=unlimited lifts it" err || { fail "our own limit"; show; }
 # Of several processes some end before it is their turn.
 sleep 60 & one=$!
 sleep 60 & two=$!

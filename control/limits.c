@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+/*
+ * limits.c - which of a process's resource limits stands in the way, and what lifts it
+ *
+ * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low that it must be the reason.
+ * We do not lift it ourselves: what we map stays the process's, and its own later mappings would fail instead.
+ */
+#include "control/internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define MB		(1ull << 20)
+#define AGENT_FDS	6		/* its own, none of the program's */
+#define DATA_BYTES	(32 * MB)	/* of ours that count as data, before threads have theirs */
+
+static uint64_t limit_of(pid_t pid, int resource)
+{
+	struct rlimit lim = { RLIM_INFINITY, RLIM_INFINITY };
+
+	prlimit(pid, resource, NULL, &lim);
+	return lim.rlim_cur == RLIM_INFINITY ? UINT64_MAX : lim.rlim_cur;
+}
+
+/* Would it be exceeded by so much more? */
+static int is_short(pid_t pid, int resource, const char *field, uint64_t bytes, uint64_t *limit)
+{
+	long kb = peek_status(pid ? pid : getpid(), field, 10);
+
+	*limit = limit_of(pid, resource);
+	return *limit != UINT64_MAX && (kb < 0 ? 0 : (uint64_t)kb << 10) + bytes > *limit;
+}
+
+int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
+{
+	const char *option = NULL, *to = "unlimited";
+	char whose[24] = "";
+	uint64_t limit;
+
+	if (ret == -ENOMEM && is_short(pid, RLIMIT_AS, "VmSize", bytes, &limit)) {
+		option = "as";
+		snprintf(why, size, "%llu MB more of address space are needed and the limit is %llu MB (RLIMIT_AS)",
+			 (unsigned long long)(bytes / MB), (unsigned long long)(limit / MB));
+	} else if (ret == -ENOMEM && is_short(pid, RLIMIT_DATA, "VmData", DATA_BYTES, &limit)) {
+		option = "data";
+		snprintf(why, size, "its data may not grow beyond %llu KB (RLIMIT_DATA)", (unsigned long long)(limit >> 10));
+	} else if (ret == -EMFILE && limit_of(pid, RLIMIT_NOFILE) < AGENT_FDS) {
+		option = "nofile";
+		to = "64";
+		snprintf(why, size, "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
+			 (unsigned long long)limit_of(pid, RLIMIT_NOFILE));
+	} else if (ret == -EUSERS) {
+		option = "nproc";
+		snprintf(why, size, "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (pids.max)",
+			 (unsigned long long)limit_of(pid, RLIMIT_NPROC));
+	}
+	if (!option)
+		return 0;
+	if (pid)
+		snprintf(whose, sizeof(whose), "--pid=%d ", (int)pid);
+	snprintf(why + strlen(why), size - strlen(why), ": prlimit %s--%s=%s lifts it", whose, option, to);
+	return 1;
+}
