@@ -146,13 +146,26 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 	return uft_fail(err, -error, "cannot start %s: %s", path, strerror(error));
 }
 
-/* Serves until the runtime has said hello and everything is armed, or the program is over. */
+static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)
+{
+	uint32_t page_bytes = __atomic_load_n(&s->arena.map->page_bytes, __ATOMIC_RELAXED);
+
+	if (page_bytes)
+		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
+				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
+	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
+}
+
+/* Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program is over. */
 static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
 {
 	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
+	int32_t error;
 
-	while (!s->has_hello && !s->held_result && s->launched_status < 0 && session_now_ns() < deadline)
+	do {
 		session_step(s, 100);
+		error = __atomic_load_n(&s->arena.map->start_error, __ATOMIC_ACQUIRE);
+	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
 	if (s->held_result) {
 		*err = s->held_error;
 		return s->held_result;
@@ -161,6 +174,8 @@ static int await_hello(struct uft_session *s, pid_t pid, const char *path, struc
 		return 0;
 	if (s->launched_status < 0)
 		kill(pid, SIGKILL);
+	if (error < 0 && error >= -4095)
+		return start_failed(s, path, error, err);
 	return uft_fail(err, -ENOEXEC, "the runtime did not come up in %s: it must be linked dynamically, not gain rights at its "
 			"start%s", path, s->opts.emulator ? ", and the emulator must know -E (qemu-user does)" : "");
 }

@@ -226,6 +226,8 @@ struct uft_arena {
 	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
 	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
 	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
+	int32_t start_error;	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
+	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
 };
 
 enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };

@@ -16,6 +16,7 @@
 #include "runtime/base/sys.h"
 
 #define AT_END		0
+#define AT_PAGE_BYTES	6
 
 extern const char __ehdr_start[], _end[];	/* the linker's: where we are */
 
@@ -46,15 +47,32 @@ static int open_arena(const char *value, int *is_secret)
 	return sys_open(value + 1, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
 }
 
+static const uint64_t *find_auxv(char **envp)
+{
+	while (*envp)
+		envp++;
+	return (const uint64_t *)(envp + 1);
+}
+
+/* Parts of what we map change one by one, in pieces of UFT_PAGE. */
+static int check_pages(char **envp)
+{
+	const uint64_t *av = find_auxv(envp);
+
+	while (av[0] != AT_END && av[0] != AT_PAGE_BYTES)
+		av += 2;
+	if (av[0] == AT_END || av[1] == UFT_PAGE)
+		return 0;
+	uft_store(&uft_rt.arena->page_bytes, (uint32_t)av[1]);
+	return -EOPNOTSUPP;
+}
+
 static void fill_hello(struct uft_hello *h, char **envp)
 {
-	uint64_t *auxv;
+	const uint64_t *auxv = find_auxv(envp);
 	uint32_t n = 0;
 	long len;
 
-	while (*envp)
-		envp++;
-	auxv = (uint64_t *)(envp + 1);
 	do {
 		h->auxv[2 * n] = auxv[2 * n];
 		h->auxv[2 * n + 1] = auxv[2 * n + 1];
@@ -104,20 +122,33 @@ static int is_wanted(void)
 	return uft_rt.arena->children || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
 }
 
-static int start(const char *value, int *is_secret)
+static int come_up(int is_emulated)
 {
-	int ret = boot_map_arena(open_arena(value, is_secret));
+	int ret = trace_claim_slice();
 
-	if (!ret)
-		ret = is_wanted() ? trace_claim_slice() : -EPERM;
 	if (ret)
 		return ret;
-	uft_rt.is_emulated = (uint32_t)*is_secret;
+	uft_rt.is_emulated = (uint32_t)is_emulated;
 	uft_boot.slice = uft_rt.slice_index;
 	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
 	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
 	ret = boot_finish();
 	return ret ? ret : agent_start_thread();
+}
+
+/* What fails behind the mapping of its file the session is told: it waits. */
+static int start(const char *value, int *is_secret, char **envp)
+{
+	int ret = boot_map_arena(open_arena(value, is_secret));
+
+	if (ret || !is_wanted())
+		return ret ? ret : -EPERM;
+	ret = check_pages(envp);
+	if (!ret)
+		ret = come_up(*is_secret);
+	if (ret)
+		uft_store_release(&uft_rt.arena->start_error, ret);
+	return ret;
 }
 
 static void init(int argc, char **argv, char **envp)
@@ -127,7 +158,7 @@ static void init(int argc, char **argv, char **envp)
 
 	(void)argc;
 	(void)argv;
-	if (arena && !start(arena, &is_secret))
+	if (arena && !start(arena, &is_secret, envp))
 		say_hello(envp);
 	if (is_secret) {
 		*arena = 0;
