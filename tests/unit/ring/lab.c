@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * lab.c - arena, sites and decoder for the tests of the probe side
+ * lab.c - arena and decoder for the tests of the probe side; sites are in lab_bytes.c and lab_words.c
  */
 #include <errno.h>
 #include <linux/rseq.h>
@@ -14,12 +14,10 @@
 
 #include "runtime/arch/arch.h"
 #include "lab.h"
-#include "runtime/patch/thunk.h"
 #include "runtime/ring/ring.h"
 #include "tests/unit/bare/host.h"
 
-#define LAB_SITES 64
-#define LAB_CASE_MS 20000
+#define LAB_CASE_MS 100000	/* it ends what hangs, under emulators, too */
 #define CMD_BYTES 4096u
 #define PROFILE_IDS 256u
 
@@ -42,12 +40,6 @@ static struct {
 	struct lab_config config;
 	struct uft_arena *arena;
 	size_t bytes;
-	uint8_t *near;			/* LAB_SITES stubs, then thunks */
-	uint8_t *near_end;
-	uint64_t func_target, enter_target, exit_target, mfunc_target, menter_target;
-	uint8_t *func_thunk, *enter_thunk, *exit_thunk, *mfunc_thunk, *menter_thunk;
-	uint32_t text_k;
-	uint32_t text_id[LAB_SITES];
 } lab;
 
 /* ---- Arena -------------------------------------------------------------------------------- */
@@ -101,128 +93,6 @@ uint64_t lab_counter(enum uft_counter c)
 	return uft_rt.slice->counter[c];
 }
 
-/* ---- Sites -------------------------------------------------------------------------------- */
-
-static void put_rel32(uint8_t *at, uint8_t op, const void *to)
-{
-	int32_t rel = (int32_t)((const uint8_t *)to - (at + 5));
-
-	CHECK((const uint8_t *)to - (at + 5) == rel);
-	at[0] = op;
-	memcpy(at + 1, &rel, 4);
-}
-
-/* push %rax; mov $K,%eax; jmp *cell(%rip); the cell follows. Without K: the jump alone. */
-static uint8_t *put_thunk(uint8_t **thunk, int has_k, uint32_t k, const void *target)
-{
-	uint8_t *p = lab.near_end;
-	uint64_t t = (uint64_t)target;
-
-	*thunk = p;
-	if (has_k) {
-		*p++ = 0x50;
-		*p++ = 0xb8;
-		memcpy(p, &k, 4);
-		p += 4;
-	}
-	memcpy(p, "\xff\x25\0\0\0\0", 6);
-	memcpy(p + 6, &t, 8);
-	lab.near_end = (uint8_t *)(((uintptr_t)p + 14 + 15) & -(uintptr_t)16);
-	return p + 6;
-}
-
-static void lab_make_near(void)
-{
-	extern char __executable_start[];
-	uint64_t text = (uint64_t)__executable_start;
-	uint32_t stub_k;
-	void *m = MAP_FAILED;
-
-	for (uint64_t at = (text & -(uint64_t)UFT_PAGE) + (64 << 20); m == MAP_FAILED; at += 1 << 20)
-		m = mmap((void *)at, UFT_PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
-			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-	lab.near = m;
-	lab.near_end = lab.near + LAB_SITES * UFT_STUB_BYTES;
-	lab.text_k = (uint32_t)(text >> 2) - 1000;
-	stub_k = (uint32_t)((uint64_t)lab.near >> 4);
-	put_thunk(&lab.func_thunk, 1, UFT_THUNK_K(lab.text_k, UFT_REC_FUNC), uft_asm_func);
-	put_thunk(&lab.mfunc_thunk, 1, UFT_THUNK_K(lab.text_k, UFT_REC_FUNC), uft_asm_mcount_func);
-	put_thunk(&lab.enter_thunk, 1, UFT_THUNK_K(stub_k, UFT_REC_ENTRY), uft_asm_graph_enter);
-	put_thunk(&lab.menter_thunk, 1, UFT_THUNK_K(stub_k, UFT_REC_ENTRY), uft_asm_mcount_graph);
-	put_thunk(&lab.exit_thunk, 0, 0, uft_asm_graph_exit);
-}
-
-/* The thunks' cells follow as patch_retarget() makes them. */
-void lab_retarget(void)
-{
-	uint64_t t = (uint64_t)thunk_handler(THUNK_FUNC);
-
-	memcpy(lab.func_thunk + 12, &t, 8);
-	t = (uint64_t)thunk_handler(THUNK_ENTER);
-	memcpy(lab.enter_thunk + 12, &t, 8);
-	t = (uint64_t)thunk_handler(THUNK_EXIT);
-	memcpy(lab.exit_thunk + 6, &t, 8);
-}
-
-static uint8_t *lab_find_nops(void *function)
-{
-	uint8_t *p = function;
-
-	/* gcc: eight of one byte; clang: one of eight. Possibly behind an endbr64. */
-	for (int i = 0; i <= 4; i += 4)
-		if (!memcmp(p + i, "\x90\x90\x90\x90\x90\x90\x90\x90", 8) ||
-		    !memcmp(p + i, "\x0f\x1f\x84\0", 4))
-			return p + i;
-	return NULL;
-}
-
-void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root)
-{
-	static uint8_t *site[LAB_SITES];
-	uint8_t *stub = lab.near + n * UFT_STUB_BYTES, *p;
-
-	CHECK(n < LAB_SITES);
-	if (!site[n]) {
-		site[n] = lab_find_nops(function);
-		CHECK(site[n] != NULL);
-		CHECK(!mprotect((void *)((uintptr_t)site[n] & -4096ul), 8192, PROT_READ | PROT_WRITE | PROT_EXEC));
-		memcpy(site[n] + 5, "\x0f\x1f\0", 3);
-	}
-	p = site[n];
-	lab.text_id[n] = (uint32_t)((uint64_t)(p + 5) >> 2) - lab.text_k;
-	memset(stub, 0, UFT_STUB_BYTES);
-	put_rel32(stub, 0xe8, state == LAB_MGRAPH ? lab.menter_thunk : lab.enter_thunk);
-	if (state == LAB_MGRAPH) {
-		stub[5] = 0xc3;
-	} else {
-		put_rel32(stub + 5, 0xe8, p + 5);
-		put_rel32(stub + 10, 0xe9, lab.exit_thunk);
-	}
-	stub[15] = (uint8_t)is_root;
-	switch (state) {
-	case LAB_IDLE:
-		memcpy(p, "\x0f\x1f\x44\0\0", 5);
-		break;
-	case LAB_FUNCTION:
-		put_rel32(p, 0xe8, lab.func_thunk);
-		break;
-	case LAB_MFUNCTION:
-		put_rel32(p, 0xe8, lab.mfunc_thunk);
-		break;
-	case LAB_GRAPH:
-		put_rel32(p, 0xe9, stub);
-		break;
-	case LAB_MGRAPH:
-		put_rel32(p, 0xe8, stub);
-		break;
-	}
-}
-
-uint32_t lab_text_id(uint32_t n)
-{
-	return lab.text_id[n];
-}
-
 /* ---- Control ------------------------------------------------------------------------------ */
 
 void lab_params_full(const struct uft_tracer_params *p)
@@ -238,6 +108,20 @@ void lab_params(uint32_t tracer)
 	lab_params_full(&p);
 }
 
+/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/preload.c). */
+static int32_t tid_offset(void)
+{
+#if ARCH_HAS_RSEQ
+	return 0;
+#else
+	extern const uint32_t _thread_db_pthread_tid[3], _thread_db_sizeof_pthread;
+	int32_t offset = (int32_t)_thread_db_pthread_tid[2] - (int32_t)_thread_db_sizeof_pthread;
+
+	CHECK(*(const uint32_t *)(arch_thread_pointer() + (uint64_t)(int64_t)offset) == (uint32_t)gettid());
+	return offset;
+#endif
+}
+
 void lab_init(const struct lab_config *c)
 {
 	host_start();
@@ -250,23 +134,37 @@ void lab_init(const struct lab_config *c)
 	uft_rt.arena = lab.arena;
 	uft_rt.slice = lab_slice(0);
 	uft_rt.slice_index = 0;
-	uft_rt.rseq_offset = c->no_rseq || !__rseq_size ? 0 : __rseq_offset;
+	uft_rt.rseq_offset = !ARCH_HAS_RSEQ || c->no_rseq || !__rseq_size ? 0 : __rseq_offset;
 	uft_rt.slice->state = UFT_SLICE_LIVE;
 	uft_rt.slice->pid = (uint32_t)getpid();
 	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
 	uft_rt.slice->on_cpus = uft_rt.arena->ncpus;
+	uft_rt.slice->tid_offset = c->no_rseq ? 0 : tid_offset();
 	CHECK(!trace_init());
-	lab_make_near();
+	lab_make_sites();
 	lab_retarget();
+}
+
+/* The next event of every thread takes the slow path. */
+static void no_more_fast(void)
+{
+#if ARCH_HAS_RSEQ
+	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
+		uft_ring_fast.cpu[i].key = 0;
+#else
+	own_shut(0, NULL);
+#endif
 }
 
 void lab_clear(void)
 {
 	for (uint32_t s = 0; s < lab.arena->nslices; s++)
-		for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++)
-			memset(lab_ring(s, i), 0, sizeof(struct uft_ring));
-	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
-		uft_ring_fast.cpu[i].key = 0;
+		for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++) {
+			struct uft_ring *r = lab_ring(s, i);
+
+			*r = (struct uft_ring){ .owner = ARCH_HAS_RSEQ ? 0 : r->owner };
+		}
+	no_more_fast();
 }
 
 /* A CONTEXT record at the end of the ring, if it has room, and for another with the record that it precedes. */
@@ -288,11 +186,9 @@ static int lab_put_context(struct uft_ring *r, uint64_t clock, uint32_t pid, uin
 
 void lab_other_context(void)
 {
-	for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++) {
-		if (i < lab.arena->ncpus)
-			uft_ring_fast.cpu[i].key = 0;
-		lab_put_context(lab_ring(0, i), __builtin_ia32_rdtsc(), 1, 1);
-	}
+	no_more_fast();
+	for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++)
+		lab_put_context(lab_ring(0, i), arch_clock(), 1, 1);
 }
 
 unsigned lab_old_clock(void)
@@ -301,8 +197,7 @@ unsigned lab_old_clock(void)
 
 	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
 		n += lab_ring(0, i)->ctx_tid == (uint32_t)getpid() &&
-		     lab_put_context(lab_ring(0, i), __builtin_ia32_rdtsc() - (1ull << 32), (uint32_t)getpid(),
-				     (uint32_t)getpid());
+		     lab_put_context(lab_ring(0, i), arch_clock() - (1ull << 32), (uint32_t)getpid(), (uint32_t)getpid());
 	return n;
 }
 

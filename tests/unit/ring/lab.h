@@ -16,17 +16,22 @@
 
 #include "runtime/runtime.h"
 
-/* A function with eight bytes of nops at its entry; five of them become the call or jump. */
-#ifdef __clang__
-#define LAB_SITE __attribute__((noinline, patchable_function_entry(8, 0), aligned(16)))
+/* A function with eight bytes of nops at its entry: on x86_64 five of them become the call or jump. */
+#ifdef __x86_64__
+#define LAB_NOPS 8
 #else
-#define LAB_SITE __attribute__((noinline, noclone, patchable_function_entry(8, 0), aligned(16)))
+#define LAB_NOPS 2
+#endif
+#ifdef __clang__
+#define LAB_SITE __attribute__((noinline, patchable_function_entry(LAB_NOPS, 0), aligned(16)))
+#else
+#define LAB_SITE __attribute__((noinline, noclone, patchable_function_entry(LAB_NOPS, 0), aligned(16)))
 #endif
 
 struct lab_config {
 	uint32_t ring_bytes, sub_bytes, nexch, nslices;
 	uint32_t flags;		/* enum uft_ring_flags */
-	int no_rseq;		/* pretend that libc has none */
+	int no_rseq;		/* pretend that libc has none; without restartable sections: no thread has a ring of its own */
 };
 
 enum lab_state { LAB_IDLE, LAB_FUNCTION, LAB_GRAPH, LAB_MFUNCTION, LAB_MGRAPH };
@@ -50,6 +55,7 @@ struct lab_events {
 };
 
 void lab_init(const struct lab_config *c);
+void lab_make_sites(void);	/* by that: what arming needs */
 /* Site number @n (also its stub id); a function may be re-armed. mcount kinds: the site is where a marker stands. */
 void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root);	/* or enum uft_site_flags of a stub */
 void lab_params(uint32_t tracer);
