@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# guest.sh DIR PROGRAMS - the runtime on Debian's arm64 kernel, in a virtual machine of several CPUs
+#
+# What an emulator of programs does not show: signals and preemption that break exclusive accesses, membarrier, memory that is wiped on
+# fork, text that changes under CPUs which are inside it. DIR is where the kernel is kept; without it, or QEMU, the test is skipped.
+# PROGRAMS has guest-*; init.c runs them and tells how each ended.
+. "$(dirname "$0")/../../lib/common.sh"
+need qemu-system-aarch64 cpio gzip timeout
+dir=$1 programs=$2
+status=0
+"$top/tests/lib/fetch-kernel.sh" -d "$dir" arm64 >kernel 2>err || status=$?
+[ "$status" -ne 77 ] || skip "no kernel for arm64: $(tail -n 1 err)"
+[ "$status" -eq 0 ] || { cat err; exit 1; }
+
+mkdir -p root/proc root/sys root/dev root/tmp
+for p in kernel ring storm words; do cp "$programs/guest-$p" "root/$p"; done
+cp "$programs/guest-init" root/init
+cat >root/plan <<'PLAN'
+/kernel
+/ring
+/storm function 1 300
+/storm graph 2 300
+/storm exchange 1 300
+/words 2
+PLAN
+(cd root && find . | cpio -o -H newc --quiet | gzip -1) >initrd
+# The CPUs take turns in one thread of the emulator. With a thread for each the stores of one CPU into code that another one is just
+# translating are lost now and then (QEMU 7.2 lets the store through behind its look at what is translated, and has no ic ivau).
+timeout -k 5 "${LIMIT:-900}" qemu-system-aarch64 -machine virt -cpu max,pauth-impdef=on -accel tcg,thread=single -smp 3 -m 1024 -nodefaults \
+	-display none -no-reboot -kernel "$(cat kernel)" -initrd initrd -append "console=ttyAMA0 quiet panic=-1 rdinit=/init" \
+	-serial file:console </dev/null >qemu 2>&1
+status=$?
+tr -d '\r' <console >said
+
+if ! grep -q '^guest: ' said; then	# before the first program: that is not about us
+	cat qemu
+	tail -n 20 said
+	[ "$status" -ne 124 ] || fail "the kernel did not start within its time"
+	skip "QEMU does not boot the kernel"
+fi
+check
+grep -qx 'guest: end' said || fail "the guest did not come to its end (status $status of QEMU)"
+while read -r line; do
+	check
+	grep -qxF "guest: status 0 of $line" said || fail "$line: $(grep -F " of $line" said || echo 'did not end')"
+done <root/plan
+grep -E 'rounds' said
+echo "SKIPPED: a guest for riscv64: Debian 12 has no kernel for it"
+[ "$checks_failed" -eq 0 ] || sed 's/^/  guest: /' said
