@@ -130,6 +130,7 @@ int command_params(struct uft_session *s, struct target *t)
 	if (t->is_over || t->is_stuck || !t->has_agent)
 		return -ESRCH;
 	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
+	params.kin_lists = kin_lists(s, t->pid);
 	stacks_put_ids(s, t, &params);
 	warn_stacks(s, t);
 	memcpy(payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));

@@ -25,4 +25,7 @@ int uft_session_has_object(struct uft_session *s, const char *object);
 /* Leaves process @pid as it was found: -ESRCH not ours, -EBUSY it starts, -EAGAIN something remains. */
 int uft_session_detach(struct uft_session *s, pid_t pid);
 
+/* Those that are in pids, or in not_pids, because a process there made them: struct uft_trace_spec.is_forking. */
+void uft_session_kin(struct uft_session *s, int is_not, void (*fn)(void *arg, pid_t pid), void *arg);
+
 #endif

@@ -248,6 +248,11 @@ void jitmap_read(struct uft_session *s, struct target *t);	/* tracing ends: its 
 
 void perfmap_write(struct uft_session *s, struct target *t);	/* what is new */
 
+/* ---- kin.c: the pid lists of processes that listed ones made --------------------------------- */
+
+void kin_note(struct uft_session *s, pid_t pid, pid_t ppid);	/* a process, or what it executes, becomes a target */
+uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_lists, beside those that name it */
+
 /* ---- command.c: what agents are told --------------------------------------------------------- */
 
 #define COMMAND_TIMEOUT_MS	10000
@@ -404,6 +409,9 @@ struct uft_session {
 		struct space *space;
 		pid_t pid;
 	} *last;
+	struct kin { pid_t pid; uint32_t lists; } *kin;	/* kin.c: of processes that are on lists because their parents are */
+	size_t nkin;
+	uint32_t kin_number;
 	sigset_t launch_mask;
 
 	pid_t guard_between;		/* guard.c: our child, to be waited for; 0 none */

@@ -283,7 +283,9 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 {
 	const struct uft_tracer_params *p = &o->s->spec->params;
 
-	return (!(p->has_pids & UFT_PIDS_ONLY) || is_listed(p->pids, p->npids, r)) &&
+	uint32_t kin = p->has_pids & UFT_PIDS_FORK ? kin_lists(o->s, r->pid) : 0;
+
+	return (!(p->has_pids & UFT_PIDS_ONLY) || kin & UFT_PIDS_ONLY || is_listed(p->pids, p->npids, r)) && !(kin & UFT_PIDS_NOT) &&
 	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
 }
 

@@ -209,6 +209,7 @@ static void session_free(struct uft_session *s)
 	}
 	uft_image_free(s->own_img);
 	spec_free(s->spec);
+	free(s->kin);
 	free(s->last);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i]);

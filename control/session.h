@@ -51,6 +51,8 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
 	const uint32_t *pids; size_t npids;	/* -P */
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
+	/* Processes that those in pids or not_pids make from now on, and theirs, are in them as well, as long as kin stays this number. */
+	int is_forking; uint32_t kin;
 	uint32_t max_depth;
 	uint64_t thresh_ns;
 	uint32_t events;		/* enum uft_events of every call: of the graph; CPU and SELF of the profile, too */

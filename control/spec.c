@@ -188,6 +188,10 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
 	sp->params.has_pids = (in->npids ? UFT_PIDS_ONLY : 0) | (in->nnot_pids ? UFT_PIDS_NOT : 0);
+	if (sp->params.has_pids && in->is_forking) {
+		sp->params.has_pids |= UFT_PIDS_FORK;
+		sp->params.kin = in->kin;
+	}
 	sp->params.npids = (uint32_t)in->npids;
 	sp->params.nnot_pids = (uint32_t)in->nnot_pids;
 	if (in->npids)

@@ -117,6 +117,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 		target_free(t);
 		return NULL;
 	}
+	kin_note(s, pid, ppid);
 	t->next = s->targets;
 	s->targets = t;
 	s->targets_total++;

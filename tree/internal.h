@@ -69,7 +69,7 @@ enum option {
 	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
 	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR, OPT_GRAPH_ARGS,
-	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_COUNT
+	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_COUNT
 };
 #define OPT_BIT(o)	(1ull << (o))
 uint64_t option_defaults(void);
@@ -110,6 +110,7 @@ enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, N
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
 	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NPIDS];	/* pid.c */
+	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
 	uint32_t tracer;
 	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
@@ -172,6 +173,7 @@ struct uft_tree {
 
 	uint32_t *attached;		/* by pid.c; the owner's */
 	size_t nattached;
+	uint32_t kins;			/* numbers given to lists of pids */
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
 	int is_busy;			/* something records; the owner's */

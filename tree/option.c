@@ -41,6 +41,7 @@ static const struct {
 	{ "markers", OPT_MARKERS, 1, 0, 0, 0, 0 },
 	{ "pause-on-trace", OPT_PAUSE, 0, 0, 0, 0, 0 },
 	{ "function-trace", OPT_FUNC_TRACE, 1, 0, 0, 0, 0 },
+	{ "function-fork", OPT_FUNC_FORK, 0, 0, 0, 0, 0 },
 	{ "display-graph", OPT_DISPLAY_GRAPH, 0, 0, UFT_TEXT_DISPLAY_GRAPH, 0, 0 },
 	{ "stacktrace", OPT_STACK, 0, 0, UFT_TEXT_STACK, 0, 0 },
 	{ "func_stack_trace", OPT_FUNC_STACK, 0, UFT_TRACER_FUNCTION, UFT_TEXT_STACK, 0, 0 },

@@ -25,6 +25,11 @@ static enum pid_list list_of(const struct place *at)
 	return strstr(at->row->pub.path, "notrace") ? PIDS_NOT : PIDS_ONLY;
 }
 
+static void show_kin(void *out, pid_t pid)
+{
+	text_printf(out, "%d\n", pid);
+}
+
 int show_pids(const struct place *at, struct tree_text *out)
 {
 	const struct pids *list = &at->in->set.pids[list_of(at)];
@@ -33,6 +38,8 @@ int show_pids(const struct place *at, struct tree_text *out)
 		text_printf(out, "%u\n", list->pid[i]);
 	if (!list->n)
 		text_printf(out, "no pid\n");
+	else if (at->in->set.options & OPT_BIT(OPT_FUNC_FORK))
+		uft_session_kin(at->t->session, list_of(at) == PIDS_NOT, show_kin, out);
 	return 0;
 }
 
@@ -117,6 +124,9 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 	int ret = 0;
 
 	set.pids[which] = *list;
+	for (size_t i = 0; i < before->n; i++)
+		if (!has(list, before->pid[i]))
+			set.kin = ++in->t->kins;
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
 	for (size_t i = 0; i < list->n && ret >= 0 && which == PIDS_ONLY; i++) {

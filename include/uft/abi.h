@@ -330,6 +330,7 @@ enum uft_tracer {
 enum uft_pid_lists {
 	UFT_PIDS_ONLY	= 1,	/* record only tasks in the first list */
 	UFT_PIDS_NOT	= 2,	/* and none in the second */
+	UFT_PIDS_FORK	= 4,	/* processes that those on a list make are on it, too: kin */
 };
 enum uft_events {
 	UFT_EVENTS_SOME		= 1,	/* some sites write events */
@@ -365,6 +366,8 @@ struct uft_tracer_params {
 	uint32_t stacks;	/* enum uft_stacks: what a stack is written behind */
 	uint32_t nstack_ids;
 	uint32_t stack_ids[UFT_NSTACK_IDS];	/* with UFT_STACKS_SOME: rising */
+	uint32_t kin;		/* with UFT_PIDS_FORK: number of the lists; who was made while they had another is on none */
+	uint32_t kin_lists;	/* of this process, as the session knows: enum uft_pid_lists */
 };
 enum uft_stacks {
 	UFT_STACKS_FUNC		= 1,	/* each FUNC */

@@ -106,6 +106,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	t->pid = (uint32_t)plat_pid();
 	t->tid = (uint32_t)plat_tid();
 	t->th = thread_find(arch_thread_pointer());
+	params_forked(t->th);
 	thread_forked(t);
 	if (!is_forced && (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;

@@ -38,6 +38,8 @@ void trace_set_params(const struct uft_tracer_params *p)
 	for (uint32_t i = 0; i < n->nstack_ids; i++)
 		n->stack_ids[i] = p->stack_ids[i];
 	n->clocks_per_ns = p->clocks_per_ns;
+	n->kin = p->kin;
+	n->kin_lists = p->kin_lists;
 	n->npids = npids < MAX_PIDS ? npids : MAX_PIDS;
 	n->nnot_pids = nnot_pids < MAX_PIDS - n->npids ? nnot_pids : MAX_PIDS - n->npids;
 	for (uint32_t i = 0; i < n->npids + n->nnot_pids; i++)
@@ -62,26 +64,55 @@ int trace_is_recording(void)
 	return uft_load(&uft_rt.slice->ring_flags) & UFT_RING_ON;
 }
 
-static int is_listed(const struct trace_task *t, const uint32_t *pids, uint32_t n)
+static int is_listed(uint32_t tid, uint32_t pid, const uint32_t *pids, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		if (pids[i] == t->tid || pids[i] == t->pid)
+		if (pids[i] == tid || pids[i] == pid)
 			return 1;
 	return 0;
+}
+
+/* enum uft_pid_lists that name the task. */
+static uint32_t lists_of(const struct uft_tracer_params *p, uint32_t tid, uint32_t pid)
+{
+	return (p->has_pids & UFT_PIDS_ONLY && is_listed(tid, pid, p->pids, p->npids) ? UFT_PIDS_ONLY : 0) |
+	       (p->has_pids & UFT_PIDS_NOT && is_listed(tid, pid, p->pids + p->npids, p->nnot_pids) ? UFT_PIDS_NOT : 0);
+}
+
+/* The lists of number @number on which this process is because its parent was. Written in a fork child before its first event is. */
+static struct { uint32_t number, lists; } kin;
+
+static uint32_t lists_of_kin(const struct uft_tracer_params *p)
+{
+	if (!(p->has_pids & UFT_PIDS_FORK))
+		return 0;
+	return p->kin_lists | (kin.number == p->kin ? kin.lists : 0);
+}
+
+void params_forked(const struct uft_thread *th)
+{
+	const struct uft_tracer_params *p = trace_params();
+	uint32_t lists = lists_of_kin(p);
+
+	if (p->has_pids & UFT_PIDS_FORK)
+		lists |= lists_of(p, th ? th->owner : 0, uft_load(&uft_rt.slice->pid));
+	kin.lists = lists;
+	kin.number = p->kin;
 }
 
 /* Remembered per thread and generation; with a guest the answer is not the thread's. */
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p)
 {
-	uint32_t generation = (uint32_t)(t->key >> 48);
-	int wanted = 1;
+	uint32_t generation = (uint32_t)(t->key >> 48), lists = 0;
+	int wanted;
 
 	if (p->has_pids && !t->guest && t->th->pids_generation == generation)
 		return !(t->th->flags & TH_FILTERED);
-	if (p->has_pids & UFT_PIDS_ONLY)
-		wanted = is_listed(t, p->pids, p->npids);
-	if (p->has_pids & UFT_PIDS_NOT)
-		wanted = wanted && !is_listed(t, p->pids + p->npids, p->nnot_pids);
+	if (p->has_pids)
+		lists = lists_of(p, t->tid, t->pid) | lists_of_kin(p);
+	if (p->has_pids & UFT_PIDS_FORK && t->guest)
+		lists |= lists_of(p, t->th->owner, uft_load(&uft_rt.slice->pid));
+	wanted = (!(p->has_pids & UFT_PIDS_ONLY) || lists & UFT_PIDS_ONLY) && !(lists & UFT_PIDS_NOT);
 	if (!t->guest) {
 		if (wanted)
 			arch_local_clear32(&t->th->flags, TH_FILTERED);

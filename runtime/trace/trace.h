@@ -156,6 +156,7 @@ void inside_end(struct trace_task *t);
 const struct uft_tracer_params *trace_params(void);
 int trace_is_recording(void);
 int trace_task_is_wanted(struct trace_task *t, const struct uft_tracer_params *p);
+void params_forked(const struct uft_thread *th);	/* init, in the child, before thread_forked(): the thread that forked, or NULL */
 
 /* ---- graph.c ---- */
 void fg_settle(struct fg_entry *e);

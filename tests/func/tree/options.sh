@@ -34,7 +34,7 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
 	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
 	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
-	printf "display-graph\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
+	printf "display-graph\nfunction-fork\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
 	ls options | grep -vxF -f $TMP/seen'
 expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 1110 annotate blk_classic block branch hash-ptr "
 
@@ -50,6 +50,13 @@ expect_equal "consumed: until another comes" "$(cut -d: -f2- pipe | sed 's/last_
 inside '$T 1; echo "inner outer" >set_ftrace_filter; echo function >current_tracer; $T 1; echo hello >trace_marker; echo 1 >options/fields; sed -n "/^#/d; s/^[^:]*: //p" trace; grep -oh "[a-z_]*;.offset:[0-9]*" events/ftrace/function/format | grep -v common | cut -d";" -f1
 	echo 1 >options/raw; grep -c "ip=\|buf=" trace; echo 0 >options/raw; echo function_graph >current_tracer; $T 1; echo hello >trace_marker; grep -c "ip=\|buf=" trace'
 expect_equal "fields" "$(sed 's/0x[0-9a-f]*/0xN/g' out | tr '\n' '/')" "function: ip=outer+0xN/0xN parent_ip=main+0xN/0xN/function: ip=inner+0xN/0xN parent_ip=outer+0xN/0xN/function: ip=inner+0xN/0xN parent_ip=outer+0xN/0xN/print: buf=hello/ip/parent_ip/0/0/"
+
+# ---- function-fork: what a listed process makes is listed with it, from its first call on; also what that executes; of both lists
+inside '$T 1; echo "inner outer" >set_ftrace_filter; echo $$ >set_ftrace_pid; echo function >current_tracer; count() { $T 2 fork; sh -c "$T 3; true"; grep -c "inner <-outer" trace; echo >trace; }
+	count; echo 1 >options/function-fork; count; sleep 1000 & for i in $(seq 200); do grep -qx $! set_ftrace_pid && break; sleep 0.1; done; cat set_ftrace_pid | sed -n "s/^$$\$/shell/p; s/^$!\$/child/p"; kill $!; echo 0 >options/function-fork; count; cat set_ftrace_pid | wc -l
+	echo 1 >options/function-fork; echo 1 >set_ftrace_pid; echo $$ >>set_ftrace_pid; count; echo >set_ftrace_pid; echo $$ >set_ftrace_notrace_pid; count; echo 0 >options/function-fork; count
+	grep -x nofunction-fork trace_options'
+expect_equal "function-fork" "$(grep -v Terminated out | tr '\n' ' ')" "0 10 shell child 0 1 10 0 10 nofunction-fork "
 
 # The closed list: its files say why, take nothing, and trace_options has none of them
 inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl[ok]|branch" trace_options'

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
- * with `each`, for each such line, which is answered; with `crash`, and crashes then; with a FILE, between writing 1 and 0 into it, and then tells what it says */
+ * with `each`, for each such line, which is answered; with `crash`, and crashes then; with `fork`, in a child that a child has made; with a FILE, between writing 1 and 0 into it, and then tells what it says */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <fcntl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 volatile int sink;
@@ -56,6 +57,8 @@ int main(int argc, char **argv)
 	if (argc > 2 && argv[2][0] == '/')
 		switched(argv[2], n), n = 0;
 	lonely();
+	if (argc > 2 && !strcmp(argv[2], "fork") && (fork() || fork()))
+		return wait(NULL) < 0;
 	for (int i = 0; i < n; i++)
 		outer(i);
 	if (argc > 2 && !strcmp(argv[2], "crash"))
