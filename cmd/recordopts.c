@@ -17,7 +17,7 @@ static const char *const tracer_names[] = {
 	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
 	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
 	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", [UFT_TRACER_SYSPROF] = "sysprof",
-	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", [UFT_TRACER_OSNOISE] = "osnoise", NULL
+	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", [UFT_TRACER_OSNOISE] = "osnoise", [UFT_TRACER_MMIOTRACE] = "mmiotrace", NULL
 };
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
@@ -50,6 +50,7 @@ static const struct cmd_option record_options[] = {
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat, osnoise: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
+	{ "watch", 0, "MEMORY", "mmiotrace: NAME or ADDRESS, with ,BYTES and :w (only writes) behind it; may be repeated", cmd_strings, F(watch), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
 	{ "option", 'O', "NAME", "function_graph: as an option of the trace: funcgraph-retval, funcgraph-args, nosleep-time; may be "
 	  "repeated", cmd_strings, F(options), NULL },
@@ -189,6 +190,9 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 				 o->tracer == UFT_TRACER_SCHED_SWITCH ? ", which is that" : "");
 	if (o->sample_ns && o->tracer != UFT_TRACER_SYSPROF)
 		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", tracer_names[o->tracer]);
+	if ((o->watch.n != 0) != (o->tracer == UFT_TRACER_MMIOTRACE))
+		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s", tracer_names[o->tracer]) :
+				    cmd_usage(syntax, "mmiotrace: which memory? --watch NAME, or --watch ADDRESS,BYTES");
 	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)
 		return cmd_usage(syntax, "--sample-period: less than 100us between two samples is not possible");
 	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
@@ -236,6 +240,7 @@ void record_opts_free(struct record_opts *o)
 	free(o->names.item);
 	free(o->options.item);
 	free(o->cgroups.item);
+	free(o->watch.item);
 	free(o->keep.item);
 	free(o->keep_ns);
 	free(o->emulator_words);

@@ -7,7 +7,7 @@
 
 struct record_opts {
 	int tracer;
-	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options;
+	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t sample_ns, thresh_ns, buffer_bytes;

@@ -55,6 +55,8 @@ struct spec {
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts spin;
+	struct access_range *watch;	/* of mmiotrace (access.h) */
+	uint32_t nwatch;
 	uint64_t sample_ns;
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * observe.c - the tracers sysprof and sched_switch, and switches beside calls
+ * observe.c - the tracers sysprof, sched_switch and mmiotrace, and switches beside calls
  *
  * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
- * CPU and leaves it. Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (own.c), one
+ * CPU and leaves it, or each time it touches memory that is watched (access.c). Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (own.c), one
  * for each space, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
  *
  * Objects
@@ -30,8 +30,7 @@
 #include "control/observe.h"
 
 #include "control/look.h"
-#include "control/own.h"
-#include "control/perf.h"
+#include "control/observe_internal.h"
 #include "control/walk.h"
 
 #include <errno.h>
@@ -49,43 +48,7 @@
 #define SWEEP_NS	1000000000u	/* so often processes are looked for whose end we missed */
 #define SCANS		10		/* of a process whose threads make others */
 
-struct thread {
-	pid_t tid;
-	int group;			/* its events: of perf_add(), its own or who made it; -1 none */
-	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
-	uint64_t prio_ns;		/* as of then */
-	char comm[16];
-};
-
-struct into {
-	struct into *next;
-	struct own *own;
-	struct space *space;
-	uint32_t refs;
-};
-
-struct proc {
-	struct proc *next;
-	pid_t pid, ppid;
-	struct into *into;		/* NULL: there was no slice */
-	int is_other;			/* it runs another image than that, of which we know nothing yet */
-	int is_gone;			/* there is no such process; what it left in the kernel's rings may not be taken yet */
-	struct thread *thread;
-	uint32_t nthreads, cap;
-};
-
-struct pair { uint64_t clock, ns; };
-
-struct observe {
-	struct uft_session *s;
-	struct perf *perf;
-	struct proc *procs;
-	struct into *intos;
-	struct pair from, to;
-	uint64_t swept_ns;
-	uint64_t on_ns;			/* what is older was not asked for */
-	int is_switches, has_stacks, has_lost;
-};
+const struct thread observe_no_thread = { .group = -1, .prio = -1, .point = { -1, -1, -1, -1 } };
 
 /* ---- The clock ----------------------------------------------------------------------------- */
 
@@ -171,9 +134,12 @@ static int read_prio(pid_t pid, pid_t tid)
 /* What /proc says of it. */
 static struct thread thread_read(pid_t pid, pid_t tid)
 {
-	struct thread t = { .tid = tid, .group = -1, .prio = read_prio(pid, tid), .prio_ns = session_now_ns() };
+	struct thread t = observe_no_thread;
 	char path[48], text[32];
 
+	t.tid = tid;
+	t.prio = read_prio(pid, tid);
+	t.prio_ns = session_now_ns();
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
 	if (peek_file(pid, path, text, sizeof(text)) > 0) {
 		text[strcspn(text, "\n")] = '\0';
@@ -289,7 +255,7 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
 }
 
-static void put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 
@@ -305,10 +271,18 @@ static void take_sample(struct observe *o, struct proc *p, const struct perf_rec
 	if (p->is_other || !p->into)
 		return;
 	n = 1 + walk_callers(p->into->space, r, w + 1, o->has_stacks ? UFT_STACK_MAX : 1);
-	put(o, p, r, UFT_EVENT_SAMPLE, w, n < 2 ? n : 2);
+	observe_put(o, p, r, UFT_EVENT_SAMPLE, w, n < 2 ? n : 2);
 	w[0] |= UFT_STACK_ADDRESS;
 	if (o->has_stacks)
-		put(o, p, r, UFT_EVENT_STACK, w, n);
+		observe_put(o, p, r, UFT_EVENT_STACK, w, n);
+}
+
+static void take_access(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	uint64_t w[4];
+
+	if (!p->is_other && p->into && access_record(p->into->space, p->point, p->npoints, r, w))
+		observe_put(o, p, r, UFT_EVENT_ACCESS, w, 4);
 }
 
 static void take_switch(struct observe *o, struct proc *p, const struct perf_record *r, uint64_t how)
@@ -323,7 +297,7 @@ static void take_switch(struct observe *o, struct proc *p, const struct perf_rec
 	}
 	if (t && t->prio >= 0)
 		how |= UFT_SWITCH_PRIO | (uint64_t)(uint32_t)t->prio << 32;
-	put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
+	observe_put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
 }
 
 static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
@@ -333,26 +307,39 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	if (!parent || (!p && !session_follows_children(o->s)))
 		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
 	like = *thread_of(parent, r->ptid);
+	if (r->ns < like.point_ns) {
+		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
+		like.point_ns = 0;
+	}
 	if (!p) {
 		p = proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
 			begin_space(o, p, parent->into->space);
 			p->is_other = parent->is_other;
+			memcpy(p->point, parent->point, sizeof(p->point));
+			p->npoints = parent->npoints;
+			p->missing = parent->missing;
+			p->nobj = parent->nobj;
+			points_tell(o, p, 0, r->ns, 0);
 		}
 	}
 	if (p)
 		thread_add(o, p, r->tid, &like);
+	if (p && p->npoints && !like.point_ns)
+		p->has_unarmed = 1;
 }
 
 static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	const struct thread *t = thread_of(p, r->tid);
-	struct thread like = t ? *t : (struct thread){ .group = -1, .prio = -1 };
+	struct thread like = t ? *t : observe_no_thread;
 
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
 		p->is_other = 1;
 		p->nthreads = 0;
+		points_end(o, p, r->ns);
+		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
 	}
 	thread_add(o, p, r->tid, &like);
 }
@@ -366,8 +353,10 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 		take_switch(o, p, r, UFT_SWITCH_ENDED);
 	if (t)
 		*t = p->thread[--p->nthreads];
-	if (!p->nthreads)
+	if (!p->nthreads) {
+		points_end(o, p, r->ns);
 		proc_end(o, p);
+	}
 }
 
 /* Whose they were is not told, only where. */
@@ -397,6 +386,8 @@ static void take_one(struct observe *o, const struct perf_record *r)
 		take_lost(o, r);
 	else if (!p)
 		return;		/* it came before its FORK, or is over: of microseconds */
+	else if (r->kind == PERF_SAMPLE && o->has_points)
+		take_access(o, p, r);
 	else if (r->kind == PERF_SAMPLE)
 		take_sample(o, p, r);
 	else if (r->kind == PERF_SWITCH)
@@ -433,6 +424,8 @@ uint64_t observe_take(struct observe *o)
 	}
 	while (perf_next(o->perf, &r))
 		take_one(o, &r);
+	if (o->has_points)
+		points_round(o);
 	if (now.ns > o->swept_ns + SWEEP_NS) {
 		end_gone(o);
 		o->swept_ns = now.ns;
@@ -480,6 +473,7 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 		return ret == -ESRCH ? 0 : ret;
 	like = thread_read(p->pid, tid);
 	like.group = ret;
+	p->has_unarmed = p->npoints != 0;
 	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
 }
 
@@ -528,8 +522,10 @@ void observe_target(struct observe *o, const struct target *t)
 
 	observe_take(o);
 	p = proc_of(o, t->pid);
-	if (p && (p->is_other || !p->into))	/* the kernel's events are there still */
+	if (p && (p->is_other || !p->into)) {	/* the kernel's events are there still */
 		begin_space(o, p, t->space);
+		points_find(o, p, UINT32_MAX);
+	}
 	if (p)
 		return;
 	p = proc_add(o, t->pid, t->ppid);
@@ -537,6 +533,9 @@ void observe_target(struct observe *o, const struct target *t)
 		return;
 	begin_space(o, p, t->space);
 	add_threads(o, t->pid);
+	p = proc_of(o, t->pid);
+	if (p)
+		points_find(o, p, UINT32_MAX);
 }
 
 /* Threads that have no events are forgotten. 1: there were some. */
@@ -582,8 +581,12 @@ void observe_left(struct observe *o, pid_t pid)
 	p = proc_of(o, pid);
 	if (!p)
 		return;
-	for (uint32_t i = 0; i < p->nthreads; i++)
+	for (uint32_t i = 0; i < p->nthreads; i++) {
 		perf_remove(o->perf, p->thread[i].group);
+		for (uint32_t k = 0; k < ACCESS_MAX; k++)
+			perf_remove(o->perf, p->thread[i].point[k]);
+	}
+	points_end(o, p, session_now_ns());
 	proc_end(o, p);
 	observe_take(o);		/* who came meanwhile has no events either */
 	observe_again(o);
@@ -598,6 +601,7 @@ static struct perf_want want_of(const struct uft_session *s, const struct spec *
 	return (struct perf_want){
 		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = sp->has_switches,
 		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
+		.has_points = sp->own == UFT_TRACER_MMIOTRACE,
 		.is_process_only = s && !session_follows_children(s),
 	};
 }
@@ -619,6 +623,8 @@ static int refused(int ret, struct uft_error *err)
 	if (ret == -EDQUOT)
 		return uft_fail(err, ret, "the kernel does not tell us of threads: this user may lock no more memory for what it tells; more by "
 				"ulimit -l, or by kernel.perf_event_mlock_kb");
+	if (ret == -ENOSPC)
+		return uft_fail(err, ret, "no debug register of the CPUs is free: a debugger or perf uses them");
 	return uft_fail(err, ret, "the kernel does not tell us of threads: perf_event_open: %s", strerror(-ret));
 }
 
@@ -659,6 +665,7 @@ struct observe *observe_begin(struct uft_session *s)
 	o->s = s;
 	o->is_switches = want.has_switches;
 	o->has_stacks = s->spec->has_stacks;
+	o->has_points = want.has_points;
 	if (want.sample_ns && !perf_has_kernel(o->perf))
 		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
 	o->from = (struct pair){ s->clock0, s->mono0 };
@@ -726,8 +733,10 @@ void observe_run(struct observe *o, int on)
 void observe_end(struct observe *o)
 {
 	observe_take(o);
-	while (o->procs)
+	while (o->procs) {
+		points_end(o, o->procs, session_now_ns());
 		proc_end(o, o->procs);
+	}
 	perf_close(o->perf);
 	free(o);
 }

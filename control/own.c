@@ -149,12 +149,12 @@ static const struct spin_kind *spin_kind_of(const struct spec *sp)
 
 static int is_observing(const struct spec *sp)
 {
-	return sp->own == UFT_TRACER_SYSPROF || sp->has_switches;
+	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_MMIOTRACE || sp->has_switches;
 }
 
 static int observes_the_same(const struct spec *a, const struct spec *b)
 {
-	return is_observing(a) == is_observing(b) && a->has_switches == b->has_switches && a->sample_ns == b->sample_ns &&
+	return a->own != UFT_TRACER_MMIOTRACE && b->own != UFT_TRACER_MMIOTRACE && is_observing(a) == is_observing(b) && a->has_switches == b->has_switches && a->sample_ns == b->sample_ns &&
 	       a->has_stacks == b->has_stacks;
 }
 

@@ -19,7 +19,9 @@
 #include "control/perf.h"
 
 #include <errno.h>
+#include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -44,6 +46,7 @@ enum { REG_FP = 29, REG_SP = 31, REG_PC = 32, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
 enum { REG_FP = 8, REG_SP = 2, REG_PC = 0, AT_FP = 2, AT_SP = 1, AT_PC = 0 };	/* riscv */
 #endif
 #define NREGS	3
+#define ACCESS_REGS	0xff03ffull	/* enum perf_reg, by asm/perf_regs.h of x86: ax to flags, r8 to r15 */
 
 struct ring {
 	int fd, cpu;
@@ -110,6 +113,25 @@ static struct perf_event_attr task_attr_of(const struct perf *p)
 	return a;
 }
 
+/* An access is told behind its instruction, and only what the program does itself. */
+static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr, uint32_t bytes, int is_write_only)
+{
+	struct perf_event_attr a = attr_of();
+
+	a.type = PERF_TYPE_BREAKPOINT;
+	a.config = 0;
+	a.bp_type = is_write_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
+	a.bp_addr = addr;
+	a.bp_len = bytes;
+	a.sample_period = 1;
+	a.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER;
+	a.sample_regs_user = ACCESS_REGS;
+	a.inherit = a.remove_on_exec = 1;
+	a.inherit_thread = p->want.is_process_only != 0;
+	a.disabled = 0;
+	return a;
+}
+
 static int *fds_of(const struct perf *p, int group)
 {
 	return p->fd + (size_t)group * p->nrings;
@@ -133,9 +155,8 @@ static int free_group(struct perf *p)
 	return g;
 }
 
-int perf_add(struct perf *p, pid_t tid)
+static int add_group(struct perf *p, struct perf_event_attr a, pid_t tid)
 {
-	struct perf_event_attr a = task_attr_of(p);
 	int group = free_group(p), ret = 0, *fd;
 	uint32_t n = 0;
 
@@ -155,6 +176,16 @@ int perf_add(struct perf *p, pid_t tid)
 	if (ret)
 		*fd = -1;
 	return ret ? ret : group;
+}
+
+int perf_add(struct perf *p, pid_t tid)
+{
+	return add_group(p, task_attr_of(p), tid);
+}
+
+int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only)
+{
+	return add_group(p, point_attr_of(p, addr, bytes, is_write_only), tid);
 }
 
 int perf_has(const struct perf *p, int group)
@@ -249,7 +280,7 @@ static int try_task(struct perf *p)
 	int fd = -EACCES;
 
 	for (p->has_kernel = p->want.sample_ns != 0; fd == -EACCES || fd == -EPERM; p->has_kernel = 0) {
-		a = task_attr_of(p);
+		a = p->want.has_points ? point_attr_of(p, (uint64_t)(uintptr_t)p, 8, 0) : task_attr_of(p);
 		a.disabled = 1;
 		fd = open_event(&a, 0, -1);
 		if (fd >= 0 || !p->has_kernel)
@@ -312,34 +343,36 @@ static const struct perf_event_header *record_at(struct ring *r)
 	return (const void *)r->copy;
 }
 
-/* pid, tid, time, cpu: the end of each record but of samples, where they come first. */
+/* pid, tid, time, cpu: the end of each record but of samples, where they come first, of accesses with the address between. */
 struct tail { uint32_t pid, tid; uint64_t ns; uint32_t cpu, pad; };
 
-static void read_tail(const struct perf_event_header *h, struct tail *t)
+static void read_tail(const struct perf *p, const struct perf_event_header *h, struct tail *t)
 {
 	const uint8_t *from = (const uint8_t *)h;
 
 	memcpy(t, h->type == PERF_RECORD_SAMPLE ? from + sizeof(*h) : from + h->size - sizeof(*t), sizeof(*t));
+	if (h->type == PERF_RECORD_SAMPLE && p->want.has_points)
+		memcpy(&t->cpu, from + sizeof(*h) + offsetof(struct tail, cpu) + 8, sizeof(t->cpu));
 }
 
-static void look(struct ring *r)
+static void look(const struct perf *p, struct ring *r)
 {
 	struct tail t;
 
 	if (r->at == r->end)
 		return;
-	read_tail(record_at(r), &t);
+	read_tail(p, record_at(r), &t);
 	r->ns = t.ns;
 }
 
-static void step(struct ring *r)
+static void step(const struct perf *p, struct ring *r)
 {
 	const struct perf_event_header *h = (const void *)((const uint8_t *)r->head + PAGE + (r->at & (r->bytes - 1)));
 
 	r->at += h->size;
 	/* What was given out was read: its place may be written. */
 	__atomic_store_n(&r->head->data_tail, r->at, __ATOMIC_RELEASE);
-	look(r);
+	look(p, r);
 }
 
 uint64_t perf_begin(struct perf *p)
@@ -352,7 +385,7 @@ uint64_t perf_begin(struct perf *p)
 
 		r->end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
 		r->at = r->head->data_tail;
-		look(r);
+		look(p, r);
 	}
 	p->shown = NULL;
 	return ns - SLACK_NS;
@@ -365,6 +398,19 @@ static uint64_t word(const uint8_t **p)
 	memcpy(&v, *p, 8);
 	*p += 8;
 	return v;
+}
+
+static int read_access(const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + offsetof(struct tail, cpu);
+
+	r->addr = word(&at);
+	at += 8;			/* the CPU */
+	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
+		return 0;
+	r->regs = (const uint64_t *)(const void *)at;	/* records are multiples of 8, and begin at such */
+	r->pc = r->regs[PERF_IP];
+	return 1;
 }
 
 /* The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a program. */
@@ -398,7 +444,7 @@ static int read_record(const struct perf *p, const struct perf_event_header *h, 
 	switch (h->type) {
 	case PERF_RECORD_SAMPLE:
 		r->kind = PERF_SAMPLE;
-		return read_sample(p, h, r);
+		return p->want.has_points ? read_access(h, r) : read_sample(p, h, r);
 	case PERF_RECORD_SWITCH:
 		r->kind = PERF_SWITCH;
 		r->is_in = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
@@ -433,7 +479,7 @@ int perf_next(struct perf *p, struct perf_record *out)
 
 	do {
 		if (p->shown)
-			step(p->shown);
+			step(p, p->shown);
 		p->shown = NULL;
 		for (uint32_t i = 0; i < p->nrings; i++) {
 			struct ring *r = &p->ring[i];
@@ -444,7 +490,7 @@ int perf_next(struct perf *p, struct perf_record *out)
 		if (!p->shown)
 			return 0;
 		h = record_at(p->shown);
-		read_tail(h, &t);
+		read_tail(p, h, &t);
 		*out = (struct perf_record){
 			.ns = t.ns, .cpu = (uint32_t)p->shown->cpu, .pid = (pid_t)t.pid, .tid = (pid_t)t.tid,
 		};

@@ -14,8 +14,12 @@ struct perf_want {
 	uint64_t sample_ns;		/* of CPU time between two samples; 0: none */
 	uint32_t stack_bytes;		/* of the stack with each */
 	int has_switches;
+	int has_points;			/* samples are accesses, of perf_watch(), and nothing else */
 	int is_process_only;		/* threads from then on, but no child processes */
 };
+
+/* Registers of an access. */
+enum perf_reg { PERF_AX, PERF_BX, PERF_CX, PERF_DX, PERF_SI, PERF_DI, PERF_BP, PERF_SP, PERF_IP, PERF_FLAGS, PERF_R8, PERF_NREGS = PERF_R8 + 8 };
 
 enum perf_kind { PERF_SAMPLE, PERF_SWITCH, PERF_FORK, PERF_COMM, PERF_EXIT, PERF_LOST };
 
@@ -34,6 +38,9 @@ struct perf_record {
 	uint64_t pc, sp, fp;
 	const uint8_t *stack;		/* from sp on */
 	uint32_t stack_bytes;
+	/* Of an access: what is watched, and all registers behind the instruction, PERF_NREGS. */
+	uint64_t addr;
+	const uint64_t *regs;
 };
 
 struct perf;
@@ -42,6 +49,9 @@ struct perf;
 int perf_open(const struct perf_want *want, struct perf **out);
 /* Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of them all, or -errno. */
 int perf_add(struct perf *p, pid_t tid);
+/* The same of accesses to @bytes (1, 2, 4, 8) at @addr, a multiple of that, until the task executes another program. -ENOSPC: no register
+ * of the CPU is free for it. */
+int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only);
 /* Ends these; any number may be given. What they have told already comes still. */
 void perf_remove(struct perf *p, int group);
 int perf_has(const struct perf *p, int group);		/* they have not been ended */

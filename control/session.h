@@ -60,6 +60,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
 	uint64_t max_rate;		/* events a second and target; 0 no limit */
 	struct uft_hwlat_opts hwlat, osnoise;	/* osnoise: width is its runtime, window its period; a thread for each CPU */
+	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */

@@ -5,6 +5,7 @@
  * A site is selected when a filter pattern matches its function (no filter: always), or a root pattern does, and
  * no notrace pattern does. Names are looked up and demangled only for this; without patterns nothing is read.
  */
+#include "control/access.h"
 #include "control/internal.h"
 #include "control/plain.h"
 #include "control/relocate/entry.h"
@@ -72,6 +73,7 @@ void spec_free(struct spec *sp)
 	uft_words_free(sp->hidden_words);
 	uft_words_free(sp->stack_words);
 	free(sp->keep_index);
+	access_free(sp->watch, sp->nwatch);
 	free(sp);
 }
 
@@ -156,7 +158,9 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->sample_ns = in->sample_ns;
 	sp->min_size = in->min_size;
 	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
-	ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);
+	ret = in->tracer == UFT_TRACER_MMIOTRACE ? access_parse(in->watch, &sp->watch, &sp->nwatch, err) : 0;
+	if (!ret)
+		ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);
 	if (!ret)
 		ret = patterns_parse(in->notrace, &sp->notrace, &sp->notrace_text, &sp->nnotrace, err);
 	if (!ret)

@@ -10,7 +10,8 @@
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
- *	DATA		of the session's own: hwlat, osnoise, context_switch (what is not known has all bits set); of a call: none
+ *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one for a write) and _map (what is
+ *			not known has all bits set); of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
@@ -118,6 +119,25 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"print fmt: \"%u:%u:%u  ==> %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, "
 	"REC->next_state, REC->next_cpu\n" },
 
+	{ "mmiotrace_rw", "name: mmiotrace_rw\nID: 7\n" COMMON_FIELDS
+	"\tfield:resource_size_t phys;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long value;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long pc;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:int map_id;\toffset:32;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned char opcode;\toffset:36;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char width;\toffset:37;\tsize:1;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%lx %lx %lx %d %x %x\", (unsigned long)REC->phys, REC->value, REC->pc, REC->map_id, REC->opcode, REC->width\n" },
+
+	{ "mmiotrace_map", "name: mmiotrace_map\nID: 8\n" COMMON_FIELDS
+	"\tfield:resource_size_t phys;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long virt;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long len;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:int map_id;\toffset:32;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned char opcode;\toffset:36;\tsize:1;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"%lx %lx %lx %d %x\", (unsigned long)REC->phys, REC->virt, REC->len, REC->map_id, REC->opcode\n" },
+
 	{ "kernel_stack", "name: kernel_stack\nID: 4\n" COMMON_FIELDS
 	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
 	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n"
@@ -189,6 +209,16 @@ struct rec_switch {
 	uint8_t prev_prio, prev_state, next_prio, next_state;
 };
 _Static_assert(sizeof(struct rec_switch) == 24, "format of context_switch");
+
+enum { MMIO_READ = 1, MMIO_WRITE, MMIO_PROBE, MMIO_UNPROBE, MMIO_UNKNOWN_OP };	/* opcodes of linux/mmiotrace.h */
+
+struct rec_mmio {			/* _rw; _map has the same places: virt, len, no width */
+	struct rec_common common;
+	uint64_t phys, value, pc;
+	int32_t map_id;
+	uint8_t opcode, width, pad[2];
+};
+_Static_assert(sizeof(struct rec_mmio) == 40, "format of mmiotrace_rw");
 
 struct rec_stack {
 	struct rec_common common;
@@ -280,6 +310,37 @@ static int put_whole(struct uft_kbuf *kb, const struct uft_event *ev, const void
 	return ret;
 }
 
+static int put_mmio(struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	uint64_t how = ev->word[3];
+	struct rec_mmio rec = {
+		common_of(ev, KRECORD_MMIO_RW), ev->word[0], how & UFT_ACCESS_VALUE ? ev->word[1] : UINT64_MAX, ev->word[2],
+		(int32_t)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff), MMIO_UNKNOWN_OP, (uint8_t)(how >> UFT_ACCESS_WIDTH_SHIFT), { 0 },
+	};
+	int ret = 0;
+
+	if (!(how & (UFT_ACCESS_READ | UFT_ACCESS_WRITE)))
+		return put_whole(kb, ev, &rec, sizeof(rec));
+	rec.opcode = MMIO_READ;
+	if (how & UFT_ACCESS_READ)
+		ret = put_whole(kb, ev, &rec, sizeof(rec));
+	if (ret || !(how & UFT_ACCESS_WRITE))
+		return ret;
+	rec.opcode = MMIO_WRITE;
+	rec.value = how & UFT_ACCESS_READ ? UINT64_MAX : rec.value;
+	return put_whole(kb, ev, &rec, sizeof(rec));
+}
+
+static int put_watch(struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	struct rec_mmio rec = {
+		common_of(ev, KRECORD_MMIO_MAP), ev->word[0], ev->word[0], ev->word[1], (int32_t)(ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff),
+		ev->word[3] & UFT_ACCESS_END ? MMIO_UNPROBE : MMIO_PROBE, 0, { 0 },
+	};
+
+	return put_whole(kb, ev, &rec, sizeof(rec));
+}
+
 static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	struct rec_switch sw = switch_of(ev);
@@ -294,6 +355,10 @@ static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 
 	if (ev->data == UFT_EVENT_HWLAT)
 		return put_whole(kb, ev, &rec, sizeof(rec));
+	if (ev->data == UFT_EVENT_ACCESS)
+		return put_mmio(kb, ev);
+	if (ev->data == UFT_EVENT_WATCH)
+		return put_watch(kb, ev);
 	if (ev->data == UFT_EVENT_OSNOISE)
 		return put_whole(kb, ev, &noise, sizeof(noise));
 	return ev->data == UFT_EVENT_SWITCH ? put_whole(kb, ev, &sw, sizeof(sw)) : 0;

@@ -7,13 +7,13 @@
 #include "output/kbuf.h"
 #include "stream/stream.h"
 
-enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, KRECORD_PRINT = 5, KRECORD_EXIT = 10, KRECORD_ENTRY = 11, KRECORD_HWLAT = 15, KRECORD_OSNOISE = 16, KRECORD_RAW = 18 };
+enum krecord_id { KRECORD_FUNCTION = 1, KRECORD_SWITCH = 2, KRECORD_STACK = 4, KRECORD_PRINT = 5, KRECORD_MMIO_RW = 7, KRECORD_MMIO_MAP = 8, KRECORD_EXIT = 10, KRECORD_ENTRY = 11, KRECORD_HWLAT = 15, KRECORD_OSNOISE = 16, KRECORD_RAW = 18 };
 
 /* The kernel's files events/header_page and events/header_event. */
 extern const char krecord_header_page[], krecord_header_event[];
 
 /* Its files events/ftrace/NAME/format. */
-#define KRECORD_NFORMATS	9
+#define KRECORD_NFORMATS	11
 struct krecord_format {
 	const char *name, *text;
 };

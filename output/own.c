@@ -81,6 +81,77 @@ static char *put_switch(const struct uft_printer *t, char *p, const struct uft_e
 	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?", "?", '?');
 }
 
+/* Microseconds as the kernel's mmiotrace has them. */
+static char *put_time(char *p, uint64_t ns)
+{
+	return p + sprintf(p, "%llu.%06llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns / 1000 % 1000000));
+}
+
+static char *put_access_line(char *p, char op, const struct uft_event *ev, int has_value)
+{
+	unsigned width = ev->word[3] >> UFT_ACCESS_WIDTH_SHIFT & 0xff, map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
+
+	p += sprintf(p, "%c %u ", op, width);
+	p = put_time(p, ev->ts_ns);
+	p += sprintf(p, " %u 0x%llx ", map, (unsigned long long)ev->word[0]);
+	p += has_value ? sprintf(p, "0x%llx", (unsigned long long)ev->word[1]) : sprintf(p, "?");
+	return p + sprintf(p, " 0x%llx %u\n", (unsigned long long)ev->word[2], ev->task->tid);
+}
+
+/*
+ * As the kernel's mmio_print_rw(). Its last field, the process, is 0 there, here it is the thread. What reads and writes is two lines.
+ * Of what is not known it prints the bytes of the instruction, which stands in front of the address here.
+ */
+static char *put_access(char *p, const struct uft_event *ev)
+{
+	uint64_t how = ev->word[3];
+
+	if (how & UFT_ACCESS_READ)
+		p = put_access_line(p, 'R', ev, how & UFT_ACCESS_VALUE);
+	if (how & UFT_ACCESS_WRITE)
+		p = put_access_line(p, 'W', ev, how & UFT_ACCESS_VALUE && !(how & UFT_ACCESS_READ));
+	if (how & (UFT_ACCESS_READ | UFT_ACCESS_WRITE))
+		return p;
+	p += sprintf(p, "UNKNOWN ");
+	p = put_time(p, ev->ts_ns);
+	return p + sprintf(p, " %u 0x%llx ? 0x%llx %u\n", (unsigned)(how >> UFT_ACCESS_MAP_SHIFT & 0xffff), (unsigned long long)ev->word[0],
+			   (unsigned long long)ev->word[2], ev->task->tid);
+}
+
+/* As the kernel's mmio_print_map(): a program has one kind of address, so it stands for both. */
+static char *put_watch(char *p, const struct uft_event *ev)
+{
+	unsigned map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
+
+	p += sprintf(p, ev->word[3] & UFT_ACCESS_END ? "UNMAP " : "MAP ");
+	p = put_time(p, ev->ts_ns);
+	if (ev->word[3] & UFT_ACCESS_END)
+		return p + sprintf(p, " %u 0x0 %u\n", map, ev->task->tid);
+	return p + sprintf(p, " %u 0x%llx 0x%llx 0x%llx 0x0 %u\n", map, (unsigned long long)ev->word[0], (unsigned long long)ev->word[0],
+			   (unsigned long long)ev->word[1], ev->task->tid);
+}
+
+/* The lines of mmiotrace are whole: nothing stands in front. A mark has a line there as well. */
+static void own_bare(struct uft_printer *t, const char *text, size_t n)
+{
+	char *p = emit_buf_room(&t->buf, n);
+
+	if (!p)
+		return;
+	memcpy(p, text, n);
+	emit_buf_end(&t->buf, p + n);
+}
+
+void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
+{
+	char head[64], *end = put_time(head + sprintf(head, "MARK "), ev->ts_ns);
+
+	*end++ = ' ';
+	own_bare(t, head, (size_t)(end - head));
+	own_bare(t, text, n);
+	own_bare(t, "\n", 1);
+}
+
 void own_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	char text[OWN_ROOM], *end = text, *p;
@@ -91,8 +162,16 @@ void own_event(struct uft_printer *t, const struct uft_event *ev)
 		end = put_osnoise(t, text, ev);
 	else if (ev->data == UFT_EVENT_SWITCH)
 		end = put_switch(t, text, ev);
+	else if (ev->data == UFT_EVENT_ACCESS)
+		end = put_access(text, ev);
+	else if (ev->data == UFT_EVENT_WATCH)
+		end = put_watch(text, ev);
 	if (end == text)
 		return;
+	if (t->tracer == UFT_TRACER_MMIOTRACE) {
+		own_bare(t, text, (size_t)(end - text));
+		return;
+	}
 	if (t->tracer == UFT_TRACER_GRAPH) {
 		graph_comment(t, ev, text, (size_t)(end - text - 1));
 		return;

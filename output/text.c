@@ -86,6 +86,10 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 		own_columns(t);
 		return;
 	}
+	if (t->tracer == UFT_TRACER_MMIOTRACE) {
+		emit_buf_puts(&t->buf, "VERSION 20070824\n");
+		return;
+	}
 	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
@@ -352,6 +356,10 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 		name = "print: buf=";
 	if (t->tracer == UFT_TRACER_GRAPH) {
 		graph_comment(t, ev, text, n);
+		return;
+	}
+	if (t->tracer == UFT_TRACER_MMIOTRACE) {
+		own_mark(t, ev, text, n);
 		return;
 	}
 	p = c && task ? emit_buf_room(&t->buf, 200 + n) : NULL;

@@ -93,6 +93,7 @@ void events_close(struct uft_printer *t);
 /* ---- own.c: the session's own events ---- */
 #define OWN_ROOM	256u
 void own_event(struct uft_printer *t, const struct uft_event *ev);
+void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);	/* mmiotrace's */
 void own_columns(struct uft_printer *t);	/* of osnoise, which has its own */
 uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 none */
 

@@ -118,7 +118,7 @@ int uft_object_names(struct uft_object *obj, struct uft_error *err);
 /* The function that contains vaddr @addr, or NULL. */
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
 
-/* Value of a defined symbol (any table), 0 if there is none; @size may be NULL. */
+/* Value of a defined symbol (any table; none of a thread's own variables, which have no address), 0 if there is none; @size may be NULL. */
 uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
 
 /* 1 if a dynamic symbol of that name is to come from another object. */

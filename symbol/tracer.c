@@ -23,6 +23,7 @@ static const struct { const char *name; uint8_t kind, groups; } tracers[UFT_NTRA
 	[UFT_TRACER_HWLAT] = { "hwlat", UFT_KIND_OWN, 0 },
 	[UFT_TRACER_OSNOISE] = { "osnoise", UFT_KIND_OWN, 0 },
 	[UFT_TRACER_SYSPROF] = { "sysprof", UFT_KIND_OWN, 0 },
+	[UFT_TRACER_MMIOTRACE] = { "mmiotrace", UFT_KIND_OWN, 0 },
 	[UFT_TRACER_SCHED_SWITCH] = { "sched_switch", UFT_KIND_OWN, 0 },
 };
 

@@ -132,6 +132,6 @@ const struct row rows[] = {
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
 	DIR("events/ftrace", 0755, EACH, "the records of the tracers"),
-	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
+	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"), FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
 };
 const size_t nrows = sizeof(rows) / sizeof(rows[0]);

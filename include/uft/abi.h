@@ -82,12 +82,22 @@ enum uft_event_id {
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
 	UFT_EVENT_OSNOISE	= 11,	/* of a thread that spins, in us: noise | runtime << 32; the longest | times it had to leave its CPU
 					 * << 32. Of the CPU meanwhile: interrupts | softirqs << 32; NMIs. UINT32_MAX: not known */
+	UFT_EVENT_ACCESS	= 12,	/* of a thread, to memory that is watched: where, the value, the instruction, enum uft_access */
+	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
 	UFT_EVENT_FIRST		= 16,
 };
 #define UFT_STACK_MAX		32
 #define UFT_STACK_ADDRESS	(1ull << 63)
+enum uft_access {
+	UFT_ACCESS_READ		= 1,	/* neither this nor WRITE: what it did is not known, the address is that of what is watched, */
+	UFT_ACCESS_WRITE	= 2,	/* the instruction the next one */
+	UFT_ACCESS_VALUE	= 4,	/* the value is known; of a read and a write it is what was read */
+	UFT_ACCESS_END		= 8,
+	UFT_ACCESS_WIDTH_SHIFT	= 8,	/* 8 bits: bytes */
+	UFT_ACCESS_MAP_SHIFT	= 16,	/* 16 bits: which of the places that were asked for, from 1 on */
+};
 enum uft_switch {
 	UFT_SWITCH_IN		= 1,	/* it gets a CPU; else it leaves one: */
 	UFT_SWITCH_PREEMPTED	= 2,	/* it would go on */
@@ -321,7 +331,7 @@ enum uft_tracer {
 	UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK,
 	UFT_TRACER_INITCALL,	/* the same without events */
 	/* Made of the session's own events: to a target these are NOP. */
-	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_OSNOISE,
+	UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_OSNOISE, UFT_TRACER_MMIOTRACE,
 	UFT_NTRACERS
 };
 

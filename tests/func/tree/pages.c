@@ -8,7 +8,6 @@
  *	mixed		two splices in turn with a read of a page, of some, of a part
  *	some		four splices, and no more
  */
-#define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

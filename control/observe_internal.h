@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* observe_internal.h - what observe.c (threads, processes, what comes) and observe_points.c (memory that is watched) share */
+#ifndef UFT_CONTROL_OBSERVE_INTERNAL_H
+#define UFT_CONTROL_OBSERVE_INTERNAL_H
+
+#include "control/access.h"
+#include "control/observe.h"
+#include "control/own.h"
+#include "control/perf.h"
+
+struct thread {
+	pid_t tid;
+	int group;			/* its events: of perf_add(), its own or who made it; -1 none */
+	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
+	uint64_t prio_ns;		/* as of then */
+	int point[ACCESS_MAX];		/* the events of the process's points; -1 none */
+	uint64_t point_ns;		/* it has them since; who it made before does not */
+	char comm[16];
+};
+
+struct into {
+	struct into *next;
+	struct own *own;
+	struct space *space;
+	uint32_t refs;
+};
+
+struct proc {
+	struct proc *next;
+	pid_t pid, ppid;
+	struct into *into;		/* NULL: there was no slice */
+	int is_other;			/* it runs another image than that, of which we know nothing yet */
+	int is_gone;			/* there is no such process; what it left in the kernel's rings may not be taken yet */
+	struct thread *thread;
+	uint32_t nthreads, cap;
+	struct access_point point[ACCESS_MAX];
+	uint32_t npoints;
+	uint32_t missing, nobj;		/* ranges whose place was not known when there were so many objects */
+	int has_unarmed;		/* a thread has no events for some point */
+};
+
+struct pair { uint64_t clock, ns; };
+
+struct observe {
+	struct uft_session *s;
+	struct perf *perf;
+	struct proc *procs;
+	struct into *intos;
+	struct pair from, to;
+	uint64_t swept_ns;
+	uint64_t on_ns;			/* what is older was not asked for */
+	int is_switches, has_stacks, has_lost;
+	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
+	uint32_t said;			/* which ranges were said to be missing */
+};
+
+extern const struct thread observe_no_thread;	/* of which nothing is known, and which has no events */
+
+/* One record of the process, if it is to be recorded. */
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
+
+/* ---- observe_points.c; all of them do nothing where nothing is watched ---- */
+
+/* The places of the ranges with a bit in @wanted are looked for in @p, and all of its threads get events for them. */
+void points_find(struct observe *o, struct proc *p, uint32_t wanted);
+/* Those from @from on are told of: they begin, or with UFT_ACCESS_END they end. */
+void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags);
+/* They have ended: the process is over, runs another program, or is left. */
+void points_end(struct observe *o, struct proc *p, uint64_t ns);
+/* Each time that something was taken: what could not be done before. */
+void points_round(struct observe *o);
+
+#endif
