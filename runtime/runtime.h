@@ -72,6 +72,8 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
+int agent_poll(void);				/* control: does the command that waits, if there is one (1). Where no agent is
+						 * started: arena.session_pid, and so on, are what the holder says */
 int agent_start_thread(void);			/* the same as a thread of the process, here and in its fork children */
 /* A request to the session (abi.h); any thread. 0, -ETIMEDOUT, or the session's result. probe. */
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait);

@@ -34,8 +34,6 @@
  */
 #include "runtime/agent/agent.h"
 
-#include <linux/futex.h>
-
 #include "runtime/arch/arch.h"
 #include "runtime/base/mem.h"
 #include "runtime/base/sys.h"
@@ -68,23 +66,15 @@ static struct {
 	int tid;			/* its own */
 	int coming;			/* the one that was started last, ready or late */
 	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
-	uint32_t session_gone;
 	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
 	struct agent_creds creds;
 } agent;
-
-int agent_session_is_gone(void)
-{
-	return uft_load(&agent.session_gone) || uft_load(&uft_rt.arena->closed);
-}
 
 /* Is the process behind the pidfd over? */
 static int pidfd_is_over(int fd)
 {
 	return sys_poll(fd, POLLIN_, 0) > 0;
 }
-
-/* ---- Commands ------------------------------------------------------------------------------ */
 
 /* The session may have learnt meanwhile where libc keeps its rseq area. */
 static void take_rseq_offset(void)
@@ -96,148 +86,6 @@ static void take_rseq_offset(void)
 		trace_rseq_changed();
 		patch_retarget();
 	}
-}
-
-static int do_patch(struct uft_cmd *cmd, uint32_t n)
-{
-	struct uft_patch *p = (struct uft_patch *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	uint32_t flags = uft_load(&cmd->flags), waiting = 0;
-	long ret;
-
-	patch_vouch(!!(flags & UFT_CMD_HELD));
-	ret = patch_change(uft_load(&cmd->object), p, n, flags, &cmd->done);
-	patch_vouch(0);
-	for (uint32_t i = 0; flags & UFT_PATCH_TRY && i < n; i++)
-		waiting += p[i].status == UFT_ST_LIVE;
-	if (waiting)
-		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)waiting);
-	return ret < 0 ? (int)ret : 0;
-}
-
-/* The elements must lie in the command area, whatever a broken session says. */
-static int fits(uint32_t n, size_t size)
-{
-	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
-}
-
-/* When libc has come up no thread pointer points to the stand-in. */
-static int list_mappings(struct uft_owned *own, uint32_t n)
-{
-	if (!fits(n, sizeof(*own)))
-		return -E2BIG;
-	for (uint32_t i = 0; i < n; i++) {
-		if (uft_rt.rseq_offset)
-			own[i].bytes &= ~UFT_OWNED_TP;
-		if (patch_is_needed(own[i].at, own[i].bytes & ~(UFT_OWNED_TP | UFT_OWNED_NEEDED)))
-			own[i].bytes |= UFT_OWNED_NEEDED;
-	}
-	return 0;
-}
-
-/* Whoever waits for an answer in one of our hooks shall look up. */
-static void wake_waiting(void)
-{
-	struct uft_request *r = uft_rt.arena->req;
-
-	for (int i = 0; i < UFT_NREQUESTS; i++)
-		if (uft_load(&r[i].slice) == uft_rt.slice_index)
-			sys_futex_wake(&r[i].state, 0x7fffffff);
-}
-
-/* Returns how many places had to be left as they are, because threads run. */
-static int leave(int is_held)
-{
-	uint32_t left;
-
-	uft_store(&agent.session_gone, 1u);
-	/* Off; who drains the rings must know the mode still. */
-	uft_store(&uft_rt.slice->on_cpus, 0u);
-	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
-	trace_leave();
-	wake_waiting();
-	patch_vouch(is_held);
-	left = patch_disarm();
-	patch_vouch(0);
-	return (int)left;
-}
-
-static int do_sweep(struct uft_cmd *cmd, uint32_t n)
-{
-	struct uft_sweep *order = (struct uft_sweep *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
-	long ret = patch_sweep(uft_load(&cmd->object), order, (uint64_t *)(order + 1), n);
-
-	return ret < 0 ? (int)ret : 0;
-}
-
-static int do_command(struct uft_cmd *cmd)
-{
-	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
-	uint32_t n = uft_load(&cmd->n);
-	int ret;
-
-	take_rseq_offset();
-	switch (uft_load(&cmd->op)) {
-	case UFT_CMD_NOP:
-		return 0;
-	case UFT_CMD_OBJECT:
-		return patch_object(payload);
-	case UFT_CMD_PATCH:
-		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
-	case UFT_CMD_SWEEP:
-		return n < UINT32_MAX && fits(n + 1, sizeof(uint64_t)) ? do_sweep(cmd, n) : -E2BIG;
-	case UFT_CMD_CODE:
-		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
-	case UFT_CMD_TRACER:
-		trace_set_params(payload);
-		patch_retarget();
-		return 0;
-	case UFT_CMD_HOOK:
-		patch_vouch(!!(uft_load(&cmd->flags) & UFT_CMD_HELD));
-		ret = fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
-		patch_vouch(0);
-		return ret;
-	case UFT_CMD_DISARM:
-	case UFT_CMD_AGENT_EXIT:
-		patch_disarm();
-		return 0;
-	case UFT_CMD_LEAVE:
-		ret = leave(uft_load(&cmd->flags) & UFT_CMD_HELD);
-		uft_store(&cmd->n, patch_stuck());
-		return ret;
-	case UFT_CMD_UNHOOK:
-		return (int)trace_unhook();
-	case UFT_CMD_MAPPINGS:
-		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
-		n = mem_list_owned(payload, n);
-		uft_store(&cmd->n, n);
-		return list_mappings(payload, n);
-	case UFT_CMD_ROWS:
-		return (uint64_t)n * sizeof(struct uft_stack_row) + sizeof(struct uft_cmd_rows) <=
-		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) : -E2BIG;
-	case UFT_CMD_OBJECT_GONE:
-		trace_rows_gone(uft_load(&cmd->object));
-		patch_object_gone(uft_load(&cmd->object));
-		return 0;
-	case UFT_CMD_OBJECT_ANEW:
-		patch_object_anew(uft_load(&cmd->object));
-		return 0;
-	}
-	return -EINVAL;
-}
-
-/* Does the command with number @seq and reports. 1: it was the last one. */
-static int serve(uint32_t seq)
-{
-	struct uft_slice *slice = uft_rt.slice;
-	struct uft_cmd *cmd = (struct uft_cmd *)((uint8_t *)slice + uft_rt.arena->cmd_offset);
-	int is_last = uft_load(&cmd->op) == UFT_CMD_AGENT_EXIT;
-
-	uft_store(&slice->cmd_result, do_command(cmd));
-	if (is_last)
-		uft_store(&slice->agent_tid, 0u);
-	uft_store_release(&slice->cmd_done, seq);
-	sys_futex_wake(&slice->cmd_done, 0x7fffffff);
-	return is_last;
 }
 
 /* ---- Whether to go on ---------------------------------------------------------------------- */
@@ -263,8 +111,8 @@ static int session_is_gone(void)
 /* The session will not come back. 1: nor does anybody else, end. */
 static int is_orphaned(void)
 {
-	if (!uft_load(&agent.session_gone))
-		leave(0);
+	if (!command_has_left())
+		command_leave(0);
 	if (!agent.is_thread && agent.guard_fd >= 0 && !pidfd_is_over(agent.guard_fd) && !uft_load(&uft_rt.arena->closed))
 		return 0;
 	uft_store(&uft_rt.slice->agent_tid, 0u);
@@ -277,22 +125,24 @@ static void agent_loop(void)
 	uint32_t done = uft_load(&slice->cmd_done);
 
 	for (;;) {
-		struct __kernel_timespec tick = { .tv_nsec = TICK_MS * 1000000 };
 		uint32_t seq = uft_load_acquire(&slice->cmd_seq);
 
 		if (seq != done) {
-			if (target_is_gone() || serve(seq))
+			if (target_is_gone())
+				return;
+			take_rseq_offset();
+			if (command_serve(seq))
 				return;
 			done = seq;
 			continue;
 		}
-		sys_futex_wait(&slice->cmd_seq, seq, &tick);
+		plat_wait(&slice->cmd_seq, seq, TICK_MS * 1000000ull);
 		if (uft_load(&slice->cmd_seq) != seq)
 			continue;
 		if (target_is_gone())
 			return;
 		if (!agent.is_thread && creds_follow(&agent.creds)) {
-			leave(0);
+			command_leave(0);
 			uft_store(&uft_rt.slice->agent_tid, 0u);
 			return;
 		}
@@ -307,7 +157,7 @@ static void report_start(int result)
 {
 	agent.result = result;
 	uft_store_release(&agent.started, 1u);
-	sys_futex_wake(&agent.started, 1);
+	plat_wake(&agent.started, 1);
 }
 
 static void close_all(void)
@@ -418,7 +268,7 @@ void agent_serve(const int *fd, uint32_t nfds)
 	agent.session_fd = fd[UFT_BOOT_SESSION];
 	agent.target_fd = fd[UFT_BOOT_TARGET];
 	agent.guard_fd = nfds > UFT_BOOT_GUARD ? fd[UFT_BOOT_GUARD] : -1;
-	agent.session_gone = 0;
+	command_begin();
 	agent.started = 1;
 	agent.coming = sys_gettid();
 	catch_faults();
@@ -472,7 +322,7 @@ static int make_anew(void)
 {
 	agent.pid = sys_getpid();
 	agent.started = 0;
-	agent.session_gone = 0;
+	command_begin();
 	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
 		       make_agent();
 	return agent.coming;
@@ -488,12 +338,9 @@ int agent_start(void)
 	uft_boot.slice = uft_rt.slice_index;	/* a fork child's: where the session looks */
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
 	tid = is_coming() ? agent.coming : make_anew();
-	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0) {
-		struct __kernel_timespec part = { .tv_nsec = 100000000 };
-
-		if (sys_futex_wait(&agent.started, 0, &part) == -ETIMEDOUT)
+	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0)
+		if (plat_wait(&agent.started, 0, 100000000) == -ETIMEDOUT)
 			left_ms -= 100;
-	}
 	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
 	if (tid < 0)
 		return tid;

@@ -7,8 +7,13 @@
 
 extern struct uft_boot uft_boot;	/* boot.c; the session writes into it */
 
-/* The session has gone (agent: set once, before it ends): nobody answers requests any more. */
-int agent_session_is_gone(void);
+/* command.c */
+int agent_session_is_gone(void);		/* nobody answers requests any more */
+void command_begin(void);			/* a session is there, again */
+int command_has_left(void);			/* since then: command_leave(), by command or by ourselves */
+/* Original code back, nothing is recorded. Returns how many places had to be left as they are, because threads run. */
+int command_leave(int is_held);
+int command_serve(uint32_t seq);		/* does the command with this number and reports. 1: it was the last one */
 
 /* creds.c: the agent's credentials follow the target's. */
 struct agent_creds {

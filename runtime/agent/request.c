@@ -12,7 +12,7 @@
 #include "runtime/agent/agent.h"
 
 #include "runtime/arch/arch.h"
-#include "runtime/base/sys.h"
+#include "runtime/platform/platform.h"
 
 #define PART_MS		50
 #define CLAIM_MS	200	/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
@@ -23,7 +23,7 @@ static void post(struct uft_request *r)
 
 	uft_store_release(&r->state, UFT_REQ_POSTED);
 	uft_add(&a->bell, 1u);
-	sys_futex_wake(&a->bell, 0x7fffffff);
+	plat_wake(&a->bell, 0x7fffffff);
 }
 
 static struct uft_request *claim(int wait)
@@ -31,15 +31,13 @@ static struct uft_request *claim(int wait)
 	struct uft_arena *a = uft_rt.arena;
 
 	for (int left_ms = wait ? UFT_REQ_TIMEOUT_MS : CLAIM_MS;; left_ms--) {
-		struct __kernel_timespec ms = { .tv_nsec = 1000000 };
-
 		for (int i = 0; i < UFT_NREQUESTS; i++)
 			if (uft_load(&a->req[i].state) == UFT_REQ_FREE &&
 			    uft_cas(&a->req[i].state, UFT_REQ_FREE, UFT_REQ_CLAIMED))
 				return &a->req[i];
 		if (left_ms <= 0 || agent_session_is_gone())
 			return NULL;
-		sys_call3(__NR_nanosleep, &ms, 0, 0);
+		plat_nap(1000000);
 	}
 }
 
@@ -48,7 +46,6 @@ static int await(struct uft_request *r)
 	int left_ms = r->kind == UFT_REQ_OBJECTS || r->kind == UFT_REQ_HELLO ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS, result;
 
 	for (;;) {
-		struct __kernel_timespec part = { .tv_nsec = PART_MS * 1000000 };
 		uint32_t state = uft_load_acquire(&r->state);
 
 		if (state == UFT_REQ_DONE)
@@ -58,7 +55,7 @@ static int await(struct uft_request *r)
 				return -ETIMEDOUT;
 			break;		/* answered just now */
 		}
-		if (sys_futex_wait(&r->state, state, &part) == -ETIMEDOUT)
+		if (plat_wait(&r->state, state, PART_MS * 1000000ull) == -ETIMEDOUT)
 			left_ms -= PART_MS;
 	}
 	result = uft_load(&r->result);
@@ -68,18 +65,18 @@ static int await(struct uft_request *r)
 
 int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 {
-	uint64_t all = ~0ull, mask;
+	uint64_t mask;
 	struct uft_request *r;
 	int ret = 0;
 
 	if (agent_session_is_gone())
 		return -ETIMEDOUT;
-	sys_sigprocmask(SIG_SETMASK, &all, &mask);
+	plat_signals_block(&mask);
 	r = claim(wait);
 	if (r) {
 		r->kind = kind;
-		r->pid = (uint32_t)sys_getpid();
-		r->tid = (uint32_t)sys_gettid();
+		r->pid = (uint32_t)plat_pid();
+		r->tid = (uint32_t)plat_tid();
 		r->slice = uft_rt.slice_index;
 		r->no_wait = !wait;
 		r->result = 0;
@@ -93,6 +90,6 @@ int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 			trace_count(UFT_CNT_REQ_TIMEOUT, 1);
 		ret = -ETIMEDOUT;
 	}
-	sys_sigprocmask(SIG_SETMASK, &mask, NULL);
+	plat_signals_restore(&mask);
 	return ret;
 }

@@ -4,8 +4,8 @@
  *
  * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Asked
  * of it are memory, also within branch reach of code, a way to write code, a way to make every CPU see what was
- * written, who is running and whether anybody is, that nothing interrupts for a while, and a way to wait. patch/, ring/
- * and trace/ ask nobody else. The clock is the architecture's (arch_clock()).
+ * written, who is running and whether anybody is, that nothing interrupts for a while, and a way to wait. patch/, ring/,
+ * trace/ and the channel of commands and requests (agent/command.c, request.c) ask nobody else. The clock is the architecture's (arch_clock()).
  *
  * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno. Context probe means
  * any thread at any point: no lock is taken that its caller may hold, and nothing of the program is changed.
@@ -49,6 +49,9 @@ void *plat_map_sparse(size_t bytes);
 void *plat_alloc(size_t bytes);
 /* Whole pages of plat_map*() read 0 in a fork child: what is not the child's may stand there. 0, or -errno: not to be had. */
 int plat_wipe_on_fork(uintptr_t at, size_t bytes);
+/* Lists what the host has mapped for the runtime, @max pieces at most; returns how many there are. */
+struct uft_owned;
+uint32_t plat_list_owned(struct uft_owned *to, uint32_t max);
 /* Whole pages of plat_map*() are not needed and read 0 when they are touched again. Context: probe. */
 void plat_discard(uintptr_t at, size_t bytes);
 /* Makes the pages that hold [lo, hi), which are private and writable, at once. A hint. */

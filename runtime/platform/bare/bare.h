@@ -3,13 +3,13 @@
  * bare.h - what a kernel, or a program without one, gives the runtime when it is linked into it: platform/bare/
  *
  * This host makes no system call, and calls nobody but what stands here. All memory is there, can be written and executed. There is
- * one address space, it is not copied and does not end. So nothing is wiped, and no file, credential or session is asked for: what
- * agents do elsewhere the holder does by patch_*() and trace_set_params() (runtime/runtime.h).
+ * one address space, it is not copied and does not end. So nothing is wiped, and no file, credential or session is asked for. Instead
+ * of an agent the holder does what commands say (agent_poll()), or himself calls patch_*() and trace_set_params() (runtime/runtime.h).
  *
  *	bare_init(&host); bare_give(memory, bytes); then uft_rt is filled in; trace_init(); patch_init();
  *
- * The holder defines agent_start() and agent_request(), which it may leave empty, and lays out an arena (include/uft/abi.h) in
- * memory that reads 0.
+ * The holder defines agent_start(), which it may leave empty, and lays out an arena (include/uft/abi.h) in memory that reads 0; if
+ * nobody answers requests there, `closed` says so.
  */
 #ifndef UFT_BARE_H
 #define UFT_BARE_H

@@ -146,6 +146,13 @@ void plat_discard(uintptr_t at, size_t bytes)
 	clear(at, bytes);
 }
 
+/* What was given is the holder's. */
+uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
+{
+	(void)to, (void)max;
+	return 0;
+}
+
 void plat_populate(uintptr_t lo, uintptr_t hi)
 {
 	(void)lo, (void)hi;

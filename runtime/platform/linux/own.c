@@ -9,6 +9,7 @@
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
+#include "runtime/platform/platform.h"
 #include "uft/abi.h"
 
 #define CLAIMED		1ull
@@ -89,7 +90,7 @@ void mem_unmap(uint64_t at, size_t bytes)
 	sys_munmap(at, bytes);
 }
 
-uint32_t mem_list_owned(struct uft_owned *to, uint32_t max)
+uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
 {
 	uint32_t n = 0;
 

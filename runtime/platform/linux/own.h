@@ -14,9 +14,6 @@ long mem_map(uint64_t addr, size_t bytes, int prot, int flags, int fd);
 void mem_unmap(uint64_t at, size_t bytes);
 int mem_own(uint64_t at, uint64_t bytes);
 void mem_disown(uint64_t at);
-/* All of it, @max at most; returns how many there are. */
-struct uft_owned;
-uint32_t mem_list_owned(struct uft_owned *to, uint32_t max);
 /* The first of it that ends above @at and begins below *lo: 1, and its range; 0: none. */
 int mem_next_owned(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 

@@ -3,8 +3,8 @@
  * alone.c - the runtime where nobody can be asked: a filter kills whoever makes a system call
  *
  * The kernel that holds it is this file: memory is an array, threads are stacks that it switches between with a thread pointer
- * each, an interrupt comes wherever somebody lets it in again, and may switch as well. All of patch/, ring/ and trace/ is there: sites
- * of this program are armed, switched, disarmed while threads rest inside of traced calls. What it recorded is read by the parent, as the
+ * each, an interrupt comes wherever somebody lets it in again, and may switch as well. All of patch/, ring/ and trace/ is there: by
+ * commands, sites of this program are armed, switched, disarmed while threads rest inside of traced calls. What it recorded is read by the parent, as the
  * arena is shared.
  */
 #include <linux/filter.h>
@@ -234,23 +234,39 @@ static void find_sites(void)
 	CHECK(!mprotect((void *)object.text_start, object.text_end - object.text_start, PROT_READ | PROT_WRITE | PROT_EXEC));
 }
 
+/* As a session does, but that it is done by who waits. Returns where the payload is. */
+static void *command(uint32_t op, const void *payload, size_t bytes, uint32_t n)
+{
+	struct uft_slice *slice = uft_rt.slice;
+	struct uft_cmd *cmd = (struct uft_cmd *)((char *)slice + uft_rt.arena->cmd_offset);
+
+	*cmd = (struct uft_cmd){ .op = op, .object = OBJECT, .n = n };
+	memcpy((char *)cmd + UFT_CMD_PAYLOAD, payload, bytes);
+	CHECK(!agent_poll());
+	slice->cmd_seq++;
+	CHECK(agent_poll());
+	CHECK_EQ(slice->cmd_done, slice->cmd_seq);
+	CHECK_EQ(slice->cmd_result, 0);
+	return (char *)cmd + UFT_CMD_PAYLOAD;
+}
+
 static void arm(uint32_t tracer, unsigned state)
 {
 	const struct uft_tracer_params p = { .tracer = tracer };
+	const struct uft_patch *result;
 
-	trace_set_params(&p);
-	patch_retarget();
+	command(UFT_CMD_TRACER, &p, sizeof(p), 0);
 	for (unsigned i = 0; i < NSITES; i++)
 		site[i].state = (uint8_t)state;
-	CHECK(patch_sites(OBJECT, site, NSITES, NULL) == NSITES);
+	result = command(UFT_CMD_PATCH, site, sizeof(site), NSITES);
 	for (unsigned i = 0; i < NSITES; i++)
-		CHECK_EQ(site[i].status, UFT_ST_OK);
+		CHECK_EQ(result[i].status, UFT_ST_OK);
 }
 
 static void day(void)
 {
 	CHECK(!patch_init());
-	CHECK(!patch_object(&object));
+	command(UFT_CMD_OBJECT, &object, sizeof(object), 0);
 	arm(UFT_TRACER_FUNCTION, UFT_FUNCTION);
 	while (done[1] < ROUNDS / 2)
 		yield();
@@ -258,7 +274,7 @@ static void day(void)
 	arm(UFT_TRACER_GRAPH, UFT_GRAPH);
 	while (!thread[1].is_over || !thread[2].is_over)
 		yield();
-	CHECK(!patch_disarm());
+	command(UFT_CMD_DISARM, "", 0, 0);
 	for (unsigned i = 0; i < NSITES; i++)
 		CHECK(!memcmp((void *)site[i].addr, found[i], sizeof(found[i])));
 	CHECK_EQ(done[1] + done[2], 2 * ROUNDS);
@@ -311,7 +327,7 @@ static void prepare(void)
 	CHECK(!mprotect(memory, sizeof(memory), PROT_READ | PROT_WRITE | PROT_EXEC));
 	find_sites();
 	lab_init(&c);
-	report = (struct report *)((char *)uft_rt.slice + uft_rt.arena->cmd_offset);	/* nobody gives commands */
+	report = (struct report *)((char *)uft_rt.slice + uft_rt.arena->profile_offset);	/* nobody asks for a profile */
 }
 
 /* The filter is one. */

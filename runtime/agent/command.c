@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * command.c - what the session tells the runtime: a command in the slice's command area, by its number
+ *
+ *	session: fills uft_cmd, cmd_seq + 1, wakes		agent: does it, result, cmd_done = cmd_seq, wakes
+ *
+ * The other way is request.c. Both know no host but platform.h: plat_wait() and plat_wake() on words of the arena are all
+ * that a channel takes. On Linux the agent waits for commands (agent.c); who has no task for that looks now and then (agent_poll()).
+ *
+ * Context: control, one caller at a time.
+ */
+#include "runtime/agent/agent.h"
+
+#include "runtime/arch/arch.h"
+#include "runtime/platform/platform.h"
+
+static uint32_t has_left;	/* 1: nobody answers requests any more; set by who serves, read by any thread */
+
+int agent_session_is_gone(void)
+{
+	return uft_load(&has_left) || uft_load(&uft_rt.arena->closed);
+}
+
+int command_has_left(void)
+{
+	return (int)uft_load(&has_left);
+}
+
+void command_begin(void)
+{
+	uft_store(&has_left, 0u);
+}
+
+static int do_patch(struct uft_cmd *cmd, uint32_t n)
+{
+	struct uft_patch *p = (struct uft_patch *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
+	uint32_t flags = uft_load(&cmd->flags), waiting = 0;
+	long ret;
+
+	patch_vouch(!!(flags & UFT_CMD_HELD));
+	ret = patch_change(uft_load(&cmd->object), p, n, flags, &cmd->done);
+	patch_vouch(0);
+	for (uint32_t i = 0; flags & UFT_PATCH_TRY && i < n; i++)
+		waiting += p[i].status == UFT_ST_LIVE;
+	if (waiting)
+		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)waiting);
+	return ret < 0 ? (int)ret : 0;
+}
+
+/* The elements must lie in the command area, whatever a broken session says. */
+static int fits(uint32_t n, size_t size)
+{
+	return (uint64_t)n * size <= uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD;
+}
+
+/* When libc has come up no thread pointer points to the stand-in. */
+static int list_mappings(struct uft_owned *own, uint32_t n)
+{
+	if (!fits(n, sizeof(*own)))
+		return -E2BIG;
+	for (uint32_t i = 0; i < n; i++) {
+		if (uft_rt.rseq_offset)
+			own[i].bytes &= ~UFT_OWNED_TP;
+		if (patch_is_needed(own[i].at, own[i].bytes & ~(UFT_OWNED_TP | UFT_OWNED_NEEDED)))
+			own[i].bytes |= UFT_OWNED_NEEDED;
+	}
+	return 0;
+}
+
+/* Whoever waits for an answer in one of our hooks shall look up. */
+static void wake_waiting(void)
+{
+	struct uft_request *r = uft_rt.arena->req;
+
+	for (int i = 0; i < UFT_NREQUESTS; i++)
+		if (uft_load(&r[i].slice) == uft_rt.slice_index)
+			plat_wake(&r[i].state, 0x7fffffff);
+}
+
+int command_leave(int is_held)
+{
+	uint32_t left;
+
+	uft_store(&has_left, 1u);
+	/* Off; who drains the rings must know the mode still. */
+	uft_store(&uft_rt.slice->on_cpus, 0u);
+	uft_store(&uft_rt.slice->ring_flags, uft_load(&uft_rt.slice->ring_flags) & UFT_RING_OVERWRITE);
+	trace_leave();
+	wake_waiting();
+	patch_vouch(is_held);
+	left = patch_disarm();
+	patch_vouch(0);
+	return (int)left;
+}
+
+static int do_sweep(struct uft_cmd *cmd, uint32_t n)
+{
+	struct uft_sweep *order = (struct uft_sweep *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
+	long ret = patch_sweep(uft_load(&cmd->object), order, (uint64_t *)(order + 1), n);
+
+	return ret < 0 ? (int)ret : 0;
+}
+
+static int do_command(struct uft_cmd *cmd)
+{
+	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
+	uint32_t n = uft_load(&cmd->n);
+	int ret;
+
+	switch (uft_load(&cmd->op)) {
+	case UFT_CMD_NOP:
+		return 0;
+	case UFT_CMD_OBJECT:
+		return patch_object(payload);
+	case UFT_CMD_PATCH:
+		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
+	case UFT_CMD_SWEEP:
+		return n < UINT32_MAX && fits(n + 1, sizeof(uint64_t)) ? do_sweep(cmd, n) : -E2BIG;
+	case UFT_CMD_CODE:
+		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
+	case UFT_CMD_TRACER:
+		trace_set_params(payload);
+		patch_retarget();
+		return 0;
+	case UFT_CMD_HOOK:
+		patch_vouch(!!(uft_load(&cmd->flags) & UFT_CMD_HELD));
+		ret = fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
+		patch_vouch(0);
+		return ret;
+	case UFT_CMD_DISARM:
+	case UFT_CMD_AGENT_EXIT:
+		patch_disarm();
+		return 0;
+	case UFT_CMD_LEAVE:
+		ret = command_leave(uft_load(&cmd->flags) & UFT_CMD_HELD);
+		uft_store(&cmd->n, patch_stuck());
+		return ret;
+	case UFT_CMD_UNHOOK:
+		return (int)trace_unhook();
+	case UFT_CMD_MAPPINGS:
+		n = (uint32_t)((uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_owned));
+		n = plat_list_owned(payload, n);
+		uft_store(&cmd->n, n);
+		return list_mappings(payload, n);
+	case UFT_CMD_ROWS:
+		return (uint64_t)n * sizeof(struct uft_stack_row) + sizeof(struct uft_cmd_rows) <=
+		       uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD ? trace_rows(uft_load(&cmd->object), payload, n) : -E2BIG;
+	case UFT_CMD_OBJECT_GONE:
+		trace_rows_gone(uft_load(&cmd->object));
+		patch_object_gone(uft_load(&cmd->object));
+		return 0;
+	case UFT_CMD_OBJECT_ANEW:
+		patch_object_anew(uft_load(&cmd->object));
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int command_serve(uint32_t seq)
+{
+	struct uft_slice *slice = uft_rt.slice;
+	struct uft_cmd *cmd = (struct uft_cmd *)((uint8_t *)slice + uft_rt.arena->cmd_offset);
+	int is_last = uft_load(&cmd->op) == UFT_CMD_AGENT_EXIT;
+
+	uft_store(&slice->cmd_result, do_command(cmd));
+	if (is_last)
+		uft_store(&slice->agent_tid, 0u);
+	uft_store_release(&slice->cmd_done, seq);
+	plat_wake(&slice->cmd_done, 0x7fffffff);
+	return is_last;
+}
+
+int agent_poll(void)
+{
+	uint32_t seq = uft_load_acquire(&uft_rt.slice->cmd_seq);
+
+	if (seq == uft_load(&uft_rt.slice->cmd_done))
+		return 0;
+	command_serve(seq);
+	return 1;
+}
