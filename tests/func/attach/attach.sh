@@ -18,7 +18,8 @@ for p in $programs; do
 	hold_up "$p" $threads $trap_is
 	before=$(ls /proc/$held/fd | wc -l)
 	for tracer in function function_graph; do
-		attach_for 1.5 -p $tracer -l work -o $tracer.uft $held
+		rm -f $tracer.uft
+		attach_until "has_calls 100 $tracer.uft work" -p $tracer -l work -o $tracer.uft $held
 		attached=$?
 		checks_done=$((checks_done + 3))
 		grep -q 'attached to 1 process; no thread was stopped for more than [0-9]*\.[0-9]* ms, in all [0-9]*\.[0-9]* ms' said ||

@@ -4,6 +4,7 @@
 top_dir=$(dirname "$0")
 program=$(realpath "$1")
 . "$top_dir/../../lib/common.sh"
+. "$top/tests/func/attach/lib.sh"
 
 # A name that nobody else has.
 name=uft-cg$$
@@ -13,21 +14,31 @@ pids=
 start() {
 	./$name &
 	pids="$pids $!"
+	until [ "$(cat /proc/$!/comm)" = $name ] || ends $!; do sleep 0.02; done
+}
+# with_calls N: so many processes have calls in the recording, as far as that is written.
+with_calls() {
+	[ "$("$uft" report x.uft 2>/dev/null | sed -n "s/^ *$name-\([0-9]*\) .*work.*/\1/p" | sort -u | wc -l)" -eq "$1" ]
 }
 # recorded WHAT N ARGS...: as many processes as that are attached to, and each has calls in the recording.
 recorded() {
 	what=$1 n=$2
 	shift 2
-	run timeout --foreground -s INT 1.5 "$uft" "$@" -p function -l work -o x.uft
+	rm -f x.uft
+	ran="$*" status=0
+	"$uft" "$@" -p function -l work -o x.uft >out 2>err &
+	attacher=$!
+	wait_until "with_calls $n" $attacher
+	kill -TERM $attacher 2>/dev/null
+	wait $attacher || status=$?
 	check
 	grep -q "attached to $n process" err || { fail "$what: not $n processes"; show; }
-	expect_equal "$what: processes with calls" "$("$uft" report x.uft 2>/dev/null | sed -n "s/^ *$name-\([0-9]*\) .*work.*/\1/p" |
-		sort -u | wc -l)" "$n"
+	check
+	with_calls "$n" || { fail "$what: processes with calls"; show; }
 }
 
 start
 start
-sleep 0.3
 recorded "by name" 2 attach $name
 recorded "by --name" 2 attach --name $name
 recorded "uft record --name" 2 record --name $name
@@ -100,9 +111,10 @@ recorded "by its folder" 2 record --cgroup "$root/$name"
 recorded "by its path in /proc" 1 attach --cgroup "0::/$name/below"
 recorded "as an argument" 1 attach $name/below
 # uft is in it as well, and so are its guard and the tasks it makes.
+rm -f x.uft
 sh -c "echo \$\$ >$root/$name/cgroup.procs; exec \"\$@\"" sh "$uft" attach --cgroup $name -p function -o x.uft 2>err &
 attacher=$!
-sleep 1.2
+wait_until "with_calls 2" $attacher
 kill $attacher
 wait $attacher
 ran="uft in the cgroup that it attaches to" status=$?

@@ -18,14 +18,38 @@ let_go() {
 	wait $held || status=$?
 }
 
-# attach_for SECONDS ARGS...: a recording that a SIGTERM ends after it has begun and so many seconds; its exit status.
-attach_for() {
-	attach_time=$1
+# has_calls N FILE FUNCTION...: each has more than N calls in FILE, as far as that is written.
+has_calls() {
+	calls_min=$1
+	"$uft" report --profile "$2" >so_far 2>/dev/null
+	shift 2
+	for f; do
+		[ "$(awk -v f="$f" '$NF == f { n = $1 } END { print n + 0 }' so_far)" -gt "$calls_min" ] || return 1
+	done
+}
+
+# ends PID: it is a zombie, or gone.
+ends() {
+	! [ -e "/proc/$1/exe" ]
+}
+
+# wait_until FACT PID: FACT is a command; PID ends, or a minute is over, if it never comes to that.
+wait_until() {
+	so_tries=0
+	until eval "$1" || ends "$2" || [ $so_tries -ge 1200 ]; do
+		so_tries=$((so_tries + 1))
+		sleep 0.05
+	done
+}
+
+# attach_until FACT ARGS...: a recording that a SIGTERM ends once that is so; its exit status. What it says is in said.
+attach_until() {
+	attach_fact=$1
 	shift
 	rm -f said
 	"$uft" attach "$@" 2>said &
 	attacher=$!
-	sleep "$attach_time"
+	wait_until "$attach_fact" $attacher
 	kill -TERM $attacher 2>/dev/null
 	wait $attacher
 }

@@ -107,7 +107,8 @@ until_so "--keep-slow: it goes on" slow_seen $(($(grep -c slow held) + 5))
 left
 check
 [ "$(calls_of nap)" -ge 4 ] && [ "$(calls_of handle)" -ge "$(calls_of nap)" ] || { fail "--keep-slow: too few"; cat report; }
-expect_equal "--keep-slow: work in each" "$(calls_of work)" $((2 * $(calls_of handle)))
+missing=$((2 * $(calls_of handle) - $(calls_of work)))	# in the first, of what was entered before work() was rewritten
+expect_equal "--keep-slow: work in each, $missing missing" "$((missing >= 0 && missing <= 2))" 1
 expect_equal "--keep-slow: calls of big, outside" "$(calls_of big)" 0
 check
 [ "$(stat_value x.uft counter_not_kept)" -gt 10 ] || fail "--keep-slow: $(stat_value x.uft counter_not_kept) were not kept"

@@ -87,7 +87,7 @@ first=$!
 until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do :; done
 kill -KILL $one $two
 wait $one $two
-sleep 1
+wait_until "has_calls 0 several.uft work" $first
 kill -TERM $first 2>/dev/null
 several=0
 wait $first || several=$?

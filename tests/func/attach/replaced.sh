@@ -61,12 +61,16 @@ replace() {
 }
 delete() { rm inst/*; }
 
+# While it is recorded the file has no names of what was replaced.
+all_called() { [ "$("$uft" report --profile x.uft 2>/dev/null | awk '$1 + 0 > 10' | wc -l)" -ge 3 ]; }
+
 for what in replace delete; do
 	set_up
 	hold_up inst/prog "$PWD/inst/lib.so"
 	$what
 	for tracer in function function_graph; do
-		attach_for 1.5 -p $tracer -l work -l 'malloc:mod:libc.so.6' -l 'old_name:mod:lib.so' -o x.uft $held
+		rm -f x.uft
+		attach_until all_called -p $tracer -l work -l 'malloc:mod:libc.so.6' -l 'old_name:mod:lib.so' -o x.uft $held
 		expect_equal "$what, $tracer: status" $? 0
 		"$uft" report --profile x.uft >profile
 		for f in work malloc old_name; do

@@ -7,6 +7,9 @@ program goes on and ends as if nobody had come. Where the filter kills, uft name
 read and suspend a filter (CAP_SYS_ADMIN)."""
 import os, signal, subprocess, sys, tempfile, time
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
+import left
+
 uft, target = sys.argv[1:3]
 CALLS = {'close': 3, 'access': 21, 'mmap': 9, 'mprotect': 10, 'munmap': 11, 'socketpair': 53, 'clone': 56, 'wait4': 61, 'prctl': 157, 'futex': 202, 'kcmp': 312,
          'pread64': 17, 'tkill': 200, 'process_vm_readv': 310, 'pidfd_open': 434, 'sigaltstack': 131}
@@ -21,9 +24,13 @@ def once(action, names, scratch, *before):
         sys.exit(77)
     while p.poll() is None and 'Seccomp:\t2' not in open('/proc/%d/status' % p.pid).read():
         time.sleep(0.002)
+    code = left.text(p.pid)
     r = subprocess.Popen([*before, uft, 'attach', '-q', '--flight', '-b', '64K', '-p', 'function', '-o', scratch + '/x.uft', str(p.pid)],
                          stderr=subprocess.PIPE, text=True)
-    time.sleep(0.4)
+    # It has ended, its code has changed, or nothing can be.
+    end = time.time() + 5
+    while r.poll() is None and left.text(p.pid) == code and time.time() < end:
+        time.sleep(0.05)
     if r.poll() is None:
         r.send_signal(signal.SIGINT)
     said = r.communicate(timeout=60)[1].strip()

@@ -52,7 +52,8 @@ def wrong_text(pid):
 def start(argv):
     p = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     pids = [int(x) for x in p.stdout.readline().split()]
-    time.sleep(0.3)
+    for pid, where in zip(pids, ('0 ', '130 ')):		# read, rt_sigsuspend: nothing more is called until it is told
+        wait_for(lambda: open('/proc/%d/syscall' % pid).read().startswith(where), 'process %d waits' % pid)
     return p, pids
 
 
