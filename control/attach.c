@@ -480,7 +480,7 @@ static int await_stage(const struct attach *a, const struct blob *b, uint32_t st
 		if (boot->stage >= stage)
 			return 0;
 		if (session_now_ns() > deadline)
-			return -ETIMEDOUT;
+			return -ETIME;
 		if (kill(a->agent, 0) < 0 && errno == ESRCH)
 			return -ECHILD;
 		nap(50);
@@ -566,8 +566,11 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 		procinfo_explain_eperm(&a->info, why, sizeof(why));
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
 	case -ETIMEDOUT:
-		return uft_fail(err, ret, "process %d (%s) cannot be stopped: its threads are in uninterruptible sleep", a->pid,
-				a->info.comm);
+		return uft_fail(err, ret, "process %d (%s) cannot be stopped: its threads are in uninterruptible sleep, or get no CPU "
+				"time", a->pid, a->info.comm);
+	case -ETIME:
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: a task that works for us in it gets no CPU time within "
+				"%d s (what else runs on its CPUs, at which priority?)", a->pid, a->info.comm, MEET_MS / 1000);
 	case -EAGAIN:
 		return uft_fail(err, ret, "process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
 				a->pid, a->info.comm);
@@ -710,10 +713,10 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		a->stop_ns = session_now_ns() - a->stop_ns;
 	}
 	unhurry(0, own);
-	if (!ret)
-		unhurry(procinfo_global(&a->info, a->agent), its);
 	if (!ret) {
 		ret = meet(a, b);
+		if (a->agent)
+			unhurry(a->agent, its);
 		if (!ret)
 			ret = make_target(a, b, slice, out);
 		if (ret)

@@ -173,7 +173,8 @@ def run_traced(tracer, way, want, want_out, scratch):
             fail('%s: it is not traced at all' % name)
         end_tracing(way, p, pid, name, err)
         if way == 'kill':
-            wait_for(lambda: state(pid) == want, name + ': the guard has done its work')
+            # Twice: who traces it is read before what is mapped, and the guard stops its threads several times.
+            wait_for(lambda: state(pid) == want and state(pid) == want, name + ': the guard has done its work')
         have = state(pid)
         for key in want:
             if have[key] != want[key]:
