@@ -1,29 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# guest.sh DIR PROGRAMS - the runtime on Debian's arm64 kernel, in a virtual machine of several CPUs
+# guest.sh DIR PROGRAMS LIBRARY - the runtime on Debian's arm64 kernel, in a virtual machine of several CPUs
 #
 # What an emulator of programs does not show: signals and preemption that break exclusive accesses, membarrier, memory that is wiped on
 # fork, text that changes under CPUs which are inside it. DIR is where the kernel is kept; without it, or QEMU, the test is skipped.
-# PROGRAMS has guest-*; init.c runs them and tells how each ended.
+# PROGRAMS has guest-*; init.c runs them and tells how each ended. LIBRARY is the preloaded runtime.
 . "$(dirname "$0")/../../lib/common.sh"
-need qemu-system-aarch64 cpio gzip timeout
-dir=$1 programs=$2
+need qemu-system-aarch64 cpio gzip timeout aarch64-linux-gnu-nm
+dir=$1 programs=$2 library=$3 libs=/usr/aarch64-linux-gnu/lib
 status=0
 "$top/tests/lib/fetch-kernel.sh" -d "$dir" arm64 >kernel 2>err || status=$?
 [ "$status" -ne 77 ] || skip "no kernel for arm64: $(tail -n 1 err)"
 [ "$status" -eq 0 ] || { cat err; exit 1; }
 
-mkdir -p root/proc root/sys root/dev root/tmp
-for p in kernel ring storm words; do cp "$programs/guest-$p" "root/$p"; done
+mkdir -p root/proc root/sys root/dev root/tmp root/lib
+for p in kernel ring storm words session prog; do cp "$programs/guest-$p" "root/$p"; done
 cp "$programs/guest-init" root/init
-cat >root/plan <<'PLAN'
+cp "$library" root/libuft.so || exit 1
+cp "$libs/ld-linux-aarch64.so.1" "$libs/libc.so.6" root/lib || exit 1
+sites=$(aarch64-linux-gnu-nm root/prog | sed -n 's/^\([0-9a-f]*\) T \(leaf\|mid\)$/\1/p' | sort | tr '\n' ' ')
+cat >root/plan <<PLAN
 /kernel
 /ring
 /storm function 1 300
 /storm graph 2 300
 /storm exchange 1 300
 /words 2
+/session ${sites% }
 PLAN
 (cd root && find . | cpio -o -H newc --quiet | gzip -1) >initrd
 # The CPUs take turns in one thread of the emulator. With a thread for each the stores of one CPU into code that another one is just
@@ -46,6 +50,6 @@ while read -r line; do
 	check
 	grep -qxF "guest: status 0 of $line" said || fail "$line: $(grep -F " of $line" said || echo 'did not end')"
 done <root/plan
-grep -E 'rounds' said
+grep -E 'rounds|session' said | grep -v '^guest'
 echo "SKIPPED: a guest for riscv64: Debian 12 has no kernel for it"
 [ "$checks_failed" -eq 0 ] || sed 's/^/  guest: /' said

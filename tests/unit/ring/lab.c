@@ -3,6 +3,7 @@
  * lab.c - arena and decoder for the tests of the probe side; sites are in lab_bytes.c and lab_words.c
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/rseq.h>
 #include <pthread.h>
 #include <signal.h>
@@ -49,11 +50,35 @@ static uint64_t round_page(uint64_t v)
 	return (v + UFT_PAGE - 1) & -(uint64_t)UFT_PAGE;
 }
 
-static void lab_make_arena(void)
+static struct uft_slice *lab_slice(uint32_t i)
+{
+	return (struct uft_slice *)((char *)lab.arena + lab.arena->slice_offset + i * lab.arena->slice_bytes);
+}
+
+/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/preload.c). */
+static int32_t tid_offset(void)
+{
+#if ARCH_HAS_RSEQ
+	return 0;
+#else
+	extern const uint32_t _thread_db_pthread_tid[3], _thread_db_sizeof_pthread;
+	int32_t offset = (int32_t)_thread_db_pthread_tid[2] - (int32_t)_thread_db_sizeof_pthread;
+
+	CHECK(*(const uint32_t *)(arch_thread_pointer() + (uint64_t)(int64_t)offset) == (uint32_t)gettid());
+	return offset;
+#endif
+}
+
+void lab_make_arena(const struct lab_config *c, const char *path)
 {
 	struct uft_arena a = { .magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION };
-	int fd;
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0);
 
+	lab.config = *c;
+	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
+	lab.config.sub_bytes = c->sub_bytes ? c->sub_bytes : 4096;
+	lab.config.nexch = c->nexch ? c->nexch : 4;
+	lab.config.nslices = c->nslices ? c->nslices : 1;
 	a.ncpus = (uint32_t)sysconf(_SC_NPROCESSORS_CONF);
 	a.nexch = lab.config.nexch;
 	a.ring_bytes = lab.config.ring_bytes;
@@ -70,17 +95,17 @@ static void lab_make_arena(void)
 	a.children = 1;
 	a.session_pid = (uint32_t)getpid();
 	lab.bytes = a.slice_offset + a.nslices * a.slice_bytes;
-	fd = memfd_create("uft-lab", 0);
 	CHECK(fd >= 0 && !ftruncate(fd, (off_t)lab.bytes));
 	lab.arena = mmap(NULL, lab.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(lab.arena != MAP_FAILED);
 	close(fd);
 	*lab.arena = a;
-}
-
-static struct uft_slice *lab_slice(uint32_t i)
-{
-	return (struct uft_slice *)((char *)lab.arena + lab.arena->slice_offset + i * lab.arena->slice_bytes);
+	uft_rt.arena = lab.arena;
+	uft_rt.slice = lab_slice(0);
+	uft_rt.slice_index = 0;
+	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
+	uft_rt.slice->on_cpus = a.ncpus;
+	uft_rt.slice->tid_offset = c->no_rseq ? 0 : tid_offset();
 }
 
 struct uft_ring *lab_ring(uint32_t slice, uint32_t ring)
@@ -108,38 +133,13 @@ void lab_params(uint32_t tracer)
 	lab_params_full(&p);
 }
 
-/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/preload.c). */
-static int32_t tid_offset(void)
-{
-#if ARCH_HAS_RSEQ
-	return 0;
-#else
-	extern const uint32_t _thread_db_pthread_tid[3], _thread_db_sizeof_pthread;
-	int32_t offset = (int32_t)_thread_db_pthread_tid[2] - (int32_t)_thread_db_sizeof_pthread;
-
-	CHECK(*(const uint32_t *)(arch_thread_pointer() + (uint64_t)(int64_t)offset) == (uint32_t)gettid());
-	return offset;
-#endif
-}
-
 void lab_init(const struct lab_config *c)
 {
 	host_start();
-	lab.config = *c;
-	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
-	lab.config.sub_bytes = c->sub_bytes ? c->sub_bytes : 4096;
-	lab.config.nexch = c->nexch ? c->nexch : 4;
-	lab.config.nslices = c->nslices ? c->nslices : 1;
-	lab_make_arena();
-	uft_rt.arena = lab.arena;
-	uft_rt.slice = lab_slice(0);
-	uft_rt.slice_index = 0;
+	lab_make_arena(c, NULL);
 	uft_rt.rseq_offset = !ARCH_HAS_RSEQ || c->no_rseq || !__rseq_size ? 0 : __rseq_offset;
 	uft_rt.slice->state = UFT_SLICE_LIVE;
 	uft_rt.slice->pid = (uint32_t)getpid();
-	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
-	uft_rt.slice->on_cpus = uft_rt.arena->ncpus;
-	uft_rt.slice->tid_offset = c->no_rseq ? 0 : tid_offset();
 	CHECK(!trace_init());
 	lab_make_sites();
 	lab_retarget();

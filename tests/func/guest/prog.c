@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * prog.c - what is traced in the guest: three threads, and a child made by fork, whose calls are counted in session.c
+ *
+ * With an argument it waits then until its standard input ends, and makes one call more.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+__attribute__((noinline)) long leaf(long x)
+{
+	__asm__ volatile("" : "+r"(x));
+	return x + 1;
+}
+
+__attribute__((noinline)) long mid(long x)
+{
+	return leaf(x) + leaf(x + 1);
+}
+
+__attribute__((patchable_function_entry(0))) static void *work(void *arg)
+{
+	long sum = 0;
+
+	for (long i = 0; i < 1000; i++)
+		sum += mid(i) - 2 * i - 3;
+	return sum ? arg : NULL;
+}
+
+__attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
+{
+	pthread_t thread[3];
+	int status;
+	pid_t pid;
+
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&thread[i], NULL, work, argv))
+			return 1;
+	pid = fork();
+	if (!pid)
+		_exit(mid(1) != 5);
+	if (waitpid(pid, &status, 0) != pid || status)
+		return 2;
+	for (int i = 0; i < 3; i++) {
+		void *bad;
+
+		if (pthread_join(thread[i], &bad) || bad)
+			return 3;
+	}
+	if (argc > 1) {
+		getchar();	/* the end of its standard input */
+		mid(1);
+	}
+	return 0;
+}
