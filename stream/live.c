@@ -426,6 +426,7 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 }, clock;
 	struct lv_ring *r;
 	long ret = -ENOMEM;
+	int has_room = 1;
 
 	if (lv_is_cpu_off(l, cpu))
 		return -EBADF;
@@ -441,8 +442,12 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 			lv_take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
 		r->end = h.position;
 		lv_take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
+		has_room = r->end != h.position;
 	}
-	if (r) {
+	if (r && !has_room) {		/* as in the kernel */
+		cpu_of(l, r)->dropped++;
+		ret = -EBADF;
+	} else if (r) {
 		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
 		w[1] = clock;
 		w[2] = pid | (uint64_t)tid << 32;

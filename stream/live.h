@@ -80,7 +80,8 @@ void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
 /* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
 #define UFT_LIVE_MARK_MAX	4000u
-/* @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. */
+/* @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. -EBADF: there is no room, and nothing is
+ * overwritten: counted as dropped. */
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
 
 /* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun and dropped), ncpus. */

@@ -62,6 +62,12 @@ expect_equal "function-fork" "$(grep -v Terminated out | tr '\n' ' ')" "0 10 she
 inside 'for o in hash-ptr block blk_classic branch; do cat options/$o | cut -d: -f1; echo 1 >options/$o; echo $?; echo $o >trace_options; echo $?; done; grep -cE "hash|bl[ok]|branch" trace_options'
 expect_equal "options without meaning" "$(sort -u out | tr '\n' ' ')" "0 1 no meaning for processes "
 
+# ---- A marker for which a buffer that does not overwrite has no room is refused, and counted: as a 6.12 kernel does
+inside 'echo 8 >buffer_size_kb; echo 0 >options/overwrite; exec 7>trace_marker; n=0; for i in $(seq 400); do echo 0123456789012345678901234567890123456789 >&7 || n=$((n + 1)); done 2>$TMP/why
+	awk -v n=$n "/^entries/ { held += \$2 } /^dropped/ { dropped += \$3 } END { print (n > 0), dropped == n, held + n }" per_cpu/cpu*/stats; echo 1 >options/overwrite; echo x >&7; echo $?'
+expect_equal "markers without room" "$(tr '\n' ' ' <out)" "1 1 400 0 "
+expect_equal "how that is said" "$(sed 's/.*: //' why | sort -u)" "Bad file descriptor"
+
 # annotate: where a cpu's buffer starts that has lost older ones, once something stands above it
 inside 'echo 8 >buffer_size_kb; echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer
 	for c in 0 1; do taskset -c $c $T 5000; done 2>$TMP/noset; sleep 0.3; grep -c "^##### CPU" trace; echo 0 >options/annotate; grep -c "^##### CPU" trace; cut -d"[" -f2 trace | cut -c1-3 | grep "^0" | sort -u | wc -l'
