@@ -9,6 +9,8 @@
 #include "tree/rows.h"
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 int show_nothing(const struct place *at, struct tree_text *out)
 {
@@ -23,6 +25,21 @@ ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 	(void)h;
 	text_strip(&p, &len);
 	return len ? -EINVAL : (ssize_t)n;
+}
+
+/* The one that its format says. */
+int show_event_id(const struct place *at, struct tree_text *out)
+{
+	struct tree_text format = { 0 };
+	const char *id;
+
+	show_format(at, &format);
+	text_put(&format, "", 1);
+	id = format.error ? NULL : strstr(format.p, "\nID: ");
+	if (id)
+		text_printf(out, "%d\n", atoi(id + 5));
+	free(format.p);
+	return id ? 0 : -ENOMEM;
 }
 
 /* `?`: there is none that could be on or off. */

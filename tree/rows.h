@@ -88,6 +88,7 @@ void snapshot_help(const struct place *at, struct tree_text *out);	/* what an em
 /* event.c */
 SHOW(nothing);
 STORE(set_event);
+SHOW(event_id);
 SHOW(events_enable);
 STORE(events_enable);
 

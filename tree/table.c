@@ -20,6 +20,7 @@
 #define FORMAT(name)									\
 	DIR("events/ftrace/" name, 0755, EACH, "the record " name),			\
 	FILE("events/ftrace/" name "/format", 0440, EACH, "its layout", .show = show_format)
+#define ID(name)	FILE("events/ftrace/" name "/id", 0440, EACH, "its number", .show = show_event_id)
 #define TRACE	.open = open_trace, .release = release_trace, .read = read_trace, .store = store_trace, .truncate = truncate_trace
 #define PIPE	.open = open_pipe, .release = release_pipe, .read = read_pipe, .poll = poll_pipe, .attr = UFT_ATTR_BLOCKS
 
@@ -132,6 +133,6 @@ const struct row rows[] = {
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),
 	DIR("events/ftrace", 0755, EACH, "the records of the tracers"),
-	FORMAT("function"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"), FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
+	FORMAT("function"), ID("function"), ID("print"), FORMAT("funcgraph_entry"), FORMAT("funcgraph_exit"), FORMAT("print"), FORMAT("hwlat"), FORMAT("context_switch"), FORMAT("mmiotrace_rw"), FORMAT("mmiotrace_map"), FORMAT("osnoise"), FORMAT("kernel_stack"), FORMAT("raw_data"),
 };
 const size_t nrows = sizeof(rows) / sizeof(rows[0]);
