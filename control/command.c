@@ -261,6 +261,7 @@ void command_foretell(struct uft_session *s, const struct space *sp, const struc
 		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
 	};
 	post(sl);
+	table_populate(payload(c), command_arm_bytes(n));	/* of the next command, most likely */
 }
 
 int command_object(struct uft_session *s, struct target *t, uint32_t object)
@@ -334,7 +335,7 @@ static struct sender {
 } *sender;
 
 /* Held at its exec, or a thread waits with the object that it has just mapped. */
-static uint32_t patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
+uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
 {
 	uint32_t still = t->remote ? UFT_PATCH_STILL : 0;
 
@@ -352,6 +353,13 @@ void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8
 
 	t->armed += (uint64_t)is_armed(state) - (uint64_t)is_armed(*now);
 	*now = t->space->obj[object].sent[index] = state;
+}
+
+void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state)
+{
+	memset(t->obj[object].state + index, state, n);
+	memset(t->space->obj[object].sent + index, state, n);
+	t->armed += is_armed(state) ? n : 0;
 }
 
 /* What became of patches, by the agent's copy: only statuses are taken from it. */
@@ -385,7 +393,7 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
 	int ret;
 
-	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = n, .object = object, .flags = patch_flags(s, t, object) };
+	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = n, .object = object, .flags = command_patch_flags(s, t, object) };
 	memcpy(payload(c), p, n * sizeof(*p));
 	ret = command_post(s, t);
 	if (!ret)
@@ -415,7 +423,7 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 
 	if (ret)
 		return ret;
-	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = patch_flags(s, t, object) };
+	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = command_patch_flags(s, t, object) };
 	table_populate(payload(c), part->n * sizeof(*part->patch));
 	memcpy(payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(s, t);
@@ -472,8 +480,6 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		sender = malloc(sizeof(*sender));
 	if (!sender)
 		return -ENOMEM;
-	if (t->space->img->obj[object].nstubs >= PART_SITES)
-		table_populate(sender, sizeof(*sender));
 	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
 		so->own_calls = t->space->own_calls;
 		so->has_own_calls = 1;
@@ -482,6 +488,8 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	sender->part[sender->filling = 0].n = 0;
 	sender->most = PART_FIRST;
 	ret = force ? 0 : command_sweep(s, t, object);
+	if (!ret && !force)
+		ret = command_arm(s, t, object);
 	if (!ret)
 		ret = send_sites(s, t, object, force);
 	end = part_wait(s, t, object);

@@ -150,6 +150,8 @@ struct space {
 	uint64_t boot;			/* runtime address of the blob's uft_boot */
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
+	uint64_t *ahead[2];		/* room for stub_addr and site_addr of the program, made while its sites were looked for */
+	size_t nahead;
 	int started;			/* all objects of the start are known: constructors may run */
 };
 
@@ -286,12 +288,18 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 		       const uint32_t *index, uint32_t n);
 /* What a site of the target is now. */
 void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
+/* The same for @n in a row that it was not told of. */
+void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
 /* sweep.c: switches at once what a bit can tell; the rest has to be listed. 0; -ESRCH, -ETIMEDOUT. */
 int command_sweep(struct uft_session *s, struct target *t, uint32_t object);
 /* hold.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
 void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);
 void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n);
+/* arm.c: the first arming of what is alike, at an exec; the rest has to be listed. 0, or -errno as of command_object(). */
+int command_arm(struct uft_session *s, struct target *t, uint32_t object);
+size_t command_arm_bytes(size_t nsite);		/* of the command area */
+uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object);	/* enum uft_cmd_flags of a list now */
 /* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */

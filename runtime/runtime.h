@@ -55,6 +55,8 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 /* Brings sites that are known to the state of an order: bit i % 64 of word[i / 64] for stub i. Bits that remain are of those that
  * have to be sent to patch_change(); nothing was counted for them. Returns sites changed, or -ENOENT, -EINVAL. */
 long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords);
+/* The same for those of @n sites that are not known: offset[i] is where that of stub i lies. */
+long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags);
 /* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);

@@ -464,6 +464,15 @@ struct uft_sweep {
 	/* follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as struct uft_patch */
 };
 _Static_assert(sizeof(struct uft_sweep) == 8, "abi");
+/* The same for many of one kind that nobody was told of, in a process that stands in its exec: UFT_CMD_ARM. */
+struct uft_arm {
+	uint64_t text_start;	/* that of the object */
+	uint8_t kind_len;	/* as in struct uft_patch */
+	uint8_t state, flags;	/* FUNCTION or GRAPH */
+	uint8_t pad[5];
+	/* follows: uint64_t word[(n + 63) / 64], as above, and uint32_t offset[n] of stub i's site from text_start */
+};
+_Static_assert(sizeof(struct uft_arm) == 16, "abi");
 #define UFT_KIND_LEN(kind, len)	((uint8_t)((kind) | (len) << 4))
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
@@ -509,9 +518,10 @@ enum uft_cmd_op {
 	UFT_CMD_OBJECT_ANEW,	/* object was described wrongly: forget its sites, none of which was armed; hooks in it stay */
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 	UFT_CMD_SWEEP,		/* object + struct uft_sweep + n words */
+	UFT_CMD_ARM,		/* object + struct uft_arm, for n stubs */
 };
 
-enum uft_cmd_flags {		/* of UFT_CMD_PATCH; doc/design/unprepared.md */
+enum uft_cmd_flags {		/* of UFT_CMD_PATCH and ARM; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
 	UFT_PATCH_GUARD	= 2,	/* the session holds the tasks: put int3 on the first byte of UFT_SITE_CODE sites */
 	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
@@ -573,7 +583,7 @@ _Static_assert(sizeof(struct uft_code) == 144, "abi");
 struct uft_cmd {
 	uint32_t op;
 	uint32_t n;		/* elements that follow */
-	uint32_t object;	/* PATCH, SWEEP, CODE, OBJECT_GONE, OBJECT_ANEW */
+	uint32_t object;	/* PATCH, SWEEP, ARM, CODE, OBJECT_GONE, OBJECT_ANEW */
 	uint32_t flags;		/* enum uft_cmd_flags */
 	uint64_t done;		/* w: elements done */
 	/* payload follows at +UFT_CMD_PAYLOAD */

@@ -101,6 +101,18 @@ static int do_sweep(struct uft_cmd *cmd, uint32_t n)
 	return ret < 0 ? (int)ret : 0;
 }
 
+static int do_arm(struct uft_cmd *cmd, uint32_t n)
+{
+	struct uft_arm *order = (struct uft_arm *)((uint8_t *)cmd + UFT_CMD_PAYLOAD);
+	uint64_t *word = (uint64_t *)(order + 1), nwords = ((uint64_t)n + 63) / 64;
+	long ret;
+
+	if (sizeof(*order) + nwords * sizeof(*word) + n * sizeof(uint32_t) > uft_rt.arena->cmd_bytes - UFT_CMD_PAYLOAD)
+		return -E2BIG;
+	ret = patch_arm(uft_load(&cmd->object), order, word, (uint32_t *)(word + nwords), n, uft_load(&cmd->flags));
+	return ret < 0 ? (int)ret : 0;
+}
+
 static int do_command(struct uft_cmd *cmd)
 {
 	void *payload = (uint8_t *)cmd + UFT_CMD_PAYLOAD;
@@ -116,6 +128,8 @@ static int do_command(struct uft_cmd *cmd)
 		return fits(n, sizeof(struct uft_patch)) ? do_patch(cmd, n) : -E2BIG;
 	case UFT_CMD_SWEEP:
 		return n < UINT32_MAX && fits(n + 1, sizeof(uint64_t)) ? do_sweep(cmd, n) : -E2BIG;
+	case UFT_CMD_ARM:
+		return do_arm(cmd, n);
 	case UFT_CMD_CODE:
 		return fits(n, sizeof(struct uft_code)) ? patch_code(uft_load(&cmd->object), payload, n, &cmd->done) : -E2BIG;
 	case UFT_CMD_TRACER:

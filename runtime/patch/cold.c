@@ -43,6 +43,7 @@ struct cold {
 	struct plat_window text, stubs, isle;	/* stubs, isle: .hi 0: not open */
 	uintptr_t hi;				/* end of the run */
 	uint32_t changed;
+	uint8_t is_order;			/* what is left is not ours to do */
 	struct patch_left left;
 };
 
@@ -77,14 +78,15 @@ static void cold_prepare(struct cold *c, const struct uft_patch *p, uint32_t n)
 	c->stubs.hi = 0;
 	if (hi >= c->o->nstubs || lo > hi || hi - lo > 2 * n)
 		return;
-	plat_populate((uintptr_t)&c->o->site[lo], (uintptr_t)&c->o->site[hi + 1]);
+	if (hi >= c->o->nwarm)
+		plat_populate((uintptr_t)&c->o->site[lo], (uintptr_t)&c->o->site[hi + 1]);
 	if (p->state != UFT_GRAPH)
 		return;
 	if (plat_text_open(&c->stubs, stub_at(c->o, lo), stub_at(c->o, hi + 1), PLAT_READ | PLAT_EXEC, 0)) {
 		c->stubs.hi = 0;
 		return;
 	}
-	if (c->stubs.is_direct && hi - lo == n - 1)
+	if (c->stubs.is_direct && hi - lo == n - 1 && hi >= c->o->nwarm_stubs)
 		plat_populate(stub_at(c->o, lo), stub_at(c->o, hi + 1));
 }
 
@@ -322,6 +324,8 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 		if (c->text.is_direct > 0 && (is_code(p) ? cold_code(c, &p[i]) : cold_site(c, &p[i]))) {
 			p[i].status = UFT_ST_OK;
 			c->changed++;
+		} else if (c->is_order) {
+			p[i].status = PATCH_LEFT;
 		} else {
 			left_add(&c->left, &p[i]);
 		}
@@ -338,6 +342,14 @@ static uint32_t cold_run(struct cold *c, struct uft_patch *p, uint32_t n, uintpt
 	return i;
 }
 
+static void cold_begin(struct cold *c, struct patch_object *o, struct quiet *q, unsigned flags)
+{
+	c->o = o;
+	c->flags = flags;
+	c->quiet = q;
+	c->stubs.hi = c->isle.hi = c->changed = c->left.n = c->mould.len = c->is_order = 0;
+}
+
 /* Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH says is too little. */
 static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
 {
@@ -351,10 +363,7 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 	uint32_t run;
 	uintptr_t hi;
 
-	c.o = o;
-	c.flags = flags;
-	c.quiet = &quiet;
-	c.stubs.hi = c.isle.hi = c.changed = c.left.n = c.mould.len = 0;
+	cold_begin(&c, o, &quiet, flags);
 	if (!cold_is_it(o, p, n, &quiet))
 		return patch_chunk(o, p, n, flags);
 	for (; n; n -= run, p += run) {
@@ -366,6 +375,24 @@ uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, uns
 	}
 	plat_sync_cores();
 	return c.changed + left_flush(o, &c.left, flags);
+}
+
+uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q)
+{
+	struct cold c;
+	uint32_t run;
+	uintptr_t hi;
+
+	cold_begin(&c, o, q, 0);
+	c.is_order = 1;
+	for (; n; n -= run, p += run) {
+		run = batch_is_mapped(p->addr, 1) ? cold_run_length(p, n, &hi) : 0;
+		if (run)
+			run = cold_run(&c, p, run, hi);
+		else
+			p[run++].status = PATCH_LEFT;
+	}
+	return c.changed;
 }
 
 void cold_warm(const struct uft_patch *p, uint32_t n)

@@ -31,7 +31,6 @@
 #define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
 #define DENSE_AHEAD	64u	/* sites whose records are fetched before they are needed. Not their code: the CPU follows it by
 				 * itself, and beside running threads a prefetch, however far ahead, cost up to as much again */
-#define PATCH_LEFT	0xffu	/* in a request's status meanwhile */
 
 /* Written by the patching task. In private memory, so that a fork child has its own. */
 static struct patch_run run;

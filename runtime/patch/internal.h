@@ -169,6 +169,7 @@ struct patch_object {
 	struct patch_block *block;	/* PATCH_NBLOCKS(), and behind them a word a site; NULL: none yet (sweep.c) */
 	uint32_t pad[PATCH_PADS], npads;	/* sites of CLASS_CODE that have one: the first that there are */
 	int32_t isle[NISLES][ISLE_WAYS]; /* displacement; 0: none yet, 1: there is no room for one */
+	uint32_t nwarm, nwarm_stubs;	/* of the first so many records, and stubs, the pages are there: asking again is no less work */
 	uint32_t nstuck;		/* sites that could not be put back (stuck.c) */
 	struct patch_object *next;	/* newest first; never freed */
 };
@@ -375,6 +376,10 @@ void run_close(void);
 uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 /* The same, faster for many new sites if nobody runs. */
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
+#define PATCH_LEFT	0xffu	/* in a request's status: somebody else has to see to it */
+/* Those of @p, by address, that are new and take no more than one go, as long as @q says that nobody runs; the others end with
+ * PATCH_LEFT and as they were. Returns the number of the former. */
+uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q);
 /* Those that are LIVE will be written while all stand: pages that have to be copied for it are copied now. */
 void cold_warm(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */

@@ -220,17 +220,21 @@ static void fill_answer(const struct patch_object *o, struct uft_cmd_object *c)
 }
 
 /* Pages that will be written, by one call. What fails here comes by faults later. */
-static void warm_up(const struct patch_object *o, unsigned warm)
+static void warm_up(struct patch_object *o, unsigned warm)
 {
 	struct plat_window w;
 
-	if (warm & UFT_WARM_SITES)
+	if (warm & UFT_WARM_SITES) {
 		plat_populate((uintptr_t)o->site, (uintptr_t)(o->site + o->nstubs));
+		o->nwarm = o->nstubs;
+	}
 	if (!(warm & UFT_WARM_STUBS) ||
 	    plat_text_open(&w, o->stub_base, stub_at(o, o->nstubs), PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect))
 		return;
-	if (w.is_direct)
+	if (w.is_direct) {
 		plat_populate(o->stub_base, stub_at(o, o->nstubs));
+		o->nwarm_stubs = o->nstubs;
+	}
 	plat_text_close(&w);
 }
 
@@ -266,7 +270,7 @@ int near_object(struct uft_cmd_object *c)
 	o->nstubs = c->nstubs;
 	o->first_text_id = c->first_text_id;
 	o->first_stub_id = c->first_stub_id;
-	o->npads = o->nstuck = 0;
+	o->npads = o->nstuck = o->nwarm = o->nwarm_stubs = 0;
 	o->block = NULL;
 	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
 	if (!o->site)

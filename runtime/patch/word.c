@@ -608,6 +608,12 @@ long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word,
 	return -EOPNOTSUPP;
 }
 
+long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags)
+{
+	(void)object, (void)order, (void)word, (void)offset, (void)n, (void)flags;
+	return -EOPNOTSUPP;
+}
+
 int patch_hooks(struct uft_hook *h, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)

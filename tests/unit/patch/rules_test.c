@@ -235,6 +235,79 @@ static void test_many(unsigned state)
 	}
 }
 
+/* By an order (arm.c) those of its kind become what one at a time become. All others keep their bits and bytes, and are not counted. */
+static void test_order(unsigned state)
+{
+	enum { N = 900, FOREIGN = 700, WILD = N - 1, NWORDS = (N + 63) / 64 };
+	uint64_t word[NWORDS + 1], asked[NWORDS + 1], refused, armed = 0;
+	static uint32_t offset[N + 64];
+	static struct uft_patch p[2][N];
+	static const struct kit_site *kind[N];
+	struct uft_arm order = { .kind_len = UFT_KIND_LEN(NOP5_KIND->kind, NOP5_KIND->len), .state = (uint8_t)state,
+				 .flags = UFT_SITE_ROOT };
+	struct uft_cmd_object o;
+	struct kit_text t[2];
+	uint32_t i, k, nkinds = 0;
+
+	while (kit_sites[nkinds].name)
+		nkinds++;
+	for (k = 0; k < 2; k++) {
+		kit_text_make(&t[k], N);
+		for (i = 0; i < N; i++) {
+			kind[i] = i < N / 4 ? &kit_sites[i % nkinds] : NOP5_KIND;
+			p[k][i] = patch_of(kit_emit(&t[k], i, kind[i], i * 7 % 64), i, kind[i], state);
+			p[k][i].flags |= UFT_SITE_ROOT;
+			offset[i] = (uint32_t)(p[k][i].addr - (uint64_t)t[k].base);
+		}
+		t[k].base[offset[FOREIGN] + 2] = 0x77;
+		kit_text_seal(&t[k]);
+		kit_object(&t[k], 50 + k, N, &o);
+		order.text_start = o.text_start;
+		p[k][WILD].addr = 4096;
+		offset[WILD] = 0xfffffff0;
+	}
+	refused = kit_counters[UFT_CNT_SITE_REFUSED];
+	memset(word, 0, sizeof(word));
+	word[NWORDS] = word[NWORDS - 1] = ~0ull;
+	for (i = 0; i < N; i++)		/* calls, which it takes for nops, are foreign bytes */
+		word[i / 64] |= (uint64_t)(i / 64 != 6 && (p[0][i].kind_len == order.kind_len || kind[i] == CALL_KIND)) << i % 64;
+	memcpy(asked, word, sizeof(asked));
+	CHECK(patch_arm(52, &order, word, offset, N, 0) == -2 && patch_arm(50, &order, word, offset, N, 0) == -22);	/* another's text */
+	order.text_start = (uint64_t)t[0].base;
+	order.state = UFT_IDLE;
+	CHECK(patch_arm(50, &order, word, offset, N, 0) == -22);
+	order.state = (uint8_t)state;
+	armed = (uint64_t)patch_arm(50, &order, word, offset, N + 64, 0);
+	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] == refused);
+	CHECK(word[NWORDS] == ~0ull && word[NWORDS - 1] == ~0ull << WILD % 64, "beyond the object's: %lx %lx", word[NWORDS - 1], word[NWORDS]);
+	for (i = 0; i < N; i++) {
+		int is_left = (word[i / 64] | ~asked[i / 64]) >> i % 64 & 1;
+
+		CHECK(is_left == (!(asked[i / 64] >> i % 64 & 1) || kind[i] == CALL_KIND || i == WILD || i == FOREIGN),
+		      "site %u, %s: left %d", i, kind[i]->name, is_left);
+		armed -= !is_left;
+		CHECK(!is_left || i == WILD || !memcmp(t[0].base + offset[i], t[0].copy + offset[i], 16), "site %u, %s", i, kind[i]->name);
+		p[0][i].status = 0;
+		if (is_left)
+			patch_sites(50, &p[0][i], 1, NULL);
+		patch_sites(51, &p[1][i], 1, NULL);
+		CHECK(p[0][i].status == p[1][i].status, "site %u, %s", i, kind[i]->name);
+		for (k = 0; k < 2 && i != WILD && i != FOREIGN; k++) {
+			uint64_t hits = kit_funcs + kit_enters;
+
+			CHECK(kit_call(&t[k], i, kind[i], i * 7 % 64, 1) == 2, "site %u, %s", i, kind[i]->name);
+			CHECK(kit_funcs + kit_enters == hits + !p[k][i].status, "site %u, %s: not armed", i, kind[i]->name);
+		}
+	}
+	CHECK(!armed);
+	patch_disarm();
+	for (k = 0; k < 2; k++) {
+		CHECK(!memcmp(t[k].base, t[k].copy, t[k].bytes));
+		patch_object_gone(50 + k);
+		kit_text_free(&t[k]);
+	}
+}
+
 /* Many known ones at once (dense.c) become what they become alone, whatever kinds and states are among them. Somebody else's
  * bytes are left, reported and counted. @by_bits: most of the time by sweep.c, in turn with lists. */
 static void test_switch_many(unsigned st8_ok, int by_bits)
@@ -457,6 +530,9 @@ static void test_not_quiet_any_more(void)
 	struct uft_cmd_object o;
 	struct uft_patch p;
 	struct kit_text t;
+	struct uft_arm order = { .kind_len = UFT_KIND_LEN(NOPS_KIND->kind, NOPS_KIND->len), .state = UFT_FUNCTION };
+	uint64_t word = 1;
+	uint32_t offset;
 	pthread_t th;
 
 	kit_text_make(&t, 1);
@@ -468,6 +544,9 @@ static void test_not_quiet_any_more(void)
 	CHECK(!memcmp(t.base, t.copy, t.bytes));
 	stop = 0;
 	CHECK(!pthread_create(&th, NULL, spin, NULL));
+	order.text_start = o.text_start;
+	offset = (uint32_t)(p.addr - o.text_start);
+	CHECK(patch_arm(8, &order, &word, &offset, 1, 0) == 0 && word == 1);
 	p.state = UFT_FUNCTION;
 	CHECK(patch_sites(8, &p, 1, NULL) == 1 && kit_call(&t, 0, NOPS_KIND, 16, 1) == 2);
 	CHECK(!memcmp((uint8_t *)p.addr + 1, "\x90\x90\x90", 3));
@@ -544,6 +623,8 @@ int main(void)
 	test_details();
 	test_many(UFT_FUNCTION);
 	test_many(UFT_GRAPH);
+	test_order(UFT_FUNCTION);
+	test_order(UFT_GRAPH);
 	for (unsigned how = 0; how < 4; how++)
 		test_switch_many(!(how & 1), how >= 2);
 	test_yield();

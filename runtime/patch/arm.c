@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arm.c - the first arming of many sites of one kind, named by a bit and four bytes each
+ *
+ * A program waits for it at its start. A list takes sixteen bytes a site in memory that is made for it, and parts of lists take turns
+ * with the session, which writes the next one while the agent sleeps. So what all sites have in common is said once, and the
+ * agent has all of them in one go.
+ *
+ * Nothing is decided here: requests are made of the order, as many at a time as stay in the cache, and go to cold.c. What that one does
+ * not do in one go (another kind, foreign bytes, somebody runs) keeps its bit: the session sends it as a request, and who refuses
+ * it counts it.
+ */
+#include "runtime/patch/internal.h"
+
+#define ARM_SITES	8192u	/* of a go: 128 KiB of requests. Opening and closing its window costs what arming fifty does */
+#define ARM_WORD	64u
+
+/* The requests of words [k, end). Others may write the order: each part of it is read once. */
+static uint32_t make_requests(const struct patch_object *o, const struct uft_arm *order, const uint64_t *word, const uint32_t *offset,
+			      uint32_t k, uint32_t end, uint32_t nstubs, struct uft_patch *p)
+{
+	struct uft_patch like = { .kind_len = order->kind_len, .state = order->state, .flags = order->flags };
+	uint32_t n = 0;
+	uint64_t left;
+
+	for (; k < end; k++)
+		for (left = uft_load(&word[k]); left; left &= left - 1) {
+			like.stub = k * ARM_WORD + (uint32_t)__builtin_ctzll(left);
+			if (like.stub >= nstubs)
+				break;
+			like.addr = o->text_start + uft_load(&offset[like.stub]);
+			p[n++] = like;
+		}
+	return n;
+}
+
+static void take_bits(uint64_t *word, const struct uft_patch *p, uint32_t n)
+{
+	uint32_t i = 0, k;
+	uint64_t done;
+
+	while (i < n) {
+		k = p[i].stub / ARM_WORD;
+		for (done = 0; i < n && p[i].stub / ARM_WORD == k; i++)
+			done |= (uint64_t)(p[i].status == UFT_ST_OK) << p[i].stub % ARM_WORD;
+		word[k] &= ~done;
+	}
+}
+
+long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags)
+{
+	struct quiet quiet = { .asked = (flags & UFT_PATCH_STILL) != 0 };
+	struct patch_object *o = near_find(object);
+	struct uft_arm like = *order;
+	uint32_t nwords, k, some, changed = 0;
+	struct uft_patch *p;
+
+	if (!o)
+		return -ENOENT;
+	if (like.text_start != o->text_start || (like.state != UFT_FUNCTION && like.state != UFT_GRAPH))
+		return -EINVAL;
+	n = n < o->nstubs ? n : o->nstubs;
+	nwords = (n + ARM_WORD - 1) / ARM_WORD;
+	p = quiet_at(&quiet, 0, 0) ? plat_map(ARM_SITES * sizeof(*p)) : NULL;
+	if (!p)
+		return 0;
+	if (!(flags & UFT_PATCH_STILL))
+		batch_begin();
+	for (k = 0; k < nwords; k += ARM_SITES / ARM_WORD) {
+		uint32_t end = k + ARM_SITES / ARM_WORD;
+
+		some = make_requests(o, &like, word, offset, k, end < nwords ? end : nwords, n, p);
+		changed += cold_new(o, p, some, &quiet);
+		take_bits(word, p, some);
+	}
+	plat_unmap(p, ARM_SITES * sizeof(*p));
+	plat_sync_cores();
+	trace_count(UFT_CNT_PATCHED, changed);
+	return changed;
+}
