@@ -34,7 +34,8 @@
 
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
-#define WR_ALLOCATE	(8u << 20)	/* step of the allocation */
+#define WR_ALLOCATE	(8u << 20)	/* step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages,
+					 * and at first a program waits to be started */
 #define WR_SUB_MIN	64u		/* a header and some records */
 #define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
@@ -53,7 +54,7 @@ static uint64_t wr_now(void)
 /* Makes sure that [end, end + n + reserve) is allocated. 0, or -ENOSPC and the like. */
 static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
 {
-	uint64_t need = w->end + n + reserve, step = WR_ALLOCATE;
+	uint64_t need = w->end + n + reserve, step = w->allocated < WR_ALLOCATE ? w->allocated : WR_ALLOCATE;
 
 	if (need <= w->allocated || !w->can_allocate)
 		return 0;

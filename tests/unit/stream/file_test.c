@@ -385,10 +385,13 @@ static void test_real_clock(void **state)
 	struct uft_stream *st;
 	struct uft_event ev;
 	struct uft_writer *w;
+	struct stat st_new;
 
 	(void)state;
 	close(mkstemp(path));
 	assert_int_equal(uft_writer_create(path, synth_arena(s), &opts, &w, NULL), 0);
+	assert_int_equal(stat(path, &st_new), 0);	/* a start waits for it */
+	assert_true(st_new.st_blocks * 512 <= 4 << 20);
 	synth_begin(s, 0, 100, 1);
 	assert_int_equal(uft_writer_slice(w, 0, img), 0);
 	uft_clock_sample(&now);
