@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/klog.h>
 #include <sys/mount.h>
 #include <sys/reboot.h>
 #include <sys/stat.h>
@@ -19,7 +20,8 @@
 #define PATIENCE_S	300	/* as for emulated programs elsewhere: it ends what hangs */
 #define MAX_WORDS	15
 
-static void run(char *line)
+/* 0: it did well. */
+static int run(char *line)
 {
 	char *argv[MAX_WORDS + 1], copy[256];
 	int n = 0, status = 0;
@@ -31,7 +33,7 @@ static void run(char *line)
 		argv[n++] = word;
 	argv[n] = NULL;
 	if (!n)
-		return;
+		return 0;
 	clock_gettime(CLOCK_BOOTTIME, &now);
 	printf("guest: %ld s: %s\n", (long)now.tv_sec, line);
 	pid = fork();
@@ -48,12 +50,24 @@ static void run(char *line)
 	while (waitpid(-1, NULL, WNOHANG) > 0)
 		;
 	printf("guest: status %d of %s\n", WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status), line);
+	return status;
+}
+
+/* The end of what the kernel has said; it says nothing by itself (guest.sh), or it would be amid the lines of others. */
+static void tell_kernel_messages(void)
+{
+	static char log[1 << 18];
+	int n = klogctl(3 /* SYSLOG_ACTION_READ_ALL */, log, sizeof(log) - 1);
+	char *from = log + (n > 8192 ? n - 8192 : 0);
+
+	printf("guest: the kernel's last messages:\n%s\n", n > 0 ? from : "none");
 }
 
 int main(void)
 {
 	FILE *plan = fopen("/plan", "r");
 	char line[256];
+	int bad = 0;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	mount("proc", "/proc", "proc", 0, NULL);
@@ -66,8 +80,10 @@ int main(void)
 		perror("/plan");
 	while (plan && fgets(line, sizeof(line), plan)) {
 		line[strcspn(line, "\n")] = '\0';
-		run(line);
+		bad |= run(line);
 	}
+	if (bad)
+		tell_kernel_messages();
 	printf("guest: end\n");
 	sync();
 	reboot(RB_POWER_OFF);
