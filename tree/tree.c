@@ -66,18 +66,20 @@ static void serve(struct uft_tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* Without targets there is nothing that the session could wait for. */
-static void wait_asked(struct uft_tree *t, int ms)
+/* Without targets there is nothing that the session could wait for, and without a tracer nothing comes by itself. */
+static void wait_asked(struct uft_tree *t)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)ms * 1000000;
+	until.tv_nsec += IDLE_MS * 1000000l;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&t->lock);
-	if (!t->first && !t->ending)
+	if (!t->first && !t->ending && (t->is_busy || t->is_fresh))
 		pthread_cond_timedwait(&t->asked, &t->lock, &until);
+	else if (!t->first && !t->ending)
+		pthread_cond_wait(&t->asked, &t->lock);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -133,13 +135,15 @@ void tree_pull_now(struct uft_tree *t)
 static void *owner_main(void *arg)
 {
 	struct uft_tree *t = arg;
+	int has_targets;
 
 	while (!is_ending(t)) {
 		serve(t);
-		if (!uft_session_poll(t->session, t->is_busy ? BUSY_MS : IDLE_MS))
-			wait_asked(t, IDLE_MS);
+		has_targets = uft_session_poll(t->session, t->is_busy ? BUSY_MS : IDLE_MS);
 		tree_pull(t);
 		note_status(t);
+		if (!has_targets)
+			wait_asked(t);
 	}
 	uft_session_destroy(t->session);
 	return NULL;

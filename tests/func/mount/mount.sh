@@ -39,6 +39,18 @@ pid=$(server "$tmp/t")
 check
 [ -n "$pid" ] || fail "no process serves $tmp/t"
 
+# Nobody asks: soon none of its threads wakes any more.
+wakes() { cat "/proc/$pid/task/"*/status | awk '/^voluntary/ { n += $2 } END { print n }'; }
+echo 1 >t/trace_marker
+woken=1
+for _ in 1 2 3 4 5 6 7 8 9 10; do
+	before=$(wakes)
+	sleep 1
+	woken=$(($(wakes) - before))
+	[ "$woken" -ne 0 ] || break
+done
+expect_equal "wakes of an idle server in a second" "$woken" 0
+
 expect_equal "type of the mount" "$(awk -v d="$tmp/t" '$2 == d { print $3 }' /proc/mounts)" fuse.tracefs
 expect_equal "mode of a file" "$(stat -c '%a %s %F' t/current_tracer)" "640 0 regular empty file"
 expect_equal "mode of a read-only file" "$(stat -c %a t/available_tracers)" 440
