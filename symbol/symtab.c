@@ -33,21 +33,13 @@ struct sym_list { struct sym_cand *c; size_t n, room; };
 
 /* ---- Gathering -------------------------------------------------------------------------------- */
 
+/* What people call it by: malloc rather than __libc_malloc, and fork, which is weak, rather than __fork, which is not. */
 static uint32_t sym_rank(const Elf64_Sym *s, const char *name)
 {
-	uint32_t rank = 0;
+	size_t underscores = strspn(name, "_");
 
-	if (ELF64_ST_TYPE(s->st_info) == STT_NOTYPE)
-		rank += 100;
-	if (ELF64_ST_BIND(s->st_info) == STB_WEAK)
-		rank += 10;
-	else if (ELF64_ST_BIND(s->st_info) == STB_LOCAL)
-		rank += 20;
-	while (*name == '_' && rank % 10 < 4) {		/* malloc rather than __libc_malloc */
-		rank++;
-		name++;
-	}
-	return rank;
+	return (ELF64_ST_TYPE(s->st_info) == STT_NOTYPE ? 100 : 0) + (ELF64_ST_BIND(s->st_info) == STB_LOCAL ? 20 : 0) +
+	       2 * (uint32_t)(underscores < 4 ? underscores : 4) + (ELF64_ST_BIND(s->st_info) == STB_WEAK);
 }
 
 /* Is it a function? Untyped symbols count if they are global: hand-written entry points. */

@@ -130,6 +130,18 @@ name=$("$uft" sites alias | sed -n 's/.* \(work[a-z_]*\)$/\1/p')
 other=work
 [ "$name" != work ] || other=work_again
 not_started 1 "'$other' matches no function; it goes by the name '$name'" -l "$other" ./alias
+# Of several names of a function of libc that by which people call it, though it is a weak one.
+cat >forks.c <<'END'
+#include <unistd.h>
+int main(void) { return fork() < 0; }
+END
+${CC:-cc} -O1 -o forks forks.c
+if nm -D "$(ldd ./forks | awk '/libc\.so/ { print $3 }')" 2>/dev/null | grep -q ' W fork@'; then
+	run "$uft" record -q -p function -l 'fork:mod:libc.*' -o forks.uft ./forks
+	expect_status 0
+	run "$uft" report --no-pager forks.uft
+	expect_out ": fork <-main"
+fi
 # Near is what is in the object that was named; and in a program that nobody prepared.
 not_started 1 "'mallc:mod:libc.*' matches no function; near: " -l 'mallc:mod:libc.*' ./prog
 expect_err malloc
