@@ -7,6 +7,7 @@
  *	part		the same, but a part of it only, so that the next splice has less room; what the kernel has cached is dropped
  *	mixed		two splices in turn with a read of a page, of some, of a part
  *	some		four splices, and no more
+ *	on		as whole, and waits for more, until it is killed
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -62,7 +63,8 @@ static ssize_t read_mixed(int fd, int round)
 int main(int argc, char **argv)
 {
 	int fd = argc == 3 ? open(argv[2], O_RDONLY | O_NONBLOCK) : -1, pipes[2];
-	int is_part = argc == 3 && !strcmp(argv[1], "part"), is_mixed = argc == 3 && !strcmp(argv[1], "mixed"), most = 1 << 30;
+	int is_part = argc == 3 && !strcmp(argv[1], "part"), is_mixed = argc == 3 && !strcmp(argv[1], "mixed"), most = 1 << 30,
+	    is_on = argc == 3 && !strcmp(argv[1], "on");
 	struct rusage use, before;
 	size_t held = 0, total = 0;
 	ssize_t n = 1;
@@ -72,13 +74,19 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "some"))
 		most = 4;
 	getrusage(RUSAGE_SELF, &before);
-	for (int round = 0; round < most && n > 0; round++) {
+	for (int round = 0; (round < most || is_on) && n > 0; round++) {
 		if (is_mixed && round % 3 == 2) {
 			n = read_mixed(fd, round / 3);
 			total += n > 0 ? 1 : 0;
 			continue;
 		}
 		n = splice(fd, NULL, pipes[1], NULL, ROOM, SPLICE_F_NONBLOCK);
+		if (n < 0 && is_on && errno == EAGAIN) {
+			fflush(stdout);
+			usleep(1000);
+			n = 1;
+			continue;
+		}
 		if (n < 0)
 			break;
 		total += (size_t)n / PAGE;
