@@ -32,7 +32,7 @@ END
 sed -i "s|SCRATCH|$tmp|" work
 chmod +x work
 
-# boot PREFIX...: boots with the work as init, started by PREFIX; ends it after two minutes. The work's output is in result.
+# boot PREFIX...: boots with the work as init, started by PREFIX; ends it after a quarter of an hour: a hang. The work's output is in result.
 boot() {
 	rm -f result ready
 	mkdir -p umldir
@@ -42,7 +42,7 @@ boot() {
 }
 finish() {
 	tries=0
-	while kill -0 $booted 2>/dev/null && [ $tries -lt 1200 ]; do
+	while kill -0 $booted 2>/dev/null && [ $tries -lt 9000 ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
@@ -96,7 +96,7 @@ grep -q '|      .*filemap_read() {' out || fail "no page was read below vfs_read
 : >wait
 boot "$uft" record -q -p function_graph -l 'vfs_*' --symbols kallsyms -o x.uft
 tries=0
-until [ -e ready ] || [ $tries -ge 1200 ]; do
+until [ -e ready ] || [ $tries -ge 9000 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done
@@ -106,7 +106,7 @@ expect_status 0
 expect_left "after the detach" "$kernel"
 rm wait
 tries=0
-until [ "$(tail -n 1 result)" = end ] || [ $tries -ge 1200 ]; do
+until [ "$(tail -n 1 result)" = end ] || [ $tries -ge 9000 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done
