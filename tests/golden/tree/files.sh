@@ -16,8 +16,7 @@ check
 [ "$(grep -c . common)" -ge 90 ] || fail "only $(grep -c . common) files in common"
 
 # Apart: what a kernel can do, and we; what has no meaning for programs; what only tests of its own in tests/func are about.
-apart="README available_tracers available_events hash-ptr block blk_classic printk_formats trace_marker_raw
-	stack_max_size stack_trace"
+apart="README available_tracers available_events hash-ptr block blk_classic printk_formats"
 apart=$(echo $apart)
 for name in $(awk '/^-/ { print $2 }' common | sed 's/.*\///' | sort -u); do
 	case " $apart " in *" $name "*) continue;; esac
