@@ -30,7 +30,11 @@ fetch() {
 	update_once || return
 	package=$(private_apt apt-cache depends "linux-image-cloud-$machine" 2>/dev/null |
 		sed -n 's/.*Depends: *\(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
-	[ -n "$package" ] || { echo "$me: there is no package linux-image-cloud-$machine" >&2; return 77; }
+	if [ -z "$package" ]; then
+		rm -f "$dir/.apt/updated"	# another time there may be a network
+		echo "$me: there is no package linux-image-cloud-$machine" >&2
+		return 77
+	fi
 	download "$package" download "$package" || return
 	dpkg --fsys-tarfile "$dir"/.apt/dl/*.deb | tar -x -C "$dir/.apt/dl" --wildcards './boot/vmlinuz-*'
 	mv "$dir"/.apt/dl/boot/vmlinuz-* "$dir/vmlinuz-$machine"
