@@ -332,8 +332,12 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
 {
 	const struct thread *t = thread_of(p, r->tid);
-	struct thread like = t ? *t : observe_no_thread;
+	struct thread like;
 
+	/* All others have ended by then, also the first one if another executes: which takes that one's number, and keeps its events. */
+	if (!t && r->is_exec && p->nthreads == 1)
+		t = &p->thread[0];
+	like = t ? *t : observe_no_thread;
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
 		p->is_other = 1;

@@ -111,6 +111,19 @@ expect_equal "while it is left" "$(of gone observed)" 0
 check
 [ "$(of gone child)" -ge 20 ] || fail "its child is there still: $(of gone child)"
 
+# ---- Another thread than the first executes a program: its events are still known, so that they end, and do not come twice
+"$T" second &
+outside=$!
+in_shell "cd /sys/kernel/tracing; echo sched_switch >current_tracer; F=set_ftrace_pid
+	rest() { for i in \$(seq 200); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
+	echo $outside >\$F; rest first observed; kill -USR1 $outside; rest executed napper; echo >\$F
+	echo $outside >\$F; echo >trace; rest renewed napper"
+kill $outside
+wait $outside 2>/dev/null
+check
+[ "$(of executed napper)" -ge 20 ] && [ "$(of renewed napper)" -ge 20 ] || fail "a second thread's program: $(of executed napper) $(of renewed napper)"
+expect_equal "twice the same, of a second thread's program" "$(twice renewed)" 0
+
 # ---- A child that is made while recording is off is there afterwards, once; of the time itself there is nothing
 in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; $T family & C=$!
 	rest() { for i in $(seq 100); do [ $(grep -c " *$2-.*==>" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >$TMP/$1; }

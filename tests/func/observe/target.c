@@ -137,6 +137,19 @@ static void be_born(int sig)
 		nap();
 }
 
+/* Not the first thread: it takes that one's number. */
+static void *executes(void *self)
+{
+	sigset_t usr1;
+	int sig;
+
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
+	sigwait(&usr1, &sig);
+	execl(self, self, "napper", (char *)NULL);
+	return NULL;
+}
+
 static void mark(const char *path, const char *text)
 {
 	FILE *f = fopen(path, "w");
@@ -223,6 +236,21 @@ int main(int argc, char **argv)
 				pthread_detach(t);
 		}
 		spawner(NULL);
+	} else if (!strcmp(what, "second")) {
+		pthread_t t;
+		sigset_t usr1;
+
+		sigemptyset(&usr1);
+		sigaddset(&usr1, SIGUSR1);
+		pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+		if (pthread_create(&t, NULL, executes, argv[0]))
+			return 1;
+		for (;;)
+			nap();
+	} else if (!strcmp(what, "napper")) {
+		prctl(PR_SET_NAME, "napper");
+		for (;;)
+			nap();
 	} else if (!strcmp(what, "family")) {
 		signal(SIGUSR1, be_born);
 		for (;;)
