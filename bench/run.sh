@@ -149,11 +149,11 @@ cost_table() {
 	say
 }
 
-# best_of THREADS COMMAND...: a call in the fastest of nine recursions. Others take time from one or two of them, not from all.
+# best_of THREADS COMMAND...: a call in the fastest of 25 recursions, of those that all threads made at the same time; 0: they never did.
 best_of() {
 	t=$1
 	shift
-	"$@" ./calls-patchable 9 "$t" | awk '$1 == "best" { print $2 }'
+	"$@" ./calls-patchable 25 "$t" | awk '$1 == "best" { print $2 }'
 }
 
 # CPU time of a call, one thread over two at once: what threads cost each other, whoever else uses the machine. The four of a round run one
@@ -169,15 +169,17 @@ scaling_table() {
 			esac
 		done
 		cat scale.plain.1 scale.plain.2 scale.traced.1 scale.traced.2 | xargs
-	done | awk '{ print $1 / $2, $3 / $4, $3 / $4 / ($1 / $2) }' >scale.ratios
-	mid=$(((rounds + 1) / 2)) low=$(((rounds + 3) / 4)) high=$(((3 * rounds + 3) / 4))
+	done | awk '$1 * $2 * $3 * $4 > 0 { print $1 / $2, $3 / $4, $3 / $4 / ($1 / $2) }' >scale.ratios
+	n=$(wc -l <scale.ratios)
+	mid=$(((n + 1) / 2)) low=$(((n + 3) / 4)) high=$(((3 * n + 3) / 4))
 	for k in 1 2 3; do
 		awk -v k=$k '{ printf "%.2f\n", $k }' scale.ratios | sort -n >scale.$k
 	done
 	say "## Two threads"
 	say
-	say "CPU time of a call (fib) in one thread over that in two that run at once (1: they do not disturb each other), fastest of nine"
-	say "recursions each: untraced $(nth scale.1 $mid 1), graph in flight-recorder mode $(nth scale.2 $mid 1), medians of $rounds rounds; traced over untraced, by round:"
+	[ "$n" -gt 0 ] || { say "Two threads never ran at once: no figure."; say; return; }
+	say "CPU time of a call (fib) in one thread over that in two that run at once (1: they do not disturb each other), fastest of 25"
+	say "recursions each: untraced $(nth scale.1 $mid 1), graph in flight-recorder mode $(nth scale.2 $mid 1), medians of $n rounds; traced over untraced, by round:"
 	say "$(nth scale.3 $mid 1) (quarters: $(nth scale.3 $low 1) to $(nth scale.3 $high 1); budget 0.95: $(verdict "$(nth scale.3 $mid 1)" ">=" 0.95))."
 	say
 }
