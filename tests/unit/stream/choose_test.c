@@ -4,6 +4,8 @@
  *
  * Markers stand for the records, since what is looked at are the clocks of chunks.
  */
+#include <errno.h>
+
 #include "tests/unit/stream/check.h"
 
 #include "stream/live_internal.h"
@@ -75,13 +77,18 @@ static void slow_cpu(void **state)
 static void full(void **state)
 {
 	struct uft_live *l = open_live(0);
-	uint64_t first = put(l, 0);
+	uint64_t first = put(l, 0), refused = 0;
 
 	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++) {
-		assert_int_equal(uft_live_mark(l, 1, 1, 0, "x", 1, 0), 1);
+		long ret = uft_live_mark(l, 1, 1, 0, "x", 1, 0);
+
+		assert_true(ret == 1 || ret == -EBADF);
+		refused += ret != 1;
 		uft_live_show_stack(l, uft_live_clock());
 	}
+	assert_true(refused > 0);
+	assert_int_equal(l->cpu[0].dropped, refused);
 	assert_int_equal(l->cpu[0].bytes, HELD);
 	assert_true(l->cap_stack_at <= 2 * (HELD / 16) + 64);
 	assert_true(is_remembered(l, first));
