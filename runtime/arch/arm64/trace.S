@@ -165,44 +165,53 @@
  * back to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
  * parent stays and the body, where the stub's second bl leads, is entered from here.
  *
- *	x10 clock	x12 at		x13 line	x15 top		x16 thread	x17 first word
+ *	x10 clock	x11 key		x12 at		x13 line	x15 top		x16 thread	x17 first word
  */
 	HANDLER uft_asm_graph_enter
 	FIND_OWN .Lenter_slow
-	FIND_ROOM
-	b.hs	.Lenter_inside
+	ldp	x14, x16, [x13, #RO_LIMIT]
 	ldxr	x15, [x16]		/* TH_TOP */
-	ldp	x14, x11, [x15, #E_SLOT - E_BYTES]	/* and where the free entry's E_WHERE is: the next word */
-	cmp	sp, x14
-	ccmp	x11, #0, #NZCV_NE, lo
+	ldr	x12, [x15, #E_SLOT - E_BYTES]
+	mrs	x10, cntvct_el0
+	cmp	sp, x12
+	ccmp	x10, x14, #NZCV_C, lo
+	ldp	x12, x14, [x13, #RO_AT]
+	ccmp	x12, x14, #NZCV_C, lo
+	ldr	x14, [x15, #E_WHERE]
+	ccmp	x14, #0, #NZCV_NE, lo
 	b.ne	.Lenter_odd
 .Lenter_deeper:
 	add	x17, x17, x30, lsl #28
 	bfxil	x17, x10, #0, #32
 	str	x17, [x12], #8
-	mov	x11, sp
-	stp	x9, x11, [x15, #E_PARENT]
-	add	x11, x30, #4		/* stub + 8 */
-	stp	x11, x10, [x15, #E_RET]
-	mov	x11, #FG_RECORDED
-	stp	x17, x11, [x15, #E_WORD]
+	mov	x14, sp
+	stp	x9, x14, [x15, #E_PARENT]
+	add	x14, x30, #4		/* stub + 8 */
+	stp	x14, x10, [x15, #E_RET]
+	mov	x14, #FG_RECORDED
+	stp	x17, x14, [x15, #E_WORD]
 	add	x15, x15, #E_BYTES
 	stxr	w14, x15, [x16]
 	cbnz	w14, .Lenter_again
 	COMMIT
-	ldr	x11, [x13, #RO_AGAIN]
 	str	x11, [x13, #RO_KEY]
 	ret				/* pairs with the stub's first bl */
 .Lenter_odd:
-	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
+	/* The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of the rest is amiss. */
+	ldp	x14, x12, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
 	cmp	sp, x14
 	ldr	x14, [x15, #E_RET - E_BYTES]
 	ccmp	x14, x9, #NZCV_NE, eq
-	ccmp	x11, #0, #NZCV_NE, eq
-	b.eq	.Lenter_deeper
+	ccmp	x12, #0, #NZCV_NE, eq
+	b.ne	.Lenter_inside
+	ldp	x12, x14, [x13, #RO_AT]
+	cmp	x12, x14
+	ldr	x14, [x13, #RO_LIMIT]
+	ccmp	x10, x14, #NZCV_C, lo
+	b.lo	.Lenter_deeper
 .Lenter_inside:
-	ldr	x11, [x13, #RO_AGAIN]
-	str	x11, [x13, #RO_KEY]
+	ldr	x12, [x13, #RO_AGAIN]
+	str	x12, [x13, #RO_KEY]
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
 uft_asm_graph_enter_slow:
@@ -226,8 +235,8 @@ uft_asm_graph_enter_slow:
 	mov	x30, x9
 	ret	x16
 .Lenter_again:
-	ldr	x11, [x13, #RO_AGAIN]
-	str	x11, [x13, #RO_KEY]
+	ldr	x12, [x13, #RO_AGAIN]
+	str	x12, [x13, #RO_KEY]
 	b	.Lenter_by_c
 	HANDLER_END uft_asm_graph_enter
 
@@ -263,13 +272,16 @@ uft_asm_graph_enter_slow:
  */
 	HANDLER uft_asm_graph_exit
 	FIND_OWN .Lexit_slow
-	FIND_ROOM
+	ldp	x15, x16, [x13, #RO_LIMIT]
 	ldxr	x17, [x16]		/* TH_TOP */
 	ldp	x9, x30, [x17, #E_PARENT - E_BYTES]
+	mrs	x10, cntvct_el0
+	cmp	sp, x30
+	ldp	x12, x14, [x13, #RO_AT]
+	ccmp	x10, x15, #NZCV_C, eq
+	ccmp	x12, x14, #NZCV_C, lo
 	ldp	x14, x15, [x17, #E_WORD - E_BYTES]
 	ccmp	w15, #FG_RECORDED, #NZCV_NE, lo
-	mov	x15, sp
-	ccmp	x30, x15, #NZCV_NE, eq
 	b.ne	.Lexit_inside
 	eor	x14, x14, #REC_ENTRY_TO_EXIT
 	bfxil	x14, x10, #0, #32
@@ -283,7 +295,8 @@ uft_asm_graph_enter_slow:
 	ret	x9			/* pairs with the caller's bl */
 .Lexit_inside:
 	mov	x30, xzr
-	str	x11, [x13, #RO_KEY]
+	ldr	x12, [x13, #RO_AGAIN]
+	str	x12, [x13, #RO_KEY]
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
 uft_asm_graph_exit_slow:
