@@ -7,8 +7,8 @@
  * the other context stays open, who goes on fills the entry of that.
  *
  * So while somebody is inside, all events being slow ones, each of them leaves a copy of the entry that was free when the first
- * came; and the event by which who was inside begins anew puts it back. Between are a few instructions of the same thread. The line's place
- * to write says whether it is that event: who was not interrupted in vain has moved it.
+ * came; and the next puts it back, before it looks at anything: it may come while who is inside is in the middle of that, or be the
+ * one by which he begins anew. The line's place to write says that it is still about him: who was not interrupted in vain has moved it.
  */
 #include "runtime/trace/trace.h"
 
@@ -18,16 +18,22 @@ void inside_begin(struct trace_task *t)
 {
 	struct fg_inside *i = &t->th->inside;
 	int is_inside;
+
+	if (i->at && i->is_kept && i->at == own_at(t->tid, &is_inside) && i->entry < t->th->top)
+		*i->entry = i->kept;
+}
+
+void inside_note(struct trace_task *t)
+{
+	struct fg_inside *i = &t->th->inside;
+	int is_inside;
 	const void *at = own_at(t->tid, &is_inside);
 
-	if (is_inside && i->at != at) {
+	if (!is_inside) {
+		i->at = NULL;
+	} else if (i->at != at) {
 		i->at = at;
 		i->entry = t->th->top;
-		i->is_kept = 0;
-	} else if (!is_inside && i->at) {
-		if (i->is_kept && i->at == at && i->entry < t->th->top)
-			*i->entry = i->kept;
-		i->at = NULL;
 	}
 }
 

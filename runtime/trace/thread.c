@@ -507,9 +507,10 @@ static void thread_finish_fast(struct trace_task *t)
 {
 	const struct fg_entry *top = t->th->top;
 
+	inside_begin(t);
 	own_finish(t->tid, UFT_REC_WORD(UFT_REC_ENTRY, fg_id(top - 1), top[-1].clock),
 		   UFT_REC_WORD(UFT_REC_EXIT, fg_id(top), top->receipt.word));
-	inside_begin(t);
+	inside_note(t);
 }
 
 void task_begin(struct trace_task *t)

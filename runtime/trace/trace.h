@@ -148,8 +148,9 @@ void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this th
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
 
-/* ---- inside.c: behind own_finish(), and when all of the event is done; signals are blocked ---- */
+/* ---- inside.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
 void inside_begin(struct trace_task *t);
+void inside_note(struct trace_task *t);
 void inside_end(struct trace_task *t);
 
 /* ---- params.c ---- */
