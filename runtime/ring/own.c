@@ -33,9 +33,9 @@
  *
  * A handler that switches contexts inside the graph's paths: trace/inside.c.
  *
- * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes as well, and should the parent
- * be further on, its commit is set back. A context that a handler switches away from inside, and that goes on in another thread,
- * does that to the first one's ring, and to one entry of its shadow stack.
+ * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes as well, behind it
+ * where it begins anew, and should the parent be further on, its commit is set back. A context that a handler switches away from
+ * inside, and that goes on in another thread, does that to the first one's ring, and to one entry of its shadow stack.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
