@@ -21,6 +21,7 @@
 /* Registers, by the names of the ABI. */
 #define RV_ZERO		0u
 #define RV_RA		1u
+#define RV_SP		2u
 #define RV_T0		5u		/* the other link register, which predictors of returns know */
 #define RV_T1		6u
 #define RV_T3		28u
@@ -58,6 +59,16 @@ static inline uint32_t rv_jalr(unsigned rd, unsigned rs, uint64_t pc, uint64_t t
 static inline uint32_t rv_ld(unsigned rd, unsigned rs, uint64_t pc, uint64_t target)
 {
 	return rv_lo12(target - pc) | rs << 15 | 3u << 12 | rd << 7 | 0x03u;
+}
+
+static inline uint32_t rv_addi(unsigned rd, unsigned rs, uint64_t pc, uint64_t target)
+{
+	return rv_lo12(target - pc) | rs << 15 | rd << 7 | 0x13u;
+}
+
+static inline uint32_t rv_sd(unsigned reg, unsigned rs, unsigned offset)
+{
+	return (offset >> 5 & 0x7f) << 25 | reg << 20 | rs << 15 | 3u << 12 | (offset & 31) << 7 | 0x23u;
 }
 
 static inline uint32_t rv_jr(unsigned rs)

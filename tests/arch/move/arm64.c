@@ -1,40 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* arm64.c - arm64_move() against the assembler's words: arm64 DIR, where the sections of arm64.S are, raw */
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "control/relocate/arm64_move.h"
+#include "tests/arch/move/sections.h"
 
-#define FROM		0x10000000ull	/* as cross.sh links them */
+#define FAR		0x14000000ull
 #define BLOCK_WORDS	8
 #define CANARY		0xeeeeeeeeu
-
-struct section { uint32_t word[4096]; size_t n; };
-static int failures;
-
-static void fail(const char *what, size_t i, unsigned at, uint32_t got, uint32_t want)
-{
-	fprintf(stderr, "move: %s, case %zu, word %u: %08x, not %08x\n", what, i, at, got, want);
-	failures++;
-}
-
-static void load(const char *dir, const char *name, struct section *s)
-{
-	char path[4096];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	f = fopen(path, "rb");
-	s->n = f ? fread(s->word, 4, sizeof(s->word) / 4, f) : 0;
-	if (f)
-		fclose(f);
-	if (!s->n) {
-		fprintf(stderr, "move: %s: nothing there\n", path);
-		failures++;
-	}
-}
 
 /* Words of the copy, or a negative errno. What lies behind them must be as it was. */
 static int run(struct arm64_move *m, uint64_t from, uint64_t to, uint32_t word)
@@ -106,8 +80,8 @@ int main(int argc, char **argv)
 	load(argv[1], "far", &far);
 	load(argv[1], "bound", &bound);
 	load(argv[1], "none", &none);
-	check_cases("near", &from, &near, FROM + 0x10000);
-	check_cases("far", &from, &far, FROM + 0x4000000);
+	check_cases("near", &from, &near, NEAR);
+	check_cases("far", &from, &far, FAR);
 	check_refused("bound to its place", &bound, -ENOTSUP);
 	check_refused("no instruction", &none, -EINVAL);
 	check_reach();
