@@ -284,10 +284,10 @@ static int send_code(struct uft_session *s, struct target *t, uint32_t object, u
 	for (uint32_t i = 0; i < *n; i++) {
 		if (state[index[i]] != WANT_NOT && !force)
 			index[kept++] = index[i];
-		else if (!make_code(t, object, index[i], &code[ncode]))
+		else if (!(ret = make_code(t, object, index[i], &code[ncode])))
 			index[kept++] = code[ncode++].stub;
 		else
-			s->counters[UFT_CNT_SITE_REFUSED]++;
+			s->counters[ret == -ERANGE ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED]++;
 	}
 	*n = kept;
 	if (!ncode)

@@ -25,42 +25,24 @@ static void print_runtime(FILE *f, struct dis *d)
 
 /* ---- Plain code ------------------------------------------------------------------------------- */
 
-#define CODE_AWAY	(16u << 20)	/* where the copy is taken to be: displacements depend on it, what they lead to does not */
-
 static int code_columns(struct dis *d)
 {
-	uint64_t at = d->entry->addr + d->item->bias;
-	struct dis_link link = { .at = at, .bytes = 4 };
-	uint32_t word = arch_jump_word(at, at);
-	int ret;
-
-	snprintf(link.label, sizeof(link.label), "uft slot of %.80s", d->name);
-	ret = dis_column(d, "rewritten", &link, (const uint8_t *)&word, 4, at);
-	return ret ? ret : dis_column_now(d, 4, at);
+	return words_code_columns(d, arch_code_jump(d->entry->addr, d->entry->addr));
 }
 
 /* The instruction that moved, and what leads to the tracers; the site jumps to one of the three. */
 static void print_code(FILE *f, struct dis *d)
 {
 	const char *func_label[A64_CODE_GRAPH - A64_CODE_FUNC] = { NULL }, *graph_label[3] = { NULL };
-	uint64_t addr = d->entry->addr + d->item->bias + CODE_AWAY;
-	uint32_t w[ARCH_CODE_BYTES / 4] = { 0 };
+	uint32_t w[UFT_CODE_STRIDE / 4];
 	struct uft_code c = { 0 };
-	struct dis_row row;
 	unsigned from;
 
-	if (entry_code(d->item->obj, d->entry, d->item->bias, addr, &c)) {
-		fprintf(f, "\nits code does not fit within reach\n");
+	if (!words_print_moved(f, d, &c))
 		return;
-	}
+	memset(w, 0, sizeof(w));
 	memcpy(w, c.code, c.ncode);
-	arch_make_code(w, 0, 0, 0, 0);
-	fprintf(f, "\nuft code of %s: the instruction that moved, and the way back%s\n", d->name,
-		d->entry->is_plain ? " (function tracer only: its return address is looked at)" : "");
-	for (unsigned at = 0; at < c.ncode; at += 4) {
-		dis_insn(d, NULL, c.code + at, 4, addr + at, &row);
-		dis_print_line(f, at, row.hex, row.text);
-	}
+	arch_make_code(w, 0, 0, 0, 0, 0);
 	from = c.is_signed ? 0 : 1;
 	func_label[A64_CODE_CALL - A64_CODE_FUNC - from] = "uft function thunk: to uft_asm_func";
 	func_label[A64_CODE_CALL - A64_CODE_FUNC - from - 1] = "id base";
@@ -72,11 +54,8 @@ static void print_code(FILE *f, struct dis *d)
 		return;
 	fprintf(f, "\nuft slot of %s: function_graph\n", d->name);
 	words_print_piece(f, d, w + A64_CODE_GRAPH + from, 3 - from, graph_label);
-	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name, UFT_STUB_BYTES,
-		cmd_object_base(d->item->obj));
-	arch_make_stub(w, 0, 0, 0, 0, 0);
-	words_print_piece(f, d, w, UFT_STUB_BYTES / 4 - 1, (const char *const[]){ "uft enter thunk: to uft_asm_code_enter", "code",
-									"uft exit thunk: to uft_asm_graph_exit_slow" });
+	arch_make_code_stub(w, 0, 0, 0, 0, 0);
+	words_print_code_stub(f, d, w, "uft exit thunk: to uft_asm_graph_exit_slow");
 }
 
 const struct dis_isa dis_arm64 = {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64.c - what sites of riscv64 become, for uft disas */
+#include <string.h>
+
 #include "cmd/disas/words.h"
 #include "runtime/arch/riscv64/patch.h"
 
@@ -21,6 +23,38 @@ static void print_runtime(FILE *f, struct dis *d)
 	words_print_runtime(f, d, &words);
 }
 
+/* ---- Plain code ------------------------------------------------------------------------------- */
+
+static int code_columns(struct dis *d)
+{
+	return words_code_columns(d, arch_code_jump(d->entry->addr, d->entry->addr));
+}
+
+/* As on arm64; a body returns by way of the slot. */
+static void print_code(FILE *f, struct dis *d)
+{
+	const char *func_label[RV_CODE_GRAPH - RV_CODE_FUNC] = { [4] = "uft function thunk: to uft_asm_code_func", [9] = "code" };
+	const char *graph_label[RV_CODE_EXIT - RV_CODE_GRAPH] = { [6] = "uft stub" };
+	const char *exit_label[4] = { [3] = "uft exit thunk: to uft_asm_code_exit" };
+	uint32_t w[UFT_CODE_STRIDE / 4];
+	struct uft_code c = { 0 };
+
+	if (!words_print_moved(f, d, &c))
+		return;
+	memset(w, 0, sizeof(w));
+	arch_make_code(w, 0, 0, 0, 0, 0);
+	fprintf(f, "\nuft slot of %s: function\n", d->name);
+	words_print_piece(f, d, w + RV_CODE_FUNC, RV_CODE_GRAPH - RV_CODE_FUNC, func_label);
+	if (d->entry->is_plain)
+		return;
+	fprintf(f, "\nuft slot of %s: function_graph, and its exit\n", d->name);
+	words_print_piece(f, d, w + RV_CODE_GRAPH, RV_CODE_EXIT - RV_CODE_GRAPH, graph_label);
+	words_print_piece(f, d, w + RV_CODE_EXIT, 4, exit_label);
+	arch_make_code_stub(w, 0, 0, 0, 0, 0);
+	words_print_code_stub(f, d, w, "uft slot: exit");
+}
+
 const struct dis_isa dis_riscv64 = {
 	.reader = &insn_riscv64, .pre = words_pre, .site_columns = site_columns, .print_runtime = print_runtime,
+	.code_columns = code_columns, .print_code = print_code,
 };

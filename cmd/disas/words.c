@@ -136,3 +136,44 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 	w->make_thunk(word, 0, 0, 1);
 	words_print_piece(f, d, word, w->thunk_bytes / 4, label);
 }
+
+/* ---- Plain code ------------------------------------------------------------------------------- */
+
+#define CODE_AWAY	(512u << 10)	/* where the copy is taken to be: displacements depend on it, what they lead to does not */
+
+int words_code_columns(struct dis *d, uint32_t jump)
+{
+	uint64_t at = d->entry->addr + d->item->bias;
+	struct dis_link link = { .at = at, .bytes = 4 };
+	int ret;
+
+	snprintf(link.label, sizeof(link.label), "uft slot of %.80s", d->name);
+	ret = dis_column(d, "rewritten", &link, (const uint8_t *)&jump, sizeof(jump), at);
+	return ret ? ret : dis_column_now(d, sizeof(jump), at);
+}
+
+int words_print_moved(FILE *f, struct dis *d, struct uft_code *c)
+{
+	uint64_t addr = d->entry->addr + d->item->bias + CODE_AWAY;
+	struct dis_row row;
+
+	if (entry_code(d->item->obj, d->entry, d->item->bias, addr, c)) {
+		fprintf(f, "\nits code does not fit within reach\n");
+		return 0;
+	}
+	fprintf(f, "\nuft code of %s: the %u bytes that moved, and the way back%s\n", d->name, c->nmoved,
+		d->entry->is_plain ? " (function tracer only: its return address is looked at)" : "");
+	for (unsigned at = 0; at < c->ncode; at += row.len) {
+		dis_insn(d, NULL, c->code + at, c->ncode - at, addr + at, &row);
+		dis_print_line(f, at, row.hex, row.text);
+	}
+	return 1;
+}
+
+void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit)
+{
+	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name, UFT_STUB_BYTES,
+		cmd_object_base(d->item->obj));
+	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1,
+			  (const char *const[]){ "uft enter thunk: to uft_asm_code_enter", "code", exit });
+}

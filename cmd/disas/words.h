@@ -31,6 +31,11 @@ unsigned words_pre(const struct uft_site *s);
 int words_site_columns(struct dis *d, const struct dis_words *w);
 /* @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no instruction, but that. */
 void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
+/* Plain code. @jump: the word that takes the entry's place, wherever it leads. */
+int words_code_columns(struct dis *d, uint32_t jump);
+/* What moved; fills *c. 0: that was all that can be said. */
+int words_print_moved(FILE *f, struct dis *d, struct uft_code *c);
+void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit);
 void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w);
 
 #endif

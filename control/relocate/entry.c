@@ -6,7 +6,7 @@
  * alone; and the code that goes out of line. It touches no process. The functions are the unwind entries: they are
  * there in stripped programs, and they tell a function from a part of one.
  *
- * What is said here of instructions is x86-64's; arm64.c has arm64, where one word is the site and everything else is simpler.
+ * What is said here of instructions is x86-64's; arm64.c and riscv64.c have what differs there.
  *
  * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an indirect call must find.
  *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives the padding
@@ -121,6 +121,7 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 	uint64_t *starts = mark_starts(obj, e->priv, &size);
 	struct entry *more;
 	Elf64_Sym s;
+	int is_known;		/* C code of riscv64 has no unwind data */
 
 	for (size_t i = 1; i < t->n; i++) {
 		elf_sym(t, i, &s);
@@ -130,6 +131,7 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s) || !object_text(obj, s.st_value) ||
 		    unwind_at(e->priv, s.st_value) || object_in_plt(obj, s.st_value))
 			continue;
+		is_known = obj->machine == EM_RISCV && s.st_size && reason == ENTRY_NO_UNWIND && object_in_text(obj, s.st_value);
 		if (!(n & (n - 1)) || n == e->n) {
 			more = realloc(e->entry, (n + 1) * 2 * sizeof(*more));
 			if (!more) {
@@ -138,7 +140,8 @@ static int add_symbols(struct uft_object *obj, struct entries *e, const struct e
 			}
 			e->entry = more;
 		}
-		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size, .skip = reason };
+		e->entry[n++] = (struct entry){ .addr = s.st_value, .func = s.st_value, .size = s.st_size,
+						 .skip = is_known ? ENTRY_OK : reason };
 	}
 	free(starts);
 	if (n == e->n)
@@ -156,6 +159,8 @@ static unsigned lead_of(const struct uft_object *obj, const uint8_t *p, size_t a
 {
 	if (obj->machine == EM_AARCH64)
 		return arm64_lead(p, avail);
+	if (obj->machine == EM_RISCV)
+		return 0;
 	return avail > UFT_LEN_ENDBR ? (unsigned)uft_insn_is_endbr(p) : 0;
 }
 
@@ -406,6 +411,21 @@ static int plan_entry(struct plan *p)
 	return ENTRY_OK;
 }
 
+static int plan_arm64(struct plan *p)
+{
+	return arm64_plan(p->obj, p->e, p->t, p->i);
+}
+
+static int plan_riscv64(struct plan *p)
+{
+	return riscv64_plan(p->obj, p->e, p->t, p->i);
+}
+
+static int (*plan_of(const struct uft_object *obj))(struct plan *p)
+{
+	return obj->machine == EM_AARCH64 ? plan_arm64 : obj->machine == EM_RISCV ? plan_riscv64 : plan_entry;
+}
+
 int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 {
 	if (!e->n)
@@ -426,7 +446,7 @@ int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 		if ((want && !want[i]) || f->skip || f->nmoved)
 			continue;
 		p.t = scan_text(e->priv->scan, f->addr);
-		f->skip = !p.t ? ENTRY_DATA : (uint8_t)(obj->machine == EM_AARCH64 ? arm64_plan(obj, e, p.t, i) : plan_entry(&p));
+		f->skip = p.t ? (uint8_t)plan_of(obj)(&p) : ENTRY_DATA;
 		if (f->skip)
 			f->pad = 0;
 		e->nskip[f->skip]++;
@@ -475,6 +495,8 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 
 	if (obj->machine == EM_AARCH64)
 		return arm64_code(obj, e, bias, at, out);
+	if (obj->machine == EM_RISCV)
+		return riscv64_code(obj, e, bias, at, out);
 	ret = entry_move(obj, e, e->addr + bias, at, &m);
 	if (ret)
 		return ret;

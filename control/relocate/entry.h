@@ -51,7 +51,7 @@ struct entries {
 /* 1: plain code of this machine is rewritten. Else there are no entries. */
 static inline int entries_are_known(const struct uft_object *obj)
 {
-	return obj->machine == EM_X86_64 || obj->machine == EM_AARCH64;
+	return obj->machine == EM_X86_64 || obj->machine == EM_AARCH64 || obj->machine == EM_RISCV;
 }
 
 /* Bytes that change at an entry. */

@@ -65,6 +65,12 @@ void arm64_scan(struct scanner *sc, const struct scan_text *t);
 int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);	/* enum entry_skip */
 int arm64_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);
 
+/* riscv64.c: the same, but for @avail, and functions are known by symbols. */
+int riscv64_jump(const uint8_t *p, size_t avail, uint64_t at, uint64_t *to);
+void riscv64_scan(struct scanner *sc, const struct entries *e, const struct scan_text *t);
+int riscv64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);
+int riscv64_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);
+
 /* grow.c: stacks without room for a handler. */
 int grow_is_go(struct uft_object *obj);		/* what only symbols know is Go */
 int grow_is_split(struct uft_object *obj, const struct entries *e);

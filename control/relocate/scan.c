@@ -333,7 +333,7 @@ static int is_cold_name(const char *name)
 static int is_special_name(const char *name)
 {
 	static const char *const names[] = { "__tls_get_addr", "__tls_get_addr_slow", "__morestack", "__morestack_non_split",
-		"_dl_runtime_resolve", "_dl_tlsdesc_dynamic", "_dl_tlsdesc_return", "_dl_tlsdesc_undefweak" };
+		"_dl_runtime_resolve", "_dl_tlsdesc_dynamic", "_dl_tlsdesc_return", "_dl_tlsdesc_undefweak", "__riscv_save_", "__riscv_restore_" };
 
 	for (size_t i = 0; name[0] == '_' && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(name, names[i], strlen(names[i])))
@@ -383,6 +383,8 @@ static unsigned jump_at(const struct scanner *sc, const uint8_t *p, uint64_t at,
 
 	if (sc->obj->machine == EM_AARCH64)
 		return arm64_jump(p, at, to) ? 4 : 0;
+	if (sc->obj->machine == EM_RISCV)
+		return riscv64_jump(p, 4, at, to) ? 4 : 0;
 	if (len)
 		*to = uft_insn_branch_target(p, len, at);
 	return len;
@@ -394,7 +396,7 @@ static unsigned jump_at(const struct scanner *sc, const uint8_t *p, uint64_t at,
  */
 static void scan_leaves(struct scanner *sc)
 {
-	const unsigned step = sc->obj->machine == EM_X86_64 ? 1 : 4, most = sc->obj->machine == EM_X86_64 ? 6 : 4;
+	const unsigned step = sc->obj->machine == EM_X86_64 ? 1 : sc->obj->machine == EM_RISCV ? 2 : 4, most = sc->obj->machine == EM_X86_64 ? 6 : 4;
 
 	for (size_t i = 0; i < sc->nleave; i++) {
 		const struct entry *part = &sc->e->entry[sc->leave[i].from];
@@ -461,6 +463,16 @@ static void mark_entries(struct scanner *sc)
 	}
 }
 
+static void scan_machine(struct scanner *sc, const struct scan_text *t)
+{
+	if (sc->obj->machine == EM_AARCH64)
+		arm64_scan(sc, t);
+	else if (sc->obj->machine == EM_RISCV)
+		riscv64_scan(sc, sc->e, t);
+	else
+		scan_code(sc, t);
+}
+
 int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out)
 {
 	struct elf_view *v = &object_priv(obj)->view;
@@ -474,7 +486,7 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 	sc.steps = v->size;
 	sc.status = make_texts(obj, sc.s);
 	for (size_t i = 0; i < sc.s->ntext && !sc.status; i++)
-		(obj->machine == EM_AARCH64 ? arm64_scan : scan_code)(&sc, &sc.s->text[i]);
+		scan_machine(&sc, &sc.s->text[i]);
 	if (!sc.status)
 		scan_tables(&sc);
 	if (!sc.status)

@@ -137,9 +137,9 @@ uintptr_t word_stub(const struct word_object *o, uint32_t i)
 static const char *handler_of(unsigned t)
 {
 	switch (t) {
-	case THUNK_CODE_FUNC: return uft_asm_func;
-	case THUNK_CODE_ENTER: return arch_code_enter();
-	case THUNK_CODE_EXIT: return uft_asm_graph_exit_slow;
+	case THUNK_CODE_FUNC: return arch_code_handler_func();
+	case THUNK_CODE_ENTER: return arch_code_handler_enter();
+	case THUNK_CODE_EXIT: return arch_code_handler_exit();
 	default: return thunk_handler(t);
 	}
 }
@@ -155,6 +155,7 @@ static int write_thunks(struct word_object *o, unsigned page)
 {
 	uint32_t text_k = UFT_THUNK_K((uint32_t)(o->text_start >> 2) - o->first_text_id, UFT_REC_FUNC);
 	uint32_t stub_k = UFT_THUNK_K((uint32_t)(o->stub_base >> 4) - o->first_stub_id, UFT_REC_ENTRY);
+	uint32_t code_k = UFT_THUNK_K(arch_code_k(o->code_base, o->first_stub_id), UFT_REC_FUNC);
 	uint32_t w[ARCH_THUNK_BYTES / 4];
 	int ret = word_open(thunk_in(o, page, 0), thunk_in(o, page, WORD_NTHUNKS));
 
@@ -162,9 +163,9 @@ static int write_thunks(struct word_object *o, unsigned page)
 		return ret;
 	for (unsigned t = 0; t < WORD_NTHUNKS; t++) {
 		uintptr_t at = thunk_in(o, page, t);
-		int has_k = t != THUNK_EXIT && t != THUNK_CODE_EXIT && t != THUNK_CODE_FUNC;
+		int has_k = t != THUNK_EXIT && t != THUNK_CODE_EXIT && (ARCH_CODE_HAS_K || t != THUNK_CODE_FUNC);
 
-		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : stub_k);
+		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : t == THUNK_CODE_FUNC ? code_k : stub_k);
 		uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
 		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k))
 			ret = -ERANGE;
@@ -176,15 +177,18 @@ static int write_thunks(struct word_object *o, unsigned page)
 	return ret;
 }
 
-static int map_region(struct word_object *o)
+static int map_region(struct word_object *o, int has_code)
 {
-	size_t bytes = (1 + ARCH_THUNK_PAGES) * PLAT_PAGE + PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
-	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC, &o->region);
+	size_t stubs = PLAT_PAGE_UP((size_t)o->capacity * UFT_STUB_BYTES);
+	size_t code = has_code ? PLAT_PAGE_UP((size_t)o->capacity * UFT_CODE_STRIDE) : 0;
+	size_t bytes = (1 + ARCH_THUNK_PAGES) * PLAT_PAGE + stubs + code;
+	int ret = plat_map_near(o->text_start, o->text_end, bytes, PLAT_READ | PLAT_EXEC | (has_code ? PLAT_CLOSE : 0), &o->region);
 
 	if (ret)
 		return ret;
 	o->region_end = o->region + bytes;
 	o->stub_base = o->region + 2 * PLAT_PAGE;
+	o->code_base = has_code ? o->stub_base + stubs : 0;
 	ret = plat_protect(o->region, PLAT_PAGE, PLAT_READ | PLAT_WRITE);
 	segment.lo = segment.hi = 0;
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
@@ -207,7 +211,7 @@ static struct word_object *object_new(const struct uft_cmd_object *c)
 	o->site = plat_map((size_t)o->capacity * sizeof(*o->site));
 	if (!o->site)
 		return NULL;
-	if (map_region(o)) {
+	if (map_region(o, c->has_code && ARCH_HAS_CODE)) {
 		plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 		return NULL;
 	}
@@ -231,8 +235,8 @@ int patch_object(struct uft_cmd_object *c)
 		return -ENOMEM;
 	if (c->nstubs > o->capacity)
 		return -ENOSPC;
-	if (c->has_code && !o->code_base && word_code_map(o))
-		return -ENOMEM;
+	if (c->has_code && !o->code_base)
+		return -ENOSPC;		/* to be described anew */
 	if (c->nstubs > o->nstubs)
 		o->nstubs = c->nstubs;
 	c->stub_base = o->stub_base;
@@ -402,16 +406,16 @@ static int write_stub(struct word_object *o, struct word_site *s, const struct u
 {
 	uintptr_t at = word_stub(o, p->stub);
 	int is_function = ARCH_CALL_BY_STUB && p->state == UFT_FUNCTION, made;
-	unsigned exit = is_code(s) ? THUNK_CODE_EXIT : THUNK_EXIT;
 	unsigned enter = is_code(s) ? THUNK_CODE_ENTER : is_entry(s) ? (is_function ? THUNK_FUNC : THUNK_ENTER) : is_function ? THUNK_MFUNC : THUNK_MENTER;
 	uint8_t flags = p->flags & UFT_SITE_STUB;
 	uint32_t w[UFT_STUB_BYTES / 4];
 
 	if (s->has_stub && s->flags == flags && s->stub_state == enter)
 		return 0;
-	if (is_entry(s) || is_code(s))
-		made = arch_make_stub(w, at, word_thunk(o, enter, at), word_thunk(o, exit, at),
-				      is_code(s) ? word_code_at(o, p->stub) : s->addr + ARCH_ENTRY_BYTES, flags);
+	if (is_code(s))
+		made = arch_make_code_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_CODE_EXIT, at), word_code_at(o, p->stub), flags);
+	else if (is_entry(s))
+		made = arch_make_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at), s->addr + ARCH_ENTRY_BYTES, flags);
 	else
 		made = arch_make_mcount_stub(w, at, word_thunk(o, enter, at), word_thunk(o, THUNK_EXIT, at), frame_of(o, s), flags);
 	if (!made)

@@ -37,7 +37,6 @@ void word_close(void);
 
 /* word_code.c: where the site leads in a state; ORIGINAL is not asked. */
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state);
-int word_code_map(struct word_object *o);	/* memory for the code of its functions. 0 or -errno */
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub);
 
 #endif

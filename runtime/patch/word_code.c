@@ -31,17 +31,11 @@ uintptr_t word_code_at(const struct word_object *o, uint32_t stub)
 	return o->code_base + (uintptr_t)stub * UFT_CODE_STRIDE;
 }
 
-int word_code_map(struct word_object *o)
-{
-	return ARCH_HAS_CODE ? plat_map_near(o->text_start, o->text_end, PLAT_PAGE_UP((size_t)o->capacity * UFT_CODE_STRIDE),
-					       PLAT_READ | PLAT_EXEC, &o->code_base) : 0;
-}
-
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state)
 {
 	uintptr_t at = word_code_at(o, stub);
 
-	return arch_jump_word(s->addr, state == UFT_FUNCTION ? arch_code_func(at, s->is_signed) :
+	return arch_code_jump(s->addr, state == UFT_FUNCTION ? arch_code_func(at, s->is_signed) :
 				       state == UFT_GRAPH ? arch_code_graph(at, s->is_signed) : at);
 }
 
@@ -51,13 +45,13 @@ static uint8_t check(const struct word_object *o, const struct uft_code *c)
 	const struct word_site *s = c->stub < o->nstubs ? &o->site[c->stub] : NULL;
 	uint32_t orig;
 
-	if (!s || c->nmoved != 4 || c->pad || !c->ncode || c->ncode & 3 || c->ncode > ARCH_CODE_MAX || c->addr & 3 ||
-	    c->addr < o->text_start || c->addr + 4 > o->text_end)
+	if (!s || c->nmoved < 4 || c->nmoved > 8 || c->pad || !c->ncode || c->ncode > ARCH_CODE_MAX ||
+	    (c->ncode | c->addr) & (ARCH_INSN_ALIGN - 1) || c->addr < o->text_start || c->addr + c->nmoved > o->text_end)
 		return UFT_ST_KIND;
 	memcpy(&orig, c->orig, 4);
 	if (s->addr)		/* known: the same again is welcome */
 		return s->addr == c->addr && s->kind_len == UFT_KIND_LEN(UFT_SITE_CODE, 4) && s->orig[0] == orig ? UFT_ST_OK : UFT_ST_KIND;
-	return arch_text_load4((const void *)c->addr) == orig ? UFT_ST_OK : UFT_ST_BYTES;
+	return !memcmp((const void *)c->addr, c->orig, c->nmoved) ? UFT_ST_OK : UFT_ST_BYTES;
 }
 
 static int is_new(const struct word_object *o, const struct uft_code *c)
@@ -67,12 +61,14 @@ static int is_new(const struct word_object *o, const struct uft_code *c)
 
 static void write_code(const struct word_object *o, struct uft_code *c)
 {
+	const struct word_site site = { .addr = c->addr };
 	uintptr_t at = word_code_at(o, c->stub);
 	uint32_t w[UFT_CODE_STRIDE / 4] = { 0 };
-	uint32_t k = UFT_THUNK_K((uint32_t)(arch_code_called(at) >> 2) - (o->first_stub_id + c->stub), UFT_REC_FUNC);
+	uint32_t k = UFT_THUNK_K(arch_code_k(at, o->first_stub_id + c->stub), UFT_REC_FUNC);
 
 	memcpy(w, c->code, c->ncode);
-	if (!arch_make_code(w, at, word_thunk(o, THUNK_CODE_FUNC, at), word_stub(o, c->stub), ARCH_THUNK_K(k))) {
+	if (!arch_make_code(w, at, word_thunk(o, THUNK_CODE_FUNC, at), word_thunk(o, THUNK_CODE_EXIT, at), word_stub(o, c->stub),
+			    ARCH_THUNK_K(k)) || !word_code_form(o, &site, c->stub, UFT_GRAPH)) {
 		c->status = UFT_ST_REACH;
 		trace_count(UFT_CNT_SITE_REACH, 1);
 		return;

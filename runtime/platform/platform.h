@@ -21,7 +21,8 @@
 #define PLAT_PAGE_DOWN(x) ((uintptr_t)(x) & ~(PLAT_PAGE - 1))
 #define PLAT_PAGE_UP(x)	PLAT_PAGE_DOWN((uintptr_t)(x) + PLAT_PAGE - 1)
 
-enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4 };	/* mmap(2)'s own values */
+enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4,	/* mmap(2)'s own values */
+		 PLAT_CLOSE = 0x100	/* plat_map_near(): see there */ };
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
@@ -65,7 +66,7 @@ void plat_populate(uintptr_t lo, uintptr_t hi);
  * @out:	address
  *
  * Below the code if there is room (the heap of a program grows above it), else as far above it as reach
- * allows. -ENOMEM: no room in reach.
+ * allows; with PLAT_CLOSE wherever it is closest. -ENOMEM: no room in reach.
  */
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out);
 

@@ -105,11 +105,26 @@ static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter
 #define A64_CODE_GRAPH	(A64_CODE_FUNC + 13)
 #define A64_CODE_K	(A64_CODE_FUNC + 16)
 
-extern const char uft_asm_code_enter[];
+extern const char uft_asm_code_enter[], uft_asm_func[], uft_asm_graph_exit_slow[];
 
-static inline const char *arch_code_enter(void)
+static inline const char *arch_code_handler_func(void)
+{
+	return uft_asm_func;
+}
+
+static inline const char *arch_code_handler_enter(void)
 {
 	return uft_asm_code_enter;
+}
+
+static inline const char *arch_code_handler_exit(void)
+{
+	return uft_asm_graph_exit_slow;
+}
+
+static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
+{
+	return a64_b(at, target);
 }
 
 /* Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again. */
@@ -129,11 +144,19 @@ static inline uint64_t arch_code_called(uint64_t at)
 	return at + 4 * (A64_CODE_CALL + 1);
 }
 
+#define ARCH_CODE_HAS_K	0
+/* From there to the id of a slot, with the record's kind. */
+static inline uint32_t arch_code_k(uint64_t slot, uint32_t id)
+{
+	return (uint32_t)(arch_code_called(slot) >> 2) - id;
+}
+
 /* @w: the slot, its code is there already. @k: ARCH_THUNK_K. 0: out of reach. */
-static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t stub, uint64_t k)
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub, uint64_t k)
 {
 	uint32_t *f = w + A64_CODE_FUNC, *g = w + A64_CODE_GRAPH;
 
+	(void)exit_thunk;
 	f[0] = g[0] = w[0] | 0x80;		/* if it is signed, w[0] is paciasp or pacibsp: autiasp, autibsp; else nobody comes here */
 	f[1] = 0xa9bc2be9;			/* stp x9, x10, [sp, #-64]! */
 	f[2] = 0xa90133eb;			/* stp x11, x12, [sp, #16] */
@@ -152,6 +175,12 @@ static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, 
 	w[A64_CODE_K] = (uint32_t)k;
 	w[A64_CODE_K + 1] = (uint32_t)(k >> 32);
 	return f[7] && g[2];
+}
+
+/* The stub of a slot at @code. */
+static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code, uint8_t flags)
+{
+	return arch_make_stub(w, at, enter, exit, code, flags);
 }
 
 static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)

@@ -105,6 +105,12 @@ static inline unsigned rv_length(uint8_t first)
 	return (first & 3) == 3 ? 4 : 2;
 }
 
+/* @bits of a number, with their sign. */
+static inline int64_t rv_signed(uint32_t v, unsigned bits)
+{
+	return (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
+}
+
 /* Where the branch at @pc leads, if it is one that says so itself: jal, beq and its like, c.j, c.beqz, c.bnez. */
 static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 {
@@ -115,13 +121,13 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 		return 1;
 	}
 	if ((insn & 0x7fu) == 0x63u)
-		d = (int32_t)((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1) << 19 >> 19;
+		d = rv_signed((insn >> 31) << 12 | (insn >> 7 & 1) << 11 | (insn >> 25 & 0x3f) << 5 | (insn >> 8 & 0xf) << 1, 13);
 	else if ((insn & 0xe003u) == 0xa001u)
-		d = (int32_t)((insn >> 12 & 1) << 11 | (insn >> 11 & 1) << 4 | (insn >> 9 & 3) << 8 | (insn >> 8 & 1) << 10 |
-			      (insn >> 7 & 1) << 6 | (insn >> 6 & 1) << 7 | (insn >> 3 & 7) << 1 | (insn >> 2 & 1) << 5) << 20 >> 20;
+		d = rv_signed((insn >> 12 & 1) << 11 | (insn >> 11 & 1) << 4 | (insn >> 9 & 3) << 8 | (insn >> 8 & 1) << 10 |
+			      (insn >> 7 & 1) << 6 | (insn >> 6 & 1) << 7 | (insn >> 3 & 7) << 1 | (insn >> 2 & 1) << 5, 12);
 	else if ((insn & 0xc003u) == 0xc001u)
-		d = (int32_t)((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 | (insn >> 3 & 3) << 1 |
-			      (insn >> 2 & 1) << 5) << 23 >> 23;
+		d = rv_signed((insn >> 12 & 1) << 8 | (insn >> 10 & 3) << 3 | (insn >> 5 & 3) << 6 | (insn >> 3 & 3) << 1 |
+			      (insn >> 2 & 1) << 5, 9);
 	else
 		return 0;
 	*target = pc + (uint64_t)(int64_t)d;

@@ -26,11 +26,6 @@ static inline int rv_is_long(uint16_t half)
 	return (half & 3) == 3;
 }
 
-static inline int64_t rv_signed(uint32_t v, unsigned bits)
-{
-	return (int64_t)((uint64_t)v << (64 - bits)) >> (64 - bits);
-}
-
 /* What the instruction adds to the stack pointer; 1: something else becomes of it. */
 static inline int64_t rv_stack_add(const uint16_t *at)
 {

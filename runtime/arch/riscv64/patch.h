@@ -8,6 +8,10 @@
  *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; jr t4	t3: K; the exit's without
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
+ *	plain code	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
+ *	its slot	code | func: save ra t3 t4 ; jal ra, func thunk ; restore ; j code | graph: save ra t3 t4, where ; j stub
+ *			exit: save t3 t4 ; j exit thunk
+ *	its stub	jal ra, enter thunk ; jal ra, code ; j slot's exit ; flags	at enter the parent lies at sp
  *
  * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and the stub's first
  * word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the entry of a function; calls by t0
@@ -101,38 +105,98 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 	return stub[1];
 }
 
-/* ---- plain code: not yet ---- */
+/* ---- plain code ---- */
 
-#define ARCH_HAS_CODE	0
-#define ARCH_CODE_MAX	4u
-#define ARCH_CODE_BYTES	4u
+#define ARCH_HAS_CODE	1
+#define ARCH_CODE_MAX	28u		/* bytes of the code that moved */
+#define ARCH_CODE_BYTES	112u		/* of all of a slot */
+#define RV_CODE_FUNC	(ARCH_CODE_MAX / 4)
+#define RV_CODE_GRAPH	(RV_CODE_FUNC + 10)
+#define RV_CODE_EXIT	(RV_CODE_GRAPH + 7)
 
-static inline const char *arch_code_enter(void)
+extern const char uft_asm_code_func[], uft_asm_code_enter[], uft_asm_code_exit[];
+
+static inline const char *arch_code_handler_func(void)
 {
-	return (const char *)0;
+	return uft_asm_code_func;
 }
 
+static inline const char *arch_code_handler_enter(void)
+{
+	return uft_asm_code_enter;
+}
+
+static inline const char *arch_code_handler_exit(void)
+{
+	return uft_asm_code_exit;
+}
+
+static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
+{
+	return rv_jal(RV_ZERO, at, target);
+}
+
+/* Where the site leads to; @at: of the slot. */
 static inline uint64_t arch_code_func(uint64_t at, int is_signed)
 {
 	(void)is_signed;
-	return at;
+	return at + 4 * RV_CODE_FUNC;
 }
 
 static inline uint64_t arch_code_graph(uint64_t at, int is_signed)
 {
 	(void)is_signed;
-	return at;
+	return at + 4 * RV_CODE_GRAPH;
 }
 
+/* The function handler returns there. */
 static inline uint64_t arch_code_called(uint64_t at)
 {
-	return at;
+	return at + 4 * (RV_CODE_FUNC + 5);
 }
 
-static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t stub, uint64_t k)
+#define ARCH_CODE_HAS_K	1
+/* What its thunk loads (ARCH_THUNK_K): from there to the id of a slot, with the record's kind; slots are 128 bytes apart. */
+static inline uint32_t arch_code_k(uint64_t base, uint32_t first_id)
 {
-	(void)w, (void)at, (void)func_thunk, (void)stub, (void)k;
-	return 0;
+	return (uint32_t)(arch_code_called(base) >> 7) - first_id;
+}
+
+/* @w: the slot, its code is there already. @k: for slots with a K of their own. 0: out of reach. */
+static inline int arch_make_code(uint32_t *w, uint64_t at, uint64_t func_thunk, uint64_t exit_thunk, uint64_t stub, uint64_t k)
+{
+	uint32_t *f = w + RV_CODE_FUNC, *g = w + RV_CODE_GRAPH, *x = w + RV_CODE_EXIT;
+
+	(void)k;
+	f[0] = g[0] = 0xfe010113;				/* addi sp, sp, -32 */
+	f[1] = g[1] = rv_sd(RV_RA, RV_SP, 0);
+	f[2] = g[2] = rv_sd(RV_T3, RV_SP, 8);
+	f[3] = g[3] = rv_sd(RV_T4, RV_SP, 16);
+	f[4] = rv_jal(RV_RA, at + 4 * (RV_CODE_FUNC + 4), func_thunk);
+	f[5] = rv_ld(RV_RA, RV_SP, 0, 0);
+	f[6] = rv_ld(RV_T3, RV_SP, 0, 8);
+	f[7] = rv_ld(RV_T4, RV_SP, 0, 16);
+	f[8] = 0x02010113;					/* addi sp, sp, 32 */
+	f[9] = rv_jal(RV_ZERO, at + 4 * (RV_CODE_FUNC + 9), at);
+	g[4] = rv_auipc(RV_T3, at, at);				/* graph + 16: who declines goes on at f[5] */
+	g[5] = rv_sd(RV_T3, RV_SP, 24);
+	g[6] = rv_jal(RV_ZERO, at + 4 * (RV_CODE_GRAPH + 6), stub);
+	x[0] = 0xff010113;					/* addi sp, sp, -16 */
+	x[1] = rv_sd(RV_T3, RV_SP, 0);
+	x[2] = rv_sd(RV_T4, RV_SP, 8);
+	x[3] = rv_jal(RV_ZERO, at + 4 * (RV_CODE_EXIT + 3), exit_thunk);
+	return f[4] && f[9] && g[6] && x[3];
+}
+
+/* The stub of a slot at @code. */
+static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, uint64_t exit, uint64_t code, uint8_t flags)
+{
+	(void)exit;
+	w[0] = rv_jal(RV_RA, at, enter);
+	w[1] = rv_jal(RV_RA, at + 4, code);
+	w[2] = rv_jal(RV_ZERO, at + 8, code + 4 * RV_CODE_EXIT);
+	w[3] = (uint32_t)flags << 24;
+	return w[0] && w[1] && w[2];
 }
 
 #endif

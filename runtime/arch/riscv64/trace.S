@@ -312,4 +312,51 @@ uft_asm_graph_exit_slow:
 	ret				/* pairs with the site's jal */
 	HANDLER_END uft_asm_mcount_graph
 
+/*
+ * Plain code: callers and function may rely on every register. The slot has moved sp down and left there what its way here spends:
+ *	0(sp)	parent	t3	t4	where the slot is (graph)	func: ra = behind the slot's call; enter: ra = stub + 4; t3 = K
+ *	0(sp)	t3	t4					exit: ra is of no use any more, results live
+ */
+	HANDLER uft_asm_code_func
+	SAVE_ALL t0
+	srli	a0, ra, 7		/* slots are 128 bytes apart */
+	subw	a0, a0, t3
+	slli	a0, a0, 32
+	ld	a1, SAVE_BYTES(sp)
+	call	uft_func_slow
+	RESTORE_ALL t0
+	ret				/* pairs with the slot's jal */
+	HANDLER_END uft_asm_code_func
+
+	HANDLER uft_asm_code_enter
+	SAVE_ALL t0
+	srli	a0, ra, 4
+	subw	a0, a0, t3
+	addi	a1, sp, SAVE_BYTES + 32
+	addi	a2, ra, -4		/* the stub */
+	ld	a3, SAVE_BYTES(sp)
+	call	uft_enter_slow
+	mv	t4, a0
+	RESTORE_ALL t0
+	beqz	t4, 1f
+	ld	t3, 8(sp)
+	ld	t4, 16(sp)
+	addi	sp, sp, 32
+	ret				/* pairs with the stub's first jal */
+1:	ld	t3, 24(sp)		/* slot's graph + 16: on to where the function handler returns to */
+	jr	-36(t3)
+	HANDLER_END uft_asm_code_enter
+
+	HANDLER uft_asm_code_exit
+	SAVE_ALL t0
+	addi	a0, sp, SAVE_BYTES + 16
+	call	uft_exit_named
+	sd	a0, 0(sp)		/* ra's place */
+	RESTORE_ALL t0
+	ld	t3, 0(sp)
+	ld	t4, 8(sp)
+	addi	sp, sp, 16
+	ret				/* pairs with the caller's call */
+	HANDLER_END uft_asm_code_exit
+
 	.section .note.GNU-stack, "", %progbits

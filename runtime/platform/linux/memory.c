@@ -145,6 +145,7 @@ struct near {
 	size_t bytes;
 	uintptr_t gap;		/* where the gap before the current mapping begins */
 	uintptr_t below, above;	/* best so far; 0 none */
+	int is_close;		/* above: the first; below or above: the nearer */
 };
 
 /* A page stays free on either side: neighbours may grow, and a run-away write should fault. */
@@ -163,8 +164,8 @@ static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
 	at = to - PLAT_PAGE - n->bytes;
 	if (to <= n->lo)
 		n->below = at;
-	else if (from >= n->hi)
-		n->above = at;
+	else if (from >= n->hi && !(n->is_close && n->above))
+		n->above = n->is_close ? from : at;
 }
 
 static int near_map(void *arg, const struct linux_map *m)
@@ -201,12 +202,13 @@ static int near_probe(struct near *n, int prot, uintptr_t *out)
 
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
 {
-	struct near n = { .lo = lo, .hi = hi, .bytes = PLAT_PAGE_UP(bytes) };
+	struct near n = { .lo = lo, .hi = hi, .bytes = PLAT_PAGE_UP(bytes), .is_close = (prot & PLAT_CLOSE) != 0 };
 	int tries;
 
 	if (hi <= lo || hi - lo > REACH / 2)
 		return -ENOMEM;
 	/* Another thread may map something between our look and our call: look again. */
+	prot &= ~PLAT_CLOSE;
 	for (tries = 0; tries < 8; tries++) {
 		n.gap = n.below = n.above = 0;
 		if (linux_maps_walk(near_map, &n))
@@ -214,7 +216,7 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 		near_gap(&n, n.gap, HIGHEST);
 		if (!n.below && !n.above)
 			return -ENOMEM;
-		*out = n.below ? n.below : n.above;
+		*out = n.below && !(n.is_close && n.above && n.above - hi < lo - n.below) ? n.below : n.above;
 		if (!plat_map_at(*out, n.bytes, prot))
 			return 0;
 	}

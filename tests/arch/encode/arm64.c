@@ -12,7 +12,7 @@ static uint32_t slot_word(unsigned n)
 {
 	uint32_t w[ARCH_CODE_BYTES / 4] = { A64_PACIASP };
 
-	return n < ARCH_CODE_BYTES / 4 && arch_make_code(w, 4 * 14, 0, 0, 0x123456789abcdef0) ? w[n] : 0;
+	return n < ARCH_CODE_BYTES / 4 && arch_make_code(w, 4 * 14, 0, 0, 0, 0x123456789abcdef0) ? w[n] : 0;
 }
 
 static uint32_t build(unsigned i)

@@ -34,7 +34,7 @@ static void check_entry(struct uft_object *obj, const struct entries *e, size_t 
 	CHECK(!f->pad || (object_text(obj, f->pad) && object_text(obj, f->pad + 4)));
 	CHECK(f->addr >= *free_from);
 	*free_from = f->addr + entry_len(obj, f);
-	ret = entry_code(obj, f, 0x10000000, f->addr + (obj->machine == EM_X86_64 ? 0x20000000 : 0x12000000), &c);
+	ret = entry_code(obj, f, 0x10000000, f->addr + (obj->machine == EM_X86_64 ? 0x20000000 : 0x10040000), &c);
 	CHECK(!ret || ret == -ERANGE);
 	CHECK(ret || (c.ncode && c.ncode <= sizeof(c.code)));
 	for (unsigned k = 0; k < f->nmoved; k++) {
