@@ -324,26 +324,34 @@ report_table() {
 	rm -f big.uft
 }
 
-# hot_path SYMBOL...: instructions of x86_64's handlers to where they return if nothing is unusual; their fast paths do not branch.
+# hot_path OBJDUMP FILE SYMBOL...: instructions of handlers to where they leave if nothing is unusual; their fast paths do not branch.
 hot_path() {
+	dump=$1 file=$2
+	shift 2
 	for symbol; do
-		objdump -d --no-show-raw-insn "$build/runtime/uft-runtime.elf" |
-			awk -v s="<$symbol>:" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ /^ret/ { print n; exit }'
+		"$dump" -d --no-show-raw-insn "$file" |
+			awk -v s="<$symbol>:" '$2 == s { on = 1; next } on && NF > 1 && $1 ~ /:$/ { n++ } on && $2 ~ /^(ret|jr)/ { print n; exit }'
 	done | awk '{ n += $1 } END { print n }'
+}
+
+# instructions_row MACHINE OBJDUMP FILE
+instructions_row() {
+	command -v "$2" >/dev/null && [ -f "$3" ] || return 0
+	say "| $1 | $(hot_path "$2" "$3" uft_asm_func) | $(sed -n "s/^$1 function: \([0-9]*\).*/\1/p" instructions) | $(hot_path "$2" "$3" uft_asm_graph_enter uft_asm_graph_exit) | $(sed -n "s/^$1 function_graph: \([0-9]*\).*/\1/p" instructions) |"
 }
 
 instructions_table() {
 	say "## Instructions of an event"
 	say
-	say "arm64 and riscv64 by an emulator that logs them: a call of an empty function more or less, with the function, the loop, the"
-	say "site, stub and thunks. x86_64: its handlers alone, counted in the code."
+	say "Handlers: counted in their code. In all: by an emulator that logs them, a call of an empty function more or less; beside the"
+	say "handlers the site, stub and thunks, and what is the program's: the loop (4), the return, riscv64's nops before the site (4)."
 	say
-	say "| machine | function | graph call |"
-	say "|---|---|---|"
-	say "| x86_64, handlers | $(hot_path uft_asm_func) | $(hot_path uft_asm_graph_enter uft_asm_graph_exit) |"
+	say "| machine | function: handler | in all | graph call: handlers | in all |"
+	say "|---|---|---|---|---|"
 	sh "$top/bench/instructions.sh" "$uft" >instructions
+	instructions_row x86_64 objdump "$build/runtime/uft-runtime.elf"
 	for machine in aarch64 riscv64; do
-		say "| $machine | $(sed -n "s/^$machine function: \([0-9]*\).*/\1/p" instructions) | $(sed -n "s/^$machine function_graph: \([0-9]*\).*/\1/p" instructions) |"
+		instructions_row $machine $machine-linux-gnu-objdump "$build/runtime/libuft-$machine.so"
 	done
 	say
 	say "Budget: 40 and 90."
