@@ -7,12 +7,16 @@
  *	other	(what the child becomes)
  *	wait	writes where `watched` is, waits for a line, calls error() three times and writes `watched` twice
  *	spin	writes it for ever
+ *	probe	does the kernel count accesses here at all? 0, 1
  */
 #include <error.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -84,6 +88,21 @@ static int kinds(void)
 	return 0;
 }
 
+/* A debug register that the machine does not give to its guest is taken and never trips. */
+static int probe(void)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_BREAKPOINT, .size = sizeof(a), .bp_type = HW_BREAKPOINT_W, .bp_addr = (uintptr_t)&watched, .bp_len = 8,
+		.exclude_kernel = 1, .exclude_hv = 1,
+	};
+	int fd = (int)syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);
+	uint64_t n = 0;
+
+	for (int i = 0; i < 10; i++)
+		watched = 1;
+	return fd < 0 || read(fd, &n, sizeof(n)) != sizeof(n) || n != 10;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -91,6 +110,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(what, "count"))
 		return count(argv[0]);
+	if (!strcmp(what, "probe"))
+		return probe();
 	if (!strcmp(what, "kinds"))
 		return kinds();
 	if (!strcmp(what, "other")) {
