@@ -17,6 +17,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "output/discard.h"
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
@@ -72,7 +73,7 @@ static void on_end(int sig)
 	struct stat now;
 
 	if (stat(writing.output, &now) == 0 && S_ISREG(now.st_mode) && !is_as_before(&now))
-		unlink(writing.output);
+		output_discard(writing.output, &now);
 	progress_end();
 	if (writing.last && write(STDERR_FILENO, writing.last, strlen(writing.last)) < 0)
 		_exit(128 + sig);

@@ -31,6 +31,7 @@
 #include <zstd.h>
 
 #include "output/datfile.h"
+#include "output/discard.h"
 #include "output/emit.h"
 #include "output/krecord.h"
 #include "output/tracedat.h"
@@ -308,14 +309,15 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
 {
 	int is_new, fd = open_output(path, &is_new), ret;
+	struct stat file = { 0 };
 
 	if (fd < 0)
 		return uft_fail(err, fd, "cannot write %s: %s", path, strerror(-fd));
-	ret = export_fd(st, path, version, fd, &is_new);
+	ret = fstat(fd, &file) < 0 ? -errno : export_fd(st, path, version, fd, &is_new);
 	if (close(fd) < 0 && !ret)
 		ret = -errno;
 	if (ret < 0 && is_new)
-		unlink(path);
+		output_discard(path, &file);
 	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
 }
 

@@ -33,4 +33,20 @@ rm -f disk/full.uft disk/full.uft.old
 # The program's own status still tells more than ours.
 run "$uft" record -q -o disk/full.uft ./prog exit 3
 expect_status 3
+
+# An export for which there is no room leaves nothing, and no name goes that is not the output's own.
+run "$uft" record -q -o large.uft ./prog calls 500000
+expect_status 0
+rm -f disk/*
+run "$uft" export -f trace.dat-v7 -o disk/x.dat large.uft
+expect_status 1
+expect_err "cannot write disk/x.dat: No space left on device"
+[ ! -e disk/x.dat ] || fail "what is not complete stays"
+: >disk/x.dat
+ln -s disk/x.dat link.dat
+run "$uft" export -f trace.dat-v7 -o link.dat large.uft
+expect_status 1
+expect_err "cannot write link.dat: No space left on device"
+[ -L link.dat ] || fail "a link to the output was removed"
+[ -e disk/x.dat ] && [ ! -s disk/x.dat ] || fail "through a link, what is not complete stays: $(stat -c %s disk/x.dat) bytes"
 umount disk

@@ -302,6 +302,14 @@ def export_ended():
         is_kept = is_older()
         check("Ctrl-C ends it when there is an older file, too", end_by_key(t) == -signal.SIGINT, t.seen)
         check("an older file stays until it is overwritten", is_older() if is_kept else not there())
+    os.symlink("x.dat", "link.dat")
+    t = until_stopped([UFT, "export", "-o", "link.dat", "large.uft"], lambda t: has_open(t.pid, os.path.abspath("x.dat")), older)
+    if t:
+        with open("x.dat", "a") as f:
+            f.write("begun")		# as after the moment that it begins to be overwritten, which is short
+        check("Ctrl-C ends it when the output is a link", end_by_key(t) == -signal.SIGINT, t.seen)
+        check("a link is not removed", os.path.islink("link.dat"))
+        check("the file that it leads to is emptied", os.path.getsize("x.dat") == 0, str(os.path.getsize("x.dat")))
     with open("large.uft", "rb") as f:
         check("the recording is as it was", f.read() == recording)
     os.mkfifo("fifo.dat")
