@@ -7,7 +7,7 @@
  * and what leads to the stub. None of that changes; the site itself is one jump, to one of the three:
  *
  *	ORIGINAL	as found
- *	IDLE		code
+ *	IDLE		code, behind the signature that it begins with where the site lies behind one
  *	FUNCTION	the function handler's call, then code
  *	GRAPH		stub: enter ; call code ; exit
  *
@@ -36,7 +36,7 @@ uint32_t word_code_form(const struct word_object *o, const struct word_site *s, 
 	uintptr_t at = word_code_at(o, stub);
 
 	return arch_code_jump(s->addr, state == UFT_FUNCTION ? arch_code_func(at, s->is_signed) :
-				       state == UFT_GRAPH ? arch_code_graph(at, s->is_signed) : at);
+				       state == UFT_GRAPH ? arch_code_graph(at, s->is_signed) : arch_code_idle(at, s->is_signed));
 }
 
 /* Numbers only, and what stands there. */

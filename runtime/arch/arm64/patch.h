@@ -127,7 +127,12 @@ static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
 	return a64_b(at, target);
 }
 
-/* Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again. */
+/* Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again, once it has been authenticated. */
+static inline uint64_t arch_code_idle(uint64_t at, int is_signed)
+{
+	return at + 4 * is_signed;
+}
+
 static inline uint64_t arch_code_func(uint64_t at, int is_signed)
 {
 	return at + 4 * (A64_CODE_FUNC + !is_signed);

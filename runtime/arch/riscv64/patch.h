@@ -137,6 +137,12 @@ static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
 }
 
 /* Where the site leads to; @at: of the slot. */
+static inline uint64_t arch_code_idle(uint64_t at, int is_signed)
+{
+	(void)is_signed;
+	return at;
+}
+
 static inline uint64_t arch_code_func(uint64_t at, int is_signed)
 {
 	(void)is_signed;
