@@ -44,7 +44,7 @@ amalgamate() (
 		echo "fetch-sources: making sqlite3.c failed" >&2
 		exit 1
 	}
-	cp sqlite3.c sqlite3.h shell.c ../amalgamation/
+	cp sqlite3.c sqlite3.h shell.c ../amalgamation/ || exit
 	rm -rf ../bld
 )
 
