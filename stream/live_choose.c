@@ -6,9 +6,10 @@
  * that its count does not cover any more. A choice counts from its clock on, and what came before stays as it was. A stack that
  * is shown although stacks are not is named by the clock of its record.
  *
- * A choice is forgotten when nothing is held that is as old. That is too late for stacks, of which there is one for each record of a busy
- * ring, while a ring that nobody writes any more keeps its last chunk. So a stack is forgotten when no chunk of any ring covers its
- * clock; and where a ring that is seldom written covers them all, there are never more than what is held can be stacks.
+ * A choice, or a stack, is forgotten when no chunk of any ring covers the time it is of: a ring that nobody writes any more keeps
+ * its last chunk, and the other rings' are forgotten nevertheless. Of stacks there is one for each record of a busy ring; where a ring
+ * that is seldom written covers them all, there are never more than what is held can be stacks. Who goes from one view to another and
+ * back again makes it once: it is taken from a choice that is held.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,32 +26,101 @@ void lv_choices_free(struct dec_choice *choice, size_t n)
 	free(choice);
 }
 
+/* ---- What is held ---------------------------------------------------------------------------- */
+
+/* For clocks from @from to @to. */
+typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to);
+
+static void keep_stacks(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+{
+	for (size_t i = dec_stack_from(l->stack_at, l->nstack_at, from); i < l->nstack_at && l->stack_at[i] <= to; i++)
+		is_kept[i] = 1;
+}
+
+static void keep_choices(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+{
+	for (size_t i = dec_choice_of(l->choice, l->nchoice, from); i < l->nchoice && l->choice[i].from <= to; i++)
+		is_kept[i] = 1;
+}
+
+/* What the ring holds, and what of it the consumer has begun with. Returns how many stacks that could be. */
+static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_kept, uint32_t index)
+{
+	const struct lv_ring *r = &l->ring[index];
+	const struct dec_ring *base = index < l->base->nring ? &l->base->ring[index] : NULL;
+	uint64_t bytes = 0;
+
+	if (base && base->cur.p != base->cur.end) {
+		keep(l, is_kept, base->key, r->first ? r->first->clock : r->until);
+		bytes = (uint64_t)(base->cur.end - base->cur.p);
+	}
+	for (const struct lv_chunk *c = r->first; c; c = c->next) {
+		keep(l, is_kept, c->clock, c->next ? c->next->clock : r->until);
+		bytes += c->len;
+	}
+	return bytes / STACK_BYTES;
+}
+
+/* ---- Choices --------------------------------------------------------------------------------- */
+
+/* What is older than the watermark and not here does not come any more, but for what is aside. */
 static void forget_choices(struct uft_live *l)
 {
-	uint64_t least = lv_oldest(l);
-	size_t gone = 0;
+	uint8_t *is_kept = calloc(l->nchoice + 1, 1);
+	size_t n = 0;
 
-	while (gone + 1 < l->nchoice && l->choice[gone + 1].from <= least)
-		lv_view_put(l->choice[gone++].view);
-	l->nchoice -= gone;
-	if (gone)
-		memmove(l->choice, l->choice + gone, l->nchoice * sizeof(*l->choice));
+	if (!is_kept)
+		return;
+	keep_choices(l, is_kept, l->watermark, UINT64_MAX);
+	for (uint32_t i = 0; i < l->nring; i++) {
+		keep_ring(l, keep_choices, is_kept, i);
+		if (l->ring[i].aside)
+			keep_choices(l, is_kept, l->ring[i].aside->clock, UINT64_MAX);
+	}
+	for (size_t i = 0; i < l->nchoice; i++)
+		if (is_kept[i])
+			l->choice[n++] = l->choice[i];
+		else
+			lv_view_put(l->choice[i].view);
+	free(is_kept);
+	l->nchoice = n;
+}
+
+/* At least half of the room is free then, so that forgetting costs little. */
+static int make_choice_room(struct uft_live *l)
+{
+	size_t cap = 2 * l->cap_choice + 16;
+	struct dec_choice *grown;
+
+	if (l->nchoice < l->cap_choice)
+		return 0;
+	forget_choices(l);
+	if (2 * l->nchoice < l->cap_choice)
+		return 0;
+	grown = realloc(l->choice, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->choice = grown;
+	l->cap_choice = cap;
+	return 0;
+}
+
+static struct lv_view *view_of(const struct uft_live *l, const struct uft_live_view *view)
+{
+	for (size_t i = l->nchoice; i; i--)
+		if (lv_view_is(l->choice[i - 1].view, view))
+			return lv_view_get(l->choice[i - 1].view);
+	return lv_view_make(view);
 }
 
 static int add_choice(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view)
 {
-	struct lv_view *made = view ? lv_view_make(view) : NULL;
-	struct dec_choice *grown;
+	struct lv_view *made = view ? view_of(l, view) : NULL;
 
-	if (view && !made)
-		return -ENOMEM;
-	forget_choices(l);
-	grown = realloc(l->choice, (l->nchoice + 1) * sizeof(*grown));
-	if (!grown) {
+	if ((view && !made) || make_choice_room(l)) {
 		lv_view_put(made);
 		return -ENOMEM;
 	}
-	l->choice = grown;
 	l->choice[l->nchoice++] = (struct dec_choice){ uft_live_clock(), hidden, made };
 	l->version++;
 	return 0;
@@ -70,30 +140,7 @@ int uft_live_choose(struct uft_live *l, uint32_t hidden, const struct uft_live_v
 	return ret;
 }
 
-/* Those with a clock from @from to @to are kept. */
-static void keep(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
-{
-	for (size_t i = dec_stack_from(l->stack_at, l->nstack_at, from); i < l->nstack_at && l->stack_at[i] <= to; i++)
-		is_kept[i] = 1;
-}
-
-/* What the ring holds, and what of it the consumer has begun with. Returns how many stacks that could be. */
-static uint64_t keep_ring(const struct uft_live *l, uint8_t *is_kept, uint32_t index)
-{
-	const struct lv_ring *r = &l->ring[index];
-	const struct dec_ring *base = index < l->base->nring ? &l->base->ring[index] : NULL;
-	uint64_t bytes = 0;
-
-	if (base && base->cur.p != base->cur.end) {
-		keep(l, is_kept, base->key, r->first ? r->first->clock : r->until);
-		bytes = (uint64_t)(base->cur.end - base->cur.p);
-	}
-	for (const struct lv_chunk *c = r->first; c; c = c->next) {
-		keep(l, is_kept, c->clock, c->next ? c->next->clock : r->until);
-		bytes += c->len;
-	}
-	return bytes / STACK_BYTES;
-}
+/* ---- Stacks ---------------------------------------------------------------------------------- */
 
 static void forget_stacks(struct uft_live *l)
 {
@@ -104,7 +151,7 @@ static void forget_stacks(struct uft_live *l)
 	if (!is_kept)
 		return;
 	for (uint32_t i = 0; i < l->nring; i++)
-		most += keep_ring(l, is_kept, i);
+		most += keep_ring(l, keep_stacks, is_kept, i);
 	for (size_t i = 0; i < l->nstack_at; i++)
 		if (is_kept[i])
 			l->stack_at[n++] = l->stack_at[i];

@@ -70,7 +70,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->nspan = to->cap_span = to->base->nhidden;
 	to->base->hidden_copy = NULL;
 	to->choice = to->base->choice_copy;
-	to->nchoice = to->base->nchoice;
+	to->nchoice = to->cap_choice = to->base->nchoice;
 	to->base->choice_copy = NULL;
 	to->base->nchoice_copy = 0;
 	to->stack_at = to->base->stack_copy;

@@ -66,7 +66,7 @@ struct uft_live {
 	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;
 	struct dec_span *span; size_t nspan, cap_span;	/* live_hide.c */
-	struct dec_choice *choice; size_t nchoice;	/* live_choose.c */
+	struct dec_choice *choice; size_t nchoice, cap_choice;	/* live_choose.c */
 	uint64_t *stack_at; size_t nstack_at, cap_stack_at;
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
 	int is_watched;

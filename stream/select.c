@@ -92,6 +92,21 @@ size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock)
 	return lo;
 }
 
+size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock)
+{
+	size_t lo = 0, hi = n;
+
+	while (lo < hi) {	/* the first that is younger */
+		size_t mid = (lo + hi) / 2;
+
+		if (choice[mid].from <= clock)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo ? lo - 1 : 0;
+}
+
 static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
 {
 	size_t i = dec_stack_from(st->stack_at, st->nstack_at, clock);
@@ -102,20 +117,17 @@ static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
 /* The last choice before the event counts. */
 static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
-	size_t i = st->nchoice;
+	const struct dec_choice *c = &st->choice[dec_choice_of(st->choice, st->nchoice, clock)];
 	uint32_t not;
 
-	while (i && st->choice[i - 1].from > clock)
-		i--;
-	if (!i || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
+	if (c->from > clock || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return is_stack_shown(st, clock) ||
-		       (!(st->choice[i - 1].flags & UFT_LIVE_NO_STACKS) && lv_view_wants(st, st->choice[i - 1].view, ev));
+		return is_stack_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && lv_view_wants(st, c->view, ev));
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data))
 		return 1;
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
-	return !(st->choice[i - 1].flags & not) && lv_view_wants(st, st->choice[i - 1].view, ev);
+	return !(c->flags & not) && lv_view_wants(st, c->view, ev);
 }
 
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)

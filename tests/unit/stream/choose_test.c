@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose_test.c - the stacks that a buffer shows although it shows none: how many it remembers, and which
+ * choose_test.c - choices, and the stacks that a buffer shows although it shows none: how many it remembers, and which
  *
  * Markers stand for the records, since what is looked at are the clocks of chunks.
  */
@@ -95,12 +95,50 @@ static void full(void **state)
 	uft_live_destroy(l);
 }
 
+static uint32_t flags_at(const struct uft_live *l, uint64_t clock)
+{
+	const struct dec_choice *c = &l->choice[dec_choice_of(l->choice, l->nchoice, clock)];
+
+	assert_true(c->from <= clock);
+	return c->flags;
+}
+
+/* One view after the other and back, while a CPU is idle: each is made once, and choices of what is gone are forgotten. */
+static void choices(void **state)
+{
+	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "" }, { .filter = "b*\n", .notrace = "" } };
+	const struct lv_view *made[2] = { NULL, NULL };
+	struct uft_live *l = open_live(1);
+	uint64_t idle, last = 0;
+
+	(void)state;
+	uft_live_until(l, UINT64_MAX);
+	assert_int_equal(uft_live_choose(l, UFT_LIVE_NO_FUNCS, &view[0]), 0);
+	made[0] = l->choice[0].view;
+	idle = put(l, 1);
+	for (unsigned i = 0; i < ROUNDS; i++) {
+		const struct lv_view *v;
+
+		uft_live_pull(l);
+		assert_int_equal(uft_live_choose(l, UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
+		v = l->choice[l->nchoice - 1].view;
+		assert_true(!made[!(i % 2)] || made[!(i % 2)] == v);
+		made[!(i % 2)] = v;
+		last = put(l, 0);
+	}
+	assert_true(l->cap_choice <= 2 * (2 * (HELD / 16 + 2) + 16));
+	assert_int_equal(flags_at(l, idle), UFT_LIVE_NO_FUNCS);
+	assert_int_equal(flags_at(l, last), UFT_LIVE_NO_GRAPH);
+	uft_live_destroy(l);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_cpu),
 		cmocka_unit_test(slow_cpu),
 		cmocka_unit_test(full),
+		cmocka_unit_test(choices),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
