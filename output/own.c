@@ -81,10 +81,12 @@ static char *put_switch(const struct uft_printer *t, char *p, const struct uft_e
 	return p + sprintf(p, " %7u:%3s:%c ==> [%03u] %7s:%3s:%c <...>\n", ev->task->tid, prio, state, ev->cpu, "?", "?", '?');
 }
 
-/* Microseconds as the kernel's mmiotrace has them. */
+/* Microseconds as the kernel's mmiotrace has them, rounded: ns2usecs(). */
 static char *put_time(char *p, uint64_t ns)
 {
-	return p + sprintf(p, "%llu.%06llu", (unsigned long long)(ns / 1000000000), (unsigned long long)(ns / 1000 % 1000000));
+	uint64_t us = (ns + 500) / 1000;
+
+	return p + sprintf(p, "%llu.%06llu", (unsigned long long)(us / 1000000), (unsigned long long)(us % 1000000));
 }
 
 static char *put_access_line(char *p, char op, const struct uft_event *ev, int has_value)
