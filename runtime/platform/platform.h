@@ -66,7 +66,7 @@ void plat_populate(uintptr_t lo, uintptr_t hi);
  * @out:	address
  *
  * Below the code if there is room (the heap of a program grows above it), else as far above it as reach
- * allows; with PLAT_CLOSE wherever it is closest. -ENOMEM: no room in reach.
+ * allows; with PLAT_CLOSE wherever it is closest, but where the heap will grow. -ENOMEM: no room in reach.
  */
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out);
 

@@ -144,12 +144,13 @@ struct near {
 	uintptr_t lo, hi;	/* the code */
 	size_t bytes;
 	uintptr_t gap;		/* where the gap before the current mapping begins */
+	uintptr_t heap;		/* where the heap ends: it grows from there, be it empty yet */
 	uintptr_t below, above;	/* best so far; 0 none */
 	int is_close;		/* above: the first; below or above: the nearer */
 };
 
 /* A page stays free on either side: neighbours may grow, and a run-away write should fault. */
-static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
+static void near_piece(struct near *n, uintptr_t from, uintptr_t to, int is_low)
 {
 	uintptr_t reach_lo = n->hi > REACH ? n->hi - REACH : 0, reach_hi = n->lo + REACH, at;
 
@@ -165,7 +166,21 @@ static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
 	if (to <= n->lo)
 		n->below = at;
 	else if (from >= n->hi && !(n->is_close && n->above))
-		n->above = n->is_close ? from : at;
+		n->above = is_low ? from : at;
+}
+
+/*
+ * Who allocates by sbrk() has no other memory: above the heap is always the far end, however close it shall be. Before the first
+ * sbrk() no mapping shows where it will grow, and no kernel leaves room behind the program on purpose.
+ */
+static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
+{
+	if (from <= n->heap && n->heap < to) {
+		near_piece(n, from, n->heap, n->is_close);
+		near_piece(n, n->heap, to, 0);
+	} else {
+		near_piece(n, from, to, n->is_close);
+	}
 }
 
 static int near_map(void *arg, const struct linux_map *m)
@@ -211,6 +226,7 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 	prot &= ~PLAT_CLOSE;
 	for (tries = 0; tries < 8; tries++) {
 		n.gap = n.below = n.above = 0;
+		n.heap = PLAT_PAGE_UP((uintptr_t)sys_call3(__NR_brk, 0, 0, 0));
 		if (linux_maps_walk(near_map, &n))
 			break;
 		near_gap(&n, n.gap, HIGHEST);

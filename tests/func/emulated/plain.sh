@@ -55,6 +55,40 @@ for mode in threads children spawned jumps signals exits; do
 	done
 done
 
+# The heap grows by all that a program with an allocator of its own asks for, wherever the program is.
+cat >grows.c <<'END'
+#define _DEFAULT_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+__attribute__((noinline)) int grow(int bytes)
+{
+	char *p = sbrk(bytes);
+
+	if (p == (void *)-1)
+		return 0;
+	memset(p, 1, (size_t)bytes);
+	return p[bytes - 1];
+}
+int main(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < 6; i++)
+		n += grow(1 << 20);
+	printf("grow %d\n", n);
+	return n != 6;
+}
+END
+for flags in -O1 "-O1 $fixed"; do
+	# shellcheck disable=SC2086
+	$cc $flags grows.c -o grows || fail "build of grows.c"
+	check
+	[ "$($emulator ./grows)" = "grow 6" ] || fail "untraced it does not grow"
+	record "$flags" function grows -
+	counted
+done
+
 # The C library under it as well, all of it. A name that both have counts for both. Not where it is luck what is within reach of it.
 if [ "$machine" = aarch64 ]; then
 for mode in values threads; do
