@@ -40,4 +40,7 @@ void bare_init(const struct bare_host *host);
  */
 int bare_give(uintptr_t at, size_t bytes);
 
+/* Of it, what the runtime gave back when there were too many pieces: nobody gets it again. Context: probe. */
+uint64_t bare_lost_bytes(void);
+
 #endif

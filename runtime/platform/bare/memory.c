@@ -3,10 +3,10 @@
  * memory.c - memory out of what the holder gave
  *
  * A table of free pieces, in whole pages, first fit; what is free reads 0. Pieces that come back merge with their neighbours, so
- * the table holds as many as there are holes. Should it be full a piece that comes back is lost: counted (bare_lost_bytes).
+ * the table holds as many as there are holes. Should it be full a piece that comes back is lost: counted (bare_lost_bytes()).
  *
- * Any thread may ask, with interrupts blocked (platform.h): the lock is held for a walk through the table and never while one
- * sleeps, so waiting for it is spinning. Clearing is done outside.
+ * Any thread may ask, and what interrupts it: interrupts are blocked while the lock is held, or who comes on the holder's CPU would wait
+ * for ever. It is held for a walk through the table and never while one sleeps, so waiting for it is spinning. Clearing is done outside.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/bare.h"
@@ -26,15 +26,17 @@ static struct {
 	uint64_t lost_bytes;
 } pool;
 
-static void pool_lock(void)
+static void pool_lock(uint64_t *mask)
 {
+	plat_signals_block(mask);
 	while (!uft_cas(&pool.lock, 0, 1))
 		arch_cpu_relax();
 }
 
-static void pool_unlock(void)
+static void pool_unlock(const uint64_t *mask)
 {
 	uft_store_release(&pool.lock, 0);
+	plat_signals_restore(mask);
 }
 
 /* Free from now on. -ENOSPC: no room in the table. */
@@ -58,7 +60,6 @@ static int pool_put(uintptr_t lo, uintptr_t hi)
 	} else if (pool.n < PIECES) {
 		pool.piece[pool.n++] = (struct piece){ lo, hi };
 	} else {
-		pool.lost_bytes += hi - lo;
 		return -ENOSPC;
 	}
 	return 0;
@@ -88,8 +89,9 @@ static int pool_cut(uint32_t i, uintptr_t lo, uintptr_t hi)
 static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
 {
 	uintptr_t at = 0;
+	uint64_t mask;
 
-	pool_lock();
+	pool_lock(&mask);
 	for (uint32_t i = 0; i < pool.n && !at; i++) {
 		const struct piece *p = &pool.piece[i];
 		uintptr_t lo = p->lo > from ? p->lo : from;
@@ -97,7 +99,7 @@ static uintptr_t pool_take(uintptr_t from, uintptr_t to, size_t bytes)
 		if (lo <= to && lo < p->hi && p->hi - lo >= bytes && !pool_cut(i, lo, lo + bytes))
 			at = lo;
 	}
-	pool_unlock();
+	pool_unlock(&mask);
 	return at;
 }
 
@@ -112,14 +114,20 @@ static void clear(uintptr_t at, size_t bytes)
 int bare_give(uintptr_t at, size_t bytes)
 {
 	uintptr_t lo = PLAT_PAGE_UP(at), hi = PLAT_PAGE_DOWN(at + bytes);
-	int ret = 0;
+	uint64_t mask;
+	int ret;
 
 	if (lo >= hi)
 		return 0;
-	pool_lock();
+	pool_lock(&mask);
 	ret = pool_put(lo, hi);
-	pool_unlock();
+	pool_unlock(&mask);
 	return ret;
+}
+
+uint64_t bare_lost_bytes(void)
+{
+	return uft_load_acquire(&pool.lost_bytes);
 }
 
 void *plat_map(size_t bytes)
@@ -134,11 +142,14 @@ void *plat_map_sparse(size_t bytes)
 
 void plat_unmap(void *at, size_t bytes)
 {
+	uint64_t mask;
+
 	bytes = PLAT_PAGE_UP(bytes);
 	clear((uintptr_t)at, bytes);
-	pool_lock();
-	pool_put((uintptr_t)at, (uintptr_t)at + bytes);
-	pool_unlock();
+	pool_lock(&mask);
+	if (pool_put((uintptr_t)at, (uintptr_t)at + bytes))
+		uft_store_release(&pool.lost_bytes, pool.lost_bytes + bytes);
+	pool_unlock(&mask);
 }
 
 void plat_discard(uintptr_t at, size_t bytes)
@@ -160,11 +171,13 @@ void plat_populate(uintptr_t lo, uintptr_t hi)
 
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out)
 {
+	uintptr_t to = lo < ~0ul - REACH ? lo + REACH : ~0ul;		/* a kernel's text may be at the end of all addresses */
+
 	(void)prot;
 	bytes = PLAT_PAGE_UP(bytes);
 	if (hi <= lo || hi - lo > REACH / 2 || bytes > REACH / 2)
 		return -ENOMEM;
-	*out = pool_take(hi > REACH ? PLAT_PAGE_UP(hi - REACH) : PLAT_PAGE, PLAT_PAGE_DOWN(lo + REACH - bytes), bytes);
+	*out = pool_take(hi > REACH ? PLAT_PAGE_UP(hi - REACH) : PLAT_PAGE, PLAT_PAGE_DOWN(to - bytes), bytes);
 	return *out ? 0 : -ENOMEM;
 }
 

@@ -43,6 +43,7 @@ static struct thread {
 } thread[NTHREADS];
 static unsigned running;
 static int is_masked, is_in_interrupt;
+static int is_changing;		/* sites are: whether who comes now is traced is not said, so nobody comes */
 static unsigned lets_in;
 
 enum { LEAF, OUTER, TICK, NSITES };
@@ -102,7 +103,7 @@ static void block(uint64_t *mask)
 static void restore(const uint64_t *mask)
 {
 	is_masked = (int)*mask;
-	if (is_masked || is_in_interrupt || ++lets_in % EVERY)
+	if (is_masked || is_in_interrupt || is_changing || ++lets_in % EVERY)
 		return;
 	is_in_interrupt = 1;
 	tick();
@@ -248,7 +249,9 @@ static void *command(uint32_t op, const void *payload, size_t bytes, uint32_t n)
 	memcpy((char *)cmd + UFT_CMD_PAYLOAD, payload, bytes);
 	CHECK(!agent_poll());
 	slice->cmd_seq++;
+	is_changing = 1;
 	CHECK(agent_poll());
+	is_changing = 0;
 	CHECK_EQ(slice->cmd_done, slice->cmd_seq);
 	CHECK_EQ(slice->cmd_result, 0);
 	return (char *)cmd + UFT_CMD_PAYLOAD;

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * memory_test.c - memory out of what a holder gave: in reach, at a place, back again, and never what somebody left there
+ * memory_test.c - memory out of what a holder gave: in reach, at a place, back again, never what somebody left there,
+ * and to who interrupts
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include "runtime/platform/bare/bare.h"
 
@@ -81,6 +85,18 @@ static void test_near(void)
 	is_whole();
 }
 
+/* The last 2 GiB of all addresses, where kernels are: this is all that it can have, and nothing of it is touched. */
+static void test_high(void)
+{
+	const uintptr_t text = 0xffffffff80200000ul, free = 0xffffffff90000000ul;
+	uintptr_t at;
+
+	CHECK(plat_map_near(text, text + (16 << 20), 100, PLAT_READ, &at) == -ENOMEM);
+	CHECK(!bare_give(free, PLAT_PAGE));
+	CHECK(!plat_map_near(text, text + (16 << 20), 100, PLAT_READ, &at) && at == free);
+	is_whole();
+}
+
 /* More holes than the table has room for: nothing more is taken out of a middle, and what comes back merges. */
 static void test_holes(void)
 {
@@ -90,6 +106,84 @@ static void test_holes(void)
 		n += !plat_map_at((uintptr_t)base + i * PLAT_PAGE, 1, PLAT_READ);
 	CHECK(n == 255);		/* 256 pieces are free then */
 	for (i = 1; i < 2 * n; i += 2)
+		plat_unmap(base + i * PLAT_PAGE, 1);
+	is_whole();
+}
+
+/* A piece between two others that are taken, while the table is full, is lost: counted. Its holder may give it again. */
+static void test_lost(void)
+{
+	uintptr_t at = (uintptr_t)base + 510 * PLAT_PAGE;
+	unsigned i;
+
+	CHECK(!bare_lost_bytes());
+	for (i = 1; i < 510; i += 2)
+		CHECK(!plat_map_at((uintptr_t)base + i * PLAT_PAGE, 1, PLAT_READ));
+	for (i = 0; i < 4; i++)
+		CHECK(!plat_map_at(at + i * PLAT_PAGE, 1, PLAT_READ));
+	plat_unmap((void *)(at + PLAT_PAGE), 2 * PLAT_PAGE);
+	CHECK(bare_lost_bytes() == 2 * PLAT_PAGE && plat_map_at(at + PLAT_PAGE, 1, PLAT_READ) == -EEXIST);
+	for (i = 1; i < 510; i += 2)
+		plat_unmap(base + i * PLAT_PAGE, 1);
+	plat_unmap((void *)at, 1);
+	plat_unmap((void *)(at + 3 * PLAT_PAGE), 1);
+	CHECK(bare_lost_bytes() == 2 * PLAT_PAGE && !bare_give(at + PLAT_PAGE, 2 * PLAT_PAGE));
+	is_whole();
+}
+
+static volatile sig_atomic_t nticks;
+
+/* What interrupts needs memory as well; it would spin for ever if who is interrupted had the lock. */
+static void tick(int sig)
+{
+	void *m = plat_map(PLAT_PAGE);
+
+	(void)sig;
+	if (m)
+		plat_unmap(m, PLAT_PAGE);
+	nticks = nticks + 1;
+}
+
+static void block(uint64_t *mask)
+{
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &old);
+	memcpy(mask, &old, sizeof(*mask));
+}
+
+static void restore(const uint64_t *mask)
+{
+	sigset_t old;
+
+	sigemptyset(&old);
+	memcpy(&old, mask, sizeof(*mask));
+	sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+/* A walk through many pieces, which finds none, is most of what runs. alarm() ends who hangs. */
+static void test_interrupted(void)
+{
+	static const struct bare_host host = { .block = block, .restore = restore };
+	const struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { { 0, 0 }, { 0, 0 } };
+	unsigned i;
+
+	bare_init(&host);
+	signal(SIGVTALRM, tick);
+	for (i = 1; i < 400; i += 2)
+		CHECK(!plat_map_at((uintptr_t)base + i * PLAT_PAGE, 1, PLAT_READ));
+	alarm(50);
+	setitimer(ITIMER_VIRTUAL, &often, NULL);
+	while (nticks < 50) {
+		void *m = plat_map(PLAT_PAGE);
+
+		CHECK(m && !plat_map((PAGES + 1) * PLAT_PAGE));
+		plat_unmap(m, PLAT_PAGE);
+	}
+	setitimer(ITIMER_VIRTUAL, &never, NULL);
+	alarm(0);
+	for (i = 1; i < 400; i += 2)
 		plat_unmap(base + i * PLAT_PAGE, 1);
 	is_whole();
 }
@@ -105,6 +199,9 @@ int main(void)
 	test_back();
 	test_at();
 	test_near();
+	test_high();
 	test_holes();
+	test_lost();
+	test_interrupted();
 	return 0;
 }
