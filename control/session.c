@@ -648,14 +648,21 @@ static int has_silent(struct uft_session *s)
 	return s->has_silent;
 }
 
-/* Children that said so, or ended unseen, since the last look are looked for before it is said that nobody lives. */
+/*
+ * Children that said so, or ended unseen, since the last look are looked for before it is said that nobody lives. And once more
+ * behind that: one that had no slice at the first look may have got one, written to it and ended before the processes were looked at.
+ */
 static int is_over(struct uft_session *s)
 {
 	if (is_busy(s))
 		return 0;
 	request_serve(s);
 	request_adopt_strays(s);
-	return !is_busy(s) && !has_silent(s);
+	if (is_busy(s) || has_silent(s))
+		return 0;
+	request_serve(s);
+	request_adopt_strays(s);
+	return !is_busy(s);
 }
 
 int uft_session_poll(struct uft_session *s, int timeout_ms)
