@@ -81,6 +81,7 @@ int own_init(void)
 		plat_unmap(t, bytes);
 		return ret;
 	}
+	t->head.on_cpus = &uft_rt.slice->on_cpus;	/* from here on other threads of a fork child read what it points to */
 	uft_store_release(&uft_ring_fast.own, t->line);
 	return 0;
 }

@@ -36,3 +36,8 @@ check
 	fail "code is stored beside word_put()"
 check
 tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "word_put() does not end by a flush: $(cat body)"
+
+# Other threads of a fork child go through a table of lines as soon as it is published: what its head points to is there before.
+sed -n '/^int own_init/,/^}/p' "$top/runtime/ring/own.c" | grep -n 'head.on_cpus = \|store_release(&uft_ring_fast.own' | cut -d: -f2 >body
+check
+[ "$(wc -l <body)" -eq 2 ] && head -n 1 body | grep -q 'head.on_cpus = &' || fail "own_init() publishes an unfinished table: $(cat body)"
