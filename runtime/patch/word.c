@@ -446,7 +446,8 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 
 /*
  * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written. The first of two
- * never goes back while somebody may run, nor what was found behind it: idle does no harm.
+ * never goes back while somebody may run, nor what was found behind it: idle does no harm. What cannot become idle either leads on to
+ * its handler, and that is said.
  */
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {
@@ -464,7 +465,7 @@ static int change_word(struct word_object *o, struct uft_patch *p, unsigned word
 	if (word_at(s, word) == f.w[word])
 		return 0;
 	if (!is_quiet && (n - 1 - word || s->addr & 3 || (is_code(s) && word_at(s, 0) == s->orig[0]))) {
-		if (!stays || p->state != UFT_ORIGINAL)
+		if (p->state != UFT_ORIGINAL || (word == n - 1 && word_at(s, word) != s->orig[word]))
 			refuse(p, UFT_ST_LIVE);
 		return 0;
 	}
@@ -543,29 +544,37 @@ long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *don
 
 /* ---- taking back ---------------------------------------------------------------------------------- */
 
-static void disarm_object(struct word_object *o)
+/* Returns how many could not be changed beside running threads; who asks is told. */
+static uint32_t disarm_object(struct word_object *o)
 {
 	struct uft_patch *p = plat_map(o->nstubs * sizeof(*p));
-	uint32_t n = 0;
+	uint32_t n = 0, left = 0;
 
 	if (!p) {
 		trace_count(UFT_CNT_SITE_REFUSED, o->nstubs);
-		return;
+		return 0;
 	}
 	for (uint32_t i = 0; i < o->nstubs; i++)
 		if (o->site[i].addr)
 			p[n++] = (struct uft_patch){ .addr = o->site[i].addr, .stub = i, .kind_len = o->site[i].kind_len,
 						     .state = UFT_ORIGINAL, .flags = o->site[i].flags };
 	patch_sites(o->object, p, n, NULL);
+	for (uint32_t i = 0; i < n; i++)
+		left += p[i].status == UFT_ST_LIVE;
+	if (left)
+		trace_count(UFT_CNT_SITE_LIVE, -(uint64_t)left);
 	plat_unmap(p, o->nstubs * sizeof(*p));
+	return left;
 }
 
 uint32_t patch_disarm(void)
 {
+	uint32_t left = 0;
+
 	for (struct word_object *o = objects; o; o = o->next)
 		if (!o->is_gone && o->nstubs)
-			disarm_object(o);
-	return 0;
+			left += disarm_object(o);
+	return left;
 }
 
 /* The library stays, whatever can be put back. */
