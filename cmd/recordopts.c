@@ -49,9 +49,9 @@ static const struct cmd_option record_options[] = {
 	{ "sched-switch", 0, NULL, "function, function_graph: also when threads leave a CPU and get one", cmd_flag, F(has_switches), NULL },
 	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat, osnoise: what counts",
 	  cmd_time_us, F(thresh_ns), NULL },
+	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
 	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
 	{ "watch", 0, "MEMORY", "mmiotrace: NAME or ADDRESS, with ,BYTES and :w (only writes) behind it; may be repeated", cmd_strings, F(watch), NULL },
-	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
 	{ "option", 'O', "NAME", "function_graph: as an option of the trace: funcgraph-retval, funcgraph-args, nosleep-time; may be "
 	  "repeated", cmd_strings, F(options), NULL },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",

@@ -32,6 +32,11 @@ for command in $commands; do
 	done <options
 done
 
+# A line that continues an indented one is indented, too; scdoc ends the paragraph there.
+check
+outdented=$(awk '/^\t/ { inside = 1; next } /^$/ { inside = 0; next } inside { print FILENAME ":" FNR }' "$top"/doc/man/*.scd)
+[ -z "$outdented" ] || fail "lines of man pages fall out of their paragraph: $outdented"
+
 # A page for something that is no command would be as wrong.
 for page in "$top"/doc/man/uft-*.1.scd; do
 	command=$(basename "$page" .1.scd)
