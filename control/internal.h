@@ -480,6 +480,11 @@ int session_follows_children(const struct uft_session *s);
  * @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
  */
 int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
+/*
+ * The part for no other task, of which the kernel does not tell whose limit it was. @limit: of the process's user, UINT64_MAX none.
+ * Returns what prlimit(1) calls that; NULL: it is none of the process's own.
+ */
+const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
 
 /* ---- peek.c: reading what cannot be trusted --------------------------------------------------- */
 

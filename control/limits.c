@@ -34,6 +34,39 @@ static int is_short(pid_t pid, int resource, const char *field, uint64_t bytes, 
 	return *limit != UINT64_MAX && (kb < 0 ? 0 : (uint64_t)kb << 10) + bytes > *limit;
 }
 
+/* Where the process's cgroup has its pids.max: of version 1 the hierarchy of the pids controller, else the one of version 2. */
+static void pids_file(pid_t pid, char *file, size_t size)
+{
+	char groups[4096], *line, *names, *path, *next;
+
+	snprintf(file, size, "pids.max");
+	if (peek_file(pid, "cgroup", groups, sizeof(groups)) <= 0)
+		return;
+	for (line = strtok_r(groups, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
+		names = strchr(line, ':');
+		path = names ? strchr(names + 1, ':') : NULL;
+		if (!path || (strncmp(line, "0::/", 4) && strncmp(names, ":pids:/", 7)))
+			continue;
+		path += path[1] == '/' && !path[2] ? 2 : 1;		/* the uppermost of those that it sees */
+		snprintf(file, size, "/sys/fs/cgroup%s%s/pids.max", *line == '0' ? "" : "/pids", path);
+		if (*line != '0')
+			return;
+	}
+}
+
+const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size)
+{
+	char file[200];
+
+	pids_file(pid ? pid : getpid(), file, sizeof(file));
+	if (limit == UINT64_MAX)
+		snprintf(why, size, "its cgroup, or one above it, has as many tasks as it may (%s), or the machine has (kernel.threads-max)", file);
+	else
+		snprintf(why, size, "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (%s)",
+			 (unsigned long long)limit, file);
+	return limit == UINT64_MAX ? NULL : "nproc";
+}
+
 int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 {
 	const char *option = NULL, *to = "unlimited";
@@ -53,9 +86,9 @@ int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 		snprintf(why, size, "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
 			 (unsigned long long)limit_of(pid, RLIMIT_NOFILE));
 	} else if (ret == -EUSERS) {
-		option = "nproc";
-		snprintf(why, size, "its user has as many threads as it may, %llu (RLIMIT_NPROC), or its cgroup has (pids.max)",
-			 (unsigned long long)limit_of(pid, RLIMIT_NPROC));
+		option = limits_explain_tasks(pid, limit_of(pid, RLIMIT_NPROC), why, size);
+		if (!option)
+			return 1;
 	}
 	if (!option)
 		return 0;
