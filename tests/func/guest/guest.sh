@@ -45,6 +45,10 @@ if ! grep -q '^guest: ' said; then	# before the first program: that is not about
 	cat qemu
 	tail -n 20 said
 	[ "$status" -ne 124 ] || fail "the kernel did not start within its time"
+	# What it says of its first process, or of where that is to come from, is about us: that is all which it says at this level.
+	grep -qE 'Run /init|init failed|No working init|Attempted to kill init|mount root fs' said &&
+		fail "the kernel came to its first process, and that did not come to its first line"
+	[ "$checks_failed" -eq 0 ] || exit 1
 	skip "QEMU does not boot the kernel"
 fi
 check
