@@ -117,12 +117,9 @@ static int is_in(const struct word_list *l, const char *raw, const char *demangl
 /* Where it is: its index, UINT32_MAX nowhere. */
 static uint32_t find_object(const struct uft_image *img, const struct uft_sym *sym)
 {
-	for (uint32_t i = 0; i < img->nobj; i++) {
-		const char *path = img->obj[i].obj->path, *slash = strrchr(path, '/');
-
-		if (!strcmp(slash ? slash + 1 : path, sym->object))
+	for (uint32_t i = 0; sym->of && i < img->nobj; i++)
+		if (uft_object_is_same(img->obj[i].obj, sym->of))
 			return i;
-	}
 	return UINT32_MAX;
 }
 

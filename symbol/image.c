@@ -65,10 +65,9 @@ uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *s
 {
 	for (uint32_t i = img ? img->nobj : 0; i--;) {
 		const struct uft_mapped *m = &img->obj[i];
-		const char *slash = strrchr(m->obj->path, '/');
 		uint64_t addr = sym->vaddr + m->bias;
 
-		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && !strcmp(slash ? slash + 1 : m->obj->path, sym->object))
+		if (!m->to_clock && addr >= m->text_start && addr < m->text_end && sym->of && uft_object_is_same(m->obj, sym->of))
 			return addr;
 	}
 	return sym->addr;

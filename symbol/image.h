@@ -54,6 +54,7 @@ struct uft_sym {
 	uint32_t index;
 	const char *name;		/* text to show: demangled; object+0xoffset without a name */
 	const char *object;		/* base name of the object, "" unknown */
+	const struct uft_object *of;	/* the object; of each image uft_object_is_same() tells which of its it is. NULL unknown */
 	uint64_t addr, size;		/* runtime */
 	uint64_t vaddr;			/* the same in its object: uft_image_sym_addr() */
 };

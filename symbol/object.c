@@ -326,6 +326,12 @@ static void object_sort_made(struct uft_object *obj)
 /* How many functions before the nearest start may contain an address: nested labels of assembly code. */
 #define OBJECT_LOOK_BACK	4
 
+int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
+{
+	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
+			  !strcmp(a->path, b->path));
+}
+
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
 {
 	size_t lo = 0, hi, i;

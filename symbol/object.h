@@ -115,6 +115,9 @@ void uft_prefetch_end(struct uft_prefetch *p);
  * a name. Idempotent; only needed for names. */
 int uft_object_names(struct uft_object *obj, struct uft_error *err);
 
+/* The same file, opened once more or by another process: by path and build-id. */
+int uft_object_is_same(const struct uft_object *a, const struct uft_object *b);
+
 /* The function that contains vaddr @addr, or NULL. */
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
 

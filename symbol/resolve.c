@@ -211,12 +211,6 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 
 /* ---- Objects ---------------------------------------------------------------------------------- */
 
-static int res_same_object(const struct uft_object *a, const struct uft_object *b)
-{
-	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
-			  !strcmp(a->path, b->path));
-}
-
 /* Number of an object, RES_NO_OBJECT without memory. */
 static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
 {
@@ -225,7 +219,7 @@ static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj
 	size_t i;
 
 	for (i = 0; i < r->nobjects; i++)
-		if (res_same_object(r->object[i].obj, obj))
+		if (uft_object_is_same(r->object[i].obj, obj))
 			return i;
 	grown = realloc(r->object, (i + 1) * sizeof(*grown));
 	if (!grown || i >= RES_NO_OBJECT)
@@ -283,6 +277,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 	if (!s)
 		return &r->nothing;
 	s->sym.object = r->object[object].base;
+	s->sym.of = r->object[object].obj;
 	s->sym.addr = vaddr + m->bias;
 	s->sym.vaddr = vaddr;
 	s->sym.size = func ? func->size : 0;

@@ -132,6 +132,48 @@ static void choices(void **state)
 	uft_live_destroy(l);
 }
 
+static struct uft_object *add_object(struct uft_image *img, const char *path, const char *func, uint64_t bias)
+{
+	struct uft_object *obj = uft_object_make(path, (const uint8_t *)path, 8);
+	struct uft_mapped *m;
+
+	assert_non_null(obj);
+	assert_int_equal(uft_object_make_func(obj, 0x100, 0x10, func, 0), 0);
+	m = uft_image_add(img, obj, bias);
+	m->text_start = bias + 0x100;
+	m->text_end = bias + 0x110;
+	uft_object_put(obj);
+	return obj;
+}
+
+/* Two libraries of one file name: each function is judged by its own. */
+static void same_name(void **state)
+{
+	const struct uft_live_view view = { .filter = "beta:mod:lib\n", .notrace = "" };
+	struct uft_image *img = uft_image_alloc(1, "/bin/prog");
+	struct uft_stream st = { .resolver = uft_resolver_alloc() };
+	struct dec_image image = { .img = img };
+	struct dec_task task = { .image = &image };
+	struct lv_view *v = lv_view_make(&view);
+	struct uft_event alpha = { .kind = UFT_EV_FUNC, .task = &task.pub }, beta = alpha;
+
+	(void)state;
+	add_object(img, "/bin/prog", "main", 0x10000);
+	add_object(img, "/old/one/lib.so", "alpha", 0x20000);
+	add_object(img, "/new/one/lib.so", "beta", 0x30000);
+	alpha.sym = uft_resolve_addr(st.resolver, img, 0x20100);
+	beta.sym = uft_resolve_addr(st.resolver, img, 0x30100);
+	assert_string_equal(alpha.sym->name, "alpha");
+	assert_string_equal(beta.sym->name, "beta");
+	assert_true(lv_view_wants(&st, v, &beta));
+	assert_false(lv_view_wants(&st, v, &alpha));
+	assert_int_equal(uft_image_sym_addr(img, beta.sym), 0x30100);
+	lv_view_put(v);
+	free(st.view_match);
+	uft_resolver_free(st.resolver);
+	uft_image_free(img);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +181,7 @@ int main(void)
 		cmocka_unit_test(slow_cpu),
 		cmocka_unit_test(full),
 		cmocka_unit_test(choices),
+		cmocka_unit_test(same_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
