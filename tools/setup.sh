@@ -10,7 +10,7 @@ openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu 
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14"
 # Without these, or a network to have them from, a test is skipped by name: it boots a kernel.
 optional="qemu-system-arm cpio"
-tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# in vain, today
+tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
 
 # One question for all: a process a package takes seconds of each make on a busy machine. A name without a colon is of this machine's
 # architecture; who is there for another one only is not there.
@@ -40,23 +40,40 @@ if [ "$(id -u)" -ne 0 ]; then
 	fi
 fi
 export DEBIAN_FRONTEND=noninteractive RUNLEVEL=1	# servers that tests use are not started
-$sudo apt-get update -q >/dev/null 2>&1 || true
+
+update() {
+	# shellcheck disable=SC2086
+	$sudo apt-get update -q $apt_options </dev/null >/dev/null 2>&1 || true
+}
 
 # install PACKAGE...: 0, or what it said is in $said.
 said=/tmp/uft-setup.$$
+apt_options=
 install() {
-	$sudo apt-get install -y -q --no-install-recommends "$@" >"$said" 2>&1 && rm -f "$said"
+	# shellcheck disable=SC2086
+	$sudo apt-get install -y -q --no-install-recommends $apt_options "$@" </dev/null >"$said" 2>&1 && rm -f "$said"
 }
 
-# shellcheck disable=SC2086
-if [ -n "$missing" ] && ! install $missing; then
-	tail -n 20 "$said" >&2; rm -f "$said"
-	echo "setup: installing$missing failed" >&2
-	exit 1
+if [ -n "$missing" ]; then
+	update
+	# shellcheck disable=SC2086
+	if ! install $missing; then
+		tail -n 20 "$said" >&2; rm -f "$said"
+		echo "setup: installing$missing failed" >&2
+		exit 1
+	fi
 fi
-# shellcheck disable=SC2086
-if [ -n "$wanted" ] && ! install $wanted; then
-	rm -f "$said"
-	echo "setup: no$wanted: tests that need it are skipped" >&2
-	mkdir -p "${tried%/*}" && : >"$tried" || true
+# Nobody is asked for a password for these, or waits for a network that swallows all; who ends that does not meet it again today.
+if [ -n "$wanted" ]; then
+	{ mkdir -p "${tried%/*}" && touch "$tried"; } 2>/dev/null || true
+	[ -z "$sudo" ] || sudo="sudo -n"
+	apt_options="-oAcquire::Retries=0 -oAcquire::http::Timeout=10 -oAcquire::https::Timeout=10"
+	[ -n "$missing" ] || update
+	# shellcheck disable=SC2086
+	if install $wanted; then
+		rm -f "$tried"
+	else
+		rm -f "$said"
+		echo "setup: no$wanted: tests that need it are skipped" >&2
+	fi
 fi

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# setup.sh SETUP - tools/setup.sh installs what is missing and nothing else, asks for the list of packages once, and can do without some
+# setup.sh SETUP - tools/setup.sh installs what is missing and nothing else, asks for the list of packages once, and can do without some;
+# these make no make ask for a password, or wait twice a day
 #
-# id, dpkg, dpkg-query and apt-get are ours here, so nothing is installed.
+# id, sudo, dpkg, dpkg-query and apt-get are ours here, so nothing is installed.
 set -eu
 setup=$1
 dir=$(mktemp -d)
@@ -24,6 +25,11 @@ cat >bin/apt-get <<'STUB'
 shift
 for p; do case $p in -*) ;; *) echo "$p" >>installed; [ ! -e "no-$p" ] || exit 100 ;; esac; done
 STUB
+cat >bin/sudo <<'STUB'
+# It would have to ask for a password.
+[ -e uft-setup-tried ] && echo "today $*" >>sudo || echo "$*" >>sudo
+[ "$1" != -n ] && exec "$@"
+STUB
 for tool in bin/*; do sed -i '1i #!/bin/sh' "$tool"; done
 chmod +x bin/*
 bad=0
@@ -37,9 +43,10 @@ list() {
 installs() {
 	want=$1 status=0
 	shift
-	rm -f asked installed
+	rm -f asked installed sudo
 	: >installed
-	PATH=$dir/bin:$PATH XDG_CACHE_HOME=$dir sh "$setup" >said 2>&1 || status=$?
+	: >sudo
+	PATH=$dir/bin:$PATH XDG_CACHE_HOME=${cache:-$dir} sh "$setup" >said 2>&1 || status=$?
 	[ "$status" -eq "$want" ] && [ "$(sort installed | tr '\n' ' ')" = "${*:+$* }" ] ||
 		{ echo "ends with $status instead of $want, installs $(sort installed | tr '\n' ' ')instead of $*: $(cat said)"; bad=1; }
 	[ "$(wc -l <asked)" -eq 1 ] || { echo "asks $(wc -l <asked) times"; bad=1; }
@@ -67,4 +74,22 @@ installs 0
 list '/ make$/d'
 : >no-make
 installs 1 make
+# Who is not root: sudo may ask for a password for what is needed, and for nothing else.
+printf '#!/bin/sh\necho 1000\n' >bin/id
+rm no-make no-cpio uft-setup-tried
+list '/ make$/d'
+installs 0 make
+by_sudo() { [ "$(grep -c -e "$1" sudo)" -eq "$2" ] || { echo "not $2 times by sudo: $1: $(cat sudo)"; bad=1; }; }
+by_sudo '^apt-get update' 1
+by_sudo '^apt-get install .*make' 1
+list '/ cpio$/d'
+installs 0
+grep -q '^setup: no cpio' said || { echo "it does not say what there is not without a password: $(cat said)"; bad=1; }
+by_sudo '' 2
+by_sudo '^today -n apt-get .*Acquire::Retries=0 .*Acquire::http::Timeout=10' 2
+installs 0
+by_sudo '' 0
+cache=/proc			# it cannot note there that it has tried
+installs 0
+by_sudo ' -n apt-get install .* cpio$' 1
 exit $bad
