@@ -303,7 +303,15 @@ NI static int t_storm(void)
 }
 
 /* -- ends ---------------------------------------------------------------------------------------------------- */
-NI static void *busy_thread(void *arg) { HIT(); for (;;) work(); return arg; }
+/* Bounded: who ends it may wait long for a CPU, and what is recorded must fit the buffer if the recorder does, too. */
+NI static void *busy_thread(void *arg)
+{
+	HIT();
+	for (int i = 0;; i++)
+		if (i < 5000)
+			work();
+	return arg;
+}
 NI static int exitgroup(void)
 {
 	HIT();
