@@ -261,6 +261,16 @@ void uft_live_until(struct uft_live *l, uint64_t clock)
 	pthread_mutex_unlock(&l->lock);
 }
 
+uint64_t uft_live_certain(struct uft_live *l)
+{
+	uint64_t clock;
+
+	pthread_mutex_lock(&l->lock);
+	clock = l->watermark;
+	pthread_mutex_unlock(&l->lock);
+	return clock;
+}
+
 uint64_t uft_live_pull(struct uft_live *l)
 {
 	uint64_t n = 0, mark;

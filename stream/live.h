@@ -66,6 +66,7 @@ int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid,
 uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
 /* Before it: records of times from @clock on may still be written late. UINT64_MAX: by nobody. */
 void uft_live_until(struct uft_live *l, uint64_t clock);
+uint64_t uft_live_certain(struct uft_live *l);	/* the clock up to which what was taken is handed out: nothing older comes */
 
 /* ---- Any thread ---- */
 #define UFT_LIVE_ALL	UINT32_MAX

@@ -76,7 +76,7 @@ static void wait_asked(struct uft_tree *t)
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&t->lock);
-	if (!t->first && !t->ending && (t->is_busy || t->is_fresh))
+	if (!t->first && !t->ending && (t->is_busy || t->fresh))
 		pthread_cond_timedwait(&t->asked, &t->lock, &until);
 	else if (!t->first && !t->ending)
 		pthread_cond_wait(&t->asked, &t->lock);
@@ -107,7 +107,10 @@ static void note_status(struct uft_tree *t)
 	pthread_mutex_unlock(&t->lock);
 }
 
-/* What came is told by whom it is taken; what came in the last round as well: then it was too young to be handed out. */
+/*
+ * What came is told by whom it is taken, and again in each round until it may be handed out: before, it is too young. One further
+ * round is not enough, since one that a reader asked for is followed by the owner's own at once.
+ */
 void tree_pull(struct uft_tree *t)
 {
 	uint64_t n;
@@ -116,9 +119,13 @@ void tree_pull(struct uft_tree *t)
 	n = uft_live_pull(t->instances->live) + t->nmarks;
 	t->nmarks = 0;
 	trigger_round(t);
-	if (n || t->is_fresh)
-		handle_wake_all(t);
-	t->is_fresh = n != 0;
+	if (n)
+		t->fresh = uft_live_clock();
+	if (!t->fresh)
+		return;
+	handle_wake_all(t);
+	if (uft_live_certain(t->instances->live) >= t->fresh)
+		t->fresh = 0;
 }
 
 static int pull_job(void *arg)
@@ -214,7 +221,7 @@ static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
 	profile_end(t, slice);
 	stack_end(t, slice);
 	uft_live_slice_end(t->instances->live, slice);
-	t->is_fresh = 1;	/* it takes the rest */
+	t->fresh = uft_live_clock();	/* it takes the rest */
 }
 
 static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)

@@ -47,3 +47,8 @@ for f in trace_marker trace_marker_raw; do
 	expect_equal "pages of $f" "$(wc -c <pages)" $((60 * 4096))
 	expect_equal "whole ones" "$(tr -cs x '\n' <pages | awk 'length >= 3900' | wc -l)" 60
 done
+
+# With nobody traced a round is made only where something is asked for: each line comes to the reader that waits for it.
+inside 'mkfifo $TMP/lines; cat trace_pipe >$TMP/lines & reader=$!; exec 3<$TMP/lines; i=0
+	while [ $i -lt 30 ]; do i=$((i + 1)); echo mark $i >trace_marker; read -r -t 30 line <&3 || break; echo "${line##*: }"; done; kill $reader'
+expect_equal "lines to a reader that waits" "$(tr '\n' ' ' <out)" "$(seq -f 'mark %.0f' 30 | tr '\n' ' ')"
