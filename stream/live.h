@@ -46,9 +46,9 @@ uint64_t uft_live_clock(void);
 /* From now on these are taken and not shown: any call, stacks, the function tracer's events, the graph's. */
 enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8 };
 /* Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in front of what is not;
- * empty: all functions of what is prepared, and of the program. */
+ * empty: all functions of what is prepared, and of the program. Who is in @roots is shown whatever @filter says, as sites are armed. */
 struct uft_live_view {
-	const char *filter, *notrace;
+	const char *filter, *notrace, *roots;
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 /* @view: or NULL. 0, -ENOMEM: as it was. */

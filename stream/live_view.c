@@ -17,7 +17,7 @@ struct word_list { char *text; struct uft_pattern *p; size_t n; struct uft_words
 struct lv_view {
 	int refs;			/* atomic */
 	uint64_t number;		/* no other has or had it */
-	struct word_list filter, notrace;
+	struct word_list filter, notrace, roots;
 	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
 };
 
@@ -66,7 +66,7 @@ struct lv_view *lv_view_make(const struct uft_live_view *from)
 	v->refs = 1;
 	v->number = __atomic_add_fetch(&numbers, 1, __ATOMIC_RELAXED);
 	v->pids = malloc((from->npids + from->nnot_pids + 1) * sizeof(*v->pids));
-	if (!list_make(&v->filter, from->filter) || !list_make(&v->notrace, from->notrace) || !v->pids) {
+	if (!list_make(&v->filter, from->filter) || !list_make(&v->notrace, from->notrace) || !list_make(&v->roots, from->roots) || !v->pids) {
 		lv_view_put(v);
 		return NULL;
 	}
@@ -92,6 +92,7 @@ void lv_view_put(struct lv_view *v)
 		return;
 	list_free(&v->filter);
 	list_free(&v->notrace);
+	list_free(&v->roots);
 	free(v->pids);
 	free(v);
 }
@@ -100,8 +101,8 @@ int lv_view_is(const struct lv_view *v, const struct uft_live_view *other)
 {
 	if (!v || !other)
 		return !v && !other;
-	return !strcmp(v->filter.text, other->filter) && !strcmp(v->notrace.text, other->notrace) && v->npids == other->npids &&
-	       v->nnot_pids == other->nnot_pids && (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
+	return !strcmp(v->filter.text, other->filter) && !strcmp(v->notrace.text, other->notrace) &&
+	       !strcmp(v->roots.text, other->roots) && v->npids == other->npids && v->nnot_pids == other->nnot_pids && (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
 	       (!v->nnot_pids || !memcmp(v->pids + v->npids, other->not_pids, v->nnot_pids * sizeof(*v->pids)));
 }
 
@@ -134,6 +135,7 @@ static int wants_func(const struct lv_view *v, const struct uft_image *img, cons
 	int needs_object = obj && at && !obj->nsite && !obj->nbefore;
 	int is_wanted = v->filter.n ? is_in(&v->filter, raw, demangled, sym->object, needs_object) : !needs_object;
 
+	is_wanted = is_wanted || is_in(&v->roots, raw, demangled, sym->object, needs_object);
 	is_wanted = is_wanted && !is_in(&v->notrace, raw, demangled, sym->object, 0);
 	free(demangled);
 	return is_wanted;

@@ -313,11 +313,12 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	return hidden;
 }
 
-static int choose(struct instance *in, const struct settings *set, uint32_t hidden, int is_shared)
+static int choose(struct instance *in, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared)
 {
 	struct uft_live_view view = {
 		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
+		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
 	};
 
 	return uft_live_choose(in->live, hidden, is_shared ? &view : NULL);
@@ -329,6 +330,7 @@ static int choose(struct instance *in, const struct settings *set, uint32_t hidd
  */
 static int choose_all(struct instance *in, const struct settings *set, int is_before)
 {
+	const struct settings *top = set_of(in->t->instances, in, set);
 	int was_shared = count_tracing(in, &in->set) > 1, is_shared = count_tracing(in, set) > 1, ret = 0;
 
 	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
@@ -339,7 +341,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
 			i->has_shared = is_shared || (i->has_shared && now->tracer == i->set.tracer);
-		ret = choose(i, now, hidden, is_shared || (is_before && was_shared));
+		ret = choose(i, now, top, hidden, is_shared || (is_before && was_shared));
 	}
 	return ret;
 }

@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# sharing.sh TARGET - what each instance shows while several share the session
+. "$(dirname "$0")/inside.sh"
+
+# line FILE: its lines as one
+line() { tr '\n' ' ' <"$1"; }
+
+# ---- A root is shown whatever the filter says, also beside another; what is not to be traced is not
+inside 'mkdir instances/foo; $T 1; echo outer >set_graph_function; echo lonely >set_ftrace_filter; echo function_graph >current_tracer
+	echo inner >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; $T 2; grep -c "outer();" trace; grep -c "lonely\|inner" trace; grep -c "inner <-outer" instances/foo/trace
+	echo >trace; echo outer >set_ftrace_notrace; $T 1; grep -c outer trace'
+expect_equal "a root beside function" "$(line out)" "2 0 4 0 "
