@@ -313,11 +313,28 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	return hidden;
 }
 
-static int choose(struct instance *in, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared)
+/* Are there several lists of tasks? Otherwise it is the session that goes by the one, and knows more: who is kin of whom. */
+static int has_different_pids(const struct instance *in, const struct settings *set)
+{
+	const struct settings *first = NULL;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		const struct settings *s = set_of(i, in, set);
+
+		if (!share_is_tracing(i, s))
+			continue;
+		if (first && !is_same_pids(first, s))
+			return 1;
+		first = s;
+	}
+	return 0;
+}
+
+static int choose(struct instance *in, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
 {
 	struct uft_live_view view = {
-		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
-		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n,
+		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
+		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
 		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
 	};
 
@@ -332,6 +349,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 {
 	const struct settings *top = set_of(in->t->instances, in, set);
 	int was_shared = count_tracing(in, &in->set) > 1, is_shared = count_tracing(in, set) > 1, ret = 0;
+	int has_pids = has_different_pids(in, set) || (is_before && has_different_pids(in, &in->set));
 
 	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
 		const struct settings *now = set_of(i, in, set);
@@ -341,7 +359,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
 			i->has_shared = is_shared || (i->has_shared && now->tracer == i->set.tracer);
-		ret = choose(i, now, top, hidden, is_shared || (is_before && was_shared));
+		ret = choose(i, now, top, hidden, is_shared || (is_before && was_shared), has_pids);
 	}
 	return ret;
 }

@@ -11,3 +11,9 @@ inside 'mkdir instances/foo; $T 1; echo outer >set_graph_function; echo lonely >
 	echo inner >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; $T 2; grep -c "outer();" trace; grep -c "lonely\|inner" trace; grep -c "inner <-outer" instances/foo/trace
 	echo >trace; echo outer >set_ftrace_notrace; $T 1; grep -c outer trace'
 expect_equal "a root beside function" "$(line out)" "2 0 4 0 "
+
+# ---- function-fork: children are in each buffer, too; the one list of both is not changed while both are on
+inside 'mkdir instances/foo; $T 1; for i in . instances/foo; do echo $$ >$i/set_ftrace_pid; echo 1 >$i/options/function-fork; done
+	echo inner >set_ftrace_filter; echo outer >instances/foo/set_ftrace_filter; echo function | tee instances/foo/current_tracer >current_tracer; $T 2 fork
+	grep -c "inner <-outer" trace; grep -c "outer <-main" instances/foo/trace; grep -c ": outer" trace; grep -c ": inner" instances/foo/trace; echo 1 >instances/foo/set_ftrace_pid; echo $?'
+expect_equal "function-fork beside function-fork" "$(line out)" "4 2 0 0 1 "
