@@ -308,7 +308,7 @@ NI static void *busy_thread(void *arg)
 {
 	HIT();
 	for (int i = 0;; i++)
-		if (i < 5000)
+		if (i < 300)
 			work();
 	return arg;
 }
