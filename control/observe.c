@@ -230,8 +230,13 @@ static void proc_end(struct observe *o, struct proc *p)
 			*at = p->next;
 			break;
 		}
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		points_release(o, &p->thread[i]);
+	for (uint32_t i = 0; i < p->nold; i++)
+		points_release(o, &p->old[i]);
 	into_put(o, p->into);
 	free(p->thread);
+	free(p->old);
 	free(p);
 }
 
@@ -307,10 +312,6 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 	if (!parent || (!p && !session_follows_children(o->s)))
 		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
 	like = *thread_of(parent, r->ptid);
-	if (r->ns < like.point_ns) {
-		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
-		like.point_ns = 0;
-	}
 	if (!p) {
 		p = proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
@@ -323,10 +324,22 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 			points_tell(o, p, 0, r->ns, 0);
 		}
 	}
-	if (p)
+	if (p) {
+		points_inherit(o, p, &like, r->ns);
 		thread_add(o, p, r->tid, &like);
-	if (p && p->npoints && !like.point_ns)
-		p->has_unarmed = 1;
+	}
+}
+
+/* What they had is theirs again, or nobody's. */
+static void forget_old(struct observe *o, struct proc *p)
+{
+	while (p->nold) {
+		struct thread ended = p->old[--p->nold];
+
+		points_release(o, &ended);
+	}
+	free(p->old);
+	p->old = NULL;
 }
 
 static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
@@ -341,9 +354,15 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
 		p->is_other = 1;
-		p->nthreads = 0;
 		points_end(o, p, r->ns);
+		forget_old(o, p);
+		while (p->nthreads) {
+			struct thread ended = p->thread[--p->nthreads];
+
+			points_release(o, &ended);
+		}
 		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
+		memset(like.point_ns, 0, sizeof(like.point_ns));
 	}
 	thread_add(o, p, r->tid, &like);
 }
@@ -351,12 +370,15 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 /* Its last moment on a CPU is told by nobody else: events end before the thread does. */
 static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
 {
-	struct thread *t = thread_of(p, r->tid);
+	struct thread *t = thread_of(p, r->tid), ended;
 
 	if (o->is_switches)
 		take_switch(o, p, r, UFT_SWITCH_ENDED);
-	if (t)
+	if (t) {
+		ended = *t;
 		*t = p->thread[--p->nthreads];
+		points_release(o, &ended);
+	}
 	if (!p->nthreads) {
 		points_end(o, p, r->ns);
 		proc_end(o, p);
@@ -477,7 +499,13 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 		return ret == -ESRCH ? 0 : ret;
 	like = thread_read(p->pid, tid);
 	like.group = ret;
-	p->has_unarmed = p->npoints != 0;
+	for (uint32_t i = 0; i < p->nold; i++)
+		if (p->old[i].tid == tid) {
+			memcpy(like.point, p->old[i].point, sizeof(like.point));
+			memcpy(like.point_ns, p->old[i].point_ns, sizeof(like.point_ns));
+		}
+	for (uint32_t k = 0; k < p->npoints; k++)
+		p->has_unarmed |= !perf_has(o->perf, like.point[k]);
 	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
 }
 
@@ -542,14 +570,18 @@ void observe_target(struct observe *o, const struct target *t)
 		points_find(o, p, UINT32_MAX);
 }
 
-/* Threads that have no events are forgotten. 1: there were some. */
-static int forget_unobserved(const struct observe *o, struct proc *p)
+/* Threads that have no events are forgotten, but for the points that they have: what is watched twice is told twice. 1: there were some. */
+static int forget_unobserved(struct observe *o, struct proc *p)
 {
 	uint32_t n = 0, before = p->nthreads;
 
+	forget_old(o, p);
+	p->old = o->has_points ? calloc(before + 1, sizeof(*p->old)) : NULL;
 	for (uint32_t i = 0; i < before; i++)
 		if (perf_has(o->perf, p->thread[i].group))
 			p->thread[n++] = p->thread[i];
+		else if (p->old)
+			p->old[p->nold++] = p->thread[i];
 	p->nthreads = n;
 	return n < before;
 }
@@ -571,7 +603,10 @@ static void observe_again(struct observe *o)
 		struct proc *p = proc_of(o, again[--n]);
 
 		add_threads(o, again[n]);
-		if (p && p == proc_of(o, again[n]) && !p->nthreads)	/* it has ended meanwhile, unheard */
+		if (!p || p != proc_of(o, again[n]))
+			continue;
+		forget_old(o, p);
+		if (!p->nthreads)	/* it has ended meanwhile, unheard */
 			proc_end(o, p);
 	}
 	free(again);
@@ -592,6 +627,7 @@ void observe_left(struct observe *o, pid_t pid)
 	}
 	points_end(o, p, session_now_ns());
 	proc_end(o, p);
+	points_ended(o);
 	observe_take(o);		/* who came meanwhile has no events either */
 	observe_again(o);
 }

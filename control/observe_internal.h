@@ -14,7 +14,7 @@ struct thread {
 	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
 	uint64_t prio_ns;		/* as of then */
 	int point[ACCESS_MAX];		/* the events of the process's points; -1 none */
-	uint64_t point_ns;		/* it has them since; who it made before does not */
+	uint64_t point_ns[ACCESS_MAX];	/* it got its own then; who it made before has none, 0: it has its maker's */
 	char comm[16];
 };
 
@@ -37,6 +37,8 @@ struct proc {
 	uint32_t npoints;
 	uint32_t missing, nobj;		/* ranges whose place was not known when there were so many objects */
 	int has_unarmed;		/* a thread has no events for some point */
+	struct thread *old;		/* while they get other events (observe_again): which points they have */
+	uint32_t nold;
 };
 
 struct pair { uint64_t clock, ns; };
@@ -67,6 +69,12 @@ void points_find(struct observe *o, struct proc *p, uint32_t wanted);
 void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags);
 /* They have ended: the process is over, runs another program, or is left. */
 void points_end(struct observe *o, struct proc *p, uint64_t ns);
+/* @t, whom no process lists any more, needs its events for them no longer: they end unless somebody else has the same. */
+void points_release(struct observe *o, const struct thread *t);
+/* Some were ended for all who shared them: those get others in the next round. */
+void points_ended(struct observe *o);
+/* @t was made at @ns by a thread with the same events: it has those that its maker had by then. */
+void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_t ns);
 /* Each time that something was taken: what could not be done before. */
 void points_round(struct observe *o);
 

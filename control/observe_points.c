@@ -4,7 +4,8 @@
  *
  * Each process has up to ACCESS_MAX points, found in its space when it becomes a target and, for variables of objects that come later, when
  * these are there. Each of its threads has the kernel's events for each point: its own, or those of who made it. A thread that was made before
- * its maker had them (point_ns) gets its own in the next round. At an exec the kernel ends them (remove_on_exec).
+ * its maker had them (point_ns) gets its own in the next round. At an exec the kernel stops them (remove_on_exec), but keeps them, with their
+ * debug registers, for whoever holds the descriptors: so what no thread has any more is closed.
  */
 #include "control/observe_internal.h"
 
@@ -34,6 +35,60 @@ void points_end(struct observe *o, struct proc *p, uint64_t ns)
 	p->has_unarmed = 0;
 }
 
+static int has_group(const struct thread *t, uint32_t n, int group)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < ACCESS_MAX; k++)
+			if (t[i].point[k] == group)
+				return 1;
+	return 0;
+}
+
+static int is_shared(const struct observe *o, int group)
+{
+	for (const struct proc *p = o->procs; p; p = p->next)
+		if (has_group(p->thread, p->nthreads, group) || has_group(p->old, p->nold, group))
+			return 1;
+	return 0;
+}
+
+void points_release(struct observe *o, const struct thread *t)
+{
+	for (uint32_t k = 0; k < ACCESS_MAX && o->has_points; k++)
+		if (perf_has(o->perf, t->point[k]) && !is_shared(o, t->point[k]))
+			perf_remove(o->perf, t->point[k]);
+}
+
+/* Their numbers will be of others. 1: there was such a one. */
+static int forget_ended(const struct observe *o, struct thread *t, uint32_t n)
+{
+	int any = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < ACCESS_MAX; k++)
+			if (t[i].point[k] >= 0 && !perf_has(o->perf, t[i].point[k])) {
+				t[i].point[k] = -1;
+				any = 1;
+			}
+	return any;
+}
+
+void points_ended(struct observe *o)
+{
+	for (struct proc *p = o->procs; p; p = p->next)
+		p->has_unarmed |= p->npoints && forget_ended(o, p->thread, p->nthreads);
+}
+
+void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_t ns)
+{
+	for (uint32_t k = 0; k < ACCESS_MAX; k++) {
+		if (ns < t->point_ns[k])
+			t->point[k] = -1;
+		t->point_ns[k] = 0;
+		p->has_unarmed |= o->has_points && k < p->npoints && t->point[k] == -1;
+	}
+}
+
 /* Those of its threads that have no events for its points get them. */
 static void points_arm(struct observe *o, struct proc *p)
 {
@@ -43,9 +98,10 @@ static void points_arm(struct observe *o, struct proc *p)
 		int ret = 0;
 
 		for (uint32_t k = 0; k < p->npoints && ret >= 0; k++)
-			if (!perf_has(o->perf, t->point[k]))
+			if (!perf_has(o->perf, t->point[k])) {
 				ret = t->point[k] = perf_watch(o->perf, t->tid, p->point[k].addr, p->point[k].bytes, p->point[k].is_write_only);
-		t->point_ns = session_now_ns();
+				t->point_ns[k] = session_now_ns();
+			}
 		if (ret < 0 && ret != -ESRCH && !o->is_short++)
 			session_warn(o->s, ret == -ENOSPC ? "thread %d of process %d is not watched: no debug register of the CPUs is free for it (a debugger, perf?)" :
 				     "thread %d of process %d is not watched: %s", t->tid, p->pid, strerror(-ret));

@@ -7,6 +7,7 @@
  *	other	(what the child becomes)
  *	wait	writes where `watched` is, waits for a line, calls error() three times and writes `watched` twice
  *	spin	writes it for ever
+ *	chain N	writes `watched` and all of `bytes`, and executes itself with N - 1, until that is 0
  *	probe	does the kernel count accesses here at all? 0, 1
  */
 #include <error.h>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -88,6 +90,21 @@ static int kinds(void)
 	return 0;
 }
 
+static int chain(char *self, int n)
+{
+	char next[16];
+
+	watched = 7000 + (uint64_t)n;
+	for (int i = 0; i < 16; i += 8)
+		*(volatile uint64_t *)(void *)&bytes[i] = 1;
+	way = self;
+	if (!n)
+		return 0;
+	snprintf(next, sizeof(next), "%d", n - 1);
+	execl(self, self, "chain", next, NULL);
+	return 1;
+}
+
 /* A debug register that the machine does not give to its guest is taken and never trips. */
 static int probe(void)
 {
@@ -119,6 +136,8 @@ int main(int argc, char **argv)
 			watched = 6000 + i;
 		return 0;
 	}
+	if (!strcmp(what, "chain"))
+		return chain(argv[0], argc > 2 ? atoi(argv[2]) : 0);
 	if (!strcmp(what, "spin"))
 		for (;; usleep(1000))
 			watched++;

@@ -57,6 +57,14 @@ run "$uft" record -q -p mmiotrace --no-children --watch watched:w -o writes.uft 
 run "$uft" report --no-pager writes.uft
 expect_equal "writes only, and no children" "$(lines R | grep -c .) $(lines W | grep -c .)" "0 250"
 
+# ---- Programs that one task executes one after another: each gets the registers of the one before, also if there are no others
+run "$uft" record -q -p mmiotrace --watch watched --watch bytes --watch way -o chain.uft "$T" chain 5
+expect_status 0
+expect_no_err
+run "$uft" report --no-pager chain.uft
+expect_equal "of each program" "$(lines W | awk '$4 == 1 { print $6 }' | tr '\n' ' ')" "$(for i in 5 4 3 2 1 0; do printf '0x%x ' $((7000 + i)); done)"
+expect_equal "of all four registers" "$(lines W | cut -d ' ' -f 4 | sort | uniq -c | tr -s ' \n' ' ')" " 6 1 12 2 6 3 "
+
 # ---- Instructions: what, how wide, which value; two lines for a read and write; what cannot be known
 run "$uft" record -q -p mmiotrace --watch watched --watch bytes --watch way -o kinds.uft "$T" kinds
 run "$uft" report --no-pager kinds.uft
