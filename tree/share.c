@@ -379,12 +379,21 @@ void share_mute(struct uft_tree *t)
 		mute(i, &i->set);
 }
 
-/* What was written until now is taken by whom it was for. */
+static int is_handing_on(const struct instance *in, const struct settings *from, const struct settings *to)
+{
+	return in->t->instances->next && share_is_tracing(in, from) != share_is_tracing(in, to);
+}
+
+/* What was written until now is taken by whom it was for. Commands in it come in the next round: here they would apply settings inside of others. */
 static void hand_on(struct instance *in, const struct settings *from, const struct settings *to)
 {
-	if (!in->t->instances->next || share_is_tracing(in, from) == share_is_tracing(in, to))
+	int in_round = in->t->in_round;
+
+	if (!is_handing_on(in, from, to))
 		return;
+	in->t->in_round = 1;
 	tree_pull(in->t);
+	in->t->in_round = in_round;
 	mute(in, to);
 }
 
@@ -392,8 +401,11 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
 	struct wishes w;
-	int ret = wishes_make(in, set, &w);
+	int ret;
 
+	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
+		tree_pull(in->t);
+	ret = wishes_make(in, set, &w);
 	if (!ret && (!are_possible(&w) || (in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)))
 		ret = -EBUSY;
 	if (ret) {

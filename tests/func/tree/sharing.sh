@@ -17,3 +17,10 @@ inside 'mkdir instances/foo; $T 1; for i in . instances/foo; do echo $$ >$i/set_
 	echo inner >set_ftrace_filter; echo outer >instances/foo/set_ftrace_filter; echo function | tee instances/foo/current_tracer >current_tracer; $T 2 fork
 	grep -c "inner <-outer" trace; grep -c "outer <-main" instances/foo/trace; grep -c ": outer" trace; grep -c ": inner" instances/foo/trace; echo 1 >instances/foo/set_ftrace_pid; echo $?'
 expect_equal "function-fork beside function-fork" "$(line out)" "4 2 0 0 1 "
+
+# ---- A traceoff that is due when another begins, which then has its own functions only
+inside 'mkdir instances/foo instances/bar; $T 2000000000 & pid=$!; cd instances; echo 0 | tee foo/tracing_on >bar/tracing_on
+	echo inner >bar/set_ftrace_filter; echo inner:traceoff >>bar/set_ftrace_filter; echo function >bar/current_tracer; echo outer >foo/set_ftrace_filter; echo function >foo/current_tracer
+	for i in $(seq 20); do echo 1 >bar/tracing_on & echo 1 >foo/tracing_on; wait $!; for k in $(seq 300); do grep -q 0 bar/tracing_on && grep -q outer foo/trace && break; sleep 0.1; done
+		grep -c ": inner" foo/trace; echo 0 >foo/tracing_on; echo >foo/trace; done | sort | uniq -c; cat bar/tracing_on; kill $pid'
+expect_equal "a traceoff that is due" "$(grep -v Terminated out | tr -s ' \n' ' ')" " 20 0 0 "
