@@ -27,6 +27,7 @@
 #define RO_BIAS		48
 #define RO_SAVE		56
 #define RO_KEY		1024	/* struct ring_own_key, as far from each line */
+#define RO_INTENT	1048
 #define RO_SHIFT	6	/* bytes of a line */
 #define RO_BITS		4	/* lines */
 #define RO_TID_SHIFT	32	/* of a key: the thread's number */

@@ -23,7 +23,9 @@
  * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an interrupt since the
  * load-exclusive makes it fail (both kernels see to that), then nothing has happened and the slow path does all of it. When it
  * was made, the record is as good as committed: a slow event that comes in between commits it before it looks at the shadow
- * stack (own_finish()); who was interrupted stores the same once more.
+ * stack (own_finish()); who was interrupted stores the same once more. Whether it was made the key's `intent` tells, which is the top to
+ * be before the store and 0 again behind the commit, before the line moves on: the first event in between finds that
+ * top or never will, as its interrupt makes the store fail. (What is in the record does not tell: calls of one clock tick look alike.)
  *
  * Invariants:
  *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say where its commit is.
@@ -133,6 +135,7 @@ static struct ring_own *own_take(struct ring_own *l, uint64_t tp, uint32_t tid)
 	if (!r || !dead || !uft_cas(&r->owner, dead, tid))
 		r = own_ring(tid);
 	k->key = l->again = RING_OWN_SHUT;
+	k->intent = 0;
 	l->ring = r;
 	k->tid = r ? tid : 0;
 	uft_store_release(&k->tp, r ? tp : 0);
@@ -187,17 +190,19 @@ const void *own_at(uint32_t tid, int *is_inside)
 	return k->tid == tid ? l->at : NULL;
 }
 
-void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped)
+void own_finish(uint32_t tid, const void *top)
 {
 	struct ring_own *l = &uft_ring_fast.own[own_index(tid)];
-	uint64_t word;
+	struct ring_own_key *k = own_key_of(l);
+	uint64_t intent;
 	int is_inside;
 
 	own_at(tid, &is_inside);
 	if (!is_inside)
 		return;
-	word = *(const uint64_t *)l->at;
-	if (UFT_REC_KIND(word) == UFT_REC_ENTRY ? word != pushed : UFT_REC_KIND(word) != UFT_REC_EXIT || word != popped)
+	intent = uft_load(&k->intent);
+	uft_store(&k->intent, 0ull);
+	if (!intent || intent != (uint64_t)top)
 		return;
 	l->at += 8;
 	uft_store_release(&l->ring->commit, (uint64_t)l->at - l->bias);

@@ -65,6 +65,7 @@ RING_OFFSET(struct ring_own_head, tid_offset, sizeof(struct ring_own_head) + RH_
 RING_OFFSET(struct ring_own_head, on_cpus, sizeof(struct ring_own_head) + RH_WORD);
 RING_OFFSET(struct uft_slice, generation, offsetof(struct uft_slice, on_cpus) + 4);
 RING_OFFSET(struct ring_own_table, key, offsetof(struct ring_own_table, line) + RO_KEY);
+RING_OFFSET(struct ring_own_key, intent, RO_INTENT - RO_KEY);
 RING_OFFSET(struct ring_own_key, key, 0);
 RING_OFFSET(struct ring_own_table, key, UFT_PAGE);
 _Static_assert(sizeof(struct ring_own) == 1 << RO_SHIFT && sizeof(struct ring_own_key) == 1 << RO_SHIFT, "layout.h");

@@ -64,7 +64,8 @@ struct ring_own_key {
 	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
 	uint64_t tid;		/* whose ring it is */
 	uint64_t tp;		/* and its thread pointer; written last; 0: nobody's */
-	uint64_t pad[5];
+	uint64_t intent;	/* of who is inside a graph path, not committed yet: the top that makes his record valid; else 0 */
+	uint64_t pad[4];
 };
 #define RING_OWN_SHUT	1ull
 
@@ -173,9 +174,9 @@ void own_attach(void);
 void own_wipe(void);
 /*
  * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it interrupted is about to
- * commit is committed. @pushed, @popped: the words of the top entry and of the one above. Signals are blocked.
+ * commit is committed. @top: of its shadow stack. Signals are blocked.
  */
-void own_finish(uint32_t tid, uint64_t pushed, uint64_t popped);
+void own_finish(uint32_t tid, const void *top);
 /*
  * Where the thread's fast paths write next; NULL: it has no line. *@is_inside: whom this event interrupted is about to, and changes
  * no line before he goes on. Signals are blocked.

@@ -499,17 +499,11 @@ static int task_is_mute(void)
 	return uft_load_acquire(state) != RING_LIVE;
 }
 
-/*
- * What a fast path that this event interrupted has made of the top: of an ENTRY the entry has the clock, of an EXIT the word of the one
- * that was popped, where fast paths do not change the kind.
- */
+/* A fast path that this event interrupted has changed the top already, or never will. */
 static void thread_finish_fast(struct trace_task *t)
 {
-	const struct fg_entry *top = t->th->top;
-
 	inside_begin(t);
-	own_finish(t->tid, UFT_REC_WORD(UFT_REC_ENTRY, fg_id(top - 1), top[-1].clock),
-		   UFT_REC_WORD(UFT_REC_EXIT, fg_id(top), top->receipt.word));
+	own_finish(t->tid, t->th->top);
 	inside_note(t);
 }
 

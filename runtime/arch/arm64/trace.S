@@ -106,11 +106,14 @@
 	ccmp	x12, x14, #NZCV_C, lo
 	.endm
 
-	/* What stands before x12 is committed. Uses x14-x16. */
-	.macro COMMIT
+	/* What stands before x12 is committed, and with it the graph's intent has come true. Uses x14-x16. */
+	.macro COMMIT has_intent=0
 	ldp	x15, x16, [x13, #RO_RING]
 	sub	x14, x12, x16
 	stlr	x14, [x15]
+	.if \has_intent
+	str	xzr, [x13, #RO_INTENT]
+	.endif
 	str	x12, [x13, #RO_AT]
 	.endm
 
@@ -191,9 +194,10 @@
 	mov	x14, #FG_RECORDED
 	stp	x17, x14, [x15, #E_WORD]
 	add	x15, x15, #E_BYTES
+	str	x15, [x13, #RO_INTENT]
 	stxr	w14, x15, [x16]
 	cbnz	w14, .Lenter_again
-	COMMIT
+	COMMIT	1
 	str	x11, [x13, #RO_KEY]
 	ret				/* pairs with the stub's first bl */
 .Lenter_odd:
@@ -235,6 +239,7 @@ uft_asm_graph_enter_slow:
 	mov	x30, x9
 	ret	x16
 .Lenter_again:
+	str	xzr, [x13, #RO_INTENT]
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]
 	b	.Lenter_by_c
@@ -288,12 +293,14 @@ uft_asm_graph_enter_slow:
 	str	x14, [x12], #8
 	str	w10, [x17, #E_WORD - E_BYTES]
 	sub	x17, x17, #E_BYTES
+	str	x17, [x13, #RO_INTENT]
 	stxr	w15, x17, [x16]
 	cbnz	w15, .Lexit_inside
-	COMMIT
+	COMMIT	1
 	str	x11, [x13, #RO_KEY]
 	ret	x9			/* pairs with the caller's bl */
 .Lexit_inside:
+	str	xzr, [x13, #RO_INTENT]
 	mov	x30, xzr
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]

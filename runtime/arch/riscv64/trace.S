@@ -118,13 +118,16 @@
 	bgeu	t6, \tmp, \no
 	.endm
 
-	/* What stands before t6 is committed. */
-	.macro COMMIT position, ring
+	/* What stands before t6 is committed, and with it the graph's intent has come true. */
+	.macro COMMIT position, ring, has_intent=0
 	ld	\position, RO_BIAS(t4)
 	ld	\ring, RO_RING(t4)
 	sub	\position, t6, \position
 	fence	rw, w
 	sd	\position, R_COMMIT(\ring)
+	.if \has_intent
+	sd	zero, RO_INTENT(t4)
+	.endif
 	sd	t6, RO_AT(t4)
 	.endm
 
@@ -212,10 +215,11 @@
 	sd	ra, E_FLAGS(t5)
 	ld	ra, RO_THREAD(t4)
 	addi	t5, t5, E_BYTES
+	sd	t5, RO_INTENT(t4)
 	sc.d	ra, t5, (ra)
 	bnez	ra, .Lenter_inside
 	addi	t6, t6, 8
-	COMMIT	t3, ra
+	COMMIT	t3, ra, 1
 	LEAVE_OWN
 	jr	t1
 .Lenter_odd:
@@ -227,6 +231,7 @@
 	ld	t6, RO_AT(t4)
 	j	.Lenter_deeper
 .Lenter_inside:
+	sd	zero, RO_INTENT(t4)
 	ld	ra, RO_SAVE(t4)
 	.cfi_restore ra
 	LEAVE_OWN
@@ -272,13 +277,15 @@ uft_asm_graph_enter_slow:
 	sw	t0, E_WORD - E_BYTES(t2)
 	ld	ra, E_PARENT - E_BYTES(t2)
 	addi	t2, t2, -E_BYTES
+	sd	t2, RO_INTENT(t4)
 	sc.d	t1, t2, (t3)
 	bnez	t1, .Lexit_inside
 	addi	t6, t6, 8
-	COMMIT	t1, t3
+	COMMIT	t1, t3, 1
 	sd	t5, RO_KEY(t4)
 	ret				/* pairs with the caller's jal */
 .Lexit_inside:
+	sd	zero, RO_INTENT(t4)
 	sd	t5, RO_KEY(t4)
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow

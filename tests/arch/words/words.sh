@@ -41,3 +41,7 @@ tail -n 2 body | head -n 1 | grep -q 'arch_text_flush(.*at' || fail "word_put() 
 sed -n '/^int own_init/,/^}/p' "$top/runtime/ring/own.c" | grep -n 'head.on_cpus = \|store_release(&uft_ring_fast.own' | cut -d: -f2 >body
 check
 [ "$(wc -l <body)" -eq 2 ] && head -n 1 body | grep -q 'head.on_cpus = &' || fail "own_init() publishes an unfinished table: $(cat body)"
+
+# Entry and exit of the graph: the exclusive store follows that of its intent, by which who interrupts them tells whether it was made.
+check
+[ "$(grep -B 1 -P '\t(stxr|sc\.d)\t' code | grep -cP '\t(str|sd)\t.*\b1048\b')" -eq 2 ] || fail "a graph path changes the top without its intent"
