@@ -307,9 +307,10 @@ NI static int t_storm(void)
 NI static void *busy_thread(void *arg)
 {
 	HIT();
-	for (int i = 0;; i++)
-		if (i < 300)
-			work();
+	for (int i = 0; i < 3000; i++)
+		work();
+	for (;;)
+		__asm__ volatile("" ::: "memory");
 	return arg;
 }
 NI static int exitgroup(void)
