@@ -301,11 +301,16 @@ static size_t count_tracing(const struct instance *in, const struct settings *se
 	return n;
 }
 
-/* What of a buffer's records is not for who reads it: enum uft_live_hidden. */
+/*
+ * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all is: what they record while
+ * he is turned on is taken when he is.
+ */
 static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
 {
 	uint32_t hidden = 0;
 
+	if (in->t->instances->next && !share_is_tracing(in, set))
+		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS;
 	if (trigger_has_stacks(in) || is_shared)
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared)
