@@ -102,7 +102,8 @@ int lv_view_is(const struct lv_view *v, const struct uft_live_view *other)
 	if (!v || !other)
 		return !v && !other;
 	return !strcmp(v->filter.text, other->filter) && !strcmp(v->notrace.text, other->notrace) &&
-	       !strcmp(v->roots.text, other->roots) && v->npids == other->npids && v->nnot_pids == other->nnot_pids && (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
+	       !strcmp(v->roots.text, other->roots) && v->npids == other->npids && v->nnot_pids == other->nnot_pids &&
+	       (!v->npids || !memcmp(v->pids, other->pids, v->npids * sizeof(*v->pids))) &&
 	       (!v->nnot_pids || !memcmp(v->pids + v->npids, other->not_pids, v->nnot_pids * sizeof(*v->pids)));
 }
 

@@ -106,7 +106,7 @@ static uint32_t flags_at(const struct uft_live *l, uint64_t clock)
 /* One view after the other and back, while a CPU is idle: each is made once, and choices of what is gone are forgotten. */
 static void choices(void **state)
 {
-	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "" }, { .filter = "b*\n", .notrace = "" } };
+	const struct uft_live_view view[2] = { { .filter = "a*\n", .notrace = "", .roots = "" }, { .filter = "b*\n", .notrace = "", .roots = "" } };
 	const struct lv_view *made[2] = { NULL, NULL };
 	struct uft_live *l = open_live(1);
 	uint64_t idle, last = 0;
@@ -149,7 +149,7 @@ static struct uft_object *add_object(struct uft_image *img, const char *path, co
 /* Two libraries of one file name: each function is judged by its own. */
 static void same_name(void **state)
 {
-	const struct uft_live_view view = { .filter = "beta:mod:lib\n", .notrace = "" };
+	const struct uft_live_view view = { .filter = "beta:mod:lib\n", .notrace = "", .roots = "" };
 	struct uft_image *img = uft_image_alloc(1, "/bin/prog");
 	struct uft_stream st = { .resolver = uft_resolver_alloc() };
 	struct dec_image image = { .img = img };
