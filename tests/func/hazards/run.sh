@@ -35,6 +35,13 @@ slack() {
 	esac
 }
 
+# Who makes calls as long as a clock says has more to tell than the usual buffer holds, if the recorder does not get a CPU.
+buffer() {
+	case $1 in
+	signal | sigjump) echo "-b 128M" ;;
+	esac
+}
+
 # How many tasks have events in the recording, where the case says so: a thread or child that goes by another's number
 # shows here only.
 tasks() {
@@ -67,7 +74,7 @@ keep=
 case $tracer in keep*) tracer=function_graph keep="--keep-slow *=0" ;; esac
 set -f
 # shellcheck disable=SC2086
-got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q ${HAZARD_FLAGS:-} ${HAZARD_EMULATOR:+"--emulator=$HAZARD_EMULATOR"} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
+got=$(HAZARD_COUNTS="$dir/counts" timeout "${HAZARD_TIMEOUT:-120}" "$uft" record -q $(buffer "$case") ${HAZARD_FLAGS:-} ${HAZARD_EMULATOR:+"--emulator=$HAZARD_EMULATOR"} -p "$tracer" $keep -o "$dir/x.uft" ${plain:+-l * -l *:mod:libhazard*} -- "$prog" "$case" 2>"$dir/err" </dev/null)
 rc=$?
 [ "$got" = "$want" ] || fail "output: '$got' (status $rc), untraced '$want'"
 [ $rc -eq $want_rc ] || fail "status $rc, untraced $want_rc"
