@@ -137,8 +137,10 @@ expect_equal "twice the same, after it was off" "$(twice after)" 0
 # ---- Attached while its threads make others: each has its events, and has them once. Who is made between the events of two CPUs lacks one
 two=0
 for round in 1 2 3; do
-	"$T" spawn &
+	: >said
+	"$T" spawn >said &
 	outside=$!
+	until [ -s said ]; do sleep 0.02; done		# one of those eight that lacks one would miss it in all of the recording
 	run timeout -s INT 2 "$uft" record -q -p sched_switch -o spawn.uft -P $outside
 	kill $outside
 	wait $outside 2>/dev/null

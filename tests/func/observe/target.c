@@ -235,6 +235,8 @@ int main(int argc, char **argv)
 			if (!pthread_create(&t, NULL, spawner, NULL))
 				pthread_detach(t);
 		}
+		puts("ready");		/* all who make others are there */
+		fflush(stdout);
 		spawner(NULL);
 	} else if (!strcmp(what, "second")) {
 		pthread_t t;
