@@ -82,9 +82,10 @@ static uint64_t since(int is_known, uint64_t now, uint64_t then)
 	return !is_known || now < then ? UINT32_MAX : now - then < UINT32_MAX ? now - then : UINT32_MAX - 1;
 }
 
+/* To the nearest: a round of just its runtime is as long as that, though the runtime in the clock's units was rounded down. */
 static uint64_t us(const struct spin *h, uint64_t units)
 {
-	uint64_t n = (uint64_t)((double)units * h->ns / 1000);
+	uint64_t n = (uint64_t)((double)units * h->ns / 1000 + 0.5);
 
 	return n < UINT32_MAX ? n : UINT32_MAX;
 }
