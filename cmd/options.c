@@ -377,6 +377,8 @@ int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft
 		p++;
 	if (*p)
 		return uft_fail(err, -EINVAL, "'%s' is not a size in KB (or with K, M, G)", text);
+	if (!value)
+		return uft_fail(err, -EINVAL, "'%s' is no room; leave the option out for the default", text);
 	*(uint64_t *)field = value * unit;
 	return 0;
 }

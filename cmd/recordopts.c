@@ -21,6 +21,7 @@ static const char *const tracer_names[] = {
 };
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
+#define MAX_OPTIONS	96			/* more words than trace_options has */
 
 /* Who comes from perf gives a process to -p. */
 static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
@@ -118,6 +119,15 @@ static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
 	return o->keep_ns ? -1 : cmd_fail(syntax->name, "out of memory");
 }
 
+int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word)
+{
+	const char *names[MAX_OPTIONS];
+	char near[256];
+
+	cmd_near(strncmp(word, "no", 2) ? word : word + 2, names, uft_tree_options(names, MAX_OPTIONS), near, sizeof(near));
+	return cmd_usage(syntax, "--option: there is no option '%s'%s", word, near);
+}
+
 /* -1 to go on. */
 static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 {
@@ -129,7 +139,7 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 		int kinds = uft_tree_option(o->options.item[i], &text, &o->events);
 
 		if (!kinds)
-			return cmd_usage(syntax, "--option: there is no option '%s'", o->options.item[i]);
+			return cmd_no_trace_option(syntax, o->options.item[i]);
 		if (strstr(o->options.item[i], "stack"))
 			return cmd_usage(syntax, "--option: '%s': stacks are recorded with --func-stack (function) or --stacktrace "
 					 "(kmemtrace, blk, sysprof)", o->options.item[i]);

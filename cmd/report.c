@@ -14,6 +14,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "cmd/recordopts.h"
 #include "cmd/symbols.h"
 #include "output/output.h"
 #include "symbol/tracer.h"
@@ -93,7 +94,7 @@ static int take_options(struct report_opts *o)
 		int kinds = uft_tree_option(o->options.item[i], &o->text, &events);
 
 		if (!kinds)
-			return cmd_usage(&report_syntax, "--option: there is no option '%s'", o->options.item[i]);
+			return cmd_no_trace_option(&report_syntax, o->options.item[i]);
 		if (kinds & UFT_OPTION_OTHER)
 			return cmd_usage(&report_syntax, "--option: '%s' is for the tracing directory (man uft-shell)", o->options.item[i]);
 		if (!(kinds & UFT_OPTION_TEXT))

@@ -661,7 +661,7 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 		near_names(p, spaces, nspaces, near, sizeof(near));
 	if (!best && !near[0] && nspaces && is_stripped(spaces[0]))
 		snprintf(near, sizeof(near), " with a name (the program is stripped; its -dbgsym package, DEBUGINFOD_URLS or "
-			 "--symbols give names)%s", p->object ? "" : "; of a library: NAME:mod:LIBRARY");
+			 "--symbols give names)%s", p->object ? "" : "; of a library, or of a program that this one starts: NAME:mod:FILE");
 	return explain(text, best, why, other, is_library, near, err);
 }
 

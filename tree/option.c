@@ -134,6 +134,15 @@ int uft_tree_option(const char *word, uint32_t *text, uint32_t *events)
 	return found;
 }
 
+size_t uft_tree_options(const char **names, size_t max)
+{
+	size_t n = 0;
+
+	for (; n < NOPTIONS && n < max; n++)
+		names[n] = options[n].name;
+	return n;
+}
+
 static int set_option(struct instance *in, uint32_t index, int on)
 {
 	struct settings set = in->set;

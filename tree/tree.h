@@ -116,6 +116,7 @@ int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name);
  * of stacks changes neither. */
 enum uft_option_kind { UFT_OPTION_TEXT = 1, UFT_OPTION_EVENTS = 2, UFT_OPTION_OTHER = 4 };
 int uft_tree_option(const char *word, uint32_t *text, uint32_t *events);
+size_t uft_tree_options(const char **names, size_t max);	/* their words, for "did you mean"; how many there are, at most @max */
 
 /* ---- Handles --------------------------------------------------------------------------------- */
 

@@ -149,7 +149,7 @@ expect_equal "names of another object" "$(grep -c -w work err)" 0
 ${CC:-cc} -O2 -o plain prog.c
 not_started 1 "'wrk' matches no function; near: work" -l wrk ./plain
 strip plain
-not_started 1 "; of a library: NAME:mod:LIBRARY" -l 'nothing_*' ./plain
+not_started 1 "; of a library, or of a program that this one starts: NAME:mod:FILE" -l 'nothing_*' ./plain
 not_started 1 "./no/such/dir/x.uft" -o ./no/such/dir/x.uft ./prog
 
 if [ "$(id -u)" -ne 0 ]; then
