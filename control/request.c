@@ -188,6 +188,8 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	sl = arena_slice(&s->arena, slice);
 	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
 		return -EEXIST;
+	if (!__atomic_load_n(&sl->pid, __ATOMIC_ACQUIRE))
+		return -EEXIST;		/* a child that fills it in: it says so itself */
 	pid = slice_process(s, slice);
 	if (pid <= 0 || !peek_has_arena(s, pid))
 		return -ESRCH;
@@ -242,6 +244,16 @@ static int adopt_any(struct uft_session *s, uint32_t slice)
 	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
 }
 
+/* Who asked may have been left since, and its slice be another child's by now, who is not ready and asks as well. */
+static int serve_forked(struct uft_session *s, const struct uft_request *r)
+{
+	if (r->arg[0] >= s->arena.map->nslices)
+		return -EINVAL;
+	if (__atomic_load_n(&arena_slice(&s->arena, (uint32_t)r->arg[0])->pid, __ATOMIC_ACQUIRE) != r->pid)
+		return -EEXIST;
+	return adopt_any(s, (uint32_t)r->arg[0]);
+}
+
 void request_adopt_strays(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
@@ -292,7 +304,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		ret = 0;
 		break;
 	case UFT_REQ_FORKED:
-		ret = r.arg[0] < s->arena.map->nslices ? adopt_any(s, (uint32_t)r.arg[0]) : -EINVAL;
+		ret = serve_forked(s, &r);
 		break;
 	case UFT_REQ_DETACH:
 		ret = session_detach(s, (pid_t)r.arg[0]);
@@ -332,12 +344,23 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 			serve(s, k);
 }
 
+/* Who is to be left may have said just now that it is there: it has rings, and they are read only once it is known. */
+static void serve_forks_first(struct uft_session *s)
+{
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		if (is_posted(s, i) && s->arena.map->req[i].kind == UFT_REQ_FORKED)
+			serve(s, i);
+	request_adopt_strays(s);
+}
+
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
 		if (is_posted(s, i)) {
 			serve_failed_first(s, i);
+			if (s->arena.map->req[i].kind == UFT_REQ_DETACH)
+				serve_forks_first(s);
 			serve(s, i);
 		}
 }

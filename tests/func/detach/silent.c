@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* silent.c - a child that makes no call of its program before it is told to; prints `PARENT CHILD`, and `end` of both */
+/* silent.c - a child that makes no call of its program before it is told to; prints `PARENT CHILD`, and `end` of both.
+ * With an argument it waits to be told once more before it ends. */
 #include <signal.h>
 #include <stdio.h>
 #include <sys/syscall.h>
@@ -19,7 +20,7 @@ __attribute__((noinline)) static void work(long n)
 	sink += n;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	sigset_t usr1, none;
 	pid_t child;
@@ -38,6 +39,9 @@ int main(void)
 			sigsuspend(&none);
 		for (int i = 0; i < 10; i++)
 			work(i);
+		told = 0;
+		while (argv[argc - 1] != argv[0] && !told)
+			sigsuspend(&none);
 		printf("child %ld\n", sink);
 		return 0;
 	}

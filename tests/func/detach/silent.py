@@ -6,6 +6,7 @@
 	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT
 	stale	the same, and another recording instead of uft detach
 	ended	uft detach CHILD, which ends before the recorder looks at that: it is left, nothing went wrong
+	asked	uft detach CHILD, which becomes a target of its own before the recorder looks at that: its calls are kept
 	heir	guard and recorder are killed, uft detach PARENT stands in the middle of it: uft detach CHILD waits for it
 	build	guard and recorder are killed: another build refuses and leaves everything to this one
 Compared with the same program untraced: mappings (bytes by name and permission) and text, of parent and child, and output."""
@@ -142,6 +143,35 @@ def check_ended(tracer):
         p.communicate('x', timeout=WAIT)
 
 
+def check_asked(tracer, want):
+    with tempfile.TemporaryDirectory() as scratch:
+        path = os.path.join(scratch, 's.uft')
+        p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', path, program, 'twice'])
+        p.send_signal(signal.SIGSTOP)
+        wait_for(lambda: ') T ' in open('/proc/%d/stat' % p.pid).read(), 'asked: the recorder stands')
+        d = subprocess.Popen([uft, 'detach', str(pids[1])], stderr=subprocess.PIPE, text=True)
+        wait_for(lambda: open('/proc/%d/syscall' % d.pid).read().startswith('202 '), 'asked: uft detach has asked')	# futex
+        os.kill(pids[1], signal.SIGUSR1)
+        # Its words reach the recorder in a later place of the mailbox than the question.
+        wait_for(lambda: len(list(ours('uft-agent', pids[0]))) == 2 and
+                 open('/proc/%d/syscall' % pids[1]).read().startswith('130 '), 'asked: the child has called and waits')
+        p.send_signal(signal.SIGCONT)
+        said = d.communicate(timeout=WAIT)[1]
+        if d.returncode:
+            fail('asked %s: uft detach CHILD says %s' % (tracer, said))
+        if maps(pids[1]) != want[1] or wrong_text(pids[1]):
+            fail('asked %s: the child is not as it was' % tracer)
+        os.kill(pids[1], signal.SIGUSR1)
+        out = p.communicate('x', timeout=WAIT)[0]
+        if 'child 46' not in out:
+            fail('asked %s: output %r' % (tracer, out))
+        calls = subprocess.run([uft, 'report', path], stdout=subprocess.PIPE, text=True).stdout
+        # the parent's two and the child's ten
+        n = sum('work' in l.replace('work/', '') for l in calls.splitlines() if not l.startswith('#'))
+        if n != 12:
+            fail('asked %s: %d calls instead of 12' % (tracer, n))
+
+
 def orphaned(tracer, scratch):
     p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', os.path.join(scratch, 's.uft'), program])
     os.kill(next(ours('uft-guard', pids[0])), 9)
@@ -226,10 +256,12 @@ p.stdin.write('x')
 p.stdin.close()
 want_out = p.stdout.read()
 p.wait()
-for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended', 'heir', 'build'):
+for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended', 'asked', 'heir', 'build'):
     for tracer in ('function', 'function_graph'):
         if way == 'ended':
             check_ended(tracer)
+        elif way == 'asked':
+            check_asked(tracer, want)
         elif way in ('heir', 'build'):
             (check_heir if way == 'heir' else check_build)(tracer, want, want_out)
         else:

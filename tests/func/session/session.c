@@ -420,6 +420,56 @@ static void test_slice_of_one_left(void)
 	}
 }
 
+/* The request of a child that was left before it was served: its slice is another's by now, who has not filled it in, or just so. */
+struct late {
+	int in, index, step;
+};
+
+static void late_request(struct run *r)
+{
+	struct uft_arena *a = (struct uft_arena *)uft_session_arena(r->session);
+	struct late *late = r->arg;
+	struct uft_slice *sl = (struct uft_slice *)((char *)a + a->slice_offset + (uint64_t)late->index * a->slice_bytes);
+	struct uft_request *req = &a->req[late->index];
+
+	if (!r->slices_begun || late->in < 0)
+		return;
+	if (late->step && __atomic_load_n(&req->state, __ATOMIC_ACQUIRE) != UFT_REQ_FREE)
+		return;		/* it is not served yet */
+	CHECK(sl->state == (late->step ? UFT_SLICE_LIVE : UFT_SLICE_FREE), "step %d: the slice is in state %u", late->step, sl->state);
+	if (late->step == 2) {
+		sl->pid = 0;
+		__atomic_store_n(&sl->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+		close(late->in);
+		late->in = -1;
+		return;
+	}
+	sl->pid = late->step ? ((struct uft_slice *)((char *)a + a->slice_offset))->pid : 0;	/* one that looks like a child */
+	__atomic_store_n(&sl->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
+	*req = (struct uft_request){ .kind = UFT_REQ_FORKED, .pid = 1, .tid = 1, .no_wait = 1, .arg = { (uint64_t)late->index } };
+	__atomic_store_n(&req->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	late->step++;
+}
+
+static void test_late_fork(void)
+{
+	char *argv[] = { (char *)target, "loop", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	struct late late = { .index = 1 };
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	late.in = pipefd[1];
+	r->input_fd = pipefd[0];
+	r->tick = late_request;
+	r->arg = &late;
+	run_session(r, argv);
+	CHECK(late.step == 2 && late.in < 0, "step %d", late.step);
+	CHECK(r->slices_begun == 1 && !r->unpaired, "%u slices, %u unpaired", r->slices_begun, r->unpaired);
+	close(pipefd[0]);
+	free(r);
+}
+
 static void trace_again(struct run *r)
 {
 	struct uft_error err = { "" };
@@ -693,7 +743,8 @@ static const struct test {
 	{ "sysexit", test_sysexit }, { "group", test_group }, { "filter", test_filter },
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
-	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left }, { "killed-session", test_killed_session },
+	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left },
+	{ "late-fork", test_late_fork }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun },
 };
 
