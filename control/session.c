@@ -457,10 +457,37 @@ int uft_session_check(struct uft_session *s, struct uft_error *err)
 	return uft_fail(err, -ENODATA, "%s", text);
 }
 
+/* All targets, and our own threads. Returns the first error; the others are switched over nevertheless. */
+static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *err)
+{
+	int first = 0;
+
+	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
+		jitmap_read(s, t);
+	own_stop(s, sp);
+	s->spec = sp;
+	sp->generation = ++s->generation;
+	for (struct space *p = s->spaces; p; p = p->next)
+		p->is_changed = 1;
+	if (records(sp))
+		set_ring_flags(s, 1);
+	for (struct target *t = s->targets; t; t = t->next) {
+		int ret = t->is_over ? 0 : target_arm(s, t, 0);
+
+		if (ret && ret != -ESRCH && !first)
+			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
+	}
+	if (!records(sp))
+		set_ring_flags(s, 0);
+	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
+		own_start(s);
+	return first;
+}
+
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
 {
-	struct spec *sp;
-	int ret = spec_make(in, &sp, err), first = 0;
+	struct spec *sp, *old = s->spec;
+	int ret = spec_make(in, &sp, err), first;
 
 	if (ret)
 		return ret;
@@ -475,25 +502,13 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 		spec_free(sp);
 		return ret;
 	}
-	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
-		jitmap_read(s, t);
-	own_stop(s, sp);
-	spec_free(s->spec);
-	s->spec = sp;
-	sp->generation = ++s->generation;
-	for (struct space *p = s->spaces; p; p = p->next)
-		p->is_changed = 1;
-	if (records(sp))
-		set_ring_flags(s, 1);
-	for (struct target *t = s->targets; t; t = t->next) {
-		ret = t->is_over ? 0 : target_arm(s, t, 0);
-		if (ret && ret != -ESRCH && !first)
-			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
+	first = switch_to(s, sp, err);
+	if (!first || !in->is_whole || !old) {
+		spec_free(old);
+		return first;
 	}
-	if (!records(sp))
-		set_ring_flags(s, 0);
-	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
-		own_start(s);
+	switch_to(s, old, NULL);
+	spec_free(sp);
 	return first;
 }
 

@@ -70,6 +70,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	 * beside the graph, those with function last. Of it only tracer, filter, notrace, roots and hidden count, and what is beside it. */
 	const struct uft_trace_spec *beside;
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
+	int is_whole;			/* a target that cannot be switched over has all of them switched back: nothing has changed */
 };
 
 /* A function that is not traced any more because of budget_ppm or max_rate, until the next uft_session_trace(). */

@@ -9,7 +9,7 @@
  * remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first word that is refused:
  * the kernel waits for the close, whose error nobody looks at. So do we only with lists so long that they come in parts. A
  * last word without a blank behind it counts if it is whole, and may go on in the next write.
- * After O_TRUNC the list is empty with the first write, or the close.
+ * After O_TRUNC the list is empty with the first write, or the close; a session that refuses what is written keeps the list that it has.
  */
 #include "tree/rows.h"
 #include "tree/word.h"
@@ -401,6 +401,7 @@ ssize_t store_functions(struct uft_handle *h, const char *p, size_t n)
 		e->words.n = before.words.n;
 		memcpy(e->part, before.part, before.npart);
 		e->npart = before.npart;
+		e->is_pending = 0;	/* a session that refuses keeps what it has */
 		return ret;
 	}
 	if (taken >= 0)

@@ -161,7 +161,8 @@ static int rmdir_job(void *arg)
 	none.tracer = UFT_TRACER_NOP;
 	if (!ret) {
 		trigger_free(in);
-		tree_apply(in, &none, NULL);	/* to trace nothing is never refused */
+		if (tree_apply(in, &none, NULL))
+			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
 		pid_leave(in);
 		instance_free(in);
 	}

@@ -182,10 +182,13 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 			ret = add(&next.named, (uint32_t)pid);
 		at += len;
 	}
-	if (!ret)
-		ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named);
 	if (ret)
 		return ret;
+	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named);
+	if (ret) {
+		e->is_pending = 0;	/* who is in it stays, also at the close of a file that was truncated */
+		return ret;
+	}
 	next.is_pending = 0;
 	*e = next;
 	return (ssize_t)n;

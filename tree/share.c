@@ -226,7 +226,7 @@ static int wish_spec(struct wish *w, const struct settings *top)
 	int is_func = w->tracer == UFT_TRACER_FUNCTION, ret = wish_lists(w, top);
 
 	w->spec = (struct uft_trace_spec){
-		.tracer = w->tracer, .is_unchecked = 1,
+		.tracer = w->tracer, .is_unchecked = 1, .is_whole = 1,
 		.stacks = wanted_stacks(set),
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,

