@@ -91,6 +91,8 @@ void instance_free(struct instance *in)
 			break;
 		}
 	pthread_mutex_unlock(&t->lock);
+	if (t->told == in)
+		t->told = NULL;
 	if (in->live && t->instances)
 		uft_live_unfollow(in->live);
 	trigger_free(in);

@@ -171,6 +171,7 @@ struct uft_tree {
 	uint32_t next_instance, ncpus;
 	int status;			/* of the launched program, -1 while it runs */
 
+	const struct instance *told;	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
 	uint32_t *attached;		/* by pid.c; the owner's */
 	size_t nattached;
 	uint32_t kins;			/* numbers given to lists of pids */
@@ -189,6 +190,7 @@ struct uft_tree {
 void raw_free(struct instance *in);
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* value.c */
 void pid_leave(struct instance *in);	/* pid.c: @in has no list any more */
+int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);
 void error_free(struct instance *in);
@@ -219,6 +221,8 @@ void instance_free(struct instance *in);
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
 int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
+int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
+int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
 /* snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to @until, as uft_live_clock() tells. */
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);

@@ -38,7 +38,7 @@ int show_pids(const struct place *at, struct tree_text *out)
 		text_printf(out, "%u\n", list->pid[i]);
 	if (!list->n)
 		text_printf(out, "no pid\n");
-	else if (at->in->set.options & OPT_BIT(OPT_FUNC_FORK))
+	else if (share_knows_kin(at->in))
 		uft_session_kin(at->t->session, list_of(at) == PIDS_NOT, show_kin, out);
 	return 0;
 }
@@ -64,6 +64,13 @@ static int has(const struct pids *list, uint32_t pid)
 		if (list->pid[i] == pid)
 			return 1;
 	return 0;
+}
+
+int pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
+{
+	const struct pids *only = &set->pids[PIDS_ONLY], *not = &set->pids[PIDS_NOT];
+
+	return (!only->n || has(only, pid) || has(only, tid)) && !has(not, pid) && !has(not, tid);
 }
 
 static int is_attached(const struct uft_tree *t, uint32_t pid)

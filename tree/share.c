@@ -107,8 +107,7 @@ static int is_same_pids(const struct settings *a, const struct settings *b)
 	return 1;
 }
 
-/* function-fork: only targets know in time who is kin, and have one list. */
-static int is_forking(const struct settings *set)
+int share_is_forking(const struct settings *set)
 {
 	return set->options & OPT_BIT(OPT_FUNC_FORK) && (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n);
 }
@@ -118,7 +117,7 @@ static int goes_with(const struct wish *a, const struct wish *b)
 {
 	if (b->set->is_measuring || a->set->is_measuring || (a->tracer == UFT_TRACER_PROFILE && !is_same_pids(a->set, b->set)))
 		return 0;
-	if ((is_forking(a->set) || is_forking(b->set)) && (is_forking(a->set) != is_forking(b->set) || !is_same_pids(a->set, b->set)))
+	if ((share_is_forking(a->set) || share_is_forking(b->set)) && (share_is_forking(a->set) != share_is_forking(b->set) || !is_same_pids(a->set, b->set)))
 		return 0;
 	if (b->tracer == UFT_TRACER_FUNCTION)
 		return uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN;
@@ -232,7 +231,7 @@ static int wish_spec(struct wish *w, const struct settings *top)
 		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
-		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = is_forking(set), .kin = set->kin,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
 		.roots = is_func ? NULL : w->list[LIST_GRAPH], .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of,
 	};
@@ -426,9 +425,18 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	if (ret) {
 		choose_all(in, &in->set, 0);
 		hand_on(in, set, &in->set);
+	} else {
+		in->t->told = w.v[0].in;
 	}
 	wishes_free(&w);
 	return ret;
+}
+
+int share_knows_kin(const struct instance *in)
+{
+	const struct instance *told = in->t->told;
+
+	return told && share_is_forking(&told->set) && share_is_forking(&in->set) && is_same_pids(&told->set, &in->set);
 }
 
 void tree_record(struct uft_tree *t)

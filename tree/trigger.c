@@ -540,6 +540,12 @@ static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t c
 	return 1;
 }
 
+/* Others may have other tasks recorded: a command is for those of its own instance. With function-fork all have the same, and targets know who. */
+static int is_ours(const struct instance *in, const struct uft_event *e)
+{
+	return share_is_forking(&in->set) || pids_want(&in->set, e->task->pid, e->task->tid);
+}
+
 /* One that is recorded is shown for all that want it. */
 static void look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
@@ -562,7 +568,7 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	struct instance *in = arg;
 	struct triggers *g = in->triggers;
 
-	if (clock <= g->since)
+	if (clock <= g->since || !is_ours(in, e))
 		return;
 	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {
 		look_at_stack(in, e, clock);

@@ -30,3 +30,15 @@ inside 'mkdir instances/foo; $T 2000000000 & pid=$!; echo 0 >instances/foo/traci
 	echo function >current_tracer; echo lonely >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; cd instances/foo
 	for i in $(seq 10); do echo 1 >tracing_on; grep -c ": outer" trace; echo 0 >tracing_on; grep -c ": outer" trace; echo >trace; done | sort | uniq -c; kill $pid'
 expect_equal "turned on and off" "$(grep -v Terminated out | tr -s ' \n' ' ')" " 20 0 "
+
+# ---- Commands and stacks are for the tasks of their own instance
+inside 'mkdir instances/foo; $T 1; echo outer >set_ftrace_filter; echo function >current_tracer; cd instances/foo; echo $$ >set_ftrace_pid
+	echo inner:stacktrace >>set_ftrace_filter; $T 2; grep -c "=> outer" trace; (echo $BASHPID >set_ftrace_pid; exec $T 2); grep -c "=> outer" trace
+	echo inner:traceoff >>set_ftrace_filter; $T 2; cat tracing_on; (echo $BASHPID >set_ftrace_pid; exec $T 2); cat tracing_on'
+expect_equal "commands beside another" "$(line out)" "0 4 1 0 "
+
+# ---- Another instance's list has nothing of who is kin in this one
+inside 'mkdir instances/foo; for i in . instances/foo; do echo 1 >$i/options/function-fork; done; echo $$ >set_ftrace_pid; echo function >current_tracer
+	sleep 2000 & for i in $(seq 300); do grep -q "^$!$" set_ftrace_pid && break; sleep 0.1; done; grep -c "^$!$" set_ftrace_pid
+	cd instances/foo; echo 0 >tracing_on; echo 2147483647 >set_ftrace_pid; cat set_ftrace_pid; echo $$ >set_ftrace_pid; grep -c "^$!$" set_ftrace_pid; kill $!'
+expect_equal "kin of another list" "$(grep -v Terminated out | tr '\n' ' ')" "1 2147483647 1 "
