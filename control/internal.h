@@ -71,6 +71,7 @@ struct spec {
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
+	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];	/* kin.c: by params.pids, when it came to be there */
 	struct spec *beside;		/* beside.c */
 };
 
@@ -254,7 +255,10 @@ void perfmap_write(struct uft_session *s, struct target *t);	/* what is new */
 
 /* ---- kin.c: the pid lists of processes that listed ones made --------------------------------- */
 
-void kin_note(struct uft_session *s, pid_t pid, pid_t ppid);	/* a process, or what it executes, becomes a target */
+/* A process, or what it executes, is there; @from: its parent, or the last that is known of those that it is of. */
+void kin_note(struct uft_session *s, pid_t pid, pid_t from);
+struct spec;
+void kin_begin(const struct spec *old, struct spec *sp);	/* @sp is in force from now on, behind @old or NULL */
 uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_lists, beside those that name it */
 
 /* ---- command.c: what agents are told --------------------------------------------------------- */
@@ -380,10 +384,11 @@ struct ptask {
 	struct ptask *next;
 	enum ptask_kind kind;
 	pid_t tid, tgid;
+	pid_t from;			/* EXEC: the process itself, or the last target that it was forked from */
 	uint32_t slice;			/* RSEQ: of the target */
 	uint64_t since_ns;
 };
-int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid);
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);
 void ptask_release(struct uft_session *s, pid_t tid);	/* exec failed: let go */
 int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left */
@@ -419,8 +424,8 @@ struct uft_session {
 		struct space *space;
 		pid_t pid;
 	} *last;
-	struct kin { pid_t pid; uint32_t lists; } *kin;	/* kin.c: of processes that are on lists because their parents are */
-	size_t nkin;
+	struct kin { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* kin.c: of processes that are on lists because their parents are */
+	size_t nkin, cap_kin;
 	uint32_t kin_number;
 	sigset_t launch_mask;
 
@@ -503,6 +508,7 @@ pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 int peek_is_ending(pid_t pid);
+uint64_t peek_start(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */
 int peek_anybody_maps(const struct arena *a);		/* but us */

@@ -313,6 +313,7 @@ static void take_fork(struct observe *o, struct proc *p, const struct perf_recor
 		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
 	like = *thread_of(parent, r->ptid);
 	if (!p) {
+		kin_note(o->s, r->pid, parent->pid);	/* it may never say anything itself */
 		p = proc_add(o, r->pid, parent->pid);
 		if (p && parent->into) {
 			begin_space(o, p, parent->into->space);

@@ -186,7 +186,7 @@ int peek_anybody_maps(const struct arena *a)
 	return found;
 }
 
-/* Time after boot at which the process started, in ticks; 0 unknown. The comm may contain anything but its end. */
+/* The comm may contain anything but its end. */
 static unsigned long long start_time(pid_t pid, char *comm, size_t size)
 {
 	unsigned long long start = 0;
@@ -202,6 +202,13 @@ static unsigned long long start_time(pid_t pid, char *comm, size_t size)
 	snprintf(comm, size, "%s", open + 1);
 	sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start);
 	return start;
+}
+
+uint64_t peek_start(pid_t pid)
+{
+	char comm[64];
+
+	return start_time(pid, comm, sizeof(comm));
 }
 
 int peek_any_silent(const struct uft_session *s)

@@ -51,7 +51,7 @@ static void ptask_drop(struct uft_session *s, struct ptask *p)
 	free(p);
 }
 
-int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
 {
 	struct ptask *p;
 
@@ -61,6 +61,7 @@ int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid)
 	p = ptask_add(s, PTASK_EXEC, tid, tgid);
 	if (!p)
 		return -ENOMEM;
+	p->from = from;
 	if (watch_has(s, tid)) {
 		watch_forget(s, tid);		/* it is seized, and the options will do */
 		return 0;
@@ -183,6 +184,7 @@ static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
 	pid_t ppid = old ? old->ppid : (pid_t)peek_status(tid, "PPid", 10);
 	struct uft_error err = { "" };
 
+	kin_note(s, tid, p->from ? p->from : ppid);
 	ptask_drop(s, p);
 	if (old)
 		target_end(s, old);

@@ -109,7 +109,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 		session_warn(s, "not followed: %s gains rights when it is started (%s)", path, why);
 		return -EPERM;
 	}
-	ret = ptask_seize(s, tid, tgid);
+	ret = ptask_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
 	if (ret) {
 		s->not_followed++;
 		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));

@@ -465,6 +465,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
 		jitmap_read(s, t);
 	own_stop(s, sp);
+	kin_begin(s->spec, sp);
 	s->spec = sp;
 	sp->generation = ++s->generation;
 	for (struct space *p = s->spaces; p; p = p->next)

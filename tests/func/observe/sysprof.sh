@@ -89,6 +89,11 @@ in_shell 'cd /sys/kernel/tracing; echo sysprof >current_tracer; (while :; do :; 
 	[ $(of) -gt 0 ] && echo before; echo 2000 >sysprof_sample_period; echo >trace; [ $(of) -gt 0 ] && echo after; kill $C; true'
 expect_equal "a child, with one period and another" "$(tr '\n' ' ' <out)" "before after "
 
+# ---- function-fork: so is one that no list names, and which executes nothing
+in_shell 'cd /sys/kernel/tracing; echo 1 >options/function-fork; echo $$ >set_ftrace_pid; echo sysprof >current_tracer; (while :; do :; done) & C=$!
+	for i in $(seq 100); do grep -q "bash-$C " trace && break; sleep 0.1; done; grep -q "bash-$C " trace && echo kin; kill $C; true'
+expect_equal "a child of who is listed" "$(tr '\n' ' ' <out)" "kin "
+
 # ---- Where the kernel refuses
 run "$T" deny "$uft" record -p sysprof -o no.uft "$T" late
 [ "$status" -eq 77 ] || {
