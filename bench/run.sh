@@ -334,20 +334,25 @@ hot_path() {
 	done | awk '{ n += $1 } END { print n }'
 }
 
+# in_all ROW: of what bench/instructions.sh said
+in_all() {
+	sed -n "s/^$1: .*call, \([0-9]*\) without.*/\1/p" instructions
+}
+
 # instructions_row MACHINE OBJDUMP FILE
 instructions_row() {
 	command -v "$2" >/dev/null && [ -f "$3" ] || return 0
-	say "| $1 | $(hot_path "$2" "$3" uft_asm_func) | $(sed -n "s/^$1 function: \([0-9]*\).*/\1/p" instructions) | $(hot_path "$2" "$3" uft_asm_graph_enter uft_asm_graph_exit) | $(sed -n "s/^$1 function_graph: \([0-9]*\).*/\1/p" instructions) |"
+	say "| $1 | $(hot_path "$2" "$3" uft_asm_func) | $(in_all "$1 function") | $(in_all "$1:plain function") | $(hot_path "$2" "$3" uft_asm_graph_enter uft_asm_graph_exit) | $(in_all "$1 function_graph") | $(in_all "$1:plain function_graph") |"
 }
 
 instructions_table() {
 	say "## Instructions of an event"
 	say
-	say "Handlers: counted in their code. In all: by an emulator that logs them, a call of an empty function more or less; beside the"
-	say "handlers the site, stub and thunks, and what is the program's: the loop (4), the return, riscv64's nops before the site (4)."
+	say "Handlers: counted in their code. In all: by an emulator that logs them, a call more or less, less what the same call takes in a"
+	say "program without a pad and without uft; so site, stub and thunks are in it. Plain: the same of code that nobody prepared."
 	say
-	say "| machine | function: handler | in all | graph call: handlers | in all |"
-	say "|---|---|---|---|---|"
+	say "| machine | function: handler | in all | plain | graph call: handlers | in all | plain |"
+	say "|---|---|---|---|---|---|---|"
 	sh "$top/bench/instructions.sh" "$uft" >instructions
 	instructions_row x86_64 objdump "$build/runtime/uft-runtime.elf"
 	for machine in aarch64 riscv64; do

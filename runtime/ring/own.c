@@ -24,8 +24,11 @@
  * load-exclusive makes it fail (both kernels see to that), then nothing has happened and the slow path does all of it. When it
  * was made, the record is as good as committed: a slow event that comes in between commits it before it looks at the shadow
  * stack (own_finish()); who was interrupted stores the same once more. Whether it was made the key's `intent` tells, which is the top to
- * be before the store and 0 again behind the commit, before the line moves on: the first event in between finds that
- * top or never will, as its interrupt makes the store fail. (What is in the record does not tell: calls of one clock tick look alike.)
+ * be, written before the store: the first event in between finds that top or never will, as its interrupt makes the
+ * store fail. (What is in the record does not tell: calls of one clock tick look alike.)
+ *
+ * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit only between its own intent and its
+ * commit, and an intent that has come true, which nobody takes back, makes own_finish() commit what is committed. Who fails puts `at` back.
  *
  * Invariants:
  *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say where its commit is.
@@ -171,6 +174,7 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	l->bias = (uint64_t)l->at - commit;
 	l->limit = ((uint64_t)r->ctx_hi + 1) << 32;
 	l->thread = op->thread;
+	k->intent = 0;
 	uft_store(&head->tid_offset, (int64_t)uft_load(&uft_rt.slice->tid_offset));
 	if (*op->thread_flags || r->ctx_tid != op->tid || r->ctx_pos >= commit ||
 	    *(const uint32_t *)(k->tp + (uint64_t)head->tid_offset) != op->tid) {
@@ -187,7 +191,7 @@ const void *own_at(uint32_t tid, int *is_inside)
 	const struct ring_own_key *k = own_key_of(l);
 
 	*is_inside = k->tid == tid && !uft_load(&k->key);
-	return k->tid == tid ? l->at : NULL;
+	return k->tid == tid ? (const char *)l->bias + uft_load(&l->ring->commit) : NULL;
 }
 
 void own_finish(uint32_t tid, const void *top)
@@ -202,10 +206,8 @@ void own_finish(uint32_t tid, const void *top)
 		return;
 	intent = uft_load(&k->intent);
 	uft_store(&k->intent, 0ull);
-	if (!intent || intent != (uint64_t)top)
-		return;
-	l->at += 8;
-	uft_store_release(&l->ring->commit, (uint64_t)l->at - l->bias);
+	if (intent && intent == (uint64_t)top)
+		uft_store_release(&l->ring->commit, (uint64_t)l->at - l->bias);
 }
 
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken)

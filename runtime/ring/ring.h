@@ -64,7 +64,7 @@ struct ring_own_key {
 	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
 	uint64_t tid;		/* whose ring it is */
 	uint64_t tp;		/* and its thread pointer; written last; 0: nobody's */
-	uint64_t intent;	/* of who is inside a graph path, not committed yet: the top that makes his record valid; else 0 */
+	uint64_t intent;	/* of who is inside a graph path: the top that makes his record valid; of who was, or 0 */
 	uint64_t pad[4];
 };
 #define RING_OWN_SHUT	1ull
@@ -178,7 +178,7 @@ void own_wipe(void);
  */
 void own_finish(uint32_t tid, const void *top);
 /*
- * Where the thread's fast paths write next; NULL: it has no line. *@is_inside: whom this event interrupted is about to, and changes
+ * What the thread's fast paths commit next; NULL: it has no line. *@is_inside: whom this event interrupted is about to, and changes
  * no line before he goes on. Signals are blocked.
  */
 const void *own_at(uint32_t tid, int *is_inside);

@@ -106,15 +106,11 @@
 	ccmp	x12, x14, #NZCV_C, lo
 	.endm
 
-	/* What stands before x12 is committed, and with it the graph's intent has come true. Uses x14-x16. */
-	.macro COMMIT has_intent=0
+	/* What stands before x12 is committed. Uses x14-x16. */
+	.macro COMMIT
 	ldp	x15, x16, [x13, #RO_RING]
 	sub	x14, x12, x16
 	stlr	x14, [x15]
-	.if \has_intent
-	str	xzr, [x13, #RO_INTENT]
-	.endif
-	str	x12, [x13, #RO_AT]
 	.endm
 
 	.text
@@ -131,6 +127,7 @@
 	TEXT_ID	x14
 	bfxil	x14, x10, #0, #32
 	stp	x14, x9, [x12], #16
+	str	x12, [x13, #RO_AT]
 	COMMIT
 	str	x11, [x13, #RO_KEY]
 	mov	x16, x30
@@ -174,15 +171,14 @@
 	FIND_OWN .Lenter_slow
 	ldp	x14, x16, [x13, #RO_LIMIT]
 	ldxr	x15, [x16]		/* TH_TOP */
-	ldr	x12, [x15, #E_SLOT - E_BYTES]
-	mrs	x10, cntvct_el0
+	ldp	x12, x10, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
 	cmp	sp, x12
-	ccmp	x10, x14, #NZCV_C, lo
+	ccmp	x10, #0, #NZCV_NE, lo
+	mrs	x10, cntvct_el0
+	ccmp	x10, x14, #NZCV_C, eq
 	ldp	x12, x14, [x13, #RO_AT]
 	ccmp	x12, x14, #NZCV_C, lo
-	ldr	x14, [x15, #E_WHERE]
-	ccmp	x14, #0, #NZCV_NE, lo
-	b.ne	.Lenter_odd
+	b.hs	.Lenter_odd
 .Lenter_deeper:
 	add	x17, x17, x30, lsl #28
 	bfxil	x17, x10, #0, #32
@@ -195,9 +191,10 @@
 	stp	x17, x14, [x15, #E_WORD]
 	add	x15, x15, #E_BYTES
 	str	x15, [x13, #RO_INTENT]
+	str	x12, [x13, #RO_AT]
 	stxr	w14, x15, [x16]
 	cbnz	w14, .Lenter_again
-	COMMIT	1
+	COMMIT
 	str	x11, [x13, #RO_KEY]
 	ret				/* pairs with the stub's first bl */
 .Lenter_odd:
@@ -239,7 +236,8 @@ uft_asm_graph_enter_slow:
 	mov	x30, x9
 	ret	x16
 .Lenter_again:
-	str	xzr, [x13, #RO_INTENT]
+	sub	x12, x12, #8
+	str	x12, [x13, #RO_AT]
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]
 	b	.Lenter_by_c
@@ -291,16 +289,18 @@ uft_asm_graph_enter_slow:
 	eor	x14, x14, #REC_ENTRY_TO_EXIT
 	bfxil	x14, x10, #0, #32
 	str	x14, [x12], #8
-	str	w10, [x17, #E_WORD - E_BYTES]
 	sub	x17, x17, #E_BYTES
 	str	x17, [x13, #RO_INTENT]
+	str	x12, [x13, #RO_AT]
 	stxr	w15, x17, [x16]
-	cbnz	w15, .Lexit_inside
-	COMMIT	1
+	cbnz	w15, .Lexit_again
+	COMMIT
 	str	x11, [x13, #RO_KEY]
 	ret	x9			/* pairs with the caller's bl */
+.Lexit_again:
+	sub	x12, x12, #8
+	str	x12, [x13, #RO_AT]
 .Lexit_inside:
-	str	xzr, [x13, #RO_INTENT]
 	mov	x30, xzr
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]

@@ -184,14 +184,14 @@ from:	.quad	0, 0
 	nop
 	jalr	ra, 0(ra)
 	nop
-	C	c.ebreak 
-	C	c.nop 
+	C	c.ebreak
+	C	c.nop
 	nop
-	C	c.nop 
-	C	c.ebreak 
+	C	c.nop
+	C	c.ebreak
 	nop
 	C	c.jalr ra
-	C	c.nop 
+	C	c.nop
 	nop
 
 	/* What is no instruction: eight bytes each. */
