@@ -305,12 +305,21 @@ static void take_switch(struct observe *o, struct proc *p, const struct perf_rec
 	observe_put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
 }
 
+/* A process of one thread: the runtime's, which is nobody's program. Its events it has from the thread that made it. */
+static int is_agent(const struct proc *p, const char *comm)
+{
+	return (!p || p->nthreads == 1) && !strncmp(comm, "uft-agent", 9) && (!comm[9] || comm[9] == '\n');
+}
+
 static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
 {
 	struct thread like;
+	char comm[32];
 
 	if (!parent || (!p && !session_follows_children(o->s)))
 		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
+	if (!p && peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 && is_agent(p, comm))
+		return;		/* it has its name by now; else that ends it */
 	like = *thread_of(parent, r->ptid);
 	if (!p) {
 		kin_note(o->s, r->pid, parent->pid);	/* it may never say anything itself */
@@ -348,6 +357,10 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	const struct thread *t = thread_of(p, r->tid);
 	struct thread like;
 
+	if (r->pid == r->tid && !r->is_exec && is_agent(p, r->comm)) {
+		proc_end(o, p);
+		return;
+	}
 	/* All others have ended by then, also the first one if another executes: which takes that one's number, and keeps its events. */
 	if (!t && r->is_exec && p->nthreads == 1)
 		t = &p->thread[0];

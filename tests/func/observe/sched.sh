@@ -58,6 +58,10 @@ if [ "$(uname -m)" = x86_64 ]; then
 	run "$uft" report --no-pager beside.uft
 	expect_equal "in the graph" "$(in_order out)" "20 20"
 	expect_equal "as comments" "$(grep '==>' out | grep -vc '/\* .* ==> .* \*/$')" 0
+	# The runtime's own task in a child, which has a call, is none of the program's: at most what is told before it has its name.
+	run "$uft" record -q -p function_graph --sched-switch -l hot -o beside.uft "$T" spin
+	run "$uft" report --no-pager beside.uft
+	expect_equal "of a child with an agent" "$(grep -c ' child \*/' out | sed 's/[1-9][0-9]*/some/') $(($(grep -c uft-agent out) > 2))" "some 0"
 	run "$uft" record -q -p function --sched-switch -l nap -o beside.uft "$T" naps
 	run "$uft" report --no-pager beside.uft
 	expect_equal "among functions" "$(in_order out)" "20 20"
