@@ -18,7 +18,7 @@
  * been taken: `watermark` is a clock read before a round of taking; what is younger waits for the next round. What the session
  * writes of the past (control/observe.c) it has written up to `until`.
  *
- * Full. With `overwrite` the oldest chunk of the CPU goes, unless it is being filled, and its records are counted. A
+ * Full. First what other buffers alone show is taken out (live_squeeze.c). With `overwrite` the oldest chunk of the CPU goes then, unless it is being filled, and its records are counted. A
  * ring that lost chunks goes on at the next sub-buffer header. Without, nothing is taken until there is room; what is not
  * taken is counted, too, and the rest of that sub-buffer with it.
  *
@@ -111,7 +111,7 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 	struct lv_cpu *cpu = cpu_of(l, r);
 
 	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu) && (!l->is_watched || !l->opts.overwrite))
-		if (!l->opts.overwrite || !drop_oldest(l, cpu))
+		if (!lv_squeeze(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
 			return l->opts.overwrite;
 	return 1;
 }
@@ -134,6 +134,7 @@ static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_
 		r->first = c;
 	r->last = c;
 	cpu_of(l, r)->bytes += sub;
+	cpu_of(l, r)->fresh += sub;
 	return c;
 }
 
@@ -391,7 +392,8 @@ int uft_live_slice_end(struct uft_live *l, uint32_t slice)
 void lv_fit(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->ncpus; i++)
-		while (l->cpu[i].bytes > limit_of(l, &l->cpu[i]) && drop_oldest(l, &l->cpu[i]))
+		while (l->cpu[i].bytes > limit_of(l, &l->cpu[i]) &&
+		       (lv_squeeze(l, &l->cpu[i], limit_of(l, &l->cpu[i])) || drop_oldest(l, &l->cpu[i])))
 			;
 }
 

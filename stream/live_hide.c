@@ -29,8 +29,7 @@ static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
 	return 0;
 }
 
-/* @from (one chunk, or two) becomes @to, or goes. */
-static void replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
 {
 	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
 	struct lv_chunk *c = *from, *next;
@@ -60,13 +59,13 @@ static void trim_ring(struct uft_live *l, struct lv_ring *r, uint64_t seen)
 
 		span = (c->position | c->next->position) & (sub - 1) || c->position < seen ? 0 : span_of(l, c);
 		if (span && before && span == span_before && !c->is_condensed && lv_condense(*before, c, &to)) {
-			replace(l, r, before, c->next, to);
+			lv_replace(l, r, before, c->next, to);
 			p = to ? &to->next : before;
 			before = to ? before : NULL;
 			continue;
 		}
 		if (span && !c->is_condensed && lv_condense(NULL, c, &to)) {
-			replace(l, r, p, c->next, to);
+			lv_replace(l, r, p, c->next, to);
 			if (!to)
 				continue;
 			c = to;

@@ -18,6 +18,7 @@ struct lv_chunk {
 	int refs;			/* atomic: the buffer's and snapshots' */
 	uint32_t len, cap;		/* len is read by snapshots under the lock only */
 	int is_condensed;		/* live_condense.c */
+	int is_squeezed;		/* live_squeeze.c: has nothing that is another's alone; 2: a copy without it */
 	uint64_t position, clock;
 	uint8_t data[];
 };
@@ -41,7 +42,7 @@ struct lv_slice {
 	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
 };
 
-struct lv_cpu { uint64_t bytes, overrun, dropped, read, limit; };	/* limit: 0: that of all */
+struct lv_cpu { uint64_t bytes, overrun, dropped, read, limit, fresh; };	/* limit: 0: that of all; fresh: bytes since the last squeeze */
 
 struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
 
@@ -116,6 +117,12 @@ void lv_unlock_all(struct uft_live *l);
 int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
 uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
 
+/* @from (one chunk, or two, before @end) becomes @to, or goes. */
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
+
+/* live_squeeze.c: takes out of the CPU's chunks what is never shown here. 1: there is more room now */
+int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
+
 /* live_condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
 int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
@@ -123,6 +130,8 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
 struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
 void lv_view_put(struct lv_view *v);
+int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
+int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym);
 int lv_view_is(const struct lv_view *v, const struct uft_live_view *other);	/* they say the same */
 
 /* live_choose.c */

@@ -164,29 +164,35 @@ static uint8_t *match_of(struct uft_stream *st, const struct lv_view *v, uint32_
 	return &st->view_match[index];
 }
 
-static int has(const uint32_t *list, size_t n, const struct uft_task *task)
+static int has(const uint32_t *list, size_t n, uint32_t pid, uint32_t tid)
 {
 	for (size_t i = 0; i < n; i++)
-		if (list[i] == task->tid || list[i] == task->pid)
+		if (list[i] == tid || list[i] == pid)
 			return 1;
 	return 0;
 }
 
-int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev)
+int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid)
 {
-	const struct dec_image *image = ((const struct dec_task *)ev->task)->image;
+	return !v || ((!v->npids || has(v->pids, v->npids, pid, tid)) && !has(v->pids + v->npids, v->nnot_pids, pid, tid));
+}
+
+int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym)
+{
 	uint8_t *match;
 
-	if (!v)
+	if (!v || !sym || !image)
 		return 1;
-	if ((v->npids && !has(v->pids, v->npids, ev->task)) || has(v->pids + v->npids, v->nnot_pids, ev->task))
-		return 0;
-	if (!ev->sym || !image)
-		return 1;
-	match = match_of(st, v, ev->sym->index);
+	match = match_of(st, v, sym->index);
 	if (!match)
-		return wants_func(v, image->img, ev->sym);
+		return wants_func(v, image->img, sym);
 	if (!*match)
-		*match = 1 + (uint8_t)wants_func(v, image->img, ev->sym);
+		*match = 1 + (uint8_t)wants_func(v, image->img, sym);
 	return *match == 2;
+}
+
+int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev)
+{
+	return lv_view_wants_task(v, ev->task->pid, ev->task->tid) &&
+	       lv_view_wants_func(st, v, ((const struct dec_task *)ev->task)->image, ev->sym);
 }

@@ -42,3 +42,12 @@ inside 'mkdir instances/foo; for i in . instances/foo; do echo 1 >$i/options/fun
 	sleep 2000 & for i in $(seq 300); do grep -q "^$!$" set_ftrace_pid && break; sleep 0.1; done; grep -c "^$!$" set_ftrace_pid
 	cd instances/foo; echo 0 >tracing_on; echo 2147483647 >set_ftrace_pid; cat set_ftrace_pid; echo $$ >set_ftrace_pid; grep -c "^$!$" set_ftrace_pid; kill $!'
 expect_equal "kin of another list" "$(grep -v Terminated out | tr '\n' ' ')" "1 2147483647 1 "
+
+# ---- What is seldom is not driven out by what is another's: calls, graphs, calls of other tasks
+busy='$T 30000; $T 1; $T 30000; grep -c ": lonely" trace; cat per_cpu/*/stats | grep overrun | sort -u | tr -d "\n"; echo'
+inside 'echo 64 >buffer_size_kb; mkdir instances/foo; $T 1; echo lonely >set_ftrace_filter; echo function >current_tracer
+	echo inner >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; $T 1; '"$busy"'
+	echo outer inner >instances/foo/set_ftrace_filter; echo function_graph >instances/foo/current_tracer; '"$busy"'
+	echo 0 >instances/foo/tracing_on; echo >trace; echo function >instances/foo/current_tracer; echo 1 >instances/foo/tracing_on
+	echo >set_ftrace_filter; echo $$ >instances/foo/set_ftrace_notrace_pid; (echo $BASHPID >set_ftrace_pid; exec $T 2); $T 30000; grep -c "inner <-outer" trace'
+expect_equal "seldom beside busy" "$(tr '\n' ' ' <out)" "4 commit overrun: 0overrun: 0 7 commit overrun: 0overrun: 0 4 "
