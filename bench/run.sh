@@ -394,6 +394,7 @@ start_table
 armed_library_table
 attach_table
 tree_table
+shared_table
 report_table
 instructions_table
 micro

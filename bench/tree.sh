@@ -71,3 +71,45 @@ tree_table() {
 	tree_row raw "trace_pipe_raw by dd and wc, million events a second" raw ">=" 8
 	say
 }
+
+# Prints NAME LEAF CHAIN FIB a line: function and the graph, alone and with a second instance that has function of the same functions.
+shared_inside() {
+	cat >shared-inside.sh <<'S'
+cd /sys/kernel/tracing
+mkdir instances/other
+measured() { echo "$1 $("$W/calls-patchable" "$ROUNDS" 1 20 | awk '$1 == "leaf" || $1 == "chain" || $1 == "fib" { printf "%s ", $2 }')"; }
+for tracer in function function_graph; do
+	echo $tracer >current_tracer
+	measured $tracer
+	echo function >instances/other/current_tracer
+	measured $tracer+function
+	echo nop >instances/other/current_tracer
+done
+S
+	W=$work ROUNDS=$rounds "$uft" shell -c "sh $work/shared-inside.sh"
+}
+
+shared_row() {
+	read -r l c b <<-END
+		$(awk -v k="$1" '$1 == k { print $2, $3, $4 }' shared.out)
+	END
+	f=$(get floor leaf)
+	say "| $2 | $l | $c | $b | $(ratio "$l" "$f") |"
+}
+
+shared_table() {
+	shared_inside >shared.out
+	say "## Calls for several instances"
+	say
+	say "Nanoseconds of thread CPU time a call, in uft shell, as in the first table. Two instances with function are one record, from"
+	say "the fast path. With function beside the graph (or the profile) each call has a record of both kinds, and none is fast: it is the"
+	say "general writer that knows of both. The buffers overwrite by design."
+	say
+	say "| | leaf | chain | fib | leaf/floor |"
+	say "|---|---|---|---|---|"
+	shared_row function "function"
+	shared_row function+function "function, and function in another instance"
+	shared_row function_graph "function_graph"
+	shared_row function_graph+function "function_graph, and function in another instance"
+	say
+}
