@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define MB		(1ull << 20)
 #define AGENT_FDS	6		/* its own, none of the program's */
+#define FIRST_USER_NS	0xeffffffd	/* PROC_USER_INIT_INO */
+#define LIMITLESS_CAPS	(1l << 21 | 1l << 24)	/* CAP_SYS_ADMIN, CAP_SYS_RESOURCE */
 #define DATA_BYTES	(32 * MB)	/* of ours that count as data, before threads have theirs */
 
 static uint64_t limit_of(pid_t pid, int resource)
@@ -54,6 +57,26 @@ static void pids_file(pid_t pid, char *file, size_t size)
 	}
 }
 
+/* Are its user ids and capabilities those of the machine? */
+static int is_in_first_user_ns(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	return stat(path, &st) == 0 && st.st_ino == FIRST_USER_NS;
+}
+
+/* RLIMIT_NPROC does not hold for root, nor for who may exceed limits: copy_process() in the kernel. Root of a container is neither. */
+static uint64_t task_limit(pid_t pid)
+{
+	if (is_in_first_user_ns(getpid()) && peek_status(pid, "Uid", 10) == 0)
+		return UINT64_MAX;
+	if (is_in_first_user_ns(pid) && peek_status(pid, "CapEff", 16) & LIMITLESS_CAPS)
+		return UINT64_MAX;
+	return limit_of(pid, RLIMIT_NPROC);
+}
+
 const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size)
 {
 	char file[200];
@@ -86,7 +109,7 @@ int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size)
 		snprintf(why, size, "the agent in it needs six descriptors of its own and the limit is %llu (RLIMIT_NOFILE)",
 			 (unsigned long long)limit_of(pid, RLIMIT_NOFILE));
 	} else if (ret == -EUSERS) {
-		option = limits_explain_tasks(pid, limit_of(pid, RLIMIT_NPROC), why, size);
+		option = limits_explain_tasks(pid, task_limit(pid ? pid : getpid()), why, size);
 		if (!option)
 			return 1;
 	}
