@@ -138,8 +138,8 @@ static const char *handler_of(unsigned t)
 {
 	switch (t) {
 	case THUNK_CODE_FUNC: return arch_code_handler_func();
-	case THUNK_CODE_ENTER: return arch_code_handler_enter();
-	case THUNK_CODE_EXIT: return arch_code_handler_exit();
+	case THUNK_CODE_ENTER: return arch_code_handler_enter(trace_graph_is_fast());
+	case THUNK_CODE_EXIT: return arch_code_handler_exit(trace_graph_is_fast());
 	default: return thunk_handler(t);
 	}
 }
@@ -147,8 +147,8 @@ static const char *handler_of(unsigned t)
 void patch_retarget(void)
 {
 	for (struct word_object *o = objects; o; o = o->next)
-		for (unsigned t = THUNK_ENTER; t <= THUNK_EXIT; t++)
-			uft_store_release(&cells(o, t)[1], (uint64_t)thunk_handler(t));
+		for (unsigned t = THUNK_ENTER; t < WORD_NTHUNKS; t++)
+			uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
 }
 
 static int write_thunks(struct word_object *o, unsigned page)

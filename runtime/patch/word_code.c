@@ -12,7 +12,7 @@
  *	GRAPH		stub: enter ; call code ; exit
  *
  * Handlers. At the entry of such a function its callers may keep something in registers that it does not use itself (-fipa-ra), so all but
- * those that a veneer may spend are saved around the handler of prepared entries, and the graph's go by C.
+ * those that a veneer may spend are saved around the handlers of prepared entries: by the slot, or by handlers of their own (trace.S).
  *
  * Context: control; all of it is in the site's record or in memory of ours, so that a fork child has it.
  */

@@ -105,21 +105,21 @@ static inline int arch_make_mcount_stub(uint32_t *w, uint64_t at, uint64_t enter
 #define A64_CODE_GRAPH	(A64_CODE_FUNC + 13)
 #define A64_CODE_K	(A64_CODE_FUNC + 16)
 
-extern const char uft_asm_code_enter[], uft_asm_func[], uft_asm_graph_exit_slow[];
+extern const char uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[], uft_asm_func[], uft_asm_graph_exit_slow[];
 
 static inline const char *arch_code_handler_func(void)
 {
 	return uft_asm_func;
 }
 
-static inline const char *arch_code_handler_enter(void)
+static inline const char *arch_code_handler_enter(int is_fast)
 {
-	return uft_asm_code_enter;
+	return is_fast ? uft_asm_code_enter : uft_asm_code_enter_slow;
 }
 
-static inline const char *arch_code_handler_exit(void)
+static inline const char *arch_code_handler_exit(int is_fast)
 {
-	return uft_asm_graph_exit_slow;
+	return is_fast ? uft_asm_code_exit : uft_asm_graph_exit_slow;
 }
 
 static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)

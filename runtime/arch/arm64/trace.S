@@ -4,7 +4,8 @@
  *
  * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: compilers do not look at what a callee
  * really uses (-fipa-ra) where there are patchable entries, whose first word spends x9 and which may lead through a veneer.
- * Fast paths use no other register; C keeps the rest. Flags are dead at entry and return; vector state is never touched.
+ * Fast paths use no other register; C keeps the rest. Flags are dead at entry and return; vector state is never touched. Around plain
+ * code x9-x15 are kept as well, and the same paths run between.
  *
  * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
  * back to C, which starts over from the registers as they came.
@@ -14,13 +15,14 @@
  * is stripped for the record. Branch target identification: we leave by ret, which may lead anywhere; our own code is not
  * guarded.
  *
- * Stack: fast paths use none; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	176
+#define SCRATCH_BYTES	64
 #define NZCV_C		2		/* the flags of not lo */
 #define NZCV_NE		0
 #define REC_ENTRY_TO_EXIT ((UFT_ASM_REC_ENTRY ^ UFT_ASM_REC_EXIT) << 60)
@@ -113,6 +115,146 @@
 	stlr	x14, [x15]
 	.endm
 
+	/* Nobody is inside any more. Uses x12. */
+	.macro LEAVE_OWN
+	ldr	x12, [x13, #RO_AGAIN]
+	str	x12, [x13, #RO_KEY]
+	.endm
+
+	/* What plain code may rely on and fast paths use. The parent, if it lies at sp, is then at sp + SCRATCH_BYTES. */
+	.macro SCRATCH_SAVE
+	stp	x9, x10, [sp, #-SCRATCH_BYTES]!
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	stp	x11, x12, [sp, #16]
+	stp	x13, x14, [sp, #32]
+	str	x15, [sp, #48]
+	.endm
+
+	.macro SCRATCH_RESTORE
+	ldr	x15, [sp, #48]
+	ldp	x13, x14, [sp, #32]
+	ldp	x11, x12, [sp, #16]
+	ldp	x9, x10, [sp], #SCRATCH_BYTES
+	.cfi_adjust_cfa_offset -SCRATCH_BYTES
+	.endm
+
+	/*
+	 * All of a graph entry, then straight on; or at \p_slow with everything as it came, or \p_by_c, where x17 has become the
+	 * first word. x30 = stub + 4, x17 = ARCH_THUNK_K, \name = sp at the function's entry, which is the frame's name; the parent
+	 * is x9 or, where that is \name, at sp + SCRATCH_BYTES.
+	 *
+	 *	x10 clock	x11 key		x12 at		x13 line	x15 top		x16 thread	x17 first word
+	 */
+	.macro GRAPH_ENTER p, name
+	FIND_OWN .L\p\()_slow
+	ldp	x14, x16, [x13, #RO_LIMIT]
+	ldxr	x15, [x16]		/* TH_TOP */
+	ldp	x12, x10, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
+	cmp	\name, x12
+	ccmp	x10, #0, #NZCV_NE, lo
+	mrs	x10, cntvct_el0
+	ccmp	x10, x14, #NZCV_C, eq
+	ldp	x12, x14, [x13, #RO_AT]
+	ccmp	x12, x14, #NZCV_C, lo
+	b.hs	.L\p\()_odd
+.L\p\()_deeper:
+	add	x17, x17, x30, lsl #28
+	bfxil	x17, x10, #0, #32
+	str	x17, [x12], #8
+	.ifc	\name, sp
+	mov	x14, sp
+	stp	x9, x14, [x15, #E_PARENT]
+	.else
+	ldr	x14, [sp, #SCRATCH_BYTES]
+	stp	x14, \name, [x15, #E_PARENT]
+	.endif
+	add	x14, x30, #4		/* stub + 8 */
+	stp	x14, x10, [x15, #E_RET]
+	mov	x14, #FG_RECORDED
+	stp	x17, x14, [x15, #E_WORD]
+	add	x15, x15, #E_BYTES
+	str	x15, [x13, #RO_INTENT]
+	str	x12, [x13, #RO_AT]
+	stxr	w14, x15, [x16]
+	cbnz	w14, .L\p\()_again
+	COMMIT
+	str	x11, [x13, #RO_KEY]
+	.endm
+
+	/* The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of the rest is amiss. */
+	.macro GRAPH_ENTER_ODD p, name
+.L\p\()_odd:
+	ldp	x14, x12, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
+	cmp	\name, x14
+	ldr	x14, [x15, #E_RET - E_BYTES]
+	.ifc	\name, sp
+	ccmp	x14, x9, #NZCV_NE, eq
+	.else
+	ldr	x16, [sp, #SCRATCH_BYTES]
+	ccmp	x14, x16, #NZCV_NE, eq
+	.endif
+	ccmp	x12, #0, #NZCV_NE, eq
+	b.ne	.L\p\()_inside
+	ldp	x12, x14, [x13, #RO_AT]
+	cmp	x12, x14
+	ldp	x14, x16, [x13, #RO_LIMIT]
+	ccmp	x10, x14, #NZCV_C, lo
+	b.lo	.L\p\()_deeper
+.L\p\()_inside:
+	LEAVE_OWN
+	b	.L\p\()_slow
+.L\p\()_again:
+	sub	x12, x12, #8
+	str	x12, [x13, #RO_AT]
+	LEAVE_OWN
+	b	.L\p\()_by_c
+	.endm
+
+	/*
+	 * All of a graph exit; \below: from sp up to what names the frame. Ends with the parent in x9; or at \p_slow.
+	 *
+	 *	x9 parent	x10 clock	x11 key		x12 at		x13 line	x16 thread	x17 top		x30 slot
+	 */
+	.macro GRAPH_EXIT p, below=0
+	FIND_OWN .L\p\()_slow
+	ldp	x15, x16, [x13, #RO_LIMIT]
+	ldxr	x17, [x16]		/* TH_TOP */
+	ldp	x9, x30, [x17, #E_PARENT - E_BYTES]
+	mrs	x10, cntvct_el0
+	.if	\below
+	add	x12, sp, #\below
+	cmp	x12, x30
+	.else
+	cmp	sp, x30
+	.endif
+	ldp	x12, x14, [x13, #RO_AT]
+	ccmp	x10, x15, #NZCV_C, eq
+	ccmp	x12, x14, #NZCV_C, lo
+	ldp	x14, x15, [x17, #E_WORD - E_BYTES]
+	ccmp	w15, #FG_RECORDED, #NZCV_NE, lo
+	b.ne	.L\p\()_inside
+	eor	x14, x14, #REC_ENTRY_TO_EXIT
+	bfxil	x14, x10, #0, #32
+	str	x14, [x12], #8
+	sub	x17, x17, #E_BYTES
+	str	x17, [x13, #RO_INTENT]
+	str	x12, [x13, #RO_AT]
+	stxr	w15, x17, [x16]
+	cbnz	w15, .L\p\()_again
+	COMMIT
+	str	x11, [x13, #RO_KEY]
+	.endm
+
+	.macro GRAPH_EXIT_ODD p
+.L\p\()_again:
+	sub	x12, x12, #8
+	str	x12, [x13, #RO_AT]
+.L\p\()_inside:
+	mov	x30, xzr
+	LEAVE_OWN
+.L\p\()_slow:
+	.endm
+
 	.text
 
 /*
@@ -164,55 +306,11 @@
  * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the frame. Accepted, we go
  * back to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
  * parent stays and the body, where the stub's second bl leads, is entered from here.
- *
- *	x10 clock	x11 key		x12 at		x13 line	x15 top		x16 thread	x17 first word
  */
 	HANDLER uft_asm_graph_enter
-	FIND_OWN .Lenter_slow
-	ldp	x14, x16, [x13, #RO_LIMIT]
-	ldxr	x15, [x16]		/* TH_TOP */
-	ldp	x12, x10, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
-	cmp	sp, x12
-	ccmp	x10, #0, #NZCV_NE, lo
-	mrs	x10, cntvct_el0
-	ccmp	x10, x14, #NZCV_C, eq
-	ldp	x12, x14, [x13, #RO_AT]
-	ccmp	x12, x14, #NZCV_C, lo
-	b.hs	.Lenter_odd
-.Lenter_deeper:
-	add	x17, x17, x30, lsl #28
-	bfxil	x17, x10, #0, #32
-	str	x17, [x12], #8
-	mov	x14, sp
-	stp	x9, x14, [x15, #E_PARENT]
-	add	x14, x30, #4		/* stub + 8 */
-	stp	x14, x10, [x15, #E_RET]
-	mov	x14, #FG_RECORDED
-	stp	x17, x14, [x15, #E_WORD]
-	add	x15, x15, #E_BYTES
-	str	x15, [x13, #RO_INTENT]
-	str	x12, [x13, #RO_AT]
-	stxr	w14, x15, [x16]
-	cbnz	w14, .Lenter_again
-	COMMIT
-	str	x11, [x13, #RO_KEY]
+	GRAPH_ENTER enter, sp
 	ret				/* pairs with the stub's first bl */
-.Lenter_odd:
-	/* The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of the rest is amiss. */
-	ldp	x14, x12, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
-	cmp	sp, x14
-	ldr	x14, [x15, #E_RET - E_BYTES]
-	ccmp	x14, x9, #NZCV_NE, eq
-	ccmp	x12, #0, #NZCV_NE, eq
-	b.ne	.Lenter_inside
-	ldp	x12, x14, [x13, #RO_AT]
-	cmp	x12, x14
-	ldr	x14, [x13, #RO_LIMIT]
-	ccmp	x10, x14, #NZCV_C, lo
-	b.lo	.Lenter_deeper
-.Lenter_inside:
-	ldr	x12, [x13, #RO_AGAIN]
-	str	x12, [x13, #RO_KEY]
+	GRAPH_ENTER_ODD enter, sp
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
 uft_asm_graph_enter_slow:
@@ -235,19 +333,44 @@ uft_asm_graph_enter_slow:
 	add	x16, x30, x17
 	mov	x30, x9
 	ret	x16
-.Lenter_again:
-	sub	x12, x12, #8
-	str	x12, [x13, #RO_AT]
-	ldr	x12, [x13, #RO_AGAIN]
-	str	x12, [x13, #RO_KEY]
-	b	.Lenter_by_c
 	HANDLER_END uft_asm_graph_enter
+
+/* The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more. */
+	HANDLER uft_asm_graph_exit
+	GRAPH_EXIT exit
+	ret	x9			/* pairs with the caller's bl */
+	GRAPH_EXIT_ODD exit
+	.globl	uft_asm_graph_exit_slow
+	.hidden	uft_asm_graph_exit_slow
+uft_asm_graph_exit_slow:
+	SAVE_ALL
+	add	x0, sp, #SAVE_BYTES
+	mov	x29, sp
+	bl	uft_exit_named
+	mov	x16, x0
+	RESTORE_ALL
+	mov	x30, x16
+	ret				/* pairs with the caller's bl */
+	HANDLER_END uft_asm_graph_exit
 
 /*
  * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and function may rely on
- * x9 - x15 here.
+ * x9 - x15 here, at the exit as well.
  */
 	HANDLER uft_asm_code_enter
+	SCRATCH_SAVE
+	add	x9, sp, #SCRATCH_BYTES + 16
+	GRAPH_ENTER code, x9
+	SCRATCH_RESTORE
+	add	sp, sp, #16
+	ret				/* pairs with the stub's first bl */
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	GRAPH_ENTER_ODD code, x9
+.Lcode_slow:
+	SCRATCH_RESTORE
+	.globl	uft_asm_code_enter_slow
+	.hidden	uft_asm_code_enter_slow
+uft_asm_code_enter_slow:
 	add	x17, x17, x30, lsl #28
 	SAVE_ALL
 	lsr	x0, x17, #32
@@ -266,57 +389,23 @@ uft_asm_graph_enter_slow:
 	add	x16, x30, x17
 	ldr	x30, [sp], #16
 	ret	x16
+.Lcode_by_c:
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	sub	x17, x17, x30, lsl #28	/* is added again */
+	b	.Lcode_slow
 	HANDLER_END uft_asm_code_enter
 
-/*
- * The body has returned to the stub: results live, sp as at the entry; x30 is of no use any more.
- *
- *	x9 parent	x10 clock	x11 key		x12 at		x13 line	x16 thread	x17 top		x30 slot
- */
-	HANDLER uft_asm_graph_exit
-	FIND_OWN .Lexit_slow
-	ldp	x15, x16, [x13, #RO_LIMIT]
-	ldxr	x17, [x16]		/* TH_TOP */
-	ldp	x9, x30, [x17, #E_PARENT - E_BYTES]
-	mrs	x10, cntvct_el0
-	cmp	sp, x30
-	ldp	x12, x14, [x13, #RO_AT]
-	ccmp	x10, x15, #NZCV_C, eq
-	ccmp	x12, x14, #NZCV_C, lo
-	ldp	x14, x15, [x17, #E_WORD - E_BYTES]
-	ccmp	w15, #FG_RECORDED, #NZCV_NE, lo
-	b.ne	.Lexit_inside
-	eor	x14, x14, #REC_ENTRY_TO_EXIT
-	bfxil	x14, x10, #0, #32
-	str	x14, [x12], #8
-	sub	x17, x17, #E_BYTES
-	str	x17, [x13, #RO_INTENT]
-	str	x12, [x13, #RO_AT]
-	stxr	w15, x17, [x16]
-	cbnz	w15, .Lexit_again
-	COMMIT
-	str	x11, [x13, #RO_KEY]
-	ret	x9			/* pairs with the caller's bl */
-.Lexit_again:
-	sub	x12, x12, #8
-	str	x12, [x13, #RO_AT]
-.Lexit_inside:
-	mov	x30, xzr
-	ldr	x12, [x13, #RO_AGAIN]
-	str	x12, [x13, #RO_KEY]
-	.globl	uft_asm_graph_exit_slow
-	.hidden	uft_asm_graph_exit_slow
-uft_asm_graph_exit_slow:
-.Lexit_slow:
-	SAVE_ALL
-	add	x0, sp, #SAVE_BYTES
-	mov	x29, sp
-	bl	uft_exit_named
-	mov	x16, x0
-	RESTORE_ALL
-	mov	x30, x16
+	HANDLER uft_asm_code_exit
+	SCRATCH_SAVE
+	GRAPH_EXIT code_exit, SCRATCH_BYTES
+	mov	x30, x9
+	SCRATCH_RESTORE
 	ret				/* pairs with the caller's bl */
-	HANDLER_END uft_asm_graph_exit
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	GRAPH_EXIT_ODD code_exit
+	SCRATCH_RESTORE
+	b	uft_asm_graph_exit_slow
+	HANDLER_END uft_asm_code_exit
 
 /*
  * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub + 8 where the prologue has

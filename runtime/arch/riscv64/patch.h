@@ -121,13 +121,15 @@ static inline const char *arch_code_handler_func(void)
 	return uft_asm_code_func;
 }
 
-static inline const char *arch_code_handler_enter(void)
+static inline const char *arch_code_handler_enter(int is_fast)
 {
+	(void)is_fast;
 	return uft_asm_code_enter;
 }
 
-static inline const char *arch_code_handler_exit(void)
+static inline const char *arch_code_handler_exit(int is_fast)
 {
+	(void)is_fast;
 	return uft_asm_code_exit;
 }
 

@@ -6,7 +6,7 @@
 # Left out: what an emulator cannot do (clone with shared memory, exec of programs for another machine, sigtrap, mlockall of
 # address space for the worst case), and mainexit: qemu 7.2 fails an assertion when a thread is made after others have gone.
 . "$(dirname "$0")/../../lib/common.sh"
-machine=$1 cc=$2 pad=$3 emulator=$4
+machine=$1 cc=$2 pad=$3 emulator=$4 plain=
 hazards=$top/tests/func/hazards
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
@@ -22,7 +22,7 @@ hazard() {
 	shift 2
 	for case; do
 		check
-		HAZARD_EMULATOR=$emulator run sh "$hazards/run.sh" "$uft" "$tracer" "./$program" "$case"
+		HAZARD_EMULATOR=$emulator run sh "$hazards/run.sh" "$uft" "$tracer" "./$program" "$case" ${plain:+"$plain"}
 		[ "$status" -eq 0 ] || fail "$machine $tracer $case: $(cat out)"
 	done
 }
@@ -30,6 +30,12 @@ hazard() {
 hazard hazards function_graph longjmp deep tail noreturn abi nested vector signal sigjump coroutine migrate pthread_exit \
 	cancel fork forktree vfork vforkthreads execfail waitany daemon closerange fds pipe_eof limits dumpable crash
 hazard hazards function tail abi vector signal sigjump migrate cancel fork crash
+# Plain code: its handlers keep what the fast paths use.
+# shellcheck disable=SC2086
+$cc ${flags%-fpatch*} "$hazards/hazards.c" -o hazards-plain || fail "without pads"
+plain=plain
+hazard hazards-plain function_graph longjmp tail nested signal sigjump coroutine migrate
+plain=
 # Calls behind the prologue: where it put the return address is read from its code.
 # shellcheck disable=SC2086
 if $cc ${flags%-fpatch*} -pg "$hazards/hazards.c" -o hazards-pg 2>err; then
