@@ -28,6 +28,31 @@ int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uf
 	return ret;
 }
 
+/* Targets hear nothing of it. */
+int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err)
+{
+	struct spec *made;
+	int ret;
+
+	if (uft_tracer_kind(own->tracer) != UFT_KIND_OWN || sp->own != UFT_TRACER_NOP)
+		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(sp->own ? sp->own : sp->tracer), uft_tracer_name(own->tracer));
+	ret = spec_make(own, &made, err);
+	if (ret)
+		return ret;
+	sp->own = made->own;
+	sp->own_thresh_ns = made->own_thresh_ns;
+	sp->spin = made->spin;
+	sp->sample_ns = made->sample_ns;
+	sp->has_stacks = made->has_stacks;
+	sp->has_switches |= made->has_switches;
+	sp->watch = made->watch;
+	sp->nwatch = made->nwatch;
+	made->watch = NULL;
+	made->nwatch = 0;
+	spec_free(made);
+	return 0;
+}
+
 static uint8_t both(uint8_t a, uint8_t b)
 {
 	if (a == WANT_NOT || b == WANT_NOT)

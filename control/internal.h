@@ -85,6 +85,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 void spec_free(struct spec *sp);
 /* beside.c: what all of @in->beside want, into @sp, which is made of @in. */
 int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err);
+int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err);	/* the same of the session's own events */
 static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
 {
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;

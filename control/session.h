@@ -69,6 +69,8 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	/* Calls are wanted of the same targets in another way as well: function beside any of graph, profile and function, and the graph
 	 * beside the graph, those with function last. Of it only tracer, filter, notrace, roots and hidden count, and what is beside it. */
 	const struct uft_trace_spec *beside;
+	/* One of the session's own events (UFT_KIND_OWN), which is wanted beside these calls. Of it all counts but tasks and functions. */
+	const struct uft_trace_spec *own;
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 	int is_whole;			/* a target that cannot be switched over has all of them switched back: nothing has changed */
 };

@@ -204,6 +204,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		memcpy(sp->params.pids + in->npids, in->not_pids, in->nnot_pids * sizeof(uint32_t));
 	sp->params.has_events = events_of(in, sp);
 	ret = in->beside ? spec_make_beside(in, sp, err) : 0;
+	if (!ret && in->own)
+		ret = spec_take_own(in->own, sp, err);
 	if (ret)
 		spec_free(sp);
 	else

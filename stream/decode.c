@@ -362,6 +362,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id == UFT_EVENT_STACK && n) {
 		e->kind = UFT_EV_DATA;
 		e->data = id;
+		e->flags = dec_word(p) & UFT_STACK_ADDRESS ? UFT_EVF_SAMPLE : 0;
 		e->sym = dec_stack_func(st, t->image, dec_word(p));
 		e->stack = dec_stack(st, t->image, p, n);
 		return 1;
@@ -374,6 +375,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	}
 	if (id == UFT_EVENT_SAMPLE) {
 		e->kind = UFT_EV_FUNC;
+		e->flags = UFT_EVF_SAMPLE;
 		e->sym = dec_addr(st, t->image, dec_word(p));
 		e->parent_addr = n > 1 ? dec_word(p + 8) : 0;
 		e->parent = n > 1 && !st->no_parents ? dec_addr(st, t->image, e->parent_addr - 1) : NULL;

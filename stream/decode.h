@@ -163,6 +163,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
 int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* live_view.c */
 size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
 size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */

@@ -43,8 +43,8 @@ void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
 int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);
 uint64_t uft_live_clock(void);
-/* From now on these are taken and not shown: any call, stacks, the function tracer's events, the graph's. */
-enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8 };
+/* From now on these are taken and not shown: any call, stacks, the function tracer's events, the graph's, the session's own. */
+enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8, UFT_LIVE_NO_OWN = 16 };
 /* Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in front of what is not;
  * empty: all functions of what is prepared, and of the program. Who is in @roots is shown whatever @filter says, as sites are armed. */
 struct uft_live_view {

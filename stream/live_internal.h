@@ -130,7 +130,6 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
 struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
 void lv_view_put(struct lv_view *v);
-int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
 int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym);
 int lv_view_is(const struct lv_view *v, const struct uft_live_view *other);	/* they say the same */
 

@@ -4,7 +4,7 @@
  *
  * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are read (live_choose.c). That
  * takes their room nevertheless: a busy function of one instance would drive out the seldom one of another. So when a buffer is
- * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, and where it has no
+ * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, the session's own events, and where it has no
  * graph the calls that began and ended in them. What else opens or closes a call stays, since depths depend on it.
  *
  * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What remains of
@@ -68,7 +68,12 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		p->is_gone = !value;	/* a blank */
 		break;
 	case UFT_REC_EVENT:
-		p->is_gone = event == UFT_EVENT_STACK ? is_hidden_stack(l, r, c, p) : !UFT_EVENT_IS_OWN(event) && event < UFT_EVENT_FIRST && !has_graph;
+		if (event == UFT_EVENT_STACK)
+			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
+		else if (UFT_EVENT_IS_OWN(event))
+			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
+		else
+			p->is_gone = event < UFT_EVENT_FIRST && !has_graph;
 		break;
 	}
 }

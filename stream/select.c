@@ -114,18 +114,33 @@ static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
 	return i < st->nstack_at && st->stack_at[i] == clock;
 }
 
+static int is_own(const struct uft_event *ev)
+{
+	return ev->flags & UFT_EVF_SAMPLE || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
+}
+
+/* What is told of tasks is for who wants them; stolen time is no task's. */
+static int wants_own(const struct dec_choice *c, const struct uft_event *ev)
+{
+	int is_of_task = ev->kind != UFT_EV_DATA || (ev->data != UFT_EVENT_HWLAT && ev->data != UFT_EVENT_OSNOISE);
+
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && c->flags & UFT_LIVE_NO_STACKS)
+		return 0;
+	return !(c->flags & UFT_LIVE_NO_OWN) && (!is_of_task || lv_view_wants_task(c->view, ev->task->pid, ev->task->tid));
+}
+
 /* The last choice before the event counts. */
 static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 {
 	const struct dec_choice *c = &st->choice[dec_choice_of(st->choice, st->nchoice, clock)];
-	uint32_t not;
+	uint32_t not = UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
 
 	if (c->from > clock || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
+	if (is_own(ev))
+		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return is_stack_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && lv_view_wants(st, c->view, ev));
-	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data))
-		return 1;
+		return is_stack_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && lv_view_wants(st, c->view, ev));
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return !(c->flags & not) && lv_view_wants(st, c->view, ev);
 }

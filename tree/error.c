@@ -3,7 +3,8 @@
  * error.c - error_log: what was wrong with the writes that were refused last
  *
  * The kernel notes the mistakes of events and probes only; here every write that is EINVAL has its entry, so that who used a
- * shell, which tells no more than the errno, can look. The form is the kernel's: scripts take the caret's column from it.
+ * shell, which tells no more than the errno, can look. So has one that is EBUSY for what else is on, once: servers ask again for
+ * a while whether it still is. The form is the kernel's: scripts take the caret's column from it.
  */
 #include "tree/rows.h"
 
@@ -51,6 +52,8 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
 		     (int)(11 + at), "") < 0)
 		return;
+	if (what == h->t->conflict && in->nmistakes && !strcmp(in->mistake[in->nmistakes - 1].text, text))
+		free(in->mistake[--in->nmistakes].text);
 	if (in->nmistakes == KEPT)
 		forget(in, 1);
 	in->mistake[in->nmistakes++] = (struct mistake){ (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, text };

@@ -66,8 +66,11 @@ static int store_job(void *arg)
 
 	j->h->wrong = NULL;
 	j->h->wrong_at = 0;
+	j->h->t->conflict = NULL;
 	j->result = j->h->at.row->store(j->h, j->p, j->n);
-	if (j->result == -EINVAL)
+	if (j->result == -EBUSY)
+		j->h->wrong = j->h->t->conflict;
+	if (j->result == -EINVAL || (j->result == -EBUSY && j->h->wrong))
 		error_note(j->h, j->p, j->n);
 	return j->result < 0 ? (int)j->result : 0;
 }

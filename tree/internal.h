@@ -178,6 +178,7 @@ struct uft_tree {
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
 	int is_busy;			/* something records; the owner's */
+	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	struct tree_profile *profile;	/* profile.c */
 	struct tree_stack *stack;	/* stack.c */

@@ -4,9 +4,10 @@
  *
  * An instance wants something of the session while it has a tracer and tracing_on, functions with commands, or (the top) the profile
  * or the deepest stack. One that wants it alone is told as it is. Of several, functions and graphs go together, and functions and
- * the profile: the session arms sites for all of them (control/beside.c), each buffer takes the same bytes, and shows what its own
- * instance asked for, by kind, function and task (stream/live_choose.c). Anything else a second time is EBUSY, and so is a second
- * graph whose options record other things than the first one's.
+ * the profile, and beside these one tracer that needs no site (UFT_KIND_OWN): the session arms sites for all of them
+ * (control/beside.c), each buffer takes the same bytes, and shows what its own instance asked for, by kind, function and task
+ * (stream/live_choose.c). Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else
+ * a second time is EBUSY, and error_log says why.
  *
  * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph. While nobody has anything on the
  * session keeps what would be on, so that functions stay armed.
@@ -43,12 +44,17 @@ static const struct settings *set_of(const struct instance *i, const struct inst
 	return i == in ? set : &i->set;
 }
 
-static uint32_t rank_of(uint32_t tracer)
+static int is_own(uint32_t tracer)
 {
-	return tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
+	return uft_tracer_kind(tracer) == UFT_KIND_OWN;
 }
 
-/* Those with function last, as control/ wants them. */
+static uint32_t rank_of(uint32_t tracer)
+{
+	return is_own(tracer) ? 3 : tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
+}
+
+/* Those with function last, as control/ wants them, and behind them what is the session's own. */
 static void put(struct wishes *w, const struct instance *in, const struct settings *set, uint32_t tracer)
 {
 	size_t i = w->n++;
@@ -94,11 +100,6 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 	return 0;
 }
 
-static int is_same_list(const struct wish *a, const struct wish *b, enum list i)
-{
-	return !strcmp(a->set->list[i], b->set->list[i]);
-}
-
 static int is_same_pids(const struct settings *a, const struct settings *b)
 {
 	for (int i = 0; i < NPIDS; i++)
@@ -112,28 +113,34 @@ int share_is_forking(const struct settings *set)
 	return set->options & OPT_BIT(OPT_FUNC_FORK) && (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n);
 }
 
-/* Two of the graph have to record the same, and so has to be what the profile adds up. */
-static int goes_with(const struct wish *a, const struct wish *b)
+#define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS)	/* options that change other calls' records; the rest is left out of a text */
+
+/* Two of the graph are told the same shape of calls, and so is what the profile adds up. NULL, or why they do not go together. */
+static const char *conflict(const struct wish *a, const struct wish *b)
 {
-	if (b->set->is_measuring || a->set->is_measuring || (a->tracer == UFT_TRACER_PROFILE && !is_same_pids(a->set, b->set)))
-		return 0;
+	if (b->set->is_measuring || a->set->is_measuring)
+		return "The stack tracer and another tracer exclude each other";
+	if (a->tracer == UFT_TRACER_PROFILE && !is_same_pids(a->set, b->set))
+		return "The profile is of the tasks of all that is on: set_ftrace_pid differs";
 	if ((share_is_forking(a->set) || share_is_forking(b->set)) && (share_is_forking(a->set) != share_is_forking(b->set) || !is_same_pids(a->set, b->set)))
-		return 0;
-	if (b->tracer == UFT_TRACER_FUNCTION)
-		return uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN;
-	return a->tracer == UFT_TRACER_GRAPH && b->tracer == UFT_TRACER_GRAPH && is_same_list(a, b, LIST_FILTER) && is_same_list(a, b, LIST_NOTRACE) &&
-	       option_events(a->set->options) == option_events(b->set->options) && !a->in->triggers && !b->in->triggers;
+		return "With function-fork all that is on has the same set_ftrace_pid";
+	if ((b->tracer == UFT_TRACER_FUNCTION || is_own(b->tracer)) && uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN)
+		return NULL;
+	if (a->tracer != UFT_TRACER_GRAPH || b->tracer != UFT_TRACER_GRAPH)
+		return "The tracers that are on exclude each other";
+	return (option_events(a->set->options) ^ option_events(b->set->options)) & SHAPES ? "Graphs at once have the same sleep-time and funcgraph-irqs" : NULL;
 }
 
-static int are_possible(const struct wishes *w)
+static const char *impossible(const struct wishes *w)
 {
+	const char *why = w->n > 1 && is_own(w->v[w->n - 2].tracer) ? "Of tracers that watch from outside there is one at a time" : NULL;
+
 	for (size_t i = 0; i < w->n; i++)	/* commands look at calls */
 		if (w->v[i].in->triggers && uft_tracer_kind(w->v[i].tracer) != UFT_KIND_PLAIN)
-			return 0;
-	for (size_t i = 1; i < w->n; i++)
-		if (!goes_with(&w->v[0], &w->v[i]))
-			return 0;
-	return 1;
+			return "Functions with commands and this tracer exclude each other";
+	for (size_t i = 1; i < w->n && !why; i++)
+		why = conflict(&w->v[0], &w->v[i]);
+	return why;
 }
 
 /* ---- The session ----------------------------------------------------------------------------- */
@@ -266,8 +273,14 @@ static int tell_session(struct uft_tree *t, struct wishes *w, const struct setti
 	for (size_t i = 0; i < w->n && !ret; i++)
 		ret = wish_spec(&w->v[i], top);
 	for (size_t i = 1; i < w->n; i++) {
-		w->v[i - 1].spec.beside = &w->v[i].spec;
-		first->stacks |= w->v[i].spec.stacks;
+		if (is_own(w->v[i].tracer)) {
+			first->own = &w->v[i].spec;
+		} else {
+			w->v[i - 1].spec.beside = &w->v[i].spec;
+			first->stacks |= w->v[i].spec.stacks;
+		}
+		if (w->v[i].tracer == first->tracer)
+			first->events |= w->v[i].spec.events;
 		if (!is_same_pids(w->v[0].set, w->v[i].set))
 			first->npids = first->nnot_pids = 0;
 	}
@@ -309,11 +322,13 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	uint32_t hidden = 0;
 
 	if (in->t->instances->next && !share_is_tracing(in, set))
-		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS;
+		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
 	if (trigger_has_stacks(in) || is_shared)
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
-	if (is_shared)
-		hidden |= set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH;
+	if (is_shared && is_own(set->tracer))
+		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
+	else if (is_shared)
+		hidden |= UFT_LIVE_NO_OWN | (set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return hidden;
 }
 
@@ -347,7 +362,8 @@ static int choose(struct instance *in, const struct settings *set, const struct 
 
 /*
  * What each shows, once @in has @set. While the session switches, what it shows before and after is for none. Who has shared goes on
- * to leave out what is of another kind: calls of a graph that is off by now still end.
+ * to leave out what is of another: calls of a graph that is off by now still end, and a thread may be about to write what it began when
+ * its site was armed for the other.
  */
 static int choose_all(struct instance *in, const struct settings *set, int is_before)
 {
@@ -357,13 +373,14 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 
 	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
 		const struct settings *now = set_of(i, in, set);
-		uint32_t hidden = hidden_by(i, now, is_shared || (i->has_shared && now->tracer == i->set.tracer));
+		int goes_on = i->has_shared && now->tracer == i->set.tracer;
+		uint32_t hidden = hidden_by(i, now, is_shared || goes_on);
 
 		if (is_before)
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
-			i->has_shared = is_shared || (i->has_shared && now->tracer == i->set.tracer);
-		ret = choose(i, now, top, hidden, is_shared || (is_before && was_shared), has_pids);
+			i->has_shared = is_shared || goes_on;
+		ret = choose(i, now, top, hidden, is_shared || goes_on || (is_before && was_shared), has_pids);
 	}
 	return ret;
 }
@@ -410,7 +427,11 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
 		tree_pull(in->t);
 	ret = wishes_make(in, set, &w);
-	if (!ret && (!are_possible(&w) || (in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)))
+	if (!ret && in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)
+		in->t->conflict = "Functions with commands and this tracer exclude each other";
+	else if (!ret)
+		in->t->conflict = impossible(&w);
+	if (!ret && in->t->conflict)
 		ret = -EBUSY;
 	if (ret) {
 		wishes_free(&w);

@@ -48,8 +48,10 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 	int ret;
 
 	text_strip(&p, &len);
-	if (h->at.in->pipes)
+	if (h->at.in->pipes) {
+		h->t->conflict = "A trace_pipe of it is open";
 		return -EBUSY;
+	}
 	for (size_t i = 0; i < NTRACERS; i++) {
 		const char *name = uft_tracer_name(tracer_values[i]);
 

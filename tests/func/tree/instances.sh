@@ -103,7 +103,7 @@ write: hello
 # ---- A tracer in an instance: its buffer, its filter; the top has nothing. One that cannot be told apart is refused while the first is on.
 inside 'mkdir instances/foo instances/bar; $T 1; echo "inner outer" >instances/foo/set_ftrace_filter; echo lonely >set_ftrace_filter
 	echo function >instances/foo/current_tracer; $T 1; cat instances/foo/trace >$TMP/foo; grep -vc "^#" trace instances/bar/trace
-	echo sched_switch >current_tracer; echo $?; cat current_tracer; timeout 1 cat instances/foo/trace_pipe | grep -c "inner\|outer"
+	echo preemptoff >current_tracer; echo $?; cat current_tracer; timeout 1 cat instances/foo/trace_pipe | grep -c "inner\|outer"
 	echo 0 >instances/foo/tracing_on; echo initcall >current_tracer; echo $?; echo function_graph >current_tracer; $T 1; grep -o "[a-z]*();" trace; grep -vc "^#" instances/foo/trace
 	echo wakeup >current_tracer; echo 1 >instances/foo/tracing_on; echo "$? $(cat instances/foo/tracing_on)"; echo function_graph >current_tracer; echo 1 >function_profile_enabled; echo $?'
 sed -n 's/.*: \(.*\) <-.*/\1/p' foo >calls

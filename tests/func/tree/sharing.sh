@@ -51,3 +51,40 @@ inside 'echo 64 >buffer_size_kb; mkdir instances/foo; $T 1; echo lonely >set_ftr
 	echo 0 >instances/foo/tracing_on; echo >trace; echo function >instances/foo/current_tracer; echo 1 >instances/foo/tracing_on
 	echo >set_ftrace_filter; echo $$ >instances/foo/set_ftrace_notrace_pid; (echo $BASHPID >set_ftrace_pid; exec $T 2); $T 30000; grep -c "inner <-outer" trace'
 expect_equal "seldom beside busy" "$(tr '\n' ' ' <out)" "4 commit overrun: 0overrun: 0 7 commit overrun: 0overrun: 0 4 "
+
+# ---- Two graphs, each of its own functions, at depths that count the calls of both, as in a kernel; arguments where they are asked for; a command of one
+inside 'mkdir instances/foo; $T 1; echo "main outer" >set_ftrace_filter; echo inner >instances/foo/set_ftrace_filter; echo function_graph | tee instances/foo/current_tracer >current_tracer; $T 1
+	for i in . instances/foo; do grep -v "^#" $i/trace | cut -d"|" -f2- | tr "\n" ,; echo; done
+	echo 1 >instances/foo/options/funcgraph-args; echo | tee trace >instances/foo/trace; $T 1; grep -c "(0x" trace instances/foo/trace; echo 0 >options/sleep-time; echo $?; sed "s/^.*\] //" error_log
+	echo inner:traceoff >>instances/foo/set_ftrace_filter; echo | tee trace >instances/foo/trace; $T 2; for k in $(seq 300); do grep -q 0 instances/foo/tracing_on && break; sleep 0.1; done; grep -c "inner" instances/foo/trace; grep -c "outer();" trace'
+expect_equal "two graphs" "$(cat out)" "  main() {,    outer();,  },
+      inner();,      inner();,
+trace:0
+instances/foo/trace:$([ "$(uname -m)" = x86_64 ] && echo 2 || echo 0)
+1
+options/sleep-time: error: Graphs at once have the same sleep-time and funcgraph-irqs
+  Command: 0
+           ^
+1
+2"
+
+# ---- What the session sees by itself beside calls: each has its own kind, its own tasks and its own stacks, and the profile goes on
+inside 'mkdir instances/foo; $T 1; echo inner >instances/foo/set_ftrace_filter; echo 1 >instances/foo/options/func_stack_trace; echo outer >set_ftrace_filter; echo hwlat >current_tracer
+	echo 1 >function_profile_enabled; echo function >instances/foo/current_tracer; $T 3; cat current_tracer; cat trace_stat/function* | grep -c "outer  *3 "; grep -c "inner <-outer" instances/foo/trace; grep -c "<-\|()" trace
+	echo sysprof >instances/foo/current_tracer; echo "$? $(cat instances/foo/current_tracer)"; sed "s/^.*\] //" instances/foo/error_log
+	echo 0 >function_profile_enabled; if echo sched_switch >current_tracer; then echo $$ >set_ftrace_pid; echo >trace; echo >instances/foo/trace; $T 3; $T 3; grep -v "^#" trace | cut -c1-28 | grep -c "bash-$$ "; grep -v "^#" trace | cut -c1-28 | grep -vc "bash-$$ "
+		grep -c "inner <-outer" instances/foo/trace; grep -c "==>" instances/foo/trace; grep -c "stack trace" trace instances/foo/trace; echo nop >current_tracer; $T 3; grep -c "==>" instances/foo/trace; else echo no switches; fi' 2>err
+expect_equal "hwlat beside function and the profile" "$(sed -n 1,8p out)" "hwlat
+$(sed -n 2p out | grep '^[1-9]')
+6
+0
+1 function
+current_tracer: error: Of tracers that watch from outside there is one at a time
+  Command: sysprof
+           ^"
+if grep -q "no switches" out; then
+	echo "SKIPPED: sched_switch beside function: no perf events for us here"
+else
+	expect_equal "sched_switch beside function" "$(sed 9d out | sed -n '9,$p' | tr '\n' ' ')" "0 12 0 trace:0 instances/foo/trace:$([ "$(uname -m)" = x86_64 ] && echo 12 || echo 0) 0 "
+	[ "$(sed -n 9p out)" -gt 0 ] || fail "no switches of the task"
+fi
