@@ -143,7 +143,7 @@ def test(kernel):
             fail('text of %s is not that of the file' % file)
     status, lines = kernel.stop(), kernel.lines()
     if status or lines[-1:] != ['end']:
-        fail('it ended with %d, its work with %s' % (status, lines[-1:]))
+        fail('it ended with %d, its work with %s; its last words: %s' % (status, lines[-1:], left.read('console')[-1500:]))
     rounds = collections.Counter(tuple(lines[k:k + LINES]) for k in range(0, len(lines) - 1, LINES))
     if len(rounds) != 1:
         fail('not every round came to the same: %s' % rounds)
