@@ -114,7 +114,7 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 #define RV_CODE_GRAPH	(RV_CODE_FUNC + 10)
 #define RV_CODE_EXIT	(RV_CODE_GRAPH + 7)
 
-extern const char uft_asm_code_func[], uft_asm_code_enter[], uft_asm_code_exit[];
+extern const char uft_asm_code_func[], uft_asm_code_enter[], uft_asm_code_enter_slow[], uft_asm_code_exit[], uft_asm_code_exit_slow[];
 
 static inline const char *arch_code_handler_func(void)
 {
@@ -123,14 +123,12 @@ static inline const char *arch_code_handler_func(void)
 
 static inline const char *arch_code_handler_enter(int is_fast)
 {
-	(void)is_fast;
-	return uft_asm_code_enter;
+	return is_fast ? uft_asm_code_enter : uft_asm_code_enter_slow;
 }
 
 static inline const char *arch_code_handler_exit(int is_fast)
 {
-	(void)is_fast;
-	return uft_asm_code_exit;
+	return is_fast ? uft_asm_code_exit : uft_asm_code_exit_slow;
 }
 
 static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)

@@ -3,14 +3,14 @@
  * trace.S - the handlers that armed sites reach, riscv64
  *
  * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: compilers do not look at what a callee
- * really uses (-fipa-ra) where there are patchable entries, which spend t0. At the entry t2 may hold the static chain. What fast
- * paths need beyond that they keep in the thread's line; floating-point and vector state is never touched. No restartable
- * sections here yet (rseq.h).
+ * really uses (-fipa-ra) where there are patchable entries, which spend t0; around plain code those are kept. At the entry t2 may hold
+ * the static chain. What fast paths need beyond that they keep in the thread's line; floating-point and vector state is never
+ * touched. No restartable sections here yet (rseq.h).
  *
  * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
  * back to C, which starts over from the registers as they came.
  *
- * Stack: fast paths use none; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -18,6 +18,7 @@
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	128
 #define SAVE_S0		112
+#define SCRATCH_BYTES	48
 
 	.macro HANDLER name
 	.balign	64
@@ -135,6 +136,138 @@
 	sd	t5, RO_KEY(t4)
 	.endm
 
+	/* Plain code: what fast paths use and the slot has not kept. What the slot left is then at SCRATCH_BYTES(sp). */
+	.macro SCRATCH_SAVE
+	addi	sp, sp, -SCRATCH_BYTES
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	sd	t0, 0(sp)
+	sd	t1, 8(sp)
+	sd	t2, 16(sp)
+	sd	t5, 24(sp)
+	sd	t6, 32(sp)
+	.endm
+
+	.macro SCRATCH_RESTORE
+	ld	t0, 0(sp)
+	ld	t1, 8(sp)
+	ld	t2, 16(sp)
+	ld	t5, 24(sp)
+	ld	t6, 32(sp)
+	addi	sp, sp, SCRATCH_BYTES
+	.cfi_adjust_cfa_offset -SCRATCH_BYTES
+	.endm
+
+	/*
+	 * All of a graph entry, then straight on; or at \p_slow with t3 the upper half of the word and nothing done. t1 = stub + 4, t3 = K,
+	 * \name = sp at the function's entry, which is the frame's name; the parent is ra or, where that is not sp, at SCRATCH_BYTES(sp).
+	 *
+	 *	ra clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
+	 */
+	.macro GRAPH_ENTER p, name
+	STUB_ID	t4
+	FIND_OWN .L\p\()_slow
+	.ifc	\name, sp
+	sd	ra, RO_SAVE(t4)
+	.cfi_undefined ra
+	.endif
+	FIND_ROOM ra, t5, .L\p\()_inside
+	sw	ra, 0(t6)
+	sw	t3, 4(t6)
+	ld	t5, RO_THREAD(t4)
+	lr.d	t5, (t5)		/* TH_TOP */
+	sd	ra, E_CLOCK(t5)
+	sw	t3, E_WORD + 4(t5)
+	ld	ra, E_SLOT - E_BYTES(t5)
+	bgeu	\name, ra, .L\p\()_odd
+.L\p\()_deeper:
+	ld	ra, E_WHERE(t5)
+	bnez	ra, .L\p\()_inside
+	PARENT	\name
+	sd	ra, E_PARENT(t5)
+	sd	\name, E_SLOT(t5)
+	addi	ra, t1, 4		/* stub + 8 */
+	sd	ra, E_RET(t5)
+	li	ra, FG_RECORDED
+	sd	ra, E_FLAGS(t5)
+	ld	ra, RO_THREAD(t4)
+	addi	t5, t5, E_BYTES
+	addi	t6, t6, 8
+	sd	t5, RO_INTENT(t4)
+	sd	t6, RO_AT(t4)
+	sc.d	ra, t5, (ra)
+	bnez	ra, .L\p\()_again
+	COMMIT	t3, ra
+	LEAVE_OWN
+	.endm
+
+	.macro PARENT name
+	.ifc	\name, sp
+	ld	ra, RO_SAVE(t4)
+	.else
+	ld	ra, SCRATCH_BYTES(sp)
+	.endif
+	.endm
+
+	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
+	.macro GRAPH_ENTER_ODD p, name
+.L\p\()_odd:
+	bne	\name, ra, .L\p\()_inside
+	PARENT	\name
+	ld	t6, E_RET - E_BYTES(t5)
+	bne	ra, t6, .L\p\()_inside
+	ld	t6, RO_AT(t4)
+	j	.L\p\()_deeper
+.L\p\()_again:
+	addi	t6, t6, -8
+	sd	t6, RO_AT(t4)
+.L\p\()_inside:
+	PARENT	\name
+	LEAVE_OWN
+	.endm
+
+	/*
+	 * All of a graph exit; \below: from sp up to what names the frame. Ends with the parent in ra; or at \p_slow.
+	 *
+	 *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
+	 */
+	.macro GRAPH_EXIT p, below=0
+	FIND_OWN .L\p\()_slow
+	FIND_ROOM t0, t1, .L\p\()_inside
+	ld	t3, RO_THREAD(t4)
+	lr.d	t2, (t3)		/* TH_TOP */
+	ld	t1, E_SLOT - E_BYTES(t2)
+	lw	ra, E_FLAGS - E_BYTES(t2)
+	.if	\below
+	addi	t1, t1, -(\below)
+	.endif
+	bne	t1, sp, .L\p\()_inside
+	addi	ra, ra, -FG_RECORDED
+	bnez	ra, .L\p\()_inside
+	lw	t1, E_WORD + 4 - E_BYTES(t2)
+	lui	ra, (UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << (28 - 12)
+	addw	t1, t1, ra
+	sw	t0, 0(t6)
+	sw	t1, 4(t6)
+	ld	ra, E_PARENT - E_BYTES(t2)
+	addi	t2, t2, -E_BYTES
+	addi	t6, t6, 8
+	sd	t2, RO_INTENT(t4)
+	sd	t6, RO_AT(t4)
+	sc.d	t1, t2, (t3)
+	bnez	t1, .L\p\()_again
+	COMMIT	t1, t3
+	sd	t5, RO_KEY(t4)
+	.endm
+
+	.macro GRAPH_EXIT_ODD p
+.L\p\()_again:
+	addi	t6, t6, -8
+	sd	t6, RO_AT(t4)
+.L\p\()_inside:
+	sd	t5, RO_KEY(t4)
+.L\p\()_slow:
+	.endm
+
 	.text
 
 /*
@@ -185,58 +318,12 @@
 /*
  * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, sp as at the entry: it names the frame. Accepted, we
  * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
- *
- *	ra clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
  */
 	HANDLER uft_asm_graph_enter
-	STUB_ID	t4
-	FIND_OWN .Lenter_slow
-	sd	ra, RO_SAVE(t4)
-	.cfi_undefined ra
-	FIND_ROOM ra, t5, .Lenter_inside
-	sw	ra, 0(t6)
-	sw	t3, 4(t6)
-	ld	t5, RO_THREAD(t4)
-	lr.d	t5, (t5)		/* TH_TOP */
-	sd	ra, E_CLOCK(t5)
-	sw	t3, E_WORD + 4(t5)
-	ld	ra, E_SLOT - E_BYTES(t5)
-	bgeu	sp, ra, .Lenter_odd
-.Lenter_deeper:
-	ld	ra, E_WHERE(t5)
-	bnez	ra, .Lenter_inside
-	ld	ra, RO_SAVE(t4)
-	sd	ra, E_PARENT(t5)
-	sd	sp, E_SLOT(t5)
-	addi	ra, t1, 4		/* stub + 8 */
-	sd	ra, E_RET(t5)
-	li	ra, FG_RECORDED
-	sd	ra, E_FLAGS(t5)
-	ld	ra, RO_THREAD(t4)
-	addi	t5, t5, E_BYTES
-	addi	t6, t6, 8
-	sd	t5, RO_INTENT(t4)
-	sd	t6, RO_AT(t4)
-	sc.d	ra, t5, (ra)
-	bnez	ra, .Lenter_again
-	COMMIT	t3, ra
-	LEAVE_OWN
+	GRAPH_ENTER enter, sp
 	jr	t1
-.Lenter_odd:
-	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
-	bne	sp, ra, .Lenter_inside
-	ld	ra, RO_SAVE(t4)
-	ld	t6, E_RET - E_BYTES(t5)
-	bne	ra, t6, .Lenter_inside
-	ld	t6, RO_AT(t4)
-	j	.Lenter_deeper
-.Lenter_again:
-	addi	t6, t6, -8
-	sd	t6, RO_AT(t4)
-.Lenter_inside:
-	ld	ra, RO_SAVE(t4)
+	GRAPH_ENTER_ODD enter, sp
 	.cfi_restore ra
-	LEAVE_OWN
 	j	.Lenter_slow
 	.globl	uft_asm_graph_enter_slow
 	.hidden	uft_asm_graph_enter_slow
@@ -256,45 +343,14 @@ uft_asm_graph_enter_slow:
 1:	jr	t0			/* pairs with the site's jalr */
 	HANDLER_END uft_asm_graph_enter
 
-/*
- * The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6.
- *
- *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
- */
+/* The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6. */
 	HANDLER uft_asm_graph_exit
-	FIND_OWN .Lexit_slow
-	FIND_ROOM t0, t1, .Lexit_inside
-	ld	t3, RO_THREAD(t4)
-	lr.d	t2, (t3)		/* TH_TOP */
-	ld	t1, E_SLOT - E_BYTES(t2)
-	lw	ra, E_FLAGS - E_BYTES(t2)
-	bne	t1, sp, .Lexit_inside
-	addi	ra, ra, -FG_RECORDED
-	bnez	ra, .Lexit_inside
-	lw	t1, E_WORD + 4 - E_BYTES(t2)
-	lui	ra, (UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << (28 - 12)
-	addw	t1, t1, ra
-	sw	t0, 0(t6)
-	sw	t1, 4(t6)
-	ld	ra, E_PARENT - E_BYTES(t2)
-	addi	t2, t2, -E_BYTES
-	addi	t6, t6, 8
-	sd	t2, RO_INTENT(t4)
-	sd	t6, RO_AT(t4)
-	sc.d	t1, t2, (t3)
-	bnez	t1, .Lexit_again
-	COMMIT	t1, t3
-	sd	t5, RO_KEY(t4)
+	GRAPH_EXIT exit
 	ret				/* pairs with the caller's jal */
-.Lexit_again:
-	addi	t6, t6, -8
-	sd	t6, RO_AT(t4)
-.Lexit_inside:
-	sd	t5, RO_KEY(t4)
+	GRAPH_EXIT_ODD exit
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
 uft_asm_graph_exit_slow:
-.Lexit_slow:
 	SAVE_ALL ra
 	addi	a0, sp, SAVE_BYTES
 	call	uft_exit_named
@@ -329,8 +385,28 @@ uft_asm_graph_exit_slow:
  *	0(sp)	t3	t4					exit: ra is of no use any more, results live
  */
 	HANDLER uft_asm_code_func
+	SCRATCH_SAVE
+	FIND_OWN .Lcode_func_slow
+	FIND_ROOM t1, t5, .Lcode_func_inside
+	srli	t5, ra, 7		/* slots are 128 bytes apart */
+	subw	t5, t5, t3
+	sw	t1, 0(t6)
+	sw	t5, 4(t6)
+	ld	t5, SCRATCH_BYTES(sp)
+	sd	t5, 8(t6)
+	addi	t6, t6, 16
+	sd	t6, RO_AT(t4)
+	COMMIT	t1, t3
+	LEAVE_OWN
+	SCRATCH_RESTORE
+	ret				/* pairs with the slot's jal */
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+.Lcode_func_inside:
+	LEAVE_OWN
+.Lcode_func_slow:
+	SCRATCH_RESTORE
 	SAVE_ALL t0
-	srli	a0, ra, 7		/* slots are 128 bytes apart */
+	srli	a0, ra, 7
 	subw	a0, a0, t3
 	slli	a0, a0, 32
 	ld	a1, SAVE_BYTES(sp)
@@ -340,6 +416,25 @@ uft_asm_graph_exit_slow:
 	HANDLER_END uft_asm_code_func
 
 	HANDLER uft_asm_code_enter
+	SCRATCH_SAVE
+	mv	t1, ra
+	addi	t0, sp, SCRATCH_BYTES + 32
+	GRAPH_ENTER code, t0
+	mv	ra, t1
+	SCRATCH_RESTORE
+	ld	t3, 8(sp)
+	ld	t4, 16(sp)
+	addi	sp, sp, 32
+	ret				/* pairs with the stub's first jal */
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	GRAPH_ENTER_ODD code, t0
+.Lcode_slow:
+	STUB_ID	t4			/* K again */
+	mv	ra, t1
+	SCRATCH_RESTORE
+	.globl	uft_asm_code_enter_slow
+	.hidden	uft_asm_code_enter_slow
+uft_asm_code_enter_slow:
 	SAVE_ALL t0
 	srli	a0, ra, 4
 	subw	a0, a0, t3
@@ -359,6 +454,19 @@ uft_asm_graph_exit_slow:
 	HANDLER_END uft_asm_code_enter
 
 	HANDLER uft_asm_code_exit
+	SCRATCH_SAVE
+	GRAPH_EXIT code_exit, SCRATCH_BYTES + 16
+	SCRATCH_RESTORE
+	ld	t3, 0(sp)
+	ld	t4, 8(sp)
+	addi	sp, sp, 16
+	ret				/* pairs with the caller's call */
+	.cfi_adjust_cfa_offset SCRATCH_BYTES
+	GRAPH_EXIT_ODD code_exit
+	SCRATCH_RESTORE
+	.globl	uft_asm_code_exit_slow
+	.hidden	uft_asm_code_exit_slow
+uft_asm_code_exit_slow:
 	SAVE_ALL t0
 	addi	a0, sp, SAVE_BYTES + 16
 	call	uft_exit_named
