@@ -111,6 +111,27 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 	return 0;
 }
 
+int uft_watch_check(const char *const *watch, struct uft_error *err)
+{
+	struct access_range *range;
+	uint32_t n;
+	int ret = access_parse(watch, &range, &n, err);
+
+	access_free(range, n);
+	return ret;
+}
+
+int access_is_same(const struct access_range *a, uint32_t na, const struct access_range *b, uint32_t nb)
+{
+	if (na != nb)
+		return 0;
+	for (uint32_t i = 0; i < na; i++)
+		if (a[i].addr != b[i].addr || a[i].bytes != b[i].bytes || a[i].is_write_only != b[i].is_write_only ||
+		    !a[i].name != !b[i].name || (a[i].name && strcmp(a[i].name, b[i].name)))
+			return 0;
+	return 1;
+}
+
 /* Where the variable is; the program's own before a library's. 0: nowhere yet. */
 static uint64_t find_variable(const struct space *space, const char *name, uint64_t *size)
 {

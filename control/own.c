@@ -12,6 +12,7 @@
  * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first or the next round of the
  * session (own_start: by then there is somebody who takes the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
  */
+#include "control/access.h"
 #include "control/observe.h"
 #include "control/own.h"
 #include "control/spin.h"
@@ -152,10 +153,18 @@ static int is_observing(const struct spec *sp)
 	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_MMIOTRACE || sp->has_switches;
 }
 
+/* Its events are of another kind, in the same place. */
+static int is_watching(const struct spec *sp)
+{
+	return sp->own == UFT_TRACER_MMIOTRACE;
+}
+
 static int observes_the_same(const struct spec *a, const struct spec *b)
 {
-	return a->own != UFT_TRACER_MMIOTRACE && b->own != UFT_TRACER_MMIOTRACE && is_observing(a) == is_observing(b) && a->has_switches == b->has_switches && a->sample_ns == b->sample_ns &&
-	       a->has_stacks == b->has_stacks;
+	if (is_watching(a) && is_watching(b))
+		return access_is_same(a->watch, a->nwatch, b->watch, b->nwatch);
+	return !is_watching(a) && !is_watching(b) && is_observing(a) == is_observing(b) && a->has_switches == b->has_switches &&
+	       a->sample_ns == b->sample_ns && a->has_stacks == b->has_stacks;
 }
 
 int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err)
@@ -224,7 +233,7 @@ void own_stop(struct uft_session *s, const struct spec *sp)
 	if (sp && old && observes_the_same(sp, old))
 		return;
 	s->is_unobserved = 0;
-	if (s->observe && sp && is_observing(sp)) {
+	if (s->observe && sp && is_observing(sp) && !is_watching(sp) && old && !is_watching(old)) {
 		observe_set(s->observe, sp);
 	} else if (s->observe) {
 		observe_end(s->observe);

@@ -123,6 +123,9 @@ const struct uft_arena *uft_session_arena(const struct uft_session *s);
 /* The open file that .rescue gets. 0 or -errno. */
 int uft_session_rescue_into(struct uft_session *s, int fd);
 
+/* Is it a list for uft_trace_spec.watch? 0; -EINVAL, -E2BIG with the sentence. Any thread. */
+int uft_watch_check(const char *const *watch, struct uft_error *err);
+
 /* What is to be traced, now (running targets are switched over in one batch each) and in images to come.
  * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);

@@ -124,6 +124,7 @@ struct settings {			/* what the session is told */
 	uint32_t max_depth;
 	struct uft_hwlat_opts hwlat, osnoise;	/* the top's; 0: the default of each */
 	uint64_t sample_us;		/* the same */
+	char watch[512];		/* watch.c: of mmiotrace, words with a newline behind each */
 };
 
 struct instance {

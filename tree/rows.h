@@ -43,6 +43,10 @@ STORE(hwlat_window);
 SHOW(hwlat_mode);
 STORE(hwlat_mode);
 
+/* watch.c */
+SHOW(mmiotrace_watch);
+STORE(mmiotrace_watch);
+
 /* osnoise.c */
 SHOW(osnoise_runtime_us);
 STORE(osnoise_runtime_us);

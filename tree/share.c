@@ -33,7 +33,7 @@ struct wish {
 	const struct settings *set;
 	uint32_t tracer;		/* enum uft_tracer */
 	struct uft_trace_spec spec;
-	const char **list[NLISTS], **stack_of;
+	const char **list[NLISTS], **stack_of, **watch;
 };
 
 struct wishes { struct wish *v; size_t n; };
@@ -231,6 +231,7 @@ static int wish_spec(struct wish *w, const struct settings *top)
 	const struct settings *set = w->set;
 	int is_func = w->tracer == UFT_TRACER_FUNCTION, ret = wish_lists(w, top);
 
+	w->watch = ret || w->tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
 	w->spec = (struct uft_trace_spec){
 		.tracer = w->tracer, .is_unchecked = 1, .is_whole = 1,
 		.stacks = wanted_stacks(set),
@@ -240,7 +241,7 @@ static int wish_spec(struct wish *w, const struct settings *top)
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
-		.roots = is_func ? NULL : w->list[LIST_GRAPH], .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of,
+		.roots = is_func ? NULL : w->list[LIST_GRAPH], .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
 	};
 	return ret;
 }
@@ -298,6 +299,7 @@ static void wishes_free(struct wishes *w)
 		for (int k = 0; k < NLISTS; k++)
 			free(w->v[i].list[k]);
 		free(w->v[i].stack_of);
+		free(w->v[i].watch);
 	}
 	free(w->v);
 }

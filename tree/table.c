@@ -90,6 +90,8 @@ const struct row rows[] = {
 	FILE("osnoise/cpus", 0640, TOP, "where: 0-3,5", .show = show_osnoise_cpus, .store = store_osnoise_cpus),
 	FILE("sysprof_sample_period", 0640, TOP, "us of CPU time between two samples of the tracer sysprof, in kernels up to 2.6.37",
 	     .show = show_sysprof_sample_period, .store = store_sysprof_sample_period),
+	FILE("mmiotrace_watch", 0640, TOP, "the memory whose accesses the tracer mmiotrace shows: NAME or ADDRESS, with ,BYTES and :w (only writes) behind it",
+	     .show = show_mmiotrace_watch, .store = store_mmiotrace_watch),
 	FILE("max_graph_depth", 0640, TOP, "how deep the graph goes; 0 no limit",
 	     .show = show_max_graph_depth, .store = store_max_graph_depth),
 	FILE("buffer_size_kb", 0640, EACH, "KiB that are kept of each cpu", .show = show_buffer_size_kb, .store = store_buffer_size_kb),

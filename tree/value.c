@@ -7,15 +7,15 @@
 #include <string.h>
 
 static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists them */
-	UFT_TRACER_OSNOISE, UFT_TRACER_HWLAT, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
+	UFT_TRACER_OSNOISE, UFT_TRACER_HWLAT, UFT_TRACER_MMIOTRACE, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
 	UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_FUNCTION, UFT_TRACER_NOP,
 };
 #define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
 
-/* blk is the top's alone, as in the kernel. */
+/* blk and mmiotrace are the top's alone, as in the kernel. */
 static int is_offered(const struct instance *in, uint32_t tracer)
 {
-	return !in->number || tracer != UFT_TRACER_BLK;
+	return !in->number || (tracer != UFT_TRACER_BLK && tracer != UFT_TRACER_MMIOTRACE);
 }
 
 int show_available_tracers(const struct place *at, struct tree_text *out)
@@ -57,6 +57,10 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 
 		if (strlen(name) != len || memcmp(name, p, len) || !is_offered(h->at.in, tracer_values[i]))
 			continue;
+		if (tracer_values[i] == UFT_TRACER_MMIOTRACE && !set.watch[0]) {
+			h->wrong = "Which memory? mmiotrace_watch says it";
+			return -EINVAL;
+		}
 		set.tracer = tracer_values[i];
 		set.max_latency_us = 0;
 		ret = tree_apply(h->at.in, &set, &err);
