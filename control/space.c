@@ -101,6 +101,11 @@ static uint64_t *take_room(struct space *sp, int which, size_t n)
 	return room;
 }
 
+static uint64_t clock_now(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
 int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
 {
 	struct uft_error err = { "" };
@@ -128,6 +133,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	m->bias = bias;
 	m->text_start = obj->text[0].addr + bias;
 	m->text_end = obj->text[obj->ntext - 1].end + bias;
+	m->from_clock = clock_now();
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs);
@@ -514,11 +520,6 @@ static uint64_t find_rdebug(struct target *t)
 			return d.d_un.d_ptr;
 	}
 	return sp->rdebug;
-}
-
-static uint64_t clock_now(void)
-{
-	return __builtin_ia32_rdtsc();
 }
 
 int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)

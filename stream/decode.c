@@ -331,7 +331,7 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 			e->kind = UFT_EV_FUNC;
 			e->sym = dec_sym(st, t->image, id);
 			if (!st->no_parents)
-				e->parent = dec_addr(st, t->image, dec_word(p + 8));
+				e->parent = dec_addr(st, t->image, dec_word(p + 8), clock);
 			e->parent_addr = dec_word(p + 8);
 			p += 8;
 		}
@@ -363,8 +363,8 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		e->kind = UFT_EV_DATA;
 		e->data = id;
 		e->flags = dec_word(p) & UFT_STACK_ADDRESS ? UFT_EVF_SAMPLE : 0;
-		e->sym = dec_stack_func(st, t->image, dec_word(p));
-		e->stack = dec_stack(st, t->image, p, n);
+		e->sym = dec_stack_func(st, t->image, dec_word(p), r->key);
+		e->stack = dec_stack(st, t->image, p, n, r->key);
 		return 1;
 	}
 	if (!n || !id || (!UFT_EVENT_IS_OWN(id) && (id > UFT_EVENT_OVERRUN || !t->depth || (t->over && id != UFT_EVENT_OVERRUN))))
@@ -376,9 +376,9 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	if (id == UFT_EVENT_SAMPLE) {
 		e->kind = UFT_EV_FUNC;
 		e->flags = UFT_EVF_SAMPLE;
-		e->sym = dec_addr(st, t->image, dec_word(p));
+		e->sym = dec_addr(st, t->image, dec_word(p), r->key);
 		e->parent_addr = n > 1 ? dec_word(p + 8) : 0;
-		e->parent = n > 1 && !st->no_parents ? dec_addr(st, t->image, e->parent_addr - 1) : NULL;
+		e->parent = n > 1 && !st->no_parents ? dec_addr(st, t->image, e->parent_addr - 1, r->key) : NULL;
 		return 1;
 	}
 	e->kind = UFT_EV_DATA;
@@ -392,7 +392,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
 	if (id == UFT_EVENT_PARENT) {
 		e->parent_addr = e->word[0];
-		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr);
+		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr, r->key);
 	}
 	return 1;
 }

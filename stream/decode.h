@@ -17,6 +17,7 @@ struct dec_image {
 	const struct uft_image *img;
 	struct sym_entry *id, *addr;
 	unsigned shift;		/* 64 - log2 of their entries */
+	int has_overlaps;	/* addresses had several owners: names are those of their time, and addr is not used */
 };
 
 /* Ids and addresses come at regular distances, so the index is a product's high bits. */
@@ -143,16 +144,18 @@ static inline const struct uft_sym *dec_sym(struct uft_stream *st, struct dec_im
 	return __builtin_expect(e->key == (uint64_t)id + 1, 1) ? e->sym : dec_sym_miss(st, image, id);
 }
 
-static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr)
+static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr, uint64_t clock)
 {
 	const struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
 
+	if (__builtin_expect(image->has_overlaps, 0))
+		return uft_resolve_addr_at(st->resolver, image->img, addr, clock);
 	return __builtin_expect(e->key == addr + 1, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
-const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word);	/* the first word of a stack */
-const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n);
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);	/* the first word of a stack */
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock);
 void dec_stacks_free(struct uft_stream *st);
 
 /* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */

@@ -78,6 +78,7 @@ static int image_caches(struct uft_stream *st)
 		d->addr = calloc(1u << 14, sizeof(*d->addr));
 		if (!d->id || !d->addr)
 			return -ENOMEM;
+		d->has_overlaps = uft_image_overlaps(d->img);
 	}
 	st->last_task->image = &st->image[0];
 	st->last_task->pub.image = st->image[0].img;
@@ -88,6 +89,7 @@ static void flush_caches(struct dec_image *d)
 {
 	memset(d->id, 0, sizeof(*d->id) << (64 - d->shift));
 	memset(d->addr, 0, sizeof(*d->addr) << (64 - d->shift));
+	d->has_overlaps = uft_image_overlaps(d->img);
 }
 
 /* Index of a new private copy of @img in @st, -errno. */

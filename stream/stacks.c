@@ -55,18 +55,13 @@ static int grow(struct uft_stream *st)
 }
 
 /* How far into its function @addr is. */
-static uint64_t offset_in(const struct uft_image *img, uint64_t addr)
+static uint64_t offset_in(const struct uft_image *img, uint64_t addr, uint64_t clock)
 {
-	for (uint32_t i = 0; i < img->nobj; i++) {
-		const struct uft_mapped *m = &img->obj[i];
-		const struct uft_func *fn;
+	uint32_t at = uft_image_at(img, addr - 1, clock);
+	const struct uft_mapped *m = at < UINT32_MAX ? &img->obj[at] : NULL;
+	const struct uft_func *fn = m ? uft_object_func(m->obj, addr - 1 - m->bias) : NULL;
 
-		if (addr - 1 - m->text_start >= m->text_end - m->text_start)
-			continue;
-		fn = uft_object_func(m->obj, addr - 1 - m->bias);
-		return fn ? addr - m->bias - fn->addr : 0;
-	}
-	return 0;
+	return fn ? addr - m->bias - fn->addr : 0;
 }
 
 /* There is no place for it. */
@@ -81,27 +76,38 @@ uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
 	return st->missed_stacks;
 }
 
-const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word)
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
-	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, word & ~UFT_STACK_ADDRESS) :
+	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, word & ~UFT_STACK_ADDRESS, clock) :
 					  dec_sym(st, image, (uint32_t)word & UFT_REC_VALUE_MAX);
 }
 
 /* Of a sample it is somewhere in its function. */
-static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word)
+static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
 {
-	uint64_t addr = word & ~UFT_STACK_ADDRESS, past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1) : 0;
+	uint64_t addr = word & ~UFT_STACK_ADDRESS, past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
 
 	if (word & UFT_STACK_ADDRESS)
-		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr), .offset = past ? past - 1 : 0 };
+		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr, clock), .offset = past ? past - 1 : 0 };
 	return (struct uft_stack_frame){
 		.addr = uft_resolve_id_addr(st->resolver, image->img, (uint32_t)word & UFT_REC_VALUE_MAX),
-		.sym = dec_stack_func(st, image, word),
+		.sym = dec_stack_func(st, image, word, clock),
 	};
 }
 
+/* Have its addresses the names that they had at @clock? */
+static int is_of_then(struct uft_stream *st, struct dec_image *image, const struct dec_stack *s, uint64_t clock)
+{
+	if (s->pub.frame[0].sym != dec_stack_func(st, image, s->id, clock))
+		return 0;
+	for (uint32_t i = 1; i < s->pub.n; i++)
+		if (s->pub.frame[i].sym != dec_addr(st, image, s->pub.frame[i].addr - 1, clock))
+			return 0;
+	return 1;
+}
+
 /* @n is at least 1: the id. */
-const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n)
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock)
 {
 	uint64_t hash = image->img->id;
 	struct dec_stack *s;
@@ -114,7 +120,8 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 	}
 	hash ^= hash >> 32;
 	for (s = st->stack_cap ? st->stack[(uint32_t)hash & (st->stack_cap - 1)] : NULL; s; s = s->next)
-		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n))
+		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n) &&
+		    (!image->has_overlaps || is_of_then(st, image, s, clock)))
 			return &s->pub;
 	if (st->nstack == UFT_STREAM_STACKS || (st->nstack == st->stack_cap && grow(st)))
 		return miss(st);
@@ -125,14 +132,14 @@ const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image
 	s->pub.n = n;
 	s->pub.hash = (uint32_t)hash;
 	memcpy(&s->id, p, 8);
-	s->pub.frame[0] = first_frame(st, image, s->id);
+	s->pub.frame[0] = first_frame(st, image, s->id, clock);
 	for (uint32_t i = 1; i < n; i++) {
 		struct uft_stack_frame *f = &s->pub.frame[i];
 
 		memcpy(&f->addr, p + 8 * i, 8);
 		/* Of the call: what it returns to may be another function. */
-		f->sym = dec_addr(st, image, f->addr - 1);
-		f->offset = offset_in(image->img, f->addr);
+		f->sym = dec_addr(st, image, f->addr - 1, clock);
+		f->offset = offset_in(image->img, f->addr, clock);
 	}
 	s->next = st->stack[s->pub.hash & (st->stack_cap - 1)];
 	st->stack[s->pub.hash & (st->stack_cap - 1)] = s;

@@ -161,6 +161,7 @@ int dec_images_alloc(struct uft_stream *st)
 		if (!d->id || !d->addr)
 			return -ENOMEM;
 		d->shift = 64 - (unsigned)__builtin_ctzll(n);
+		d->has_overlaps = uft_image_overlaps(d->img);
 	}
 	st->last_task->image = &st->image[st->nimage - 1];
 	st->last_task->slice = UINT32_MAX;

@@ -84,3 +84,39 @@ uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr)
 	}
 	return 0;
 }
+
+int uft_image_overlaps(const struct uft_image *img)
+{
+	for (uint32_t i = 0; img && i < img->nobj; i++)
+		for (uint32_t k = 0; k < i; k++) {
+			const struct uft_mapped *a = &img->obj[i], *b = &img->obj[k];
+
+			if (a->obj->type && b->obj->type && a->text_start < b->text_end && b->text_start < a->text_end)
+				return 1;
+		}
+	return 0;
+}
+
+/* Is @m the better answer than @than? An object that came back is mapped since it was there first: who came later counts. */
+static int is_better(const struct uft_mapped *m, const struct uft_mapped *than, uint64_t clock)
+{
+	int was_there = m->from_clock <= clock && (!m->to_clock || clock <= m->to_clock);
+	int was_other = than->from_clock <= clock && (!than->to_clock || clock <= than->to_clock);
+
+	if (was_there != was_other)
+		return was_there;
+	return was_there ? m->from_clock >= than->from_clock : !m->to_clock || than->to_clock;
+}
+
+uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		const struct uft_mapped *m = &img->obj[i];
+
+		if (m->obj->type && addr >= m->text_start && addr < m->text_end && (best == UINT32_MAX || is_better(m, &img->obj[best], clock)))
+			best = i;
+	}
+	return best;
+}

@@ -39,6 +39,10 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 
 /* How far runtime address @addr is into its function; 0 if it is in none. */
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
+/* Are there objects that had the same addresses, one after the other? */
+int uft_image_overlaps(const struct uft_image *img);
+/* The index of the one that had @addr at @clock; by the clock only if several had it. UINT32_MAX: none. Code that the process made does not count. */
+uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock);
 
 struct uft_sym;
 /* Where @sym is in this image; its own address, which is that of the first image in which it was met, if the image does not tell. */
@@ -68,5 +72,7 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
 /* Of an id: its function's address in this image. (A symbol's is that of the first image in which it was met.) 0: unknown. */
 uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
+/* The same as it was at @clock, where several objects had the address one after the other (uft_image_overlaps()). */
+const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr, uint64_t clock);
 
 #endif

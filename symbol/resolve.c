@@ -506,6 +506,17 @@ static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t ad
 	return NULL;
 }
 
+static const struct uft_sym *res_addr_in(struct uft_resolver *r, struct res_image *ri, uint32_t index, uint64_t addr)
+{
+	const struct uft_mapped *m = &ri->img->obj[index];
+
+	if (!ri->map[index].object)
+		ri->map[index].object = res_object_number(r, m->obj) + 1;
+	if (ri->map[index].object == RES_NO_OBJECT + 1)
+		return &r->nothing;
+	return res_in_object(r, m, ri->map[index].object - 1, addr);
+}
+
 static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *ri, uint64_t addr)
 {
 	const struct uft_mapped *m = NULL;
@@ -522,13 +533,15 @@ static const struct uft_sym *res_addr(struct uft_resolver *r, struct res_image *
 	}
 	if (!m)
 		m = res_made(ri, addr, &best);
-	if (!m)
-		return res_unknown(r, addr, RES_KEY_ADDR);
-	if (!ri->map[best].object)
-		ri->map[best].object = res_object_number(r, m->obj) + 1;
-	if (ri->map[best].object == RES_NO_OBJECT + 1)
-		return &r->nothing;
-	return res_in_object(r, m, ri->map[best].object - 1, addr);
+	return m ? res_addr_in(r, ri, best, addr) : res_unknown(r, addr, RES_KEY_ADDR);
+}
+
+const struct uft_sym *uft_resolve_addr_at(struct uft_resolver *r, const struct uft_image *img, uint64_t addr, uint64_t clock)
+{
+	struct res_image *ri = res_current(r, img);
+	uint32_t at = ri ? uft_image_at(img, addr, clock) : UINT32_MAX;
+
+	return at < UINT32_MAX && at < ri->nobj ? res_addr_in(r, ri, at, addr) : uft_resolve_addr(r, img, addr);
 }
 
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr)
