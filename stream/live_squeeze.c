@@ -209,6 +209,14 @@ static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, st
 	return to ? &to->next : p;
 }
 
+/* By one choice, which leaves out nothing? */
+static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
+{
+	size_t i = dec_choice_of(l->choice, l->nchoice, c->clock);
+
+	return i == dec_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view;
+}
+
 static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s, uint64_t seen)
 {
 	uint64_t sub = l->geo->head.sub_bytes;
@@ -219,6 +227,12 @@ static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s
 
 		if ((c->position | c->next->position) & (sub - 1) || c->position < seen || c->is_condensed || c->is_squeezed) {
 			before = c->is_squeezed == 2 && c->position >= seen ? p : NULL;
+			p = &c->next;
+			continue;
+		}
+		if (is_all_shown(l, c)) {
+			c->is_squeezed = 1;
+			before = NULL;
 			p = &c->next;
 			continue;
 		}
