@@ -1,12 +1,16 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all setup test soak mutations demo bench install format clean
+.PHONY: all arm64 setup test soak mutations demo bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
 	@sh tools/setup.sh
 $(B)/build.ninja: | setup
 	@test -f $@ || meson setup $(B)
+# uft for arm64, on another machine: what it is built with is fetched from Debian and unpacked beside it.
+arm64:
+	@ini=$$(tests/lib/fetch-libs.sh -d $(B)/arm64-libs arm64) && \
+	{ test -f $(B)/arm64/build.ninja || meson setup --cross-file $$ini --cross-file tools/cross/arm64.ini $(B)/arm64; } && ninja -C $(B)/arm64
 test: all
 	@sh tests/run.sh $(B)
 # Attach and detach CYCLES times under load, RACES attaches to processes that end, fork and execute, and FLIPS changes of code that

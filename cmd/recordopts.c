@@ -7,7 +7,9 @@
 #include "cmd/cmd.h"
 #include "cmd/input.h"
 #include "cmd/recordopts.h"
+#include "control/session.h"
 #include "include/uft/abi.h"
+#include "symbol/host.h"
 #include "symbol/tracer.h"
 #include "tree/tree.h"
 
@@ -153,6 +155,20 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 	return -1;
 }
 
+/* Where uft puts itself into no running program. -1 to go on. */
+static int check_host(const struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	if (syntax == &cmd_attach_syntax)
+		return cmd_fail("attach", "running programs are traced on x86-64 only yet, not on " HOST_NAME
+				": start the program here with `uft record PROGRAM`");
+	if (o->watchdog)
+		return cmd_fail("record", "--watchdog is there on x86-64 only yet, not on " HOST_NAME ": record without it");
+	if (o->func_stack || o->stack)
+		return cmd_fail("record", "%s: stacks are walked on x86-64 only yet, not on " HOST_NAME ": function_graph shows who calls whom",
+				o->func_stack ? "--func-stack" : "--stacktrace");
+	return -1;
+}
+
 /* What needs ptrace, or the clock before the program has one. -1 to go on. */
 static int check_preload(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
@@ -232,6 +248,8 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	int done = check_opts(o, syntax);
 
+	if (done < 0 && !uft_session_can_attach())
+		done = check_host(o, syntax);
 	if (done < 0 && (o->preload || o->emulator))
 		done = check_preload(o, syntax);
 	if (done < 0 && o->emulator && !split_emulator(o))

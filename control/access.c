@@ -19,6 +19,7 @@
  * One access of two points (8 bytes at an odd place) has two records of the kernel: that of the lower one counts.
  */
 #include "control/access.h"
+#include "symbol/host.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -91,6 +92,8 @@ int access_parse(const char *const *watch, struct access_range **out, uint32_t *
 
 	*out = NULL;
 	*n = 0;
+	if (HOST_MACHINE != EM_X86_64)
+		return uft_fail(err, -EOPNOTSUPP, "mmiotrace is not there on " HOST_NAME " yet: what an access did is read from x86-64 instructions only");
 	while (watch && watch[count])
 		count++;
 	if (!count)

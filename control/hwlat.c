@@ -11,6 +11,7 @@
  * when the tracer begins.
  */
 #include "control/spin.h"
+#include "symbol/host.h"
 
 #include <time.h>
 
@@ -27,12 +28,12 @@ static uint64_t realtime_ns(void)
 /* One width. */
 static void spin(const struct spin *h, struct found *f)
 {
-	uint64_t start = __builtin_ia32_rdtsc(), last = 0, a, b, inner, outer;
+	uint64_t start = host_clock(), last = 0, a, b, inner, outer;
 
 	*f = (struct found){ 0 };
 	do {
-		a = __builtin_ia32_rdtsc();
-		b = __builtin_ia32_rdtsc();
+		a = host_clock();
+		b = host_clock();
 		inner = b - a;
 		outer = last ? a - last : 0;
 		f->inner = inner > f->inner ? inner : f->inner;
@@ -40,7 +41,7 @@ static void spin(const struct spin *h, struct found *f)
 		if (inner > h->thresh || outer > h->thresh) {
 			if (!f->count++)
 				f->first_ns = realtime_ns();
-			b = __builtin_ia32_rdtsc();	/* what we did ourselves is no latency */
+			b = host_clock();	/* what we did ourselves is no latency */
 		}
 		last = b;
 	} while (b - start < h->width && !spin_is_ending(h));

@@ -270,29 +270,3 @@ int inject_release(struct uft_session *s, struct target *t)
 	remote_close(r);
 	return ret;
 }
-
-int inject_note_rseq(struct target *t)
-{
-	struct space *sp = t->space;
-	int64_t offset;
-	struct iovec mine = { &offset, sizeof(offset) };
-	struct iovec its = { (void *)(uintptr_t)(sp->boot + offsetof(struct uft_boot, rseq_offset)), sizeof(offset) };
-
-	if (sp->rseq_known || !sp->rseq_symbol || !sp->boot)
-		return 0;
-	if (peek_mem(t->pid, sp->rseq_symbol, &offset, sizeof(offset)))
-		return -EFAULT;
-	if (!offset || offset > REMOTE_RSEQ_REACH || offset < -REMOTE_RSEQ_REACH)
-		return -ERANGE;
-	if (process_vm_writev(t->pid, &mine, 1, &its, 1, 0) != (ssize_t)sizeof(offset))
-		return -EFAULT;
-	sp->rseq_known = 1;
-	return 1;
-}
-
-int inject_rseq(struct uft_session *s, struct target *t)
-{
-	int ret = inject_note_rseq(t);
-
-	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;	/* the agent looks at the boot block with every command */
-}

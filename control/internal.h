@@ -341,7 +341,7 @@ int blob_get(const struct blob **out);
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
 /* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (ptask.c). */
 int inject_release(struct uft_session *s, struct target *t);
-/* Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
+/* tasks.c: Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
 int inject_note_rseq(struct target *t);
 int inject_rseq(struct uft_session *s, struct target *t);	/* at once */
 

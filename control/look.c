@@ -36,7 +36,6 @@
 #include <unistd.h>
 
 #define ERESTARTNOHAND_	514
-#define SYS_clone3_	435
 #define TRIES		4
 #define SPINS		200		/* looks at a task before we sleep */
 #define YIELD_NS	500000		/* others wait for this CPU */
@@ -437,16 +436,6 @@ int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
 	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
 }
 
-/* Other clones sleep as well: for memory, for a lock. */
-int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0)
-{
-	uint64_t flags = arg0;
-
-	if (nr == SYS_clone3_ && peek_mem(pid, arg0, &flags, sizeof(flags)))
-		return 1;		/* as far as can be seen */
-	return nr == SYS_vfork || ((nr == SYS_clone || nr == SYS_clone3_) && flags & CLONE_VFORK);
-}
-
 int look_is_vfork_wait(pid_t pid, const struct asleep *a)
 {
 	const char *arg0 = strchr(a->where, ' ');
@@ -524,24 +513,6 @@ static int look_task(struct look *l, pid_t pid, pid_t tid)
 		ret = look_running(l, tid);
 	if (ret)
 		l->inside = tid;
-	return ret;
-}
-
-int look_each_task(pid_t pid, look_task_fn *fn, void *arg)
-{
-	char path[64];
-	struct dirent *e;
-	int ret = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	if (!d)
-		return -ESRCH;
-	while (!ret && (e = readdir(d)))
-		if (atoi(e->d_name) > 0)
-			ret = fn(arg, pid, (pid_t)atoi(e->d_name));
-	closedir(d);
 	return ret;
 }
 

@@ -15,6 +15,7 @@
  */
 #include "control/budget.h"
 #include "control/internal.h"
+#include "symbol/host.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ void meter_free(struct meter *m)
 
 static __attribute__((noinline)) uint64_t floor_call(volatile uint64_t *to)
 {
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = host_clock();
 
 	*to = now;
 	return now;

@@ -32,6 +32,7 @@
 #include "control/look.h"
 #include "control/observe_internal.h"
 #include "control/walk.h"
+#include "symbol/host.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -58,7 +59,7 @@ static struct pair pair_now(void)
 	uint64_t narrow = UINT64_MAX;
 
 	for (int i = 0; i < 4; i++) {
-		uint64_t before = __builtin_ia32_rdtsc(), ns = session_now_ns(), width = __builtin_ia32_rdtsc() - before;
+		uint64_t before = host_clock(), ns = session_now_ns(), width = host_clock() - before;
 
 		if (width < narrow) {
 			narrow = width;

@@ -10,6 +10,7 @@
  * of which it knows no cause, needs its way of counting: not known here.
  */
 #include "control/spin.h"
+#include "symbol/host.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -97,9 +98,9 @@ static void measure(struct spinner *p)
 	uint64_t start, last, now, noise = 0, longest = 0, w[4];
 
 	count(p, &before);
-	start = last = now = __builtin_ia32_rdtsc();
+	start = last = now = host_clock();
 	while (now - start < h->width && !spin_is_ending(h)) {
-		now = __builtin_ia32_rdtsc();
+		now = host_clock();
 		if (now - last >= h->thresh) {
 			noise += now - last;
 			longest = now - last > longest ? now - last : longest;

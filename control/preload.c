@@ -13,6 +13,7 @@
  * is_same_memory() makes sure of.
  */
 #include "control/internal.h"
+#include "symbol/host.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -27,10 +28,27 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_TIMEOUT_MS	20000	/* an emulated loader on a busy machine */
+#define START_TIMEOUT_MS	60000	/* an emulated loader on a busy machine, and its libraries' functions are looked for */
 #define EMULATOR_WORDS		32
 
 /* ---- Starting -------------------------------------------------------------------------------- */
+
+static const char *library_machine(uint16_t machine)
+{
+	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
+}
+
+/* Its interpreter comes up in its place. */
+static int is_script(const char *path)
+{
+	char head[2] = "";
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)sizeof(head) && !memcmp(head, "#!", 2);
+}
 
 static const char *machine_name(const char *path, struct uft_error *err)
 {
@@ -42,7 +60,7 @@ static const char *machine_name(const char *path, struct uft_error *err)
 	if (obj->is_static)
 		uft_fail(err, -EPFNOSUPPORT, "%s is linked statically: no loader puts the runtime into it", path);
 	else
-		name = obj->machine == EM_AARCH64 ? "aarch64" : obj->machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
+		name = library_machine(obj->machine);
 	uft_object_put(obj);
 	return name;
 }
@@ -189,12 +207,12 @@ int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct
 	pid_t pid = 0;
 	int ret = env ? launch_find_program(argv[0], path, sizeof(path), err) : -ENOMEM;
 
-	if (!ret) {
-		machine = machine_name(path, err);
-		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
-	}
 	if (!ret && !s->opts.emulator)
 		ret = program_check(path, err);
+	if (!ret) {
+		machine = !s->opts.emulator && is_script(path) ? library_machine(HOST_MACHINE) : machine_name(path, err);
+		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
+	}
 	if (!ret) {
 		make_env(s, library, env);
 		if (s->opts.emulator)

@@ -7,6 +7,7 @@
 #include "control/procinfo.h"
 
 #include "control/look.h"
+#include "symbol/host.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -178,7 +179,7 @@ static int refuse_eperm(const struct procinfo *p, struct uft_error *err)
 	return uft_fail(err, -EPERM, "process %d (%s) cannot be traced: %s", p->pid, p->comm, why);
 }
 
-/* 64-bit x86 only, by the program's own header. */
+/* 64 bits of this machine only, by the program's own header. */
 static int check_class(const struct procinfo *p, struct uft_error *err)
 {
 	char path[64];
@@ -195,9 +196,9 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 	n = read(fd, &eh, sizeof(eh));
 	close(fd);
 	if (n < EI_NIDENT + 4 || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_machine != EM_X86_64)
+	    eh.e_machine != HOST_MACHINE)
 		return uft_fail(err, -EPFNOSUPPORT, "process %d (%s) runs a program of 32 bits or of another architecture: only "
-				"x86-64 programs of 64 bits are supported", p->pid, p->comm);
+				HOST_NAME " programs of 64 bits are supported", p->pid, p->comm);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
  * traces it by ptrace: it would misbehave rather than fail. So it is refused, or left alone, before.
  */
 #include "control/internal.h"
+#include "symbol/host.h"
 #include "symbol/prepare.h"
 
 #include <elf.h>
@@ -57,11 +58,11 @@ int program_check(const char *path, struct uft_error *err)
 		return 0;		/* what counts is the interpreter: checked when it is in place */
 	if (n < (ssize_t)sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG))
 		return uft_fail(err, -ENOEXEC, "cannot start %s: neither an ELF program nor a script with a #! line", path);
+	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && eh.e_machine == HOST_MACHINE)
+		return 0;
 	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && uft_prepare_emulator(eh.e_machine))
 		return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture, which takes an emulator: "
 				"uft record --emulator='%s'", path, uft_prepare_emulator(eh.e_machine));
-	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != EM_X86_64 || eh.e_ident[EI_DATA] != ELFDATA2LSB)
-		return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture (only x86-64 "
-				"programs of 64 bits are supported)", path);
-	return 0;
+	return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture (only " HOST_NAME
+			" programs of 64 bits are supported)", path);
 }

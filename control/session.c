@@ -40,6 +40,7 @@
 #include "control/own.h"
 #include "control/plain.h"
 #include "control/silent.h"
+#include "symbol/host.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -92,11 +93,6 @@ int session_follows_children(const struct uft_session *s)
 	return !s->opts.no_children;
 }
 
-static uint64_t clock_now(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 /* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 {
@@ -107,7 +103,7 @@ uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 	while (session_now_ns() - s->mono0 < 5000000)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	mono = session_now_ns();
-	clock = clock_now();
+	clock = host_clock();
 	return (uint64_t)((unsigned __int128)ns * (clock - s->clock0) / (mono - s->mono0));
 }
 
@@ -235,11 +231,12 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		s->opts = *opts;
 	if (ev)
 		s->ev = *ev;
+	s->opts.preload |= !uft_session_can_attach() && !s->opts.emulator;
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
 	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)
 		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
 	s->mono0 = session_now_ns();
-	s->clock0 = clock_now();
+	s->clock0 = host_clock();
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
 	guard_clean_up(s);
 	ret = arena_create(&s->arena, &s->opts, err);

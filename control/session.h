@@ -150,6 +150,9 @@ void uft_session_clock(void *session, uint64_t *clock, uint64_t *ns);
  * millisecond, and all of them for a few where plain code is rewritten; on an error the process is as it was. */
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err);
 
+/* Does this machine let us do that? If not, a program that is started gets the runtime by its loader, as with opts->preload. */
+int uft_session_can_attach(void);
+
 /* After attaching: does the spec match anything in what is traced? -ENODATA, -ENOENT and why not. */
 int uft_session_check(struct uft_session *s, struct uft_error *err);
 

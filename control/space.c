@@ -14,6 +14,7 @@
  */
 #include "control/files.h"
 #include "control/plain.h"
+#include "symbol/host.h"
 #include "symbol/table.h"
 
 #include <elf.h>
@@ -555,7 +556,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
 		if (t->obj[i].state)
 			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
-		t->space->img->obj[i].to_clock = clock_now();
+		t->space->img->obj[i].to_clock = host_clock();
 		w.changed = 1;
 	}
 	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)

@@ -10,6 +10,7 @@
  * guards is_ending and the numbers; while it spins a thread looks at is_ending without the lock, some thousand times a millisecond.
  */
 #include "control/spin.h"
+#include "symbol/host.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -28,7 +29,7 @@ int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n)
 	uint64_t task = (uint64_t)(uint32_t)getpid() | (uint64_t)(uint32_t)p->tid << 32;
 	int cpu = p->cpu >= 0 ? p->cpu : sched_getcpu();
 
-	return own_write(p->spin->own, cpu < 0 ? 0 : (uint32_t)cpu, __builtin_ia32_rdtsc(), task, event, w, n);
+	return own_write(p->spin->own, cpu < 0 ? 0 : (uint32_t)cpu, host_clock(), task, event, w, n);
 }
 
 static void keep_to(int cpu)

@@ -6,30 +6,12 @@
 #include <time.h>
 
 #include "stream/clock.h"
+#include "symbol/host.h"
 
 #define CLOCK_THIN_NS	100000000ull
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
 #define CLOCK_MAX_NS	(1ull << 62)
-
-static inline uint64_t clock_counter(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#elif defined(__aarch64__)
-	uint64_t v;
-
-	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(v));
-	return v;
-#elif defined(__riscv)
-	uint64_t v;
-
-	__asm__ volatile("rdtime %0" : "=r"(v));
-	return v;
-#else
-#error "clock.c: no cycle counter known for this architecture"
-#endif
-}
 
 static uint64_t clock_monotonic(void)
 {
@@ -44,9 +26,9 @@ void uft_clock_sample(struct uft_clock_pair *out)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = clock_counter();
+		uint64_t before = host_clock();
 		uint64_t ns = clock_monotonic();
-		uint64_t width = clock_counter() - before;
+		uint64_t width = host_clock() - before;
 
 		if (width < best) {
 			best = width;

@@ -8,6 +8,9 @@ libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunw
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf redis-server nginx-light postgresql-15 apache2-utils musl-tools
 openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14"
+# On other machines uft is built, and the tests are not (meson.build).
+packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libzydis-dev libzycore-dev libzstd-dev
+liblzma-dev libiberty-dev libfuse3-dev fuse3 libllvm14"
 # Without these, or a network to have them from, a test is skipped by name: it boots a kernel.
 optional="qemu-system-arm cpio"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
@@ -15,6 +18,7 @@ tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today,
 # One question for all: a process a package takes seconds of each make on a busy machine. A name without a colon is of this machine's
 # architecture; who is there for another one only is not there.
 here=$(dpkg --print-architecture 2>/dev/null || true)
+case $here in amd64 | '') ;; *) packages=$packages_elsewhere optional= ;; esac
 there=$(dpkg-query -W -f='${Status} ${Architecture} ${Package}\n' 2>/dev/null |
 	awk -v here="$here" '/^[a-z]+ ok installed / && ($4 == here || $4 == "all") { print $5 }')
 missing_of() {

@@ -6,6 +6,7 @@
  * which nothing is known says so as a warning; one that does not apply says nothing.
  */
 #include "control/doctor/doctor.h"
+#include "symbol/host.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -40,10 +41,21 @@ static int remedy(struct doctor_finding *out, const char *text)
 
 /* ---- The machine ---------------------------------------------------------------------------- */
 
+/* Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet (untraced.c). */
+static int is_preload_only(const struct doctor_facts *f)
+{
+	return !strcmp(f->machine, "aarch64") || !strcmp(f->machine, "riscv64");
+}
+
 static int judge_cpu(const struct doctor_facts *f, struct doctor_finding *out)
 {
+	if (is_preload_only(f)) {
+		say(out, DOCTOR_WARN, "%s: programs are traced that uft record starts; running ones, and those linked statically, on x86-64 "
+		    "only yet", f->machine);
+		return remedy(out, "start the program with uft record");
+	}
 	if (strcmp(f->machine, "x86_64") != 0)
-		return say(out, DOCTOR_FAIL, "this machine is %s; only x86_64 is supported", f->machine);
+		return say(out, DOCTOR_FAIL, "this machine is %s; only x86_64, aarch64 and riscv64 are supported", f->machine);
 	if (!f->is_cpu_known)
 		return say(out, DOCTOR_WARN, "x86_64, but /proc/cpuinfo says nothing");
 	if (!strcmp(f->cpu_vendor, "AuthenticAMD"))
@@ -72,6 +84,8 @@ static int judge_kernel(const struct doctor_facts *f, struct doctor_finding *out
 
 static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 {
+	if (is_preload_only(f))
+		return say(out, DOCTOR_OK, "the architecture's counter, which has one rate (the kernel's clock: %s)", f->clocksource);
 	if (!f->has_constant_tsc || !f->has_nonstop_tsc) {
 		say(out, DOCTOR_WARN, "the CPU's time stamp counter is not %s: times and durations may be wrong",
 		    f->has_constant_tsc ? "kept running in sleep (nonstop_tsc)" : "of constant rate (constant_tsc)");
@@ -158,7 +172,7 @@ static int judge_program(const struct doctor_facts *f, struct doctor_finding *ou
 		return say(out, DOCTOR_FAIL, "%s", f->program_text[0] ? f->program_text : strerror(f->program_error));
 	if (f->script[0])
 		return say(out, DOCTOR_OK, "%s is a script; what runs is %s", f->script, f->program);
-	return say(out, DOCTOR_OK, "%s is a %s x86-64 program", f->program, f->is_static ? "static" : "dynamic");
+	return say(out, DOCTOR_OK, "%s is a %s " HOST_NAME " program", f->program, f->is_static ? "static" : "dynamic");
 }
 
 static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)

@@ -2,7 +2,6 @@
 /* machine.c - what doctor looks at in this machine, and in the rights of whoever asks */
 #include "control/doctor/doctor.h"
 
-#include <cpuid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>

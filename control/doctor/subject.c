@@ -23,6 +23,7 @@
 
 #include "control/internal.h"
 #include "control/relocate/entry.h"
+#include "symbol/host.h"
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
@@ -84,7 +85,7 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 	struct uft_object *obj;
 
 	f->program_error = -uft_object_open(path, &obj, &err);
-	if (!f->program_error && obj->machine != EM_X86_64) {
+	if (!f->program_error && obj->machine != HOST_MACHINE) {
 		f->program_error = EPFNOSUPPORT;
 		uft_fail(&err, -EPFNOSUPPORT, "it is for another architecture (`uft record --emulator` may run it)");
 		uft_object_put(obj);

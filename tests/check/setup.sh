@@ -64,6 +64,12 @@ awk '{ print $5 }' list | sort >all
 : >list
 # shellcheck disable=SC2046
 installs 0 $(cat all)
+# The same elsewhere: what building takes, and there is for it.
+printf '#!/bin/sh\necho arm64\n' >bin/dpkg
+# shellcheck disable=SC2046
+installs 0 $(sed -n '/^packages_elsewhere="/,/"$/p' "$setup" | sed 's/.*="//; s/"//' | tr ' ' '\n' | sort)
+grep -qx libzydis-dev installed && ! grep -q user-mode-linux installed || { echo "elsewhere other packages are wanted"; bad=1; }
+printf '#!/bin/sh\necho amd64\n' >bin/dpkg
 # What is optional and not to be had is said, not fatal, and not tried again on the same day.
 list '/ cpio$/d'
 : >no-cpio

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+#
+# inside.sh PART - what uft does on an arm64 machine of its own, one part a call: run in the guest, by the shell of busybox
+#
+# /patchable, /mcount and /plain are prog.c of tests/func/guest, built in three ways: three threads make 1,000 calls of mid() each, which calls
+# leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input.
+PATH=/bin LD_LIBRARY_PATH=/lib XDG_RUNTIME_DIR=/tmp
+export PATH LD_LIBRARY_PATH XDG_RUNTIME_DIR
+cd /tmp || exit 1
+uft=/uft/uft bad=0
+
+fail() {
+	echo "bad: $*"
+	cat out
+	bad=1
+}
+
+# record ARGUMENT...: into rec.uft; all of it works, and nothing is lost. What it holds is in the files stat and report.
+record() {
+	$uft record -o rec.uft "$@" >out 2>&1 </dev/null || fail "status $? of record $*"
+	ran="record $*"
+	$uft stat rec.uft >stat && $uft report rec.uft >report || fail "$ran: it cannot be read"
+	is lost 0
+}
+
+# is NAME VALUE: so says uft stat
+is() {
+	found=$(sed -n "s/^$1: //p" stat)
+	[ "$found" = "$2" ] || fail "$ran: $1 is '$found', not '$2'"
+}
+
+# shown TIMES PATTERN: so many lines of the report have that
+shown() {
+	found=$(grep -c -e "$2" report)
+	[ "$found" = "$1" ] || { fail "$ran: $found lines have '$2', not $1"; head -n 20 report; }
+}
+
+# refused STATUS TEXT ARGUMENT...
+refused() {
+	status=0 wanted=$1 text=$2
+	shift 2
+	$uft "$@" >out 2>&1 </dev/null || status=$?
+	[ "$status" = "$wanted" ] || fail "status $status of $*, not $wanted"
+	grep -qF -e "$text" out || fail "$* does not say: $text"
+}
+
+case $1 in
+function)
+	record -p function /patchable
+	is calls 9003
+	is tasks 4
+	shown 3000 ': mid <-work$'
+	shown 1 ': mid <-main$'
+	shown 6002 ': leaf <-mid$'
+	record -p nop /patchable
+	is events 0
+	;;
+graph)
+	record /patchable
+	is calls 9003
+	shown 3001 '|  mid() {$'
+	shown 6002 '|    leaf();$'
+	shown 3001 '|  }$'
+	;;
+filter)
+	record -p function -l leaf /patchable
+	is calls 6002
+	record -n 'le*' /patchable
+	is calls 3001
+	record -g mid --max-depth 1 /patchable
+	is calls 3001
+	record -p profile /patchable
+	$uft report --profile rec.uft | grep -v '^#' | sed 's/^ *\([0-9]*\) .* /\1 /' | sort >out
+	printf '3001 mid\n6002 leaf\n' | cmp -s - out || fail "the profile has other calls"
+	;;
+prepared)	# main() and the three work() have calls of mcount as well
+	record -p function /mcount
+	is calls 9007
+	record /mcount
+	is calls 9007
+	shown 6002 'leaf();$'
+	;;
+plain)
+	record -p function -l leaf -l mid /plain
+	is calls 9003
+	record -l leaf -l mid /plain
+	is calls 9003
+	shown 6002 '|    leaf();$'
+	;;
+children)	# what a script's interpreter and a program execute is followed
+	printf '#!/patchable\n' >script && chmod +x script
+	record -p function ./script
+	is calls 9006
+	record --no-children -p function ./script
+	is calls 9003
+	;;
+refused)
+	refused 1 'running programs are traced on x86-64 only yet, not on arm64: start the program here with `uft record PROGRAM`' attach 1
+	refused 1 '--watchdog is there on x86-64 only yet, not on arm64' record --watchdog /patchable
+	refused 1 'mmiotrace is not there on arm64 yet' record -p mmiotrace --watch main /patchable
+	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record /bin/busybox true
+	refused 1 'arguments of functions, which are known on x86-64 only yet' record -p kmemtrace /patchable
+	refused 0 'aarch64: programs are traced that uft record starts' doctor
+	;;
+*)
+	fail "no part is called $1"
+	;;
+esac
+exit $bad
