@@ -17,7 +17,7 @@ uft, noxstate = (os.path.abspath(p) for p in sys.argv[1:3])
 CYCLES = int(os.environ.get('UFT_CYCLES', '20'))
 LINES = 6		# of one round
 WAYS = (['-p', 'function_graph', '-g', 'vfs_read'], ['-p', 'function', '-l', 'sched*', '-l', '*schedule*'], ['-p', 'function_graph'])
-SEEN = (r'\|  vfs_read\(\) {\n(.*\n)*?.*\|      .*filemap_read\(\) {', r': schedule <-', r'\|    .*\(\) {')
+SEEN = ((r'\|  vfs_read\(\) {', r'\|      .*filemap_read\(\) {'), (r': schedule <-',), (r'\|    .*\(\) {',))	# lines, one behind the other
 CALLS = (100, 20, 10000)		# at least, in a round
 WORK = """#!/bin/sh
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -61,10 +61,10 @@ class Kernel:
         return wait_for(lambda: self.rounds() >= now + rounds or self.p.poll() is not None, what + ': the work inside goes on', 120)
 
     def state(self):
-        """What it blocks changes all the time, and so do its children, and the files of the host that its tasks have open."""
+        """What it blocks changes all the time, and so do its children, and the host's files that programs inside have open."""
         s = left.state(self.pid)
-        own = [(fd, t) for fd, t in left.descriptors(self.pid) if not t.startswith(('/usr/', '/etc/', '/bin/', '/lib'))]
-        return dict(s, signals=s['signals'][1:], children=0, fds=own)
+        fds = [(n, to) for n, to in left.descriptors(self.pid) if not to.startswith('/') or to.startswith('/dev/')]
+        return dict(s, signals=s['signals'][1:], children=0, fds=fds)
 
     def stop(self):
         """It halts by itself; if it does not, it is killed, and its children end with it."""
@@ -76,16 +76,26 @@ class Kernel:
             return self.p.wait()
 
 
+def is_seen(patterns):
+    """In the text of the recording. What is looked for may come late: a part of the work alone takes megabytes."""
+    report = subprocess.Popen([uft, 'report', 'x.uft'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    rest = list(patterns)
+    for line in report.stdout:
+        if re.search(rest[0], line):
+            rest.pop(0)
+        if not rest:
+            break
+    report.stdout.close()
+    report.wait()
+    return not rest
+
+
 def look_at_recording(i, name):
     got = dict(l.split(': ', 1) for l in subprocess.run([uft, 'stat', 'x.uft'], stdout=subprocess.PIPE, text=True).stdout.splitlines()
                if ': ' in l)
     if got.get('counter_lost_return') != '0':
         fail('%s: %s returns without a call' % (name, got.get('counter_lost_return')))
-    report = subprocess.Popen([uft, 'report', 'x.uft'], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    text = report.stdout.read(64 << 20)
-    report.stdout.close()
-    report.wait()
-    if int(got.get('calls', 0)) < CALLS[i % 3] or not re.search(SEEN[i % 3], text):
+    if int(got.get('calls', 0)) < CALLS[i % 3] or not is_seen(SEEN[i % 3]):
         fail('%s: %s calls, and not what was looked for' % (name, got.get('calls')))
 
 
@@ -103,7 +113,7 @@ def cycle(i, kernel):
         ok = wait_for(lambda: is_attached(kernel.pid) or r.poll() is not None, name + ': attached', 60)
         if i < 3:
             ok = wait_for(lambda: recorded() > 50000 or r.poll() is not None, name + ': records', 60) and ok
-            ok = kernel.works_on(name, 2) and ok		# one of them is whole
+            ok = kernel.works_on(name, 1) and ok
         else:
             time.sleep(0.05 * (i % 7))		# in the middle of its arming as well
         if i % 6 == 5:
@@ -135,7 +145,7 @@ def test(kernel):
             break
     took = time.time() - start
     if kernel.p.poll() is None and kernel.works_on('afterwards', 2):
-        wait_for(lambda: kernel.state() == before, 'all is as it was', 10)
+        wait_for(lambda: kernel.state() == before, 'all is as it was', 60)
         left.compare('the kernel', before, kernel.state(), left.GROWTH)
         if left.text(kernel.pid) != text:
             fail('its text has changed')
@@ -143,7 +153,7 @@ def test(kernel):
             fail('text of %s is not that of the file' % file)
     status, lines = kernel.stop(), kernel.lines()
     if status or lines[-1:] != ['end']:
-        fail('it ended with %d, its work with %s; its last words: %s' % (status, lines[-1:], left.read('console')[-1500:]))
+        fail('it ended with %d, its work with %s' % (status, lines[-1:]))
     rounds = collections.Counter(tuple(lines[k:k + LINES]) for k in range(0, len(lines) - 1, LINES))
     if len(rounds) != 1:
         fail('not every round came to the same: %s' % rounds)
