@@ -25,7 +25,8 @@
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
  *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
  *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the owner waits for it
- *	  while it is exec'ing. So what `: > file` cleared is seen as cleared a moment after the shell went on.
+ *	  while it is exec'ing. Who opens a file or removes a directory later, be it the same shell's next command, waits for the
+ *	  closes that came before (fuse_await_closes()), but not for ever, for the same reason.
  *
  * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN, nothing hangs.
  */
@@ -36,6 +37,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <linux/fuse.h>
 #include <unistd.h>
 
 #include "tree/fuse.h"
@@ -129,8 +131,22 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mo
 		reply_entry(req, node);
 }
 
-/* The kernel does not wait for our answer to a close: who closed a file and then asks for what needs it closed may be
- * served first. So what is busy is asked again a moment later. 1: do. */
+/*
+ * The kernel does not wait for our answer to a close: who closed a file and then opens another one may be served first, by
+ * another thread. Requests are read in the order in which they came. So each is counted before it is read, and counted off when
+ * it turned out to be no close, or when the close is done: those that are open now are the ones that came before.
+ */
+#define CLOSES_WAIT_US	200000
+#define CLOSES_STEP_US	100
+void fuse_await_closes(struct uft_fuse *f)
+{
+	unsigned long long before = atomic_load(&f->taken);
+
+	for (int us = 0; atomic_load(&f->done_with) < before && us < CLOSES_WAIT_US; us += CLOSES_STEP_US)
+		usleep(CLOSES_STEP_US);
+}
+
+/* A close that took longer than that, or came by another way. So what is busy is asked again a moment later. 1: do. */
 int fuse_is_busy_still(ssize_t ret, int *tries)
 {
 	if (ret != -EBUSY || (*tries)++ == 3)
@@ -143,6 +159,7 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name)
 {
 	int ret, tries = 0;
 
+	fuse_await_closes(fuse_of(req));
 	do
 		ret = uft_tree_rmdir(fuse_of(req)->tree, dir, name);
 	while (fuse_is_busy_still(ret, &tries));
@@ -225,6 +242,13 @@ static struct fuse_lowlevel_ops ops = {
 	.mkdir = op_mkdir, .rmdir = op_rmdir, .create = op_create, .mknod = op_mknod, .unlink = op_unlink,
 };
 
+static int is_close(const struct fuse_buf *buf)
+{
+	const struct fuse_in_header *in = buf->mem;
+
+	return !(buf->flags & FUSE_BUF_IS_FD) && buf->size >= sizeof(*in) && in->opcode == FUSE_RELEASE;
+}
+
 /* Unlike libfuse's own loop it ends when we say so, whoever keeps files open. */
 static void *run_loop(void *arg)
 {
@@ -234,14 +258,21 @@ static void *run_loop(void *arg)
 
 	while (!fuse_session_exited(f->session)) {
 		struct epoll_event ev;
-		int ret = epoll_wait(l->epoll, &ev, 1, -1);
+		int ret = epoll_wait(l->epoll, &ev, 1, -1), closes = 0;
 
 		if (ret > 0 && ev.data.fd == f->stop_fd)
 			break;
-		if (ret > 0)
+		if (ret > 0) {
+			atomic_fetch_add(&f->taken, 1);
 			ret = fuse_session_receive_buf(f->session, &buf);
+			closes = ret > 0 && is_close(&buf);
+			if (!closes)
+				atomic_fetch_add(&f->done_with, 1);
+		}
 		if (ret > 0)
 			fuse_session_process_buf(f->session, &buf);
+		if (closes)
+			atomic_fetch_add(&f->done_with, 1);
 		if (ret == 0 || (ret < 0 && ret != -EINTR && ret != -EAGAIN && errno != EINTR))
 			break;			/* ENODEV: unmounted */
 	}

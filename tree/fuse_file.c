@@ -83,6 +83,7 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 	struct stat st;
 	int ret = file ? fuse_fill_stat(f, node, &st, &file->flags) : -ENOMEM;
 
+	fuse_await_closes(f);
 	if (ret == 0)
 		ret = uft_tree_open(f->tree, node, fi->flags, fuse_req_ctx(req)->pid, &file->handle);
 	if (ret < 0) {

@@ -6,6 +6,7 @@
 #define FUSE_USE_VERSION 314
 #include <fuse_lowlevel.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <sys/types.h>
 
 #include "tree/tree.h"
@@ -52,6 +53,8 @@ struct uft_fuse {
 	struct wait *waits;
 	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
 	struct file *open;
+	/* Requests that were taken and may be closes, and those of them that were none or are done. All loops write, fuse_await_closes() reads. */
+	atomic_ullong taken, done_with;
 	int is_ending;
 	int gone_fd, stop_fd;
 	uid_t uid;
@@ -65,6 +68,8 @@ static inline struct uft_fuse *fuse_of(fuse_req_t req)
 
 /* 0, -ENOENT: the node is gone. @flags: of the tree's attributes, may be NULL. */
 int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t *flags);
+/* Until the closes that came before have taken effect; a fifth of a second at most. */
+void fuse_await_closes(struct uft_fuse *f);
 /* 1: @ret is -EBUSY and it is worth asking again; some time has passed. */
 int fuse_is_busy_still(ssize_t ret, int *tries);
 

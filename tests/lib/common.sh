@@ -132,6 +132,20 @@ expect_left() {
 	expect_equal "$1: what is still ours" "$(grep -c '/session\.' "/proc/$2/maps")" 0
 }
 
+# eventually CMD...: until it succeeds; two minutes at most, however slow the machine is.
+eventually() {
+	for _ in $(seq 1200); do
+		"$@" 2>/dev/null && return 0
+		sleep 0.1
+	done
+	return 1
+}
+
+# free_port: one that nobody listens at
+free_port() {
+	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # stat_value FILE KEY: a number of `uft stat`.
 stat_value() {
 	"$uft" stat "$1" | sed -n "s/^$2: //p"

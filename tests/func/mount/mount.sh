@@ -15,13 +15,9 @@ server() {
 	done
 }
 
-# gone PID: it ends within ten seconds
+# gone PID: it ends
 gone() {
-	for _ in $(seq 100); do
-		kill -0 "$1" 2>/dev/null || return 0
-		sleep 0.1
-	done
-	return 1
+	eventually sh -c '! kill -0 $0' "$1"
 }
 
 # Where it mounts if nobody says is nobody else's choice.
@@ -131,6 +127,15 @@ run env OVERLAP="$tmp/overlap" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
 expect_status 0
 expect_equal "bytes one by one" "$(dd if=t/README bs=1 count=40 2>/dev/null | wc -c)" 40
 expect_equal "two at once" "$(ls overlap 2>&1)" overlap
+run "$uft" umount "$tmp/t"
+
+# Who has closed a file and goes on is served by another thread than the close; what he finds is as after the close.
+run env SLOW_CLOSE=1 LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
+expect_status 0
+run bash -c 'cd t; for i in 1 2 3; do mkdir instances/foo; cat instances/foo/trace >/dev/null; rmdir instances/foo; echo $?
+	cat trace_pipe >/dev/null & until ls -l /proc/$!/fd 2>/dev/null | grep -q trace_pipe; do sleep 0.05; done; kill $!; wait $!; echo nop >current_tracer; echo $?
+	echo :mod:none.so >set_ftrace_filter; printf "!:mod:none.so" >>set_ftrace_filter; cat set_ftrace_filter; done'
+expect_equal "after a close" "$(tr '\n' '/' <out)" "0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/"
 run "$uft" umount "$tmp/t"
 
 # Ended by a signal it unmounts.

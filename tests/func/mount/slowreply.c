@@ -2,9 +2,11 @@
 /*
  * slowreply.c - preloaded by uft mount: who answers a read of one byte stays a while in writev() when the answer is out
  *
- * When another thread comes with the next answer meanwhile, there will be the file $OVERLAP.
+ * When another thread comes with the next answer meanwhile, there will be the file $OVERLAP. With $SLOW_CLOSE a thread that
+ * has taken a close stays a while before it goes on with it.
  */
 #include <fcntl.h>
+#include <linux/fuse.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -26,5 +28,15 @@ ssize_t writev(int fd, const struct iovec *iov, int n)
 		usleep(20000);
 		atomic_fetch_sub(&inside, 1);
 	}
+	return ret;
+}
+
+ssize_t read(int fd, void *buf, size_t n)
+{
+	ssize_t ret = syscall(SYS_read, fd, buf, n);
+	const struct fuse_in_header *in = buf;
+
+	if (n > FUSE_MIN_READ_BUFFER && ret >= (ssize_t)sizeof(*in) && in->opcode == FUSE_RELEASE && getenv("SLOW_CLOSE"))
+		usleep(50000);
 	return ret;
 }
