@@ -21,11 +21,9 @@ patient() {
 	./patient "$1" <"fifo.$1" >"pid.$1" &
 	started=$!
 	exec {hold}>"fifo.$1"
-	for _ in $(seq 100); do
-		[ -s "pid.$1" ] && break
-		sleep 0.05
-	done
+	eventually [ -s "pid.$1" ]
 	pid=$(cat "pid.$1")
+	[ "$1" != strict ] || eventually grep -q '^Seccomp:.1' "/proc/$pid/status"	# that it is, it cannot say any more
 	[ -n "$pid" ] || { fail "patient $1 did not start"; exit 1; }
 }
 
@@ -149,20 +147,21 @@ mkfifo fifo.rec
 "$uft" record -q -o rec.uft ./patient well <fifo.rec >pid.rec 2>err.rec &
 recorder=$!
 exec {hold}>fifo.rec
-for _ in $(seq 100); do [ -s pid.rec ] && break; sleep 0.05; done
+eventually [ -s pid.rec ]
 run "$uft" doctor "$(cat pid.rec)"
 expect_status 1
 says fail process "another session of uft"
 exec {hold}>&-
 wait "$recorder"
 
-# ---- Other users; only root can be somebody else
+# ---- Other users; only root can be somebody else. One of our own: the run directory of 65534 is other tests', too.
 [ "$(id -u)" = 0 ] || { echo "not root: other users are not tested"; exit 0; }
 need setpriv unshare
+user=$((61000 + $$ % 4000))
 chmod 755 "$tmp"
 cp "$uft" uft && cp prepared gains && chown 65533 gains && chmod 4755 gains
-nobody() { run setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs env -u XDG_RUNTIME_DIR ./uft doctor "$@"; }
-rm -rf /dev/shm/uft-65534
+nobody() { run setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs env -u XDG_RUNTIME_DIR ./uft doctor "$@"; }
+rm -rf /dev/shm/uft-$user
 nobody ./gains
 expect_status 1
 says fail privilege "setuid"
@@ -173,28 +172,30 @@ expect_status 1
 says fail access "another user"
 cure
 chmod 755 patient
-as_nobody="setpriv --reuid=65534 --regid=65534 --clear-groups"
+as_nobody="setpriv --reuid=$user --regid=$user --clear-groups"
 mkfifo fifo.un
 $as_nobody ./patient undumpable <fifo.un >pid.un &
 started=$!
 exec {hold}>fifo.un
-for _ in $(seq 100); do [ -s pid.un ] && break; sleep 0.05; done
+eventually [ -s pid.un ]
 nobody "$(cat pid.un)"
 expect_status 1
 says fail access "undumpable"
 cure
-$as_nobody mkdir -p -m 755 /dev/shm/uft-65534
-chmod 755 /dev/shm/uft-65534
+$as_nobody mkdir -p -m 755 /dev/shm/uft-$user
+chmod 755 /dev/shm/uft-$user
 nobody
 expect_status 1
 says fail rings "is not ours alone"
-rm -rf /dev/shm/uft-65534
+rm -rf /dev/shm/uft-$user
 cat >small.sh <<'S'
 mkdir -p run && mount -t tmpfs -o size=$1,mode=700 none run && XDG_RUNTIME_DIR=$PWD/run exec ./uft doctor
 S
 run unshare -m sh small.sh 256k
 expect_status 1
 says fail rings "do not fit"
-run unshare -m sh small.sh 20m
+# Rings are of each CPU there could be, and six more: a ring of the least size fits, one of the usual size does not.
+cpus=$(($(sed 's/.*[-,]//' /sys/devices/system/cpu/possible) + 1))
+run unshare -m sh small.sh $(((cpus + 6) * 2))m
 expect_status 0
 says warn rings "has little room"

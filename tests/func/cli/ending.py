@@ -12,7 +12,7 @@ import time
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 UFT = os.environ.get("UFT", os.path.join(TOP, "build", "uft"))
 LARGE = 80 << 20	# more than record.c's COUNT_BYTES_MAX
-SECONDS = 60
+SECONDS = 100
 PROGRAM = """
 #include <signal.h>
 #include <sys/prctl.h>

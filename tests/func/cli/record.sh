@@ -155,30 +155,21 @@ expect_status 1
 expect_err /dev/full
 
 # ---- ends ----
-# in_background ARGS...: $pid; the program waits for file `go`.
+has_calls() { [ "$(stat_value trace.uft calls)" -gt 100 ]; }
+# in_background ARGS...: $pid; the program waits for file `go`, and some of its calls are in the file.
 in_background() {
 	rm -f go go.done
 	: >ready
 	# Under nohup SIGHUP would be ignored, for good, and the wait for its end would be one for ever.
 	env --default-signal=HUP "$uft" record "$@" ./prog wait "$tmp/go" >ready 2>err &
 	pid=$!
-	tries=0
-	until grep -q ready ready; do
-		sleep 0.05
-		tries=$((tries + 1))
-		[ $tries -lt 200 ] || { fail "the program did not start"; cat err; return; }
-	done
-	sleep 0.2
+	eventually grep -q ready ready && eventually has_calls || { fail "the program did not start, or nothing is recorded"; cat err; }
 }
 
 # The program, left alone, must still do what it was to do.
 program_goes_on() {
 	touch go
-	tries=0
-	until [ -e go.done ] || [ $tries -ge 100 ]; do
-		sleep 0.05
-		tries=$((tries + 1))
-	done
+	eventually [ -e go.done ]
 	expect_file go.done
 }
 

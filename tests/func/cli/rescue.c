@@ -3,7 +3,7 @@
  * rescue.c - makes calls in a fixed order, says so and waits: rescue N READY GO [child]
  *
  * N times step0 to step4, one after the other. File READY is made then, and it waits for file GO to appear. child: before that
- * a child makes the same calls and waits as well.
+ * a child makes the same calls and waits as well; for that it makes GO.here and waits for GO.fork.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,10 @@ UNTRACED int main(int argc, char **argv)
 		int p[2];
 		char c;
 
+		snprintf(before, sizeof(before), "%s.here", argv[3]);
+		f = fopen(before, "w");
+		if (!f || fclose(f))
+			return 1;
 		snprintf(before, sizeof(before), "%s.fork", argv[3]);
 		await(before);		/* the recorder looks away by then */
 		if (pipe(p))

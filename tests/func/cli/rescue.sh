@@ -7,12 +7,7 @@ cp "$top/tests/func/cli/rescue.c" .
 build_traced rescue
 
 await() {
-	tries=0
-	until "$@" >/dev/null 2>&1; do
-		sleep 0.05
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || { fail "not within 20 s: $*"; return 1; }
-	done
+	eventually "$@" || fail "not in two minutes: $*"
 }
 
 is_rescued() {
@@ -21,13 +16,13 @@ is_rescued() {
 
 # begin N MODE OPTIONS...: the program makes its calls below a recorder, and waits.
 begin() {
-	rm -f ready go go.fork r.uft r.uft.old
+	rm -f ready go go.here go.fork r.uft r.uft.old
 	n=$1
 	mode=$2
 	shift 2
 	${pin:-} "$uft" record -q -o r.uft "$@" ./rescue "$n" ready go $mode 2>err &
 	pid=$!
-	[ -z "$mode" ] || { sleep 0.5; kill -STOP $pid; touch go.fork; }
+	[ -z "$mode" ] || { await test -e go.here; kill -STOP $pid; touch go.fork; }
 	await test -e ready
 }
 

@@ -12,6 +12,7 @@ cat >prog.c <<'END'
 #include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #define FN __attribute__((noinline, noclone))
 FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
@@ -26,6 +27,14 @@ __attribute__((no_instrument_function, patchable_function_entry(0, 0))) static v
 	CPU_SET(cpus[want], &set);
 	sched_setaffinity(0, sizeof(set), &set);
 	printf("%s %d %d\n", what, (int)syscall(SYS_gettid), cpus[want]);
+	fflush(stdout);
+}
+/* A moment that lies between the phases before and behind it, by the recording's clock. */
+__attribute__((no_instrument_function, patchable_function_entry(0, 0))) static void say_gap(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	printf("gap %lld\n", t.tv_sec * 1000000000ll + t.tv_nsec + 50000000);
 	fflush(stdout);
 }
 static void *thread(void *arg)
@@ -48,6 +57,7 @@ int main(void)
 	say("first", 0);
 	for (int i = 0; i < 10; i++)
 		first();
+	say_gap();
 	usleep(100000);
 	pthread_create(&t, 0, thread, 0);
 	pthread_join(t, 0);
@@ -92,14 +102,15 @@ for tracer in function function_graph; do
 	tid=$(sed -n 's/^second \([0-9]*\) .*/\1/p' said) child=$(sed -n 's/^third \([0-9]*\) .*/\1/p' said)
 	main=$(sed -n 's/^first \([0-9]*\) .*/\1/p' said) cpu=$(sed -n 's/^second .* //p' said)
 	cpu0=$(sed -n 's/^first .* //p' said)
+	gap=$(($(sed -n 's/^gap //p' said) - $(stat_value trace.uft first_ns)))ns
 	for how in seen calls; do
 		want="10 20 40 70"
 		$how
-		# Phases are 100 ms apart; how much later than the first they are depends on the machine.
+		# Phases are 100 ms apart; how much later than the first event they are depends on the machine.
 		want="10 0 0 10"
-		$how -r 0~90ms
+		$how -r "0~$gap"
 		want="0 20 40 60"
-		$how -r 90ms~
+		$how -r "$gap~"
 		want="0 20 0 20"
 		$how -t "$tid"
 		want="0 0 40 40"
@@ -118,7 +129,7 @@ for tracer in function function_graph; do
 		want="0 0 0 70"
 		$how -F 'lea[a-f]:mod:prog'
 		want="0 20 0 0"
-		$how -F 'second' -t "$tid" -r 90ms~
+		$how -F 'second' -t "$tid" -r "$gap~"
 		want="0 0 0 0"
 		$how -F 'second' -t "$child"
 	done

@@ -32,8 +32,8 @@ int main(int argc, char **argv)
 		fputs(path, f);
 		fclose(f);
 		((void (*)(void (*)(void)))(p + 64))(leaf);
-		if (argc > 2)
-			sleep(1);
+		while (argc > 2 && access(argv[2], F_OK))
+			usleep(10000);
 	}
 	return 0;
 }
@@ -85,10 +85,13 @@ expect_out "leaf <-jit: call leaf.js:1"
 expect_equal "calls by name" "$(grep -c 'leaf <-hot' out)" 3
 rm -f "$(cat path)"
 # Also when the recorder leaves before the program ends.
-"$uft" record -q -p function -l leaf ./prog path wait & pid=$!
-until [ -s path.ready ]; do [ -s path ] && sleep 0.5 && touch path.ready && echo >path.ready; sleep 0.1; done
+all_called() { [ "$("$uft" report | grep -c 'leaf <-')" -eq 4 ]; }
+rm -f path trace.uft
+"$uft" record -q -p function -l leaf ./prog path end & pid=$!
+eventually [ -s path ] && eventually all_called || fail "not all calls are recorded"
 kill -TERM $pid
 wait $pid
+touch end
 run "$uft" report
 expect_out "leaf <-jit: call leaf.js:1"
 rm -f "$(cat path)"

@@ -15,6 +15,7 @@ import time
 
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 UFT = os.environ.get("UFT", os.path.join(TOP, "build", "uft"))
+LONG = 100		# seconds, for what must come
 failures = 0
 checks = 0
 
@@ -34,6 +35,8 @@ class Terminal:
         self.seen = b""
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            for sig in (signal.SIGINT, signal.SIGQUIT, signal.SIGTSTP, signal.SIGHUP):
+                signal.signal(sig, signal.SIG_DFL)	# whatever we were started with, as a job in the background
             os.environ.update({"TERM": "xterm", "PAGER": "cat", "NO_COLOR": ""})
             os.environ.update(env or {})
             os.execvp(argv[0], argv)
@@ -53,10 +56,16 @@ class Terminal:
             self.seen += data
         return until is not None and until in self.seen
 
+    def read_until(self, fact):
+        end = time.time() + LONG
+        while not fact() and time.time() < end:
+            self.read(0.05)
+        return fact()
+
     def type(self, keys):
         os.write(self.fd, keys)
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=LONG):
         """The exit status as a shell has it; None: still running."""
         end = time.time() + seconds
         while time.time() < end:
@@ -77,9 +86,9 @@ def calls_in(path):
 
 def status_line():
     t = Terminal(["sh", "-c", "exec %s record ./prog wait go1 >out1" % UFT])
-    check("a status line appears", t.read(10, b"events, "), t.seen)
-    check("it has rate, size and losses", t.read(5, b" lost") and b"/s, " in t.seen and b" MB, " in t.seen, t.seen)
-    check("it rewrites itself", t.read(5) is False and t.seen.count(b"\ruft: ") >= 2, t.seen)
+    check("a status line appears", t.read(LONG, b"events, "), t.seen)
+    check("it has rate, size and losses", t.read(LONG, b" lost") and b"/s, " in t.seen and b" MB, " in t.seen, t.seen)
+    check("it rewrites itself", t.read_until(lambda: t.seen.count(b"\ruft: ") >= 2), t.seen)
     open("go1", "w").close()
     check("the program's status", t.wait() == 0, t.seen)
     check("a summary at the end", b"events in trace.uft" in t.seen, t.seen)
@@ -88,21 +97,26 @@ def status_line():
 def status_shared():
     """The program writes to the same terminal: no line of ours between its own, unless asked for."""
     t = Terminal([UFT, "record", "./prog", "wait", "go1b"])
-    t.read(10, b"ready")
+    t.read(LONG, b"ready")
     check("no status line on the program's terminal", not t.read(1, b"events, "), t.seen)
     open("go1b", "w").close()
     check("the program's status, too", t.wait() == 0, t.seen)
     check("only the summary", t.seen.count(b"uft: ") == 1 and b"\r\033" not in t.seen and b"events in trace.uft" in t.seen, t.seen)
     t = Terminal([UFT, "record", "--status", "./prog", "wait", "go1c"])
-    check("--status shows it all the same", t.read(10, b"events, "), t.seen)
+    check("--status shows it all the same", t.read(LONG, b"events, "), t.seen)
     open("go1c", "w").close()
     check("the program's status with --status", t.wait() == 0, t.seen)
 
 
+def has_recorded():
+    """Its first calls are in the file, where there may be none yet."""
+    return calls_in("trace.uft")[0] > 100
+
+
 def interrupt_once():
     t = Terminal([UFT, "record", "./prog", "wait", "never"])
-    t.read(10, b"ready")
-    time.sleep(0.3)
+    t.read(LONG, b"ready")
+    check("it records", t.read_until(has_recorded))
     t.type(b"\x03")
     check("Ctrl-C ends the program as it does a plain one", t.wait() == 130, t.seen)
     calls, complete = calls_in("trace.uft")
@@ -126,22 +140,22 @@ class Job(Terminal):
 
 def goes_on(name):
     open(name, "w").close()
-    for _ in range(100):
-        if os.path.exists(name + ".done"):
-            return True
+    end = time.time() + LONG
+    while not os.path.exists(name + ".done") and time.time() < end:
         time.sleep(0.05)
-    return False
+    return os.path.exists(name + ".done")
 
 
 def interrupt_ignored():
     """The program ignores SIGINT: the first Ctrl-C changes nothing, the second leaves it alone."""
     t = Job("%s record sh -c 'trap \"\" INT; exec ./prog wait go2'" % UFT)
-    t.read(10, b"ready")
-    time.sleep(0.3)
+    t.read(LONG, b"ready")
+    check("it records what ignores SIGINT", t.read_until(has_recorded))
     t.type(b"\x03")
     check("uft waits for the program", not t.read(0.7, b"status="), t.seen)
+    check("uft has taken the first", t.read_until(lambda: not pends(t.child(), signal.SIGINT)))
     t.type(b"\x03")
-    check("the second Ctrl-C ends the recording", t.read(10, b"status=130"), t.seen)
+    check("the second Ctrl-C ends the recording", t.read(LONG, b"status=130"), t.seen)
     calls, complete = calls_in("trace.uft")
     check("it is saved", calls > 100 and complete == "yes", str((calls, complete)))
     check("the program goes on without us", goes_on("go2"))
@@ -151,10 +165,9 @@ def interrupt_ignored():
 def interrupt_by_kill():
     """kill -INT reaches only us: the program goes on."""
     t = Job("%s record -q ./prog wait go3" % UFT)
-    t.read(10, b"ready")
-    time.sleep(0.3)
+    t.read(LONG, b"ready")
     os.kill(t.child(), signal.SIGINT)
-    check("kill -INT ends the recording", t.read(10, b"status=130"), t.seen)
+    check("kill -INT ends the recording", t.read(LONG, b"status=130"), t.seen)
     check("the program goes on", goes_on("go3"))
     t.end()
 
@@ -162,18 +175,17 @@ def interrupt_by_kill():
 def job_control():
     """Ctrl-Z stops uft and the program as one job, fg goes on with both."""
     t = Terminal(["bash", "--norc", "-i"], {"PS1": "$ "})
-    t.read(5, b"$ ")
+    t.read(LONG, b"$ ")
     t.type(("%s record -q ./prog wait go4\n" % UFT).encode())
-    t.read(10, b"ready\r")
-    time.sleep(0.3)
+    t.read(LONG, b"ready\r")
     t.type(b"\x1a")
-    check("Ctrl-Z stops the job", t.read(5, b"Stopped"), t.seen)
+    check("Ctrl-Z stops the job", t.read(LONG, b"Stopped"), t.seen)
     open("go4", "w").close()
     time.sleep(0.5)
     check("the program is stopped, too", not os.path.exists("go4.done"))
     t.seen = b""
     t.type(b"fg; echo status=$?\n")
-    check("fg goes on with both", t.read(10, b"status=0"), t.seen)
+    check("fg goes on with both", t.read(LONG, b"status=0"), t.seen)
     check("the program came to its end", os.path.exists("go4.done"))
     t.type(b"exit\n")
     t.wait()
@@ -201,9 +213,10 @@ def progress():
     """A report whose text goes elsewhere says on the terminal how far it is, and takes it back; other programs' terminals are left alone."""
     subprocess.run([UFT, "record", "-q", "./prog", "calls", "20000"], check=True)
     # The reader lets it wait, so that it takes long on any machine.
-    t = Terminal(["sh", "-c", "%s report | { sleep 2; wc -l; }" % UFT])
-    check("progress is shown", t.read(10, b"\ruft report: "), t.seen)
-    check("in percent", t.read(1, b" %"), t.seen)
+    t = Terminal(["sh", "-c", "%s report | { until [ -e shown ]; do sleep 0.1; done; wc -l; }" % UFT])
+    check("progress is shown", t.read(LONG, b"\ruft report: "), t.seen)
+    check("in percent", t.read(LONG, b" %"), t.seen)
+    open("shown", "w").close()
     t.wait()
     lines = subprocess.run([UFT, "report"], capture_output=True).stdout.count(b"\n")
     check("it is taken back, and not in the text", t.seen.split(b"%\r\x1b[K")[-1].strip() == b"%d" % lines, t.seen)
@@ -236,7 +249,7 @@ def pends(pid, sig):
 
 
 def await_pending(t, sig):
-    end = time.time() + 30
+    end = time.time() + LONG
     while not pends(t.pid, sig) and time.time() < end:
         t.read(0.01)
     check("signal %d comes" % sig, time.time() < end)
@@ -282,7 +295,7 @@ def export_ended():
     if t:
         await_pending(t, signal.SIGALRM)		# a second has passed
         go_on(t)
-        check("an export says how far it is", t.read(20, b"\ruft export: ") and t.read(20, b" of %d MB" % -(-len(recording) // 10**6)), t.seen)
+        check("an export says how far it is", t.read(LONG, b"\ruft export: ") and t.read(LONG, b" of %d MB" % -(-len(recording) // 10**6)), t.seen)
         t.wait()
     t = until_stopped(command, there, remove)
     if t:
@@ -290,12 +303,12 @@ def export_ended():
         check("what is not complete is removed", not there())
 
     def older():
-        with open("x.dat", "w") as f:
-            f.write("older")
+        with open("x.dat", "wb") as f:
+            f.write(b"older")
 
     def is_older():
-        with open("x.dat") as f:
-            return f.read() == "older"
+        with open("x.dat", "rb") as f:
+            return f.read() == b"older"
 
     t = until_stopped(command, lambda t: has_open(t.pid, os.path.abspath("x.dat")), older)
     if t:
@@ -331,7 +344,7 @@ def record_export_ended():
             if os.path.exists(name):
                 os.unlink(name)
 
-    t = until_stopped([UFT, "record", "-o", "y.dat", "./prog", "calls", "1000000"], there, clear)
+    t = until_stopped([UFT, "record", "-b", "128M", "-o", "y.dat", "./prog", "calls", "1000000"], there, clear)
     if not t:
         return
     check("Ctrl-C ends the export of record, by SIGINT", end_by_key(t) == -signal.SIGINT, t.seen)
