@@ -6,5 +6,5 @@ unshare -rm true 2>/dev/null || [ "$(id -u)" -eq 0 ] || skip "no mount namespace
 
 # in_shell 'COMMANDS': they have no single quotes
 in_shell() {
-	run timeout 100 "$uft" shell -c "exec bash -c '$1'"
+	run timeout 250 "$uft" shell -c "exec bash -c '$1'"
 }

@@ -34,7 +34,7 @@ expect_equal "from the begin" "$(names on)" "lonely outer inner inner "
 # ---- Spans, in trace and in trace_pipe; the header counts what is shown. A count counts changes.
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:traceon >>set_ftrace_filter; echo inner:traceoff >>set_ftrace_filter; echo 0 >tracing_on
 	echo function >current_tracer; $T 20000; cat tracing_on trace >$TMP/spans; grep -c "outer <-" $TMP/spans; grep -c "inner <-" $TMP/spans; grep -c "main <-\|lonely <-" $TMP/spans
-	sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p" $TMP/spans; echo >trace; $T 29000 & for i in $(seq 60); do dd if=trace_pipe iflag=nonblock bs=64k 2>$TMP/dd; sleep 0.02; done >$TMP/piped; wait; awk "/(inner|outer) <-/ { print \$5 }" $TMP/piped | sort | uniq -c
+	sed -n "s/^# entries-in-buffer.*: \([0-9]*\)\/\([0-9]*\) .*/\1 \2/p" $TMP/spans; echo >trace; $T 29000 & take() { dd if=trace_pipe iflag=nonblock bs=64k 2>$TMP/dd >>$TMP/piped; [ $(grep -c "<-" $TMP/piped) -ge 58000 ]; }; soon take; wait; awk "/(inner|outer) <-/ { print \$5 }" $TMP/piped | sort | uniq -c
 	echo "!outer:traceon" >>set_ftrace_filter; echo outer:traceon:3 >>set_ftrace_filter; echo >trace; $T 10; grep -c "outer <-" trace; grep count set_ftrace_filter'
 sed 's/^ *//' out | tr '\n' ' ' >line
 expect_equal "spans" "$(cat line)" "20000 20000 0 40000 40000 29000 inner 29000 outer 3 outer:traceon:count=0 "

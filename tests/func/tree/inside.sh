@@ -6,6 +6,7 @@
 target=$1
 export T="$target" TMP="$tmp"
 
+# In it, `soon COMMAND` tries a command until it succeeds; a minute at most.
 inside() {
-	in_shell "cd /sys/kernel/tracing; $1"
+	in_shell 'soon() { for soon in $(seq 600); do eval "$1" && break; sleep 0.1; done; }; cd /sys/kernel/tracing; '"$1"
 }
