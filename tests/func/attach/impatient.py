@@ -10,8 +10,7 @@ from left import fail
 uft, program = sys.argv[1:3]
 p = subprocess.Popen([program])
 with tempfile.TemporaryDirectory() as scratch:
-    left.wait_for(lambda: 'libc' in left.read('/proc/%d/maps' % p.pid), 'it runs')
-    time.sleep(0.2)
+    left.wait_for(lambda: left.read('/proc/%d/syscall' % p.pid).split()[0] == '230', 'it naps: all is loaded')	# clock_nanosleep
     before, text = left.state(p.pid), left.text(p.pid)
     for i in range(8):
         r = subprocess.Popen([uft, 'attach', '-q', '-o', os.path.join(scratch, 'x.uft'), str(p.pid)], stderr=subprocess.PIPE, text=True)

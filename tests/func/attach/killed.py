@@ -16,20 +16,19 @@ STEP = int(os.environ.get('UFT_STEP', '6'))
 LAST = 2000
 
 
-def is_killed(pid, at, scratch):
-    """0: it never came to that call."""
+def is_killed(pid, at, scratch, text):
+    """False: it never came to that call, all is armed."""
     env = dict(os.environ, LD_PRELOAD=preload, UFT_KILL_AT=str(at))
     if at % 2:
         env['UFT_KILL_AFTER'] = '1'
     r = subprocess.Popen([uft, 'attach', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: r.poll() is not None or left.is_attached(pid), 'killed, or attached', 60)
-    try:
-        return r.wait(1) == -9		# it is armed by then
-    except subprocess.TimeoutExpired:
+    wait_for(lambda: r.poll() is not None or left.is_armed(pid, text), 'killed, or armed', 60)
+    if r.poll() is None:
         r.kill()
         r.wait()
         return False
+    return r.returncode == -9
 
 
 def state(pid):
@@ -47,7 +46,7 @@ def run(mode, first, scratch):
     wait_for(lambda: left.turns(f), 'ready')
     before, text, at, n = state(p.pid), left.text(p.pid), first, 0
     while at < LAST and not left.failures:
-        killed = is_killed(p.pid, at, scratch)
+        killed = is_killed(p.pid, at, scratch, text)
         name = '%s, killed at call %d' % (mode, at)
         if not wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
             fail('%s: status %s' % (name, p.poll()))

@@ -63,6 +63,7 @@ until_so() {
 }
 # attached ARGS...: a recorder is in place
 attached() {
+	rm -f x.uft
 	"$uft" attach -b 8M -o x.uft "$@" $held 2>said &
 	attacher=$!
 	until_so "attach $*" grep -q session /proc/$held/maps
@@ -96,14 +97,14 @@ for limit in "--budget 1%" "--max-rate 20000"; do
 done
 
 attached -p function_graph --min-size 24
-until_so "--min-size: it goes on" slow_seen $(($(grep -c slow held) + 2))
+until_so "--min-size: it goes on" has_calls 10 x.uft big
 left
 expect_equal "--min-size: calls of tiny" "$(calls_of tiny)" 0
 check
 [ "$(calls_of big)" -gt 10 ] || { fail "--min-size: no calls of big"; cat report; }
 
 attached --keep-slow handle=10ms
-until_so "--keep-slow: it goes on" slow_seen $(($(grep -c slow held) + 5))
+until_so "--keep-slow: it goes on" has_calls 3 x.uft nap
 left
 check
 [ "$(calls_of nap)" -ge 4 ] && [ "$(calls_of handle)" -ge "$(calls_of nap)" ] || { fail "--keep-slow: too few"; cat report; }

@@ -32,7 +32,7 @@ def race(pid, n, scratch):
 
 end = time.time() + seconds
 with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(4) as pool:
-    while tried < races or (not races and time.time() < end):
+    while tried < races or (not races and (time.time() < end or tried < 10)):	# some, however slow the machine is
         batch += 1
         children = [subprocess.Popen(["/bin/sh", "-c", f"sleep 0.{(batch * 7 + i) % 29:02}; " + kinds[i % len(kinds)]])
                     for i in range(12)]

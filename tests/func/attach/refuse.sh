@@ -94,12 +94,13 @@ wait $first || several=$?
 checks_done=$((checks_done + 1))
 [ $several -eq 0 ] && "$uft" report several.uft | grep -q work || { fail "some of several ended: status $several"; cat several_said; }
 if command -v gdb >/dev/null; then
-	sleep 30 &			# gdb interrupts system calls
+	sleep 300 &			# gdb interrupts system calls
 	sleeper=$!
-	gdb -q -batch -p $sleeper -ex 'shell touch attached; sleep 4' >/dev/null 2>&1 &
+	gdb -q -batch -p $sleeper -ex 'shell touch attached; for i in $(seq 600); do [ -e refused ] && break; sleep 0.1; done' >/dev/null 2>&1 &
 	debugger=$!
 	until [ -e attached ] || ! kill -0 $debugger; do sleep 0.1; done
 	refused "a debugger holds it" "is being traced by gdb (process" "$uft" attach $sleeper
+	touch refused
 	wait $debugger
 	kill $sleeper
 fi

@@ -27,15 +27,15 @@ def once(action, names, scratch, *before):
     code = left.text(p.pid)
     r = subprocess.Popen([*before, uft, 'attach', '-q', '--flight', '-b', '64K', '-p', 'function', '-o', scratch + '/x.uft', str(p.pid)],
                          stderr=subprocess.PIPE, text=True)
-    # It has ended, its code has changed, or nothing can be.
-    end = time.time() + 5
+    # It has ended, its code has changed, or nothing can be, where a call is refused: then it is not known when that is.
+    end = time.time() + (5 if action == 'errno' else 60)
     while r.poll() is None and left.text(p.pid) == code and time.time() < end:
         time.sleep(0.05)
     if r.poll() is None:
         r.send_signal(signal.SIGINT)
     said = r.communicate(timeout=60)[1].strip()
     p.stdin.close()
-    return p.wait(20), said
+    return p.wait(60), said
 
 
 if os.geteuid():

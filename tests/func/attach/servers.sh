@@ -3,6 +3,7 @@
 # servers.sh - Debian's redis-server and nginx, unmodified and under load, are attached to: every request is answered
 . "$(dirname "$0")/../../lib/common.sh"
 . "$top/tests/func/attach/lib.sh"
+need python3
 command -v redis-server >/dev/null || command -v nginx >/dev/null || skip "neither redis-server nor nginx is installed"
 
 # seen WHAT FILE: a recording of something
@@ -29,10 +30,10 @@ attach_under() {
 }
 
 if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; then
-	port=$((20000 + $$ % 10000))
+	port=$(free_port)
 	redis-server --port $port --bind 127.0.0.1 --save '' --dir "$tmp" >redis.log 2>&1 &
 	redis=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10; do redis-cli -p $port ping >/dev/null 2>&1 && break; sleep 0.3; done
+	eventually redis-cli -p $port ping >/dev/null
 	for tracer in function function_graph; do
 		redis-cli -p $port set counter 0 >/dev/null
 		attach_under redis.uft "redis-benchmark -h 127.0.0.1 -p $port -c 10 -n 2000 -q incr counter" -p $tracer -l 'process*' \
@@ -46,7 +47,7 @@ if command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null; 
 fi
 
 if command -v nginx >/dev/null && command -v ab >/dev/null; then
-	port=$((30000 + $$ % 10000))
+	port=$(free_port)
 	mkdir -p www logs
 	echo hello >www/index.html
 	cat >nginx.conf <<-EOF
@@ -64,7 +65,7 @@ if command -v nginx >/dev/null && command -v ab >/dev/null; then
 	}
 	nginx -p "$tmp" -c "$tmp/nginx.conf" >nginx.log 2>&1 &
 	nginx=$!
-	for _ in 1 2 3 4 5 6 7 8 9 10; do ab -q -n 1 "http://127.0.0.1:$port/" >/dev/null 2>&1 && break; sleep 0.3; done
+	eventually ab -q -n 1 "http://127.0.0.1:$port/" >/dev/null
 	for tracer in function function_graph; do
 		# shellcheck disable=SC2046
 		attach_under nginx.uft ab_exactly -p $tracer $nginx $(ps -o pid= --ppid $nginx)

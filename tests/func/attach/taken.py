@@ -41,7 +41,7 @@ class Program:
 
 
 def seize(tid):
-    end = time.time() + 20
+    end = time.time() + 60
     while ptrace(PTRACE_SEIZE, tid, None, None):
         if time.time() > end:		# uft holds it now and then for a moment
             return fail('thread %d cannot be seized' % tid)

@@ -9,7 +9,7 @@ script=$top/tools/gdb/uft.py
 
 # stacks PID: the functions on the stack of each thread, innermost first, as gdb says.
 stacks() {
-	timeout 60 gdb -nx -batch -p "$1" -ex "source $script" -ex "thread apply all bt" 2>gdb.err </dev/null >gdb.out
+	timeout 200 gdb -nx -batch -p "$1" -ex "source $script" -ex "thread apply all bt" 2>gdb.err </dev/null >gdb.out
 	sed -n -E -e 's/ \(LWP.*//' -e 's/^Thread ([0-9]+).*/thread \1/p' -e 's/^#[0-9]+ +(0x[0-9a-f]+ in )?([^ ]+) \(.*/\2/p' gdb.out |
 		awk '/stand_here/ { on = 1 } /^thread/ { on = 0 } on'
 	grep -qE "Traceback|Python Exception" gdb.out gdb.err && fail "the script failed: $(cat gdb.out gdb.err)"
@@ -20,10 +20,7 @@ at_work() {
 	: >out.prog
 	"$@" >out.prog 2>err.prog &
 	started=$!
-	for _ in $(seq 200); do
-		grep -q here out.prog && break
-		sleep 0.05
-	done
+	eventually grep -q here out.prog
 	prog=$started
 	[ "$1" = "$uft" ] && prog=$(cat "/proc/$started/task/$started/children")
 	prog=${prog% }
@@ -95,7 +92,7 @@ for flags in -O2 -O0; do
 	gcc $flags -no-pie -o calls "$top/tests/func/debug/calls.c" || exit 1
 	for tracer in function function_graph; do
 		at_work "$uft" record -q -p "$tracer" -o x.uft ./calls
-		timeout 100 gdb -nx -batch -p "$prog" -ex "source $script" -ex "break *&inner" -ex continue -ex delete -ex "source steps.py" \
+		timeout 200 gdb -nx -batch -p "$prog" -ex "source $script" -ex "break *&inner" -ex continue -ex delete -ex "source steps.py" \
 			-ex "set var *(int *)&go_on = 1" >gdb.out 2>gdb.err </dev/null
 		grep -qE "^steps: 40, and from the moved code [0-9]+: inner ours$" gdb.out || fail "$tracer, $flags: $(tail -n 30 gdb.out gdb.err)"
 		finish "$tracer, stepped"

@@ -40,7 +40,7 @@ def once(pid, tracer, how, scratch, code):
         r.wait(60)
         if how != 'SIGKILL' and complaint(said_by(err)):
             fail(name + ': ' + complaint(said_by(err)))
-    wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': left', 5)
+    wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': left')
 
 
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:

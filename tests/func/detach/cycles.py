@@ -30,7 +30,7 @@ def cycle(i, pid, tracer, name, scratch):
         if d.returncode:
             r.terminate()		# it came too early, while it was attaching
     try:
-        r.wait(20)
+        r.wait(60)
     except subprocess.TimeoutExpired:
         fail('%s: cycle %d: the recorder does not end' % (name, i))
         r.kill()
@@ -57,7 +57,7 @@ def run_cycles(name, pid, tracer, scratch, growth):
             return
         if i % 100 == 99:
             print('%s: %d cycles so far' % (name, i + 1), flush=True)
-    if not wait_for(lambda: state(pid)['files'] == before['files'] and (growth or state(pid) == before), name + ': all is gone', 5):
+    if not wait_for(lambda: state(pid)['files'] == before['files'] and (growth or state(pid) == before), name + ': all is gone'):
         pass
     compare(name, before, state(pid), growth)
     after = text(pid)
@@ -116,7 +116,7 @@ def redis(tracer, scratch):
         wait_for(lambda: redis_calls(port) >= -1 and socket.socket().connect_ex(('127.0.0.1', port)) == 0, 'redis: ready')
         subprocess.run(['redis-benchmark', '-p', str(port), '-n', '2000', '-c', '20', '-t', 'set', '-q'], stdout=subprocess.DEVNULL)
         first, load = redis_calls(port), Load(port)
-        time.sleep(0.3)			# redis-cli is a client as well
+        wait_for(lambda: not left.has_clients(port), 'redis: the clients before are gone')		# redis-cli is one as well
         before, code = state(p.pid), text(p.pid)
         load.start()
         start = time.time()
@@ -126,11 +126,10 @@ def redis(tracer, scratch):
         took = time.time() - start
         load.is_over = True
         load.join()
-        time.sleep(0.5)
         calls = redis_calls(port) - first
         if calls != load.runs * load.REQUESTS:
             fail('redis: %d requests were served instead of %d' % (calls, load.runs * load.REQUESTS))
-        wait_for(lambda: state(p.pid)['fds'] == before['fds'], 'redis: the clients are gone', 5)
+        wait_for(lambda: state(p.pid)['fds'] == before['fds'], 'redis: the clients are gone')
         compare('redis', before, state(p.pid), GROWTH)
         if text(p.pid) != code:
             fail('redis: text has changed')

@@ -6,7 +6,7 @@ The program works in rounds, each begun by what it reads. Each tracer comes in t
 rewritten, and is ended by a SIGINT in the middle of the next; the first and the last round are nobody's. Its output and status are
 as if nobody had come, its code is that of its files, each of the libraries was seen at work, and children that fork, ask to
 execute or end while the recorder leaves are left as well."""
-import os, shutil, signal, subprocess, sys, tempfile, time
+import os, shutil, signal, subprocess, sys, tempfile
 
 import left
 from left import differs_from_file, fail, is_attached, text, wait_for
@@ -60,13 +60,6 @@ class Program:
         return self.p.wait(60)
 
 
-def is_settled(pid, known):
-    """All is rewritten: code is another than before, and the same as a while ago."""
-    first = text(pid)
-    time.sleep(0.3)
-    return is_attached(pid) and first != known and text(pid) == first
-
-
 def traced(tracer, program):
     pid, name = program.p.pid, tracer + '.uft'
     known = text(pid)
@@ -74,7 +67,7 @@ def traced(tracer, program):
     with open(name + '.said', 'wb') as said:
         r = subprocess.Popen([uft, 'record', '-q', '-p', tracer, '--flight', '-b', '16M', '-o', name, '-l', '*', '-l', '*:mod:*',
                               '-P', str(pid)], stderr=said)
-    wait_for(lambda: r.poll() is not None or is_settled(pid, known), tracer + ': all is rewritten', 60)
+    wait_for(lambda: r.poll() is not None or left.is_armed(pid, known), tracer + ': all is rewritten', 60)
     program.finish()
     program.round()
     program.begin()

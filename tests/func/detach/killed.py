@@ -29,8 +29,9 @@ def is_killed(how, pid, at, scratch):
                          stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     wait_for(lambda: left.is_attached(pid) and agent_of(pid), 'attached')
     time.sleep(0.5)
-    if how == 'rejoin':
-        os.kill(agent_of(pid), signal.SIGKILL)
+    agent = agent_of(pid) if how == 'rejoin' else 0
+    if agent:
+        os.kill(agent, signal.SIGKILL)
     with open(trigger, 'w'):
         pass
     r.terminate()

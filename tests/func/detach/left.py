@@ -98,6 +98,12 @@ def agents(pid):
             pass
 
 
+def has_clients(port):
+    """Somebody is connected, or the server has not closed yet what a client left."""
+    rows = [l.split() for l in read('/proc/net/tcp').splitlines()[1:]]
+    return any(r[1].endswith(':%04X' % int(port)) and r[3] in ('01', '08') for r in rows)
+
+
 def descriptors(pid):
     for fd in sorted(os.listdir('/proc/%d/fd' % pid), key=int):
         try:
@@ -123,7 +129,7 @@ def is_armed(pid, before):
     return True
 
 
-def wait_for(cond, what, seconds=20):
+def wait_for(cond, what, seconds=100):
     end = time.time() + seconds
     while not cond():
         if time.time() > end:

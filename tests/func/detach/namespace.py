@@ -43,7 +43,7 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
             r.wait(60)
             err.seek(0)
             said = err.read()
-        wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': ' + said, 10)
+        wait_for(lambda: not is_attached(pid) and state(pid)['tracer'] == '0', name + ': ' + said)
         compare(name, before, state(pid), 0)
         if text(pid) != code:
             fail(name + ': text has changed')

@@ -62,6 +62,18 @@ class Server:
         pids = run('ps', '-o', 'pid=', '--ppid', str(self.p.pid)).stdout.split()
         return [self.p.pid] + [int(p) for p in pids]
 
+    def has_settled(self):
+        """Nobody is connected, and who served clients has gone: has no command line, or one that names the client."""
+        if left.has_clients(self.port):
+            return False
+        try:
+            return all(line and '127.0.0.1(' not in line for line in (left.read('/proc/%d/cmdline' % p) for p in self.tree()))
+        except FileNotFoundError:
+            return False
+
+    def settle(self):
+        wait_for(lambda: self.has_settled() and self.tree() == self.tree(), self.NAME + ': the clients are gone')
+
     def is_up(self):
         with socket.socket() as s:
             return s.connect_ex(('127.0.0.1', int(self.port))) == 0
@@ -131,6 +143,9 @@ class Postgres(Server):
 
     def sql(self, text):
         return run('psql', '-X', '-A', '-t', '-h', '127.0.0.1', '-p', self.port, '-U', 'test', '-d', 'postgres', '-c', text).stdout
+
+    def is_ready(self):
+        return self.sql('SELECT 1') == '1\n'
 
     def prepare(self):
         self.sql('CREATE TABLE t (i int)')
@@ -218,11 +233,14 @@ class Cycles:
             load.is_over = True
         for load in loads:
             load.join()
-        time.sleep(1)
-        sent, served = sum(l.runs for l in loads) * server.REQUESTS, server.served() - served
+        server.settle()
+        sent = sum(l.runs for l in loads) * server.REQUESTS
+        if not left.failures:		# an answer may be there before it is counted
+            wait_for(lambda: server.served() - served >= sent, server.NAME + ': all is counted')
+        served = server.served() - served
         if sent != served:
             fail('%s: %d requests were served instead of %d' % (server.NAME, served, sent))
-        wait_for(lambda: server.tree() == self.lasting, server.NAME + ': the clients are gone', 5)
+        wait_for(lambda: server.tree() == self.lasting, server.NAME + ': the clients are gone')
         for p in self.lasting:
             self.compare(p, *before[p])
         if not self.calls:
@@ -232,7 +250,7 @@ class Cycles:
 
     def compare(self, pid, state, text):
         name = '%s %d' % (self.server.NAME, pid)
-        wait_for(lambda: self.server.state(pid)['fds'] == state['fds'], name + ': its descriptors', 5)
+        wait_for(lambda: self.server.state(pid)['fds'] == state['fds'], name + ': its descriptors')
         left.compare(name, state, self.server.state(pid), left.GROWTH)
         if left.text(pid) != text:
             fail(name + ': text has changed')
@@ -251,12 +269,12 @@ def test(kind, tracers):
         try:
             wait_for(server.is_up, kind.NAME + ': ready')
             if hasattr(server, 'prepare'):
-                time.sleep(1)
+                wait_for(server.is_ready, kind.NAME + ': answers')
                 server.prepare()
             for tracer in tracers:
                 for load in server.loads():	# what it allocates and opens once
                     run(*load.args)
-                time.sleep(0.5)
+                server.settle()
                 Cycles(server, tracer).all()
         finally:
             server.stop()

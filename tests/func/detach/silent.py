@@ -13,7 +13,7 @@ Compared with the same program untraced: mappings (bytes by name and permission)
 import os, signal, subprocess, sys, tempfile, time
 
 uft, program = sys.argv[1:3]
-WAIT = 30
+WAIT = 100
 failures = 0
 
 

@@ -32,11 +32,11 @@ def cycle(i, pid, scratch):
     with open(os.path.join(scratch, 'err'), 'w+') as err:
         r = subprocess.Popen([uft, 'attach', '-q', '-b', '256K', '-p', 'function_graph', '-o', os.path.join(scratch, 'x.uft'), str(pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
-        wait_for(lambda: is_attached(pid) or r.poll() is not None, 'cycle %d: attached' % i, 30)
+        wait_for(lambda: is_attached(pid) or r.poll() is not None, 'cycle %d: attached' % i)
         time.sleep(0.5)			# SIGTERM may come before all is armed, or after
         r.terminate()
         try:
-            r.wait(40)
+            r.wait(100)
         except subprocess.TimeoutExpired:
             fail('cycle %d: the recorder does not end' % i)
             r.kill()

@@ -11,18 +11,12 @@ for program in $programs; do
 	"$uft" record -q -p function -o anew.uft "$program" <in >out 2>err &
 	recorder=$!
 	exec 3>in
-	for i in $(seq 300); do
-		[ -s out ] && break
-		sleep 0.1
-	done
+	eventually [ -s out ]
 	pid=$(head -n 1 out)
 	"$uft" detach "$pid" || fail "$program: detach"
 	echo >&3
 	exec 3>&-
-	for i in $(seq 100); do
-		[ -d "/proc/$pid" ] || break
-		sleep 0.1
-	done
+	eventually [ ! -d "/proc/$pid" ]
 	[ "$(tail -n 1 out)" = child ] || fail "$program: ended when it started a child after the detach"
 	wait "$recorder" || { cat err; fail "$program: record"; }
 done
