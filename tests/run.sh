@@ -19,8 +19,9 @@ log=$build/meson-logs/testlog.json
 rm -f "$log"
 
 # shellcheck disable=SC2086
-# The limits end what hangs; a slow machine may take four times as long.
-meson test -t 4 -C "$build" --no-rebuild --print-errorlogs $suites </dev/null
+# The limits end what hangs; a slow machine may take four times as long. Signals are not ignored, whoever started us (nohup, a job
+# in the background): tests send them.
+env --default-signal meson test -t 4 -C "$build" --no-rebuild --print-errorlogs $suites </dev/null
 status=$?
 if [ ! -f "$log" ]; then
 	echo "run.sh: meson wrote no results (exit status $status)"

@@ -3,6 +3,8 @@
 # cflags.sh - uft cflags: asks each compiler, prints only flags, and its flags build programs that work
 . "$(dirname "$0")/../../lib/common.sh"
 need gcc g++ clang clang++ ld.lld objdump
+mkdir temporary
+export TMPDIR="$tmp/temporary"		# that of our own, where nobody else's are
 
 cp "$top"/tests/func/matrix/*.[ch] .
 
@@ -134,7 +136,7 @@ expect_status 2
 run "$uft" cflags extra
 expect_status 2
 check
-ls -d "${TMPDIR:-/tmp}"/uft-cflags-* >/dev/null 2>&1 && fail "a temporary directory is left"
+ls -d "$TMPDIR"/uft-cflags-* >/dev/null 2>&1 && fail "a temporary directory is left"
 
 # Installed: the archive is found from where the program is.
 mkdir -p root/bin root/lib/uft

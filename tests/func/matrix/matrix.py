@@ -31,6 +31,7 @@ from concurrent.futures import ThreadPoolExecutor
 from cells import MODES, all_cells, has_list, may_be_too_small, refusal
 
 CELLS = 531
+LIMIT = 300         # seconds for a command, which hangs then
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = ('main', 'work', 'lib')
 PIC_FLAG = {'pie': '-fPIE', 'nopie': '-fno-pie', 'shared': '-fPIE', 'static': '-fno-pie', 'static-pie': '-fPIE'}
@@ -52,11 +53,11 @@ def run(argv, **kw):
     p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                          errors='replace', start_new_session=True, **kw)
     try:
-        out, err = p.communicate(timeout=30)
+        out, err = p.communicate(timeout=LIMIT)
     except subprocess.TimeoutExpired:
         os.killpg(p.pid, signal.SIGKILL)
         p.communicate()
-        raise Failed('%s\n    did not end in 30 seconds' % ' '.join(argv)) from None
+        raise Failed('%s\n    did not end in %d seconds' % (' '.join(argv), LIMIT)) from None
     return subprocess.CompletedProcess(argv, p.returncode, out, err)
 
 
