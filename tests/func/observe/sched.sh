@@ -77,7 +77,7 @@ expect_err "--sched-switch is for the tracers function and function_graph, not f
 
 # ---- In the tracing directory, beside what the thread itself says: it waits between its two marks, and nowhere else as long
 in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; for i in 1 2 3; do $T mark $PWD/trace_marker; done; cat trace >$TMP/trace
-	timeout 5 head -n 30 trace_pipe >$TMP/pipe; echo nop >current_tracer'
+	timeout 60 head -n 10 trace_pipe >$TMP/pipe; echo nop >current_tracer'
 expect_status 0
 marked() {
 	lines "$1" | awk '
@@ -99,7 +99,7 @@ check
 "$T" family &
 outside=$!
 in_shell "cd /sys/kernel/tracing; echo sched_switch >current_tracer; F=set_ftrace_pid
-	rest() { for i in \$(seq 200); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
+	rest() { for i in \$(seq 400); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
 	echo $outside >\$F; kill -USR1 $outside; rest both observed; echo >\$F; echo >trace; rest gone child
 	echo $outside >\$F; echo >trace; rest again observed; echo >\$F; echo $outside >\$F; echo >trace; rest third observed"
 kill $outside
@@ -119,7 +119,7 @@ check
 "$T" second &
 outside=$!
 in_shell "cd /sys/kernel/tracing; echo sched_switch >current_tracer; F=set_ftrace_pid
-	rest() { for i in \$(seq 200); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
+	rest() { for i in \$(seq 400); do [ \$(grep -c \" *\$2-.*==>\" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >\$TMP/\$1; }
 	echo $outside >\$F; rest first observed; kill -USR1 $outside; rest executed napper; echo >\$F
 	echo $outside >\$F; echo >trace; rest renewed napper"
 kill $outside
@@ -130,9 +130,9 @@ expect_equal "twice the same, of a second thread's program" "$(twice renewed)" 0
 
 # ---- A child that is made while recording is off is there afterwards, once; of the time itself there is nothing
 in_shell 'cd /sys/kernel/tracing; echo sched_switch >current_tracer; $T family & C=$!
-	rest() { for i in $(seq 100); do [ $(grep -c " *$2-.*==>" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >$TMP/$1; }
+	rest() { for i in $(seq 400); do [ $(grep -c " *$2-.*==>" trace) -ge 20 ] && break; sleep 0.1; done; cat trace >$TMP/$1; }
 	rest before observed; echo 0 >tracing_on; echo >trace; kill -USR1 $C
-	for i in $(seq 100); do [ -n "$(cat /proc/$C/task/$C/children)" ] && break; sleep 0.1; done; grep -c "==>" trace; echo 1 >tracing_on; rest after child; kill $C'
+	for i in $(seq 400); do [ -n "$(cat /proc/$C/task/$C/children)" ] && break; sleep 0.1; done; grep -c "==>" trace; echo 1 >tracing_on; rest after child; kill $C'
 expect_equal "while it is off" "$(cat out)" 0
 check
 [ "$(of after child)" -ge 20 ] || fail "a child that was made while recording was off: $(of after child)"

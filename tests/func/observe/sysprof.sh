@@ -63,7 +63,11 @@ more "and then some" "$(of observed hot)" 50
 
 # ---- Attached: the threads there are, children from then on; left, it goes on
 "$T" forever & pid=$!
-run timeout -s INT 5 "$uft" record -q -p sysprof -o live.uft -P $pid
+"$uft" record -q -p sysprof -o live.uft -P $pid & recorder=$!
+sampled() { "$uft" report --no-pager live.uft >so_far && [ "$(of observed hot so_far)" -gt 10 ] && [ "$(of child hot so_far)" -gt 10 ]; }
+eventually sampled
+kill $recorder
+wait $recorder
 check
 kill -0 $pid 2>/dev/null || fail "the program that was left does not live"
 kill $pid
@@ -75,7 +79,7 @@ more "attached: its children" "$(of child hot)" 10
 in_shell 'cd /sys/kernel/tracing; cat sysprof_sample_period; echo sysprof >current_tracer; cat current_tracer; $T spin; cat trace >$TMP/trace
 	echo 10 >sysprof_sample_period; cat sysprof_sample_period; echo x >sysprof_sample_period; echo status $?; echo 500 >sysprof_sample_period
 	echo >trace; echo 0 >tracing_on; $T late; lines() { grep -vc "^#" trace; }; lines; echo 1 >tracing_on; $T late; cat trace >$TMP/on
-	timeout 5 head -n 20 trace_pipe >$TMP/pipe; echo nop >current_tracer; $T late; lines; true'
+	timeout 60 head -n 20 trace_pipe >$TMP/pipe; echo nop >current_tracer; $T late; lines; true'
 expect_status 0
 expect_equal "files" "$(tr '\n' ' ' <out)" "1000 sysprof 100 status 1 0 0 "
 more "hot" "$(of observed hot trace)" 50
@@ -85,7 +89,7 @@ more "trace_pipe" "$(lines pipe | grep -c ': [^ ]*\( <-.*\)\{0,1\}$')" 10
 
 # ---- Another period, while a child runs that was forked and is no target: it is sampled on
 in_shell 'cd /sys/kernel/tracing; echo sysprof >current_tracer; (while :; do :; done) & C=$!
-	of() { for i in $(seq 100); do grep -q "bash-$C " trace && break; sleep 0.1; done; grep -c "bash-$C " trace; }
+	of() { for i in $(seq 400); do grep -q "bash-$C " trace && break; sleep 0.1; done; grep -c "bash-$C " trace; }
 	[ $(of) -gt 0 ] && echo before; echo 2000 >sysprof_sample_period; echo >trace; [ $(of) -gt 0 ] && echo after; kill $C; true'
 expect_equal "a child, with one period and another" "$(tr '\n' ' ' <out)" "before after "
 

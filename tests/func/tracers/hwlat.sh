@@ -6,30 +6,30 @@
 
 export TMP="$tmp"
 line='^ *hwlatd-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: #[0-9]* *inner/outer(us): *[0-9]*\/[0-9]* *ts:[0-9]*\.[0-9]\{9\} count:[0-9]*$'
-# Who takes the CPUs from it; for a minute and a half at most.
+# Who takes the CPUs from it; for some minutes at most.
 cat >hogs <<'end'
 #!/bin/bash
 trap 'kill $(jobs -p); exit' TERM
-for i in $(seq $((2 * $(nproc)))); do timeout 90 bash -c "while :; do :; done" & done
+for i in $(seq $((2 * $(nproc)))); do timeout 300 bash -c "while :; do :; done" & done
 wait
 end
 chmod +x hogs
 
 in_shell 'cd /sys/kernel/tracing; D=hwlat_detector; spinners() { cat /proc/$PPID/task/*/comm | grep -c "^hwlatd\$"; }
-	become() { for i in $(seq 100); do [ "$(spinners)" -eq $1 ] && break; sleep 0.2; done; spinners; }
+	become() { for i in $(seq 300); do [ "$(spinners)" -eq $1 ] && break; sleep 0.2; done; spinners; }
 	cpus() { grep hwlatd trace | cut -d[ -f2 | cut -d] -f1 | sort -u | grep -c .; }
 	enough() { [ $(grep -c hwlatd trace) -ge 3 ] && { [ $(nproc) -eq 1 ] || [ $(cpus) -gt 1 ]; }; }
 	$TMP/hogs & HOGS=$!
 	cat $D/width $D/window $D/mode; echo 40000 >$D/width; echo 80000 >$D/window; cat $D/width $D/window
 	date +%s >$TMP/begin; echo hwlat >current_tracer; cat current_tracer; become 1
-	for i in $(seq 100); do enough && break; sleep 0.2; done; echo 0 >tracing_on
+	for i in $(seq 300); do enough && break; sleep 0.2; done; echo 0 >tracing_on
 	cat trace >$TMP/trace; cat tracing_max_latency >$TMP/max; date +%s >$TMP/end; cat per_cpu/cpu*/stats >$TMP/stats
 	become 0; sleep 0.3; cat trace >$TMP/still; echo 1 >tracing_on
-	for i in $(seq 100); do cat trace >$TMP/again; [ $(grep -c hwlatd $TMP/again) -gt $(grep -c hwlatd $TMP/still) ] && break; sleep 0.2; done
+	for i in $(seq 300); do cat trace >$TMP/again; [ $(grep -c hwlatd $TMP/again) -gt $(grep -c hwlatd $TMP/still) ] && break; sleep 0.2; done
 	echo per-cpu >$D/mode; cat $D/mode; become $(nproc)
 	echo none >$D/mode; cat $D/mode; become 1
 	echo 30000000 >tracing_thresh; echo >trace; sleep 0.5; cat trace >$TMP/above; echo 0 >tracing_thresh
-	timeout 20 head -n 1 trace_pipe >$TMP/pipe
+	timeout 60 head -n 1 trace_pipe >$TMP/pipe
 	echo nop >current_tracer; spinners
 	kill $HOGS; true'
 expect_status 0
