@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* frames.c - for perfmap.sh: walks its own stack by frame pointers; `frames spin` uses CPU time where it would walk */
+/* frames.c - for perfmap.sh: walks its own stack by frame pointers; `frames spin` uses CPU time where it would walk, from the file `go` on */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,8 +18,11 @@ __attribute__((noinline)) static void walk(void)
 
 __attribute__((noinline)) static void spin(void)
 {
-	clock_t end = clock() + CLOCKS_PER_SEC * 2;
+	clock_t end;
 
+	while (access("go", F_OK))
+		usleep(10000);
+	end = clock() + CLOCKS_PER_SEC * 2;
 	while (clock() < end)
 		for (int i = 0; i < 1000000; i++)
 			sink++;
@@ -48,7 +51,7 @@ __attribute__((noinline)) static void outer(void)
 
 int main(int argc, char **argv)
 {
-	is_spinning = argc > 1;
+	is_spinning = argc == 2;
 	printf("%d\n", getpid());
 	if (argc > 2) {		/* as a just-in-time compiler would */
 		FILE *f;

@@ -54,14 +54,17 @@ if ! command -v perf >/dev/null || ! perf record -q -e cpu-clock -g -o p.data tr
 	exit 0
 fi
 gcc -O2 -fno-omit-frame-pointer -fno-optimize-sibling-calls -o frames "$top/tests/func/debug/frames.c" || exit 1
-timeout 60 "$uft" record -q --perf-map -o x.uft ./frames spin >out &
-for _ in $(seq 200); do
-	[ -s out ] && break
-	sleep 0.05
-done
+timeout 200 "$uft" record -q --perf-map -o x.uft ./frames spin >out &
+eventually [ -s out ]
 pid=$(head -n 1 out)
-timeout 60 perf record -q -e cpu-clock -F 200 -g -o p.data -p "$pid"
+mkfifo ctl ack
+timeout 200 perf record -q -e cpu-clock -F 200 -g -o p.data -D -1 --control fifo:ctl,ack -p "$pid" &
+exec 3>ctl 4<ack
+echo enable >&3
+read -r _ <&4		# perf is there
+touch go
 wait
+exec 3>&- 4<&-
 timeout 60 perf script -i p.data -F ip,sym 2>/dev/null | awk '!NF { print s; s = "" } NF { s = s " " $2 } END { print s }' >stacks
 check
 grep -q "spin spin inner middle outer main" stacks || { fail "perf does not see the callers of spin"; sort stacks | uniq -c; }
