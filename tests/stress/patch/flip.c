@@ -68,7 +68,7 @@ static void child(void)
 	static struct uft_patch mine[2048];
 	unsigned i;
 
-	alarm(20);
+	alarm(100);
 	kit_thread_init();
 	/* Before anything is put right, whatever is there must be code that works. */
 	for (i = 0; i < nsites; i++)

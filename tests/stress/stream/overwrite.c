@@ -80,7 +80,7 @@ static void test_overwrite(void **state)
 		saved++;
 		assert_true(r.n >= from);
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while (now.tv_sec - start.tv_sec < 2);
+	} while (now.tv_sec - start.tv_sec < 2 || saved <= 5 || events <= saved * 100);	/* whoever of us two was kept from running */
 	__atomic_store_n(&r.stop, 1, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
 	/* at rest, the last ring_bytes of records are all there */
@@ -91,7 +91,6 @@ static void test_overwrite(void **state)
 	assert_true(check_file(c.path, &gaps) > (32768 - 2 * 4096) / 16);
 	assert_true(gaps == 0);
 	printf("%llu recordings, %llu events\n", (unsigned long long)saved, (unsigned long long)events);
-	assert_true(saved > 5 && events > saved * 100);
 	check_end(&c);
 }
 

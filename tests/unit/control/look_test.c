@@ -132,7 +132,7 @@ static pid_t start_forking(void)
 		fork();
 		_exit(1);
 	}
-	for (int ms = 0; ms < 5000 && (look_read_asleep(pid, pid, &a) != 1 || a.nr != SYS_clone); ms += 10)
+	for (int ms = 0; ms < 60000 && (look_read_asleep(pid, pid, &a) != 1 || a.nr != SYS_clone); ms += 10)
 		nap_ms(10);
 	if (a.nr == SYS_clone)
 		return pid;

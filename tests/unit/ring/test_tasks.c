@@ -117,7 +117,7 @@ static void test_fork_locked(void)
 	*ring_lock_word(0) = (uint32_t)getppid();
 	pid = fork();
 	if (!pid) {
-		alarm(5);
+		alarm(60);
 		if (!sigsetjmp(env, 0))
 			jumper(3);
 		mid(1);			/* takes the lock */
@@ -142,7 +142,7 @@ static void test_lock_dead(void)
 	start((struct lab_config){ 0 });
 	outer(1);
 	*ring_lock_word(0) = (uint32_t)pid;
-	alarm(5);
+	alarm(60);
 	if (!sigsetjmp(env, 0))
 		jumper(3);
 	mid(1);
