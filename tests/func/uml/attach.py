@@ -113,7 +113,7 @@ def cycle(i, kernel):
         ok = wait_for(lambda: is_attached(kernel.pid) or r.poll() is not None, name + ': attached', 60)
         if i < 3:
             ok = wait_for(lambda: recorded() > 50000 or r.poll() is not None, name + ': records', 60) and ok
-            ok = kernel.works_on(name, 1) and ok
+            ok = kernel.works_on(name, 2) and ok		# what is under way to its end, and a whole one
         else:
             time.sleep(0.05 * (i % 7))		# in the middle of its arming as well
         if i % 6 == 5:
