@@ -102,11 +102,6 @@ static uint64_t *take_room(struct space *sp, int which, size_t n)
 	return room;
 }
 
-static uint64_t clock_now(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
 {
 	struct uft_error err = { "" };
@@ -134,7 +129,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	m->bias = bias;
 	m->text_start = obj->text[0].addr + bias;
 	m->text_end = obj->text[obj->ntext - 1].end + bias;
-	m->from_clock = clock_now();
+	m->from_clock = host_clock();
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs);

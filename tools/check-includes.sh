@@ -81,6 +81,14 @@ check_runtime()
 	done
 }
 
+# Outside, what depends on the machine that uft runs on is asked of symbol/host.h; else uft is not built on another.
+check_host()
+{
+	for f in $(grep -rlE --include='*.[ch]' '__builtin_ia32_|<(cpuid|[a-z0-9]*intrin)\.h>' symbol control stream output tree view cmd tools 2>/dev/null); do
+		case $f in symbol/host.h | control/remote.c) ;; *) fail "$f" "what only one machine has: symbol/host.h" ;; esac
+	done
+}
+
 check_outside()
 {
 	f=$1 part=$(echo "$1" | cut -d/ -f1)
@@ -114,5 +122,6 @@ for dir in symbol control stream output tree view cmd tools; do
 		n=$((n + 1))
 	done
 done
+check_host
 [ $n -gt 0 ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }
 exit $bad

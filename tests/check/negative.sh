@@ -25,11 +25,15 @@ for what in 'runtime/patch/x.c runtime/trace/trace.h' 'runtime/base/x.c runtime/
 	'runtime/patch/x.c runtime/base/sys.h' 'runtime/ring/x.c runtime/base/sys.h' 'runtime/trace/x.c runtime/base/sys.h' \
 	'runtime/trace/x.c runtime/platform/linux/own.h' 'runtime/base/x.c runtime/base/sys.h' \
 	'runtime/agent/command.c runtime/base/sys.h' 'runtime/agent/request.c runtime/platform/linux/own.h' 'runtime/patch/x.c stdio.h' 'runtime/patch/x.c sys/mman.h' 'runtime/patch/x.c symbol/object.h' \
-	'control/x.c stream/stream.h' 'control/x.c runtime/runtime.h' 'include/uft/abi.h string.h'; do
+	'control/x.c cpuid.h' 'control/x.c immintrin.h' 'control/x.c stream/stream.h' 'control/x.c runtime/runtime.h' 'include/uft/abi.h string.h'; do
 	tree
 	echo "#include <${what#* }>" > "$dir/t/${what% *}"
 	fails sh "$root/tools/check-includes.sh" "$dir/t"
 done
+what='a counter of one machine'
+tree
+echo 'long f(void) { return __builtin_ia32_rdtsc(); }' >"$dir/t/control/x.c"
+fails sh "$root/tools/check-includes.sh" "$dir/t"
 
 n=0
 for what in 'int printf(const char *, ...); int f(void) { return printf("x"); }' \
