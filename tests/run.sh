@@ -39,13 +39,19 @@ count_of() {
 
 passed=$(count_of "OK|EXPECTEDFAIL")
 skipped=$(count_of "SKIP")
-parts=$(grep -c 'SKIPPED: ' "$log")
+# A test may have skipped several parts: WHICH TEST: WHAT: WHY, a line each.
+parts_of() {
+	awk '{ name = $0; sub(/^\{"name": "/, "", name); sub(/".*/, "", name)
+		while (match($0, /SKIPPED: [^"\\]*/)) { print "  a part of " name ": " substr($0, RSTART + 9, RLENGTH - 9); $0 = substr($0, RSTART + RLENGTH) } }' "$log"
+}
+
+parts=$(parts_of | grep -c .)
 total=$(grep -c . "$log")
 failed=$((total - passed - skipped))
 echo
 [ "$((skipped + parts))" -eq 0 ] || echo "Skipped:"
 names_of SKIP | sed 's/^/  /'
-sed -n -E 's/^\{"name": "([^"]*)".*SKIPPED: ([^"\\]*).*/  a part of \1: \2/p' "$log"
+parts_of
 [ "$failed" -eq 0 ] || { echo "Failed:"; names_of "FAIL|TIMEOUT|ERROR|INTERRUPT|UNEXPECTEDPASS" | sed 's/^/  /'; }
 if [ "$status" -ne 0 ] && [ "$failed" -eq 0 ]; then
 	echo "run.sh: meson test ended with status $status"
