@@ -4,11 +4,12 @@
  *
  * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are read (live_choose.c). That
  * takes their room nevertheless: a busy function of one instance would drive out the seldom one of another. So when a buffer is
- * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, the session's own events, and where it has no
- * graph the calls that began and ended in them. What else opens or closes a call stays, since depths depend on it.
+ * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, the session's own events, and calls
+ * of a graph that began and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend on it.
  *
  * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What remains of
- * several is put together as far as it fits into one. The last of a ring, which goes on, stays, and so does what the consumer has begun with.
+ * several is put together as far as it fits into one. The last of a ring, which goes on, stays (also that of a process that has
+ * ended, until it is the oldest), and so does what the consumer has begun with.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +63,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		break;
 	case UFT_REC_ENTRY:
 	case UFT_REC_EXIT:
-		p->is_call = !has_graph;
+		p->is_call = !has_graph || is_hidden_func(l, r, c, p, value);
 		break;
 	case UFT_REC_UNWIND:
 		p->is_gone = !value;	/* a blank */
@@ -95,13 +96,23 @@ static size_t open_call(const struct pieces *s, size_t i)
 	return i;
 }
 
+/* Arguments and the like, with nothing left in between that they could be of. */
+static int is_of_call(const struct piece *p, const struct piece *entry)
+{
+	return UFT_REC_KIND(p->word) == UFT_REC_EVENT && UFT_EVENT_ID(UFT_REC_VALUE(p->word)) < UFT_EVENT_OWN &&
+	       p->tid == entry->tid && p->pid == entry->pid;
+}
+
 static void take_out_calls(struct pieces *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		size_t k = s->v[i].is_call && UFT_REC_KIND(s->v[i].word) == UFT_REC_EXIT ? open_call(s, i) : i;
 
-		if (k != i)
-			s->v[i].is_gone = s->v[k].is_gone = 1;
+		if (k == i)
+			continue;
+		s->v[i].is_gone = s->v[k].is_gone = 1;
+		for (size_t e = k + 1; e < i; e++)
+			s->v[e].is_gone |= is_of_call(&s->v[e], &s->v[k]);
 	}
 }
 
