@@ -9,7 +9,7 @@
  * stays in place.
  * Unwinder entries: by symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind
  * tables say, which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs).
- * The loader's breakpoint function is space.c's.
+ * The loader's breakpoint function, or on other architectures its calls, from which a session learns of libraries.
  *
  * What was found in an object is remembered for its life as an index of link-time addresses: programs
  * start by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another one is
@@ -17,6 +17,8 @@
  */
 #include "control/internal.h"
 #include "control/relocate/plan.h"
+#include "runtime/arch/arm64/encode.h"
+#include "runtime/arch/riscv64/encode.h"
 #include "runtime/arch/x86_64/encode.h"
 
 #include <elf.h>
@@ -29,6 +31,7 @@
 #define MAX_LANDERS	16
 #define TEXT_MAX	(64ull << 20)	/* larger text is searched only where a libc is inside */
 #define CHUNK		(256u << 10)
+#define LOADER_MAX	(16u << 20)	/* of text; glibc's has 200 KiB */
 
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
 				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
@@ -205,7 +208,7 @@ static void find_unwinders(struct found *f)
 		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN);
 }
 
-/* What is looked for is x86-64 code, and only that runtime hooks. */
+/* What is looked for is x86-64 code, and only that runtime hooks system calls and unwinders. */
 int hooks_are_known(const struct uft_object *obj)
 {
 	return obj->machine == EM_X86_64;
@@ -254,6 +257,68 @@ static const struct found *look_up(struct uft_object *obj)
 void uft_session_look_ahead(struct uft_object *obj)
 {
 	look_up(obj);
+}
+
+/* ---- The loader ----------------------------------------------------------------------------- */
+
+static int append(struct space_obj *o, const struct uft_hook *h)
+{
+	struct uft_hook *more = realloc(o->hook, (o->nhook + 1) * sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	o->hook = more;
+	o->hook[o->nhook++] = *h;
+	return 0;
+}
+
+/* Is the word at @at a call of @target? */
+static int is_call_of(const struct uft_object *obj, uint32_t word, uint64_t at, uint64_t target)
+{
+	if (obj->machine == EM_AARCH64)
+		return a64_is_bl(word) && a64_branch_target(word, at) == target;
+	return rv_is_jal(word, RV_RA) && rv_jal_target(word, at) == target;
+}
+
+/*
+ * Where instructions are words the function at @rbrk has no room for a jump, so its calls are hooked (runtime/patch/word_hook.c).
+ * All 32 bits must be those of a call from there: nothing else looks like it by chance.
+ */
+static int add_calls(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk)
+{
+	const unsigned step = m->obj->machine == EM_AARCH64 ? 4 : 2;
+	int ret = 0;
+
+	for (size_t t = 0; t < m->obj->ntext && !ret; t++) {
+		const struct uft_text *text = &m->obj->text[t];
+		size_t n = text->end - text->addr;
+		uint8_t *code = n <= LOADER_MAX ? malloc(n) : NULL;
+
+		if (!code)
+			return n <= LOADER_MAX ? -ENOMEM : 0;
+		n = uft_object_read(m->obj, text->addr, code, n);
+		for (size_t i = 0; i + 4 <= n && !ret; i += step) {
+			struct uft_hook h = { .addr = text->addr + i + m->bias, .kind = UFT_HOOK_RBRK };
+			uint32_t word;
+
+			memcpy(&word, code + i, sizeof(word));
+			memcpy(h.bytes, &word, sizeof(word));
+			if (is_call_of(m->obj, word, text->addr + i, rbrk) && o->nhook < MAX_HOOKS)
+				ret = append(o, &h);
+		}
+		free(code);
+	}
+	return ret;
+}
+
+int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk)
+{
+	struct uft_hook h = { .addr = rbrk + m->bias, .kind = UFT_HOOK_RBRK };
+
+	if (!hooks_are_known(m->obj))
+		return add_calls(o, m, rbrk);
+	uft_object_read(m->obj, rbrk, h.bytes, sizeof(h.bytes));
+	return append(o, &h);
 }
 
 int hooks_find(struct space_obj *o, const struct uft_mapped *m)

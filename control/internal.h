@@ -178,8 +178,9 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
 /* Places in an object that the runtime must know of; fills o->hook. */
-int hooks_are_known(const struct uft_object *obj);	/* 0: none on this architecture yet */
+int hooks_are_known(const struct uft_object *obj);	/* 0: none but the loader's on this architecture yet */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
+int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk);	/* @rbrk: as linked */
 
 /* ---- target.c: a process with the runtime in it --------------------------------------------- */
 
@@ -372,6 +373,7 @@ void launch_forget(struct uft_session *s);	/* what was begun and not launched */
 int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err);
 void preload_leave(struct uft_session *s, struct target *t);
 void preload_take_agent(struct uft_session *s, struct target *t);
+void preload_look_at(struct uft_session *s, const struct target *t, uint32_t index);	/* that was loaded just now */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
 
 /* ---- ptask.c: tasks that are traced by ptrace for a moment ------------------------------------ */
@@ -477,6 +479,8 @@ uint64_t session_now_ns(void);
 void session_step(struct uft_session *s, int timeout_ms);
 void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns);
+uint64_t session_clock(struct uft_session *s);	/* that of the programs, now */
+void session_set_times(struct uft_session *s, struct spec *sp);	/* what a tracer wants in units of the clock */
 int session_follows_children(const struct uft_session *s);
 
 /* ---- limits.c --------------------------------------------------------------------------------- */

@@ -255,6 +255,8 @@ static void take_clock(struct uft_session *s, const struct uft_request *r)
 	s->guest_clock0 = r->arg[0];
 	s->guest_ns0 = r->arg[1];
 	__atomic_store_n(&s->guest_hz, r->arg[2], __ATOMIC_RELEASE);
+	if (s->spec)
+		session_set_times(s, s->spec);
 }
 
 void uft_session_clock(void *session, uint64_t *clock, uint64_t *ns)
@@ -312,6 +314,20 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 	session_set_slice(s, r->slice);
 	preload_take_agent(s, t);
 	return t;
+}
+
+/*
+ * It runs already, so what its start would refuse is said. Not of the unwinder, which comes for pthread_exit() as well and leads
+ * that out of such frames: of what throws.
+ */
+void preload_look_at(struct uft_session *s, const struct target *t, uint32_t index)
+{
+	struct uft_object *obj = t->space->img->obj[index].obj;
+
+	if (!hooks_are_known(obj) && (s->spec->tracer == UFT_TRACER_GRAPH || s->spec->tracer == UFT_TRACER_PROFILE) &&
+	    uft_object_symbol(obj, "__cxa_throw", NULL))
+		session_warn(s, "%s was loaded: exceptions do not pass through traced frames on this architecture yet, they end the "
+			     "program; the tracer function can be used (-p function)", obj->path);
 }
 
 /*

@@ -172,6 +172,12 @@ static pid_t slice_process(struct uft_session *s, uint32_t slice)
 	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? peek_process(s, slice, pid) : pid;
 }
 
+/* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
+static int has_agent_of_its_own(const struct uft_session *s, const struct target *t)
+{
+	return !t->is_preloaded || __atomic_load_n(&arena_slice(&s->arena, t->slice)->agent_tid, __ATOMIC_RELAXED);
+}
+
 /* -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and that the process
  * ended while it was told what to trace is seen by its pidfd. */
 static int adopt(struct uft_session *s, uint32_t slice)
@@ -206,8 +212,9 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	else
 		target_open_agent(s, t);
 	inherit(t);
+	t->has_agent &= has_agent_of_its_own(s, t);
 	target_announce(s, t);
-	if (sp->started)
+	if (sp->started && t->has_agent)
 		space_walk(s, t, 0);
 	/* Switched over at any time since the start: the child may have been forked before or after. */
 	if (s->spec && (sp->is_changed || sp->spec_sent != s->spec->generation))
@@ -274,11 +281,15 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 	struct target *t = target_by_slice(s, r->slice);
 	int was_started, ret;
 
+	if (!t && s->opts.emulator && !adopt(s, r->slice))	/* what it has said of its birth stands in a slot behind this */
+		t = target_by_slice(s, r->slice);
 	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
 		return -ESRCH;
 	was_started = t->space->started;
 	t->waiting = index + 1;
+	t->has_agent |= t->is_preloaded;
 	ret = space_walk(s, t, r->arg[0]);
+	t->has_agent &= has_agent_of_its_own(s, t);
 	t->waiting = 0;
 	if (ret < 0)
 		return ret == -EAGAIN ? 0 : ret;	/* the list is being changed: another call comes */

@@ -93,13 +93,23 @@ int session_follows_children(const struct uft_session *s)
 	return !s->opts.no_children;
 }
 
+uint64_t session_clock(struct uft_session *s)
+{
+	uint64_t clock, ns;
+
+	uft_session_clock(s, &clock, &ns);
+	return clock ? clock : host_clock();
+}
+
 /* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
 uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 {
-	uint64_t mono, clock;
+	uint64_t mono, clock, hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
 
 	if (!ns)
 		return 0;
+	if (hz)
+		return (uint64_t)((unsigned __int128)ns * hz / 1000000000);
 	while (session_now_ns() - s->mono0 < 5000000)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	mono = session_now_ns();
@@ -482,6 +492,15 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	return first;
 }
 
+/* Under an emulator for a second time, when the program has said what its clock is: before it runs. */
+void session_set_times(struct uft_session *s, struct spec *sp)
+{
+	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
+	for (int i = 0; i < UFT_NKEEP; i++)
+		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
+}
+
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
 {
 	struct spec *sp, *old = s->spec;
@@ -489,10 +508,7 @@ int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, st
 
 	if (ret)
 		return ret;
-	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
-	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
-	for (int i = 0; i < UFT_NKEEP; i++)
-		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
+	session_set_times(s, sp);
 	ret = in->is_unchecked ? 0 : check_live(s, sp, err);
 	if (!ret)
 		ret = own_check(s, sp, err);

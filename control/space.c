@@ -211,22 +211,15 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 	uint64_t rbrk = uft_object_symbol(m->obj, "_dl_debug_state", NULL);
 	uint64_t rdebug = uft_object_symbol(m->obj, "_r_debug", NULL);
 	uint64_t rseq = uft_object_symbol(m->obj, "__rseq_offset", NULL);
-	struct uft_hook h = { .addr = rbrk + m->bias, .kind = UFT_HOOK_RBRK }, *more;
 
 	if (rseq)
 		sp->rseq_symbol = rseq + m->bias;
 	if (rdebug)
 		sp->rdebug = rdebug + m->bias;
-	if (!rbrk || !hooks_are_known(m->obj))
+	if (!rbrk)
 		return 0;
-	sp->rbrk = h.addr;
-	more = realloc(o->hook, (o->nhook + 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	uft_object_read(m->obj, rbrk, h.bytes, sizeof(h.bytes));
-	o->hook = more;
-	o->hook[o->nhook++] = h;
-	return 0;
+	sp->rbrk = rbrk + m->bias;
+	return hooks_add_loader(o, m, rbrk);
 }
 
 /* Under an emulator the loader's path means something else than here: what is mapped there counts. So it does where another
@@ -385,6 +378,8 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 	w->changed = 1;
 	if (!w->s->spec || t->is_held_back)
 		return 0;
+	if (t->obj[index].is_fresh && t->is_preloaded)
+		preload_look_at(w->s, t, index);
 	ret = space_plan(w->s, t->space, index, &err);
 	if (ret < 0)
 		session_warn(w->s, "%s", err.text);
@@ -551,7 +546,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
 		if (t->obj[i].state)
 			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
-		t->space->img->obj[i].to_clock = host_clock();
+		t->space->img->obj[i].to_clock = session_clock(s);
 		w.changed = 1;
 	}
 	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)

@@ -8,6 +8,9 @@
  * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
  * The wait is cut into parts, because a session that dies wakes nobody.
+ *
+ * A process without an agent (trace/adopt.c: fork children under an emulator) is told what to do while it asks: the waiting
+ * thread does it. Only one waits at a time there: who has the loader's lock.
  */
 #include "runtime/agent/agent.h"
 
@@ -15,6 +18,7 @@
 #include "runtime/platform/platform.h"
 
 #define PART_MS		50
+#define SELF_MS		1	/* without an agent: commands come meanwhile */
 #define CLAIM_MS	200	/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
 
 static void post(struct uft_request *r)
@@ -44,6 +48,7 @@ static struct uft_request *claim(int wait)
 static int await(struct uft_request *r)
 {
 	int left_ms = r->kind == UFT_REQ_OBJECTS || r->kind == UFT_REQ_HELLO ? UFT_REQ_OBJECTS_MS : UFT_REQ_TIMEOUT_MS, result;
+	int is_alone = !uft_load(&uft_rt.slice->agent_tid), part_ms = is_alone ? SELF_MS : PART_MS;
 
 	for (;;) {
 		uint32_t state = uft_load_acquire(&r->state);
@@ -55,8 +60,10 @@ static int await(struct uft_request *r)
 				return -ETIMEDOUT;
 			break;		/* answered just now */
 		}
-		if (plat_wait(&r->state, state, PART_MS * 1000000ull) == -ETIMEDOUT)
-			left_ms -= PART_MS;
+		if (is_alone && agent_poll())
+			continue;
+		if (plat_wait(&r->state, state, (uint64_t)part_ms * 1000000) == -ETIMEDOUT)
+			left_ms -= part_ms;
 	}
 	result = uft_load(&r->result);
 	uft_cas(&r->state, UFT_REQ_DONE, UFT_REQ_FREE);	/* unless the session gave us up for dead */

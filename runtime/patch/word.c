@@ -30,7 +30,7 @@
  *	fetch one branch or another while it changes, but not one or any instruction.
  *   4. A page without a wanted site is not written.
  *
- * Not here: hooks (of system calls and unwinders), own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
+ * Not here: the loader's calls (word_hook.c); hooks of system calls and unwinders, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
  *
  * Failure: each site has a status; a batch never stops for one.
  */
@@ -77,6 +77,11 @@ static struct {
 	uintptr_t lo, hi;
 	int prot;
 } segment;
+
+void word_begin(void)
+{
+	segment.lo = segment.hi = 0;
+}
 
 int word_open(uintptr_t lo, uintptr_t hi)
 {
@@ -190,7 +195,7 @@ static int map_region(struct word_object *o, int has_code)
 	o->stub_base = o->region + 2 * PLAT_PAGE;
 	o->code_base = has_code ? o->stub_base + stubs : 0;
 	ret = plat_protect(o->region, PLAT_PAGE, PLAT_READ | PLAT_WRITE);
-	segment.lo = segment.hi = 0;
+	word_begin();
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
 		ret = write_thunks(o, page);
 	return ret;
@@ -516,7 +521,7 @@ long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned fla
 
 	if (!o)
 		return -ENOENT;
-	segment.lo = segment.hi = 0;
+	word_begin();
 	for (i = 0; i < n; i++) {
 		struct word_site *s;
 
@@ -574,6 +579,7 @@ uint32_t patch_disarm(void)
 	for (struct word_object *o = objects; o; o = o->next)
 		if (!o->is_gone && o->nstubs)
 			left += disarm_object(o);
+	word_unhook();
 	return left;
 }
 
@@ -602,7 +608,7 @@ void patch_object_gone(uint32_t object)
 
 void patch_object_anew(uint32_t object)
 {
-	patch_object_gone(object);	/* there are no hooks */
+	patch_object_gone(object);	/* hooks are not an object's */
 }
 
 /* Every word is sound by itself, whichever of them the child has: nothing is to be finished. */
@@ -625,13 +631,6 @@ long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, con
 {
 	(void)object, (void)order, (void)word, (void)offset, (void)n, (void)flags;
 	return -EOPNOTSUPP;
-}
-
-int patch_hooks(struct uft_hook *h, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		h[i].result = -EOPNOTSUPP;
-	return 0;
 }
 
 /* Nothing stands elsewhere than in the program's text. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* word.h - what word.c and word_code.c share; theory in word.c */
+/* word.h - what word.c, word_code.c and word_hook.c share; theory in word.c */
 #ifndef UFT_PATCH_WORD_H
 #define UFT_PATCH_WORD_H
 
@@ -31,6 +31,7 @@ enum word_thunk { THUNK_CODE_FUNC = NTHUNKS, THUNK_CODE_ENTER, THUNK_CODE_EXIT, 
 struct word_object *word_find(uint32_t object);
 uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from);	/* its copy nearest to what leads there */
 uintptr_t word_stub(const struct word_object *o, uint32_t stub);
+void word_begin(void);			/* of a batch: the program may have changed its mappings since the last */
 int word_open(uintptr_t lo, uintptr_t hi);	/* 0 or -errno; then */
 void word_put(uintptr_t at, uint32_t word);
 void word_close(void);
@@ -38,5 +39,7 @@ void word_close(void);
 /* word_code.c: where the site leads in a state; ORIGINAL is not asked. */
 uint32_t word_code_form(const struct word_object *o, const struct word_site *s, uint32_t stub, unsigned state);
 uintptr_t word_code_at(const struct word_object *o, uint32_t stub);
+
+void word_unhook(void);		/* word_hook.c: the loader's calls as found, but for those that cannot change now */
 
 #endif

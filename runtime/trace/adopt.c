@@ -141,8 +141,8 @@ int trace_adopt_child(void)
 		uft_store_release(state, RING_REFUSED);
 		goto out;
 	}
-	/* Without one the child is recorded but cannot be told anything: agent_tid stays 0. qemu 7.2 ends by an assertion when the
-	 * child of a process that had threads makes one. */
+	/* Without one the child can be told something only while it waits for an answer (agent/request.c): agent_tid stays 0. qemu 7.2
+	 * ends by an assertion when the child of a process that had threads makes one. */
 	if (!uft_rt.is_emulated)
 		agent_start();
 	arg = uft_rt.slice_index;

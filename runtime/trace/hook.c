@@ -191,6 +191,8 @@ void trace_hook_rbrk(void)
 {
 	uint64_t arg = 0;	/* the session, which placed the hook, knows where r_debug is */
 
+	if (uft_rt.is_emulated)
+		ring_notice_fork();
 	if (uft_load(ring_state()) == RING_FRESH)
 		trace_adopt_child();
 	if (uft_load(ring_state()) == RING_LIVE)

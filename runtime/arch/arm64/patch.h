@@ -60,6 +60,12 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	return n == 1 && a64_is_bl(w[0]);
 }
 
+/* The call @word at @at, to @target instead. 0: it is none, or out of reach. */
+static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target)
+{
+	return a64_is_bl(word) ? a64_bl(at, target) : 0;
+}
+
 /* @cells: two; @has_k: the handler wants the first. 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
 {

@@ -64,6 +64,12 @@ static inline int arch_is_call(const uint32_t *w, unsigned n)
 	return n == 1 ? rv_is_jal(w[0], RV_RA) : rv_is_auipc(w[0], RV_RA) && rv_is_like(w[1], rv_jalr(RV_RA, RV_RA, 0, 0));
 }
 
+/* The call @word at @at, to @target instead. 0: it is none, or out of reach. */
+static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target)
+{
+	return rv_is_jal(word, RV_RA) ? rv_jal(RV_RA, at, target) : 0;
+}
+
 /* @cells: two, in 16 aligned bytes; @has_k: the handler wants the first. 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
 {

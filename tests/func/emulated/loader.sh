@@ -1,0 +1,74 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# loader.sh MACHINE CC PAD EMULATOR - libraries that come by dlopen() are traced from their constructors on, and dropped at dlclose()
+. "$(dirname "$0")/../../lib/common.sh"
+machine=$1 cc=$2 pad=$3 emulator=$4
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+src=$top/tests/func/emulated/loader.c
+flags="-O1 -fpatchable-function-entry=$pad"
+# shellcheck disable=SC2086
+$cc $flags "$src" -o loader 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+$cc $flags -DLIBRARY -fPIC -shared "$src" -o library.so || fail "the library"
+$cc -O1 -DLIBRARY -fPIC -shared "$src" -o plain.so || fail "the plain library"
+# shellcheck disable=SC2086
+$emulator ./loader ./library.so 2 >/dev/null || skip "the emulator does not run a program"
+
+# loaded WANT OPTIONS... -- ARGUMENTS...: calls by name.
+loaded() {
+	want=$1
+	shift
+	run timeout 120 "$uft" record -q "--emulator=$emulator" -o rec.uft "$@"
+	expect_status 0
+	expect_no_err
+	"$uft" report --profile rec.uft | grep -v '^#' | awk '{ print $NF $1 }' | sort | tr '\n' ' ' >seen
+	expect_equal "$*" "$(cat seen)" "$want "
+}
+
+all='closed10 entry10 inner40 load1 main1 opened10 step10'
+loaded "$all" -p function -- ./loader ./library.so 10
+loaded "$all" -p function_graph -- ./loader ./library.so 10
+loaded 'closed10 entry10 inner40 opened10' -p function_graph -l ':mod:library.so' -- ./loader ./library.so 10
+# On riscv64 it is luck whether there is memory within a jump of it (doc/design/porting.md).
+[ "$machine" = riscv64 ] ||
+	loaded 'entry5 inner20' -p function -l 'entry:mod:plain.so' -l 'inner:mod:plain.so' -- ./loader ./plain.so 5
+# A fork child has no agent there: the thread that loads does what the session says.
+loaded "$all" -p function_graph -- ./loader ./library.so 10 child
+loaded 'closed5 entry5 inner20 load1 main1 opened5 step5' -p function -- ./loader ./library.so 5 child
+loaded 'main1' -p function --no-children -- ./loader ./library.so 5 child
+# What was loaded before the fork is as it was there.
+# shellcheck disable=SC2086
+$cc $flags "$src" -Wl,--no-as-needed ./library.so -o linked || fail "the linked program"
+loaded 'closed1 entry2 inner6 load1 main1 opened1 step2' -p function -- ./linked ./library.so 2 child
+
+# The session has left: the loader's calls ask nobody, and libraries load as ever.
+timeout 120 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./loader ./library.so 3 wait go >there 2>err.record &
+timer=$!
+recorder=
+for i in $(seq 1200); do
+	recorder=$(cat "/proc/$timer/task/$timer/children" 2>/dev/null)
+	[ ! -s there ] || break
+	kill -0 $timer 2>/dev/null || break
+	sleep 0.05
+done
+pid=$(cat "/proc/${recorder% }/task/${recorder% }/children")
+run timeout 60 "$uft" detach "${pid% }"
+expect_status 0
+touch go
+for i in $(seq 1200); do
+	! grep -q done there && kill -0 "${pid% }" 2>/dev/null || break
+	sleep 0.05
+done
+wait $timer
+expect_equal "loaded after detach" "$(tr '\n' ' ' <there)" "ready done "
+
+# What throws ends the graph's promise, and that is said; the function tracer does not care.
+lib=$(find "/usr/$machine-linux-gnu/lib" -name 'libstdc++.so.6' 2>/dev/null)
+if [ -n "$lib" ]; then
+	run timeout 120 "$uft" record -q "--emulator=$emulator" -p function_graph -o rec.uft ./loader libstdc++.so.6 1
+	expect_err ' was loaded: exceptions do not pass through traced frames'
+	run timeout 120 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./loader libstdc++.so.6 1
+	expect_no_err
+fi
