@@ -6,7 +6,8 @@
  * libuft.so in LD_PRELOAD and the session's file in UFT_ARENA; before any code of it runs the runtime says hello and
  * waits (runtime/agent/preload.c). From then on such a target is like any other, except:
  *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library stays mapped;
- *   - children that are made by fork are followed, what they execute is not.
+ *   - children that are made by fork are followed, and what is executed if that finds the same in its environment. Under an emulator
+ *     that is QEMU_SET_ENV, which says to the next one what -E said to the first: programs of this machine do not know it.
  *
  * Under an emulator the kernel tells of another program: path and auxiliary vector come from the runtime, and the clock is the
  * emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put nothing in between, which
@@ -89,6 +90,7 @@ static int find_library(const char *machine, char *path, size_t size, struct uft
 /* What the program finds in its environment. */
 struct start_env {
 	char preload[PATH_MAX + 4096], arena[PATH_MAX + 64];
+	char inherited[3 * PATH_MAX + 4096];	/* for the emulators that it executes; empty: they are not followed */
 };
 
 static void make_env(const struct uft_session *s, const char *library, struct start_env *e)
@@ -98,6 +100,11 @@ static void make_env(const struct uft_session *s, const char *library, struct st
 	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "", old ? old : "");
 	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, s->opts.emulator ? '!' : ':',
 		 s->arena.path);
+	e->inherited[0] = '\0';
+	old = getenv("QEMU_SET_ENV");
+	if (s->opts.emulator && session_follows_children(s))
+		snprintf(e->inherited, sizeof(e->inherited), "QEMU_SET_ENV=%s%s%s,%s", old ? old : "", old && old[0] ? "," : "", e->preload,
+			 e->arena);
 }
 
 /* emulator -E ... -E ... program arguments; the words of the result are those of its arguments. NULL: no memory. */
@@ -134,6 +141,8 @@ static _Noreturn void child(const struct uft_session *s, const char *path, char 
 		putenv(e->preload);
 		putenv(e->arena);
 	}
+	if (e->inherited[0])
+		putenv(e->inherited);
 	execvp(path, argv);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)
