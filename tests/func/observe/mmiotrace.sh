@@ -103,7 +103,13 @@ until [ -s where ]; do sleep 0.05; done
 "$uft" record -q -p mmiotrace --watch "$(cat where),8:w" --watch error_message_count -o live.uft -P $pid 2>err & recorder=$!
 # until_watched N: the recorder has its events: of each CPU a ring, one for news, one for each of N places.
 events() { ls -l "/proc/$recorder/fd" 2>/dev/null | grep -c perf_event; }
-until_watched() { until [ "$(events)" -ge $((($1 + 2) * $(getconf _NPROCESSORS_ONLN))) ] || ! kill -0 $recorder 2>/dev/null; do sleep 0.05; done; }
+until_watched() {
+	for _ in $(seq 2000); do
+		[ "$(events)" -lt $((($1 + 2) * $(getconf _NPROCESSORS_ONLN))) ] && kill -0 $recorder 2>/dev/null || return 0
+		sleep 0.05
+	done
+	fail "the recorder has $(events) events, of $1 places"
+}
 until_watched 2
 echo go >&3
 exec 3>&-
