@@ -8,6 +8,8 @@ PATH=/bin LD_LIBRARY_PATH=/lib XDG_RUNTIME_DIR=/tmp
 export PATH LD_LIBRARY_PATH XDG_RUNTIME_DIR
 cd /tmp || exit 1
 uft=/uft/uft bad=0
+# A call that another thread's stands in the middle of, in the same buffer, has its end in a line of its own.
+leaf='leaf()\(;\| {\)$'
 
 fail() {
 	echo "bad: $*"
@@ -59,7 +61,7 @@ graph)
 	record /patchable
 	is calls 9003
 	shown 3001 '|  mid() {$'
-	shown 6002 '|    leaf();$'
+	shown 6002 "|    $leaf"
 	shown 3001 '|  }$'
 	;;
 filter)
@@ -78,14 +80,14 @@ prepared)	# main() and the three work() have calls of mcount as well
 	is calls 9007
 	record /mcount
 	is calls 9007
-	shown 6002 'leaf();$'
+	shown 6002 "$leaf"
 	;;
 plain)
 	record -p function -l leaf -l mid /plain
 	is calls 9003
 	record -l leaf -l mid /plain
 	is calls 9003
-	shown 6002 '|    leaf();$'
+	shown 6002 "|    $leaf"
 	;;
 children)	# what a script's interpreter and a program execute is followed
 	printf '#!/patchable\n' >script && chmod +x script
