@@ -23,10 +23,10 @@ shows() {
 END
 
 # The newest target is switched over before it is known that the other is not.
-inside 'echo 64 >buffer_size_kb; $T 1; echo inner >set_ftrace_filter; echo function >current_tracer
-	for p in one two; do $TMP/$p 2000000000 & pids="$pids $!"; shows $p ": inner"; done
-	stopped=$(agent one); kill -STOP $stopped
+inside 'mkfifo $TMP/5 $TMP/6; $T 1; echo inner >set_ftrace_filter; echo function >current_tracer
+	$TMP/one 1 each <$TMP/5 >$TMP/told & pids=$!; $TMP/two 1 each <$TMP/6 >$TMP/told & pids="$pids $!"; exec 5>$TMP/5 6>$TMP/6
+	echo >&5; echo >&6; shows one ": inner"; shows two ": inner"; stopped=$(agent one); kill -STOP $stopped
 	echo outer 2>$TMP/said >set_ftrace_filter; echo "$?"; sort -u set_ftrace_filter; echo >trace
-	shows two ": inner"; grep -c ": outer" trace
+	echo >&6; shows two ": inner"; grep -c ": outer" trace
 	kill -CONT $stopped; kill $pids'
 expect_equal "after a write that was refused" "$(grep -v Terminated out | tr -s '\n' ' ')" "1 inner 0 "
