@@ -312,7 +312,8 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	struct uft_session_opts opts = {
 		.ring_bytes = ring_bytes(o->buffer_bytes), .overwrite = o->overwrite, .no_children = o->no_children,
 		.nexch = o->keep.n || o->emulator ? KEEP_RINGS : 0, .preload = o->preload,
-		.emulator = (const char *const *)o->emulator_words, .watchdog = o->watchdog, .perf_map = o->perf_map,
+		.emulator = (const char *const *)o->emulator_words, 
+		.watchdog = o->watchdog || o->int3, .int3 = o->int3, .perf_map = o->perf_map,
 		.rescue = save_rest, .program = rec->targets ? NULL : argv,
 	};
 	struct uft_session_events events = {
@@ -327,6 +328,9 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	};
 	int ret;
 
+	if (o->int3)
+		say(rec, "warning: --int3: if uft is killed (SIGKILL, out of memory), a program that is inside such a function's first "
+			   "instruction, or calls one within the next tenth of a second, ends by SIGTRAP");
 	ret = uft_session_create(&opts, &events, &rec->session, err);
 	if (!ret && arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);

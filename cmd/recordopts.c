@@ -68,6 +68,8 @@ static const struct cmd_option record_options[] = {
 	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
 	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
 	  F(watchdog), NULL },
+	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed the program may be", cmd_flag,
+	  F(int3), NULL },
 	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
 	  NULL },
 	{ "preload", 0, NULL, "put the runtime in by LD_PRELOAD instead of ptrace", cmd_flag, F(preload), NULL },
@@ -180,8 +182,8 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", tracer_names[o->tracer]);
 	if (o->emulator && o->has_switches)
 		return cmd_usage(syntax, "--sched-switch goes by this machine's clock: not with --emulator");
-	if (o->watchdog)
-		return cmd_usage(syntax, "--watchdog needs ptrace: not with %s", how);
+	if (o->watchdog || o->int3)
+		return cmd_usage(syntax, "%s needs ptrace: not with %s", o->int3 ? "--int3" : "--watchdog", how);
 	if (o->emulator && (o->func_stack || o->stack))
 		return cmd_usage(syntax, "%s: stacks are walked on x86-64 only, not with --emulator",
 				 o->func_stack ? "--func-stack" : "--stacktrace");

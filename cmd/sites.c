@@ -76,7 +76,7 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 		return "armed:jmp";
 	if (now[0] == UFT_OP_CALL || (now[0] == UFT_PFX_ADDRSIZE && memchr(now, UFT_OP_CALL, 4)))
 		return "armed:call";
-	return "changed";
+	return len == 1 && now[0] == UFT_OP_INT3 ? "armed:int3" : "changed";
 }
 
 static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
@@ -174,24 +174,24 @@ static const char *entry_kind(const struct entry *e)
 
 static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
 {
-	unsigned len = e->skip ? 0 : entry_len(item->obj, e);
+	unsigned len = !e->skip ? entry_len(item->obj, e) : e->can_trap ? 1 : 0;
 	uint8_t bytes[8] = { 0 };
 
 	uft_object_read(item->obj, e->addr, bytes, len);
 	fprintf(f, "0x%012" PRIx64 "  %-12s %3u  %-12s ", e->addr + item->bias, entry_kind(e),
-		len, e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind");
+		e->skip ? 0 : len, e->skip == ENTRY_NO_UNWIND ? "symbol" : "unwind");
 	if (o->pid)
-		fprintf(f, " %-10s ", e->skip ? "-" : site_now(o, item, e->addr, bytes, len));
+		fprintf(f, " %-10s ", len ? site_now(o, item, e->addr, bytes, len) : "-");
 	print_name(f, item->obj, e->func);
 	if (e->skip)
-		fprintf(f, "  [%s]", entry_skip_text(e->skip));
+		fprintf(f, "  [%s]%s", entry_skip_text(e->skip), e->can_trap ? "  [usable by int3, with --int3]" : "");
 	else if (e->is_plain)
 		fprintf(f, "  [function tracer only: its return address is looked at]");
 	fputc('\n', f);
 }
 
 struct entry_count {
-	size_t usable, pads, plain, listed;
+	size_t usable, pads, plain, traps, listed;
 	size_t skip[ENTRY_NSKIPS];
 };
 
@@ -210,6 +210,8 @@ static void print_entry_counts(FILE *f, const struct entry_count *c, int is_befo
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		if (c->skip[i])
 			fprintf(f, "# left alone: %zu: %s\n", c->skip[i], entry_skip_text(i));
+	if (c->traps)
+		fprintf(f, "# of those %zu are usable by int3, with --int3\n", c->traps);
 }
 
 static void print_heading(FILE *f, const struct cmd_objects *o)
@@ -240,6 +242,7 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 		c->usable += !e->skip;
 		c->pads += !e->skip && e->pad;
 		c->plain += !e->skip && e->is_plain;
+		c->traps += e->skip && e->can_trap;
 		if (opts->summary || (e->skip && !opts->skipped))
 			continue;
 		if (!c->listed++)

@@ -83,7 +83,7 @@ static int place_of(const struct fault *f, struct place *p)
 		p->entry = plain_entry(o, f->stub - obj->nsite);
 		p->addr = p->entry->addr;
 		p->func = p->entry->func;
-		p->len = p->entry->pad ? 2 : 5;
+		p->len = entry_len(obj, p->entry);
 	} else {
 		return 0;
 	}
@@ -105,7 +105,7 @@ static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
 			hi = mid;
 	}
 	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
-	    addr - plain_entry(o, lo - 1)->addr >= (plain_entry(o, lo - 1)->pad ? 2 : 5))
+	    addr - plain_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, plain_entry(o, lo - 1)))
 		return 0;
 	f->where = AT_SITE;
 	f->object = object;

@@ -12,7 +12,7 @@
  * (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the rest waits for the next. Hooks come
 first, and sites only in a stop that finds them all in place and no vfork child at work.
  *
- * Instead of the int3 on each first byte that would leave running threads alone: that needs every trap served, a mask and
+ * Instead of the int3 on each first byte that would leave running threads alone (trap.c): that needs every trap served, a mask and
  * a disposition put back for programs that block or ignore SIGTRAP, and every fork child followed meanwhile. Here
  * no trap is ever taken, and nothing but time is asked of the program.
  *

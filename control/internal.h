@@ -216,6 +216,8 @@ struct target {
 	int is_stuck;			/* the agent does not answer: no more commands */
 	int is_over;			/* the process ended or replaced its image */
 	int is_watched;			/* watch.c has all of its tasks */
+	int waits_for_traps;		/* trap.c: functions are to be armed when it has */
+	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
 	int has_faulted;		/* fault.c put everything back */
 	int has_agent;
 	uint64_t armed;
@@ -417,6 +419,7 @@ struct uft_session {
 	struct target *targets;
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
+	struct traps *traps;			/* trap.c; NULL: there were none */
 	struct own *own;			/* own.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
 	struct spin *spin;

@@ -15,6 +15,7 @@
 #include "control/internal.h"
 #include "control/plain.h"
 #include "control/relocate/entry.h"
+#include "control/trap.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -173,6 +174,7 @@ int plain_find(struct uft_session *s, struct space *sp, uint32_t index)
 	ret = look_up(m->obj, o, m->bias, &p);
 	if (ret || !p->list.n)
 		return ret;
+	p->list.with_traps |= s->opts.int3;
 	ret = widen(sp, index, &p->list);
 	if (!ret)
 		ret = take_ids(s, sp, m, (uint32_t)(m->obj->nsite + p->list.n));
@@ -261,6 +263,14 @@ static int make_code(const struct target *t, uint32_t object, uint32_t stub, str
 	return ret;
 }
 
+/* Known before it can be taken. */
+static int note_trap(struct uft_session *s, const struct target *t, uint32_t object, const struct uft_code *c)
+{
+	uint64_t at = t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE;
+
+	return c->is_trap ? trap_note(s, c->addr, at, c->orig[0]) : 0;
+}
+
 uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
 {
 	struct uft_code code;
@@ -284,7 +294,7 @@ static int send_code(struct uft_session *s, struct target *t, uint32_t object, u
 	for (uint32_t i = 0; i < *n; i++) {
 		if (state[index[i]] != WANT_NOT && !force)
 			index[kept++] = index[i];
-		else if (!(ret = make_code(t, object, index[i], &code[ncode])))
+		else if (!(ret = make_code(t, object, index[i], &code[ncode])) && !(ret = note_trap(s, t, object, &code[ncode])))
 			index[kept++] = code[ncode++].stub;
 		else
 			s->counters[ret == -ERANGE ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED]++;
@@ -355,6 +365,8 @@ int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int fo
 			continue;
 		if (!t->obj[object].is_sent)
 			ret = command_object(s, t, object);
+		if (plain_entry(o, i - first)->is_trap && !ret && !trap_may_arm(s, t))
+			continue;
 		index[n++] = i;
 		if (n == max && !ret) {
 			ret = send_part(s, t, object, index, n, force);

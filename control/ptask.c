@@ -12,6 +12,7 @@
  */
 #include "control/internal.h"
 #include "control/look.h"
+#include "control/trap.h"
 #include "control/watch.h"
 
 #include <errno.h>
@@ -140,12 +141,23 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 	}
 }
 
+/* With int3s in its memory a task is never let go, not for a moment: it was the watchdog's, and is so again. */
+static int give_back(struct uft_session *s, struct ptask *p)
+{
+	if (!s->traps || p->kind != PTASK_EXEC || watch_take_back(s, p->tid))
+		return 0;
+	ptask_drop(s, p);
+	return 1;
+}
+
 void ptask_release(struct uft_session *s, pid_t tid)
 {
 	for (struct ptask *p = s->ptasks; p; p = p->next)
 		if (p->tid == tid) {
 			pid_t tgid = p->tgid;
 
+			if (give_back(s, p))
+				return;
 			stop_and_detach(s, p);
 			watch_again(s, tgid);
 			return;
@@ -158,7 +170,7 @@ void ptask_release_process(struct uft_session *s, pid_t tgid)
 
 	for (; p; p = next) {
 		next = p->next;
-		if (p->tgid == tgid)
+		if (p->tgid == tgid && !give_back(s, p))
 			stop_and_detach(s, p);
 	}
 }
@@ -169,7 +181,8 @@ void ptask_release_all(struct uft_session *s)
 
 	for (; p; p = next) {
 		next = p->next;
-		stop_and_detach(s, p);
+		if (!give_back(s, p))
+			stop_and_detach(s, p);
 	}
 	while (s->ptasks) {
 		look_late(s->ptasks->tid);
@@ -195,6 +208,7 @@ static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
 		return;
 	}
 	inject_release(s, t);
+	watch_targets(s);
 }
 
 /* The hardware watchpoint is the only source of SIGTRAP that is ours. */
@@ -228,7 +242,10 @@ static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int statu
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
 		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+	} else if (!event && sig == SIGTRAP && trap_serve(s, tid)) {
+		ptrace(PTRACE_CONT, tid, 0, 0);
 	} else {
+		watch_note_made(s, tid, event);
 		ptrace(PTRACE_CONT, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 	}
 }

@@ -33,6 +33,7 @@
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
 #include "control/internal.h"
+#include "control/trap.h"
 #include "control/watch.h"
 #include "control/guard.h"
 #include "control/leave.h"
@@ -204,6 +205,7 @@ static void session_free(struct uft_session *s)
 {
 	launch_forget(s);
 	watch_end(s);
+	trap_free(s);
 	own_stop(s, NULL);
 	stop_bell(s);
 	guard_stop(s);
@@ -297,7 +299,7 @@ static int leave(struct uft_session *s, const struct target *only)
 	l = calloc(n + 1, sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	watch_release(s);
+	watch_release(s, only ? only->pid : 0);
 	n = 0;
 	for (struct target *t = s->targets; t; t = t->next)
 		if (t->is_preloaded && (!only || t == only))
@@ -354,6 +356,7 @@ int session_detach(struct uft_session *s, pid_t pid)
 	int ret;
 
 	if (!t && peek_has_arena(s, pid)) {
+		watch_release(s, pid);
 		ret = leave_silent(s, pid) ? -EAGAIN : 0;
 		own_left(s, pid);
 		return ret;
@@ -642,6 +645,7 @@ void session_step(struct uft_session *s, int timeout_ms)
 	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
 		wait_ms = BUDGET_MS;
 	watch_targets(s);
+	trap_arm_waiting(s);
 	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)

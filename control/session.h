@@ -24,6 +24,7 @@ struct uft_session_opts {
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
 	int watchdog;		/* look at every fault of a target: watch.c */
+	int int3;		/* with the watchdog: int3 at entries that no jump fits: trap.c */
 	/* What uft_session_launch() will be asked to start: the kernel makes its image while the session is made. Not one instruction
 	 * of it runs before, and if it cannot be started, launch says so. NULL: not known yet. */
 	char *const *program;

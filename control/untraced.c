@@ -19,6 +19,7 @@
 #include "control/leave.h"
 #include "control/look.h"
 #include "control/silent.h"
+#include "control/trap.h"
 #include "control/watch.h"
 
 #include <errno.h>
@@ -139,7 +140,36 @@ int watch_has(const struct uft_session *s, pid_t tid)
 	return 0;
 }
 
-void watch_release(struct uft_session *s)
+void watch_release(struct uft_session *s, pid_t pid)
+{
+	(void)s;
+	(void)pid;
+}
+
+/* ---- trap.c: no int3 is planned without the watchdog ---------------------------------------------- */
+
+int trap_may_arm(struct uft_session *s, struct target *t)
+{
+	(void)s;
+	(void)t;
+	return 0;
+}
+
+void trap_arm_waiting(struct uft_session *s)
+{
+	(void)s;
+}
+
+int trap_note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
+{
+	(void)s;
+	(void)site;
+	(void)code;
+	(void)orig;
+	return -EOPNOTSUPP;
+}
+
+void trap_free(struct uft_session *s)
 {
 	(void)s;
 }

@@ -6,7 +6,7 @@
  * gets it, and only a tracer does. It costs each signal two stops, so it is done when asked for (opts.watchdog).
  *
  *	target announced -> its tasks seized, without a stop; their threads come with them (TRACECLONE)
- *	fork child	 -> seized when it is a target of its own
+ *	fork child	 -> seized when it is a target of its own; with int3s (trap.c) from its birth
  *	exec		 -> ptask.c takes the task over; the new image is a target again
  *	session ends, or is killed -> detached
  *
@@ -21,6 +21,7 @@
 #include "control/watch.h"
 
 #include "control/look.h"
+#include "control/trap.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -35,9 +36,13 @@
 #include <sys/ptrace.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #define OPTIONS		(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
+#define OPTIONS_INT3	(OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
+#define RELEASE_MS	500	/* for a task to stop: the parent of a vfork child waits for that one */
+#define NAP_NS		20000
 #define STOPS_AT_ONCE	256	/* then requests are served */
 
 struct watch {
@@ -112,7 +117,7 @@ static void let_helper_look(struct watch *w)
 }
 
 /* Seizes the tasks that are there now. Returns how many could not be had, or -errno when nobody will be. */
-static int seize_tasks(struct watch *w, pid_t pid)
+static int seize_tasks(struct watch *w, pid_t pid, long options)
 {
 	char path[64];
 	struct dirent *e;
@@ -129,7 +134,7 @@ static int seize_tasks(struct watch *w, pid_t pid)
 
 		if (tid <= 0 || (at < w->n && w->tid[at] == tid))
 			continue;
-		if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) == 0)
+		if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
 			left += add(w, tid) != 0;
 		else if (errno != ESRCH)
 			left++;
@@ -151,6 +156,7 @@ static int is_ptask(const struct uft_session *s, pid_t tid)
  * seizure would wait for the end of that, and that for us to take the ends of its threads. */
 void watch_targets(struct uft_session *s)
 {
+	long options = s->opts.int3 ? OPTIONS_INT3 : OPTIONS;
 	struct watch *w = s->watch;
 
 	for (struct target *t = w ? s->targets : NULL; t; t = t->next) {
@@ -159,7 +165,7 @@ void watch_targets(struct uft_session *s)
 		if (t->is_watched || t->is_over || t->remote || is_ptask(s, t->pid))
 			continue;
 		/* Twice: a thread that was not ours yet may have made another behind the first look. */
-		t->is_watched = seize_tasks(w, t->pid) == 0 && seize_tasks(w, t->pid) == 0;
+		t->is_watched = seize_tasks(w, t->pid, options) == 0 && seize_tasks(w, t->pid, options) == 0;
 		if (before == 0 && w->n)
 			let_helper_look(w);
 	}
@@ -201,11 +207,27 @@ static void undo_eintr(pid_t tid, int sig)
 
 static void on_signal(struct uft_session *s, pid_t tid, int sig)
 {
-	if (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGTRAP)
+	if (sig == SIGTRAP && trap_serve(s, tid))
+		sig = 0;
+	else if (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGTRAP)
 		sig = fault_look(s, tid, sig);
 	else
 		undo_eintr(tid, sig);
 	ptrace(PTRACE_CONT, tid, 0, sig);
+}
+
+int watch_take_back(struct uft_session *s, pid_t tid)
+{
+	return s->watch ? add(s->watch, tid) : -ENOENT;
+}
+
+void watch_note_made(struct uft_session *s, pid_t tid, int event)
+{
+	unsigned long made;
+
+	if (s->opts.int3 && (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) &&
+	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &made) == 0 && made)
+		add(s->watch, (pid_t)made);
 }
 
 static void on_stop(struct uft_session *s, pid_t tid, int status)
@@ -220,6 +242,7 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 
 		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
 	} else if (event || sig == (SIGTRAP | 0x80)) {
+		watch_note_made(s, tid, event);
 		ptrace(PTRACE_CONT, tid, 0, 0);
 	} else {
 		on_signal(s, tid, sig);
@@ -329,31 +352,120 @@ undo:
 	return ret;
 }
 
-/* A stopped task is let go with the signal that it stopped for. */
-static void detach(struct uft_session *s, pid_t tid)
+/* Of the process, or of any if that is 0. */
+static int is_of(pid_t tid, pid_t pid)
 {
-	int status;
-
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0 || look_await(tid, &status) != tid)
-		return;
-	if (!WIFSTOPPED(status))
-		on_end(s, tid, status);
-	else
-		ptrace(PTRACE_DETACH, tid, 0, status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status));
+	return !pid || tid == pid || peek_status(tid, "Tgid", 10) == pid;
 }
 
-void watch_release(struct uft_session *s)
+/* A trap that was taken, and is not seen before the stop that we asked for. */
+static int has_trap_ahead(const struct uft_session *s, pid_t tid)
+{
+	const uint64_t bit = 1ull << (SIGTRAP - 1);
+
+	return s->traps && (uint64_t)peek_status(tid, "SigPnd", 16) & ~(uint64_t)peek_status(tid, "SigBlk", 16) & bit;
+}
+
+/* A stopped task is let go with the signal that it stopped for. 0: it has to stop again before. */
+static int let_go(struct uft_session *s, pid_t tid, int status)
+{
+	int event = status >> 16, sig = event || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+
+	watch_note_made(s, tid, event);
+	trap_take_out(s, tid);
+	if (event == PTRACE_EVENT_STOP && has_trap_ahead(s, tid)) {
+		ptrace(PTRACE_CONT, tid, 0, 0);
+		return 0;
+	}
+	if (sig == SIGTRAP && trap_serve(s, tid))
+		sig = 0;
+	ptrace(PTRACE_DETACH, tid, 0, sig);
+	return 1;
+}
+
+/* Those that have stopped go. Returns how many. */
+static size_t let_go_stopped(struct uft_session *s, pid_t pid)
 {
 	struct watch *w = s->watch;
+	size_t gone = 0;
+	int status;
 
-	while (w && w->n) {
-		pid_t tid = w->tid[w->n - 1];
+	for (size_t i = w->n; i-- > 0;) {
+		pid_t tid = i < w->n ? w->tid[i] : 0;
+		int got = tid && is_of(tid, pid) ? waitpid(tid, &status, __WALL | WNOHANG) : 0;
 
-		detach(s, tid);
-		watch_forget(s, tid);
+		if (got == tid && tid && !WIFSTOPPED(status))
+			on_end(s, tid, status);
+		else if (got > 0 && let_go(s, tid, status))
+			watch_forget(s, tid);
+		else if (got < 0)
+			watch_forget(s, tid);
+		gone += got != 0;
 	}
+	return gone;
+}
+
+/* All those of the process, or of all, are asked to stop. Returns their number. */
+static size_t ask_to_stop(struct watch *w, pid_t pid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (is_of(w->tid[i], pid)) {
+			ptrace(PTRACE_INTERRUPT, w->tid[i], 0, 0);
+			n++;
+		}
+	return n;
+}
+
+static size_t count(const struct watch *w, pid_t pid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		n += (size_t)is_of(w->tid[i], pid);
+	return n;
+}
+
+/*
+ * Without int3s there is nothing to be careful about. With them the memories are cleaned before the first task is let go, by
+ * whichever of its tasks; a child that was made meanwhile, from memory that was not clean, is found by its maker's stop or its own.
+ */
+void watch_release(struct uft_session *s, pid_t pid)
+{
+	struct watch *w = s->watch;
+	uint64_t deadline = session_now_ns() + RELEASE_MS * 1000000ull;
+	pid_t last = 0;
+
+	if (!w)
+		return;
+	if (!s->traps)
+		pid = 0;
+	for (size_t i = 0; s->traps && i < w->n; i++) {
+		pid_t tgid = is_of(w->tid[i], pid) ? (pid_t)peek_status(w->tid[i], "Tgid", 10) : 0;
+
+		if (tgid > 0 && tgid != last)
+			trap_take_out(s, w->tid[i]);
+		last = tgid > 0 ? tgid : last;
+	}
+	ask_to_stop(w, pid);
+	while (count(w, pid)) {
+		if (let_go_stopped(s, pid)) {
+			deadline = session_now_ns() + RELEASE_MS * 1000000ull;
+			continue;
+		}
+		if (session_now_ns() > deadline)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
+	}
+	for (size_t i = w->n; i-- > 0;)		/* it goes when it stops: look_reap() */
+		if (is_of(w->tid[i], pid)) {
+			look_late(w->tid[i]);
+			watch_forget(s, w->tid[i]);
+		}
 	for (struct target *t = s->targets; t; t = t->next)
-		t->is_watched = 0;
+		if (!pid || t->pid == pid)
+			t->is_watched = 0;
 }
 
 void watch_end(struct uft_session *s)
@@ -362,7 +474,7 @@ void watch_end(struct uft_session *s)
 
 	if (!w)
 		return;
-	watch_release(s);
+	watch_release(s, 0);
 	pthread_cancel(w->helper);
 	let_helper_look(w);
 	pthread_join(w->helper, NULL);

@@ -15,8 +15,13 @@ int watch_has(const struct uft_session *s, pid_t tid);
 void watch_forget(struct uft_session *s, pid_t tid);
 /* A task of the process was let go and is to be watched again. */
 void watch_again(struct uft_session *s, pid_t pid);
-/* Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next round. */
-void watch_release(struct uft_session *s);
+/* Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next round. Where there are int3s
+ * those of @pid only, unless it is 0: the others' would have nobody who serves them. They are taken out before. */
+void watch_release(struct uft_session *s, pid_t pid);
+/* A running tracee of this session's is the watchdog's again. 0 or -errno. */
+int watch_take_back(struct uft_session *s, pid_t tid);
+/* @tid stands in @event: who it has made is a tracee as well. */
+void watch_note_made(struct uft_session *s, pid_t tid, int event);
 
 /* @tid stands before the delivery of @sig. Returns the signal that it is to get, 0 none. */
 int fault_look(struct uft_session *s, pid_t tid, int sig);

@@ -45,8 +45,8 @@ static const struct cmd_syntax dis_syntax = {
 	.options = dis_options,
 };
 
-/* The plan of the object that was last asked for: functions of one object come one after the other. */
-static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_func *func)
+/* In a process an int3 may stand where no jump fits. The plan of the object that was last asked for: functions of one object come one after the other. */
+static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_func *func, int is_process)
 {
 	static struct uft_object *last;
 	static struct entries list;
@@ -56,7 +56,10 @@ static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_fun
 	if (last != obj) {
 		entries_free(&list);
 		last = NULL;
-		if (entries_list(obj, &list) || entries_plan(obj, &list, NULL))
+		if (entries_list(obj, &list))
+			return NULL;
+		list.with_traps = is_process;
+		if (entries_plan(obj, &list, NULL))
 			return NULL;
 		last = obj;
 	}
@@ -98,13 +101,13 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 	dis_func_name(item->obj, func, d.name, sizeof(d.name));
 	d.site = dis_find_site(item->obj, func);
 	if ((!d.site || d.site->skip) && d.isa->code_columns)
-		d.entry = dis_find_entry(item->obj, func);
+		d.entry = dis_find_entry(item->obj, func, o->pid != 0);
 	fprintf(f, "%s  (%s", d.name, cmd_object_base(item->obj));
 	if (d.entry && !d.entry->skip)
 		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" : "plain code",
-			d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
+			d.entry->is_trap ? "int3 if asked for (--int3)" : d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);
 	else if (d.entry)
-		fprintf(f, ": left alone: %s)\n", entry_skip_text(d.entry->skip));
+		fprintf(f, ": left alone: %s%s)\n", entry_skip_text(d.entry->skip), d.entry->can_trap ? "; usable by int3, with --int3" : "");
 	else if (!d.site)
 		fprintf(f, ": no site)\n");
 	else if (d.site->skip)

@@ -205,11 +205,13 @@ static int dis_rewritten(struct dis *d, const struct entry *e)
 	uint64_t at = e->addr + d->item->bias;
 	struct dis_link link = { .at = at, .bytes = 1 };
 	uint8_t b[16] = { 0 };
-	unsigned len = e->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+	unsigned len = entry_len(d->item->obj, e);
 
 	if (!e->pad)
 		snprintf(link.label, sizeof(link.label), "uft slot of %.80s", d->name);
-	if (e->pad)
+	if (e->is_trap)
+		b[0] = UFT_OP_INT3;
+	else if (e->pad)
 		uft_insn_jmp_short(b, (int8_t)(e->pad - (e->addr + UFT_LEN_JMP_SHORT)));
 	else
 		uft_insn_jmp(b, at, at);
@@ -219,7 +221,7 @@ static int dis_rewritten(struct dis *d, const struct entry *e)
 static int x86_code_columns(struct dis *d)
 {
 	const struct entry *e = d->entry;
-	unsigned len = e->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+	unsigned len = entry_len(d->item->obj, e);
 	int ret = dis_rewritten(d, e);
 
 	return ret ? ret : dis_column_now(d, len, e->addr + d->item->bias);

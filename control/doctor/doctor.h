@@ -41,6 +41,7 @@ struct doctor_facts {
 	const char *secure;		/* how it gains rights at exec, NULL: it does not */
 	size_t nsites, nunwind, nframed;	/* usable prepared entries; functions; entries behind a prologue */
 	size_t nskipped;
+	size_t nplain_trap;	/* and those that cannot, but by int3 */
 	size_t nplain, nplain_ok;	/* functions that nobody prepared, and those of them that can be rewritten */
 	size_t nbefore;			/* prepared by a pad before the entry */
 	const char *plain_why;		/* what most of the others lack */

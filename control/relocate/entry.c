@@ -14,6 +14,8 @@
  *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries of which more
  *		cannot move, because something leads there. A function that was compiled with a pad before its entry
  *		(UFT_SKIP_BEFORE) has its own.
+ *	trap	1 byte becomes int3, if that was asked for (with_traps). The first instruction alone moves, so nothing that leads
+ *		behind it matters. Only for what neither jump fits.
  *
  * Life: entries_list() fills addresses, the first entries_plan() looks at all of the code (scan.c), each further one
  * costs what it plans. A planned entry does not change, so what was handed out stays true.
@@ -380,6 +382,31 @@ static int is_loop(const struct plan *p)
 	return p->shorts & own || scan_bit(p->t->looped, p->f->func - p->t->addr);
 }
 
+/* No jump fits, for @reason: an int3 may. */
+static int plan_trap(struct plan *p, unsigned reason, unsigned *nmoved)
+{
+	struct entry *f = p->f;
+
+	if (f->before || try_form(p, ENTRY_TRAP, nmoved) != ENTRY_OK)
+		return (int)reason;
+	f->can_trap = 1;
+	f->is_trap = p->e->with_traps != 0;
+	return f->is_trap ? ENTRY_OK : (int)reason;
+}
+
+/* 0: *nmoved bytes move, and f->pad or f->is_trap tells the form. */
+static int plan_form(struct plan *p, unsigned *nmoved)
+{
+	struct entry *f = p->f;
+	unsigned reason = try_form(p, ENTRY_JUMP, nmoved);
+
+	if (reason != ENTRY_SHORT && reason != ENTRY_BRANCH && reason != ENTRY_INSN)
+		return (int)reason;
+	if (try_form(p, ENTRY_SHORT_JUMP, nmoved) == ENTRY_OK)
+		f->pad = f->before ? f->func - ENTRY_JUMP : pad_take(p->e, p->t, p->i, f->addr);
+	return f->pad ? ENTRY_OK : plan_trap(p, reason, nmoved);
+}
+
 static int plan_entry(struct plan *p)
 {
 	struct entry *f = p->f;
@@ -396,16 +423,9 @@ static int plan_entry(struct plan *p)
 	p->shorts = short_branches(p->e, p->t, p->i);
 	if (is_loop(p))
 		return ENTRY_BRANCH;
-	reason = try_form(p, ENTRY_JUMP, &nmoved);
-	if (reason == ENTRY_SHORT || reason == ENTRY_BRANCH || reason == ENTRY_INSN) {
-		if (try_form(p, ENTRY_SHORT_JUMP, &nmoved) != ENTRY_OK)
-			return reason;
-		f->pad = f->before ? f->func - ENTRY_JUMP : pad_take(p->e, p->t, p->i, f->addr);
-		if (!f->pad)
-			return reason;
-	} else if (reason) {
-		return reason;
-	}
+	reason = (unsigned)plan_form(p, &nmoved);
+	if (reason)
+		return (int)reason;
 	f->nmoved = (uint8_t)nmoved;
 	f->is_plain = (uint8_t)plain_is(p->obj, p->e, p->t, p->i, 0);
 	return ENTRY_OK;
@@ -480,7 +500,7 @@ const char *entry_skip_text(enum entry_skip skip)
 
 static int entry_move(struct uft_object *obj, const struct entry *e, uint64_t from, uint64_t to, struct move *m)
 {
-	*m = (struct move){ .from = from, .to = to, .change = e->pad ? ENTRY_SHORT_JUMP : ENTRY_JUMP };
+	*m = (struct move){ .from = from, .to = to, .change = entry_len(obj, e) };
 	m->code = object_code(obj, e->addr, &m->avail);
 	if (!m->code || !e->nmoved || e->nmoved > m->avail)
 		return -EINVAL;
@@ -503,7 +523,7 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig))
 		return -E2BIG;
 	*out = (struct uft_code){ .addr = e->addr + bias, .stub = stub, .nmoved = e->nmoved, .ncode = (uint8_t)m.ncode,
-				  .is_plain = e->is_plain, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed };
+				  .is_plain = e->is_plain, .is_trap = e->is_trap, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed };
 	for (unsigned i = 1; i < m.ninsns; i++)
 		out->map[m.at[i] - 1] = m.copy[i];
 	memcpy(out->orig, m.code, e->nmoved);

@@ -38,12 +38,15 @@ struct entry {
 	uint8_t before;		/* bytes of padding of its own before the function (uft_object_sites): at least a jump; 0 none */
 	uint8_t nmoved;
 	uint8_t skip;		/* enum entry_skip */
+	uint8_t is_trap;	/* no jump fits, but an int3 does: usable if that was asked for, else one of those with can_trap */
+	uint8_t can_trap;
 	uint8_t is_plain;	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */
 };
 
 struct entries {
 	struct entry *entry;	/* by address */
 	size_t n;
+	int with_traps;		/* before entries_plan(): int3 may be used for what no jump fits */
 	size_t nskip[ENTRY_NSKIPS];	/* of those that were planned or are left alone in any case */
 	struct entries_priv *priv;
 };
@@ -57,7 +60,7 @@ static inline int entries_are_known(const struct uft_object *obj)
 /* Bytes that change at an entry. */
 static inline unsigned entry_len(const struct uft_object *obj, const struct entry *e)
 {
-	return obj->machine != EM_X86_64 ? 4 : e->pad ? 2 : 5;
+	return obj->machine != EM_X86_64 ? 4 : e->is_trap ? 1 : e->pad ? 2 : 5;
 }
 
 /* Lists the entries without decoding: addresses and sizes, skip = ENTRY_OK, nmoved = 0. 0 or -errno. */

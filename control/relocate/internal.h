@@ -8,6 +8,7 @@
 
 #define ENTRY_JUMP	5u	/* bytes of the long form, and of a pad */
 #define ENTRY_SHORT_JUMP 2u
+#define ENTRY_TRAP	1u
 #define GAP_LOOK	16u	/* bytes of padding looked at behind a short function */
 
 /* The padding behind an entry. Pads are taken from its end, downwards. */

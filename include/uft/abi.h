@@ -420,7 +420,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
-	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, or 2 (by a pad); 4 of words */
+	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad) or 1 (int3); 4 of words */
 };
 
 enum uft_site_state {
@@ -556,6 +556,7 @@ enum uft_warm { UFT_WARM_SITES = 1, UFT_WARM_STUBS = 2 };
 #define UFT_STUB_BYTES	16
 #define UFT_CODE_STRIDE	128
 #define UFT_CODE_MAX	80
+#define UFT_CODE_ADDR	80	/* the site's address, as data */
 #define UFT_CODE_SLOT	88	/* where sites lead to */
 #define UFT_CODE_CALLED	101	/* behind the call of the function handler */
 
@@ -575,7 +576,7 @@ struct uft_code {
 	uint8_t back;			/* the jump behind the moved instructions; 0 none */
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
 	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
-	uint8_t reserved;
+	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/trap.c) */
 };
 _Static_assert(sizeof(struct uft_code) == 144, "abi");
 #define UFT_MAX_OBJECTS	1024

@@ -23,6 +23,11 @@
  *
  * sites of five bytes go without NOP_F. What is armed is not a form: the cell says it, and nothing else.
  *
+ * A site of one byte is linked by an int3: the session, which has every task of the program by ptrace, puts who takes the trap into the
+ * slot. One byte changes by one store, at any time: a thread runs the old instruction or the trap (and nobody rests inside
+ * of what changes). It is unlinked when nothing is armed, since a trap costs something even if it leads nowhere. Nor is it
+ * wrong if the byte is back already: the session takes them out of a process before it lets go of it.
+ *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
  * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (GUARD, then FINISH). Else UFT_ST_LIVE.
  * Taking back needs none of that where one store does, since nobody rests inside a jump. Two things remain for a
@@ -37,11 +42,12 @@
 #include "runtime/patch/internal.h"
 
 #define PAD_LEN		UFT_LEN_JMP
+#define TRAP_LEN	1u
 #define LINK_AHEAD	8u	/* sites whose text is fetched beforehand */
 #define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
 #define ORIG_REL	13
 
-_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_SLOT == UFT_CODE_SLOT && CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
+_Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_ADDR == UFT_CODE_ADDR && CODE_SLOT == UFT_CODE_SLOT && CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
 	       CODE_MAP + sizeof(struct code_map) <= AUX_BYTES, "the session computes addresses of code");
 
 static uint64_t *code_cell(const struct patch_object *o, uint32_t stub)
@@ -52,6 +58,11 @@ static uint64_t *code_cell(const struct patch_object *o, uint32_t stub)
 static unsigned site_len(const struct patch_site *s)
 {
 	return s->kind_len >> 4;
+}
+
+static int is_trap(const struct patch_site *s)
+{
+	return site_len(s) == TRAP_LEN;
 }
 
 static uintptr_t site_pad(const struct patch_site *s)
@@ -73,13 +84,19 @@ static int in_text(const struct patch_object *o, uintptr_t at, unsigned n)
 	return at >= o->text_start && at <= o->text_end && n <= o->text_end - at;
 }
 
+/* Bytes that change. */
+static unsigned code_len(const struct uft_code *c)
+{
+	return c->is_trap ? TRAP_LEN : c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+}
+
 /* Numbers only. @prev: the element before, or NULL. */
 static int is_sound(const struct patch_object *o, const struct uft_code *c, const struct uft_code *prev)
 {
 	int64_t rel = (int64_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
 
 	if (c->stub >= o->nstubs || c->nmoved > sizeof(c->orig) || !c->ncode || c->ncode > UFT_CODE_MAX ||
-	    c->nmoved < (c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP) || !in_text(o, c->addr, c->nmoved))
+	    c->nmoved < code_len(c) || (c->is_trap && c->pad) || !in_text(o, c->addr, c->nmoved))
 		return 0;
 	if (c->pad && (rel < INT8_MIN || rel > INT8_MAX || !in_text(o, c->pad, PAD_LEN) ||
 		       overlap(c->pad, PAD_LEN, c->addr, c->nmoved)))
@@ -102,7 +119,7 @@ static uint8_t check(const struct patch_object *o, const struct uft_code *c, con
 		return UFT_ST_WRITE;
 	s = &o->site[c->stub];
 	if (s->addr) {		/* known: the same again is welcome */
-		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || s->win != c->nmoved ||
+		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || site_len(s) != code_len(c) || s->win != c->nmoved ||
 		    memcmp((const void *)aux_at(o, c->stub), c->code, c->ncode))
 			return UFT_ST_KIND;
 		return UFT_ST_OK;
@@ -181,7 +198,7 @@ static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32
 static void note(struct patch_object *o, const struct uft_code *c)
 {
 	struct patch_site *s = &o->site[c->stub];
-	unsigned len = c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+	unsigned len = code_len(c);
 
 	*s = (struct patch_site){ .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, len), .class = CLASS_CODE, .win = c->nmoved,
 				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) };
@@ -259,6 +276,8 @@ static uint64_t pad_jump(const struct patch_object *o, const struct patch_site *
 /* The site's bytes when it is linked. */
 static uint64_t site_jump(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
 {
+	if (is_trap(s))
+		return UFT_OP_INT3;
 	if (site_pad(s))
 		return UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
 	return jump_to(UFT_OP_JMP, s->addr, aux_at(o, stub) + CODE_SLOT);
@@ -339,6 +358,10 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 	unsigned len = site_len(s);
 	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub), to = it->form == FORM_NOP ? jump : orig;
 
+	if (is_trap(s)) {
+		item_st8(it, s->addr, to, 0, 0);
+		return 1;
+	}
 	if (s->form == FORM_GUARD) {
 		/* GUARD again: it stays. Otherwise FINISH, or the session gave up. */
 		if (flags & UFT_PATCH_GUARD)
@@ -394,12 +417,16 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 {
 	int is_plain = state == UFT_GRAPH && s->bits & SITE_FUNCTION_ONLY, ret;
 	int want_link = !is_plain && state != UFT_ORIGINAL && (state != UFT_IDLE || s->form != FORM_ORIGINAL);
-	int is_linked = s->form == FORM_NOP, news;
+	int is_linked, news;
 
-	if (state == UFT_IDLE && s->form == FORM_NOP_F)
+	if (is_trap(s) && s->form == FORM_NOP && *(const uint8_t *)s->addr == s->orig[0])
+		s->form = FORM_ORIGINAL;	/* the session took it out */
+	is_linked = s->form == FORM_NOP;
+
+	if (state == UFT_IDLE && (s->form == FORM_NOP_F || is_trap(s)))
 		want_link = 0;
 	if (is_plain)		/* linked for the function tracer: it stays, and passes through */
-		want_link = is_linked;
+		want_link = is_linked && !is_trap(s);
 	news = set_cell(o, stub, is_plain ? UFT_IDLE : state);
 	if (is_linked && want_link)
 		*switched += (uint32_t)news;
@@ -437,7 +464,7 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 			__builtin_prefetch((const void *)p[LINK_AHEAD].addr, 1);
 		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len || s->class != CLASS_CODE ||
 		    (p->state != UFT_FUNCTION && (p->state != UFT_GRAPH || s->bits & SITE_FUNCTION_ONLY)) ||
-		    s->flags != (p->flags & UFT_SITE_STUB) || !is_word_in(w, s->addr))
+		    s->flags != (p->flags & UFT_SITE_STUB) || is_trap(s) || !is_word_in(w, s->addr))
 			break;
 		pad = site_pad(s);
 		slot = aux_at(o, p->stub) + CODE_SLOT;
@@ -480,7 +507,7 @@ int code_is_pad(const struct patch_object *o, uintptr_t pc)
 	return 0;
 }
 
-int code_is_done(unsigned form, unsigned state)
+int code_is_done(const struct patch_site *s, unsigned form, unsigned state)
 {
-	return form == FORM_GUARD || form == (state == UFT_ORIGINAL ? FORM_ORIGINAL : FORM_NOP);
+	return form == FORM_GUARD || is_trap(s) || form == (state == UFT_ORIGINAL ? FORM_ORIGINAL : FORM_NOP);
 }

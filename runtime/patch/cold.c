@@ -282,7 +282,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 			return 0;
 		cold_write(it.at, &it.code, it.len);
 		s->form = it.form;
-		if (code_is_done(it.form, p->state))
+		if (code_is_done(s, it.form, p->state))
 			return 1;
 	}
 	return 0;

@@ -260,7 +260,7 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
  */
 uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w);
 int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
-int code_is_done(unsigned form, unsigned state);	/* no further step will be needed */
+int code_is_done(const struct patch_site *s, unsigned form, unsigned state);	/* no further step will be needed */
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 

@@ -210,7 +210,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 		refuse(p, -ret);
 	if (ret <= 0)
 		return;
-	pl->npending += !code_is_done(it->form, p->state);
+	pl->npending += !code_is_done(s, it->form, p->state);
 	pl->nitems++;
 }
 

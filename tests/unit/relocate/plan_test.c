@@ -72,6 +72,18 @@ static const struct { const char *name; unsigned want; int nmoved; } cases[] = {
 };
 #define NCASES	(sizeof(cases) / sizeof(cases[0]))
 
+/* No jump fits any of these; an int3 does where all that leads to the function is a call of it, and its first instruction can move. */
+static const struct { const char *name; int can_trap, nmoved; } traps[] = {
+	{ "entered_byte", 1, 1 },
+	{ "packed", 1, 2 },
+	{ "loop_start", 0, 0 },
+	{ "loop_endbr", 0, 0 },
+	{ "traps", 0, 0 },
+	{ "data", 0, 0 },
+	{ "takes_carry", 0, 0 },
+	{ "hooked", 0, 0 },
+};
+
 static int failed;
 
 static void fail(const char *name, const char *what, long got, long want)
@@ -109,6 +121,47 @@ static void check_case(const struct rewrite *r, size_t i, void *sym)
 		fail(cases[i].name, "form", form, cases[i].want & ~RUN);
 	if (f->nmoved != cases[i].nmoved)
 		fail(cases[i].name, "bytes moved", f->nmoved, cases[i].nmoved);
+}
+
+static void check_trap(const struct entries *list, size_t i, uint64_t func, int is_asked)
+{
+	const struct entry *f = entries_find(list, func);
+	int want = traps[i].can_trap && is_asked;
+
+	if (!f) {
+		fail(traps[i].name, "entry", 0, 1);
+		return;
+	}
+	if (f->can_trap != traps[i].can_trap)
+		fail(traps[i].name, "can be an int3", f->can_trap, traps[i].can_trap);
+	if (f->is_trap != want || (f->skip == ENTRY_OK) != want)
+		fail(traps[i].name, "is an int3", f->is_trap, want);
+	if (f->nmoved != (is_asked ? traps[i].nmoved : 0))
+		fail(traps[i].name, "bytes moved by int3", f->nmoved, traps[i].nmoved);
+}
+
+/* The same object planned with them: functions that had another form keep it. */
+static void check_traps(const struct rewrite *r, void *lib, const struct uft_range *hook)
+{
+	struct entries list;
+
+	if (entries_list(r->obj, &list)) {
+		fail("list", "status", 1, 0);
+		return;
+	}
+	list.with_traps = 1;
+	if (entries_ours(&list, hook, 1) || entries_plan(r->obj, &list, NULL))
+		fail("plan", "status", 1, 0);
+	for (size_t i = 0; i < sizeof(traps) / sizeof(traps[0]); i++) {
+		uint64_t func = (uint64_t)(uintptr_t)dlsym(lib, traps[i].name) - r->bias;
+
+		check_trap(&r->entries, i, func, 0);
+		check_trap(&list, i, func, 1);
+	}
+	for (size_t i = 0; i < list.n; i++)
+		if (!r->entries.entry[i].skip && (list.entry[i].skip || list.entry[i].is_trap || list.entry[i].pad != r->entries.entry[i].pad))
+			fail("a function that a jump fits", "another form", (long)i, -1);
+	entries_free(&list);
 }
 
 int main(int argc, char **argv)
@@ -149,6 +202,7 @@ int main(int argc, char **argv)
 		if (rewrite_hits(&r, sym[i]) < hits + NARGS * NARGS)
 			fail(cases[i].name, "hits", (long)(rewrite_hits(&r, sym[i]) - hits), NARGS * NARGS);
 	}
+	check_traps(&r, lib, &hook);
 	rewrite_undo(&r);
 	for (size_t i = 0; i < NCASES; i++) {
 		uint64_t hits = rewrite_hits(&r, sym[i]);
