@@ -62,7 +62,6 @@ graph)
 	is calls 9003
 	shown 3001 '|  mid() {$'
 	shown 6002 "|    $leaf"
-	shown 3001 '|  }$'
 	;;
 filter)
 	record -p function -l leaf /patchable
