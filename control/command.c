@@ -7,6 +7,7 @@
  * writes back is data from a target: indices into our own tables are never taken from it.
  */
 #include "control/hold.h"
+#include "control/cgroup.h"
 #include "control/internal.h"
 #include "control/plain.h"
 #include "symbol/table.h"
@@ -38,6 +39,7 @@ int command_wait(struct uft_session *s, struct target *t)
 {
 	struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 	uint32_t seq = __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+	char group[200];
 	uint64_t deadline = session_now_ns() + COMMAND_TIMEOUT_MS * 1000000ull;
 
 	for (;;) {
@@ -57,7 +59,8 @@ int command_wait(struct uft_session *s, struct target *t)
 		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
 		if (session_now_ns() > deadline) {
 			t->is_stuck = 1;
-			session_warn(s, "process %d does not answer: it is left as it is", t->pid);
+			session_warn(s, "process %d does not answer%s: it is left as it is", t->pid,
+				     cgroup_is_frozen(t->pid, group, sizeof(group)) ? ", as it is frozen; uft detach leaves it when it is thawed" : "");
 			return -ETIMEDOUT;
 		}
 	}

@@ -7,6 +7,7 @@
  * done here. So it is for one that ended and could not leave this process, whose file it kept for that. What another uft has
  * taken over already is waited for; what another build has recorded is refused: its code in the targets is not known here.
  */
+#include "control/cgroup.h"
 #include "control/guard.h"
 #include "control/procinfo.h"
 
@@ -117,8 +118,10 @@ static int await_lock(const struct arena *a)
 static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
 {
 	int is_left = __atomic_load_n(&a->map->heir_pid, __ATOMIC_ACQUIRE) != 0;
-	char by[80];
+	char by[200];
 
+	if (cgroup_is_frozen(pid, by, sizeof(by)))
+		return -EBUSY;		/* nobody can take anything out of it */
 	if (is_held && !is_left && !peek_is_ending((pid_t)a->map->session_pid))
 		return ask_session(a->map, pid);
 	if (is_held && !is_left && !peek_is_ending((pid_t)a->map->guard_pid))
@@ -137,7 +140,7 @@ static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_h
 /* @a: of the session that was to leave it. */
 static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t session, int ret)
 {
-	char by[80];
+	char by[80], group[200];
 	pid_t tid;
 
 	if (!ret || (ret != -EAGAIN && peek_is_ending(pid)))	/* it ended before its session could leave it */
@@ -147,6 +150,9 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 	if (tid)
 		uft_fail(s->err, ret, "process %d cannot be left yet: its thread %d is being traced by %s; once that is over, uft detach "
 			 "again", pid, tid, by);
+	else if (cgroup_is_frozen(pid, group, sizeof(group)))
+		uft_fail(s->err, ret, "process %d cannot be left yet: it is frozen (its control group is %s); once it is thawed, uft detach "
+			 "again", pid, group);
 	else if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
 	else if (ret == -EXDEV)

@@ -5,6 +5,7 @@
  * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low that it must be the reason.
  * We do not lift it ourselves: what we map stays the process's, and its own later mappings would fail instead.
  */
+#include "control/cgroup.h"
 #include "control/internal.h"
 
 #include <errno.h>
@@ -37,26 +38,6 @@ static int is_short(pid_t pid, int resource, const char *field, uint64_t bytes, 
 	return *limit != UINT64_MAX && (kb < 0 ? 0 : (uint64_t)kb << 10) + bytes > *limit;
 }
 
-/* Where the process's cgroup has its pids.max: of version 1 the hierarchy of the pids controller, else the one of version 2. */
-static void pids_file(pid_t pid, char *file, size_t size)
-{
-	char groups[4096], *line, *names, *path, *next;
-
-	snprintf(file, size, "pids.max");
-	if (peek_file(pid, "cgroup", groups, sizeof(groups)) <= 0)
-		return;
-	for (line = strtok_r(groups, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
-		names = strchr(line, ':');
-		path = names ? strchr(names + 1, ':') : NULL;
-		if (!path || (strncmp(line, "0::/", 4) && strncmp(names, ":pids:/", 7)))
-			continue;
-		path += path[1] == '/' && !path[2] ? 2 : 1;		/* the uppermost of those that it sees */
-		snprintf(file, size, "/sys/fs/cgroup%s%s/pids.max", *line == '0' ? "" : "/pids", path);
-		if (*line != '0')
-			return;
-	}
-}
-
 /* Are its user ids and capabilities those of the machine? */
 static int is_in_first_user_ns(pid_t pid)
 {
@@ -79,9 +60,10 @@ static uint64_t task_limit(pid_t pid)
 
 const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size)
 {
-	char file[200];
+	char file[216], dir[200] = "";
 
-	pids_file(pid ? pid : getpid(), file, sizeof(file));
+	cgroup_dir(pid ? pid : getpid(), "pids", dir, sizeof(dir));
+	snprintf(file, sizeof(file), "%s%spids.max", dir, *dir ? "/" : "");
 	if (limit == UINT64_MAX)
 		snprintf(why, size, "its cgroup, or one above it, has as many tasks as it may (%s), or the machine has (kernel.threads-max)", file);
 	else

@@ -6,6 +6,8 @@
  */
 #include "control/procinfo.h"
 
+#include "control/cgroup.h"
+
 #include "control/look.h"
 #include "symbol/host.h"
 
@@ -259,7 +261,7 @@ static int check_namespace(const struct procinfo *p, struct uft_error *err)
 
 int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err)
 {
-	char status[8192], name[32], state = 0;
+	char status[8192], name[32], group[200], state = 0;
 	unsigned flags = 0;
 	long tgid, tracer;
 	int ret;
@@ -286,6 +288,9 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	if (state == 'Z' || state == 'X')
 		return uft_fail(err, -ESRCH, "process %d (%s) is a zombie: it has ended, its parent has not taken notice yet", pid,
 				out->comm);
+	if (cgroup_is_frozen(pid, group, sizeof(group)))
+		return uft_fail(err, -EBUSY, "process %d (%s) is frozen (its control group is %s): it can be attached to when it is thawed",
+				pid, out->comm, group);
 	if (pid == getpid())
 		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
 	if (!strcmp(out->comm, "uft-agent"))

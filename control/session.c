@@ -32,6 +32,7 @@
  *
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
+#include "control/cgroup.h"
 #include "control/internal.h"
 #include "control/trap.h"
 #include "control/watch.h"
@@ -353,6 +354,7 @@ static unsigned leave_silent(struct uft_session *s, pid_t only)
 int session_detach(struct uft_session *s, pid_t pid)
 {
 	struct target *t = target_by_pid(s, pid);
+	char group[200];
 	int ret;
 
 	if (!t && peek_has_arena(s, pid)) {
@@ -363,8 +365,8 @@ int session_detach(struct uft_session *s, pid_t pid)
 	}
 	if (!t)
 		return -ESRCH;
-	if (s->held == t->slice || t->remote)
-		return -EBUSY;
+	if (s->held == t->slice || t->remote || cgroup_is_frozen(pid, group, sizeof(group)))
+		return -EBUSY;		/* what is frozen takes nothing out */
 	ptask_release_process(s, pid);
 	ret = leave(s, t);
 	if (ret == -EBUSY)

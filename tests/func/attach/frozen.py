@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""frozen.py UFT TARGET - a process whose control group is frozen: said by name at the attach, by uft detach, at the recorder's end
+
+Nothing runs in it meanwhile, our agent as little as the program; when it is thawed it is left, and goes on. Needs the right to make a
+control group. Exit status 0, 1, 77."""
+import os, subprocess, sys, tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
+import left
+from left import fail
+
+uft, target = sys.argv[1:3]
+
+
+class Group:
+    """Of the first version: there a group can be made anywhere."""
+    def __init__(self, pid):
+        self.dir = '/sys/fs/cgroup/freezer/uft-frozen-%d' % os.getpid()
+        os.mkdir(self.dir)
+        self.write('cgroup.procs', str(pid))
+
+    def write(self, name, text):
+        with open(os.path.join(self.dir, name), 'w') as f:
+            f.write(text)
+
+    def set(self, is_frozen):
+        want = 'FROZEN' if is_frozen else 'THAWED'
+        self.write('freezer.state', want)
+        left.wait_for(lambda: left.read(os.path.join(self.dir, 'freezer.state')).strip() == want, want, 60)
+
+    def end(self):
+        left.wait_for(lambda: not left.read(os.path.join(self.dir, 'cgroup.procs')), 'the group is empty', 60)
+        os.rmdir(self.dir)
+
+
+def said_of(group, what, pid, r, words):
+    if r.returncode != 1 or r.stderr.count('\n') != 1 or 'process %d ' % pid not in r.stderr or words not in r.stderr or \
+       group.dir not in r.stderr:
+        fail('%s: status %d, it says %r' % (what, r.returncode, r.stderr))
+
+
+def detach(p):
+    return subprocess.run([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True, timeout=120)
+
+
+def run(group, p, scratch):
+    before, code = left.state(p.pid), left.text(p.pid)
+    cmd = [uft, 'attach', '-q', '-p', 'function', '-b', '64K', '-o', os.path.join(scratch, 'x.uft'), str(p.pid)]
+    group.set(True)
+    said_of(group, 'attach', p.pid, subprocess.run(cmd, stderr=subprocess.PIPE, text=True, timeout=120), 'is frozen')
+    group.set(False)
+    r = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    left.wait_for(lambda: left.is_armed(p.pid, code) or r.poll() is not None, 'attached', 60)
+    group.set(True)
+    said_of(group, 'uft detach', p.pid, detach(p), 'cannot be left yet: it is frozen')
+    r.terminate()
+    said = r.communicate(timeout=120)[1]
+    if 'process %d does not answer, as it is frozen' % p.pid not in said:
+        fail('the recorder says %r' % said)
+    said_of(group, 'uft detach, of a recorder that has ended', p.pid, detach(p), 'cannot be left yet: it is frozen')
+    group.set(False)
+    d = detach(p)
+    if d.returncode or d.stderr:
+        fail('uft detach, thawed: status %d, %r' % (d.returncode, d.stderr))
+    left.compare('left', before, left.state(p.pid), 0)
+    if left.text(p.pid) != code:
+        fail('text has changed')
+
+
+# A run directory of its own, as in taken.py.
+with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='/dev/shm') as run_dir, tempfile.TemporaryFile() as out:
+    os.environ['XDG_RUNTIME_DIR'] = run_dir
+    p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
+    left.wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'ready', 60)
+    group = None
+    try:
+        group = Group(p.pid)
+        run(group, p, scratch)
+    except OSError as e:
+        if group:
+            raise
+        print('skip: no control group can be made:', e)
+    finally:
+        if group:
+            group.set(False)
+        p.communicate(b'x', 60)
+        if group:
+            group.end()
+    if p.returncode or os.pread(out.fileno(), 100, 0) != b'ready\n1\nend\n':
+        fail('busy: status %s' % p.returncode)
+sys.exit(left.failures != 0 if group else 77)
