@@ -33,7 +33,6 @@
 #include "control/look.h"
 #include "control/procinfo.h"
 #include "control/remote.h"
-#include "control/share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -704,7 +703,6 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 	}
 	session_set_slice(a->s, slice);
 	own = hurry(0);
-	share_raise(a->pid);
 	note(a, slice);
 	ret = stop_some_task(a);
 	if (!ret) {
@@ -714,7 +712,6 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		go(a, 1);
 		a->stop_ns = session_now_ns() - a->stop_ns;
 	}
-	share_give_back();
 	unhurry(0, own);
 	if (!ret) {
 		ret = meet(a, b);

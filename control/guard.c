@@ -93,9 +93,7 @@ static void finish_noted(const struct arena *a)
 	struct guard_notes n = *guard_notes();
 
 	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
-	guard_notes()->share.n = 0;
 	guard_notes()->leaving.pid = 0;
-	share_give_back_noted(&n.share);
 	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
 		setpriority(PRIO_PROCESS, (id_t)n.hurried[i].tid, n.hurried[i].nice);
 	if (n.attach.pid && attach_finish(&n))

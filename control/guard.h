@@ -6,7 +6,6 @@
 #include "control/internal.h"
 #include "control/leave.h"
 #include "control/procinfo.h"
-#include "control/share.h"
 
 /*
  * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two have. Written
@@ -19,7 +18,6 @@ struct guard_notes {
 	uint64_t way_back, way_back_bytes;	/* resume.c's code in it; 0 none */
 	uint32_t nhurried;		/* tasks that have a better priority for a moment */
 	struct { pid_t tid; int nice; } hurried[256];
-	struct share_notes share;	/* the same of groups */
 	struct leaving_notes leaving;
 };
 struct guard_notes *guard_notes(void);	/* the process's own; never NULL */

@@ -5,8 +5,7 @@
  * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops nobody; whose
  * memory other processes have is found out (kcmp). Only then they are asked to stop, the sleepers first; their stops are
  * collected, whichever comes first, and looked at while others are on their way. When the sleepers stand those are asked that
- * run, which goes on for as short a time as can be: to wake and look at a hundred takes longer than what the hold is for. On a busy
- * machine most of it is waiting for a CPU: with the right to, they and we have the highest priority meanwhile (share.c). They
+ * run, which goes on for as short a time as can be: to wake and look at a hundred takes longer than what the hold is for. They
  * go on in the same order, those that ran before all others, so that none stands for the time of both.
  *
  * Who was missed. Nobody, if the kernel made no task at all since the list was begun, and the process has as many as stand.
@@ -22,7 +21,6 @@
 #include "control/look.h"
 
 #include "control/guard.h"
-#include "control/share.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -331,7 +329,21 @@ static unsigned collect(struct held *h)
 	return missing;
 }
 
-/* While others stand for us, neither they nor we nor the agent, which has a session of its own, wait for a CPU, if we may have that. */
+/* The agent has a session of its own, and so a share of the CPUs of its own where the kernel groups by sessions. */
+static void set_share(pid_t agent, const char *nice)
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/autogroup", agent);
+	f = fopen(path, "we");
+	if (!f)
+		return;
+	fputs(nice, f);
+	fclose(f);
+}
+
+/* While others stand for us, neither we nor the agent wait for a CPU, if we may have that. */
 static void begin_hurry(struct held *h)
 {
 	h->nice = getpriority(PRIO_PROCESS, 0);
@@ -339,13 +351,10 @@ static void begin_hurry(struct held *h)
 	h->slack = prctl(PR_GET_TIMERSLACK);
 	prctl(PR_SET_TIMERSLACK, 1);
 	h->is_hurrying = setpriority(PRIO_PROCESS, 0, -20) == 0;
-	if (!h->is_hurrying)
-		return;
-	share_raise(h->l->pid);
-	if (h->l->agent <= 0)
+	if (!h->is_hurrying || h->l->agent <= 0)
 		return;
 	setpriority(PRIO_PROCESS, (id_t)h->l->agent, -20);
-	share_set(h->l->agent, -20);
+	set_share(h->l->agent, "-20");
 }
 
 static void end_hurry(struct held *h)
@@ -354,12 +363,11 @@ static void end_hurry(struct held *h)
 		prctl(PR_SET_TIMERSLACK, h->slack);
 	if (!h->is_hurrying)
 		return;
-	share_give_back();
 	setpriority(PRIO_PROCESS, 0, h->nice);
 	if (h->l->agent <= 0)
 		return;
 	setpriority(PRIO_PROCESS, (id_t)h->l->agent, h->agent_nice);
-	share_set(h->l->agent, 0);
+	set_share(h->l->agent, "0");
 }
 
 /* Those that are still missing wait for a CPU, or for something else. -EAGAIN: for a vfork child that was not there before. */

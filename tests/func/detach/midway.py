@@ -29,9 +29,7 @@ def time_to_attach(pid, scratch):
 
 
 def priorities(pid):
-    """Of its threads; of its kernel session and ours, where there are such groups and nobody else is in them."""
-    groups = [left.read('/proc/%d/autogroup' % p) for p in (pid, os.getpid()) if os.getsid(p) == p and os.path.exists('/proc/self/autogroup')]
-    return [os.getpriority(os.PRIO_PROCESS, int(t)) for t in os.listdir('/proc/%d/task' % pid)], groups
+    return [os.getpriority(os.PRIO_PROCESS, int(t)) for t in os.listdir('/proc/%d/task' % pid)]
 
 
 def state(pid):
@@ -51,7 +49,7 @@ def once(i, pid, delay, scratch):
 
 
 with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryFile() as out:
-    p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out, start_new_session=True)
+    p = subprocess.Popen([target, 'busy'], stdin=subprocess.PIPE, stdout=out)
     wait_for(lambda: os.pread(out.fileno(), 6, 0) == b'ready\n', 'busy: ready')
     span = min(time_to_attach(p.pid, scratch) for _ in range(3))
     before, code, nice = state(p.pid), text(p.pid), priorities(p.pid)

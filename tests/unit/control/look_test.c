@@ -9,7 +9,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +22,6 @@
 
 #include "control/internal.h"
 #include "control/look.h"
-#include "control/share.h"
 
 #define SLEEP_MS	1500
 
@@ -269,64 +267,12 @@ static void test_time_is_told(void **state)
 	assert_true(stood >= 20000000 && stood <= took);
 }
 
-static int group_nice(pid_t pid)
-{
-	char text[64];
-	int nice = 99;
-
-	if (peek_file(pid, "autogroup", text, sizeof(text)) > 0)
-		sscanf(text, "/autogroup-%*u nice %d", &nice);
-	return nice;
-}
-
-static pid_t start_leader(void)
-{
-	pid_t pid = fork();
-
-	if (!pid) {
-		setsid();
-		for (;;)
-			pause();
-	}
-	while (getsid(pid) != pid)
-		nap_ms(1);
-	return pid;
-}
-
-/* Who stands does not wait for its group's turn, nor do we; and what its group had before it has again. */
-static void test_share(void **state)
-{
-	pid_t pid = start_leader();
-	struct look look = { .pid = pid };
-	int had_share = share_set(pid, -3) == 0, ret, held_nice, after, own;
-	struct held *h;
-
-	(void)state;
-	if (getsid(0) != getpid())
-		setsid();
-	own = group_nice(getsid(0));
-	ret = look_hold(&look, 2000, &h);
-	held_nice = group_nice(pid);
-	if (had_share && getsid(0) == getpid() && own != -20)
-		assert_int_equal(group_nice(getpid()), -20);
-	look_release(h);
-	after = group_nice(pid);
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, __WALL);
-	if (!had_share || !(peek_status(getpid(), "CapEff", 16) & 1l << 21))
-		skip();
-	assert_int_equal(ret, 0);
-	assert_int_equal(held_nice, -20);
-	assert_int_equal(after, -3);
-	assert_int_equal(group_nice(getsid(0)), own);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
 		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork),
 		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
-		cmocka_unit_test(test_time_is_told), cmocka_unit_test(test_share) };
+		cmocka_unit_test(test_time_is_told) };
 	pid_t pid;
 
 	beats = mmap(NULL, sizeof(*beats), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
