@@ -10,19 +10,19 @@ M=$(basename "$T")
 export M
 one="work helper leaf helper leaf "		# one call of work()
 
-inside 'trace-cmd record -p function -l work:mod:$M -l leaf:mod:$M -F $T 2 && trace-cmd report'
+inside 'trace-cmd record -p function -l work:mod:$M -l leaf:mod:$M -F sh recorded $T 2 && trace-cmd report'
 expect_status 0
 expect_equal "record -p function -l" "$(names out)" "work leaf leaf work leaf leaf "
 
-inside 'trace-cmd record -p function -l :mod:$M -F $T 2 && trace-cmd report'
+inside 'trace-cmd record -p function -l :mod:$M -F sh recorded $T 2 && trace-cmd report'
 expect_equal "record of a whole program" "$(names out)" "main $one$one"
 
 # What was met is known by its name alone, globs included.
-inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F $T 1 && trace-cmd report; trace-cmd list -f "^work"'
+inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F sh recorded $T 1 && trace-cmd report; trace-cmd list -f "^work"'
 expect_equal "record -l -n" "$(names out)" "work leaf leaf "
 expect_equal "list -f" "$(tail -n 1 out)" work
 
-inside 'trace-cmd record -p function_graph -l :mod:$M -g work:mod:$M --max-graph-depth 2 -F $T 1 && trace-cmd report'
+inside 'trace-cmd record -p function_graph -l :mod:$M -g work:mod:$M --max-graph-depth 2 -F sh recorded $T 1 && trace-cmd report'
 expect_status 0
 expect_equal "record -p function_graph -g" "$(sed -n 's/.*funcgraph_\(entry\|exit\): .*|  *\(.*\)/\1 \2/p' out | tr '\n' '/')" \
 	"entry work() {/entry helper();/entry helper();/exit }/"
@@ -64,7 +64,7 @@ check
 outside=$!
 export outside
 sleep 0.3
-inside 'trace-cmd record -p function -l :mod:$M -P $outside sleep 1 && trace-cmd report; cat $D/set_ftrace_pid >pids'
+inside 'trace-cmd record -p function -l :mod:$M -P $outside sh recorded sleep 1 && trace-cmd report; cat $D/set_ftrace_pid >pids'
 expect_status 0
 check
 grep -q -e "-$outside .*function: *leaf" out || { fail "record -P shows nothing of the process"; show; }

@@ -213,6 +213,6 @@ expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some
 # ---- trace-cmd: start, show, record of an instance
 if has "trace-cmd -B" trace-cmd; then
 	inside 'M=$(basename $T); trace-cmd start -B foo -p function -l outer:mod:$M >$TMP/start 2>&1; $T 3; trace-cmd show -B foo | grep -c "outer <-main"; grep -vc "^#" trace
-		trace-cmd reset -B foo >/dev/null 2>&1; rmdir instances/foo; cd $TMP; trace-cmd record -B bar -p function -l inner:mod:$M -F $T 2 >$TMP/record 2>&1; trace-cmd report -i trace.dat | grep -c "function: *inner"'
+		trace-cmd reset -B foo >/dev/null 2>&1; rmdir instances/foo; cd $TMP; trace-cmd record -B bar -p function -l inner:mod:$M -F sh recorded $T 2 >$TMP/record 2>&1; trace-cmd report -i trace.dat | grep -c "function: *inner"'
 	expect_equal "trace-cmd -B" "$(line out)" "3 0 4 "
 fi
