@@ -25,7 +25,8 @@
  * was made, the record is as good as committed: a slow event that comes in between commits it before it looks at the shadow
  * stack (own_finish()); who was interrupted stores the same once more. Whether it was made the key's `intent` tells, which is the top to
  * be, written before the store: the first event in between finds that top or never will, as its interrupt makes the
- * store fail. (What is in the record does not tell: calls of one clock tick look alike.)
+ * store fail. (What is in the record does not tell: calls of one clock tick look alike.) A later event in between may find it by
+ * chance, if the first one came before the intent and left another top: trace/inside.c knows.
  *
  * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit only between its own intent and its
  * commit, and an intent that has come true, which nobody takes back, makes own_finish() commit what is committed. Who fails puts `at` back.

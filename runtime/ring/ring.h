@@ -174,7 +174,7 @@ void own_attach(void);
 void own_wipe(void);
 /*
  * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it interrupted is about to
- * commit is committed. @top: of its shadow stack. Signals are blocked.
+ * commit is committed. @top: of its shadow stack; NULL: nothing is, whatever the intent looks like. Signals are blocked.
  */
 void own_finish(uint32_t tid, const void *top);
 /*

@@ -9,6 +9,11 @@
  * So while somebody is inside, all events being slow ones, each of them leaves a copy of the entry that was free when the first
  * came; and the next puts it back, before it looks at anything: it may come while who is inside is in the middle of that, or be the
  * one by which he begins anew. The line's place to write says that it is still about him: who was not interrupted in vain has moved it.
+ *
+ * The same for his intent (ring/own.c): it is the top that he made of the one that he loaded, and such a handler leaves just that where it
+ * enters one call more than it ends. If he was interrupted between load and intent, and then again between intent and store, the second
+ * handler finds an intent that looks as if it had come true. But between the end of one event and the next only he can have changed the
+ * top: where it is what the last one left, he has not.
  */
 #include "runtime/trace/trace.h"
 
@@ -21,6 +26,14 @@ void inside_begin(struct trace_task *t)
 
 	if (i->at && i->is_kept && i->at == own_at(t->tid, &is_inside) && i->entry < t->th->top)
 		*i->entry = i->kept;
+}
+
+int inside_has_moved(const struct trace_task *t)
+{
+	const struct fg_inside *i = &t->th->inside;
+	int is_inside;
+
+	return !i->at || i->at != own_at(t->tid, &is_inside) || i->top != t->th->top;
 }
 
 void inside_note(struct trace_task *t)
@@ -41,6 +54,7 @@ void inside_end(struct trace_task *t)
 {
 	struct fg_inside *i = &t->th->inside;
 
+	i->top = t->th->top;
 	i->is_kept = i->at && i->entry < t->th->top;
 	if (i->is_kept)
 		i->kept = *i->entry;

@@ -503,7 +503,7 @@ static int task_is_mute(void)
 static void thread_finish_fast(struct trace_task *t)
 {
 	inside_begin(t);
-	own_finish(t->tid, t->th->top);
+	own_finish(t->tid, inside_has_moved(t) ? t->th->top : NULL);
 	inside_note(t);
 }
 

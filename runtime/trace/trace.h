@@ -80,6 +80,7 @@ static inline struct fg_age aside_age(const struct fg_entry *e)
 struct fg_inside {
 	const void *at;		/* where he writes his record; NULL: nobody is, or nobody asked yet */
 	struct fg_entry *entry;
+	struct fg_entry *top;	/* what the last slow event left */
 	uint64_t is_kept;
 	struct fg_entry kept;
 };
@@ -150,6 +151,7 @@ void thread_forked(struct trace_task *t);		/* init, in the child: only this thre
 
 /* ---- inside.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
 void inside_begin(struct trace_task *t);
+int inside_has_moved(const struct trace_task *t);	/* may the top be the doing of who is inside? Else nothing of him came true */
 void inside_note(struct trace_task *t);
 void inside_end(struct trace_task *t);
 

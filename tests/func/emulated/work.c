@@ -181,7 +181,7 @@ static PLAIN int top_is(int x)
 }
 
 /* A handler wherever it may come: inside the tracer's own code most of the time. @until so many came, or @is_over. */
-static volatile int is_over, wrong;
+static volatile int is_over, wrong, progress;
 
 static PLAIN int stormed(void (*handle)(int), int flags, int until)
 {
@@ -195,7 +195,7 @@ static PLAIN int stormed(void (*handle)(int), int flags, int until)
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (; handled < until && !is_over; n++)
+	for (; handled < until && !is_over; progress = n++)
 		wrong += top(n) != top_is(n);
 	setitimer(ITIMER_REAL, &never, NULL);
 	return n;
@@ -243,6 +243,7 @@ static PLAIN int storm_forked(void)
 }
 
 /* It switches to another context, which switches back in the middle of a call. */
+#define SWITCHES 10000
 static ucontext_t here, elsewhere;
 
 static PLAIN void come_back(void)
@@ -262,11 +263,23 @@ static PLAIN void holder(void)
 		wrong += hold(x) != x + 1;
 }
 
+/*
+ * The next signal comes when whom this one interrupted is some instructions further, or not at all: the delay goes to where half of them see
+ * a call more, however fast the machine is.
+ */
 static PLAIN void switcher(int sig)
 {
+	static int delay, seen;
+	struct itimerval soon = { { 0, 0 }, { 0, 0 } };
+
 	(void)sig;
 	handled++;
 	swapcontext(&here, &elsewhere);
+	delay += progress == seen ? 1 : delay > 0 ? -1 : 0;
+	seen = progress;
+	soon.it_value.tv_usec = delay + 1 + handled % 24;
+	if (handled < SWITCHES)
+		setitimer(ITIMER_REAL, &soon, NULL);
 }
 
 static PLAIN int storm_switched(void)
@@ -279,7 +292,7 @@ static PLAIN int storm_switched(void)
 	elsewhere.uc_stack.ss_size = sizeof(stack);
 	sigaddset(&elsewhere.uc_sigmask, SIGALRM);
 	makecontext(&elsewhere, holder, 0);
-	n = stormed(switcher, 0, 1500);
+	n = stormed(switcher, 0, SWITCHES);
 	printf("top %d\nmiddle %d\nleaf %d\nhold %d\n", n, n, 2 * n, handled);
 	return wrong;
 }
