@@ -268,13 +268,18 @@ static void take_clock(struct uft_session *s, const struct uft_request *r)
 		session_set_times(s, s->spec);
 }
 
-void uft_session_clock(void *session, uint64_t *clock, uint64_t *ns)
+void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2])
 {
 	struct uft_session *s = session;
 	uint64_t hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
 
-	*ns = session_now_ns();
-	*clock = hz ? s->guest_clock0 + (uint64_t)((__int128)(int64_t)(*ns - s->guest_ns0) * hz / 1000000000) : 0;
+	ns[1] = session_now_ns();
+	clock[0] = clock[1] = 0;
+	if (!hz)
+		return;
+	ns[0] = s->guest_ns0;
+	clock[0] = s->guest_clock0;
+	clock[1] = clock[0] + (uint64_t)((__int128)(int64_t)(ns[1] - ns[0]) * hz / 1000000000);
 }
 
 /* A thread has no pidfd: its process's. */

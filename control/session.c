@@ -97,10 +97,10 @@ int session_follows_children(const struct uft_session *s)
 
 uint64_t session_clock(struct uft_session *s)
 {
-	uint64_t clock, ns;
+	uint64_t clock[2], ns[2];
 
-	uft_session_clock(s, &clock, &ns);
-	return clock ? clock : host_clock();
+	uft_session_clock(s, clock, ns);
+	return clock[1] ? clock[1] : host_clock();
 }
 
 /* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */

@@ -144,8 +144,8 @@ void uft_session_look_ahead(struct uft_object *obj);
 
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
-/* A pair of an emulated program's clock and CLOCK_MONOTONIC; clock 0: not known yet. Any thread. */
-void uft_session_clock(void *session, uint64_t *clock, uint64_t *ns);
+/* Two pairs of an emulated program's clock and CLOCK_MONOTONIC, of its hello and of now; clock 0: not known yet. Any thread. */
+void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2]);
 
 /* Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for less than a
  * millisecond, and all of them for a few where plain code is rewritten; on an error the process is as it was. */

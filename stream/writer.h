@@ -18,9 +18,9 @@ struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
-	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. A clock of 0 is
-	 * one that is not known yet. */
-	void (*clock)(void *arg, uint64_t *clock, uint64_t *monotonic_ns);
+	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the first the same always:
+	 * how short ever a recording is, it has a line. A clock of 0 is one that is not known yet. */
+	void (*clock)(void *arg, uint64_t clock[2], uint64_t monotonic_ns[2]);
 	void *clock_arg;
 };
 

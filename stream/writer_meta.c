@@ -32,15 +32,20 @@ int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p)
 static void wr_put_pair(const struct uft_writer *w, struct wire *p)
 {
 	struct uft_clock_pair pair;
+	uint64_t clock[2], ns[2];
+	int i = 0;
 
-	if (w->opts.clock)
-		w->opts.clock(w->opts.clock_arg, &pair.clock, &pair.ns);
-	else
+	if (!w->opts.clock) {
 		uft_clock_sample(&pair);
-	if (!pair.clock)
-		return;		/* not known yet: the program has not said hello */
-	wire_put_u(p, pair.clock);
-	wire_put_u(p, pair.ns);
+		wire_put_u(p, pair.clock);
+		wire_put_u(p, pair.ns);
+		return;
+	}
+	w->opts.clock(w->opts.clock_arg, clock, ns);
+	for (; clock[1] && i < 2; i++) {	/* else not known yet: the program has not said hello */
+		wire_put_u(p, clock[i]);
+		wire_put_u(p, ns[i]);
+	}
 }
 
 int wr_meta_clock(struct uft_writer *w)

@@ -1,0 +1,48 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# short.sh MACHINE CC PAD EMULATOR - a recording of a moment has its times by the emulated clock, as a long one
+. "$(dirname "$0")/../../lib/common.sh"
+cc=$2 pad=$3 emulator=$4
+# shellcheck disable=SC2086
+need $cc ${emulator%% *}
+cat >main.c <<'END'
+#include <stdio.h>
+#include <time.h>
+#define PLAIN __attribute__((patchable_function_entry(0)))
+static PLAIN double us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+__attribute__((noinline)) double within(void)
+{
+	double from = us();
+
+	while (us() < from + 500)
+		;
+	return us() - from;
+}
+/* What a call took at least and at most. */
+int main(void)
+{
+	double from = us(), inner = within();
+
+	printf("%.3f %.3f\n", inner, us() - from);
+	return 0;
+}
+END
+$cc -O1 "-fpatchable-function-entry=$pad" main.c -o main 2>err || skip "$cc has no C library"
+# shellcheck disable=SC2086
+$emulator ./main >/dev/null || skip "the emulator does not run a program"
+for i in 1 2 3 4 5 6 7 8; do
+	run timeout 60 "$uft" record -q "--emulator=$emulator" -l within -o rec.uft ./main
+	expect_status 0
+	"$uft" report --profile rec.uft | awk '$NF == "within" { print $2 }' >took
+	check
+	# A quarter more or less: the rate of the counter of riscv64 is measured, beside whatever the machine does.
+	awk 'NR == 1 { took = $1 } NR == 2 { ok = took > $1 * 0.75 && took < $2 * 1.25 } END { exit !ok }' took out ||
+		fail "$i: took $(cat took) us by the recording, by the program from .. to $(cat out)"
+done
