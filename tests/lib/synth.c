@@ -280,11 +280,12 @@ struct uft_image *synth_image(uint32_t id, uint32_t nfuncs)
 
 /* ---- Files ---------------------------------------------------------------------------------- */
 
-static void synth_clock(void *arg, uint64_t *clock, uint64_t *ns)
+static void synth_clock(void *arg, uint64_t clock[2], uint64_t ns[2])
 {
 	uint64_t *at = arg;
 
-	*clock = *ns = *at;
+	clock[0] = ns[0] = 1;
+	clock[1] = ns[1] = *at;
 	*at += 1000000000u;
 }
 
