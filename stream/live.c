@@ -283,13 +283,13 @@ uint64_t uft_live_pull(struct uft_live *l)
 	mark = now_clock() - LV_SLACK;
 	mark = mark < l->until ? mark : l->until;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
+	for (struct uft_live *f = l; f; f = f->next)	/* what is taken is judged by name (live_squeeze.c); ids are told before they are armed */
+		lv_sync_images(f);
 	for (uint32_t i = 0; i < l->geo->nslices; i++)
 		if (l->slice[i].is_live)
 			n += lv_pull_slice(l, i);
-	for (struct uft_live *f = l; f; f = f->next) {
-		lv_sync_images(f);
+	for (struct uft_live *f = l; f; f = f->next)
 		f->watermark = mark;
-	}
 	lv_unlock_all(l);
 	return n;
 }

@@ -25,11 +25,13 @@ struct pieces { struct piece v[2 * RECORDS]; size_t n; };
 
 /* ---- What is never shown --------------------------------------------------------------------- */
 
+/* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
 static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p, uint32_t id)
 {
 	struct dec_image *image = &l->base->image[r->image];
+	const struct uft_sym *sym = dec_sym(l->base, image, id);
 
-	return !lv_view_wants_task(c->view, p->pid, p->tid) || !lv_view_wants_func(l->base, c->view, image, dec_sym(l->base, image, id));
+	return !lv_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !lv_view_wants_func(l->base, c->view, image, sym));
 }
 
 /* One may be shown by itself (uft_live_show_stack()): if it was, or that may still come, it stays. */

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT */
+/* squeeze_test.c - a full buffer lets go what it does not show; what it shows stays, also of functions that it knows of late */
+#include "tests/unit/stream/check.h"
+
+#include "stream/live.h"
+
+#define SUB	4096u
+#define FUNCS	64u
+#define KNOWN	32u		/* functions that the image tells from the start */
+#define WANTED	40u		/* one that it tells later */
+#define SELDOM	8u
+#define BUSY	3000u		/* records of 16 bytes: three times what the buffer holds */
+
+struct bench {
+	struct synth *s;
+	struct uft_image *img;
+	struct uft_live *l;
+	struct synth_at at;
+};
+
+static void tell(struct bench *b, uint32_t nfuncs)
+{
+	struct uft_mapped *m = &b->img->obj[0];
+
+	m->ntext_ids = synth_text_id(b->img, nfuncs) - m->first_text_id;
+	m->nstubs = nfuncs;
+}
+
+static void start(struct bench *b, uint32_t hidden)
+{
+	const struct uft_live_view view = { .filter = "func_40\n", .notrace = "", .roots = "" };
+	const struct synth_opts opts = { .ring_bytes = 32 * SUB, .sub_bytes = SUB };
+	const struct uft_live_opts live = { .cpu_bytes = 4 * SUB, .overwrite = 1 };
+
+	b->s = synth_new(&opts);
+	b->img = synth_image(1, FUNCS);
+	tell(b, KNOWN);
+	synth_begin(b->s, 0, 100, 1);
+	assert_int_equal(uft_live_create(synth_arena(b->s), &live, &b->l), 0);
+	assert_int_equal(uft_live_slice(b->l, 0, b->img), 0);
+	assert_int_equal(uft_live_choose(b->l, hidden, &view), 0);
+	b->at = (struct synth_at){ 0, 0, 100, 100, uft_live_clock() };
+}
+
+static void put(struct bench *b, int is_call, uint32_t func, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		b->at.clock++;
+		assert_int_equal(is_call ? synth_call(b->s, b->at, synth_stub_id(b->img, func), 1) : synth_func(b->s, b->at, synth_text_id(b->img, func), 0), 1);
+	}
+}
+
+/* What is shown is all of one function, and nothing was lost for it. */
+static void finish(struct bench *b)
+{
+	struct uft_live_stats stats;
+	struct uft_stream *st;
+	struct uft_event ev;
+	unsigned n = 0;
+
+	uft_live_stats(b->l, UFT_LIVE_ALL, &stats);
+	assert_int_equal(stats.overrun + stats.dropped, 0);
+	assert_int_equal(uft_live_snapshot(b->l, UFT_LIVE_ALL, &st), 0);
+	for (; uft_stream_next(st, &ev) == 1; n++)
+		assert_string_equal(ev.sym->name, "func_40");
+	assert_int_equal(n, SELDOM);
+	uft_stream_close(st);
+	uft_live_destroy(b->l);
+	uft_image_free(b->img);
+	synth_free(b->s);
+}
+
+/* Its ids were told before it was armed, and after the last round. */
+static void told_since(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b, UFT_LIVE_NO_GRAPH);
+	tell(&b, FUNCS);
+	put(&b, 0, WANTED, SELDOM);
+	put(&b, 0, 1, BUSY);
+	assert_true(uft_live_pull(b.l) > 0);
+	finish(&b);
+}
+
+/* A round that does not look at images (uft_live_clear()) comes before they are told. */
+static void told_later(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b, UFT_LIVE_NO_GRAPH);
+	put(&b, 0, WANTED, SELDOM);
+	put(&b, 0, 1, BUSY);
+	assert_true(uft_live_pull(b.l) > 0);
+	tell(&b, FUNCS);
+	uft_live_pull(b.l);
+	finish(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(told_since),
+		cmocka_unit_test(told_later),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
