@@ -6,6 +6,8 @@
  * takes their room nevertheless: a busy function of one instance would drive out the seldom one of another. So when a buffer is
  * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, the session's own events, and calls
  * of a graph that began and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend on it.
+ * "Inside" is asked of the chunk: where a thread leaves the CPU within a call that goes, and comes back before it ends, calls that
+ * it began on the other CPU meanwhile are shown one less deep.
  *
  * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What remains of
  * several is put together as far as it fits into one. The last of a ring, which goes on, stays (also that of a process that has
@@ -61,7 +63,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		p->is_gone = c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(l, r, c, p, value);
 		break;
 	case UFT_REC_CALL:
-		p->is_gone = !has_graph;
+		p->is_gone = !has_graph || is_hidden_func(l, r, c, p, value);
 		break;
 	case UFT_REC_ENTRY:
 	case UFT_REC_EXIT:

@@ -99,11 +99,26 @@ static void told_later(void **state)
 	finish(&b);
 }
 
+/* With a threshold a call is one record. */
+static void thresh(void **state)
+{
+	struct bench b;
+
+	(void)state;
+	start(&b, UFT_LIVE_NO_FUNCS);
+	tell(&b, FUNCS);
+	put(&b, 1, WANTED, SELDOM);
+	put(&b, 1, 1, BUSY);
+	uft_live_pull(b.l);
+	finish(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(told_since),
 		cmocka_unit_test(told_later),
+		cmocka_unit_test(thresh),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
