@@ -22,9 +22,15 @@
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
 
+/* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
+static int is_recording(const struct instance *in, const struct settings *set)
+{
+	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_measuring || trigger_waits(in, set);
+}
+
 int share_is_tracing(const struct instance *in, const struct settings *set)
 {
-	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_profiling || set->is_measuring || trigger_waits(in, set);
+	return set->is_profiling || is_recording(in, set);
 }
 
 /* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
@@ -64,12 +70,15 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
 }
 
+/* Alone the session keeps a tracer whose tracing_on is 0 beside the profile, too: it stays armed. Beside others it would be in their way. */
 static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
 {
 	if (set->is_profiling)
 		put(w, in, set, UFT_TRACER_PROFILE);
 	if (set->is_measuring)
 		put(w, in, set, UFT_TRACER_FUNCTION);
+	if (in->t->instances->next && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
+		return;
 	if (set->tracer != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
 	else if (in->triggers)
@@ -323,7 +332,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 {
 	uint32_t hidden = 0;
 
-	if (in->t->instances->next && !share_is_tracing(in, set))
+	if (in->t->instances->next && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
 	if (trigger_has_stacks(in) || is_shared)
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
@@ -389,7 +398,7 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 
 static void mute(const struct instance *in, const struct settings *set)
 {
-	int is_alone = !in->t->instances->next, is_on = share_is_tracing(in, set);
+	int is_alone = !in->t->instances->next, is_on = is_recording(in, set);
 	int has_calls = set->tracer != UFT_TRACER_NOP || trigger_has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
@@ -404,7 +413,7 @@ void share_mute(struct uft_tree *t)
 
 static int is_handing_on(const struct instance *in, const struct settings *from, const struct settings *to)
 {
-	return in->t->instances->next && share_is_tracing(in, from) != share_is_tracing(in, to);
+	return in->t->instances->next && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
 }
 
 /* What was written until now is taken by whom it was for. Commands in it come in the next round: here they would apply settings inside of others. */

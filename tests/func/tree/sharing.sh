@@ -71,6 +71,13 @@ options/sleep-time: error: Graphs at once have the same sleep-time and funcgraph
 1
 2"
 
+# ---- The profile goes on while tracing_on is 0, and is all that is on: the tracer has nothing, and is in nobody's way
+inside 'mkdir instances/foo; $T 1; echo outer >set_ftrace_filter; echo function >current_tracer; echo 1 >function_profile_enabled
+	echo inner >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; echo 0 >tracing_on; $T 2; grep -c ": outer" trace; grep -c ": inner" instances/foo/trace
+	cat trace_stat/function* | awk "\$1 == \"outer\" { n += \$2 } END { print n }"; echo 1 >tracing_on; $T 3; grep -c ": outer" trace
+	echo hwlat >current_tracer; echo 0 >tracing_on; echo osnoise >instances/foo/current_tracer; echo "$? $(cat instances/foo/current_tracer)"; echo 1 >tracing_on; echo "$? $(cat tracing_on)"'
+expect_equal "tracing_on 0 beside the profile" "$(line out)" "0 4 2 3 0 osnoise 1 0 "
+
 # ---- What the session sees by itself beside calls: each has its own kind, its own tasks and its own stacks, and the profile goes on
 inside 'mkdir instances/foo; $T 1; echo inner >instances/foo/set_ftrace_filter; echo 1 >instances/foo/options/func_stack_trace; echo outer >set_ftrace_filter; echo hwlat >current_tracer
 	echo 1 >function_profile_enabled; echo function >instances/foo/current_tracer; $T 3; cat current_tracer; cat trace_stat/function* | awk "\$1 == \"outer\" { n += \$2 } END { print n }"; grep -c "inner <-outer" instances/foo/trace; grep -c "<-\|()" trace
