@@ -8,8 +8,8 @@
 T=$1
 export T TMP="$tmp"
 
-# Two need what the kernel may refuse; tests/func/observe has them.
-in_shell 'cd /sys/kernel/tracing; for t in $(cat available_tracers); do case $t in sysprof|sched_switch) echo -n "$t "; continue; esac; echo $t >current_tracer; cat current_tracer; done | tr "\n" " "; echo
+# Two need what the kernel may refuse, one what it is to watch; tests/func/observe has them.
+in_shell 'cd /sys/kernel/tracing; for t in $(cat available_tracers); do case $t in sysprof|sched_switch|mmiotrace) echo -n "$t "; continue; esac; echo $t >current_tracer; cat current_tracer; done | tr "\n" " "; echo
 	cat available_tracers; echo nosuch >current_tracer; echo status $?'
 expect_status 0
 expect_equal "each name is taken" "$(sed -n 1p out)" "$(sed -n 2p out) "
