@@ -152,15 +152,15 @@ static void on_cpu(int cpu)
 	sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Two short times on two CPUs: what the first alone has seen looks like one of 200 ms. */
+/* Two short times on two CPUs: what the first alone has seen looks like one of 600 ms. */
 static TRACED void moves(void)
 {
 	on_cpu(0);
 	pthread_mutex_lock(&m);
 	on_cpu(1);
-	inside(50);		/* longer than the loader, and whoever reads the trace, hold theirs */
+	inside(200);		/* longer than the loader, and whoever reads the trace, hold theirs */
 	pthread_mutex_unlock(&m);
-	inside(200);
+	inside(400);
 	pthread_mutex_lock(&m);
 	on_cpu(0);
 	pthread_mutex_unlock(&m);
