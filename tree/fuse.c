@@ -133,16 +133,30 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mo
 
 /*
  * The kernel does not wait for our answer to a close: who closed a file and then opens another one may be served first, by
- * another thread. Requests are read in the order in which they came. So each is counted before it is read, and counted off when
- * it turned out to be no close, or when the close is done: those that are open now are the ones that came before.
+ * another thread. Requests are read in the order in which they came. So a thread takes a ticket before it reads one, and gives it back
+ * when that turned out to be no close, or when the close is done. A close that came before was read before, under a ticket up to the
+ * last that was given. What others read meanwhile has later ones.
  */
 #define CLOSES_WAIT_US	200000
 #define CLOSES_STEP_US	100
+
+/* All are looked at: one may take requests before nloops counts it. */
+static int may_have_close(struct uft_fuse *f, unsigned long long last)
+{
+	for (unsigned i = 0; i < NLOOPS; i++) {
+		unsigned long long ticket = atomic_load(&f->loop[i].ticket);
+
+		if (ticket && ticket <= last)
+			return 1;
+	}
+	return 0;
+}
+
 void fuse_await_closes(struct uft_fuse *f)
 {
-	unsigned long long before = atomic_load(&f->taken);
+	unsigned long long last = atomic_load(&f->last_ticket);
 
-	for (int us = 0; atomic_load(&f->done_with) < before && us < CLOSES_WAIT_US; us += CLOSES_STEP_US)
+	for (int us = 0; may_have_close(f, last) && us < CLOSES_WAIT_US; us += CLOSES_STEP_US)
 		usleep(CLOSES_STEP_US);
 }
 
@@ -263,16 +277,16 @@ static void *run_loop(void *arg)
 		if (ret > 0 && ev.data.fd == f->stop_fd)
 			break;
 		if (ret > 0) {
-			atomic_fetch_add(&f->taken, 1);
+			atomic_store(&l->ticket, atomic_fetch_add(&f->last_ticket, 1) + 1);
 			ret = fuse_session_receive_buf(f->session, &buf);
 			closes = ret > 0 && is_close(&buf);
 			if (!closes)
-				atomic_fetch_add(&f->done_with, 1);
+				atomic_store(&l->ticket, 0);
 		}
 		if (ret > 0)
 			fuse_session_process_buf(f->session, &buf);
 		if (closes)
-			atomic_fetch_add(&f->done_with, 1);
+			atomic_store(&l->ticket, 0);
 		if (ret == 0 || (ret < 0 && ret != -EINTR && ret != -EAGAIN && errno != EINTR))
 			break;			/* ENODEV: unmounted */
 	}

@@ -39,6 +39,7 @@ struct loop {
 	struct uft_fuse *fuse;
 	pthread_t thread;
 	int epoll;			/* of the session and of stop_fd */
+	atomic_ullong ticket;		/* of a request that may be a close and is not done, or 0; fuse_await_closes() reads it */
 };
 
 struct uft_fuse {
@@ -53,8 +54,7 @@ struct uft_fuse {
 	struct wait *waits;
 	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
 	struct file *open;
-	/* Requests that were taken and may be closes, and those of them that were none or are done. All loops write, fuse_await_closes() reads. */
-	atomic_ullong taken, done_with;
+	atomic_ullong last_ticket;
 	int is_ending;
 	int gone_fd, stop_fd;
 	uid_t uid;

@@ -129,13 +129,21 @@ expect_equal "bytes one by one" "$(dd if=t/README bs=1 count=40 2>/dev/null | wc
 expect_equal "two at once" "$(ls overlap 2>&1)" overlap
 run "$uft" umount "$tmp/t"
 
-# Who has closed a file and goes on is served by another thread than the close; what he finds is as after the close.
-run env SLOW_CLOSE=1 LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
+# Who has closed a file and goes on is served by another thread than the close; what he finds is as after the close, whatever others ask for meanwhile.
+run env SLOW_CLOSE="$tmp/slow" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
 expect_status 0
+: >busy
+while [ -e busy ]; do stat t/README; done >asked 2>&1 &
+busy=$!
 run bash -c 'cd t; for i in 1 2 3; do mkdir instances/foo; cat instances/foo/trace >/dev/null; rmdir instances/foo; echo $?
-	cat trace_pipe >/dev/null & until ls -l /proc/$!/fd 2>/dev/null | grep -q trace_pipe; do sleep 0.05; done; kill $!; wait $!; echo nop >current_tracer; echo $?
+	cat trace_pipe >/dev/null & for try in $(seq 600); do ls -l /proc/$!/fd 2>/dev/null | grep -q trace_pipe && break; sleep 0.05; done; kill $!; wait $!; echo nop >current_tracer; echo $?
 	echo :mod:none.so >set_ftrace_filter; printf "!:mod:none.so" >>set_ftrace_filter; cat set_ftrace_filter; done'
+rm busy
+wait "$busy"
 expect_equal "after a close" "$(tr '\n' '/' <out)" "0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/"
+expect_file slow
+check
+grep -q README asked || fail "nobody asked meanwhile"
 run "$uft" umount "$tmp/t"
 
 # Ended by a signal it unmounts.

@@ -3,7 +3,7 @@
  * slowreply.c - preloaded by uft mount: who answers a read of one byte stays a while in writev() when the answer is out
  *
  * When another thread comes with the next answer meanwhile, there will be the file $OVERLAP. With $SLOW_CLOSE a thread that
- * has taken a close stays a while before it goes on with it.
+ * has taken a close stays a while before it goes on with it, and there will be the file of that name.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
@@ -35,8 +35,11 @@ ssize_t read(int fd, void *buf, size_t n)
 {
 	ssize_t ret = syscall(SYS_read, fd, buf, n);
 	const struct fuse_in_header *in = buf;
+	const char *said = getenv("SLOW_CLOSE");
 
-	if (n > FUSE_MIN_READ_BUFFER && ret >= (ssize_t)sizeof(*in) && in->opcode == FUSE_RELEASE && getenv("SLOW_CLOSE"))
+	if (n > FUSE_MIN_READ_BUFFER && ret >= (ssize_t)sizeof(*in) && in->opcode == FUSE_RELEASE && said) {
+		close(open(said, O_CREAT | O_WRONLY, 0600));
 		usleep(50000);
+	}
 	return ret;
 }
