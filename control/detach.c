@@ -153,6 +153,9 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 	else if (cgroup_is_frozen(pid, group, sizeof(group)))
 		uft_fail(s->err, ret, "process %d cannot be left yet: it is frozen (its control group is %s); once it is thawed, uft detach "
 			 "again", pid, group);
+	else if (ret == -EBUSY)
+		uft_fail(s->err, ret, "process %d cannot be left yet: our task in it (uft-agent) does not answer, or it is executing a program; "
+			 "uft detach again", pid);
 	else if (ret == -EAGAIN)
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
 	else if (ret == -EXDEV)

@@ -271,6 +271,7 @@ uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_list
 
 int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
 int command_wait(struct uft_session *s, struct target *t);	/* its result */
+int command_is_stuck(const struct uft_session *s, const struct target *t);	/* did not answer, and does not do it now */
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
 /* sandbox.c. @why: what was found, NULL if nothing is known. */

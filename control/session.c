@@ -305,7 +305,11 @@ static int leave(struct uft_session *s, const struct target *only)
 	for (struct target *t = s->targets; t; t = t->next)
 		if (t->is_preloaded && (!only || t == only))
 			preload_leave(s, t);
-		else if (!t->is_over && !t->is_stuck && (!only || t == only) && (t->has_agent || give_agent(s, t)))
+		else if (t->is_over || (only && t != only))
+			continue;
+		else if (command_is_stuck(s, t))
+			first = -EBUSY;		/* its code leads to us: it is ours still */
+		else if (t->has_agent || give_agent(s, t))
 			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
 	leave_targets(l, n);
 	for (uint32_t i = 0; i < n; i++) {

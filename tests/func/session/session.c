@@ -5,6 +5,7 @@
  * Usage: session TARGET STATIC_TARGET LIBRARY [CASE...]. Exit 0 all well, 1 a case failed.
  */
 #include "control/inspect.h"
+#include "control/internal.h"
 #include "tests/func/session/harness.h"
 
 #include <errno.h>
@@ -421,6 +422,73 @@ static void test_slice_of_one_left(void)
 	}
 }
 
+/* State of a process: a letter of /proc/PID/stat, 0 when it is over. */
+static char state_of(pid_t pid)
+{
+	char path[64], text[512] = "";
+	const char *at;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f && !fgets(text, sizeof(text), f))
+		text[0] = '\0';
+	if (f)
+		fclose(f);
+	at = strrchr(text, ')');
+	return at && at[1] ? at[2] : '\0';
+}
+
+/* Its agent stands, as all of it would if it were frozen, and a command that nobody answered is taken to have timed out. */
+static void leave_stuck(struct run *r)
+{
+	struct target *t = r->session->targets;
+	int *in = r->arg, ret, status = 0;
+	pid_t agent, pid;
+
+	if (!t || !t->has_agent || *in < 0)
+		return;
+	pid = t->pid;
+	agent = (pid_t)arena_slice(&r->session->arena, t->slice)->agent_tid;
+	CHECK(kill(agent, SIGSTOP) == 0, "agent %d", agent);
+	while (state_of(agent) && state_of(agent) != 'T')
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	arena_cmd(&r->session->arena, t->slice)->op = UFT_CMD_NOP;
+	CHECK(command_post(r->session, t) == 0, "post");
+	t->is_stuck = 1;
+
+	ret = uft_session_detach(r->session, pid);
+	CHECK(ret == -EBUSY, "what does not answer: %d", ret);
+	CHECK(r->session->targets == t && r->slices_ended == 0 && peek_has_arena(r->session, pid), "it was given up, still traced");
+	kill(agent, SIGCONT);
+	/* A loaded machine may let the agent wait for longer than one try takes. */
+	for (int i = 0; i < 30 && ret == -EBUSY; i++)
+		ret = uft_session_detach(r->session, pid);
+	CHECK(ret == 0, "it answers again: %d; %s", ret, r->warning);
+	CHECK(!peek_has_arena(r->session, pid), "ours is in it still");
+	CHECK(r->slices_ended == 1, "%u slices ended", r->slices_ended);
+	close(*in);
+	*in = -1;
+	CHECK(waitpid(pid, &status, 0) == pid && status == GOOD, "it ended by %#x", (unsigned)status);
+}
+
+static void test_stuck_left(void)
+{
+	char *argv[] = { (char *)target, "loop", NULL };
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	r->input_fd = pipefd[0];
+	r->tick = leave_stuck;
+	r->arg = &pipefd[1];
+	run_session(r, argv);
+	CHECK(!strcmp(r->output, "original 1\n"), "'%s'; %s", r->output, r->warning);
+	CHECK(pipefd[1] < 0, "nobody was left");
+	close(pipefd[0]);
+	free(r);
+}
+
 /* The request of a child that was left before it was served: its slice is another's by now, who has not filled it in, or just so. */
 struct late {
 	int in, index, step;
@@ -756,7 +824,7 @@ static const struct test {
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
 	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left },
-	{ "late-fork", test_late_fork }, { "killed-session", test_killed_session },
+	{ "stuck-left", test_stuck_left }, { "late-fork", test_late_fork }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun },
 };
 
