@@ -370,7 +370,7 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
  * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
  * somebody may make tasks that it does not number (own.c of the runtime, which compares before it believes).
  */
-static int32_t find_tid_offset(const struct uft_image *img)
+int32_t preload_tid_offset(const struct uft_image *img)
 {
 	static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
 	uint32_t tid[3], size;
@@ -401,7 +401,6 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	t->is_held_back = 1;
 	ret = space_walk(s, t, 0);
 	t->is_held_back = 0;
-	arena_slice(&s->arena, t->slice)->tid_offset = find_tid_offset(t->space->img);
 	if (ret >= 0)
 		ret = check_graph(s, t, err);
 	if (ret < 0)

@@ -10,7 +10,7 @@ static const struct dis_words words = {
 	.jump_word = arch_jump_word, .make_call = arch_make_call, .make_thunk = arch_make_thunk, .make_stub = arch_make_stub,
 	.make_mcount_stub = arch_make_mcount_stub, .mcount_stub_label = { "uft mcount enter thunk; function: uft mcount thunk",
 		"=what its prologue made of the frame", "uft exit thunk: to uft_asm_graph_exit" },
-	.thunk_label = { "id base", "id base", "uft_asm_func", NULL }, .has_entry_link = 1, .has_body_link = 0,
+	.thunk_label = { "id base", "id base", "uft_asm_func", "=lw t5, libc's note of the thread's number", NULL }, .has_entry_link = 1, .has_body_link = 0,
 };
 
 static int site_columns(struct dis *d)

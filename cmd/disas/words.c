@@ -133,7 +133,7 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 		if (label[i] && !strcmp(label[i], "uft_asm_func") && !is_entry(d->site))
 			label[i] = "uft_asm_mcount_func";
 	}
-	w->make_thunk(word, 0, 0, 1);
+	w->make_thunk(word, 0, 0, 1, &(int32_t){ 0 });
 	words_print_piece(f, d, word, w->thunk_bytes / 4, label);
 }
 

@@ -9,7 +9,7 @@
 
 #include "cmd/disas/disas.h"
 
-#define WORDS_PIECE	4	/* words of a thunk, at most */
+#define WORDS_PIECE	5	/* words of a thunk, at most */
 
 struct dis_words {
 	uint32_t nop;
@@ -18,7 +18,7 @@ struct dis_words {
 	uint32_t (*entry_word)(uint64_t site, uint64_t stub);
 	uint32_t (*jump_word)(uint64_t at, uint64_t stub);
 	int (*make_call)(uint32_t *w, unsigned n, uint64_t at, uint64_t thunk);
-	int (*make_thunk)(uint32_t *w, uint64_t at, uint64_t cells, int has_k);
+	int (*make_thunk)(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset);
 	int (*make_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint64_t body, uint8_t flags);
 	int (*make_mcount_stub)(uint32_t *w, uint64_t at, uint64_t to, uint64_t exit, uint32_t frame, uint8_t flags);
 	/* What the words' addresses are, NULL: it has none. */

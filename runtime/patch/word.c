@@ -172,7 +172,7 @@ static int write_thunks(struct word_object *o, unsigned page)
 
 		cells(o, t)[0] = ARCH_THUNK_K(t <= THUNK_MFUNC ? text_k : t == THUNK_CODE_FUNC ? code_k : stub_k);
 		uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
-		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k))
+		if (!arch_make_thunk(w, at, (uint64_t)cells(o, t), has_k, t < NTHUNKS ? &uft_rt.slice->tid_offset : NULL))
 			ret = -ERANGE;
 		for (unsigned i = 0; i < ARCH_THUNK_BYTES / 4; i++)
 			word_put(at + 4 * i, w[i]);

@@ -11,8 +11,9 @@
  *
  * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on (own_key()). The number
  * is what tells a new thread in a dead one's memory, and a fork child, from the owner; the thread pointer, a new thread with a
- * dead one's number. Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps through 1,024 of them
- * does not find his key fit again. A sum is never 0, as a thread pointer is in it. A child of vfork() or of clone() has its parent's: in
+ * dead one's number. riscv64's thunks load the number, before the line is looked for: a child that a handler forks in between comes
+ * with its parent's, and finds no key of that. Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps
+ * through 1,024 of them does not find his key fit again. A sum is never 0, as a thread pointer is in it. A child of vfork() or of clone() has its parent's: in
  * programs that import those the session does not say where the number is.
  *
  * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its

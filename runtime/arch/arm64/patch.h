@@ -66,11 +66,12 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 	return a64_is_bl(word) ? a64_bl(at, target) : 0;
 }
 
-/* @cells: two; @has_k: the handler wants the first. 0: out of reach. */
-static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
+/* @cells: two; @has_k: the handler wants the first. Nobody wants the number. 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
 	unsigned n = 0;
 
+	(void)tid_offset;
 	if (has_k) {
 		w[0] = a64_ldr_literal(17, at, cells);
 		n = 1;

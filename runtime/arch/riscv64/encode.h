@@ -22,10 +22,12 @@
 #define RV_ZERO		0u
 #define RV_RA		1u
 #define RV_SP		2u
+#define RV_TP		4u
 #define RV_T0		5u		/* the other link register, which predictors of returns know */
 #define RV_T1		6u
 #define RV_T3		28u
 #define RV_T4		29u
+#define RV_T5		30u
 
 /* Where auipc and an instruction with twelve bits reach from @pc, and the two parts of the way. */
 static inline int rv_reaches(uint64_t pc, uint64_t target)
@@ -69,6 +71,14 @@ static inline uint32_t rv_addi(unsigned rd, unsigned rs, uint64_t pc, uint64_t t
 static inline uint32_t rv_sd(unsigned reg, unsigned rs, unsigned offset)
 {
 	return (offset >> 5 & 0x7f) << 25 | reg << 20 | rs << 15 | 3u << 12 | (offset & 31) << 7 | 0x23u;
+}
+
+/* lw @rd, @offset(tp); where there is none, or it is too far away: li @rd, 0 */
+static inline uint32_t rv_number(unsigned rd, int32_t offset)
+{
+	if (!offset || offset < -2048 || offset > 2047)
+		return rd << 7 | 0x13u;
+	return (uint32_t)offset << 20 | RV_TP << 15 | 2u << 12 | rd << 7 | 0x03u;
 }
 
 static inline uint32_t rv_jr(unsigned rs)

@@ -5,7 +5,8 @@
  *	entry site	auipc t0 ; nop | jalr t0 stub		8 bytes, at a word: two nops when found, or four compressed ones
  *	mcount site	jal ra _mcount | nop | jal ra stub			4 bytes, which may lie between words
  *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra stub	8 bytes, where nothing was relaxed
- *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; jr t4	t3: K; the exit's without
+ *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; lw t5, libc's note ; jr t4	t3: K; the exit's without. t5: the
+ *			thread's number (uft_slice.tid_offset), 0 if not known; plain code's without
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
  *	plain code	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
@@ -26,7 +27,7 @@
 #include "runtime/arch/riscv64/encode.h"
 
 #define ARCH_ENTRY_BYTES	8u	/* of an entry site */
-#define ARCH_THUNK_BYTES	16u
+#define ARCH_THUNK_BYTES	20u
 #define ARCH_THUNK_K(k)		((uint64_t)(k))
 #define ARCH_THUNK_PAGES	2u	/* jal does not reach far: before the stubs and behind them */
 #define ARCH_CALL_BY_STUB	1
@@ -70,8 +71,8 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 	return rv_is_jal(word, RV_RA) ? rv_jal(RV_RA, at, target) : 0;
 }
 
-/* @cells: two, in 16 aligned bytes; @has_k: the handler wants the first. 0: out of reach. */
-static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k)
+/* @cells: two, in 16 aligned bytes; @has_k: the handler wants the first; @tid_offset: uft_slice's, where it wants the number. 0: out of reach. */
+static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
 	unsigned n = 1;
 
@@ -79,9 +80,11 @@ static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int 
 	if (has_k)
 		w[n++] = rv_ld(RV_T3, RV_T4, at, cells);
 	w[n++] = rv_ld(RV_T4, RV_T4, at, cells + 8);
+	if (tid_offset)
+		w[n++] = rv_number(RV_T5, *tid_offset);
 	w[n++] = rv_jr(RV_T4);
-	if (!has_k)
-		w[n] = ARCH_INSN_NOP;
+	while (n < ARCH_THUNK_BYTES / 4)
+		w[n++] = ARCH_INSN_NOP;
 	return w[0] != 0;
 }
 

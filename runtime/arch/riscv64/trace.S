@@ -90,14 +90,16 @@
 	subw	t3, \tmp, t3
 	.endm
 
-	/* The thread's line, with us inside: t4; t5 its key. Uses t6. */
-	.macro FIND_OWN slow
+	/* The thread's line, with us inside: t4; t5 its key, the thread's number until then if the thunk \has_number. Uses t6. */
+	.macro FIND_OWN slow, has_number=1
 	ld	t4, uft_ring_fast + RF_OWN
-	ld	t6, RH_WORD(t4)
+	.if	!\has_number
 	ld	t5, RH_TID_OFFSET(t4)
-	ld	t6, (t6)
 	add	t5, t5, tp
 	lw	t5, (t5)
+	.endif
+	ld	t6, RH_WORD(t4)
+	ld	t6, (t6)
 	slli	t5, t5, RO_TID_SHIFT
 	add	t5, t5, t6
 	srli	t6, t5, RO_TID_SHIFT - RO_SHIFT
@@ -165,10 +167,12 @@
 	 */
 	.macro GRAPH_ENTER p, name
 	STUB_ID	t4
-	FIND_OWN .L\p\()_slow
 	.ifc	\name, sp
+	FIND_OWN .L\p\()_slow
 	sd	ra, RO_SAVE(t4)
 	.cfi_undefined ra
+	.else
+	FIND_OWN .L\p\()_slow, 0
 	.endif
 	FIND_ROOM ra, t5, .L\p\()_inside
 	sw	ra, 0(t6)
@@ -231,7 +235,7 @@
 	 *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
 	 */
 	.macro GRAPH_EXIT p, below=0
-	FIND_OWN .L\p\()_slow
+	FIND_OWN .L\p\()_slow, (\below == 0)
 	FIND_ROOM t0, t1, .L\p\()_inside
 	ld	t3, RO_THREAD(t4)
 	lr.d	t2, (t3)		/* TH_TOP */
@@ -271,24 +275,33 @@
 	.text
 
 /*
- * Entry sites: t0 = site + 8, ra = parent, t3 = K.
+ * Entry sites: t0 = site + 8, ra = parent, t3 = K, t5 = the thread's number.
  *
- *	t1 clock	t4 line		t5 upper half of the word	t6 at
+ *	t1 upper half of the word, then clock	t4 line		t5 key		t6 at
  */
 	HANDLER uft_asm_func
 	FIND_OWN .Lfunc_slow
-	FIND_ROOM t1, t5, .Lfunc_inside
-	TEXT_ID	t5, t0
+	ld	t6, RO_AT(t4)
+	ld	t1, RO_END(t4)
+	bgeu	t6, t1, .Lfunc_inside
+	TEXT_ID	t1, t0
+	sw	t1, 4(t6)
+	rdtime	t1
 	sw	t1, 0(t6)
-	sw	t5, 4(t6)
 	sd	ra, 8(t6)
+	ld	t3, RO_LIMIT(t4)
+	bgeu	t1, t3, .Lfunc_late
 	addi	t6, t6, 16
 	sd	t6, RO_AT(t4)
 	COMMIT	t1, t3
-	LEAVE_OWN
+	sd	t5, RO_KEY(t4)
 	jr	t0			/* pairs with the site's jalr */
+.Lfunc_late:
+	lw	t3, 4(t6)		/* K again: what the id was made of less the id */
+	srli	t1, t0, 2
+	subw	t3, t1, t3
 .Lfunc_inside:
-	LEAVE_OWN
+	sd	t5, RO_KEY(t4)
 .Lfunc_slow:
 	SAVE_ALL t0
 	TEXT_ID	a0, t0
@@ -316,7 +329,7 @@
 	HANDLER_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, sp as at the entry: it names the frame. Accepted, we
+ * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry: it names the frame. Accepted, we
  * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
  */
 	HANDLER uft_asm_graph_enter
@@ -386,7 +399,7 @@ uft_asm_graph_exit_slow:
  */
 	HANDLER uft_asm_code_func
 	SCRATCH_SAVE
-	FIND_OWN .Lcode_func_slow
+	FIND_OWN .Lcode_func_slow, 0
 	FIND_ROOM t1, t5, .Lcode_func_inside
 	srli	t5, ra, 7		/* slots are 128 bytes apart */
 	subw	t5, t5, t3

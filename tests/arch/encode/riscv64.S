@@ -21,6 +21,9 @@ origin:
 	j	. + 0xffffe
 	jal	t1, . - 0x100000
 	jal	t1, . + 0x800
+	lw	t5, -1680(tp)
+	lw	t5, 2047(tp)
+	li	t5, 0
 	/* Read, not written: reads[] of riscv64.c. A compressed one has a nop behind it. */
 	beq	a0, a1, . + 0xffe
 	bgeu	a0, a1, . - 0x1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
 #define ARCH	"riscv64"
-#define NCASES	14
+#define NCASES	17
 #define NREADS	15
 #include "tests/arch/encode/words.h"
 
@@ -26,6 +26,9 @@ static uint32_t build(unsigned i)
 	case 11: return rv_jal(RV_ZERO, pc, pc + 0xffffe);
 	case 12: return rv_jal(RV_T1, pc, pc - 0x100000);
 	case 13: return rv_jal(RV_T1, pc, pc + 0x800);
+	case 14: return rv_number(RV_T5, -1680);
+	case 15: return rv_number(RV_T5, 2047);
+	case 16: return rv_number(RV_T5, -2049);
 	}
 	return 0;
 }

@@ -63,7 +63,7 @@ void lab_make_sites(void)
 		int is_text = t == THUNK_FUNC || t == THUNK_MFUNC;
 
 		cells_of(t)[0] = ARCH_THUNK_K(UFT_THUNK_K(is_text ? made.text_k : stub_k, is_text ? UFT_REC_FUNC : UFT_REC_ENTRY));
-		CHECK(arch_make_thunk(w, thunk_at(t), (uint64_t)cells_of(t), t != THUNK_EXIT));
+		CHECK(arch_make_thunk(w, thunk_at(t), (uint64_t)cells_of(t), t != THUNK_EXIT, &uft_rt.slice->tid_offset));
 		put_words(thunk_at(t), w, ARCH_THUNK_BYTES / 4);
 	}
 	lab_retarget();
