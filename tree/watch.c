@@ -20,7 +20,7 @@ int show_mmiotrace_watch(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* Blanks and newlines between words; a newline behind each in @out. -E2BIG: it has no room. */
+/* Blanks and newlines between words; a newline behind each in @out. -ENAMETOOLONG: it has no room. */
 static int take_words(const char *p, size_t n, char *out, size_t size)
 {
 	size_t len = 0;
@@ -31,7 +31,7 @@ static int take_words(const char *p, size_t n, char *out, size_t size)
 		if (is_blank && (!len || out[len - 1] == '\n'))
 			continue;
 		if (len + 2 >= size)
-			return -E2BIG;
+			return -ENAMETOOLONG;
 		out[len++] = is_blank ? '\n' : p[i];
 	}
 	if (len && out[len - 1] != '\n')
@@ -63,8 +63,9 @@ ssize_t store_mmiotrace_watch(struct uft_handle *h, const char *p, size_t n)
 		h->wrong = "mmiotrace is on: it watches something";
 		return -EINVAL;
 	}
-	if (ret == -E2BIG || ret == -EINVAL) {
-		h->wrong = ret == -E2BIG ? "More than the CPU's 4 registers, of 8 bytes each" : "It is NAME or ADDRESS, with ,BYTES and :w behind it";
+	if (ret == -ENAMETOOLONG || ret == -E2BIG || ret == -EINVAL) {
+		h->wrong = ret == -ENAMETOOLONG ? "More than 510 bytes of words" :
+			   ret == -E2BIG ? "More than the CPU's 4 registers, of 8 bytes each" : "It is NAME or ADDRESS, with ,BYTES and :w behind it";
 		return -EINVAL;
 	}
 	ret = ret ? ret : tree_apply(h->at.in, &set, NULL);

@@ -5,10 +5,11 @@
 . "$(dirname "$0")/../../lib/shell.sh"
 export T TMP="$tmp"
 
-in_shell 'cd /sys/kernel/tracing; echo mmiotrace >current_tracer; echo "$? $(cat current_tracer)"; for w in a,0 a,b ,8 "a b c d e" 0x1000,64; do echo "$w" >mmiotrace_watch; echo $?; done; cat mmiotrace_watch
+in_shell 'cd /sys/kernel/tracing; echo mmiotrace >current_tracer; echo "$? $(cat current_tracer)"; for w in a,0 a,b ,8 "a b c d e" 0x1000,64 $(printf %0520d 0); do echo "$w" >mmiotrace_watch; echo $?; done; cat mmiotrace_watch
 	sed "s/^.*\] //" error_log | grep -v "^ "; echo "watched  other,4:w" >mmiotrace_watch; cat mmiotrace_watch; echo watched >mmiotrace_watch; echo mmiotrace >current_tracer; echo $?; echo >mmiotrace_watch; echo "$? $(cat mmiotrace_watch)"
 	mkdir instances/foo; ls instances/foo | grep -c watch; grep -c mmiotrace instances/foo/available_tracers' 2>err
 expect_equal "which memory" "$(cat out)" "1 nop
+1
 1
 1
 1
@@ -20,6 +21,7 @@ mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
 mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
 mmiotrace_watch: error: More than the CPU's 4 registers, of 8 bytes each
 mmiotrace_watch: error: More than the CPU's 4 registers, of 8 bytes each
+mmiotrace_watch: error: More than 510 bytes of words
 watched
 other,4:w
 0
