@@ -166,8 +166,9 @@ static int check_host(const struct record_opts *o, const struct cmd_syntax *synt
 	if (syntax == &cmd_attach_syntax)
 		return cmd_fail("attach", "running programs are traced on x86-64 only yet, not on " HOST_NAME
 				": start the program here with `uft record PROGRAM`");
-	if (o->watchdog)
-		return cmd_fail("record", "--watchdog is there on x86-64 only yet, not on " HOST_NAME ": record without it");
+	if (o->watchdog || o->int3)
+		return cmd_fail("record", "%s is there on x86-64 only yet, not on " HOST_NAME ": record without it",
+				o->int3 ? "--int3" : "--watchdog");
 	if (o->func_stack || o->stack)
 		return cmd_fail("record", "%s: stacks are walked on x86-64 only yet, not on " HOST_NAME ": function_graph shows who calls whom",
 				o->func_stack ? "--func-stack" : "--stacktrace");

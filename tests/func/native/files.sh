@@ -54,6 +54,9 @@ expect_err "running programs are traced on x86-64 only yet, not on arm64: start 
 run other record --watchdog "$program"
 expect_status 1
 expect_err "--watchdog is there on x86-64 only yet"
+run other record --int3 "$program"
+expect_status 1
+expect_err "--int3 is there on x86-64 only yet"
 run other record --stacktrace -p kmemtrace "$program"
 expect_status 1
 expect_err "stacks are walked on x86-64 only yet"

@@ -98,6 +98,7 @@ children)	# what a script's interpreter and a program execute is followed
 refused)
 	refused 1 'running programs are traced on x86-64 only yet, not on arm64: start the program here with `uft record PROGRAM`' attach 1
 	refused 1 '--watchdog is there on x86-64 only yet, not on arm64' record --watchdog /patchable
+	refused 1 '--int3 is there on x86-64 only yet, not on arm64' record --int3 /patchable
 	refused 1 'mmiotrace is not there on arm64 yet' record -p mmiotrace --watch main /patchable
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record /bin/busybox true
 	refused 1 'arguments of functions, which are known on x86-64 only yet' record -p kmemtrace /patchable
