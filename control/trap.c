@@ -112,8 +112,11 @@ static int is_there(const struct trap *p, pid_t tid)
 static int minds_sigtrap(struct uft_session *s, const struct target *t)
 {
 	const uint64_t bit = 1ull << (SIGTRAP - 1);
+	long caught = peek_status(t->pid, "SigCgt", 16), ignored = peek_status(t->pid, "SigIgn", 16);
 
-	if (!((uint64_t)peek_status(t->pid, "SigCgt", 16) & bit) && !((uint64_t)peek_status(t->pid, "SigIgn", 16) & bit))
+	if (caught == -ESRCH || ignored == -ESRCH)
+		return 1;		/* it has just ended (no mask has SIGKILL, so it is none) */
+	if (!((uint64_t)caught & bit) && !((uint64_t)ignored & bit))
 		return 0;
 	session_warn(s, "process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it", t->pid);
 	return 1;
