@@ -270,6 +270,11 @@ static int take(struct uft_session *s)
 	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || is_ptask(s, si.si_pid))
 		return 0;
 	if (!watch_has(s, si.si_pid)) {
+		/* One that was to be let go (watch_release) and stops only now. Taken by us it would be a tracee for good. */
+		if (look_is_late(si.si_pid)) {
+			look_reap();
+			return !look_is_late(si.si_pid);
+		}
 		/*
 		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops: an exec waits until
 		 * somebody takes that end. Any other is a child's.
