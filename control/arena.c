@@ -15,7 +15,10 @@
  */
 #include "control/internal.h"
 
+#include "symbol/host.h"
+
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,8 +34,9 @@
 #define NAME_PREFIX	"session."
 
 #define SLICES		64
-#define NEXCH_OWN	16		/* without rseq: half of them can be single threads' */
 #define NEXCH		6
+#define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
+#define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
 #define RING_BYTES	(16u << 20)
 #define RING_BYTES_MIN	(64u << 10)
 #define SUB_BYTES	(64u << 10)
@@ -193,6 +197,20 @@ static int is_power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+/* Does libc register restartable sections that the runtime uses there? Else nobody writes to the rings of CPUs. */
+static int has_cpu_rings(const struct uft_session_opts *opts)
+{
+	return HOST_MACHINE == EM_X86_64 && !opts->emulator;
+}
+
+/* Without rings of CPUs every thread that records needs an exchange ring, as many at once as there are CPUs. */
+static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncpus)
+{
+	uint32_t n = opts->nexch ? opts->nexch : has_cpu_rings(opts) ? NEXCH : NEXCH_OWN;
+
+	return has_cpu_rings(opts) || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
+}
+
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
@@ -203,8 +221,8 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->magic = UFT_ABI_MAGIC;
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
-	l->nexch = opts->nexch ? opts->nexch : opts->emulator ? NEXCH_OWN : NEXCH;
-	if (fit(opts, l->ncpus + l->nexch, avail, &l->ring_bytes, &l->nslices))
+	l->nexch = exchange_rings(opts, l->ncpus);
+	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->nslices))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prog.c - what is traced in the guest: three threads, and a child made by fork, whose calls are counted in session.c
+ * prog.c - what is traced in the guest: three threads (or THREADS), and a child made by fork, whose calls are counted in session.c
  *
  * With an argument it waits then until its standard input ends, and makes one call more.
  */
@@ -8,6 +8,12 @@
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#ifndef THREADS
+#define THREADS 3
+#endif
+
+static pthread_barrier_t all;	/* none begins or ends without the others */
 
 __attribute__((noinline)) long leaf(long x)
 {
@@ -24,18 +30,22 @@ __attribute__((patchable_function_entry(0))) static void *work(void *arg)
 {
 	long sum = 0;
 
+	pthread_barrier_wait(&all);
 	for (long i = 0; i < 1000; i++)
 		sum += mid(i) - 2 * i - 3;
+	pthread_barrier_wait(&all);
 	return sum ? arg : NULL;
 }
 
 __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 {
-	pthread_t thread[3];
+	pthread_t thread[THREADS];
 	int status;
 	pid_t pid;
 
-	for (int i = 0; i < 3; i++)
+	if (pthread_barrier_init(&all, NULL, THREADS))
+		return 1;
+	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, work, argv))
 			return 1;
 	pid = fork();
@@ -43,7 +53,7 @@ __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 		_exit(mid(1) != 5);
 	if (waitpid(pid, &status, 0) != pid || status)
 		return 2;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < THREADS; i++) {
 		void *bad;
 
 		if (pthread_join(thread[i], &bad) || bad)

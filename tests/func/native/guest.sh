@@ -24,9 +24,10 @@ build() {
 	aarch64-linux-gnu-gcc -Wall -Wextra -O1 -fno-toplevel-reorder -no-pie -pthread "$@" "$top/tests/func/guest/prog.c" -o "root/$name" || exit 1
 }
 build patchable -fpatchable-function-entry=2
+build many -fpatchable-function-entry=2 -DTHREADS=14
 build mcount -pg
 build plain
-for part in function graph filter prepared plain children refused; do
+for part in function many graph filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
 boot_guest

@@ -3,7 +3,7 @@
 # inside.sh PART - what uft does on an arm64 machine of its own, one part a call: run in the guest, by the shell of busybox
 #
 # /patchable, /mcount and /plain are prog.c of tests/func/guest, built in three ways: three threads make 1,000 calls of mid() each, which calls
-# leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input.
+# leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input. /many is the first with 14 threads.
 PATH=/bin LD_LIBRARY_PATH=/lib XDG_RUNTIME_DIR=/tmp
 export PATH LD_LIBRARY_PATH XDG_RUNTIME_DIR
 cd /tmp || exit 1
@@ -56,6 +56,15 @@ function)
 	shown 6002 ': leaf <-mid$'
 	record -p nop /patchable
 	is events 0
+	;;
+many)	# more threads than have rings of their own: the others find one each time
+	record -p function /many
+	is calls 42003
+	is tasks 15
+	found=$(sed -n 's/.* \[\([0-9]*\)\] .*/\1/p' report | sort -u | grep -c .)
+	[ "$found" -ge 8 ] || fail "$ran: they share $found rings, and eight of them can have one alone"
+	record /many
+	is calls 42003
 	;;
 graph)
 	record /patchable
