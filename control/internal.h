@@ -363,6 +363,10 @@ const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
 int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err);
 /* What stands in an executable file is something we can trace: 0, or -errno and the sentence. */
 int program_check(const char *path, struct uft_error *err);
+/* And its start gains no rights. */
+int program_check_rights(const char *path, struct uft_error *err);
+/* "#! /bin/sh -e" into "/bin/sh"; where that is a script as well, what it comes down to. 0: @path is no script. */
+int script_interpreter(const char *path, char *interp, size_t size);
 /* Does anything match, now that all objects of the start are known? */
 int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err);
 

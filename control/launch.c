@@ -259,16 +259,12 @@ int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *er
 {
 	char *path = s->coming.path;
 	int ret = launch_find_program(argv[0], path, sizeof(s->coming.path), err);
-	const char *secure;
 
 	if (!ret)
 		ret = program_check(path, err);
-	if (ret)
-		return ret;
-	secure = secure_exec_reason(path, geteuid(), getegid());
-	if (secure)
-		return uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure);
-	return start_child(s, argv, err);
+	if (!ret)
+		ret = program_check_rights(path, err);
+	return ret ? ret : start_child(s, argv, err);
 }
 
 void launch_forget(struct uft_session *s)

@@ -14,7 +14,6 @@
  * is_same_memory() makes sure of.
  */
 #include "control/internal.h"
-#include "symbol/host.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -37,18 +36,6 @@
 static const char *library_machine(uint16_t machine)
 {
 	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
-}
-
-/* Its interpreter comes up in its place. */
-static int is_script(const char *path)
-{
-	char head[2] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, head, sizeof(head));
-
-	if (fd >= 0)
-		close(fd);
-	return n == (ssize_t)sizeof(head) && !memcmp(head, "#!", 2);
 }
 
 static const char *machine_name(const char *path, struct uft_error *err)
@@ -207,9 +194,21 @@ static int await_hello(struct uft_session *s, pid_t pid, const char *path, struc
 			"start%s", path, s->opts.emulator ? ", and the emulator must know -E (qemu-user does)" : "");
 }
 
+/* What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited for in vain. */
+static int check_image(const char *path, char image[PATH_MAX], struct uft_error *err)
+{
+	int ret = program_check(path, err);
+
+	if (!ret && script_interpreter(path, image, PATH_MAX))
+		ret = program_check(image, err);
+	else
+		memcpy(image, path, strlen(path) + 1);
+	return ret ? ret : program_check_rights(image, err);
+}
+
 int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
 {
-	char path[PATH_MAX], library[PATH_MAX + 64];
+	char path[PATH_MAX], image[PATH_MAX], library[PATH_MAX + 64];
 	struct start_env *env = calloc(1, sizeof(*env));
 	char **words = NULL;
 	const char *machine;
@@ -217,9 +216,9 @@ int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct
 	int ret = env ? launch_find_program(argv[0], path, sizeof(path), err) : -ENOMEM;
 
 	if (!ret && !s->opts.emulator)
-		ret = program_check(path, err);
+		ret = check_image(path, image, err);
 	if (!ret) {
-		machine = !s->opts.emulator && is_script(path) ? library_machine(HOST_MACHINE) : machine_name(path, err);
+		machine = machine_name(s->opts.emulator ? path : image, err);
 		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
 	}
 	if (!ret) {

@@ -12,11 +12,14 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
+
+#define SCRIPTS_MAX	5	/* the kernel follows as many, and refuses the next */
 
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
 {
@@ -34,6 +37,40 @@ const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
 	if (euid && getxattr(path, "security.capability", NULL, 0) > 0)
 		return "file capabilities";
 	return NULL;
+}
+
+int program_check_rights(const char *path, struct uft_error *err)
+{
+	const char *secure = secure_exec_reason(path, geteuid(), getegid());
+
+	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure) : 0;
+}
+
+int script_interpreter(const char *path, char *interp, size_t size)
+{
+	char line[256] = "", name[sizeof(line)] = "";
+	int is_script = 0;
+
+	for (int depth = 0; depth < SCRIPTS_MAX; depth++) {
+		int fd = open(depth ? name : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+		char *p = line + 2;
+
+		if (fd >= 0)
+			close(fd);
+		if (n < 3 || line[0] != '#' || line[1] != '!')
+			break;
+		line[n] = '\0';
+		p += strspn(p, " \t");
+		p[strcspn(p, " \t\n")] = '\0';
+		if (!*p)
+			break;
+		memcpy(name, p, strlen(p) + 1);
+		is_script = 1;
+	}
+	if (is_script)
+		snprintf(interp, size, "%s", name);
+	return is_script;
 }
 
 int program_check(const char *path, struct uft_error *err)

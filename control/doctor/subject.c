@@ -27,24 +27,6 @@
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
-/* "#! /bin/sh -e" into "/bin/sh". 0: no such line. */
-static int script_of(const char *path, char *interp, size_t size)
-{
-	char line[256] = "";
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
-	char *p = line + 2;
-
-	if (fd >= 0)
-		close(fd);
-	if (n < 3 || line[0] != '#' || line[1] != '!')
-		return 0;
-	p += strspn(p, " \t");
-	p[strcspn(p, " \t\n")] = '\0';
-	snprintf(interp, size, "%s", p);
-	return *p != '\0';
-}
-
 static void look_at_interp(struct doctor_facts *f, const char *root)
 {
 	struct uft_object *obj;
@@ -120,7 +102,7 @@ void doctor_look_at_program(struct doctor_facts *f, const char *name)
 
 	snprintf(f->program, sizeof(f->program), "%s", name);
 	f->program_error = -launch_find_program(name, f->program, sizeof(f->program), &err);
-	if (!f->program_error && script_of(f->program, f->script, sizeof(f->script))) {
+	if (!f->program_error && script_interpreter(f->program, f->script, sizeof(f->script))) {
 		char script[sizeof(f->script)];
 
 		/* What runs is the interpreter; what the message names first is the script. */

@@ -200,3 +200,13 @@ for more in -O0 "-O2 $guard"; do
 		record "-pg $more recordmcount $nop" function values
 	done
 done
+
+# A script comes up as its interpreter: one that the loader has no part in is refused before anything runs.
+if [ -z "$emulator" ] && printf 'int main(void){return 0;}' | $cc -static -x c - -o static 2>/dev/null; then
+	printf '#!%s\n' "$tmp/static" >script && printf '#! %s -x\n' "$tmp/script" >second && chmod +x script second
+	for name in script second; do
+		run timeout 120 "$uft" record -q --preload -o rec.uft "./$name"
+		expect_status 1
+		expect_err "$tmp/static is linked statically: no loader puts the runtime into it"
+	done
+fi

@@ -110,6 +110,9 @@ refused)
 	refused 1 '--int3 is there on x86-64 only yet, not on arm64' record --int3 /patchable
 	refused 1 'mmiotrace is not there on arm64 yet' record -p mmiotrace --watch main /patchable
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record /bin/busybox true
+	printf '#!/bin/busybox sh\n' >script && chmod +x script && printf '#!/tmp/script\n' >second && chmod +x second
+	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./script
+	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./second
 	refused 1 'arguments of functions, which are known on x86-64 only yet' record -p kmemtrace /patchable
 	refused 0 'aarch64: programs are traced that uft record starts' doctor
 	;;
