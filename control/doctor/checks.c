@@ -170,6 +170,10 @@ static int judge_program(const struct doctor_facts *f, struct doctor_finding *ou
 		return say(out, DOCTOR_FAIL, "process %d (%s) is a kernel thread: the kernel has its own ftrace", f->pid, f->comm);
 	if (f->program_error)
 		return say(out, DOCTOR_FAIL, "%s", f->program_text[0] ? f->program_text : strerror(f->program_error));
+	if (is_preload_only(f) && f->is_static) {
+		say(out, DOCTOR_FAIL, "%s is linked statically: no loader puts the runtime into it", f->program);
+		return remedy(out, "link it dynamically");
+	}
 	if (f->script[0])
 		return say(out, DOCTOR_OK, "%s is a script; what runs is %s", f->script, f->program);
 	return say(out, DOCTOR_OK, "%s is a %s " HOST_NAME " program", f->program, f->is_static ? "static" : "dynamic");

@@ -93,6 +93,9 @@ static void machine(void **state)
 	f.has_constant_tsc = 0;
 	expect("cpu", DOCTOR_WARN, "uft record starts");
 	expect("clock", DOCTOR_OK, "one rate");
+	expect("program", DOCTOR_OK, "dynamic");
+	f.is_static = 1;
+	expect("program", DOCTOR_FAIL, "no loader puts the runtime into it");
 	make_well();
 	f.is_cpu_known = 0;
 	expect("cpu", DOCTOR_WARN, "cpuinfo");
