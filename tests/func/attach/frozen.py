@@ -80,7 +80,7 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='
     except OSError as e:
         if group:
             raise
-        print('skip: no control group can be made:', e)
+        print('skip: no control group of version 1 can be made (version 2 is not tried):', e)
     finally:
         if group:
             group.set(False)
