@@ -18,7 +18,8 @@
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is back. One that waits
  *	behind another stop is waited for (watch.c).
  * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a second, and who takes a trap
- * before, or stands in one just then, dies of it. This is why int3 is asked for, never the default (doc/design/decisions.md).
+ * before, or stands in one just then, dies of it. A child without an agent keeps its int3s until it is left as such (silent.c), which
+ * may be later. This is why int3 is asked for, never the default (doc/design/decisions.md).
  *
  * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked again where all other
  * signals are, as in libc's own sections. That it was blocked alone, by the program, nothing tells afterwards. It takes a
