@@ -129,13 +129,31 @@ static int save_names(void *arg, uint32_t object, const struct uft_object *obj)
 	return wr_meta_funcs(arg, object, obj);
 }
 
+/* This moment by the clock of the recording. An emulated program's is not ours: what is nowhere near the line so far is put on it. */
+static struct uft_clock_pair clock_now(const struct rd_file *f)
+{
+	struct uft_clock_pair now, first, last;
+	uint64_t clock;
+
+	uft_clock_sample(&now);
+	if (f->npair < 2)
+		return now;
+	first = f->pair[0];
+	last = f->pair[f->npair - 1];
+	if (last.clock <= first.clock || last.ns <= first.ns || now.ns <= last.ns)
+		return now;
+	clock = first.clock + (uint64_t)((unsigned __int128)(now.ns - first.ns) * (last.clock - first.clock) / (last.ns - first.ns));
+	if ((now.clock > clock ? now.clock - clock : clock - now.clock) > clock - first.clock)
+		now.clock = clock;
+	return now;
+}
+
 static int save_facts(struct rescue *r)
 {
-	struct uft_clock_pair now;
+	struct uft_clock_pair now = clock_now(r->f);
 	struct wire p = { 0 };
 	int err;
 
-	uft_clock_sample(&now);
 	wire_put_u(&p, now.clock);
 	wire_put_u(&p, now.ns);
 	err = wr_meta_put(r->w, UFT_BLOCK_CLOCK, &p);
