@@ -34,6 +34,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -42,6 +43,9 @@
 #define OPTIONS		(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
 #define OPTIONS_INT3	(OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define RELEASE_MS	500	/* for a task to stop: the parent of a vfork child waits for that one */
+#define PRESS_NS	20000000	/* then one that is needed gets a better priority */
+#define PRESS_NAP_NS	1000000
+#define PATIENCE_NS	5000000000ull	/* then it is said that we wait */
 #define NAP_NS		20000
 #define STOPS_AT_ONCE	256	/* then requests are served */
 
@@ -433,13 +437,91 @@ static size_t count(const struct watch *w, pid_t pid)
 }
 
 /*
+ * Will the next stop of a task be harmless, whoever lets it go from there? Where there are int3s it must have no trap ahead, nor be in the
+ * middle of making a child from memory that was not clean: so it sleeps in another system call, or is over.
+ */
+static int may_go_late(const struct uft_session *s, pid_t tid)
+{
+	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	struct asleep a;
+	int ret;
+
+	if (!s->traps || pid <= 0)
+		return 1;
+	ret = look_read_asleep(pid, tid, &a);
+	if (ret <= 0)
+		return ret != 0;
+	if (has_trap_ahead(s, tid))
+		return 0;
+	if (a.nr == SYS_fork || a.nr == SYS_vfork || a.nr == SYS_clone || a.nr == SYS_clone3)
+		return look_is_vfork_wait(pid, &a);
+	return 1;
+}
+
+struct pressed {
+	pid_t tid;
+	int nice, is_said;
+};
+
+static void press_no_more(struct pressed *p)
+{
+	if (p->tid)
+		look_unhurry(p->tid, p->nice);
+	p->tid = 0;
+}
+
+/* Nobody has stopped for @ns. The first who must be waited for gets a better priority. 0: there is none. */
+static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t ns)
+{
+	const struct watch *w = s->watch;
+
+	for (size_t i = 0; i < w->n; i++) {
+		pid_t tid = w->tid[i];
+
+		if (!is_of(tid, pid) || may_go_late(s, tid))
+			continue;
+		if (p->tid != tid) {
+			press_no_more(p);
+			p->tid = look_hurry(tid, &p->nice) ? tid : 0;
+		}
+		if (ns > PATIENCE_NS && !p->is_said++)
+			session_warn(s, "task %d gets no CPU, and might end by SIGTRAP if it were left so: waiting for it", tid);
+		return 1;
+	}
+	return 0;
+}
+
+/* All those of the process, or of all, that stop in time. */
+static void let_go_all(struct uft_session *s, pid_t pid)
+{
+	uint64_t since = session_now_ns(), ns;
+	struct pressed p = { .tid = 0 };
+
+	while (count(s->watch, pid)) {
+		int must_wait = 0;
+
+		if (let_go_stopped(s, pid)) {
+			since = session_now_ns();
+			continue;
+		}
+		ns = session_now_ns() - since;
+		if (s->traps && ns > PRESS_NS)
+			must_wait = press(s, pid, &p, ns);
+		if (!must_wait && ns > RELEASE_MS * 1000000ull)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = must_wait ? PRESS_NAP_NS : NAP_NS }, NULL);
+	}
+	press_no_more(&p);
+}
+
+/*
  * Without int3s there is nothing to be careful about. With them the memories are cleaned before the first task is let go, by
  * whichever of its tasks; a child that was made meanwhile, from memory that was not clean, is found by its maker's stop or its own.
+ * So whoever makes one, or is in a trap, is waited for until it has stopped, however long it gets no CPU.
  */
 void watch_release(struct uft_session *s, pid_t pid)
 {
 	struct watch *w = s->watch;
-	uint64_t deadline = session_now_ns() + RELEASE_MS * 1000000ull;
 	pid_t last = 0;
 
 	if (!w)
@@ -454,15 +536,7 @@ void watch_release(struct uft_session *s, pid_t pid)
 		last = tgid > 0 ? tgid : last;
 	}
 	ask_to_stop(w, pid);
-	while (count(w, pid)) {
-		if (let_go_stopped(s, pid)) {
-			deadline = session_now_ns() + RELEASE_MS * 1000000ull;
-			continue;
-		}
-		if (session_now_ns() > deadline)
-			break;
-		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
-	}
+	let_go_all(s, pid);
 	for (size_t i = w->n; i-- > 0;)		/* it goes when it stops: look_reap() */
 		if (is_of(w->tid[i], pid)) {
 			look_late(w->tid[i]);
