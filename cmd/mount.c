@@ -74,18 +74,20 @@ static int is_mounted(const char *dir)
 	return found;
 }
 
-/* Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of mounts tells. */
-static void serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
+/* Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of mounts tells. 0: it is unmounted. */
+static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 {
 	struct pollfd p[3] = { { .fd = uft_fuse_gone_fd(fuse), .events = POLLIN },
 			       { .fd = signalfd(-1, ends, SFD_CLOEXEC), .events = POLLIN },
 			       { .fd = open("/proc/self/mounts", O_RDONLY | O_CLOEXEC), .events = POLLPRI } };
+	int is_there;
 
-	while (is_mounted(dir) && !p[0].revents && !p[1].revents)
+	while ((is_there = is_mounted(dir)) && !p[0].revents && !p[1].revents)
 		if (poll(p, 3, -1) < 0 && errno != EINTR)
 			break;
 	close(p[1].fd);
 	close(p[2].fd);
+	return is_there;
 }
 
 /* The child's part, and all of it with -f. @report: where to say "ok" or what is wrong, -1: standard error. */
@@ -122,9 +124,10 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	if (report >= 0)
 		close(report);
 	if (ret == 0) {
-		serve(fuse, dir, &ends);
+		int is_there = serve(fuse, dir, &ends);
+
 		uft_serve_stop(socket);
-		uft_fuse_stop(fuse);
+		uft_fuse_stop(fuse, is_there);
 	}
 	if (t)
 		uft_tree_destroy(t);

@@ -83,7 +83,7 @@ static int run(struct uft_tree *t, char *const argv[], int no_mount)
 	}
 	uft_serve_stop(socket);
 	if (fuse)
-		uft_fuse_stop(fuse);
+		uft_fuse_stop(fuse, 1);
 	if (ret)
 		return ret;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

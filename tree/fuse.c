@@ -414,10 +414,11 @@ int uft_fuse_gone_fd(const struct uft_fuse *f)
 	return f->gone_fd;
 }
 
-void uft_fuse_stop(struct uft_fuse *f)
+void uft_fuse_stop(struct uft_fuse *f, int is_mounted)
 {
 	stop_threads(f);
 	fuse_close_all(f);
-	fuse_session_unmount(f->session);
+	if (is_mounted)		/* libfuse goes by the path while a file that is open keeps the connection */
+		fuse_session_unmount(f->session);
 	release(f);
 }

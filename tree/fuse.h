@@ -18,7 +18,8 @@ int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_op
 		   struct uft_error *err);
 /* Readable (POLLIN) once nothing is mounted any more: somebody ran umount, or the kernel gave the connection up. */
 int uft_fuse_gone_fd(const struct uft_fuse *f);
-/* Unmounts, answers every reader that waits, and frees. All handles are released when it returns. */
-void uft_fuse_stop(struct uft_fuse *f);
+/* Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted 0: somebody has unmounted
+ * it already; what is mounted there by now is not ours. */
+void uft_fuse_stop(struct uft_fuse *f, int is_mounted);
 
 #endif

@@ -146,6 +146,21 @@ check
 grep -q README asked || fail "nobody asked meanwhile"
 run "$uft" umount "$tmp/t"
 
+# A server that ends leaves alone what was mounted there meanwhile. A file that is open keeps its connection.
+run env SLOW_END="$tmp/ending" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
+expect_status 0
+pid=$(server "$tmp/t")
+exec 9<t/README
+run "$uft" umount "$tmp/t"
+run "$uft" mount "$tmp/t"
+expect_status 0
+exec 9<&-
+check
+gone "$pid" || fail "the server lives on after the unmount"
+expect_equal "what was mounted meanwhile" "$(cat t/current_tracer)" nop
+run "$uft" umount "$tmp/t"
+expect_status 0
+
 # Ended by a signal it unmounts.
 run "$uft" mount "$tmp/t"
 pid=$(server "$tmp/t")

@@ -3,10 +3,12 @@
  * slowreply.c - preloaded by uft mount: who answers a read of one byte stays a while in writev() when the answer is out
  *
  * When another thread comes with the next answer meanwhile, there will be the file $OVERLAP. With $SLOW_CLOSE a thread that
- * has taken a close stays a while before it goes on with it, and there will be the file of that name.
+ * has taken a close stays a while before it goes on with it, and there will be the file of that name. With $SLOW_END a server stays a
+ * while after libfuse has asked whether it is unmounted, and there will be that file.
  */
 #include <fcntl.h>
 #include <linux/fuse.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -40,6 +42,18 @@ ssize_t read(int fd, void *buf, size_t n)
 	if (n > FUSE_MIN_READ_BUFFER && ret >= (ssize_t)sizeof(*in) && in->opcode == FUSE_RELEASE && said) {
 		close(open(said, O_CREAT | O_WRONLY, 0600));
 		usleep(50000);
+	}
+	return ret;
+}
+
+int poll(struct pollfd *p, nfds_t n, int timeout)
+{
+	int ret = (int)syscall(SYS_poll, p, n, timeout);
+	const char *said = getenv("SLOW_END");
+
+	if (n == 1 && !p->events && !timeout && said) {
+		close(open(said, O_CREAT | O_WRONLY, 0600));
+		usleep(1000000);
 	}
 	return ret;
 }
