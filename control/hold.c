@@ -68,22 +68,6 @@ struct hold {
 	uint8_t *inside_hit;
 };
 
-/* Its number here, whatever its namespace. */
-static pid_t agent_pid(const struct target *t)
-{
-	char path[64], line[128];
-	int pid = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", t->agent_fd);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Pid: %d", &pid) != 1)
-		;
-	if (f)
-		fclose(f);
-	return pid;
-}
-
 /* ---- One stop ------------------------------------------------------------------------------------ */
 
 /* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
@@ -247,7 +231,7 @@ static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 /* What somebody is inside of all the while is left: sent once more beside the running program, so that it is counted. */
 static int run_held(struct hold *h)
 {
-	pid_t agent = agent_pid(h->t);
+	pid_t agent = target_agent_pid(h->t);
 	unsigned ms = WAIT_MS;
 	long nap = NAP_NS;
 

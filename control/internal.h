@@ -216,6 +216,7 @@ struct target {
 	int is_stuck;			/* the agent does not answer: no more commands */
 	int is_over;			/* the process ended or replaced its image */
 	int is_watched;			/* watch.c has all of its tasks */
+	uint64_t next_watch_ns;		/* when it is tried again, if not */
 	int waits_for_traps;		/* trap.c: functions are to be armed when it has */
 	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
 	int has_faulted;		/* fault.c put everything back */
@@ -240,6 +241,7 @@ struct target *target_by_pid(struct uft_session *s, pid_t pid);
 void target_announce(struct uft_session *s, struct target *t);
 void target_open_agent(struct uft_session *s, struct target *t);
 void target_take_agent(struct uft_session *s, struct target *t, int pidfd);	/* by its pidfd, ours from now on */
+pid_t target_agent_pid(const struct target *t);	/* its number here, whatever its namespace; 0: it has none */
 /* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
 void target_keep(struct uft_session *s, struct target *t);	/* the session ends, and it could not be left: its slice stays as it is */
@@ -522,6 +524,7 @@ pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 int peek_is_ending(pid_t pid);
+int peek_is_ours(pid_t tid);			/* is it a tracee of this thread's? */
 uint64_t peek_start(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */

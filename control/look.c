@@ -195,7 +195,7 @@ unsigned look_reap(void)
 		int status, got = look_wait(t.tid, &status);
 
 		/* Whoever executes a program has the number of the process from then on. */
-		if (got < 0 && errno == ECHILD && t.tgid != t.tid && peek_status(t.tgid, "TracerPid", 10) == getpid())
+		if (got < 0 && errno == ECHILD && t.tgid != t.tid && peek_is_ours(t.tgid))
 			got = look_wait(t.tgid, &status);
 		if (!got || (got < 0 && errno == EINTR))
 			continue;
@@ -516,8 +516,7 @@ static int look_task(struct look *l, pid_t pid, pid_t tid)
 	return ret;
 }
 
-/* Calls @fn for each task that shares the memory, until it returns something else than 0. */
-static int each_sharer(const struct look *l, look_task_fn *fn, void *arg)
+int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg)
 {
 	int ret = look_each_task(l->pid, fn, arg);
 	DIR *d = ret ? NULL : opendir("/proc");
@@ -546,7 +545,7 @@ static int look_fn(void *arg, pid_t pid, pid_t tid)
 int look_at_tasks(struct look *l)
 {
 	look_reap();
-	return each_sharer(l, look_fn, l);
+	return look_each_sharer(l, look_fn, l);
 }
 
 struct pointer_look {
@@ -572,5 +571,5 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes)
 {
 	struct pointer_look p = { at, bytes };
 
-	return each_sharer(l, pointer_fn, &p) != 0;
+	return look_each_sharer(l, pointer_fn, &p) != 0;
 }

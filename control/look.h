@@ -96,5 +96,7 @@ uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of t
 int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
 typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
 int look_each_task(pid_t pid, look_task_fn *fn, void *arg);	/* tasks.c */
+/* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
+int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg);
 
 #endif

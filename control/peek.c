@@ -101,6 +101,11 @@ int peek_is_ending(pid_t pid)
 	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
 }
 
+int peek_is_ours(pid_t tid)
+{
+	return peek_status(tid, "TracerPid", 10) == gettid();
+}
+
 pid_t peek_own_pid(pid_t tid)
 {
 	char text[4096];

@@ -144,7 +144,7 @@ static int taken_fn(void *arg, pid_t pid, pid_t tid)
 	long tracer = peek_status(tid, "TracerPid", 10);
 
 	(void)pid;
-	if (tracer <= 0 || tracer == t->us)
+	if (tracer <= 0 || tracer == t->us || peek_status((pid_t)tracer, "Tgid", 10) == t->us)	/* one of its threads */
 		return 0;
 	t->tid = tid;
 	t->tracer = (pid_t)tracer;

@@ -172,6 +172,21 @@ void target_take_agent(struct uft_session *s, struct target *t, int pidfd)
 	t->has_agent = 1;
 }
 
+pid_t target_agent_pid(const struct target *t)
+{
+	char path[64], line[128];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", t->agent_fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Pid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
 void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)

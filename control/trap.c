@@ -12,8 +12,8 @@
  * the only one left. Whether an int3 is ours in a certain memory is seen there: the code that belongs to it has the site's address.
  *
  * Invariants:
- *   1. An int3 is written only where every task is our tracee (trap_may_arm()). Threads and children, vfork's as well, are
- *	tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK), whether they are followed or not.
+ *   1. An int3 is written only where every task that shares the memory is our tracee (trap_may_arm(), seize.c). Threads and children,
+ *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
  *   2. A memory's int3s are taken out before the first of its tasks is let go (trap_take_out(), watch_release()).
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is back. One that waits
  *	behind another stop is waited for (watch.c).

@@ -5,7 +5,7 @@
  * Why so (doc/design/decisions.md): a fault must be seen before the program's handler or the kernel's default action
  * gets it, and only a tracer does. It costs each signal two stops, so it is done when asked for (opts.watchdog).
  *
- *	target announced -> its tasks seized, without a stop; their threads come with them (TRACECLONE)
+ *	target announced -> its tasks seized, without a stop; their threads come with them (seize.c)
  *	fork child	 -> seized when it is a target of its own; with int3s (trap.c) from its birth
  *	exec		 -> ptask.c takes the task over; the new image is a target again
  *	session ends, or is killed -> detached
@@ -23,8 +23,8 @@
 #include "control/look.h"
 #include "control/trap.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -40,8 +40,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OPTIONS		(PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD)
-#define OPTIONS_INT3	(OPTIONS | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK)
 #define RELEASE_MS	500	/* for a task to stop: the parent of a vfork child waits for that one */
 #define PRESS_NS	20000000	/* then one that is needed gets a better priority */
 #define PRESS_NAP_NS	1000000
@@ -120,69 +118,6 @@ static void let_helper_look(struct watch *w)
 	futex(&w->taken, 1 /* FUTEX_WAKE */, 1, NULL);
 }
 
-/* Seizes the tasks that are there now. Returns how many could not be had, or -errno when nobody will be. */
-static int seize_tasks(struct watch *w, pid_t pid, long options)
-{
-	char path[64];
-	struct dirent *e;
-	int left = 0;
-	DIR *d;
-
-	snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	d = opendir(path);
-	if (!d)
-		return -ESRCH;
-	while ((e = readdir(d))) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-		size_t at = place_of(w, tid);
-
-		if (tid <= 0 || (at < w->n && w->tid[at] == tid))
-			continue;
-		if (ptrace(PTRACE_SEIZE, tid, 0, options) == 0)
-			left += add(w, tid) != 0;
-		else if (errno != ESRCH)
-			left++;
-	}
-	closedir(d);
-	return left;
-}
-
-/* Tasks that ptask.c has are its business, and so is the leader of one that executes a program. */
-static int is_ptask(const struct uft_session *s, pid_t tid)
-{
-	for (const struct ptask *p = s->ptasks; p; p = p->next)
-		if (p->tid == tid || p->tgid == tid)
-			return 1;
-	return 0;
-}
-
-/* Tasks that are ours for another purpose at the moment are had in a later round. So is a process that executes a program: a
- * seizure would wait for the end of that, and that for us to take the ends of its threads. */
-void watch_targets(struct uft_session *s)
-{
-	long options = s->opts.int3 ? OPTIONS_INT3 : OPTIONS;
-	struct watch *w = s->watch;
-
-	for (struct target *t = w ? s->targets : NULL; t; t = t->next) {
-		size_t before = w->n;
-
-		if (t->is_watched || t->is_over || t->remote || is_ptask(s, t->pid))
-			continue;
-		/* Twice: a thread that was not ours yet may have made another behind the first look. */
-		t->is_watched = seize_tasks(w, t->pid, options) == 0 && seize_tasks(w, t->pid, options) == 0;
-		if (before == 0 && w->n)
-			let_helper_look(w);
-	}
-}
-
-void watch_again(struct uft_session *s, pid_t pid)
-{
-	struct target *t = target_by_pid(s, pid);
-
-	if (t)
-		t->is_watched = 0;
-}
-
 /* ---- Stops ---------------------------------------------------------------------------------- */
 
 static int is_ignored(pid_t tid, int sig)
@@ -222,7 +157,12 @@ static void on_signal(struct uft_session *s, pid_t tid, int sig)
 
 int watch_take_back(struct uft_session *s, pid_t tid)
 {
-	return s->watch ? add(s->watch, tid) : -ENOENT;
+	struct watch *w = s->watch;
+	int ret = w ? add(w, tid) : -ENOENT;
+
+	if (!ret && w->n == 1)
+		let_helper_look(w);
+	return ret;
 }
 
 void watch_note_made(struct uft_session *s, pid_t tid, int event)
@@ -260,18 +200,13 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 	watch_forget(s, tid);
 }
 
-static int is_tracee(pid_t tid)
-{
-	return peek_status(tid, "TracerPid", 10) == getpid();
-}
-
 /* Takes one piece of news that is ours. 0: there is none. */
 static int take(struct uft_session *s)
 {
 	siginfo_t si = { .si_pid = 0 };
 	int status;
 
-	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || is_ptask(s, si.si_pid))
+	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || watch_is_ptask(s, si.si_pid))
 		return 0;
 	if (!watch_has(s, si.si_pid)) {
 		/* One that was to be let go (watch_release) and stops only now. Taken by us it would be a tracee for good. */
@@ -283,7 +218,7 @@ static int take(struct uft_session *s)
 		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops: an exec waits until
 		 * somebody takes that end. Any other is a child's.
 		 */
-		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !is_tracee(si.si_pid)) ||
+		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !peek_is_ours(si.si_pid)) ||
 		    add(s->watch, si.si_pid))
 			return 0;
 	}
@@ -361,10 +296,10 @@ undo:
 	return ret;
 }
 
-/* Of the process, or of any if that is 0. */
+/* Of the process, or with its memory; or of any if that is 0. */
 static int is_of(pid_t tid, pid_t pid)
 {
-	return !pid || tid == pid || peek_status(tid, "Tgid", 10) == pid;
+	return !pid || tid == pid || peek_status(tid, "Tgid", 10) == pid || syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
 }
 
 /* A trap that was taken, and is not seen before the stop that we asked for. */

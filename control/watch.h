@@ -7,10 +7,11 @@
 
 int watch_begin(struct uft_session *s);
 void watch_end(struct uft_session *s);
-/* In each round: before sleeping seizes what is not ours yet, behind it handles what has stopped. */
+/* In each round: before sleeping seizes what is not ours yet (seize.c), behind it handles what has stopped. */
 void watch_targets(struct uft_session *s);
 void watch_serve(struct uft_session *s);
 int watch_has(const struct uft_session *s, pid_t tid);
+int watch_is_ptask(const struct uft_session *s, pid_t tid);	/* ptask.c has it, or a task that executes a program in its place */
 /* Somebody else of this session has the task now: ptask.c. */
 void watch_forget(struct uft_session *s, pid_t tid);
 /* A task of the process was let go and is to be watched again. */

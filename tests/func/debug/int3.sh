@@ -69,6 +69,7 @@ wait_for() {
 }
 
 is_armed() { [ "$(now next "$1")" = armed:int3 ]; }
+has_grown() { [ "$(stat -c %s hot.uft)" -gt "$1" ]; }
 is_ready() { grep -q ready hot.out; }
 # Both kinds are there, and then some more has come: each round of calls has all of them.
 is_recorded() {
@@ -105,6 +106,55 @@ for how in end detach; do
 	"$uft" report --no-pager hot.uft >text
 	check
 	[ "$(hits next)" -gt 0 ] || fail "$how: no call of next was recorded"
+done
+
+# Who shares the memory and is no thread, and threads that make each other, are had before the first int3, and go on in the end.
+# taken_by.py TASK: has it until its input ends.
+cat >taken_by.py <<'END'
+import ctypes, sys
+ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+ptrace.argtypes = [ctypes.c_long] * 4
+if ptrace(0x4206, int(sys.argv[1]), 0, 0):
+    sys.exit("cannot seize: %d" % ctypes.get_errno())
+print("taken", flush=True)
+sys.stdin.read()
+END
+
+for free in yes no; do
+	rm -f hot.uft taken.out gate
+	./tight shared >hot.out &
+	program=$!
+	wait_for "the program" is_ready
+	sharer=$(head -n 1 hot.out)
+	if [ $free = no ]; then
+		mkfifo gate
+		python3 taken_by.py "$sharer" <gate >taken.out &
+		exec 8>gate
+		wait_for "another tracer" grep -q taken taken.out
+	fi
+	"$uft" attach -q --int3 -p function -b 4M -l next -o hot.uft $program 2>attach.err 8>&- &
+	recorder=$!
+	if [ $free = no ]; then
+		wait_for "who cannot be had" grep -qF "its task $sharer is being traced by python3" attach.err
+		expect_equal "not all are had: the entry" "$(now next $program)" original
+		exec 8>&-
+	fi
+	wait_for "$free: an int3" is_armed $program
+	wait_for "$free: calls" has_grown $(($(stat -c %s hot.uft) + 30000))
+	expect_equal "the sharer's tracer" "$(awk '$1 == "TracerPid:" { print $2 }' "/proc/$sharer/status")" $recorder
+	if [ $free = yes ]; then
+		run "$uft" detach $program
+		expect_status 0
+	else
+		kill -TERM $recorder
+	fi
+	wait $recorder
+	expect_equal "$free: recorder" $? 0
+	expect_equal "$free: the entry" "$(now next $program)" original
+	expect_equal "$free: tracers" "$(grep -hs TracerPid "/proc/$sharer/status" /proc/$program/task/*/status | grep -vc '	0$')" 0
+	kill -TERM $program
+	wait $program
+	expect_equal "$free: the program" "$? $(tail -n 1 hot.out)" "0 shared 0"
 done
 
 # What is installed: children made by fork and posix_spawn() with a file action, threads, shells.

@@ -157,6 +157,47 @@ static long hot(void)
 	return calls(1);
 }
 
+/* Each makes the next one and ends. */
+static volatile int has_chain_ended;
+static void *chain(void *unused)
+{
+	pthread_attr_t detached;
+	pthread_t next_one;
+
+	calls(10);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
+	if (is_over || pthread_create(&next_one, &detached, chain, unused))
+		has_chain_ended = 1;
+	pthread_attr_destroy(&detached);
+	return NULL;
+}
+
+static int sharer(void *unused)
+{
+	for_long(unused);
+	_exit(0);
+}
+
+/* A process that has this one's memory, and threads that come and go, are there already when somebody attaches. */
+static long shared(void)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t pid;
+	int status;
+
+	signal(SIGTERM, on_term);
+	chain(NULL);
+	pid = clone(sharer, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	printf("%d\nready\n", pid);
+	fflush(stdout);
+	while (waitpid(pid, &status, __WALL) < 0)
+		;
+	while (!has_chain_ended)
+		usleep(1000);
+	return status;
+}
+
 int main(int argc, char **argv)
 {
 	static const struct { const char *name; long (*fn)(int); } all[] = {
@@ -166,6 +207,10 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && !strcmp(argv[1], "hot")) {
 		printf("hot %ld\n", hot());
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "shared")) {
+		printf("shared %ld\n", shared());
 		return 0;
 	}
 	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
