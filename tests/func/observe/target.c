@@ -8,6 +8,7 @@
 #include <linux/seccomp.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -189,7 +190,14 @@ int main(int argc, char **argv)
 	} else if (!strcmp(what, "late")) {
 		prctl(PR_SET_NAME, "late");
 		warm(0.1);
-	} else if (!strcmp(what, "stopped")) {	/* nobody takes what the kernel tells of it */
+	} else if (!strcmp(what, "stopped")) {	/* nobody takes what the kernel tells of it, and one CPU's ring has all of it */
+		cpu_set_t one;
+		int cpu = sched_getcpu();
+
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (cpu < 0 || sched_setaffinity(0, sizeof(one), &one))
+			return 1;
 		kill(getppid(), SIGSTOP);
 		hot(0.6);
 		kill(getppid(), SIGCONT);
