@@ -43,7 +43,7 @@ void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
 int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);
 uint64_t uft_live_clock(void);
-/* From now on these are taken and not shown: any call, stacks, the function tracer's events, the graph's, the session's own. */
+/* From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's, the session's own. */
 enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8, UFT_LIVE_NO_OWN = 16 };
 /* Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in front of what is not;
  * empty: all functions of what is prepared, and of the program. Who is in @roots is shown whatever @filter says, as sites are armed. */
@@ -51,8 +51,8 @@ struct uft_live_view {
 	const char *filter, *notrace, *roots;
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
-/* @view: or NULL. 0, -ENOMEM: as it was. */
-int uft_live_choose(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view);
+/* @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL. 0, -ENOMEM: as it was before that. */
+int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
 void uft_live_show_stack(struct uft_live *l, uint64_t clock);	/* the one of this clock is; by rising clocks */
 /* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
 void uft_live_watched(struct uft_live *l, int on);

@@ -113,7 +113,7 @@ static struct lv_view *view_of(const struct uft_live *l, const struct uft_live_v
 	return lv_view_make(view);
 }
 
-static int add_choice(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view)
+static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
 {
 	struct lv_view *made = view ? view_of(l, view) : NULL;
 
@@ -121,21 +121,30 @@ static int add_choice(struct uft_live *l, uint32_t hidden, const struct uft_live
 		lv_view_put(made);
 		return -ENOMEM;
 	}
-	l->choice[l->nchoice++] = (struct dec_choice){ uft_live_clock(), hidden, made };
+	l->choice[l->nchoice++] = (struct dec_choice){ since, hidden, made };
 	l->version++;
 	return 0;
 }
 
+static void forget_since(struct uft_live *l, uint64_t since)
+{
+	while (l->nchoice && l->choice[l->nchoice - 1].from >= since) {
+		lv_view_put(l->choice[--l->nchoice].view);
+		l->version++;
+	}
+}
+
 /* What was there before anybody chose: all. */
-int uft_live_choose(struct uft_live *l, uint32_t hidden, const struct uft_live_view *view)
+int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
 {
 	const struct dec_choice *now;
 	int ret = 0;
 
 	pthread_mutex_lock(&l->lock);
+	forget_since(l, since);
 	now = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
 	if ((now ? now->flags : 0) != hidden || !lv_view_is(now ? now->view : NULL, view))
-		ret = add_choice(l, hidden, view);
+		ret = add_choice(l, since, hidden, view);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
 }

@@ -360,7 +360,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	return 0;
 }
 
-static int choose(struct instance *in, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
+static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
 {
 	struct uft_live_view view = {
 		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
@@ -368,7 +368,7 @@ static int choose(struct instance *in, const struct settings *set, const struct 
 		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
 	};
 
-	return uft_live_choose(in->live, hidden, is_shared ? &view : NULL);
+	return uft_live_choose(in->live, since, hidden, is_shared ? &view : NULL);
 }
 
 /*
@@ -391,9 +391,41 @@ static int choose_all(struct instance *in, const struct settings *set, int is_be
 			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
 		else
 			i->has_shared = is_shared || goes_on;
-		ret = choose(i, now, top, hidden, is_shared || goes_on || (is_before && was_shared), has_pids);
+		ret = choose(i, uft_live_clock(), now, top, hidden, is_shared || goes_on || (is_before && was_shared), has_pids);
 	}
 	return ret;
+}
+
+/* Is what @set had recorded told by kind, function and task from what @in's own settings would have? */
+static int is_told_apart(const struct instance *in, const struct settings *set)
+{
+	const struct settings *own = &in->set;
+
+	for (int i = 0; i < 2; i++, own = set)
+		if (uft_tracer_kind(own->tracer) != UFT_KIND_PLAIN && !is_own(own->tracer))
+			return 0;
+	own = &in->set;
+	return own->max_depth == set->max_depth && own->thresh_us == set->thresh_us && own->sample_us == set->sample_us &&
+	       option_events(own->options) == option_events(set->options) && !strcmp(own->list[LIST_GRAPH_NOT], set->list[LIST_GRAPH_NOT]) &&
+	       !strcmp(own->watch, set->watch) && own->is_measuring == set->is_measuring;
+}
+
+/*
+ * @set was refused because of one target. What others were switched over to and back they recorded meanwhile, from @since on: none of it is
+ * shown that would not be without that write, and where this cannot be told, nothing of those moments.
+ */
+static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
+{
+	int is_shared = count_tracing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set), is_known = is_told_apart(in, set);
+
+	for (struct instance *i = in->t->instances; i; i = i->next) {
+		uint32_t hidden = is_known ? 0 : UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
+
+		i->has_shared |= is_shared || is_known;
+		choose(i, since, &i->set, &in->t->instances->set, hidden | hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids || !share_is_forking(&i->set));
+		if (!is_known)
+			choose(i, uft_live_clock(), &i->set, &in->t->instances->set, hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids);
+	}
 }
 
 static void mute(const struct instance *in, const struct settings *set)
@@ -433,6 +465,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
 	struct wishes w;
+	uint64_t since;
 	int ret;
 
 	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
@@ -449,13 +482,14 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		return ret;
 	}
 	hand_on(in, &in->set, set);
+	since = uft_live_clock();
 	ret = choose_all(in, set, 1);
 	if (!ret)
 		ret = tell_session(in->t, &w, top, err);
 	if (!ret)
 		ret = choose_all(in, set, 0);
 	if (ret) {
-		choose_all(in, &in->set, 0);
+		choose_again(in, set, since);
 		hand_on(in, set, &in->set);
 	} else {
 		in->t->told = w.v[0].in;

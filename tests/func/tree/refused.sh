@@ -3,8 +3,6 @@
 # refused.sh TARGET - a write that one of several targets does not take, since its agent is stopped: all go on as they were
 . "$(dirname "$0")/inside.sh"
 
-cp "$T" one
-cp "$T" two
 # Inside: agent PROGRAM: the task that serves it. shows PROGRAM WORDS: waits until the trace has such a line of it.
 export BASH_ENV="$tmp/functions"
 cat >functions <<'END'
@@ -22,11 +20,21 @@ shows() {
 }
 END
 
-# The newest target is switched over before it is known that the other is not.
-inside 'mkfifo $TMP/5 $TMP/6; $T 1; echo inner >set_ftrace_filter; echo function >current_tracer
-	$TMP/one 1 each <$TMP/5 >$TMP/told & pids=$!; $TMP/two 1 each <$TMP/6 >$TMP/told & pids="$pids $!"; exec 5>$TMP/5 6>$TMP/6
-	echo >&5; echo >&6; shows one ": inner"; shows two ": inner"; stopped=$(agent one); kill -STOP $stopped
-	echo outer 2>$TMP/said >set_ftrace_filter; echo "$?"; sort -u set_ftrace_filter; echo >trace
-	echo >&6; shows two ": inner"; grep -c ": outer" trace
-	kill -CONT $stopped; kill $pids'
-expect_equal "after a write that was refused" "$(grep -v Terminated out | tr -s '\n' ' ')" "1 inner 0 "
+# refused NAME BEFORE WRITE: the newest target is switched over before it is known that the other is not. It calls all the time, and
+# what it recorded meanwhile for the WRITE is not shown. (No process is made in that time: it would wait.)
+refused() {
+	mkdir "$1" && cd "$1" && cp "$T" "one-$1" && cp "$T" "two-$1" || exit 1
+	inside 'cd $TMP/'"$1"'; mkfifo 5 6 7; exec 5<>5 6<>6 7<>7; cd - >/dev/null; one=one-'"$1"' two=two-'"$1"'; $T 1; '"$2"'; echo function >current_tracer
+		$TMP/'"$1"'/$one 1 each <&5 >/dev/null & pids=$!; echo >&5; shows $one ": inner"; $TMP/'"$1"'/$two 1 each <&6 >/dev/null & pids="$pids $!"
+		echo >&6; shows $two ": inner"; stopped=$(agent '"$1"'/$one); kill -STOP $stopped
+		while echo >&6; do read -t 0.05 <&7; done & feeder=$!
+		'"$3"' 2>/dev/null; echo "$?"; kill $feeder; wait $feeder; grep -c ": outer\|main\|()" trace; sort -u set_ftrace_filter; echo >trace
+		echo >&6; shows $two ": inner"; grep -c ": outer\|main\|()" trace; kill -CONT $stopped; kill $pids'
+}
+(refused alone 'echo inner >set_ftrace_filter' 'echo outer >>set_ftrace_filter') &
+(refused tracer 'echo inner >set_ftrace_filter' 'echo function_graph >current_tracer') &
+(refused beside 'mkdir instances/foo; echo lonely >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; echo inner >set_ftrace_filter' 'echo outer >>set_ftrace_filter') &
+wait
+for name in alone tracer beside; do
+	expect_equal "$name, after a write that was refused" "$(grep -v Terminated $name/out | tr -s '\n' ' ')" "1 0 inner 0 "
+done

@@ -113,14 +113,14 @@ static void choices(void **state)
 
 	(void)state;
 	uft_live_until(l, UINT64_MAX);
-	assert_int_equal(uft_live_choose(l, UFT_LIVE_NO_FUNCS, &view[0]), 0);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_FUNCS, &view[0]), 0);
 	made[0] = l->choice[0].view;
 	idle = put(l, 1);
 	for (unsigned i = 0; i < ROUNDS; i++) {
 		const struct lv_view *v;
 
 		uft_live_pull(l);
-		assert_int_equal(uft_live_choose(l, UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
+		assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_GRAPH, &view[!(i % 2)]), 0);
 		v = l->choice[l->nchoice - 1].view;
 		assert_true(!made[!(i % 2)] || made[!(i % 2)] == v);
 		made[!(i % 2)] = v;
@@ -129,6 +129,28 @@ static void choices(void **state)
 	assert_true(l->cap_choice <= 2 * (2 * (HELD / 16 + 2) + 16));
 	assert_int_equal(flags_at(l, idle), UFT_LIVE_NO_FUNCS);
 	assert_int_equal(flags_at(l, last), UFT_LIVE_NO_GRAPH);
+	uft_live_destroy(l);
+}
+
+/* What was chosen since a clock never was, and what counted before it goes on to. */
+static void again(void **state)
+{
+	struct uft_live *l = open_live(1);
+	uint64_t before, since;
+
+	(void)state;
+	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_FUNCS, NULL), 0);
+	before = put(l, 0);
+	since = uft_live_clock();
+	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_GRAPH, NULL), 0);
+	put(l, 0);
+	assert_int_equal(uft_live_choose(l, uft_live_clock(), UFT_LIVE_NO_CALLS, NULL), 0);
+	assert_int_equal(uft_live_choose(l, since, UFT_LIVE_NO_FUNCS, NULL), 0);
+	assert_int_equal(l->nchoice, 1);
+	assert_int_equal(flags_at(l, before), UFT_LIVE_NO_FUNCS);
+	assert_int_equal(uft_live_choose(l, since, UFT_LIVE_NO_OWN, NULL), 0);
+	assert_int_equal(flags_at(l, before), UFT_LIVE_NO_FUNCS);
+	assert_int_equal(flags_at(l, since), UFT_LIVE_NO_OWN);
 	uft_live_destroy(l);
 }
 
@@ -181,6 +203,7 @@ int main(void)
 		cmocka_unit_test(slow_cpu),
 		cmocka_unit_test(full),
 		cmocka_unit_test(choices),
+		cmocka_unit_test(again),
 		cmocka_unit_test(same_name),
 	};
 

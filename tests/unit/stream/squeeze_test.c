@@ -38,7 +38,7 @@ static void start(struct bench *b, uint32_t hidden)
 	synth_begin(b->s, 0, 100, 1);
 	assert_int_equal(uft_live_create(synth_arena(b->s), &live, &b->l), 0);
 	assert_int_equal(uft_live_slice(b->l, 0, b->img), 0);
-	assert_int_equal(uft_live_choose(b->l, hidden, &view), 0);
+	assert_int_equal(uft_live_choose(b->l, uft_live_clock(), hidden, &view), 0);
 	b->at = (struct synth_at){ 0, 0, 100, 100, uft_live_clock() };
 }
 
