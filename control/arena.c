@@ -247,7 +247,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->nown = l->nslices + 1;	/* one for each target, and one of no target */
 	l->session_pid = (uint32_t)getpid();
 	l->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : ns.st_ino;
-	l->children = !opts->no_children;
+	l->children = (opts->no_children ? 0 : UFT_CHILDREN_FOLLOW) | (opts->watchdog ? UFT_CHILDREN_ASK : 0);
 	l->build = blob_get(&blob) ? 0 : blob->build;
 	if (readlink("/proc/self/exe", l->exe, sizeof(l->exe) - 1) < 0)
 		l->exe[0] = '\0';

@@ -428,6 +428,7 @@ struct uft_session {
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
 	struct traps *traps;			/* trap.c; NULL: there were none */
+	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* rights.c: who was let go for that */
 	struct own *own;			/* own.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
 	struct spin *spin;

@@ -7,6 +7,7 @@
  * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
  */
 #include "control/internal.h"
+#include "control/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,7 +100,7 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	const char *why;
 	int ret;
 
-	if (!session_follows_children(s) || s->opts.preload || s->opts.emulator)
+	if (s->opts.preload || s->opts.emulator)
 		return -EOPNOTSUPP;
 	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
 		return -ESRCH;
@@ -107,8 +108,12 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 	if (why) {
 		s->not_followed++;
 		session_warn(s, "not followed: %s gains rights when it is started (%s)", path, why);
+		ptask_release(s, tid);
+		watch_let_execute(s, tid, tgid);
 		return -EPERM;
 	}
+	if (!session_follows_children(s))
+		return -EOPNOTSUPP;
 	ret = ptask_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
 	if (ret) {
 		s->not_followed++;
@@ -312,6 +317,7 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_EXEC_FAILED:
 		ptask_release(s, requester(s, &r));
+		watch_has_not_executed(s, requester(s, &r));
 		ret = 0;
 		break;
 	case UFT_REQ_FORKED:

@@ -19,8 +19,15 @@ void watch_again(struct uft_session *s, pid_t pid);
 /* Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next round. Where there are int3s
  * those of @pid only, unless it is 0: the others' would have nobody who serves them. They are taken out before. */
 void watch_release(struct uft_session *s, pid_t pid);
+int watch_seize(struct uft_session *s, pid_t tid);	/* 0 or -errno */
 /* A running tracee of this session's is the watchdog's again. 0 or -errno. */
 int watch_take_back(struct uft_session *s, pid_t tid);
+/* A task that is about to execute what gains rights, and asks about it, is no tracee of ours: else it would not gain them. */
+void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid);
+/* It waits for us to take note that it has not, and is the watchdog's again if it was. */
+void watch_has_not_executed(struct uft_session *s, pid_t tid);
+int watch_is_executing(const struct uft_session *s, pid_t tid);
+
 /* @tid stands in @event: who it has made is a tracee as well. */
 void watch_note_made(struct uft_session *s, pid_t tid, int event);
 

@@ -210,6 +210,11 @@ struct uft_request {
 };
 _Static_assert(sizeof(struct uft_request) == 64, "abi");
 
+enum uft_children {
+	UFT_CHILDREN_FOLLOW = 1,	/* fork children and exec are followed */
+	UFT_CHILDREN_ASK = 2,		/* the session has the tasks by ptrace: it is asked about each exec, and told at once that one failed */
+};
+
 struct uft_arena {
 	uint64_t magic;
 	uint32_t version;
@@ -225,7 +230,7 @@ struct uft_arena {
 	uint64_t profile_offset;		/* profile: ncpus blocks of profile_ids entries */
 	uint64_t profile_ids;
 	uint32_t session_pid;	/* s: whose death makes agents put the original code back */
-	uint32_t children;	/* s: 1: fork children and exec are followed */
+	uint32_t children;	/* s: enum uft_children */
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
 	uint32_t bell;		/* a: futex, bumped after a request was posted */
 	struct uft_request req[UFT_NREQUESTS];

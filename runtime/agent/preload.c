@@ -135,7 +135,7 @@ static int say_hello(char **envp)
 /* Without children only the program that the session itself has started. */
 static int is_wanted(void)
 {
-	return uft_rt.arena->children || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
+	return (uft_rt.arena->children & UFT_CHILDREN_FOLLOW) || (uint32_t)sys_call3(__NR_getppid, 0, 0, 0) == uft_rt.arena->session_pid;
 }
 
 static int come_up(int is_emulated)

@@ -108,7 +108,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	t->th = thread_find(arch_thread_pointer());
 	params_forked(t->th);
 	thread_forked(t);
-	if (!is_forced && (!uft_load(&uft_rt.arena->children) || uft_load(&uft_rt.arena->closed)))
+	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
 	index = adopt_claim();
 	if (index < 0) {

@@ -179,12 +179,12 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 void trace_hook_syscall_post(uint32_t nr, int64_t result)
 {
 	uint64_t args[2] = { nr, (uint64_t)result };
-	uint32_t tid = (uint32_t)plat_tid();
+	uint32_t tid = (uint32_t)plat_tid(), children = uft_load(&uft_rt.arena->children);
 
 	if (uft_cas(unasked_at(tid), tid, 0u))
 		return;
-	if (result < 0 && uft_load(&uft_rt.arena->children))
-		agent_request(UFT_REQ_EXEC_FAILED, args, 2, 0);
+	if (result < 0 && children)
+		agent_request(UFT_REQ_EXEC_FAILED, args, 2, !!(children & UFT_CHILDREN_ASK));
 }
 
 void trace_hook_rbrk(void)
