@@ -14,6 +14,7 @@
 #include "cmd/client.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "symbol/event_type.h"
 
 struct control_opts {
 	const char *session, *instance, *tracer, *clock, *output;
@@ -21,7 +22,7 @@ struct control_opts {
 	struct cmd_numbers pids;
 	uint64_t buffer;
 	uint32_t depth, cpu;
-	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options;
+	int pipe, snapshot, take, clear, free_it, tracers, functions, clocks, all_options, events;
 	int start, stop;
 };
 #define NO_NUMBER	UINT32_MAX
@@ -389,6 +390,7 @@ static const struct cmd_option list_options[] = {
 	{ "options", 'o', NULL, "the options, and how they are set", cmd_flag, FIELD(all_options), NULL },
 	{ "functions", 'f', NULL, "the functions that can be traced", cmd_flag, FIELD(functions), NULL },
 	{ "clocks", 'C', NULL, "the clocks", cmd_flag, FIELD(clocks), NULL },
+	{ "events", 'e', NULL, "the events that uft record -e takes; no session is asked", cmd_flag, FIELD(events), NULL },
 	{ 0 }
 };
 
@@ -420,7 +422,9 @@ int cmd_list(int argc, char **argv)
 		return status;
 	if (argc > 1)
 		return cmd_usage(&list_syntax, "no operands, not '%s'", argv[1]);
-	if (!o.tracers && !o.all_options && !o.functions && !o.clocks)
+	for (uint32_t i = 0; o.events && i < UFT_NEVENT_TYPES; i++)
+		printf("%s:%s\n", uft_event_types[i].system, uft_event_types[i].name);
+	if (!o.tracers && !o.all_options && !o.functions && !o.clocks && !o.events)
 		return client_sessions(print_session, NULL, &err) ? cmd_fail("list", "%s", err.text) : 0;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)
 		if (lists[i].is_wanted)

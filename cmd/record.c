@@ -324,7 +324,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
 		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
 		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0),
-		.thresh_ns = o->thresh_ns, .watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches, .events = o->events, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
+		.thresh_ns = o->thresh_ns, .watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches, .tasks = o->tasks, .events = o->events, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
 
@@ -701,7 +701,7 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 
 static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **argv)
 {
-	struct record_opts o = { .tracer = UFT_TRACER_GRAPH, .output = CMD_DEFAULT_FILE };
+	struct record_opts o = { .tracer = -1, .output = CMD_DEFAULT_FILE };
 	struct cmd_targets targets = { 0 };
 	int status;
 

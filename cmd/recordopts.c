@@ -9,6 +9,7 @@
 #include "cmd/recordopts.h"
 #include "control/session.h"
 #include "include/uft/abi.h"
+#include "symbol/event_type.h"
 #include "symbol/host.h"
 #include "symbol/tracer.h"
 #include "tree/tree.h"
@@ -36,6 +37,8 @@ static int parse_tracer(const struct cmd_option *o, const char *text, void *fiel
 #define F(field) offsetof(struct record_opts, field)
 static const struct cmd_option record_options[] = {
 	{ "tracer", 'p', "TRACER", "what to record (default function_graph)", parse_tracer, F(tracer), tracer_names },
+	{ "event", 'e', "EVENT", "also this event, or without -p only it: sched:sched_process_exit, sched, a glob, all; may be repeated", cmd_strings,
+	  F(event), NULL },
 	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
 	  F(filter), NULL },
 	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
@@ -250,10 +253,40 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	return -1;
 }
 
+/* -1 to go on. */
+static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
+{
+	for (size_t i = 0; i < o->event.n; i++) {
+		const char *word = strcmp(o->event.item[i], "all") ? o->event.item[i] : "*";
+		uint32_t bits = uft_event_types_named(word, strlen(word));
+
+		if (!bits)
+			return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", word);
+		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
+			o->tasks |= bits & 1u << k ? uft_event_types[k].tasks : 0;
+	}
+	if (o->emulator && o->tasks)
+		return cmd_usage(syntax, "--event: the kernel tells of them by this machine's clock: not with --emulator");
+	return -1;
+}
+
+/* As trace-cmd has it: who names events and nothing of functions wants no calls. */
+static void choose_tracer(struct record_opts *o)
+{
+	int is_of_functions = o->filter.n || o->notrace.n || o->roots.n || o->keep.n || o->max_depth || o->thresh_ns;
+
+	if (o->tracer < 0)
+		o->tracer = o->event.n && !is_of_functions ? UFT_TRACER_NOP : UFT_TRACER_GRAPH;
+}
+
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 {
-	int done = check_opts(o, syntax);
+	int done;
 
+	choose_tracer(o);
+	done = check_opts(o, syntax);
+	if (done < 0)
+		done = take_events(o, syntax);
 	if (done < 0 && !uft_session_can_attach())
 		done = check_host(o, syntax);
 	if (done < 0 && (o->preload || o->emulator))
@@ -273,6 +306,7 @@ void record_opts_free(struct record_opts *o)
 	free(o->symbols.item);
 	free(o->names.item);
 	free(o->options.item);
+	free(o->event.item);
 	free(o->cgroups.item);
 	free(o->watch.item);
 	free(o->keep.item);

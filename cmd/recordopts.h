@@ -6,8 +6,8 @@
 #include "cmd/options.h"
 
 struct record_opts {
-	int tracer;
-	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch;
+	int tracer;			/* -1: none was given; after record_opts_check() there is one */
+	struct cmd_list filter, notrace, roots, symbols, keep, names, cgroups, options, watch, event;
 	struct cmd_numbers pids;
 	uint32_t max_depth, budget_ppm, max_rate, min_size;
 	uint64_t sample_ns, thresh_ns, buffer_bytes;
@@ -16,6 +16,7 @@ struct record_opts {
 	int stack, func_stack, has_switches;
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
+	uint32_t tasks;			/* of event: enum uft_tasks */
 	uint32_t compress;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */

@@ -20,6 +20,7 @@
  * hardware watchpoint on the variable stops the task right after libc has written it.
  */
 #include "control/leave.h"
+#include "control/own.h"
 #include "control/remote.h"
 
 #include <errno.h>
@@ -221,6 +222,7 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
 	target_announce(s, t);
+	own_exec(s, t);
 	if (s->spec) {
 		ret = target_arm(s, t, 0);
 		sp->spec_sent = s->spec->generation;

@@ -60,6 +60,7 @@ struct spec {
 	uint64_t sample_ns;
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */
+	uint32_t tasks;			/* enum uft_tasks */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;

@@ -25,6 +25,9 @@
  * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
  * enclose what is taken: between them it is a line.
  *
+ * Forks, execs and ends as events, also alone: observe_tasks.c. What cannot be understood yet is left in the kernel's rings then, with all
+ * that came after it.
+ *
  * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found by looking for it (end_gone).
  */
 #include "control/observe.h"
@@ -79,7 +82,7 @@ static uint64_t clock_at(const struct observe *o, uint64_t ns)
 
 /* ---- Threads ------------------------------------------------------------------------------- */
 
-static struct thread *thread_of(const struct proc *p, pid_t tid)
+struct thread *observe_thread(const struct proc *p, pid_t tid)
 {
 	for (uint32_t i = 0; i < p->nthreads; i++)
 		if (p->thread[i].tid == tid)
@@ -96,7 +99,7 @@ static void tell(const struct observe *o, const struct proc *p, const struct thr
 /* @like: itself so far, or who made it and so gave it name and priority. */
 static struct thread *thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
 {
-	struct thread *t = thread_of(p, tid);
+	struct thread *t = observe_thread(p, tid);
 
 	if (!t && p->nthreads == p->cap) {
 		uint32_t cap = p->cap ? 2 * p->cap : 4;
@@ -114,8 +117,8 @@ static struct thread *thread_add(struct observe *o, struct proc *p, pid_t tid, c
 	return t;
 }
 
-/* Field 18 of stat, behind the name, which may hold anything. */
-static int read_prio(pid_t pid, pid_t tid)
+/* Behind the name, which may hold anything. */
+int observe_stat(pid_t pid, pid_t tid, int field, int *value)
 {
 	char path[48], text[512];
 	const char *p;
@@ -124,12 +127,22 @@ static int read_prio(pid_t pid, pid_t tid)
 	snprintf(path, sizeof(path), "task/%d/stat", tid);
 	n = peek_file(pid, path, text, sizeof(text) - 1);
 	if (n <= 0)
-		return -1;
+		return -ESRCH;
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	for (int field = 2; p && field < 18; field++)
+	for (int at = 2; p && at < field; at++)
 		p = strchr(p + 1, ' ');
-	return p ? atoi(p + 1) + 100 : -1;
+	if (!p)
+		return -EBADMSG;
+	*value = atoi(p + 1);
+	return 0;
+}
+
+int observe_prio(pid_t pid, pid_t tid)
+{
+	int value;
+
+	return observe_stat(pid, tid, 18, &value) ? -1 : value + 100;
 }
 
 /* What /proc says of it. */
@@ -139,7 +152,7 @@ static struct thread thread_read(pid_t pid, pid_t tid)
 	char path[48], text[32];
 
 	t.tid = tid;
-	t.prio = read_prio(pid, tid);
+	t.prio = observe_prio(pid, tid);
 	t.prio_ns = session_now_ns();
 	snprintf(path, sizeof(path), "task/%d/comm", tid);
 	if (peek_file(pid, path, text, sizeof(text)) > 0) {
@@ -151,7 +164,7 @@ static struct thread thread_read(pid_t pid, pid_t tid)
 
 /* ---- Processes ----------------------------------------------------------------------------- */
 
-static struct proc *proc_of(const struct observe *o, pid_t pid)
+struct proc *observe_proc(const struct observe *o, pid_t pid)
 {
 	struct proc *p = o->procs;
 
@@ -265,7 +278,9 @@ void observe_put(const struct observe *o, const struct proc *p, const struct per
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 
-	if (p->into && r->ns >= o->on_ns && is_wanted(o, r))
+	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
+
+	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
 		own_write(p->into->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
 }
 
@@ -293,10 +308,10 @@ static void take_access(struct observe *o, struct proc *p, const struct perf_rec
 
 static void take_switch(struct observe *o, struct proc *p, const struct perf_record *r, uint64_t how)
 {
-	struct thread *t = thread_of(p, r->tid);
+	struct thread *t = observe_thread(p, r->tid);
 
 	if (t && r->ns > t->prio_ns + PRIO_NS) {
-		int prio = read_prio(p->pid, r->tid);
+		int prio = observe_prio(p->pid, r->tid);
 
 		t->prio = prio >= 0 ? prio : t->prio;
 		t->prio_ns = r->ns;
@@ -312,16 +327,24 @@ static int is_agent(const struct proc *p, const char *comm)
 	return (!p || p->nthreads == 1) && !strncmp(comm, "uft-agent", 9) && (!comm[9] || comm[9] == '\n');
 }
 
+/* The runtime's own? It has its name by now, or had it before it ended. */
+static int is_made_by_us(const struct observe *o, const struct perf_record *r)
+{
+	char comm[32];
+
+	return peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) : perf_is_named(o->perf, r->tid, "uft-agent");
+}
+
 static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
 {
 	struct thread like;
-	char comm[32];
 
 	if (!parent || (!p && !session_follows_children(o->s)))
 		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
-	if (!p && peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 && is_agent(p, comm))
-		return;		/* it has its name by now; else that ends it */
-	like = *thread_of(parent, r->ptid);
+	if (!p && is_made_by_us(o, r))
+		return;		/* else its name ends it */
+	tasks_fork(o, parent, r);
+	like = *observe_thread(parent, r->ptid);
 	if (!p) {
 		kin_note(o->s, r->pid, parent->pid);	/* it may never say anything itself */
 		p = proc_add(o, r->pid, parent->pid);
@@ -355,7 +378,7 @@ static void forget_old(struct observe *o, struct proc *p)
 
 static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
 {
-	const struct thread *t = thread_of(p, r->tid);
+	const struct thread *t = observe_thread(p, r->tid);
 	struct thread like;
 
 	if (r->pid == r->tid && !r->is_exec && is_agent(p, r->comm)) {
@@ -368,6 +391,7 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 	like = t ? *t : observe_no_thread;
 	memcpy(like.comm, r->comm, sizeof(like.comm));
 	if (r->is_exec) {
+		tasks_exec(o, p, r);
 		p->is_other = 1;
 		points_end(o, p, r->ns);
 		forget_old(o, p);
@@ -385,8 +409,9 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 /* Its last moment on a CPU is told by nobody else: events end before the thread does. */
 static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
 {
-	struct thread *t = thread_of(p, r->tid), ended;
+	struct thread *t = observe_thread(p, r->tid), ended;
 
+	tasks_exit(o, p, r);
 	if (o->is_switches)
 		take_switch(o, p, r, UFT_SWITCH_ENDED);
 	if (t) {
@@ -412,15 +437,17 @@ static void take_lost(struct observe *o, const struct perf_record *r)
 static struct proc *proc_of_thread(const struct observe *o, pid_t tid)
 {
 	for (struct proc *p = o->procs; p; p = p->next)
-		if (thread_of(p, tid))
+		if (observe_thread(p, tid))
 			return p;
 	return NULL;
 }
 
 static void take_one(struct observe *o, const struct perf_record *r)
 {
-	struct proc *p = proc_of(o, r->pid);
+	struct proc *p = observe_proc(o, r->pid);
 
+	if (p && p->exec_ns && p->pid != o->coming)
+		tasks_put_exec(o, p);
 	if (r->kind == PERF_FORK)
 		take_fork(o, p, r, proc_of_thread(o, r->ptid));
 	else if (r->kind == PERF_LOST)
@@ -453,6 +480,14 @@ static void end_gone(struct observe *o)
 	}
 }
 
+/* All of it, as well as it can be understood now. */
+static void take_all(struct observe *o)
+{
+	o->is_final++;
+	observe_take(o);
+	o->is_final--;
+}
+
 uint64_t observe_take(struct observe *o)
 {
 	struct perf_record r;
@@ -463,8 +498,13 @@ uint64_t observe_take(struct observe *o)
 		o->from = o->to;
 		o->to = now;
 	}
-	while (perf_next(o->perf, &r))
+	while (perf_next(o->perf, &r)) {
+		if (tasks_must_wait(o, &r)) {
+			ns = r.ns - 1;
+			break;
+		}
 		take_one(o, &r);
+	}
 	if (o->has_points)
 		points_round(o);
 	if (now.ns > o->swept_ns + SWEEP_NS) {
@@ -486,7 +526,7 @@ static int list_unknown(void *arg, pid_t pid, pid_t tid)
 	struct unknown *u = arg;
 
 	(void)pid;
-	if (thread_of(u->p, tid))
+	if (observe_thread(u->p, tid))
 		return 0;
 	if (u->n == u->cap) {
 		size_t cap = u->cap ? 2 * u->cap : 64;
@@ -507,7 +547,7 @@ static int add_thread(struct observe *o, struct proc *p, pid_t tid)
 	struct thread like;
 	int ret;
 
-	if (thread_of(p, tid))
+	if (observe_thread(p, tid))
 		return 0;
 	ret = perf_add(o->perf, tid);
 	if (ret < 0)
@@ -547,13 +587,13 @@ static void add_threads(struct observe *o, pid_t pid)
 
 	for (int i = 0; i < SCANS && u.n && !ret; i++) {
 		u.n = 0;
-		u.p = p = proc_of(o, pid);
+		u.p = p = observe_proc(o, pid);
 		ret = p ? look_each_task(pid, list_unknown, &u) : 0;
 		if (!u.n || ret < 0)
 			break;
 		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
-		observe_take(o);
-		p = proc_of(o, pid);
+		take_all(o);
+		p = observe_proc(o, pid);
 		for (size_t k = 0; k < u.n && p && ret >= 0; k++)
 			ret = add_thread(o, p, u.tid[k]);
 		ret = ret < 0 ? ret : 0;
@@ -567,8 +607,10 @@ void observe_target(struct observe *o, const struct target *t)
 {
 	struct proc *p;
 
-	observe_take(o);
-	p = proc_of(o, t->pid);
+	o->coming = t->pid;
+	take_all(o);
+	o->coming = 0;
+	p = observe_proc(o, t->pid);
 	if (p && (p->is_other || !p->into)) {	/* the kernel's events are there still */
 		begin_space(o, p, t->space);
 		points_find(o, p, UINT32_MAX);
@@ -580,9 +622,23 @@ void observe_target(struct observe *o, const struct target *t)
 		return;
 	begin_space(o, p, t->space);
 	add_threads(o, t->pid);
-	p = proc_of(o, t->pid);
+	p = observe_proc(o, t->pid);
 	if (p)
 		points_find(o, p, UINT32_MAX);
+}
+
+void observe_exec(struct observe *o, const struct target *t)
+{
+	struct proc *p = observe_proc(o, t->pid);
+	int cpu = 0;
+
+	if (!p)
+		return;
+	if (!p->exec_ns) {		/* what we started ourselves had no events before */
+		observe_stat(t->pid, t->pid, 39, &cpu);
+		tasks_exec(o, p, &(struct perf_record){ .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
+	}
+	tasks_put_exec(o, p);
 }
 
 /* Threads that have no events are forgotten, but for the points that they have: what is watched twice is told twice. 1: there were some. */
@@ -615,10 +671,10 @@ static void observe_again(struct observe *o)
 		if (forget_unobserved(o, p) && again)
 			again[n++] = p->pid;
 	while (n) {
-		struct proc *p = proc_of(o, again[--n]);
+		struct proc *p = observe_proc(o, again[--n]);
 
 		add_threads(o, again[n]);
-		if (!p || p != proc_of(o, again[n]))
+		if (!p || p != observe_proc(o, again[n]))
 			continue;
 		forget_old(o, p);
 		if (!p->nthreads)	/* it has ended meanwhile, unheard */
@@ -631,8 +687,8 @@ void observe_left(struct observe *o, pid_t pid)
 {
 	struct proc *p;
 
-	observe_take(o);
-	p = proc_of(o, pid);
+	take_all(o);
+	p = observe_proc(o, pid);
 	if (!p)
 		return;
 	for (uint32_t i = 0; i < p->nthreads; i++) {
@@ -643,7 +699,7 @@ void observe_left(struct observe *o, pid_t pid)
 	points_end(o, p, session_now_ns());
 	proc_end(o, p);
 	points_ended(o);
-	observe_take(o);		/* who came meanwhile has no events either */
+	take_all(o);		/* who came meanwhile has no events either */
 	observe_again(o);
 }
 
@@ -743,11 +799,11 @@ static void take_forks(struct observe *o, struct perf *old)
 
 	perf_begin(old);
 	while (perf_next(old, &r)) {
-		if (r.kind != PERF_FORK || proc_of(o, r.pid))
+		if (r.kind != PERF_FORK || observe_proc(o, r.pid))
 			continue;
 		take_fork(o, NULL, &r, proc_of_thread(o, r.ptid));
-		p = proc_of(o, r.pid);
-		t = p ? thread_of(p, r.tid) : NULL;
+		p = observe_proc(o, r.pid);
+		t = p ? observe_thread(p, r.tid) : NULL;
 		if (t)
 			t->group = -1;
 	}
@@ -764,7 +820,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 		session_warn(o->s, "the kernel takes no other settings: perf_event_open: %s", strerror(-ret));
 		return;
 	}
-	observe_take(o);
+	take_all(o);
 	o->perf = perf;
 	o->is_switches = want.has_switches;
 	o->has_stacks = sp->has_stacks;
@@ -773,7 +829,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 		for (uint32_t i = 0; i < p->nthreads; i++)
 			p->thread[i].group = -1;
 	observe_again(o);
-	observe_take(o);
+	take_all(o);
 	take_forks(o, old);
 	observe_again(o);
 	perf_close(old);
@@ -787,7 +843,7 @@ void observe_run(struct observe *o, int on)
 
 void observe_end(struct observe *o)
 {
-	observe_take(o);
+	take_all(o);
 	while (o->procs) {
 		points_end(o, o->procs, session_now_ns());
 		proc_end(o, o->procs);

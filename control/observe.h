@@ -19,6 +19,8 @@ void observe_set(struct observe *o, const struct spec *sp);
 void observe_run(struct observe *o, int on);
 /* A process became a target: its threads, unless they have it from who made them. */
 void observe_target(struct observe *o, const struct target *t);
+/* It has just executed its program, and stands: after observe_target(). */
+void observe_exec(struct observe *o, const struct target *t);
 /* It goes on without us. */
 void observe_left(struct observe *o, pid_t pid);
 /* Takes what has come, before anything changes that it is understood by. Returns a clock before which no more will be written. */

@@ -37,6 +37,9 @@ struct proc {
 	uint32_t npoints;
 	uint32_t missing, nobj;		/* ranges whose place was not known when there were so many objects */
 	int has_unarmed;		/* a thread has no events for some point */
+	uint64_t exec_ns;		/* an EXEC is to be written that came then, when it is known what was executed; 0: none */
+	uint32_t exec_cpu;
+	pid_t exec_tid;			/* who made it, before it took the process's number */
 	struct thread *old;		/* while they get other events (observe_again): which points they have */
 	uint32_t nold;
 };
@@ -53,6 +56,8 @@ struct observe {
 	uint64_t on_ns;			/* what is older was not asked for */
 	int is_switches, has_stacks, has_lost;
 	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
+	pid_t coming;			/* the process that is becoming a target; 0 none */
+	int is_final;			/* what comes is understood as well as it can be now; nothing is left for later */
 	uint32_t said;			/* which ranges were said to be missing */
 };
 
@@ -60,6 +65,22 @@ extern const struct thread observe_no_thread;	/* of which nothing is known, and 
 
 /* One record of the process, if it is to be recorded. */
 void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
+
+/* ---- observe_tasks.c: forks, execs and ends as events ---- */
+
+/* Is it to be left for the next taking: it cannot be understood yet? */
+int tasks_must_wait(const struct observe *o, const struct perf_record *r);
+/* Before it is known by its new name, and ends that of the other. */
+void tasks_fork(const struct observe *o, const struct proc *parent, const struct perf_record *r);
+void tasks_exit(const struct observe *o, const struct proc *p, const struct perf_record *r);
+/* The process executes a program; who follows knows which (tasks_put_exec). */
+void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r);
+void tasks_put_exec(const struct observe *o, struct proc *p);
+
+struct thread *observe_thread(const struct proc *p, pid_t tid);	/* NULL: it has none */
+struct proc *observe_proc(const struct observe *o, pid_t pid);
+int observe_stat(pid_t pid, pid_t tid, int field, int *value);	/* a number of stat, by its field in proc(5). 0 or -errno */
+int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
 
 /* ---- observe_points.c; all of them do nothing where nothing is watched ---- */
 

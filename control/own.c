@@ -150,7 +150,7 @@ static const struct spin_kind *spin_kind_of(const struct spec *sp)
 
 static int is_observing(const struct spec *sp)
 {
-	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_MMIOTRACE || sp->has_switches;
+	return sp->own == UFT_TRACER_SYSPROF || sp->own == UFT_TRACER_MMIOTRACE || sp->has_switches || sp->tasks;
 }
 
 /* Its events are of another kind, in the same place. */
@@ -199,6 +199,12 @@ void own_target(struct uft_session *s, const struct target *t)
 	own_start(s);
 	if (s->observe)
 		observe_target(s->observe, t);
+}
+
+void own_exec(struct uft_session *s, const struct target *t)
+{
+	if (s->observe)
+		observe_exec(s->observe, t);
 }
 
 void own_left(struct uft_session *s, pid_t pid)

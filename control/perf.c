@@ -375,6 +375,37 @@ static void step(const struct perf *p, struct ring *r)
 	look(p, r);
 }
 
+/* @n bytes from the ring's place @at. */
+static void read_ring(const struct ring *r, uint64_t at, void *to, size_t n)
+{
+	const uint8_t *data = (const uint8_t *)r->head + PAGE;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)to)[i] = data[(at + i) & (r->bytes - 1)];
+}
+
+int perf_is_named(const struct perf *p, pid_t tid, const char *name)
+{
+	struct { struct perf_event_header h; uint32_t pid, tid; char comm[16]; } c;
+
+	for (uint32_t i = 0; i < p->nrings; i++) {
+		const struct ring *r = &p->ring[i];
+		uint64_t end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+
+		for (uint64_t at = r->head->data_tail; at < end; at += c.h.size) {
+			read_ring(r, at, &c.h, sizeof(c.h));
+			if (c.h.type != PERF_RECORD_COMM)
+				continue;
+			memset(&c.pid, 0, sizeof(c) - sizeof(c.h));
+			read_ring(r, at + sizeof(c.h), &c.pid, c.h.size - sizeof(c.h) < sizeof(c) - sizeof(c.h) ? c.h.size - sizeof(c.h) :
+				  sizeof(c) - sizeof(c.h));
+			if ((pid_t)c.tid == tid && !strncmp(c.comm, name, sizeof(c.comm)))
+				return 1;
+		}
+	}
+	return 0;
+}
+
 uint64_t perf_begin(struct perf *p)
 {
 	uint64_t ns = now_ns();

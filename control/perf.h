@@ -55,10 +55,12 @@ int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_
 /* Ends these; any number may be given. What they have told already comes still. */
 void perf_remove(struct perf *p, int group);
 int perf_has(const struct perf *p, int group);		/* they have not been ended */
+/* Does it get this name in what has come so far, taken or not? */
+int perf_is_named(const struct perf *p, pid_t tid, const char *name);
 int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
 /* What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which no more will come. */
 uint64_t perf_begin(struct perf *p);
-int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more */
+int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more. Who stops before: the last comes again after the next perf_begin() */
 /* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */
 int perf_descriptor(const struct perf *p, uint32_t i);
 void perf_close(struct perf *p);

@@ -199,7 +199,7 @@ static void set_ring_flags(struct uft_session *s, int on)
 
 static int records(const struct spec *sp)
 {
-	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP);
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks);
 }
 
 static void session_free(struct uft_session *s)

@@ -64,6 +64,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
+	uint32_t tasks;			/* enum uft_tasks: beside anything, or alone: forks, execs, ends */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_bare;			/* latency tracers: only what they are made of, of no function else */
 	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */

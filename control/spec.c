@@ -188,6 +188,7 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->params.tracer = sp->tracer;
 	sp->params.stacks = sp->own ? 0 : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
 	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
+	sp->tasks = in->tasks;
 	sp->has_stacks = sp->own && in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);

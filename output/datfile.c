@@ -9,6 +9,7 @@
 
 #include "output/datfile.h"
 #include "output/krecord.h"
+#include "symbol/event_type.h"
 
 /* Ids of options and of sections. */
 enum {
@@ -99,10 +100,44 @@ static void put_ftrace_events(struct blob *b, const struct dat_file *file)
 	}
 }
 
+/* How many from @i on are of its system. */
+static uint32_t system_events(uint32_t i)
+{
+	uint32_t n = 1;
+
+	while (i + n < UFT_NEVENT_TYPES && !strcmp(uft_event_types[i + n].system, uft_event_types[i].system))
+		n++;
+	return n;
+}
+
+static void put_format(struct blob *b, const struct uft_event_type *type)
+{
+	char *text = uft_event_format(type);
+
+	b->error = text ? b->error : -ENOMEM;
+	if (!text)
+		return;
+	put_u64(b, strlen(text));
+	put(b, text, strlen(text));
+	free(text);
+}
+
+/* Systems, and the events of each: the table has them in this order. */
 static void put_event_formats(struct blob *b, const struct dat_file *file)
 {
+	uint32_t systems = 0, n;
+
 	(void)file;
-	put_u32(b, 0);			/* systems */
+	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i += n, systems++)
+		n = system_events(i);
+	put_u32(b, systems);
+	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i += n) {
+		n = system_events(i);
+		put_string(b, uft_event_types[i].system);
+		put_u32(b, n);
+		for (uint32_t k = i; k < i + n; k++)
+			put_format(b, &uft_event_types[k]);
+	}
 }
 
 static void put_kallsyms(struct blob *b, const struct dat_file *file)

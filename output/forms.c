@@ -9,6 +9,7 @@
 
 #include "output/output.h"
 #include "output/text.h"
+#include "symbol/event_type.h"
 
 static const char columns[] =
 	"#                    _------=> CPU#            \n"
@@ -169,12 +170,18 @@ size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX])
 	return n;
 }
 
+/* The kernel has no such form of an event: it tells which one it is. */
+static char *put_type(const struct uft_printer *t, char *p, uint32_t id)
+{
+	return p + sprintf(p, "type: %u\n%s", id, t->flags & UFT_TEXT_HEX ? "\n" : "");
+}
+
 static char *put_marker(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	int is_raw = ev->flags & UFT_EVF_RAW, n = (int)ev->text_bytes;
 
-	if (t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN))		/* the kernel has no such form of it */
-		return p + sprintf(p, "type: %d\n%s", is_raw ? 18 : 5, t->flags & UFT_TEXT_HEX ? "\n" : "");
+	if (t->flags & (UFT_TEXT_HEX | UFT_TEXT_BIN))
+		return put_type(t, p, is_raw ? 18 : 5);
 	p = is_raw ? p + form_raw_data(ev, p) : put_bytes(put_bytes(p, "# 0 ", 4), ev->text, (size_t)n);
 	if (!n || p[-1] != '\n')
 		*p++ = '\n';
@@ -191,6 +198,8 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 	p = put_head(t, p, ev);
 	if (ev->kind == UFT_EV_MARK) {
 		p = put_marker(t, p, ev);
+	} else if (ev->kind == UFT_EV_DATA) {
+		p = put_type(t, p, uft_event_type(ev->data)->kernel_id);
 	} else if (t->flags & UFT_TEXT_BIN) {
 		p = put_bytes(put_bytes(p, &ip, 8), &ev->parent_addr, 8);
 	} else if (t->flags & UFT_TEXT_HEX) {

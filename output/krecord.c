@@ -11,13 +11,14 @@
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
  *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one for a write) and _map (what is
- *			not known has all bits set); of a call: none
+ *			not known has all bits set); those that have a name: named.c; of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
  * are task (thread) ids, as in the kernel.
  */
 #include "output/krecord.h"
+#include "output/named.h"
 
 #include <inttypes.h>
 #include <stddef.h>
@@ -341,6 +342,14 @@ static int put_watch(struct uft_kbuf *kb, const struct uft_event *ev)
 	return put_whole(kb, ev, &rec, sizeof(rec));
 }
 
+static int put_named(struct uft_kbuf *kb, const struct uft_event *ev)
+{
+	char rec[NAMED_RECORD_MAX];
+	uint32_t bytes = named_record(rec, ev);
+
+	return put_whole(kb, ev, rec, bytes);
+}
+
 static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 {
 	struct rec_switch sw = switch_of(ev);
@@ -359,6 +368,8 @@ static int put_own(struct uft_kbuf *kb, const struct uft_event *ev)
 		return put_mmio(kb, ev);
 	if (ev->data == UFT_EVENT_WATCH)
 		return put_watch(kb, ev);
+	if (UFT_EVENT_IS_NAMED(ev->data))
+		return put_named(kb, ev);
 	if (ev->data == UFT_EVENT_OSNOISE)
 		return put_whole(kb, ev, &noise, sizeof(noise));
 	return ev->data == UFT_EVENT_SWITCH ? put_whole(kb, ev, &sw, sizeof(sw)) : 0;

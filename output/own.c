@@ -133,6 +133,13 @@ static char *put_watch(char *p, const struct uft_event *ev)
 			   (unsigned long long)ev->word[1], ev->task->tid);
 }
 
+static char *put_named(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	p = named_text(p, ev, (t->flags & UFT_TEXT_FIELDS) != 0);
+	*p++ = '\n';
+	return p;
+}
+
 /* The lines of mmiotrace are whole: nothing stands in front. A mark has a line there as well. */
 static void own_bare(struct uft_printer *t, const char *text, size_t n)
 {
@@ -168,6 +175,8 @@ void own_event(struct uft_printer *t, const struct uft_event *ev)
 		end = put_access(text, ev);
 	else if (ev->data == UFT_EVENT_WATCH)
 		end = put_watch(text, ev);
+	else if (UFT_EVENT_IS_NAMED(ev->data))
+		end = put_named(t, text, ev);
 	if (end == text)
 		return;
 	if (t->tracer == UFT_TRACER_MMIOTRACE) {

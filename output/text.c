@@ -386,7 +386,7 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 		if (c && c->is_open)
 			graph_close_entry(t, c);
 	}
-	if (ev->kind == UFT_EV_DATA)
+	if (ev->kind == UFT_EV_DATA && !(UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH))
 		own_event(t, ev);
 	else if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
 		form_numbers(t, ev);

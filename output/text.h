@@ -5,6 +5,7 @@
 
 #include "output/emit.h"
 #include "output/latency.h"
+#include "output/named.h"
 #include "output/output.h"
 
 #define TEXT_MAX_CPUS		65536u
@@ -91,7 +92,7 @@ void events_end(struct uft_printer *t);
 void events_close(struct uft_printer *t);
 
 /* ---- own.c: the session's own events ---- */
-#define OWN_ROOM	256u
+#define OWN_ROOM	NAMED_ROOM
 void own_event(struct uft_printer *t, const struct uft_event *ev);
 void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);	/* mmiotrace's */
 void own_columns(struct uft_printer *t);	/* of osnoise, which has its own */
@@ -109,7 +110,7 @@ char *form_latency_context(struct uft_printer *t, char *p, const struct uft_even
 /* `# 1 buf: 61 62` of a mark with a number and data; its length. */
 #define FORM_RAW_MAX	(3 * 4096 + 32)
 size_t form_raw_data(const struct uft_event *ev, char out[FORM_RAW_MAX]);
-/* A FUNC or MARK as numbers. */
+/* A FUNC, MARK or an event that has a name, as numbers. */
 void form_numbers(struct uft_printer *t, const struct uft_event *ev);
 #define FORM_ADDR_ROOM	64u
 /* What sym-offset and sym-addr put behind the name of @addr. Symbols are of all processes, offsets of this one. */

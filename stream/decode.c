@@ -351,6 +351,30 @@ static void dec_slept(struct dec_frame *f, uint64_t ns, uint64_t cpu_ns)
 		f->entry_ns = ns - cpu_ns;
 }
 
+/* A copy for the life of the stream, with a 0 behind it. NULL: no memory. */
+static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
+{
+	char *text = malloc(n + 1u);
+
+	if (st->nmark == st->cap_mark) {
+		uint32_t cap = st->cap_mark ? 2 * st->cap_mark : 64;
+		char **grown = realloc(st->mark, cap * sizeof(*grown));
+
+		if (grown) {
+			st->mark = grown;
+			st->cap_mark = cap;
+		}
+	}
+	if (!text || st->nmark == st->cap_mark) {
+		free(text);
+		return NULL;
+	}
+	memcpy(text, p, n);
+	text[n] = '\0';
+	st->mark[st->nmark++] = text;
+	return text;
+}
+
 /* An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
 static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
@@ -390,6 +414,11 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
+	if (id == UFT_EVENT_EXEC) {
+		e->text = dec_text(st, p + 8, 8 * (n - 1));
+		e->text_bytes = e->text ? strlen(e->text) : 0;
+		return e->text != NULL;
+	}
 	if (id == UFT_EVENT_PARENT) {
 		e->parent_addr = e->word[0];
 		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr, r->key);
@@ -468,23 +497,10 @@ static inline size_t dec_length(const struct dec_ring *r, uint64_t word)
 static int dec_mark(struct uft_stream *st, struct uft_event *e, const uint8_t *p, uint32_t value)
 {
 	uint32_t n = value & ~UFT_MARK_RAW;
-	char *text = malloc(n + 1u);
+	const char *text = dec_text(st, p, n);
 
-	if (st->nmark == st->cap_mark) {
-		uint32_t cap = st->cap_mark ? 2 * st->cap_mark : 64;
-		char **grown = realloc(st->mark, cap * sizeof(*grown));
-
-		if (grown) {
-			st->mark = grown;
-			st->cap_mark = cap;
-		}
-	}
-	if (!text || st->nmark == st->cap_mark) {
-		free(text);
+	if (!text)
 		return 0;
-	}
-	memcpy(text, p, n);
-	st->mark[st->nmark++] = text;
 	e->kind = UFT_EV_MARK;
 	e->flags = value & UFT_MARK_RAW ? UFT_EVF_RAW : 0;
 	e->text = text;

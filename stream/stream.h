@@ -19,7 +19,7 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered */
+	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered. EXEC: text, text_bytes behind word[1] */
 };
 
 enum uft_event_flags {
@@ -54,7 +54,7 @@ struct uft_event {
 			uint64_t duration_ns, self_ns;
 			union {
 				const struct uft_sym *parent;
-				const char *text;	/* MARK; not ended by 0 */
+				const char *text;	/* MARK, DATA of UFT_EVENT_EXEC */
 			};
 			union {
 				uint64_t lost;

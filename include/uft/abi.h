@@ -62,7 +62,7 @@ enum uft_rec_kind {
 };
 
 /*
- * Events. Ids from UFT_EVENT_FIRST on are the session's to hand out (tracepoints, probes). Those below UFT_EVENT_OWN belong to
+ * Events. Ids from UFT_EVENT_FREE on are the session's to hand out (tracepoints, probes). Those below UFT_EVENT_OWN belong to
  * the call of this task that is innermost then: behind its ENTRY, before its EXIT. Those between stand for themselves and
  * are counted: STACK, and the session's own, of a task but of no call, in the rings of the session's own slices.
  */
@@ -86,7 +86,20 @@ enum uft_event_id {
 	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
+	/* Events by name (symbol/event_type.h): of a task, of no call, with fields of their own. Numbers are for ever: files hold them. */
 	UFT_EVENT_FIRST		= 16,
+	UFT_EVENT_FORK		= 16,	/* sched_process_fork, of who made it: its name (UFT_COMM_WORDS), the number of the new task */
+	UFT_EVENT_EXEC		= 17,	/* sched_process_exec: the task's number before, then the program's path, up to a 0 byte or the end */
+	UFT_EVENT_EXIT		= 18,	/* sched_process_exit: its name, kernel priority (all bits set: not known) */
+	UFT_EVENT_FREE		= 32,	/* the session's to hand out */
+};
+#define UFT_COMM_WORDS		2	/* 16 bytes, a 0 at least at the end */
+#define UFT_EXEC_WORDS		64	/* of an EXEC at most: what does not fit of the path is cut */
+enum uft_tasks {		/* which of them are asked for */
+	UFT_TASKS_FORK	= 1,
+	UFT_TASKS_EXEC	= 2,
+	UFT_TASKS_EXIT	= 4,
+	UFT_TASKS_ALL	= 8,	/* of all tasks, whatever the lists of pids say */
 };
 #define UFT_STACK_MAX		32
 #define UFT_STACK_ADDRESS	(1ull << 63)
@@ -104,7 +117,8 @@ enum uft_switch {
 	UFT_SWITCH_ENDED	= 4,	/* for ever */
 	UFT_SWITCH_PRIO		= 8,	/* the priority is known */
 };
-#define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) < UFT_EVENT_FIRST)
+#define UFT_EVENT_IS_NAMED(id)	((id) >= UFT_EVENT_FIRST && (id) <= UFT_EVENT_EXIT)
+#define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) <= UFT_EVENT_EXIT)
 #define UFT_EVENT_ID_BITS	20
 #define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
 #define UFT_EVENT_ID(value)	((value) & ((1u << UFT_EVENT_ID_BITS) - 1))

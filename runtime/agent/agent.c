@@ -184,13 +184,18 @@ static void catch_faults(void)
 	sys_sigprocmask(SIG_UNBLOCK, &faults, NULL);
 }
 
+static void name_agent(void)
+{
+	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+}
+
 void agent_isolate(void)
 {
 	uint64_t all = ~0ull;
 
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	close_all();
-	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+	name_agent();
 	sys_call6(__NR_prctl, PR_SET_PTRACER_, -1l, 0, 0, 0, 0);	/* Yama: we are nobody's descendant */
 	sys_call3(__NR_setsid, 0, 0, 0);
 	sys_call3(__NR_chdir, "/", 0, 0);		/* keeps no directory busy */
@@ -230,8 +235,10 @@ static void agent_main(void)
 		agent_loop();
 }
 
+/* Its name first: who is told of all tasks knows by it that this is none of the program's, and the agent inherits it. */
 static void between_main(void)
 {
+	name_agent();
 	agent.tid = (int)uft_asm_clone(CLONE_VM_ | CLONE_UNTRACED_, (void *)(agent.stack + STACK_BYTES - BETWEEN_BYTES),
 				       agent_main);
 }
@@ -284,7 +291,7 @@ static void thread_main(void)
 	uint64_t all = ~0ull;
 
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
-	sys_call6(__NR_prctl, PR_SET_NAME_, "uft-agent", 0, 0, 0, 0);
+	name_agent();
 	agent.target_fd = agent.session_fd = agent.guard_fd = -1;
 	report_start(0);
 	agent_loop();

@@ -29,6 +29,8 @@ _uft_complete_value() {
 	case $arg in
 	FILE|PROG*|RECORDING) compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -f -- "$word") ;;
+	EVENT) COMP_WORDBREAKS=${COMP_WORDBREAKS//:/}	# SYSTEM:EVENT is one word
+		mapfile -t COMPREPLY < <(compgen -W "all $("${COMP_WORDS[0]}" list -e 2>/dev/null | tr '\n' ' ')" -- "$word") ;;
 	NAME) mapfile -t COMPREPLY < <(compgen -W "$(ps -eo comm= 2>/dev/null)" -- "$word") ;;
 	PATH) compopt -o filenames 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -d -- "$word"; cd /sys/fs/cgroup 2>/dev/null && compgen -d -- "$word") ;;

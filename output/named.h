@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* named.h - events that have a name, as text and as records of the kernel's form. Theory: named.c. */
+#ifndef UFT_OUTPUT_NAMED_H
+#define UFT_OUTPUT_NAMED_H
+
+#include "stream/stream.h"
+
+#define NAMED_TEXT_MAX		(8u * UFT_EXEC_WORDS)	/* of a field that is text, with its end */
+#define NAMED_ROOM		(NAMED_TEXT_MAX + 256u)	/* of a line */
+#define NAMED_RECORD_MAX	(NAMED_TEXT_MAX + 128u)
+
+/* `sched_process_exit: comm=...` at @p, NAMED_ROOM at most; nothing of an event that has no name. Returns its end. */
+char *named_text(char *p, const struct uft_event *ev, int has_field_names);
+/* UFT_EVENT_IS_NAMED(). Bytes, a multiple of 4. */
+uint32_t named_record(char rec[NAMED_RECORD_MAX], const struct uft_event *ev);
+
+#endif
