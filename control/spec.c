@@ -637,7 +637,8 @@ static int is_stripped(const struct space *sp)
 	return sp->nobj && uft_object_names_from(sp->img->obj[0].obj, from, sizeof(from)) < 2;
 }
 
-static int check_pattern(const struct spec *sp, const struct uft_pattern *p, const char *text,
+/* @least: so much at least is to be found. */
+static int check_pattern(const struct spec *sp, const struct uft_pattern *p, const char *text, enum match least,
 			 struct space *const *spaces, size_t nspaces, struct uft_error *err)
 {
 	const struct uft_object *other = NULL;
@@ -650,7 +651,7 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 		for (uint32_t o = 0; o < spaces[k]->nobj; o++) {
 			enum match m = find_match(p, sp, spaces[k], o, &why);
 
-			if (m == MATCH_USABLE)
+			if (m && m <= least)
 				return 0;
 			if (m && (!best || m < best)) {
 				best = m;
@@ -668,26 +669,29 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 	return explain(text, best, why, other, is_library, near, err);
 }
 
-static int check_list(const struct spec *sp, const struct uft_pattern *p, char *const *text, size_t n,
+static int check_list(const struct spec *sp, const struct uft_pattern *p, char *const *text, size_t n, enum match least,
 		      struct space *const *spaces, size_t nspaces, struct uft_error *err)
 {
 	int ret = 0;
 
 	for (size_t i = 0; i < n && !ret; i++)
-		ret = check_pattern(sp, &p[i], text[i], spaces, nspaces, err);
+		ret = check_pattern(sp, &p[i], text[i], least, spaces, nspaces, err);
 	return ret;
 }
 
 int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspaces, struct uft_error *err)
 {
-	int ret;
+	/* Who is not to be recorded, and cannot be, is not: only a name that nobody has is a mistake. */
+	const struct { const struct uft_pattern *pattern; char *const *text; size_t n; enum match least; } lists[] = {
+		{ sp->filter, sp->filter_text, sp->nfilter, MATCH_USABLE }, { sp->roots, sp->roots_text, sp->nroots, MATCH_USABLE },
+		{ sp->keep, sp->keep_text, sp->nkeep, MATCH_USABLE }, { sp->notrace, sp->notrace_text, sp->nnotrace, MATCH_OTHER },
+		{ sp->hidden, sp->hidden_text, sp->nhidden, MATCH_OTHER },
+	};
+	int ret = 0;
 
-	if (sp->tracer == UFT_TRACER_NOP)
-		return 0;
-	ret = check_list(sp, sp->filter, sp->filter_text, sp->nfilter, spaces, nspaces, err);
-	if (!ret)
-		ret = check_list(sp, sp->roots, sp->roots_text, sp->nroots, spaces, nspaces, err);
-	return ret ? ret : check_list(sp, sp->keep, sp->keep_text, sp->nkeep, spaces, nspaces, err);
+	for (size_t i = 0; sp->tracer != UFT_TRACER_NOP && i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)
+		ret = check_list(sp, lists[i].pattern, lists[i].text, lists[i].n, lists[i].least, spaces, nspaces, err);
+	return ret;
 }
 
 void spec_explain_none(const struct space *sp, char *text, size_t size)

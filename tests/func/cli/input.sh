@@ -142,6 +142,12 @@ if nm -D "$(ldd ./forks | awk '/libc\.so/ { print $3 }')" 2>/dev/null | grep -q 
 	run "$uft" report --no-pager forks.uft
 	expect_out ": fork <-main"
 fi
+# So it is said of what is not to be recorded. Who cannot be is not recorded either, and who may still come has to be asked for by object.
+not_started 1 "'wrk' matches no function; near: work" -n wrk ./prog
+not_started 1 "'mallc:mod:libc.*' matches no function; near: " -n 'mallc:mod:libc.*' ./prog
+run "$uft" record -q -n work -n malloc -n 'any*:mod:libnone*' -o notrace.uft ./prog
+expect_status 0
+expect_no_err
 # Near is what is in the object that was named; and in a program that nobody prepared.
 not_started 1 "'mallc:mod:libc.*' matches no function; near: " -l 'mallc:mod:libc.*' ./prog
 expect_err malloc

@@ -76,7 +76,7 @@ for p in $programs; do
 done
 
 # A part of them, and one that does not return.
-run timeout 60 "$uft" record -q -p initcall -l 'prog_*' -n prog_second -l '*:mod:lib.so' -n lib_first -o rec.uft ./prog ./lib.so
+run timeout 60 "$uft" record -q -p initcall -l 'prog_*' -n prog_second -l '*:mod:lib.so' -n lib_first:mod:lib.so -o rec.uft ./prog ./lib.so
 expect_status 0
 run timeout 60 "$uft" report --no-pager rec.uft
 expect_equal "by lists" "$(seen)" "$(both prog_first prog_third lib_dt_init lib_second)"
