@@ -141,6 +141,20 @@ eventually() {
 	return 1
 }
 
+# first_cpus: $CPU and $CPU2 are those that we may run on, which need not be 0 and 1; $CPU2 is empty where there is one only
+first_cpus() {
+	# shellcheck disable=SC2046
+	set -- $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status | tr , '\n' |
+		awk -F- '{ for (c = $1; c <= $NF && n < 2; c++) { print c + 0; n++ } }')
+	CPU=$1 CPU2=${2:-}
+	export CPU CPU2
+}
+
+# possible_cpus: how many there could be: directories in per_cpu, rings
+possible_cpus() {
+	echo $(($(sed 's/.*[-,]//' /sys/devices/system/cpu/possible) + 1))
+}
+
 # free_port: one that nobody listens at
 free_port() {
 	python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'

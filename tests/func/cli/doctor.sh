@@ -189,13 +189,12 @@ expect_status 1
 says fail rings "is not ours alone"
 rm -rf /dev/shm/uft-$user
 cat >small.sh <<'S'
-mkdir -p run && mount -t tmpfs -o size=$1,mode=700 none run && XDG_RUNTIME_DIR=$PWD/run exec ./uft doctor
+mount -t tmpfs -o size=$1,mode=1777 none /dev/shm && XDG_RUNTIME_DIR= exec ./uft doctor
 S
 run unshare -m sh small.sh 256k
 expect_status 1
 says fail rings "do not fit"
 # Rings are of each CPU there could be, and six more: a ring of the least size fits, one of the usual size does not.
-cpus=$(($(sed 's/.*[-,]//' /sys/devices/system/cpu/possible) + 1))
-run unshare -m sh small.sh $(((cpus + 6) * 2))m
+run unshare -m sh small.sh $((($(possible_cpus) + 6) * 2))m
 expect_status 0
 says warn rings "has little room"

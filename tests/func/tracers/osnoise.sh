@@ -5,6 +5,9 @@
 . "$(dirname "$0")/../../lib/shell.sh"
 
 export TMP="$tmp"
+first_cpus
+ALL=$(possible_cpus)
+export ALL
 line='^ *osnoise\/[0-9]*-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: [0-9]* \{1,10\}[0-9]* *[0-9]*\.[0-9]\{5\} *[0-9]* *? *[0-9?]* *[0-9?]* *[0-9?]* *[0-9]*$'
 cat >hog <<'end'
 #!/bin/sh
@@ -15,17 +18,17 @@ chmod +x hog
 in_shell 'cd /sys/kernel/tracing; D=osnoise; spinners() { cat /proc/$PPID/task/*/comm | grep -c "^osnoise/"; }
 	become() { for i in $(seq 300); do [ "$(spinners)" -eq $1 ] && break; sleep 0.2; done; spinners; }
 	lines() { grep -c "^ *osnoise/" trace; }
-	cat $D/period_us $D/runtime_us $D/cpus; echo 40000 >$D/runtime_us; echo 80000 >$D/period_us; echo 0 >$D/cpus; cat $D/runtime_us $D/period_us $D/cpus
-	taskset -c 0 $TMP/hog & HOG=$!
+	cat $D/period_us $D/runtime_us $D/cpus; echo 40000 >$D/runtime_us; echo 80000 >$D/period_us; echo $CPU >$D/cpus; cat $D/runtime_us $D/period_us $D/cpus
+	taskset -c $CPU $TMP/hog & HOG=$!
 	echo osnoise >current_tracer; cat current_tracer; become 1
 	for i in $(seq 300); do [ $(lines) -ge 5 ] && break; sleep 0.2; done; echo 0 >tracing_on; cat trace >$TMP/trace; become 0
 	cat events/ftrace/osnoise/format >$TMP/format
 	echo 1 >tracing_on; echo 60000000 >tracing_thresh; echo >trace; for i in $(seq 300); do [ $(lines) -ge 2 ] && break; sleep 0.2; done; cat trace >$TMP/none; echo 0 >tracing_thresh
-	echo 0-$(($(nproc) - 1)) >$D/cpus; cat $D/cpus; become $(nproc); timeout 60 head -n 1 trace_pipe >$TMP/pipe
+	echo 0-$((ALL - 1)) >$D/cpus; cat $D/cpus; become $(nproc); timeout 60 head -n 1 trace_pipe >$TMP/pipe
 	echo nop >current_tracer; spinners; kill $HOG; true'
 expect_status 0
-cpus=$([ "$(nproc)" -eq 1 ] && echo 0 || echo "0-$(($(nproc) - 1))")
-expect_equal "files and threads" "$(tr '\n' ' ' <out)" "1000000 1000000 $cpus 40000 80000 0 osnoise 1 0 $cpus $(nproc) 0 "
+cpus=$([ "$ALL" -eq 1 ] && echo 0 || echo "0-$((ALL - 1))")
+expect_equal "files and threads" "$(tr '\n' ' ' <out)" "1000000 1000000 $cpus 40000 80000 $CPU osnoise 1 0 $cpus $(nproc) 0 "
 expect_equal "the tracer's name" "$(sed -n 1p trace)" "# tracer: osnoise"
 expect_equal "the kernel's columns" "$(sed -n '3p;10p;11p' trace | cksum)" "$(cat <<'end' | cksum
 #                                _-----=> irqs-off
@@ -37,7 +40,7 @@ grep -v '^#' trace >lines
 check
 [ "$(grep -c . lines)" -ge 5 ] || { fail "$(grep -c . lines) periods"; cat trace; }
 expect_equal "lines of another form" "$(grep -v "$line" lines)" ""
-expect_equal "of another CPU" "$(grep -v '\[000\]' lines)" ""
+expect_equal "of another CPU" "$(grep -v "\[$(printf %03d "$CPU")\]" lines)" ""
 expect_equal "shorter than its runtime" "$(sed 's/.*[0-9]: //' lines | awk '$1 < 40000')" ""
 expect_equal "the rest is available" "$(sed 's/.*[0-9]: //' lines | awk '{ d = 100 * ($1 - $2) / $1 - $3; if (d > 0.001 || d < -0.001) print }')" ""
 expect_equal "more noise than in all" "$(sed 's/.*[0-9]: //' lines | awk '$4 > $2 || $2 > $1')" ""

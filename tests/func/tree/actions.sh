@@ -123,11 +123,11 @@ expect_equal "its form" "$(grep -c '^tree-tar-[0-9]* *[0-9]*\.\.\.\.\. *[0-9]*us
 
 # ---- An empty one; one of a CPU; in an instance
 inside '$T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set_ftrace_filter; $T 1; cat tracing_on; echo "!outer:dump" >>set_ftrace_filter; echo 1 >tracing_on
-	echo function >current_tracer; for c in 0 1; do taskset -c $c $T 1; done; echo outer:cpudump >>set_ftrace_filter; taskset -c 1 $T 1; cat tracing_on; for c in 0 1; do grep -vc "^#" per_cpu/cpu$c/trace; done'
-[ "$(nproc)" -lt 2 ] || {
+	echo function >current_tracer; for c in $CPU $CPU2; do taskset -c $c $T 1; done; echo outer:cpudump >>set_ftrace_filter; taskset -c ${CPU2:-$CPU} $T 1; cat tracing_on; for c in $CPU $CPU2; do grep -vc "^#" per_cpu/cpu$c/trace; done'
+[ -z "$CPU2" ] || {
 	expect_equal "of a CPU" "$(tr '\n' ' ' <out)" "0 0 5 0 "
-	expect_equal "dumped" "$(sed -n 's/^tree-tar-[0-9]* *\([0-9]\).*: \([a-z]*\) <-.*/\1 \2/p; /empty/p' err | tr '\n' ' ')" \
-		"   (ftrace buffer empty) 1 main 1 lonely 1 outer 1 inner 1 inner 1 main 1 lonely 1 outer "
+	expect_equal "dumped" "$(sed -n 's/^tree-tar-[0-9]* *\([0-9]*\)\.\.\..*: \([a-z]*\) <-.*/\1 \2/p; /empty/p' err | tr '\n' ' ')" \
+		"   (ftrace buffer empty) $CPU2 main $CPU2 lonely $CPU2 outer $CPU2 inner $CPU2 inner $CPU2 main $CPU2 lonely $CPU2 outer "
 }
 inside 'mkdir instances/foo; cd instances/foo; $T 1; echo :mod:$(basename $T) >set_ftrace_filter; echo outer:dump >>set_ftrace_filter; echo function_graph >current_tracer; $T 1; cat tracing_on ../../tracing_on'
 expect_equal "in an instance" "$(tr '\n' ' ' <out)" "0 1 "

@@ -33,20 +33,20 @@ check
 expect_equal "lines with h and without" "$(tr '\n' ' ' <out)" "5 7 "
 expect_equal "marks" "$(lines "$tmp/marked" | grep -v '^$' | tr '\n' ' ')" \
 	"main() { ==========> | on_signal() { in_handler(); } <========== | direct() { on_signal() { in_handler(); } } } "
-expect_equal "the mark's columns" "$(grep '>' "$tmp/marked" | sed 's/[0-9]/N/')" " N)   ==========> |"
+expect_equal "the mark's columns" "$(grep '>' "$tmp/marked" | sed 's/ *[0-9]*)/ N)/')" " N)   ==========> |"
 expect_equal "without handlers" "$(lines "$tmp/without" | grep -v '^$' | tr '\n' ' ')" "main() { direct() { on_signal() { in_handler(); } } } "
 expect_equal "fast paths record them" "$(lines "$tmp/fast" | grep -v '^$' | tr '\n' ' ')" \
 	"main() { on_signal() { in_handler(); } direct() { on_signal() { in_handler(); } } } "
 
 # ---- Time off the CPU: 50 ms asleep
 long='[0-9]{5,}(\.[0-9]+)? us'
-inside "$graph; "'taskset -c 0 $T sleep; cat trace >$TMP/asleep; echo 0 >options/sleep-time; echo >trace; taskset -c 0 $T sleep; cat trace >$TMP/awake
-	echo 2000 >tracing_thresh; echo >trace; taskset -c 0 $T sleep; grep -cE "parent|asleep" trace; echo 1 >options/sleep-time; taskset -c 0 $T sleep; grep -cE "parent|asleep" trace'
+inside "$graph; "'taskset -c $CPU $T sleep; cat trace >$TMP/asleep; echo 0 >options/sleep-time; echo >trace; taskset -c $CPU $T sleep; cat trace >$TMP/awake
+	echo 2000 >tracing_thresh; echo >trace; taskset -c $CPU $T sleep; grep -cE "parent|asleep" trace; echo 1 >options/sleep-time; taskset -c $CPU $T sleep; grep -cE "parent|asleep" trace'
 check
 expect_equal "calls that sleep; with nosleep-time; above a threshold" "$(grep -cE "$long" "$tmp/asleep") $(grep -cE "$long" "$tmp/awake") $(tr '\n' ' ' <out)" "3 0 0 2 "
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; for s in 1 0; do for g in 1 0; do
 	echo $s >options/sleep-time; echo $g >options/graph-time; echo 0 >function_profile_enabled; echo 1 >function_profile_enabled
-	taskset -c 0 $T sleep; cat trace_stat/* | grep -E "^  (parent|asleep) " | sort | awk "{ print (\$3 > 40000) }"; done; done'
+	taskset -c $CPU $T sleep; cat trace_stat/* | grep -E "^  (parent|asleep) " | sort | awk "{ print (\$3 > 40000) }"; done; done'
 check
 expect_equal "asleep, parent in the profile: 50 ms or not, by sleep-time and graph-time" "$(tr '\n' ' ' <out)" "1 1 1 0 0 0 0 0 "
 
@@ -58,7 +58,7 @@ expect_equal "overruns: deep, not deep, not shown" "$(tr '\n' ' ' <out)" "1 2 0 
 
 # ---- The commands
 check_run() { run "$uft" record -q -o "$tmp/a.uft" "$@"; }
-check_run -O funcgraph-retval -O nosleep-time taskset -c 0 "$target" sleep
+check_run -O funcgraph-retval -O nosleep-time taskset -c "$CPU" "$target" sleep
 check
 run "$uft" report --no-pager "$tmp/a.uft"
 check
@@ -67,16 +67,16 @@ grep -qE ' asleep\(\); /\* = 0x[0-9a-f]+ \*/$' out || fail "report shows what wa
 run "$uft" report --no-pager -O nofuncgraph-retval -O funcgraph-tail "$tmp/a.uft"
 check
 grep -q ' asleep();$' out && grep -q '} /\* parent \*/$' out || fail "report's options: $(cat out)"
-check_run -O funcgraph-tail taskset -c 0 "$target" sleep
+check_run -O funcgraph-tail taskset -c "$CPU" "$target" sleep
 expect_equal "an option of the text for a recording" "$status" 2
 for option in overwrite stacktrace; do		# not there is the wrong answer for both
-	check_run -O $option taskset -c 0 "$target" sleep
+	check_run -O $option taskset -c "$CPU" "$target" sleep
 	expect_equal "$option for a recording" "$status" 2
 	! grep -q 'no option\|uft report' err || fail "$option: $(cat err)"
 done
 run "$uft" report -O nosleep-time "$tmp/a.uft"
 expect_equal "an option of the recording for a text" "$status" 2
-check_run -O sleep-tim taskset -c 0 "$target" sleep
+check_run -O sleep-tim taskset -c "$CPU" "$target" sleep
 expect_equal "none" "$status" 2
-check_run -O funcgraph-args --keep-slow 'main=1ms' taskset -c 0 "$target" sleep
+check_run -O funcgraph-args --keep-slow 'main=1ms' taskset -c "$CPU" "$target" sleep
 expect_equal "beside --keep-slow" "$status" 2

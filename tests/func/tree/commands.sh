@@ -86,6 +86,6 @@ C
 if has "depth behind what is hidden" cc taskset; then
 	build_traced deep
 	inside '$TMP/deep >$TMP/none; echo :mod:deep >set_ftrace_filter; echo 64 >buffer_size_kb; echo lonely:traceoff >>set_ftrace_filter; echo again:traceon >>set_ftrace_filter; echo function_graph >current_tracer
-		taskset -c 0 $TMP/deep; grep -v "^#" trace >$TMP/graph; sed -n "s/^entries: //p" per_cpu/cpu0/stats'
+		taskset -c $CPU $TMP/deep; grep -v "^#" trace >$TMP/graph; sed -n "s/^entries: //p" per_cpu/cpu$CPU/stats'
 	expect_equal "depth" "$(sed 's/.*|  //; s/^ *$//' graph | grep . | tr '\n' '/')" "main() {/  first() {/    lonely() {/  again();/  second() {/    again();/  }/}/"
 fi

@@ -5,7 +5,8 @@ reader=$(realpath "$1")
 . "$(dirname "$0")/../../lib/common.sh"
 
 [ -c /dev/fuse ] && [ -w /dev/fuse ] || skip "no FUSE on this machine"
-need fusermount3 timeout
+need fusermount3 timeout taskset
+first_cpus
 
 # until_true COMMAND...: it becomes true within a minute
 until_true() {
@@ -55,18 +56,18 @@ expect_equal "the next reader" "$(timeout 60 head -n 1 t/trace_pipe 2>/dev/null 
 # ---- A reader by splice is killed in the middle of it; the next has whole pages, each once and in order
 echo 0 >t/buffer_percent
 for _ in 1 2 3; do
-	"$reader" on t/per_cpu/cpu0/trace_pipe_raw >taken &
+	"$reader" on t/per_cpu/cpu$CPU/trace_pipe_raw >taken &
 	pid=$!
-	seq -f 'lost%05.0f' 3000 | taskset -c 0 dd of=t/trace_marker bs=10 iflag=fullblock 2>/dev/null
+	seq -f 'lost%05.0f' 3000 | taskset -c $CPU dd of=t/trace_marker bs=10 iflag=fullblock 2>/dev/null
 	until_true test -s taken
-	seq -f 'lost%05.0f' 3000 | taskset -c 0 dd of=t/trace_marker bs=10 iflag=fullblock 2>/dev/null &
+	seq -f 'lost%05.0f' 3000 | taskset -c $CPU dd of=t/trace_marker bs=10 iflag=fullblock 2>/dev/null &
 	kill -KILL $pid
 	wait
 done
 echo >t/trace
 seq -f 'kept%05.0f' 3000 >expected
-taskset -c 0 dd of=t/trace_marker bs=10 iflag=fullblock <expected 2>/dev/null
-"$reader" whole t/per_cpu/cpu0/trace_pipe_raw 2>/dev/null | grep -ao 'kept[0-9]*' >seen
+taskset -c $CPU dd of=t/trace_marker bs=10 iflag=fullblock <expected 2>/dev/null
+"$reader" whole t/per_cpu/cpu$CPU/trace_pipe_raw 2>/dev/null | grep -ao 'kept[0-9]*' >seen
 check
 cmp -s seen expected || { fail "after readers that were killed"; diff seen expected | head; }
 

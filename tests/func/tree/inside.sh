@@ -5,6 +5,7 @@
 
 target=$1
 export T="$target" TMP="$tmp"
+first_cpus
 
 # In it, `soon COMMAND` tries a command until it succeeds; a minute at most.
 inside() {

@@ -18,7 +18,7 @@ expect_equal "dumped" "$(calls err)" "main lonely outer inner inner "
 expect_equal "once, in its frame" "$(grep -c 'Dumping ftrace buffer:\|^-*$' err)" 3
 oops ftrace_dump_on_oops=1 -c "$target 1 crash; exit \$?"
 expect_equal "by the shell's word" "$(calls err)" "main lonely outer inner inner "
-oops ftrace_dump_on_oops=orig_cpu taskset -c 0 "$target" 2 crash
+oops ftrace_dump_on_oops=orig_cpu taskset -c "$CPU" "$target" 2 crash
 expect_equal "of its CPU" "$(calls err)" "main lonely outer inner inner outer inner inner "
 
 # ---- Not asked for; an end that is none

@@ -9,7 +9,7 @@ export N
 cat >number.sh <<'END'
 cd /sys/kernel/tracing
 echo 0 >buffer_percent
-i=0; while [ $i -lt $N ]; do i=$((i + 1)); printf 'n%05d %0270d\n' $i 0; done | taskset -c 0 dd of=trace_marker bs=278 iflag=fullblock 2>/dev/null
+i=0; while [ $i -lt $N ]; do i=$((i + 1)); printf 'n%05d %0270d\n' $i 0; done | taskset -c $CPU dd of=trace_marker bs=278 iflag=fullblock 2>/dev/null
 END
 seq -f 'n%05.0f' $N >expected
 
@@ -19,7 +19,7 @@ numbers() {
 }
 
 for how in whole part mixed; do
-	inside 'sh $TMP/number.sh; "$R" '$how' per_cpu/cpu0/trace_pipe_raw >$TMP/'$how
+	inside 'sh $TMP/number.sh; "$R" '$how' per_cpu/cpu$CPU/trace_pipe_raw >$TMP/'$how
 	numbers $how >seen
 	expect_equal "by $how: markers" "$(wc -l <seen)" "$N"
 	check
@@ -44,7 +44,7 @@ else
 fi
 
 # Who takes some leaves the rest to the next: nothing was taken for him that he did not ask for.
-inside 'sh $TMP/number.sh; for how in some some some whole; do "$R" $how per_cpu/cpu0/trace_pipe_raw; done >$TMP/several'
+inside 'sh $TMP/number.sh; for how in some some some whole; do "$R" $how per_cpu/cpu$CPU/trace_pipe_raw; done >$TMP/several'
 numbers several >seen
 check
 cmp -s seen expected || { fail "by several readers in turn: not each once and in order"; diff seen expected | head; show; }

@@ -42,7 +42,7 @@ fi
 
 # ---- Markers that need a page each, more than a reader takes at a time: none is missing, cut or refused
 for f in trace_marker trace_marker_raw; do
-	inside 'for i in $(seq 60); do head -c 3900 /dev/zero | tr "\0" x | taskset -c 0 dd of='$f' bs=3900 iflag=fullblock 2>/dev/null; done
+	inside 'for i in $(seq 60); do head -c 3900 /dev/zero | tr "\0" x | taskset -c $CPU dd of='$f' bs=3900 iflag=fullblock 2>/dev/null; done
 		for f in per_cpu/cpu*/trace_pipe_raw; do dd if=$f iflag=nonblock bs=4096 2>/dev/null; done >$TMP/pages'
 	expect_equal "pages of $f" "$(wc -c <pages)" $((60 * 4096))
 	expect_equal "whole ones" "$(tr -cs x '\n' <pages | awk 'length >= 3900' | wc -l)" 60

@@ -51,10 +51,20 @@ static void check_sound(const struct lab_events *ev)
 	CHECK_EQ(ev->lost_counted, 0);
 }
 
-/* The ring of who is alone, on CPU 0: that CPU's, else the one exchange ring, whether it is taken for each event or kept. */
+/* The threads to come, too; one CPU that we may run on is as good as another. */
+static void stay(void)
+{
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	CHECK(!sched_setaffinity(0, sizeof(one), &one));
+}
+
+/* The ring of who is alone and stays: its CPU's, else the one exchange ring, whether it is taken for each event or kept. */
 static uint32_t ring_of_one(int no_rseq)
 {
-	return no_rseq || !ARCH_HAS_RSEQ ? uft_rt.arena->ncpus : 0;
+	return no_rseq || !ARCH_HAS_RSEQ ? uft_rt.arena->ncpus : (uint32_t)sched_getcpu();
 }
 
 /* What a record says: id, parent, task, time. */
@@ -120,12 +130,9 @@ static void test_context(void)
 	struct lab_events *ev;
 	pthread_t a, b;
 	void *tid_a, *tid_b;
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
 	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay();
 	CHECK(!pthread_create(&a, NULL, two_tasks, NULL));
 	CHECK(!pthread_create(&b, NULL, two_tasks, NULL));
 	pthread_join(a, &tid_a);
@@ -146,11 +153,8 @@ static void test_clock_half(void)
 #ifdef __x86_64__
 	struct lab_events *ev;
 	uint64_t hi;
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay();
 	start((struct lab_config){ 0 }, UFT_TRACER_FUNCTION);
 	site0(1);
 	site0(1);
@@ -175,11 +179,8 @@ static void discard(int no_rseq)
 	struct lab_events *ev;
 	uint64_t kept, lost;
 	uint32_t ring;
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay();
 	start((struct lab_config){ .ring_bytes = 16384, .no_rseq = no_rseq, .nexch = 1 }, UFT_TRACER_FUNCTION);
 	ring = ring_of_one(no_rseq);
 	for (long i = 0; i < 5000; i++)
@@ -230,11 +231,8 @@ static void overwrite(int no_rseq)
 {
 	struct lab_events *ev;
 	uint32_t ring;
-	cpu_set_t one;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	sched_setaffinity(0, sizeof(one), &one);
+	stay();
 	start((struct lab_config){ .ring_bytes = 16384, .flags = UFT_RING_OVERWRITE, .no_rseq = no_rseq, .nexch = 1 },
 	      UFT_TRACER_FUNCTION);
 	ring = ring_of_one(no_rseq);
