@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""silent.py UFT PROGRAM - a fork child that has said nothing is left like its parent
+"""silent.py UFT PROGRAM STAND [WAY...] - a fork child that has said nothing is left like its parent
 
 	term	SIGTERM to the recorder		kill	kill -9 of it: the guard leaves both
 	child	uft detach CHILD, then SIGTERM	both	kill -9 of guard and recorder, then uft detach PARENT
 	stale	the same, and another recording instead of uft detach
 	ended	uft detach CHILD, which ends before the recorder looks at that: it is left, nothing went wrong
 	asked	uft detach CHILD, which becomes a target of its own before the recorder looks at that: its calls are kept
-	heir	guard and recorder are killed, uft detach PARENT stands in the middle of it: uft detach CHILD waits for it
+	heir	guard and recorder are killed, uft detach PARENT stands in the middle of it, where it naps (STAND is preloaded):
+		uft detach CHILD waits for it
 	build	guard and recorder are killed: another build refuses and leaves everything to this one
 Compared with the same program untraced: mappings (bytes by name and permission) and text, of parent and child, and output."""
 import os, signal, subprocess, sys, tempfile, time
 
-uft, program = sys.argv[1:3]
+uft, program, stand = sys.argv[1:4]
 WAIT = 100
 failures = 0
 
@@ -131,7 +132,7 @@ def check_ended(tracer):
     with tempfile.TemporaryDirectory() as scratch:
         p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', os.path.join(scratch, 's.uft'), program])
         p.send_signal(signal.SIGSTOP)
-        wait_for(lambda: ') T ' in open('/proc/%d/stat' % p.pid).read(), 'ended: the recorder stands')
+        wait_for(lambda: stands(p), 'ended: the recorder stands')
         d = subprocess.Popen([uft, 'detach', str(pids[1])], stderr=subprocess.PIPE, text=True)
         wait_for(lambda: open('/proc/%d/syscall' % d.pid).read().startswith('202 '), 'ended: uft detach has asked')	# futex
         os.kill(pids[1], signal.SIGKILL)
@@ -148,7 +149,7 @@ def check_asked(tracer, want):
         path = os.path.join(scratch, 's.uft')
         p, pids = start([uft, 'record', '-q', '-p', tracer, '-o', path, program, 'twice'])
         p.send_signal(signal.SIGSTOP)
-        wait_for(lambda: ') T ' in open('/proc/%d/stat' % p.pid).read(), 'asked: the recorder stands')
+        wait_for(lambda: stands(p), 'asked: the recorder stands')
         d = subprocess.Popen([uft, 'detach', str(pids[1])], stderr=subprocess.PIPE, text=True)
         wait_for(lambda: open('/proc/%d/syscall' % d.pid).read().startswith('202 '), 'asked: uft detach has asked')	# futex
         os.kill(pids[1], signal.SIGUSR1)
@@ -180,8 +181,12 @@ def orphaned(tracer, scratch):
     return p, pids
 
 
-def detach(pid, exe=uft):
-    return subprocess.Popen([exe, 'detach', str(pid)], stderr=subprocess.PIPE, text=True)
+def detach(pid, exe=uft, env=None):
+    return subprocess.Popen([exe, 'detach', str(pid)], stderr=subprocess.PIPE, text=True, env=env)
+
+
+def stands(p):
+    return ') T ' in open('/proc/%d/stat' % p.pid).read()
 
 
 def is_napping(p):
@@ -201,18 +206,11 @@ def finish(way, p, pids, want, want_out):
 
 def check_heir(tracer, want, want_out):
     with tempfile.TemporaryDirectory() as scratch:
-        for _ in range(10):
-            p, pids = orphaned(tracer, scratch)
-            heir = detach(pids[0])
-            wait_for(lambda: is_napping(heir) or heir.poll() is not None, 'heir: at work')	# until those just born are there
-            heir.send_signal(signal.SIGSTOP)
-            if all('session.' in open('/proc/%d/maps' % pid).read() for pid in pids):
-                break
-            heir.send_signal(signal.SIGCONT)		# it was faster than we
-            heir.communicate(timeout=60)
-            finish('heir ' + tracer, p, pids, want, want_out)
-        else:
-            return fail('heir %s: never seen at work' % tracer)
+        p, pids = orphaned(tracer, scratch)
+        heir = detach(pids[0], env=dict(os.environ, LD_PRELOAD=stand))		# it naps until those just born are there
+        wait_for(lambda: stands(heir) or heir.poll() is not None, 'heir: at work')
+        if not all('session.' in open('/proc/%d/maps' % pid).read() for pid in pids):
+            fail('heir %s: it is not in the middle of it' % tracer)
         other = detach(pids[1])
         wait_for(lambda: other.poll() is not None or is_napping(other), 'heir: it is waited for')	# it asks nobody, who would not answer
         heir.send_signal(signal.SIGCONT)
@@ -256,7 +254,7 @@ p.stdin.write('x')
 p.stdin.close()
 want_out = p.stdout.read()
 p.wait()
-for way in sys.argv[3:] or ('term', 'kill', 'child', 'both', 'stale', 'ended', 'asked', 'heir', 'build'):
+for way in sys.argv[4:] or ('term', 'kill', 'child', 'both', 'stale', 'ended', 'asked', 'heir', 'build'):
     for tracer in ('function', 'function_graph'):
         if way == 'ended':
             check_ended(tracer)
