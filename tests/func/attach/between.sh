@@ -16,7 +16,7 @@ between() {
 	for tracer in function function_graph; do
 		rm -f $tracer.uft
 		# What cannot be changed is tried again for a fifth of a second.
-		attach_until "has_calls 10 $tracer.uft nops stores work && sleep 1" -p $tracer -l faults -l nops -l stores -l work -b 1M -o $tracer.uft $held
+		attach_until "has_calls 10 $tracer.uft nops stores work && has_armed" -p $tracer -l faults -l nops -l stores -l work -b 1M -o $tracer.uft $held
 		for f in nops stores work; do
 			check
 			"$uft" report $tracer.uft 2>/dev/null | grep -q "\\<$f\\>" || { fail "$what, $tracer: no call of $f"; cat said; }

@@ -51,7 +51,7 @@ def run(group, p, scratch):
     said_of(group, 'attach', p.pid, subprocess.run(cmd, stderr=subprocess.PIPE, text=True, timeout=120), 'is frozen')
     group.set(False)
     r = subprocess.Popen(cmd, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    left.wait_for(lambda: left.is_armed(p.pid, code) or r.poll() is not None, 'attached', 60)
+    left.wait_for(lambda: left.is_armed(p.pid, code, r) or r.poll() is not None, 'attached', 60)
     group.set(True)
     said_of(group, 'uft detach', p.pid, detach(p), 'cannot be left yet: it is frozen')
     r.terminate()

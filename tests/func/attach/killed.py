@@ -23,7 +23,7 @@ def is_killed(pid, at, scratch, text):
         env['UFT_KILL_AFTER'] = '1'
     r = subprocess.Popen([uft, 'attach', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env, stdin=subprocess.DEVNULL,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    wait_for(lambda: r.poll() is not None or left.is_armed(pid, text), 'killed, or armed', 60)
+    wait_for(lambda: r.poll() is not None or left.is_armed(pid, text, r), 'killed, or armed', 60)
     if r.poll() is None:
         r.kill()
         r.wait()

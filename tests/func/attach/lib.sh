@@ -42,6 +42,11 @@ wait_until() {
 	done
 }
 
+# has_armed: the recorder waits for what happens next (epoll_wait), which it does when nothing is left to be rewritten
+has_armed() {
+	read -r has_call _ <"/proc/$attacher/syscall" && [ "$has_call" = 232 ]
+}
+
 # attach_until FACT ARGS...: a recording that a SIGTERM ends once that is so; its exit status. What it says is in said.
 attach_until() {
 	attach_fact=$1

@@ -95,7 +95,7 @@ def attached(scratch, what, is_complete=True):
     """A program, a thread of it that is not the first, and its recorder: all is armed, or there is just something of ours."""
     p = Program()
     r = attach(p, scratch)
-    left.wait_for(lambda: r.poll() is not None or (left.is_armed(p.pid, p.text) if is_complete else left.is_attached(p.pid)),
+    left.wait_for(lambda: r.poll() is not None or (left.is_armed(p.pid, p.text, r) if is_complete else left.is_attached(p.pid)),
                   what + ': attached', 60)
     return p, p.threads[2], r
 

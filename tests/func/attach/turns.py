@@ -62,7 +62,7 @@ def traced(p, text, want, tracer, options, file):
 
         def said():
             return os.pread(err.fileno(), 1 << 16, 0).decode()
-        left.wait_for(lambda: left.is_armed(p.pid, text) or r.poll() is not None, what + ': attached', 60)
+        left.wait_for(lambda: left.is_armed(p.pid, text, r) or r.poll() is not None, what + ': attached', 60)
         for i in range(TURNS):
             got = p.turn(what)
             if got != want:

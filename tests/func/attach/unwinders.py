@@ -101,7 +101,7 @@ def is_as_untraced(p, what, want, perf, source=False):
 def attach(p, text, tracer, *options):
     r = subprocess.Popen([uft, 'attach', '-q', '-p', tracer, '-l', '*', *options, '-o', os.path.join(scratch, 'x.uft'), str(p.pid)],
                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    left.wait_for(lambda: left.is_armed(p.pid, text) or r.poll() is not None, tracer + ': attached', 60)
+    left.wait_for(lambda: left.is_armed(p.pid, text, r) or r.poll() is not None, tracer + ': attached', 60)
     return r
 
 

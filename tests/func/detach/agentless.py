@@ -20,7 +20,7 @@ def once(pid, tracer, how, scratch, code):
     with tempfile.TemporaryFile() as err:
         r = subprocess.Popen([uft, 'attach', '-b', '256K', '-p', tracer, '-o', os.path.join(scratch, 'x.uft'), str(pid)],
                              stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=err)
-        wait_for(lambda: is_armed(pid, code) and list(agents(pid)), name + ': attached')
+        wait_for(lambda: is_armed(pid, code, r) and list(agents(pid)), name + ': attached')
         if how == 'SIGTERM at once':	# before the recorder can see it
             r.send_signal(signal.SIGSTOP)
             r.terminate()

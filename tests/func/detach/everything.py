@@ -67,7 +67,7 @@ def traced(tracer, program):
     with open(name + '.said', 'wb') as said:
         r = subprocess.Popen([uft, 'record', '-q', '-p', tracer, '--flight', '-b', '16M', '-o', name, '-l', '*', '-l', '*:mod:*',
                               '-P', str(pid)], stderr=said)
-    wait_for(lambda: r.poll() is not None or left.is_armed(pid, known), tracer + ': all is rewritten', 60)
+    wait_for(lambda: r.poll() is not None or left.is_armed(pid, known, r), tracer + ': all is rewritten', 60)
     program.finish()
     program.round()
     program.begin()

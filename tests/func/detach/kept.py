@@ -49,7 +49,7 @@ def record(scratch):
 def killed(a, b, scratch, run_dir):
     """The agent of @b stands from now on."""
     r = subprocess.Popen([uft, 'attach', '-q', '-p', 'function', '-o', os.path.join(scratch, 'x.uft'), str(a.pid), str(b.pid)])
-    wait_for(lambda: left.is_armed(a.pid, a.text) and left.is_armed(b.pid, b.text) and bytes_of(run_dir) > 2 * SMALL, 'attached', 60)
+    wait_for(lambda: left.is_armed(a.pid, a.text, r) and left.is_armed(b.pid, b.text, r) and bytes_of(run_dir) > 2 * SMALL, 'attached', 60)
     agent = next(left.agents(b.pid))
     os.kill(agent, signal.SIGSTOP)
     r.kill()

@@ -4,6 +4,7 @@ import ctypes, os, time
 
 SIGNALS = ('SigBlk', 'SigIgn', 'SigCgt')
 GROWTH = 8 << 20		# of the anonymous memory of a server, in all: a page left behind by each of many cycles is more
+EPOLL_WAIT = '232 '		# of x86-64, as in /proc/PID/syscall
 failures = 0
 
 
@@ -116,17 +117,12 @@ def is_attached(pid):
     return 'session.' in read('/proc/%d/maps' % pid)
 
 
-def is_armed(pid, before):
-    """All is rewritten when nothing has changed for a while; that it leads to us takes stores of data, moments later."""
-    if not is_attached(pid):
+def is_armed(pid, before, recorder):
+    """All is rewritten: something is, and the recorder waits for what happens next, which it does when nothing is left to do."""
+    try:
+        return is_attached(pid) and text(pid) != before and read('/proc/%d/syscall' % recorder.pid).startswith(EPOLL_WAIT)
+    except (FileNotFoundError, ProcessLookupError):
         return False
-    was = text(pid)
-    for _ in range(10):
-        time.sleep(0.1)
-        now = text(pid)
-        if now != was or now == before:
-            return False
-    return True
 
 
 def wait_for(cond, what, seconds=100):

@@ -52,7 +52,7 @@ def run(program, tracer, scratch):
     before, text = left.state(p.pid), left.text(p.pid)
     r = subprocess.Popen([uft, 'attach', '-q', '-p', tracer, '-l', '*', '-o', os.path.join(scratch, 'x.uft'), str(p.pid)],
                          stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-    left.wait_for(lambda: left.is_armed(p.pid, text) or r.poll() is not None, what + ': attached', 60)
+    left.wait_for(lambda: left.is_armed(p.pid, text, r) or r.poll() is not None, what + ': attached', 60)
     at = entry_of(program, p.pid, 'middle')
     ours = peek(p.pid, at, 1)
     poke(p.pid, at, INT3)
