@@ -133,7 +133,7 @@ run "$uft" umount "$tmp/t"
 run env SLOW_CLOSE="$tmp/slow" LD_PRELOAD="$slowreply" "$uft" mount "$tmp/t"
 expect_status 0
 : >busy
-while [ -e busy ]; do stat t/README; done >asked 2>&1 &
+while [ -e busy ]; do stat -c "it has mode %a" t/README; done >asked 2>&1 &
 busy=$!
 run bash -c 'cd t; for i in 1 2 3; do mkdir instances/foo; cat instances/foo/trace >/dev/null; rmdir instances/foo; echo $?
 	cat trace_pipe >/dev/null & for try in $(seq 600); do ls -l /proc/$!/fd 2>/dev/null | grep -q trace_pipe && break; sleep 0.05; done; kill $!; wait $!; echo nop >current_tracer; echo $?
@@ -143,7 +143,7 @@ wait "$busy"
 expect_equal "after a close" "$(tr '\n' '/' <out)" "0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/0/0/#### all functions enabled ####/"
 expect_file slow
 check
-grep -q README asked || fail "nobody asked meanwhile"
+grep -q "^it has mode" asked || fail "nobody asked meanwhile"
 run "$uft" umount "$tmp/t"
 
 # A server that ends leaves alone what was mounted there meanwhile. A file that is open keeps its connection.
