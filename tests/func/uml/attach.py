@@ -135,7 +135,7 @@ def cycle(i, kernel):
 
 def test(kernel):
     if not wait_for(lambda: kernel.rounds() >= 2 or kernel.p.poll() is not None, 'it boots', 120) or kernel.p.poll() is not None:
-        print('SKIP: linux.uml does not boot here untraced: ' + left.read('console')[-300:])
+        print('SKIP: linux.uml does not boot here untraced: ' + open('console', errors='replace').read()[-300:])
         return 77
     before, text = kernel.state(), left.text(kernel.pid)
     start = time.time()
@@ -154,6 +154,7 @@ def test(kernel):
     status, lines = kernel.stop(), kernel.lines()
     if status or lines[-1:] != ['end']:
         fail('it ended with %d, its work with %s' % (status, lines[-1:]))
+        print('its last words: ' + open('console', errors='replace').read()[-2000:].replace('\0', ''))
     rounds = collections.Counter(tuple(lines[k:k + LINES]) for k in range(0, len(lines) - 1, LINES))
     if len(rounds) != 1:
         fail('not every round came to the same: %s' % rounds)
