@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#define SLOTS_EACH	64u	/* address spaces in trace_pipe_raw, for processes that overlap */
+#define SLOTS_EACH	128u	/* address spaces in trace_pipe_raw, for processes that overlap; half of them for snapshot_raw */
 #define SLOTS		32768u
 
 /* ---- Life ------------------------------------------------------------------------------------ */
@@ -27,7 +27,6 @@ static void set_defaults(struct instance *in)
 	in->set.options = option_defaults();
 	in->set.buffer_kb = in->t->opts.buffer_kb;
 	in->buffer_percent = 50;
-	in->syms.first_slot = in->number * SLOTS_EACH % SLOTS;
 	for (int i = 0; i < NLISTS; i++)
 		in->set.list[i] = calloc(1, 1);
 }
@@ -37,12 +36,12 @@ static int make_buffer(struct instance *in)
 	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1 };
 	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
 	struct instance *top = in->t->instances;
-	int ret;
+	uint32_t slot = in->number * SLOTS_EACH % SLOTS;
+	int ret = raw_init(in, slot, slot + SLOTS_EACH / 2);
 
 	to.ncpus = tree_ncpus(in->t);
-	in->raw = calloc(to.ncpus, sizeof(*in->raw));
 	in->cpu_kb = calloc(to.ncpus, sizeof(*in->cpu_kb));
-	if (!in->raw || !in->cpu_kb || !in->set.list[NLISTS - 1])
+	if (ret || !in->cpu_kb || !in->set.list[NLISTS - 1])
 		return -ENOMEM;
 	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo, &in->live);
 	if (!ret)
@@ -63,7 +62,6 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out)
 	snprintf(in->name, sizeof(in->name), "%s", name);
 	clock_gettime(CLOCK_REALTIME, &now);
 	in->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-	dat_syms_init(&in->syms);
 	set_defaults(in);
 	ret = make_buffer(in);
 	if (ret) {

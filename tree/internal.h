@@ -139,7 +139,7 @@ struct instance {
 
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;
-	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated */
+	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated; another one also under t->pipe_lock */
 	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
@@ -150,10 +150,9 @@ struct instance {
 
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
-	struct raw_cpu **raw;		/* raw.c, by cpu */
+	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* raw.c: by cpu, and of what is handed out; under t->pipe_lock */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
-	struct dat_syms syms;		/* of the pages that are handed out */
 };
 
 struct uft_tree {
@@ -189,7 +188,9 @@ struct uft_tree {
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
 };
 
+int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
 void raw_free(struct instance *in);
+void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* value.c */
 void pid_leave(struct instance *in);	/* pid.c: @in has no list any more */
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
@@ -229,6 +230,7 @@ int share_knows_kin(const struct instance *in);	/* does the session know who is 
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
 int snapshot_take(struct instance *in, uint64_t until);
+int snapshot_is_used(const struct instance *in);	/* by its tracer, which keeps the worst case there in the kernel */
 /* dump.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
 int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
 void dump_on_end(struct uft_tree *t, int status);	/* of the launched program; ftrace_dump_on_oops */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw.c - per_cpu/cpuN/trace_pipe_raw: the records as the kernel's sub-buffers, and what says how to read them
+ * raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what says how to read them
  *
  * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of events/header_page, with records
  * in those of events/ftrace/NAME/format, and addresses that kallsyms names. So what the consumer hands out is written anew
@@ -10,6 +10,9 @@
  * A page that is not full goes out when a reader comes and there is nothing more. Who asks for several gets as many as there
  * are. As in the kernel a page that is read in parts goes on with its rest, and pages are consumed: each reader gets what nobody
  * had, trace_pipe's among them.
+ *
+ * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or EAGAIN. Its functions are its own,
+ * so they have addresses of their own, which go with it.
  *
  * Concurrency: under pipe_lock, as trace_pipe.
  */
@@ -47,49 +50,89 @@ static int take_page(void *ctx, const void *page)
 	return 0;
 }
 
-static struct raw_cpu *cpu_of(struct instance *in, uint32_t cpu)
+static struct raw_cpu *cpu_of(struct raw_cpu **raw, uint32_t cpu)
 {
-	struct raw_cpu **raw = in->raw;
-
 	if (!raw[cpu] && (raw[cpu] = calloc(1, sizeof(*raw[cpu]))))
 		uft_kbuf_init(&raw[cpu]->kbuf, take_page, raw[cpu]);
 	return raw[cpu];
 }
 
+int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot)
+{
+	dat_syms_init(&in->raw.syms);
+	dat_syms_init(&in->frozen_raw.syms);
+	in->raw.syms.first_slot = first_slot;
+	in->frozen_raw.syms.first_slot = frozen_slot;
+	in->raw.cpu = calloc(tree_ncpus(in->t), sizeof(*in->raw.cpu));
+	in->frozen_raw.cpu = calloc(tree_ncpus(in->t), sizeof(*in->frozen_raw.cpu));
+	return in->raw.cpu && in->frozen_raw.cpu ? 0 : -ENOMEM;
+}
+
+static void free_pages(struct raw_pages *raw, uint32_t ncpus)
+{
+	for (uint32_t i = 0; raw->cpu && i < ncpus; i++)
+		free(raw->cpu[i]);
+	free(raw->cpu);
+	dat_syms_free(&raw->syms);
+}
+
 void raw_free(struct instance *in)
 {
-	for (uint32_t i = 0; in->raw && i < tree_ncpus(in->t); i++)
-		free(in->raw[i]);
-	free(in->raw);
-	dat_syms_free(&in->syms);
+	free_pages(&in->raw, tree_ncpus(in->t));
+	free_pages(&in->frozen_raw, tree_ncpus(in->t));
+}
+
+void raw_forget(struct instance *in, uint32_t cpu)
+{
+	struct raw_pages *raw = &in->frozen_raw;
+	uint32_t slot = raw->syms.first_slot;
+
+	for (uint32_t i = 0; i < tree_ncpus(in->t); i++)
+		if (cpu == UFT_LIVE_ALL || i == cpu) {
+			free(raw->cpu[i]);
+			raw->cpu[i] = NULL;
+		}
+	if (cpu == UFT_LIVE_ALL) {
+		dat_syms_free(&raw->syms);
+		raw->syms.first_slot = slot;
+	}
 }
 
 /* One page, if there is anything. 1 yes, 0 nothing, -errno. */
-static int produce(struct instance *in, uint32_t cpu, struct raw_cpu *c)
+static int produce(struct uft_live *live, struct dat_syms *syms, uint32_t cpu, struct raw_cpu *c)
 {
-	struct uft_stream *st = uft_live_begin(in->live, cpu);
+	struct uft_stream *st = uft_live_begin(live, cpu);
 	struct uft_event ev[BATCH];
 	size_t n = 1;
 	int ret = st ? 0 : -ENOMEM;
 
 	while (!ret && !c->nready && (n = uft_stream_batch(st, ev, BATCH)))
 		for (size_t i = 0; i < n && !ret; i++)
-			ret = krecord_put(&c->kbuf, &in->syms, &ev[i]);
+			ret = krecord_put(&c->kbuf, syms, &ev[i]);
 	if (st)
-		uft_live_end(in->live);
+		uft_live_end(live);
 	if (!ret && !c->nready)
 		ret = uft_kbuf_flush(&c->kbuf);
 	return ret < 0 ? ret : c->nready > 0;
 }
 
-static int next_page(struct instance *in, uint32_t cpu, uint8_t *page)
+static int is_frozen(const struct uft_handle *h)
 {
+	return (h->at.row->flags & ROW_FROZEN) != 0;
+}
+
+static int next_page(struct uft_handle *h, uint8_t *page)
+{
+	struct instance *in = h->at.in;
+	struct raw_pages *raw = is_frozen(h) ? &in->frozen_raw : &in->raw;
+	struct uft_live *live;
 	struct raw_cpu *c;
 	int ret;
 
 	pthread_mutex_lock(&in->t->pipe_lock);
-	c = cpu_of(in, cpu);
-	ret = !c ? -ENOMEM : c->nready ? 1 : produce(in, cpu, c);
+	live = is_frozen(h) ? in->frozen : in->live;
+	c = cpu_of(raw->cpu, h->at.index);
+	ret = !c ? -ENOMEM : c->nready ? 1 : live ? produce(live, &raw->syms, h->at.index, c) : 0;
 	if (ret > 0) {
 		memcpy(page, c->ready[0], KBUF_PAGE);
 		c->nready--;
@@ -99,8 +142,11 @@ static int next_page(struct instance *in, uint32_t cpu, uint8_t *page)
 	return ret;
 }
 
+/* The kernel keeps the worst case of a latency tracer in the snapshot. */
 int open_raw(struct uft_handle *h)
 {
+	if (is_frozen(h) && snapshot_is_used(h->at.in))
+		return -EBUSY;
 	h->priv = calloc(1, sizeof(struct raw_reader));
 	return h->priv ? 0 : -ENOMEM;
 }
@@ -120,8 +166,10 @@ static int is_full_enough(struct instance *in, uint32_t cpu)
 int poll_raw(struct uft_handle *h)
 {
 	const struct raw_reader *r = h->priv;
-	const struct raw_cpu *c = h->at.in->raw[h->at.index];
+	const struct raw_cpu *c = h->at.in->raw.cpu[h->at.index];
 
+	if (is_frozen(h))	/* there is nothing to wait for */
+		return POLLIN | POLLRDNORM;
 	if (r->at < r->n || (c && c->nready) || is_full_enough(h->at.in, h->at.index))
 		return POLLIN | POLLRDNORM;
 	return h->at.in->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
@@ -136,11 +184,11 @@ static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
 
 	memcpy(buf, r->page + r->at, done);
 	r->at += done;
-	while (n - done >= KBUF_PAGE && (ret = next_page(h->at.in, h->at.index, (uint8_t *)buf + done)) > 0)
+	while (n - done >= KBUF_PAGE && (ret = next_page(h, (uint8_t *)buf + done)) > 0)
 		done += KBUF_PAGE;
 	if (done || ret < 0 || n >= KBUF_PAGE)
 		return done ? (ssize_t)done : ret;
-	ret = next_page(h->at.in, h->at.index, r->page);
+	ret = next_page(h, r->page);
 	if (ret <= 0)
 		return ret;
 	memcpy(buf, r->page, n);
@@ -154,6 +202,8 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 	ssize_t ret = n ? take_pages(h, buf, n) : 0;
 
 	(void)offset;
+	if (is_frozen(h))
+		return n && !ret && flags & O_NONBLOCK ? -EAGAIN : ret;
 	while (n && !ret) {
 		tree_pull_now(h->t);
 		ret = take_pages(h, buf, n);
@@ -171,22 +221,27 @@ ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int
 
 /* ---- How to read it -------------------------------------------------------------------------- */
 
+static int put_names(struct dat_syms *syms, struct tree_text *out)
+{
+	size_t n = 0;
+	char *text = dat_syms_text(syms, &n);
+
+	text_put(out, text, text ? n : 0);
+	free(text);
+	return text ? 0 : -ENOMEM;
+}
+
 int show_kallsyms(const struct place *at, struct tree_text *out)
 {
 	struct uft_tree *t = at->t;
 	int ret = 0;
 
+	pthread_mutex_lock(&t->pipe_lock);
 	for (struct instance *in = t->instances; in && !ret; in = in->next) {
-		size_t n = 0;
-		char *text;
-
-		pthread_mutex_lock(&t->pipe_lock);
-		text = dat_syms_text(&in->syms, &n);
-		pthread_mutex_unlock(&t->pipe_lock);
-		ret = text ? 0 : -ENOMEM;
-		text_put(out, text, n);
-		free(text);
+		ret = put_names(&in->raw.syms, out);
+		ret = ret ? ret : put_names(&in->frozen_raw.syms, out);
 	}
+	pthread_mutex_unlock(&t->pipe_lock);
 	return ret;
 }
 

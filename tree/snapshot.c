@@ -3,8 +3,8 @@
  * snapshot.c - snapshot, per_cpu/cpuN/snapshot: the buffer as it was at a moment, while recording goes on
  *
  * 1 freezes what the buffer holds and clears it, 2 clears what is frozen, 0 frees it. The kernel exchanges two buffers
- * instead, so that the snapshot before comes back into `trace` with each one; here it is gone. trace.c prints what is frozen.
- * All of it belongs to the owner.
+ * instead, so that the snapshot before comes back into `trace` with each one; here it is gone. trace.c prints what is frozen,
+ * raw.c hands it out as pages. All of it belongs to the owner; it changes under pipe_lock, since readers of pages are others.
  */
 #include "symbol/tracer.h"
 #include "tree/rows.h"
@@ -16,6 +16,31 @@ static uint32_t cpu_of(const struct place *at)
 	return at->row->pub.scope & UFT_SCOPE_CPU ? at->index : UFT_LIVE_ALL;
 }
 
+/* Readers of pages may be at the one before. */
+static void put(struct instance *in, struct uft_live *frozen)
+{
+	struct uft_live *before = in->frozen;
+
+	pthread_mutex_lock(&in->t->pipe_lock);
+	raw_forget(in, UFT_LIVE_ALL);
+	in->frozen = frozen;
+	pthread_mutex_unlock(&in->t->pipe_lock);
+	uft_live_destroy(before);
+}
+
+static void clear(struct instance *in, uint32_t cpu)
+{
+	pthread_mutex_lock(&in->t->pipe_lock);
+	raw_forget(in, cpu);
+	uft_live_clear(in->frozen, cpu);
+	pthread_mutex_unlock(&in->t->pipe_lock);
+}
+
+int snapshot_is_used(const struct instance *in)
+{
+	return uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP;
+}
+
 int snapshot_take(struct instance *in, uint64_t until)
 {
 	struct uft_live *frozen;
@@ -23,29 +48,29 @@ int snapshot_take(struct instance *in, uint64_t until)
 
 	if (ret)
 		return ret;
-	uft_live_destroy(in->frozen);
-	in->frozen = frozen;
+	put(in, frozen);
 	return 0;
 }
 
 /* As a buffer that was taken before anything was there. What was taken stays, as in the kernel. */
 int snapshot_allocate(struct instance *in)
 {
+	struct uft_live *frozen;
 	int ret;
 
 	if (in->frozen)
 		return 0;
-	ret = uft_live_take(in->live, UFT_LIVE_ALL, 0, &in->frozen);
+	ret = uft_live_take(in->live, UFT_LIVE_ALL, 0, &frozen);
 	if (ret)
 		return ret;
-	uft_live_clear(in->frozen, UFT_LIVE_ALL);
+	uft_live_clear(frozen, UFT_LIVE_ALL);
+	put(in, frozen);
 	return 1;
 }
 
 void snapshot_free(struct instance *in)
 {
-	uft_live_destroy(in->frozen);
-	in->frozen = NULL;
+	put(in, NULL);
 }
 
 ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
@@ -55,8 +80,7 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	uint64_t what;
 	int ret = text_number(p, n, 0, &what);
 
-	/* The kernel keeps the worst case of a latency tracer there. */
-	if (!ret && (uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP))
+	if (!ret && snapshot_is_used(in))
 		ret = -EBUSY;
 	if (!ret && what < 2 && cpu != UFT_LIVE_ALL)
 		ret = -EINVAL;
@@ -69,7 +93,7 @@ ssize_t store_snapshot(struct uft_handle *h, const char *p, size_t n)
 	if (!what)
 		snapshot_free(in);
 	else if (what > 1 && in->frozen)
-		uft_live_clear(in->frozen, cpu);
+		clear(in, cpu);
 	return (ssize_t)n;
 }
 

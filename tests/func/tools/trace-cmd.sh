@@ -53,6 +53,18 @@ expect_equal "snapshot" "$(names snap)" "main $one"
 expect_equal "what comes after it" "$(names now)" "main $one"
 expect_equal "cleared, freed" "$(grep -h 'Snapshot is' clear freed | tr '\n' ' ')" "# * Snapshot is allocated * # * Snapshot is freed * "
 
+# The snapshot as pages, with its names; the next one has others; the buffer keeps what it has. (extract -s of 3.1.6 reads trace_pipe_raw instead:
+# what reads snapshot_raw is stood in for by cat and restore.)
+inside 'out() { for dir in $D/per_cpu/cpu*; do cat $dir/snapshot_raw >${dir##*/} 2>/dev/null; done; trace-cmd restore -c -o head >/dev/null; trace-cmd restore -i head -o $1.dat cpu*; trace-cmd report -i $1.dat >$1; }
+	trace-cmd start -p function -l :mod:$M; $T 1; trace-cmd snapshot -s; $T 2; out one; trace-cmd snapshot >empty
+	trace-cmd show >now; trace-cmd snapshot -s; out two; out three; trace-cmd snapshot -f; out four; trace-cmd reset; echo preemptoff >$D/current_tracer; cat $D/per_cpu/cpu0/snapshot_raw'
+expect_err "snapshot_raw: Device or resource busy"
+expect_equal "snapshot_raw" "$(names one)" "main $one"
+expect_equal "snapshot_raw consumes" "$(names empty)" ""
+expect_equal "what comes after it" "$(names now)" "main $one$one"
+expect_equal "snapshot_raw again" "$(names two)" "main $one$one"
+expect_equal "snapshot_raw of nothing" "$(names three)$(names four)" ""
+
 # buffer_percent makes it wait, and it does not show what comes with its end: as on the kernel.
 inside 'echo 0 >$D/buffer_percent; trace-cmd stream -p function -l :mod:$M $T 300 2000'
 expect_status 0
