@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define MAX_SLICES 256
@@ -222,4 +223,6 @@ void run_session(struct run *r, char *const argv[])
 	uft_session_stats(r->session, &r->stats);
 	uft_session_destroy(r->session);
 	r->session = NULL;
+	if (!r->launch_result)		/* one that was left is nobody's any more, and may be ending still */
+		waitpid(pid, NULL, 0);
 }
