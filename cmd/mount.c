@@ -26,7 +26,7 @@
 
 struct mount_opts {
 	uint64_t buffer;
-	int foreground, allow_other;
+	int foreground, allow_other, watchdog, int3;
 };
 
 static const struct cmd_option mount_options[] = {
@@ -34,6 +34,10 @@ static const struct cmd_option mount_options[] = {
 	{ "foreground", 'f', NULL, "stay in the terminal; Ctrl-C unmounts", cmd_flag, offsetof(struct mount_opts, foreground), NULL },
 	{ "allow-other", 0, NULL, "let other users in, as far as the files' modes go", cmd_flag,
 	  offsetof(struct mount_opts, allow_other), NULL },
+	{ "watchdog", 0, NULL, "if a fault of a traced program is our doing, report it, put everything back and let it go on", cmd_flag,
+	  offsetof(struct mount_opts, watchdog), NULL },
+	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed a program may be", cmd_flag,
+	  offsetof(struct mount_opts, int3), NULL },
 	{ 0 }
 };
 
@@ -94,7 +98,7 @@ static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 {
 	struct uft_tree_opts topts = {
-		.buffer_kb = o->buffer / 1024, .warning = cmd_warn, .arg = "mount",
+		.buffer_kb = o->buffer / 1024, .warning = cmd_warn, .arg = "mount", .watchdog = o->watchdog, .int3 = o->int3,
 		.dump = o->foreground ? cmd_dump : NULL,	/* in the background there is no standard error */
 	};
 	struct uft_fuse_opts fopts = { .allow_other = o->allow_other };
@@ -105,6 +109,8 @@ static int serve_dir(const char *dir, const struct mount_opts *o, int report)
 	sigset_t ends;
 	int ret;
 
+	if (o->int3)
+		cmd_warn("mount", CMD_INT3_RISK);
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGTERM);

@@ -329,8 +329,7 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	int ret;
 
 	if (o->int3)
-		say(rec, "warning: --int3: if uft is killed (SIGKILL, out of memory), a program that is inside such a function's first "
-			   "instruction, or calls one within the next tenth of a second, ends by SIGTRAP");
+		say(rec, "warning: %s", CMD_INT3_RISK);
 	ret = uft_session_create(&opts, &events, &rec->session, err);
 	if (!ret && arms(rec))		/* not before: two threads of one address space would wait for each other's page faults */
 		rec->ahead = uft_prefetch_begin(rec->image, uft_session_look_ahead);

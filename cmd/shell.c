@@ -14,7 +14,7 @@
 struct shell_opts {
 	const char *command;
 	uint64_t buffer;
-	int no_mount;
+	int no_mount, watchdog, int3;
 };
 
 static const struct cmd_option shell_options[] = {
@@ -23,6 +23,10 @@ static const struct cmd_option shell_options[] = {
 	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct shell_opts, buffer), NULL },
 	{ "no-mount", 0, NULL, "leave the file system alone: the files are there for uft read, uft write and uft ls only", cmd_flag,
 	  offsetof(struct shell_opts, no_mount), NULL },
+	{ "watchdog", 0, NULL, "if a fault of a traced program is our doing, report it, put everything back and let it go on", cmd_flag,
+	  offsetof(struct shell_opts, watchdog), NULL },
+	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed a program may be", cmd_flag,
+	  offsetof(struct shell_opts, int3), NULL },
 	{ 0 }
 };
 
@@ -106,6 +110,10 @@ int cmd_shell(int argc, char **argv)
 		return cmd_usage(&shell_syntax, "either -c '%s' or a program, not both", o.command);
 	command[2] = (char *)o.command;
 	topts.buffer_kb = o.buffer / 1024;
+	topts.watchdog = o.watchdog;
+	topts.int3 = o.int3;
+	if (o.int3)
+		cmd_warn("shell", CMD_INT3_RISK);
 	cmd_heap_prepare();
 	if ((!o.no_mount && uft_namespace_enter(&err) < 0) || uft_tree_create(&topts, &t, &err) < 0)
 		return cmd_fail("shell", "%s", err.text);

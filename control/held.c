@@ -16,6 +16,9 @@
  * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
  * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (look_reap()).
  *
+ * Whose are they? Nobody's else, or the session's already, by its watchdog (watch.c): those are not seized and not detached, and what they stopped
+ * for, a signal perhaps, is the watchdog's to judge when they go on.
+ *
  * Concurrency: the session's thread, or the guard's only one.
  */
 #include "control/look.h"
@@ -53,7 +56,8 @@ struct held_task {
 	pid_t pid, tid;
 	int sig, nice;
 	uint64_t asked_ns;
-	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at;
+	uint8_t state, is_asleep, is_hurried, has_regs, is_looked_at, is_kept /* struct look: it is not let go, but goes on */;
+	int status;			/* of its stop */
 	struct user_regs_struct regs;
 };
 
@@ -86,9 +90,11 @@ static struct held_task *find(struct held *h, pid_t tid)
 static int seize(struct held *h, struct held_task *t)
 {
 	struct asleep a;
+	int denied = ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !look_late_take(t->tid) ? errno : 0;
 
-	if (ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !look_late_take(t->tid))
-		return errno == EPERM && look_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
+	t->is_kept = denied == EPERM && h->l->is_kept && h->l->is_kept(h->l->keeper, t->tid);
+	if (denied && !t->is_kept)
+		return denied == EPERM && look_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
 	t->state = HELD_SEIZED;
 	h->nnew++;
 	return 0;
@@ -279,8 +285,11 @@ static void look_at_stopped(struct held *h, struct held_task *t)
 
 static void take_stop(struct held *h, struct held_task *t, int got, int status)
 {
+	t->status = status;
 	if (got < 0 || !WIFSTOPPED(status)) {
 		t->state = HELD_OVER;
+		if (got > 0 && t->is_kept)
+			h->l->go_on(h->l->keeper, t->tid, status);
 		return;
 	}
 	t->state = HELD_STANDS;
@@ -494,11 +503,23 @@ void look_held(struct look *l, struct held *h)
 
 /* ---- Letting go ---------------------------------------------------------------------------------- */
 
-static void let_go(struct held_task *t)
+/* Its next stop, if it was asked in vain, is not ours to take. */
+static void go_on(const struct look *l, struct held_task *t)
+{
+	if (t->state != HELD_STANDS)
+		return;
+	if (t->has_regs && !t->sig && look_as_repeated(&t->regs))
+		ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs);
+	l->go_on(l->keeper, t->tid, t->status);
+}
+
+static void let_go(const struct look *l, struct held_task *t)
 {
 	if (t->is_hurried)
 		look_unhurry(t->tid, t->nice);
-	if (t->state == HELD_STANDS && t->has_regs)
+	if (t->is_kept)
+		go_on(l, t);
+	else if (t->state == HELD_STANDS && t->has_regs)
 		look_go_with(t->tid, t->sig, &t->regs);
 	else if (t->state == HELD_STANDS)
 		look_go(t->tid, t->sig);
@@ -522,7 +543,7 @@ uint64_t look_release(struct held *h)
 
 			if (t->is_asleep != asleep)
 				continue;
-			let_go(t);
+			let_go(h->l, t);
 			ns = t->asked_ns ? session_now_ns() - t->asked_ns : 0;
 			longest = ns > longest ? ns : longest;
 		}

@@ -24,6 +24,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include "control/look.h"
 #include "control/plain.h"
 #include "control/procinfo.h"
+#include "control/watch.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -205,11 +206,22 @@ static uint64_t end_of_stop(uint64_t since_ns)
 	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
 }
 
+static int is_watched(void *s, pid_t tid)
+{
+	return watch_may_keep(s, tid);
+}
+
+static void goes_on(void *s, pid_t tid, int status)
+{
+	watch_go_on(s, tid, status);
+}
+
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
 static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 {
 	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
-			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h };
+			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h,
+			     .is_kept = h->s->watch ? is_watched : NULL, .go_on = goes_on, .keeper = h->s };
 	struct held *held;
 	int ret;
 

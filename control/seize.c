@@ -46,6 +46,11 @@ static int is_born_ours(const struct uft_session *s, pid_t tid)
 	return peek_is_ours(tid) && !watch_is_ptask(s, tid) && !look_is_late(tid);
 }
 
+int watch_may_keep(struct uft_session *s, pid_t tid)
+{
+	return watch_has(s, tid) || (is_born_ours(s, tid) && !watch_take_back(s, tid));
+}
+
 int watch_seize(struct uft_session *s, pid_t tid)
 {
 	if (ptrace(PTRACE_SEIZE, tid, 0, s->opts.int3 ? OPTIONS_INT3 : OPTIONS) < 0)
@@ -61,10 +66,10 @@ static int seize_fn(void *arg, pid_t pid, pid_t tid)
 
 	if (watch_has(z->s, tid))
 		return 0;
-	is_ours = !watch_is_executing(z->s, tid) && (watch_seize(z->s, tid) == 0 || is_born_ours(z->s, tid));
-	if (is_ours && !watch_take_back(z->s, tid)) {
+	is_ours = !watch_is_executing(z->s, tid) && (watch_seize(z->s, tid) == 0 || watch_may_keep(z->s, tid));
+	if (is_ours) {
 		z->nnew++;
-	} else if (is_ours || look_read_asleep(pid, tid, &a) != -ESRCH) {
+	} else if (look_read_asleep(pid, tid, &a) != -ESRCH) {
 		z->nleft++;
 		z->left_of = pid;
 	}

@@ -144,6 +144,15 @@ static void undo_eintr(pid_t tid, int sig)
 	ptrace(PTRACE_SETREGS, tid, 0, &regs);
 }
 
+/* It was asked to stop, in a hold that has not waited for it. */
+static void repeat_call(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && look_as_repeated(&regs))
+		ptrace(PTRACE_SETREGS, tid, 0, &regs);
+}
+
 static void on_signal(struct uft_session *s, pid_t tid, int sig)
 {
 	if (sig == SIGTRAP && trap_serve(s, tid))
@@ -184,6 +193,7 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 	} else if (event == PTRACE_EVENT_STOP) {
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
+		repeat_call(tid);
 		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
 	} else if (event || sig == (SIGTRAP | 0x80)) {
 		watch_note_made(s, tid, event);
@@ -198,6 +208,14 @@ static void on_end(struct uft_session *s, pid_t tid, int status)
 	if (tid == s->launched)
 		s->launched_status = status;
 	watch_forget(s, tid);
+}
+
+void watch_go_on(struct uft_session *s, pid_t tid, int status)
+{
+	if (WIFSTOPPED(status))
+		on_stop(s, tid, status);
+	else
+		on_end(s, tid, status);
 }
 
 /* Takes one piece of news that is ours. 0: there is none. */
@@ -224,10 +242,7 @@ static int take(struct uft_session *s)
 	}
 	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
 		return 0;
-	if (WIFSTOPPED(status))
-		on_stop(s, si.si_pid, status);
-	else
-		on_end(s, si.si_pid, status);
+	watch_go_on(s, si.si_pid, status);
 	return 1;
 }
 

@@ -19,6 +19,9 @@ void watch_again(struct uft_session *s, pid_t pid);
 /* Lets all tasks go, for somebody who needs them; those of targets that remain are had again in the next round. Where there are int3s
  * those of @pid only, unless it is 0: the others' would have nobody who serves them. They are taken out before. */
 void watch_release(struct uft_session *s, pid_t pid);
+/* Is it a tracee of the watchdog's, or one that such a one has just made? For who stops it for a moment, and hands the stop to watch_go_on(). */
+int watch_may_keep(struct uft_session *s, pid_t tid);
+void watch_go_on(struct uft_session *s, pid_t tid, int status);
 int watch_seize(struct uft_session *s, pid_t tid);	/* 0 or -errno */
 /* A running tracee of this session's is the watchdog's again. 0 or -errno. */
 int watch_take_back(struct uft_session *s, pid_t tid);

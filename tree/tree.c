@@ -197,6 +197,12 @@ static void on_warning(void *arg, const char *text)
 		t->opts.warning(t->opts.arg, text);
 }
 
+static void on_fault(void *arg, pid_t pid, const char *text)
+{
+	(void)pid;
+	on_warning(arg, text);
+}
+
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
 	struct uft_tree *t = arg;
@@ -279,9 +285,13 @@ static void init_sync(struct uft_tree *t)
 
 int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
 {
-	struct uft_session_opts so = { .no_children = opts->no_children, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES };
+	struct uft_session_opts so = {
+		.no_children = opts->no_children, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
+		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
+	};
 	struct uft_session_events ev = {
 		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.fault = on_fault,
 	};
 	struct uft_tree *t = calloc(1, sizeof(*t));
 	int ret;
@@ -289,6 +299,10 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	*out = NULL;
 	if (!t)
 		return uft_fail(err, -ENOMEM, "out of memory");
+	if (so.watchdog && !uft_session_can_attach()) {
+		free(t);
+		return uft_fail(err, -EOPNOTSUPP, "%s is there on x86-64 only yet: start without it", so.int3 ? "--int3" : "--watchdog");
+	}
 	t->opts = *opts;
 	t->last = &t->first;
 	t->status = -1;

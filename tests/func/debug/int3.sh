@@ -157,6 +157,30 @@ for free in yes no; do
 	expect_equal "$free: the program" "$? $(tail -n 1 hot.out)" "0 shared 0"
 done
 
+# A running session: what needs all tasks to stand is switched in programs whose tasks are the watchdog's.
+cat >inside.sh <<'END'
+./tight hot >hot.out &
+program=$!
+seen() { "$uft" sites -S -l "$1" $program 2>/dev/null | awk '$1 ~ /^0x/ { print $5 }'; }
+until_so() { for _ in $(seq 600); do [ "$(eval "$1")" = "$2" ] && return; sleep 0.1; done; echo "waited in vain: $1 is $(eval "$1"), not $2"; }
+until_so 'tail -n 1 hot.out' ready
+"$uft" write set_ftrace_filter forward || echo "filter: $?"
+"$uft" write current_tracer function || echo "tracer: $?"
+until_so 'seen forward' armed:jmp
+"$uft" write -a set_ftrace_filter next || echo "more: $?"
+until_so 'seen next' armed:int3
+until_so '"$uft" read trace | grep -c -m 1 "next <-forward"' 1
+"$uft" write current_tracer nop
+kill -TERM $program
+wait $program
+echo "$? $(tail -n 1 hot.out)"
+END
+export uft
+run timeout 120 "$uft" shell --no-mount --int3 bash inside.sh
+expect_status 0
+expect_equal "in a session with --int3" "$(cat out)" "0 hot 4"
+expect_err "--int3: if uft is killed"
+
 # What is installed: children made by fork and posix_spawn() with a file action, threads, shells.
 cat >work.py <<'END'
 import json, os, subprocess, threading
