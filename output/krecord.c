@@ -11,7 +11,7 @@
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
  *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one for a write) and _map (what is
- *			not known has all bits set); those that have a name: named.c; of a call: none
+ *			not known has all bits set, and is told as `?`); those that have a name: named.c; of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
  * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
@@ -117,8 +117,15 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"\tfield:unsigned char next_prio;\toffset:22;\tsize:1;\tsigned:0;\n"
 	"\tfield:unsigned char next_state;\toffset:23;\tsize:1;\tsigned:0;\n"
 	"\n"
-	"print fmt: \"%u:%u:%u  ==> %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, "
-	"REC->next_state, REC->next_cpu\n" },
+	/* Of the task on the other side nothing is known: a question mark, where the kernel prints a number. "%.0u" of 0 is empty. */
+	"print fmt: \"%s%.0u:%s%.0u:%s ==> %s%.0u:%s%.0u:%s [%03u]\", "
+	"REC->prev_pid == 4294967295 ? \"?\" : \"\", REC->prev_pid == 4294967295 ? 0 : REC->prev_pid, "
+	"REC->prev_prio == 255 ? \"?\" : (REC->prev_prio ? \"\" : \"0\"), REC->prev_prio == 255 ? 0 : REC->prev_prio, "
+	"__print_symbolic(REC->prev_state, { 0, \"R\" }, { 1, \"S\" }, { 5, \"X\" }, { 255, \"?\" }), "
+	"REC->next_pid == 4294967295 ? \"?\" : \"\", REC->next_pid == 4294967295 ? 0 : REC->next_pid, "
+	"REC->next_prio == 255 ? \"?\" : (REC->next_prio ? \"\" : \"0\"), REC->next_prio == 255 ? 0 : REC->next_prio, "
+	"__print_symbolic(REC->next_state, { 0, \"R\" }, { 1, \"S\" }, { 5, \"X\" }, { 255, \"?\" }), "
+	"REC->next_cpu\n" },
 
 	{ "mmiotrace_rw", "name: mmiotrace_rw\nID: 7\n" COMMON_FIELDS
 	"\tfield:resource_size_t phys;\toffset:8;\tsize:8;\tsigned:0;\n"

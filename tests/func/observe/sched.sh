@@ -32,7 +32,7 @@ run "$uft" export -f trace.dat -o rec.dat rec.uft
 expect_status 0
 if command -v trace-cmd >/dev/null 2>&1; then
 	run trace-cmd report rec.dat
-	expect_equal "trace-cmd shows" "$(grep -c 'context_switch:.*==>' out)" "$("$uft" report --no-pager rec.uft | grep -vc '^#')"
+	expect_equal "trace-cmd shows" "$(grep -cE "context_switch: *([?]:[?]:[?] ==> [0-9]+:$prio:R|[0-9]+:$prio:[RSX] ==> [?]:[?]:[?]) \\[" out)" "$("$uft" report --no-pager rec.uft | grep -vc '^#')"
 fi
 
 # ---- Children by the hundred, all alive at once
