@@ -25,6 +25,8 @@
 
 #define SLEEP_MS	1500
 
+#define STOP_MS	60000	/* not how long it takes, but when a machine is no excuse any more */
+
 static void nap_ms(long ms)
 {
 	struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
@@ -54,7 +56,7 @@ static int exit_status(pid_t pid)
 {
 	siginfo_t info = { 0 };
 
-	for (int ms = 0; ms < 20000 && !info.si_pid; ms += 10) {
+	for (int ms = 0; ms < STOP_MS && !info.si_pid; ms += 10) {
 		nap_ms(10);
 		waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | __WALL);
 	}
@@ -71,7 +73,7 @@ static void test_reaped(void **state)
 	(void)state;
 	assert_int_equal(look_stop(pid, &sig), -EAGAIN);
 	assert_int_equal(look_reap(), 1);
-	for (int ms = 0; ms < 20000 && look_reap(); ms += 10)
+	for (int ms = 0; ms < STOP_MS && look_reap(); ms += 10)
 		nap_ms(10);
 	assert_int_equal(look_reap(), 0);
 	assert_int_equal(exit_status(pid), 7);
@@ -103,7 +105,7 @@ static void test_status_is_kept(void **state)
 	assert_int_equal(look_stop(pid, &sig), -EAGAIN);
 	assert_int_equal(look_kept_status(pid, &status), 0);
 	kill(pid, SIGKILL);
-	for (int ms = 0; ms < 20000 && look_reap(); ms += 10)
+	for (int ms = 0; ms < STOP_MS && look_reap(); ms += 10)
 		nap_ms(10);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), -1);
 	assert_int_equal(look_kept_status(pid, &status), 1);
@@ -150,7 +152,7 @@ static void test_fork_is_no_vfork(void **state)
 	(void)state;
 	if (!pid)
 		skip();
-	ret = look_hold(&look, 2000, &h);
+	ret = look_hold(&look, STOP_MS, &h);
 	has_vforks = look_has_vforks(h);
 	look_release(h);
 	kill(pid, SIGKILL);
@@ -256,7 +258,7 @@ static void test_time_is_told(void **state)
 	int ret;
 
 	(void)state;
-	ret = look_hold(&look, 2000, &h);
+	ret = look_hold(&look, STOP_MS, &h);
 	if (!ret)
 		nap_ms(20);
 	stood = look_release(h);
