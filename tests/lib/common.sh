@@ -8,6 +8,11 @@
 
 set -u
 unset DEBUGINFOD_URLS		# no test asks the network
+# Nor is it a user's business here in which words tools complain, how they sort, or who may read what they write.
+LC_ALL=C
+export LC_ALL
+unset CDPATH POSIXLY_CORRECT NO_COLOR UFT_TRACE
+umask 022
 top=$(cd "$(dirname "$0")/../../.." && pwd)
 uft=${UFT:-$top/build/uft}
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/uft-test.XXXXXX")
