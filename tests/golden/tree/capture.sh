@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # capture.sh TARGET KERNEL OUTDIR - boots KERNEL (a vmlinuz of x86-64 with ftrace) in QEMU, runs each of cases/ in its tracing
-# directory as a fresh session would find it, and leaves what they printed in OUTDIR, a file each; files.txt is the list of
-# the tracing directory with types and modes. TARGET is linked statically.
+# directory as a fresh session would find it, and leaves what they printed in OUTDIR, a file each; files and instance are the
+# lists of the tracing directory and of one in instances/, with types and modes. TARGET is linked statically.
 #
 # Made kernel/ from Debian 12's: apt-get download linux-image-6.12.*-amd64 (bookworm-backports), dpkg -x, boot/vmlinuz-*.
 set -eu
@@ -54,6 +54,8 @@ for c in /cases/*; do
 	{ echo "=== ${c##*/}"; cat /tmp/out; } >/dev/ttyS1
 done
 { echo "=== files"; find . -path './events/[a-eg-z]*' -prune -o -path './instances/*' -prune -o -path './per_cpu/cpu1' -prune -o -print |
+	xargs stat -c '%A %n' | sort -k 2; } >/dev/ttyS1
+{ echo "=== instance"; mkdir instances/foo; cd instances/foo; find . -path './events/*' -prune -o -path './per_cpu/cpu1' -prune -o -print |
 	xargs stat -c '%A %n' | sort -k 2; echo "=== end"; } >/dev/ttyS1
 sync; poweroff -f
 INIT
