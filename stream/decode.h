@@ -100,7 +100,7 @@ struct uft_stream {
 	int has_select, no_parents;
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
-	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
+	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; struct lv_events *events; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
 	size_t nchoice_copy;
 	const struct dec_choice *choice; size_t nchoice;
 	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
@@ -166,6 +166,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+int lv_events_want(const struct lv_events *e, const struct uft_event *ev);	/* live_events.c: is it shown? NULL: all are */
 int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
 int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* live_view.c */
 size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */

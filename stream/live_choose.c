@@ -19,10 +19,16 @@
 
 #define STACK_BYTES	16u	/* of a record that is a stack, at least: its word, and the function that was entered */
 
+static void put_choice(const struct dec_choice *c)
+{
+	lv_view_put(c->view);
+	lv_events_put(c->events);
+}
+
 void lv_choices_free(struct dec_choice *choice, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		lv_view_put(choice[i].view);
+		put_choice(&choice[i]);
 	free(choice);
 }
 
@@ -81,7 +87,7 @@ static void forget_choices(struct uft_live *l)
 		if (is_kept[i])
 			l->choice[n++] = l->choice[i];
 		else
-			lv_view_put(l->choice[i].view);
+			put_choice(&l->choice[i]);
 	free(is_kept);
 	l->nchoice = n;
 }
@@ -121,7 +127,8 @@ static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const
 		lv_view_put(made);
 		return -ENOMEM;
 	}
-	l->choice[l->nchoice++] = (struct dec_choice){ since, hidden, made };
+	l->choice[l->nchoice] = (struct dec_choice){ since, hidden, made, l->nchoice ? lv_events_get(l->choice[l->nchoice - 1].events) : NULL };
+	l->nchoice++;
 	l->version++;
 	return 0;
 }
@@ -129,7 +136,7 @@ static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const
 static void forget_since(struct uft_live *l, uint64_t since)
 {
 	while (l->nchoice && l->choice[l->nchoice - 1].from >= since) {
-		lv_view_put(l->choice[--l->nchoice].view);
+		put_choice(&l->choice[--l->nchoice]);
 		l->version++;
 	}
 }
@@ -145,6 +152,34 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 	now = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
 	if ((now ? now->flags : 0) != hidden || !lv_view_is(now ? now->view : NULL, view))
 		ret = add_choice(l, since, hidden, view);
+	pthread_mutex_unlock(&l->lock);
+	return ret;
+}
+
+/* The kinds and the view stay as they are. */
+static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
+{
+	struct lv_events *made = lv_events_make(events);
+	struct dec_choice last = { 0 };
+
+	if (!made || make_choice_room(l)) {
+		lv_events_put(made);
+		return -ENOMEM;
+	}
+	if (l->nchoice)
+		last = l->choice[l->nchoice - 1];
+	l->choice[l->nchoice++] = (struct dec_choice){ since > last.from ? since : last.from, last.flags, lv_view_get(last.view), made };
+	l->version++;
+	return 0;
+}
+
+int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
+{
+	int ret = 0;
+
+	pthread_mutex_lock(&l->lock);
+	if (!lv_events_is(l->nchoice ? l->choice[l->nchoice - 1].events : NULL, events))
+		ret = add_events(l, since, events);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
 }
@@ -207,8 +242,10 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 	if (!st->choice || !st->stack_copy)
 		return -ENOMEM;
 	memcpy(st->choice_copy, from->choice, n);
-	for (size_t i = 0; i < from->nchoice; i++)
+	for (size_t i = 0; i < from->nchoice; i++) {
 		lv_view_get(st->choice_copy[i].view);
+		lv_events_get(st->choice_copy[i].events);
+	}
 	st->nchoice_copy = from->nchoice;
 	if (nstacks)
 		memcpy(st->stack_copy, from->stack_at, nstacks);

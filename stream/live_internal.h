@@ -127,6 +127,11 @@ int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
 int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
 
 /* live_view.c */
+struct lv_events *lv_events_make(const struct uft_live_events *from);	/* live_events.c, as lv_view_*() */
+struct lv_events *lv_events_get(struct lv_events *e);
+void lv_events_put(struct lv_events *e);
+int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);
+int lv_events_show(const struct lv_events *e, uint32_t id);	/* of this type, whatever filter and tasks say */
 struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
 struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
 void lv_view_put(struct lv_view *v);

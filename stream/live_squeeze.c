@@ -75,6 +75,8 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 	case UFT_REC_EVENT:
 		if (event == UFT_EVENT_STACK)
 			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
+		else if (UFT_EVENT_IS_NAMED(event))
+			p->is_gone = !lv_events_show(c->events, event);
 		else if (UFT_EVENT_IS_OWN(event))
 			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
 		else
@@ -229,7 +231,7 @@ static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
 {
 	size_t i = dec_choice_of(l->choice, l->nchoice, c->clock);
 
-	return i == dec_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view;
+	return i == dec_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view && !l->choice[i].events;
 }
 
 static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s, uint64_t seen)

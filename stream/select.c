@@ -137,6 +137,8 @@ static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t
 
 	if (c->from > clock || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
+	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
+		return lv_events_want(c->events, ev);
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)

@@ -48,6 +48,10 @@ void error_note(struct uft_handle *h, const char *p, size_t n)
 	size_t at = command_of(p, n, h->wrong_at, command);
 	struct timespec now;
 
+	if (h->at.row->pub.scope & UFT_SCOPE_EVENT && !strcmp(path + strlen(path) - strlen("filter"), "filter")) {
+		path = "event filter parse error";	/* the kernel's words */
+		option = "";
+	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	if (asprintf(&text, "%.*s%s: error: %s\n  Command: %s\n%*s^\n", (int)strcspn(path, "%"), path, option, what, command,
 		     (int)(11 + at), "") < 0)

@@ -70,7 +70,7 @@ static int store_job(void *arg)
 	j->result = j->h->at.row->store(j->h, j->p, j->n);
 	if (j->result == -EBUSY)
 		j->h->wrong = j->h->t->conflict;
-	if (j->result == -EINVAL || (j->result == -EBUSY && j->h->wrong))
+	if (j->result == -EINVAL || (j->result < 0 && j->h->wrong))
 		error_note(j->h, j->p, j->n);
 	return j->result < 0 ? (int)j->result : 0;
 }

@@ -98,6 +98,7 @@ void instance_free(struct instance *in)
 	free(in->pipe_out.p);
 	for (int i = 0; i < NLISTS; i++)
 		free(in->set.list[i]);
+	event_free(in);
 	raw_free(in);
 	free(in->cpu_kb);
 	error_free(in);
@@ -159,6 +160,7 @@ static int rmdir_job(void *arg)
 	pthread_mutex_unlock(&c->t->lock);
 	none = in->set;
 	none.tracer = UFT_TRACER_NOP;
+	none.events = 0;
 	if (!ret) {
 		trigger_free(in);
 		if (tree_apply(in, &none, NULL))

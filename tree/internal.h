@@ -11,6 +11,7 @@
 #include "output/datsyms.h"
 #include "output/output.h"
 #include "stream/live.h"
+#include "symbol/event_type.h"
 #include "tree/tree.h"
 
 /* ---- text.c: what a read shows, growing ----------------------------------------------------- */
@@ -104,13 +105,15 @@ int handle_wait_news(struct uft_handle *h);
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
 #define MAX_PIDS	61	/* the runtime's, of all lists together */
-enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS };
+enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS, PIDS_EVENT_ONLY = NPIDS, PIDS_EVENT_NOT, NALL_PIDS };
 enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, NLISTS };
 
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
-	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NPIDS];	/* pid.c */
+	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* pid.c */
 	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
+	uint32_t events;		/* event.c: by place in uft_event_types */
+	char *event_filter[UFT_NEVENT_TYPES];	/* malloc'd; NULL: none */
 	uint32_t tracer;
 	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
@@ -151,6 +154,7 @@ struct instance {
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* raw.c: by cpu, and of what is handed out; under t->pipe_lock */
+	char *event_error[UFT_NEVENT_TYPES];	/* event.c: filters that were refused, as their files show them; malloc'd, NULL: none */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
 };
@@ -177,6 +181,7 @@ struct uft_tree {
 	uint32_t kins;			/* numbers given to lists of pids */
 	uint64_t nmarks;		/* since the last round; the owner's */
 	int in_round;			/* of triggers; the owner's */
+	int has_events;			/* some event was on once; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
@@ -189,6 +194,7 @@ struct uft_tree {
 };
 
 int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
+void event_free(struct instance *in);		/* event.c */
 void raw_free(struct instance *in);
 void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* value.c */

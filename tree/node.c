@@ -66,7 +66,8 @@ static uint32_t variants(const struct uft_tree *t, const struct row *row)
 {
 	if (!strchr(last_part(row->pub.path), '%'))
 		return 1;
-	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() : 0;
+	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
+	       row->pub.scope & UFT_SCOPE_EVENT ? UFT_NEVENT_TYPES : 0;
 }
 
 static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
@@ -77,6 +78,8 @@ static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NA
 		snprintf(name, UFT_TREE_NAME, "%s", part);
 	else if (row->pub.scope & UFT_SCOPE_CPU)
 		snprintf(name, UFT_TREE_NAME, "%.*s%u%s", (int)(mark - part), part, index, mark + 1);
+	else if (row->pub.scope & UFT_SCOPE_EVENT)
+		snprintf(name, UFT_TREE_NAME, "%s", uft_event_types[index].name);
 	else
 		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
 }

@@ -22,7 +22,10 @@ struct pid_edit { struct pids list, named; int is_pending; };
 
 static enum pid_list list_of(const struct place *at)
 {
-	return strstr(at->row->pub.path, "notrace") ? PIDS_NOT : PIDS_ONLY;
+	const char *path = at->row->pub.path;
+	enum pid_list first = strstr(path, "event") ? PIDS_EVENT_ONLY : PIDS_ONLY;
+
+	return strstr(path, "notrace") ? first + (PIDS_NOT - PIDS_ONLY) : first;
 }
 
 static void show_kin(void *out, pid_t pid)
@@ -32,10 +35,13 @@ static void show_kin(void *out, pid_t pid)
 
 int show_pids(const struct place *at, struct tree_text *out)
 {
-	const struct pids *list = &at->in->set.pids[list_of(at)];
+	enum pid_list which = list_of(at);
+	const struct pids *list = &at->in->set.pids[which];
 
 	for (size_t i = 0; i < list->n; i++)
 		text_printf(out, "%u\n", list->pid[i]);
+	if (which >= NPIDS)		/* the kernel's says nothing of an empty one */
+		return 0;
 	if (!list->n)
 		text_printf(out, "no pid\n");
 	else if (share_knows_kin(at->in))
@@ -102,16 +108,18 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
-/* Those that we attached to and that are in no list any more: @list is what @in has now. */
-static void leave(struct instance *in, const struct pids *list)
+/* Those that we attached to and that are in no list any more: @list is what @in has now as its list @which. */
+static void leave(struct instance *in, enum pid_list which, const struct pids *list)
 {
 	struct uft_tree *t = in->t;
 
 	for (size_t i = 0; i < t->nattached; i++) {
 		int is_wanted = has(list, t->attached[i]);
 
-		for (struct instance *other = t->instances; other; other = other->next)
-			is_wanted |= other != in && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
+		for (struct instance *other = t->instances; other; other = other->next) {
+			is_wanted |= (other != in || which != PIDS_ONLY) && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && has(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
+		}
 		if (is_wanted)
 			continue;
 		uft_session_detach(t->session, (pid_t)t->attached[i]);
@@ -121,22 +129,23 @@ static void leave(struct instance *in, const struct pids *list)
 
 void pid_leave(struct instance *in)
 {
-	leave(in, &(struct pids){ .n = 0 });
+	in->set.pids[PIDS_EVENT_ONLY].n = 0;
+	leave(in, PIDS_ONLY, &(struct pids){ .n = 0 });
 }
 
 static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named)
 {
 	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
 	struct settings set = in->set;
-	int ret = 0;
+	int ret = 0, is_attaching = which == PIDS_ONLY || which == PIDS_EVENT_ONLY;
 
 	set.pids[which] = *list;
 	for (size_t i = 0; i < before->n; i++)
-		if (!has(list, before->pid[i]))
+		if (which < NPIDS && !has(list, before->pid[i]))
 			set.kin = ++in->t->kins;
 	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
 		return -E2BIG;
-	for (size_t i = 0; i < list->n && ret >= 0 && which == PIDS_ONLY; i++) {
+	for (size_t i = 0; i < list->n && ret >= 0 && is_attaching; i++) {
 		if (has(before, list->pid[i]) && !has(named, list->pid[i]))
 			continue;
 		ret = attach(in->t, list->pid[i]);
@@ -147,8 +156,8 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		ret = tree_apply(in, &set, NULL);
 	for (size_t i = 0; i < again.n && ret < 0; i++)
 		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
-	if (which == PIDS_ONLY)		/* refused: those that were new */
-		leave(in, ret < 0 ? before : list);
+	if (is_attaching)		/* refused: those that were new */
+		leave(in, which, ret < 0 ? before : list);
 	return ret;
 }
 

@@ -262,6 +262,14 @@ int show_header_event(const struct place *at, struct tree_text *out)
 /* The directory above the file names the event. */
 int show_format(const struct place *at, struct tree_text *out)
 {
+	if (at->row->pub.scope & UFT_SCOPE_EVENT) {
+		char *text = uft_event_format(&uft_event_types[at->index]);
+
+		if (text)
+			text_put(out, text, strlen(text));
+		free(text);
+		return text ? 0 : -ENOMEM;
+	}
 	for (size_t i = 0; i < KRECORD_NFORMATS; i++) {
 		size_t n = strlen(krecord_formats[i].name);
 		const char *path = at->row->pub.path + strlen("events/ftrace/");

@@ -91,8 +91,17 @@ STORE(snapshot);
 void snapshot_help(const struct place *at, struct tree_text *out);	/* what an empty one says */
 /* event.c */
 SHOW(nothing);
+SHOW(available_events);
+SHOW(set_event);
 STORE(set_event);
+int truncate_set_event(const struct place *at);
 SHOW(event_id);
+SHOW(event_enable);
+STORE(event_enable);
+SHOW(event_filter);
+STORE(event_filter);
+SHOW(system_filter);
+STORE(system_filter);
 SHOW(events_enable);
 STORE(events_enable);
 

@@ -25,7 +25,7 @@
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return (set->tracer != UFT_TRACER_NOP && set->is_on) || set->is_measuring || trigger_waits(in, set);
+	return ((set->tracer != UFT_TRACER_NOP || set->events) && set->is_on) || set->is_measuring || trigger_waits(in, set);
 }
 
 int share_is_tracing(const struct instance *in, const struct settings *set)
@@ -273,8 +273,20 @@ static const char **join_stacks(const struct wishes *w, int *ret)
 	return all;
 }
 
+/* What the session has to ask for events: of all instances, also of one that is off, as who was made meanwhile has to be known. */
+static uint32_t wanted_tasks(const struct instance *in, const struct settings *set)
+{
+	uint32_t tasks = 0;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
+			if (set_of(i, in, set)->events >> k & 1)
+				tasks |= uft_event_types[k].tasks | UFT_TASKS_ALL;
+	return tasks;
+}
+
 /* The first says it for all; what is another's alone, the buffers leave out. */
-static int tell_session(struct uft_tree *t, struct wishes *w, const struct settings *top, struct uft_error *err)
+static int tell_session(struct uft_tree *t, struct wishes *w, const struct settings *top, uint32_t tasks, struct uft_error *err)
 {
 	struct uft_trace_spec *first = &w->v[0].spec;
 	const char **stacks = NULL;
@@ -282,6 +294,7 @@ static int tell_session(struct uft_tree *t, struct wishes *w, const struct setti
 
 	for (size_t i = 0; i < w->n && !ret; i++)
 		ret = wish_spec(&w->v[i], top);
+	first->tasks = tasks;
 	for (size_t i = 1; i < w->n; i++) {
 		if (is_own(w->v[i].tracer)) {
 			first->own = &w->v[i].spec;
@@ -334,7 +347,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (in->t->instances->next && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (trigger_has_stacks(in) || is_shared)
+	if (trigger_has_stacks(in) || is_shared || (in->triggers && set->events))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
@@ -360,6 +373,19 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	return 0;
 }
 
+/* Who is off beside others shows none of theirs. */
+static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
+{
+	int is_off = in->t->instances->next && !is_recording(in, set);
+	struct uft_live_events events = {
+		.shown = is_off ? 0 : set->events, .pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = set->pids[PIDS_EVENT_ONLY].n,
+		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = set->pids[PIDS_EVENT_NOT].n,
+	};
+
+	memcpy(events.filter, set->event_filter, sizeof(events.filter));
+	return uft_live_choose_events(in->live, since, &events);
+}
+
 static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
 {
 	struct uft_live_view view = {
@@ -367,8 +393,10 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
 		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
 	};
+	int ret;
 
-	return uft_live_choose(in->live, since, hidden, is_shared ? &view : NULL);
+	ret = uft_live_choose(in->live, since, hidden, is_shared ? &view : NULL);
+	return ret || !in->t->has_events ? ret : choose_events(in, since, set);
 }
 
 /*
@@ -431,7 +459,7 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !in->t->instances->next, is_on = is_recording(in, set);
-	int has_calls = set->tracer != UFT_TRACER_NOP || trigger_has_stacks(in);
+	int has_calls = set->tracer != UFT_TRACER_NOP || set->events || trigger_has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
 	trigger_mute(in, !is_alone && !is_on);
@@ -466,6 +494,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
 	struct wishes w;
 	uint64_t since;
+	uint32_t tasks;
 	int ret;
 
 	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
@@ -481,11 +510,13 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 		wishes_free(&w);
 		return ret;
 	}
+	tasks = wanted_tasks(in, set);
+	in->t->has_events |= tasks != 0;
 	hand_on(in, &in->set, set);
 	since = uft_live_clock();
 	ret = choose_all(in, set, 1);
 	if (!ret)
-		ret = tell_session(in->t, &w, top, err);
+		ret = tell_session(in->t, &w, top, tasks, err);
 	if (!ret)
 		ret = choose_all(in, set, 0);
 	if (ret) {
@@ -513,7 +544,7 @@ void tree_record(struct uft_tree *t)
 	for (struct instance *i = t->instances; i; i = i->next) {
 		if (!share_is_tracing(i, &i->set))
 			continue;
-		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || i->triggers;
+		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || i->set.events || i->triggers;
 		is_on |= !i->paused && (i->set.is_on || i->triggers);
 	}
 	if (t->instances->next)

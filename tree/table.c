@@ -17,6 +17,8 @@
 #define CPU	(UFT_SCOPE_INSTANCE | UFT_SCOPE_CPU)
 #define OPTION	(UFT_SCOPE_INSTANCE | UFT_SCOPE_OPTION)
 
+#define EVENT	(UFT_SCOPE_INSTANCE | UFT_SCOPE_EVENT)
+
 #define FORMAT(name)									\
 	DIR("events/ftrace/" name, 0755, EACH, "the record " name),			\
 	FILE("events/ftrace/" name "/format", 0440, EACH, "its layout", .show = show_format)
@@ -130,9 +132,22 @@ const struct row rows[] = {
 	FILE("printk_formats", 0440, TOP, "the formats of a kernel's trace_printk(): programs have none", .show = show_nothing),
 	FILE("ftrace_dump_on_oops", 0640, TOP, "1: the buffer is printed when the program that uft shell started crashes; 2: the part of its last CPU",
 	     .show = show_dump_on_oops, .store = store_dump_on_oops),
-	FILE("available_events", 0440, TOP, "the events that set_event takes: none so far", .show = show_nothing),
-	FILE("set_event", 0640, EACH, "the events that are recorded", .show = show_nothing, .store = store_set_event),
+	FILE("available_events", 0440, TOP, "the events that set_event takes", .show = show_available_events),
+	FILE("set_event", 0640, EACH, "the events that are recorded", .show = show_set_event, .store = store_set_event, .truncate = truncate_set_event),
+	FILE("set_event_pid", 0640, EACH, "record events of these tasks only; processes from outside are attached to",
+	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
+	FILE("set_event_notrace_pid", 0640, EACH, "do not record events of these tasks",
+	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	DIR("events", 0755, EACH, "what there is to record"),
+	DIR("events/sched", 0755, EACH, "events of tasks: who is made, executes a program, ends"),
+	FILE("events/sched/enable", 0640, EACH, "all of them on or off", .show = show_events_enable, .store = store_events_enable),
+	FILE("events/sched/filter", 0640, EACH, "a filter for all of them that have its fields; 0 takes them out",
+	     .show = show_system_filter, .store = store_system_filter),
+	DIR("events/sched/%", 0755, EVENT, "one event"),
+	FILE("events/sched/%/enable", 0640, EVENT, "1: it is recorded", .show = show_event_enable, .store = store_event_enable),
+	FILE("events/sched/%/filter", 0640, EVENT, "which of them: pid == 1 && comm ~ \"a*\"; 0 takes it out", .show = show_event_filter, .store = store_event_filter),
+	FILE("events/sched/%/format", 0440, EVENT, "its fields", .show = show_format),
+	FILE("events/sched/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable),
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),

@@ -83,6 +83,7 @@ enum uft_tree_scope {
 	UFT_SCOPE_INSTANCE	= 2,	/* there and in each instance */
 	UFT_SCOPE_CPU		= 4,	/* one for each cpu: `%` in the path is its number */
 	UFT_SCOPE_OPTION	= 8,	/* one for each option: `%` is its name */
+	UFT_SCOPE_EVENT		= 16,	/* one for each event of the system before: `%` is its name */
 };
 
 struct uft_tree_row {			/* for lists and documentation */

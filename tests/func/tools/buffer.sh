@@ -53,9 +53,9 @@ expect_equal "events in five snapshots and the rest" "$(cat out)" 3000
 inside 'cd $D; for v in 101 -1 x; do echo $v >buffer_percent; echo $?; done; echo 100 >buffer_percent; cat buffer_percent
 	for v in 0 8 x; do echo $v >buffer_subbuf_size_kb; echo $?; done; echo 4 >buffer_subbuf_size_kb; cat buffer_subbuf_size_kb
 	echo >free_buffer; sleep 0.1; cat buffer_size_kb tracing_on; cat free_buffer; echo $?
-	cat set_event available_events events/enable; for v in foo foo:bar "!foo"; do echo $v >set_event; echo $?; done; echo >set_event; echo $?
+	cat set_event events/enable; for v in foo foo:bar "!foo"; do echo $v >set_event; echo $?; done; echo >set_event; echo $?
 	echo 3 >events/enable; echo $?; echo 0 >events/enable; echo $?'
-expect_equal "values" "$(tr '\n' ' ' <out)" "1 1 1 100 1 1 1 4 8 1 1 ? 1 1 1 0 1 0 "
+expect_equal "values" "$(tr '\n' ' ' <out)" "1 1 1 100 1 1 1 4 8 1 1 0 1 1 1 0 1 0 "
 
 # Who polls for pages wakes when there is as much as buffer_percent says.
 cat >poll.py <<'END'

@@ -120,7 +120,7 @@ static size_t words(char *to, size_t limit)
 		"inner", "outer", "lonely", "main", "nosuch", "*", "in*", "!inner", "!*", ":mod:none.so", "inner:mod:*", "[", "[a-", "\\", "!", ":mod:",
 		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "outer:stacktrace", "*:stacktrace:2", "!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3",
 		"orig_cpu", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296", "18446744073709551616",
-		"-1", "0x10", "print-parent", "nooverwrite", "overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
+		"sched:sched_process_exit", "!sched_process_fork", "sched:", ":*_e*", "!*:*", "inner:enable_event:sched:sched_process_exit:2", "-1", "0x10", "print-parent", "nooverwrite", "overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
 	};
 	static const char *const gap[] = { " ", "\n", "\t", "  \n", "", "\n\n" };
 	size_t n = 0;
@@ -147,8 +147,32 @@ static size_t nobodies(char *to)
 	return n;
 }
 
+/* For the filters of events: what could be one, and what nearly is. */
+static size_t filter(char *to)
+{
+	static const char *const word[] = {
+		"pid", "comm", "filename", "child_pid", "prio", "common_pid", "CPU", "COMM", "nosuch", "==", "!=", "~", "<", "<=", ">", ">=", "&", "&&", "||", "!", "(", ")",
+		"1", "-1", "0x7f", "99999999999999999999", "\"a*\"", "'sh'", "\"", "CPUS{0-3,5}", "CPUS{", "CPUS{4096}", ".ustring", "none", "0",
+	};
+	static const char *const whole[] = { "pid == 1", "(pid > 3 && prio != 120) || comm ~ \"a*\"", "!(pid == 3)", "CPU & CPUS{0}", "0" };
+	size_t n = 0, limit = rnd(8) ? 100 : 4200;
+
+	if (!rnd(3))
+		return (size_t)sprintf(to, "%s", whole[rnd(sizeof(whole) / sizeof(whole[0]))]);
+	if (!rnd(6)) {
+		memset(to, rnd(2) ? '(' : '!', limit);
+		n = limit;
+	}
+	do
+		n += (size_t)sprintf(to + n, "%s%s", word[rnd(sizeof(word) / sizeof(word[0]))], rnd(4) ? " " : "");
+	while (n < limit && rnd(12));
+	return n;
+}
+
 static size_t make(const struct uft_tree_row *row, char *to)
 {
+	if (strstr(row->path, "/filter") && rnd(4))
+		return filter(to);
 	if (strstr(row->path, "_pid"))
 		return rnd(3) ? nobodies(to) : random_bytes(to);
 	switch (rnd(8)) {
@@ -199,7 +223,7 @@ static void fill_path(const struct uft_tree_row *row, char *path)
 	if (!mark)
 		strcpy(path, row->path);
 	else
-		sprintf(path, "%.*s%s%s", (int)(mark - row->path), row->path,
+		sprintf(path, "%.*s%s%s", (int)(mark - row->path), row->path, row->scope & UFT_SCOPE_EVENT ? "sched_process_exit" :
 			strncmp(row->path, "options", 7) ? "0" : option[rnd(sizeof(option) / sizeof(option[0]))], mark + 1);
 }
 
