@@ -1,11 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# instructions.sh [UFT [MACHINE[:plain]...  [TRACER...]]] - instructions of the program that an event takes, where only an emulator runs it (doc/design/porting.md)
+# instructions.sh [UFT [MACHINE[:plain|:tls]...  [TRACER...]]] - instructions of the program that an event takes, where only an emulator runs it (doc/design/porting.md)
 #
 # qemu-user logs every instruction of a run with 100 calls of a function and of one with 1100; the difference is theirs. What
 # the kernel executes in system calls is not in it. The same without uft, of a program that nobody prepared, is the program's own. Prepared is
-# what is built with the options that `uft cflags` prints.
+# what is built with the options that `uft cflags` prints; :tls has so many variables of threads that ours lie behind what one instruction reaches.
 set -eu
 uft=$(realpath "${1:-build/uft}")
 dir=$(mktemp -d)
@@ -13,6 +13,9 @@ trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 cat >calls.c <<'END'
 #include <stdlib.h>
+#ifdef TLS
+__thread char much[TLS] = { 1 };
+#endif
 __attribute__((noinline, noipa)) long f(long x) { return x * 1000003; }
 __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 {
@@ -35,10 +38,13 @@ of_a_call() {
 for how in ${2:-aarch64 aarch64:plain riscv64 riscv64:plain}; do
 	machine=${how%:*}
 	command -v "$machine-linux-gnu-gcc" "qemu-$machine" >/dev/null || { echo "$machine: skipped"; continue; }
-	"$machine-linux-gnu-gcc" -O2 calls.c -o own
+	tls=
+	[ "$how" = "${how%:tls}" ] || tls=-DTLS=4096
+	# shellcheck disable=SC2086
+	"$machine-linux-gnu-gcc" -O2 $tls calls.c -o own
 	cp own calls
-	# shellcheck disable=SC2046
-	[ "$how" != "$machine" ] || "$machine-linux-gnu-gcc" -O2 $("$uft" cflags --quiet "--cc=$machine-linux-gnu-gcc") calls.c -o calls
+	# shellcheck disable=SC2046,SC2086
+	[ "${how#*:}" = plain ] || "$machine-linux-gnu-gcc" -O2 $tls $("$uft" cflags --quiet "--cc=$machine-linux-gnu-gcc") calls.c -o calls
 	printf '#!/bin/sh\nexec qemu-%s -singlestep -d nochain,exec -D %s/log -L /usr/%s-linux-gnu "$@"\n' "$machine" "$dir" "$machine" >run
 	chmod +x run
 	own=$(of_a_call ./run ./own)

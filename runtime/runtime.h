@@ -18,6 +18,7 @@ struct uft_rt {
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
 	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
+	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
 };
 extern struct uft_rt uft_rt;
 

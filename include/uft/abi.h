@@ -314,8 +314,8 @@ struct uft_slice {
 	int32_t cmd_result;	/* w: 0 or -errno */
 	uint64_t clock_start;	/* w: clock when the slice was claimed */
 	uint64_t debug;		/* w: address of the process's struct uft_debug */
-	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
 	uint32_t generation;	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/own.c) */
+	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
 	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
 				 * relied upon. For the same, and written before thunks are made: riscv64's load by it */
 	uint32_t pad;
@@ -323,7 +323,7 @@ struct uft_slice {
 	struct uft_stack_max stack;
 };
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
-_Static_assert(offsetof(struct uft_slice, on_cpus) % 8 == 0, "read with generation by one load");
+_Static_assert(offsetof(struct uft_slice, generation) % 8 == 0, "read with on_cpus by one load");
 
 /* For debuggers, which see our code, and our return addresses on stacks: where the true ones are (tools/gdb). Constant. */
 struct uft_debug {

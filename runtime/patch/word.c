@@ -128,10 +128,26 @@ static uintptr_t thunk_in(const struct word_object *o, unsigned page, unsigned t
 	return (page ? o->region_end - PLAT_PAGE : o->region + PLAT_PAGE) + t * ARCH_THUNK_BYTES;
 }
 
-/* The copy of a thunk that is nearest to what leads there. */
+/* Fast paths that stand behind the thunks (arch_make_copy()), as no handler is within reach of stubs. */
+enum { COPY_FUNC, COPY_ENTER, COPY_EXIT, NCOPIES };
+#define COPIES_FROM	1024u
+_Static_assert(WORD_NTHUNKS * ARCH_THUNK_BYTES <= COPIES_FROM && COPIES_FROM + NCOPIES * ARCH_COPY_BYTES <= PLAT_PAGE, "one page");
+static const uint8_t copy_thunk[NCOPIES] = { [COPY_FUNC] = THUNK_FUNC, [COPY_ENTER] = THUNK_ENTER, [COPY_EXIT] = THUNK_EXIT };
+
+static uintptr_t copy_in(const struct word_object *o, unsigned page, unsigned c)
+{
+	return thunk_in(o, page, 0) + COPIES_FROM + c * ARCH_COPY_BYTES;
+}
+
+/* What leads to a thunk's handler, nearest to who goes there: its copy, or the thunk. */
 uintptr_t word_thunk(const struct word_object *o, unsigned t, uintptr_t from)
 {
-	return thunk_in(o, ARCH_THUNK_PAGES > 1 && from > o->region + (o->region_end - o->region) / 2, t);
+	unsigned page = ARCH_THUNK_PAGES > 1 && from > o->region + (o->region_end - o->region) / 2;
+
+	for (unsigned c = 0; o->has_copies && c < NCOPIES; c++)
+		if (copy_thunk[c] == t)
+			return copy_in(o, page, c);
+	return thunk_in(o, page, t);
 }
 
 uintptr_t word_stub(const struct word_object *o, uint32_t i)
@@ -149,11 +165,60 @@ static const char *handler_of(unsigned t)
 	}
 }
 
+/* The words of a copy as it has to be now; 0: it cannot be made. */
+static unsigned make_copy(const struct word_object *o, unsigned page, unsigned c, uint32_t *w)
+{
+	unsigned t = copy_thunk[c];
+	uintptr_t at = copy_in(o, page, c), thunk = thunk_in(o, page, t);
+	unsigned n = arch_make_copy(w, at, c, (uint64_t)cells(o, t), thunk, uft_rt.slice->tid_offset, uft_rt.tls_offset);
+
+	if (n && c != COPY_FUNC && !trace_graph_is_fast())
+		w[0] = arch_copy_off(at, thunk);
+	return n;
+}
+
+/* Brings the words of all copies up to date, those of one page. Returns how many are there, or -errno. */
+static int write_copies(const struct word_object *o, unsigned page)
+{
+	uint32_t w[ARCH_COPY_BYTES / 4 + 1];
+	int is_open = 0, made = 0;
+
+	for (unsigned c = 0; c < NCOPIES; c++) {
+		uintptr_t at = copy_in(o, page, c);
+		unsigned n = make_copy(o, page, c, w);
+
+		for (unsigned i = 0; i < n; i++) {
+			int ret = 0;
+
+			if (arch_text_load4((const void *)(at + 4 * i)) == w[i])
+				continue;
+			if (!is_open)
+				ret = word_open(copy_in(o, page, 0), copy_in(o, page, NCOPIES));
+			if (ret)
+				return ret;
+			is_open = 1;
+			word_put(at + 4 * i, w[i]);
+		}
+		made += n != 0;
+	}
+	if (is_open) {
+		word_close();
+		plat_sync_cores();
+	}
+	return made;
+}
+
+/* The cells first: a copy that is switched off leads to its thunk. */
 void patch_retarget(void)
 {
-	for (struct word_object *o = objects; o; o = o->next)
+	for (struct word_object *o = objects; o; o = o->next) {
 		for (unsigned t = THUNK_ENTER; t < WORD_NTHUNKS; t++)
 			uft_store_release(&cells(o, t)[1], (uint64_t)handler_of(t));
+		word_begin();
+		for (unsigned page = 0; o->has_copies && page < ARCH_THUNK_PAGES; page++)
+			if (write_copies(o, page) < 0)
+				trace_count(UFT_CNT_SITE_REFUSED, 1);
+	}
 }
 
 static int write_thunks(struct word_object *o, unsigned page)
@@ -198,6 +263,9 @@ static int map_region(struct word_object *o, int has_code)
 	word_begin();
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
 		ret = write_thunks(o, page);
+	o->has_copies = !ret;
+	for (unsigned page = 0; o->has_copies && page < ARCH_THUNK_PAGES; page++)
+		o->has_copies = write_copies(o, page) == NCOPIES;
 	return ret;
 }
 

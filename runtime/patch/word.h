@@ -19,6 +19,7 @@ struct word_object {
 	uint32_t object, capacity, nstubs;
 	uint32_t first_text_id, first_stub_id;
 	int is_gone;
+	int has_copies;		/* of fast paths, behind the thunks */
 	uintptr_t region, region_end, stub_base;
 	uintptr_t code_base;	/* 0: no plain code of it was announced */
 	struct word_site *site;

@@ -30,7 +30,14 @@
 #define RO_INTENT	1048
 #define RO_SHIFT	6	/* bytes of a line */
 #define RO_BITS		4	/* lines */
-#define RO_TID_SHIFT	32	/* of a key: the thread's number */
+#define RO_TID_SHIFT	42	/* of a key with the thread pointer in it: the thread's number */
+#define RO_GENERATION	22	/* of a key: the generation, of ten bits */
+
+/* struct ring_tls */
+#define OT_LINE		0
+#define OT_WORD		8
+#define OT_NUMBER	16
+#define RT_TLS		48	/* of struct uft_rt: where it is, from the thread pointer */
 
 /* struct ring_own_head, before the first line */
 #define RH_TID_OFFSET	(-16)

@@ -11,10 +11,16 @@
  *
  * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on (own_key()). The number
  * is what tells a new thread in a dead one's memory, and a fork child, from the owner; the thread pointer, a new thread with a
- * dead one's number. riscv64's thunks load the number, before the line is looked for: a child that a handler forks in between comes
+ * dead one's number. It is loaded before the line is looked for, by riscv64: a child that a handler forks in between comes
  * with its parent's, and finds no key of that. Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps
- * through 1,024 of them does not find his key fit again. A sum is never 0, as a thread pointer is in it. A child of vfork() or of clone() has its parent's: in
+ * through 1,024 of them does not find his key fit again. A sum is never 0, as a number is in it. A child of vfork() or of clone() has its parent's: in
  * programs that import those the session does not say where the number is.
+ *
+ * Where the line is found. By the number, in the table; or, with ARCH_HAS_RING_TLS, in the thread's TLS (struct ring_tls), where
+ * own_open() notes it. That is the library's own static TLS, which libc fills from an image before a thread begins: with a line
+ * that is nobody's. So a thread finds no line but one that was its own, or that of who forked it, and the thread pointer need not be in the
+ * key; the number still is, for fork children where nobody wipes and lines that went to another thread. Where the block lies from
+ * the thread pointer is the same for all threads, and known when the library runs (uft_rt.tls_offset).
  *
  * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its
  * thread's, another ring: nobody writes to this one until the one inside goes on. If the handler jumps away that is never:
@@ -52,7 +58,44 @@
 
 #define OWN_TP_MASK	((1ull << 48) - 1)
 #define OWN_CHANGING	1ull	/* tp: between two owners */
-#define OWN_GENERATION	22	/* a thread's number has fewer bits than that */
+#define OWN_CPUS_MAX	1023u	/* on_cpus lies below a number at RO_TID_SHIFT */
+
+#if ARCH_HAS_RING_TLS
+/* The line of who has none: its key fits nobody's. */
+static const struct {
+	struct ring_own line;
+	char pad[RO_KEY - sizeof(struct ring_own)];
+	struct ring_own_key key;
+} nobodys = { .key.key = RING_OWN_SHUT };
+static const uint64_t off;
+
+/* Every thread begins with this: libc copies it before the thread runs. */
+static __thread struct ring_tls own_tls __attribute__((tls_model("initial-exec"))) = {
+	.line = (struct ring_own *)&nobodys.line,
+	.word = (const uint32_t *)&off,
+};
+
+static void tls_init(void)
+{
+	uft_rt.tls_offset = (int64_t)((uint64_t)&own_tls - arch_thread_pointer());
+}
+
+static void tls_set(struct ring_own *l, const struct ring_own_head *head)
+{
+	uft_store(&own_tls.number, head->tid_offset);
+	uft_store(&own_tls.word, head->word);
+	uft_store(&own_tls.line, l);
+}
+#else
+static void tls_init(void)
+{
+}
+
+static void tls_set(struct ring_own *l, const struct ring_own_head *head)
+{
+	(void)l, (void)head;
+}
+#endif
 
 static struct ring_own_table *own_table(void)
 {
@@ -69,10 +112,15 @@ static struct ring_own_key *own_key_of(const struct ring_own *l)
 	return &own_table()->key[l - uft_ring_fast.own];
 }
 
-/* @key: ring_key()'s. What fast paths make of the slice's on_cpus and generation, the thread's number and its pointer. */
+/*
+ * @key: ring_key()'s. What fast paths make of the slice's generation and on_cpus, the thread's number and, where they do not find
+ * the line by it, its pointer: the number lies above on_cpus then, below the generation else.
+ */
 static uint64_t own_key(uint64_t key, uint32_t tid)
 {
-	return (key >> 48 << (RO_TID_SHIFT + OWN_GENERATION) | (uint64_t)tid << RO_TID_SHIFT | uft_rt.arena->ncpus) + (key & OWN_TP_MASK);
+	uint64_t word = (uint64_t)uft_rt.arena->ncpus << 32 | (uint32_t)(key >> 48 << RO_GENERATION);
+
+	return ARCH_HAS_RING_TLS ? word + tid : word + ((uint64_t)tid << RO_TID_SHIFT) + (key & OWN_TP_MASK);
 }
 
 int own_init(void)
@@ -88,7 +136,8 @@ int own_init(void)
 		plat_unmap(t, bytes);
 		return ret;
 	}
-	t->head.on_cpus = &uft_rt.slice->on_cpus;	/* from here on other threads of a fork child read what it points to */
+	tls_init();
+	t->head.word = &uft_rt.slice->generation;	/* from here on other threads of a fork child read what it points to */
 	uft_store_release(&uft_ring_fast.own, t->line);
 	return 0;
 }
@@ -102,8 +151,8 @@ void own_attach(void)
 {
 	uint64_t generation = uft_load(&uft_ring_fast.generation) >> 48;
 
-	uft_store(&uft_rt.slice->generation, (uint32_t)generation << OWN_GENERATION);
-	uft_store_release(&own_table()->head.on_cpus, &uft_rt.slice->on_cpus);
+	uft_store(&uft_rt.slice->generation, (uint32_t)generation << RO_GENERATION);
+	uft_store_release(&own_table()->head.word, &uft_rt.slice->generation);
 	own_shut(0, NULL);
 }
 
@@ -153,7 +202,7 @@ struct ring_own *own_find(const struct ring_op *op)
 	const struct ring_own_key *k;
 	struct ring_own *l;
 
-	if (!op->key || !uft_load(&uft_rt.slice->tid_offset))
+	if (!op->key || !uft_load(&uft_rt.slice->tid_offset) || uft_rt.arena->ncpus > OWN_CPUS_MAX)
 		return NULL;
 	l = &uft_ring_fast.own[own_index(op->tid)];
 	k = own_key_of(l);
@@ -183,6 +232,7 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 		uft_store(&k->key, RING_OWN_SHUT);
 		return;
 	}
+	tls_set(l, head);
 	l->again = own_key(op->key, op->tid);
 	uft_store_release(&k->key, l->again);
 }

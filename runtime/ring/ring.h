@@ -67,12 +67,19 @@ struct ring_own_key {
 	uint64_t intent;	/* of who is inside a graph path: the top that makes his record valid; of who was, or 0 */
 	uint64_t pad[4];
 };
-#define RING_OWN_SHUT	1ull
+#define RING_OWN_SHUT	(1ull << 63)	/* no sum, whatever is read for a number that is not known */
+
+/* Where fast paths find the calling thread's line; in its TLS, which begins anew with each thread (ARCH_HAS_RING_TLS). */
+struct ring_tls {
+	struct ring_own *line;
+	const uint32_t *word;	/* the slice's generation, and on_cpus behind it */
+	int64_t number;		/* of libc's note of a thread's number from its thread pointer */
+};
 
 /* Before the first line. */
 struct ring_own_head {
 	int64_t tid_offset;	/* of libc's note of a thread's number from its thread pointer */
-	const uint32_t *on_cpus;	/* of the slice, and its generation */
+	const uint32_t *word;	/* the slice's generation, and on_cpus behind it */
 };
 
 /* One mapping. The keys are wiped on fork; a child that is adopted gets another one. */

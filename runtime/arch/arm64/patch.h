@@ -66,6 +66,21 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 	return a64_is_bl(word) ? a64_bl(at, target) : 0;
 }
 
+/* Fast paths beside the thunks (riscv64): none. */
+#define ARCH_COPY_BYTES	0u
+
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t cells, uint64_t thunk, int32_t number, int64_t tls)
+{
+	(void)w, (void)at, (void)which, (void)cells, (void)thunk, (void)number, (void)tls;
+	return 0;
+}
+
+static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)
+{
+	(void)at, (void)thunk;
+	return 0;
+}
+
 /* @cells: two; @has_k: the handler wants the first. Nobody wants the number. 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {

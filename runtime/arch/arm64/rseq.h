@@ -12,6 +12,7 @@
 /* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
 
 #define ARCH_HAS_RSEQ		0
+#define ARCH_HAS_RING_TLS	0	/* fast paths find their line in the thread\'s TLS (ring/own.c) */
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		(127ull << 20)	/* of bl, less a page or two */
 #define ARCH_STUB_RETURN	8

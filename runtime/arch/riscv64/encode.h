@@ -81,6 +81,21 @@ static inline uint32_t rv_number(unsigned rd, int32_t offset)
 	return (uint32_t)offset << 20 | RV_TP << 15 | 2u << 12 | rd << 7 | 0x03u;
 }
 
+/* @word loads from tp or stores there: the same, @offset further. 0: it does not fit. Others stay. */
+static inline uint32_t rv_from_tp(uint32_t word, int64_t offset)
+{
+	int is_store = (word & 0x7f) == 0x23;
+
+	if ((word >> 15 & 31) != RV_TP || (!is_store && (word & 0x7f) != 0x03))
+		return word;
+	offset += is_store ? ((int32_t)word >> 25) * 32 + (int32_t)(word >> 7 & 31) : (int32_t)word >> 20;
+	if (offset < -2048 || offset > 2047)
+		return 0;
+	if (is_store)
+		return (word & 0x01fff07fu) | ((uint32_t)offset >> 5 & 0x7f) << 25 | ((uint32_t)offset & 31) << 7;
+	return (word & 0xfffffu) | (uint32_t)offset << 20;
+}
+
 static inline uint32_t rv_jr(unsigned rs)
 {
 	return rv_jalr(RV_ZERO, rs, 0, 0);

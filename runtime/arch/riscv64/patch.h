@@ -7,6 +7,7 @@
  *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra stub	8 bytes, where nothing was relaxed
  *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; lw t5, libc's note ; jr t4	t3: K; the exit's without. t5: the
  *			thread's number (uft_slice.tid_offset), 0 if not known; plain code's without
+ *	copy		of a fast path (trace.S): auipc t3 ; ld t3, cells | what the exit begins with, or j thunk while it is off ; ... ; j thunk
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
  *	plain code	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
@@ -86,6 +87,45 @@ static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int 
 	while (n < ARCH_THUNK_BYTES / 4)
 		w[n++] = ARCH_INSN_NOP;
 	return w[0] != 0;
+}
+
+/* ---- fast paths beside the thunks ---- */
+
+#define ARCH_COPY_BYTES	512u	/* of one of them */
+
+extern const char uft_asm_copy_func[], uft_asm_copy_enter[], uft_asm_copy_exit[], uft_asm_copy_end[];
+
+/*
+ * A copy of the fast path of one thunk, which spares the way through cells: @w, ARCH_COPY_BYTES, is what is to stand at @at. @which: 0
+ * function, 1 enter, 2 exit; @cells: those of its @thunk, which it leads to whatever is unusual; @number, @tls: uft_slice.tid_offset,
+ * uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
+ */
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t cells, uint64_t thunk, int32_t number, int64_t tls)
+{
+	const uint32_t *from[] = { (const uint32_t *)uft_asm_copy_func, (const uint32_t *)uft_asm_copy_enter,
+				   (const uint32_t *)uft_asm_copy_exit, (const uint32_t *)uft_asm_copy_end };
+	unsigned n = (unsigned)(from[which + 1] - from[which]);
+
+	if (!number || n >= ARCH_COPY_BYTES / 4)
+		return 0;
+	for (unsigned i = 0; i < n; i++) {
+		uint32_t word = from[which][i];
+
+		w[i] = rv_from_tp(word, (word >> 12 & 7) == 2 ? number : tls);	/* lw: the number; ld: struct ring_tls */
+		if (!w[i])
+			return 0;
+	}
+	if (which < 2) {
+		w[0] = rv_auipc(RV_T3, at, cells);
+		w[1] = rv_ld(RV_T3, RV_T3, at, cells);
+	}
+	w[n] = rv_jal(RV_ZERO, at + 4 * n, thunk);
+	return n + 1;
+}
+
+static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)
+{
+	return rv_jal(RV_ZERO, at, thunk);
 }
 
 /* @to: the thunk that a site's state asks for. Bodies are called by way of t0: wherever they are. */

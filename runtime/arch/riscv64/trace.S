@@ -8,7 +8,8 @@
  * touched. No restartable sections here yet (rseq.h).
  *
  * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
- * back to C, which starts over from the registers as they came.
+ * back to C, which starts over from the registers as they came. Those of prepared code are here twice: as copies, which is how programs meet
+ * them, and as handlers for where copies do not reach what they need.
  *
  * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
  */
@@ -90,23 +91,29 @@
 	subw	t3, \tmp, t3
 	.endm
 
-	/* The thread's line, with us inside: t4; t5 its key, the thread's number until then if the thunk \has_number. Uses t6. */
-	.macro FIND_OWN slow, has_number=1
-	ld	t4, uft_ring_fast + RF_OWN
-	.if	!\has_number
-	ld	t5, RH_TID_OFFSET(t4)
+	/*
+	 * The thread's line, with us inside: t4; t5 its key. Uses t6. \from says how its number and its struct ring_tls are found: in
+	 * copies by offsets that arch_make_copy() fills in, behind a thunk with the number in t5, for plain code by neither.
+	 */
+	.macro FIND_OWN slow, from
+	.ifc	\from, copy
+	lw	t5, 0(tp)
+	ld	t6, OT_WORD(tp)
+	ld	t4, OT_LINE(tp)
+	.else
+	ld	t4, uft_rt + RT_TLS
+	add	t4, t4, tp
+	.ifc	\from, plain
+	ld	t5, OT_NUMBER(t4)
 	add	t5, t5, tp
 	lw	t5, (t5)
 	.endif
-	ld	t6, RH_WORD(t4)
+	ld	t6, OT_WORD(t4)
+	ld	t4, OT_LINE(t4)
+	.endif
 	ld	t6, (t6)
-	slli	t5, t5, RO_TID_SHIFT
 	add	t5, t5, t6
-	srli	t6, t5, RO_TID_SHIFT - RO_SHIFT
-	andi	t6, t6, ((1 << RO_BITS) - 1) << RO_SHIFT
-	add	t4, t4, t6
 	ld	t6, RO_KEY(t4)
-	add	t5, t5, tp
 	bne	t6, t5, \slow
 	sd	zero, RO_KEY(t4)
 	.endm
@@ -165,14 +172,12 @@
 	 *
 	 *	ra clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
 	 */
-	.macro GRAPH_ENTER p, name
+	.macro GRAPH_ENTER p, name, from
 	STUB_ID	t4
+	FIND_OWN .L\p\()_slow, \from
 	.ifc	\name, sp
-	FIND_OWN .L\p\()_slow
 	sd	ra, RO_SAVE(t4)
 	.cfi_undefined ra
-	.else
-	FIND_OWN .L\p\()_slow, 0
 	.endif
 	FIND_ROOM ra, t5, .L\p\()_inside
 	sw	ra, 0(t6)
@@ -234,8 +239,8 @@
 	 *
 	 *	ra parent	t0 clock	t2 top		t3 thread	t4 line		t5 key		t6 at
 	 */
-	.macro GRAPH_EXIT p, below=0
-	FIND_OWN .L\p\()_slow, (\below == 0)
+	.macro GRAPH_EXIT p, from, below=0
+	FIND_OWN .L\p\()_slow, \from
 	FIND_ROOM t0, t1, .L\p\()_inside
 	ld	t3, RO_THREAD(t4)
 	lr.d	t2, (t3)		/* TH_TOP */
@@ -272,36 +277,41 @@
 .L\p\()_slow:
 	.endm
 
-	.text
-
-/*
- * Entry sites: t0 = site + 8, ra = parent, t3 = K, t5 = the thread's number.
- *
- *	t1 upper half of the word, then clock	t4 line		t5 key		t6 at
- */
-	HANDLER uft_asm_func
-	FIND_OWN .Lfunc_slow
+	/* All of a function event, back to the site; or at \p_slow with everything as it came, but K. */
+	.macro FUNC_EVENT p, from
+	FIND_OWN .L\p\()_slow, \from
 	ld	t6, RO_AT(t4)
 	ld	t1, RO_END(t4)
-	bgeu	t6, t1, .Lfunc_inside
+	bgeu	t6, t1, .L\p\()_inside
 	TEXT_ID	t1, t0
 	sw	t1, 4(t6)
 	rdtime	t1
 	sw	t1, 0(t6)
 	sd	ra, 8(t6)
 	ld	t3, RO_LIMIT(t4)
-	bgeu	t1, t3, .Lfunc_late
+	bgeu	t1, t3, .L\p\()_late
 	addi	t6, t6, 16
 	sd	t6, RO_AT(t4)
 	COMMIT	t1, t3
 	sd	t5, RO_KEY(t4)
 	jr	t0			/* pairs with the site's jalr */
-.Lfunc_late:
+.L\p\()_late:
 	lw	t3, 4(t6)		/* K again: what the id was made of less the id */
 	srli	t1, t0, 2
 	subw	t3, t1, t3
-.Lfunc_inside:
+.L\p\()_inside:
 	sd	t5, RO_KEY(t4)
+	.endm
+
+	.text
+
+/*
+ * Entry sites: t0 = site + 8, ra = parent, t3 = K, t5 = the thread's number (not in copies).
+ *
+ *	t1 upper half of the word, then clock	t4 line		t5 key		t6 at
+ */
+	HANDLER uft_asm_func
+	FUNC_EVENT func, thunk
 .Lfunc_slow:
 	SAVE_ALL t0
 	TEXT_ID	a0, t0
@@ -333,7 +343,7 @@
  * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
  */
 	HANDLER uft_asm_graph_enter
-	GRAPH_ENTER enter, sp
+	GRAPH_ENTER enter, sp, thunk
 	jr	t1
 	GRAPH_ENTER_ODD enter, sp
 	.cfi_restore ra
@@ -358,7 +368,7 @@ uft_asm_graph_enter_slow:
 
 /* The body has returned to the stub: results live, sp as at the entry; nothing in ra and t0-t6. */
 	HANDLER uft_asm_graph_exit
-	GRAPH_EXIT exit
+	GRAPH_EXIT exit, thunk
 	ret				/* pairs with the caller's jal */
 	GRAPH_EXIT_ODD exit
 	.globl	uft_asm_graph_exit_slow
@@ -399,7 +409,7 @@ uft_asm_graph_exit_slow:
  */
 	HANDLER uft_asm_code_func
 	SCRATCH_SAVE
-	FIND_OWN .Lcode_func_slow, 0
+	FIND_OWN .Lcode_func_slow, plain
 	FIND_ROOM t1, t5, .Lcode_func_inside
 	srli	t5, ra, 7		/* slots are 128 bytes apart */
 	subw	t5, t5, t3
@@ -432,7 +442,7 @@ uft_asm_graph_exit_slow:
 	SCRATCH_SAVE
 	mv	t1, ra
 	addi	t0, sp, SCRATCH_BYTES + 32
-	GRAPH_ENTER code, t0
+	GRAPH_ENTER code, t0, plain
 	mv	ra, t1
 	SCRATCH_RESTORE
 	ld	t3, 8(sp)
@@ -468,7 +478,7 @@ uft_asm_code_enter_slow:
 
 	HANDLER uft_asm_code_exit
 	SCRATCH_SAVE
-	GRAPH_EXIT code_exit, SCRATCH_BYTES + 16
+	GRAPH_EXIT code_exit, plain, SCRATCH_BYTES + 16
 	SCRATCH_RESTORE
 	ld	t3, 0(sp)
 	ld	t4, 8(sp)
@@ -490,5 +500,46 @@ uft_asm_code_exit_slow:
 	addi	sp, sp, 16
 	ret				/* pairs with the caller's call */
 	HANDLER_END uft_asm_code_exit
+
+/*
+ * What arch_make_copy() (patch.h) puts beside an object's thunks, K's load and the offsets from tp filled in. Nothing here is executed
+ * where it stands, and nothing refers to what is outside; whoever comes to a copy's end goes on in the thunk.
+ */
+	.macro COPY name
+	.balign	4
+	.globl	\name
+	.hidden	\name
+\name:
+	.endm
+
+	.macro LOAD_K
+	auipc	t3, 0
+	ld	t3, 0(t3)
+	.endm
+
+	.option	push
+	.option	norvc
+	COPY uft_asm_copy_func
+	.cfi_startproc
+	LOAD_K
+	FUNC_EVENT copy_func, copy
+.Lcopy_func_slow:
+	.cfi_endproc
+	COPY uft_asm_copy_enter
+	.cfi_startproc
+	LOAD_K
+	GRAPH_ENTER copy_enter, sp, copy
+	jr	t1
+	GRAPH_ENTER_ODD copy_enter, sp
+.Lcopy_enter_slow:
+	.cfi_endproc
+	COPY uft_asm_copy_exit
+	.cfi_startproc
+	GRAPH_EXIT copy_exit, copy
+	ret				/* pairs with the caller's jal */
+	GRAPH_EXIT_ODD copy_exit
+	.cfi_endproc
+	COPY uft_asm_copy_end
+	.option	pop
 
 	.section .note.GNU-stack, "", %progbits

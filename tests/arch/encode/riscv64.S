@@ -24,6 +24,10 @@ origin:
 	lw	t5, -1680(tp)
 	lw	t5, 2047(tp)
 	li	t5, 0
+	ld	t5, -2048(tp)
+	ld	t5, 2047(tp)
+	sd	t5, -92(tp)
+	sd	t5, 2047(tp)
 	/* Read, not written: reads[] of riscv64.c. A compressed one has a nop behind it. */
 	beq	a0, a1, . + 0xffe
 	bgeu	a0, a1, . - 0x1000

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* riscv64.c - every builder of riscv64 against the assembler's words: riscv64 FILE, the text of riscv64.S, raw; case by case */
 #define ARCH	"riscv64"
-#define NCASES	17
+#define NCASES	21
 #define NREADS	15
 #include "tests/arch/encode/words.h"
 
@@ -29,6 +29,10 @@ static uint32_t build(unsigned i)
 	case 14: return rv_number(RV_T5, -1680);
 	case 15: return rv_number(RV_T5, 2047);
 	case 16: return rv_number(RV_T5, -2049);
+	case 17: return rv_from_tp(0x00023f03 /* ld t5, 0(tp) */, -2048);
+	case 18: return rv_from_tp(0x00823f03 /* ld t5, 8(tp) */, 2039);
+	case 19: return rv_from_tp(0x01e23423 /* sd t5, 8(tp) */, -100);
+	case 20: return rv_from_tp(0x01e23423 /* sd t5, 8(tp) */, 2039);
 	}
 	return 0;
 }
@@ -66,5 +70,7 @@ static void check_rules(void)
 	check("bits of addresses", rv_address_bits(rv_auipc(RV_T0, 0, 0)) == 0xfffff000 &&
 	      rv_address_bits(rv_jal(RV_RA, 0, 4)) == 0xfffff000 && rv_address_bits(rv_jalr(RV_RA, RV_RA, 0, 0)) == 0xfff00000 &&
 	      rv_address_bits(rv_ld(RV_T4, RV_T4, 0, 0)) == 0xfff00000);
+	check("tp: what does not fit", !rv_from_tp(0x00823f03, 2040) && !rv_from_tp(0x01e23423, -2057));
+	check("tp: not a base, or no memory", rv_from_tp(0x01e53423 /* sd t5, 8(a0) */, 8) == 0x01e53423 && rv_from_tp(0x00420f33 /* add t5, tp, tp */, 8) == 0x00420f33);
 	check("nops", rv_is_nops(RV_NOP) && rv_is_nops(RV_C_NOPS) && !rv_is_nops(RV_C_NOP));
 }
