@@ -117,7 +117,7 @@ void word_put(uintptr_t at, uint32_t word)
 
 /* ---- regions -------------------------------------------------------------------------------------- */
 
-/* Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. */
+/* Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. Behind the last what the enter copy loads. */
 static uint64_t *cells(const struct word_object *o, unsigned t)
 {
 	return (uint64_t *)(o->region + t * 16u);
@@ -170,7 +170,8 @@ static unsigned make_copy(const struct word_object *o, unsigned page, unsigned c
 {
 	unsigned t = copy_thunk[c];
 	uintptr_t at = copy_in(o, page, c), thunk = thunk_in(o, page, t);
-	unsigned n = arch_make_copy(w, at, c, (uint64_t)cells(o, t), thunk, uft_rt.slice->tid_offset, uft_rt.tls_offset);
+	uint64_t *k = c == COPY_ENTER ? cells(o, WORD_NTHUNKS) : cells(o, t);
+	unsigned n = arch_make_copy(w, at, c, (uint64_t)k, thunk, uft_rt.slice->tid_offset, uft_rt.tls_offset);
 
 	if (n && c != COPY_FUNC && !trace_graph_is_fast())
 		w[0] = arch_copy_off(at, thunk);
@@ -263,6 +264,8 @@ static int map_region(struct word_object *o, int has_code)
 	word_begin();
 	for (unsigned page = 0; !ret && page < ARCH_THUNK_PAGES; page++)
 		ret = write_thunks(o, page);
+	if (!ret)
+		*cells(o, WORD_NTHUNKS) = arch_copy_k(o->stub_base, o->first_stub_id, UFT_REC_ENTRY);
 	o->has_copies = !ret;
 	for (unsigned page = 0; o->has_copies && page < ARCH_THUNK_PAGES; page++)
 		o->has_copies = write_copies(o, page) == NCOPIES;

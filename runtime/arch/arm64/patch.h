@@ -69,9 +69,15 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 /* Fast paths beside the thunks (riscv64): none. */
 #define ARCH_COPY_BYTES	0u
 
-static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t cells, uint64_t thunk, int32_t number, int64_t tls)
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk, int32_t number, int64_t tls)
 {
-	(void)w, (void)at, (void)which, (void)cells, (void)thunk, (void)number, (void)tls;
+	(void)w, (void)at, (void)which, (void)k, (void)thunk, (void)number, (void)tls;
+	return 0;
+}
+
+static inline uint64_t arch_copy_k(uint64_t stub_base, uint32_t first_id, uint32_t kind)
+{
+	(void)stub_base, (void)first_id, (void)kind;
 	return 0;
 }
 

@@ -7,7 +7,7 @@
  *			auipc ra ; jalr ra | auipc ra ; nop | jalr ra stub	8 bytes, where nothing was relaxed
  *	thunk		auipc t4 ; ld t3, cells ; ld t4, cells + 8 ; lw t5, libc's note ; jr t4	t3: K; the exit's without. t5: the
  *			thread's number (uft_slice.tid_offset), 0 if not known; plain code's without
- *	copy		of a fast path (trace.S): auipc t3 ; ld t3, cells | what the exit begins with, or j thunk while it is off ; ... ; j thunk
+ *	copy		of a fast path (trace.S), its first word j thunk while it is off ; j thunk
  *	stub		jal t1 func thunk | enter thunk ; jalr ra, t0 ; j exit thunk ; flags	UFT_STUB_BYTES
  *	mcount stub	jal t1 mfunc thunk | menter thunk ; frame ; j exit thunk ; flags	does not come back; bodies return to j exit thunk
  *	plain code	j slot's code | func | graph		4 bytes, at any two: one instruction or two when found
@@ -97,10 +97,10 @@ extern const char uft_asm_copy_func[], uft_asm_copy_enter[], uft_asm_copy_exit[]
 
 /*
  * A copy of the fast path of one thunk, which spares the way through cells: @w, ARCH_COPY_BYTES, is what is to stand at @at. @which: 0
- * function, 1 enter, 2 exit; @cells: those of its @thunk, which it leads to whatever is unusual; @number, @tls: uft_slice.tid_offset,
- * uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
+ * function, 1 enter, 2 exit; @k: a cell with what it makes ids of: its thunk's, or arch_copy_k(); @thunk, which it leads to whatever is unusual; @number,
+ * @tls: uft_slice.tid_offset, uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
  */
-static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t cells, uint64_t thunk, int32_t number, int64_t tls)
+static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk, int32_t number, int64_t tls)
 {
 	const uint32_t *from[] = { (const uint32_t *)uft_asm_copy_func, (const uint32_t *)uft_asm_copy_enter,
 				   (const uint32_t *)uft_asm_copy_exit, (const uint32_t *)uft_asm_copy_end };
@@ -111,16 +111,24 @@ static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, 
 	for (unsigned i = 0; i < n; i++) {
 		uint32_t word = from[which][i];
 
+		if (rv_is_auipc(word, RV_T3)) {				/* LOAD_K: of two words */
+			w[i] = rv_auipc(RV_T3, at + 4 * i, k);
+			w[i + 1] = rv_ld(RV_T3, RV_T3, at + 4 * i, k);
+			i++;
+			continue;
+		}
 		w[i] = rv_from_tp(word, (word >> 12 & 7) == 2 ? number : tls);	/* lw: the number; ld: struct ring_tls */
 		if (!w[i])
 			return 0;
 	}
-	if (which < 2) {
-		w[0] = rv_auipc(RV_T3, at, cells);
-		w[1] = rv_ld(RV_T3, RV_T3, at, cells);
-	}
 	w[n] = rv_jal(RV_ZERO, at + 4 * n, thunk);
 	return n + 1;
+}
+
+/* What the enter copy subtracts from an address in a stub, to have the record's upper half 4 bits higher. The function's is its thunk's. */
+static inline uint64_t arch_copy_k(uint64_t stub_base, uint32_t first_id, uint32_t kind)
+{
+	return stub_base - ((uint64_t)(first_id | kind << 28) << 4);
 }
 
 static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)

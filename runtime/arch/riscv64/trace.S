@@ -91,6 +91,12 @@
 	subw	t3, \tmp, t3
 	.endm
 
+	/* In copies: what arch_make_copy() is given for it. */
+	.macro LOAD_K
+	auipc	t3, 0
+	ld	t3, 0(t3)
+	.endm
+
 	/*
 	 * The thread's line, with us inside: t4; t5 its key. Uses t6. \from says how its number and its struct ring_tls are found: in
 	 * copies by offsets that arch_make_copy() fills in, behind a thunk with the number in t5, for plain code by neither.
@@ -167,61 +173,70 @@
 	.endm
 
 	/*
-	 * All of a graph entry, then straight on; or at \p_slow with t3 the upper half of the word and nothing done. t1 = stub + 4, t3 = K,
+	 * All of a graph entry, then straight on; or at \p_slow with nothing done, and t3 the upper half of the word. t1 = stub + 4, t3 = K,
 	 * \name = sp at the function's entry, which is the frame's name; the parent is ra or, where that is not sp, at SCRATCH_BYTES(sp).
+	 * \x is ra; copies, which load K late, have t3 for that, and keep the parent in ra until it is on the shadow stack.
 	 *
-	 *	ra clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
+	 *	\x clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
 	 */
-	.macro GRAPH_ENTER p, name, from
+	.macro GRAPH_ENTER p, name, from, x=ra
+	.ifnc	\from, copy
 	STUB_ID	t4
+	.endif
 	FIND_OWN .L\p\()_slow, \from
-	.ifc	\name, sp
+	.ifc	\from, thunk
 	sd	ra, RO_SAVE(t4)
 	.cfi_undefined ra
 	.endif
-	FIND_ROOM ra, t5, .L\p\()_inside
-	sw	ra, 0(t6)
-	sw	t3, 4(t6)
+	FIND_ROOM \x, t5, .L\p\()_inside
+	sw	\x, 0(t6)
 	ld	t5, RO_THREAD(t4)
 	lr.d	t5, (t5)		/* TH_TOP */
-	sd	ra, E_CLOCK(t5)
+	sd	\x, E_CLOCK(t5)
+	.ifc	\from, copy
+	LOAD_K
+	sub	t3, t1, t3
+	srli	t3, t3, 4
+	.endif
+	sw	t3, 4(t6)
 	sw	t3, E_WORD + 4(t5)
-	ld	ra, E_SLOT - E_BYTES(t5)
-	bgeu	\name, ra, .L\p\()_odd
+	ld	\x, E_SLOT - E_BYTES(t5)
+	bgeu	\name, \x, .L\p\()_odd
 .L\p\()_deeper:
-	ld	ra, E_WHERE(t5)
-	bnez	ra, .L\p\()_inside
-	PARENT	\name
+	ld	\x, E_WHERE(t5)
+	bnez	\x, .L\p\()_inside
+	PARENT	\from
 	sd	ra, E_PARENT(t5)
 	sd	\name, E_SLOT(t5)
-	addi	ra, t1, 4		/* stub + 8 */
-	sd	ra, E_RET(t5)
-	li	ra, FG_RECORDED
-	sd	ra, E_FLAGS(t5)
-	ld	ra, RO_THREAD(t4)
+	addi	\x, t1, 4		/* stub + 8 */
+	sd	\x, E_RET(t5)
+	li	\x, FG_RECORDED
+	sd	\x, E_FLAGS(t5)
+	ld	\x, RO_THREAD(t4)
 	addi	t5, t5, E_BYTES
 	addi	t6, t6, 8
 	sd	t5, RO_INTENT(t4)
 	sd	t6, RO_AT(t4)
-	sc.d	ra, t5, (ra)
-	bnez	ra, .L\p\()_again
+	sc.d	\x, t5, (\x)
+	bnez	\x, .L\p\()_again
 	COMMIT	t3, ra
 	LEAVE_OWN
 	.endm
 
-	.macro PARENT name
-	.ifc	\name, sp
+	.macro PARENT from
+	.ifc	\from, thunk
 	ld	ra, RO_SAVE(t4)
-	.else
+	.endif
+	.ifc	\from, plain
 	ld	ra, SCRATCH_BYTES(sp)
 	.endif
 	.endm
 
 	/* The same stack pointer: a tail call if the parent is what the caller's stub left. */
-	.macro GRAPH_ENTER_ODD p, name
+	.macro GRAPH_ENTER_ODD p, name, from, x=ra
 .L\p\()_odd:
-	bne	\name, ra, .L\p\()_inside
-	PARENT	\name
+	bne	\name, \x, .L\p\()_inside
+	PARENT	\from
 	ld	t6, E_RET - E_BYTES(t5)
 	bne	ra, t6, .L\p\()_inside
 	ld	t6, RO_AT(t4)
@@ -230,7 +245,7 @@
 	addi	t6, t6, -8
 	sd	t6, RO_AT(t4)
 .L\p\()_inside:
-	PARENT	\name
+	PARENT	\from
 	LEAVE_OWN
 	.endm
 
@@ -345,7 +360,7 @@
 	HANDLER uft_asm_graph_enter
 	GRAPH_ENTER enter, sp, thunk
 	jr	t1
-	GRAPH_ENTER_ODD enter, sp
+	GRAPH_ENTER_ODD enter, sp, thunk
 	.cfi_restore ra
 	j	.Lenter_slow
 	.globl	uft_asm_graph_enter_slow
@@ -450,7 +465,7 @@ uft_asm_graph_exit_slow:
 	addi	sp, sp, 32
 	ret				/* pairs with the stub's first jal */
 	.cfi_adjust_cfa_offset SCRATCH_BYTES
-	GRAPH_ENTER_ODD code, t0
+	GRAPH_ENTER_ODD code, t0, plain
 .Lcode_slow:
 	STUB_ID	t4			/* K again */
 	mv	ra, t1
@@ -502,7 +517,7 @@ uft_asm_code_exit_slow:
 	HANDLER_END uft_asm_code_exit
 
 /*
- * What arch_make_copy() (patch.h) puts beside an object's thunks, K's load and the offsets from tp filled in. Nothing here is executed
+ * What arch_make_copy() (patch.h) puts beside an object's thunks, what LOAD_K loads and the offsets from tp filled in. Nothing here is executed
  * where it stands, and nothing refers to what is outside; whoever comes to a copy's end goes on in the thunk.
  */
 	.macro COPY name
@@ -510,11 +525,6 @@ uft_asm_code_exit_slow:
 	.globl	\name
 	.hidden	\name
 \name:
-	.endm
-
-	.macro LOAD_K
-	auipc	t3, 0
-	ld	t3, 0(t3)
 	.endm
 
 	.option	push
@@ -527,10 +537,9 @@ uft_asm_code_exit_slow:
 	.cfi_endproc
 	COPY uft_asm_copy_enter
 	.cfi_startproc
-	LOAD_K
-	GRAPH_ENTER copy_enter, sp, copy
+	GRAPH_ENTER copy_enter, sp, copy, t3
 	jr	t1
-	GRAPH_ENTER_ODD copy_enter, sp
+	GRAPH_ENTER_ODD copy_enter, sp, copy, t3
 .Lcopy_enter_slow:
 	.cfi_endproc
 	COPY uft_asm_copy_exit
