@@ -111,7 +111,9 @@ expect_err_lines() {
 # expect_equal WHAT SEEN EXPECTED
 expect_equal() {
 	check
-	[ "$2" = "$3" ] || fail "$1: saw '$2', expected '$3'"
+	[ "$2" != "$3" ] || return 0
+	fail "$1: saw '$2', expected '$3'"
+	[ ! -s err ] || sed 's/^/  err of the last run: /' err | head -n 5
 }
 
 # expect_file FILE, expect_no_file FILE
