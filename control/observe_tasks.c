@@ -15,6 +15,7 @@
  *
  * The runtime's own tasks are none of the program's. The one that makes the agent has its name before it does anything else, and the
  * agent inherits it; until a new process that shares its maker's memory is named otherwise, executes, or ends, its fork waits.
+ * Where nothing can be left for later, because a target is made or left, its name is waited for there, for 50 ms.
  * Of an exec it is waited whether the program becomes a target: then its event is of the new image, with its names. Who waits longer
  * than WAIT_NS is taken for what it looks like.
  */
@@ -27,9 +28,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define WAIT_NS		1000000000u
+#define NAP_NS		200000u
+#define NAPS		250
 
 static int is_asked(const struct observe *o, uint32_t what)
 {
@@ -39,20 +43,32 @@ static int is_asked(const struct observe *o, uint32_t what)
 /* Nothing tells yet whether it is the runtime's: it has its maker's memory, and its name. */
 static int is_unnamed(const struct perf_record *r)
 {
-	return r->pid == r->tid && !syscall(SYS_kcmp, r->pid, r->ptid, KCMP_VM, 0, 0);
+	char comm[32];
+
+	return r->pid == r->tid && !syscall(SYS_kcmp, r->pid, r->ptid, KCMP_VM, 0, 0) &&
+	       peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 && strncmp(comm, "uft-agent", 9) != 0;
+}
+
+/* What came cannot be left for later: as long as it takes to be given a CPU, mostly. */
+static void wait_for_name(const struct perf_record *r)
+{
+	for (int i = 0; i < NAPS && is_unnamed(r); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = NAP_NS }, NULL);
 }
 
 int tasks_must_wait(const struct observe *o, const struct perf_record *r)
 {
-	char comm[32];
+	int is_new = r->kind == PERF_FORK && !observe_proc(o, r->pid);
 
-	if (o->is_final || !o->s->spec->tasks || session_now_ns() > r->ns + WAIT_NS)
+	if (!o->s->spec->tasks || session_now_ns() > r->ns + WAIT_NS)
+		return 0;
+	if (o->is_final && is_new)
+		wait_for_name(r);
+	if (o->is_final)
 		return 0;
 	if (r->kind == PERF_COMM)
 		return r->is_exec && r->pid != o->coming && session_follows_children(o->s) && observe_proc(o, r->pid) && !kill(r->pid, 0);
-	if (r->kind != PERF_FORK || observe_proc(o, r->pid) || !is_unnamed(r))
-		return 0;
-	return peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 && strncmp(comm, "uft-agent", 9) != 0;
+	return is_new && is_unnamed(r);
 }
 
 void tasks_fork(const struct observe *o, const struct proc *parent, const struct perf_record *r)

@@ -74,6 +74,15 @@ if [ "$(uname -m)" = x86_64 ]; then
 		"exec observed fork observed exit worker fork observed exit child fork observed exec observed exit late exit observed "
 	expect_equal "as comments" "$(grep sched_process out | grep -vc '/\* sched_process_[a-z]*: .* \*/$')" 0
 	expect_equal "all of it" "$(paired out)" "0 0 0 1"
+	# Forty agents that begin at once: each subshell has calls
+	if has "many agents" bash; then
+		run "$uft" record -q -p function -e sched -o agents.uft bash -c 'for i in {1..40}; do (x=$i; : $x; exit 0) & done; wait'
+		expect_status 0
+		run "$uft" report --no-pager agents.uft
+		expect_equal "beside the calls of many children" "$(story out | grep -c '^fork$') $(paired out)" "40 0 0 0 1"
+		expect_equal "tasks with calls" "$(lines out | grep -v sched_process_ | sed 's/ *\[.*//' | sort -u | grep -c .)" 41
+	fi
+	run "$uft" report --no-pager beside.uft
 	expect_equal "main() is between its program's exec and end" "$(grep -e ' main() {' -e 'exec:' -e 'exit: comm=observed' out | sed -n '1s/.*_exec:.*/exec/p; 2s/.*main().*/main/p; $s/.*_exit:.*/exit/p' | tr '\n' ' ')" "exec main exit "
 else
 	echo "SKIPPED: beside calls: the program has them on x86_64"
