@@ -412,6 +412,7 @@ static const char *const loss_text[UFT_NCOUNTERS] = {
 	[UFT_CNT_REQ_TIMEOUT] = "requests of the program were answered too late",
 	[UFT_CNT_SITE_REFUSED] = "function entries were left alone: their bytes were not what was expected",
 	[UFT_CNT_SITE_REACH] = "function entries were left alone: too far from the memory that armed ones lead to",
+	[UFT_CNT_SITE_TAKEN] = "function entries were left alone: no jump fits, and where a shorter one would lead there is something else",
 	[UFT_CNT_NO_SLOT] = "calls were left alone: the return address is not where the function seems to have put it",
 	[UFT_CNT_SITE_LIVE] = "function entries were left as they were: they cannot be switched while threads run",
 	[UFT_CNT_LOST_RETURN] = "returns had no call that belongs to them",

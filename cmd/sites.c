@@ -65,6 +65,7 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 			    const uint8_t *bytes, size_t len)
 {
 	uint8_t now[16] = { 0 };
+	size_t at = 0;
 
 	if (!len || cmd_objects_read(o, addr + item->bias, now, sizeof(now)) < len)
 		return "unreadable";
@@ -72,7 +73,9 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 		return "original";
 	if (uft_insn_nops_length(now, len, NULL) == len)
 		return "idle";
-	if (uft_insn_is_jmp(now) || now[0] == UFT_OP_JMP_SHORT || (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
+	while (len < UFT_LEN_JMP && at < len && now[at] == UFT_PFX_CS)		/* of a punned jump */
+		at++;
+	if (uft_insn_is_jmp(now + at) || now[0] == UFT_OP_JMP_SHORT || (now[0] == UFT_PFX_ADDRSIZE && uft_insn_is_jmp(now + 1)))
 		return "armed:jmp";
 	if (now[0] == UFT_OP_CALL || (now[0] == UFT_PFX_ADDRSIZE && memchr(now, UFT_OP_CALL, 4)))
 		return "armed:call";
@@ -169,7 +172,7 @@ static void print_counts(FILE *f, const struct cmd_object *item, const struct si
 
 static const char *entry_kind(const struct entry *e)
 {
-	return e->skip ? "none" : e->before ? "before" : e->pad ? "code-pad" : "code";
+	return e->skip ? "none" : e->before ? "before" : e->pun ? "code-pun" : e->pad ? "code-pad" : "code";
 }
 
 static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_object *item, const struct entry *e)
@@ -191,27 +194,32 @@ static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_o
 }
 
 struct entry_count {
-	size_t usable, pads, plain, traps, listed;
+	size_t usable, pads, puns, plain, traps, listed;
 	size_t skip[ENTRY_NSKIPS];
 };
 
 static void print_entry_counts(FILE *f, const struct entry_count *c, int is_before)
 {
+	char puns[40] = "";
 	size_t all = c->usable;
 
+	if (c->puns)
+		snprintf(puns, sizeof(puns), ", code-pun %zu", c->puns);
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		all += c->skip[i];
 	if (is_before)
 		fprintf(f, "# before: %zu of %zu entries with a pad before them can be rewritten: %zu by a jump, %zu by a short one to "
 			"the pad\n", c->usable, all, c->usable - c->pads, c->pads);
 	else
-		fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu; %zu of them for the function "
-			"tracer only\n", c->usable, all, c->usable - c->pads, c->pads, c->plain);
+		fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
+			"tracer only\n", c->usable, all, c->usable - c->pads - c->puns, c->pads, puns, c->plain);
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		if (c->skip[i])
 			fprintf(f, "# left alone: %zu: %s\n", c->skip[i], entry_skip_text(i));
 	if (c->traps)
 		fprintf(f, "# of those %zu are usable by int3, with --int3\n", c->traps);
+	else if (c->puns)
+		fprintf(f, "# --int3 has nothing to add: where a jump of code-pun leads is seen in the process\n");
 }
 
 static void print_heading(FILE *f, const struct cmd_objects *o)
@@ -241,6 +249,7 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 		c->skip[e->skip] += e->skip != ENTRY_OK;
 		c->usable += !e->skip;
 		c->pads += !e->skip && e->pad;
+		c->puns += !e->skip && e->pun;
 		c->plain += !e->skip && e->is_plain;
 		c->traps += e->skip && e->can_trap;
 		if (opts->summary || (e->skip && !opts->skipped))

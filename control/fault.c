@@ -169,6 +169,25 @@ static int is_owned(struct fault *f)
 	return 0;
 }
 
+/* Where a jump leads that ends in bytes of the program: nothing has been done yet, as at the site. */
+static int find_pun(struct fault *f)
+{
+	const struct space *sp = f->t->space;
+
+	for (uint32_t i = 0; i < sp->nobj; i++)
+		for (size_t k = 0; k < plain_count(&sp->obj[i]); k++) {
+			uint32_t stub = (uint32_t)(sp->img->obj[i].obj->nsite + k);
+
+			if (!plain_entry(&sp->obj[i], k)->pun || f->regs.rip - plain_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
+				continue;
+			f->where = AT_SITE;
+			f->object = i;
+			f->stub = stub;
+			return 1;
+		}
+	return 0;
+}
+
 static void name_memory(struct fault *f)
 {
 	const struct space *sp = f->t->space;
@@ -194,6 +213,8 @@ static void name_memory(struct fault *f)
 		}
 		return;
 	}
+	if (find_pun(f))
+		return;
 	if (!blob_get(&b) && pc - (sp->boot - b->boot) < b->span)
 		f->where = IN_BLOB;
 }

@@ -18,6 +18,7 @@
  * /tmp is everybody's: no link is followed, and only a file of our own user is written to.
  */
 #include "control/internal.h"
+#include "control/plain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,24 +102,38 @@ static int grow(struct target_obj *o)
 	return 0;
 }
 
+enum { NAMED = 1, NAMED_PLACE = 2 /* of a jump that ends in bytes of the program, once it is armed */ };
+
+static void put_stub(FILE *f, const struct space_obj *so, struct uft_mapped *m, uint32_t i)
+{
+	fprintf(f, "%llx %x ", (unsigned long long)(so->stub_base + (uint64_t)i * UFT_STUB_BYTES), UFT_STUB_BYTES);
+	put_name(f, m, i);
+	if (i < m->obj->nsite)
+		return;
+	fprintf(f, "%llx %x ", (unsigned long long)(so->code_base + (uint64_t)i * UFT_CODE_STRIDE), UFT_CODE_STRIDE);
+	put_name(f, m, i);
+}
+
 static void put_object(FILE *f, struct target *t, uint32_t object)
 {
 	struct uft_mapped *m = &t->space->img->obj[object];
 	const struct space_obj *so = &t->space->obj[object];
 	struct target_obj *o = &t->obj[object];
+	uint64_t place;
 
 	if (!so->stub_base || grow(o))
 		return;
 	for (uint32_t i = 0; i < o->nstate && i < m->nstubs; i++) {
-		if (o->state[i] == WANT_NOT || o->named[i])
+		if (o->state[i] == WANT_NOT)
 			continue;
-		o->named[i] = 1;
-		fprintf(f, "%llx %x ", (unsigned long long)(so->stub_base + (uint64_t)i * UFT_STUB_BYTES), UFT_STUB_BYTES);
-		put_name(f, m, i);
-		if (i < m->obj->nsite)
-			continue;
-		fprintf(f, "%llx %x ", (unsigned long long)(so->code_base + (uint64_t)i * UFT_CODE_STRIDE), UFT_CODE_STRIDE);
-		put_name(f, m, i);
+		if (!(o->named[i] & NAMED))
+			put_stub(f, so, m, i);
+		if (!(o->named[i] & NAMED_PLACE) && (place = plain_pun_place(t, object, i))) {
+			fprintf(f, "%llx %x ", (unsigned long long)place, UFT_PUN_BYTES);
+			put_name(f, m, i);
+			o->named[i] |= NAMED_PLACE;
+		}
+		o->named[i] |= NAMED;
 	}
 }
 

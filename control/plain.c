@@ -16,6 +16,7 @@
 #include "control/plain.h"
 #include "control/relocate/entry.h"
 #include "control/trap.h"
+#include "runtime/arch/x86_64/encode.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -280,6 +281,25 @@ uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, u
 		return 0;
 	i = pc - code.addr - 1;
 	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE + code.map[i] : 0;
+}
+
+uint64_t plain_pun_place(const struct target *t, uint32_t object, uint32_t stub)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct entry *e;
+	uint8_t now[UFT_PUN_KNOWN];
+	uint64_t at;
+	unsigned i = 0;
+
+	if (stub < m->obj->nsite || stub - m->obj->nsite >= plain_count(&t->space->obj[object]))
+		return 0;
+	e = plain_entry(&t->space->obj[object], stub - m->obj->nsite);
+	at = e->addr + m->bias;
+	if (!e->pun || peek_mem(t->pid, at, now, e->known))
+		return 0;
+	while (i + 1 < e->pun && now[i] == UFT_PFX_CS)
+		i++;
+	return i + UFT_LEN_JMP <= e->known && uft_insn_is_jmp(now + i) ? uft_insn_branch_target(now + i, UFT_LEN_JMP, at + i) : 0;
 }
 
 /* Sends the code of those in index[] that the target does not have; what it refuses is taken out. */

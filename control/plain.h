@@ -22,6 +22,8 @@ const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocat
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);
 /* Brings them to what is wanted in a target. */
 int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
+/* Where the jump of an entry leads that ends in bytes of the program (runtime/patch/pun.c), UFT_PUN_BYTES there. 0: it is not armed, or no such. */
+uint64_t plain_pun_place(const struct target *t, uint32_t object, uint32_t stub);
 /* Between moved instructions: the same place in the code that the target has for them. 0: there is none. */
 uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc);
 

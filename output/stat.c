@@ -22,6 +22,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_KEEP_NO_RING] = "keep_no_ring",
 	[UFT_CNT_SITE_REACH] = "site_reach",
 	[UFT_CNT_NO_SLOT] = "no_slot",
+	[UFT_CNT_SITE_TAKEN] = "site_taken",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)

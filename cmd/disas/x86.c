@@ -207,9 +207,13 @@ static int dis_rewritten(struct dis *d, const struct entry *e)
 	uint8_t b[16] = { 0 };
 	unsigned len = entry_len(d->item->obj, e);
 
-	if (!e->pad)
+	if (e->pun)
+		snprintf(link.label, sizeof(link.label), "a page that leads to uft slot of %.50s", d->name);
+	else if (!e->pad)
 		snprintf(link.label, sizeof(link.label), "uft slot of %.80s", d->name);
-	if (e->is_trap)
+	if (e->pun)		/* the bytes behind those that change, too */
+		len = (unsigned)uft_insn_jmp(b, at, at);
+	else if (e->is_trap)
 		b[0] = UFT_OP_INT3;
 	else if (e->pad)
 		uft_insn_jmp_short(b, (int8_t)(e->pad - (e->addr + UFT_LEN_JMP_SHORT)));
@@ -239,6 +243,9 @@ static void x86_print_code(FILE *f, struct dis *d)
 		fprintf(f, "\nits code does not fit within reach\n");
 		return;
 	}
+	if (e->pun)
+		fprintf(f, "\n%u byte%s of %s change%s; those behind are the rest of the jump and stay. Where it leads a page is mapped, if "
+			"nothing is there:\n  jmp *slot\n", e->pun, e->pun == 1 ? "" : "s", d->name, e->pun == 1 ? "s" : "");
 	if (e->pad) {
 		fprintf(f, "\npad of %s at %" PRIx64 ": padding between functions that nobody runs\n", d->name,
 			e->pad + d->item->bias);

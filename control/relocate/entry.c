@@ -14,8 +14,10 @@
  *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries of which more
  *		cannot move, because something leads there. A function that was compiled with a pad before its entry
  *		(UFT_SKIP_BEFORE) has its own.
- *	trap	1 byte becomes int3, if that was asked for (with_traps). The first instruction alone moves, so nothing that leads
- *		behind it matters. Only for what neither jump fits.
+ *	pun	1 to 4 bytes become the first ones of a jump whose others are the program's and stay (pun.c). The first instruction alone
+ *		moves, so nothing that leads behind it matters. Where that jump leads is not ours to choose: whether
+ *		something is there is seen in the process.
+ *	trap	1 byte becomes int3, if that was asked for (with_traps). As few bytes move. Only for what no jump fits.
  *
  * Life: entries_list() fills addresses, the first entries_plan() looks at all of the code (scan.c), each further one
  * costs what it plans. A planned entry does not change, so what was handed out stays true.
@@ -382,19 +384,43 @@ static int is_loop(const struct plan *p)
 	return p->shorts & own || scan_bit(p->t->looped, p->f->func - p->t->addr);
 }
 
-/* No jump fits, for @reason: an int3 may. */
-static int plan_trap(struct plan *p, unsigned reason, unsigned *nmoved)
+int entry_is_part(const struct scan_text *t, const struct entry *f)
+{
+	size_t at = f->func - t->addr;
+
+	return !f->before && !scan_bit(t->called, at) && (scan_bit(t->part, at) || f->func & (FUNCTION_ALIGN - 1));
+}
+
+/* Of an instruction of @len bytes as many as nothing leads into. */
+static int plan_pun(struct plan *p, unsigned len)
+{
+	struct entry *f = p->f;
+	unsigned change = len < UFT_PUN_MAX ? len : UFT_PUN_MAX, known = pun_known(p->e, p->t, p->i);
+
+	while (is_entered(p, change))
+		change--;
+	if (known < ENTRY_JUMP || !pun_may_lead(p->obj, f->addr, p->t->p + (f->addr - p->t->addr), change, known))
+		return 0;
+	f->pun = (uint8_t)change;
+	f->known = (uint8_t)known;
+	return 1;
+}
+
+/* No jump of ours alone fits, for @reason: one that ends in the program's bytes may, or an int3. */
+static int plan_first(struct plan *p, unsigned reason, unsigned *nmoved)
 {
 	struct entry *f = p->f;
 
 	if (f->before || try_form(p, ENTRY_TRAP, nmoved) != ENTRY_OK)
 		return (int)reason;
+	if (plan_pun(p, *nmoved))
+		return ENTRY_OK;
 	f->can_trap = 1;
 	f->is_trap = p->e->with_traps != 0;
 	return f->is_trap ? ENTRY_OK : (int)reason;
 }
 
-/* 0: *nmoved bytes move, and f->pad or f->is_trap tells the form. */
+/* 0: *nmoved bytes move, and f->pad, f->pun or f->is_trap tells the form. */
 static int plan_form(struct plan *p, unsigned *nmoved)
 {
 	struct entry *f = p->f;
@@ -404,7 +430,7 @@ static int plan_form(struct plan *p, unsigned *nmoved)
 		return (int)reason;
 	if (try_form(p, ENTRY_SHORT_JUMP, nmoved) == ENTRY_OK)
 		f->pad = f->before ? f->func - ENTRY_JUMP : pad_take(p->e, p->t, p->i, f->addr);
-	return f->pad ? ENTRY_OK : plan_trap(p, reason, nmoved);
+	return f->pad ? ENTRY_OK : plan_first(p, reason, nmoved);
 }
 
 static int plan_entry(struct plan *p)
@@ -416,7 +442,7 @@ static int plan_entry(struct plan *p)
 
 	if (object_code(p->obj, f->func, &avail) != p->t->p + at)	/* segments overlap: it is here and there */
 		return ENTRY_DATA;
-	if (!f->before && !scan_bit(p->t->called, at) && (scan_bit(p->t->part, at) || f->func & (FUNCTION_ALIGN - 1)))
+	if (entry_is_part(p->t, f))
 		return ENTRY_NOT_FUNCTION;
 	if (!f->before && plan_takes_flags(p->t->p + at, p->t->n - at))
 		return ENTRY_FLAGS;
@@ -520,13 +546,14 @@ int entry_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uin
 	ret = entry_move(obj, e, e->addr + bias, at, &m);
 	if (ret)
 		return ret;
-	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig))
+	if (m.ncode > UFT_CODE_MAX || e->nmoved > sizeof(out->orig) || (e->pun && e->known > m.avail))
 		return -E2BIG;
 	*out = (struct uft_code){ .addr = e->addr + bias, .stub = stub, .nmoved = e->nmoved, .ncode = (uint8_t)m.ncode,
-				  .is_plain = e->is_plain, .is_trap = e->is_trap, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed };
+				  .is_plain = e->is_plain, .is_trap = e->is_trap, .back = (uint8_t)m.back, .pushed = (uint8_t)m.pushed,
+				  .pun = e->pun, .known = e->known };
 	for (unsigned i = 1; i < m.ninsns; i++)
 		out->map[m.at[i] - 1] = m.copy[i];
-	memcpy(out->orig, m.code, e->nmoved);
+	memcpy(out->orig, m.code, e->pun && e->known > e->nmoved ? e->known : e->nmoved);
 	memcpy(out->code, m.out, m.ncode);
 	if (e->pad) {
 		out->pad = e->pad + bias;

@@ -40,6 +40,8 @@ struct entry {
 	uint8_t skip;		/* enum entry_skip */
 	uint8_t is_trap;	/* no jump fits, but an int3 does: usable if that was asked for, else one of those with can_trap */
 	uint8_t can_trap;
+	uint8_t pun;		/* no jump fits but one that ends in bytes of the program: so many change, 1..4; else 0 */
+	uint8_t known;		/* and so many from the site on stay what they are, those included: 5..8 */
 	uint8_t is_plain;	/* graph would disturb it (its return address is looked at, it returns twice): FUNCTION only */
 };
 
@@ -60,7 +62,7 @@ static inline int entries_are_known(const struct uft_object *obj)
 /* Bytes that change at an entry. */
 static inline unsigned entry_len(const struct uft_object *obj, const struct entry *e)
 {
-	return obj->machine != EM_X86_64 ? 4 : e->is_trap ? 1 : e->pad ? 2 : 5;
+	return obj->machine != EM_X86_64 ? 4 : e->pun ? e->pun : e->is_trap ? 1 : e->pad ? 2 : 5;
 }
 
 /* Lists the entries without decoding: addresses and sizes, skip = ENTRY_OK, nmoved = 0. 0 or -errno. */

@@ -51,12 +51,19 @@ uint64_t pad_take(struct entries *e, const struct scan_text *t, size_t i, uint64
 /* Bytes of padding that begin at @p, of whole nops and int3. */
 size_t pad_length(const uint8_t *p, size_t n);
 
+/* pun.c: */
+unsigned pun_known(const struct entries *e, const struct scan_text *t, size_t i);	/* bytes from the site on, up to 8, that nothing else changes */
+/* May a jump lead anywhere of which the first @change bytes of @bytes are ours, and of which all are @known? */
+int pun_may_lead(struct uft_object *obj, uint64_t addr, const uint8_t *bytes, unsigned change, unsigned known);
+
 /* plain.c */
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth);
 /* 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
-/* entry.c: 1: a place that tracing itself needs is in [addr, addr + n). */
+/* entry.c: it has unwind data of its own and is called by nobody: a part of another function. */
+int entry_is_part(const struct scan_text *t, const struct entry *f);
+/* 1: a place that tracing itself needs is in [addr, addr + n). */
 int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);
 
 /* arm64.c */

@@ -278,6 +278,7 @@ enum uft_counter {
 	UFT_CNT_KEEP_NO_RING,	/* words of calls to be kept that were dropped: no exchange ring for their time */
 	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
 	UFT_CNT_NO_SLOT,	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
+	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
 	UFT_NCOUNTERS
 };
 
@@ -439,7 +440,7 @@ enum uft_site_kind {		/* what stands at the address when nothing is armed */
 	UFT_SITE_MCOUNT_NOP,	/* the same, made a nop at build time */
 	UFT_SITE_OWN_CALL,	/* call of the program's own mcount/__fentry__: must keep being made */
 	UFT_SITE_PREPAD,	/* `len` < 5 bytes of pad at the entry (>= 2), >= 5 bytes of nops before it */
-	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad) or 1 (int3); 4 of words */
+	UFT_SITE_CODE,		/* plain code; its struct uft_code was sent before. `len` is 5, 2 (by a pad), 1 (int3) or 1 to 4 (punned); 4 of words */
 };
 
 enum uft_site_state {
@@ -596,8 +597,15 @@ struct uft_code {
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
 	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
 	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/trap.c) */
+	uint8_t pun;			/* so many bytes of the site become the first ones of a jump (runtime/patch/pun.c); else 0 */
+	uint8_t known;			/* pun: bytes at the site that stay as they are behind those, included; orig[] has them; 5..8 */
+	uint8_t unused[6];
 };
-_Static_assert(sizeof(struct uft_code) == 144, "abi");
+_Static_assert(sizeof(struct uft_code) == 152, "abi");
+#define UFT_PUN_MAX	4u		/* bytes that change */
+#define UFT_PUN_KNOWN	8u
+#define UFT_PUN_BYTES	14u		/* where it leads: jmp *1f(%rip); 1: .quad slot */
+#define UFT_HEAP_ROOM	(1ull << 30)	/* above the heap nothing is put where a byte has to be, for so far */
 #define UFT_MAX_OBJECTS	1024
 
 struct uft_cmd {

@@ -28,6 +28,9 @@
  * of what changes). It is unlinked when nothing is armed, since a trap costs something even if it leads nowhere. Nor is it
  * wrong if the byte is back already: the session takes them out of a process before it lets go of it.
  *
+ * A site of one to four bytes whose jump ends in the program's own is punned (pun.c): its place leads to the slot. Only its first
+ * instruction moves, so one store links it at any time, too.
+ *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
  * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (GUARD, then FINISH). Else UFT_ST_LIVE.
  * Taking back needs none of that where one store does, since nobody rests inside a jump. Two things remain for a
@@ -46,6 +49,8 @@
 #define LINK_AHEAD	8u	/* sites whose text is fetched beforehand */
 #define ORIG_PAD	8	/* in struct patch_site.orig: the pad's bytes, and how far it lies behind the site's jump */
 #define ORIG_REL	13
+#define ORIG_PUN	8	/* SITE_PUN: the jump's first bytes, and the length of all of it */
+#define ORIG_PUN_LEN	12
 
 _Static_assert(AUX_BYTES == UFT_CODE_STRIDE && CODE_ADDR == UFT_CODE_ADDR && CODE_SLOT == UFT_CODE_SLOT && CODE_X == UFT_CODE_CALLED && CODE_MAP >= CODE_THUNK + 12 &&
 	       CODE_MAP + sizeof(struct code_map) <= AUX_BYTES, "the session computes addresses of code");
@@ -60,14 +65,24 @@ static unsigned site_len(const struct patch_site *s)
 	return s->kind_len >> 4;
 }
 
+static int is_pun(const struct patch_site *s)
+{
+	return (s->bits & SITE_PUN) != 0;
+}
+
 static int is_trap(const struct patch_site *s)
 {
-	return site_len(s) == TRAP_LEN;
+	return site_len(s) == TRAP_LEN && !is_pun(s);
+}
+
+unsigned code_extent(const struct patch_site *s)
+{
+	return is_pun(s) && s->orig[ORIG_PUN_LEN] > s->win ? s->orig[ORIG_PUN_LEN] : s->win;
 }
 
 static uintptr_t site_pad(const struct patch_site *s)
 {
-	return site_len(s) == UFT_LEN_JMP_SHORT ? s->addr + UFT_LEN_JMP_SHORT + (uintptr_t)(intptr_t)(int8_t)s->orig[ORIG_REL]
+	return site_len(s) == UFT_LEN_JMP_SHORT && !is_pun(s) ? s->addr + UFT_LEN_JMP_SHORT + (uintptr_t)(intptr_t)(int8_t)s->orig[ORIG_REL]
 						: 0;
 }
 
@@ -87,7 +102,19 @@ static int in_text(const struct patch_object *o, uintptr_t at, unsigned n)
 /* Bytes that change. */
 static unsigned code_len(const struct uft_code *c)
 {
-	return c->is_trap ? TRAP_LEN : c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+	return c->pun ? c->pun : c->is_trap ? TRAP_LEN : c->pad ? UFT_LEN_JMP_SHORT : UFT_LEN_JMP;
+}
+
+static int is_sound_pun(const struct patch_object *o, const struct uft_code *c)
+{
+	return c->pun <= UFT_PUN_MAX && c->known >= UFT_LEN_JMP && c->known <= UFT_PUN_KNOWN && !c->pad && !c->is_trap &&
+	       in_text(o, c->addr, c->known);
+}
+
+/* Bytes that nothing else may change. */
+static unsigned code_claim(const struct uft_code *c)
+{
+	return c->pun && c->known > c->nmoved ? c->known : c->nmoved;
 }
 
 /* Numbers only. @prev: the element before, or NULL. */
@@ -96,14 +123,14 @@ static int is_sound(const struct patch_object *o, const struct uft_code *c, cons
 	int64_t rel = (int64_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
 
 	if (c->stub >= o->nstubs || c->nmoved > sizeof(c->orig) || !c->ncode || c->ncode > UFT_CODE_MAX ||
-	    c->nmoved < code_len(c) || (c->is_trap && c->pad) || !in_text(o, c->addr, c->nmoved))
+	    c->nmoved < code_len(c) || (c->is_trap && c->pad) || !in_text(o, c->addr, c->nmoved) || (c->pun && !is_sound_pun(o, c)))
 		return 0;
 	if (c->pad && (rel < INT8_MIN || rel > INT8_MAX || !in_text(o, c->pad, PAD_LEN) ||
 		       overlap(c->pad, PAD_LEN, c->addr, c->nmoved)))
 		return 0;
 	if (!prev)
 		return 1;
-	return prev->addr + prev->nmoved <= c->addr && prev->stub != c->stub &&
+	return prev->addr + code_claim(prev) <= c->addr && prev->stub != c->stub &&
 	       !(c->pad && overlap(c->pad, PAD_LEN, prev->addr, prev->nmoved)) &&
 	       !(prev->pad && overlap(prev->pad, PAD_LEN, c->addr, c->nmoved)) &&
 	       !(prev->pad && c->pad && overlap(prev->pad, PAD_LEN, c->pad, PAD_LEN));
@@ -115,16 +142,16 @@ static uint8_t check(const struct patch_object *o, const struct uft_code *c, con
 
 	if (!is_sound(o, c, prev))
 		return UFT_ST_KIND;
-	if (!batch_is_mapped(c->addr, c->nmoved) || (c->pad && !batch_is_mapped(c->pad, PAD_LEN)))
+	if (!batch_is_mapped(c->addr, code_claim(c)) || (c->pad && !batch_is_mapped(c->pad, PAD_LEN)))
 		return UFT_ST_WRITE;
 	s = &o->site[c->stub];
 	if (s->addr) {		/* known: the same again is welcome */
-		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || site_len(s) != code_len(c) || s->win != c->nmoved ||
+		if (s->addr != c->addr || s->class != CLASS_CODE || site_pad(s) != c->pad || site_len(s) != code_len(c) || is_pun(s) != !!c->pun || s->win != c->nmoved ||
 		    memcmp((const void *)aux_at(o, c->stub), c->code, c->ncode))
 			return UFT_ST_KIND;
 		return UFT_ST_OK;
 	}
-	if (memcmp((const void *)c->addr, c->orig, c->nmoved) ||
+	if (memcmp((const void *)c->addr, c->orig, code_claim(c)) ||
 	    (c->pad && memcmp((const void *)c->pad, c->pad_orig, PAD_LEN)))
 		return UFT_ST_BYTES;
 	return UFT_ST_OK;
@@ -194,6 +221,24 @@ static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32
 	}
 }
 
+/* Those that have a place: it and the jump are noted in the request. */
+static void make_puns(const struct patch_object *o, struct uft_code *c, uint32_t n)
+{
+	struct pun_jump jump;
+
+	for (uint32_t i = 0; i < n; i++) {
+		if (!c[i].pun || !is_new(o, &c[i]))
+			continue;
+		if (pun_make(o, &c[i], aux_at(o, c[i].stub) + CODE_SLOT, &jump)) {
+			c[i].status = UFT_ST_REACH;
+			trace_count(UFT_CNT_SITE_TAKEN, 1);
+			continue;
+		}
+		memcpy(c[i].pad_orig, jump.bytes, sizeof(c[i].pad_orig));
+		c[i].known = jump.n;
+	}
+}
+
 /* The windows are closed: a fork child that finds a record has what it tells of. The address comes last. */
 static void note(struct patch_object *o, const struct uft_code *c)
 {
@@ -201,8 +246,12 @@ static void note(struct patch_object *o, const struct uft_code *c)
 	unsigned len = code_len(c);
 
 	*s = (struct patch_site){ .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, len), .class = CLASS_CODE, .win = c->nmoved,
-				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) };
-	memcpy(s->orig, c->orig, len);
+				  .bits = SITE_HAS_STUB | (c->is_plain ? SITE_FUNCTION_ONLY : 0) | (c->pun ? SITE_PUN : 0) };
+	memcpy(s->orig, c->orig, c->pun ? UFT_PUN_KNOWN : len);
+	if (c->pun) {
+		memcpy(s->orig + ORIG_PUN, c->pad_orig, UFT_PUN_MAX);
+		s->orig[ORIG_PUN_LEN] = c->known;
+	}
 	if (c->pad) {
 		memcpy(s->orig + ORIG_PAD, c->pad_orig, PAD_LEN);
 		s->orig[ORIG_REL] = (uint8_t)(c->pad - (c->addr + UFT_LEN_JMP_SHORT));
@@ -254,6 +303,8 @@ int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done)
 		plat_text_close(&stubs);
 	}
 	plat_text_close(&aux);
+	if (!ret)
+		make_puns(o, c, n);
 	plat_sync_cores();
 	for (i = 0; i < n && !ret; i++)
 		if (is_new(o, &c[i]))
@@ -273,22 +324,24 @@ static uint64_t pad_jump(const struct patch_object *o, const struct patch_site *
 	return jump_to(UFT_OP_JMP, site_pad(s), aux_at(o, stub) + CODE_SLOT);
 }
 
-/* The site's bytes when it is linked. */
-static uint64_t site_jump(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
-{
-	if (is_trap(s))
-		return UFT_OP_INT3;
-	if (site_pad(s))
-		return UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
-	return jump_to(UFT_OP_JMP, s->addr, aux_at(o, stub) + CODE_SLOT);
-}
-
 static uint64_t orig_at(const struct patch_site *s, unsigned at, unsigned n)
 {
 	uint64_t v;
 
 	__builtin_memcpy(&v, s->orig + at, 8);
 	return v & code_mask(n);
+}
+
+/* The site's bytes when it is linked. */
+static uint64_t site_jump(const struct patch_object *o, const struct patch_site *s, uint32_t stub)
+{
+	if (is_pun(s))
+		return orig_at(s, ORIG_PUN, site_len(s));
+	if (is_trap(s))
+		return UFT_OP_INT3;
+	if (site_pad(s))
+		return UFT_OP_JMP_SHORT | (uint64_t)s->orig[ORIG_REL] << 8;
+	return jump_to(UFT_OP_JMP, s->addr, aux_at(o, stub) + CODE_SLOT);
 }
 
 /* Do the site's bytes, and the pad's if something leads there or did, stand as the form says? */
@@ -298,6 +351,13 @@ static int is_as_noted(const struct patch_object *o, const struct patch_site *s,
 	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub);
 	struct code now;
 
+	if (is_pun(s)) {	/* a jump ends in those behind it */
+		uint64_t behind = orig_at(s, 0, s->orig[ORIG_PUN_LEN]) & ~code_mask(len);
+
+		len = s->orig[ORIG_PUN_LEN];
+		orig |= behind;
+		jump |= behind;
+	}
 	if (site_pad(s) && (s->form == FORM_ORIGINAL || s->form == FORM_NOP_F)) {
 		code_load(&now, site_pad(s), PAD_LEN);
 		if (now.lo != (s->form == FORM_ORIGINAL ? orig_at(s, ORIG_PAD, PAD_LEN) : pad_jump(o, s, stub)))
@@ -338,8 +398,8 @@ static void item_guard(struct patch_item *it, const struct patch_site *s)
 	it->form = FORM_GUARD;
 }
 
-/* What stands there is a jump, in which nobody rests: each instant somebody may run it. */
-static int item_unlink(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to, unsigned flags)
+/* What stands there is one instruction, in which nobody rests: each instant somebody may run it. */
+static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to, unsigned flags)
 {
 	unsigned len = site_len(s);
 	const struct code old = { from, 0 }, new = { to, 0 };
@@ -371,13 +431,13 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 	}
 	if (it->form != FORM_NOP)
 		return quiet_at(q, s->addr, s->addr + len) ? (item_bytes(it, PROTO_PLAIN, s->addr, to, len), 1) :
-		       item_unlink(it, s, jump, orig, flags) ? -UFT_ST_LIVE : 1;
+		       item_at_once(it, s, jump, orig, flags) ? -UFT_ST_LIVE : 1;
 	if (flags & UFT_PATCH_GUARD)
 		item_guard(it, s);
 	else if (quiet_at(q, s->addr, s->addr + s->win))
 		item_bytes(it, PROTO_PLAIN, s->addr, to, len);
-	else
-		return -UFT_ST_LIVE;
+	else	/* of one instruction that becomes another nobody rests inside */
+		return is_pun(s) && !item_at_once(it, s, orig, jump, flags) ? 1 : -UFT_ST_LIVE;
 	return 1;
 }
 
@@ -464,7 +524,7 @@ uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n
 			__builtin_prefetch((const void *)p[LINK_AHEAD].addr, 1);
 		if (p->stub >= o->nstubs || s->addr != p->addr || s->kind_len != p->kind_len || s->class != CLASS_CODE ||
 		    (p->state != UFT_FUNCTION && (p->state != UFT_GRAPH || s->bits & SITE_FUNCTION_ONLY)) ||
-		    s->flags != (p->flags & UFT_SITE_STUB) || is_trap(s) || !is_word_in(w, s->addr))
+		    s->flags != (p->flags & UFT_SITE_STUB) || is_trap(s) || is_pun(s) || !is_word_in(w, s->addr))
 			break;
 		pad = site_pad(s);
 		slot = aux_at(o, p->stub) + CODE_SLOT;

@@ -150,7 +150,7 @@ static int frame_of(uint64_t pc)
 		if (!o->is_gone && pc >= o->text_start && pc < o->text_end)
 			return code_is_pad(o, pc) ? UFT_FRAME_PAD : -1;
 	}
-	return hook_frame(pc);
+	return pun_is_at(pc) ? UFT_FRAME_PUN : hook_frame(pc);
 }
 
 /* ---- The answer ----------------------------------------------------------------------------------- */

@@ -99,6 +99,7 @@ enum site_bits {
 	SITE_PRE_USED	= 256,	/* CLASS_PREPAD: threads have run through the bytes before it */
 	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
+	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (pun.c) */
 	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: dense.c may switch it */
 };
 
@@ -261,6 +262,19 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w);
 int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
 int code_is_done(const struct patch_site *s, unsigned form, unsigned state);	/* no further step will be needed */
+unsigned code_extent(const struct patch_site *s);	/* bytes at the site that are looked at */
+
+/* ---- jumps that end in bytes of the program (pun.c) ---------------------------------------------- */
+
+/* What stands at such a site when it is linked. */
+struct pun_jump {
+	uint8_t bytes[UFT_PUN_KNOWN];	/* of the site's first ones, and those behind that stay */
+	uint8_t n;			/* 5..8 */
+};
+/* A place for the jump of @c, which leads to @slot from there. 0, or -ENOMEM: there is none, -errno: it cannot be written. */
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_jump *out);
+int pun_is_at(uintptr_t pc);				/* such a place begins there */
+int pun_is_in(const struct patch_object *o, uint64_t at, uint64_t bytes);	/* one of the object's sites leads there */
 
 /* ---- batches (batch.c) --------------------------------------------------------------------------- */
 

@@ -200,7 +200,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 		refuse(p, UFT_ST_KIND);
 		return;
 	}
-	if (!batch_is_mapped(s->addr, s->win)) {
+	if (!batch_is_mapped(s->addr, code_extent(s))) {
 		refuse(p, UFT_ST_WRITE);
 		return;
 	}

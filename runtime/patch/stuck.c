@@ -19,7 +19,7 @@ static int is_as_found(const struct patch_site *s)
 	if (!batch_is_mapped(s->addr, len))
 		return 1;
 	/* Of two bytes that lead to a pad the pad is not looked at: somebody may stand in it. */
-	return !(s->class == CLASS_CODE && len == UFT_LEN_JMP_SHORT) && !memcmp((const void *)s->addr, s->orig, len);
+	return !(s->class == CLASS_CODE && len == UFT_LEN_JMP_SHORT && !(s->bits & SITE_PUN)) && !memcmp((const void *)s->addr, s->orig, len);
 }
 
 void stuck_note(struct patch_object *o, const struct uft_patch *p, uint32_t n)
@@ -53,7 +53,7 @@ uint32_t patch_stuck(void)
 
 static int leads_to(const struct patch_object *o, uint64_t at, uint64_t bytes)
 {
-	if (o->region - at < bytes)
+	if (o->region - at < bytes || pun_is_in(o, at, bytes))
 		return 1;
 	for (unsigned i = 0; i < NISLES * ISLE_WAYS; i++) {
 		int32_t by = o->isle[i / ISLE_WAYS][i % ISLE_WAYS];

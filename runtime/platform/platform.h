@@ -73,6 +73,11 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 /* The same at exactly @at; -EEXIST: something is there already. Nothing is ever replaced. */
 int plat_map_at(uintptr_t at, size_t bytes, int prot);
 
+/* Where the heap and the stack will grow: a mapping there would stop them. 0, or -errno: not known. */
+#define PLAT_NGROWTH	2u
+struct plat_growing { uintptr_t lo, hi; };
+int plat_growth(struct plat_growing r[PLAT_NGROWTH]);
+
 /* Another protection (enum plat_prot) for whole pages that plat_map_near() or plat_map_at() gave. */
 int plat_protect(uintptr_t at, size_t bytes, int prot);
 

@@ -6,6 +6,7 @@
 #define UFT_FRAME_BYTES		64
 #define UFT_FRAME_PLACES	25	/* bytes of the program that may have moved, and the one behind them */
 #define UFT_FRAME_CODE_ADDR	80	/* in the 128 bytes of a plain function: the address of its site */
+#define UFT_FRAME_CODE_SLOT	88	/* and where jumps lead to */
 #define UFT_FRAME_HOOK_ADDR	56	/* in the 64 bytes of a hook's stub: the hook's */
 
 #ifndef __ASSEMBLER__
@@ -16,6 +17,7 @@ enum uft_frame {
 	UFT_FRAME_STUB,		/* of a prepared site: where the stub's second call leads */
 	UFT_FRAME_STUB_CODE,	/* of a plain function: the site that stands where it leads */
 	UFT_FRAME_PAD,		/* jump of a plain function's site in the padding: where it leads to stands behind whose address */
+	UFT_FRAME_PUN,		/* where a jump leads that ends in bytes of the program (patch/pun.c) */
 	UFT_FRAME_HOOK_LOW,	/* behind a red zone that was skipped */
 	UFT_FRAME_HOOK,		/* + byte of the hooked code */
 	UFT_FRAME_CODE = UFT_FRAME_HOOK + UFT_FRAME_PLACES,	/* + byte of the site */

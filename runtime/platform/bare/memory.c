@@ -187,6 +187,13 @@ int plat_map_at(uintptr_t at, size_t bytes, int prot)
 	return pool_take(at, at, PLAT_PAGE_UP(bytes)) ? 0 : -EEXIST;
 }
 
+int plat_growth(struct plat_growing r[PLAT_NGROWTH])
+{
+	for (unsigned i = 0; i < PLAT_NGROWTH; i++)
+		r[i] = (struct plat_growing){ 0, 0 };
+	return 0;
+}
+
 int plat_protect(uintptr_t at, size_t bytes, int prot)
 {
 	(void)at, (void)bytes, (void)prot;

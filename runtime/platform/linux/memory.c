@@ -11,6 +11,7 @@
 #include "runtime/platform/linux/maps.h"
 #include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
+#include "uft/abi.h"
 
 #define REACH		ARCH_REACH
 #define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
@@ -237,4 +238,23 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 			return 0;
 	}
 	return near_probe(&n, prot, out);
+}
+
+/* ---- what will grow ------------------------------------------------------------------------------ */
+
+static int growth_map(void *arg, const struct linux_map *m)
+{
+	struct plat_growing *stack = arg;
+
+	if (m->is_stack && !stack->hi)
+		*stack = (struct plat_growing){ m->lo > STACK_ROOM ? m->lo - STACK_ROOM : 0, m->lo };
+	return 0;
+}
+
+int plat_growth(struct plat_growing r[PLAT_NGROWTH])
+{
+	r[0].lo = (uintptr_t)sys_call3(__NR_brk, 0, 0, 0);
+	r[0].hi = r[0].lo + UFT_HEAP_ROOM;
+	r[1] = (struct plat_growing){ 0, 0 };
+	return linux_maps_walk(growth_map, &r[1]);
 }

@@ -25,10 +25,11 @@ func same
 	mov	%edi, %eax
 	ret
 end same
-func count			/* a loop whose head is byte 2 */
-	xor	%eax, %eax
-1:	inc	%eax
-	dec	%edi
+func count			/* a loop whose head is byte 1, and what stands there would be a displacement of next to nothing */
+	cld
+1:	.byte	0x05, 0, 0, 0, 0	/* add $0, %eax */
+	mov	%edi, %eax
+	dec	%sil
 	jnz	1b
 	ret
 end count

@@ -33,7 +33,8 @@ static void check_entry(struct uft_object *obj, const struct entries *e, size_t 
 	CHECK(object_text(obj, f->addr) && object_text(obj, f->addr + f->nmoved - 1));
 	CHECK(!f->pad || (object_text(obj, f->pad) && object_text(obj, f->pad + 4)));
 	CHECK(f->addr >= *free_from);
-	*free_from = f->addr + entry_len(obj, f);
+	CHECK(!f->pun || (f->pun <= 4 && f->known >= 5 && f->known <= 8 && object_text(obj, f->addr + f->known - 1)));
+	*free_from = f->addr + (f->pun ? f->known : entry_len(obj, f));
 	ret = entry_code(obj, f, 0x10000000, f->addr + (obj->machine == EM_X86_64 ? 0x20000000 : 0x10040000), &c);
 	CHECK(!ret || ret == -ERANGE);
 	CHECK(ret || (c.ncode && c.ncode <= sizeof(c.code)));

@@ -290,7 +290,7 @@ static void test_stat(void)
 		"damaged_bytes: 0\ncounter_no_ring: 0\ncounter_shadow_full: 3\ncounter_no_thread: 0\n"
 		"counter_recursion: 0\ncounter_no_slice: 0\ncounter_request_timeout: 0\ncounter_site_refused: 0\n"
 		"counter_lost_return: 0\ncounter_shared_thread_pointer: 0\ncounter_patched: 0\ncounter_site_live: 0\n"
-		"counter_not_kept: 0\ncounter_keep_no_ring: 0\ncounter_site_reach: 0\ncounter_no_slot: 0\n"));
+		"counter_not_kept: 0\ncounter_keep_no_ring: 0\ncounter_site_reach: 0\ncounter_no_slot: 0\ncounter_site_taken: 0\n"));
 	free(got);
 	uft_stream_close(st);
 }

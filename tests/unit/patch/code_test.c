@@ -24,24 +24,35 @@ struct fixture {
 	struct uft_cmd_object o;
 	struct uft_code code[MANY];
 	struct uft_patch patch[MANY];
+	const uint8_t *body;
 };
 
+enum { JUMP, PAD, PUN };	/* forms */
+
+/* mov %rdi,%rax; add $1,%rax; ret: three bytes and 48 83 are a jump to somewhere in 64 KiB, 2.1 GB before it. */
+static const uint8_t punned[] = { 0x48, 0x89, 0xf8, 0x48, 0x83, 0xc0, 0x01, 0xc3 };
+
 /* Function @i stands at offset @i % 64 of a cache line; its padding, if it needs that, before it or behind it. */
-static void emit(struct fixture *f, unsigned i, int with_pad)
+static void emit(struct fixture *f, unsigned i, int form)
 {
 	uint8_t *at = f->t.base + i * KIT_SLOT + 64 + i % LINE, *pad = i & 1 ? at - 20 : at + 40;
 	struct uft_code *c = &f->code[i];
 
-	memcpy(at, body, sizeof(body));
-	*c = (struct uft_code){ .addr = (uint64_t)at, .stub = i, .nmoved = with_pad ? 4 : 8 };
-	memcpy(c->orig, body, c->nmoved);
-	if (with_pad) {
+	f->body = form == PUN ? punned : body;
+	memcpy(at, f->body, form == PUN ? sizeof(punned) : sizeof(body));
+	*c = (struct uft_code){ .addr = (uint64_t)at, .stub = i, .nmoved = form == PUN ? 3 : form == PAD ? 4 : 8 };
+	memcpy(c->orig, f->body, 8);
+	if (form == PUN) {
+		c->pun = 3;
+		c->known = 8;
+	}
+	if (form == PAD) {
 		memset(pad, 0x90, 5);
 		c->pad = (uint64_t)pad;
 		memcpy(c->pad_orig, pad, 5);
 	}
 	f->patch[i] = (struct uft_patch){ .addr = c->addr, .stub = i,
-					  .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, with_pad ? 2 : 5) };
+					  .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, form == PUN ? 3 : form == PAD ? 2 : 5) };
 }
 
 static void relocate(struct fixture *f, unsigned i)
@@ -54,14 +65,14 @@ static void relocate(struct fixture *f, unsigned i)
 	c->ncode = c->nmoved + 5;
 }
 
-static void make(struct fixture *f, int with_pad)
+static void make(struct fixture *f, int form)
 {
 	uint64_t done;
 	unsigned i;
 
 	kit_text_make(&f->t, nfuncs);
 	for (i = 0; i < nfuncs; i++)
-		emit(f, i, with_pad);
+		emit(f, i, form);
 	kit_text_seal(&f->t);
 	kit_object(&f->t, OBJECT, nfuncs, &f->o);
 	for (i = 0; i < nfuncs; i++)
@@ -117,7 +128,7 @@ static void call_all(const struct fixture *f, unsigned state)
 	CHECK(kit_enters - enters == (state == UFT_GRAPH ? nfuncs : 0) && kit_exits - exits == kit_enters - enters);
 }
 
-static void test_states(int with_pad)
+static void test_states(int form)
 {
 	static const uint8_t states[] = { UFT_FUNCTION, UFT_GRAPH, UFT_IDLE, UFT_GRAPH, UFT_FUNCTION, UFT_ORIGINAL, UFT_GRAPH,
 					  UFT_ORIGINAL, UFT_IDLE };
@@ -125,7 +136,7 @@ static void test_states(int with_pad)
 	uint64_t done;
 	unsigned i;
 
-	make(&f, with_pad);
+	make(&f, form);
 	is_as_found(&f);
 	for (i = 0; i < sizeof(states); i++) {
 		CHECK(change(&f, states[i], 0) == (i == sizeof(states) - 1 ? 0 : nfuncs));
@@ -223,6 +234,113 @@ static void change_held(struct fixture *f, unsigned state)
 	patch_vouch(1);
 	change(f, state, UFT_CMD_HELD);
 	patch_vouch(0);
+}
+
+/* Those that one store changes are, the others wait. */
+static void are_at_once(const struct fixture *f, int is_linked)
+{
+	for (unsigned i = 0; i < nfuncs; i++) {
+		int at_once = is_at_once(f->code[i].addr, 3), now = memcmp((void *)f->code[i].addr, punned, 3) != 0;
+
+		CHECK(f->patch[i].status == (at_once ? UFT_ST_OK : UFT_ST_LIVE), "offset %u: %u", i, f->patch[i].status);
+		CHECK(now == (at_once ? is_linked : !is_linked), "offset %u", i);
+		CHECK(!memcmp((void *)(f->code[i].addr + 3), punned + 3, sizeof(punned) - 3));
+	}
+}
+
+/* Nobody rests inside of one instruction: threads are no hindrance, neither way. */
+static void test_pun_threads(void)
+{
+	uint64_t taken = kit_counters[UFT_CNT_SITE_TAKEN];
+	struct fixture f;
+	pthread_t thread;
+	int fd[2];
+
+	CHECK(!pipe(fd) && !pthread_create(&thread, NULL, sleeper, fd));
+	make(&f, PUN);
+	change(&f, UFT_FUNCTION, 0);
+	are_at_once(&f, 1);
+	change_held(&f, UFT_FUNCTION);
+	all_ok(&f);
+	call_all(&f, UFT_FUNCTION);
+	CHECK(change(&f, UFT_GRAPH, 0) == nfuncs);
+	call_all(&f, UFT_GRAPH);
+	change(&f, UFT_ORIGINAL, 0);
+	are_at_once(&f, 0);
+	call_all(&f, UFT_ORIGINAL);
+	change(&f, UFT_GRAPH, 0);
+	change(&f, UFT_ORIGINAL, UFT_PATCH_GUARD);
+	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
+	all_ok(&f);
+	is_as_found(&f);
+	change(&f, UFT_GRAPH, UFT_PATCH_GUARD);
+	change(&f, UFT_GRAPH, UFT_PATCH_FINISH);
+	all_ok(&f);
+	call_all(&f, UFT_GRAPH);
+	change_held(&f, UFT_ORIGINAL);
+	is_as_found(&f);
+	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == taken);
+	CHECK(write(fd[1], "", 1) == 1 && !pthread_join(thread, NULL));
+	close(fd[0]);
+	close(fd[1]);
+	unmake(&f);
+}
+
+/* One byte of ours: the place is given. cld; mov $imm,%eax with other bytes: the displacement. */
+static void test_pun_place(void)
+{
+	unsigned some = nfuncs;
+	struct uft_code c[3];
+	struct fixture f;
+	uint64_t done;
+	uintptr_t to;
+	uint8_t *at;
+	static int32_t down;		/* pages stay, so others each time */
+	int32_t rel = -(600 << 20) - (down += 1 << 20);
+
+	nfuncs = 4;
+	make(&f, JUMP);
+	patch_object_gone(OBJECT);
+	kit_object(&f.t, OBJECT, nfuncs, &f.o);
+	CHECK(!mprotect(f.t.base, f.t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	for (unsigned i = 0; i < 3; i++) {
+		at = (uint8_t *)f.code[i].addr;
+		to = ((uintptr_t)at + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16))) & ~4095ul;
+		rel = (int32_t)(to + 64 - ((uintptr_t)at + 5)) - (int32_t)(i << 16);
+		to = (uintptr_t)at + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16));
+		*at = 0xfc;
+		memcpy(at + 1, &(int32_t){ rel + (int32_t)(i << 16) }, 4);
+		c[i] = f.code[i];
+		c[i].nmoved = c[i].pun = 1;
+		c[i].known = 5;
+		memcpy(c[i].orig, at, 5);
+		c[i].code[0] = 0xfc;
+		uft_insn_jmp(c[i].code + 1, f.o.code_base + i * UFT_CODE_STRIDE + 1, c[i].addr + 1);
+		c[i].ncode = 6;
+		if (i == 1)
+			CHECK(mmap((void *)(to & ~4095ul), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
+			      MAP_FAILED);
+	}
+	done = kit_counters[UFT_CNT_SITE_TAKEN];
+	CHECK(!patch_code(OBJECT, c, 3, &to));
+	CHECK(c[0].status == UFT_ST_OK && c[1].status == UFT_ST_REACH && c[2].status == UFT_ST_OK);
+	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == done + 1);
+	CHECK(patch_is_needed(0, ~0ull) == 0);
+	to = (uintptr_t)c[1].addr + 5 + (uintptr_t)(intptr_t)(int32_t)uft_get32(c[1].orig + 1);
+	CHECK(!munmap((void *)(to & ~4095ul), 4096));
+	CHECK(!patch_code(OBJECT, c, 3, &done) && c[1].status == UFT_ST_OK);	/* asked again: it is free now */
+	/* What stands behind it is a part of the jump. */
+	f.patch[2].kind_len = UFT_KIND_LEN(UFT_SITE_CODE, 1);
+	f.patch[2].state = UFT_FUNCTION;
+	at = (uint8_t *)c[2].addr;
+	at[2] ^= 1;
+	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 0 && f.patch[2].status == UFT_ST_BYTES && *at == 0xfc);
+	at[2] ^= 1;
+	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 1 && f.patch[2].status == UFT_ST_OK && *at == UFT_OP_JMP);
+	patch_disarm();
+	CHECK(*at == 0xfc);
+	unmake(&f);
+	nfuncs = some;
 }
 
 /* What waited for the session to hold all. Where other bytes stand than were left, at the site or in its pad, nothing is linked. */
@@ -381,6 +499,12 @@ int main(void)
 		uft_rt.st8_ok = modes[m].st8_ok;
 		uft_rt.no_mprotect = modes[m].no_mprotect;
 		for (nfuncs = LINE; nfuncs <= MANY; nfuncs += MANY - LINE) {
+			if (nfuncs == LINE) {
+				test_states(PUN);
+				test_pun_threads();
+				if (!(kit_prot() & PROT_WRITE))	/* a host that has only memory of its own */
+					test_pun_place();
+			}
 			for (int with_pad = 0; with_pad < 2; with_pad++) {
 				test_states(with_pad);
 				test_threads(with_pad);

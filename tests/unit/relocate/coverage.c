@@ -44,7 +44,7 @@ static void check_apart(const char *path, const struct entries *e)
 
 		if (f->skip)
 			continue;
-		p[n++] = (struct piece){ f->addr, f->pad ? 2 : 5 };
+		p[n++] = (struct piece){ f->addr, f->pun ? f->known : f->pad ? 2 : 5 };
 		if (f->pad)
 			p[n++] = (struct piece){ f->pad, 5 };
 	}
@@ -71,7 +71,7 @@ static void check_branch(const char *path, const struct entries *e, const struct
 			hi = mid;
 	}
 	f = lo ? &e->entry[lo - 1] : NULL;
-	if (f && !f->skip && to - f->addr < (f->pad ? 2 : 5) && to != f->addr)
+	if (f && !f->skip && to - f->addr < (f->pun ? f->pun : f->pad ? 2 : 5) && to != f->addr)
 		CHECK(0, "%s: 0x%" PRIx64 " leads into the entry of 0x%" PRIx64, path, from, f->func);
 	if (f && !f->skip && f == own && !is_call && (to == f->func || to == f->addr))
 		CHECK(0, "%s: 0x%" PRIx64 " is a loop to the start of 0x%" PRIx64, path, from, f->func);
@@ -140,7 +140,7 @@ static void check_code(const char *path, struct uft_object *obj, const struct en
 		if (f->skip || ret)
 			continue;
 		CHECK(c.addr == f->addr + bias && c.stub == 7 && c.ncode && c.nmoved == f->nmoved &&
-		      (f->pad ? c.pad == f->pad + bias && c.nmoved >= 2 : !c.pad && c.nmoved >= 5),
+		      c.pun == f->pun && (f->pun ? !c.pad && f->nmoved >= f->pun && f->known >= 5 && f->known <= 8 : f->pad ? c.pad == f->pad + bias && c.nmoved >= 2 : !c.pad && c.nmoved >= 5),
 		      "%s: 0x%" PRIx64 ": code is inconsistent", path, f->func);
 		CHECK(entry_twin(obj, f, 0) == 0, "%s: 0x%" PRIx64 ": no twin of its start", path, f->func);
 	}

@@ -240,6 +240,50 @@ F packed_1, 1
 	.endr
 	ret
 E packed_1
+	/* something leads behind the first instruction, of 2, 3 and 4 bytes, and in front of its second byte */
+F pun_2, 1
+	push	%r12
+	.cfi_def_cfa_offset 16
+1:	lea	(%rdi,%rsi,2), %rdi
+	dec	%sil
+	jne	1b
+	mov	%rdi, %rax
+	pop	%r12
+	.cfi_def_cfa_offset 8
+	ret
+E pun_2
+F pun_3, 1
+	mov	%rdi, %rax
+1:	lea	3(%rax,%rsi,2), %rax
+	dec	%sil
+	jne	1b
+	ret
+E pun_3
+F pun_4, 1
+	lea	7(%rdi), %rax
+1:	lea	(%rax,%rsi,4), %rax
+	dec	%sil
+	jne	1b
+	ret
+E pun_4
+F pun_prefix, 1
+	.byte	0x3e
+1:	lea	5(%rdi,%rsi,2), %rdi
+	dec	%sil
+	jne	1b
+	mov	%rdi, %rax
+	ret
+E pun_prefix
+	/* the same, but the jump could only lead into this file */
+F pun_inside, 1
+	cld
+1:	mov	$0, %eax
+	lea	(%rax,%rsi,2), %rdi
+	dec	%sil
+	jne	1b
+	mov	%rdi, %rax
+	ret
+E pun_inside
 F packed, 1
 	mov	%edi, %eax
 	ret

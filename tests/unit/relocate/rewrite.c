@@ -78,7 +78,7 @@ static int make_slot(struct rewrite *r, size_t i)
 	memcpy(slot + 3, &disp, 4);
 	slot[7] = 0x90;
 	memcpy(slot + SLOT_CODE, c->code, c->ncode);
-	if (memcmp((void *)(uintptr_t)c->addr, c->orig, c->nmoved) ||
+	if (memcmp((void *)(uintptr_t)c->addr, c->orig, c->pun && c->known > c->nmoved ? c->known : c->nmoved) ||
 	    (c->pad && memcmp((void *)(uintptr_t)c->pad, c->pad_orig, 5)))
 		return -EBADMSG;
 	return 0;
@@ -91,6 +91,34 @@ static void each_text(struct rewrite *r, long prot)
 
 		raw_mprotect(lo, ((r->obj->text[i].end + r->bias - lo) + 0xfff) & ~0xfffull, prot);
 	}
+}
+
+/* A jump to @slot of which the program's bytes are the last; 1: a page could be had where it leads. */
+static int put_pun(const struct uft_code *c, uint64_t slot, uint8_t *jump)
+{
+	for (unsigned prefixes = 0; prefixes < c->pun && prefixes + UFT_LEN_JMP <= c->known; prefixes++) {
+		unsigned ours = c->pun - 1 - prefixes;
+		uint64_t from = c->addr + prefixes + UFT_LEN_JMP, step = ours ? 4096 - 16 : 1;
+		int32_t rel = 0;
+
+		memcpy((uint8_t *)&rel + ours, c->orig + c->pun, 4 - ours);
+		for (uint64_t low = 0; low < 1ull << 8 * ours; low += step) {
+			uint8_t *at = (uint8_t *)(from + (uint64_t)(int64_t)rel + low);
+			void *page = (void *)((uintptr_t)at & ~4095ul);
+
+			if (((uintptr_t)at & 4095) > 4096 - 14 ||
+			    mmap(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) != page)
+				continue;
+			store((uintptr_t)at, (const uint8_t [6]){ 0xff, 0x25 }, 6);
+			store((uintptr_t)at + 6, (const uint8_t *)&slot, 8);
+			memset(jump, UFT_PFX_CS, prefixes);
+			jump[prefixes] = UFT_OP_JMP;
+			rel = (int32_t)((uintptr_t)at - from);
+			memcpy(jump + prefixes + 1, &rel, 4);
+			return !memcmp(jump + c->pun, c->orig + c->pun, prefixes + UFT_LEN_JMP - c->pun);
+		}
+	}
+	return 0;
 }
 
 int rewrite_apply(struct rewrite *r)
@@ -111,12 +139,20 @@ int rewrite_apply(struct rewrite *r)
 	}
 	each_text(r, PROT_READ | PROT_WRITE | PROT_EXEC);
 	for (i = 0; i < n; i++) {
-		const struct uft_code *c = &r->code[i];
+		struct uft_code *c = &r->code[i];
 		uint64_t slot = (uintptr_t)r->mem + i * REWRITE_SLOT;
-		uint8_t jump[8];
+		uint8_t jump[16];
 
 		if (!c->addr)
 			continue;
+		if (c->pun) {
+			r->napplied++;
+			if (put_pun(c, slot, jump))
+				store(c->addr, jump, c->pun);
+			else
+				c->addr = 0;		/* what is there is somebody's: not rewritten */
+			continue;
+		}
 		uft_insn_jmp(jump, c->pad ? c->pad : c->addr, slot);
 		store(c->pad ? c->pad : c->addr, jump, 5);
 		if (c->pad) {
@@ -149,6 +185,13 @@ uint64_t rewrite_hits(const struct rewrite *r, const void *fn)
 	const struct entry *f = entries_find(&r->entries, (uint64_t)(uintptr_t)fn - r->bias);
 
 	return f && r->code[f - r->entries.entry].addr ? r->count[f - r->entries.entry] : 0;
+}
+
+int rewrite_is_done(const struct rewrite *r, const void *fn)
+{
+	const struct entry *f = entries_find(&r->entries, (uint64_t)(uintptr_t)fn - r->bias);
+
+	return f && r->code[f - r->entries.entry].addr;
 }
 
 void rewrite_close(struct rewrite *r)

@@ -26,6 +26,7 @@ int rewrite_open(struct rewrite *r, void *dlopen_handle);
 int rewrite_plan(struct rewrite *r);
 int rewrite_apply(struct rewrite *r);
 void rewrite_undo(struct rewrite *r);
+int rewrite_is_done(const struct rewrite *r, const void *fn);	/* always, but for a jump that found no place */
 uint64_t rewrite_hits(const struct rewrite *r, const void *fn);
 void rewrite_close(struct rewrite *r);
 

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pun.c - jumps that end in bytes of the program
+ *
+ * For an entry where five bytes may not change, since something leads into them, or they are not all the function's. Only the first
+ * bytes of its first instruction do (struct uft_code: pun of them), to e9 and what displacement there is room for; the rest of it is
+ * what stands behind them, and stays:
+ *
+ *	48 89 f8  48 83 fa 20		mov %rdi,%rax; cmp $32,%rdx
+ *	e9 xx xx  48 83 fa 20		jmp .-0x7cb80000 + xxxx
+ *
+ * So it is given, but for its low bytes, where the jump leads. Prefixes that mean nothing before e9 make it longer and take more bytes
+ * of the program: another displacement, with fewer bytes of ours. If a page can be mapped at one of those places, there is
+ *
+ *	jmp *1f(%rip); 1: .quad slot	14 bytes
+ *
+ * and the rest is as for any other site (code.c). Nobody rests inside of one instruction, and nothing behind it changes.
+ *
+ * A page is mapped where nothing is, nor will be (plat_growth()), and kept like an object's region, until the detach; several sites
+ * may use it. The place of an object that was unmapped is another site's to take.
+ *
+ * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
+ */
+#include "runtime/base/mem.h"
+#include "runtime/patch/internal.h"
+
+#define PUN_BYTES	UFT_PUN_BYTES
+#define PUN_SLOT	6u		/* in them: the address of the slot */
+#define PUN_STEP	16u
+#define PUN_PLACES	256u		/* and no more pages */
+#define PUN_TRIES	64u		/* pages of a window */
+#define LOWEST		0x10000ull
+#define HIGHEST		0x7ffffffff000ull
+
+struct pun {
+	uintptr_t at;			/* 14 bytes */
+	const struct patch_object *o;
+	uintptr_t site;
+};
+static struct pun pun[PUN_PLACES];
+static uint32_t npuns;			/* published when they are complete */
+
+/* Where a jump with @prefixes may lead: [lo, lo + size). */
+struct window {
+	uint64_t lo, size;
+	unsigned prefixes;
+};
+
+static struct window window_of(const struct uft_code *c, unsigned prefixes)
+{
+	unsigned ours = c->pun - 1 - prefixes, at = c->pun;
+	uint32_t rel = 0;
+
+	for (unsigned i = ours; i < 4; i++)
+		rel |= (uint32_t)c->orig[at++] << 8 * i;
+	return (struct window){ c->addr + prefixes + UFT_LEN_JMP + (uint64_t)(int64_t)(int32_t)rel, 1ull << 8 * ours, prefixes };
+}
+
+static unsigned nwindows(const struct uft_code *c)
+{
+	unsigned most = c->known - UFT_LEN_JMP + 1;
+
+	return c->pun < most ? c->pun : most;
+}
+
+static int is_ours(uint64_t page)
+{
+	for (uint32_t i = 0; i < npuns; i++)
+		if (PLAT_PAGE_DOWN(pun[i].at) == page)
+			return 1;
+	return 0;
+}
+
+static int overlaps(const struct pun *p, uint64_t at)
+{
+	return at < p->at + PUN_BYTES && p->at < at + PUN_BYTES;
+}
+
+/* In the list: a new entry, or that of a site which was unmapped with its object. */
+static int has_room(uint64_t at)
+{
+	for (uint32_t i = 0; npuns == PUN_PLACES && i < npuns; i++)
+		if (overlaps(&pun[i], at))
+			return 1;
+	return npuns < PUN_PLACES;
+}
+
+/* In one page, and of no other site. */
+static int is_free(uint64_t at)
+{
+	if (PLAT_PAGE_DOWN(at) != PLAT_PAGE_DOWN(at + PUN_BYTES - 1))
+		return 0;
+	for (uint32_t i = 0; i < npuns; i++)
+		if (!pun[i].o->is_gone && overlaps(&pun[i], at))
+			return 0;
+	return has_room(at);
+}
+
+/* A place in the window and in @page; 0: none. */
+static uint64_t place_in(const struct window *w, uint64_t page)
+{
+	for (uint64_t at = page > w->lo ? page : w->lo; at < page + PLAT_PAGE && at - w->lo < w->size; at += PUN_STEP)
+		if (is_free(at))
+			return at;
+	return 0;
+}
+
+/* The site's own of before, or in a page that is there. */
+static uint64_t place_known(const struct patch_object *o, const struct uft_code *c, const struct window *w)
+{
+	for (uint32_t i = 0; i < npuns; i++)
+		if (pun[i].o == o && pun[i].site == c->addr && pun[i].at - w->lo < w->size)
+			return pun[i].at;
+	for (uint32_t i = 0; i < npuns; i++) {
+		uint64_t at = place_in(w, PLAT_PAGE_DOWN(pun[i].at));
+
+		if (at)
+			return at;
+	}
+	return 0;
+}
+
+static int may_map(uint64_t page, const struct plat_growing *grows)
+{
+	if (page < LOWEST || page >= HIGHEST || is_ours(page))
+		return 0;
+	for (unsigned i = 0; i < PLAT_NGROWTH; i++)
+		if (page + PLAT_PAGE > grows[i].lo && page < grows[i].hi)
+			return 0;
+	return 1;
+}
+
+static uint64_t place_new(const struct window *w, const struct plat_growing *grows)
+{
+	uint64_t first = PLAT_PAGE_DOWN(w->lo), n = (PLAT_PAGE_DOWN(w->lo + w->size - 1) - first) / PLAT_PAGE + 1;
+	uint64_t step = n / PUN_TRIES ? n / PUN_TRIES : 1;
+
+	for (uint64_t i = 0; i < n && npuns < PUN_PLACES; i += step) {
+		uint64_t page = first + i * PLAT_PAGE, at = place_in(w, page);
+
+		if (at && may_map(page, grows) && !plat_map_at(page, PLAT_PAGE, PLAT_READ | PLAT_EXEC))
+			return at;
+	}
+	return 0;
+}
+
+static uint64_t find_place(const struct patch_object *o, const struct uft_code *c, struct window *w)
+{
+	struct plat_growing grows[PLAT_NGROWTH];
+	unsigned i, n = nwindows(c);
+	uint64_t at;
+
+	for (i = 0; i < n; i++) {
+		*w = window_of(c, i);
+		at = place_known(o, c, w);
+		if (at)
+			return at;
+	}
+	if (plat_growth(grows))
+		return 0;
+	for (i = 0; i < n; i++) {
+		*w = window_of(c, i);
+		at = place_new(w, grows);
+		if (at)
+			return at;
+	}
+	return 0;
+}
+
+static int write_place(uint64_t at, uint64_t slot)
+{
+	uint8_t b[PUN_BYTES] = { 0xff, UFT_MODRM_JMP };
+	struct plat_window w;
+	int ret = plat_text_open(&w, at, at + PUN_BYTES, PLAT_READ | PLAT_EXEC, (int)uft_rt.no_mprotect);
+
+	if (ret)
+		return ret;
+	memcpy(b + PUN_SLOT, &slot, 8);
+	if (w.is_direct)
+		memcpy((void *)at, b, sizeof(b));
+	else
+		ret = plat_text_poke(at, b, sizeof(b));
+	plat_text_close(&w);
+	return ret;
+}
+
+static void note_place(const struct patch_object *o, uint64_t site, uint64_t at)
+{
+	int is_old = 0;
+
+	for (uint32_t i = 0; i < npuns; i++)
+		if (overlaps(&pun[i], at)) {
+			pun[i] = (struct pun){ at, o, site };
+			is_old = 1;
+		}
+	if (is_old)
+		return;
+	pun[npuns] = (struct pun){ at, o, site };
+	uft_store_release(&npuns, npuns + 1);
+}
+
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_jump *out)
+{
+	struct window w;
+	uint64_t at = find_place(o, c, &w);
+	uint32_t rel;
+	int ret;
+
+	if (!at)
+		return -ENOMEM;
+	note_place(o, c->addr, at);		/* whatever comes of it: the page is there */
+	ret = write_place(at, slot);
+	if (ret)
+		return ret;
+	out->n = (uint8_t)(w.prefixes + UFT_LEN_JMP);
+	rel = (uint32_t)(at - (c->addr + out->n));
+	memset(out->bytes, 0, sizeof(out->bytes));
+	memset(out->bytes, UFT_PFX_CS, w.prefixes);
+	out->bytes[w.prefixes] = UFT_OP_JMP;
+	memcpy(out->bytes + w.prefixes + 1, &rel, 4);
+	return memcmp(out->bytes + c->pun, c->orig + c->pun, out->n - c->pun) ? -EINVAL : 0;
+}
+
+int pun_is_at(uintptr_t pc)
+{
+	uint32_t n = uft_load_acquire(&npuns);
+
+	for (uint32_t i = 0; i < n; i++)
+		if (pun[i].at == pc)
+			return 1;
+	return 0;
+}
+
+int pun_is_in(const struct patch_object *o, uint64_t at, uint64_t bytes)
+{
+	for (uint32_t i = 0; i < npuns; i++)
+		if (pun[i].o == o && pun[i].at - at < bytes)
+			return 1;
+	return 0;
+}
