@@ -1,46 +1,87 @@
 // SPDX-License-Identifier: MIT
-/* cgroup.c - the control group of a process */
+/*
+ * cgroup.c - the control group of a process
+ *
+ * A group is a folder in a hierarchy of groups, and /proc/PID/cgroup has a line for each hierarchy: `N:CONTROLLERS:/PATH` in version 1, where each
+ * controller has its own, `0::/PATH` in version 2, which has all in one. Many machines have both (systemd calls that hybrid): then
+ * the controllers are with version 1, mostly, and the other hierarchy is mounted in a folder of its own. So a controller's group is looked for
+ * in version 1 first. But freezing is no controller in version 2: every group there can be frozen, whatever version 1 has, so
+ * whether a process is at rest is asked of both.
+ *
+ * Where hierarchies are mounted is what everybody does, not what /proc/mounts says: /sys/fs/cgroup itself or unified in it, and
+ * /sys/fs/cgroup/CONTROLLER. In a container the path may be another's, of which there is no folder here; then nothing is known.
+ */
 #include "control/cgroup.h"
 
 #include "control/internal.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-int cgroup_dir(pid_t pid, const char *controller, char *dir, size_t size)
+#define ROOT		"/sys/fs/cgroup"
+
+/* The path in the hierarchy of which the line begins so, or has that behind its number; NULL: there is none. */
+static char *path_in(char *groups, const char *begin, const char *behind)
 {
-	char groups[4096], of_v1[64], *line, *names, *path, *next;
-	int version = 0;
+	for (char *line = groups, *next; line && *line; line = next) {
+		const char *names = strchr(line, ':');
+		char *path = NULL;
+
+		next = strchr(line, '\n');
+		if (begin && !strncmp(line, begin, strlen(begin)))
+			path = line + strlen(begin);
+		else if (behind && names && names < (next ? next : names + 1) && !strncmp(names, behind, strlen(behind)))
+			path = line + (names - line) + strlen(behind);
+		if (path && next)
+			*next = '\0';
+		if (path)
+			return path;
+		next = next ? next + 1 : NULL;
+	}
+	return NULL;
+}
+
+static int dir_of(pid_t pid, const char *controller, char *dir, size_t size)
+{
+	char groups[4096], behind[64], *path;
 
 	if (peek_file(pid, "cgroup", groups, sizeof(groups)) <= 0)
 		return 0;
-	snprintf(of_v1, sizeof(of_v1), ":%s:/", controller);
-	for (line = strtok_r(groups, "\n", &next); line && version != 1; line = strtok_r(NULL, "\n", &next)) {
-		names = strchr(line, ':');
-		path = names ? strchr(names + 1, ':') : NULL;
-		if (!path || (strncmp(line, "0::/", 4) && strncmp(names, of_v1, strlen(of_v1))))
-			continue;
-		version = *line == '0' ? 2 : 1;
-		path += path[1] == '/' && !path[2] ? 2 : 1;		/* the uppermost of those that it sees */
-		snprintf(dir, size, "/sys/fs/cgroup%s%s%s", version == 2 ? "" : "/", version == 2 ? "" : controller, path);
-	}
-	return version;
+	if (controller)
+		snprintf(behind, sizeof(behind), ":%s:/", controller);
+	path = path_in(groups, controller ? NULL : "0::/", controller ? behind : NULL);
+	if (!path)
+		return 0;
+	/* The uppermost of those that it sees has no name; version 2 beside version 1 has a folder in it. */
+	snprintf(dir, size, ROOT "%s%s%s%s", controller ? "/" : access(ROOT "/unified/cgroup.procs", F_OK) ? "" : "/unified",
+		 controller ? controller : "", *path ? "/" : "", path);
+	return 1;
 }
 
-/* Both tell of a group above it as well. */
-int cgroup_is_frozen(pid_t pid, char *dir, size_t size)
+int cgroup_dir(pid_t pid, const char *controller, char *dir, size_t size)
 {
-	int version = cgroup_dir(pid, "freezer", dir, size), is_frozen = 0;
+	return dir_of(pid, controller, dir, size) ? 1 : dir_of(pid, NULL, dir, size) ? 2 : 0;
+}
+
+static int says_frozen(const char *dir, const char *name)
+{
 	char path[4200], line[64];
+	int is_frozen = 0;
 	FILE *f;
 
-	if (!version)
-		return 0;
-	snprintf(path, sizeof(path), "%s/%s", dir, version == 2 ? "cgroup.events" : "freezer.state");
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
 	f = fopen(path, "re");
 	while (f && !is_frozen && fgets(line, sizeof(line), f))
 		is_frozen = !strcmp(line, "frozen 1\n") || !strcmp(line, "FROZEN\n") || !strcmp(line, "FREEZING\n");
 	if (f)
 		fclose(f);
 	return is_frozen;
+}
+
+/* Both tell of a group above it as well. */
+int cgroup_is_frozen(pid_t pid, char *dir, size_t size)
+{
+	return (dir_of(pid, "freezer", dir, size) && says_frozen(dir, "freezer.state")) ||
+	       (dir_of(pid, NULL, dir, size) && says_frozen(dir, "cgroup.events"));
 }
