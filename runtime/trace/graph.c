@@ -19,7 +19,7 @@
  * nothing is dropped. A frame entered at a slot proves every older one there dead, so of several entries for a slot
  * the newest counts: by the clock, and within one tick of it by the order on the array (struct fg_age).
  *
- * Records pair up. FG_RECORDED says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
+ * Records pair up. fg_is_recorded() says that the entry's ENTRY is in a ring and its EXIT is not: only then it gets an
  * EXIT, or counts in an UNWIND. Entry and record cannot change in one store, so the entry carries a receipt: what is
  * about to be written, and where. If a signal handler jumps away between the two, the next event that looks at the
  * entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
@@ -53,7 +53,7 @@ static int fg_is_half(const struct fg_entry *e)
 	       !ring_is_committed(&e->receipt);
 }
 
-/* Resolves a pending receipt into FG_RECORDED. */
+/* Resolves a pending receipt into FG_SILENT. */
 void fg_settle(struct fg_entry *e)
 {
 	int is_exit = UFT_REC_KIND(e->receipt.word) == UFT_REC_EXIT;
@@ -61,7 +61,7 @@ void fg_settle(struct fg_entry *e)
 	if (!e->receipt.where)
 		return;
 	if (is_exit == ring_is_committed(&e->receipt))	/* EXIT written, or ENTRY not written */
-		e->flags &= ~(uint32_t)FG_RECORDED;
+		e->flags |= FG_SILENT;
 	uft_barrier();
 	e->receipt.where = 0;
 }
@@ -119,8 +119,8 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 		if (fg_is_half(e))
 			e->slot = FG_NO_SLOT;
 		fg_settle(e);
-		open += e->flags & FG_RECORDED;
-		scratch += (e->flags & (FG_RECORDED | FG_SCRATCH)) == (FG_RECORDED | FG_SCRATCH);
+		open += (uint32_t)fg_is_recorded(e->flags);
+		scratch += fg_is_recorded(e->flags) && e->flags & FG_SCRATCH;
 		if (e->flags & FG_KEEP)
 			root = e;
 		if (e->flags & FG_ALT)
@@ -136,9 +136,11 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 
 		task_write(t, &op);
 	}
-	for (struct fg_entry *e = keep; e < top; e++)
+	for (struct fg_entry *e = keep; e < top; e++) {
 		if (e->slot != FG_NO_SLOT && !(e->flags & (FG_GUEST | FG_RESTORED)))
 			aside_put(e);	/* the others do not return through us */
+		fg_free(e);
+	}
 	uft_store(&th->top, keep);
 }
 
@@ -205,7 +207,7 @@ static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t ke
 	if (ret == RING_GUARD)
 		return 0;
 	if (ret != RING_WRITTEN)
-		arch_local_clear32(&e->flags, FG_RECORDED);
+		arch_local_or32(&e->flags, FG_SILENT);
 	uft_barrier();
 	e->receipt.where = 0;
 	return 1;
@@ -215,8 +217,8 @@ static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t ke
 static uint32_t fg_mode(const struct uft_tracer_params *p)
 {
 	if (p->tracer == UFT_TRACER_PROFILE)
-		return FG_PROFILE;
-	return p->thresh ? FG_CALL : FG_RECORDED;
+		return FG_PROFILE | FG_SILENT;
+	return p->thresh ? FG_CALL | FG_SILENT : 0;
 }
 
 /* One attempt. @site: enum uft_site_flags; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
@@ -241,7 +243,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		if (top > th->base && top[-1].flags & FG_HIDDEN)
 			return 0;
 		if ((site & (UFT_SITE_HIDE | UFT_SITE_ROOT)) == UFT_SITE_HIDE)
-			flags = (flags & FG_ALT) | FG_HIDDEN;	/* its return is waited for, no more */
+			flags = (flags & FG_ALT) | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
 	}
 	if (p->has_roots & UFT_ROOTS_ONLY && !(flags & FG_HIDDEN)) {
 		int is_inside = top > th->base && top[-1].flags & FG_INSIDE;
@@ -249,9 +251,9 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 		if (!(site & UFT_SITE_ROOT) && !is_inside)
 			return 0;
 		flags |= FG_INSIDE;
-		if (flags & FG_RECORDED && is_inside)
+		if (fg_is_recorded(flags) && is_inside)
 			flags |= top[-1].flags & FG_SCRATCH;
-		else if (flags & FG_RECORDED && site & UFT_SITE_KEEP && !(p->has_events & UFT_EVENTS_FUNC))
+		else if (fg_is_recorded(flags) && site & UFT_SITE_KEEP && !(p->has_events & UFT_EVENTS_FUNC))
 			flags |= FG_SCRATCH | FG_KEEP;
 		if (flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
 			trace_count(UFT_CNT_SHARED_TP, 1);
@@ -265,7 +267,7 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 			return 0;
 		is_handler = signal_is_handler(e);
 		if (is_handler && p->has_events & UFT_EVENTS_NO_HANDLERS)
-			flags = (flags & (FG_ALT | FG_INSIDE)) | FG_HIDDEN;
+			flags = (flags & (FG_ALT | FG_INSIDE)) | FG_HIDDEN | FG_SILENT;
 	}
 	if (top >= th->limit) {
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
@@ -274,14 +276,14 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 			arch_local_or32(&top[-1].flags, FG_OVERRUN);
 		return 0;
 	}
-	if (args && flags & FG_RECORDED)
+	if (args && fg_is_recorded(flags))
 		flags |= event_flags(p, site);
-	if (p->has_events & UFT_EVENTS_CPU && flags & (FG_RECORDED | FG_CALL | FG_PROFILE) && !(flags & FG_SCRATCH)) {
+	if (p->has_events & UFT_EVENTS_CPU && (fg_is_recorded(flags) || flags & (FG_CALL | FG_PROFILE)) && !(flags & FG_SCRATCH)) {
 		th->cpu_ns[top - th->base] = plat_cpu_ns();
 		flags |= FG_CPU;
 	}
 	e->flags = flags | (t->guest ? FG_GUEST : 0);
-	e->receipt.where = flags & FG_RECORDED ? FG_NOT_WRITTEN : 0;
+	e->receipt.where = fg_is_recorded(flags) ? FG_NOT_WRITTEN : 0;
 	e->clock = arch_clock();
 	e->child = flags & FG_KEEP ? p->keep[(site & UFT_SITE_KEEP) >> 2] : 0;
 	if (!fg_push(t, top, e))
@@ -292,14 +294,14 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	}
 	if (flags & FG_SCRATCH && !keep_entry(t, top))
 		return -1;
-	if ((flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
+	if (fg_is_recorded(flags) && !(flags & FG_SCRATCH) &&
 	    !fg_record_entry(t, top, trace_graph_is_fast() ? t->key : 0))
 		return -1;
-	if ((top->flags & (FG_RECORDED | FG_SCRATCH)) != FG_RECORDED)	/* readers would take it for the caller's */
+	if (top->flags & (FG_SILENT | FG_SCRATCH))	/* readers would take it for the caller's */
 		arch_local_clear32(&top->flags, FG_EVENT);
 	else if (p->has_events)
 		event_enter(t, p, top, site, args, is_handler);
-	if (args && p->stacks && (top->flags & (FG_RECORDED | FG_SCRATCH)) == FG_RECORDED &&
+	if (args && p->stacks && !(top->flags & (FG_SILENT | FG_SCRATCH)) &&
 	    (p->stacks & UFT_STACKS_ENTRY || stack_is_wanted(p, fg_id(top))) && !(p->has_events & UFT_EVENTS_FUNC && site & UFT_SITE_FUNC))
 		stack_write(t, fg_id(top), top->slot, args[SAVED_FP - SAVED_ARGS]);
 	if (flags & FG_PROFILE)
@@ -398,9 +400,9 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 	}
 	if (e->flags & FG_SCRATCH) {
 		/* Its root may have ended: EXIT_LEFT has no place. */
-		return !(e->flags & FG_RECORDED && kind == UFT_REC_EXIT) || keep_exit(t, e);
+		return !(fg_is_recorded(e->flags) && kind == UFT_REC_EXIT) || keep_exit(t, e);
 	}
-	if (e->flags & FG_RECORDED) {
+	if (fg_is_recorded(e->flags)) {
 		if (kind == UFT_REC_EXIT) {
 			op.receipt = &e->receipt;
 			op.key = trace_graph_is_fast() ? t->key : 0;
@@ -436,7 +438,7 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	fg_settle(e);
 	if (e->flags & FG_KEEP)
 		return keep_exit_root(t, top, parent);
-	if (e->flags & FG_RECORDED && e->flags & (FG_EVENT | FG_CPU | FG_OVERRUN) && !(e->flags & FG_SCRATCH) &&
+	if (fg_is_recorded(e->flags) && e->flags & (FG_EVENT | FG_CPU | FG_OVERRUN) && !(e->flags & FG_SCRATCH) &&
 	    !t->mute && trace_is_recording() && !event_leave(t, e, result))
 		return 0;
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
@@ -450,6 +452,7 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 		return 0;
 	if (e->flags & FG_ALT)
 		arch_local_clear32(&t->th->flags, TH_ALT);
+	fg_free(e);
 	return 1;
 }
 

@@ -91,7 +91,7 @@ int keep_entry(struct trace_task *t, struct fg_entry *e)
 	if (ret < 0)
 		return 0;
 	if (!ret)
-		arch_local_clear32(&e->flags, FG_RECORDED);
+		arch_local_or32(&e->flags, FG_SILENT);
 	uft_barrier();
 	e->receipt.where = 0;
 	return 1;
@@ -133,13 +133,14 @@ int keep_exit_root(struct trace_task *t, struct fg_entry *top, uint64_t *parent)
 		task_block(t);
 	if (t->th->top == top) {
 		fg_settle(e);
-		if (e->flags & FG_RECORDED)
+		if (fg_is_recorded(e->flags))
 			keep_exit(t, e);
 		keep_end(t, e);
 		*parent = e->parent;
 		if (e->flags & FG_ALT)
 			arch_local_clear32(&t->th->flags, TH_ALT);
 		uft_store(&t->th->top, e);
+		fg_free(e);
 		top = NULL;
 	}
 	if (block)

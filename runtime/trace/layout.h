@@ -19,7 +19,7 @@
 #define E_SLOT		56
 #define E_BYTES		64
 
-#define FG_RECORDED	1	/* its ENTRY is in a ring and its EXIT is not (E_WHERE may overrule) */
+#define FG_SILENT	1	/* its ENTRY is in no ring, or its EXIT is as well (E_WHERE may overrule) */
 
 /* Where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi, rdx, rcx; rax. Not mcount's. */
 #define SAVED_FP	(-11)	/* of the function handler, too: the last that CALL_C saves */

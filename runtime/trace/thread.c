@@ -190,6 +190,7 @@ static struct uft_thread *thread_map(void)
 		th->base = (struct fg_entry *)((char *)th + UFT_PAGE);
 		th->limit = th->base + bytes / sizeof(struct fg_entry) - !ARCH_HAS_RSEQ;
 		th->top = th->base;
+		th->base[-1].flags = FG_SILENT;
 		keep_init(th, (uint64_t *)((char *)th->base + bytes), bytes / SCRATCH_PART);
 		th->cpu_ns = (uint64_t *)((char *)th->base + bytes + bytes / SCRATCH_PART);
 		thread_guard(th);
@@ -207,6 +208,7 @@ static void thread_empty(struct uft_thread *th)
 		fg_settle(e);
 		if (e->slot > FG_NO_SLOT && fg_is_hooked(e, th->top))
 			aside_put(e);
+		fg_free(e);
 	}
 	if (th->nkept) {		/* it ended in a root call */
 		trace_count(UFT_CNT_NOT_KEPT, 1);
@@ -376,7 +378,7 @@ void thread_forked(struct trace_task *t)
 			fg_settle(e);
 			if (e->flags & FG_SCRATCH)
 				e->flags &= ~(uint32_t)FG_INSIDE;
-			e->flags &= ~FG_ANY_RECORD;
+			e->flags = fg_silenced(e->flags);
 		}
 		keep_reset(th);
 		if (th != t->th) {
@@ -386,7 +388,7 @@ void thread_forked(struct trace_task *t)
 		}
 	}
 	for (e = NULL; (e = aside_next(e));)
-		e->flags &= ~(uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE);
+		e->flags = (e->flags & ~(uint32_t)(FG_CALL | FG_PROFILE)) | FG_SILENT;
 	if (t->th) {
 		t->th->tid = t->th->owner = t->tid;
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);
@@ -407,7 +409,7 @@ static void thread_heal(struct trace_task *t)
 	struct plat_stack ss;
 
 	while (th->top > th->base && th->top[-1].flags & FG_GUEST)
-		th->top--;
+		fg_free(--th->top);
 	/* Our own frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
 		return;

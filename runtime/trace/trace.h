@@ -15,7 +15,7 @@
 #define FG_SLOT_MIN	1u		/* slots are above it: FG_NO_SLOT, or a tombstone of the set-aside table */
 #define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
 
-enum fg_flags {				/* FG_RECORDED = 1 is in layout.h */
+enum fg_flags {				/* FG_SILENT = 1 is in layout.h; 0 is what fast paths know */
 	FG_CALL		= 2,		/* tracing_thresh: a CALL record at the end, if it took long */
 	FG_PROFILE	= 4,		/* counts in the profile at the end */
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
@@ -114,8 +114,24 @@ struct uft_thread {
 	struct fg_inside inside;
 };
 
-/* Entries whose calls are over as far as records go: what a fork child inherits, say. */
-#define FG_ANY_RECORD	((uint32_t)(FG_RECORDED | FG_CALL | FG_PROFILE | FG_SCRATCH | FG_KEEP))
+/* Its ENTRY is in a ring, or the scratch buffer, and its EXIT is not. */
+static inline int fg_is_recorded(uint32_t flags)
+{
+	return !(flags & FG_SILENT);
+}
+
+/* Whose call is over as far as records go: what a fork child inherits, say. */
+static inline uint32_t fg_silenced(uint32_t flags)
+{
+	return (flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_SCRATCH | FG_KEEP)) | FG_SILENT;
+}
+
+/* Off the array: fast paths without sections store no flags, so those of what is free are 0. */
+static inline void fg_free(struct fg_entry *e)
+{
+	if (!ARCH_HAS_RSEQ)
+		e->flags = 0;
+}
 
 /* The calling task during one slow event. */
 struct trace_task {

@@ -170,8 +170,7 @@
 	.endif
 	add	x14, x30, #4		/* stub + 8 */
 	stp	x14, x10, [x15, #E_RET]
-	mov	x14, #FG_RECORDED
-	stp	x17, x14, [x15, #E_WORD]
+	str	x17, [x15, #E_WORD]	/* the flags of what is free are 0 */
 	add	x15, x15, #E_BYTES
 	str	x15, [x13, #RO_INTENT]
 	str	x12, [x13, #RO_AT]
@@ -231,7 +230,7 @@
 	ccmp	x10, x15, #NZCV_C, eq
 	ccmp	x12, x14, #NZCV_C, lo
 	ldp	x14, x15, [x17, #E_WORD - E_BYTES]
-	ccmp	w15, #FG_RECORDED, #NZCV_NE, lo
+	ccmp	w15, #0, #NZCV_NE, lo
 	b.ne	.L\p\()_inside
 	eor	x14, x14, #REC_ENTRY_TO_EXIT
 	bfxil	x14, x10, #0, #32

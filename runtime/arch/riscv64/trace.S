@@ -209,9 +209,7 @@
 	sd	ra, E_PARENT(t5)
 	sd	\name, E_SLOT(t5)
 	addi	\x, t1, 4		/* stub + 8 */
-	sd	\x, E_RET(t5)
-	li	\x, FG_RECORDED
-	sd	\x, E_FLAGS(t5)
+	sd	\x, E_RET(t5)		/* the flags of what is free are 0 */
 	ld	\x, RO_THREAD(t4)
 	addi	t5, t5, E_BYTES
 	addi	t6, t6, 8
@@ -265,7 +263,6 @@
 	addi	t1, t1, -(\below)
 	.endif
 	bne	t1, sp, .L\p\()_inside
-	addi	ra, ra, -FG_RECORDED
 	bnez	ra, .L\p\()_inside
 	lw	t1, E_WORD + 4 - E_BYTES(t2)
 	lui	ra, (UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << (28 - 12)

@@ -246,7 +246,7 @@ uft_asm_func_slow:
 	add	$5, %rax
 	.endif
 	mov	%rax, E_RET(%r10)
-	movq	$FG_RECORDED, E_FLAGS(%r10)
+	movq	$0, E_FLAGS(%r10)
 	add	$E_BYTES, %r10
 	mov	%r10, TH_TOP(%r9)
 	mov	%rdx, R_COMMIT(%r8)
@@ -388,7 +388,7 @@ uft_asm_mcount_graph:
 	lea	64(%rsp), %r8
 	cmp	%r8, E_SLOT-E_BYTES(%r10)
 	jne	.Lslow_\name
-	cmpl	$FG_RECORDED, E_FLAGS-E_BYTES(%r10)
+	cmpl	$0, E_FLAGS-E_BYTES(%r10)
 	jne	.Lslow_\name
 	mov	E_WORD+4-E_BYTES(%r10), %esi
 	add	$(UFT_ASM_REC_EXIT - UFT_ASM_REC_ENTRY) << 28, %esi
