@@ -81,11 +81,15 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 	struct uft_fuse *f = fuse_of(req);
 	struct file *file = calloc(1, sizeof(*file));
 	struct stat st;
-	int ret = file ? fuse_fill_stat(f, node, &st, &file->flags) : -ENOMEM;
+	int ret = file ? fuse_fill_stat(f, node, &st, &file->flags) : -ENOMEM, tries = 0;
 
-	fuse_await_closes(f);
-	if (ret == 0)
+	while (ret == 0) {
+		fuse_await_closes(f);
 		ret = uft_tree_open(f->tree, node, fi->flags, fuse_req_ctx(req)->pid, &file->handle);
+		if (!fuse_is_busy_still(ret, &tries))
+			break;
+		ret = 0;
+	}
 	if (ret < 0) {
 		free(file);
 		fuse_reply_err(req, -ret);

@@ -138,7 +138,7 @@ struct instance {
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
 	int is_going;			/* rmdir is at it: not there for others; under t->lock */
-	uint32_t pipes;			/* trace_pipes open; the owner's, as all that follows */
+	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
 
 	struct settings set;		/* is_on and options are read by others */
 	struct uft_live *live;

@@ -40,7 +40,7 @@ const struct row rows[] = {
 	FILE("tracing_enabled", 0640, EACH, "an old name of tracing_on",
 	     .show = show_tracing_on, .store = store_tracing_on),
 	FILE("trace", 0640, EACH, "what the buffer holds, as text; opening it with > clears the buffer", TRACE),
-	FILE("trace_pipe", 0440, EACH, "the same as it comes, consumed by reading", PIPE),
+	FILE("trace_pipe", 0440, EACH, "the same as it comes, consumed by reading; one reader at a time", PIPE),
 	FILE("trace_marker", 0220, EACH, "what is written becomes an event", .open = open_marker, .store = store_marker),
 	FILE("trace_marker_raw", 0220, EACH, "the same of a number of 4 bytes and data behind it", .open = open_marker, .store = store_marker_raw),
 	FILE("available_filter_functions", 0440, TOP, "the functions that can be traced",

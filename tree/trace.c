@@ -206,22 +206,39 @@ ssize_t store_trace(struct uft_handle *h, const char *p, size_t n)
 
 /* ---- trace_pipe ------------------------------------------------------------------------------ */
 
-struct pipe { struct tree_text out; size_t at; int has_read; };
+struct pipe {
+	struct pipe *next;		/* of the instance */
+	uint32_t cpu;			/* that it consumes, or UFT_LIVE_ALL */
+	struct tree_text out;
+	size_t at;
+	int has_read;
+};
 
+/* What a cpu has is consumed by one reader, as in the kernel: of two, each would see a part. */
 int open_pipe(struct uft_handle *h)
 {
-	h->priv = calloc(1, sizeof(struct pipe));
-	if (!h->priv)
+	uint32_t cpu = cpu_of(&h->at);
+	struct pipe *p;
+
+	for (p = h->at.in->pipes; p; p = p->next)
+		if (p->cpu == cpu || p->cpu == UFT_LIVE_ALL || cpu == UFT_LIVE_ALL)
+			return -EBUSY;
+	h->priv = p = calloc(1, sizeof(*p));
+	if (!p)
 		return -ENOMEM;
-	h->at.in->pipes++;
+	p->cpu = cpu;
+	p->next = h->at.in->pipes;
+	h->at.in->pipes = p;
 	return 0;
 }
 
 int release_pipe(struct uft_handle *h)
 {
-	struct pipe *p = h->priv;
+	struct pipe *p = h->priv, **at = &h->at.in->pipes;
 
-	h->at.in->pipes--;
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
 	free(p->out.p);
 	free(p);
 	return 0;

@@ -48,15 +48,15 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 	int ret;
 
 	text_strip(&p, &len);
-	if (h->at.in->pipes) {
-		h->t->conflict = "A trace_pipe of it is open";
-		return -EBUSY;
-	}
 	for (size_t i = 0; i < NTRACERS; i++) {
 		const char *name = uft_tracer_name(tracer_values[i]);
 
 		if (strlen(name) != len || memcmp(name, p, len) || !is_offered(h->at.in, tracer_values[i]))
 			continue;
+		if (h->at.in->pipes && tracer_values[i] != set.tracer) {
+			h->t->conflict = "A trace_pipe of it is open";
+			return -EBUSY;
+		}
 		if (tracer_values[i] == UFT_TRACER_MMIOTRACE && !set.watch[0]) {
 			h->wrong = "Which memory? mmiotrace_watch says it";
 			return -EINVAL;

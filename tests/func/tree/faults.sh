@@ -37,17 +37,13 @@ end() {
 }
 trap end EXIT
 
-# ---- Readers that wait are killed: at once, and what comes then is not theirs
-pids=''
+# ---- A reader that waits is killed: at once, the next can open it, and what comes then is not the first one's
+has_open() { readlink "/proc/$1/fd/3" | grep -q trace_pipe; }
 for _ in $(seq 20); do
 	cat t/trace_pipe >/dev/null &
-	pids="$pids $!"
-done
-has_open() { readlink "/proc/$1/fd/3" | grep -q trace_pipe; }
-for pid in $pids; do until_true has_open "$pid"; done
-kill -KILL $pids
-for pid in $pids; do
-	wait "$pid"
+	until_true has_open $!
+	kill -KILL $!
+	wait $!
 	[ $? -eq 137 ] || fail "a reader ended otherwise"
 done
 echo after >t/trace_marker

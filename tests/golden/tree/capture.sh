@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# capture.sh TARGET KERNEL OUTDIR - boots KERNEL (a vmlinuz of x86-64 with ftrace) in QEMU, runs each of cases/ in its tracing
-# directory as a fresh session would find it, and leaves what they printed in OUTDIR, a file each; files and instance are the
+# capture.sh TARGET KERNEL OUTDIR [CASE...] - boots KERNEL (a vmlinuz of x86-64 with ftrace) in QEMU, runs each of cases/, or only
+# these, in its tracing directory as a fresh session would find it, and leaves what they printed in OUTDIR, a file each; files and instance are the
 # lists of the tracing directory and of one in instances/, with types and modes. TARGET is linked statically.
 #
 # Made kernel/ from Debian 12's: apt-get download linux-image-6.12.*-amd64 (bookworm-backports), dpkg -x, boot/vmlinuz-*.
 set -eu
 target=$1 kernel=$2 outdir=$3
+shift 3
 here=$(cd "$(dirname "$0")" && pwd)
 for tool in qemu-system-x86_64 busybox cpio gzip timeout; do
 	command -v "$tool" >/dev/null 2>&1 || { echo "capture.sh: $tool is not installed"; exit 77; }
@@ -17,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/root/bin" "$work/root/proc" "$work/root/sys" "$work/root/dev" "$work/root/tmp" "$work/root/cases"
 cp "$(command -v busybox)" "$work/root/bin/busybox"
 cp "$target" "$work/root/golden"
-cp "$here"/cases/* "$work/root/cases/"
+(cd "$here/cases"; [ $# -gt 0 ] || set -- *; cp "$@" "$work/root/cases/")
 cat >"$work/root/reset" <<'RESET'
 cd /sys/kernel/tracing
 echo 0 >tracing_on

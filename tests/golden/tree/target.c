@@ -2,10 +2,12 @@
 /*
  * target.c - a program that does in itself what a kernel does for it, by the same names
  *
- *	golden N [hold]		N times: sysinfo(), personality(), and functions named as those of the kernel that the two pass; then
- *				says so and waits for the end of standard input
+ *	golden N [hold|last]	N times: sysinfo(), personality(), and functions named as those of the kernel that the two pass; then
+ *				says so and waits for the end of standard input. `last`: personality() only the last time
  *	golden try FILE TEXT...	writes each TEXT and a newline into FILE as > does; says what that gave and what FILE says then
  *	golden add FILE TEXT...	the same as >> does
+ *	golden put FILE TEXT...	as try, without what FILE says then
+ *	golden get FILE...	what reading gives: an error, or ok
  *
  * So one text of commands traces the kernel's functions there and this program's here, and nothing has to be renamed in what
  * is shown.
@@ -79,7 +81,7 @@ static const char *name_of(int err)
 		{ 0, "ok" }, { EINVAL, "EINVAL" }, { EBUSY, "EBUSY" }, { EBADF, "EBADF" }, { ENOENT, "ENOENT" }, { ENODEV, "ENODEV" },
 		{ EPERM, "EPERM" }, { EACCES, "EACCES" }, { ERANGE, "ERANGE" }, { ENOMEM, "ENOMEM" }, { EEXIST, "EEXIST" },
 		{ ESRCH, "ESRCH" }, { EOVERFLOW, "EOVERFLOW" }, { EFAULT, "EFAULT" }, { E2BIG, "E2BIG" }, { EIO, "EIO" },
-		{ EOPNOTSUPP, "EOPNOTSUPP" },
+		{ EAGAIN, "EAGAIN" }, { EOPNOTSUPP, "EOPNOTSUPP" },
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -130,9 +132,28 @@ static void tell(const char *path)
 		close(fd);
 }
 
+static int get(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NONBLOCK), err = 0;
+	char c;
+
+	if (fd < 0 || read(fd, &c, 1) < 0)
+		err = errno;
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
 int main(int argc, char **argv)
 {
 	struct sysinfo si;
+
+	for (int i = 2; i < argc && !strcmp(argv[1], "get"); i++)
+		printf("%s: %s\n", argv[i], name_of(get(argv[i])));
+	for (int i = 3; i < argc && !strcmp(argv[1], "put"); i++)
+		printf("%s \"%s\" %s\n", argv[2], argv[i], name_of(put(argv[2], argv[i], O_TRUNC)));
+	if (argc > 2 && (!strcmp(argv[1], "get") || !strcmp(argv[1], "put")))
+		return 0;
 
 	if (argc > 3 && (!strcmp(argv[1], "try") || !strcmp(argv[1], "add"))) {
 		for (int i = 3; i < argc; i++) {
@@ -145,10 +166,12 @@ int main(int argc, char **argv)
 		if (sysinfo(&si))
 			return 1;
 		do_syscall_64(1);
+		if (i > 1 && argc > 2 && !strcmp(argv[2], "last"))
+			continue;
 		sink += personality(0xffffffff);
 		do_syscall_64(0);
 	}
-	if (argc > 2) {
+	if (argc > 2 && !strcmp(argv[2], "hold")) {
 		puts("held");
 		fflush(stdout);
 		while (getchar() != EOF)
