@@ -161,11 +161,16 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 	return ret;
 }
 
+/* The lowest first, as the kernel shows them. */
 static int add(struct pids *list, uint32_t pid)
 {
+	size_t at;
+
 	if (list->n == MAX_PIDS)
 		return -E2BIG;
-	list->pid[list->n++] = pid;
+	for (at = list->n++; at && list->pid[at - 1] > pid; at--)
+		list->pid[at] = list->pid[at - 1];
+	list->pid[at] = pid;
 	return 0;
 }
 
