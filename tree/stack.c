@@ -131,7 +131,7 @@ ssize_t store_stack_max_size(struct uft_handle *h, const char *p, size_t n)
 	uint32_t nslices = uft_session_arena(h->t->session)->nslices;
 	struct tree_stack *s = stack_get(h->t);		/* there may have been no process yet */
 	uint64_t size;
-	int ret = s ? text_number(p, n, 0, &size) : -ENOMEM;
+	int ret = s ? text_number(p, n, 10, &size) : -ENOMEM;
 
 	if (ret)
 		return ret;
