@@ -342,17 +342,23 @@ static const char *mark_text(const struct uft_event *ev, char raw[FORM_RAW_MAX],
 	return ev->text;
 }
 
+/* With printk-msg-only a text stands alone, whatever the form of the others. */
+static int is_bare(const struct uft_printer *t, const struct uft_event *ev)
+{
+	return t->flags & UFT_TEXT_MSG_ONLY && ev->kind == UFT_EV_MARK && !(ev->flags & UFT_EVF_RAW);
+}
+
 /* In a graph as a comment. */
 static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 {
-	const char *name = t->flags & UFT_TEXT_MSG_ONLY || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
+	const char *name = is_bare(t, ev) || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
 	char raw[FORM_RAW_MAX], *p;
 	size_t n;
 
 	text = mark_text(ev, raw, &n);
-	if (t->flags & UFT_TEXT_FIELDS && !(ev->flags & UFT_EVF_RAW) && t->tracer != UFT_TRACER_GRAPH)
+	if (t->flags & UFT_TEXT_FIELDS && !(ev->flags & UFT_EVF_RAW) && !is_bare(t, ev) && t->tracer != UFT_TRACER_GRAPH)
 		name = "print: buf=";
 	if (t->tracer == UFT_TRACER_GRAPH) {
 		graph_comment(t, ev, text, n);
@@ -369,7 +375,8 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	}
 	if (!c->has_started && t->annotate)
 		put_buffer_start(t, c, ev->cpu);
-	p = put_context(t, p, c, task, ev);
+	if (!is_bare(t, ev))
+		p = put_context(t, p, c, task, ev);
 	memcpy(p, name, strlen(name));
 	p += strlen(name);
 	memcpy(p, text, n);
@@ -388,7 +395,7 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 	}
 	if (ev->kind == UFT_EV_DATA && !(UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH))
 		own_event(t, ev);
-	else if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && ev->kind != UFT_EV_LOST)
+	else if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && !is_bare(t, ev) && ev->kind != UFT_EV_LOST)
 		form_numbers(t, ev);
 	else if (ev->kind == UFT_EV_FUNC)
 		text_function(t, ev);

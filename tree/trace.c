@@ -352,7 +352,7 @@ static long mark(struct uft_handle *h, const char *p, size_t n, int is_raw)
 
 	if (!(in->set.options & OPT_BIT(OPT_MARKERS)))
 		return -EINVAL;
-	if (!in->set.is_on)
+	if (!in->set.is_on || in->paused)
 		return -EBADF;
 	ret = uft_live_mark(in->live, (uint32_t)h->tgid, (uint32_t)h->pid, writer_cpu(h), p, n, is_raw);
 	if (ret > 0)

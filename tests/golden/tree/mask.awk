@@ -30,6 +30,8 @@ function cover(re, char,	done, rest)
 		$0 = substr($0, 1, RSTART - 1) " " substr($0, RSTART + 1)
 	cover(" *[0-9]+\\.[0-9]+ us *\\|", "D")
 	cover("(P|C) *[.dD][.nNp][.hHsZz][.0-9][.0-9]( *(T|\\|))?", "F")
+	cover("^ [.dD][.nNp][.hHsZz][.0-9][.0-9] \\|", "F")
+	cover("P\\|  [.dD][.nNp][.hHsZz][.0-9][.0-9] \\|", "F")
 	sub(/ *[0-9]+us[ +!#*@$]:/, " Nus :")		# as wide as the number
 	sub(/ on [^ ]*$/, " on RELEASE")
 	sub(/CPU#[0-9]+ \|/, "CPU#N |")
