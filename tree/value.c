@@ -7,7 +7,7 @@
 #include <string.h>
 
 static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists them */
-	UFT_TRACER_OSNOISE, UFT_TRACER_HWLAT, UFT_TRACER_MMIOTRACE, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_BLK, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
+	UFT_TRACER_OSNOISE, UFT_TRACER_HWLAT, UFT_TRACER_BLK, UFT_TRACER_MMIOTRACE, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
 	UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_FUNCTION, UFT_TRACER_NOP,
 };
 #define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
@@ -337,11 +337,12 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"  trace_clock\t\t- change the clock used to order events\n"
 		"       local:   Per cpu clock but may not be synced across CPUs\n"
 		"      global:   Synced across CPUs but slows tracing down.\n"
-		"        perf:   Same clock that perf events use\n"
+		"        perf:   Same clock that perf events use\n\n"
 		"  timestamp_mode\t- view the mode used to timestamp events\n"
 		"       delta:   Delta difference against a buffer-wide timestamp\n"
 		"    absolute:   Absolute (standalone) timestamp\n\n"
-		"  trace_marker\t\t- Writes into this file writes into the kernel buffer\n"
+		"  trace_marker\t\t- Writes into this file writes into the kernel buffer\n\n"
+		"  trace_marker_raw\t\t- Writes into this file writes binary data into the kernel buffer\n"
 		"  tracing_cpumask\t- Limit which CPUs to trace\n"
 		"  instances\t\t- Make sub-buffers with: mkdir instances/foo\n"
 		"\t\t\t  Remove sub-buffer with rmdir\n"
@@ -355,7 +356,8 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"\t     accepts: func_full_name or glob-matching-pattern\n"
 		"\t     modules: Can select a group via module\n"
 		"\t      Format: :mod:<module-name>\n"
-		"\t     triggers: a command to perform when function is hit\n"
+		"\t     example: echo :mod:ext3 > set_ftrace_filter\n"
+		"\t    triggers: a command to perform when function is hit\n"
 		"\t      Format: <function>:<trigger>[:count]\n"
 		"\t     trigger: traceon, traceoff\n"
 		"\t\t      stacktrace\n"
@@ -374,14 +376,26 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"\t       echo '!<function>:<trigger> > set_ftrace_filter\n"
 		"\t     To remove trigger with a count:\n"
 		"\t       echo '!<function>:<trigger>:0 > set_ftrace_filter\n"
-		"  set_ftrace_notrace\t- echo function name in here to never trace\n"
+		"  set_ftrace_notrace\t- echo function name in here to never trace.\n"
+		"\t    accepts: func_full_name, *func_end, func_begin*, *func_middle*\n"
+		"\t    modules: Can select a group via module command :mod:\n"
+		"\t    Does not accept triggers\n"
 		"  set_ftrace_pid\t- Write pid(s) to only function trace those pids\n"
 		"\t\t    (function)\n"
 		"  set_ftrace_notrace_pid\t- Write pid(s) to not function trace those pids\n"
 		"\t\t    (function)\n"
 		"  set_graph_function\t- Trace the nested calls of a function (function_graph)\n"
 		"  set_graph_notrace\t- Do not trace the nested calls of a function (function_graph)\n"
-		"  max_graph_depth\t- Trace a limited depth of nested functions. (0 is unlimited)\n";
+		"  max_graph_depth\t- Trace a limited depth of nested calls (0 is unlimited)\n\n"
+		"  snapshot\t\t- Like 'trace' but shows the content of the static\n"
+		"\t\t\t  snapshot buffer. Read the contents for more\n"
+		"\t\t\t  information\n"
+		"  stack_trace\t\t- Shows the max stack trace when active\n"
+		"  stack_max_size\t- Shows current max stack size that was traced\n"
+		"\t\t\t  Write into this file to reset the max size (trigger a\n"
+		"\t\t\t  new trace)\n"
+		"  stack_trace_filter\t- Like set_ftrace_filter but limits what stack_trace\n"
+		"\t\t\t  traces\n";
 
 	(void)at;
 	text_put(out, text, sizeof(text) - 1);

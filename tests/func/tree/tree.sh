@@ -5,7 +5,7 @@
 
 inside 'cat available_tracers current_tracer tracing_on tracing_thresh max_graph_depth buffer_size_kb timestamp_mode'
 expect_status 0
-expect_equal "first values" "$(cat out)" "osnoise hwlat mmiotrace sysprof sched_switch initcall kmemtrace blk function_graph wakeup_rt wakeup preemptirqsoff preemptoff irqsoff function nop
+expect_equal "first values" "$(cat out)" "osnoise hwlat blk mmiotrace sysprof sched_switch initcall kmemtrace function_graph wakeup_rt wakeup preemptirqsoff preemptoff irqsoff function nop
 nop
 1
 0
