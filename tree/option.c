@@ -93,7 +93,7 @@ const char *option_name(uint32_t index)
 
 int option_is_top(uint32_t index)
 {
-	return index < NOPTIONS && (options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY);
+	return index < NOPTIONS ? options[index].bit == OPT_RECORD_CMD || options[index].bit == OPT_MSG_ONLY : !strcmp(option_name(index), "blk_classic");
 }
 
 uint32_t option_text_flags(uint64_t set)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# files.sh - each file that the kernel has too: its type and mode are the kernel's, and a case of cases/ is about it; the others are in a
-# table of reasons: doc/design/absent.md
+# files.sh - each file that the kernel has too: its type and mode are the kernel's, a case of cases/ reads it, and kernel/ has it
+# written well and badly; each option of the kernel's changes a text. The kernel's other files are in a table of reasons: doc/design/absent.md
 . "$(dirname "$0")/../../lib/common.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 
@@ -39,11 +39,37 @@ check
 sort -u used | comm -3 - sorted >stale
 [ ! -s stale ] || { fail "doc/design/absent.md has rows that are about nothing:"; cat stale; }
 
-# Apart: what a kernel can do, and we; what has no meaning for programs; what only tests of its own in tests/func are about.
-apart="README available_tracers available_events hash-ptr block blk_classic printk_formats"
-apart=$(echo $apart)
-for name in $(awk '/^-/ { print $2 }' common | sed 's/.*\///' | sort -u); do
-	case " $apart " in *" $name "*) continue;; esac
+# Read: a case names the file by its path. What `golden try` and `golden add` write is read by them as well. The case `events` is about
+# those of events, in loops.
+none=" options/hash-ptr options/block options/blk_classic "	# they have no meaning for programs and take nothing: func/tree/options.sh
+grep -v '/events/[^f]' common | sed 's/\.\///' >paths
+cat "$here"/cases/* >cases
+cat "$here"/kernel/* >kernel
+for name in $(awk '$1 ~ /^-r/ { print $2 }' paths); do
+	case "$none" in *" $name "*) continue;; esac
 	check
-	grep -qwF -e "$name" "$here"/cases/* || fail "no case is about $name"
+	grep -q "^$name " kernel || grep -qE "(^|[ <(])$name([ ;|)\"]|\$)" cases || grep -qw "if=$name" cases || fail "no case reads $name"
+done
+
+# Written: what is taken, and what is refused. Some refuse nothing.
+any=" trace error_log free_buffer per_cpu/cpu0/trace "
+for name in $(awk '$1 ~ /^-.*w/ { print $2 }' paths); do
+	case "$none" in *" $name "*) continue;; esac
+	check
+	grep -q "^$name \".*\" ok" kernel || fail "no case writes $name what it takes"
+	case "$any" in *" $name "*) continue;; esac
+	grep -q "^$name \".*\" E[A-Z0-9]*" kernel || fail "no case writes $name what it refuses"
+done
+
+# Options: the text at 0 and at 1. Of others a test beside: they need a time that passes, events, a latency tracer, signals.
+apart=" funcgraph-overhead stacktrace userstacktrace sym-userobj function-trace display-graph funcgraph-irqs sleep-time "	# func/tree/options.sh names them
+option_text() { awk -v want="option $1 $2" '/^option / { on = $0 == want && !done; done += on; next } on' "$here"/kernel/switches "$here"/kernel/columns; }
+for name in $(sed -n 's/^-.* options\///p' paths); do
+	case "$apart" in *" $name "*) continue;; esac
+	case "$none" in *" options/$name "*) continue;; esac
+	check
+	option_text "$name" 0 | awk -f "$here/mask.awk" >at0
+	option_text "$name" 1 | awk -f "$here/mask.awk" >at1
+	[ -s at0 ] || [ -s at1 ] || fail "no case shows option $name at 0 and at 1"
+	! cmp -s at0 at1 || [ "$name" = record-cmd ] || fail "option $name changes nothing that a case shows"	# differs/switches says why
 done
