@@ -88,13 +88,11 @@ def state(pid):
 
 
 def agents(pid):
-    """Processes by that name in whose memory the same session's file lies at the same place."""
-    def sessions(p):
-        return [l.split()[0] for l in read('/proc/%s/maps' % p).splitlines() if '/session.' in l]
-    for p in filter(str.isdigit, os.listdir('/proc')):
+    """Processes by that name that share its memory: where in it is no mark, programs may lie at the same places (setarch -R)."""
+    for p in sharers(pid):
         try:
-            if read('/proc/%s/comm' % p) == 'uft-agent\n' and sessions(p) and sessions(p) == sessions(pid):
-                yield int(p)
+            if read('/proc/%s/comm' % p) == 'uft-agent\n':
+                yield p
         except (FileNotFoundError, ProcessLookupError):
             pass
 
