@@ -845,6 +845,9 @@ int main(int argc, char **argv)
 	library = argv[3];
 	plain_target = argv[4];
 	before_target = argv[5];
+	/* Where standard input is closed a pipe would come to be it, and be closed where a program is executed. */
+	for (int fd = 0; fd >= 0 && fd < STDERR_FILENO;)
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
 		int before = failures;
 
