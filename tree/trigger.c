@@ -93,11 +93,13 @@ static int refuse(struct command *c, const char *why, size_t at)
 	return -EINVAL;
 }
 
-/* func:enable_event:SYSTEM:EVENT. There is none that could be switched: those in events/ftrace cannot, as in the kernel. */
+/* func:enable_event:SYSTEM:EVENT. Functions switch none yet. */
 static int refuse_event(struct command *c, const char *word, const char *arg)
 {
 	const char *event = arg ? strchr(arg, ':') : NULL;
 
+	if (event && uft_event_types_named(arg, (size_t)(event - arg) + 1 + strcspn(event + 1, ":")))
+		return refuse(c, "Events are switched by set_event, not by functions", (size_t)(arg - word));
 	return event ? refuse(c, "Event not found", (size_t)(arg - word)) : refuse(c, "A system and an event must follow", strlen(word));
 }
 
