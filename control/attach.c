@@ -733,19 +733,40 @@ no_space:
 	return ret;
 }
 
+/* One who executes another program has for moments the memory of one and the file of the other, or none: what is found wrong
+ * with that is no answer. */
+static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
+{
+	uint8_t now[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t n = 0;
+
+	if (procinfo_is_gone(&a->info))
+		return 0;
+	return auxv_read(a->pid, now, &n, &av) ? nbefore != 0 : n != nbefore || memcmp(now, before, n) != 0;
+}
+
 static int attach(struct attach *a, struct target **t, struct uft_error *err)
 {
+	uint8_t auxv[UFT_AUXV_MAX];
+	struct auxv av;
 	char path[64];
 	int ret = -EAGAIN;
 
 	for (int i = 0; i < TRIES && ret == -EAGAIN; i++) {
+		size_t n = 0;
+
 		if (i)
 			nap(20000);
+		if (auxv_read(a->pid, auxv, &n, &av))
+			n = 0;
 		snprintf(path, sizeof(path), "/proc/%d/mem", a->pid);
 		a->info.pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
 		a->r = (struct remote){ .mem = open(path, O_RDWR | O_CLOEXEC) };
 		a->agent_fd = -1;
 		ret = attach_once(a, t, err);
+		if (ret && ret != -EAGAIN && is_another(a, auxv, n))
+			ret = say_failure(a, -EAGAIN, err);
 		if (a->r.mem >= 0)
 			close(a->r.mem);
 		if (a->info.pidfd >= 0)
