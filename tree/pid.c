@@ -108,7 +108,8 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
-/* Those that we attached to and that are in no list any more: @list is what @in has now as its list @which. */
+/* Those that we attached to and that are in no list any more: @list is what @in has now as its list @which. Who cannot be left now, as it is
+ * frozen, is ours still, and left with the next change of a list. */
 static void leave(struct instance *in, enum pid_list which, const struct pids *list)
 {
 	struct uft_tree *t = in->t;
@@ -120,9 +121,8 @@ static void leave(struct instance *in, enum pid_list which, const struct pids *l
 			is_wanted |= (other != in || which != PIDS_ONLY) && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
 			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && has(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
 		}
-		if (is_wanted)
+		if (is_wanted || uft_session_detach(t->session, (pid_t)t->attached[i]) == -EBUSY)
 			continue;
-		uft_session_detach(t->session, (pid_t)t->attached[i]);
 		t->attached[i--] = t->attached[--t->nattached];
 	}
 }

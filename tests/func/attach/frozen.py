@@ -57,6 +57,30 @@ def detach(p):
     return subprocess.run([uft, 'detach', str(p.pid)], stderr=subprocess.PIPE, text=True, timeout=120)
 
 
+def in_tree(group, p):
+    """A session whose list of processes changes while one is frozen: it is left with the next change."""
+    before, code = left.state(p.pid), left.text(p.pid)
+    s = subprocess.Popen([uft, 'shell', '--no-mount', 'sh', '-c', 'echo $UFT_SESSION; cat >/dev/null'], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    session = s.stdout.readline().strip()
+
+    def write(name, text):
+        return subprocess.run([uft, 'write', '-S', session, name, text], stderr=subprocess.PIPE, text=True, timeout=120).returncode
+    if write('set_ftrace_pid', str(p.pid)) or not left.is_attached(p.pid):
+        fail('in a session: not attached')
+    group.set(True)
+    write('set_ftrace_pid', '')
+    group.set(False)
+    if not left.is_attached(p.pid):
+        fail('in a session: left while it was frozen?')
+    if write('set_ftrace_pid', ''):
+        fail('in a session: the list cannot be emptied again')
+    left.compare('in a session', before, left.state(p.pid), 0)
+    if left.text(p.pid) != code:
+        fail('in a session: text has changed')
+    s.communicate(timeout=120)
+
+
 def run(group, p, scratch):
     before, code = left.state(p.pid), left.text(p.pid)
     cmd = [uft, 'attach', '-q', '-p', 'function', '-b', '64K', '-o', os.path.join(scratch, 'x.uft'), str(p.pid)]
@@ -89,6 +113,7 @@ def one(kind, scratch, out):
     try:
         group = kind(p.pid)
         run(group, p, scratch)
+        in_tree(group, p)
     except OSError as e:
         if group:
             raise
