@@ -27,11 +27,11 @@ check
 check
 "$machine-linux-gnu-readelf" -dW "$lib" | grep NEEDED && fail "$lib needs a library"
 
-# Outside of word_put() (and of what only x86_64 has: batch.c, code.c, patch.c, sweep.c) nobody stores code, and it ends by the flush.
+# Outside of word_put() (and of what only x86_64 has: batch.c, code.c, patch.c, pun.c, sweep.c) nobody stores code, and it ends by the flush.
 grep -l 'arch_text_store4\|plat_text_poke(' "$top"/runtime/*/*.c | sed 's|.*/||' | tr '\n' ' ' >users
 sed -n '/^void word_put/,/^}/p' "$top/runtime/patch/word.c" >body
 check
-[ "$(cat users)" = "batch.c code.c patch.c sweep.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
+[ "$(cat users)" = "batch.c code.c patch.c pun.c sweep.c word.c " ] || fail "code is stored elsewhere: $(cat users)"
 check
 [ "$(grep -c 'arch_text_store4\|plat_text_poke' body)" = "$(grep -c 'arch_text_store4\|plat_text_poke' "$top/runtime/patch/word.c")" ] ||
 	fail "code is stored beside word_put()"
