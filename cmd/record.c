@@ -412,7 +412,6 @@ static const char *const loss_text[UFT_NCOUNTERS] = {
 	[UFT_CNT_REQ_TIMEOUT] = "requests of the program were answered too late",
 	[UFT_CNT_SITE_REFUSED] = "function entries were left alone: their bytes were not what was expected",
 	[UFT_CNT_SITE_REACH] = "function entries were left alone: too far from the memory that armed ones lead to",
-	[UFT_CNT_SITE_TAKEN] = "function entries were left alone: no jump fits, and where a shorter one would lead there is something else",
 	[UFT_CNT_NO_SLOT] = "calls were left alone: the return address is not where the function seems to have put it",
 	[UFT_CNT_SITE_LIVE] = "function entries were left as they were: they cannot be switched while threads run",
 	[UFT_CNT_LOST_RETURN] = "returns had no call that belongs to them",
@@ -423,20 +422,23 @@ static const char *const loss_text[UFT_NCOUNTERS] = {
 /* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
 static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
 {
-	uint64_t n = 0;
-	unsigned most = 0;
+	uint64_t n = s->counters[UFT_CNT_SITE_TAKEN], most = n;
+	const char *why = "no jump fits, and where a shorter one would lead there is something else";
 	char part[40] = "";
 
 	for (unsigned i = 0; i < UFT_PLAIN_NREASONS; i++) {
 		n += s->plain_skip[i];
-		most = s->plain_skip[i] > s->plain_skip[most] ? i : most;
+		if (s->plain_skip[i] > most) {
+			most = s->plain_skip[i];
+			why = uft_plain_skip_text(i);
+		}
 	}
 	if (!n || rec->opts->is_quiet)
 		return;
-	if (s->plain_skip[most] < n)
-		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)s->plain_skip[most]);
+	if (most < n)
+		snprintf(part, sizeof(part), "%llu of them: ", (unsigned long long)most);
 	say(rec, "%llu function%s left alone, %s%s; uft sites --skipped says which", (unsigned long long)n, n == 1 ? " was" : "s were",
-	    part, uft_plain_skip_text(most));
+	    part, why);
 }
 
 static void say_losses(struct recording *rec, const struct uft_session_stats *s)

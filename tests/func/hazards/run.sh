@@ -85,7 +85,8 @@ if [ "$2" = keep-loose ]; then
 	grep -q '^events: [1-9]' "$dir/stat" || fail "nothing was recorded"
 	exit 0
 fi
-bad=$(awk -F': ' '($1 == "lost" || $1 == "damaged_bytes" || ($1 ~ /^counter_/ && $1 !~ /patched$/)) && $2 != 0' "$dir/stat")
+# (Where a punned jump must lead, the kernel may have put something of the program's: one entry is left alone then.)
+bad=$(awk -F': ' '$1 != "counter_site_taken" && ($1 == "lost" || $1 == "damaged_bytes" || ($1 ~ /^counter_/ && $1 !~ /patched$/)) && $2 != 0' "$dir/stat")
 [ -z "$bad" ] || fail "dropped: $bad"
 tasks=$(tasks "$case")
 [ -z "$tasks" ] || grep -q "^tasks: $tasks$" "$dir/stat" || fail "$(grep '^tasks:' "$dir/stat"), should be $tasks"

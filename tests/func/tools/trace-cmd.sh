@@ -43,7 +43,8 @@ expect_status 0
 expect_equal "list -t" "$(cat out)" "$("$uft" shell -c 'cat /sys/kernel/tracing/available_tracers')"
 check
 grep -qx "irq-info" options || fail "list -o lacks irq-info"
-expect_equal "list -e" "$(grep -c : events)" 0
+expect_equal "list -e" "$(sort events | tr "\n" " ")" "$("$uft" shell -c "cat /sys/kernel/tracing/available_events" | sort | tr "\n" " ")"
+grep -qx sched:sched_process_fork events || fail "list -e lacks what the tree has"
 
 inside 'trace-cmd snapshot; trace-cmd start -p function -l :mod:$M; $T 1; trace-cmd snapshot -s; $T 1; trace-cmd snapshot >snap
 	trace-cmd show >now; trace-cmd snapshot -r; trace-cmd snapshot >clear; trace-cmd snapshot -f; trace-cmd snapshot >freed; trace-cmd reset'
