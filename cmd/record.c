@@ -454,7 +454,7 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
 		say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
 	if (s->not_followed)
-		say(rec, "warning: %u processes could not be followed", s->not_followed);
+		say(rec, "warning: %u process%s could not be followed", s->not_followed, s->not_followed == 1 ? "" : "es");
 }
 
 static void say_attached(struct recording *rec, const struct uft_session_stats *s)

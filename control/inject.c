@@ -32,6 +32,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -151,6 +152,20 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 	return 0;
 }
 
+/* What is shared with it is a file of ours alone: who has become another user cannot open it. */
+static int explain_user(pid_t tid, int ret, char *why, size_t size)
+{
+	char dir[32];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "/proc/%d", tid);
+	if (ret != -EACCES || stat(dir, &st) < 0 || st.st_uid == geteuid())
+		return 0;
+	snprintf(why, size, "it runs as user %u now, who may not open what user %u records to; uft record as user %u traces it",
+		 st.st_uid, geteuid(), st.st_uid);
+	return 1;
+}
+
 /* A slice, and the runtime into the image. */
 static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t *slice, struct remote **r, uint64_t *boot,
 			  struct uft_error *err)
@@ -166,7 +181,7 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
-	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)))
+	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
 		snprintf(why, sizeof(why), "%s", strerror(-ret));
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
 }

@@ -67,36 +67,34 @@ static pid_t requester(struct uft_session *s, const struct uft_request *r)
 
 /* ---- Exec ---------------------------------------------------------------------------------- */
 
-/* Does exec of what the task names gain rights? NULL: no, as far as can be seen. */
-static const char *secure_reason(const struct uft_session *s, pid_t tid, const struct uft_request *r, char *path,
-				 size_t size)
+/* Does exec of what the task names gain rights? NULL: no, as far as can be seen. @name: as the task names it. */
+static const char *secure_reason(pid_t tid, const struct uft_request *r, char *name, size_t size)
 {
-	char name[3000], proc[32];
+	char path[4096], proc[32];
 	struct stat st;
 
-	(void)s;
 	snprintf(proc, sizeof(proc), "/proc/%d", tid);
-	path[0] = '\0';
+	snprintf(name, size, "a program");
 	if (stat(proc, &st) < 0)
 		return NULL;
 	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
 	if (!r->arg[0])
-		snprintf(path, size, "%s/fd/%d", proc, (int)r->arg[2]);
-	else if (peek_string(tid, r->arg[0], name, sizeof(name)) < 0)
+		snprintf(path, sizeof(path), "%s/fd/%d", proc, (int)r->arg[2]);
+	else if (peek_string(tid, r->arg[0], name, size) < 0)
 		return NULL;		/* exec will fail as well */
 	else if (name[0] == '/')
-		snprintf(path, size, "%s/root%s", proc, name);
+		snprintf(path, sizeof(path), "%s/root%s", proc, name);
 	else if ((int)r->arg[2] == AT_FDCWD)
-		snprintf(path, size, "%s/cwd/%s", proc, name);
+		snprintf(path, sizeof(path), "%s/cwd/%s", proc, name);
 	else
-		snprintf(path, size, "%s/fd/%d/%s", proc, (int)r->arg[2], name);
+		snprintf(path, sizeof(path), "%s/fd/%d/%s", proc, (int)r->arg[2], name);
 	return secure_exec_reason(path, st.st_uid, st.st_gid);
 }
 
 static int serve_exec(struct uft_session *s, const struct uft_request *r)
 {
 	pid_t tid = requester(s, r), tgid = (pid_t)peek_status(tid, "Tgid", 10);
-	char path[4096];
+	char name[3000];
 	const char *why;
 	int ret;
 
@@ -104,10 +102,10 @@ static int serve_exec(struct uft_session *s, const struct uft_request *r)
 		return -EOPNOTSUPP;
 	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
 		return -ESRCH;
-	why = secure_reason(s, tid, r, path, sizeof(path));
+	why = secure_reason(tid, r, name, sizeof(name));
 	if (why) {
 		s->not_followed++;
-		session_warn(s, "not followed: %s gains rights when it is started (%s)", path, why);
+		session_warn(s, "not followed: %s gains rights when it is started (%s)", name, why);
 		ptask_release(s, tid);
 		watch_let_execute(s, tid, tgid);
 		return -EPERM;

@@ -36,12 +36,22 @@ for options in --watchdog --int3 "--int3 --no-children"; do
 	run timeout 60 $common "$uft" record -q $options -p function -o theirs/x.uft ./rights ./who
 	expect_status 0
 	expect_equal "$options: output" "$(cat out)" "$(cat want)"
-	expect_err "who gains rights when it is started (setuid)"
+	expect_err "not followed: ./who gains rights when it is started (setuid)"
 	# shellcheck disable=SC2086
 	run timeout 60 $common "$uft" record -q $options -p function -o theirs/y.uft ./rights ./busy
 	expect_status 0
 	expect_equal "$options, busy: output" "$(cat out)" "$(cat want.busy)"
 done
+
+# Who has become another user says so: it may not open root's rings.
+run timeout 60 "$uft" record -q -p function -o given.uft $common ./who
+expect_status 0
+expect_equal "given up: output" "$(cat out)" "is 0"
+run timeout 60 "$uft" record -q -p function -o given.uft $common ./rights ./busy
+expect_status 0
+expect_err "it runs as user 65534 now, who may not open what user 0 records to; uft record as user 65534 traces it"
+expect_err "warning: 1 process could not be followed"
+
 "$uft" report --no-pager theirs/y.uft >text
 check
 [ "$(grep -c ' next <-' text)" -gt 0 ] || fail "no call of next was recorded"
