@@ -16,8 +16,8 @@
  *
  * and the rest is as for any other site (code.c). Nobody rests inside of one instruction, and nothing behind it changes.
  *
- * A page is mapped where nothing is, nor will be (plat_growth()), and kept like an object's region, until the detach; several sites
- * may use it. The place of an object that was unmapped is another site's to take.
+ * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and kept like an object's region,
+ * until the detach; several sites may use it. The place of an object that was unmapped is another site's to take.
  *
  * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
  */
@@ -156,7 +156,7 @@ static uint64_t find_place(const struct patch_object *o, const struct uft_code *
 		if (at)
 			return at;
 	}
-	if (plat_growth(grows))
+	if (plat_growth(c->addr, grows))
 		return 0;
 	for (i = 0; i < n; i++) {
 		*w = window_of(c, i);

@@ -66,17 +66,21 @@ void plat_populate(uintptr_t lo, uintptr_t hi);
  * @out:	address
  *
  * Below the code if there is room (the heap of a program grows above it), else as far above it as reach
- * allows; with PLAT_CLOSE wherever it is closest, but where the heap will grow. -ENOMEM: no room in reach.
+ * allows, and not where the program may map by MAP_FIXED later (plat_growth()); with PLAT_CLOSE wherever it is closest, but where the
+ * heap will grow. -ENOMEM: no room in reach.
  */
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out);
 
 /* The same at exactly @at; -EEXIST: something is there already. Nothing is ever replaced. */
 int plat_map_at(uintptr_t at, size_t bytes, int prot);
 
-/* Where the heap and the stack will grow: a mapping there would stop them. 0, or -errno: not known. */
-#define PLAT_NGROWTH	2u
+/*
+ * Where the heap and the stack will grow, and what in reach of @code is taken by whoever wants it without a look: a mapping there would stop
+ * them, or be lost. 0, or -errno: not known.
+ */
+#define PLAT_NGROWTH	3u
 struct plat_growing { uintptr_t lo, hi; };
-int plat_growth(struct plat_growing r[PLAT_NGROWTH]);
+int plat_growth(uintptr_t code, struct plat_growing r[PLAT_NGROWTH]);
 
 /* Another protection (enum plat_prot) for whole pages that plat_map_near() or plat_map_at() gave. */
 int plat_protect(uintptr_t at, size_t bytes, int prot);

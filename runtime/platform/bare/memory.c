@@ -187,8 +187,9 @@ int plat_map_at(uintptr_t at, size_t bytes, int prot)
 	return pool_take(at, at, PLAT_PAGE_UP(bytes)) ? 0 : -EEXIST;
 }
 
-int plat_growth(struct plat_growing r[PLAT_NGROWTH])
+int plat_growth(uintptr_t code, struct plat_growing r[PLAT_NGROWTH])
 {
+	(void)code;
 	for (unsigned i = 0; i < PLAT_NGROWTH; i++)
 		r[i] = (struct plat_growing){ 0, 0 };
 	return 0;

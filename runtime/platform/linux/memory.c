@@ -16,6 +16,11 @@
 #define REACH		ARCH_REACH
 #define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
 #define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
+/*
+ * What a program below maps by MAP_FIXED when it runs, whatever is there: Wine its shared page at 0x7ffe0000, AddressSanitizer its shadow from
+ * 0x7fff7000 to 0x10007fff8000. No code below reaches beyond. What other sanitizers, Go, V8 or a JVM want is out of reach, or they look before.
+ */
+#define FIXED_LO	0x7ffe0000ull
 #define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
 #define MAX_LINE	512
 #define MADV_POPULATE_WRITE_ 23		/* Linux 5.14 */
@@ -150,10 +155,16 @@ struct near {
 	int is_close;		/* above: the first; below or above: the nearer */
 };
 
+/* Where what code from @lo on shall reach has to end. */
+static uintptr_t end_of_reach(uintptr_t lo)
+{
+	return lo < FIXED_LO && lo + REACH > FIXED_LO ? FIXED_LO : lo + REACH;
+}
+
 /* A page stays free on either side: neighbours may grow, and a run-away write should fault. */
 static void near_piece(struct near *n, uintptr_t from, uintptr_t to, int is_low)
 {
-	uintptr_t reach_lo = n->hi > REACH ? n->hi - REACH : 0, reach_hi = n->lo + REACH, at;
+	uintptr_t reach_lo = n->hi > REACH ? n->hi - REACH : 0, reach_hi = end_of_reach(n->lo), at;
 
 	if (from < LOWEST)
 		from = LOWEST;
@@ -208,7 +219,7 @@ static int near_probe(struct near *n, int prot, uintptr_t *out)
 			*out = at;
 			return 0;
 		}
-	for (at = PLAT_PAGE_DOWN(n->lo + REACH - n->bytes); at > n->hi; at -= step)
+	for (at = PLAT_PAGE_DOWN(end_of_reach(n->lo) - n->bytes); at > n->hi; at -= step)
 		if (!plat_map_at(at, n->bytes, prot)) {
 			*out = at;
 			return 0;
@@ -251,10 +262,11 @@ static int growth_map(void *arg, const struct linux_map *m)
 	return 0;
 }
 
-int plat_growth(struct plat_growing r[PLAT_NGROWTH])
+int plat_growth(uintptr_t code, struct plat_growing r[PLAT_NGROWTH])
 {
 	r[0].lo = (uintptr_t)sys_call3(__NR_brk, 0, 0, 0);
 	r[0].hi = r[0].lo + UFT_HEAP_ROOM;
 	r[1] = (struct plat_growing){ 0, 0 };
+	r[2] = (struct plat_growing){ end_of_reach(code), code < FIXED_LO ? HIGHEST : 0 };
 	return linux_maps_walk(growth_map, &r[1]);
 }
