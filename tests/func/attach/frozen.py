@@ -4,7 +4,7 @@
 
 Nothing runs in it meanwhile, our agent as little as the program; when it is thawed it is left, and goes on. Needs the right to make a
 control group. Exit status 0, 1, 77."""
-import os, subprocess, sys, tempfile
+import os, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
 import left
@@ -22,11 +22,40 @@ class Group:
         root = next((r for r in self.root if os.path.exists(os.path.join(r, 'cgroup.procs'))), self.root[0])
         self.dir = os.path.join(root, 'uft-frozen-%d' % os.getpid())
         os.mkdir(self.dir)
+        self.heir = self.leave_to_an_heir()
         try:
             self.write('cgroup.procs', str(pid))
         except OSError:
-            os.rmdir(self.dir)
+            self.end()
             raise
+
+    def leave_to_an_heir(self):
+        """Whoever kills us and our children cannot end one that is frozen (the first version), and waits for it, as it has our pipes:
+        a process apart thaws the group and removes it when we have gone, however we did. Returns it, and what tells it that we are here."""
+        here, mine = os.pipe()
+        pid = os.fork()
+        if pid:
+            os.close(here)
+            return pid, mine
+        os.setsid()
+        null = os.open(os.devnull, os.O_RDWR)
+        for fd, to in enumerate((null, null, null, here)):
+            os.dup2(to, fd)
+        os.closerange(4, os.sysconf('SC_OPEN_MAX'))
+        os.read(3, 1)
+        for _ in range(600):
+            if self.is_gone():
+                break
+            time.sleep(0.1)
+        os._exit(0)
+
+    def is_gone(self):
+        try:
+            self.write(self.name, self.value[False])
+            os.rmdir(self.dir)
+        except OSError:
+            pass
+        return not os.path.exists(self.dir)
 
     def write(self, name, text):
         with open(os.path.join(self.dir, name), 'w') as f:
@@ -39,6 +68,8 @@ class Group:
     def end(self):
         left.wait_for(lambda: not left.read(os.path.join(self.dir, 'cgroup.procs')), 'the group is empty', 60)
         os.rmdir(self.dir)
+        os.close(self.heir[1])
+        os.waitpid(self.heir[0], 0)
 
 
 class Group2(Group):
