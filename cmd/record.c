@@ -441,6 +441,20 @@ static void say_left_alone(struct recording *rec, const struct uft_session_stats
 	    part, why);
 }
 
+/* memcpy, strlen: who named them has nearly no calls, and would wonder. */
+static void say_chooser(struct recording *rec, const struct uft_session_stats *s)
+{
+	const char *object = s->chooser_object;
+	char names[300] = "";
+
+	if (!s->chooser || rec->opts->is_quiet)
+		return;
+	if (s->chosen[0])
+		snprintf(names, sizeof(names), ": -l '__%s*:mod:%s'", s->chosen, object);
+	say(rec, "%.*s of %s only chooses, at the start, what is called by this name (ifunc); that has a name of its own%s",
+	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
+}
+
 static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 {
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
@@ -451,6 +465,7 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s)
 		say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
 			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
 	say_left_alone(rec, s);
+	say_chooser(rec, s);
 	if (rec->ndropped > DROPPED_SAID && !rec->opts->is_quiet)
 		say(rec, "dropped %u more functions; uft report lists all at its end", rec->ndropped - DROPPED_SAID);
 	if (s->not_followed)

@@ -130,6 +130,7 @@ struct space_obj {
 	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
 	uint32_t nplain;		/* those wanted that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
+	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
 	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
 	struct uft_stack_row *row;	/* stacks.c; malloc'd */
 	uint32_t nrow;

@@ -20,6 +20,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,6 +207,63 @@ const struct entry *plain_entry(const struct space_obj *o, size_t i)
 	return &o->plain->list.entry[i];
 }
 
+/* What the names of functions that @fn chooses from have in them: memcpy_ is in __memcpy_avx_unaligned_erms. */
+static void variant_key(const struct uft_func *fn, char *key, size_t size)
+{
+	const char *name = fn->name + strspn(fn->name, "_");
+
+	snprintf(key, size, "%.*s_", (int)strcspn(name, "@"), name);
+}
+
+static int is_variant(const struct uft_func *fn, const char *key)
+{
+	return fn->name && fn->flags & UFT_FUNC_LOCAL && !(fn->flags & UFT_FUNC_CHOOSER) && strstr(fn->name, key);
+}
+
+static int wants_variant(const struct uft_object *obj, const struct plain *p, const uint8_t *want, const char *key)
+{
+	for (size_t i = 0; i < obj->nfunc; i++) {
+		const struct entry *e = is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
+
+		if (e && want[e - p->list.entry] != WANT_NOT)
+			return 1;
+	}
+	return 0;
+}
+
+/* One that is wanted without what it chooses from. Names are read by then. */
+static const struct uft_func *find_chooser(const struct uft_object *obj, const struct plain *p, const uint8_t *want)
+{
+	char key[100];
+
+	for (size_t i = 0; i < obj->nfunc; i++) {
+		const struct uft_func *fn = &obj->func[i];
+		const struct entry *e = fn->name && fn->flags & UFT_FUNC_CHOOSER ? entries_find(&p->list, fn->addr) : NULL;
+
+		if (!e || want[e - p->list.entry] == WANT_NOT)
+			continue;
+		variant_key(fn, key, sizeof(key));
+		if (!wants_variant(obj, p, want, key))
+			return fn;
+	}
+	return NULL;
+}
+
+void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out)
+{
+	const char *slash = strrchr(obj->path, '/');
+	char key[100];
+
+	out->chooser = fn->name;
+	out->chooser_object = slash ? slash + 1 : obj->path;
+	out->chosen[0] = '\0';
+	variant_key(fn, key, sizeof(key));
+	/* By the first letters: what memcpy chooses may go by the name __memmove_avx512_unaligned_erms. */
+	for (size_t i = 0; i < obj->nfunc && !out->chosen[0]; i++)
+		if (is_variant(&obj->func[i], key) && !strncmp(obj->func[i].name, "__", 2) && !strncmp(obj->func[i].name + 2, key, 3))
+			snprintf(out->chosen, sizeof(out->chosen), "%.3s", key);
+}
+
 /* Decodes what is wanted; what turns out to be impossible is not wanted any more, and counted. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
 {
@@ -221,9 +279,12 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 	memset(o->plain_skip, 0, sizeof(o->plain_skip));
 	memset(want, WANT_NOT, o->plain->list.n);
 	o->nplain = 0;
+	o->chooser = NULL;
 	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
 	if (n <= 0)
 		return (int)n;
+	if ((size_t)n < o->plain->list.n)
+		o->chooser = find_chooser(obj, o->plain, want);
 	all = malloc(o->plain->list.n);
 	if (!all)
 		return -ENOMEM;

@@ -20,6 +20,8 @@ int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct ent
 const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocate/entry.h */
 /* Fills their part of want[]. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);
+/* What space_obj.chooser is, and names like what it chooses. */
+void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out);
 /* Brings them to what is wanted in a target. */
 int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 /* Where the jump of an entry leads that ends in bytes of the program (runtime/patch/pun.c), UFT_PUN_BYTES there. 0: it is not armed, or no such. */

@@ -751,6 +751,8 @@ void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 				out->skipped += sp->obj[o].plain_skip[i];
 				out->plain_skip[i] += sp->obj[o].plain_skip[i];
 			}
+			if (sp->obj[o].chooser && !out->chooser)
+				plain_tell_chooser(obj, sp->obj[o].chooser, out);
 			for (size_t i = 0; i < obj->nsite; i++)
 				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_BEFORE) {
 					out->skipped++;

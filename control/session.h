@@ -97,6 +97,8 @@ struct uft_session_stats {
 	uint64_t sites, armed, skipped;			/* over live images */
 	uint64_t skip_reason[UFT_SKIP_NKINDS];
 	uint64_t plain_skip[UFT_PLAIN_NREASONS];	/* functions that nobody prepared: wanted, but left alone */
+	const char *chooser, *chooser_object;		/* STT_GNU_IFUNC, by a pattern: who calls it calls what it chose; the session's, or NULL */
+	char chosen[4];					/* what such names begin with in that object, behind two underscores; "": unknown */
 	uint64_t counters[UFT_NCOUNTERS];		/* summed over slices */
 	uint32_t targets_live, targets_total, not_followed;
 	uint32_t attached;				/* running processes attached to */

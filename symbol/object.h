@@ -21,7 +21,11 @@ struct uft_func {
 				 * its source file or its address behind it: helper@a.c, helper@0x1140 */
 	uint32_t flags;		/* enum uft_func_flags */
 };
-enum uft_func_flags { UFT_FUNC_LOCAL = 1, UFT_FUNC_DUPLICATE = 2 /* name is not unique in the object */ };
+enum uft_func_flags {
+	UFT_FUNC_LOCAL = 1,
+	UFT_FUNC_DUPLICATE = 2,	/* name is not unique in the object */
+	UFT_FUNC_CHOOSER = 4,	/* STT_GNU_IFUNC: called once, for the address of what is called by its name */
+};
 
 struct uft_text { uint64_t addr, end, offset; };	/* executable PT_LOAD */
 

@@ -92,7 +92,8 @@ static int sym_gather(struct uft_object *obj, const struct elf_symtab *t, struct
 		if (sym_add(l, (struct sym_cand){ addr, s.st_size, name,
 						  ELF64_ST_BIND(s.st_info) == STB_LOCAL && file && *file ? file : NULL,
 						  1 + sym_rank(&s, name),
-						  ELF64_ST_BIND(s.st_info) == STB_LOCAL ? UFT_FUNC_LOCAL : 0 }))
+						  (ELF64_ST_BIND(s.st_info) == STB_LOCAL ? UFT_FUNC_LOCAL : 0) |
+						  (ELF64_ST_TYPE(s.st_info) == STT_GNU_IFUNC ? UFT_FUNC_CHOOSER : 0) }))
 			return -ENOMEM;
 	}
 	return 0;
@@ -396,7 +397,7 @@ int uft_symbols_extend(struct uft_object *obj, int is_program, uint64_t lo, uint
 	ret = sym_gather_given(obj, is_program, lo, hi, &l);
 	for (size_t i = 0; !ret && i < obj->nfunc; i++)
 		ret = sym_add(&l, (struct sym_cand){ .addr = old[i].addr, .size = old[i].size, .name = old[i].name,
-						     .flags = old[i].flags & UFT_FUNC_LOCAL, .rank = 100 });
+						     .flags = old[i].flags & (UFT_FUNC_LOCAL | UFT_FUNC_CHOOSER), .rank = 100 });
 	if (!ret)
 		ret = sym_sort(&l);
 	if (!ret) {

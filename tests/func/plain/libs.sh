@@ -116,3 +116,29 @@ check
 grep -q 'libturnb.so' out || fail "no libturnb.so"
 exec 8>&-
 wait $recorder
+
+# Who names what only chooses (memcpy, strlen) is told so: what is called has a name of its own.
+cat >chosen.c <<'END'
+__attribute__((noinline)) static int __pick_fast(int x) { return x + 1; }
+static int (*resolve(void))(int) { return __pick_fast; }
+int pick(int) __attribute__((ifunc("resolve")));
+END
+echo 'int pick(int); int main(void) { int n = 0; for (int i = 0; i < 5; i++) n = pick(n); return n - 5; }' >choosing.c
+$cc -fPIC -shared -o libchosen.so chosen.c && $cc -o choosing choosing.c ./libchosen.so || exit 1
+chooses="pick of libchosen.so only chooses, at the start, what is called by this name (ifunc); that has a name of its own: -l '__pic*:mod:libchosen.so'"
+for name in pick 'p*'; do
+	run "$uft" record -p function -o x.uft -l "$name:mod:libchosen*" ./choosing
+	expect_status 0
+	expect_err "$chooses"
+done
+for name in '__pic*' '*pick*' '*'; do
+	run "$uft" record -p function -o x.uft -l "$name:mod:libchosen*" ./choosing
+	expect_equal "$name: choosers named" "$(grep -c 'only chooses' err)" 0
+	"$uft" report --no-pager --profile x.uft >x.calls
+	expect_equal "$name: calls of what was chosen" "$(calls __pick_fast)" 5
+done
+strip libchosen.so
+run "$uft" record -p function -o x.uft -l 'pick:mod:libchosen*' ./choosing
+expect_err "${chooses%%: -l*}"
+expect_equal "names of local functions that are not known" "$(grep -c "'__pic" err)" 0
+check
