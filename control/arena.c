@@ -200,15 +200,16 @@ static int is_power_of_two(uint32_t n)
 /* Does libc register restartable sections that the runtime uses there? Else nobody writes to the rings of CPUs. */
 static int has_cpu_rings(const struct uft_session_opts *opts)
 {
-	return HOST_MACHINE == EM_X86_64 && !opts->emulator;
+	return HOST_MACHINE != EM_RISCV && !opts->emulator;
 }
 
-/* Without rings of CPUs every thread that records needs an exchange ring, as many at once as there are CPUs. */
+/* Where fast paths write rings of their threads these are for that, half of them, natively as many as there are CPUs. */
 static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncpus)
 {
-	uint32_t n = opts->nexch ? opts->nexch : has_cpu_rings(opts) ? NEXCH : NEXCH_OWN;
+	const int has_own = HOST_MACHINE != EM_X86_64 || opts->emulator;
+	uint32_t n = opts->nexch ? opts->nexch : has_own ? NEXCH_OWN : NEXCH;
 
-	return has_cpu_rings(opts) || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
+	return !has_own || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
 }
 
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,

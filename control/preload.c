@@ -365,13 +365,34 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 	return 0;
 }
 
+static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
+/* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
+static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "system", "popen", "wordexp" };
+
+static int imports_any(struct uft_object *obj, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (uft_object_imports(obj, names[i]))
+			return 1;
+	return 0;
+}
+
+/* May a task come into being that has its maker's thread pointer? */
+int preload_has_sharers(const struct uft_image *img)
+{
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (imports_any(img->obj[i].obj, makers, sizeof(makers) / sizeof(makers[0])) ||
+		    imports_any(img->obj[i].obj, spawners, sizeof(spawners) / sizeof(spawners[0])))
+			return 1;
+	return 0;
+}
+
 /*
  * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
  * somebody may make tasks that it does not number (own.c of the runtime, which compares before it believes).
  */
 int32_t preload_tid_offset(const struct uft_image *img)
 {
-	static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
 	uint32_t tid[3], size;
 	int32_t offset = 0;
 
@@ -380,9 +401,8 @@ int32_t preload_tid_offset(const struct uft_image *img)
 		uint64_t at = uft_object_symbol(obj, "_thread_db_pthread_tid", NULL);
 		uint64_t size_at = uft_object_symbol(obj, "_thread_db_sizeof_pthread", NULL);
 
-		for (size_t k = 0; k < sizeof(makers) / sizeof(makers[0]); k++)
-			if (uft_object_imports(obj, makers[k]))
-				return 0;
+		if (imports_any(obj, makers, sizeof(makers) / sizeof(makers[0])))
+			return 0;
 		if (at && size_at && uft_object_read(obj, at, tid, sizeof(tid)) == sizeof(tid) &&
 		    uft_object_read(obj, size_at, &size, sizeof(size)) == sizeof(size) && size < 65536 && tid[2] < size)
 			offset = (int32_t)tid[2] - (int32_t)size - (obj->machine == EM_RISCV ? 32 : 0);

@@ -536,6 +536,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		command_params(s, t);	/* sandbox.c, before anybody runs in it */
 	if (t->is_preloaded && t->is_held_back)		/* thunks load by it */
 		arena_slice(&s->arena, t->slice)->tid_offset = preload_tid_offset(t->space->img);
+	if (t->is_preloaded && has_new(&w) && !hooks_are_known(t->space->img->obj[0].obj))	/* before anybody runs in what has come */
+		arena_slice(&s->arena, t->slice)->no_sharers = !preload_has_sharers(t->space->img);
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {

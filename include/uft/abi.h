@@ -319,7 +319,7 @@ struct uft_slice {
 	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
 	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
 				 * relied upon. For the same, and written before thunks are made: riscv64's load by it */
-	uint32_t pad;
+	uint32_t no_sharers;	/* s: 1: nobody makes tasks that have their maker's thread pointer, and so its number */
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
 };

@@ -8,10 +8,10 @@
 
 enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTHUNKS };
 
-/* Where there are sections at all, fast handlers do not ask whether rseq is known. */
+/* Where they write rings of CPUs, fast handlers do not ask whether rseq is known. */
 static inline const char *thunk_handler(enum thunk t)
 {
-	int may = !ARCH_HAS_RSEQ || uft_rt.rseq_offset, is_fast = may && trace_graph_is_fast();
+	int may = ARCH_HAS_OWN || uft_rt.rseq_offset, is_fast = may && trace_graph_is_fast();
 
 	switch (t) {
 	case THUNK_FUNC:

@@ -111,6 +111,5 @@
 /* struct rseq (linux/rseq.h), from the thread pointer + RF_RSEQ */
 #define RSEQ_CPU_ID	4
 #define RSEQ_CS		8
-#define UFT_RSEQ_SIG	0x53053053	/* what libc registered with; stands before each abort address */
 
 #endif

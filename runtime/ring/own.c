@@ -54,7 +54,7 @@
 #include "runtime/ring/ring.h"
 #include "runtime/runtime.h"
 
-#if !ARCH_HAS_RSEQ
+#if ARCH_HAS_OWN
 
 #define OWN_TP_MASK	((1ull << 48) - 1)
 #define OWN_CHANGING	1ull	/* tp: between two owners */
@@ -235,6 +235,11 @@ void own_open(struct ring_own *l, const struct ring_op *op)
 	tls_set(l, head);
 	l->again = own_key(op->key, op->tid);
 	uft_store_release(&k->key, l->again);
+}
+
+int own_has(uint32_t tid)
+{
+	return own_key_of(&uft_ring_fast.own[own_index(tid)])->tid == tid;
 }
 
 const void *own_at(uint32_t tid, int *is_inside)

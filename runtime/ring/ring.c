@@ -11,6 +11,8 @@
  * early, recomputed to the same value); and the cached context, whose ctx_pos is stored first and then is not
  * below commit, which makes it invalid.
  *
+ * Where fast paths write rings of their threads (own.c) those of CPUs have the general writer alone, and no keys.
+ *
  * The fast paths do not look at the context at all: they compare one word, ring_cpu.key, with their own key.
  * Invariants (tests/unit/ring, tests/unit/ringabort):
  *  1. key != 0 implies that the ring's context is that thread's and ctx_hi is its clock half: whoever writes a
@@ -148,7 +150,7 @@ int ring_init(void)
 	if (!map)
 		return -ENOMEM;
 	ret = plat_wipe_on_fork((uintptr_t)map, bytes);
-	if (!ret && !ARCH_HAS_RSEQ)
+	if (!ret && ARCH_HAS_OWN)
 		ret = own_init();
 	if (ret) {
 		plat_unmap(map, bytes);
@@ -175,7 +177,7 @@ void ring_notice_fork(void)
 	if (state != RING_ADOPTING && uft_load(&p->pid) != pid && uft_cas(&p->state, state, RING_ADOPTING)) {
 		arch_fill(p->locks, 0, sizeof(p->locks));
 		arch_fill(uft_ring_fast.cpu, 0, table_bytes());
-		if (!ARCH_HAS_RSEQ)
+		if (ARCH_HAS_OWN)
 			own_wipe();
 		uft_store_release(&p->pid, pid);
 		uft_store_release(&p->state, RING_FRESH);
@@ -196,7 +198,7 @@ void ring_attach(void)
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
 	uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
-	if (!ARCH_HAS_RSEQ)
+	if (ARCH_HAS_OWN)
 		own_attach();
 	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;
 	uft_ring_fast.rseq_offset = uft_rt.rseq_offset;
@@ -206,7 +208,7 @@ void ring_forget(uint64_t thread_pointer)
 {
 	const uint64_t tp_mask = (1ull << 48) - 1;
 
-	if (!ARCH_HAS_RSEQ)
+	if (ARCH_HAS_OWN)
 		own_shut(thread_pointer, NULL);
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
 		uint64_t key = uft_load(&uft_ring_fast.cpu[i].key);
@@ -220,7 +222,7 @@ void ring_forget(uint64_t thread_pointer)
 void ring_new_generation(void)
 {
 	uft_add(&uft_ring_fast.generation, 1ull << 48);
-	if (!ARCH_HAS_RSEQ)
+	if (ARCH_HAS_OWN)
 		own_attach();
 }
 
@@ -261,7 +263,7 @@ static struct uft_ring *exch_take(uint32_t tid)
 		uint32_t owner = uft_load(&r->owner);
 
 		if (owner && plat_is_gone(owner) && uft_cas(&r->owner, owner, tid)) {
-			if (!ARCH_HAS_RSEQ)
+			if (ARCH_HAS_OWN)
 				own_shut(0, r);
 			return r;
 		}
@@ -351,7 +353,7 @@ static int exch_write(struct ring_op *op)
 
 	if (*op->guard != op->expect)
 		return RING_GUARD;
-	own = ARCH_HAS_RSEQ ? NULL : own_find(op);
+	own = ARCH_HAS_OWN ? own_find(op) : NULL;
 	if (own) {
 		ret = exch_append(own->ring, op);
 		own_open(own, op);

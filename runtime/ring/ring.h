@@ -191,12 +191,15 @@ void own_finish(uint32_t tid, const void *top);
 const void *own_at(uint32_t tid, int *is_inside);
 /* The line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
 struct ring_own *own_find(const struct ring_op *op);
+/* The thread has a line, or will not know better before it ends. Context: probe. */
+int own_has(uint32_t tid);
 /* Behind a write to its ring: the fast paths may follow. */
 void own_open(struct ring_own *l, const struct ring_op *op);
 /* The thread's fast paths do not write any more, everybody's (thread pointer 0), or those to a ring that was @taken by somebody else. */
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */
+extern const char uft_asm_nowhere_cs[];	/* a section in which nobody is (trace/sections.c) */
 int uft_asm_ring_write(struct ring_op *op);
 
 #endif

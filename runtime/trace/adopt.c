@@ -64,6 +64,7 @@ static void adopt_fill(struct uft_slice *s, uint32_t pid)
 	s->ring_flags = uft_load(&uft_rt.slice->ring_flags);
 	s->on_cpus = uft_load(&uft_rt.slice->on_cpus);
 	s->tid_offset = uft_load(&uft_rt.slice->tid_offset);
+	s->no_sharers = uft_load(&uft_rt.slice->no_sharers);
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();
@@ -118,7 +119,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	adopt_fill(adopt_slice((uint32_t)index), t->pid);
 	adopt_take((uint32_t)index);
 	/* Who was interrupted inside the parent's table by the handler that forked goes on there. */
-	if (!ARCH_HAS_RSEQ && own_init())
+	if (ARCH_HAS_OWN && own_init())
 		uft_rt.slice->tid_offset = 0;
 	ring_attach();
 	return 0;

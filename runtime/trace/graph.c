@@ -446,7 +446,7 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	/* Done with, should the pop fail. */
 	arch_local_clear32(&e->flags, FG_CALL | FG_PROFILE);
 	*parent = e->parent;		/* the slot: before the pop, for a walk that begins in between */
-	if (!ARCH_HAS_RSEQ)		/* signals are blocked: nobody asks the receipt any more */
+	if (ARCH_HAS_OWN && !t->rseq)	/* signals are blocked: nobody asks the receipt any more */
 		e->receipt.where = 0;
 	if (!arch_local_cas(&t->th->top, (uint64_t)top, (uint64_t)e))
 		return 0;

@@ -17,7 +17,7 @@
  */
 #include "runtime/trace/trace.h"
 
-#if !ARCH_HAS_RSEQ
+#if ARCH_HAS_OWN
 
 void inside_begin(struct trace_task *t)
 {

@@ -23,6 +23,8 @@
  *			A task without memory for a state of its own passes its graph calls through, counted
  *			(UFT_CNT_SHARED_TP); so does one that returns through another's frame, once.
  *
+ * Where no system call is hooked (ARCH_HAS_HOOKS) every event asks who it is, with signals blocked; sections.c has the exception.
+ *
  * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
  * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
  * that it protects is right at every instant. A holder that died (a vfork child killed inside) is found out by
@@ -174,7 +176,7 @@ struct uft_thread **thread_first_address(void)
 /* Behind the last entry, where fast paths do not look at the limit. */
 static void thread_guard(struct uft_thread *th)
 {
-	if (!ARCH_HAS_RSEQ)
+	if (ARCH_HAS_OWN)
 		th->limit->receipt.where = FG_NOT_WRITTEN;
 }
 
@@ -188,7 +190,7 @@ static struct uft_thread *thread_map(void)
 			continue;
 		th->bytes = UFT_PAGE + parts;
 		th->base = (struct fg_entry *)((char *)th + UFT_PAGE);
-		th->limit = th->base + bytes / sizeof(struct fg_entry) - !ARCH_HAS_RSEQ;
+		th->limit = th->base + bytes / sizeof(struct fg_entry) - ARCH_HAS_OWN;
 		th->top = th->base;
 		th->base[-1].flags = FG_SILENT;
 		keep_init(th, (uint64_t *)((char *)th->base + bytes), bytes / SCRATCH_PART);
@@ -220,6 +222,7 @@ static void thread_empty(struct uft_thread *th)
 	th->owner = 0;
 	th->flags = 0;
 	th->pids_generation = 0;
+	th->sections = 0;
 	th->overruns = 0;
 	th->stack_top = th->stack_low = 0;
 }
@@ -512,9 +515,11 @@ static void thread_finish_fast(struct trace_task *t)
 void task_begin(struct trace_task *t)
 {
 	t->guest = t->blocked = t->locked = t->rseq = 0;
-	if (!ARCH_HAS_RSEQ)		/* before it is asked whose this is: a handler may fork */
-		task_block(t);
 	t->tp = arch_thread_pointer();
+	if (ARCH_HAS_OWN && sections_begin(t))
+		return;
+	if (ARCH_HAS_OWN)		/* before it is asked whose this is: a handler may fork */
+		task_block(t);
 	t->mute = (uint8_t)task_is_mute();
 	t->pid = uft_rt.slice->pid;
 	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
@@ -533,17 +538,19 @@ void task_begin(struct trace_task *t)
 		t->tid = uft_load(&t->th->tid);
 		if (t->tid == UFT_NO_TID)
 			thread_identify(t);
-		t->rseq = !t->guest && !t->th->host && t->th->tid != UFT_NO_TID && ring_has_rseq();
+		t->rseq = !ARCH_HAS_OWN && !t->guest && !t->th->host && t->th->tid != UFT_NO_TID && ring_has_rseq();
 	}
-	if (ARCH_HAS_RSEQ && !t->rseq)
+	if (!ARCH_HAS_OWN && !t->rseq)
 		task_block(t);
-	if (!ARCH_HAS_RSEQ && t->th && !t->guest)
+	if (ARCH_HAS_OWN && t->th && !t->guest) {
 		thread_finish_fast(t);
+		sections_ask(t);
+	}
 }
 
 void task_end(struct trace_task *t)
 {
-	if (!ARCH_HAS_RSEQ && t->th && !t->guest)
+	if (ARCH_HAS_OWN && !t->rseq && t->th && !t->guest)
 		inside_end(t);
 	if (t->blocked)
 		task_unblock(t);
@@ -557,12 +564,15 @@ int task_write(struct trace_task *t, struct ring_op *op)
 	op->tid = t->tid;
 	op->thread = t->th;
 	op->thread_flags = t->th ? &t->th->flags : NULL;
-	if (!ARCH_HAS_RSEQ && (t->guest || !t->th || t->th->host))
+	if (ARCH_HAS_OWN && (t->guest || !t->th || t->th->host))
 		op->key = 0;
 	/* Shared by a signal handler after the event began: the rseq area is not this task's alone any more. */
-	ret = t->rseq && t->th->flags & TH_SHARED ? RING_NONE : ring_write(op, t->rseq);
+	if (t->rseq && (t->th->flags & TH_SHARED || (ARCH_HAS_OWN && op->key && sections_want_own(t->th))))
+		ret = RING_NONE;
+	else
+		ret = ring_write(op, t->rseq);
 	if (ret == RING_NONE && t->rseq) {
-		/* Or no number for this CPU just now. */
+		/* Or no number for this CPU just now; or it is time to look for a ring of its own, which this does. */
 		int block = !t->blocked;
 
 		if (block)

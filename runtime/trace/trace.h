@@ -103,7 +103,8 @@ struct uft_thread {
 	struct uft_thread *next;	/* of all threads; under the lock */
 	struct uft_thread *host;	/* of a task on a shared thread pointer: the state of its owner */
 	uint32_t shares;	/* TH_SHARED: tasks that may run on the pointer and have had no event yet */
-	uint32_t pad;
+	uint32_t sections;	/* sections.c: does the kernel restart its? */
+	uint32_t own_wait, pad;	/* its events there */
 	uint64_t stack_top, stack_low;	/* of its stack, as far as it was walked; 0: not known (stack.c) */
 	uint64_t heal_clock;	/* when somebody last looked whether they have ended */
 	uint64_t *kept;		/* scratch buffer (keep.c), kept_max words */
@@ -129,7 +130,7 @@ static inline uint32_t fg_silenced(uint32_t flags)
 /* Off the array: fast paths without sections store no flags, so those of what is free are 0. */
 static inline void fg_free(struct fg_entry *e)
 {
-	if (!ARCH_HAS_RSEQ)
+	if (ARCH_HAS_OWN)
 		e->flags = 0;
 }
 
@@ -164,6 +165,11 @@ struct uft_thread **thread_first_address(void);	/* for debuggers */
 void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this thread pointer */
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
+
+/* ---- sections.c: in a task_begin() that has found out nothing yet; 1: that was all. Behind one that has; signals are blocked ---- */
+int sections_begin(struct trace_task *t);
+void sections_ask(struct trace_task *t);
+int sections_want_own(struct uft_thread *th);	/* is it time to look for a ring of its own? */
 
 /* ---- inside.c: before own_finish(), behind it, and when all of the event is done; signals are blocked ---- */
 void inside_begin(struct trace_task *t);

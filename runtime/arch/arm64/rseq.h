@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rseq.h - what is atomic against signals of the same task
+ * rseq.h - restartable sections for ring.S, and what is atomic against signals of the same task
  *
- * There are no restartable sections on arm64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their thread, with signals as they
- * are (ring/own.c); every other event takes an exchange ring, with signals blocked. So nobody interrupts the changes of
- * arch/words.h between load and store but handlers on the slow paths' few unblocked lines; exclusives fail for those.
+ * Fast paths write the ring of their thread, with signals as they are (ring/own.c). Events of threads without such a ring go by C to
+ * that of their CPU, by the sections of ring.S, where libc has registered the thread; else to an exchange ring, with signals blocked.
+ * Handlers that come between load and store of the changes of arch/words.h break the exclusives.
  */
 #ifndef UFT_ARM64_RSEQ_H
 #define UFT_ARM64_RSEQ_H
 
 /* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
 
-#define ARCH_HAS_RSEQ		0
+#define ARCH_HAS_RSEQ		1	/* sections in ring.S */
+#define ARCH_HAS_OWN		1	/* fast paths write rings of their threads */
 #define ARCH_HAS_RING_TLS	0	/* fast paths find their line in the thread\'s TLS (ring/own.c) */
 #define ARCH_HAS_HOOKS		0
 #define ARCH_REACH		(127ull << 20)	/* of bl, less a page or two */
@@ -23,7 +24,41 @@
 #define ARCH_SIGNAL_SP		0
 #define ARCH_SIGNAL_PC		0
 
-#ifndef __ASSEMBLER__
+#define ARCH_RSEQ_SIG		0xd428bc00	/* what libc registered with, and the kernel looks for before abort addresses: brk #0x45e0 */
+
+#ifdef __ASSEMBLER__
+
+	/* Descriptor of a section (struct rseq_cs); the only relocations are relative ones. */
+	.macro RSEQ_CS_DESC name, start, commit, abort
+	.pushsection .data.rel.ro, "aw", %progbits
+	.balign	32
+\name:
+	.long	0, 0
+	.quad	\start, \commit - \start, \abort
+	.popsection
+	.endm
+
+	/* \area: the task's struct rseq. Uses \scratch. */
+	.macro RSEQ_AREA area, scratch
+	ldr	\scratch, uft_ring_fast + RF_RSEQ
+	mrs	\area, tpidr_el0
+	add	\area, \area, \scratch
+	.endm
+
+	/* The section begins at the instruction after this one. */
+	.macro RSEQ_ARM desc, area, scratch
+	adrp	\scratch, \desc
+	add	\scratch, \scratch, :lo12:\desc
+	str	\scratch, [\area, #RSEQ_CS]
+	.endm
+
+	/* An abort address behind its signature. */
+	.macro RSEQ_ABORT name
+	.inst	ARCH_RSEQ_SIG
+\name:
+	.endm
+
+#else
 
 #include <stdint.h>
 

@@ -8,6 +8,7 @@
 /* ---- what this architecture has, for the C side (runtime/arch/arch.h) ---- */
 
 #define ARCH_HAS_RSEQ		1	/* sections in ring.S and trace.S */
+#define ARCH_HAS_OWN		0	/* fast paths write the rings of their CPUs */
 #define ARCH_HAS_HOOKS		1	/* system calls of libc are hooked (hook.S) */
 #define ARCH_REACH		0x7ff00000ull	/* of a call, less what displacements are relative to */
 #define ARCH_STUB_RETURN	10	/* offset in a stub of the address that bodies return to */
@@ -18,6 +19,8 @@
 #define ARCH_SIGNAL_FP		120
 #define ARCH_SIGNAL_SP		160
 #define ARCH_SIGNAL_PC		168
+
+#define ARCH_RSEQ_SIG		0x53053053	/* what libc registered with; stands before each abort address */
 
 #ifdef __ASSEMBLER__
 
@@ -40,7 +43,7 @@
 	/* An abort address and the signature that the kernel looks for before it (an undefined ud1 operand). */
 	.macro RSEQ_ABORT name
 	.byte	0x0f, 0xb9, 0x3d
-	.long	UFT_RSEQ_SIG
+	.long	ARCH_RSEQ_SIG
 \name:
 	.endm
 

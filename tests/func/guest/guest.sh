@@ -13,7 +13,7 @@ dir=$1 programs=$2 library=$3 libs=/usr/aarch64-linux-gnu/lib
 boot_kernel "$dir"
 
 mkdir -p root/lib
-for p in kernel ring storm words session prog; do cp "$programs/guest-$p" "root/$p"; done
+for p in kernel ring storm abort words session prog; do cp "$programs/guest-$p" "root/$p"; done
 cp "$programs/guest-init" root/init
 cp "$library" root/libuft.so || exit 1
 cp "$libs/ld-linux-aarch64.so.1" "$libs/libc.so.6" root/lib || exit 1
@@ -24,6 +24,9 @@ cat >root/plan <<PLAN
 /storm function 1 300
 /storm graph 2 300
 /storm exchange 1 300
+/storm sections 2 300
+/storm mixed 2 300
+/abort
 /words 2
 /session ${sites% }
 PLAN

@@ -2,13 +2,16 @@
 /*
  * prog.c - what is traced in the guest: three threads (or THREADS), and a child made by fork, whose calls are counted in session.c
  *
- * With an argument it waits then until its standard input ends, and makes one call more.
+ * With VFORK the child is made by that, and has its memory and thread pointer in common with its maker. With an argument it waits then until its standard input ends, and makes one call more.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef VFORK
+#define vfork fork
+#endif
 #ifndef THREADS
 #define THREADS 3
 #endif
@@ -48,7 +51,7 @@ __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, work, argv))
 			return 1;
-	pid = fork();
+	pid = vfork();
 	if (!pid)
 		_exit(mid(1) != 5);
 	if (waitpid(pid, &status, 0) != pid || status)

@@ -25,9 +25,10 @@ build() {
 }
 build patchable -fpatchable-function-entry=2
 build many -fpatchable-function-entry=2 -DTHREADS=14
+build vforks -fpatchable-function-entry=2 -DVFORK
 build mcount -pg
 build plain
-for part in function many graph filter prepared plain children refused; do
+for part in function many vfork graph filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
 boot_guest

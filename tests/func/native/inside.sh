@@ -3,7 +3,8 @@
 # inside.sh PART - what uft does on an arm64 machine of its own, one part a call: run in the guest, by the shell of busybox
 #
 # /patchable, /mcount and /plain are prog.c of tests/func/guest, built in three ways: three threads make 1,000 calls of mid() each, which calls
-# leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input. /many is the first with 14 threads.
+# leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input. /many is the first with 14 threads;
+# the child of /vforks is made so.
 PATH=/bin LD_LIBRARY_PATH=/lib XDG_RUNTIME_DIR=/tmp
 export PATH LD_LIBRARY_PATH XDG_RUNTIME_DIR
 cd /tmp || exit 1
@@ -37,6 +38,12 @@ shown() {
 	[ "$found" = "$1" ] || { fail "$ran: $found lines have '$2', not $1"; head -n 20 report; }
 }
 
+# on_cpus N: more records than that stand in rings of CPUs. Each thread's first stand in others, until the kernel is known to know it.
+on_cpus() {
+	found=$(grep -c '\[00[0-2]\]' report)
+	[ "$found" -gt "$1" ] || fail "$ran: $found records in rings of CPUs, not $1"
+}
+
 # refused STATUS TEXT ARGUMENT...
 refused() {
 	status=0 wanted=$1 text=$2
@@ -57,14 +64,25 @@ function)
 	record -p nop /patchable
 	is events 0
 	;;
-many)	# more threads than have rings of their own: the others find one each time
+many)	# more threads than have rings of their own: the others write those of their CPUs
 	record -p function /many
 	is calls 42003
 	is tasks 15
 	found=$(sed -n 's/.* \[\([0-9]*\)\] .*/\1/p' report | sort -u | grep -c .)
 	[ "$found" -ge 8 ] || fail "$ran: they share $found rings, and eight of them can have one alone"
+	on_cpus 10000
 	record /many
 	is calls 42003
+	;;
+vfork)	# who may make such children has no ring of its own, and every event asks who it is
+	record -p function /vforks
+	is calls 9003
+	is tasks 4
+	on_cpus 8000
+	record /vforks
+	is calls 9003
+	record -g mid --max-depth 1 /vforks
+	is calls 3001
 	;;
 graph)
 	record /patchable

@@ -58,7 +58,7 @@ static struct uft_slice *lab_slice(uint32_t i)
 /* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/preload.c). */
 static int32_t tid_offset(void)
 {
-#if ARCH_HAS_RSEQ
+#if !ARCH_HAS_OWN
 	return 0;
 #else
 	extern const uint32_t _thread_db_pthread_tid[3], _thread_db_sizeof_pthread;
@@ -105,7 +105,8 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	uft_rt.slice_index = 0;
 	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;
 	uft_rt.slice->on_cpus = a.ncpus;
-	uft_rt.slice->tid_offset = c->no_rseq ? 0 : tid_offset();
+	uft_rt.slice->tid_offset = c->no_rseq || c->no_own ? 0 : tid_offset();
+	uft_rt.slice->no_sharers = !!uft_rt.slice->tid_offset;
 }
 
 struct uft_ring *lab_ring(uint32_t slice, uint32_t ring)
@@ -148,7 +149,7 @@ void lab_init(const struct lab_config *c)
 /* The next event of every thread takes the slow path. */
 static void no_more_fast(void)
 {
-#if ARCH_HAS_RSEQ
+#if !ARCH_HAS_OWN
 	for (uint32_t i = 0; i < lab.arena->ncpus; i++)
 		uft_ring_fast.cpu[i].key = 0;
 #else
@@ -162,7 +163,7 @@ void lab_clear(void)
 		for (uint32_t i = 0; i < lab.arena->ncpus + lab.arena->nexch; i++) {
 			struct uft_ring *r = lab_ring(s, i);
 
-			*r = (struct uft_ring){ .owner = ARCH_HAS_RSEQ ? 0 : r->owner };
+			*r = (struct uft_ring){ .owner = ARCH_HAS_OWN ? r->owner : 0 };
 		}
 	no_more_fast();
 }

@@ -31,7 +31,8 @@
 struct lab_config {
 	uint32_t ring_bytes, sub_bytes, nexch, nslices;
 	uint32_t flags;		/* enum uft_ring_flags */
-	int no_rseq;		/* pretend that libc has none; without restartable sections: no thread has a ring of its own */
+	int no_rseq;		/* pretend that libc has none; nor has a thread a ring of its own */
+	int no_own;		/* this alone */
 };
 
 enum lab_state { LAB_IDLE, LAB_FUNCTION, LAB_GRAPH, LAB_MFUNCTION, LAB_MGRAPH };

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ring.S - the general record writer and the shadow stack push, arm64
+ *
+ * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort address, from where the
+ * caller starts over. So everything stored before the last instruction of a section must be harmless if it stays behind, and is
+ * written again next time; and all of a section's code, the unlikely parts too, stands between its start and its commit. See ring/ring.c.
+ *
+ * Order. Who writes next on this CPU sees the stores up to an abort as they stand here: what takes a CPU from a task puts its stores in
+ * order. Readers are on other CPUs: `oldest` is ordered before the data by a barrier, the data before the commit by its release.
+ *
+ * Beside x86_64's: fast paths write no ring of a CPU here, so nobody is made known to them (RC_KEY) and the end of the sub-buffer
+ * (R_SUB_END) is asked by nobody. No register is to be kept but those that C keeps, and none of them is used.
+ */
+#include "runtime/ring/layout.h"
+#include "runtime/trace/layout.h"
+#include "runtime/arch/arm64/rseq.h"
+
+	.macro FUNCTION name
+	.balign	16
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, %function
+\name:
+	.cfi_startproc
+	.endm
+
+	.macro FUNCTION_END name
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	/* The ring has the context of who writes, from \position on. Uses x12. */
+	.macro SET_CONTEXT position
+	str	\position, [x3, #R_CTX_POS]	/* first: from here to the commit the cached context is invalid */
+	ldr	w12, [x0, #OP_TASK + 4]
+	str	w12, [x3, #R_CTX_TID]
+	lsr	x12, x4, #32
+	str	w12, [x3, #R_CTX_HI]
+	.endm
+
+	/* The address of what stands at a position. */
+	.macro PLACE to, position
+	and	\to, \position, x14
+	add	\to, \to, x3
+	add	\to, \to, #R_DATA
+	.endm
+
+	/* A record's first word: its kind and nothing but the clock. */
+	.macro FIRST_WORD to, kind, scratch
+	mov	w\to, w4
+	movz	\scratch, #\kind << 12, lsl #48
+	orr	x\to, x\to, \scratch
+	.endm
+
+	.text
+
+/*
+ * int uft_asm_ring_write(struct ring_op *op) - append one record to this CPU's ring
+ *
+ * Writes [CONTEXT] record, or PAD, sub-buffer header, [LOST], record, and commits.
+ *
+ *	x0 op		x2 this CPU's struct ring_cpu	x4 clock	x7  bytes of context to write
+ *	x1 rseq area	x3 ring				x5 commit	x8  end of the sub-buffer
+ *	x10 where the next word goes			x6 bytes	x9  commit to be
+ *	x11 sub-buffer mask				x14 ring mask	x16 uft_ring_fast
+ */
+	FUNCTION uft_asm_ring_write
+	RSEQ_AREA x1, x12
+	adrp	x16, uft_ring_fast
+	add	x16, x16, :lo12:uft_ring_fast
+	RSEQ_ARM .Lwrite_cs, x1, x12
+uft_asm_ring_write_start:
+	ldr	w12, [x1, #RSEQ_CPU_ID]
+	ldr	w13, [x16, #RF_NCPUS]
+	cmp	w12, w13
+	b.hs	.Lwrite_none
+	ldr	x13, [x16, #RF_CPU]
+	add	x2, x13, x12, lsl #RC_SHIFT
+	ldr	x3, [x2, #RC_RING]
+	cbz	x3, .Lwrite_none
+	ldr	x12, [x0, #OP_GUARD]
+	ldr	x12, [x12]
+	ldr	x13, [x0, #OP_EXPECT]
+	cmp	x12, x13
+	b.ne	.Lwrite_guard
+
+	mrs	x4, cntvct_el0		/* inside: time never runs backwards in a ring, as who takes the CPU reads it behind an exception */
+	ldr	x5, [x3, #R_COMMIT]
+	ldr	x6, [x0, #OP_BYTES]
+	ldr	x11, [x16, #RF_SUB_MASK]
+	ldr	x14, [x2, #RC_MASK]
+
+	mov	x7, #0			/* is the ring's context ours, and really in the ring? */
+	ldr	w12, [x0, #OP_TASK + 4]
+	ldr	w13, [x3, #R_CTX_TID]
+	cmp	w12, w13
+	b.ne	1f
+	lsr	x12, x4, #32
+	ldr	w13, [x3, #R_CTX_HI]
+	cmp	w12, w13
+	b.ne	1f
+	ldr	x13, [x3, #R_CTX_POS]
+	cmp	x13, x5
+	b.lo	2f
+1:	mov	x7, #24
+2:
+	add	x8, x5, x11		/* end = commit rounded up; a full or first sub-buffer has no room */
+	bic	x8, x8, x11
+	add	x9, x5, x6
+	add	x9, x9, x7
+	cmp	x9, x8
+	b.ls	.Lwrite_fits
+
+	/* The sub-buffer from x8 on. Discard mode: is it consumed? Overwrite: give up the oldest. */
+	add	x9, x8, x11
+	sub	x12, x9, x14		/* its end less the ring's size: everything below is overwritten */
+	ldr	x13, [x16, #RF_FLAGS]
+	ldr	w13, [x13]
+	tst	w13, #RINGF_OVERWRITE
+	b.ne	5f
+	add	x13, x3, #R_READ
+	ldar	x13, [x13]		/* partner: the reader's release, behind its copy */
+	cmp	x12, x13
+	b.gt	.Lwrite_lost
+	b	6f
+5:	ldr	x13, [x3, #R_OLDEST]
+	cmp	x12, x13
+	b.le	6f
+	str	x12, [x3, #R_OLDEST]
+6:	dmb	ishst			/* before the first store into it; partner: the reader's re-read. For who was aborted behind it, too */
+	cmp	x8, x5
+	b.eq	7f
+	PLACE	x10, x5
+	str	xzr, [x10]		/* PAD */
+7:	SET_CONTEXT x8
+	PLACE	x10, x8
+	ldr	x15, [x3, #R_LOST]
+	stp	x8, x15, [x10, #SH_POSITION]
+	ldr	x12, [x0, #OP_TASK]
+	stp	x4, x12, [x10, #SH_CLOCK]
+	add	x10, x10, #SH_BYTES
+	add	x9, x8, #SH_BYTES
+	add	x9, x9, x6
+
+	/* LOST: what was lost since the header before, which is intact: it is not given up before this one. */
+	sub	x12, x8, x11
+	subs	x12, x12, #1
+	b.mi	.Lwrite_record		/* the first sub-buffer */
+	PLACE	x13, x12
+	ldr	x13, [x13, #SH_LOST]
+	subs	x15, x15, x13
+	b.eq	.Lwrite_record
+	FIRST_WORD 12, UFT_ASM_REC_LOST, x13
+	stp	x12, x15, [x10], #16
+	str	wzr, [x3, #R_LOST_PENDING]
+	add	x9, x9, #16
+	b	.Lwrite_record
+
+.Lwrite_fits:
+	PLACE	x10, x5
+	cbz	x7, .Lwrite_record
+	SET_CONTEXT x5
+	FIRST_WORD 12, UFT_ASM_REC_CONTEXT, x13
+	ldr	x13, [x0, #OP_TASK]
+	stp	x12, x4, [x10], #16
+	str	x13, [x10], #8
+
+.Lwrite_record:
+	ldr	x12, [x0, #OP_WORD0]
+	mov	w13, w4
+	orr	x12, x12, x13
+	str	x12, [x10]
+	cmp	x6, #8
+	b.eq	3f
+	ldr	x13, [x0, #OP_WORD1]
+	ldr	w15, [x0, #OP_FLAGS]
+	tst	w15, #RING_OP_SINCE
+	b.eq	4f
+	sub	x13, x4, x13
+4:	str	x13, [x10, #8]
+	cmp	x6, #16
+	b.eq	3f
+	ldr	x13, [x0, #OP_MORE]
+	mov	x15, #16
+9:	ldr	x17, [x13], #8
+	str	x17, [x10, x15]
+	add	x15, x15, #8
+	cmp	x15, x6
+	b.lo	9b
+3:	ldr	x13, [x0, #OP_CLOCK]
+	str	x4, [x13]
+	ldr	x13, [x0, #OP_RECEIPT]	/* so that an observer can tell whether this was committed */
+	str	x12, [x13, #RR_WORD]
+	str	x10, [x13, #RR_WHERE]
+	stlr	x9, [x3]		/* R_COMMIT; partner: the reader's acquire */
+uft_asm_ring_write_end:
+	mov	w0, #RING_WRITTEN
+.Lwrite_out:
+	str	xzr, [x1, #RSEQ_CS]
+	ret
+
+.Lwrite_lost:
+	/* Outside the section, by an atomic add: a task that migrated meanwhile may still count here. */
+	mov	w12, #1
+	str	w12, [x3, #R_LOST_PENDING]
+	add	x12, x3, #R_LOST
+1:	ldxr	x13, [x12]
+	add	x13, x13, #1
+	stxr	w15, x13, [x12]
+	cbnz	w15, 1b
+	mov	w0, #RING_LOST
+	b	.Lwrite_out
+.Lwrite_none:
+	mov	w0, #RING_NONE
+	b	.Lwrite_out
+.Lwrite_guard:
+	mov	w0, #RING_GUARD
+	b	.Lwrite_out
+	RSEQ_ABORT .Lwrite_abort
+	mov	w0, #RING_RETRY
+	b	.Lwrite_out
+	FUNCTION_END uft_asm_ring_write
+	RSEQ_CS_DESC .Lwrite_cs, uft_asm_ring_write_start, uft_asm_ring_write_end, .Lwrite_abort
+
+/*
+ * int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e)
+ *
+ * Copies e to the free entry at top and makes it the top, unless th->top is not top any more or a signal
+ * came: then the space above the top may have been used, and nothing is pushed. Returns 1 if pushed.
+ */
+	FUNCTION uft_asm_push
+	RSEQ_AREA x3, x4
+	RSEQ_ARM .Lpush_cs, x3, x4
+uft_asm_push_start:
+	ldr	x4, [x0]		/* TH_TOP */
+	cmp	x4, x1
+	b.ne	.Lpush_failed
+	.irp	offset, 0, 16, 32, 48
+	ldp	x4, x5, [x2, #\offset]
+	stp	x4, x5, [x1, #\offset]
+	.endr
+	add	x1, x1, #E_BYTES
+	stlr	x1, [x0]		/* others look at what lies below it (graph.c) */
+uft_asm_push_end:
+	str	xzr, [x3, #RSEQ_CS]
+	mov	w0, #1
+	ret
+	RSEQ_ABORT .Lpush_abort
+.Lpush_failed:
+	str	xzr, [x3, #RSEQ_CS]
+	mov	w0, #0
+	ret
+	FUNCTION_END uft_asm_push
+	RSEQ_CS_DESC .Lpush_cs, uft_asm_push_start, uft_asm_push_end, .Lpush_abort
+
+/*
+ * A section in which nobody is: what a task's rseq_cs names while it is asked whether the kernel knows the task (thread.c). The kernel takes
+ * back what it finds there when it takes the CPU away.
+ */
+	.globl	uft_asm_nowhere_cs
+	.hidden	uft_asm_nowhere_cs
+.Lnowhere_start:
+	brk	#0
+.Lnowhere_end:
+	RSEQ_ABORT .Lnowhere_abort
+	brk	#0
+	RSEQ_CS_DESC uft_asm_nowhere_cs, .Lnowhere_start, .Lnowhere_end, .Lnowhere_abort
+
+	.section .note.GNU-stack, "", %progbits

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sections.c - who may write rings of CPUs where fast paths write rings of their threads
+ *
+ * A thread that has no ring of its own (ring/own.c: there are few, and only fast paths want them) has its events by C. If the kernel
+ * restarts its sections (ring.S) they go to the ring of its CPU, with signals as they are; else to an exchange ring, with signals blocked.
+ *
+ * Is it the thread that it seems? Nobody tells of new threads and of vfork() here (ARCH_HAS_HOOKS), and who runs on another's thread pointer
+ * finds another's registration there. So each event compares the thread's number with the one that was noted: libc's, where nobody makes
+ * tasks that have their maker's (uft_slice.no_sharers), else the kernel's, by one system call. Anybody else begins as task_begin() does.
+ *
+ * Is it registered? libc registers a new thread when that already runs, in memory where a CPU's number may stand from the thread before.
+ * So the number proves nothing, and whom the kernel does not restart would take records out of a ring that others write. Asked is the
+ * kernel: rseq_cs is left at a section in which nobody is. From whom it knows, it takes that back as soon as it takes the CPU away; no other
+ * task's memory it ever changes. Until then events go by exchange rings.
+ *
+ * A thread of which this has been seen stays so: nobody registers anew, and a fork child inherits it.
+ */
+#include "runtime/trace/trace.h"
+
+#if ARCH_HAS_OWN
+
+#define IS_KNOWN	(~0u)		/* uft_thread.sections: proved; 0 not asked; else events since */
+#define NAP_AT		8u		/* who is alone on a CPU has it taken away by sleeping, once */
+#define OWN_EVERY	1024u		/* events from one look for a ring of one's own to the next */
+
+static uint32_t number_of(uint64_t tp)
+{
+	const int32_t offset = uft_load(&uft_rt.slice->tid_offset);
+
+	if (offset && uft_load(&uft_rt.slice->no_sharers))
+		return *(const volatile uint32_t *)(tp + (uint64_t)(int64_t)offset);
+	return (uint32_t)plat_tid();
+}
+
+static int may_have(void)
+{
+	return ARCH_HAS_RSEQ && !uft_rt.is_emulated && ring_has_rseq();
+}
+
+int sections_begin(struct trace_task *t)
+{
+	t->key = ring_key(t->tp);	/* before anything is decided: a later generation voids it */
+	if (!may_have() || uft_load_acquire(ring_state()) != RING_LIVE)
+		return 0;
+	t->th = thread_find(t->tp);
+	if (!t->th || t->th->sections != IS_KNOWN || t->th->host || own_has(t->th->owner) || number_of(t->tp) != t->th->owner)
+		return 0;
+	t->tid = t->th->owner;
+	t->pid = uft_rt.slice->pid;
+	t->mute = 0;
+	t->rseq = 1;
+	return 1;
+}
+
+void sections_ask(struct trace_task *t)
+{
+#if ARCH_HAS_RSEQ
+	struct uft_thread *th = t->th;
+	uint64_t *cs;
+
+	if (!may_have() || th->sections == IS_KNOWN || th->host || th->owner != t->tid)
+		return;
+	cs = (uint64_t *)(t->tp + (uint64_t)uft_ring_fast.rseq_offset + RSEQ_CS);
+	if (!th->sections)
+		uft_store(cs, (uint64_t)uft_asm_nowhere_cs);
+	else if (th->sections == NAP_AT)
+		plat_nap(1);
+	if (th->sections && uft_load(cs) != (uint64_t)uft_asm_nowhere_cs)
+		th->sections = IS_KNOWN;
+	else if (th->sections <= NAP_AT)
+		th->sections++;
+#else
+	(void)t;
+#endif
+}
+
+int sections_want_own(struct uft_thread *th)
+{
+	if (!uft_load(&uft_rt.slice->tid_offset) || th->own_wait++ % OWN_EVERY)
+		return 0;
+	return 1;
+}
+
+#endif
