@@ -1,11 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# instructions.sh [UFT [MACHINE[:plain|:tls]...  [TRACER...]]] - instructions of the program that an event takes, where only an emulator runs it (doc/design/porting.md)
+# instructions.sh [UFT [MACHINE[:plain|:tls|:c++]...  [TRACER...]]] - instructions of the program that an event takes, where only an emulator runs it (doc/design/porting.md)
 #
 # qemu-user logs every instruction of a run with 100 calls of a function and of one with 1100; the difference is theirs. What
 # the kernel executes in system calls is not in it. The same without uft, of a program that nobody prepared, is the program's own. Prepared is
-# what is built with the options that `uft cflags` prints; :tls has so many variables of threads that ours lie behind what one instruction reaches.
+# what is built with the options that `uft cflags` prints; :tls has so many variables of threads that ours lie behind what one instruction reaches,
+# :c++ the library of C++.
 set -eu
 uft=$(realpath "${1:-build/uft}")
 dir=$(mktemp -d)
@@ -43,8 +44,10 @@ for how in ${2:-aarch64 aarch64:plain riscv64 riscv64:plain}; do
 	# shellcheck disable=SC2086
 	"$machine-linux-gnu-gcc" -O2 $tls calls.c -o own
 	cp own calls
+	cxx=
+	[ "$how" = "${how%:c++}" ] || cxx="-Wl,--no-as-needed -L/usr/$machine-linux-gnu/lib -l:libstdc++.so.6"
 	# shellcheck disable=SC2046,SC2086
-	[ "${how#*:}" = plain ] || "$machine-linux-gnu-gcc" -O2 $tls $("$uft" cflags --quiet "--cc=$machine-linux-gnu-gcc") calls.c -o calls
+	[ "${how#*:}" = plain ] || "$machine-linux-gnu-gcc" -O2 $tls $("$uft" cflags --quiet "--cc=$machine-linux-gnu-gcc") calls.c -o calls $cxx
 	printf '#!/bin/sh\nexec qemu-%s -singlestep -d nochain,exec -D %s/log -L /usr/%s-linux-gnu "$@"\n' "$machine" "$dir" "$machine" >run
 	chmod +x run
 	own=$(of_a_call ./run ./own)

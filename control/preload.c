@@ -369,10 +369,19 @@ static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "s
 /* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
 static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "system", "popen", "wordexp" };
 
+/* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
+static int only_waits(const struct uft_object *obj)
+{
+	const char *name = strrchr(obj->path, '/');
+
+	name = name ? name + 1 : obj->path;
+	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9);
+}
+
 static int imports_any(struct uft_object *obj, const char *const *names, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (uft_object_imports(obj, names[i]))
+		if (uft_object_imports(obj, names[i]) && !(!strcmp(names[i], "syscall") && only_waits(obj)))
 			return 1;
 	return 0;
 }
