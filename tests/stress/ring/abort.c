@@ -5,7 +5,7 @@
  *	abort
  *
  * A tracer puts a breakpoint on one instruction after the other; who runs into it gets a signal there, whose handler writes to the same
- * ring, or finds itself on another CPU. Then the section must have begun anew, once, if it was inside, and not at all if it was not; and
+ * ring, or finds itself on another CPU. Then the section must have begun anew if it was inside (more often where the kernel took the CPU away as well); and
  * the rings hold each record once. That for each way through the writer: with room, without the context, with a new sub-buffer that says
  * what was lost, with many words, and for a call of the graph as a whole (the push, two records, and its handlers' own).
  *
@@ -128,7 +128,7 @@ static uint64_t one_write(const uint32_t *at, enum way way, enum how how)
 	retries = write_one(kind, value, words);
 	tell(0);
 	ev = lab_decode();
-	if (retries != shared->hits * (unsigned)is_inside || ev->damaged || ev->backwards || in_handler != (how == BY_SIGNAL) * shared->hits ||
+	if (retries < shared->hits * (unsigned)is_inside || ev->damaged || ev->backwards || in_handler != (how == BY_SIGNAL) * shared->hits ||
 	    lab_count(ev, 0, UFT_REC_FUNC, 7) != in_handler || lab_count(ev, 0, kind, value) != 1 || ev->lost != 5 * (way == SUB_BUFFER)) {
 		fprintf(stderr, "instruction %td of the section, way %d, %s: %u retries, %lu hits, damaged %lu, backwards %lu\n",
 			at - uft_asm_ring_write_start, way, how ? "moved" : "a signal", retries, shared->hits, ev->damaged, ev->backwards);
