@@ -96,6 +96,7 @@ grep -q '<_mcount@plt>' whole || fail "-pg: the linked call has no name: $(cat w
 
 # Idle: the recorder is gone, the program runs on.
 stages idle "-fpatchable-function-entry${pads%% *} -O2" function
+: >there	# before it is waited for: the shell in the background may be late
 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./self "$offset" wait >there 2>err &
 recorder=$!
 await "[ -s there ]" || fail "idle: nothing printed: $(cat err)"
