@@ -276,7 +276,7 @@ static void check_task(struct uft_printer *t, struct text_cpu *c, const struct u
 
 	if (c->has_task && c->last_tid == tid)
 		return;
-	if (c->has_task && t->flags & UFT_TEXT_CONTEXT)
+	if (c->has_task)	/* without a context, too: the only word of who it is, as in the kernel */
 		put_task_switch(t, c, ev->task);
 	c->has_task = 1;
 	c->last_tid = tid;
