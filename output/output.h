@@ -73,6 +73,8 @@ struct uft_printer;
 int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struct uft_printer **out);
 /* Goes on by up to @max events. 1: some were there; 0: none (now); -errno. */
 int uft_text_run(struct uft_printer *t, size_t max);
+/* @n events of @cpu went before anybody read them: told in front of its next. */
+void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n);
 void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);	/* from now on */
 /* What is decided goes out, with @end all that was seen. 0 or -errno. */
 int uft_text_collect(struct uft_printer *t, int end);

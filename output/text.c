@@ -20,7 +20,9 @@
  * Where it differs from the kernel, and why
  *   - the flag column is `.....`: no interrupts, no preemption count; a record carries no signal state
  *   - a loss is shown where it happened in either mode, since the stream knows the place
- *   - entries-in-buffer is what the recording holds, entries-written adds what was lost
+ *   - entries-in-buffer is what the recording holds, entries-written adds what was lost; of a live buffer that keeps the oldest
+ *     it does not, as in the kernel
+ *   - what a live buffer overwrote unread is told in front of the next line of its cpu, as in the kernel: uft_text_lost()
  *   - control characters in names become `?` (emit.h)
  *   - graph: see graph.c
  *
@@ -405,10 +407,22 @@ static void flat_event(struct uft_printer *t, const struct uft_event *ev)
 		put_lost(t, ev);
 }
 
+static void print_event(struct uft_printer *t, const struct uft_event *ev);
+
+static void print_lost(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
+{
+	struct uft_event lost = { .kind = UFT_EV_LOST, .cpu = cpu, .lost = c->lost };
+
+	c->lost = 0;
+	print_event(t, &lost);
+}
+
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
 	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
 
+	if (ev->cpu < t->ncpus && t->cpu[ev->cpu].lost)
+		print_lost(t, &t->cpu[ev->cpu], ev->cpu);
 	if (ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
 		return;
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t)) {
@@ -495,6 +509,14 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 	}
 	*out = t;
 	return t->buf.error;
+}
+
+void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n)
+{
+	struct text_cpu *c = text_cpu_get(t, cpu);
+
+	if (c)
+		c->lost += n;
 }
 
 void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags)

@@ -32,6 +32,7 @@ struct text_cpu {
 	/* func-no-repeats: the last call, and how often it came again since */
 	struct uft_event call;
 	uint32_t repeats;
+	uint64_t lost;			/* told in front of its next line */
 	uint32_t enter[GRAPH_KERNEL_DEPTH];	/* sym index + 1 of the entries above; 0 none */
 };
 

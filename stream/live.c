@@ -76,15 +76,22 @@ void lv_drop_first(struct uft_live *l, struct lv_ring *r)
 	lv_chunk_put(c);
 }
 
-static uint64_t count(const struct uft_live *l, const struct lv_chunk *c)
+/* Records of the oldest chunk that the consumer has not had: one that is being filled may be read as far as it goes. */
+static uint64_t unseen(const struct uft_live *l, const struct lv_ring *r)
 {
-	return wr_count_records(c->data, c->len, c->position, l->geo->head.sub_bytes);
+	const struct lv_chunk *c = r->first;
+	uint32_t index = (uint32_t)(r - l->ring);
+	uint64_t seen = index < l->base->nring ? lv_seen_to(&l->base->ring[index]) : 0;
+	uint32_t skip = seen <= c->position ? 0 : seen - c->position < c->len ? (uint32_t)(seen - c->position) : c->len;
+
+	return wr_count_records(c->data + skip, c->len - skip, c->position + skip, l->geo->head.sub_bytes);
 }
 
 /* Lets the oldest chunk of the CPU go. 0: there is none that may. */
 static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
 {
 	struct lv_ring *oldest = NULL;
+	uint64_t n;
 
 	for (uint32_t i = 0; i < l->nring; i++) {
 		struct lv_ring *r = &l->ring[i];
@@ -95,7 +102,9 @@ static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
 	}
 	if (!oldest)
 		return 0;
-	cpu->overrun += count(l, oldest->first);
+	n = unseen(l, oldest);
+	cpu->overrun += n;
+	cpu->untold += n;
 	lv_drop_first(l, oldest);
 	return 1;
 }

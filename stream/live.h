@@ -23,6 +23,7 @@ struct uft_live_stats {
 	uint64_t entries;	/* in the buffer, counted now */
 	uint64_t overrun;	/* that went for newer ones */
 	uint64_t dropped;	/* that were not taken: the buffer or a ring was full */
+	uint64_t missing;	/* of these, what was written as a kernel counts it: with the oldest kept, only what went for newer ones */
 	uint64_t read;		/* consumed */
 	uint64_t bytes;		/* held */
 	uint64_t oldest_ns, now_ns;
@@ -94,7 +95,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
  * overwritten: counted as dropped. */
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
 
-/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (overrun and dropped), ncpus. */
+/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
 /* The session's thread: what is there up to the clock @until as a buffer of its own, for snapshots and clear until it is destroyed.
  * Of CPU @cpu, or UFT_LIVE_ALL, @l has it no more: every event is in one of the two. */
@@ -104,6 +105,8 @@ uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU *
 /* The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as long as @l;
  * its batches end where the order of events is not certain yet. Events are consumed when a batch returned them. */
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
+/* Between the two: how many of the CPU went for newer ones and were never handed out, since this was last asked. */
+uint64_t uft_live_untold(struct uft_live *l, uint32_t cpu);
 void uft_live_end(struct uft_live *l);
 int uft_live_is_empty(struct uft_live *l, uint32_t cpu);		/* nothing for the consumer */
 

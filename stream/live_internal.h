@@ -42,7 +42,8 @@ struct lv_slice {
 	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
 };
 
-struct lv_cpu { uint64_t bytes, overrun, dropped, read, limit, fresh; };	/* limit: 0: that of all; fresh: bytes since the last squeeze */
+/* limit: 0: that of all; fresh: bytes since the last squeeze; untold: of overrun what the consumer was not told of */
+struct lv_cpu { uint64_t bytes, overrun, untold, dropped, read, limit, fresh; };
 
 struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
 

@@ -291,6 +291,12 @@ static void count_events(struct uft_stream *st, struct uft_live_stats *out)
 		}
 }
 
+/* What finds no room in a buffer that overwrites was late, not unwanted. */
+static uint64_t missing(const struct uft_live *l, uint32_t cpu)
+{
+	return l->cpu[cpu].overrun + (l->opts.overwrite ? l->cpu[cpu].dropped : 0);
+}
+
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out)
 {
 	struct uft_stream *st;
@@ -304,6 +310,7 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 			continue;
 		out->overrun += l->cpu[i].overrun;
 		out->dropped += l->cpu[i].dropped;
+		out->missing += missing(l, i);
 		out->read += l->cpu[i].read;
 		out->bytes += l->cpu[i].bytes;
 	}
@@ -326,7 +333,7 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	st = lv_copy_base(l);
 	counted = st ? lv_copy_base(l) : NULL;
 	for (uint32_t i = 0; i < l->ncpus; i++)
-		stats.overrun += cpu == UFT_LIVE_ALL || i == cpu ? l->cpu[i].overrun + l->cpu[i].dropped : 0;
+		stats.missing += cpu == UFT_LIVE_ALL || i == cpu ? missing(l, i) : 0;
 	pthread_mutex_unlock(&l->lock);
 	if (!counted) {
 		uft_stream_close(st);
@@ -341,7 +348,7 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 	st->has_info = 1;
 	st->info.format = "live";
 	st->info.events = stats.entries;
-	st->info.lost = stats.overrun;
+	st->info.lost = stats.missing;
 	st->info.ncpus = l->ncpus;
 	*out = st;
 	return 0;
@@ -456,6 +463,15 @@ void uft_live_end(struct uft_live *l)
 	pthread_mutex_unlock(&l->lock);
 }
 
+uint64_t uft_live_untold(struct uft_live *l, uint32_t cpu)
+{
+	uint64_t n = cpu < l->ncpus ? l->cpu[cpu].untold : 0;
+
+	if (n)
+		l->cpu[cpu].untold = 0;
+	return n;
+}
+
 int uft_live_is_empty(struct uft_live *l, uint32_t cpu)
 {
 	int empty = 1;
@@ -500,7 +516,7 @@ void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until)
 	}
 	for (uint32_t i = 0; i < l->ncpus; i++)
 		if (cpu == UFT_LIVE_ALL || i == cpu)
-			l->cpu[i].overrun = l->cpu[i].dropped = l->cpu[i].read = 0;
+			l->cpu[i].overrun = l->cpu[i].untold = l->cpu[i].dropped = l->cpu[i].read = 0;
 }
 
 void uft_live_clear(struct uft_live *l, uint32_t cpu)

@@ -103,8 +103,9 @@ static int produce(struct uft_live *live, struct dat_syms *syms, uint32_t cpu, s
 {
 	struct uft_stream *st = uft_live_begin(live, cpu);
 	struct uft_event ev[BATCH];
+	uint64_t lost = st ? uft_live_untold(live, cpu) : 0;
 	size_t n = 1;
-	int ret = st ? 0 : -ENOMEM;
+	int ret = !st ? -ENOMEM : lost ? uft_kbuf_lost(&c->kbuf, lost) : 0;
 
 	while (!ret && !c->nready && (n = uft_stream_batch(st, ev, BATCH)))
 		for (size_t i = 0; i < n && !ret; i++)

@@ -74,7 +74,7 @@ static int source_job(void *arg)
 	}
 	if (!ret && s->st && cpu_of(&s->h->at) != UFT_LIVE_ALL) {	/* the header is about all of them, as the kernel's */
 		uft_live_stats(live, UFT_LIVE_ALL, &all);
-		s->whole = (struct uft_info){ .events = all.entries, .lost = all.overrun + all.dropped, .ncpus = tree_ncpus(in->t) };
+		s->whole = (struct uft_info){ .events = all.entries, .lost = all.missing, .ncpus = tree_ncpus(in->t) };
 	}
 	return ret;
 }
@@ -268,6 +268,12 @@ static int pipe_fill(struct uft_handle *h, struct pipe *p, size_t n)
 		return -ENOMEM;
 	}
 	uft_text_set(in->pipe_text, st, in->set.tracer, option_text_flags(in->set.options));
+	for (uint32_t cpu = 0; cpu < tree_ncpus(t); cpu++) {
+		uint64_t lost = p->cpu == UFT_LIVE_ALL || p->cpu == cpu ? uft_live_untold(in->live, cpu) : 0;
+
+		if (lost)
+			uft_text_lost(in->pipe_text, cpu, lost);
+	}
 	while (ret > 0 && in->pipe_out.n < n) {
 		ret = uft_text_run(in->pipe_text, 1 + (n - in->pipe_out.n) / 256);
 		if (ret >= 0)
