@@ -279,12 +279,11 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 	memset(o->plain_skip, 0, sizeof(o->plain_skip));
 	memset(want, WANT_NOT, o->plain->list.n);
 	o->nplain = 0;
-	o->chooser = NULL;
 	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
 	if (n <= 0)
 		return (int)n;
-	if ((size_t)n < o->plain->list.n)
-		o->chooser = find_chooser(obj, o->plain, want);
+	/* What is set before nothing is wanted any more is told at the end. */
+	o->chooser = (size_t)n < o->plain->list.n ? find_chooser(obj, o->plain, want) : NULL;
 	all = malloc(o->plain->list.n);
 	if (!all)
 		return -ENOMEM;

@@ -123,7 +123,20 @@ __attribute__((noinline)) static int __pick_fast(int x) { return x + 1; }
 static int (*resolve(void))(int) { return __pick_fast; }
 int pick(int) __attribute__((ifunc("resolve")));
 END
-echo 'int pick(int); int main(void) { int n = 0; for (int i = 0; i < 5; i++) n = pick(n); return n - 5; }' >choosing.c
+cat >choosing.c <<'END'
+#include <stdio.h>
+int pick(int);
+int main(int argc, char **argv)
+{
+	int n = 0;
+	(void)argv;
+	for (int i = 0; i < 5; i++)
+		n = pick(n);
+	while (argc > 1 && getchar() != EOF)
+		;
+	return n - 5;
+}
+END
 $cc -fPIC -shared -o libchosen.so chosen.c && $cc -o choosing choosing.c ./libchosen.so || exit 1
 chooses="pick of libchosen.so only chooses, at the start, what is called by this name (ifunc); that has a name of its own: -l '__pic*:mod:libchosen.so'"
 for name in pick 'p*'; do
@@ -137,6 +150,21 @@ for name in '__pic*' '*pick*' '*'; do
 	"$uft" report --no-pager --profile x.uft >x.calls
 	expect_equal "$name: calls of what was chosen" "$(calls __pick_fast)" 5
 done
+# As well when the recording ends before the program.
+mkfifo waits
+./choosing waits <waits &
+chooser=$!
+exec 8>waits
+"$uft" attach -p function -o x.uft -l 'pick:mod:libchosen*' $chooser 2>err &
+recorder=$!
+# The recorder waits for what is next (epoll_wait): nothing is left to be rewritten.
+is_armed() { read -r call _ <"/proc/$recorder/syscall" && [ "$call" = 232 ]; }
+eventually is_armed || fail "pick of a running program is not armed"
+kill -TERM $recorder
+wait $recorder
+expect_err "$chooses"
+exec 8>&-
+wait $chooser
 strip libchosen.so
 run "$uft" record -p function -o x.uft -l 'pick:mod:libchosen*' ./choosing
 expect_err "${chooses%%: -l*}"
