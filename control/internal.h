@@ -383,8 +383,7 @@ void launch_forget(struct uft_session *s);	/* what was begun and not launched */
 
 int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err);
 void preload_leave(struct uft_session *s, struct target *t);
-int32_t preload_tid_offset(const struct uft_image *img);
-int preload_has_sharers(const struct uft_image *img);
+void preload_note_makers(struct uft_session *s, struct target *t);
 void preload_take_agent(struct uft_session *s, struct target *t);
 void preload_look_at(struct uft_session *s, const struct target *t, uint32_t index);	/* that was loaded just now */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);

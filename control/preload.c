@@ -387,7 +387,7 @@ static int imports_any(struct uft_object *obj, const char *const *names, size_t 
 }
 
 /* May a task come into being that has its maker's thread pointer? */
-int preload_has_sharers(const struct uft_image *img)
+static int has_sharers(const struct uft_image *img)
 {
 	for (uint32_t i = 0; i < img->nobj; i++)
 		if (imports_any(img->obj[i].obj, makers, sizeof(makers) / sizeof(makers[0])) ||
@@ -400,7 +400,7 @@ int preload_has_sharers(const struct uft_image *img)
  * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
  * somebody may make tasks that it does not number (own.c of the runtime, which compares before it believes).
  */
-int32_t preload_tid_offset(const struct uft_image *img)
+static int32_t tid_offset(const struct uft_image *img)
 {
 	uint32_t tid[3], size;
 	int32_t offset = 0;
@@ -417,6 +417,25 @@ int32_t preload_tid_offset(const struct uft_image *img)
 			offset = (int32_t)tid[2] - (int32_t)size - (obj->machine == EM_RISCV ? 32 : 0);
 	}
 	return offset;
+}
+
+/*
+ * Thunks load by the number's place, so it is known before they are made and changes once at most: when a library comes that makes such
+ * tasks. No thread gets a ring of its own from then on, and new parameters are a new generation, which shuts those that there are.
+ */
+void preload_note_makers(struct uft_session *s, struct target *t)
+{
+	struct uft_slice *slice = arena_slice(&s->arena, t->slice);
+	int32_t offset = tid_offset(t->space->img);
+
+	slice->no_sharers = !has_sharers(t->space->img);
+	if (t->is_held_back) {
+		slice->tid_offset = offset;
+	} else if (slice->tid_offset && !offset) {
+		slice->tid_offset = 0;
+		if (s->spec)
+			command_params(s, t);
+	}
 }
 
 /* The program waits in its hello: nobody has run in any object but the loader. */

@@ -534,10 +534,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 		is_news = 1;
 	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU || s->spec->params.stacks) && !t->is_held_back)
 		command_params(s, t);	/* sandbox.c, before anybody runs in it */
-	if (t->is_preloaded && t->is_held_back)		/* thunks load by it */
-		arena_slice(&s->arena, t->slice)->tid_offset = preload_tid_offset(t->space->img);
-	if (t->is_preloaded && has_new(&w) && !hooks_are_known(t->space->img->obj[0].obj))	/* before anybody runs in what has come */
-		arena_slice(&s->arena, t->slice)->no_sharers = !preload_has_sharers(t->space->img);
+	if (t->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
+		preload_note_makers(s, t);	/* before anybody runs in what has come */
 	armed = arm_new(&w);
 	ret = armed ? armed : ret;
 	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {

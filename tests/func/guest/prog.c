@@ -2,8 +2,11 @@
 /*
  * prog.c - what is traced in the guest: three threads (or THREADS), and a child made by fork, whose calls are counted in session.c
  *
- * With VFORK the child is made by that, and has its memory and thread pointer in common with its maker. With an argument it waits then until its standard input ends, and makes one call more.
+ * With VFORK the child is made by that, and has its memory and thread pointer in common with its maker. With LATE it is so, too, but what makes it is a library
+ * that is loaded then (this file with SPAWNER, /lib/spawner.so): nobody knows before, and main() has made 1,000 calls already. With an argument it waits
+ * then until its standard input ends, and makes one call more.
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -15,6 +18,20 @@
 #ifndef THREADS
 #define THREADS 3
 #endif
+
+#ifdef SPAWNER
+
+pid_t spawn(int (*child)(void));
+pid_t spawn(int (*child)(void))
+{
+	pid_t pid = (vfork)();
+
+	if (!pid)
+		_exit(child());
+	return pid;
+}
+
+#else
 
 static pthread_barrier_t all;	/* none begins or ends without the others */
 
@@ -40,6 +57,26 @@ __attribute__((patchable_function_entry(0))) static void *work(void *arg)
 	return sum ? arg : NULL;
 }
 
+#ifdef LATE
+__attribute__((patchable_function_entry(0))) static int child(void)
+{
+	return mid(1) != 5;
+}
+
+__attribute__((patchable_function_entry(0))) static pid_t make_child(void)
+{
+	pid_t (*spawn)(int (*)(void));
+	void *library;
+	long sum = 0;
+
+	for (long i = 0; i < 1000; i++)
+		sum += mid(i) - 2 * i - 3;
+	library = dlopen("/lib/spawner.so", RTLD_NOW);
+	spawn = library ? (pid_t (*)(int (*)(void)))dlsym(library, "spawn") : NULL;
+	return spawn && !sum ? spawn(child) : -1;
+}
+#endif
+
 __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 {
 	pthread_t thread[THREADS];
@@ -51,9 +88,13 @@ __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 	for (int i = 0; i < THREADS; i++)
 		if (pthread_create(&thread[i], NULL, work, argv))
 			return 1;
+#ifdef LATE
+	pid = make_child();
+#else
 	pid = vfork();
 	if (!pid)
 		_exit(mid(1) != 5);
+#endif
 	if (waitpid(pid, &status, 0) != pid || status)
 		return 2;
 	for (int i = 0; i < THREADS; i++) {
@@ -68,3 +109,5 @@ __attribute__((patchable_function_entry(0))) int main(int argc, char **argv)
 	}
 	return 0;
 }
+
+#endif

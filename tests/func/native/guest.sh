@@ -26,9 +26,11 @@ build() {
 build patchable -fpatchable-function-entry=2
 build many -fpatchable-function-entry=2 -DTHREADS=14
 build vforks -fpatchable-function-entry=2 -DVFORK
+build late -fpatchable-function-entry=2 -DLATE
+build lib/spawner.so -fPIC -shared -DSPAWNER -DVFORK
 build mcount -pg
 build plain
-for part in function many vfork graph filter prepared plain children refused; do
+for part in function many vfork late graph filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
 boot_guest

@@ -4,7 +4,7 @@
 #
 # /patchable, /mcount and /plain are prog.c of tests/func/guest, built in three ways: three threads make 1,000 calls of mid() each, which calls
 # leaf() twice, and a fork child one; with an argument one more is made, behind the end of the input. /many is the first with 14 threads;
-# the child of /vforks is made so.
+# the child of /vforks is made so, that of /late by a library which comes by dlopen() after 1,000 calls of main().
 PATH=/bin LD_LIBRARY_PATH=/lib XDG_RUNTIME_DIR=/tmp
 export PATH LD_LIBRARY_PATH XDG_RUNTIME_DIR
 cd /tmp || exit 1
@@ -83,6 +83,15 @@ vfork)	# who may make such children has no ring of its own, and every event asks
 	is calls 9003
 	record -g mid --max-depth 1 /vforks
 	is calls 3001
+	;;
+late)	# rings of one's own are given up before anybody can be called in a library that makes such children
+	record -p function /late
+	is calls 12003
+	is tasks 5
+	shown 1 ': mid <-child$'
+	record /late
+	is calls 12003
+	is tasks 5
 	;;
 graph)
 	record /patchable
