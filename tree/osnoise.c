@@ -7,6 +7,7 @@
 #include "tree/rows.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <string.h>
 
 #define DEFAULT_US	1000000u
@@ -100,6 +101,19 @@ static int take_cpu(const char **p, const char *end, uint32_t n, uint32_t *out)
 	return *p == begin || *out >= n ? -EINVAL : 0;
 }
 
+/* A thread would start on one of them, as far as we may. */
+static int is_usable(const struct settings *set, uint32_t n)
+{
+	cpu_set_t ours;
+
+	if (sched_getaffinity(0, sizeof(ours), &ours))
+		return 1;
+	for (uint32_t cpu = 0; cpu < n; cpu++)
+		if (CPU_ISSET(cpu, &ours) && !is_off(set, cpu))
+			return 1;
+	return 0;
+}
+
 ssize_t store_osnoise_cpus(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
@@ -124,6 +138,10 @@ ssize_t store_osnoise_cpus(struct uft_handle *h, const char *p, size_t n)
 		if (to < from || (p < end && *p != ','))
 			ret = -EINVAL;
 	} while (!ret && p < end && p++);
+	if (!ret && !is_usable(&set, ncpus(h->t))) {
+		h->wrong = "The server may run on none of these cpus";
+		ret = -EINVAL;
+	}
 	if (!ret)
 		ret = tree_apply(h->at.in, &set, NULL);
 	return ret ? ret : (ssize_t)n;

@@ -111,6 +111,10 @@ if [ "$ncpus" -le 32 ] && [ "$ncpus" -ge 2 ]; then
 	expect_equal "tracing_cpumask" "$(sed 's/^0*\([0-9a-f]\)/\1/' out | tail -n +2 | tr '\n' ';')" \
 		"0 1;0 2;0 0;0 3;1 3;1 3;1 3;0 0;0 2;0 1;1 1;1 1;0 1;1 1;1;"
 fi
+if [ "$CPU,$CPU2" = 0,1 ]; then
+	run taskset -c 0 "$uft" shell -c 'cd /sys/kernel/tracing; (echo 1 >osnoise/cpus) 2>/dev/null || echo refused; grep -c "may run on none" error_log; echo 0-1 >osnoise/cpus && cat osnoise/cpus'
+	expect_equal "osnoise on a cpu that is not ours" "$(tr '\n' ' ' <out)" "refused 1 0-1 "
+fi
 if [ "$ncpus" -le 32 ] && [ "$CPU,$CPU2" = 0,1 ]; then
 	inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >tracing_cpumask; echo function >current_tracer; for c in 0 1 0; do taskset -c $c $T 5; taskset -c $c sh -c "echo m >trace_marker"; echo $?; done
 		cut -d"[" -f2 trace | grep -c "^000.*inner"; cut -d"[" -f2 trace | grep -c "^001"; grep -c write: trace; mkdir instances/foo; cat instances/foo/tracing_cpumask; rmdir instances/foo
