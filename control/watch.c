@@ -218,13 +218,29 @@ void watch_go_on(struct uft_session *s, pid_t tid, int status)
 		on_end(s, tid, status);
 }
 
+/* Who has news, which is not taken. 0: nobody. */
+static int see(siginfo_t *si, int which)
+{
+	si->si_pid = 0;
+	return waitid(P_ALL, 0, si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | which) == 0 && si->si_pid;
+}
+
+/*
+ * A child that is nobody's business is shown first for as long as nobody takes it: fusermount, or what a shell left to us by exec. The kernel
+ * shows those that are traced for __WCLONE whatever they are, and no such child.
+ */
+static int is_no_business(const struct uft_session *s, pid_t pid)
+{
+	return pid != s->launched && !watch_has(s, pid) && !watch_is_ptask(s, pid) && !look_is_late(pid) && !peek_is_ours(pid);
+}
+
 /* Takes one piece of news that is ours. 0: there is none. */
 static int take(struct uft_session *s)
 {
-	siginfo_t si = { .si_pid = 0 };
+	siginfo_t si;
 	int status;
 
-	if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) < 0 || !si.si_pid || watch_is_ptask(s, si.si_pid))
+	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watch_is_ptask(s, si.si_pid))
 		return 0;
 	if (!watch_has(s, si.si_pid)) {
 		/* One that was to be let go (watch_release) and stops only now. Taken by us it would be a tracee for good. */

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # watchdog.sh - a program whose stubs and sites are damaged goes on as untraced, and one's own faults stay its own
 . "$(dirname "$0")/../../lib/common.sh"
+need gcc python3
 
 build() {
 	# shellcheck disable=SC2086
@@ -55,6 +56,18 @@ silent own function
 silent crash
 silent eintr
 silent stop
+
+# Whoever became the recorder had a child, which has ended and which nobody takes.
+bereaved='import os, sys
+if not os.fork():
+    os._exit(0)
+os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOWAIT)
+os.execv(sys.argv[1], sys.argv[1:])'
+want=$(./victim own)
+want_status=$?
+run timeout 60 python3 -c "$bereaved" "$uft" record -q --watchdog -p function_graph -o x.uft ./victim own
+expect_status $want_status
+expect_equal "output of own, below a recorder with a child" "$(cat out)" "$want"
 
 # Nobody prepared it: slots and moved instructions instead of stubs at the entries.
 build ""
