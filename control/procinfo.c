@@ -23,7 +23,11 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+#define GUARD		"uft-guard ("	/* as procinfo_taken() tells of it */
+#define GUARD_MS	10000
 
 #define PF_KTHREAD	0x00200000
 
@@ -259,6 +263,18 @@ static int check_namespace(const struct procinfo *p, struct uft_error *err)
 			p->comm);
 }
 
+/* The guard of a recorder that was killed lets go of its last threads when nothing else shows that it is there. */
+static void await_guard(pid_t pid)
+{
+	char by[80];
+
+	for (int i = 0; i < GUARD_MS / 10; i++) {
+		if (!procinfo_taken(pid, getpid(), by, sizeof(by)) || strncmp(by, GUARD, strlen(GUARD)))
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+}
+
 int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err)
 {
 	char status[8192], name[32], group[200], state = 0;
@@ -267,6 +283,8 @@ int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, 
 	int ret;
 
 	out->pid = pid;
+	if (pid > 0)
+		await_guard(pid);
 	if (pid <= 0 || out->pidfd < 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
 	    read_stat(pid, "stat", &state, &flags)) {
 		tgid = pid > 0 ? peek_status(pid, "Tgid", 10) : 0;

@@ -5,7 +5,7 @@
 TARGET busy spins in four threads. A thread that somebody has seized cannot be stopped by us. Before: the attach is refused in
 one line that names the thread and who has it. Later: what cannot be done is said in one line that names both, the program goes
 on, and when the thread is free again everything can be done. Exit status 0, 1."""
-import ctypes, os, subprocess, sys, tempfile, time
+import ctypes, os, signal, subprocess, sys, tempfile, time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
 import left
@@ -87,6 +87,29 @@ def before(scratch, which):
     if r.returncode != 1:
         fail('%s: status %d' % (what, r.returncode))
     release(tid)
+    p.is_as_before(what)
+    p.end(what)
+
+
+def guarded(scratch):
+    """Who has the name of a recorder's guard is waited for."""
+    what, p = 'a guard that has not finished', Program()
+    guard = os.fork()
+    if not guard:
+        with open('/proc/self/comm', 'w') as comm:
+            comm.write('uft-guard')
+        seize(p.threads[2])
+        time.sleep(0.5)
+        os._exit(0)
+    left.wait_for(lambda: 'uft-guard' in left.read('/proc/%d/comm' % guard) and
+                  'TracerPid:\t%d\n' % guard in left.read('/proc/%d/task/%d/status' % (p.pid, p.threads[2])), what, 60)
+    r = attach(p, scratch)
+    left.wait_for(lambda: r.poll() is not None or left.is_armed(p.pid, p.text, r), what + ': attached', 60)
+    r.send_signal(signal.SIGINT)
+    said = finish(r, what)
+    if r.returncode or said:
+        fail('%s: status %d, it says %r' % (what, r.returncode, said))
+    os.waitpid(guard, 0)
     p.is_as_before(what)
     p.end(what)
 
@@ -194,6 +217,7 @@ with tempfile.TemporaryDirectory() as scratch, tempfile.TemporaryDirectory(dir='
     os.environ['XDG_RUNTIME_DIR'] = run_dir
     for which in (0, 2):
         before(scratch, which)
+    guarded(scratch)
     during(scratch)
     at_detach(scratch)
     for how in ('detach', 'killed', 'next'):
