@@ -57,6 +57,7 @@
 #define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 #define MEET_MS		4000
 #define END_MS		1000		/* for an agent that was killed */
+#define AUXV_PAIR	16u		/* bytes of an entry */
 #define TRIES		5		/* the process executed another program, or was just starting */
 #define VFORK_MS	2000
 #define LIST_MS		2000		/* for the loader to finish a change of its list */
@@ -743,7 +744,9 @@ static int is_another(const struct attach *a, const uint8_t *before, size_t nbef
 
 	if (procinfo_is_gone(&a->info))
 		return 0;
-	return auxv_read(a->pid, now, &n, &av) ? nbefore != 0 : n != nbefore || memcmp(now, before, n) != 0;
+	if (auxv_read(a->pid, now, &n, &av))
+		return nbefore != 0;
+	return n <= AUXV_PAIR || n != nbefore || memcmp(now, before, n) != 0;	/* nothing but its end: in the middle */
 }
 
 static int attach(struct attach *a, struct target **t, struct uft_error *err)
