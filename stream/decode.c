@@ -415,7 +415,7 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	for (uint32_t i = 0; i < 4; i++)
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
 	if (id == UFT_EVENT_EXEC) {
-		e->text = dec_text(st, p + 8, 8 * (n - 1));
+		e->text = dec_text(st, p + 8, 8 * ((n < UFT_EXEC_WORDS ? n : UFT_EXEC_WORDS) - 1));	/* who prints has room for no more */
 		e->text_bytes = e->text ? strlen(e->text) : 0;
 		return e->text != NULL;
 	}

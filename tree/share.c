@@ -33,6 +33,12 @@ int share_is_tracing(const struct instance *in, const struct settings *set)
 	return set->is_profiling || is_recording(in, set);
 }
 
+/* Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the buffer, whoever is beside. */
+static int is_wishing(const struct instance *in, const struct settings *set)
+{
+	return set->is_profiling || set->is_measuring || (set->tracer != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
+}
+
 /* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
 struct wish {
 	const struct instance *in;
@@ -85,10 +91,11 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 		put(w, in, set, UFT_TRACER_FUNCTION);
 }
 
-/* Of those that have something on; of nobody, what one of them would: @in's own first. */
+/* Of those that have something on; if nobody has, what one of them would: @in's own first. */
 static int wishes_make(struct instance *in, const struct settings *set, struct wishes *w)
 {
 	const struct instance *would = in;
+	int is_anybody_on = 0;
 	size_t n = 1;
 
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
@@ -100,9 +107,11 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 	if (!w->v)
 		return -ENOMEM;
 	for (const struct instance *i = in->t->instances; i; i = i->next)
-		if (share_is_tracing(i, set_of(i, in, set)))
+		if (share_is_tracing(i, set_of(i, in, set))) {
+			is_anybody_on = 1;
 			put_all(w, i, set_of(i, in, set));
-	if (!w->n && set_of(would, in, set)->tracer != UFT_TRACER_NOP)
+		}
+	if (!w->n && !is_anybody_on && set_of(would, in, set)->tracer != UFT_TRACER_NOP)
 		put(w, would, set_of(would, in, set), set_of(would, in, set)->tracer);
 	if (!w->n)
 		put(w, in, set, UFT_TRACER_NOP);
@@ -328,12 +337,12 @@ static void wishes_free(struct wishes *w)
 
 /* ---- The buffers ----------------------------------------------------------------------------- */
 
-static size_t count_tracing(const struct instance *in, const struct settings *set)
+static size_t count_wishing(const struct instance *in, const struct settings *set)
 {
 	size_t n = 0;
 
 	for (const struct instance *i = in->t->instances; i; i = i->next)
-		n += share_is_tracing(i, set_of(i, in, set));
+		n += is_wishing(i, set_of(i, in, set)) != 0;
 	return n;
 }
 
@@ -351,6 +360,8 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
+	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
+		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	else if (is_shared)
 		hidden |= UFT_LIVE_NO_OWN | (set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return hidden;
@@ -364,7 +375,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
 		const struct settings *s = set_of(i, in, set);
 
-		if (!share_is_tracing(i, s))
+		if (!is_wishing(i, s))
 			continue;
 		if (first && !is_same_pids(first, s))
 			return 1;
@@ -407,7 +418,7 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 static int choose_all(struct instance *in, const struct settings *set, int is_before)
 {
 	const struct settings *top = set_of(in->t->instances, in, set);
-	int was_shared = count_tracing(in, &in->set) > 1, is_shared = count_tracing(in, set) > 1, ret = 0;
+	int was_shared = count_wishing(in, &in->set) > 1, is_shared = count_wishing(in, set) > 1, ret = 0;
 	int has_pids = has_different_pids(in, set) || (is_before && has_different_pids(in, &in->set));
 
 	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
@@ -444,7 +455,7 @@ static int is_told_apart(const struct instance *in, const struct settings *set)
  */
 static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
 {
-	int is_shared = count_tracing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set), is_known = is_told_apart(in, set);
+	int is_shared = count_wishing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set), is_known = is_told_apart(in, set);
 
 	for (struct instance *i = in->t->instances; i; i = i->next) {
 		uint32_t hidden = is_known ? 0 : UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;

@@ -41,6 +41,23 @@ one
 one 
 sched_process_exit two "
 
+# ---- An instance that has events alone asks nothing of what is on in another, and shows nothing of it
+in_shell '. $TMP/lib; cd /sys/kernel/tracing; mkdir instances/a; echo 1 >instances/a/events/sched/enable
+	lines() { grep -v "^#" $1/trace; }
+	echo kmemtrace >current_tracer; echo >trace; /bin/ls / >/dev/null; lines . | grep -q malloc && echo its calls; lines . | grep -c sched_process
+	lines instances/a | grep -vc sched_process; kinds instances/a/trace; echo
+	echo function >current_tracer; echo 0 >tracing_on; echo >instances/a/trace; /bin/true; lines instances/a | grep -vc sched_process; kinds instances/a/trace; echo; echo 1 >tracing_on
+	echo 1 >options/function-fork; echo $$ >set_ftrace_pid; echo >trace; ( : ); wait
+	lines . | sed -n "s/^ *[^ ]*-\([0-9]*\) .*/\1/p" | grep -qvx $$ && echo children'
+expect_no_err
+expect_equal "an instance with events alone" "$(cat out)" "its calls
+0
+0
+sched_process_exec sched_process_exit sched_process_fork 
+0
+sched_process_exec sched_process_exit sched_process_fork 
+children"
+
 # ---- Of some tasks: the shell makes others; those are none of them, but its children are if they are listed
 in_shell '. $TMP/lib; cd /sys/kernel/tracing; echo 1 >events/sched/enable; cat set_event_pid set_event_notrace_pid; echo $$ >set_event_pid; cat set_event_pid
 	echo >trace; /bin/true; kinds trace; echo; echo >set_event_pid; cat set_event_pid; echo $$ >set_event_notrace_pid; echo >trace; /bin/true; kinds trace; echo'
