@@ -226,7 +226,7 @@ ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 	struct instance *in = h->at.in;
 	struct uft_filter_error err = { "Error", 0 };
 	uint32_t i = h->at.index;
-	int ret, undone = 0;
+	int ret, undone = 0, is_wrong = 0;
 	char *text = take_filter(p, n, &ret);
 
 	if (!text)
@@ -235,9 +235,10 @@ ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 		ret = set_filter(in, i, NULL);
 	else if (!(ret = try_filter(i, text, &err)))
 		ret = set_filter(in, i, text);
-	else if (ret != -ENOMEM && !(undone = set_filter(in, i, NULL)))
+	else if (ret != -ENOMEM)
+		is_wrong = !(undone = set_filter(in, i, NULL));
+	if (is_wrong) {
 		replace(&in->event_error[i], refused_text(text, &err));
-	if (ret) {
 		h->wrong = err.what;
 		h->wrong_at = err.at;
 	}

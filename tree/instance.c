@@ -31,12 +31,27 @@ static void set_defaults(struct instance *in)
 		in->set.list[i] = calloc(1, 1);
 }
 
+/* The lowest that no instance has: they are few, and tools make and remove instances in loops. */
+static uint32_t free_place(const struct uft_tree *t)
+{
+	uint32_t place = 0;
+
+	for (const struct instance *i = t->instances; i; )
+		if (i->place == place) {
+			place++;
+			i = t->instances;
+		} else {
+			i = i->next;
+		}
+	return place;
+}
+
 static int make_buffer(struct instance *in)
 {
 	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1 };
 	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
 	struct instance *top = in->t->instances;
-	uint32_t slot = in->number * SLOTS_EACH % SLOTS;
+	uint32_t slot = in->place * SLOTS_EACH % SLOTS;
 	int ret = raw_init(in, slot, slot + SLOTS_EACH / 2);
 
 	to.ncpus = tree_ncpus(in->t);
@@ -59,6 +74,7 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out)
 		return -ENOMEM;
 	in->t = t;
 	in->number = t->next_instance;
+	in->place = free_place(t);
 	snprintf(in->name, sizeof(in->name), "%s", name);
 	clock_gettime(CLOCK_REALTIME, &now);
 	in->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;

@@ -133,7 +133,8 @@ struct settings {			/* what the session is told */
 struct instance {
 	struct instance *next;
 	struct uft_tree *t;
-	uint32_t number;		/* 0: the top */
+	uint32_t number;		/* 0: the top; nobody has it again */
+	uint32_t place;			/* its share of address slots; who comes later may have it again */
 	char name[UFT_TREE_NAME];
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
