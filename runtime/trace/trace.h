@@ -127,7 +127,10 @@ static inline uint32_t fg_silenced(uint32_t flags)
 	return (flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_SCRATCH | FG_KEEP)) | FG_SILENT;
 }
 
-/* Off the array: fast paths without sections store no flags, so those of what is free are 0. */
+/*
+ * Off the array. riscv64's fast entry stores no flags, so those of what is free are 0: all changes have signals blocked there. arm64's
+ * stores them, as a push whose section was aborted (ring.S), or a handler that jumps away between a pop and this, leaves some behind.
+ */
 static inline void fg_free(struct fg_entry *e)
 {
 	if (ARCH_HAS_OWN)

@@ -170,7 +170,7 @@
 	.endif
 	add	x14, x30, #4		/* stub + 8 */
 	stp	x14, x10, [x15, #E_RET]
-	str	x17, [x15, #E_WORD]	/* the flags of what is free are 0 */
+	stp	x17, xzr, [x15, #E_WORD]	/* and the flags: a push that gave way leaves its own in what is free */
 	add	x15, x15, #E_BYTES
 	str	x15, [x13, #RO_INTENT]
 	str	x12, [x13, #RO_AT]
