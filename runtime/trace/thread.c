@@ -577,7 +577,9 @@ int task_write(struct trace_task *t, struct ring_op *op)
 
 		if (block)
 			task_block(t);
-		ret = ring_write(op, 0);
+		/* A handler has forked since the event began and this is the child: the exchange rings at hand may be its parent's. */
+		if (uft_load_acquire(ring_state()) == RING_LIVE && uft_load(&uft_rt.slice->pid) == t->pid)
+			ret = ring_write(op, 0);
 		if (block)
 			task_unblock(t);
 	}
