@@ -209,7 +209,10 @@ static int write_copies(const struct word_object *o, unsigned page)
 	return made;
 }
 
-/* The cells first: a copy that is switched off leads to its thunk. */
+/*
+ * The cells first: a copy that is switched off leads to its thunk. One that cannot be switched off goes on to run its fast path, which is
+ * harmless only since every line is shut by then: its key is of the generation before, so that the copy goes to its thunk (ring/own.c).
+ */
 void patch_retarget(void)
 {
 	for (struct word_object *o = objects; o; o = o->next) {
