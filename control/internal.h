@@ -207,6 +207,7 @@ struct target {
 	struct target *next;
 	uint32_t slice;
 	pid_t pid, ppid;
+	uint64_t start;			/* when it began, as peek_start() tells it; of what ended at once: when uft did */
 	pid_t own_pid;			/* as the process itself knows it: another one in a pid namespace of its own */
 	int pidfd, agent_fd;
 	struct space *space;

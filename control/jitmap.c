@@ -7,7 +7,8 @@
  * appended is then an object of the image, without sites, that only names addresses. Fork children share
  * their parent's image, so where two of them put different code at one address the later file's name is shown.
  *
- * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read.
+ * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read. Nobody
+ * removes them, and process numbers come again: one that was last written before the process began is another's.
  */
 #include "control/internal.h"
 
@@ -18,11 +19,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "symbol/namefile.h"
 
-static int open_map(const char *path, pid_t pid)
+/* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
+#define MAP_SLACK_S	2
+
+/* @start: of a process, as peek_start() gives it. */
+static int is_of_earlier(const struct stat *st, uint64_t start)
+{
+	struct timespec now, up;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return st->st_mtime + MAP_SLACK_S < now.tv_sec - up.tv_sec + (time_t)(start / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int open_map(const char *path, const struct target *t)
 {
 	struct stat st, proc;
 	char dir[32];
@@ -30,8 +45,8 @@ static int open_map(const char *path, pid_t pid)
 
 	if (fd < 0)
 		return -1;
-	snprintf(dir, sizeof(dir), "/proc/%d", pid);
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	snprintf(dir, sizeof(dir), "/proc/%d", t->pid);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !is_of_earlier(&st, t->start) &&
 	    (!st.st_uid || st.st_uid == geteuid() || (!stat(dir, &proc) && st.st_uid == proc.st_uid)))
 		return fd;
 	close(fd);
@@ -45,7 +60,7 @@ void jitmap_look(struct uft_session *s, struct target *t)
 	if (t->jit_fd > 0 || !s->spec || !spec_has_func(s->spec))
 		return;
 	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, peek_own_pid(t->pid));
-	t->jit_fd = open_map(path, t->pid);
+	t->jit_fd = open_map(path, t);
 }
 
 static int add_object(struct target *t, const struct uft_names *names)
@@ -79,6 +94,7 @@ static int add_object(struct target *t, const struct uft_names *names)
 		lo = n->addr < lo ? n->addr : lo;
 		hi = end > hi ? end : hi;
 	}
+	uft_object_sort(obj);
 	m = ret || !hi ? NULL : uft_image_add(sp->img, obj, 0);
 	uft_object_put(obj);
 	if (!m)
@@ -98,7 +114,7 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	jitmap_look(s, t);
 	if (t->jit_fd <= 0 && s->spec && spec_has_func(s->spec)) {
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */
-		t->jit_fd = open_map(path, t->pid);
+		t->jit_fd = open_map(path, t);
 	}
 	if (t->jit_fd <= 0)
 		return;

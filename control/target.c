@@ -110,6 +110,9 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	t->pid = pid;
 	t->own_pid = (pid_t)arena_slice(&s->arena, slice)->pid;
 	t->ppid = ppid;
+	t->start = peek_start(pid);
+	if (!t->start)
+		t->start = peek_start(getpid());
 	t->space = space;
 	t->agent_fd = -1;
 	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */

@@ -51,6 +51,8 @@ uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *s
 /* Builds an object without a file, for readers of recordings; names are copied. */
 struct uft_object *uft_object_make(const char *path, const uint8_t *build_id, uint32_t build_id_len);
 int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, const char *name, uint32_t flags);
+/* They may be made in any order, and who hands the object on puts them in theirs: of two at one address the first counts. */
+void uft_object_sort(struct uft_object *obj);
 
 /* A function as shown to people: demangled, with an object when the name alone is not unique. Resolved
  * once, then by table. `index` is dense over the resolver's life: use it for arrays. */

@@ -308,10 +308,12 @@ static int object_compare_func(const void *a, const void *b)
 	return x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-static void object_sort_made(struct uft_object *obj)
+void uft_object_sort(struct uft_object *obj)
 {
 	size_t i, n = 0;
 
+	if (object_priv(obj)->is_sorted)
+		return;
 	if (obj->nfunc)
 		qsort(obj->func, obj->nfunc, sizeof(*obj->func), object_compare_func);
 	for (i = 0; i < obj->nfunc; i++)
@@ -336,8 +338,7 @@ const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)
 {
 	size_t lo = 0, hi, i;
 
-	if (!object_priv(obj)->is_sorted)
-		object_sort_made(obj);
+	uft_object_sort(obj);
 	hi = obj->nfunc;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;

@@ -10,6 +10,7 @@ cat >prog.c <<'END'
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utime.h>
 __attribute__((noinline)) void leaf(void) { __asm__ volatile("" ::: "memory"); }
 __attribute__((noinline)) void hot(int n) { while (n--) leaf(); }
 /* push %rbx; mov %rdi,%rbx; call *%rbx; pop %rbx; ret */
@@ -25,9 +26,11 @@ int main(int argc, char **argv)
 		memcpy(p + 64, code, sizeof(code));
 		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
 		f = fopen(path, "w");
-		fprintf(f, "%lx %zx jit old\n%lx %zx jit: call leaf.js:1\n", (unsigned long)p + 64, sizeof(code),
-			(unsigned long)p + 64, sizeof(code));
+		fprintf(f, "%lx %zx jit old\n%lx %zx jit: call leaf.js:1\n%lx 8 jit behind\n", (unsigned long)p + 64, sizeof(code),
+			(unsigned long)p + 64, sizeof(code), (unsigned long)p + 128);
 		fclose(f);
+		if (!strcmp(argv[1], "stale"))
+			utime(path, &(struct utimbuf){ 86400, 86400 });
 		f = fopen(argv[1], "w");
 		fputs(path, f);
 		fclose(f);
@@ -83,7 +86,15 @@ expect_status 0
 run "$uft" report
 expect_out "leaf <-jit: call leaf.js:1"
 expect_equal "calls by name" "$(grep -c 'leaf <-hot' out)" 3
+expect_equal "damaged" "$(stat_value trace.uft damaged_bytes)" 0
 rm -f "$(cat path)"
+# A map that was last written before the process began is of an earlier one with its number.
+run "$uft" record -q -p function -l leaf ./prog stale
+expect_status 0
+run "$uft" report
+expect_equal "calls of leaf" "$(grep -c 'leaf <-' out)" 4
+expect_equal "names of its map" "$(grep -c jit out)" 0
+rm -f "$(cat stale)"
 # Also when the recorder leaves before the program ends.
 all_called() { [ "$("$uft" report | grep -c 'leaf <-')" -eq 4 ]; }
 rm -f path trace.uft
