@@ -634,11 +634,12 @@ void observe_exec(struct observe *o, const struct target *t)
 
 	if (!p)
 		return;
-	if (!p->exec_ns) {		/* what we started ourselves had no events before */
+	if (!p->is_exec_told) {		/* what we started ourselves had no events before */
 		observe_stat(t->pid, t->pid, 39, &cpu);
 		tasks_exec(o, p, &(struct perf_record){ .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
 	}
 	tasks_put_exec(o, p);
+	p->is_exec_told = 0;
 }
 
 /* Threads that have no events are forgotten, but for the points that they have: what is watched twice is told twice. 1: there were some. */

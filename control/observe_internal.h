@@ -39,6 +39,7 @@ struct proc {
 	int has_unarmed;		/* a thread has no events for some point */
 	uint64_t exec_ns;		/* an EXEC is to be written that came then, when it is known what was executed; 0: none */
 	uint32_t exec_cpu;
+	int is_exec_told;		/* the kernel told of one since the process became a target last */
 	pid_t exec_tid;			/* who made it, before it took the process's number */
 	struct thread *old;		/* while they get other events (observe_again): which points they have */
 	uint32_t nold;

@@ -103,6 +103,8 @@ void tasks_exec(const struct observe *o, struct proc *p, const struct perf_recor
 {
 	if (!is_asked(o, UFT_TASKS_EXEC))
 		return;
+	tasks_put_exec(o, p);		/* one before this that nobody followed */
+	p->is_exec_told = 1;
 	p->exec_ns = r->ns;
 	p->exec_cpu = r->cpu;
 	p->exec_tid = p->nthreads == 1 ? p->thread[0].tid : r->tid;

@@ -59,6 +59,12 @@ expect_no_err
 run "$uft" report --no-pager many.uft
 expect_equal "children by the hundred" "$(story out | grep -c '^fork$') $(paired out)" "200 0 0 0 1"
 
+# ---- Several execute at once, and leave their CPU in that: each program once, whichever becomes a target first
+run "$uft" record -q -p sched_switch -e sched_process_exec -o at-once.uft /bin/sh -c 'for i in 1 2 3 4 5; do /bin/true & /bin/true | /bin/cat | /bin/cat & env true & (exec env true) & wait; done'
+expect_status 0
+run "$uft" report --no-pager at-once.uft
+expect_equal "programs that begin at once" "$(grep -c ' sched_process_exec: ' out)" 41
+
 # ---- Not followed: none of theirs
 run "$uft" record -q --no-children -e sched -o alone.uft /bin/sh -c '/bin/true; exit 0'
 expect_status 0
