@@ -9,6 +9,8 @@
 #include "symbol/host.h"
 
 #define CLOCK_THIN_NS	100000000ull
+#define CLOCK_LEAST_NS	100000ull	/* apart: two readings that tell the rate to about a thousandth, for the time being */
+#define CLOCK_OFF_NS	1000000		/* more than a reading can be wrong by, or a clock that is read each second or ten */
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
 #define CLOCK_MAX_NS	(1ull << 62)
@@ -134,4 +136,139 @@ uint64_t uft_clock_find(struct uft_clock *c, uint64_t clock)
 	if (clock >= c->cur_end)
 		clock = c->cur_end;
 	return s[lo].ns0 + (uint64_t)((unsigned __int128)(clock - s[lo].clock0) * s[lo].mult >> 32);
+}
+
+/* ---- The line of a running session ----------------------------------------------------------------- */
+
+static uint64_t line_ns(const struct uft_clock_line *l, uint64_t clock)
+{
+	const struct uft_clock_seg *s = &l->seg[l->nseg - 1];
+
+	while (s > l->seg && s->clock0 > clock)
+		s--;
+	return clock < s->clock0 ? s->ns0 : s->ns0 + (uint64_t)((unsigned __int128)(clock - s->clock0) * s->mult >> 32);
+}
+
+int uft_clock_line_is_off(const struct uft_clock_line *l, const struct uft_clock_pair *now)
+{
+	int64_t off = l->is_known ? (int64_t)(now->ns - line_ns(l, now->clock)) : 0;
+
+	return off > CLOCK_OFF_NS || off < -CLOCK_OFF_NS;
+}
+
+static int line_room(struct uft_clock_line *l)
+{
+	size_t cap = 2 * l->nseg + 16;
+	struct uft_clock_seg *grown;
+
+	if (l->nseg + 2 <= l->cap_seg)
+		return 0;
+	grown = realloc(l->seg, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->seg = grown;
+	l->cap_seg = cap;
+	return 0;
+}
+
+static void line_begin(struct uft_clock_line *l, const struct uft_clock_pair *now)
+{
+	if (!l->nseg)
+		l->from = *now;
+	else if (now->ns - l->from.ns >= CLOCK_LEAST_NS)
+		l->mult = clock_mult(&l->from, now);
+	l->is_known = l->mult != 0;
+	l->last = *now;
+	l->seg[0] = (struct uft_clock_seg){ l->from.clock, l->from.ns, l->is_known ? l->mult : 1ull << 32 };
+	l->nseg = 1;
+}
+
+/* Until the rate has been measured over CLOCK_THIN_NS each reading tells it better; then as often. */
+static void line_rate(struct uft_clock_line *l, const struct uft_clock_pair *now)
+{
+	uint64_t mult = clock_mult(&l->from, now);
+	int is_long = now->ns - l->from.ns >= CLOCK_THIN_NS;
+
+	if (mult && (is_long || !l->is_settled))
+		l->mult = mult;
+	if (!is_long)
+		return;
+	l->is_settled = 1;
+	l->from = *now;
+}
+
+int uft_clock_line_read(struct uft_clock_line *l, const struct uft_clock_pair *now, uint64_t pinned)
+{
+	struct uft_clock_pair begin, end = *now;
+	int is_off = uft_clock_line_is_off(l, now);
+	uint64_t mult;
+
+	if (line_room(l))
+		return -ENOMEM;
+	if (!l->is_known) {
+		line_begin(l, now);
+		return 0;
+	}
+	if (now->clock <= l->last.clock || now->ns <= l->last.ns ||
+	    (l->is_settled && !is_off && now->ns - l->last.ns < CLOCK_THIN_NS))
+		return 0;
+	begin.clock = pinned > l->last.clock ? pinned : l->last.clock;
+	begin.ns = line_ns(l, begin.clock);
+	if (is_off) {
+		l->from = *now;		/* what lies behind tells nothing about the rate */
+	} else {
+		line_rate(l, now);
+		end.clock += (CLOCK_THIN_NS << 32) / l->mult;
+		end.ns += CLOCK_THIN_NS;
+	}
+	mult = clock_mult(&begin, &end);
+	if (!mult)
+		return 0;
+	while (l->nseg > 1 && l->seg[l->nseg - 1].clock0 >= begin.clock)
+		l->nseg--;
+	l->seg[l->nseg++] = (struct uft_clock_seg){ begin.clock, begin.ns, mult };
+	l->seg[l->nseg++] = (struct uft_clock_seg){ end.clock, end.ns, l->mult };
+	l->last = *now;
+	return 0;
+}
+
+int uft_clock_line_copy(struct uft_clock_line *to, const struct uft_clock_line *from)
+{
+	*to = *from;
+	to->cap_seg = from->nseg;
+	to->seg = malloc((from->nseg + 1) * sizeof(*to->seg));
+	if (!to->seg) {
+		memset(to, 0, sizeof(*to));
+		return -ENOMEM;
+	}
+	memcpy(to->seg, from->seg, from->nseg * sizeof(*to->seg));
+	return 0;
+}
+
+void uft_clock_line_free(struct uft_clock_line *l)
+{
+	free(l->seg);
+	memset(l, 0, sizeof(*l));
+}
+
+int uft_clock_build_line(struct uft_clock *c, const struct uft_clock_line *l, uint64_t shift_ns)
+{
+	int ret = uft_clock_build(c, NULL, 0);
+	struct uft_clock_seg *seg = ret || !l->nseg ? NULL : malloc(l->nseg * sizeof(*seg));
+
+	if (ret || !l->nseg)
+		return ret;
+	if (!seg) {
+		uft_clock_free(c);
+		return -ENOMEM;
+	}
+	free(c->seg);
+	c->seg = seg;
+	c->nseg = l->nseg;
+	for (size_t i = 0; i < l->nseg; i++) {
+		seg[i] = l->seg[i];
+		seg[i].ns0 += shift_ns;
+	}
+	uft_clock_find(c, seg[0].clock0);
+	return 0;
 }

@@ -7,6 +7,11 @@
  * with mult = floor((ns1 - ns0) << 32 / (clock1 - clock0)). As mult is rounded down, a segment never
  * ends above the start of the next: the conversion is monotone over the whole range, exact at the pairs,
  * and integer only. Before the first and after the last pair the nearest segment goes on.
+ *
+ * A running session gives out times while it is still measuring. Its line (uft_clock_line) is only ever made longer: up to where
+ * somebody may have been told of a time it stays as it is, and from there it goes to where the newest reading says that it
+ * will be soon. So an event has the same time whenever it is read, and what a reading differs from the one before, less than a us, is
+ * spread over a tenth of a second. What differs by more than a reading can, as after a suspend, is made up for at once.
  */
 #ifndef UFT_STREAM_CLOCK_H
 #define UFT_STREAM_CLOCK_H
@@ -35,6 +40,25 @@ int uft_clock_build(struct uft_clock *c, struct uft_clock_pair *pairs, size_t n)
 void uft_clock_free(struct uft_clock *c);
 
 uint64_t uft_clock_find(struct uft_clock *c, uint64_t clock);	/* the slow path of uft_clock_ns() */
+
+/* All zero at first. */
+struct uft_clock_line {
+	struct uft_clock_seg *seg;
+	size_t nseg, cap_seg;
+	struct uft_clock_pair from, last;	/* where the rate is measured from; the last reading that counted */
+	int is_known, is_settled;		/* the rate: by two readings; by two that are far enough apart */
+	uint64_t mult;
+};
+
+/* One more reading. What is not later than @pinned, in clocks, keeps its time. 0 or -ENOMEM: nothing has changed. A reading that
+ * tells nothing new, or of a clock that went back, is passed over. */
+int uft_clock_line_read(struct uft_clock_line *l, const struct uft_clock_pair *now, uint64_t pinned);
+/* How far the line is from a reading, in ns, is so much that it is to be read at once. */
+int uft_clock_line_is_off(const struct uft_clock_line *l, const struct uft_clock_pair *now);
+int uft_clock_line_copy(struct uft_clock_line *to, const struct uft_clock_line *from);	/* 0 or -ENOMEM */
+void uft_clock_line_free(struct uft_clock_line *l);
+/* The line, later by @shift_ns (modulo 2^64), as a clock. 0 or -ENOMEM. */
+int uft_clock_build_line(struct uft_clock *c, const struct uft_clock_line *l, uint64_t shift_ns);
 
 static inline uint64_t uft_clock_ns(struct uft_clock *c, uint64_t clock)
 {

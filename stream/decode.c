@@ -57,7 +57,7 @@ static inline void dec_push(struct uft_stream *st, struct dec_task *t, uint32_t 
 static inline void dec_pop(struct dec_task *t, struct uft_event *e, uint64_t ns)
 {
 	struct dec_frame *f = &t->stack[--t->depth];
-	uint64_t duration = ns > f->entry_ns ? ns - f->entry_ns : 0;	/* live clocks are still being measured */
+	uint64_t duration = ns > f->entry_ns ? ns - f->entry_ns : 0;	/* or damage */
 
 	e->sym = f->sym;
 	e->depth = t->depth;

@@ -43,14 +43,6 @@ uint64_t lv_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-static uint64_t now_clock(void)
-{
-	struct uft_clock_pair p;
-
-	uft_clock_sample(&p);
-	return p.clock;
-}
-
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
 void lv_chunk_put(struct lv_chunk *c)
@@ -164,7 +156,7 @@ void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uin
 	memcpy(c->data + c->len, data, n);
 	c->len += (uint32_t)n;
 	r->end = position + n;
-	r->until = now_clock();
+	r->until = uft_live_clock();
 }
 
 /* ---- Taking ---------------------------------------------------------------------------------- */
@@ -249,19 +241,11 @@ uint64_t lv_pull_slice(struct uft_live *l, uint32_t index)
 
 void lv_sample_clock(struct uft_live *l)
 {
-	struct uft_clock_pair *grown = l->pair;
+	struct uft_clock_pair now;
 
-	if (l->npair == l->cap_pair) {
-		size_t cap = l->cap_pair ? 2 * l->cap_pair : 64;
-
-		grown = realloc(l->pair, cap * sizeof(*grown));
-		if (!grown)
-			return;
-		l->pair = grown;
-		l->cap_pair = cap;
-	}
-	uft_clock_sample(&l->pair[l->npair++]);
-	l->next_pair_ns = lv_now_ns() + (l->npair < 3 ? LV_PAIR_NS / 50 : l->npair < 100 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
+	uft_clock_sample(&now);
+	uft_clock_line_read(&l->line, &now, l->told);
+	l->next_pair_ns = now.ns + (!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
 
 void uft_live_until(struct uft_live *l, uint64_t clock)
@@ -283,13 +267,15 @@ uint64_t uft_live_certain(struct uft_live *l)
 
 uint64_t uft_live_pull(struct uft_live *l)
 {
+	struct uft_clock_pair now;
 	uint64_t n = 0, mark;
 
 	lv_lock_all(l);
+	uft_clock_sample(&now);
 	for (struct uft_live *f = l; f; f = f->next)
-		if (lv_now_ns() >= f->next_pair_ns)
+		if (now.ns >= f->next_pair_ns || uft_clock_line_is_off(&f->line, &now))
 			lv_sample_clock(f);
-	mark = now_clock() - LV_SLACK;
+	mark = now.clock - LV_SLACK;
 	mark = mark < l->until ? mark : l->until;
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
 	for (struct uft_live *f = l; f; f = f->next)	/* what is taken is judged by name (live_squeeze.c); ids are told before they are armed */
@@ -454,7 +440,7 @@ long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu,
 	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
 	body = (4 + ((uint32_t)n + 7) / 8) * 8;
 	pthread_mutex_lock(&l->lock);
-	clock = now_clock();
+	clock = uft_live_clock();
 	r = mark_ring(l, cpu < l->ncpus && cpu < 1024 ? cpu : 0);
 	if (r && (!(r->end & (sub - 1)) || (r->end & (sub - 1)) + body > sub)) {
 		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = clock, .pid = pid, .tid = tid };
@@ -554,7 +540,7 @@ void uft_live_destroy(struct uft_live *l)
 	free(l->ring);
 	free(l->slice);
 	free(l->cpu);
-	free(l->pair);
+	uft_clock_line_free(&l->line);
 	free(l->geo);
 	free(l);
 }

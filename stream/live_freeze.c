@@ -49,20 +49,18 @@ static int copy_rings(struct uft_live *to, const struct uft_live *from)
 /* @from is locked. */
 int lv_copy_live(struct uft_live *to, struct uft_live *from)
 {
-	lv_sample_clock(from);		/* the rate is known by what lies between two at least */
+	lv_know_clock(from);
 	to->opts = from->opts;
 	to->ncpus = from->ncpus;
 	to->shift_ns = from->shift_ns;
 	to->watermark = UINT64_MAX;
 	to->geo = calloc(1, sizeof(*to->geo));
 	to->cpu = calloc(from->ncpus, sizeof(*to->cpu));
-	to->pair = malloc((from->npair + 1) * sizeof(*to->pair));
-	if (!to->geo || !to->cpu || !to->pair)
+	if (!to->geo || !to->cpu || uft_clock_line_copy(&to->line, &from->line))
 		return -ENOMEM;
 	to->geo->head = from->geo->head;
 	memcpy(to->cpu, from->cpu, from->ncpus * sizeof(*to->cpu));
-	memcpy(to->pair, from->pair, from->npair * sizeof(*to->pair));
-	to->npair = to->cap_pair = from->npair;
+	to->told = from->told;
 	to->base = lv_copy_base(from);
 	if (!to->base)
 		return -ENOMEM;

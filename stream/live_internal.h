@@ -61,7 +61,8 @@ struct uft_live {
 	uint64_t watermark;
 	uint64_t until;			/* what the watermark may not pass */
 	uint64_t version, base_version;	/* of the chunks; of those that base was last given, 0 none */
-	struct uft_clock_pair *pair; size_t npair, cap_pair;
+	struct uft_clock_line line;
+	uint64_t told;			/* the clock up to which somebody may have been given times by it */
 	uint64_t next_pair_ns;
 	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
@@ -101,6 +102,7 @@ static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
 /* live.c */
 uint64_t lv_now_ns(void);
 void lv_sample_clock(struct uft_live *l);
+void lv_know_clock(struct uft_live *l);		/* live_stream.c */
 void lv_chunk_put(struct lv_chunk *c);
 void lv_drop_first(struct uft_live *l, struct lv_ring *r);
 struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);

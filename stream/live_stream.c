@@ -95,22 +95,25 @@ static int refill(struct uft_live *l, struct uft_stream *st, struct lv_hold *hol
 	return 0;
 }
 
-/* The rate may turn out differently by a little with every pair; decode.c is prepared for that. */
+/* A rate that two readings at least tell, before anybody is given a time. */
+void lv_know_clock(struct uft_live *l)
+{
+	for (int i = 0; !l->line.is_known && i < 10000; i++)
+		lv_sample_clock(l);
+}
+
+/* The stream's events are older than now: their times stay. */
 static int set_clock(struct uft_live *l, struct uft_stream *st)
 {
-	struct uft_clock_pair *p = malloc((l->npair + 1) * sizeof(*p));
-	int ret = -ENOMEM;
+	struct uft_clock_pair now;
 
-	if (p) {
-		memcpy(p, l->pair, l->npair * sizeof(*p));
-		for (size_t i = 0; i < l->npair; i++)
-			p[i].ns += l->shift_ns;
-		uft_clock_free(&st->clock);
-		memset(&st->clock, 0, sizeof(st->clock));
-		ret = uft_clock_build(&st->clock, p, l->npair);
-	}
-	free(p);
-	return ret;
+	uft_clock_sample(&now);
+	if (uft_clock_line_is_off(&l->line, &now))
+		lv_sample_clock(l);
+	lv_know_clock(l);
+	l->told = uft_live_clock();
+	uft_clock_free(&st->clock);
+	return uft_clock_build_line(&st->clock, &l->line, l->shift_ns);
 }
 
 struct uft_stream *lv_stream_new(struct uft_live *l)

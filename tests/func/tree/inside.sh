@@ -7,15 +7,6 @@ target=$1
 export T="$target" TMP="$tmp"
 first_cpus
 
-# $TMP/alike A B: the texts of two readings are the same. Of what is young the last digit of a time may not be: for a tenth of a second each
-# look at the clock tells its rate more exactly.
-cat >alike <<'end'
-#!/bin/sh
-sed 's/\.[0-9]\{1,\}/.N/g' "$2" >"$2.masked"
-sed 's/\.[0-9]\{1,\}/.N/g' "$1" | cmp -s - "$2.masked"
-end
-chmod +x alike
-
 # In it, `soon COMMAND` tries a command until it succeeds; a minute at most.
 inside() {
 	in_shell 'soon() { for soon in $(seq 600); do eval "$1" && break; sleep 0.1; done; }; cd /sys/kernel/tracing; '"$1"

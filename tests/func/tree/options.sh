@@ -15,13 +15,13 @@ same() {
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 1; echo hello >trace_marker
 	for o in print-parent sym-offset sym-addr verbose raw hex bin printk-msg-only context-info latency-format record-tgid irq-info fields; do
 		v=$(cat options/$o); cat trace >$TMP/a; echo $((1 - v)) >options/$o; cat trace >$TMP/b; echo $v >options/$o; cat trace >$TMP/c
-		$TMP/alike $TMP/a $TMP/b && echo $o makes no difference; $TMP/alike $TMP/a $TMP/c || echo $o is not put back; echo $o >>$TMP/seen
+		cmp -s $TMP/a $TMP/b && echo $o makes no difference; cmp -s $TMP/a $TMP/c || echo $o is not put back; echo $o >>$TMP/seen
 	done; echo done'
 expect_equal "options of the function tracer" "$(cat out)" "done"
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >current_tracer; sleep 0.1 | $T 1 wait
 	for o in funcgraph-cpu funcgraph-overhead funcgraph-proc funcgraph-duration funcgraph-abstime funcgraph-tail latency-format context-info; do
 		v=$(cat options/$o); cat trace >$TMP/a; echo $((1 - v)) >options/$o; cat trace >$TMP/b; echo $v >options/$o
-		$TMP/alike $TMP/a $TMP/b && echo $o makes no difference; echo $o >>$TMP/seen
+		cmp -s $TMP/a $TMP/b && echo $o makes no difference; echo $o >>$TMP/seen
 	done; echo done'
 expect_equal "options of the graph" "$(cat out)" "done"
 

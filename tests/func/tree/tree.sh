@@ -38,7 +38,7 @@ inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function_graph >curren
 	echo >trace; cat trace >$TMP/empty'
 expect_status 0
 check
-./alike one two || fail "reading trace twice gives two texts"
+cmp -s one two || fail "reading trace twice gives two texts"
 expect_equal "tree" "$(sed -n 's/.*|  //p' one | sed -n '/main/,$p' | tr '\n' ' ')" \
 	"main() {   lonely();   outer() {     inner();     inner();   } } "
 expect_equal "tail" "$(grep -c '} /\* outer \*/' tail) $(grep -c '} /\* main \*/' tail)" "1 1"

@@ -170,6 +170,83 @@ static void test_clock_hostile(void **state)
 	}
 }
 
+/* A reading of a counter of 3 GHz, wrong by up to 40 ns either way. */
+static struct uft_clock_pair reading(uint64_t us, uint64_t *random)
+{
+	*random = *random * 6364136223846793005ull + 1442695040888963407ull;
+	return (struct uft_clock_pair){ 700000 + us * 3000, 5000000000ull + us * 1000 + (*random >> 40) % 81 };
+}
+
+/* Between readings, as they come while a session is young and later, somebody is told of times: they stay, and are right. */
+static void test_clock_line_stays(void **state)
+{
+	enum { READINGS = 200 };
+	static uint64_t told[READINGS], ns[READINGS];
+	struct uft_clock_line line = { 0 }, copy;
+	uint64_t random = 88172645463325252ull, us = 0, n = 0, last = 0;
+	struct uft_clock c;
+
+	(void)state;
+	for (int i = 0; i < READINGS; i++, us += i < 100 ? 150 + (random >> 54) : 50000 + (random >> 44)) {
+		struct uft_clock_pair now = reading(us, &random);
+
+		assert_int_equal(uft_clock_line_read(&line, &now, n ? told[n - 1] : 0), 0);
+		assert_false(uft_clock_line_is_off(&line, &now));
+		if (!line.is_known)
+			continue;
+		told[n] = now.clock + 30000;
+		assert_int_equal(uft_clock_build_line(&c, &line, 0), 0);
+		ns[n] = uft_clock_ns(&c, told[n]);
+		n++;
+		for (uint64_t k = 0; k < n; k++)
+			assert_true(uft_clock_ns(&c, told[k]) == ns[k]);
+		uft_clock_free(&c);
+		assert_int_equal(uft_clock_line_copy(&copy, &line), 0);	/* an instance goes on with a copy */
+		uft_clock_line_free(&line);
+		line = copy;
+	}
+	assert_true(n > READINGS / 2 && line.is_settled && line.nseg < 2 * READINGS);
+	assert_int_equal(uft_clock_build_line(&c, &line, 1000), 0);
+	for (uint64_t k = 0; k < n; k++)
+		assert_true(uft_clock_ns(&c, told[k]) == ns[k] + 1000);
+	for (uint64_t at = 0; at < told[n - 1]; at += 9973) {
+		uint64_t got = uft_clock_ns(&c, at), real = 5000001000ull + (at - 700000) / 3;
+
+		assert_true(got >= last);
+		last = got;
+		if (at > 700000)
+			assert_true(got > real - 2000 && got < real + 2000);
+	}
+	uft_clock_free(&c);
+	uft_clock_line_free(&line);
+}
+
+/* A suspend, in which the counter goes on and CLOCK_MONOTONIC does not: what lay before stays, what comes after is right. */
+static void test_clock_line_steps(void **state)
+{
+	struct uft_clock_pair r[] = {
+		{ 1000, 1000000 }, { 300001000, 101000000 }, { 600001000, 201000000 },
+		{ 30600001000, 202000000 }, { 30900001000, 302000000 },
+	};
+	uint64_t asleep = 600031000, ns = 0;
+	struct uft_clock_line line = { 0 };
+	struct uft_clock c;
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		assert_int_equal(uft_clock_line_is_off(&line, &r[i]), i == 3);
+		assert_int_equal(uft_clock_line_read(&line, &r[i], i == 3 ? asleep : 0), 0);
+		assert_int_equal(uft_clock_build_line(&c, &line, 0), 0);
+		if (i == 2)
+			ns = uft_clock_ns(&c, asleep);
+		if (i > 2)
+			assert_true(uft_clock_ns(&c, asleep) == ns && uft_clock_ns(&c, r[i].clock) <= r[i].ns &&
+				    uft_clock_ns(&c, r[i].clock) + 1 >= r[i].ns);
+		uft_clock_free(&c);
+	}
+	uft_clock_line_free(&line);
+}
+
 static void test_clock_sample(void **state)
 {
 	struct uft_clock_pair a, b;
@@ -186,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_sum), cmocka_unit_test(test_varints), cmocka_unit_test(test_varints_hostile),
 		cmocka_unit_test(test_clock_exact), cmocka_unit_test(test_clock_monotone),
 		cmocka_unit_test(test_clock_thin), cmocka_unit_test(test_clock_hostile),
+		cmocka_unit_test(test_clock_line_stays), cmocka_unit_test(test_clock_line_steps),
 		cmocka_unit_test(test_clock_sample),
 	};
 
