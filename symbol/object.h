@@ -119,7 +119,7 @@ void uft_prefetch_end(struct uft_prefetch *p);
  * a name. Idempotent; only needed for names. */
 int uft_object_names(struct uft_object *obj, struct uft_error *err);
 
-/* The same file, opened once more or by another process: by path and build-id. */
+/* The same file, opened once more or by another process, or a copy of it in another folder: by name and build-id, by path without. */
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b);
 
 /* The function that contains vaddr @addr, or NULL. */

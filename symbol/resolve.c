@@ -12,7 +12,7 @@
  *
  * A symbol is one function of one object, whatever image it was met in: a program that runs a hundred times at
  * a hundred addresses has one `main`. `addr` is where it was met first. The same object read twice (a recording
- * has it once for each image) is recognised by path and build-id.
+ * has it once for each image) is recognised (uft_object_is_same()), and so is a copy in another folder.
  *
  * Names: demangled, control bytes replaced. A name that another object's function has already is followed by
  * @object. Two functions of one name in one object differ by the object's own suffix (object.h).

@@ -111,6 +111,41 @@ static void ids(void **state)
 	uft_object_put(obj);
 }
 
+static uint32_t index_of_main(struct uft_resolver *r, const char *path, const char *build_id)
+{
+	static uint32_t id = 8;
+	struct uft_object *obj = uft_object_make(path, (const uint8_t *)build_id, (uint32_t)strlen(build_id));
+	struct uft_image *img = uft_image_alloc(++id, "p");
+	struct uft_mapped *m;
+	const struct uft_sym *s;
+
+	assert_int_equal(uft_object_make_func(obj, 0x1000, 0x10, "main", 0), 0);
+	m = uft_image_add(img, obj, BIAS);
+	m->text_start = BIAS + 0x1000;
+	m->text_end = BIAS + 0x2000;
+	s = uft_resolve_addr(r, img, BIAS + 0x1004);
+	assert_true(uft_image_sym_addr(img, s) == BIAS + 0x1000);
+	uft_image_free(img);
+	uft_object_put(obj);
+	return s->index;
+}
+
+/* git runs itself from another folder, where its package has a copy. */
+static void copies(void **state)
+{
+	struct uft_resolver *r = uft_resolver_alloc();
+	uint32_t one = index_of_main(r, "/usr/bin/git", "1234");
+
+	(void)state;
+	assert_int_equal(index_of_main(r, "/usr/lib/git-core/git", "1234"), one);
+	assert_int_not_equal(index_of_main(r, "/usr/lib/git-core/git", "1235"), one);
+	assert_int_not_equal(index_of_main(r, "/usr/lib/git-core/tig", "1234"), one);
+	one = index_of_main(r, "/tmp/a/prog", "");
+	assert_int_not_equal(index_of_main(r, "/tmp/b/prog", ""), one);
+	assert_int_equal(index_of_main(r, "/tmp/a/prog", ""), one);
+	uft_resolver_free(r);
+}
+
 /* A program at another address is the same function; another object's function of that name is not. */
 static void identity(void **state)
 {
@@ -198,7 +233,7 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(funcs), cmocka_unit_test(ids), cmocka_unit_test(identity), cmocka_unit_test(many),
+		cmocka_unit_test(funcs), cmocka_unit_test(ids), cmocka_unit_test(identity), cmocka_unit_test(copies), cmocka_unit_test(many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
