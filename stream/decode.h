@@ -100,13 +100,14 @@ struct uft_stream {
 	int has_select, no_parents;
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
-	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; struct lv_events *events; } *choice_copy;	/* live: of what kind events are shown, from a clock on */
+	/* live: of what kind events are shown, from a clock on. shown: events by name, by place of their type; waiting: the same, and of them single ones */
+	struct dec_choice { uint64_t from; uint32_t flags, shown, waiting; struct lv_view *view; struct lv_events *events; } *choice_copy;
 	size_t nchoice_copy;
 	const struct dec_choice *choice; size_t nchoice;
 	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
 	uint64_t view_number;
-	uint64_t *stack_copy;				/* live: clocks of stacks that are shown although stacks are not */
-	const uint64_t *stack_at; size_t nstack_at;
+	uint64_t *single_copy;				/* live: clocks of stacks and events by name that are shown although their kind is not */
+	const uint64_t *single_at; size_t nsingle_at;
 	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
 	void *watch_arg;
 	struct uft_select sel;
@@ -166,11 +167,12 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
-int lv_events_want(const struct lv_events *e, const struct uft_event *ev);	/* live_events.c: is it shown? NULL: all are */
+int lv_events_wait(const struct dec_choice *c, uint32_t id);	/* live_events.c: of this type only single ones are shown */
+int lv_events_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
 int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
 int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* live_view.c */
 size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
-size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
+size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);

@@ -536,7 +536,7 @@ void uft_live_destroy(struct uft_live *l)
 	pthread_mutex_destroy(&l->lock);
 	free(l->span);
 	lv_choices_free(l->choice, l->nchoice);
-	free(l->stack_at);
+	free(l->single_at);
 	free(l->ring);
 	free(l->slice);
 	free(l->cpu);

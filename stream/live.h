@@ -56,14 +56,16 @@ struct uft_live_view {
 /* @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL. 0, -ENOMEM: as it was before that. */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
 /* Of events by name only these are shown, from @since on: types by bit of their place in the table, whose filter (or NULL) lets them through, of
- * these tasks. Nobody chose: all. */
+ * these tasks. Of types in @waiting those that uft_live_show_one() names. Nobody chose: all. */
 struct uft_live_events {
-	uint32_t shown;
+	uint32_t shown, waiting;
 	const char *filter[UFT_NEVENT_TYPES];
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
-void uft_live_show_stack(struct uft_live *l, uint64_t clock);	/* the one of this clock is; by rising clocks */
+void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; by rising clocks */
+/* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */
+void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown);
 /* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
 void uft_live_watched(struct uft_live *l, int on);
 /* Consumes @tap and tells @fn of each event in turn, on behalf of @l. @fn may not call us for @tap. */

@@ -3,12 +3,13 @@
  * live_choose.c - of what kinds a buffer shows events: other than hiding spans of time (live_hide.c) this is about what was asked for
  *
  * What a target records may be more than a buffer is to show: a function's calls are looked at for its command, a stack is recorded
- * that its count does not cover any more. A choice counts from its clock on, and what came before stays as it was. A stack that
- * is shown although stacks are not is named by the clock of its record.
+ * that its count does not cover any more, an event by name is on only between two calls. A choice counts from its clock on, and what came before
+ * stays as it was. A stack, or such an event, that is shown although its kind is not is named by the clock of its record: so it is of no
+ * matter how often calls switch it.
  *
- * A choice, or a stack, is forgotten when no chunk of any ring covers the time it is of: a ring that nobody writes any more keeps
- * its last chunk, and the other rings' are forgotten nevertheless. Of stacks there is one for each record of a busy ring; where a ring
- * that is seldom written covers them all, there are never more than what is held can be stacks. Who goes from one view to another and
+ * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that nobody writes any more keeps
+ * its last chunk, and the other rings' are forgotten nevertheless. Of single ones there is one for each record of a busy ring; where a ring
+ * that is seldom written covers them all, there are never more than what is held can be. Who goes from one view to another and
  * back again makes it once: it is taken from a choice that is held.
  */
 #include <errno.h>
@@ -17,7 +18,7 @@
 
 #include "stream/live_internal.h"
 
-#define STACK_BYTES	16u	/* of a record that is a stack, at least: its word, and the function that was entered */
+#define SINGLE_BYTES	16u	/* of a record that is one, at least, a stack: its word, and the function that was entered */
 
 static void put_choice(const struct dec_choice *c)
 {
@@ -37,9 +38,9 @@ void lv_choices_free(struct dec_choice *choice, size_t n)
 /* For clocks from @from to @to. */
 typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to);
 
-static void keep_stacks(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+static void keep_singles(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
 {
-	for (size_t i = dec_stack_from(l->stack_at, l->nstack_at, from); i < l->nstack_at && l->stack_at[i] <= to; i++)
+	for (size_t i = dec_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to; i++)
 		is_kept[i] = 1;
 }
 
@@ -49,7 +50,7 @@ static void keep_choices(const struct uft_live *l, uint8_t *is_kept, uint64_t fr
 		is_kept[i] = 1;
 }
 
-/* What the ring holds, and what of it the consumer has begun with. Returns how many stacks that could be. */
+/* What the ring holds, and what of it the consumer has begun with. Returns how many single ones that could be. */
 static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_kept, uint32_t index)
 {
 	const struct lv_ring *r = &l->ring[index];
@@ -64,7 +65,7 @@ static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_k
 		keep(l, is_kept, c->clock, c->next ? c->next->clock : r->until);
 		bytes += c->len;
 	}
-	return bytes / STACK_BYTES;
+	return bytes / SINGLE_BYTES;
 }
 
 /* ---- Choices --------------------------------------------------------------------------------- */
@@ -127,8 +128,11 @@ static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const
 		lv_view_put(made);
 		return -ENOMEM;
 	}
-	l->choice[l->nchoice] = (struct dec_choice){ since, hidden, made, l->nchoice ? lv_events_get(l->choice[l->nchoice - 1].events) : NULL };
-	l->nchoice++;
+	l->choice[l->nchoice] = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	lv_events_get(l->choice[l->nchoice].events);
+	l->choice[l->nchoice].from = since;
+	l->choice[l->nchoice].flags = hidden;
+	l->choice[l->nchoice++].view = made;
 	l->version++;
 	return 0;
 }
@@ -159,87 +163,120 @@ int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const s
 /* The kinds and the view stay as they are. */
 static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
-	struct lv_events *made = lv_events_make(events);
-	struct dec_choice last = { 0 };
+	struct dec_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	struct lv_events *made = lv_events_is(last.events, events) ? lv_events_get(last.events) : lv_events_make(events);
 
 	if (!made || make_choice_room(l)) {
 		lv_events_put(made);
 		return -ENOMEM;
 	}
-	if (l->nchoice)
-		last = l->choice[l->nchoice - 1];
-	l->choice[l->nchoice++] = (struct dec_choice){ since > last.from ? since : last.from, last.flags, lv_view_get(last.view), made };
+	last.from = since > last.from ? since : last.from;
+	last.shown = events->shown;
+	last.waiting = events->waiting;
+	last.events = made;
+	lv_view_get(last.view);
+	l->choice[l->nchoice++] = last;
 	l->version++;
 	return 0;
 }
 
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
 {
+	const struct dec_choice *last;
 	int ret = 0;
 
 	pthread_mutex_lock(&l->lock);
-	if (!lv_events_is(l->nchoice ? l->choice[l->nchoice - 1].events : NULL, events))
+	last = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
+	if (!last || last->shown != events->shown || last->waiting != events->waiting || !lv_events_is(last->events, events))
 		ret = add_events(l, since, events);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
 }
 
-/* ---- Stacks ---------------------------------------------------------------------------------- */
-
-static void forget_stacks(struct uft_live *l)
+/* The choice that begins behind @clock, and goes on as the one before it: its place. Without memory that of the next. */
+static size_t split(struct uft_live *l, uint64_t clock)
 {
-	uint8_t *is_kept = calloc(l->nstack_at + 1, 1);
+	int has_room = !make_choice_room(l);
+	size_t i = dec_choice_of(l->choice, l->nchoice, clock);
+
+	if (l->choice[i].from > clock)
+		return i;
+	if (!has_room)
+		return i + 1;
+	memmove(&l->choice[i + 1], &l->choice[i], (l->nchoice++ - i) * sizeof(*l->choice));
+	lv_view_get(l->choice[i].view);
+	lv_events_get(l->choice[i].events);
+	l->choice[++i].from = clock + 1;
+	return i;
+}
+
+void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown)
+{
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = l->nchoice ? split(l, l->looked) : 0; i < l->nchoice; i++) {
+		l->choice[i].shown = (l->choice[i].shown & ~types) | (shown & types);
+		l->choice[i].waiting &= ~types;
+	}
+	l->version++;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- Single ones ----------------------------------------------------------------------------- */
+
+static void forget_singles(struct uft_live *l)
+{
+	uint8_t *is_kept = calloc(l->nsingle_at + 1, 1);
 	uint64_t most = 0;
 	size_t n = 0;
 
 	if (!is_kept)
 		return;
 	for (uint32_t i = 0; i < l->nring; i++)
-		most += keep_ring(l, keep_stacks, is_kept, i);
-	for (size_t i = 0; i < l->nstack_at; i++)
+		most += keep_ring(l, keep_singles, is_kept, i);
+	for (size_t i = 0; i < l->nsingle_at; i++)
 		if (is_kept[i])
-			l->stack_at[n++] = l->stack_at[i];
+			l->single_at[n++] = l->single_at[i];
 	free(is_kept);
 	if (n > most)
-		memmove(l->stack_at, l->stack_at + (n - most), most * sizeof(*l->stack_at));
-	l->nstack_at = n < most ? n : most;
+		memmove(l->single_at, l->single_at + (n - most), most * sizeof(*l->single_at));
+	l->nsingle_at = n < most ? n : most;
 }
 
 /* At least half of the room is free then, so that forgetting costs little. */
-static void make_stack_room(struct uft_live *l)
+static void make_single_room(struct uft_live *l)
 {
 	uint64_t *grown;
 
-	forget_stacks(l);
-	if (l->cap_stack_at && 2 * l->nstack_at < l->cap_stack_at)
+	forget_singles(l);
+	if (l->cap_single_at && 2 * l->nsingle_at < l->cap_single_at)
 		return;
-	grown = realloc(l->stack_at, (2 * l->cap_stack_at + 64) * sizeof(*grown));
+	grown = realloc(l->single_at, (2 * l->cap_single_at + 64) * sizeof(*grown));
 	if (grown) {
-		l->stack_at = grown;
-		l->cap_stack_at = 2 * l->cap_stack_at + 64;
+		l->single_at = grown;
+		l->cap_single_at = 2 * l->cap_single_at + 64;
 	}
 }
 
-void uft_live_show_stack(struct uft_live *l, uint64_t clock)
+void uft_live_show_one(struct uft_live *l, uint64_t clock)
 {
 	pthread_mutex_lock(&l->lock);
-	if (l->nstack_at == l->cap_stack_at)
-		make_stack_room(l);
-	if (l->nstack_at < l->cap_stack_at)
-		l->stack_at[l->nstack_at++] = clock;
+	if (l->nsingle_at == l->cap_single_at)
+		make_single_room(l);
+	if (l->nsingle_at < l->cap_single_at)
+		l->single_at[l->nsingle_at++] = clock;
 	l->version++;
 	pthread_mutex_unlock(&l->lock);
 }
 
 int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 {
-	size_t n = from->nchoice * sizeof(*from->choice), nstacks = from->nstack_at * sizeof(*from->stack_at);
+	size_t n = from->nchoice * sizeof(*from->choice), nsingles = from->nsingle_at * sizeof(*from->single_at);
 
 	if (!from->nchoice)
 		return 0;
 	st->choice = st->choice_copy = malloc(n);
-	st->stack_at = st->stack_copy = malloc(nstacks + 1);
-	if (!st->choice || !st->stack_copy)
+	st->single_at = st->single_copy = malloc(nsingles + 1);
+	if (!st->choice || !st->single_copy)
 		return -ENOMEM;
 	memcpy(st->choice_copy, from->choice, n);
 	for (size_t i = 0; i < from->nchoice; i++) {
@@ -247,10 +284,10 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
 		lv_events_get(st->choice_copy[i].events);
 	}
 	st->nchoice_copy = from->nchoice;
-	if (nstacks)
-		memcpy(st->stack_copy, from->stack_at, nstacks);
+	if (nsingles)
+		memcpy(st->single_copy, from->single_at, nsingles);
 	st->nchoice = from->nchoice;
-	st->nstack_at = from->nstack_at;
+	st->nsingle_at = from->nsingle_at;
 	st->has_select = 1;
 	return 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_events.c - which events by name a buffer shows: types, their filters, tasks
+ * live_events.c - which events by name a buffer shows: their filters, tasks; of what types says the choice itself
  *
  * The session records what anybody wants; each buffer gets all of it and shows its own. A choice (live_choose.c) refers to one of these,
  * which is made once, never changes, and is shared by choices and by copies of buffers.
@@ -14,7 +14,6 @@
 
 struct lv_events {
 	int refs;			/* atomic */
-	uint32_t shown;
 	char *text[UFT_NEVENT_TYPES];	/* of filters; NULL: none */
 	struct uft_event_filter *filter[UFT_NEVENT_TYPES];
 	uint32_t *pids; size_t npids, nnot_pids;	/* those that are not, behind those that are */
@@ -29,7 +28,6 @@ struct lv_events *lv_events_make(const struct uft_live_events *from)
 	if (!e)
 		return NULL;
 	e->refs = 1;
-	e->shown = from->shown;
 	e->pids = malloc((from->npids + from->nnot_pids + 1) * sizeof(*e->pids));
 	for (uint32_t i = 0; i < UFT_NEVENT_TYPES && e->pids; i++) {
 		if (!from->filter[i])
@@ -74,7 +72,7 @@ void lv_events_put(struct lv_events *e)
 
 int lv_events_is(const struct lv_events *e, const struct uft_live_events *other)
 {
-	if (!e || e->shown != other->shown || e->npids != other->npids || e->nnot_pids != other->nnot_pids ||
+	if (!e || e->npids != other->npids || e->nnot_pids != other->nnot_pids ||
 	    (e->npids && memcmp(e->pids, other->pids, e->npids * sizeof(*e->pids))) ||
 	    (e->nnot_pids && memcmp(e->pids + e->npids, other->not_pids, e->nnot_pids * sizeof(*e->pids))))
 		return 0;
@@ -92,21 +90,32 @@ static int has(const uint32_t *list, size_t n, const struct uft_task *t)
 	return 0;
 }
 
-int lv_events_show(const struct lv_events *e, uint32_t id)
+static int has_type(uint32_t types, uint32_t id)
 {
 	const struct uft_event_type *type = uft_event_type(id);
 
-	return !e || !type || e->shown >> (type - uft_event_types) & 1;
+	return !type || types >> (type - uft_event_types) & 1;
 }
 
-int lv_events_want(const struct lv_events *e, const struct uft_event *ev)
+int lv_events_show(const struct dec_choice *c, uint32_t id)
+{
+	return !c->events || has_type(c->shown | c->waiting, id);
+}
+
+int lv_events_wait(const struct dec_choice *c, uint32_t id)
+{
+	return c->events && has_type(c->waiting, id) && !has_type(c->shown, id);
+}
+
+int lv_events_want(const struct dec_choice *c, const struct uft_event *ev)
 {
 	const struct uft_event_type *type = uft_event_type(ev->data);
+	const struct lv_events *e = c->events;
 	const struct uft_event_filter *f;
 
 	if (!e || !type)
 		return 1;
 	f = e->filter[type - uft_event_types];
-	return lv_events_show(e, ev->data) && (!e->npids || has(e->pids, e->npids, ev->task)) &&
+	return lv_events_show(c, ev->data) && (!e->npids || has(e->pids, e->npids, ev->task)) &&
 	       !has(e->pids + e->npids, e->nnot_pids, ev->task) && (!f || uft_event_filter_match(f, ev));
 }

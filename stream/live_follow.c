@@ -177,7 +177,7 @@ static int copy_state(struct uft_live *to, struct uft_live *from)
 		to->cpu[i].limit = 0;
 	lv_choices_free(to->choice, to->nchoice);
 	to->choice = NULL;
-	to->nspan = to->nchoice = to->cap_choice = to->nstack_at = 0;	/* what the other does not show is no matter here */
+	to->nspan = to->nchoice = to->cap_choice = to->nsingle_at = 0;	/* what the other does not show is no matter here */
 	return 0;
 }
 

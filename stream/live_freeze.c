@@ -71,9 +71,9 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	to->nchoice = to->cap_choice = to->base->nchoice;
 	to->base->choice_copy = NULL;
 	to->base->nchoice_copy = 0;
-	to->stack_at = to->base->stack_copy;
-	to->nstack_at = to->cap_stack_at = to->base->nstack_at;
-	to->base->stack_copy = NULL;
+	to->single_at = to->base->single_copy;
+	to->nsingle_at = to->cap_single_at = to->base->nsingle_at;
+	to->base->single_copy = NULL;
 	lv_stream_let_go(to->base);
 	return copy_rings(to, from);
 }

@@ -70,7 +70,7 @@ struct uft_live {
 	int is_muted;
 	struct dec_span *span; size_t nspan, cap_span;	/* live_hide.c */
 	struct dec_choice *choice; size_t nchoice, cap_choice;	/* live_choose.c */
-	uint64_t *stack_at; size_t nstack_at, cap_stack_at;
+	uint64_t *single_at; size_t nsingle_at, cap_single_at;
 	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
 	int is_watched;
 	uint64_t looked;		/* then: as watermark, for the consumer */
@@ -133,8 +133,8 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 struct lv_events *lv_events_make(const struct uft_live_events *from);	/* live_events.c, as lv_view_*() */
 struct lv_events *lv_events_get(struct lv_events *e);
 void lv_events_put(struct lv_events *e);
-int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);
-int lv_events_show(const struct lv_events *e, uint32_t id);	/* of this type, whatever filter and tasks say */
+int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);	/* but for the types */
+int lv_events_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
 struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
 struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
 void lv_view_put(struct lv_view *v);

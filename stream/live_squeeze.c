@@ -36,13 +36,13 @@ static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const str
 	return !lv_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !lv_view_wants_func(l->base, c->view, image, sym));
 }
 
-/* One may be shown by itself (uft_live_show_stack()): if it was, or that may still come, it stays. */
+/* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
 static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p)
 {
-	size_t i = dec_stack_from(l->stack_at, l->nstack_at, p->clock);
+	size_t i = dec_single_from(l->single_at, l->nsingle_at, p->clock);
 	uint64_t func;
 
-	if (l->is_watched || (i < l->nstack_at && l->stack_at[i] == p->clock))
+	if (l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock))
 		return 0;
 	memcpy(&func, p->at + 8, 8);
 	return !(func & UFT_STACK_ADDRESS) && is_hidden_func(l, r, c, p, (uint32_t)func & UFT_REC_VALUE_MAX);
@@ -76,7 +76,7 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 		if (event == UFT_EVENT_STACK)
 			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
 		else if (UFT_EVENT_IS_NAMED(event))
-			p->is_gone = !lv_events_show(c->events, event);
+			p->is_gone = !lv_events_show(c, event);
 		else if (UFT_EVENT_IS_OWN(event))
 			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
 		else

@@ -155,7 +155,7 @@ static void stream_release(struct uft_stream *st)
 	free(st->hold);
 	free(st->hidden_copy);
 	lv_choices_free(st->choice_copy, st->nchoice_copy);
-	free(st->stack_copy);
+	free(st->single_copy);
 }
 
 /* ---- The copy of base ------------------------------------------------------------------------ */
@@ -410,8 +410,8 @@ static int begin(struct uft_live *l)
 	l->base->nhidden = l->nspan;
 	l->base->choice = l->choice;
 	l->base->nchoice = l->nchoice;
-	l->base->stack_at = l->stack_at;
-	l->base->nstack_at = l->nstack_at;
+	l->base->single_at = l->single_at;
+	l->base->nsingle_at = l->nsingle_at;
 	l->base->has_select |= l->nspan != 0 || l->nchoice != 0;
 	if (l->base_version && l->base_version == l->version && l->base->nring == l->nring) {
 		refresh(l->base);

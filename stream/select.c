@@ -77,7 +77,7 @@ static void sel_begin(struct uft_stream *st, uint64_t first_ns)
 	s->is_from_stamp = s->is_to_stamp = 0;
 }
 
-size_t dec_stack_from(const uint64_t *at, size_t n, uint64_t clock)
+size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock)
 {
 	size_t lo = 0, hi = n;
 
@@ -107,11 +107,11 @@ size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock)
 	return lo ? lo - 1 : 0;
 }
 
-static int is_stack_shown(const struct uft_stream *st, uint64_t clock)
+static int is_single_shown(const struct uft_stream *st, uint64_t clock)
 {
-	size_t i = dec_stack_from(st->stack_at, st->nstack_at, clock);
+	size_t i = dec_single_from(st->single_at, st->nsingle_at, clock);
 
-	return i < st->nstack_at && st->stack_at[i] == clock;
+	return i < st->nsingle_at && st->single_at[i] == clock;
 }
 
 static int is_own(const struct uft_event *ev)
@@ -138,11 +138,11 @@ static int is_chosen(struct uft_stream *st, const struct uft_event *ev, uint64_t
 	if (c->from > clock || ev->kind == UFT_EV_MARK || ev->kind == UFT_EV_LOST)
 		return 1;
 	if (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(ev->data))
-		return lv_events_want(c->events, ev);
+		return (!lv_events_wait(c, ev->data) || is_single_shown(st, clock)) && lv_events_want(c, ev);
 	if (is_own(ev))
 		return wants_own(c, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK)
-		return is_stack_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && lv_view_wants(st, c->view, ev));
+		return is_single_shown(st, clock) || (!(c->flags & UFT_LIVE_NO_STACKS) && (c->flags & not) != not && lv_view_wants(st, c->view, ev));
 	not = UFT_LIVE_NO_CALLS | (ev->kind == UFT_EV_FUNC ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
 	return !(c->flags & not) && lv_view_wants(st, c->view, ev);
 }

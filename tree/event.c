@@ -3,7 +3,8 @@
  * event.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
  *
  * The events are those of symbol/event_type.c. One that is on is on for its instance: the session asks for what any of them wants
- * (share.c), each buffer shows its own. events/ftrace/ describes the records of the tracers and cannot be switched, as in the kernel.
+ * (share.c), each buffer shows its own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on, its
+ * own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of the tracers and cannot be switched, as in the kernel.
  * A filter that is refused takes the one before it out, and its file shows it with the mistake, until another is written.
  */
 #include "stream/event_filter.h"
@@ -40,20 +41,31 @@ int show_available_events(const struct place *at, struct tree_text *out)
 
 int show_set_event(const struct place *at, struct tree_text *out)
 {
-	show_names(at->in->set.events, out);
+	show_names(at->in->set.events | trigger_events(at->in), out);
 	return 0;
+}
+
+/* Which are on by now: what functions did before comes first. */
+static uint32_t events_on(struct instance *in)
+{
+	if (trigger_events(in))
+		tree_pull(in->t);
+	return trigger_events_on(in);
 }
 
 static int set_events(struct uft_handle *h, struct instance *in, uint32_t events)
 {
+	uint32_t on = trigger_events_on(in);
 	struct settings set = in->set;
 	struct uft_error err = { "" };
 	int ret;
 
-	if (events == set.events)
+	if (events == on)
 		return 0;
 	set.events = events;
 	ret = tree_apply(in, &set, &err);
+	if (!ret)
+		trigger_said(in, events ^ on, events);
 	if (ret && ret != -EBUSY && h && h->t->opts.warning && err.text[0])
 		h->t->opts.warning(h->t->opts.arg, err.text);	/* the kernel does not tell of tasks here: with the remedy */
 	return ret;
@@ -61,13 +73,14 @@ static int set_events(struct uft_handle *h, struct instance *in, uint32_t events
 
 int truncate_set_event(const struct place *at)
 {
+	events_on(at->in);
 	return set_events(NULL, at->in, 0);
 }
 
 /* Words, each with `!` in front if it is to be off. */
 ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 {
-	uint32_t events = h->at.in->set.events;
+	uint32_t events = events_on(h->at.in);
 	int ret;
 
 	for (size_t at = 0, len; at < n; at += len) {
@@ -105,7 +118,7 @@ static uint32_t events_of(const struct place *at)
 /* `X`: some are. */
 int show_events_enable(const struct place *at, struct tree_text *out)
 {
-	uint32_t all = events_of(at), on = at->in->set.events & all;
+	uint32_t all = events_of(at), on = (at->in->set.events | trigger_events(at->in)) & all;
 
 	text_printf(out, "%s\n", !on ? "0" : on == all ? "1" : "X");
 	return 0;
@@ -113,7 +126,7 @@ int show_events_enable(const struct place *at, struct tree_text *out)
 
 ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
 {
-	uint32_t all = events_of(&h->at), events = h->at.in->set.events;
+	uint32_t all = events_of(&h->at), events = events_on(h->at.in);
 	uint64_t on;
 	int ret = text_number(p, n, 10, &on);
 
@@ -126,7 +139,10 @@ ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
 
 int show_event_enable(const struct place *at, struct tree_text *out)
 {
-	return show_events_enable(at, out);
+	uint32_t bit = events_of(at);
+
+	text_printf(out, "%d%s\n", (events_on(at->in) & bit) != 0, trigger_events(at->in) & bit ? "*" : "");
+	return 0;
 }
 
 ssize_t store_event_enable(struct uft_handle *h, const char *p, size_t n)

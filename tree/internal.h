@@ -249,6 +249,9 @@ int trigger_waits(const struct instance *in, const struct settings *set);	/* rec
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+uint32_t trigger_events(const struct instance *in);	/* types that functions switch, by place in uft_event_types */
+uint32_t trigger_events_on(const struct instance *in);	/* those that are on now, whoever switched them last */
+void trigger_said(struct instance *in, uint32_t events, uint32_t value);	/* the user switched these now */
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 void trigger_round(struct uft_tree *t);

@@ -22,6 +22,12 @@
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
 
+/* Which events are on, or may be switched on by a function. */
+static uint32_t wanted_events(const struct instance *in, const struct settings *set)
+{
+	return set->events | trigger_events(in);
+}
+
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
@@ -289,7 +295,7 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 
 	for (const struct instance *i = in->t->instances; i; i = i->next)
 		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
-			if (set_of(i, in, set)->events >> k & 1)
+			if (wanted_events(i, set_of(i, in, set)) >> k & 1)
 				tasks |= uft_event_types[k].tasks | UFT_TASKS_ALL;
 	return tasks;
 }
@@ -356,7 +362,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (in->t->instances->next && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (trigger_has_stacks(in) || is_shared || (in->triggers && set->events))
+	if (trigger_has_stacks(in) || is_shared || (in->triggers && wanted_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
@@ -388,8 +394,9 @@ static int has_different_pids(const struct instance *in, const struct settings *
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
 	int is_off = in->t->instances->next && !is_recording(in, set);
+	uint32_t waiting = trigger_events(in);
 	struct uft_live_events events = {
-		.shown = is_off ? 0 : set->events, .pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = set->pids[PIDS_EVENT_ONLY].n,
+		.shown = is_off ? 0 : set->events & ~waiting, .waiting = is_off ? 0 : waiting, .pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = set->pids[PIDS_EVENT_ONLY].n,
 		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = set->pids[PIDS_EVENT_NOT].n,
 	};
 
@@ -470,7 +477,7 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !in->t->instances->next, is_on = is_recording(in, set);
-	int has_calls = set->tracer != UFT_TRACER_NOP || set->events || trigger_has_stacks(in);
+	int has_calls = set->tracer != UFT_TRACER_NOP || wanted_events(in, set) || trigger_has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
 	trigger_mute(in, !is_alone && !is_on);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump, with :N for so many times
+ * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump, enable_event:SYSTEM:EVENT, with :N for so many
+ * times. Words: trigger_word.c; events: trigger_event.c
  *
  * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks at all that came,
  * in the order of time, for functions that have a command. By then more has been written: so what counts is the clock of that
@@ -13,15 +14,16 @@
  * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of); the buffer shows those that the
  * command had done when they are looked at (stream/live_choose.c), also when it is taken out later. With the tracer nop it shows nothing else.
  *
- * While tracing is off only what comes with a waiting traceon is seen: a snapshot would lose what the one before it holds.
+ * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a snapshot would lose what the one before it holds.
  *
  * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace names it: then its
  * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted but for stacks, and only the tap takes.
  *
- * Each name has its own count, as in the kernel, and one entry for each command with and without a count. They are found by a hash
+ * Each name has its own count, as in the kernel, but for events, and one entry for each command with and without a count. They are found by a hash
  * of the names, so that a command for 100,000 functions is one look each. All is the owner's.
  */
 #include "tree/rows.h"
+#include "tree/trigger_internal.h"
 #include "tree/word.h"
 
 #include "control/inspect.h"
@@ -31,111 +33,7 @@
 #include <string.h>
 
 #define TAP_BYTES	(16u << 20)	/* a round's worth */
-#define MAX_DUE		16
 #define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: of 16 that are due at once others are left out, and do not count"
-
-enum action { OFF, ON, STACK, SNAPSHOT, DUMP, CPUDUMP, NACTIONS };
-static const char *const action_name[NACTIONS] = { "traceoff", "traceon", "stacktrace", "snapshot", "dump", "cpudump" };
-
-#define NKINDS		(2 * NACTIONS)	/* of each one without and one with a count */
-#define ACTION(kind)	((enum action)((kind) / 2))
-#define IS_COUNT(kind)	((kind) & 1)
-
-/* @more: the next of the same function, + 1; 0 none. */
-struct trigger { char *func; unsigned kind; uint32_t more; uint64_t left; };
-
-struct due { enum action action; uint32_t cpu; uint64_t clock; };
-
-struct triggers {
-	struct trigger *v;
-	size_t n, cap;
-	uint32_t *slot; size_t mask;	/* by the hash of a name: its first trigger, + 1; 0 none */
-	size_t count[NKINDS];		/* of v */
-	uint64_t age[NKINDS], ages;	/* when a kind was there first: the newest is listed first */
-	struct uft_live *tap;
-	uint32_t *known; size_t nknown;	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
-	int is_on;			/* as of the last record that was looked at */
-	uint64_t since;			/* when the user said so last: what was recorded before that changes nothing any more */
-	struct due due[MAX_DUE]; size_t ndue;
-	int is_told;			/* that there were more */
-	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
-};
-
-struct command {
-	char glob[WORD_MAX];
-	unsigned kind;
-	int is_not;
-	uint64_t count;
-	const char *wrong; size_t wrong_at;	/* -EINVAL: what, and where in the word */
-};
-
-/* ---- What a word says ------------------------------------------------------------------------ */
-
-static int is_word(const char *p, size_t n, const char *word)
-{
-	return strlen(word) == n && !memcmp(p, word, n);
-}
-
-static int find_action(const char *p, size_t n, enum action *out)
-{
-	for (int i = 0; i < NACTIONS; i++)
-		if (is_word(p, n, action_name[i])) {
-			*out = i;
-			return 1;
-		}
-	return 0;
-}
-
-static int refuse(struct command *c, const char *why, size_t at)
-{
-	c->wrong = why;
-	c->wrong_at = at;
-	return -EINVAL;
-}
-
-/* func:enable_event:SYSTEM:EVENT. Functions switch none yet. */
-static int refuse_event(struct command *c, const char *word, const char *arg)
-{
-	const char *event = arg ? strchr(arg, ':') : NULL;
-
-	if (event && uft_event_types_named(arg, (size_t)(event - arg) + 1 + strcspn(event + 1, ":")))
-		return refuse(c, "Events are switched by set_event, not by functions", (size_t)(arg - word));
-	return event ? refuse(c, "Event not found", (size_t)(arg - word)) : refuse(c, "A system and an event must follow", strlen(word));
-}
-
-/* 0: not one of ours; 1: *out; -EINVAL. */
-static int parse(const char *word, struct command *out)
-{
-	int is_not = word[0] == '!';
-	const char *name = word + is_not, *colon = strchr(name, ':'), *arg;
-	enum action action = OFF;
-	size_t n = colon ? strcspn(colon + 1, ":") : 0;
-	int is_event = colon && (is_word(colon + 1, n, "enable_event") || is_word(colon + 1, n, "disable_event"));
-
-	if (!colon || (!is_event && !find_action(colon + 1, n, &action)))
-		return 0;
-	arg = colon[1 + n] ? colon + n + 2 : NULL;
-	*out = (struct command){ .kind = 2 * action + (arg != NULL), .is_not = is_not };
-	if (colon == name || (size_t)(colon - name) >= sizeof(out->glob))
-		return refuse(out, "A function must come before the command", (size_t)(name - word));
-	memcpy(out->glob, name, (size_t)(colon - name));
-	if (is_event)
-		return refuse_event(out, word, arg);
-	if (action == DUMP || action == CPUDUMP) {	/* the kernel's count is 1, and there is no other; nor does it look at ours */
-		out->kind = 2 * action + (action == DUMP);
-		out->count = 1;
-	} else if (arg && !is_not && text_number(arg, strlen(arg), 0, &out->count)) {
-		return refuse(out, "Invalid count", (size_t)(arg - word));
-	}
-	return 1;
-}
-
-int trigger_is(const char *word)
-{
-	struct command c;
-
-	return parse(word, &c) != 0;
-}
 
 /* ---- The list, and where a name is in it ------------------------------------------------------ */
 
@@ -218,12 +116,38 @@ static int room(struct triggers *g)
 	return 0;
 }
 
-struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; };
+static void free_trigger(struct trigger *v)
+{
+	if (v->ration && !--v->ration->refs)
+		free(v->ration);
+	free(v->func);
+}
+
+/* @made: of all that this write adds, if they have one for all. */
+struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; struct ration *made; };
+
+/* Of one more trigger. 0, -ENOMEM. */
+static int take_ration(struct adding *a, struct ration **out)
+{
+	*out = a->made;
+	if (!IS_COUNT(a->c->kind))
+		return 0;
+	if (!*out)
+		*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->left = a->c->count;
+	(*out)->refs++;
+	if (action_of(a->c->kind) >= ENABLE)
+		a->made = *out;
+	return 0;
+}
 
 static int add_fn(void *arg, const struct uft_function *f)
 {
 	struct adding *a = arg;
 	struct triggers *g = a->g;
+	struct trigger made = { .kind = a->c->kind };
 
 	if (!uft_pattern_match(&a->p, f->name, NULL, f->object))
 		return 0;
@@ -232,9 +156,12 @@ static int add_fn(void *arg, const struct uft_function *f)
 			return 0;
 	if (room(g))
 		return -ENOMEM;
-	g->v[g->n] = (struct trigger){ .func = strdup(f->name), .kind = a->c->kind, .left = a->c->count };
-	if (!g->v[g->n].func)
+	made.func = strdup(f->name);
+	if (!made.func || take_ration(a, &made.ration)) {
+		free(made.func);
 		return -ENOMEM;
+	}
+	g->v[g->n] = made;
 	link_in(g, g->n++);
 	return 0;
 }
@@ -251,7 +178,7 @@ static void relink(struct triggers *g)
 static void drop_last(struct triggers *g, size_t n)
 {
 	while (g->n > n)
-		free(g->v[--g->n].func);
+		free_trigger(&g->v[--g->n]);
 	if (g->slot)
 		relink(g);
 }
@@ -262,7 +189,7 @@ static size_t drop_matching(struct triggers *g, const struct command *c)
 
 	for (size_t i = 0; i < n; i++) {
 		if (g->v[i].kind == c->kind && uft_glob_match(c->glob, g->v[i].func))
-			free(g->v[i].func);
+			free_trigger(&g->v[i]);
 		else
 			g->v[to++] = g->v[i];
 	}
@@ -289,7 +216,8 @@ static struct triggers *begin(struct instance *in)
 	}
 	uft_live_watched(in->live, 1);
 	g->is_on = in->set.is_on;
-	g->since = uft_live_clock();
+	g->begun = g->since = uft_live_clock();
+	g->events = in->set.events;
 	if (!g->is_on)		/* targets are about to write while an on is waited for */
 		uft_live_hide(in->live, g->since);
 	return g;
@@ -315,58 +243,90 @@ void trigger_free(struct instance *in)
 /* Somebody sees what the command does. */
 static int is_useful(const struct instance *in, struct command *c)
 {
-	enum action action = ACTION(c->kind);
+	enum action action = action_of(c->kind);
 
 	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
-		return refuse(c, "Nobody would see the dump: a server in the background has no standard error", strlen(c->glob) + 1);
+		return trigger_refuse(c, "Nobody would see the dump: a server in the background has no standard error", strlen(c->glob) + 1);
 	return 0;
+}
+
+static size_t count_verb(const struct triggers *g, unsigned verb)
+{
+	size_t n = 0;
+
+	for (unsigned kind = 0; kind < NKINDS; kind++)
+		n += verb_of(kind) == verb ? g->count[kind] : 0;
+	return n;
+}
+
+/* What the session needs for it, and may lack: who may ask the kernel for events is told, as by set_event. */
+static int apply(struct instance *in)
+{
+	struct uft_error err = { "" };
+	int ret = tree_apply(in, &in->set, &err);
+
+	if (ret && ret != -EBUSY && trigger_events(in) && in->t->opts.warning && err.text[0])
+		in->t->opts.warning(in->t->opts.arg, err.text);
+	return ret;
 }
 
 static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
-	int ret = is_useful(in, c), is_new, is_made = 0;
+	int ret = is_useful(in, c), is_new, is_waiting, is_made = 0;
+	uint32_t events;
 	size_t before;
 
 	if (ret)
 		return ret;
+	if (in->triggers)	/* it is not for what came before it */
+		tree_pull(in->t);
 	if (!in->triggers && !(in->triggers = begin(in)))
 		return -ENOMEM;
 	a.g = in->triggers;
-	is_new = !a.g->count[c->kind];
+	is_new = !count_verb(a.g, verb_of(c->kind));
 	before = a.g->n;
+	events = trigger_events(in);
 	ret = uft_pattern_parse(c->glob, &a.p);
 	if (!ret) {
 		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);
 		uft_pattern_free(&a.p);
 	}
 	if (ret >= 0)
-		ret = a.g->n > before ? 0 : refuse(c, "No function that has it not yet", 0);
-	if (!ret && ACTION(c->kind) == SNAPSHOT)
+		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function that has it not yet", 0);
+	if (!ret && action_of(c->kind) == SNAPSHOT)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
-		ret = tree_apply(in, &in->set, NULL);
+		ret = apply(in);
+	is_waiting = trigger_events(in) != events;
 	if (ret < 0)
 		drop_last(a.g, before);
 	if (ret < 0 && is_made > 0)
 		snapshot_free(in);
 	if (ret >= 0 && is_new)
-		a.g->age[c->kind] = ++a.g->ages;
+		a.g->age[verb_of(c->kind)] = ++a.g->ages;
 	forget_known(a.g);
 	if (!a.g->n)
 		trigger_free(in);
+	if (ret < 0 && is_waiting)	/* events had begun to wait for a function */
+		tree_apply(in, &in->set, NULL);
 	return ret < 0 ? ret : 0;
 }
 
 static int take_out(struct instance *in, struct command *c)
 {
 	struct triggers *g = in->triggers;
+	uint32_t events = trigger_events(in);
 
 	if (!g || !g->count[c->kind])
 		return -ENODEV;
+	if (events)		/* what was done before comes first */
+		tree_pull(in->t);
 	if (!drop_matching(g, c))
-		return refuse(c, "No function has it", 0);
+		return trigger_refuse(c, "No function has it", 0);
 	forget_known(g);
+	in->set.events = trigger_events_on(in);
+	trigger_settle(in, events);
 	if (!g->n)
 		trigger_free(in);
 	/* They are gone: who does not answer is waited for once, and told of by a warning. */
@@ -376,7 +336,7 @@ static int take_out(struct instance *in, struct command *c)
 int trigger_do(struct uft_handle *h, const char *word)
 {
 	struct command c = { .kind = 0 };
-	int ret = parse(word, &c);
+	int ret = trigger_parse(word, &c);
 
 	ret = ret < 0 ? ret : c.is_not ? take_out(h->at.in, &c) : add(h->at.in, &c);
 	h->wrong = c.wrong ? c.wrong : "Invalid command, or nothing that it is for";
@@ -389,14 +349,9 @@ void trigger_show(const struct instance *in, struct tree_text *out)
 	const struct triggers *g = in->triggers;
 
 	for (uint64_t age = g ? g->ages : 0; age; age--)
-		for (size_t i = 0; i < g->n; i++) {
-			const struct trigger *v = &g->v[i];
-
-			if (g->age[v->kind] != age)
-				continue;
-			text_printf(out, "%s:%s:", v->func, action_name[ACTION(v->kind)]);
-			text_printf(out, IS_COUNT(v->kind) ? "count=%llu\n" : "unlimited\n", (unsigned long long)v->left);
-		}
+		for (size_t i = 0; i < g->n; i++)
+			if (g->age[verb_of(g->v[i].kind)] == age)
+				trigger_show_one(&g->v[i], out);
 }
 
 /* ---- What others have to know ---------------------------------------------------------------- */
@@ -405,7 +360,7 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	return g && (set->is_on || g->count[2 * ON] || g->count[2 * ON + 1]);
+	return g && (set->is_on || g->count[2 * ON] || g->count[2 * ON + 1] || trigger_events(in));
 }
 
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
@@ -421,7 +376,7 @@ int trigger_put_words(const struct instance *in, const char *before, struct tree
 /* Of the function's stack? */
 static int wants_stack(const struct trigger *v)
 {
-	return ACTION(v->kind) == STACK && (!IS_COUNT(v->kind) || v->left);
+	return action_of(v->kind) == STACK && trigger_may_act(v);
 }
 
 int trigger_has_stacks(const struct instance *in)
@@ -522,11 +477,20 @@ static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64
 	return 1;
 }
 
+static void spend(struct trigger *v)
+{
+	if (v->ration)
+		v->ration->left--;
+}
+
 /* One that changes nothing does not count; nor one without room, which changes nothing either. */
-static int act(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
+static int act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
+	enum action action = action_of(kind);
 
+	if (action >= ENABLE)
+		return trigger_act_event(g, kind);
 	if (action == STACK)		/* it comes behind the call, as an event of its own */
 		return 0;
 	if (g->is_on == (action == ON))
@@ -558,11 +522,11 @@ static void look_at_stack(struct instance *in, const struct uft_event *e, uint64
 		if (!wants_stack(v))
 			continue;
 		is_shown = 1;
-		v->left -= IS_COUNT(v->kind);
-		g->is_spent |= IS_COUNT(v->kind) && !v->left;
+		spend(v);
+		g->is_spent |= v->ration && !v->ration->left;
 	}
 	if (is_shown)
-		uft_live_show_stack(in->live, clock);
+		uft_live_show_one(in->live, clock);
 }
 
 static void look(void *arg, const struct uft_event *e, uint64_t clock)
@@ -570,10 +534,18 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	struct instance *in = arg;
 	struct triggers *g = in->triggers;
 
-	if (clock <= g->since || !is_ours(in, e))
+	if (clock <= g->begun)
+		return;
+	trigger_catch_up(g, clock);
+	if (e->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(e->data)) {
+		trigger_look_at_event(in, e, clock);
+		return;
+	}
+	if (!is_ours(in, e))
 		return;
 	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {
-		look_at_stack(in, e, clock);
+		if (clock > g->since)
+			look_at_stack(in, e, clock);
 		return;
 	}
 	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
@@ -581,8 +553,8 @@ static void look(void *arg, const struct uft_event *e, uint64_t clock)
 	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))	/* another instance's of the same call */
 		return;
 	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
-		if ((!IS_COUNT(v->kind) || v->left) && act(in, ACTION(v->kind), e->cpu, clock))
-			v->left -= IS_COUNT(v->kind);
+		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) && act(in, v->kind, e->cpu, clock))
+			spend(v);
 }
 
 static void do_due(struct instance *in)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# actions.sh TARGET - set_ftrace_filter's func:stacktrace, snapshot, dump, cpudump, enable_event: lists, refusals, and what exactly each takes
+# actions.sh TARGET - set_ftrace_filter's func:stacktrace, snapshot, dump, cpudump: lists, refusals, and what exactly each takes
 . "$(dirname "$0")/inside.sh"
 need python3
 
@@ -50,7 +50,7 @@ else
 	echo "SKIPPED: stacktrace: it is of x86_64"
 fi
 
-# ---- Events: none can be switched, those of the tracers neither; error_log says where
+# ---- Events that are none, and those of the tracers: error_log says where
 inside '$T 1; for w in outer:enable_event:sched:sched_switch outer:disable_event:ftrace:function:3 outer:enable_event:sched outer:enable_event "!outer:enable_event:a:b" "inner outer:traceoff:x"; do
 	echo "$w" >>set_ftrace_filter; echo $?; done 2>$TMP/refused; cat error_log'
 sed 's/^\[[ 0-9.]*\] //' out >log

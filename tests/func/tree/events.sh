@@ -64,9 +64,6 @@ in_shell '. $TMP/lib; cd /sys/kernel/tracing; echo 1 >events/sched/enable; cat s
 expect_equal "of one task, of all others" "$(sed 1d out)" "sched_process_fork 
 sched_process_exec sched_process_exit "
 
-in_shell 'cd /sys/kernel/tracing; echo main:enable_event:sched:sched_process_exit:2 >>set_ftrace_filter; echo $?; grep -c "Events are switched by set_event, not by functions" error_log'
-expect_equal "by a function" "$(tr '\n' ' ' <out)" "1 1 "
-
 # ---- Tools
 if has "trace-cmd" trace-cmd; then
 	in_shell 'cd $TMP; trace-cmd list -e; trace-cmd record -e sched -F sh recorded /bin/sh -c "/bin/true; exit 3" >/dev/null 2>&1; trace-cmd report 2>/dev/null >theirs'

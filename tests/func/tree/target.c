@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* target.c N [wait|each|crash|FILE] - outer() calls inner() twice, N times; with `wait`, first until a line comes from standard input;
- * with `each`, for each such line, which is answered; with `crash`, and crashes then; with `fork`, in a child that a child has made; with a FILE, between writing 1 and 0 into it, and then tells what it says */
+ * with `each`, for each such line, which is answered; with `crash`, and crashes then; with `fork`, in a child that a child has made; with `forks`, N times: lonely(), a child, outer(), another; with a FILE, between writing 1 and 0 into it, and then tells what it says */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,6 +42,13 @@ static void switched(const char *path, int n)
 	putchar('\n');
 }
 
+static void child(void)
+{
+	if (!fork())
+		_exit(0);
+	wait(NULL);
+}
+
 int main(int argc, char **argv)
 {
 	int n = argc > 1 ? atoi(argv[1]) : 1;
@@ -56,6 +63,12 @@ int main(int argc, char **argv)
 	}
 	if (argc > 2 && argv[2][0] == '/')
 		switched(argv[2], n), n = 0;
+	for (; argc > 2 && !strcmp(argv[2], "forks") && n; n--) {
+		lonely();
+		child();
+		outer(n);
+		child();
+	}
 	lonely();
 	if (argc > 2 && !strcmp(argv[2], "fork") && (fork() || fork()))
 		return wait(NULL) < 0;

@@ -118,7 +118,7 @@ static size_t words(char *to, size_t limit)
 {
 	static const char *const word[] = {
 		"inner", "outer", "lonely", "main", "nosuch", "*", "in*", "!inner", "!*", ":mod:none.so", "inner:mod:*", "[", "[a-", "\\", "!", ":mod:",
-		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "outer:stacktrace", "*:stacktrace:2", "!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3",
+		"inner:traceoff:3", "inner:snapshot", "*:snapshot:2", "outer:stacktrace", "*:stacktrace:2", "!*:snapshot", "outer:dump", "!*:dump", "lonely:cpudump:", "inner:enable_event:a:b:3", "*:disable_event:sched:sched_process_fork", "!*:enable_event:sched:sched_process_exit:0", "!*:disable_event:sched:sched_process_fork",
 		"orig_cpu", "function", "function_graph", "nop", "0", "1", "2", "4194305", "999999999", "4294967296", "18446744073709551616",
 		"sched:sched_process_exit", "!sched_process_fork", "sched:", ":*_e*", "!*:*", "inner:enable_event:sched:sched_process_exit:2", "-1", "0x10", "print-parent", "nooverwrite", "overwrite", "nonono", "local", "boot", "latency-format", "#", "raw", "noraw",
 	};

@@ -34,6 +34,10 @@ for name; do
 		echo "SKIPPED: $name: it is told for the CPUs 0 and 1"
 		continue
 	fi
+	if grep -q '^[^#]*enable_event' "$here/cases/$name" && ! "$uft" record -q -e sched -o may.uft true 2>may; then
+		echo "SKIPPED: $name: $(cat may)"
+		continue
+	fi
 	run timeout 100 "$uft" shell -c "cd /sys/kernel/tracing; exec sh $here/cases/$name"
 	mv out seen
 	compared=$((compared + 1))
@@ -45,4 +49,4 @@ for name; do
 	expect_equal "$name: lines compared unmasked" "$(awk 'NR == FNR { line[NR] = $0; next } line[FNR] == $0 { n++ } END { print n + 0 }' want want.masked)" \
 		"$(sed -n "s/^$name //p" "$here/unmasked")"
 done
-[ "$compared" -gt 0 ] || skip "the CPUs 0 and 1 are not both ours"
+[ "$compared" -gt 0 ] || skip "none of the cases can be had here"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose_test.c - choices, and the stacks that a buffer shows although it shows none: how many it remembers, and which
+ * choose_test.c - choices, and the stacks and events that a buffer shows although it shows none: how many it remembers, and which
  *
  * Markers stand for the records, since what is looked at are the clocks of chunks.
  */
@@ -33,15 +33,15 @@ static uint64_t put(struct uft_live *l, uint32_t cpu)
 
 	assert_int_equal(uft_live_mark(l, 1, 1, cpu, "x", 1, 0), 1);
 	clock = l->ring[l->mark_index[cpu] - 1].until;
-	uft_live_show_stack(l, clock);
+	uft_live_show_one(l, clock);
 	return clock;
 }
 
 static int is_remembered(const struct uft_live *l, uint64_t clock)
 {
-	size_t i = dec_stack_from(l->stack_at, l->nstack_at, clock);
+	size_t i = dec_single_from(l->single_at, l->nsingle_at, clock);
 
-	return i < l->nstack_at && l->stack_at[i] == clock;
+	return i < l->nsingle_at && l->single_at[i] == clock;
 }
 
 /* A CPU that nothing runs on any more keeps its chunk, and its stack; those that the other CPU drove out are forgotten. */
@@ -53,7 +53,7 @@ static void idle_cpu(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++)
 		last = put(l, 0);
-	assert_true(l->cap_stack_at <= 2 * (2 * HELD / 16) + 64);
+	assert_true(l->cap_single_at <= 2 * (2 * HELD / 16) + 64);
 	assert_true(is_remembered(l, idle));
 	assert_true(is_remembered(l, last));
 	uft_live_destroy(l);
@@ -68,7 +68,7 @@ static void slow_cpu(void **state)
 	(void)state;
 	for (unsigned i = 0; i < ROUNDS; i++)
 		last = put(l, !(i % (ROUNDS / 32)));
-	assert_true(l->cap_stack_at <= 2 * (2 * HELD / 16) + 64);
+	assert_true(l->cap_single_at <= 2 * (2 * HELD / 16) + 64);
 	assert_true(is_remembered(l, last));
 	uft_live_destroy(l);
 }
@@ -85,12 +85,12 @@ static void full(void **state)
 
 		assert_true(ret == 1 || ret == -EBADF);
 		refused += ret != 1;
-		uft_live_show_stack(l, uft_live_clock());
+		uft_live_show_one(l, uft_live_clock());
 	}
 	assert_true(refused > 0);
 	assert_int_equal(l->cpu[0].dropped, refused);
 	assert_int_equal(l->cpu[0].bytes, HELD);
-	assert_true(l->cap_stack_at <= 2 * (HELD / 16) + 64);
+	assert_true(l->cap_single_at <= 2 * (HELD / 16) + 64);
 	assert_true(is_remembered(l, first));
 	uft_live_destroy(l);
 }
@@ -154,6 +154,45 @@ static void again(void **state)
 	uft_live_destroy(l);
 }
 
+static const struct dec_choice *choice_at(const struct uft_live *l, uint64_t clock)
+{
+	return &l->choice[dec_choice_of(l->choice, l->nchoice, clock)];
+}
+
+/* Of what functions switch only single ones are shown; once nobody does, the rest of what was not looked at is shown by what it was then. */
+static void waiting(void **state)
+{
+	const struct uft_live_events some = { .shown = 1, .waiting = 6 }, all = { .shown = 3 };
+	struct uft_live *l = open_live(1);
+	uint32_t id[3];
+	uint64_t looked, later;
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++)
+		id[i] = uft_event_types[i].id;
+	uft_live_until(l, UINT64_MAX);
+	assert_int_equal(uft_live_choose_events(l, uft_live_clock(), &some), 0);
+	put(l, 0);
+	while (l->watermark <= l->choice[0].from)	/* behind the clock by a moment */
+		uft_live_pull(l);
+	uft_live_watched(l, 1);
+	looked = l->looked;
+	later = put(l, 0);
+	assert_true(later > looked);
+	for (size_t i = 0; i < 3; i++) {
+		assert_true(lv_events_show(choice_at(l, later), id[i]));
+		assert_int_equal(lv_events_wait(choice_at(l, later), id[i]), i > 0);
+	}
+	uft_live_settle(l, 6, 3);
+	assert_true(lv_events_wait(choice_at(l, looked), id[1]));
+	assert_true(lv_events_show(choice_at(l, later), id[1]) && !lv_events_wait(choice_at(l, later), id[1]));
+	assert_false(lv_events_show(choice_at(l, later), id[2]));
+	assert_int_equal(uft_live_choose_events(l, uft_live_clock(), &all), 0);
+	assert_int_equal(l->nchoice, 2);
+	assert_ptr_equal(l->choice[0].events, l->choice[1].events);
+	uft_live_destroy(l);
+}
+
 static struct uft_object *add_object(struct uft_image *img, const char *path, const char *func, uint64_t bias)
 {
 	struct uft_object *obj = uft_object_make(path, (const uint8_t *)path, 8);
@@ -204,6 +243,7 @@ int main(void)
 		cmocka_unit_test(full),
 		cmocka_unit_test(choices),
 		cmocka_unit_test(again),
+		cmocka_unit_test(waiting),
 		cmocka_unit_test(same_name),
 	};
 
