@@ -593,9 +593,14 @@ static int attach(struct recording *rec, struct uft_error *err)
 	/* Who was not attached to yet may have made others meanwhile. */
 	for (size_t i = 0; !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
 		const struct target_pid *t = &rec->targets->item[i];
+		char name[32];
+		unsigned left_out = t->is_found ? 0 : cmd_targets_left_out(rec->targets, t->pid, name, sizeof(name));
 		int ret = uft_session_attach(rec->session, t->pid, err);
 
 		n += !ret;
+		if (!ret && left_out && !rec->opts->is_quiet)
+			say(rec, "process %d has %u child%s of its own name already, not recorded: uft attach %s takes all of them", t->pid, left_out,
+			    left_out == 1 ? "" : "ren", name);
 		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
 			return ret;
 		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1)))

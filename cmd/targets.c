@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "symbol/names.h"
+
 #define CGROUPS		"/sys/fs/cgroup"
 #define CGROUP_DEPTH	16
 
@@ -72,6 +74,35 @@ static int has_name(pid_t pid, const char *name)
 		return 0;
 	base = strrchr(text, '/');
 	return base && strcmp(base + 1, name) == 0;
+}
+
+unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name, size_t size)
+{
+	char path[64];
+	unsigned n = 0;
+	int child;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	f = fopen(path, "re");
+	if (!f || !fgets(name, (int)size, f))
+		name[0] = '\0';
+	name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);	/* none where the kernel was built without: nothing is said */
+	f = fopen(path, "re");
+	while (f && name[0] && fscanf(f, "%d", &child) == 1) {
+		size_t i = 0;
+
+		while (i < t->n && t->item[i].pid != child)
+			i++;
+		n += i == t->n && has_name(child, name);
+	}
+	if (f)
+		fclose(f);
+	uft_name_clean(name);
+	return n;
 }
 
 static int add_named(struct cmd_targets *t, const char *name, struct uft_error *err)

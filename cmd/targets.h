@@ -32,6 +32,8 @@ enum target_kind { TARGET_ANY, TARGET_NAME, TARGET_CGROUP };
 int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err);
 /* Those that are called so, or are in there, by now: how many are new. */
 size_t cmd_targets_renew(struct cmd_targets *t);
+/* How many children that the process has made are called as it is, a server's workers, and are not among @t. @name: how that is. */
+unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name, size_t size);
 void cmd_targets_free(struct cmd_targets *t);
 
 #endif

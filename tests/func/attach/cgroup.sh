@@ -45,6 +45,32 @@ recorded "uft record --name" 2 record --name $name
 run "$uft" attach --name $name-x
 expect_status 1
 expect_err "no process is called '$name-x'"
+# A server and its worker, which are called the same: who names the first alone is told of the other.
+cp "$(readlink -f /bin/sh)" $name-m
+mkfifo stay
+./$name-m -c '(read x <stay; :) & wait' &
+server=$!
+until [ -n "$(cat /proc/$server/task/$server/children 2>/dev/null)" ] || [ ! -e /proc/$server/task/$server/children ]; do sleep 0.02; done
+if [ -e /proc/$server/task/$server/children ]; then
+	worker=$(tr -d ' ' </proc/$server/task/$server/children)
+	"$uft" attach -p function -o m.uft $server,$worker >out 2>err7 &
+	both=$!
+	wait_until "'$uft' report m.uft >/dev/null 2>&1" $both
+	kill -TERM $both && wait $both
+	"$uft" attach -p function -o n.uft $server >out 2>err &
+	alone=$!
+	wait_until "grep -q 'takes all' err" $alone
+	echo >stay
+	wait $alone
+	ran="attach to a server alone" status=0
+	expect_err "process $server has 1 child of its own name already, not recorded: uft attach $name-m takes all of them"
+	expect_equal "with its worker" "$(grep -c 'takes all' err7)" 0
+else
+	echo "SKIPPED: a server's worker: the kernel does not tell of children"
+	echo >stay
+fi
+wait $server
+
 # A recorder is found by its name, and refused; its guard, of the same file, is not.
 guarded() {
 	for p in $(grep -slx uft-guard /proc/[0-9]*/comm); do
