@@ -23,6 +23,8 @@
 
 #define MAX_DEPTH	100	/* of parentheses and ! */
 #define CPU_WORDS	64	/* CPUS{} names CPUs below 4096 */
+#define NUMBER_BYTES	24u	/* the kernel's: a number, and a text, is shorter */
+#define TEXT_BYTES	256u
 
 enum op { OP_EQ, OP_NE, OP_GLOB, OP_LE, OP_LT, OP_GE, OP_GT, OP_BITS, NOPS };	/* longer ones before those that they begin with */
 static const char *const op_text[NOPS] = { "==", "!=", "~", "<=", "<", ">=", ">", "&" };
@@ -138,15 +140,34 @@ static int take_text(struct parser *s, struct node *n, size_t at)
 		return fail(s, -EINVAL, "Expecting numeric field", at);
 	if (!end)
 		return fail(s, -EINVAL, "Missing matching quote", at);
+	if ((size_t)(end - s->p - 1) >= TEXT_BYTES)
+		return fail(s, -EINVAL, "Operand too long", (size_t)(end - s->text) + 1);
 	n->kind = NODE_TEXT;
 	n->text = strndup(s->p + 1, (size_t)(end - s->p - 1));
 	s->p = end + 1;
 	return n->text ? 0 : -ENOMEM;
 }
 
+/* A number as what it is compared with holds it: the kernel cuts it to the field's size. 0: it is none, or too large to be one. */
+static int read_number(const char *text, struct node *n)
+{
+	int is_signed = n->of == OF_TID || n->of == OF_CPU || (n->of == OF_FIELD && n->field->is_signed);
+	char *end;
+
+	errno = 0;
+	n->number = is_signed ? strtoll(text, &end, 0) : (int64_t)strtoull(text, &end, 0);
+	if (errno || *end || end == text + (*text == '-') || (*text == '-' && !is_signed))
+		return 0;
+	if (is_signed)
+		n->number = (int32_t)n->number;
+	else
+		n->number = n->of == OF_ZERO ? (uint8_t)n->number : n->of == OF_TYPE ? (uint16_t)n->number : (uint32_t)n->number;
+	return 1;
+}
+
 static int take_number(struct parser *s, struct node *n, size_t at)
 {
-	char text[32], *end;
+	char text[NUMBER_BYTES];
 	size_t len = *s->p == '-';
 
 	if (is_text(n))
@@ -156,13 +177,11 @@ static int take_number(struct parser *s, struct node *n, size_t at)
 	while (isalnum((unsigned char)s->p[len]))
 		len++;
 	if (len >= sizeof(text))
-		return fail(s, -EINVAL, "Illegal integer value", at);
+		return fail(s, -EINVAL, "Operand too long", at + len);
 	memcpy(text, s->p, len);
 	text[len] = '\0';
-	errno = 0;
 	n->kind = NODE_NUMBER;
-	n->number = strtoll(text, &end, 0);
-	if (errno || *end || end == text + (*text == '-'))
+	if (!read_number(text, n))
 		return fail(s, -EINVAL, "Illegal integer value", at);
 	s->p += len;
 	return 0;

@@ -189,20 +189,30 @@ static char *refused_text(const char *text, const struct uft_filter_error *err)
 	return NULL;
 }
 
-/* @text: NULL takes it out. What it was is freed. */
-static int set_filter(struct instance *in, uint32_t i, const char *text)
+/* What each of some events has from now on; malloc'd. @text: NULL: none; @refused: what its file shows instead, or NULL. */
+struct filters { uint32_t events; char *text[UFT_NEVENT_TYPES], *refused[UFT_NEVENT_TYPES]; };
+
+/* All of them or none. Takes the texts over. */
+static int set_filters(struct instance *in, struct filters *f)
 {
 	struct settings set = in->set;
-	char *old = set.event_filter[i];
 	int ret;
 
-	set.event_filter[i] = text ? strdup(text) : NULL;
-	if (text && !set.event_filter[i])
-		return -ENOMEM;
+	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++)
+		if (f->events >> i & 1) {
+			set.event_filter[i] = f->text[i];
+			f->text[i] = in->set.event_filter[i];
+		}
 	ret = tree_apply(in, &set, NULL);
-	free(ret ? set.event_filter[i] : old);
-	if (!ret)
-		replace(&in->event_error[i], NULL);
+	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++) {
+		if (!(f->events >> i & 1))
+			continue;
+		free(ret ? set.event_filter[i] : f->text[i]);
+		if (ret)
+			free(f->refused[i]);
+		else
+			replace(&in->event_error[i], f->refused[i]);
+	}
 	return ret;
 }
 
@@ -239,26 +249,31 @@ int show_event_filter(const struct place *at, struct tree_text *out)
 
 ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 {
-	struct instance *in = h->at.in;
 	struct uft_filter_error err = { "Error", 0 };
 	uint32_t i = h->at.index;
-	int ret, undone = 0, is_wrong = 0;
+	struct filters f = { .events = 1u << i };
+	int ret, undone, is_out;
 	char *text = take_filter(p, n, &ret);
 
 	if (!text)
 		return ret;
-	if (!strcmp(text, "0"))
-		ret = set_filter(in, i, NULL);
-	else if (!(ret = try_filter(i, text, &err)))
-		ret = set_filter(in, i, text);
-	else if (ret != -ENOMEM)
-		is_wrong = !(undone = set_filter(in, i, NULL));
-	if (is_wrong) {
-		replace(&in->event_error[i], refused_text(text, &err));
+	is_out = !strcmp(text, "0");
+	ret = is_out ? 0 : try_filter(i, text, &err);
+	if (ret && ret != -ENOMEM) {
+		f.refused[i] = refused_text(text, &err);
+		ret = f.refused[i] ? ret : -ENOMEM;
+	}
+	if (is_out || ret)
+		free(text);
+	else
+		f.text[i] = text;
+	if (ret == -ENOMEM)
+		return ret;
+	undone = set_filters(h->at.in, &f);
+	if (ret && !undone) {
 		h->wrong = err.what;
 		h->wrong_at = err.at;
 	}
-	free(text);
 	return undone ? undone : ret ? ret : (ssize_t)n;
 }
 
@@ -270,31 +285,36 @@ int show_system_filter(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* Those that have its fields get it, the others have none then, and say why. The write is not refused, as in the kernel. */
-static int set_if_fits(struct instance *in, uint32_t i, const char *text)
+/* What the event @i has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
+static int fit_filter(struct filters *f, uint32_t i, const char *text)
 {
 	static const struct uft_filter_error none = { "Couldn't find or set field in one of a subsystem's events", 0 };
 	struct uft_filter_error err;
-	int is_out = !strcmp(text, "0"), ret = is_out ? 0 : try_filter(i, text, &err), fits = !ret;
+	int ret = try_filter(i, text, &err);
+	char **to = ret ? &f->refused[i] : &f->text[i];
 
 	if (ret == -ENOMEM)
 		return ret;
-	ret = set_filter(in, i, is_out || !fits ? NULL : text);
-	if (!ret && !fits)
-		replace(&in->event_error[i], refused_text(text, &none));
-	return ret;
+	*to = ret ? refused_text(text, &none) : strdup(text);
+	return *to ? 0 : -ENOMEM;
 }
 
+/* Those that have its fields get it, the others have none then. The write is not refused, as in the kernel. */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {
-	uint32_t all = events_of(&h->at);
+	struct filters f = { .events = events_of(&h->at) };
 	int ret;
 	char *text = take_filter(p, n, &ret);
 
 	for (uint32_t i = 0; text && !ret && i < UFT_NEVENT_TYPES; i++)
-		if (all >> i & 1)
-			ret = set_if_fits(h->at.in, i, text);
+		if (f.events >> i & 1 && strcmp(text, "0"))
+			ret = fit_filter(&f, i, text);
+	for (uint32_t i = 0; ret && i < UFT_NEVENT_TYPES; i++) {
+		free(f.text[i]);
+		free(f.refused[i]);
+	}
 	free(text);
+	ret = ret ? ret : set_filters(h->at.in, &f);
 	return ret ? ret : (ssize_t)n;
 }
 

@@ -26,6 +26,7 @@ in_shell '. $TMP/lib; cd /sys/kernel/tracing; X=events/sched/sched_process_exit;
 	echo >trace; echo "comm ~ \"t*o\"" >$X/filter; $TMP/one; $TMP/two; exits trace; echo
 	echo >trace; echo "comm == \"one\" || comm == \"two\" && prio < 0" >$X/filter; $TMP/one; $TMP/two; exits trace; echo
 	echo >trace; echo "!(comm != \"two\")" >$X/filter; $TMP/one; $TMP/two; exits trace; echo
+	echo >trace; echo "comm == \"one\" && common_flags == 256" >$X/filter; $TMP/one; $TMP/two; exits trace; echo "comm != \"one\" && common_flags != 256 || comm == \"two\"" >$X/filter
 	mkdir instances/a; echo "comm == \"one\"" >instances/a/$X/filter; echo 1 >instances/a/events/sched/sched_process_exit/enable
 	echo >trace; $TMP/one; $TMP/two; exits trace; exits instances/a/trace; echo
 	echo 0 >$X/enable; echo >trace; echo >instances/a/trace; $TMP/one; $TMP/two; exits trace; exits instances/a/trace; echo
@@ -36,7 +37,7 @@ expect_equal "filters" "$(cat out)" "one
 two 
 one 
 two 
-two one 
+one two one 
 one 
 one 
 sched_process_exit two "
