@@ -88,11 +88,31 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
+/* What is a command with trace-cmd, uftrace or perf; nearness of letters would lead astray. */
+static const struct habit { const char *name, *here; } habits[] = {
+	{ "replay", "uft report" }, { "dump", "uft report" }, { "script", "uft report" }, { "graph", "uft report" },
+	{ "info", "uft stat FILE" }, { "convert", "uft export" }, { "profile", "uft report --profile" },
+	{ "live", "uft record PROGRAM && uft report" }, { "run", "uft record PROGRAM" }, { "trace", "uft record PROGRAM" },
+	{ "top", "uft attach PID, then uft report --profile" }, { "stream", "uft shell, then uft show --pipe" },
+};
+
+static const char *find_habit(const char *name)
+{
+	for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++)
+		if (strcmp(habits[i].name, name) == 0)
+			return habits[i].here;
+	return NULL;
+}
+
 static int unknown_command(const char *name)
 {
-	const char *names[NCOMMANDS + 1];
+	const char *names[NCOMMANDS + 1], *here = find_habit(name);
 	char near[256];
 
+	if (here) {
+		fprintf(stderr, "uft: no command '%s': here it is %s (uft help lists the commands)\n", name, here);
+		return CMD_USAGE;
+	}
 	for (size_t i = 0; i < NCOMMANDS; i++)
 		names[i] = commands[i].name;
 	names[NCOMMANDS] = "help";
