@@ -906,7 +906,7 @@ int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
 		ret = arm(&a, t);
 	if (s->stop_ns > s->stop_ns_sum)
 		s->stop_ns_sum = s->stop_ns;
-	if (ret == -ESRCH || (ret && !target_is_running(t)))
-		return 0;		/* it ended: the session sees that by itself */
+	if (ret == -ESRCH || (ret && (!target_is_running(t) || peek_is_ending(pid))))
+		return 0;		/* it ended, or is about to: the session sees that by itself */
 	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
 }

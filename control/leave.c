@@ -398,24 +398,25 @@ static int open_mem(pid_t pid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. */
-static void hold_all(struct leaving *l, struct held **held)
+/* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. What holds them
+ * points to @look. */
+static struct held *hold_all(struct look *look)
 {
-	struct look look = look_of(l);
+	struct held *held;
 
-	for (int i = 0; look_hold(&look, LOOK_STOP_MS, held) == -EAGAIN && i < HOLD_TRIES; i++)
-		look_release(*held);
+	for (int i = 0; look_hold(look, LOOK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
+		look_release(held);
+	return held;
 }
 
 static int unmap_all(struct leaving *l)
 {
 	struct remote r = { .mem = open_mem(l->pid) };
 	uint32_t needed = drop_needed(l);
-	struct held *held;
-	int ret;
+	struct look look = look_of(l);
+	struct held *held = hold_all(&look);
+	int ret = unmap_held(l, &r);
 
-	hold_all(l, &held);
-	ret = unmap_held(l, &r);
 	look_release(held);
 	if (r.mem >= 0)
 		close(r.mem);
@@ -449,11 +450,12 @@ void leave_finish(const struct arena *a, struct leaving_notes *n)
 	struct leaving l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
 	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
 	struct user_regs_struct regs;
+	struct look look = look_of(&l);
 	struct held *held = NULL;
 
 	l.agent_fd = is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
 	if (l.agent_fd >= 0)
-		hold_all(&l, &held);
+		held = hold_all(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
 		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
 			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);

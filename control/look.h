@@ -61,7 +61,7 @@ int look_kept_status(pid_t pid, int *status);	/* 1: *status is what waitpid() sa
 
 struct held;
 /* Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM: another tracer has
- * some. look_release() in any case. */
+ * some. look_release() in any case, before @l is gone. */
 int look_hold(struct look *l, unsigned ms, struct held **out);
 uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
 int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
