@@ -20,7 +20,6 @@ enum {
 
 #define SECTION_COMPRESSED	1
 
-static const char trace_clock[] = "local global counter uptime perf [" DAT_CLOCK "] mono_raw boot tai x86-tsc\n";
 
 /* ---- Bytes in memory ---- */
 
@@ -183,11 +182,24 @@ static void put_cpu_stats(struct blob *b, const struct dat_file *file)
 	}
 }
 
+/* What the file trace_clock reads as: readers look for the brackets alone. */
+static size_t clock_list(char *out, size_t n, const struct dat_file *file)
+{
+	static const char *const names[] = { "local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc" };
+	size_t at = 0;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		at += (size_t)snprintf(out + at, n - at, strcmp(names[i], file->clock) ? "%s%s" : "%s[%s]", i ? " " : "", names[i]);
+	return at + (size_t)snprintf(out + at, n - at, "\n");
+}
+
 static void put_plain_options(struct blob *b, const struct dat_file *file)
 {
 	uint32_t ncpus = file->ncpus;
+	char list[128];
 
-	put_text_option(b, OPT_TRACECLOCK, trace_clock);
+	clock_list(list, sizeof(list), file);
+	put_text_option(b, OPT_TRACECLOCK, list);
 	put_text_option(b, OPT_UNAME, file->info->uname ? file->info->uname : "");
 	put_text_option(b, OPT_VERSION, "uft");
 	put_option(b, OPT_CPUCOUNT, &ncpus, 4);
@@ -198,7 +210,8 @@ static void put_plain_options(struct blob *b, const struct dat_file *file)
 
 static void build_v6(struct blob *b, const struct dat_file *file)
 {
-	size_t table;
+	size_t table, nlist;
+	char list[128];
 	uint64_t at;
 
 	put_magic(b, "6");
@@ -218,8 +231,9 @@ static void build_v6(struct blob *b, const struct dat_file *file)
 		put_u64(b, 0);
 		put_u64(b, file->cpu[i].lane->bytes);
 	}
-	put_u64(b, sizeof(trace_clock) - 1);
-	put(b, trace_clock, sizeof(trace_clock) - 1);
+	nlist = clock_list(list, sizeof(list), file);
+	put_u64(b, nlist);
+	put(b, list, nlist);
 	at = page_align(b->n);
 	for (uint32_t i = 0; i < file->ncpus; i++) {
 		patch_u64(b, table + i * 16, at);
@@ -322,14 +336,14 @@ static uint64_t cpu_bytes(const struct dat_file *file, uint32_t i)
 /* The BUFFER option; returns where its table of CPUs stands, to be patched. */
 static size_t put_buffer_option(struct blob *b, const struct dat_file *file, size_t *section_at)
 {
-	size_t size = 8 + 1 + sizeof(DAT_CLOCK) + 4 + 4 + (size_t)file->ncpus * 20, table;
+	size_t size = 8 + 1 + strlen(file->clock) + 1 + 4 + 4 + (size_t)file->ncpus * 20, table;
 
 	put_u16(b, OPT_BUFFER);
 	put_u32(b, (uint32_t)size);
 	*section_at = b->n;
 	put_u64(b, 0);
 	put_string(b, "");		/* the top instance */
-	put_string(b, DAT_CLOCK);
+	put_string(b, file->clock);
 	put_u32(b, KBUF_PAGE);
 	put_u32(b, file->ncpus);
 	table = b->n;

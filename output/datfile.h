@@ -15,7 +15,6 @@
 
 enum dat_version { DAT_V6, DAT_V7, DAT_V7_ZSTD };
 
-#define DAT_CLOCK	"mono"
 /* Pages are compressed this many at a time; a reader unpacks as many to see one. */
 #define DAT_CHUNK_PAGES	32u
 #define DAT_ZSTD_LEVEL	1
@@ -29,6 +28,7 @@ struct dat_cpu_data {
 struct dat_file {
 	enum dat_version version;
 	const struct uft_info *info;
+	const char *clock;		/* the kernel's name of it */
 	const char *kallsyms, *cmdlines;
 	size_t kallsyms_len, cmdlines_len;
 	const struct dat_cpu_data *cpu;

@@ -109,12 +109,15 @@ static char delay_mark(uint64_t ns)
 	return ' ';
 }
 
-static char *put_verbose(char *p, const struct uft_event *ev, uint64_t index, uint64_t since, uint64_t until)
+static char *put_verbose(char *p, const struct uft_event *ev, uint64_t index, uint64_t since, uint64_t until,
+			 int is_plain)
 {
 	char name[17];
 
-	return p + sprintf(p, "%16s %7u %3u %d %08x %08llx [%08llx] %llu.%03llums (+%llu.%03llums): ", form_name(ev->task, name), ev->task->tid,
-			   ev->cpu, 0, 0, (unsigned long long)index, (unsigned long long)(ev->ts_ns / 1000),
+	p += sprintf(p, "%16s %7u %3u %d %08x %08llx ", form_name(ev->task, name), ev->task->tid, ev->cpu, 0, 0, (unsigned long long)index);
+	if (is_plain)
+		return p + sprintf(p, "[%016llx] %llu (+%llu): ", (unsigned long long)ev->ts_ns, (unsigned long long)since, (unsigned long long)until);
+	return p + sprintf(p, "[%08llx] %llu.%03llums (+%llu.%03llums): ", (unsigned long long)(ev->ts_ns / 1000),
 			   (unsigned long long)(since / 1000000), (unsigned long long)(since / 1000 % 1000),
 			   (unsigned long long)(until / 1000000), (unsigned long long)(until / 1000 % 1000));
 }
@@ -126,7 +129,10 @@ char *form_latency_context(struct uft_printer *t, char *p, const struct uft_even
 	char name[17];
 
 	if (t->flags & UFT_TEXT_VERBOSE)
-		return put_verbose(p, ev, t->printed, since, until);
+		return put_verbose(p, ev, t->printed, since, until, t->is_plain);
+	if (t->is_plain)
+		return p + sprintf(p, "%8.8s-%-7u %3u%s %4llu: ", form_name(ev->task, name), ev->task->tid, ev->cpu,
+				   t->task_flags ? t->task_flags : ".....", (unsigned long long)since);
 	return p + sprintf(p, "%8.8s-%-7u %3u%s %4lluus%c: ", form_name(ev->task, name), ev->task->tid, ev->cpu, t->task_flags ? t->task_flags : ".....",
 			   (unsigned long long)(since / 1000), delay_mark(until));
 }

@@ -173,8 +173,8 @@ static char *put_column(struct uft_printer *t, char *p, const struct text_cpu *c
 {
 	if (!(t->flags & UFT_TEXT_CONTEXT))
 		return p;
-	if (t->flags & UFT_TEXT_ABSTIME) {	/* text_time() without its blank in front and its colon */
-		char time[48], *end = text_time(t, time, ts_ns);
+	if (t->flags & UFT_TEXT_ABSTIME) {	/* text_seconds() without its blank in front and its colon; so the kernel, too, whatever the clock is */
+		char time[48], *end = text_seconds(t, time, ts_ns);
 
 		memcpy(p, time + 1, (size_t)(end - time) - 3);
 		p += end - time - 3;

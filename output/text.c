@@ -143,7 +143,7 @@ struct text_cpu *text_cpu_grow(struct uft_printer *t, uint32_t cpu)
 }
 
 /* ` %5lu.%06lu: `, rounded to the microsecond as the kernel does. */
-char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
+char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns)
 {
 	uint64_t us = (ts_ns + 500) / 1000, second = us / 1000000;
 
@@ -158,6 +158,18 @@ char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
 	}
 	memcpy(p, t->second_text, sizeof(t->second_text));
 	p = digits_fixed(p + t->second_len, us - second * 1000000, 6);
+	*p++ = ':';
+	*p++ = ' ';
+	return p;
+}
+
+/* Of a clock that is no time ` %12llu: `. */
+char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns)
+{
+	if (!t->is_plain)
+		return text_seconds(t, p, ts_ns);
+	*p++ = ' ';
+	p = digits_right(p, ts_ns, 12);
 	*p++ = ':';
 	*p++ = ' ';
 	return p;
@@ -486,6 +498,7 @@ int uft_text_open(struct uft_stream *st, const struct uft_text_opts *opts, struc
 		return -ENOMEM;
 	}
 	t->src.st = st;
+	t->is_plain = st && uft_stream_stamp(st) != UFT_STAMP_NS;
 	emit_names_init(&t->names);
 	t->second = ~0ull;
 	t->cpu_width = digits_count(opts->ncpus ? opts->ncpus - 1 : 0);
@@ -523,6 +536,7 @@ void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer,
 {
 	flags |= t->flags & UFT_TEXT_NO_HEADER;
 	t->src.st = st;
+	t->is_plain = uft_stream_stamp(st) != UFT_STAMP_NS;
 	if (has_repeats(t->tracer, t->flags) && !has_repeats(tracer, flags))
 		put_last_repeats(t);
 	t->tracer = tracer;

@@ -43,6 +43,7 @@ struct uft_printer {
 	int colour;
 	uint32_t flags;		/* enum uft_text_flags */
 	uint32_t tracer, all_cpus;
+	int is_plain;		/* times are plain numbers */
 	int annotate;		/* say where a CPU's buffer starts: older entries were lost */
 	uint64_t printed;	/* entries so far */
 	struct text_cpu *cpu;
@@ -141,7 +142,8 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 /* One ENTRY, EXIT or LEFT. Errors stick in buf.error. */
 void graph_event(struct uft_printer *t, const struct uft_event *ev);
 /* ` %5lu.%06lu: `. */
-char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns);
+char *text_time(struct uft_printer *t, char *p, uint64_t ts_ns);		/* as the stream's stamps are */
+char *text_seconds(struct uft_printer *t, char *p, uint64_t ts_ns);	/* as if they were ns */
 /* Decides @c's open entry as nested; before a line of that CPU which is not its exit. */
 void graph_close_entry(struct uft_printer *t, struct text_cpu *c);
 /* Writes out what is decided. @end: all of it. */

@@ -9,27 +9,32 @@
 #include "symbol/host.h"
 
 #define CLOCK_THIN_NS	100000000ull
-#define CLOCK_LEAST_NS	100000ull	/* apart: two readings that tell the rate to about a thousandth, for the time being */
+#define CLOCK_LEAST_NS	1000000ull	/* apart: two readings that tell the rate to less than a thousandth, for the time being, even if a reading is disturbed */
 #define CLOCK_OFF_NS	1000000		/* more than a reading can be wrong by, or a clock that is read each second or ten */
 /* A counter faster than 2^32 ns a tick or so slow that its product overflows is damage, not a clock. */
 #define CLOCK_MAX_MULT	(1ull << 40)
 #define CLOCK_MAX_NS	(1ull << 62)
 
-static uint64_t clock_monotonic(void)
+static uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
+	clock_gettime(id, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 void uft_clock_sample(struct uft_clock_pair *out)
 {
+	uft_clock_sample_of(CLOCK_MONOTONIC, out);
+}
+
+void uft_clock_sample_of(clockid_t id, struct uft_clock_pair *out)
+{
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
 		uint64_t before = host_clock();
-		uint64_t ns = clock_monotonic();
+		uint64_t ns = clock_ns(id);
 		uint64_t width = host_clock() - before;
 
 		if (width < best) {

@@ -18,6 +18,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 struct uft_clock_pair { uint64_t clock, ns; };
 
@@ -32,6 +33,7 @@ struct uft_clock {
 
 /* Samples the machine's pair: of several tries the one that was least disturbed. */
 void uft_clock_sample(struct uft_clock_pair *out);
+void uft_clock_sample_of(clockid_t id, struct uft_clock_pair *out);	/* with another clock than CLOCK_MONOTONIC */
 
 /* Makes the segments; @pairs come in any order, may be hostile, and are sorted here. Pairs closer than
  * 100 ms are thinned out (their error would show in durations), except that two always remain.

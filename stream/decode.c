@@ -224,9 +224,10 @@ static inline uint64_t dec_word(const uint8_t *p)
 	return v;
 }
 
-static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint64_t ns)
+static inline void dec_event(struct uft_event *e, const struct dec_ring *r, uint64_t ns, uint64_t clock)
 {
 	e->ts_ns = ns;
+	e->clock = clock;
 	e->duration_ns = e->self_ns = 0;
 	e->task = &r->task->pub;
 	e->sym = e->parent = NULL;
@@ -250,14 +251,14 @@ static size_t dec_due(struct uft_stream *st, struct dec_ring *r, struct uft_even
 	if (r->lost_due && n < max) {
 		if (!r->task)
 			dec_context(st, r, r->key, 0, 0);
-		dec_event(&ev[n], r, uft_clock_ns(&st->clock, r->key));
+		dec_event(&ev[n], r, uft_clock_ns(&st->clock, r->key), r->key);
 		ev[n].kind = UFT_EV_LOST;
 		ev[n].lost = r->lost_due;
 		r->lost_due = 0;
 		n += dec_keep(st, &ev[n], r->key);
 	}
 	while (r->left && n < max) {
-		dec_event(&ev[n], r, r->left_ns);
+		dec_event(&ev[n], r, r->left_ns, r->key);
 		dec_left(st, r, &ev[n]);
 		n += dec_keep(st, &ev[n], r->key);
 	}
@@ -314,7 +315,7 @@ static inline size_t dec_fast(struct uft_stream *st, struct dec_ring *r, uint64_
 			break;
 		}
 		ns = uft_clock_ns(&st->clock, clock);
-		dec_event(e, r, ns);
+		dec_event(e, r, ns, clock);
 		if (kind == UFT_REC_ENTRY) {
 			e->kind = UFT_EV_ENTRY;
 			e->sym = dec_sym(st, t->image, id);
@@ -434,7 +435,7 @@ static int dec_slow(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	uint8_t *p = r->cur.p;
 
 	r->key = clock;
-	dec_event(e, r, uft_clock_ns(&st->clock, clock));
+	dec_event(e, r, uft_clock_ns(&st->clock, clock), clock);
 	e->kind = UFT_EV_EXIT;
 	switch (UFT_REC_KIND(word)) {
 	case UFT_REC_EXIT:
@@ -549,7 +550,7 @@ size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct
 			break;
 		} else if (kind == UFT_REC_MARK) {
 			r->key = clock;
-			dec_event(ev + n, r, uft_clock_ns(&st->clock, clock));
+			dec_event(ev + n, r, uft_clock_ns(&st->clock, clock), clock);
 			if (dec_mark(st, ev + n, c->p + 8, UFT_REC_VALUE(word)) && dec_keep(st, ev + n, clock))
 				n++;
 			c->p += dec_length(r, word);

@@ -113,6 +113,8 @@ struct uft_stream {
 	struct uft_select sel;
 	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
 	int is_past;					/* beyond to_ns: nothing more to come */
+	enum uft_stamp stamp;
+	const char *clock_name;
 	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
 	struct lv_hold *hold;				/* live: what a snapshot refers to, */
 	void (*release)(struct uft_stream *st);		/* and who lets it go */
@@ -177,6 +179,7 @@ size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the fir
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);
 int mrg_init(struct uft_stream *st);
+uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock);	/* what an event of that time has as ts_ns */
 void mrg_free(struct uft_stream *st);
 
 /* scan.c */

@@ -243,9 +243,9 @@ void lv_sample_clock(struct uft_live *l)
 {
 	struct uft_clock_pair now;
 
-	uft_clock_sample(&now);
+	uft_clock_sample_of(l->clock_id, &now);
 	uft_clock_line_read(&l->line, &now, l->told);
-	l->next_pair_ns = now.ns + (!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
+	l->next_pair_ns = lv_now_ns() + (!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
 }
 
 void uft_live_until(struct uft_live *l, uint64_t clock)
@@ -273,7 +273,7 @@ uint64_t uft_live_pull(struct uft_live *l)
 	lv_lock_all(l);
 	uft_clock_sample(&now);
 	for (struct uft_live *f = l; f; f = f->next)
-		if (now.ns >= f->next_pair_ns || uft_clock_line_is_off(&f->line, &now))
+		if (now.ns >= f->next_pair_ns || (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
 			lv_sample_clock(f);
 	mark = now.clock - LV_SLACK;
 	mark = mark < l->until ? mark : l->until;
@@ -498,6 +498,7 @@ int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *o
 		return -ENOMEM;
 	pthread_mutex_init(&l->lock, NULL);
 	l->opts = *opts;
+	l->clock_id = CLOCK_MONOTONIC;
 	l->until = UINT64_MAX;
 	ret = make_geometry(l, arena);
 	if (!ret) {

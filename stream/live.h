@@ -27,6 +27,7 @@ struct uft_live_stats {
 	uint64_t read;		/* consumed */
 	uint64_t bytes;		/* held */
 	uint64_t oldest_ns, now_ns;
+	enum uft_stamp stamp;	/* what the two are */
 };
 
 int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out);
@@ -85,9 +86,11 @@ uint64_t uft_live_certain(struct uft_live *l);	/* the clock up to which what was
 void uft_live_clear(struct uft_live *l, uint32_t cpu);	/* the session's thread, where others follow */
 void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
 void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes);	/* of one CPU; 0: what all have */
-/* From now on times are CLOCK_MONOTONIC and @ns. Clear first. */
-uint64_t uft_live_now(struct uft_live *l);
-void uft_live_shift(struct uft_live *l, int64_t ns);
+/* From now on times are those of @id, CLOCK_MONOTONIC or _RAW, and @shift_ns, given out as @stamp. Clear first.
+ * @name: as a trace.dat calls it; stays valid. */
+struct uft_live_clock { const char *name; clockid_t id; int64_t shift_ns; enum uft_stamp stamp; };
+void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c);
+uint64_t uft_live_now(struct uft_live *l);	/* as an event of now has it */
 /* The tasks that have a name, in the order of their numbers. @fn may not call us. */
 void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);

@@ -200,7 +200,7 @@ int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, s
 		return ret;
 	}
 	memset(l->cpus_off, 0, sizeof(l->cpus_off));
-	uft_live_shift(l, 0);
+	uft_live_use_clock(l, &(struct uft_live_clock){ .id = CLOCK_MONOTONIC });
 	take_asides(l);
 	l->leader = leader;
 	l->next = leader->next;		/* only the session's thread goes through that list */

@@ -52,7 +52,10 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	lv_know_clock(from);
 	to->opts = from->opts;
 	to->ncpus = from->ncpus;
+	to->clock_name = from->clock_name;
+	to->clock_id = from->clock_id;
 	to->shift_ns = from->shift_ns;
+	to->stamp = from->stamp;
 	to->watermark = UINT64_MAX;
 	to->geo = calloc(1, sizeof(*to->geo));
 	to->cpu = calloc(from->ncpus, sizeof(*to->cpu));

@@ -64,7 +64,10 @@ struct uft_live {
 	struct uft_clock_line line;
 	uint64_t told;			/* the clock up to which somebody may have been given times by it */
 	uint64_t next_pair_ns;
+	const char *clock_name;		/* NULL: CLOCK_MONOTONIC's */
+	clockid_t clock_id;		/* of the line */
 	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
+	enum uft_stamp stamp;
 	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
 	struct uft_live *leader, *next;	/* live_follow.c: who takes for us; of a leader the first that follows, then one another */
 	int is_muted;

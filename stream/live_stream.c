@@ -107,11 +107,13 @@ static int set_clock(struct uft_live *l, struct uft_stream *st)
 {
 	struct uft_clock_pair now;
 
-	uft_clock_sample(&now);
+	uft_clock_sample_of(l->clock_id, &now);
 	if (uft_clock_line_is_off(&l->line, &now))
 		lv_sample_clock(l);
 	lv_know_clock(l);
 	l->told = uft_live_clock();
+	st->stamp = l->stamp;
+	st->clock_name = l->clock_name;
 	uft_clock_free(&st->clock);
 	return uft_clock_build_line(&st->clock, &l->line, l->shift_ns);
 }
@@ -304,9 +306,10 @@ void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out
 {
 	struct uft_stream *st;
 
-	*out = (struct uft_live_stats){ .now_ns = lv_now_ns() };
+	*out = (struct uft_live_stats){ .oldest_ns = 0 };
 	pthread_mutex_lock(&l->lock);
-	out->now_ns += l->shift_ns;
+	out->stamp = l->stamp;
+	out->now_ns = uft_live_now(l);
 	st = lv_copy_base(l);
 	for (uint32_t i = 0; i < l->ncpus; i++) {
 		if (cpu != UFT_LIVE_ALL && i != cpu)
@@ -359,17 +362,30 @@ int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out)
 
 uint64_t uft_live_now(struct uft_live *l)
 {
-	return lv_now_ns() + l->shift_ns;
+	struct uft_clock_pair now;
+
+	uft_clock_sample_of(l->clock_id, &now);
+	return mrg_stamp(l->stamp, now.ns + l->shift_ns, now.clock);
 }
 
 /* Calls that are open began at the old times. */
-void uft_live_shift(struct uft_live *l, int64_t ns)
+void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c)
 {
-	uint64_t more = (uint64_t)ns - l->shift_ns;
+	uint64_t more = (uint64_t)c->shift_ns - l->shift_ns;
 	struct uft_stream *base = l->base;
+	struct uft_clock_pair old, now;
 
 	pthread_mutex_lock(&l->lock);
-	l->shift_ns = (uint64_t)ns;
+	if (c->id != l->clock_id) {
+		uft_clock_sample_of(l->clock_id, &old);
+		uft_clock_sample_of(c->id, &now);
+		more += now.ns - old.ns;
+		uft_clock_line_free(&l->line);
+	}
+	l->clock_name = c->name;
+	l->clock_id = c->id;
+	l->shift_ns = (uint64_t)c->shift_ns;
+	l->stamp = c->stamp;
 	l->base_version = 0;
 	for (uint32_t i = 0; i < base->ntask; i++)
 		for (uint32_t k = 0; k < base->task[i]->depth; k++)

@@ -86,7 +86,7 @@ static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 	return n;
 }
 
-size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
+static size_t mrg_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
 	size_t n = 0;
 
@@ -110,6 +110,30 @@ size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
 		mrg_down(st, 0);
 	}
 	return n;
+}
+
+uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock)
+{
+	return stamp == UFT_STAMP_TICKS ? clock : stamp == UFT_STAMP_UPTIME ? ns / 10000000 : ns;
+}
+
+size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max)
+{
+	size_t n = mrg_batch(st, ev, max);
+
+	for (size_t i = 0; st->stamp != UFT_STAMP_NS && i < n; i++)
+		ev[i].ts_ns = mrg_stamp(st->stamp, ev[i].ts_ns, ev[i].clock);
+	return n;
+}
+
+enum uft_stamp uft_stream_stamp(const struct uft_stream *st)
+{
+	return st->stamp;
+}
+
+const char *uft_stream_clock_name(const struct uft_stream *st)
+{
+	return st->clock_name ? st->clock_name : "mono";
 }
 
 /* Cuts the sorted blocks into rings. */

@@ -48,7 +48,7 @@ struct uft_task {
 };
 
 struct uft_event {
-	uint64_t ts_ns;		/* CLOCK_MONOTONIC */
+	uint64_t ts_ns;		/* CLOCK_MONOTONIC, or what uft_stream_stamp() tells */
 	union {
 		struct {
 			uint64_t duration_ns, self_ns;
@@ -71,6 +71,14 @@ struct uft_event {
 	uint16_t kind, flags;
 	uint32_t depth;		/* graph: 0 outermost */
 	uint32_t data;		/* DATA: enum uft_event_id */
+	uint64_t clock;		/* as it stands in the ring; 0 where the source has none */
+};
+
+/* What ts_ns is. Durations are ns whatever it is. */
+enum uft_stamp {
+	UFT_STAMP_NS,
+	UFT_STAMP_UPTIME,	/* hundredths of a second since the boot, as jiffies are told to users */
+	UFT_STAMP_TICKS,	/* of the rings' clock */
 };
 
 struct uft_select {		/* what the reader wants; zero = everything */
@@ -93,6 +101,8 @@ struct uft_info {		/* for `uft stat` and headers */
 };
 
 struct uft_stream;
+enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
+const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 /* 1: *ev filled (valid until the next call); 0: end; negative errno. */
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev);

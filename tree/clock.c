@@ -5,7 +5,10 @@
  * Records carry the processor's counter; what turns it into ns is known to us alone (stream/clock.h), so a clock that
  * runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as the kernel's are here
  * unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen: a suspend or a leap second while one
- * of them is in use moves nothing. mono_raw goes at another pace, and counter, uptime and x86-tsc are no times: there is none of them.
+ * of them is in use moves nothing. mono_raw has a line of its own. uptime, which counts what the kernel tells users as jiffies, and x86-tsc,
+ * which is the counter itself, are plain numbers; durations are ns beside them, too. counter, which numbers records as they are
+ * written, over all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records before
+ * another's cannot tell how they are mixed.
  */
 #include "tree/rows.h"
 
@@ -13,9 +16,13 @@
 #include <string.h>
 #include <time.h>
 
-static const struct { const char *name; clockid_t id; } clocks[] = {
-	{ "local", CLOCK_MONOTONIC }, { "global", CLOCK_MONOTONIC }, { "perf", CLOCK_MONOTONIC }, { "mono", CLOCK_MONOTONIC },
-	{ "boot", CLOCK_BOOTTIME }, { "tai", CLOCK_TAI },
+static const struct { const char *name; clockid_t id; enum uft_stamp stamp; } clocks[] = {
+	{ "local", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "global", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "uptime", CLOCK_MONOTONIC, UFT_STAMP_UPTIME },
+	{ "perf", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono_raw", CLOCK_MONOTONIC_RAW, UFT_STAMP_NS },
+	{ "boot", CLOCK_BOOTTIME, UFT_STAMP_NS }, { "tai", CLOCK_TAI, UFT_STAMP_NS },
+#ifdef __x86_64__
+	{ "x86-tsc", CLOCK_MONOTONIC, UFT_STAMP_TICKS },
+#endif
 };
 #define NCLOCKS		(sizeof(clocks) / sizeof(clocks[0]))
 
@@ -30,8 +37,13 @@ static int64_t now_ns(clockid_t id)
 int clock_apply(struct instance *in, uint32_t clock)
 {
 	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
+	struct uft_live_clock use = { clocks[clock].name, CLOCK_MONOTONIC, 0, clocks[clock].stamp };
 
-	uft_live_shift(in->live, clocks[clock].id == CLOCK_MONOTONIC ? 0 : other - before - (after - before) / 2);
+	if (clocks[clock].id == CLOCK_MONOTONIC_RAW)
+		use.id = CLOCK_MONOTONIC_RAW;
+	else if (clocks[clock].id != CLOCK_MONOTONIC)
+		use.shift_ns = other - before - (after - before) / 2;
+	uft_live_use_clock(in->live, &use);
 	in->cleared_ns = uft_live_now(in->live);
 	return 0;
 }

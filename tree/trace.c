@@ -390,6 +390,14 @@ ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)
 
 /* ---- per_cpu/cpuN/stats ---------------------------------------------------------------------- */
 
+static void print_stamp(struct tree_text *out, const char *what, const struct uft_live_stats *s, uint64_t ts)
+{
+	if (s->stamp == UFT_STAMP_NS)
+		text_printf(out, "%s: %5llu.%06llu\n", what, (unsigned long long)(ts / 1000000000), (unsigned long long)(ts / 1000 % 1000000));
+	else
+		text_printf(out, "%s: %llu\n", what, (unsigned long long)ts);
+}
+
 int show_stats(const struct place *at, struct tree_text *out)
 {
 	struct uft_live_stats s;
@@ -398,9 +406,8 @@ int show_stats(const struct place *at, struct tree_text *out)
 	uft_live_stats(at->in->live, at->index, &s);
 	text_printf(out, "entries: %llu\noverrun: %llu\ncommit overrun: 0\nbytes: %llu\n", (unsigned long long)s.entries,
 		    (unsigned long long)s.overrun, (unsigned long long)s.bytes);
-	text_printf(out, "oldest event ts: %5llu.%06llu\nnow ts: %5llu.%06llu\n", (unsigned long long)(s.oldest_ns / 1000000000),
-		    (unsigned long long)(s.oldest_ns / 1000 % 1000000), (unsigned long long)(s.now_ns / 1000000000),
-		    (unsigned long long)(s.now_ns / 1000 % 1000000));
+	print_stamp(out, "oldest event ts", &s, s.oldest_ns);
+	print_stamp(out, "now ts", &s, s.now_ns);
 	text_printf(out, "dropped events: %llu\nread events: %llu\n", (unsigned long long)s.dropped, (unsigned long long)s.read);
 	return 0;
 }

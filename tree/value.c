@@ -337,7 +337,12 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"  trace_clock\t\t- change the clock used to order events\n"
 		"       local:   Per cpu clock but may not be synced across CPUs\n"
 		"      global:   Synced across CPUs but slows tracing down.\n"
-		"        perf:   Same clock that perf events use\n\n"
+		"      uptime:   Jiffy counter from time of boot\n"
+		"        perf:   Same clock that perf events use\n"
+#ifdef __x86_64__
+		"     x86-tsc:   TSC cycle counter\n"
+#endif
+		"\n"
 		"  timestamp_mode\t- view the mode used to timestamp events\n"
 		"       delta:   Delta difference against a buffer-wide timestamp\n"
 		"    absolute:   Absolute (standalone) timestamp\n\n"

@@ -180,6 +180,18 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev)
 	return (int)uft_stream_batch(st, ev, 1);
 }
 
+enum uft_stamp uft_stream_stamp(const struct uft_stream *st)
+{
+	(void)st;
+	return UFT_STAMP_NS;
+}
+
+const char *uft_stream_clock_name(const struct uft_stream *st)
+{
+	(void)st;
+	return "mono";
+}
+
 const struct uft_info *uft_stream_info(struct uft_stream *st)
 {
 	return &st->info;

@@ -17,6 +17,24 @@ expect_equal "record -p function -l" "$(names out)" "work leaf leaf work leaf le
 inside 'trace-cmd record -p function -l :mod:$M -F sh recorded $T 2 && trace-cmd report'
 expect_equal "record of a whole program" "$(names out)" "main $one$one"
 
+# The clock is the file's, whoever writes it; what is no time is told as a plain number. (3.1.6 takes uptime for ns, and boot for none.)
+clocks="uptime mono_raw boot"
+[ "$(uname -m)" != x86_64 ] || clocks="$clocks x86-tsc"
+for c in $clocks; do
+	export CLOCK="$c"
+	inside 'trace-cmd record -C $CLOCK -p function -l :mod:$M -F sh recorded $T 2 >/dev/null; trace-cmd report >theirs; trace-cmd start -C $CLOCK -p function -l :mod:$M; $T 2
+		grep -o "\[.*\]" $D/trace_clock; "$UFT" stop >/dev/null; "$UFT" extract -o own.dat >/dev/null; trace-cmd report -i own.dat >own; trace-cmd reset'
+	expect_equal "-C $c" "$(cat out)" "[$c]"
+	for f in theirs own; do
+		expect_equal "record -C $c: $f" "$(names $f)" "main $one$one"
+		sed -n 's/.*\] *\([0-9.]*\): .*/\1/p' $f >stamps
+		case $c in boot|x86-tsc) is_plain=1;; *) is_plain=0;; esac
+		[ $is_plain = 1 ] && form='^[0-9]\{6,\}$' || form='^[0-9]*\.[0-9]\{6\}$'
+		expect_equal "stamps of $c: $f" "$(grep -c "$form" stamps)" "$(($(wc -w <stamps) + 0))"
+		sort -c -n stamps || fail "times of $c in $f: $(cat stamps)"
+	done
+done
+
 # What was met is known by its name alone, globs included.
 inside '$T 1; trace-cmd record -p function -l "wor*" -l leaf -n helper -F sh recorded $T 1 && trace-cmd report; trace-cmd list -f "^work"'
 expect_equal "record -l -n" "$(names out)" "work leaf leaf "
