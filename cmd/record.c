@@ -58,6 +58,7 @@ struct recording {
 	char image[PATH_MAX];		/* of the program that is traced, under the name that the kernel has for it */
 	struct uft_prefetch *ahead;	/* of its file; NULL none */
 	char kept[PATH_MAX];		/* where the file that was there before went; "" none */
+	int had_empty;			/* it was empty, and stays when nothing is recorded */
 	pid_t program;
 	int is_started;
 	unsigned ndropped;		/* functions, by --budget and --max-rate */
@@ -253,7 +254,10 @@ static int keep_old(struct recording *rec, struct uft_error *err)
 {
 	struct stat st;
 
-	if (lstat(rec->path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+	if (lstat(rec->path, &st) < 0 || !S_ISREG(st.st_mode))
+		return 0;
+	rec->had_empty = st.st_size == 0;
+	if (rec->had_empty)
 		return 0;
 	if ((size_t)snprintf(rec->kept, sizeof(rec->kept), "%s.old", rec->path) >= sizeof(rec->kept)) {
 		rec->kept[0] = '\0';
@@ -271,7 +275,7 @@ static void restore_old(struct recording *rec)
 {
 	struct stat st;
 
-	if (lstat(rec->path, &st) == 0 && S_ISREG(st.st_mode))
+	if (lstat(rec->path, &st) == 0 && S_ISREG(st.st_mode) && (!rec->had_empty || truncate(rec->path, 0) < 0))
 		unlink(rec->path);
 	if (rec->kept[0])
 		rename(rec->kept, rec->path);

@@ -204,9 +204,12 @@ void wr_free(struct uft_writer *w)
 static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err)
 {
 	struct timespec ts;
-	int ret;
+	int ret, is_new;
 
-	w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	is_new = w->fd >= 0;
+	if (!is_new)
+		w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (w->fd < 0)
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &ts);
@@ -217,6 +220,8 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 		ret = wr_writev(w, &(struct iovec){ &w->head, sizeof(w->head) }, 1);
 	if (!ret)
 		ret = wr_meta_begin(w);
+	if (ret && is_new)
+		unlink(path);		/* nothing can be read from it */
 	if (ret)
 		return uft_fail(err, ret, "%s: cannot be written: %s", path, strerror(-ret));
 	return 0;

@@ -34,6 +34,26 @@ rm -f disk/full.uft disk/full.uft.old
 run "$uft" record -q -o disk/full.uft ./prog exit 3
 expect_status 3
 
+# A recording that does not begin for want of room leaves no file, but one that was there.
+rm -f disk/*
+head -c 16m /dev/zero >disk/all 2>>err
+: >disk/mine.uft
+for f in new mine; do
+	run "$uft" record -q -o disk/$f.uft ./prog exit 3
+	expect_status 1
+	expect_err "disk/$f.uft: cannot be written: No space left on device"
+done
+expect_equal "files" "$(ls disk | tr '\n' ' ')" "all mine.uft "
+rm -f disk/*
+: >disk/mine.uft
+printf '\177ELF' >bad
+chmod +x bad
+for f in new mine; do
+	run "$uft" record -q -o disk/$f.uft ./bad
+	expect_status 1
+done
+expect_equal "files after a program that cannot be started" "$(stat -c '%n %s' disk/* | tr '\n' ' ')" "disk/mine.uft 0 "
+
 # An export for which there is no room leaves nothing, and no name goes that is not the output's own.
 run "$uft" record -q -o large.uft ./prog calls 500000
 expect_status 0
