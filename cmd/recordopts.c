@@ -155,9 +155,6 @@ static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 		if (!(kinds & UFT_OPTION_EVENTS))
 			return cmd_usage(syntax, "--option: '%s' changes the text only: give it to uft report", o->options.item[i]);
 	}
-	if (o->events & (UFT_EVENTS_ARGS | UFT_EVENTS_RESULT) && (o->emulator || !uft_session_can_attach()))
-		return cmd_usage(syntax, "--option: '%s': what registers hold is known on x86-64 only yet, not %s", o->events & UFT_EVENTS_ARGS ?
-				 "funcgraph-args" : "funcgraph-retval", o->emulator ? "with --emulator" : "on " HOST_NAME);
 	if (o->events && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow records names and times only: not with --option");
 	return -1;

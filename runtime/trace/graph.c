@@ -359,10 +359,10 @@ int uft_mcount_enter_slow(uint32_t value, uint64_t *slot, const uint8_t *stub)
 	return fg_enter(value & UFT_REC_VALUE_MAX, (uint64_t)slot, *slot, (uint64_t)uft_asm_mcount_return, stub, NULL);
 }
 #else
-int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent);
-int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent)
+int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent, const uint64_t *args);
+int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t parent, const uint64_t *args)
 {
-	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub, NULL);
+	return fg_enter(value & UFT_REC_VALUE_MAX, slot, parent, (uint64_t)stub + ARCH_STUB_RETURN, stub, args);
 }
 
 /*
@@ -608,11 +608,11 @@ void uft_exit_slow(uint64_t *slot)
 }
 
 /* The same where a frame is named by its stack pointer, and the true return address goes back in a register. */
-uint64_t uft_exit_named(uint64_t sp);
-uint64_t uft_exit_named(uint64_t sp)
+uint64_t uft_exit_named(uint64_t sp, const uint64_t *result);
+uint64_t uft_exit_named(uint64_t sp, const uint64_t *result)
 {
 	uint64_t parent = 0;
 
-	fg_exit(sp, &parent, NULL);
+	fg_exit(sp, &parent, result);
 	return parent;
 }

@@ -22,6 +22,7 @@
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	176
+#define SAVE_X0		16		/* from here on arguments, or the result: for event.c */
 #define SCRATCH_BYTES	64
 #define NZCV_C		2		/* the flags of not lo */
 #define NZCV_NE		0
@@ -44,7 +45,7 @@
 
 	/* The registers that SAVE_ALL keeps beside the frame record. */
 	.macro ALL_REGS op, op1
-	\op	x0, x1, [sp, #16]
+	\op	x0, x1, [sp, #SAVE_X0]
 	\op	x2, x3, [sp, #32]
 	\op	x4, x5, [sp, #48]
 	\op	x6, x7, [sp, #64]
@@ -321,6 +322,7 @@ uft_asm_graph_enter_slow:
 	add	x1, sp, #SAVE_BYTES
 	sub	x2, x30, #4		/* the stub */
 	mov	x3, x9
+	add	x4, sp, #SAVE_X0
 	mov	x29, sp
 	bl	uft_enter_slow
 	mov	w16, w0
@@ -344,6 +346,7 @@ uft_asm_graph_enter_slow:
 uft_asm_graph_exit_slow:
 	SAVE_ALL
 	add	x0, sp, #SAVE_BYTES
+	add	x1, sp, #SAVE_X0
 	mov	x29, sp
 	bl	uft_exit_named
 	mov	x16, x0
@@ -376,6 +379,7 @@ uft_asm_code_enter_slow:
 	add	x1, sp, #SAVE_BYTES + 16
 	sub	x2, x30, #4		/* the stub */
 	ldr	x3, [sp, #SAVE_BYTES]
+	add	x4, sp, #SAVE_X0
 	mov	x29, sp
 	bl	uft_enter_slow
 	mov	w16, w0

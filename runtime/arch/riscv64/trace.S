@@ -18,6 +18,7 @@
 
 #define UFT_SLOW_STACK	2048
 #define SAVE_BYTES	128
+#define SAVE_A0		8	/* from here on arguments, or the result: for event.c */
 #define SAVE_S0		112
 #define SCRATCH_BYTES	48
 
@@ -370,6 +371,7 @@ uft_asm_graph_enter_slow:
 	addi	a1, sp, SAVE_BYTES
 	addi	a2, t1, -4		/* the stub */
 	mv	a3, ra
+	addi	a4, sp, SAVE_A0
 	call	uft_enter_slow
 	mv	t4, a0
 	RESTORE_ALL t0
@@ -388,6 +390,7 @@ uft_asm_graph_enter_slow:
 uft_asm_graph_exit_slow:
 	SAVE_ALL ra
 	addi	a0, sp, SAVE_BYTES
+	addi	a1, sp, SAVE_A0
 	call	uft_exit_named
 	mv	t4, a0
 	RESTORE_ALL ra
@@ -476,6 +479,7 @@ uft_asm_code_enter_slow:
 	addi	a1, sp, SAVE_BYTES + 32
 	addi	a2, ra, -4		/* the stub */
 	ld	a3, SAVE_BYTES(sp)
+	addi	a4, sp, SAVE_A0
 	call	uft_enter_slow
 	mv	t4, a0
 	RESTORE_ALL t0
@@ -504,6 +508,7 @@ uft_asm_code_enter_slow:
 uft_asm_code_exit_slow:
 	SAVE_ALL t0
 	addi	a0, sp, SAVE_BYTES + 16
+	addi	a1, sp, SAVE_A0
 	call	uft_exit_named
 	sd	a0, 0(sp)		/* ra's place */
 	RESTORE_ALL t0

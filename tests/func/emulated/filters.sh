@@ -36,14 +36,7 @@ done
 recorded 'leaf6 middle3' -g middle
 recorded 'leaf4 middle2 outer1' -g outer
 recorded 'leaf1 main1 middle1 outer1' --max-graph-depth 2
-# Options of the graph: what is known there is shown, what is not is refused.
-for tracer in function_graph profile; do
-	for option in funcgraph-args funcgraph-retval; do
-		run "$uft" record "--emulator=$emulator" -p $tracer -O $option ./main
-		expect_status 2
-		expect_err "'$option': what registers hold is known on x86-64 only yet, not with --emulator"
-	done
-done
+# Options of the graph.
 recorded 'leaf7 main1 middle3 outer1' -O funcgraph-retaddr -O nosleep-time -O nofuncgraph-irqs
 "$uft" report rec.uft >report
 check

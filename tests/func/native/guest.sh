@@ -30,7 +30,11 @@ build late -fpatchable-function-entry=2 -DLATE
 build lib/spawner.so -fPIC -shared -DSPAWNER -DVFORK
 build mcount -pg
 build plain
-for part in function many vfork late graph filter prepared plain children refused; do
+for program in "args -fpatchable-function-entry=2" args-plain; do
+	# shellcheck disable=SC2086
+	aarch64-linux-gnu-gcc -O2 "$top/tests/func/emulated/args.c" -o root/$program || exit 1
+done
+for part in function many vfork late graph args filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
 boot_guest

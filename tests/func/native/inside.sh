@@ -99,6 +99,17 @@ graph)
 	shown 3001 '|  mid() {$'
 	shown 6002 "|    $leaf"
 	;;
+args)	# what they are given and return, as anywhere (tests/func/emulated/args.sh)
+	for program in /args /args-plain; do
+		record -O funcgraph-args -O funcgraph-retval -l four -l ten -l fails -l deep $program
+		is calls 7
+		for seen in '|  four(0x1, 0x1234567890abcdef, 0xffffffffffffffff, 0x4)' ' = 0x1234567890abcdf3 \*/$' '|  ten(0x1, 0x2, 0x3, 0x4)' \
+			' = 0x279c \*/$' '|  fails(0xfffffffffffffffd, 0x3, 0x7fffffff, 0x80000000)' ' = -22 \*/$' '|    deep(0x1, 0xb, 0x14, 0x1e) {$' \
+			'|    } /\* deep = 0x66 \*/$'; do
+			shown 1 "$seen"
+		done
+	done
+	;;
 filter)
 	record -p function -l leaf /patchable
 	is calls 6002
@@ -140,7 +151,6 @@ refused)
 	printf '#!/bin/busybox sh\n' >script && chmod +x script && printf '#!/tmp/script\n' >second && chmod +x second
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./script
 	refused 1 '/bin/busybox is linked statically: no loader puts the runtime into it' record ./second
-	refused 1 'arguments of functions, which are known on x86-64 only yet' record -p kmemtrace /patchable
 	refused 0 'aarch64: programs are traced that uft record starts' doctor
 	;;
 *)
