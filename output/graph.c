@@ -420,12 +420,24 @@ void graph_comment(struct uft_printer *t, const struct uft_event *ev, const char
 	emit_buf_end(&t->buf, p);
 }
 
+/* The undecided entry of the call that @ev is of, on whatever CPU that began; NULL: there is none. */
+static struct text_cpu *open_of(struct uft_printer *t, const struct uft_event *ev)
+{
+	for (size_t i = 0; i < t->nopen; i++) {
+		struct text_cpu *c = &t->cpu[t->open[i]];
+
+		if (c->open_task == ev->task && c->open_depth == ev->depth)
+			return c;
+	}
+	return NULL;
+}
+
 void graph_data(struct uft_printer *t, const struct uft_event *ev)
 {
-	const struct text_cpu *c = text_cpu_get(t, ev->cpu);
+	const struct text_cpu *c = open_of(t, ev);
 
 	/* The first: from here on calls are followed, this one, too. */
-	if (!t->has_data && c && c->is_open && c->open_task == ev->task && c->open_depth == ev->depth)
+	if (!t->has_data && c)
 		calls_feed(&t->events->calls, &(struct uft_event){
 			.kind = UFT_EV_ENTRY, .ts_ns = c->open_ns, .task = ev->task, .sym = ev->sym, .depth = ev->depth });
 	t->has_data = 1;
@@ -434,9 +446,12 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev)
 
 void graph_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	struct text_cpu *c = text_cpu_get(t, ev->cpu);
-	const struct call *call = t->has_data ? calls_feed(&t->events->calls, ev) : NULL;
+	struct text_cpu *c = text_cpu_get(t, ev->cpu), *open = t->has_data && ev->kind != UFT_EV_ENTRY ? open_of(t, ev) : NULL;
+	const struct call *call;
 
+	if (open && open != c)	/* it ends on another CPU: what was given to it is known no longer than that */
+		decide_entry(t, open, NULL);
+	call = t->has_data ? calls_feed(&t->events->calls, ev) : NULL;
 	if (!c)
 		return;
 	if (c->is_open) {
