@@ -175,7 +175,7 @@ static int check_host(const struct record_opts *o, const struct cmd_syntax *synt
 	return -1;
 }
 
-/* What needs ptrace, or the clock before the program has one. -1 to go on. */
+/* What needs ptrace, or this machine's clock. -1 to go on. */
 static int check_preload(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	const char *how = o->emulator ? "--emulator" : "--preload";
@@ -191,9 +191,6 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 	if (o->emulator && (o->func_stack || o->stack))
 		return cmd_usage(syntax, "%s: stacks are walked on x86-64 only, not with --emulator",
 				 o->func_stack ? "--func-stack" : "--stacktrace");
-	if (o->emulator && (o->thresh_ns || o->keep.n || o->budget_ppm || o->max_rate))
-		return cmd_usage(syntax, "%s goes by the clock: not with --emulator", o->thresh_ns ? "--thresh" : o->keep.n ?
-				 "--keep-slow" : o->budget_ppm ? "--budget" : "--max-rate");
 	return -1;
 }
 

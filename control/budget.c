@@ -97,7 +97,7 @@ static void announce(struct uft_session *s, const struct target *t, const struct
 	const struct uft_func *func = uft_object_func(m->obj, m->stub_addr[f->site] - m->bias);
 	char *name = func && func->name ? uft_demangle(func->name) : NULL;
 	struct uft_drop d = {
-		.img = t->space->img, .pid = t->pid, .stub_id = m->first_stub_id + f->site, .clock = host_clock(),
+		.img = t->space->img, .pid = t->pid, .stub_id = m->first_stub_id + f->site, .clock = session_clock(s),
 		.calls_per_s = (uint64_t)(f->calls * 1e9 / load->wall_ns), .why = why,
 		.cost_ppm = load->cpu_ns > 0 ? (uint32_t)(1e6 * f->cost_ns / load->cpu_ns) : 0,
 		.name = name ? name : func && func->name ? func->name : "a function without a name",
