@@ -72,7 +72,7 @@ tree_table() {
 	say
 }
 
-# Prints NAME LEAF CHAIN FIB a line: function and the graph, alone and with a second instance that has function of the same functions.
+# Prints NAME LEAF CHAIN FIB a line: function and the graph, alone, with a second instance that has function of the same functions, and with the profile.
 shared_inside() {
 	cat >shared-inside.sh <<'S'
 cd /sys/kernel/tracing
@@ -84,6 +84,9 @@ for tracer in function function_graph; do
 	echo function >instances/other/current_tracer
 	measured $tracer+function
 	echo nop >instances/other/current_tracer
+	echo 1 >function_profile_enabled
+	measured $tracer+profile
+	echo 0 >function_profile_enabled
 done
 S
 	W=$work ROUNDS=$rounds "$uft" shell -c "sh $work/shared-inside.sh"
@@ -102,14 +105,16 @@ shared_table() {
 	say "## Calls for several instances"
 	say
 	say "Nanoseconds of thread CPU time a call, in uft shell, as in the first table. Two instances with function are one record, from"
-	say "the fast path. With function beside the graph (or the profile) each call has a record of both kinds, and none is fast: it is the"
+	say "the fast path. With function beside the graph (or the profile), or both of these, no call is fast: it is the"
 	say "general writer that knows of both. The buffers overwrite by design."
 	say
 	say "| | leaf | chain | fib | leaf/floor |"
 	say "|---|---|---|---|---|"
 	shared_row function "function"
 	shared_row function+function "function, and function in another instance"
+	shared_row function+profile "function, and the profile"
 	shared_row function_graph "function_graph"
 	shared_row function_graph+function "function_graph, and function in another instance"
+	shared_row function_graph+profile "function_graph, and the profile"
 	say
 }

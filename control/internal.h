@@ -80,6 +80,8 @@ struct spec {
 #define WANT_ROOT	0x10
 #define WANT_KEEP_SHIFT	5	/* bits 5-7: index of the root's limit, 0 none; of others UFT_SITE_ARGS, _MASK, _HIDE */
 #define WANT_FUNC	(UFT_SITE_FUNC >> 2 << WANT_KEEP_SHIFT)
+#define WANT_PROFILE	(UFT_SITE_PROFILE >> 2 << WANT_KEEP_SHIFT)
+#define WANT_NOT_GRAPH	(WANT_ROOT | UFT_SITE_HIDE >> 2 << WANT_KEEP_SHIFT)	/* UFT_SITE_NOT_GRAPH */
 #define WANT_NOT	0xff
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);

@@ -68,8 +68,8 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_bare;			/* latency tracers: only what they are made of, of no function else */
 	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */
-	/* Calls are wanted of the same targets in another way as well: function beside any of graph, profile and function, and the graph
-	 * beside the graph, those with function last. Of it only tracer, filter, notrace, roots and hidden count, and what is beside it. */
+	/* Calls are wanted of the same targets in another way as well: function beside any of graph, profile and function, graph and
+	 * profile beside the graph, in this order and those with function last. Of it only tracer, filter, notrace, roots and hidden count, and what is beside it. */
 	const struct uft_trace_spec *beside;
 	/* One of the session's own events (UFT_KIND_OWN), which is wanted beside these calls. Of it all counts but tasks and functions. */
 	const struct uft_trace_spec *own;

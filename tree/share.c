@@ -3,13 +3,13 @@
  * share.c - one session for all instances: what it is told, and who of them takes and shows what it records
  *
  * An instance wants something of the session while it has a tracer and tracing_on, functions with commands, or (the top) the profile
- * or the deepest stack. One that wants it alone is told as it is. Of several, functions and graphs go together, and functions and
- * the profile, and beside these one tracer that needs no site (UFT_KIND_OWN): the session arms sites for all of them
+ * or the deepest stack. One that wants it alone is told as it is. Of several, functions, graphs and the profile go together, and
+ * beside these one tracer that needs no site (UFT_KIND_OWN): the session arms sites for all of them
  * (control/beside.c), each buffer takes the same bytes, and shows what its own instance asked for, by kind, function and task
  * (stream/live_choose.c). Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else
  * a second time is EBUSY, and error_log says why.
  *
- * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph. While nobody has anything on the
+ * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile knows none of them. While nobody has anything on the
  * session keeps what would be on, so that functions stay armed.
  */
 #include "tree/internal.h"
@@ -139,20 +139,23 @@ int share_is_forking(const struct settings *set)
 
 #define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS)	/* options that change other calls' records; the rest is left out of a text */
 
-/* Two of the graph are told the same shape of calls, and so is what the profile adds up. NULL, or why they do not go together. */
+/* Two of the graph are told the same shape of calls. NULL, or why they do not go together; a profile is before functions, behind graphs. */
 static const char *conflict(const struct wish *a, const struct wish *b)
 {
+	uint32_t differ;
+
 	if (b->set->is_measuring || a->set->is_measuring)
 		return "The stack tracer and another tracer exclude each other";
-	if (a->tracer == UFT_TRACER_PROFILE && !is_same_pids(a->set, b->set))
-		return "The profile is of the tasks of all that is on: set_ftrace_pid differs";
 	if ((share_is_forking(a->set) || share_is_forking(b->set)) && (share_is_forking(a->set) != share_is_forking(b->set) || !is_same_pids(a->set, b->set)))
 		return "With function-fork all that is on has the same set_ftrace_pid";
 	if ((b->tracer == UFT_TRACER_FUNCTION || is_own(b->tracer)) && uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN)
 		return NULL;
+	differ = option_events(a->set->options) ^ option_events(b->set->options);
+	if (a->tracer == UFT_TRACER_GRAPH && b->tracer == UFT_TRACER_PROFILE)
+		return differ & UFT_EVENTS_CPU ? "The profile and a graph have the same sleep-time" : NULL;
 	if (a->tracer != UFT_TRACER_GRAPH || b->tracer != UFT_TRACER_GRAPH)
 		return "The tracers that are on exclude each other";
-	return (option_events(a->set->options) ^ option_events(b->set->options)) & SHAPES ? "Graphs at once have the same sleep-time and funcgraph-irqs" : NULL;
+	return differ & SHAPES ? "Graphs at once have the same sleep-time and funcgraph-irqs" : NULL;
 }
 
 static const char *impossible(const struct wishes *w)
@@ -164,6 +167,10 @@ static const char *impossible(const struct wishes *w)
 			return "Functions with commands and this tracer exclude each other";
 	for (size_t i = 1; i < w->n && !why; i++)
 		why = conflict(&w->v[0], &w->v[i]);
+	for (size_t i = 0; i < w->n && !why; i++)	/* what it adds up is everybody's */
+		for (size_t k = 0; k < w->n && w->v[i].tracer == UFT_TRACER_PROFILE && !why; k++)
+			if (!is_same_pids(w->v[i].set, w->v[k].set))
+				why = "The profile is of the tasks of all that is on: set_ftrace_pid differs";
 	return why;
 }
 
@@ -253,19 +260,19 @@ static int wish_lists(struct wish *w, const struct settings *top)
 static int wish_spec(struct wish *w, const struct settings *top)
 {
 	const struct settings *set = w->set;
-	int is_func = w->tracer == UFT_TRACER_FUNCTION, ret = wish_lists(w, top);
+	int has_limits = w->tracer != UFT_TRACER_FUNCTION && w->tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
 
 	w->watch = ret || w->tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
 	w->spec = (struct uft_trace_spec){
 		.tracer = w->tracer, .is_unchecked = 1, .is_whole = 1,
 		.stacks = wanted_stacks(set),
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
-		.max_depth = top->max_depth, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
+		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
 		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
-		.roots = is_func ? NULL : w->list[LIST_GRAPH], .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
+		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
 	};
 	return ret;
 }

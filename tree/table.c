@@ -48,7 +48,7 @@ const struct row rows[] = {
 	FILE("available_filter_functions_addrs", 0440, TOP, "the same, with their addresses in their files",
 	     .show = show_available_filter_functions_addrs),
 	FILE("enabled_functions", 0440, TOP, "the functions that are traced now", .show = show_enabled_functions),
-	FILE("function_profile_enabled", 0640, TOP, "1: count the calls of the functions and their time, with the tracer nop, function or one that arms none",
+	FILE("function_profile_enabled", 0640, TOP, "1: count the calls of the functions and their time, with the tracer nop, function, function_graph or one that arms none",
 	     .show = show_function_profile_enabled, .store = store_function_profile_enabled),
 	FILE("stack_tracer_enabled", 0640, TOP, "1: find the deepest stack of any thread, with the tracer nop; in /proc/sys/kernel of a kernel",
 	     .show = show_stack_tracer_enabled, .store = store_stack_tracer_enabled),

@@ -374,6 +374,7 @@ enum uft_events {
 	UFT_EVENTS_NO_HANDLERS	= 0x80,	/* record neither those nor what they call */
 	UFT_EVENTS_SELF		= 0x100,	/* profile: durations without what traced callees took */
 	UFT_EVENTS_FUNC		= 0x200,	/* beside graph or profile: FUNC is wanted, too, at sites armed for it and those with UFT_SITE_FUNC */
+	UFT_EVENTS_PROFILE	= 0x400,	/* beside the graph: the profile counts, too, at sites with UFT_SITE_PROFILE */
 };
 
 enum uft_roots {
@@ -457,6 +458,8 @@ enum uft_site_flags {
 	UFT_SITE_MASK	= 8,	/* the same, with the blocked signals */
 	UFT_SITE_HIDE	= 0x10,	/* of KEEP, without ROOT, with UFT_ROOTS_NOT: neither it nor what it calls is recorded */
 	UFT_SITE_FUNC	= 8,	/* of KEEP, with UFT_EVENTS_FUNC: a FUNC of each call, whatever the graph makes of it; there are no limits then */
+	UFT_SITE_PROFILE = 4,	/* of KEEP, with UFT_EVENTS_PROFILE: the profile counts it, whatever the graph makes of it; no limits either */
+	UFT_SITE_NOT_GRAPH = UFT_SITE_ROOT | UFT_SITE_HIDE,	/* with UFT_SITE_PROFILE: the graph makes nothing of it, nor less of what it calls */
 	UFT_SITE_STUB	= UFT_SITE_ROOT | UFT_SITE_KEEP,	/* what the stub carries */
 	UFT_SITE_FRAME	= 2,	/* UFT_SITE_OWN_CALL: it comes after the prologue (mcount), not at the entry */
 };

@@ -213,21 +213,13 @@ static int fg_record_entry(struct trace_task *t, struct fg_entry *e, uint64_t ke
 	return 1;
 }
 
-/* What an accepted call does at its end; 0: only the return is handled. */
-static uint32_t fg_mode(const struct uft_tracer_params *p)
-{
-	if (p->tracer == UFT_TRACER_PROFILE)
-		return FG_PROFILE | FG_SILENT;
-	return p->thresh ? FG_CALL | FG_SILENT : 0;
-}
-
 /* One attempt. @site: enum uft_site_flags; @args: event.c's, NULL: not known. 1 accepted, 0 declined, -1: try again. */
 static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p, struct fg_entry *e, unsigned site,
 			const uint64_t *args)
 {
 	struct uft_thread *th = t->th;
 	struct fg_entry *top = th->top, *keep = fg_keep(t, e->slot, e->parent);
-	uint32_t flags = fg_mode(p);
+	uint32_t flags = 0, alt;
 	int is_handler = 0;
 
 	if (keep != top) {
@@ -239,36 +231,15 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	} else if (top == th->base) {
 		flags |= fg_check_bound(t, e->slot);
 	}
-	if (p->has_roots & UFT_ROOTS_NOT) {
-		if (top > th->base && top[-1].flags & FG_HIDDEN)
+	alt = flags;
+	if (!fg_choose(t, p, e, site, &flags, &is_handler)) {
+		if (!(p->has_events & UFT_EVENTS_PROFILE) || !profile_is_wanted(p, site))
 			return 0;
-		if ((site & (UFT_SITE_HIDE | UFT_SITE_ROOT)) == UFT_SITE_HIDE)
-			flags = (flags & FG_ALT) | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
+		/* The graph's callees of it are what they would be without. */
+		flags = alt | FG_SILENT | FG_NOT_GRAPH | (top > th->base ? top[-1].flags & (FG_INSIDE | FG_HIDDEN) : 0);
 	}
-	if (p->has_roots & UFT_ROOTS_ONLY && !(flags & FG_HIDDEN)) {
-		int is_inside = top > th->base && top[-1].flags & FG_INSIDE;
-
-		if (!(site & UFT_SITE_ROOT) && !is_inside)
-			return 0;
-		flags |= FG_INSIDE;
-		if (fg_is_recorded(flags) && is_inside)
-			flags |= top[-1].flags & FG_SCRATCH;
-		else if (fg_is_recorded(flags) && site & UFT_SITE_KEEP && !(p->has_events & UFT_EVENTS_FUNC))
-			flags |= FG_SCRATCH | FG_KEEP;
-		if (flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
-			trace_count(UFT_CNT_SHARED_TP, 1);
-			return 0;
-		}
-	}
-	if (p->max_depth && top - th->base >= p->max_depth)
-		return 0;
-	if (p->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS)) {
-		if (p->has_events & UFT_EVENTS_NO_HANDLERS && top > th->base && top[-1].flags & FG_HIDDEN)
-			return 0;
-		is_handler = signal_is_handler(e);
-		if (is_handler && p->has_events & UFT_EVENTS_NO_HANDLERS)
-			flags = (flags & (FG_ALT | FG_INSIDE)) | FG_HIDDEN | FG_SILENT;
-	}
+	if (p->has_events & UFT_EVENTS_PROFILE)
+		flags |= profile_is_wanted(p, site) ? FG_PROFILE : FG_PASS;
 	if (top >= th->limit) {
 		trace_count(UFT_CNT_SHADOW_FULL, 1);
 		th->overruns++;
@@ -412,20 +383,13 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 		}
 		return task_write(t, &op) != RING_GUARD;
 	}
-	duration = event_duration(t, e);
+	duration = e->flags & FG_CALL ? event_duration(t, e) : 0;
 	if (e->flags & FG_CALL && duration >= trace_params()->thresh) {
 		op.word0 = UFT_REC_WORD(UFT_REC_CALL, fg_id(e), 0);
 		op.word1 = e->flags & FG_CPU ? arch_clock() - duration : e->clock;
 		op.bytes = 16;
 		op.flags = RING_OP_SINCE;
 		return task_write(t, &op) != RING_GUARD;
-	}
-	if (e->flags & FG_PROFILE) {
-		uint64_t self = duration - (e->child < duration ? e->child : duration);
-
-		profile_add(fg_id(e), trace_params()->has_events & UFT_EVENTS_SELF ? self : duration, self);
-		if (guard && e > t->th->base && e[-1].flags & FG_PROFILE)
-			arch_local_add64(&e[-1].child, duration);
 	}
 	return 1;
 }
@@ -438,13 +402,18 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 	fg_settle(e);
 	if (e->flags & FG_KEEP)
 		return keep_exit_root(t, top, parent);
+	if (e->flags & (FG_PROFILE | FG_PASS)) {
+		if (!t->mute && trace_is_recording())
+			profile_exit(t, e, e > t->th->base ? e - 1 : NULL);
+		arch_local_clear32(&e->flags, FG_PROFILE | FG_PASS);	/* once, whatever has to be tried again */
+	}
 	if (fg_is_recorded(e->flags) && e->flags & (FG_EVENT | FG_CPU | FG_OVERRUN) && !(e->flags & FG_SCRATCH) &&
 	    !t->mute && trace_is_recording() && !event_leave(t, e, result))
 		return 0;
 	if (!t->mute && trace_is_recording() && !fg_record_exit(t, e, UFT_REC_EXIT, top))
 		return 0;
 	/* Done with, should the pop fail. */
-	arch_local_clear32(&e->flags, FG_CALL | FG_PROFILE);
+	arch_local_clear32(&e->flags, FG_CALL);
 	*parent = e->parent;		/* the slot: before the pop, for a walk that begins in between */
 	if (ARCH_HAS_OWN && !t->rseq)	/* signals are blocked: nobody asks the receipt any more */
 		e->receipt.where = 0;
@@ -571,8 +540,11 @@ static int fg_exit_elsewhere(struct trace_task *t, uint64_t slot, uint64_t *pare
 		else
 			uft_cas(&e->slot, slot, FG_NO_SLOT);
 	}
-	if (!t->mute && trace_is_recording())
+	if (!t->mute && trace_is_recording()) {
+		if (found.flags & FG_PROFILE)
+			profile_exit(t, &found, NULL);
 		fg_record_exit(t, &found, UFT_REC_EXIT_LEFT, NULL);
+	}
 out:
 	task_unlock(t);
 	return done;

@@ -8,6 +8,9 @@
  *
  * A call is counted when it begins, as the kernel's profiler does: one that is left by longjmp, an exception or the
  * end of the program counts too. Its time is added when it returns.
+ *
+ * Beside the graph (UFT_EVENTS_PROFILE) one entry of the shadow stack serves both. What the graph leaves out, by its depth or its
+ * functions, has one that is silent (FG_NOT_GRAPH); what the profile leaves out hands the time of its callees on (FG_PASS).
  */
 #include "runtime/trace/trace.h"
 
@@ -49,7 +52,7 @@ void profile_hit(uint32_t id)
 		uft_add(&p->hits, 1);
 }
 
-void profile_add(uint32_t id, uint64_t duration, uint64_t self)
+static void profile_add(uint32_t id, uint64_t duration, uint64_t self)
 {
 	uint64_t unit = duration >> UFT_PROFILE_SQ_SHIFT;
 	struct uft_profile *p = profile_entry(id);
@@ -61,4 +64,20 @@ void profile_add(uint32_t id, uint64_t duration, uint64_t self)
 	uft_add(&p->squares, unit * unit);
 	profile_max(&p->min, ~duration);
 	profile_max(&p->max, duration);
+}
+
+void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller)
+{
+	const struct uft_tracer_params *p = trace_params();
+	uint64_t took = e->child, self;
+
+	if (p->tracer != UFT_TRACER_PROFILE && !(p->has_events & UFT_EVENTS_PROFILE))
+		return;		/* it was switched off meanwhile */
+	if (e->flags & FG_PROFILE) {
+		took = event_duration(t, e);
+		self = took - (e->child < took ? e->child : took);
+		profile_add(fg_id(e), p->has_events & UFT_EVENTS_SELF ? self : took, self);
+	}
+	if (caller && caller->flags & (FG_PROFILE | FG_PASS))
+		arch_local_add64(&caller->child, took);
 }

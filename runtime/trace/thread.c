@@ -391,7 +391,7 @@ void thread_forked(struct trace_task *t)
 		}
 	}
 	for (e = NULL; (e = aside_next(e));)
-		e->flags = (e->flags & ~(uint32_t)(FG_CALL | FG_PROFILE)) | FG_SILENT;
+		e->flags = (e->flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_PASS)) | FG_SILENT;
 	if (t->th) {
 		t->th->tid = t->th->owner = t->tid;
 		t->th->flags &= ~(uint32_t)(TH_VFORK | TH_SHARED);

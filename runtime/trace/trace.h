@@ -30,6 +30,8 @@ enum fg_flags {				/* FG_SILENT = 1 is in layout.h; 0 is what fast paths know */
 	FG_HIDDEN	= 4096,		/* left out, with what it calls: set_graph_notrace's, a signal handler's */
 	FG_RESTORED	= 64,		/* the true return address is back in the slot (unwind.c) */
 	FG_DOOMED	= 16384,	/* a sweep of the set-aside table is about to forget it */
+	FG_NOT_GRAPH	= 32768,	/* only the profile beside the graph counts it */
+	FG_PASS		= 65536,	/* the graph's alone beside the profile: `child` goes on to its caller */
 };
 
 /*
@@ -124,7 +126,7 @@ static inline int fg_is_recorded(uint32_t flags)
 /* Whose call is over as far as records go: what a fork child inherits, say. */
 static inline uint32_t fg_silenced(uint32_t flags)
 {
-	return (flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_SCRATCH | FG_KEEP)) | FG_SILENT;
+	return (flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_PASS | FG_SCRATCH | FG_KEEP)) | FG_SILENT;
 }
 
 /*
@@ -207,6 +209,14 @@ static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_en
 	return th && e >= th->base && e < th->limit;
 }
 
+/* ---- choose.c ---- */
+/*
+ * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which has FG_ALT or not. Whether a
+ * signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
+ */
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+	      uint32_t *flags, int *is_handler);
+
 /* ---- event.c ---- */
 uint32_t event_flags(const struct uft_tracer_params *p, unsigned site);	/* FG_EVENT, FG_MASK or 0 */
 /* Behind the ENTRY. @args: four words, NULL not known; @is_handler: the kernel made the call. */
@@ -261,7 +271,12 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
 
 /* ---- profile.c ---- */
 void profile_hit(uint32_t id);		/* a call begins */
-void profile_add(uint32_t id, uint64_t duration, uint64_t self);	/* it returns */
+void profile_exit(struct trace_task *t, const struct fg_entry *e, struct fg_entry *caller);	/* it returns; to @caller, if that is known */
+/* Is it counted? @site: enum uft_site_flags. */
+static inline int profile_is_wanted(const struct uft_tracer_params *p, unsigned site)
+{
+	return p->tracer == UFT_TRACER_PROFILE || (p->has_events & UFT_EVENTS_PROFILE && site & UFT_SITE_PROFILE);
+}
 
 /*
  * Does @now, which stands in the slot of @e, return through @e? Its own hook, or that of a tail call in its place: those are the entries

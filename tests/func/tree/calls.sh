@@ -44,11 +44,11 @@ inside "$graph; "'taskset -c $CPU $T sleep; cat trace >$TMP/asleep; echo 0 >opti
 	echo 2000 >tracing_thresh; echo >trace; taskset -c $CPU $T sleep; grep -cE "parent|asleep" trace; echo 1 >options/sleep-time; taskset -c $CPU $T sleep; grep -cE "parent|asleep" trace'
 check
 expect_equal "calls that sleep; with nosleep-time; above a threshold" "$(grep -cE "$long" "$tmp/asleep") $(grep -cE "$long" "$tmp/awake") $(tr '\n' ' ' <out)" "3 0 0 2 "
-inside 'echo :mod:$(basename $T) >set_ftrace_filter; for s in 1 0; do for g in 1 0; do
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; for tracer in nop function_graph; do echo $tracer >current_tracer; for s in 1 0; do for g in 1 0; do
 	echo $s >options/sleep-time; echo $g >options/graph-time; echo 0 >function_profile_enabled; echo 1 >function_profile_enabled
-	taskset -c $CPU $T sleep; cat trace_stat/* | grep -E "^  (parent|asleep) " | sort | awk "{ print (\$3 > 40000) }"; done; done'
+	taskset -c $CPU $T sleep; cat trace_stat/* | grep -E "^  (parent|asleep) " | sort | awk "{ print (\$3 > 40000) }"; done; done; done'
 check
-expect_equal "asleep, parent in the profile: 50 ms or not, by sleep-time and graph-time" "$(tr '\n' ' ' <out)" "1 1 1 0 0 0 0 0 "
+expect_equal "asleep, parent in the profile: 50 ms or not, by sleep-time and graph-time, alone and beside the graph" "$(tr '\n' ' ' <out)" "1 1 1 0 0 0 0 0 1 1 1 0 0 0 0 0 "
 
 # ---- Overruns: deeper than the shadow stack
 inside "$graph; "'ulimit -s unlimited; $T deep 140000; echo 1 >options/funcgraph-overrun; grep -c "^ (Overruns: [1-9][0-9]*)$" trace | grep -cx 1310[0-9][0-9]

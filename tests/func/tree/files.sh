@@ -108,12 +108,12 @@ inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_trac
 	[ $(cat $TMP/total) = $(grep -c . available_filter_functions) ]; echo $?'
 expect_equal "left out" "$(tr '\n' ' ' <out)" "0 1 2 6 0 no pid no pid 0 0 "
 
-# ---- The profile: the kernel's table, exact counts over processes and cpus, not beside a tracer
+# ---- The profile: the kernel's table, exact counts over processes and cpus; not beside a tracer that is made of events of calls
 inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 1000; taskset -c $CPU $T 500; ls trace_stat | head -n 1; head -n 2 trace_stat/function0
 	echo 0 >function_profile_enabled; cat trace_stat/function* >$TMP/stat; $T 100; cat trace_stat/function* >$TMP/still; cmp -s $TMP/still $TMP/stat; echo $?
 	echo 1 >function_profile_enabled; $T 2000000000 & soon "cat trace_stat/function* | grep -q outer"; echo 0 >function_profile_enabled; kill $!; wait $! 2>/dev/null; cat trace_stat/function* | grep -c " outer " >$TMP/ended
-	echo function_graph >current_tracer; echo 1 >function_profile_enabled; echo "$? $(cat function_profile_enabled)"; echo nop >current_tracer
-	echo 1 >function_profile_enabled; echo function_graph >current_tracer; echo "$? $(cat current_tracer)"; cat trace_stat/function* | grep -c inner'
+	echo blk >current_tracer; echo 1 >function_profile_enabled; echo "$? $(cat function_profile_enabled)"; echo nop >current_tracer
+	echo 1 >function_profile_enabled; echo blk >current_tracer; echo "$? $(cat current_tracer)"; cat trace_stat/function* | grep -c inner'
 expect_equal "counts" "$(awk '{ n[$1] += $2 } END { print n["main"], n["lonely"], n["outer"], n["inner"] }' stat)" "2 2 1500 3000"
 check
 [ "$(cat ended)" -ge 1 ] || fail "what was profiled of a process is gone with it"

@@ -118,7 +118,7 @@ nop
 lonely();
 0
 1 0
-1"
+0"
 
 # ---- One target, buffers in turn: each has exactly what came while it was its turn, also in the middle of a sub-buffer
 inside 'coproc $T 7 each; step() { echo >&${COPROC[1]}; read -u ${COPROC[0]} answer; }
@@ -151,10 +151,10 @@ inside 'coproc $T 7 each; pid=$!; step() { echo >&${COPROC[1]}; read -u ${COPROC
 	mkdir instances/foo instances/bar; step; echo inner >set_ftrace_filter; echo function >current_tracer; step
 	echo outer >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer; step
 	echo function_graph >instances/bar/current_tracer; echo 1 >function_profile_enabled; echo $?; step
-	echo 0 >instances/foo/tracing_on; echo $pid >set_ftrace_notrace_pid; step; echo >set_ftrace_notrace_pid; echo nop >instances/bar/current_tracer; step
+	echo 0 >function_profile_enabled; echo 0 >instances/foo/tracing_on; echo $pid >set_ftrace_notrace_pid; step; echo >set_ftrace_notrace_pid; echo nop >instances/bar/current_tracer; step
 	echo $pid >instances/bar/set_ftrace_pid; echo function >instances/bar/current_tracer; $T 5; step
 	for f in trace instances/*/trace; do echo "$f $(grep -c "inner <-outer" $f) $(grep -c "outer <-main" $f) $(grep -c "lonely" $f) $(grep -v "^#" $f | wc -l)"; done'
-expect_equal "beside each other" "$(cat out)" "1
+expect_equal "beside each other" "$(cat out)" "0
 trace 80 0 0 80
 instances/bar/trace 14 7 0 21
 instances/foo/trace 0 14 0 14"
@@ -206,7 +206,7 @@ fi
 
 # ---- A profile that is refused keeps what the last one has
 inside 'mkdir instances/foo; echo :mod:$(basename $T) >set_ftrace_filter; echo 1 >function_profile_enabled; $T 9; echo 0 >function_profile_enabled; echo function >instances/foo/current_tracer
-	echo function_graph >instances/foo/current_tracer
+	echo wakeup >instances/foo/current_tracer
 	cat trace_stat/* | grep -c inner; echo 1 >function_profile_enabled; echo $?; cat trace_stat/* | grep -c inner'
 expect_equal "a refused profile" "$(line out | sed 's/^[1-9] \(.*\) [1-9] $/some \1 some/')" "some 1 some"
 

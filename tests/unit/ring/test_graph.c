@@ -1011,6 +1011,87 @@ static void test_profile(void)
 	lab_free(ev);
 }
 
+/* Beside the graph the profile counts what its depth leaves out; nothing more when it is off, also of calls that are open. */
+static const struct uft_tracer_params beside_graph = { .tracer = UFT_TRACER_GRAPH, .max_depth = 2, .has_events = UFT_EVENTS_PROFILE };
+
+static void profile_off(void)
+{
+	struct uft_tracer_params p = beside_graph;
+
+	p.has_events = 0;
+	lab_params_full(&p);
+}
+
+static void test_profile_beside(void)
+{
+	struct uft_profile o;
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start_full((struct lab_config){ 0 }, &beside_graph);
+	lab_arm(outer, OUTER, LAB_GRAPH, UFT_SITE_PROFILE);
+	lab_arm(mid, MID, LAB_GRAPH, UFT_SITE_PROFILE | UFT_SITE_NOT_GRAPH);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE);
+	lab_arm(rec, REC, LAB_GRAPH, UFT_SITE_PROFILE);
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	rec(100);
+	in_outer = profile_off;
+	o = profile_of(OUTER);
+	outer(1);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 11);
+	CHECK_EQ(r.calls[MID], 0);
+	CHECK_EQ(r.calls[LEAF], 33);			/* mid() is no call of the graph's: those below it are not too deep */
+	CHECK_EQ(r.calls[REC], 2);
+	CHECK_EQ(r.depth_max, 2);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(profile_of(OUTER).hits, 11);
+	CHECK_EQ(profile_of(OUTER).total, o.total);
+	CHECK_EQ(profile_of(MID).hits, 11);
+	CHECK_EQ(profile_of(LEAF).hits, 32);		/* one call comes when it is off */
+	CHECK_EQ(profile_of(REC).hits, 101);
+	lab_free(ev);
+}
+
+/* Each has sites of its own: time goes to the next caller that the profile counts, below a root the graph has all that it would have. */
+static void test_profile_sites(void)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .has_roots = UFT_ROOTS_ONLY, .has_events = UFT_EVENTS_PROFILE | UFT_EVENTS_SELF };
+	struct uft_profile o, l;
+	struct lab_events *ev;
+	struct lab_replay r;
+
+	start_full((struct lab_config){ 0 }, &p);
+	lab_arm(outer, OUTER, LAB_GRAPH, UFT_SITE_PROFILE);
+	lab_arm(mid, MID, LAB_GRAPH, UFT_SITE_ROOT);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE);
+	in_outer = spin;
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	o = profile_of(OUTER);
+	l = profile_of(LEAF);
+	CHECK_EQ(o.hits, 10);
+	CHECK_EQ(l.hits, 30);
+	CHECK_EQ(profile_of(MID).hits, 0);
+	CHECK(o.total >= 10 * 200000 && o.total == o.self);	/* UFT_EVENTS_SELF */
+	p.has_events = UFT_EVENTS_PROFILE;
+	lab_params_full(&p);
+	lab_arm(leaf, LEAF, LAB_GRAPH, UFT_SITE_PROFILE | UFT_SITE_NOT_GRAPH);
+	for (int i = 0; i < 10; i++)
+		outer(1);
+	ev = finish();
+	CHECK_REPLAY(ev, self(), &r);
+	CHECK_EQ(r.calls[OUTER], 0);
+	CHECK_EQ(r.calls[MID], 20);
+	CHECK_EQ(r.calls[LEAF], 20);
+	CHECK_EQ(r.open, 0);
+	CHECK_EQ(profile_of(OUTER).total - o.total, profile_of(OUTER).self - o.self + profile_of(LEAF).total - l.total);
+	CHECK_EQ(profile_of(LEAF).hits, 60);
+	lab_free(ev);
+}
+
 /* Exits work whatever the tracer is by then; what has an ENTRY gets its EXIT, what has none does not. */
 static void tracer_off(void)
 {
@@ -1094,7 +1175,8 @@ static const struct lab_case cases[] = {
 	{ "stack_use_walk", test_stack_use_walk }, { "stack_use_walk_exchange", test_stack_use_walk_exchange },
 	{ "stack_use", test_stack_use }, { "stack_use_exchange", test_stack_use_exchange },
 	{ "hook_registers", test_hook_registers }, { "hook_exec", test_hook_exec }, { "max_depth", test_max_depth },
-	{ "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile }, { "switch", test_switch },
+	{ "roots", test_roots }, { "thresh", test_thresh }, { "profile", test_profile },
+	{ "profile_beside", test_profile_beside }, { "profile_sites", test_profile_sites }, { "switch", test_switch },
 	{ "mcount", test_mcount }, { NULL, NULL },
 };
 

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose.c - which calls the graph takes, and how
+ *
+ * By what the session said of the site (roots, what is hidden), what is open on the shadow stack, and where the call came from. It is asked
+ * before anything is written or pushed, and may be asked again for the same call.
+ */
+#include "runtime/trace/trace.h"
+
+/* What an accepted call does at its end; 0: only the return is handled. */
+static uint32_t fg_mode(const struct uft_tracer_params *p)
+{
+	if (p->tracer == UFT_TRACER_PROFILE)
+		return FG_PROFILE | FG_SILENT;
+	return p->thresh ? FG_CALL | FG_SILENT : 0;
+}
+
+/* Has the graph as many open calls as it may? Those that only the profile counts are none of its. */
+static int fg_is_too_deep(const struct uft_thread *th, const struct uft_tracer_params *p)
+{
+	uint64_t n = 0;
+
+	if (!(p->has_events & UFT_EVENTS_PROFILE))
+		return p->max_depth && th->top - th->base >= p->max_depth;
+	for (const struct fg_entry *e = th->base; e < th->top && n < p->max_depth; e++)
+		n += !(e->flags & FG_NOT_GRAPH);
+	return p->max_depth && n >= p->max_depth;
+}
+
+int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
+	      uint32_t *flags, int *is_handler)
+{
+	const struct uft_thread *th = t->th;
+	uint32_t caller = th->top > th->base ? th->top[-1].flags : 0, alt = *flags;
+
+	*flags |= fg_mode(p);
+	if (p->has_events & UFT_EVENTS_PROFILE && (site & UFT_SITE_NOT_GRAPH) == UFT_SITE_NOT_GRAPH)
+		return 0;
+	if (p->has_roots & UFT_ROOTS_NOT) {
+		if (caller & FG_HIDDEN)
+			return 0;
+		if ((site & (UFT_SITE_HIDE | UFT_SITE_ROOT)) == UFT_SITE_HIDE)
+			*flags = alt | FG_HIDDEN | FG_SILENT;	/* its return is waited for, no more */
+	}
+	if (p->has_roots & UFT_ROOTS_ONLY && !(*flags & FG_HIDDEN)) {
+		int is_inside = caller & FG_INSIDE;
+
+		if (!(site & UFT_SITE_ROOT) && !is_inside)
+			return 0;
+		*flags |= FG_INSIDE;
+		if (fg_is_recorded(*flags) && is_inside)
+			*flags |= caller & FG_SCRATCH;
+		else if (fg_is_recorded(*flags) && site & UFT_SITE_KEEP && !(p->has_events & (UFT_EVENTS_FUNC | UFT_EVENTS_PROFILE)))
+			*flags |= FG_SCRATCH | FG_KEEP;
+		if (*flags & FG_SCRATCH && t->guest) {	/* the buffer is its parent's */
+			trace_count(UFT_CNT_SHARED_TP, 1);
+			return 0;
+		}
+	}
+	if (fg_is_too_deep(th, p))
+		return 0;
+	if (p->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS)) {
+		if (p->has_events & UFT_EVENTS_NO_HANDLERS && caller & FG_HIDDEN)
+			return 0;
+		*is_handler = signal_is_handler(e);
+		if (*is_handler && p->has_events & UFT_EVENTS_NO_HANDLERS)
+			*flags = (*flags & (FG_ALT | FG_INSIDE)) | FG_HIDDEN | FG_SILENT;
+	}
+	return 1;
+}
