@@ -39,6 +39,18 @@ int share_is_tracing(const struct instance *in, const struct settings *set)
 	return set->is_profiling || is_recording(in, set);
 }
 
+/* Does anything go on while its own tracer does not? Others, or the profile. */
+static int is_beside(const struct instance *in, const struct settings *set)
+{
+	return in->t->instances->next || set->is_profiling;
+}
+
+/* Do targets write, or count, for it? */
+static int is_running(const struct instance *in, const struct settings *set)
+{
+	return set->is_profiling || (share_is_tracing(in, set) && !in->paused && (set->is_on || in->triggers));
+}
+
 /* Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the buffer, whoever is beside. */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
@@ -82,14 +94,14 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
 }
 
-/* Alone the session keeps a tracer whose tracing_on is 0 beside the profile, too: it stays armed. Beside others it would be in their way. */
+/* Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it would be in their way. */
 static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
 {
 	if (set->is_profiling)
 		put(w, in, set, UFT_TRACER_PROFILE);
 	if (set->is_measuring)
 		put(w, in, set, UFT_TRACER_FUNCTION);
-	if (in->t->instances->next && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
+	if (is_beside(in, set) && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
 		return;
 	if (set->tracer != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
@@ -367,7 +379,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 {
 	uint32_t hidden = 0;
 
-	if (in->t->instances->next && !is_recording(in, set))
+	if (is_beside(in, set) && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
 	if (trigger_has_stacks(in) || is_shared || (in->triggers && wanted_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
@@ -400,7 +412,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 /* Who is off beside others shows none of theirs. */
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
-	int is_off = in->t->instances->next && !is_recording(in, set);
+	int is_off = is_beside(in, set) && !is_recording(in, set);
 	uint32_t waiting = trigger_events(in);
 	struct uft_live_events events = {
 		.shown = is_off ? 0 : set->events & ~waiting, .waiting = is_off ? 0 : waiting, .pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = set->pids[PIDS_EVENT_ONLY].n,
@@ -483,7 +495,7 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 
 static void mute(const struct instance *in, const struct settings *set)
 {
-	int is_alone = !in->t->instances->next, is_on = is_recording(in, set);
+	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
 	int has_calls = set->tracer != UFT_TRACER_NOP || wanted_events(in, set) || trigger_has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
@@ -498,7 +510,7 @@ void share_mute(struct uft_tree *t)
 
 static int is_handing_on(const struct instance *in, const struct settings *from, const struct settings *to)
 {
-	return in->t->instances->next && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
+	return (is_beside(in, from) || is_beside(in, to)) && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
 }
 
 /* What was written until now is taken by whom it was for. Commands in it come in the next round: here they would apply settings inside of others. */
@@ -520,7 +532,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	struct wishes w;
 	uint64_t since;
 	uint32_t tasks;
-	int ret;
+	int ret, is_any_running = 0;
 
 	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
 		tree_pull(in->t);
@@ -538,6 +550,10 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	tasks = wanted_tasks(in, set);
 	in->t->has_events |= tasks != 0;
 	hand_on(in, &in->set, set);
+	for (struct instance *i = in->t->instances; i; i = i->next)
+		is_any_running |= is_running(i, set_of(i, in, set));
+	if (!is_any_running)	/* what is armed again for later is not to write now */
+		uft_session_record(in->t->session, 0);
 	since = uft_live_clock();
 	ret = choose_all(in, set, 1);
 	if (!ret)
@@ -547,6 +563,8 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	if (ret) {
 		choose_again(in, set, since);
 		hand_on(in, set, &in->set);
+		if (!is_any_running)
+			tree_record(in->t);
 	} else {
 		in->t->told = w.v[0].in;
 	}
@@ -570,9 +588,8 @@ void tree_record(struct uft_tree *t)
 		if (!share_is_tracing(i, &i->set))
 			continue;
 		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || i->set.events || i->triggers;
-		is_on |= !i->paused && (i->set.is_on || i->triggers);
+		is_on |= is_running(i, &i->set);
 	}
-	if (t->instances->next)
-		share_mute(t);
+	share_mute(t);
 	uft_session_record(t->session, is_on);
 }

@@ -110,8 +110,7 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 /* @by: one reader more for whom recording pauses, or one less. Others of the session may go on. */
 static void pause_by(struct instance *in, int by)
 {
-	if (in->t->instances->next)
-		tree_pull(in->t);
+	tree_pull(in->t);
 	in->paused += by;
 	tree_record(in->t);
 }

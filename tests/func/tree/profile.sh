@@ -84,6 +84,14 @@ options/sleep-time: error: The profile and a graph have the same sleep-time
 1 nop
 1 1 2 4"
 
+# ---- It goes on while tracing_on is 0, and while a reader of trace stops recording
+inside "$counts; "'own; echo 1 >function_profile_enabled; for tracer in nop function function_graph; do
+	echo 1 >tracing_on; echo $tracer >current_tracer; $T 3; echo 0 >tracing_on; $T 5; sum; grep -c " outer\b" trace; echo 0 >function_profile_enabled; $T 3; sum; grep -c " outer\b" trace
+	echo 1 >function_profile_enabled; $T 3; sum; grep -c " outer\b" trace; echo 1 >tracing_on; $T 3; sum; grep -c " outer\b" trace
+	echo 1 >options/pause-on-trace; { $T 7; sum; } <trace; grep -c " outer\b" trace; echo 0 >options/pause-on-trace; done' 2>err
+expect_equal "tracing_on 0, and a reader" "$(line out)" "2 2 8 16 0 2 2 8 16 0 1 1 3 6 0 2 2 6 12 0 3 3 13 26 0 \
+5 5 21 42 3 5 5 21 42 3 1 1 3 6 3 2 2 6 12 6 3 3 13 26 6 5 5 21 42 3 5 5 21 42 3 1 1 3 6 3 2 2 6 12 6 3 3 13 26 6 "
+
 # ---- trace-cmd beside it: its recordings are as without, its reset leaves the profile
 inside "$counts; "'own; echo 1 >function_profile_enabled; trace-cmd start -p function_graph >/dev/null; own; $T 3; trace-cmd show | grep -c " outer()"; trace-cmd stat | grep -c "^Tracer: function_graph"; sum
 	trace-cmd reset >/dev/null; cat function_profile_enabled current_tracer' 2>err
