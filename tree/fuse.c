@@ -314,13 +314,22 @@ static int start_loop(struct uft_fuse *f, struct loop *l)
 	return -EAGAIN;
 }
 
+#define WITHOUT		"uft shell --no-mount, with uft read, uft write and uft ls, needs none"
+
+/* Before libfuse prints it, without a remedy. */
+static int check_device(struct uft_error *err)
+{
+	if (faccessat(AT_FDCWD, "/dev/fuse", F_OK, AT_EACCESS) < 0)
+		return uft_fail(err, -ENODEV, "this machine has no FUSE (no /dev/fuse: modprobe fuse); " WITHOUT);
+	if (faccessat(AT_FDCWD, "/dev/fuse", R_OK | W_OK, AT_EACCESS) < 0)
+		return uft_fail(err, -EPERM, "/dev/fuse may not be opened: %s (chmod 666 /dev/fuse, as distributions have it); " WITHOUT,
+				strerror(errno));
+	return 0;
+}
+
 /* libfuse prints why a mount failed; here are the words for it. */
 static int cannot_mount(const char *dir, struct uft_error *err)
 {
-	if (access("/dev/fuse", F_OK) < 0)
-		return uft_fail(err, -ENODEV, "this machine has no FUSE (no /dev/fuse: modprobe fuse); use uft read, uft write and uft ls");
-	if (access("/dev/fuse", R_OK | W_OK) < 0)
-		return uft_fail(err, -EPERM, "/dev/fuse may not be opened: %s", strerror(errno));
 	return uft_fail(err, -EPERM, "cannot mount at %s: who is not root needs fusermount3 (package fuse3) and must own the directory",
 			dir);
 }
@@ -376,7 +385,7 @@ int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_op
 	else if (!S_ISDIR(st.st_mode))
 		ret = uft_fail(err, -ENOTDIR, "cannot mount at %s: not a directory", dir);
 	else
-		ret = f ? 0 : uft_fail(err, -ENOMEM, "out of memory");
+		ret = f ? check_device(err) : uft_fail(err, -ENOMEM, "out of memory");
 	if (ret < 0) {
 		free(f);
 		return ret;

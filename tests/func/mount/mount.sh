@@ -181,3 +181,19 @@ expect_status 0
 expect_out "$tmp/uft/tracing"
 run env XDG_RUNTIME_DIR="$tmp" "$uft" umount
 expect_status 0
+
+# A user who may not open the device, in one line; only root can be another user, and hide the device from him.
+if [ "$(id -u)" -ne 0 ] || ! unshare -m true 2>/dev/null; then
+	echo "SKIPPED: a device that may not be opened: only root can arrange that"
+elif has "a device that may not be opened" setpriv; then
+	chmod 755 "$tmp"
+	cp "$uft" copy && chmod 755 copy
+	mkdir own own/dir
+	: >device
+	chmod 600 device
+	chown -R 65534 own
+	run unshare -m sh -c 'mount --bind device /dev/fuse && exec setpriv --reuid=65534 --regid=65534 --clear-groups env XDG_RUNTIME_DIR="$PWD/own" ./copy mount own/dir'
+	expect_status 1
+	expect_err "uft mount: /dev/fuse may not be opened: Permission denied (chmod 666 /dev/fuse, as distributions have it); uft shell --no-mount"
+	expect_err_lines 1
+fi
