@@ -221,17 +221,30 @@ static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32
 	}
 }
 
+/* Who asks for a list asks again with each change of it, for those that it did not get, too: they count once. */
+static void refuse_pun(const struct patch_object *o, struct uft_code *c, int ret)
+{
+	struct patch_site *s = &o->site[c->stub];
+
+	c->status = ret == -ERANGE ? UFT_ST_REACH : UFT_ST_MEMORY;
+	if (!(s->bits & SITE_NO_PLACE))
+		trace_count(ret == -ERANGE ? UFT_CNT_SITE_TAKEN : UFT_CNT_SITE_REFUSED, 1);
+	s->bits |= SITE_NO_PLACE;
+}
+
 /* Those that have a place: it and the jump are noted in the request. */
 static void make_puns(const struct patch_object *o, struct uft_code *c, uint32_t n)
 {
+	struct pun_search search = { 0 };
 	struct pun_jump jump;
+	int ret;
 
 	for (uint32_t i = 0; i < n; i++) {
 		if (!c[i].pun || !is_new(o, &c[i]))
 			continue;
-		if (pun_make(o, &c[i], aux_at(o, c[i].stub) + CODE_SLOT, &jump)) {
-			c[i].status = UFT_ST_REACH;
-			trace_count(UFT_CNT_SITE_TAKEN, 1);
+		ret = pun_make(o, &c[i], aux_at(o, c[i].stub) + CODE_SLOT, &search, &jump);
+		if (ret) {
+			refuse_pun(o, &c[i], ret);
 			continue;
 		}
 		memcpy(c[i].pad_orig, jump.bytes, sizeof(c[i].pad_orig));

@@ -100,6 +100,7 @@ enum site_bits {
 	SITE_QUIET_ENDS	= 512,	/* to and from FORM_ORIGINAL only while nobody runs */
 	SITE_FUNCTION_ONLY = 1024, /* CLASS_CODE: not for the graph tracer */
 	SITE_PUN	= 4096,	/* CLASS_CODE: a jump that ends in bytes of the program (pun.c) */
+	SITE_NO_PLACE	= 8192,	/* CLASS_CODE, not known yet: no jump could be had for it, which is counted */
 	SITE_SHORT	= 2048,	/* CLASS_PLAIN, at most eight bytes, all in one page: dense.c may switch it */
 };
 
@@ -271,8 +272,14 @@ struct pun_jump {
 	uint8_t bytes[UFT_PUN_KNOWN];	/* of the site's first ones, and those behind that stay */
 	uint8_t n;			/* 5..8 */
 };
-/* A place for the jump of @c, which leads to @slot from there. 0, or -ENOMEM: there is none, -errno: it cannot be written. */
-int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_jump *out);
+/* What is asked once for all entries of a command; zero at first. */
+struct pun_search {
+	int is_asked, ret;
+	struct plat_growing grows[PLAT_NGROWTH];
+};
+/* A place for the jump of @c, which leads to @slot from there. 0, or -ERANGE: something else is there, -errno: what else failed. */
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s, struct pun_jump *out);
+void pun_forget(const struct patch_object *o);		/* it is gone: its places are free */
 int pun_is_at(uintptr_t pc);				/* such a place begins there */
 int pun_is_in(const struct patch_object *o, uint64_t at, uint64_t bytes);	/* one of the object's sites leads there */
 

@@ -624,6 +624,7 @@ void patch_object_anew(uint32_t object)
 		return;
 	o->is_gone = 1;
 	sweep_end(o);
+	pun_forget(o);
 	plat_unmap(o->site, (size_t)o->capacity * sizeof(*o->site));
 	o->site = NULL;
 }

@@ -17,7 +17,8 @@
  * and the rest is as for any other site (code.c). Nobody rests inside of one instruction, and nothing behind it changes.
  *
  * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and kept like an object's region,
- * until the detach; several sites may use it. The place of an object that was unmapped is another site's to take.
+ * until the detach; several sites may use it. The places of an object that is gone are other sites' to take, there or elsewhere; who is the
+ * last to leave a page unmaps it. The list has room for so many, and what it cannot hold is refused like any other want of memory.
  *
  * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
  */
@@ -28,13 +29,13 @@
 #define PUN_SLOT	6u		/* in them: the address of the slot */
 #define PUN_STEP	16u
 #define PUN_PLACES	256u		/* and no more pages */
-#define PUN_TRIES	64u		/* pages of a window */
+#define PUN_TRIES	16u		/* pages of a window: a command may have thousands of such entries */
 #define LOWEST		0x10000ull
 #define HIGHEST		0x7ffffffff000ull
 
 struct pun {
 	uintptr_t at;			/* 14 bytes */
-	const struct patch_object *o;
+	const struct patch_object *o;	/* NULL: free, but the page is there */
 	uintptr_t site;
 };
 static struct pun pun[PUN_PLACES];
@@ -76,13 +77,28 @@ static int overlaps(const struct pun *p, uint64_t at)
 	return at < p->at + PUN_BYTES && p->at < at + PUN_BYTES;
 }
 
-/* In the list: a new entry, or that of a site which was unmapped with its object. */
-static int has_room(uint64_t at)
+/* The other entries of a page, free or not. */
+static int has_others(const struct pun *p)
 {
-	for (uint32_t i = 0; npuns == PUN_PLACES && i < npuns; i++)
-		if (overlaps(&pun[i], at))
+	for (uint32_t i = 0; i < npuns; i++)
+		if (&pun[i] != p && PLAT_PAGE_DOWN(pun[i].at) == PLAT_PAGE_DOWN(p->at))
 			return 1;
-	return npuns < PUN_PLACES;
+	return 0;
+}
+
+/* Where in the list a place at @at goes (0: any): a free one that it covers, else a new one, else any that is free; NULL: it is full. */
+static struct pun *entry_for(uint64_t at)
+{
+	struct pun *any = NULL;
+
+	for (uint32_t i = 0; i < npuns; i++) {
+		if (pun[i].o)
+			continue;
+		if (at && overlaps(&pun[i], at))
+			return &pun[i];
+		any = &pun[i];
+	}
+	return npuns < PUN_PLACES ? &pun[npuns] : any;
 }
 
 /* In one page, and of no other site. */
@@ -91,9 +107,9 @@ static int is_free(uint64_t at)
 	if (PLAT_PAGE_DOWN(at) != PLAT_PAGE_DOWN(at + PUN_BYTES - 1))
 		return 0;
 	for (uint32_t i = 0; i < npuns; i++)
-		if (!pun[i].o->is_gone && overlaps(&pun[i], at))
+		if (pun[i].o && overlaps(&pun[i], at))
 			return 0;
-	return has_room(at);
+	return 1;
 }
 
 /* A place in the window and in @page; 0: none. */
@@ -105,12 +121,17 @@ static uint64_t place_in(const struct window *w, uint64_t page)
 	return 0;
 }
 
-/* The site's own of before, or in a page that is there. */
-static uint64_t place_known(const struct patch_object *o, const struct uft_code *c, const struct window *w)
+static uint64_t place_before(const struct patch_object *o, const struct uft_code *c, const struct window *w)
 {
 	for (uint32_t i = 0; i < npuns; i++)
 		if (pun[i].o == o && pun[i].site == c->addr && pun[i].at - w->lo < w->size)
 			return pun[i].at;
+	return 0;
+}
+
+/* In a page that is there. */
+static uint64_t place_known(const struct window *w)
+{
 	for (uint32_t i = 0; i < npuns; i++) {
 		uint64_t at = place_in(w, PLAT_PAGE_DOWN(pun[i].at));
 
@@ -130,41 +151,61 @@ static int may_map(uint64_t page, const struct plat_growing *grows)
 	return 1;
 }
 
-static uint64_t place_new(const struct window *w, const struct plat_growing *grows)
+/* A place in a page that it maps. 0: in the way of all that it tried there is something; -errno: what else failed. */
+static int place_new(const struct window *w, const struct plat_growing *grows, uint64_t *out)
 {
 	uint64_t first = PLAT_PAGE_DOWN(w->lo), n = (PLAT_PAGE_DOWN(w->lo + w->size - 1) - first) / PLAT_PAGE + 1;
 	uint64_t step = n / PUN_TRIES ? n / PUN_TRIES : 1;
 
-	for (uint64_t i = 0; i < n && npuns < PUN_PLACES; i += step) {
+	for (uint64_t i = 0; i < n; i += step) {
 		uint64_t page = first + i * PLAT_PAGE, at = place_in(w, page);
+		int ret;
 
-		if (at && may_map(page, grows) && !plat_map_at(page, PLAT_PAGE, PLAT_READ | PLAT_EXEC))
-			return at;
+		if (!at || !may_map(page, grows))
+			continue;
+		ret = plat_map_at(page, PLAT_PAGE, PLAT_READ | PLAT_EXEC);
+		if (!ret)
+			*out = at;
+		if (ret != -EEXIST)
+			return ret;
 	}
 	return 0;
 }
 
-static uint64_t find_place(const struct patch_object *o, const struct uft_code *c, struct window *w)
+static int look_at_growth(const struct patch_object *o, struct pun_search *s)
 {
-	struct plat_growing grows[PLAT_NGROWTH];
-	unsigned i, n = nwindows(c);
-	uint64_t at;
+	if (!s->is_asked)
+		s->ret = plat_growth(o->text_start, s->grows);
+	s->is_asked = 1;
+	return s->ret;
+}
 
-	for (i = 0; i < n; i++) {
+/* -ERANGE: there is none, since something else is there. */
+static int find_place(const struct patch_object *o, const struct uft_code *c, struct pun_search *s, struct window *w, uint64_t *at)
+{
+	unsigned i, n = nwindows(c);
+	int ret;
+
+	for (*at = i = 0; i < n && !*at; i++) {
 		*w = window_of(c, i);
-		at = place_known(o, c, w);
-		if (at)
-			return at;
+		*at = place_before(o, c, w);
 	}
-	if (plat_growth(c->addr, grows))
+	if (*at)
 		return 0;
-	for (i = 0; i < n; i++) {
+	if (!entry_for(0))
+		return -ENOSPC;
+	for (i = 0; i < n && !*at; i++) {
 		*w = window_of(c, i);
-		at = place_new(w, grows);
-		if (at)
-			return at;
+		*at = place_known(w);
 	}
-	return 0;
+	if (*at)
+		return 0;
+	ret = look_at_growth(o, s);
+	for (i = 0; i < n && !ret && !*at; i++) {
+		*w = window_of(c, i);
+		ret = place_new(w, s->grows, at);
+	}
+	return ret ? ret : *at ? 0 : -ERANGE;
 }
 
 static int write_place(uint64_t at, uint64_t slot)
@@ -184,30 +225,42 @@ static int write_place(uint64_t at, uint64_t slot)
 	return ret;
 }
 
+/* Whoever looks meanwhile sees the place of before, or this one. */
 static void note_place(const struct patch_object *o, uint64_t site, uint64_t at)
 {
-	int is_old = 0;
+	struct pun *p = entry_for(at);
+	uintptr_t page = p->at ? PLAT_PAGE_DOWN(p->at) : 0;
 
 	for (uint32_t i = 0; i < npuns; i++)
-		if (overlaps(&pun[i], at)) {
-			pun[i] = (struct pun){ at, o, site };
-			is_old = 1;
-		}
-	if (is_old)
-		return;
-	pun[npuns] = (struct pun){ at, o, site };
-	uft_store_release(&npuns, npuns + 1);
+		if (pun[i].o == o && pun[i].site == site && pun[i].at == at)
+			return;
+	if (page == PLAT_PAGE_DOWN(at) || has_others(p))
+		page = 0;
+	uft_store(&p->at, at);
+	uft_store(&p->site, site);
+	uft_store(&p->o, o);
+	if (p == &pun[npuns])
+		uft_store_release(&npuns, npuns + 1);
+	if (page)
+		plat_unmap((void *)page, PLAT_PAGE);
 }
 
-int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_jump *out)
+void pun_forget(const struct patch_object *o)
+{
+	for (uint32_t i = 0; i < npuns; i++)
+		if (pun[i].o == o)
+			uft_store(&pun[i].o, NULL);
+}
+
+int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s, struct pun_jump *out)
 {
 	struct window w;
-	uint64_t at = find_place(o, c, &w);
+	uint64_t at;
 	uint32_t rel;
-	int ret;
+	int ret = find_place(o, c, s, &w, &at);
 
-	if (!at)
-		return -ENOMEM;
+	if (ret)
+		return ret;
 	note_place(o, c->addr, at);		/* whatever comes of it: the page is there */
 	ret = write_place(at, slot);
 	if (ret)
@@ -226,7 +279,7 @@ int pun_is_at(uintptr_t pc)
 	uint32_t n = uft_load_acquire(&npuns);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (pun[i].at == pc)
+		if (uft_load(&pun[i].at) == pc)
 			return 1;
 	return 0;
 }

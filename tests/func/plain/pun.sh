@@ -35,7 +35,7 @@ recorded() {
 	for f in one one_more one_taken; do
 		[ "$(calls $f)" = 0 ] && missing=$((missing + 1)) || expect_equal "$1: calls of $f" "$(calls $f)" "$2"
 	done
-	# (each time that a place is looked for counts)
+	# (each time that its library is loaded it counts)
 	check
 	[ "$missing" -le "$(stat_value "$3" counter_site_taken)" ] || fail "$1: $missing functions without calls, $(stat_value "$3" counter_site_taken) places that were taken"
 	expect_equal "$1: else" "$(stat_value "$3" counter_site_refused) $(stat_value "$3" counter_site_live)" "0 0"

@@ -6,6 +6,7 @@
  */
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/unit/patch/kit.h"
@@ -287,6 +288,33 @@ static void test_pun_threads(void)
 }
 
 /* One byte of ours: the place is given. cld; mov $imm,%eax with other bytes: the displacement. */
+static struct uft_code given(const struct fixture *f, unsigned i, uintptr_t to)
+{
+	struct uft_code c = f->code[i];
+	int32_t rel = (int32_t)(to - (c.addr + 5));
+	uint8_t *at = (uint8_t *)c.addr;
+
+	*at = 0xfc;
+	memcpy(at + 1, &rel, 4);
+	c.nmoved = c.pun = 1;
+	c.known = 5;
+	memcpy(c.orig, at, 5);
+	c.code[0] = 0xfc;
+	uft_insn_jmp(c.code + 1, f->o.code_base + i * UFT_CODE_STRIDE + 1, c.addr + 1);
+	c.ncode = 6;
+	return c;
+}
+
+/* Text that can be written, of @n functions that nobody knows. */
+static void make_given(struct fixture *f, unsigned n)
+{
+	nfuncs = n;
+	make(f, JUMP);
+	patch_object_gone(OBJECT);
+	kit_object(&f->t, OBJECT, nfuncs, &f->o);
+	CHECK(!mprotect(f->t.base, f->t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+}
+
 static void test_pun_place(void)
 {
 	unsigned some = nfuncs;
@@ -298,25 +326,10 @@ static void test_pun_place(void)
 	static int32_t down;		/* pages stay, so others each time */
 	int32_t rel = -(600 << 20) - (down += 1 << 20);
 
-	nfuncs = 4;
-	make(&f, JUMP);
-	patch_object_gone(OBJECT);
-	kit_object(&f.t, OBJECT, nfuncs, &f.o);
-	CHECK(!mprotect(f.t.base, f.t.bytes, PROT_READ | PROT_WRITE | PROT_EXEC));
+	make_given(&f, 4);
 	for (unsigned i = 0; i < 3; i++) {
-		at = (uint8_t *)f.code[i].addr;
-		to = ((uintptr_t)at + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16))) & ~4095ul;
-		rel = (int32_t)(to + 64 - ((uintptr_t)at + 5)) - (int32_t)(i << 16);
-		to = (uintptr_t)at + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16));
-		*at = 0xfc;
-		memcpy(at + 1, &(int32_t){ rel + (int32_t)(i << 16) }, 4);
-		c[i] = f.code[i];
-		c[i].nmoved = c[i].pun = 1;
-		c[i].known = 5;
-		memcpy(c[i].orig, at, 5);
-		c[i].code[0] = 0xfc;
-		uft_insn_jmp(c[i].code + 1, f.o.code_base + i * UFT_CODE_STRIDE + 1, c[i].addr + 1);
-		c[i].ncode = 6;
+		to = ((f.code[i].addr + 5 + (uintptr_t)(intptr_t)(rel + (int32_t)(i << 16))) & ~4095ul) + 64;
+		c[i] = given(&f, i, to);
 		if (i == 1)
 			CHECK(mmap((void *)(to & ~4095ul), 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0) !=
 			      MAP_FAILED);
@@ -325,6 +338,8 @@ static void test_pun_place(void)
 	CHECK(!patch_code(OBJECT, c, 3, &to));
 	CHECK(c[0].status == UFT_ST_OK && c[1].status == UFT_ST_REACH && c[2].status == UFT_ST_OK);
 	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == done + 1);
+	CHECK(!patch_code(OBJECT, c, 3, &to) && c[1].status == UFT_ST_REACH);
+	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == done + 1);	/* a site counts once */
 	CHECK(patch_is_needed(0, ~0ull) == 0);
 	to = (uintptr_t)c[1].addr + 5 + (uintptr_t)(intptr_t)(int32_t)uft_get32(c[1].orig + 1);
 	CHECK(!munmap((void *)(to & ~4095ul), 4096));
@@ -339,6 +354,55 @@ static void test_pun_place(void)
 	CHECK(patch_change(OBJECT, &f.patch[2], 1, 0, NULL) == 1 && f.patch[2].status == UFT_ST_OK && *at == UFT_OP_JMP);
 	patch_disarm();
 	CHECK(*at == 0xfc);
+	unmake(&f);
+	nfuncs = some;
+}
+
+static int is_mapped(uintptr_t page)
+{
+	return !msync((void *)page, 4096, MS_ASYNC);
+}
+
+/*
+ * The list has room for 256 places. One more is refused, and not as one where something else is; and they are free when their object
+ * is gone: a library may come and go as often as it likes.
+ */
+static void test_pun_room(void)
+{
+	uint64_t done, taken = kit_counters[UFT_CNT_SITE_TAKEN], refused = kit_counters[UFT_CNT_SITE_REFUSED];
+	unsigned some = nfuncs;
+	struct uft_code c[258];
+	struct rlimit was, none;
+	struct fixture f;
+	uintptr_t page;
+
+	make_given(&f, 258);
+	page = ((uintptr_t)f.t.base - (1000 << 20)) & ~4095ul;
+	for (unsigned i = 0; i < 257; i++)
+		c[i] = given(&f, i, page + i * 16);
+	CHECK(!patch_code(OBJECT, c, 257, &done) && c[0].status == UFT_ST_OK && c[256].status == UFT_ST_MEMORY);
+	for (unsigned i = 0; i < 256; i++)
+		CHECK(c[i].status == UFT_ST_OK, "place %u: %u", i, c[i].status);
+	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == taken && kit_counters[UFT_CNT_SITE_REFUSED] == refused + 1);
+	CHECK(!patch_code(OBJECT, c, 257, &done) && c[256].status == UFT_ST_MEMORY);
+	CHECK(kit_counters[UFT_CNT_SITE_REFUSED] == refused + 1);
+	for (unsigned round = 1; round < 600; round++) {
+		patch_object_gone(OBJECT);
+		kit_object(&f.t, OBJECT, nfuncs, &f.o);
+		c[257] = given(&f, 257, page - round * 4096);
+		CHECK(!patch_code(OBJECT, c + 257, 1, &done) && c[257].status == UFT_ST_OK, "round %u: %u", round, c[257].status);
+	}
+	CHECK(is_mapped(page - 599 * 4096) && !is_mapped(page - 4096));	/* no page is left for each of them */
+	patch_object_gone(OBJECT);
+	kit_object(&f.t, OBJECT, nfuncs, &f.o);
+	refused = kit_counters[UFT_CNT_SITE_REFUSED];
+	c[257] = given(&f, 257, page - 700 * 4096);
+	CHECK(!getrlimit(RLIMIT_AS, &was));
+	none = (struct rlimit){ 4096, was.rlim_max };
+	CHECK(!setrlimit(RLIMIT_AS, &none));
+	CHECK(!patch_code(OBJECT, c + 257, 1, &done) && !setrlimit(RLIMIT_AS, &was));
+	CHECK(c[257].status == UFT_ST_MEMORY && kit_counters[UFT_CNT_SITE_REFUSED] == refused + 1);
+	CHECK(kit_counters[UFT_CNT_SITE_TAKEN] == taken);
 	unmake(&f);
 	nfuncs = some;
 }
@@ -502,8 +566,10 @@ int main(void)
 			if (nfuncs == LINE) {
 				test_states(PUN);
 				test_pun_threads();
-				if (!(kit_prot() & PROT_WRITE))	/* a host that has only memory of its own */
+				if (!(kit_prot() & PROT_WRITE)) {	/* a host that has only memory of its own */
 					test_pun_place();
+					test_pun_room();
+				}
 			}
 			for (int with_pad = 0; with_pad < 2; with_pad++) {
 				test_states(with_pad);
