@@ -129,7 +129,7 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	m->bias = bias;
 	m->text_start = obj->text[0].addr + bias;
 	m->text_end = obj->text[obj->ntext - 1].end + bias;
-	m->from_clock = host_clock();
+	m->from_clock = session_clock(s);
 	ret = take_ids(s, sp, m);
 	if (!ret && m->nstubs)
 		sp->obj[index].sent = malloc(m->nstubs);

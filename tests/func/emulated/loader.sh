@@ -43,6 +43,23 @@ loaded 'main1' -p function --no-children -- ./loader ./library.so 5 child
 $cc $flags "$src" -Wl,--no-as-needed ./library.so -o linked || fail "the linked program"
 loaded 'closed1 entry2 inner6 load1 main1 opened1 step2' -p function -- ./linked ./library.so 2 child
 
+# Two libraries by turns, at the place that both are linked for: what was called from there then, then was there.
+for ends in 'first opened closed' 'second began ended'; do
+	# shellcheck disable=SC2086
+	set -- $ends
+	# shellcheck disable=SC2086
+	$cc $flags -DLIBRARY "-Dopened=$2" "-Dclosed=$3" -fPIC -shared "$src" -Wl,-Ttext-segment=0x60000000 -o "$1.so" || fail "the library $1"
+done
+run timeout 120 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./loader ./first.so,./second.so 3
+expect_status 0
+expect_no_err
+"$uft" report rec.uft | sed -n 's/.*: inner[^ ]* <-\([a-z]*ed\|began\)$/\1/p' | tr '\n' ' ' >seen
+if grep -q elsewhere out; then
+	echo "SKIPPED: two libraries at one place: the loader puts them elsewhere"
+else
+	expect_equal "callers" "$(cat seen)" 'opened closed began ended opened closed '
+fi
+
 # The session has left: the loader's calls ask nobody, and libraries load as ever.
 timeout 120 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./loader ./library.so 3 wait go >there 2>err.record &
 timer=$!
