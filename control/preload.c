@@ -74,6 +74,20 @@ static int find_library(const char *machine, char *path, size_t size, struct uft
 	return uft_fail(err, -ENOENT, "there is no libuft-%s.so: uft was built without a compiler for that architecture", machine);
 }
 
+/* The loader takes several libraries, with blanks or colons between, and qemu several variables in one, with commas. */
+static int check_places(const struct uft_session *s, const char *library, struct uft_error *err)
+{
+	const char *separators = s->opts.emulator ? " :," : " :";
+
+	if (strpbrk(library, separators))
+		return uft_fail(err, -EINVAL, "%s: a program that is started so cannot be told of a path with a %s: put uft "
+				"elsewhere", library, s->opts.emulator ? "blank, a colon or a comma" : "blank or a colon");
+	if (s->opts.emulator && strchr(s->arena.path, ','))
+		return uft_fail(err, -EINVAL, "%s: an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR to another folder",
+				s->arena.path);
+	return 0;
+}
+
 /* What the program finds in its environment. */
 struct start_env {
 	char preload[PATH_MAX + 4096], arena[PATH_MAX + 64];
@@ -221,6 +235,8 @@ int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct
 		machine = machine_name(s->opts.emulator ? path : image, err);
 		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
 	}
+	if (!ret)
+		ret = check_places(s, library, err);
 	if (!ret) {
 		make_env(s, library, env);
 		if (s->opts.emulator)

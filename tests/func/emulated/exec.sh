@@ -5,7 +5,7 @@
 #
 # Here by the emulator's name; where the kernel knows it (binfmt_misc) it is the same without.
 . "$(dirname "$0")/../../lib/common.sh"
-cc=$2 pad=$3 emulator=$4
+machine=$1 cc=$2 pad=$3 emulator=$4
 # shellcheck disable=SC2086
 need $cc ${emulator%% *}
 cat >main.c <<'END'
@@ -68,3 +68,18 @@ run timeout 120 "$uft" record --no-children -q "--emulator=$emulator" -o rec.uft
 expect_out '[] GIVEN=1'
 check
 ! grep -q 'GIVEN=1,' out || fail "--no-children: $(cat out)"
+unset QEMU_SET_ENV
+
+# qemu takes what is behind a comma for another variable, the loader what is behind a blank for another library.
+for place in a,b 'a b'; do
+	mkdir "$place" && cp "$uft" "$place/uft" && ln -s "$(dirname "$uft")/runtime" "$place/runtime" || fail "a copy of uft"
+	run timeout 120 "$place/uft" record -q "--emulator=$emulator" -o rec.uft ./main
+	expect_status 1
+	expect_err "$place/runtime/libuft-$machine.so: a program that is started so cannot be told of a path with"
+done
+# Where files of sessions go if that folder is in memory.
+where=$(mktemp -d /dev/shm/uft-test,XXXXXX) || skip "a folder in /dev/shm"
+run env "XDG_RUNTIME_DIR=$where" timeout 120 "$uft" record -q "--emulator=$emulator" -o rec.uft ./main
+rm -r "$where"
+expect_status 1
+expect_err "an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR"
