@@ -106,6 +106,12 @@ struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t par
 	return e + 1;
 }
 
+/* What no fast path writes: into the thread's own ring all the same, so that it stays before the ENTRY that follows within one tick. */
+static uint64_t fg_own_key(const struct trace_task *t)
+{
+	return ARCH_HAS_OWN && trace_graph_is_fast() ? t->key : 0;
+}
+
 /* All entries from @keep up were left: says so in the ring, sets them aside. Under the lock. */
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 {
@@ -132,7 +138,7 @@ void fg_leave_locked(struct trace_task *t, struct fg_entry *keep)
 	if (root)
 		keep_end(t, root);
 	if (open && !t->mute && trace_is_recording()) {
-		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8 };
+		struct ring_op op = { .word0 = UFT_REC_WORD(UFT_REC_UNWIND, open, 0), .bytes = 8, .key = fg_own_key(t) };
 
 		task_write(t, &op);
 	}
@@ -380,6 +386,7 @@ static int fg_record_exit(struct trace_task *t, struct fg_entry *e, enum uft_rec
 		} else {
 			op.word1 = e->clock;
 			op.bytes = 16;
+			op.key = fg_own_key(t);
 		}
 		return task_write(t, &op) != RING_GUARD;
 	}
