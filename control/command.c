@@ -217,6 +217,8 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 
 		if (!told.result)
 			told.result = h[sent++].result;
+		if (told.kind == UFT_HOOK_UNWIND && told.result)
+			o->unwind_error = told.result;
 		if (told.result < 0 && told.result > -4096 && told.result != -EBUSY)
 			report_hook(s, t, object, &told);
 	}

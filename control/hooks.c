@@ -41,7 +41,7 @@ static const char *const unwinders[] = {
 	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
 	"_Unwind_Backtrace", "_Unwind_Find_FDE",
 	/* The two libunwinds: where a walk begins. */
-	"unw_getcontext", "_Ux86_64_getcontext", "unw_backtrace",
+	"unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext", "_Uriscv_getcontext", "unw_backtrace",
 };
 
 /* What an object has, by link-time address; kept while the process lives (objects are cached as well). */
@@ -170,17 +170,24 @@ static void find_syscalls(struct found *f)
 	free(buf);
 }
 
+/* How many bytes a hook there moves, or -errno; *skip: of a landing pad, which an indirect call must find. */
+static int plan_unwinder(const struct uft_object *obj, const uint8_t *code, size_t n, size_t *skip)
+{
+	if (!hooks_are_known(obj))
+		return plan_words(obj->machine, code, n, skip);
+	*skip = n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4) ? 4 : 0;
+	return n > *skip ? plan_prologue(code + *skip, n - *skip, 5) : -EINVAL;
+}
+
 static void add_unwinder(struct found *f, uint64_t addr, uint64_t size, uint32_t which)
 {
 	struct uft_hook h = { .kind = UFT_HOOK_UNWIND, .nr = which };
 	uint8_t code[2048];
-	size_t n, skip = 0;
+	size_t n, skip;
 	int len;
 
 	n = uft_object_read(f->obj, addr, code, size && size < sizeof(code) ? size : sizeof(code));
-	if (n >= 4 && !memcmp(code, "\xf3\x0f\x1e\xfa", 4))
-		skip = 4;	/* an indirect call must find its endbr64 */
-	len = n > skip ? plan_prologue(code + skip, n - skip, 5) : -EINVAL;
+	len = plan_unwinder(f->obj, code, n, &skip);
 	h.addr = addr + skip;
 	h.len = len > 0 ? (uint32_t)len : 0;
 	h.result = len > 0 ? 0 : len;
@@ -198,7 +205,7 @@ static void find_unwinders(struct found *f)
 		for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
 			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
 
-			if (addr)
+			if (addr && (i != FIND_FDE || hooks_are_known(f->obj)))	/* frames.c is x86-64's */
 				add_unwinder(f, addr, size, i == FIND_FDE ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN);
 		}
 		return;
@@ -208,7 +215,7 @@ static void find_unwinders(struct found *f)
 		add_unwinder(f, lander[i].addr, lander[i].size, UFT_UNWIND_BEGIN);
 }
 
-/* What is looked for is x86-64 code, and only that runtime hooks system calls and unwinders. */
+/* System calls are looked for in x86-64 code, and only that runtime hooks them. */
 int hooks_are_known(const struct uft_object *obj)
 {
 	return obj->machine == EM_X86_64;
@@ -243,10 +250,9 @@ static const struct found *look_up(struct uft_object *obj)
 
 	if (!f || !is_new)
 		return f;
-	if (hooks_are_known(obj)) {
+	if (hooks_are_known(obj))
 		find_syscalls(f);
-		find_unwinders(f);
-	}
+	find_unwinders(f);
 	pthread_mutex_lock(&cache_lock);
 	f->is_ready = 1;
 	pthread_cond_broadcast(&cache_ready);

@@ -126,6 +126,7 @@ struct space_obj {
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
 	int has_hooks;			/* looked for */
+	int unwind_error;		/* -errno: an unwinder that it has could not be hooked in some target */
 	int is_reported, is_hold_reported; /* hooks that failed were mentioned; those that failed although all stood */
 	unsigned own_calls;		/* the space's when its sites were first sent: a site's kind does not change */
 	int has_own_calls;
@@ -182,7 +183,7 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
 /* Places in an object that the runtime must know of; fills o->hook. */
-int hooks_are_known(const struct uft_object *obj);	/* 0: none but the loader's on this architecture yet */
+int hooks_are_known(const struct uft_object *obj);	/* 0: none but the loader's and unwinders on this architecture yet */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
 int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk);	/* @rbrk: as linked */
 
@@ -388,7 +389,6 @@ int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct
 void preload_leave(struct uft_session *s, struct target *t);
 void preload_note_makers(struct uft_session *s, struct target *t);
 void preload_take_agent(struct uft_session *s, struct target *t);
-void preload_look_at(struct uft_session *s, const struct target *t, uint32_t index);	/* that was loaded just now */
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
 
 /* ---- ptask.c: tasks that are traced by ptrace for a moment ------------------------------------ */

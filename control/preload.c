@@ -346,38 +346,31 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 }
 
 /*
- * It runs already, so what its start would refuse is said. Not of the unwinder, which comes for pthread_exit() as well and leads
- * that out of such frames: of what throws.
- */
-void preload_look_at(struct uft_session *s, const struct target *t, uint32_t index)
-{
-	struct uft_object *obj = t->space->img->obj[index].obj;
-
-	if (!hooks_are_known(obj) && (s->spec->tracer == UFT_TRACER_GRAPH || s->spec->tracer == UFT_TRACER_PROFILE) &&
-	    uft_object_symbol(obj, "__cxa_throw", NULL))
-		session_warn(s, "%s was loaded: exceptions do not pass through traced frames on this architecture yet, they end the "
-			     "program; the tracer function can be used (-p function)", obj->path);
-}
-
-/*
- * The graph puts addresses of ours into frames. Where the unwinder is not hooked no exception passes such a frame: the program
- * would end by terminate(). So it is refused as soon as there is an unwinder.
+ * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes such a frame: the program
+ * would end by terminate(). So it is refused. (Of what dlopen() brings command.c says that it is at risk.)
  */
 static int check_graph(struct uft_session *s, const struct target *t, struct uft_error *err)
 {
 	const struct uft_image *img = t->space->img;
 	uint32_t tracer = s->spec ? s->spec->tracer : UFT_TRACER_NOP;
 
-	if (!hooks_are_known(img->obj[0].obj) && s->spec && s->spec->events)
-		return uft_fail(err, -EOPNOTSUPP, "%s: this tracer needs arguments of functions, which are known on x86-64 only yet",
-				img->exe);
 	if (hooks_are_known(img->obj[0].obj) || (tracer != UFT_TRACER_GRAPH && tracer != UFT_TRACER_PROFILE))
 		return 0;
 	for (uint32_t i = 0; i < img->nobj; i++)
-		if (uft_object_symbol(img->obj[i].obj, "_Unwind_RaiseException", NULL))
-			return uft_fail(err, -EOPNOTSUPP, "%s uses %s: exceptions do not pass through traced frames on this "
-					"architecture yet; the tracer function can be used (-p function)", img->exe,
-					img->obj[i].obj->path);
+		if (t->space->obj[i].unwind_error)
+			return uft_fail(err, -EOPNOTSUPP, "%s uses %s, which begins to unwind by code that cannot be hooked (%s): exceptions "
+					"would not pass through traced frames; the tracer function can be used (-p function)", img->exe,
+					img->obj[i].obj->path, strerror(-t->space->obj[i].unwind_error));
+	return 0;
+}
+
+static int check_events(struct uft_session *s, const struct target *t, struct uft_error *err)
+{
+	const struct uft_image *img = t->space->img;
+
+	if (!hooks_are_known(img->obj[0].obj) && s->spec && s->spec->events)
+		return uft_fail(err, -EOPNOTSUPP, "%s: this tracer needs arguments of functions, which are known on x86-64 only yet",
+				img->exe);
 	return 0;
 }
 
@@ -465,7 +458,7 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	ret = space_walk(s, t, 0);
 	t->is_held_back = 0;
 	if (ret >= 0)
-		ret = check_graph(s, t, err);
+		ret = check_events(s, t, err);
 	if (ret < 0)
 		return ret;
 	for (uint32_t i = 0; i < t->nobj; i++)
@@ -476,7 +469,7 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	for (uint32_t i = 0; i < t->nobj; i++)
 		t->obj[i].is_fresh = 0;
 	inject_rseq(s, t);
-	return ret;
+	return ret ? ret : check_graph(s, t, err);
 }
 
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r)

@@ -378,8 +378,6 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 	w->changed = 1;
 	if (!w->s->spec || t->is_held_back)
 		return 0;
-	if (t->obj[index].is_fresh && t->is_preloaded)
-		preload_look_at(w->s, t, index);
 	ret = space_plan(w->s, t->space, index, &err);
 	if (ret < 0)
 		session_warn(w->s, "%s", err.text);

@@ -32,7 +32,8 @@ int trace_graph_is_fast(void);			/* control: which enter handler thunks must use
 /* Called by hook.S; regs = the six system call arguments. probe. */
 void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
 void trace_hook_syscall_post(uint32_t nr, int64_t result);
-void trace_hook_unwind(void *sp);		/* true return addresses back onto this task's stack */
+/* True return addresses back onto this task's stack. @frame: its frame pointer and return address, where slots are names; else NULL */
+void trace_hook_unwind(void *sp, uint64_t *frame);
 void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */

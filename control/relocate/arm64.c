@@ -36,13 +36,6 @@ static uint32_t word_at(const uint8_t *p)
 	return elf_get32(p);
 }
 
-unsigned arm64_lead(const uint8_t *p, size_t avail)
-{
-	uint32_t w = avail >= 8 ? word_at(p) : 0;
-
-	return a64_is_bti(w) || w == A64_PACIASP || w == A64_PACIBSP ? 4 : 0;
-}
-
 int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to)
 {
 	uint32_t w = word_at(p);

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "runtime/arch/arm64/encode.h"
+#include "symbol/elf_view.h"
 
 #define IP0	16u
 #define LR	30u
@@ -181,4 +182,11 @@ int arm64_move(struct arm64_move *m)
 		return -ENOTSUP;
 	put(m, w);
 	return back(m);
+}
+
+unsigned arm64_lead(const uint8_t *p, size_t avail)
+{
+	uint32_t w = avail >= 8 ? elf_get32(p) : 0;
+
+	return a64_is_bti(w) || w == A64_PACIASP || w == A64_PACIBSP ? 4 : 0;
 }

@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_RELOCATE_ARM64_MOVE_H
 #define UFT_CONTROL_RELOCATE_ARM64_MOVE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define ARM64_MOVE_MAX	4	/* words that one becomes */
@@ -25,5 +26,8 @@ struct arm64_move {
  * @m->to (of what lies in the reach of branches nothing is).
  */
 int arm64_move(struct arm64_move *m);
+
+/* Bytes of the landing pad that must stay at an entry. */
+unsigned arm64_lead(const uint8_t *p, size_t avail);
 
 #endif

@@ -36,6 +36,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "control/relocate/arm64_move.h"
 #include "control/relocate/internal.h"
 #include "control/relocate/move.h"
 #include "control/relocate/plan.h"

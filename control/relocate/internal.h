@@ -67,7 +67,6 @@ int entry_is_part(const struct scan_text *t, const struct entry *f);
 int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);
 
 /* arm64.c */
-unsigned arm64_lead(const uint8_t *p, size_t avail);	/* bytes of the landing pad that must stay at an entry */
 int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to);	/* 1: what stands there is a direct branch that is no call */
 void arm64_scan(struct scanner *sc, const struct scan_text *t);
 int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);	/* enum entry_skip */

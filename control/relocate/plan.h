@@ -17,6 +17,15 @@
  */
 int plan_prologue(const uint8_t *code, size_t size, size_t need);
 
+/**
+ * plan_words - the same where instructions are words, or two half ones
+ * @machine: EM_AARCH64 or EM_RISCV
+ * @skip: set to what must stay before them: a landing pad. @size: the function's, as far as it was read
+ *
+ * So many bytes as a hook there needs (arch_hook_jump() of the runtime), which do not touch what it spends.
+ */
+int plan_words(uint16_t machine, const uint8_t *code, size_t size, size_t *skip);
+
 /* 1: decoding from the start of @code, an instruction begins at @offset. */
 int plan_is_boundary(const uint8_t *code, size_t size, size_t offset);
 

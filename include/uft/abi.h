@@ -517,8 +517,8 @@ struct uft_hook {
 	uint64_t addr;		/* first byte replaced */
 	uint32_t kind;
 	uint32_t nr;		/* UFT_HOOK_SYSCALL: system call number; UNWIND: which */
-	uint32_t len;		/* bytes to move out of line (>= 5; whole, position independent instructions),
-				 * RBRK: 0 */
+	uint32_t len;		/* bytes to move out of line (>= 5, arm64 4, riscv64 >= 8; whole, position independent
+				 * instructions), RBRK: 0 */
 	int32_t result;		/* w */
 	uint8_t bytes[16];	/* what must stand at addr */
 };

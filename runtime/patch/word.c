@@ -30,7 +30,7 @@
  *	fetch one branch or another while it changes, but not one or any instruction.
  *   4. A page without a wanted site is not written.
  *
- * Not here: the loader's calls (word_hook.c); hooks of system calls and unwinders, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
+ * Not here: the loader's calls and unwinders (word_hook.c); hooks of system calls, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
  *
  * Failure: each site has a status; a batch never stops for one.
  */
@@ -60,6 +60,11 @@ int patch_init(void)
 void patch_vouch(int nobody_runs)
 {
 	is_vouched = nobody_runs;
+}
+
+int word_is_quiet(void)
+{
+	return is_vouched;
 }
 
 struct word_object *word_find(uint32_t object)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * word_hook.c - the loader's calls that announce a library, where instructions are words
+ * word_hook.c - places in unprepared code that the runtime must know of, where instructions are words
+ *
+ * The loader's calls that announce a library.
  *
  * The loader calls an empty function when its list of objects has changed (r_brk): before the constructors of a new one, and when one
  * has gone. That function is one `ret`, on riscv64 two bytes with another function behind them: no room for a jump. So the calls are
@@ -14,7 +16,19 @@
  * words is changed only while the program waits in its hello, when it has one thread: else it stays as it is, -EBUSY. Left
  * armed it does no harm: the library stays mapped, and without a session the handler asks nobody.
  *
- * Context: control. A fork child has its own copy of the list, and of the code.
+ * Unwinders. The entry of a function that walks the stack becomes a jump to a stub in memory near it, which calls the handler with every
+ * register as it was (hook.S) and goes on with the instructions that stood there, which do not say where they stand (the session
+ * looks):
+ *
+ *	original	sub sp, sp, #n ; ...		addi sp, sp, -n ; sd s0, n(sp) ; ...
+ *	armed		b stub ; ...			auipc t6 ; jr t6, stub ; ...
+ *	stub		the handler's address ; call it ; what stood there ; jump behind it
+ *
+ * That is done only while nobody can be there: the object is fresh, or every task is held (word_is_quiet()); else -EBUSY. It stays when the
+ * session leaves, for frames that return through us do, too, and their exceptions. Stubs are never freed; the one of an object that has
+ * gone is that of the next with the same instructions there.
+ *
+ * Context: control. A fork child has its own copy of the lists, and of the code.
  */
 #include <linux/errno.h>
 
@@ -95,11 +109,146 @@ static int arm_call(const struct uft_hook *h)
 	return write_word(c.at, c.ours);
 }
 
+/* ---- unwinders ------------------------------------------------------------------------------------ */
+
+#define STUB_BYTES	64u
+#define MAX_STUBS	256u
+_Static_assert(ARCH_HOOK_STUB + sizeof(((struct uft_hook *)0)->bytes) + ARCH_HOOK_MAX <= STUB_BYTES, "a stub");
+
+struct stub {
+	uintptr_t addr, at;	/* the entry's; its own */
+	uint32_t len;
+	uint8_t orig[16];
+};
+
+static struct stub stubs[MAX_STUBS];
+static uint32_t nstubs;		/* counts what is complete */
+static uintptr_t page;		/* of the last ones; the next is at page_used */
+static uint32_t page_used = PLAT_PAGE;
+
+/* The jump there, from the entry. */
+static unsigned jump_of(const struct stub *s, uint32_t *w)
+{
+	return arch_hook_jump(w, s->addr, s->at + ARCH_HOOK_ENTRY);
+}
+
+static int write_words(uintptr_t at, const uint32_t *w, unsigned n)
+{
+	int ret = word_open(PLAT_PAGE_DOWN(at), PLAT_PAGE_UP(at + 4 * n));
+
+	for (unsigned i = 0; !ret && i < n; i++)
+		word_put(at + 4 * i, w[i]);
+	if (!ret)
+		word_close();
+	return ret;
+}
+
+/* Room for a stub which @s reaches, and which reaches it. */
+static int place_stub(struct stub *s)
+{
+	uint32_t w[2];
+	int ret;
+
+	s->at = page + page_used;
+	if (page_used < PLAT_PAGE && jump_of(s, w) && arch_hook_jump(w, s->at, s->addr))
+		return 0;
+	ret = plat_map_near(s->addr, s->addr + sizeof(s->orig), PLAT_PAGE, PLAT_READ | PLAT_EXEC, &s->at);
+	if (ret)
+		return ret;
+	page = s->at;
+	page_used = 0;
+	return jump_of(s, w) ? 0 : -ERANGE;
+}
+
+static int make_stub(struct stub *s)
+{
+	uint8_t code[STUB_BYTES] = { 0 };
+	uint32_t w[STUB_BYTES / 4], jump[2];
+	uintptr_t back;
+	unsigned n;
+	int ret = place_stub(s);
+
+	if (ret)
+		return ret;
+	arch_make_hook(w, s->at, (uint64_t)uft_asm_hook_unwind);
+	memcpy(code, w, ARCH_HOOK_STUB);
+	memcpy(code + ARCH_HOOK_STUB, s->orig, s->len);
+	back = s->at + ARCH_HOOK_STUB + s->len;
+	n = arch_hook_jump(jump, back, s->addr + s->len);
+	if (!n)
+		return -ERANGE;
+	memcpy(code + ARCH_HOOK_STUB + s->len, jump, 4 * n);
+	memcpy(w, code, sizeof(code));
+	ret = write_words(s->at, w, STUB_BYTES / 4);
+	if (!ret)
+		page_used += STUB_BYTES;
+	return ret;
+}
+
+static int is_readable(uintptr_t at, unsigned bytes)
+{
+	return plat_is_readable((const void *)at) && plat_is_readable((const void *)(at + bytes - 8));
+}
+
+/* The one that leads from there now, or that led from the same instructions there; NULL: none. */
+static const struct stub *find_stub(const struct uft_hook *h, int *is_armed)
+{
+	uint32_t w[2];
+
+	for (uint32_t i = nstubs; i-- > 0;) {
+		if (stubs[i].addr != h->addr)
+			continue;
+		*is_armed = !memcmp((const void *)h->addr, w, 4 * jump_of(&stubs[i], w));
+		if (*is_armed || (stubs[i].len == h->len && !memcmp(stubs[i].orig, h->bytes, h->len)))
+			return &stubs[i];
+	}
+	return NULL;
+}
+
+static int arm_unwinder(const struct uft_hook *h)
+{
+	const struct stub *s;
+	uint32_t w[2];
+	int ret, is_armed = 0;
+	unsigned n;
+
+	if (h->nr != UFT_UNWIND_BEGIN || h->len < ARCH_HOOK_MAX || h->len > sizeof(h->bytes) || h->len & (ARCH_INSN_ALIGN - 1))
+		return -EOPNOTSUPP;
+	if (h->addr & (ARCH_INSN_ALIGN - 1) || !is_readable(h->addr, sizeof(h->bytes)))
+		return -EFAULT;
+	s = find_stub(h, &is_armed);
+	if (is_armed)
+		return 0;
+	if (memcmp((const void *)h->addr, h->bytes, h->len))
+		return -EILSEQ;
+	if (!word_is_quiet())
+		return -EBUSY;
+	if (!s) {
+		struct stub *fresh = &stubs[nstubs];
+
+		if (nstubs == MAX_STUBS)
+			return -ENOSPC;
+		*fresh = (struct stub){ .addr = h->addr, .len = h->len };
+		memcpy(fresh->orig, h->bytes, h->len);
+		ret = make_stub(fresh);
+		if (ret)
+			return ret;
+		uft_store_release(&nstubs, nstubs + 1);
+		plat_sync_cores();
+		s = fresh;
+	}
+	n = jump_of(s, w);
+	ret = write_words(s->addr, w, n);
+	if (!ret)
+		plat_sync_cores();
+	return ret;
+}
+
 int patch_hooks(struct uft_hook *h, uint32_t n)
 {
 	word_begin();
 	for (uint32_t i = 0; i < n; i++)
-		h[i].result = arm_call(&h[i]);
+		h[i].result = h[i].kind == UFT_HOOK_UNWIND ? arm_unwinder(&h[i]) : arm_call(&h[i]);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ enum fg_flags {				/* FG_SILENT = 1 is in layout.h; 0 is what fast paths know */
 struct fg_entry {
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
 	uint32_t flags;
-	uint32_t place;		/* in the set-aside table: the index that it had on its array */
+	uint32_t place;		/* in the set-aside table: the index that it had on its array; with FG_RESTORED unwind_named.c's */
 	uint64_t child;		/* profile: clock units spent in traced callees; FG_KEEP: the limit */
 	uint64_t ret;		/* what stands in the slot instead of */
 	uint64_t clock;		/* of the entry */
@@ -268,6 +268,13 @@ int trace_is_leaving(void);
 
 /* ---- unwind.c ---- */
 void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent);
+
+/* ---- unwind_slots.c, unwind_named.c, all under the lock ---- */
+/* @frame: trace_hook_unwind()'s. Returns how many addresses of ours it found. */
+uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *frame);
+void unwind_restore_aside(uint64_t sp);
+/* Of an FG_RESTORED entry; @keep: the array's end. 0: its frame is gone, or has taken its address elsewhere. */
+int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep);
 
 /* ---- profile.c ---- */
 void profile_hit(uint32_t id);		/* a call begins */

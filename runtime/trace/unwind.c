@@ -4,7 +4,8 @@
  *
  * An unwinder that meets one of our return addresses finds no table for it and gives up: terminate() for an
  * exception, a short backtrace otherwise. So its entry points are hooked, and before it starts the true addresses go
- * back into the slots. Frames that return meanwhile return unseen.
+ * back onto the stack: into the slots (unwind_slots.c) or, where a slot is a name only, to where the function has put its own
+ * (unwind_named.c). Frames that return meanwhile return unseen.
  *
  * The task's next graph event that comes from above the unwinder puts the hooks back: into slots above that event
  * which still hold the true address. From the first that does not on, the frames were left (UNWIND). Events
@@ -19,55 +20,6 @@
  */
 #include "runtime/trace/trace.h"
 
-#define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
-#define OWN_STACK	8192u		/* below the unwinder: our own frames */
-#define BATCH		32
-
-/* Reads the slots of up to BATCH entries from @e on; returns how many could be read. */
-static uint32_t unwind_peek(const struct fg_entry *e, uint32_t n, uint64_t *values)
-{
-	struct plat_range slot[BATCH];
-	long got;
-
-	for (uint32_t i = 0; i < n; i++)
-		slot[i] = (struct plat_range){ e[i].slot, 8 };
-	got = plat_peek_ranges(slot, n, values);
-	return got < 0 ? 0 : (uint32_t)got / 8;
-}
-
-static int unwind_restore_entry(struct fg_entry *e)
-{
-	uint64_t *slot = (uint64_t *)e->slot;
-
-	if (*slot != e->ret)
-		return 0;
-	*slot = e->parent;
-	arch_local_or32(&e->flags, FG_RESTORED);
-	return 1;
-}
-
-/* Top down, so that a tail call's slot gets its caller's hook and then that one's parent. */
-static uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp)
-{
-	struct fg_entry *e = th->top;
-	uint64_t values[BATCH];
-	uint32_t restored = 0;
-
-	while (e > th->base) {
-		uint32_t n = e - th->base < BATCH ? (uint32_t)(e - th->base) : BATCH, readable;
-
-		e -= n;
-		readable = unwind_peek(e, n, values);
-		for (uint32_t i = n; i-- > 0;) {
-			if (e[i].slot == FG_NO_SLOT || sp - e[i].slot - 1 < OWN_STACK)
-				continue;
-			if (readable == n || !plat_peek((const void *)e[i].slot, values, 8))
-				restored += (uint32_t)unwind_restore_entry(&e[i]);
-		}
-	}
-	return restored;
-}
-
 /* The lower end of the signal stack that @sp is on, if frames of @th lie below it; else 0. */
 static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 {
@@ -78,19 +30,7 @@ static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 	return ss.lo;
 }
 
-static void unwind_restore_aside(uint64_t sp)
-{
-	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
-		uint64_t now;
-
-		if (e->slot - sp >= UNWIND_REACH || plat_peek((const void *)e->slot, &now, 8) || now != e->ret)
-			continue;
-		*(uint64_t *)e->slot = fg_true_parent(e->slot, now, e);
-		arch_local_or32(&e->flags, FG_RESTORED);
-	}
-}
-
-void trace_hook_unwind(void *sp)
+void trace_hook_unwind(void *sp, uint64_t *frame)
 {
 	struct trace_task t;
 
@@ -100,7 +40,7 @@ void trace_hook_unwind(void *sp)
 		uint32_t restored;
 
 		task_lock(&t);
-		restored = unwind_restore_array(th, (uint64_t)sp);
+		restored = unwind_restore_array(th, (uint64_t)sp, frame);
 		unwind_restore_aside((uint64_t)sp);	/* older ones at the same slots are dead: they come too late */
 		if (restored) {
 			if (!(th->flags & TH_RESTORED) || (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
@@ -126,18 +66,10 @@ void unwind_rehook(struct trace_task *t, uint64_t slot, uint64_t parent)
 	task_lock(t);
 	keep = fg_keep(t, slot, parent);
 	for (e = th->base; e < keep; e++) {
-		uint64_t now = 0;
-
 		if (!(e->flags & FG_RESTORED))
 			continue;
-		if (plat_peek((const void *)e->slot, &now, 8))
+		if (!unwind_rehook_entry(e, keep))
 			break;
-		/* A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's was restored. */
-		if (!fg_is_its_hook(e, keep, now)) {
-			if (now != e->parent)
-				break;
-			*(uint64_t *)e->slot = e->ret;
-		}
 		arch_local_clear32(&e->flags, FG_RESTORED);
 	}
 	if (e < th->top)

@@ -14,6 +14,28 @@
 
 #include "runtime/arch/arm64/encode.h"
 
+/* x29 names a frame record: x29 and x30 of the caller. (Compilers keep it unless told not to.) */
+#define ARCH_HAS_RECORDS	1
+/* What a function makes of its return address before it stores it: nothing, paciasp's, pacibsp's signature. */
+#define ARCH_RETURN_FORMS	3
+
+/* The return address @value as a function that was entered with @sp stores it. Where nothing is signed all forms are the same. */
+static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned form)
+{
+#ifdef __aarch64__
+	register uint64_t x17 __asm__("x17") = value, x16 __asm__("x16") = sp;
+
+	if (form == 1)
+		__asm__("hint #8" : "+r"(x17) : "r"(x16));	/* pacia1716 */
+	else if (form == 2)
+		__asm__("hint #10" : "+r"(x17) : "r"(x16));	/* pacib1716 */
+	return x17;
+#else
+	(void)sp, (void)form;
+	return value;
+#endif
+}
+
 #define ARCH_FRAME_BARE		(1u << 23)	/* mcount has no argument */
 #define A64_RET			0xd65f03c0u
 #define A64_FRAME_WORDS		64	/* arguments are stored before the call: not more than this */

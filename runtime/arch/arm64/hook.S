@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.S - from the loader's call of r_brk, which leads here instead (patch/word_hook.c), into C and back, arm64
+ * hook.S - from hooked places (patch/word_hook.c) into C and back, arm64
  *
- * The function that it called is empty, and a compiler that knows it may keep something in any register (-fipa-ra): all are as they
- * were, flags too. Vector state is not touched: the runtime is built for general registers only.
+ * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that knows it may keep something
+ * in any register (-fipa-ra): all are as they were, flags too. Vector state is not touched: the runtime is built for general registers only.
+ * The entry of an unwinder's function leads here by way of its stub, which x17 names; x16 and x17 are nobody's there.
  *
- *	sp + 0		x29 x30		frame record: the loader's call
+ *	sp + 0		x29 x30		frame record: the loader's call, or the unwinder's caller
  *	sp + 16		x0 - x18, flags
  */
 #define SAVE_BYTES	176
@@ -23,11 +24,11 @@
 	\op1	x18, [sp, #160]
 	.endm
 
-	.text
-	.globl	uft_asm_hook_rbrk
-	.hidden	uft_asm_hook_rbrk
-	.type	uft_asm_hook_rbrk, %function
-uft_asm_hook_rbrk:
+	.macro HOOK name
+	.globl	\name
+	.hidden	\name
+	.type	\name, %function
+\name:
 	.cfi_startproc
 	stp	x29, x30, [sp, #-SAVE_BYTES]!
 	.cfi_adjust_cfa_offset SAVE_BYTES
@@ -37,7 +38,9 @@ uft_asm_hook_rbrk:
 	mrs	x0, nzcv
 	str	x0, [sp, #168]
 	mov	x29, sp
-	bl	trace_hook_rbrk
+	.endm
+
+	.macro HOOK_END
 	ldr	x0, [sp, #168]
 	msr	nzcv, x0
 	ALL_REGS ldp, ldr
@@ -45,8 +48,24 @@ uft_asm_hook_rbrk:
 	.cfi_adjust_cfa_offset -SAVE_BYTES
 	.cfi_restore x29
 	.cfi_restore x30
+	.endm
+
+	.text
+	HOOK	uft_asm_hook_rbrk
+	bl	trace_hook_rbrk
+	HOOK_END
 	ret
 	.cfi_endproc
 	.size	uft_asm_hook_rbrk, . - uft_asm_hook_rbrk
+
+	/* The frame record is what C may change the return address in. */
+	HOOK	uft_asm_hook_unwind
+	add	x0, sp, #SAVE_BYTES
+	mov	x1, sp
+	bl	trace_hook_unwind
+	HOOK_END
+	br	x17
+	.cfi_endproc
+	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
 
 	.section .note.GNU-stack, "", %progbits

@@ -216,6 +216,29 @@ static inline int arch_make_code_stub(uint32_t *w, uint64_t at, uint64_t enter, 
 	return arch_make_stub(w, at, enter, exit, code, flags);
 }
 
+/* ---- hooks of unwinders ---- */
+
+#define ARCH_HOOK_ENTRY	8u		/* of a stub: behind the handler's address */
+#define ARCH_HOOK_STUB	20u		/* bytes before the instructions that moved */
+#define ARCH_HOOK_MAX	4u		/* of what the jump there takes */
+
+/* What the entry of an unwinder's function becomes: a jump to its stub. Returns its words; 0: out of reach. */
+static inline unsigned arch_hook_jump(uint32_t *w, uint64_t at, uint64_t stub)
+{
+	w[0] = a64_b(at, stub);
+	return w[0] != 0;
+}
+
+/* handler's address ; entered here: x16 from it ; x17 behind this ; br x16 */
+static inline void arch_make_hook(uint32_t *w, uint64_t at, uint64_t handler)
+{
+	w[0] = (uint32_t)handler;
+	w[1] = (uint32_t)(handler >> 32);
+	w[2] = a64_ldr_literal(16, at + 8, at);
+	w[3] = a64_adr(17, at + 12, at + ARCH_HOOK_STUB);
+	w[4] = a64_br(16);
+}
+
 static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 {
 	return stub[3] & 0xffffff;

@@ -28,6 +28,7 @@
 #define RV_T3		28u
 #define RV_T4		29u
 #define RV_T5		30u
+#define RV_T6		31u
 
 /* Where auipc and an instruction with twelve bits reach from @pc, and the two parts of the way. */
 static inline int rv_reaches(uint64_t pc, uint64_t target)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hook.S - from the loader's call of r_brk, which leads here instead (patch/word_hook.c), into C and back, riscv64
+ * hook.S - from hooked places (patch/word_hook.c) into C and back, riscv64
  *
- * The function that it called is empty, and a compiler that knows it may keep something in any register (-fipa-ra): all are as they
- * were. The compiler has no use for floating-point registers in the runtime (tests/arch/words).
+ * The loader's call of r_brk leads here instead. The function that it called is empty, and a compiler that knows it may keep something
+ * in any register (-fipa-ra): all are as they were. The compiler has no use for floating-point registers in the runtime (tests/arch/words).
+ * The entry of an unwinder's function leads here by way of its stub, which t6 names; t5 and t6 are nobody's there.
  *
  *	sp + 0		a0 - a7, t0 - t6
- *	sp + 128	s0, ra		frame record: the loader's call
+ *	sp + 128	s0, ra		frame record: the loader's call, or the unwinder's caller
  */
 #define SAVE_BYTES	144
 
@@ -30,11 +31,11 @@
 	\op	ra, 136(sp)
 	.endm
 
-	.text
-	.globl	uft_asm_hook_rbrk
-	.hidden	uft_asm_hook_rbrk
-	.type	uft_asm_hook_rbrk, %function
-uft_asm_hook_rbrk:
+	.macro HOOK name
+	.globl	\name
+	.hidden	\name
+	.type	\name, %function
+\name:
 	.cfi_startproc
 	addi	sp, sp, -SAVE_BYTES
 	.cfi_adjust_cfa_offset SAVE_BYTES
@@ -42,14 +43,32 @@ uft_asm_hook_rbrk:
 	.cfi_rel_offset s0, 128
 	.cfi_rel_offset ra, 136
 	addi	s0, sp, SAVE_BYTES
-	call	trace_hook_rbrk
+	.endm
+
+	.macro HOOK_END
 	ALL_REGS ld
 	addi	sp, sp, SAVE_BYTES
 	.cfi_adjust_cfa_offset -SAVE_BYTES
 	.cfi_restore s0
 	.cfi_restore ra
+	.endm
+
+	.text
+	HOOK	uft_asm_hook_rbrk
+	call	trace_hook_rbrk
+	HOOK_END
 	ret
 	.cfi_endproc
 	.size	uft_asm_hook_rbrk, . - uft_asm_hook_rbrk
+
+	/* C may change the return address where it was saved. */
+	HOOK	uft_asm_hook_unwind
+	addi	a0, sp, SAVE_BYTES
+	addi	a1, sp, 128
+	call	trace_hook_unwind
+	HOOK_END
+	jr	t6
+	.cfi_endproc
+	.size	uft_asm_hook_unwind, . - uft_asm_hook_unwind
 
 	.section .note.GNU-stack, "", %progbits

@@ -162,6 +162,33 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 	return stub[1];
 }
 
+/* ---- hooks of unwinders ---- */
+
+#define ARCH_HOOK_ENTRY	8u		/* of a stub: behind the handler's address */
+#define ARCH_HOOK_STUB	20u		/* bytes before the instructions that moved */
+#define ARCH_HOOK_MAX	8u		/* of what the jump there takes */
+
+/*
+ * What the entry of an unwinder's function becomes: a jump to its stub, and the way back from there. By t6, which the session finds in none
+ * of the instructions that move. Returns its words; 0: out of reach.
+ */
+static inline unsigned arch_hook_jump(uint32_t *w, uint64_t at, uint64_t stub)
+{
+	w[0] = rv_auipc(RV_T6, at, stub);
+	w[1] = rv_jalr(RV_ZERO, RV_T6, at, stub);
+	return w[0] ? 2 : 0;
+}
+
+/* handler's address ; entered here: t5 from it ; call t5, with t6 behind this */
+static inline void arch_make_hook(uint32_t *w, uint64_t at, uint64_t handler)
+{
+	w[0] = (uint32_t)handler;
+	w[1] = (uint32_t)(handler >> 32);
+	w[2] = rv_auipc(RV_T5, at + 8, at);
+	w[3] = rv_ld(RV_T5, RV_T5, at + 8, at);
+	w[4] = rv_jalr(RV_T6, RV_T5, 0, 0);
+}
+
 /* ---- plain code ---- */
 
 #define ARCH_HAS_CODE	1

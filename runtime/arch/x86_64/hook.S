@@ -87,6 +87,7 @@ uft_asm_hook_syscall_post:
 uft_asm_hook_unwind:
 	HOOK_ENTER
 	lea	88+8(%rsp), %rdi
+	xor	%esi, %esi
 	HOOK_CALL trace_hook_unwind
 	HOOK_LEAVE
 

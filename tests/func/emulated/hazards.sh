@@ -51,13 +51,49 @@ if command -v clang >/dev/null; then
 	hazard hazards-clang function_graph longjmp deep noreturn abi nested vector signal sigjump cancel fork
 	hazard hazards-clang function abi vector signal
 fi
-# Exceptions: the graph refuses programs with an unwinder.
+# Exceptions: the unwinder finds true return addresses, wherever functions have put them.
+throws='exception rethrow except_threads exit_unwind except_coroutine backtrace'
 # shellcheck disable=SC2086
 if ${cc%gcc}g++ $flags "$hazards/hazards_cc.cc" -o hazards-cc 2>err; then
 	hazard hazards-cc function exception rethrow except_threads exit_unwind ifunc tls
-	run timeout 60 "$uft" record -q "--emulator=$emulator" -p function_graph -o rec.uft ./hazards-cc exception
-	expect_status 1
-	expect_err 'exceptions do not pass through traced frames'
+	hazard hazards-cc function_graph $throws ifunc tls
+	${cc%gcc}g++ ${flags%-fpatch*} "$hazards/hazards_cc.cc" -o hazards-cc-plain || fail "C++ without pads"
+	plain=plain
+	hazard hazards-cc-plain function_graph exception except_coroutine
+	# All that throws is traced itself. (Of riscv64 it is luck what is within reach.)
+	[ "$machine" != aarch64 ] ||
+		HAZARD_FLAGS="-l *:mod:libstdc++* -l *:mod:libgcc*" hazard hazards-cc-plain function_graph exception
+	plain=
+	# The unwinder is the program's own. Return addresses are signed, by either key, and nothing leads from frame to frame.
+	${cc%gcc}g++ $flags -static-libgcc -static-libstdc++ "$hazards/hazards_cc.cc" -o hazards-cc-own || fail "C++ with its libraries"
+	hazard hazards-cc-own function_graph exception
+	for how in -fomit-frame-pointer "-mbranch-protection=standard -fomit-frame-pointer" -mbranch-protection=pac-ret+b-key; do
+		[ "$machine" = aarch64 ] || break
+		${cc%gcc}g++ $flags $how "$hazards/hazards_cc.cc" -o hazards-cc-how || fail "C++ $how"
+		hazard hazards-cc-how function_graph exception backtrace
+	done
 else
 	echo "SKIP: exceptions: ${cc%gcc}g++: $(head -n 1 err)"
 fi
+# An unwinder that cannot be hooked: its first instruction says where it stands, and there is another one behind it.
+case $machine in
+aarch64) first='adr x1, .' ;;
+riscv64) first='auipc a1, 0' ;;
+esac
+cat >unhooked.c <<END
+__asm__(".globl _Unwind_RaiseException\n.type _Unwind_RaiseException, %function\n"
+	"_Unwind_RaiseException: $first\n\tret\n\tnop\n\t.size _Unwind_RaiseException, . - _Unwind_RaiseException");
+int _Unwind_RaiseException(void *);
+__attribute__((noinline)) int thrown(int x) { return x + 1; }
+int main(int argc, char **argv) { (void)argv; return argc > 5 ? _Unwind_RaiseException(0) : thrown(-1); }
+END
+# shellcheck disable=SC2086
+$cc $flags unhooked.c -o unhooked || fail "unhooked"
+for tracer in function_graph profile; do
+	run timeout 60 "$uft" record -q "--emulator=$emulator" -p $tracer -o rec.uft ./unhooked
+	expect_status 1
+	expect_err 'unhooked, which begins to unwind by code that cannot be hooked'
+	expect_err 'the tracer function can be used (-p function)'
+done
+run timeout 60 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./unhooked
+expect_status 0

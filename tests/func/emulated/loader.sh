@@ -81,11 +81,20 @@ done
 wait $timer
 expect_equal "loaded after detach" "$(tr '\n' ' ' <there)" "ready done "
 
-# What throws ends the graph's promise, and that is said; the function tracer does not care.
-lib=$(find "/usr/$machine-linux-gnu/lib" -name 'libstdc++.so.6' 2>/dev/null)
-if [ -n "$lib" ]; then
-	run timeout 120 "$uft" record -q "--emulator=$emulator" -p function_graph -o rec.uft ./loader libstdc++.so.6 1
-	expect_err ' was loaded: exceptions do not pass through traced frames'
-	run timeout 120 "$uft" record -q "--emulator=$emulator" -p function -o rec.uft ./loader libstdc++.so.6 1
-	expect_no_err
+# What throws, in a C program that brings the unwinder, and is caught behind frames of its own.
+cat >throws.cc <<'END'
+struct done { int *p; ~done() { ++*p; } };
+static int ends;
+extern "C" __attribute__((noinline)) int inner(int x) { done d{ &ends }; if (x >= 0) throw x; return 0; }
+extern "C" __attribute__((noinline)) int catches(int x) { try { inner(x); } catch (int y) { return y; } return -1; }
+extern "C" __attribute__((noinline)) int entry(int x) { int n = ends; return catches(x) + catches(x) + ends - n; }
+END
+# shellcheck disable=SC2086
+if ${cc%gcc}g++ $flags -fPIC -shared throws.cc -o throws.so 2>err; then
+	# shellcheck disable=SC2086
+	$emulator ./loader ./throws.so 2 >/dev/null || fail "untraced it throws in vain"
+	loaded 'catches40 entry20 inner40 load1 main1 step20' -p function -- ./loader ./throws.so 20
+	loaded 'catches40 entry20 inner40 load1 main1 step20' -p function_graph -- ./loader ./throws.so 20
+else
+	echo "SKIP: exceptions: ${cc%gcc}g++: $(head -n 1 err)"
 fi

@@ -120,7 +120,7 @@ static void messy_handler(int sig)
 static void walk_handler(int sig)
 {
 	(void)sig;
-	trace_hook_unwind(__builtin_frame_address(0));
+	trace_hook_unwind(__builtin_frame_address(0), NULL);
 }
 
 static ucontext_t co_main, co_self;
@@ -159,7 +159,7 @@ static void graph_scenario(void)
 	swapcontext(&co_main, &co_self);
 	mid(1);
 	swapcontext(&co_main, &co_self);
-	trace_hook_unwind(__builtin_frame_address(0));
+	trace_hook_unwind(__builtin_frame_address(0), NULL);
 	leaf(1);
 }
 

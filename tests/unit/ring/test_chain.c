@@ -218,7 +218,7 @@ static void test_unwind(void)
 	resume();
 	mid(1);
 	CHECK(!has_true_address());
-	trace_hook_unwind(stack);
+	trace_hook_unwind(stack, NULL);
 	CHECK(has_true_address());
 	resume();
 	end(4, 0);

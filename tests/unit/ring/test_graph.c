@@ -351,7 +351,7 @@ LAB_SITE void thrower(void);
 LAB_SITE void thrower(void)
 {
 	/* From here an unwinder would walk: each slot must hold the true address now. */
-	trace_hook_unwind(__builtin_frame_address(0));
+	trace_hook_unwind(__builtin_frame_address(0), NULL);
 	parent_seen = (uint64_t)__builtin_return_address(0);
 	siglongjmp(env, 1);
 }
