@@ -143,7 +143,8 @@ static int is_sharer(struct held *h, pid_t pid, unsigned nold)
 {
 	const struct look *l = h->l;
 
-	if (pid == l->pid || pid == l->agent || pid == getpid() || bsearch(&pid, h->other, nold, sizeof(pid), by_pid))
+	if (pid == l->pid || pid == l->agent || pid == getpid() ||
+	    (nold && bsearch(&pid, h->other, nold, sizeof(pid), by_pid)))
 		return 0;
 	if (syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
 		return 1;
