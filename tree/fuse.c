@@ -18,8 +18,8 @@
  * What the kernel does with our answers, and what follows
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
  *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
- *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw claims to be huge, there
- *	  is no read-ahead, each read of a page is answered by one sub-buffer, and never by waiting (a page that is being read cannot
+ *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw, once it is open,
+ *	  is huge to the kernel, though not to who asks (fuse_claim_size()): tar would fill the disk with zeros. There is no read-ahead, each read of a page is answered by one sub-buffer, and never by waiting (a page that is being read cannot
  *	  be told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls. What a splice will ask for
  *	  after its first page is in the cache before (fuse_ahead.c).
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
@@ -43,8 +43,6 @@
 #include "tree/fuse.h"
 #include "tree/fuse_internal.h"
 
-#define PAGES_SIZE	(1ull << 50)	/* what a file of pages claims to hold */
-
 /* ---- Names and attributes --------------------------------------------------------------------- */
 
 int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t *flags)
@@ -61,7 +59,11 @@ int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t 
 	st->st_uid = f->uid;
 	st->st_gid = f->gid;
 	st->st_blksize = 4096;
-	st->st_size = a.flags & UFT_ATTR_PAGES ? (off_t)PAGES_SIZE : 0;
+	if (a.flags & UFT_ATTR_PAGES && fuse_is_open(f, node)) {
+		ret = fuse_claim_size(f, node);
+		if (ret < 0)
+			return ret;
+	}
 	st->st_mtim.tv_sec = (time_t)(a.mtime_ns / 1000000000);
 	st->st_mtim.tv_nsec = (long)(a.mtime_ns % 1000000000);
 	st->st_atim = st->st_ctim = st->st_mtim;

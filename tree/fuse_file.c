@@ -9,6 +9,7 @@
 
 #include "tree/fuse_internal.h"
 
+#define PAGES_SIZE	(1ull << 50)	/* more than a file of pages will ever hold */
 #define READ_MAX	(1u << 20)	/* bytes of one answer */
 
 static struct file *file_of(const struct fuse_file_info *fi)
@@ -34,6 +35,30 @@ static void file_add(struct uft_fuse *f, struct file *file)
 		f->open->before = file;
 	f->open = file;
 	pthread_mutex_unlock(&f->lock);
+}
+
+int fuse_is_open(struct uft_fuse *f, uft_node node)
+{
+	struct file *file;
+
+	pthread_mutex_lock(&f->lock);
+	for (file = f->open; file && file->node != node; file = file->after)
+		;
+	pthread_mutex_unlock(&f->lock);
+	return file != NULL;
+}
+
+/*
+ * A byte behind the end, farther each time: the kernel takes the file for that long, and an answer that it asked for before, which
+ * says 0, for older than this. So that has no effect but on who asked. The bytes go with the next open, which drops what was cached.
+ */
+int fuse_claim_size(struct uft_fuse *f, uft_node node)
+{
+	struct fuse_bufvec last = FUSE_BUFVEC_INIT(1);
+	char nothing = 0;
+
+	last.buf[0].mem = &nothing;
+	return fuse_lowlevel_notify_store(f->session, node, (off_t)(PAGES_SIZE + atomic_fetch_add(&f->claims, 1)), &last, FUSE_BUF_NO_SPLICE);
 }
 
 static void file_remove(struct uft_fuse *f, struct file *file)
@@ -97,6 +122,12 @@ static void op_open(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *fi)
 	}
 	file->node = node;
 	file_add(f, file);
+	ret = file->flags & UFT_ATTR_PAGES ? fuse_claim_size(f, node) : 0;
+	if (ret < 0) {
+		file_close(file);
+		fuse_reply_err(req, -ret);
+		return;
+	}
 	fi->fh = (uintptr_t)file;
 	fi->direct_io = 1;
 	fi->nonseekable = file->flags & UFT_ATTR_BLOCKS && !(file->flags & UFT_ATTR_PAGES);

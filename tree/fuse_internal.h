@@ -55,6 +55,7 @@ struct uft_fuse {
 	struct file *queue, *busy;	/* files whose data came, in no order; the one that is looked at */
 	struct file *open;
 	atomic_ullong last_ticket;
+	atomic_ullong claims;		/* of sizes, so far */
 	int is_ending;
 	int gone_fd, stop_fd;
 	uid_t uid;
@@ -74,6 +75,9 @@ void fuse_await_closes(struct uft_fuse *f);
 int fuse_is_busy_still(ssize_t ret, int *tries);
 
 /* fuse_file.c */
+int fuse_is_open(struct uft_fuse *f, uft_node node);	/* by anybody */
+/* An open file of pages is more than any splice takes, to the kernel; before an answer about it goes out. 0 or -errno. */
+int fuse_claim_size(struct uft_fuse *f, uft_node node);
 void fuse_file_ops(struct fuse_lowlevel_ops *ops);
 void *fuse_answerer(void *fuse);	/* a thread, until is_ending */
 void fuse_close_all(struct uft_fuse *f);

@@ -43,6 +43,30 @@ else
 	echo "SKIPPED: how often a splice waits: /proc/PID/syscall of another process cannot be read here"
 fi
 
+cat >asked <<'end'
+import os, sys, time
+f = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+print(os.fstat(f).st_size)
+with open(sys.argv[2], 'w') as marker:
+    marker.write('m')
+r, w = os.pipe()
+for _ in range(300):
+    try:
+        print(os.splice(f, w, 4096))
+        break
+    except BlockingIOError:		# it is not taken yet
+        time.sleep(0.1)
+end
+
+# Who does not read it sees it as empty as the kernel's, and who reads gets all, whoever looks at it meanwhile.
+inside 'f=per_cpu/cpu$CPU/trace_pipe_raw; while [ ! -e $TMP/over ]; do stat -c %s $f; done >$TMP/sizes & sh $TMP/number.sh; for how in some whole; do "$R" $how $f; done >$TMP/watched
+	touch $TMP/over; wait; stat -c %s $f per_cpu/cpu$CPU/snapshot_raw; tar cf - $f 2>/dev/null | head -c 20000 | wc -c
+	echo 1 >snapshot; wc -c <per_cpu/cpu$CPU/snapshot_raw; taskset -c $CPU python3 $TMP/asked $f trace_marker'
+expect_equal "sizes, and that of an archive" "$(tr '\n' ' ' <out)" "0 0 10240 0 0 4096 "
+numbers watched >seen
+check
+cmp -s seen expected || { fail "with somebody who looks at it: not each once and in order"; diff seen expected | head; show; }
+
 # Who takes some leaves the rest to the next: nothing was taken for him that he did not ask for.
 inside 'sh $TMP/number.sh; for how in some some some whole; do "$R" $how per_cpu/cpu$CPU/trace_pipe_raw; done >$TMP/several'
 numbers several >seen
