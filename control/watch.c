@@ -10,7 +10,7 @@
  *	exec		 -> ptask.c takes the task over; the new image is a target again
  *	session ends, or is killed -> detached
  *
- * There is no descriptor for "a tracee has stopped". A helper thread waits for any child without taking the news
+ * There is no descriptor for "a tracee has stopped". A helper thread waits for any tracee without taking the news
  * (WNOWAIT), turns it into an eventfd and waits until the session's thread has taken it: stops are handled at once, and
  * the session still sleeps. Only the tid is looked at; waiting for it is done by the session's thread.
  *
@@ -288,8 +288,11 @@ static void *helper_main(void *arg)
 		uint32_t seen = __atomic_load_n(&w->taken, __ATOMIC_ACQUIRE);
 		siginfo_t si = { .si_pid = 0 };
 
-		/* The session looks now and then, in case what we are shown first is nobody's business. */
-		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL) == 0 && write(w->fd, &one, sizeof(one)) < 0)
+		/*
+		 * Of those that are traced, as take() asks: what is nobody's business would be shown again as soon as the session has
+		 * looked. And the session looks now and then: where nobody is traced yet nothing is waited for.
+		 */
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) == 0 && write(w->fd, &one, sizeof(one)) < 0)
 			break;
 		pthread_testcancel();
 		futex(&w->taken, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = 100000000 });

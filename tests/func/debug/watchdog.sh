@@ -68,6 +68,18 @@ want_status=$?
 run timeout 60 python3 -c "$bereaved" "$uft" record -q --watchdog -p function_graph -o x.uft ./victim own
 expect_status $want_status
 expect_equal "output of own, below a recorder with a child" "$(cat out)" "$want"
+# Nor does it keep the recorder from sleeping. A few hundred times a second it is awake for itself, when it was woken by this ten thousands.
+cat >awake.py <<'END'
+import os, sys, time
+start, pid = time.monotonic(), os.fork()
+if not pid:
+    os.execvp('python3', ['python3', '-c'] + sys.argv[1:])
+_, status, used = os.wait4(pid, 0)
+rate = used.ru_nvcsw / (time.monotonic() - start)
+print(status, rate < 4000 or 'woken %d times a second' % rate)
+END
+run timeout 60 python3 awake.py "$bereaved" "$uft" record -q --watchdog -p function_graph -o x.uft sleep 1.5
+expect_equal "below a recorder with a child that sleeps" "$(cat out)" "0 True"
 
 # Nobody prepared it: slots and moved instructions instead of stubs at the entries.
 build ""
