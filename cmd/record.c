@@ -592,7 +592,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 /* Those that ended meanwhile are no failure, unless nobody is left; nor what is found by name and cannot be attached to. */
 static int attach(struct recording *rec, struct uft_error *err)
 {
-	size_t n = 0;
+	size_t n = 0, nsaid = 0;
 
 	/* Who was not attached to yet may have made others meanwhile. */
 	for (size_t i = 0; !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
@@ -607,9 +607,13 @@ static int attach(struct recording *rec, struct uft_error *err)
 			    left_out == 1 ? "" : "ren", name);
 		if (ret && ret != -EEXIST && !t->is_found && !(ret == -ESRCH && t->was_there))
 			return ret;
-		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1)))
+		if (ret && ret != -EEXIST && !(ret == -ESRCH && (t->is_found || rec->targets->n == 1))) {
 			say(rec, "warning: %s", err->text);
+			nsaid++;
+		}
 	}
+	if (!n && nsaid && !detach_signal)	/* not the last of them again */
+		return uft_fail(err, -ESRCH, "no process was attached to");
 	return n || detach_signal ? uft_session_check(rec->session, err) : -ESRCH;
 }
 
