@@ -32,7 +32,8 @@ sed 's/([^)]*)/()/' arguments >neither
 calls() {
 	want=$1
 	shift
-	[ -n "$emulator" ] && set -- "--emulator=$emulator" "$@" || set -- --preload "$@"
+	set -- "${emulator:+--emulator=$emulator}" "$@"
+	[ -n "$1" ] || { shift && set -- --preload "$@"; }
 	run timeout 120 taskset -c "$CPU" "$uft" record -q -l four -l ten -l half -l fails -l deep -l passes_on -o rec.uft "$@" ./main
 	expect_status 0
 	run timeout 60 "$uft" report --no-pager rec.uft

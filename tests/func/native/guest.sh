@@ -34,7 +34,8 @@ for program in "args -fpatchable-function-entry=2" args-plain; do
 	# shellcheck disable=SC2086
 	aarch64-linux-gnu-gcc -O2 "$top/tests/func/emulated/args.c" -o root/$program || exit 1
 done
-for part in function many vfork late graph args filter prepared plain children refused; do
+aarch64-linux-gnu-gcc -O1 -D_GNU_SOURCE -fno-optimize-sibling-calls -pthread "$top/tests/func/tracers/target.c" -o root/events || exit 1
+for part in function many vfork late graph args events filter prepared plain children refused; do
 	echo "/bin/sh /inside.sh $part"
 done >root/plan
 boot_guest

@@ -110,6 +110,16 @@ args)	# what they are given and return, as anywhere (tests/func/emulated/args.sh
 		done
 	done
 	;;
+events)	# by what functions of libc are given and return, and by the signals that are blocked then
+	record -p kmemtrace /events heap
+	for seen in '^  +      K    123 .* heap$' '^  +      K   4567 .* heap$' '^  +      P   8192 .* heap$'; do
+		shown 1 "$seen"
+	done
+	shown 5 '^  -      [KP] .* heap$'
+	record -p irqsoff /events signals
+	shown 1 '^#  => started at: pthread_sigmask'
+	shown 1 '[0-9]d\.\.\.\. .*: inside <-masked$'
+	;;
 filter)
 	record -p function -l leaf /patchable
 	is calls 6002
