@@ -180,9 +180,12 @@ void own_start(struct uft_session *s)
 
 	if (sp && spin_kind_of(sp) && !s->spin && !s->is_paused)
 		s->spin = spin_begin(s, spin_kind_of(sp), &sp->spin, sp->own_thresh_ns);
-	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && !s->is_paused) {
+	/* Who made whom is asked for also while nothing is recorded. */
+	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && (!s->is_paused || sp->tasks)) {
 		s->observe = observe_begin(s);
 		s->is_unobserved = !s->observe;
+		if (s->observe && s->is_paused)
+			observe_run(s->observe, 0);
 	}
 }
 

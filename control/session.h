@@ -105,12 +105,17 @@ struct uft_session_stats {
 	uint64_t stop_ns_max, stop_ns_sum;		/* the longest that any thread was stopped for one, at once and in all */
 };
 
+/* An event that has a name, as the kernel tells of it: also of who is not recorded. @child: of a fork, the task that was made. */
+struct uft_told_event { uint32_t id, pid, tid, child; uint64_t clock; };
+
 /* Called from uft_session_poll(); any may be NULL. */
 struct uft_session_events {
 	void *arg;
 	void (*slice_begin)(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img);
 	void (*slice_end)(void *arg, uint32_t slice, pid_t pid);
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
+	/* From uft_session_gather(), too: before its record is in a ring. A task's own come in their order. */
+	void (*told)(void *arg, const struct uft_told_event *e);
 	/* The program that is launched is armed and on its way, its loader before it: time for what was put off. */
 	void (*released)(void *arg);
 	void (*dropped)(void *arg, const struct uft_drop *drop);

@@ -64,7 +64,7 @@ struct uft_live_events {
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
-void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; by rising clocks */
+void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; mostly by rising clocks */
 /* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */
 void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown);
 /* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */

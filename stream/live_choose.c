@@ -259,11 +259,16 @@ static void make_single_room(struct uft_live *l)
 
 void uft_live_show_one(struct uft_live *l, uint64_t clock)
 {
+	size_t i;
+
 	pthread_mutex_lock(&l->lock);
 	if (l->nsingle_at == l->cap_single_at)
 		make_single_room(l);
-	if (l->nsingle_at < l->cap_single_at)
-		l->single_at[l->nsingle_at++] = clock;
+	if (l->nsingle_at < l->cap_single_at) {
+		for (i = l->nsingle_at++; i && l->single_at[i - 1] > clock; i--)
+			l->single_at[i] = l->single_at[i - 1];
+		l->single_at[i] = clock;
+	}
 	l->version++;
 	pthread_mutex_unlock(&l->lock);
 }

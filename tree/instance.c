@@ -115,6 +115,7 @@ void instance_free(struct instance *in)
 	for (int i = 0; i < NLISTS; i++)
 		free(in->set.list[i]);
 	event_free(in);
+	event_kin_free(in);
 	raw_free(in);
 	free(in->cpu_kb);
 	error_free(in);

@@ -70,7 +70,7 @@ enum option {
 	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
 	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
 	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR, OPT_GRAPH_ARGS,
-	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_COUNT
+	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_EVENT_FORK, OPT_COUNT
 };
 #define OPT_BIT(o)	(1ull << (o))
 uint64_t option_defaults(void);
@@ -111,6 +111,7 @@ enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, N
 struct settings {			/* what the session is told */
 	char *list[NLISTS];		/* filter.c: words, each with a newline behind it; malloc'd */
 	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* pid.c */
+	int has_event_kin;		/* event_kin.c: its lists of tasks count for events */
 	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
 	uint32_t events;		/* event.c: by place in uft_event_types */
 	char *event_filter[UFT_NEVENT_TYPES];	/* malloc'd; NULL: none */
@@ -157,6 +158,7 @@ struct instance {
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* raw.c: by cpu, and of what is handed out; under t->pipe_lock */
 	char *event_error[UFT_NEVENT_TYPES];	/* event.c: filters that were refused, as their files show them; malloc'd, NULL: none */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
+	struct event_kin *event_kin;	/* event_kin.c; NULL: none */
 	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
 };
 
@@ -200,6 +202,16 @@ void raw_free(struct instance *in);
 void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
 uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* value.c */
 void pid_leave(struct instance *in);	/* pid.c: @in has no list any more */
+/* event_kin.c. The owner. */
+int event_kin_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
+int event_kin_counts(const struct settings *set);	/* events are judged here, not by the buffer */
+int event_kin_begin(struct instance *in);
+int event_kin_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
+int event_kin_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
+void event_kin_take(struct uft_tree *t, const struct uft_told_event *e);
+int event_kin_passes(const struct instance *in, uint64_t clock);	/* an event of a type that functions switch */
+void event_kin_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
+void event_kin_free(struct instance *in);
 int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
 /* error.c: a write of @h was refused. */
 void error_note(struct uft_handle *h, const char *p, size_t n);

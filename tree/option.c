@@ -39,6 +39,7 @@ static const struct {
 	{ "disable_on_free", OPT_DISABLE_ON_FREE, 0, 0, 0, 0, 0 },
 	{ "irq-info", OPT_IRQ_INFO, 1, 0, UFT_TEXT_IRQ_INFO, 0, 0 },
 	{ "markers", OPT_MARKERS, 1, 0, 0, 0, 0 },
+	{ "event-fork", OPT_EVENT_FORK, 0, 0, 0, 0, 0 },
 	{ "pause-on-trace", OPT_PAUSE, 0, 0, 0, 0, 0 },
 	{ "function-trace", OPT_FUNC_TRACE, 1, 0, 0, 0, 0 },
 	{ "function-fork", OPT_FUNC_FORK, 0, 0, 0, 0, 0 },
@@ -149,6 +150,11 @@ static int set_option(struct instance *in, uint32_t index, int on)
 	uint64_t bit = OPT_BIT(options[index].bit);
 
 	set.options = on ? set.options | bit : set.options & ~bit;
+	if (on && options[index].bit == OPT_EVENT_FORK) {
+		if (event_kin_begin(in))
+			return -ENOMEM;
+		set.has_event_kin = 1;
+	}
 	return tree_apply(in, &set, NULL);
 }
 

@@ -38,6 +38,10 @@ int show_pids(const struct place *at, struct tree_text *out)
 	enum pid_list which = list_of(at);
 	const struct pids *list = &at->in->set.pids[which];
 
+	if (at->in->set.has_event_kin && which >= NPIDS)	/* of those that were made, or have ended, until now */
+		tree_pull(at->t);
+	if (event_kin_show(at->in, which, out))
+		return 0;
 	for (size_t i = 0; i < list->n; i++)
 		text_printf(out, "%u\n", list->pid[i]);
 	if (which >= NPIDS)		/* the kernel's says nothing of an empty one */
@@ -133,7 +137,8 @@ void pid_leave(struct instance *in)
 	leave(in, PIDS_ONLY, &(struct pids){ .n = 0 });
 }
 
-static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named)
+/* @is_anew: it is all of the list, not more of it. */
+static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named, int is_anew)
 {
 	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
 	struct settings set = in->set;
@@ -152,8 +157,12 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		if (ret > 0 && has(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
+	if (which >= NPIDS && set.has_event_kin)	/* what was done until now is judged by the list before */
+		tree_pull(in->t);
 	if (ret >= 0)
 		ret = tree_apply(in, &set, NULL);
+	if (ret >= 0)
+		ret = event_kin_write(in, which, is_anew ? list : named, is_anew);
 	for (size_t i = 0; i < again.n && ret < 0; i++)
 		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
 	if (is_attaching)		/* refused: those that were new */
@@ -205,7 +214,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 	}
 	if (ret)
 		return ret;
-	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named);
+	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) != 0);
 	if (ret) {
 		e->is_pending = 0;	/* who is in it stays, also at the close of a file that was truncated */
 		return ret;
@@ -218,7 +227,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 int release_pids(struct uft_handle *h)
 {
 	struct pid_edit *e = h->priv;
-	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list, &(struct pids){ .n = 0 }) : 0;
+	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list, &(struct pids){ .n = 0 }, 1) : 0;
 
 	free(e);
 	return ret;

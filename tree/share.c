@@ -312,10 +312,13 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 {
 	uint32_t tasks = 0;
 
-	for (const struct instance *i = in->t->instances; i; i = i->next)
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		if (event_kin_is_asked(set_of(i, in, set)))
+			tasks |= UFT_TASKS_FORK | UFT_TASKS_EXIT | UFT_TASKS_ALL;
 		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
 			if (wanted_events(i, set_of(i, in, set)) >> k & 1)
 				tasks |= uft_event_types[k].tasks | UFT_TASKS_ALL;
+	}
 	return tasks;
 }
 
@@ -413,10 +416,12 @@ static int has_different_pids(const struct instance *in, const struct settings *
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
 	int is_off = is_beside(in, set) && !is_recording(in, set);
-	uint32_t waiting = trigger_events(in);
+	int is_kin = event_kin_counts(set);
+	uint32_t waiting = trigger_events(in) | (is_kin ? set->events : 0);
 	struct uft_live_events events = {
-		.shown = is_off ? 0 : set->events & ~waiting, .waiting = is_off ? 0 : waiting, .pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = set->pids[PIDS_EVENT_ONLY].n,
-		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = set->pids[PIDS_EVENT_NOT].n,
+		.shown = is_off ? 0 : set->events & ~waiting, .waiting = is_off ? 0 : waiting,
+		.pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = is_kin ? 0 : set->pids[PIDS_EVENT_ONLY].n,
+		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = is_kin ? 0 : set->pids[PIDS_EVENT_NOT].n,
 	};
 
 	memcpy(events.filter, set->event_filter, sizeof(events.filter));

@@ -197,6 +197,11 @@ static void on_warning(void *arg, const char *text)
 		t->opts.warning(t->opts.arg, text);
 }
 
+static void on_told(void *arg, const struct uft_told_event *e)
+{
+	event_kin_take(arg, e);
+}
+
 static void on_fault(void *arg, pid_t pid, const char *text)
 {
 	(void)pid;
@@ -290,7 +295,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
 	};
 	struct uft_session_events ev = {
-		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
+		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task, .told = on_told,
 		.fault = on_fault,
 	};
 	struct uft_tree *t = calloc(1, sizeof(*t));

@@ -78,7 +78,7 @@ void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint6
 	const struct uft_event_type *type = uft_event_type(e->data);
 	uint32_t bit = type ? 1u << (type - uft_event_types) : 0;
 
-	if (trigger_events(in) & in->triggers->events & bit)
+	if (trigger_events(in) & in->triggers->events & bit && event_kin_passes(in, clock))
 		uft_live_show_one(in->live, clock);
 }
 
@@ -86,6 +86,6 @@ void trigger_settle(struct instance *in, uint32_t before)
 {
 	uint32_t gone = before & ~trigger_events(in);
 
-	if (gone)
+	if (gone && !event_kin_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
 		uft_live_settle(in->live, gone, in->set.events);
 }

@@ -34,7 +34,7 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
 	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
 	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
-	printf "display-graph\nfunction-fork\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\n" >>$TMP/seen	# func/stacks, func/tracers
+	printf "display-graph\nfunction-fork\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\nevent-fork\n" >>$TMP/seen	# func/stacks, func/tracers, event_fork.sh
 	ls options | grep -vxF -f $TMP/seen'
 expect_equal "recording; options without a test" "$(tr '\n' ' ' <out)" "1 0 0 2 1 1 0 1110 annotate blk_classic block branch hash-ptr "
 

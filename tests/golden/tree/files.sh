@@ -62,7 +62,7 @@ for name in $(awk '$1 ~ /^-.*w/ { print $2 }' paths); do
 done
 
 # Options: the text at 0 and at 1. Of others a test beside: they need a time that passes, events, a latency tracer, signals.
-apart=" funcgraph-overhead stacktrace userstacktrace sym-userobj function-trace display-graph funcgraph-irqs sleep-time "	# func/tree/options.sh names them
+apart=" funcgraph-overhead stacktrace userstacktrace sym-userobj function-trace display-graph funcgraph-irqs sleep-time event-fork "	# func/tree/options.sh names them
 option_text() { awk -v want="option $1 $2" '/^option / { on = $0 == want && !done; done += on; next } on' "$here"/kernel/switches "$here"/kernel/columns; }
 for name in $(sed -n 's/^-.* options\///p' paths); do
 	case "$apart" in *" $name "*) continue;; esac
