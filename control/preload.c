@@ -364,16 +364,6 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 	return 0;
 }
 
-static int check_events(struct uft_session *s, const struct target *t, struct uft_error *err)
-{
-	const struct uft_image *img = t->space->img;
-
-	if (!hooks_are_known(img->obj[0].obj) && s->spec && s->spec->events)
-		return uft_fail(err, -EOPNOTSUPP, "%s: this tracer needs arguments of functions, which are known on x86-64 only yet",
-				img->exe);
-	return 0;
-}
-
 static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
 /* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
 static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen", "wordexp" };
@@ -457,8 +447,6 @@ static int arm_start(struct uft_session *s, struct target *t, struct uft_error *
 	t->is_held_back = 1;
 	ret = space_walk(s, t, 0);
 	t->is_held_back = 0;
-	if (ret >= 0)
-		ret = check_events(s, t, err);
 	if (ret < 0)
 		return ret;
 	for (uint32_t i = 0; i < t->nobj; i++)
