@@ -77,6 +77,8 @@ void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
 	ret = look_stop(tid, &sig);
 	if (!ret)
 		look_go(tid, sig);
+	else if (ret != -ESRCH)
+		session_warn(s, "process %d could not be let go before it executes a program that gains rights: it may gain none", tgid);
 }
 
 void watch_has_not_executed(struct uft_session *s, pid_t tid)

@@ -43,6 +43,7 @@
 #include "control/plain.h"
 #include "control/silent.h"
 #include "symbol/host.h"
+#include "symbol/names.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -78,6 +79,7 @@ void session_warn(struct uft_session *s, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	uft_name_clean(text);		/* names in it are the target's */
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		if (!strcmp(s->warned[i], text))
 			return;
@@ -564,11 +566,26 @@ static int is_launched_traced(const struct uft_session *s)
 	return 0;
 }
 
+/*
+ * One that was let go to execute with its rights may have been noted again by a look that came in between. No helper shows the end
+ * of what nobody traces.
+ */
+static void forget_untraced(struct uft_session *s)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (watch_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid &&
+	    !peek_is_ours(s->launched))
+		watch_forget(s, s->launched);
+}
+
 /* The launched program's names are read while it is a zombie, before it is reaped. */
 static void reap_launched(struct uft_session *s)
 {
 	int status;
 
+	if (s->launched_status < 0)
+		forget_untraced(s);
 	if (s->launched_status < 0 && look_kept_status(s->launched, &status))
 		s->launched_status = status;
 	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || look_is_late(s->launched) || watch_has(s, s->launched))))

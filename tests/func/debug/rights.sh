@@ -43,6 +43,12 @@ for options in --watchdog --int3 "--int3 --no-children"; do
 	expect_equal "$options, busy: output" "$(cat out)" "$(cat want.busy)"
 done
 
+# Its name is the program's to choose, and no terminal's to obey.
+esc=$(printf '\033')
+cp who "who$esc[31m" && chmod 4755 "who$esc[31m" || exit 1
+run timeout 60 $common "$uft" record -q -p function -o theirs/z.uft ./rights "./who$esc[31m"
+expect_err "not followed: ./who?[31m gains rights"
+
 # Who has become another user says so: it may not open root's rings.
 run timeout 60 "$uft" record -q -p function -o given.uft $common ./who
 expect_status 0
