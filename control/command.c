@@ -4,7 +4,8 @@
  *
  * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), or FROZEN_MS if its control
  * group is frozen, makes its target stuck: it gets no more commands, since the area may still be read, and what became of the
- * last one is not known; the user is told once. When it is to be left it is asked for that last answer again (command_is_stuck).
+ * last one is not known; the user is told once. When it answers after all it is brought up to date (stuck.c); when it is to be left
+ * it is asked for that last answer again (command_is_stuck).
  * What the agent writes back is data from a target: indices into our own tables are never taken from it.
  */
 #include "control/hold.h"
@@ -65,7 +66,7 @@ static int await_answer(const struct uft_session *s, const struct target *t, uin
 
 int command_wait(struct uft_session *s, struct target *t)
 {
-	int ret = await_answer(s, t, COMMAND_TIMEOUT_MS);
+	int ret = await_answer(s, t, s->command_ms);
 	char group[200];
 
 	if (ret > 0)
@@ -75,7 +76,7 @@ int command_wait(struct uft_session *s, struct target *t)
 			t->has_agent = 0;
 		return ret;
 	}
-	t->is_stuck = 1;
+	stuck_begin(s, t);
 	session_warn(s, "process %d does not answer%s: it is left as it is", t->pid,
 		     cgroup_is_frozen(t->pid, group, sizeof(group)) ? ", as it is frozen; uft detach leaves it when it is thawed" : "");
 	return -ETIMEDOUT;

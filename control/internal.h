@@ -220,6 +220,7 @@ struct target {
 	int is_preloaded;		/* its agent is a thread of it: no ptrace, and nothing is ever unmapped (preload.c) */
 	int is_held_back;		/* objects are only made known, not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
+	uint32_t stuck_seq;		/* the number of the one that it did not answer */
 	int is_over;			/* the process ended or replaced its image */
 	int is_watched;			/* watch.c has all of its tasks */
 	uint64_t next_watch_ns;		/* when it is tried again, if not */
@@ -280,6 +281,10 @@ uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_list
 int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
 int command_wait(struct uft_session *s, struct target *t);	/* its result */
 int command_is_stuck(const struct uft_session *s, const struct target *t);	/* did not answer, and does not do it now */
+/* stuck.c */
+void stuck_begin(struct uft_session *s, struct target *t);	/* it did not answer what was just sent */
+int stuck_ends(struct uft_session *s, struct target *t);	/* 1: it did by now; to be armed with force */
+void stuck_poll(struct uft_session *s);				/* those that did are brought up to the spec */
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
 /* sandbox.c. @why: what was found, NULL if nothing is known. */
@@ -475,6 +480,7 @@ struct uft_session {
 	int has_hello;			/* the preloaded program is armed */
 	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
+	uint32_t command_ms;		/* an agent has to answer in; COMMAND_TIMEOUT_MS but in a test */
 	uint64_t next_scan_ns, next_budget_ns;
 	int has_silent;				/* as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;

@@ -240,6 +240,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 		return -ENOMEM;
 	s->epoll_fd = s->bell_fd = s->launched_fd = s->guard_fd = s->guard_sock = -1;
 	s->launched_status = -1;
+	s->command_ms = COMMAND_TIMEOUT_MS;
 	s->held = s->first = UFT_NO_SLICE;
 	s->arena.fd = -1;
 	if (opts)
@@ -491,7 +492,7 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	if (records(sp))
 		set_ring_flags(s, 1);
 	for (struct target *t = s->targets; t; t = t->next) {
-		int ret = t->is_over ? 0 : target_arm(s, t, 0);
+		int ret = t->is_over ? 0 : target_arm(s, t, stuck_ends(s, t));
 
 		if (ret && ret != -ESRCH && !first)
 			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
@@ -641,6 +642,7 @@ static void scan(struct uft_session *s)
 	if (begin < s->next_scan_ns)
 		return;
 	request_adopt_strays(s);
+	stuck_poll(s);
 	for (struct target *t = s->targets; t; t = t->next) {
 		target_scan_tasks(s, t);
 		jitmap_look(s, t);

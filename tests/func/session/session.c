@@ -489,6 +489,120 @@ static void test_stuck_left(void)
 	free(r);
 }
 
+/* The next ten calls, all of them. */
+static void take_turn(struct run *r, int in)
+{
+	char all[16];
+	ssize_t before = pread(1, all, sizeof(all), 0);
+
+	CHECK(write(in, "x", 1) == 1, "the program has gone");
+	while (pread(1, all, sizeof(all), 0) == before && target_is_running(r->session->targets))
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+}
+
+static int trace_only(struct run *r, const char *name)
+{
+	const char *const only[] = { name, NULL };
+	struct uft_trace_spec spec = { .tracer = r->spec.tracer, .filter = only };
+	struct uft_error err = { "" };
+
+	return uft_session_trace(r->session, &spec, &err);
+}
+
+/* As a filter of that name would, but for the command that comes before it. */
+static int patch_also(struct run *r, struct target *t, const char *name)
+{
+	const struct uft_mapped *m = &t->space->img->obj[0];
+
+	for (uint32_t i = 0; i < m->nstubs; i++) {
+		const struct uft_func *f = uft_object_func(m->obj, m->stub_addr[i] - m->bias);
+
+		if (f && f->name && !strcmp(f->name, name))
+			t->space->obj[0].want[i] = r->spec.tracer == UFT_TRACER_GRAPH ? UFT_GRAPH : UFT_FUNCTION;
+	}
+	return command_patch(r->session, t, 0, 0);
+}
+
+struct silence {
+	int in;
+	int is_patch;	/* what is not answered is the list of sites, not what comes before it */
+	int step, last;
+};
+
+#define SILENT_TICKS	600	/* 60 s: a loaded machine may let the agent wait */
+
+/* Its agent stands while work_b is asked for, then work_outer; what was asked for last holds when it goes on. */
+static void fall_silent(struct run *r)
+{
+	struct silence *sil = r->arg;
+	struct target *t = r->session->targets;
+	pid_t agent;
+	int ret;
+
+	if (!t || !t->has_agent || t->remote || !t->space->started || sil->in < 0 || (sil->step && t->is_stuck && r->ticks < sil->last))
+		return;
+	if (sil->step++) {
+		CHECK(!t->is_stuck, "it does not come to itself");
+		CHECK(t->armed == 1, "%llu armed", (unsigned long long)t->armed);
+		take_turn(r, sil->in);
+		ret = trace_only(r, "work_b");
+		CHECK(ret == 0, "the next change: %d", ret);
+		take_turn(r, sil->in);
+		close(sil->in);
+		sil->in = -1;
+		return;
+	}
+	take_turn(r, sil->in);
+	agent = (pid_t)arena_slice(&r->session->arena, t->slice)->agent_tid;
+	CHECK(kill(agent, SIGSTOP) == 0, "agent %d", agent);
+	while (state_of(agent) && state_of(agent) != 'T')
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	r->session->command_ms = 50;
+	ret = sil->is_patch ? patch_also(r, t, "work_b") : trace_only(r, "work_b");
+	CHECK(ret == -ETIMEDOUT && t->is_stuck, "what does not answer: %d", ret);
+	r->session->command_ms = COMMAND_TIMEOUT_MS;
+	take_turn(r, sil->in);
+	ret = trace_only(r, "work_outer");
+	CHECK(ret == 0 && t->is_stuck, "while it does not: %d", ret);
+	take_turn(r, sil->in);
+	kill(agent, SIGCONT);
+	sil->last = r->ticks + SILENT_TICKS;
+}
+
+static void run_silent(const char *program, uint32_t tracer, int is_patch)
+{
+	static const char *const only[] = { "work_a", NULL };
+	char *argv[] = { (char *)program, "turns", NULL };
+	struct run *r = new_run(tracer);
+	struct silence sil = { .is_patch = is_patch };
+	int pipefd[2];
+
+	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
+	r->spec.filter = only;
+	r->input_fd = pipefd[0];
+	sil.in = pipefd[1];
+	r->tick = fall_silent;
+	r->arg = &sil;
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == GOOD && sil.in < 0, "it ended by %#x", (unsigned)r->status);
+	CHECK(strstr(r->warning, " does not answer") && strstr(r->warning, " answers again\n"), "'%s'", r->warning);
+	check_counts(r, "work_a", 30);
+	check_counts(r, "work_outer", 10);
+	check_counts(r, "work_b", 10);
+	close(pipefd[0]);
+	free(r);
+}
+
+static void test_silent_agent(void)
+{
+	for (uint32_t tracer = UFT_TRACER_FUNCTION; tracer <= UFT_TRACER_GRAPH; tracer++)
+		for (int is_patch = 0; is_patch < 2; is_patch++) {
+			run_silent(target, tracer, is_patch);
+			run_silent(plain_target, tracer, is_patch);
+		}
+}
+
 /* The request of a child that was left before it was served: its slice is another's by now, who has not filled it in, or just so. */
 struct late {
 	int in, index, step;
@@ -824,7 +938,7 @@ static const struct test {
 	{ "linked", test_linked }, { "plugin", test_plugin }, { "filter-nothing", test_filter_nothing }, { "no-children", test_no_children }, { "refusals", test_refusals },
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
 	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left },
-	{ "stuck-left", test_stuck_left }, { "late-fork", test_late_fork }, { "killed-session", test_killed_session },
+	{ "stuck-left", test_stuck_left }, { "silent-agent", test_silent_agent }, { "late-fork", test_late_fork }, { "killed-session", test_killed_session },
 	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun },
 };
 

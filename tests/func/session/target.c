@@ -458,6 +458,20 @@ static PLAIN int mode_loop(void)
 	return GOOD;
 }
 
+/* Ten calls for each byte of its standard input, and a byte when they are over. */
+static PLAIN int mode_turns(void)
+{
+	char byte;
+
+	while (read(0, &byte, 1) == 1) {
+		for (int i = 0; i < 10; i++)
+			work_outer();
+		if (write(1, &byte, 1) != 1)
+			return GOOD + 1;
+	}
+	return GOOD;
+}
+
 static PLAIN void *loop_thread(void *stop)
 {
 	while (!__atomic_load_n((int *)stop, __ATOMIC_RELAXED))
@@ -502,7 +516,7 @@ PLAIN int main(int argc, char **argv)
 		{ "exec-failed", NULL, mode_exec_failed }, { "outlive", mode_outlive, NULL },
 		{ "daemon", mode_daemon, NULL }, { "waitany", mode_waitany, NULL }, { "unshare", mode_unshare, NULL },
 		{ "setuid", mode_setuid, NULL }, { "tsync", mode_tsync, NULL }, { "closerange", mode_closerange, NULL },
-		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL },
+		{ "sysexit", mode_sysexit, NULL }, { "group", mode_group, NULL }, { "loop", mode_loop, NULL }, { "turns", mode_turns, NULL },
 		{ "threads", mode_threads, NULL }, { "linked", mode_linked, NULL }, { "short", mode_short, NULL },
 	};
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)

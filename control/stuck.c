@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+/*
+ * stuck.c - a target whose agent did not answer in time, and what is done when it does after all
+ *
+ *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it told anew
+ *
+ * Until the agent says that it is through with that command nothing is written to the area, since it may still be read. What
+ * became of it is not asked for: whose sites it was about is not known any more, and by then other ones may be wanted. So each
+ * site that may have been armed unseen counts as touched (IDLE: what is wanted of it differs, or is said once more), and then
+ * everything is sent with force, as to a fork child.
+ */
+#include "control/internal.h"
+
+/* Not those of an object that the agent does not know: no list of such a one was ever sent. */
+static void mark_unknown(struct target *t)
+{
+	for (uint32_t i = 0; i < t->nobj && i < t->space->nobj; i++) {
+		const uint8_t *want = t->space->obj[i].want;
+
+		for (uint32_t k = 0; t->obj[i].is_sent && want && k < t->obj[i].nstate; k++)
+			if (want[k] != WANT_NOT && t->obj[i].state[k] == WANT_NOT)
+				command_note_state(t, i, k, UFT_IDLE);
+	}
+}
+
+void stuck_begin(struct uft_session *s, struct target *t)
+{
+	t->is_stuck = 1;
+	t->stuck_seq = __atomic_load_n(&arena_slice(&s->arena, t->slice)->cmd_seq, __ATOMIC_RELAXED);
+	mark_unknown(t);
+}
+
+int stuck_ends(struct uft_session *s, struct target *t)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+
+	/* Another number: it was asked to leave since, and may have done so. */
+	if (!t->is_stuck || t->is_over || t->remote || !t->has_agent || __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) != t->stuck_seq ||
+	    __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) != t->stuck_seq || target_agent_ended(t) || !target_is_running(t))
+		return 0;
+	t->is_stuck = 0;
+	session_warn(s, "process %d answers again", t->pid);
+	return 1;
+}
+
+void stuck_poll(struct uft_session *s)
+{
+	for (struct target *t = s->targets; t; t = t->next)
+		if (stuck_ends(s, t) && s->spec)
+			target_arm(s, t, 1);
+}
