@@ -36,10 +36,10 @@
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
 				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
 
-#define FIND_FDE	5u		/* index of the one that is asked about each pc */
+#define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
 static const char *const unwinders[] = {
 	"_Unwind_RaiseException", "_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_ForcedUnwind",
-	"_Unwind_Backtrace", "_Unwind_Find_FDE",
+	"_Unwind_Backtrace", FIND_FDE,
 	/* The two libunwinds: where a walk begins. */
 	"unw_getcontext", "_Ux86_64_getcontext", "_Uaarch64_getcontext", "_Uriscv_getcontext", "unw_backtrace",
 };
@@ -204,9 +204,10 @@ static void find_unwinders(struct found *f)
 	if (uft_object_symbol(f->obj, unwinders[0], NULL)) {
 		for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
 			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
+			int is_fde = !strcmp(unwinders[i], FIND_FDE);
 
-			if (addr && (i != FIND_FDE || hooks_are_known(f->obj)))	/* frames.c is x86-64's */
-				add_unwinder(f, addr, size, i == FIND_FDE ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN);
+			if (addr && (!is_fde || hooks_are_known(f->obj)))	/* frames.c is x86-64's */
+				add_unwinder(f, addr, size, is_fde ? UFT_UNWIND_FDE : UFT_UNWIND_BEGIN);
 		}
 		return;
 	}

@@ -20,7 +20,6 @@ enum {
 
 #define SECTION_COMPRESSED	1
 
-
 /* ---- Bytes in memory ---- */
 
 struct blob {

@@ -154,8 +154,11 @@ storms() {
 	for how_forked in "function --no-children" "function_graph --no-children" "function_graph -q"; do
 		run timeout 120 "$uft" record -q "${how_forked#* }" "$how" -p "${how_forked% *}" -o rec.uft ./work forked
 		check
-		[ "$status" -eq 0 ] && "$uft" stat rec.uft >other && grep -q '^damaged_bytes: 0$' other &&
-			grep -q '^counter_lost_return: 0$' other || fail "$how_forked storm with forks: status $status: $(cat err other)"
+		"$uft" stat rec.uft >other 2>&1 || status="$status, of stat $?"
+		for figure in damaged_bytes counter_lost_return; do
+			grep -qx "$figure: 0" other || status="$status, $(grep "^$figure:" other || echo "no $figure")"
+		done
+		[ "$status" = 0 ] || fail "$how_forked storm with forks: status $status: $(cat err other)"
 	done
 	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work away
 	"$uft" report rec.uft >report
