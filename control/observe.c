@@ -277,16 +277,14 @@ static int is_wanted(const struct observe *o, const struct perf_record *r)
 void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
-
+	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
-	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, event == UFT_EVENT_FORK ? (uint32_t)w[UFT_COMM_WORDS] : 0, 0 };
+	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, event == UFT_EVENT_FORK ? (uint32_t)w[UFT_COMM_WORDS] : 0, clock };
 
-	if (UFT_EVENT_IS_NAMED(event) && o->s->ev.told) {
-		told.clock = clock_at(o, r->ns);
+	if (UFT_EVENT_IS_NAMED(event) && o->s->ev.told)
 		o->s->ev.told(o->s->ev.arg, &told);
-	}
 	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
-		own_write(p->into->own, r->cpu, clock_at(o, r->ns), task, event, w, n);
+		own_write(p->into->own, r->cpu, clock, task, event, w, n);
 }
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)

@@ -107,6 +107,13 @@ static struct uft_ring *ring_of(const struct own *o, uint32_t cpu)
 	return (struct uft_ring *)((uint8_t *)arena_slice(&o->s->arena, o->slice) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
 }
 
+uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock)
+{
+	const struct uft_ring *r = ring_of(o, cpu);
+
+	return clock > r->last ? clock : r->last;
+}
+
 int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
 {
 	const struct uft_arena *a = o->s->arena.map;
@@ -118,7 +125,7 @@ int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, 
 
 	if (!(flags & UFT_RING_ON))
 		return -EAGAIN;
-	clock = clock > r->last ? clock : r->last;
+	clock = own_clock(o, cpu, clock);
 	if (!r->sub_end || at + bytes > r->sub_end)
 		ret = begin_sub(a, r, flags, clock, task, &at);
 	if (ret)

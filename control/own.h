@@ -37,6 +37,8 @@ void own_set_flags(struct uft_session *s);
  * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
  */
 int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
+/* The clock that a record of @clock is going to have: not below that of the one before it. */
+uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock);
 
 /* So many that should have been written there are not: counted as those that a ring has no room for. */
 void own_lost(const struct own *o, uint32_t cpu, uint64_t n);

@@ -223,14 +223,16 @@ void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown)
 
 /* ---- Single ones ----------------------------------------------------------------------------- */
 
+/* What is younger than the watermark may be named before it is here. */
 static void forget_singles(struct uft_live *l)
 {
+	uint64_t most = l->nsingle_at - dec_single_from(l->single_at, l->nsingle_at, l->watermark);
 	uint8_t *is_kept = calloc(l->nsingle_at + 1, 1);
-	uint64_t most = 0;
 	size_t n = 0;
 
 	if (!is_kept)
 		return;
+	keep_singles(l, is_kept, l->watermark, UINT64_MAX);
 	for (uint32_t i = 0; i < l->nring; i++)
 		most += keep_ring(l, keep_singles, is_kept, i);
 	for (size_t i = 0; i < l->nsingle_at; i++)

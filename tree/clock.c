@@ -45,6 +45,8 @@ int clock_apply(struct instance *in, uint32_t clock)
 		use.shift_ns = other - before - (after - before) / 2;
 	uft_live_use_clock(in->live, &use);
 	in->cleared_ns = uft_live_now(in->live);
+	if (in->latency_from_ns)		/* was of the clock before */
+		in->latency_from_ns = in->cleared_ns;
 	return 0;
 }
 

@@ -241,6 +241,7 @@ int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /* share.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an error all is as it was. */
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
+void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
 int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
 int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */

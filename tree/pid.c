@@ -157,8 +157,10 @@ static int pids_apply(struct instance *in, enum pid_list which, const struct pid
 		if (ret > 0 && has(before, list->pid[i]))
 			again.pid[again.n++] = list->pid[i];
 	}
-	if (which >= NPIDS && set.has_event_kin)	/* what was done until now is judged by the list before */
+	if (which >= NPIDS && set.has_event_kin) {	/* what was done until now is judged by the list before */
 		tree_pull(in->t);
+		set.is_on = in->set.is_on;		/* as a traceoff in that left it */
+	}
 	if (ret >= 0)
 		ret = tree_apply(in, &set, NULL);
 	if (ret >= 0)
@@ -214,7 +216,7 @@ ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
 	}
 	if (ret)
 		return ret;
-	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) != 0);
+	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) && e->is_pending);
 	if (ret) {
 		e->is_pending = 0;	/* who is in it stays, also at the close of a file that was truncated */
 		return ret;

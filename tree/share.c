@@ -531,6 +531,12 @@ static void hand_on(struct instance *in, const struct settings *from, const stru
 	mute(in, to);
 }
 
+void share_settle(struct instance *in, const struct settings *set)
+{
+	if (is_handing_on(in, &in->set, set))
+		tree_pull(in->t);
+}
+
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
@@ -539,8 +545,6 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	uint32_t tasks;
 	int ret, is_any_running = 0;
 
-	if (is_handing_on(in, &in->set, set))	/* a traceoff that is due changes what the others want */
-		tree_pull(in->t);
 	ret = wishes_make(in, set, &w);
 	if (!ret && in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)
 		in->t->conflict = "Functions with commands and this tracer exclude each other";

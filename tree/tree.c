@@ -168,9 +168,15 @@ void tree_clear(struct instance *in, uint32_t cpu)
 
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
+	struct settings now = *set;
 	struct uft_tree *t = in->t;
-	int ret = share_apply(in, set, err);
+	int ret, was_on = in->set.is_on;
 
+	share_settle(in, set);
+	if (set->is_on == was_on)	/* who writes something else does not undo a traceoff that was due */
+		now.is_on = in->set.is_on;
+	set = &now;
+	ret = share_apply(in, set, err);
 	if (ret)
 		return ret;
 	if (in->set.tracer != set->tracer || in->set.clock != set->clock)

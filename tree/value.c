@@ -365,6 +365,8 @@ int show_readme(const struct place *at, struct tree_text *out)
 		"\t    triggers: a command to perform when function is hit\n"
 		"\t      Format: <function>:<trigger>[:count]\n"
 		"\t     trigger: traceon, traceoff\n"
+		"\t\t      enable_event:<system>:<event>\n"
+		"\t\t      disable_event:<system>:<event>\n"
 		"\t\t      stacktrace\n"
 		"\t\t      snapshot\n"
 		"\t\t      dump\n"

@@ -25,14 +25,14 @@ one two sh sh
 two 
 three "
 
-# ---- What the list shows; who is made while no event is on; many at once; the list written anew is that, and more of it is more
+# ---- What the list shows; who is made while no event is on; many at once, and more than there is room for by then; the list written anew is that, and more of it is more
 inside '. $TMP/lib; echo 1 >options/event-fork; export TMP
 	cat >$TMP/in <<"end"
 	. $TMP/lib 2>/dev/null; echo $$ >set_event_pid; sh -c "read go <$TMP/gate; exec $TMP/one" & listed; echo 1 >$X; echo >$TMP/gate; wait; listed
-	for i in $(seq 40); do $TMP/two & done; wait; sleep 100 & listed; echo 999999 >>set_event_pid; listed; echo $$ >set_event_pid; listed; kill $!
+	for i in $(seq 40); do $TMP/two & done; wait; for i in $(seq 200); do $TMP/two; done; sleep 100 & listed; echo 999999 >>set_event_pid; listed; echo $$ >set_event_pid; listed; kill $!
 end
 	sh $TMP/in; for n in one two sh; do grep -c "sched_process_exit: comm=$n " trace; done'
-expect_equal "listed" "$(tr '\n' ' ' <out)" "2 1 2 3 1 1 40 1 "
+expect_equal "listed" "$(tr '\n' ' ' <out)" "2 1 2 3 1 1 240 1 "
 
 # ---- Beside functions that switch the event; in an instance alone
 inside '. $TMP/lib; export T; $T 1; echo 1 >options/event-fork; echo lonely:enable_event:sched:sched_process_fork >>$F

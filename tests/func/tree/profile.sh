@@ -92,6 +92,12 @@ inside "$counts; "'own; echo 1 >function_profile_enabled; for tracer in nop func
 expect_equal "tracing_on 0, and a reader" "$(line out)" "2 2 8 16 0 2 2 8 16 0 1 1 3 6 0 2 2 6 12 0 3 3 13 26 0 \
 5 5 21 42 3 5 5 21 42 3 1 1 3 6 3 2 2 6 12 6 3 3 13 26 6 5 5 21 42 3 5 5 21 42 3 1 1 3 6 3 2 2 6 12 6 3 3 13 26 6 "
 
+# ---- A traceoff that is due when something else is written stays
+inside '$T 1; echo 1 >function_profile_enabled; echo function >current_tracer; echo outer:traceoff:1 >>set_ftrace_filter; $T 3; echo 0 >function_profile_enabled; cat tracing_on
+	echo 1 >tracing_on; echo "!outer:traceoff:0" >>set_ftrace_filter; echo outer:traceoff:1 >>set_ftrace_filter; echo 1 >options/event-fork; echo 1 >events/sched/sched_process_exit/enable
+	$T 3; echo $$ >set_event_pid; cat tracing_on' 2>err
+expect_equal "a traceoff that is due" "$(line out)" "0 0 "
+
 # ---- trace-cmd beside it: its recordings are as without, its reset leaves the profile
 inside "$counts; "'own; echo 1 >function_profile_enabled; trace-cmd start -p function_graph >/dev/null; own; $T 3; trace-cmd show | grep -c " outer()"; trace-cmd stat | grep -c "^Tracer: function_graph"; sum
 	trace-cmd reset >/dev/null; cat function_profile_enabled current_tracer' 2>err

@@ -33,6 +33,7 @@ static uint64_t put(struct uft_live *l, uint32_t cpu)
 
 	assert_int_equal(uft_live_mark(l, 1, 1, cpu, "x", 1, 0), 1);
 	clock = l->ring[l->mark_index[cpu] - 1].until;
+	uft_live_pull(l);		/* a session does it now and then: what is older than that is here */
 	uft_live_show_one(l, clock);
 	return clock;
 }
@@ -85,6 +86,7 @@ static void full(void **state)
 
 		assert_true(ret == 1 || ret == -EBADF);
 		refused += ret != 1;
+		uft_live_pull(l);
 		uft_live_show_one(l, uft_live_clock());
 	}
 	assert_true(refused > 0);
@@ -92,6 +94,22 @@ static void full(void **state)
 	assert_int_equal(l->cpu[0].bytes, HELD);
 	assert_true(l->cap_single_at <= 2 * (HELD / 16) + 64);
 	assert_true(is_remembered(l, first));
+	uft_live_destroy(l);
+}
+
+/* Events are named before they are in a ring: none of those is forgotten, however many there are. */
+static void ahead(void **state)
+{
+	struct uft_live *l = open_live(1);
+	uint64_t from;
+
+	(void)state;
+	put(l, 0);
+	from = uft_live_clock();
+	for (unsigned i = 0; i < 1000; i++)
+		uft_live_show_one(l, from + i);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_true(is_remembered(l, from + i));
 	uft_live_destroy(l);
 }
 
@@ -240,7 +258,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(idle_cpu),
 		cmocka_unit_test(slow_cpu),
-		cmocka_unit_test(full),
+		cmocka_unit_test(full), cmocka_unit_test(ahead),
 		cmocka_unit_test(choices),
 		cmocka_unit_test(again),
 		cmocka_unit_test(waiting),
