@@ -153,9 +153,9 @@ def check_cell(cell, builder, opts, top):
         raise Failed('%d sites, none in %s' % (sites, left_out))
     events = 0
     for tracer in ('function', 'function_graph'):
-        # The graph of prologues that sign the return address before a call is refused. That of C++ is hazards.sh's.
+        # The graph of prologues that sign the return address before a call is refused.
         is_signed_call = builder.name == 'aarch64' and cell.guard == 'guard' and not cell.mode.startswith('pfe')
-        if tracer == 'function' or (cell.lang == 'c' and not is_signed_call):
+        if tracer == 'function' or not is_signed_call:
             events += check_recording(opts.uft, tracer, cell, files[0], where, names, p.stdout, expected, False,
                                       ['--emulator=' + emulator])
     return sites, events
