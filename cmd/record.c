@@ -582,7 +582,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	if (!failed && !ret && is_nothing_traced(rec, &stats))
 		failed = cmd_fail(command, "nothing was recorded: no function of the program could be traced");
 	if (ret && !rec->error)
-		failed = cmd_fail(command, "writing %s failed: %s", rec->path, err.text[0] ? err.text : strerror(-ret));
+		failed = cmd_fail(command, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
