@@ -44,15 +44,24 @@ static int look_at(struct look *l, uint64_t at, uint64_t *word)
 	return 0;
 }
 
-/* Which form of @value, in the frame of @slot, @word is; -1: none. */
-static int form_of(uint64_t word, uint64_t value, uint64_t slot)
+/*
+ * Which form of @ret, in the frame of @slot, @word is; -1: none. Of 128 signatures (15 bits on a kernel's arm64: 32768) one is that of no
+ * signature, or of the other key: then the function's code has to tell, since the true address has another signature.
+ */
+static int form_of(uint64_t word, uint64_t ret, uint64_t slot)
 {
-	if ((word ^ value) & ADDRESS_MASK)	/* signing takes its time */
+	int found = -1, n = 0;
+
+	if ((word ^ ret) & ADDRESS_MASK)	/* signing takes its time */
 		return -1;
-	for (unsigned form = 0; form < ARCH_RETURN_FORMS; form++)
-		if (word == arch_return_form(value, slot, form))
-			return (int)form;
-	return -1;
+	for (unsigned form = ARCH_RETURN_FORMS; form-- > 0;)
+		if (word == arch_return_form(ret, slot, form)) {
+			found = (int)form;
+			n++;
+		}
+	if (n > 1 && word == arch_return_form(ret, slot, arch_return_signs(ret)))
+		found = (int)arch_return_signs(ret);
+	return found;
 }
 
 /* ---- a frame -------------------------------------------------------------------------------------- */
@@ -83,8 +92,8 @@ static uint64_t find_record(struct outwards *o, const struct fg_entry *e, uint64
 	return found;
 }
 
-/* Puts @to in place of @e's address wherever it stands from @low to the slot. Returns the highest place, or 0. */
-static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t low, uint64_t to)
+/* Puts @to in place of @e's address wherever it stands from @low to the slot. Returns the highest place, and its form, or 0. */
+static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t low, uint64_t to, int *highest)
 {
 	uint64_t found = 0, word;
 
@@ -100,6 +109,7 @@ static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t l
 			continue;
 		*(uint64_t *)at = arch_return_form(to, e->slot, (unsigned)form);
 		found = at;
+		*highest = form;
 	}
 	return found;
 }
@@ -115,9 +125,7 @@ static uint32_t restore_frame(struct outwards *o, const struct fg_entry *e, uint
 		form = look_at(&o->look, at, &word) ? 0 : form_of(word, e->ret, e->slot);
 		*(uint64_t *)at = arch_return_form(to, e->slot, (unsigned)form);
 	} else {
-		at = replace_all(&o->look, e, low, to);
-		if (at)
-			form = form_of(*(uint64_t *)at, to, e->slot);
+		at = replace_all(&o->look, e, low, to, &form);
 	}
 	o->low = e->slot;
 	return at ? (uint32_t)((e->slot - at) / 8) << FORM_BITS | (uint32_t)form : 0;

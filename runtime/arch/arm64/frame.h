@@ -36,6 +36,24 @@ static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned fo
 #endif
 }
 
+#define A64_SIGN_WORDS		32	/* a body signs before it stores, at once mostly */
+
+/* The form that the body behind a stub uses, by its code; @ret: where it returns to in the stub, behind the `bl` to it. */
+static inline unsigned arch_return_signs(uint64_t ret)
+{
+	const uint32_t *w = (const uint32_t *)(ret - 4);
+
+	for (int i = 0; i < A64_SIGN_WORDS && *w != 0xd65f03c0u; i++) {
+		if (*w == 0xd503233fu || *w == 0xd503237fu)	/* paciasp, pacibsp */
+			return *w == 0xd503233fu ? 1 : 2;
+		if (!i || (*w & 0xfc000000u) == 0x14000000u)	/* the stub's, or from a moved entry back to the function */
+			w += (int32_t)(*w << 6) >> 6;
+		else
+			w++;
+	}
+	return 0;
+}
+
 #define ARCH_FRAME_BARE		(1u << 23)	/* mcount has no argument */
 #define A64_RET			0xd65f03c0u
 #define A64_FRAME_WORDS		64	/* arguments are stored before the call: not more than this */

@@ -22,6 +22,12 @@ static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned fo
 	return value;
 }
 
+static inline unsigned arch_return_signs(uint64_t ret)
+{
+	(void)ret;
+	return 0;
+}
+
 #define ARCH_FRAME_BARE	(1u << 31)	/* mcount has no argument; the frame is that of s0 */
 #define RV_FRAME_BYTES	192	/* arguments are stored before the call: not more than this */
 
