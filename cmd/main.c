@@ -8,6 +8,7 @@
  *	uft --list-commands		for completion and the checks: one name a line
  *	uft --list-options COMMAND	the same for a command's options (options.c)
  */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,43 +18,48 @@
 #include "cmd/options.h"
 #include "cmd/symbols.h"
 
+/* A row without a name is the heading of those that follow. */
 struct command {
 	const char *name;
 	int (*fn)(int argc, char **argv);
-	const char *doc;
+	const char *doc;	/* an imperative sentence; the man pages and README.md have the same (tests/func/cli/docs.sh) */
 };
 
 static const struct command commands[] = {
+	{ .doc = "Record a program" },
 	{ "record", cmd_record, "run a program and record its function calls" },
-	{ "attach", cmd_attach, "record running programs" },
-	{ "detach", cmd_detach, "leave a traced process as it was before" },
-	{ "report", cmd_report, "print a recording: the kernel's trace text, or a profile" },
-	{ "export", cmd_export, "turn a recording into another format (trace.dat)" },
-	{ "stat", cmd_stat, "say what a recording holds, one key: value a line" },
-	{ "sites", cmd_sites, "list the patchable function entries of a program or object" },
-	{ "disas", cmd_disas, "show a function's bytes: original, idle, armed" },
-	{ "shell", cmd_shell, "run programs that find their trace where the kernel's tracing directory is" },
-	{ "mount", cmd_mount, "mount the kernel's tracing files for processes" },
-	{ "umount", cmd_umount, "unmount them" },
-	{ "start", cmd_start, "start recording in a running session" },
-	{ "set", cmd_set, "change what it records" },
-	{ "stop", cmd_stop, "stop recording" },
-	{ "restart", cmd_restart, "go on with it" },
-	{ "show", cmd_show, "print what it recorded" },
-	{ "clear", cmd_clear, "throw that away" },
-	{ "snapshot", cmd_snapshot, "keep it, or print what was kept" },
-	{ "stack", cmd_stack, "look for the deepest stack, or print it" },
-	{ "extract", cmd_extract, "take it out of the buffer, into a trace.dat" },
-	{ "reset", cmd_reset, "leave it as if nobody had recorded" },
-	{ "list", cmd_list, "list the running sessions, or what one offers" },
-	{ "read", cmd_read, "print a tracing file of uft shell or uft mount" },
-	{ "write", cmd_write, "write into one" },
-	{ "ls", cmd_ls, "list them" },
-	{ "mkdir", cmd_mkdir, "make an instance: another buffer, with settings of its own" },
-	{ "rmdir", cmd_rmdir, "remove it" },
-	{ "doctor", cmd_doctor, "say what would and would not work, and why" },
-	{ "cflags", cmd_cflags, "print the compiler flags that prepare a program for tracing" },
-	{ "recordmcount", cmd_recordmcount, "add the table of call sites to object files" },
+	{ "attach", cmd_attach, "record running processes until Ctrl-C" },
+	{ "detach", cmd_detach, "stop tracing a process and restore its code" },
+	{ .doc = "Read a recording" },
+	{ "report", cmd_report, "print a recording as trace text or as a profile" },
+	{ "stat", cmd_stat, "print what a recording holds, one key: value per line" },
+	{ "export", cmd_export, "convert a recording to another format" },
+	{ .doc = "Trace live, with the kernel's tracing files" },
+	{ "shell", cmd_shell, "run a shell whose /sys/kernel/tracing traces processes" },
+	{ "mount", cmd_mount, "start a session and mount its tracing files" },
+	{ "umount", cmd_umount, "unmount a session's tracing files and end it" },
+	{ "start", cmd_start, "start recording in a session" },
+	{ "stop", cmd_stop, "stop recording and keep the buffer" },
+	{ "restart", cmd_restart, "resume recording" },
+	{ "set", cmd_set, "change what a session records" },
+	{ "show", cmd_show, "print a session's buffer" },
+	{ "clear", cmd_clear, "clear a session's buffer" },
+	{ "snapshot", cmd_snapshot, "take, print or free a snapshot of the buffer" },
+	{ "extract", cmd_extract, "save a session's buffer as a trace.dat file" },
+	{ "stack", cmd_stack, "start, stop or print the stack tracer" },
+	{ "reset", cmd_reset, "reset all tracing settings of a session" },
+	{ "list", cmd_list, "list the sessions, or what a session offers" },
+	{ "read", cmd_read, "print a tracing file of a session" },
+	{ "write", cmd_write, "write to a tracing file of a session" },
+	{ "ls", cmd_ls, "list the tracing files of a session" },
+	{ "mkdir", cmd_mkdir, "create an instance: a buffer with its own settings" },
+	{ "rmdir", cmd_rmdir, "remove an instance" },
+	{ .doc = "Inspect and prepare programs" },
+	{ "doctor", cmd_doctor, "check what can be traced in a program or process" },
+	{ "sites", cmd_sites, "list the patchable function entries of a program" },
+	{ "disas", cmd_disas, "show a function's code: original, idle and armed" },
+	{ "cflags", cmd_cflags, "print the compiler flags that prepare a program" },
+	{ "recordmcount", cmd_recordmcount, "add the table of mcount calls to object files" },
 };
 
 #define NCOMMANDS	(sizeof(commands) / sizeof(commands[0]))
@@ -72,18 +78,21 @@ int cmd_fail(const char *command, const char *fmt, ...)
 
 static void print_commands(FILE *out)
 {
-	fprintf(out, "usage: uft COMMAND [OPTIONS] ...\n\n"
-		     "Traces the functions of ordinary programs the way the kernel's ftrace traces the kernel's.\n\n");
-	for (size_t i = 0; i < NCOMMANDS; i++)
-		fprintf(out, "  %-14s%s\n", commands[i].name, commands[i].doc);
-	fprintf(out, "  %-14s%s\n\nBegin with: uft record ./program && uft report\n", "help",
-		"show this, or with a command its options");
+	fprintf(out, "usage: uft COMMAND [OPTIONS] ...\n\nTrace the functions of ordinary programs as ftrace traces the kernel's.\n");
+	for (const struct command *c = commands; c < commands + NCOMMANDS; c++) {
+		if (c->name)
+			fprintf(out, "  %-14s%c%s\n", c->name, toupper(c->doc[0]), c->doc + 1);
+		else
+			fprintf(out, "\n%s:\n", c->doc);
+	}
+	fprintf(out, "\n'uft help COMMAND' lists the options of a command, 'man uft-COMMAND' explains them.\n"
+		     "Begin with: uft record ./program && uft report\n");
 }
 
 static const struct command *find_command(const char *name)
 {
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
+		if (commands[i].name && strcmp(commands[i].name, name) == 0)
 			return &commands[i];
 	return NULL;
 }
@@ -108,15 +117,17 @@ static int unknown_command(const char *name)
 {
 	const char *names[NCOMMANDS + 1], *here = find_habit(name);
 	char near[256];
+	size_t n = 0;
 
 	if (here) {
 		fprintf(stderr, "uft: no command '%s': here it is %s (uft help lists the commands)\n", name, here);
 		return CMD_USAGE;
 	}
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		names[i] = commands[i].name;
-	names[NCOMMANDS] = "help";
-	cmd_near(name, names, NCOMMANDS + 1, near, sizeof(near));
+		if (commands[i].name)
+			names[n++] = commands[i].name;
+	names[n++] = "help";
+	cmd_near(name, names, n, near, sizeof(near));
 	fprintf(stderr, "uft: no %s '%s'%s (uft help lists the commands)\n",
 		name[0] == '-' ? "option" : "command", name, near);
 	return CMD_USAGE;
@@ -148,7 +159,8 @@ static int list(int argc, char **argv)
 	if (argc > 1)
 		return ask_command(argv[1], "--list-options");
 	for (size_t i = 0; i < NCOMMANDS; i++)
-		puts(commands[i].name);
+		if (commands[i].name)
+			puts(commands[i].name);
 	return 0;
 }
 

@@ -1,17 +1,24 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# docs.sh - every command is in the README's table, has a page that names each of its options, and completes
+# docs.sh - every command has one description, in `uft help`, README.md and its man page, and a page that names each of its options
 . "$(dirname "$0")/../../lib/common.sh"
 
 commands=$("$uft" --list-commands)
+"$uft" help >help
 expect_equal "number of commands is known" "$(echo "$commands" | wc -l)" 30
 
 for command in $commands; do
 	page=$top/doc/man/uft-$command.1.scd
 	check
-	grep -qF "\`uft $command\`" "$top/README.md" || fail "README.md's table lacks \`uft $command\`"
+	does=$(sed -n "s/^  $command  *//p" help)
+	[ -n "$does" ] || fail "uft help does not describe $command"
 	check
-	grep -qF "uft-$command*(1)" "$top/doc/man/uft.1.scd" || fail "doc/man/uft.1.scd does not name uft-$command(1)"
+	grep -qixF "| \`uft $command\` | $does |" "$top/README.md" || fail "README.md's table lacks: uft $command: $does"
+	check
+	grep -qxF "*uft-$command*(1)" "$top/doc/man/uft.1.scd" && grep -qxF "	$does." "$top/doc/man/uft.1.scd" ||
+		fail "doc/man/uft.1.scd lacks: uft-$command(1): $does"
+	check
+	grep -qixF "uft-$command - $does" "$page" || fail "NAME in $page is not: $does"
 	expect_file "$page"
 	check
 	grep -q "^uft-$command(1)" "$page" || fail "$page does not begin with uft-$command(1)"
