@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all arm64 setup test soak mutations demo bench install format clean
+.PHONY: all arm64 setup check-quick test soak mutations demo bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -11,6 +11,9 @@ $(B)/build.ninja: | setup
 arm64:
 	@ini=$$(tests/lib/fetch-libs.sh -d $(B)/arm64-libs arm64) && \
 	{ test -f $(B)/arm64/build.ninja || meson setup --cross-file $$ini --cross-file tools/cross/arm64.ini $(B)/arm64; } && ninja -C $(B)/arm64
+# The part that takes under three minutes on two cores: units, encodings, checks, golden texts, a hazard of each kind.
+check-quick: all
+	@sh tests/run.sh $(B) unit arch check golden quick
 test: all
 	@sh tests/run.sh $(B)
 # Attach and detach CYCLES times under load, RACES attaches to processes that end, fork and execute, and FLIPS changes of code that

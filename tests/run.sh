@@ -5,9 +5,10 @@
 #
 #   run.sh [BUILD [SUITE ...]]
 #
-# Every test is one program: exit 0 passed, 77 skipped (the machine lacks something), anything else failed. Skipped
-# and failed tests are listed by name, as are those that skipped a part (a line SKIPPED: WHAT: WHY), the last line is `N passed, N failed, N skipped`, and the exit status is 0
-# only if something passed and nothing failed.
+# Every test is one program: exit 0 passed, 77 skipped (the machine lacks something), anything else failed. The slowest twenty
+# are listed with their times, skipped and failed tests by name, and so are tests that skipped a part (a line
+# SKIPPED: WHAT: WHY). The last line is `N passed, N failed, N skipped`; the exit status is 0 only if something passed and
+# nothing failed.
 set -u
 build=${1:-build}
 [ $# -gt 0 ] && shift
@@ -49,6 +50,9 @@ parts=$(parts_of | grep -c .)
 total=$(grep -c . "$log")
 failed=$((total - passed - skipped))
 echo
+echo "Slowest, in seconds:"
+sed -n -E 's/^\{"name": "([^"]*)".*"duration": ([0-9.]+).*/\2 \1/p' "$log" | LC_ALL=C sort -rn | head -n 20 |
+	sed -E 's/^([0-9]+\.[0-9])[0-9]* uft:/  \1  /'
 [ "$((skipped + parts))" -eq 0 ] || echo "Skipped:"
 names_of SKIP | sed 's/^/  /'
 parts_of
