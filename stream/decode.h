@@ -153,7 +153,8 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 
 	if (__builtin_expect(image->has_overlaps, 0))
 		return uft_resolve_addr_at(st->resolver, image->img, addr, clock);
-	return __builtin_expect(e->key == addr + 1, 1) ? e->sym : dec_addr_miss(st, image, addr);
+	/* An empty entry looks like that of the last address of all. */
+	return __builtin_expect(e->key == addr + 1 && e->sym, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */

@@ -174,7 +174,7 @@ int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock)
 		return 1;
 	if (s->ntids && !sel_in(s->tids, s->ntids, ev->task->tid) && !sel_in(s->tids, s->ntids, ev->task->pid))
 		return 0;
-	return !s->nfuncs || (ev->kind != UFT_EV_MARK && sel_func(st, ev->sym));
+	return !s->nfuncs || (ev->sym && sel_func(st, ev->sym));	/* marks and the session's own events are of no function */
 }
 
 static void *sel_copy(const void *p, size_t n, size_t size, int *err)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "stream/stream.h"
+#include "uft/abi.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -21,6 +22,12 @@ static void fuzz_check(int ok, const char *what)
 		return;
 	fprintf(stderr, "fuzz: %s\n", what);
 	abort();
+}
+
+static int has_no_func(const struct uft_event *ev)
+{
+	return ev->kind == UFT_EV_LOST || ev->kind == UFT_EV_MARK ||
+	       (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
 static void fuzz_read(const char *path, const struct uft_select *sel)
@@ -40,8 +47,8 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 		for (size_t i = 0; i < n; i++) {
 			fuzz_check(ev[i].ts_ns >= last, "time runs backwards");
 			fuzz_check(ev[i].task && ev[i].task->comm && ev[i].task->image, "an event without a task");
-			fuzz_check(ev[i].kind == UFT_EV_LOST || (ev[i].sym && ev[i].sym->name), "an event without a symbol");
-			fuzz_check(ev[i].self_ns <= ev[i].duration_ns, "self is more than the whole");
+			fuzz_check(has_no_func(&ev[i]) || (ev[i].sym && ev[i].sym->name), "an event without a symbol");
+			fuzz_check(ev[i].kind == UFT_EV_DATA || ev[i].self_ns <= ev[i].duration_ns, "self is more than the whole");
 			last = ev[i].ts_ns;
 		}
 	}
