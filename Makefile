@@ -1,6 +1,6 @@
 # Forwards to Meson; see meson.build and tools/setup.sh.
 B ?= build
-.PHONY: all arm64 setup check-quick test soak mutations demo bench install format clean
+.PHONY: all arm64 setup check-quick test soak mutations demo picture bench install format clean
 all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
@@ -29,6 +29,9 @@ mutations: | setup
 	@sh tests/mutations/run.sh $(B)
 demo: all
 	@sh tools/demo.sh $(B)
+# Draws doc/session.svg, the picture in README.md, from what the demo's recordings print.
+picture: demo
+	@python3 tools/picture.py $(B) doc/session.svg
 bench: all
 	@sh bench/run.sh $(B)
 install: all

@@ -15,6 +15,7 @@ for command in $("$uft" --list-commands); do
 	expect_file "$prefix/share/man/man1/uft-$command.1"
 done
 expect_file "$prefix/share/man/man1/uft.1"
+expect_file "$prefix/share/man/man7/uft-limits.7"
 expect_file "$prefix/share/bash-completion/completions/uft"
 
 # A program of somebody else: only pkg-config knows where things are.
