@@ -158,10 +158,11 @@ int uft_stream_profile(struct uft_stream *st, const struct uft_profile_row **out
 
 int uft_stream_drop(struct uft_stream *st, size_t i, struct uft_drop_row *out)
 {
-	const struct rd_drop *d = st->file->drop + i;
+	const struct rd_drop *d;
 
 	if (i >= st->file->ndrop)
 		return 0;
+	d = &st->file->drop[i];
 	*out = (struct uft_drop_row){
 		.sym = uft_resolve_id(st->resolver, rd_find_image(st->file, d->image), d->id),
 		.ts_ns = uft_clock_ns(&st->clock, d->clock), .calls_per_s = d->calls_per_s, .cost_ppm = d->cost_ppm,
