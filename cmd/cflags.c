@@ -27,15 +27,15 @@ static const struct cmd_option cflags_options[] = {
 	  cmd_choice, offsetof(struct cflags_opts, mode), uft_cflags_mode_names },
 	{ "cc", 'c', "CC", "compiler to ask (default: $CC, else cc)", cmd_string, offsetof(struct cflags_opts, cc), NULL },
 	{ "link", 'l', NULL, "print the flags for linking instead", cmd_flag, offsetof(struct cflags_opts, link), NULL },
-	{ "explain", 'e', NULL, "say on standard error what the compiler does in each mode", cmd_flag,
+	{ "explain", 'e', NULL, "print on standard error what the compiler does in each mode", cmd_flag,
 	  offsetof(struct cflags_opts, explain), NULL },
-	{ "quiet", 'q', NULL, "do not say which mode was taken", cmd_flag, offsetof(struct cflags_opts, quiet), NULL },
+	{ "quiet", 'q', NULL, "do not print which mode was taken", cmd_flag, offsetof(struct cflags_opts, quiet), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax cflags_syntax = {
 	.name = "cflags", .operands = "[OPTIONS]",
-	.doc = "Print compiler flags that leave patchable function entries. The compiler is asked by compiling with it.",
+	.doc = "Print compiler flags that leave patchable function entries. uft tests the compiler by compiling with it.",
 	.options = cflags_options,
 };
 

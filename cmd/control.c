@@ -28,9 +28,9 @@ struct control_opts {
 #define NO_NUMBER	UINT32_MAX
 
 #define FIELD(name)	offsetof(struct control_opts, name)
-#define SESSION	{ "session", 'S', "PID", "the session that process PID serves; default: that of uft shell around us, or the only one", \
+#define SESSION	{ "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", \
 		  cmd_string, FIELD(session), NULL }
-#define INSTANCE { "instance", 'B', "NAME", "not the top's buffer but this instance's", cmd_string, FIELD(instance), NULL }
+#define INSTANCE { "instance", 'B', "NAME", "use this instance instead of the top", cmd_string, FIELD(instance), NULL }
 
 static int put(const struct control_opts *o, const char *file, const char *text, int append, struct uft_error *err)
 {
@@ -59,24 +59,24 @@ static int show(const struct control_opts *o, const char *command, const char *f
 static const struct cmd_option set_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "tracer", 'p', "TRACER", "what to record: a name of available_tracers", cmd_string, FIELD(tracer), NULL },
-	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
-	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, FIELD(notrace), NULL },
-	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, FIELD(graph), NULL },
-	{ "pid", 'P', "PID", "only these tasks: 1200,1204; processes from outside are attached to", cmd_numbers, FIELD(pids), NULL },
-	{ "option", 'O', "OPTION", "as written to trace_options: noirq-info; may be repeated", cmd_strings, FIELD(options), NULL },
-	{ "clock", 'C', "CLOCK", "as written to trace_clock", cmd_string, FIELD(clock), NULL },
-	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU", cmd_kb, FIELD(buffer), NULL },
-	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, FIELD(depth), NULL },
+	{ "tracer", 'p', "TRACER", "what to record: a tracer of available_tracers", cmd_string, FIELD(tracer), NULL },
+	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, FIELD(filter), NULL },
+	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, FIELD(notrace), NULL },
+	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", cmd_strings, FIELD(graph), NULL },
+	{ "pid", 'P', "PID", "trace only these tasks: 1200,1204; uft attaches to processes outside the session", cmd_numbers, FIELD(pids), NULL },
+	{ "option", 'O', "OPTION", "set an option of trace_options: noirq-info; may be repeated", cmd_strings, FIELD(options), NULL },
+	{ "clock", 'C', "CLOCK", "set the clock, as trace_clock does", cmd_string, FIELD(clock), NULL },
+	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer", cmd_kb, FIELD(buffer), NULL },
+	{ "max-depth", 'D', "N", "function_graph: record no calls nested deeper than N", cmd_uint, FIELD(depth), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax start_syntax = {
-	"start", "[OPTIONS]", "Starts recording in a session that runs. Lists that are not given are cleared.", set_options, 0
+	"start", "[OPTIONS]", "Start recording in a session. Lists that are not given are cleared.", set_options, 0
 };
 
 static const struct cmd_syntax set_syntax = {
-	"set", "[OPTIONS]", "Changes what a session that runs records, without starting or stopping it.", set_options, 0
+	"set", "[OPTIONS]", "Change what a session records, without starting or stopping it.", set_options, 0
 };
 
 /* @is_start: also if there is nothing to put into it. */
@@ -191,16 +191,16 @@ struct step { const char *file, *text; int is_top; };	/* is_top: an instance has
 static const struct cmd_option session_options[] = { SESSION, INSTANCE, { 0 } };
 
 static const struct cmd_syntax stop_syntax = {
-	"stop", "[OPTIONS]", "Stops recording in a session that runs; what was recorded stays.", session_options, 0
+	"stop", "[OPTIONS]", "Stop recording in a session and keep its buffer.", session_options, 0
 };
 static const struct cmd_syntax restart_syntax = {
-	"restart", "[OPTIONS]", "Goes on with recording after uft stop.", session_options, 0
+	"restart", "[OPTIONS]", "Resume recording after uft stop.", session_options, 0
 };
 static const struct cmd_syntax clear_syntax = {
-	"clear", "[OPTIONS]", "Throws away what a session that runs has recorded.", session_options, 0
+	"clear", "[OPTIONS]", "Clear a session's buffer.", session_options, 0
 };
 static const struct cmd_syntax reset_syntax = {
-	"reset", "[OPTIONS]", "Leaves a session that runs as if nobody had recorded in it.", session_options, 0
+	"reset", "[OPTIONS]", "Reset all tracing settings of a session, and clear its buffers.", session_options, 0
 };
 
 static const struct step stop_steps[] = { { "tracing_on", "0", 0 }, { 0 } };
@@ -253,14 +253,14 @@ int cmd_reset(int argc, char **argv)
 static const struct cmd_option show_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "pipe", 'p', NULL, "as it comes, consumed: trace_pipe", cmd_flag, FIELD(pipe), NULL },
-	{ "snapshot", 's', NULL, "what uft snapshot -s kept", cmd_flag, FIELD(snapshot), NULL },
-	{ "cpu", 'c', "CPU", "of this CPU only", cmd_uint, FIELD(cpu), NULL },
+	{ "pipe", 'p', NULL, "print and consume events as they arrive, as trace_pipe does", cmd_flag, FIELD(pipe), NULL },
+	{ "snapshot", 's', NULL, "print the snapshot that uft snapshot -s took", cmd_flag, FIELD(snapshot), NULL },
+	{ "cpu", 'c', "CPU", "print only this CPU", cmd_uint, FIELD(cpu), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax show_syntax = {
-	"show", "[OPTIONS]", "Prints what a session that runs has recorded.", show_options, 0
+	"show", "[OPTIONS]", "Print a session's buffer.", show_options, 0
 };
 
 int cmd_show(int argc, char **argv)
@@ -282,14 +282,14 @@ int cmd_show(int argc, char **argv)
 static const struct cmd_option snapshot_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "take", 's', NULL, "take one", cmd_flag, FIELD(take), NULL },
-	{ "reset", 'r', NULL, "clear it", cmd_flag, FIELD(clear), NULL },
-	{ "free", 'f', NULL, "free it", cmd_flag, FIELD(free_it), NULL },
+	{ "take", 's', NULL, "take a snapshot", cmd_flag, FIELD(take), NULL },
+	{ "reset", 'r', NULL, "clear the snapshot", cmd_flag, FIELD(clear), NULL },
+	{ "free", 'f', NULL, "free the snapshot's memory", cmd_flag, FIELD(free_it), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax snapshot_syntax = {
-	"snapshot", "[OPTIONS]", "Keeps what a session that runs has recorded so far, or prints what was kept.", snapshot_options, 0
+	"snapshot", "[OPTIONS]", "Take, print, clear or free a snapshot of a session's buffer.", snapshot_options, 0
 };
 
 int cmd_snapshot(int argc, char **argv)
@@ -312,13 +312,13 @@ int cmd_snapshot(int argc, char **argv)
 static const struct cmd_option stack_options[] = {
 	SESSION,
 	{ "start", 0, NULL, "look for the deepest stack", cmd_flag, FIELD(start), NULL },
-	{ "stop", 0, NULL, "do not any more", cmd_flag, FIELD(stop), NULL },
-	{ "reset", 0, NULL, "begin anew", cmd_flag, FIELD(clear), NULL },
+	{ "stop", 0, NULL, "stop looking", cmd_flag, FIELD(stop), NULL },
+	{ "reset", 0, NULL, "forget the deepest stack so far", cmd_flag, FIELD(clear), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax stack_syntax = {
-	"stack", "[OPTIONS]", "Looks for the deepest stack of a session that runs, or prints it.", stack_options, 0
+	"stack", "[OPTIONS]", "Look for the deepest stack in a session, or print it.", stack_options, 0
 };
 
 int cmd_stack(int argc, char **argv)
@@ -341,12 +341,12 @@ int cmd_stack(int argc, char **argv)
 static const struct cmd_option extract_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "output", 'o', "FILE", "where to write it (default trace.dat)", cmd_string, FIELD(output), NULL },
+	{ "output", 'o', "FILE", "write to FILE (default trace.dat)", cmd_string, FIELD(output), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax extract_syntax = {
-	"extract", "[OPTIONS]", "Takes what a session that runs has recorded out of its buffer, into a trace.dat.", extract_options, 0
+	"extract", "[OPTIONS]", "Save a session's buffer as a trace.dat file, and clear it.", extract_options, 0
 };
 
 static int put_bytes(void *f, const char *p, size_t n)
@@ -386,16 +386,16 @@ int cmd_extract(int argc, char **argv)
 static const struct cmd_option list_options[] = {
 	SESSION,
 	INSTANCE,
-	{ "tracers", 't', NULL, "the tracers", cmd_flag, FIELD(tracers), NULL },
-	{ "options", 'o', NULL, "the options, and how they are set", cmd_flag, FIELD(all_options), NULL },
-	{ "functions", 'f', NULL, "the functions that can be traced", cmd_flag, FIELD(functions), NULL },
-	{ "clocks", 'C', NULL, "the clocks", cmd_flag, FIELD(clocks), NULL },
-	{ "events", 'e', NULL, "the events that uft record -e takes; no session is asked", cmd_flag, FIELD(events), NULL },
+	{ "tracers", 't', NULL, "list the tracers", cmd_flag, FIELD(tracers), NULL },
+	{ "options", 'o', NULL, "list the options and their values", cmd_flag, FIELD(all_options), NULL },
+	{ "functions", 'f', NULL, "list the functions that can be traced", cmd_flag, FIELD(functions), NULL },
+	{ "clocks", 'C', NULL, "list the clocks", cmd_flag, FIELD(clocks), NULL },
+	{ "events", 'e', NULL, "list the events of uft record -e; needs no session", cmd_flag, FIELD(events), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax list_syntax = {
-	"list", "[OPTIONS]", "Lists the sessions that run, by the PID of who serves them; or what one of them offers.", list_options, 0
+	"list", "[OPTIONS]", "List the running sessions by the PID of their server, or what one of them offers.", list_options, 0
 };
 
 static void print_session(void *arg, int pid, const char *socket)

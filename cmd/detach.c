@@ -8,8 +8,8 @@ static const struct cmd_option detach_options[] = { { 0 } };
 
 static const struct cmd_syntax detach_syntax = {
 	"detach", "PID|NAME...",
-	"Leaves processes that are traced: their code, stacks and memory become what they were. Whoever records goes on with its\n"
-	"other processes, or saves the recording.",
+	"Stop tracing processes: restore their code, stacks and memory. A recording continues with its other\n"
+	"processes, or is saved.",
 	detach_options, 0
 };
 

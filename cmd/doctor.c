@@ -17,13 +17,13 @@ struct doctor_opts {
 };
 
 static const struct cmd_option doctor_options[] = {
-	{ "quiet", 'q', NULL, "only what warns or fails", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
+	{ "quiet", 'q', NULL, "print only warnings and failures", cmd_flag, offsetof(struct doctor_opts, is_quiet), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax doctor_syntax = {
 	.name = "doctor", .operands = "[OPTIONS] [PROG|PID]",
-	.doc = "Says what would and would not work with this machine, a program or a process, and why.",
+	.doc = "Check what can be traced on this machine, in a program or in a process, and say why the rest cannot.",
 	.options = doctor_options, .is_wrapper = 1,
 };
 

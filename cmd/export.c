@@ -28,16 +28,16 @@ struct export_opts {
 static const char *format_names[FORMATS_MAX + 1];	/* from uft_exports[], filled before parsing */
 
 static const struct cmd_option export_options[] = {
-	{ "format", 'f', "FORMAT", "what to write; without it, the ending of FILE decides",
+	{ "format", 'f', "FORMAT", "the format; default: by the ending of FILE",
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
-	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
-	{ "output", 'o', "FILE", "where to write it", cmd_string, offsetof(struct export_opts, output), NULL },
+	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
+	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax export_syntax = {
 	"export", "[-f FORMAT] -o FILE [RECORDING]",
-	"Writes RECORDING (default " CMD_DEFAULT_FILE ") in another format, for other tools.",
+	"Write RECORDING (default " CMD_DEFAULT_FILE ") in another format, for other tools.",
 	export_options, 0
 };
 

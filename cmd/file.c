@@ -15,17 +15,17 @@ struct file_opts {
 	int append, no_wait, is_long;
 };
 
-#define SESSION { "session", 'S', "PID", "the session that process PID serves; default: that of uft shell around us, or the only one", \
+#define SESSION { "session", 'S', "PID", "the session that process PID serves; default: the current uft shell, or the only session", \
 		  cmd_string, offsetof(struct file_opts, session), NULL }
 
 static const struct cmd_option read_options[] = {
 	SESSION,
-	{ "no-wait", 'n', NULL, "end where trace_pipe would wait", cmd_flag, offsetof(struct file_opts, no_wait), NULL },
+	{ "no-wait", 'n', NULL, "end instead of waiting for events in trace_pipe", cmd_flag, offsetof(struct file_opts, no_wait), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax read_syntax = {
-	"read", "[OPTIONS] FILE", "Prints the tracing file FILE of a session that runs: uft read trace.", read_options, 0
+	"read", "[OPTIONS] FILE", "Print the tracing file FILE of a session: uft read trace.", read_options, 0
 };
 
 static const struct cmd_option write_options[] = {
@@ -36,18 +36,18 @@ static const struct cmd_option write_options[] = {
 
 static const struct cmd_syntax write_syntax = {
 	"write", "[OPTIONS] FILE [TEXT]",
-	"Writes TEXT and a newline into the tracing file FILE of a session that runs: uft write current_tracer function.\n"
-	"Without TEXT what standard input holds.", write_options, 0
+	"Write TEXT and a newline to the tracing file FILE of a session: uft write current_tracer function.\n"
+	"Without TEXT: write standard input.", write_options, 0
 };
 
 static const struct cmd_option ls_options[] = {
 	SESSION,
-	{ "long", 'l', NULL, "with modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long), NULL },
+	{ "long", 'l', NULL, "print modes, and what each file is", cmd_flag, offsetof(struct file_opts, is_long), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax ls_syntax = {
-	"ls", "[OPTIONS] [DIR]", "Lists the tracing files of a session that runs.", ls_options, 0
+	"ls", "[OPTIONS] [DIR]", "List the tracing files of a session.", ls_options, 0
 };
 
 static int print(void *arg, const char *p, size_t n)
@@ -154,11 +154,11 @@ int cmd_ls(int argc, char **argv)
 static const struct cmd_option dir_options[] = { SESSION, { 0 } };
 
 static const struct cmd_syntax mkdir_syntax = {
-	"mkdir", "[OPTIONS] NAME", "Makes the instance NAME of a session that runs: a buffer and settings of its own.", dir_options, 0
+	"mkdir", "[OPTIONS] NAME", "Create the instance NAME in a session: a buffer with its own settings.", dir_options, 0
 };
 
 static const struct cmd_syntax rmdir_syntax = {
-	"rmdir", "[OPTIONS] NAME", "Removes the instance NAME of a session that runs.", dir_options, 0
+	"rmdir", "[OPTIONS] NAME", "Remove the instance NAME from a session.", dir_options, 0
 };
 
 static int change_instance(const struct cmd_syntax *syntax, int argc, char **argv,

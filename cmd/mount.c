@@ -30,20 +30,20 @@ struct mount_opts {
 };
 
 static const struct cmd_option mount_options[] = {
-	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct mount_opts, buffer), NULL },
-	{ "foreground", 'f', NULL, "stay in the terminal; Ctrl-C unmounts", cmd_flag, offsetof(struct mount_opts, foreground), NULL },
-	{ "allow-other", 0, NULL, "let other users in, as far as the files' modes go", cmd_flag,
+	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb, offsetof(struct mount_opts, buffer), NULL },
+	{ "foreground", 'f', NULL, "stay in the foreground; Ctrl-C unmounts", cmd_flag, offsetof(struct mount_opts, foreground), NULL },
+	{ "allow-other", 0, NULL, "allow other users, as far as the files' modes permit", cmd_flag,
 	  offsetof(struct mount_opts, allow_other), NULL },
-	{ "watchdog", 0, NULL, "if a fault of a traced program is our doing, report it, put everything back and let it go on", cmd_flag,
+	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program", cmd_flag,
 	  offsetof(struct mount_opts, watchdog), NULL },
-	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed a program may be", cmd_flag,
+	{ "int3", 0, NULL, "trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program", cmd_flag,
 	  offsetof(struct mount_opts, int3), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax mount_syntax = {
 	"mount", "[OPTIONS] [DIR]",
-	"Mounts the tracing directory of processes: the kernel's files, for those whose PIDs are written to set_ftrace_pid.\n"
+	"Start a session and mount its tracing files, for the processes whose PIDs are written to set_ftrace_pid.\n"
 	"Without DIR at $XDG_RUNTIME_DIR/uft/tracing, which is made.",
 	mount_options, 0
 };
@@ -51,7 +51,7 @@ static const struct cmd_syntax mount_syntax = {
 static const struct cmd_option umount_options[] = { { 0 } };
 
 static const struct cmd_syntax umount_syntax = {
-	"umount", "[DIR]", "Unmounts what uft mount mounted; the processes that it traced are left as they were found.", umount_options, 0
+	"umount", "[DIR]", "Unmount the tracing files that uft mount mounted, and restore the processes that the session traced.", umount_options, 0
 };
 
 /* Where the directory is if nobody says; its parents are made. A parent that others may write to is none: they would choose

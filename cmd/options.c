@@ -81,11 +81,35 @@ static int unknown_option(const struct cmd_syntax *s, const char *given)
 	return cmd_usage(s, "unknown option '%s'%s", given, text);
 }
 
+#define HELP_COLUMNS	100
+
 /* ---- Help and completion ------------------------------------------------------------------- */
 
 static int option_width(const struct cmd_option *o)
 {
 	return (int)strlen(o->name) + (o->arg ? (int)strlen(o->arg) + 1 : 0);
+}
+
+/* Prints @doc from column @at on, broken at blanks so that no line is longer than HELP_COLUMNS where that is possible. */
+static void print_wrapped(const char *doc, int at)
+{
+	size_t room = at + 30 < HELP_COLUMNS ? (size_t)(HELP_COLUMNS - at) : 30;
+
+	for (;;) {
+		size_t n = strlen(doc);
+
+		if (n > room) {
+			for (n = room; n > 0 && doc[n] != ' '; n--)
+				;
+			n = n ? n : strcspn(doc, " ");
+		}
+		printf("%.*s\n", (int)n, doc);
+		doc += n;
+		if (*doc == '\0')
+			return;
+		doc++;
+		printf("%*s", at, "");
+	}
 }
 
 static void print_help_row(char letter, const char *name, const char *arg, const char *doc, int width)
@@ -94,8 +118,8 @@ static void print_help_row(char letter, const char *name, const char *arg, const
 		printf("  -%c, ", letter);
 	else
 		printf("      ");
-	printf("--%s%s%-*s  %s\n", name, arg ? " " : "",
-	       width - (int)strlen(name) - (arg ? 1 : 0), arg ? arg : "", doc);
+	printf("--%s%s%-*s  ", name, arg ? " " : "", width - (int)strlen(name) - (arg ? 1 : 0), arg ? arg : "");
+	print_wrapped(doc, width + 10);
 }
 
 static void print_help(const struct cmd_syntax *s)
@@ -110,10 +134,12 @@ static void print_help(const struct cmd_syntax *s)
 		print_help_row(o->letter, o->name, o->arg, o->doc, width);
 		if (!o->choices)
 			continue;
+		char all[1024] = "";
+
+		for (size_t i = 0, n = 0; o->choices[i] && n < sizeof(all); i++)
+			n += (size_t)snprintf(all + n, sizeof(all) - n, "%s%s", i ? ", " : "", o->choices[i]);
 		printf("%*s", width + 10, "");
-		for (size_t i = 0; o->choices[i]; i++)
-			printf("%s%s", i ? ", " : "", o->choices[i]);
-		putchar('\n');
+		print_wrapped(all, width + 10);
 	}
 	print_help_row('h', "help", NULL, "show this", width);
 	printf("\nMore: man uft-%s\n", s->name);

@@ -12,8 +12,8 @@ struct rm_opts {
 
 static const struct cmd_option rm_options[] = {
 	{ "nop", 'n', NULL, "also turn calls, and pads of several nops, into one nop each", cmd_flag, offsetof(struct rm_opts, nop), NULL },
-	{ "pads", 'p', NULL, "only make pads of several nops one nop each", cmd_flag, offsetof(struct rm_opts, pads), NULL },
-	{ "dry-run", 'd', NULL, "say what would be done, write nothing", cmd_flag, offsetof(struct rm_opts, dry_run), NULL },
+	{ "pads", 'p', NULL, "only turn pads of several nops into one nop each", cmd_flag, offsetof(struct rm_opts, pads), NULL },
+	{ "dry-run", 'd', NULL, "print what would be done, write nothing", cmd_flag, offsetof(struct rm_opts, dry_run), NULL },
 	{ "quiet", 'q', NULL, "print nothing unless something is wrong", cmd_flag, offsetof(struct rm_opts, quiet), NULL },
 	{ 0 }
 };

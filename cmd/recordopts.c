@@ -36,71 +36,71 @@ static int parse_tracer(const struct cmd_option *o, const char *text, void *fiel
 
 #define F(field) offsetof(struct record_opts, field)
 static const struct cmd_option record_options[] = {
-	{ "tracer", 'p', "TRACER", "what to record (default function_graph)", parse_tracer, F(tracer), tracer_names },
-	{ "event", 'e', "EVENT", "also this event, or without -p only it: sched:sched_process_exit, sched, a glob, all; may be repeated", cmd_strings,
+	{ "tracer", 'p', "TRACER", "what to record (default function_graph); uft-record(1) describes each", parse_tracer, F(tracer), tracer_names },
+	{ "event", 'e', "EVENT", "record this event too (without -p: only it): sched:sched_process_exit, sched, a glob, all; may be repeated", cmd_strings,
 	  F(event), NULL },
-	{ "filter", 'l', "FUNC", "only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
+	{ "filter", 'l', "FUNC", "trace only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings,
 	  F(filter), NULL },
-	{ "notrace", 'n', "FUNC", "not these functions", cmd_strings, F(notrace), NULL },
-	{ "graph", 'g', "FUNC", "function_graph: only these and what they call", cmd_strings, F(roots), NULL },
-	{ "pid", 'P', "PID", "without PROGRAM: these running processes; else only these processes or threads: 1200,1204",
+	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, F(notrace), NULL },
+	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", cmd_strings, F(roots), NULL },
+	{ "pid", 'P', "PID", "without PROGRAM: record these processes; else only these processes or threads: 1200,1204",
 	  cmd_numbers, F(pids), NULL },
-	{ "name", 0, "NAME", "the running processes that are called so; may be repeated", cmd_strings, F(names), NULL },
-	{ "cgroup", 0, "PATH", "the processes of a control group and of those below it; may be repeated", cmd_strings, F(cgroups),
+	{ "name", 0, "NAME", "record the running processes of this name; may be repeated", cmd_strings, F(names), NULL },
+	{ "cgroup", 0, "PATH", "record the processes of a control group and the groups below it; may be repeated", cmd_strings, F(cgroups),
 	  NULL },
-	{ "max-depth", 'D', "N", "function_graph: not deeper than N calls", cmd_uint, F(max_depth), NULL },
+	{ "max-depth", 'D', "N", "function_graph: record no calls nested deeper than N", cmd_uint, F(max_depth), NULL },
 	{ "max-graph-depth", 0, "N", "the same", cmd_uint, F(max_depth), NULL },
-	{ "func-stack", 0, NULL, "function: who called, behind each event", cmd_flag, F(func_stack), NULL },
-	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: who called, behind each event; preemptoff, wakeup and the like: at the end", cmd_flag, F(stack), NULL },
-	{ "sched-switch", 0, NULL, "function, function_graph: also when threads leave a CPU and get one", cmd_flag, F(has_switches), NULL },
-	{ "thresh", 0, "US", "function_graph: only calls that take longer (microseconds, or with ns, ms, s); hwlat, osnoise: what counts",
+	{ "func-stack", 0, NULL, "function: record a stack trace with each event", cmd_flag, F(func_stack), NULL },
+	{ "stacktrace", 'T', NULL, "kmemtrace, blk, sysprof: record a stack trace with each event; preemptoff, wakeup ...: one at the end", cmd_flag, F(stack), NULL },
+	{ "sched-switch", 0, NULL, "function, function_graph: record also when threads get and leave a CPU", cmd_flag, F(has_switches), NULL },
+	{ "thresh", 0, "US", "function_graph: record only calls that take longer than US (or with ns, ms, s); hwlat, osnoise: shortest gap that counts",
 	  cmd_time_us, F(thresh_ns), NULL },
 	{ "tracing-thresh", 0, "US", "the same", cmd_time_us, F(thresh_ns), NULL },
-	{ "sample-period", 0, "US", "sysprof: CPU time of a thread between two samples (default 1ms, 100us at least)", cmd_time_us, F(sample_ns), NULL },
-	{ "watch", 0, "MEMORY", "mmiotrace: NAME or ADDRESS, with ,BYTES and :w (only writes) behind it; may be repeated", cmd_strings, F(watch), NULL },
-	{ "option", 'O', "NAME", "function_graph: as an option of the trace: funcgraph-retval, funcgraph-args, nosleep-time; may be "
-	  "repeated", cmd_strings, F(options), NULL },
+	{ "sample-period", 0, "US", "sysprof: CPU time between two samples of a thread (default 1ms, at least 100us)", cmd_time_us, F(sample_ns), NULL },
+	{ "watch", 0, "MEMORY", "mmiotrace: watch NAME|ADDRESS[,BYTES][:w] (w: only writes); may be repeated", cmd_strings, F(watch), NULL },
+	{ "option", 'O', "NAME", "function_graph: set an option of trace_options: funcgraph-retval, funcgraph-args, nosleep-time; "
+	  "may be repeated", cmd_strings, F(options), NULL },
 	{ "budget", 0, "PERCENT", "drop the hottest small functions until tracing costs no more of the CPU time: 5%",
 	  cmd_percent, F(budget_ppm), NULL },
 	{ "max-rate", 0, "N", "drop the hottest small functions until a process has no more than N events a second", cmd_uint,
 	  F(max_rate), NULL },
-	{ "min-size", 0, "BYTES", "not functions that are smaller", cmd_uint, F(min_size), NULL },
-	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
+	{ "min-size", 0, "BYTES", "do not trace functions smaller than BYTES", cmd_uint, F(min_size), NULL },
+	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
-	{ "keep-slow", 0, "FUNC=TIME", "function_graph: only these and what they call, and of each call only if it took "
+	{ "keep-slow", 0, "FUNC=TIME", "function_graph: trace only these functions and what they call, and keep a call only if it took "
 	  "TIME (10ms) or longer; may be repeated", cmd_strings, F(keep), NULL },
-	{ "watchdog", 0, NULL, "if a fault is our doing, report it, put everything back and let the program go on", cmd_flag,
+	{ "watchdog", 0, NULL, "if uft causes a fault, report it, restore all code and resume the program", cmd_flag,
 	  F(watchdog), NULL },
-	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed the program may be", cmd_flag,
+	{ "int3", 0, NULL, "trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill the program", cmd_flag,
 	  F(int3), NULL },
-	{ "perf-map", 0, NULL, "name what uft puts into a process in /tmp/perf-PID.map, where perf looks", cmd_flag, F(perf_map),
+	{ "perf-map", 0, NULL, "write names for uft's code to /tmp/perf-PID.map, for perf", cmd_flag, F(perf_map),
 	  NULL },
-	{ "preload", 0, NULL, "put the runtime in by LD_PRELOAD instead of ptrace", cmd_flag, F(preload), NULL },
-	{ "emulator", 0, "COMMAND", "the same, and start PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string,
+	{ "preload", 0, NULL, "load the runtime by LD_PRELOAD instead of ptrace", cmd_flag, F(preload), NULL },
+	{ "emulator", 0, "COMMAND", "the same, and run PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string,
 	  F(emulator), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
-	{ "buffer", 'b', "KB", "memory of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
-	{ "flight", 0, NULL, "keep the newest events when a ring is full, not the oldest", cmd_flag, F(overwrite), NULL },
+	{ "buffer", 'b', "KB", "size of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
+	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
-	{ "output", 'o', "FILE", "where to (default " CMD_DEFAULT_FILE "); the ending .dat makes a trace.dat", cmd_string,
+	{ "output", 'o', "FILE", "write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
-	{ "status", 0, NULL, "show the status line though the program writes to the same terminal", cmd_flag,
+	{ "status", 0, NULL, "show the status line even when the program writes to the same terminal", cmd_flag,
 	  F(wants_status), NULL },
-	{ "quiet", 'q', NULL, "no status line and no summary", cmd_flag, F(is_quiet), NULL },
+	{ "quiet", 'q', NULL, "print no status line and no summary", cmd_flag, F(is_quiet), NULL },
 	{ 0 }
 };
 #undef F
 
 const struct cmd_syntax cmd_record_syntax = {
 	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH",
-	"Runs PROGRAM and records the calls of its functions, and of its children's.",
+	"Run PROGRAM and record the function calls of it and its children.",
 	record_options, 1
 };
 
 const struct cmd_syntax cmd_attach_syntax = {
 	"attach", "[OPTIONS] PID|NAME|CGROUP...",
-	"Records the calls of running programs, and of children that they make from now on, until Ctrl-C.",
+	"Record the function calls of running processes, and of the children they make from now on, until Ctrl-C.",
 	record_options, 0
 };
 

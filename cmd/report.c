@@ -43,22 +43,22 @@ static const char *const colour_names[] = { "auto", "always", "never", NULL };
 
 #define F(field) offsetof(struct report_opts, field)
 static const struct cmd_option report_options[] = {
-	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, F(input), NULL },
-	{ "profile", 0, NULL, "one row per function instead of events", cmd_flag, F(profile), NULL },
-	{ "sort", 's', "KEY", "order of the profile's rows", cmd_choice, F(sort), sort_names },
-	{ "limit", 'n', "N", "rows of the profile at most", cmd_uint, F(limit), NULL },
-	{ "range", 'r', "A~B", "only this part, from the first event on: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
-	{ "from", 0, "TIME", "leave out what is earlier: a time stamp, or how long after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
-	{ "to", 0, "TIME", "leave out what is later", cmd_moment, F(to), NULL },
-	{ "func", 'F', "GLOB", "only these functions, may be repeated; GLOB:mod:OBJECT", cmd_strings, F(funcs), NULL },
-	{ "symbols", 0, "FILE", "names from FILE, as nm prints them, for the program; or OBJECT=FILE; may be repeated",
+	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, F(input), NULL },
+	{ "profile", 0, NULL, "print one row per function instead of events", cmd_flag, F(profile), NULL },
+	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
+	{ "limit", 'n', "N", "print at most N rows of the profile", cmd_uint, F(limit), NULL },
+	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
+	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
+	{ "to", 0, "TIME", "leave out later events", cmd_moment, F(to), NULL },
+	{ "func", 'F', "GLOB", "print only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, F(funcs), NULL },
+	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
-	{ "tid", 't', "LIST", "only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
+	{ "tid", 't', "LIST", "print only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
 	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
-	{ "cpu", 'C', "LIST", "only what ran on these CPUs", cmd_numbers, F(cpus), NULL },
-	{ "option", 'O', "NAME", "as an option of the trace: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
+	{ "cpu", 'C', "LIST", "print only events of these CPUs", cmd_numbers, F(cpus), NULL },
+	{ "option", 'O', "NAME", "set an option of trace_options: funcgraph-tail, nofuncgraph-cpu, latency-format; may be repeated", cmd_strings,
 	  F(options), NULL },
-	{ "color", 0, "WHEN", "colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
+	{ "color", 0, "WHEN", "use colours; auto: on a terminal, unless NO_COLOR is set", cmd_choice, F(colour), colour_names },
 	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
 	{ 0 }
 };
@@ -66,7 +66,7 @@ static const struct cmd_option report_options[] = {
 
 static const struct cmd_syntax report_syntax = {
 	"report", "[OPTIONS] [FILE]",
-	"Prints the recording FILE (default " CMD_DEFAULT_FILE ") as the kernel's trace file would, or as a profile.",
+	"Print the recording FILE (default " CMD_DEFAULT_FILE ") in the format of the kernel's trace file, or as a profile.",
 	report_options, 0
 };
 

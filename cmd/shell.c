@@ -18,21 +18,21 @@ struct shell_opts {
 };
 
 static const struct cmd_option shell_options[] = {
-	{ "command", 'c', "CMD", "run this and end with its status, instead of an interactive shell", cmd_string,
+	{ "command", 'c', "CMD", "run CMD instead of an interactive shell, and end with its status", cmd_string,
 	  offsetof(struct shell_opts, command), NULL },
-	{ "buffer-size", 'b', "KB", "of the ring buffer of each CPU (default 1408)", cmd_kb, offsetof(struct shell_opts, buffer), NULL },
-	{ "no-mount", 0, NULL, "leave the file system alone: the files are there for uft read, uft write and uft ls only", cmd_flag,
+	{ "buffer-size", 'b', "KB", "size of each CPU's ring buffer (default 1408)", cmd_kb, offsetof(struct shell_opts, buffer), NULL },
+	{ "no-mount", 0, NULL, "mount nothing: reach the files only by uft read, uft write and uft ls", cmd_flag,
 	  offsetof(struct shell_opts, no_mount), NULL },
-	{ "watchdog", 0, NULL, "if a fault of a traced program is our doing, report it, put everything back and let it go on", cmd_flag,
+	{ "watchdog", 0, NULL, "if uft causes a fault in a program, report it, restore all code and resume the program", cmd_flag,
 	  offsetof(struct shell_opts, watchdog), NULL },
-	{ "int3", 0, NULL, "also functions that no jump fits, by int3; with --watchdog. If uft is killed a program may be", cmd_flag,
+	{ "int3", 0, NULL, "trace also functions that no jump fits, by int3; implies --watchdog. Killing uft may kill a program", cmd_flag,
 	  offsetof(struct shell_opts, int3), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax shell_syntax = {
 	"shell", "[OPTIONS] [PROGRAM [ARG...]]",
-	"Starts a shell, or a program, in which /sys/kernel/tracing traces processes: everything started inside. The kernel's\n"
+	"Run a shell, or PROGRAM, whose /sys/kernel/tracing traces processes: all that are started inside. The kernel's\n"
 	"files, tools and habits work there: echo function_graph > current_tracer, trace-cmd record -p function, funccount.",
 	shell_options, 1
 };

@@ -30,19 +30,19 @@ struct sites_opts {
 };
 
 static const struct cmd_option sites_options[] = {
-	{ "summary", 's', NULL, "only the counts", cmd_flag, offsetof(struct sites_opts, summary), NULL },
-	{ "skipped", 'S', NULL, "also list functions without a usable site, with the reason", cmd_flag,
+	{ "summary", 's', NULL, "print only the counts", cmd_flag, offsetof(struct sites_opts, summary), NULL },
+	{ "skipped", 'S', NULL, "list also functions without a usable site, with the reason", cmd_flag,
 	  offsetof(struct sites_opts, skipped), NULL },
-	{ "all", 'a', NULL, "also plain code of objects that have prepared sites, and libraries of a process", cmd_flag,
+	{ "all", 'a', NULL, "list also unprepared functions of prepared objects, and libraries of a process", cmd_flag,
 	  offsetof(struct sites_opts, all), NULL },
-	{ "filter", 'l', "GLOB", "only functions that match (GLOB[:mod:OBJECT]; may be repeated)", cmd_strings,
+	{ "filter", 'l', "GLOB", "list only functions that match GLOB[:mod:OBJECT]; may be repeated", cmd_strings,
 	  offsetof(struct sites_opts, filter), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax sites_syntax = {
 	.name = "sites", .operands = "[OPTIONS] PROG|PID|FILE.o|FILE.a...",
-	.doc = "Lists the patchable function entries of programs, libraries, objects or a running process.",
+	.doc = "List the patchable function entries of programs, libraries, objects or a running process.",
 	.options = sites_options,
 };
 

@@ -12,16 +12,16 @@
 struct stat_opts { const char *input, *session, *instance; };
 
 static const struct cmd_option stat_options[] = {
-	{ "input", 'i', "FILE", "the recording, as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
-	{ "session", 'S', "PID", "no recording but the session that process PID serves; -: the only one, or that of uft shell around us",
+	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct stat_opts, input), NULL },
+	{ "session", 'S', "PID", "ask the session that process PID serves instead of a recording; -: the current or only one",
 	  cmd_string, offsetof(struct stat_opts, session), NULL },
-	{ "instance", 'B', "NAME", "with -S: not the top's buffer but this instance's", cmd_string, offsetof(struct stat_opts, instance), NULL },
+	{ "instance", 'B', "NAME", "with -S: use this instance instead of the top", cmd_string, offsetof(struct stat_opts, instance), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax stat_syntax = {
 	"stat", "[OPTIONS] [FILE]",
-	"Says what the recording FILE (default " CMD_DEFAULT_FILE ") holds: one key: value a line.",
+	"Print what the recording FILE (default " CMD_DEFAULT_FILE ") holds, one key: value per line.",
 	stat_options, 0
 };
 

@@ -33,14 +33,14 @@
 struct dis_opts { int site; };
 
 static const struct cmd_option dis_options[] = {
-	{ "site", 's', NULL, "only the bytes that tracing changes, not the whole function", cmd_flag,
+	{ "site", 's', NULL, "show only the bytes that tracing changes", cmd_flag,
 	  offsetof(struct dis_opts, site), NULL },
 	{ 0 }
 };
 
 static const struct cmd_syntax dis_syntax = {
 	.name = "disas", .operands = "[OPTIONS] FUNC [PROG|PID|FILE.o]",
-	.doc = "Shows a function's bytes side by side: original, idle, armed for each tracer, and now in a process. FUNC "
+	.doc = "Show a function's code side by side: original, idle, armed for each tracer, and now in a process. FUNC "
 	       "is a name, a glob or an address. Without a program, that of the recording " CMD_DEFAULT_FILE ".",
 	.options = dis_options,
 };
