@@ -104,7 +104,7 @@ cost_table() {
 	# A neighbour may slow one row alone. A slow floor would flatter us: the faster of two counts, before ours and after.
 	mv floor.out floor.before
 	measure floor ./calls-floor $calls
-	paste floor.before floor.out | awk '{ print $1, $2 < $4 ? $2 : $4 }' >floor.min
+	paste floor.before floor.out | awk '{ print $1, ($2 < $4 ? $2 : $4) }' >floor.min
 	mv floor.min floor.out
 	measure xray env XRAY_MODE=xray-fdr ./calls-xray $calls
 	rm -f xray-log.* gmon.out

@@ -47,7 +47,7 @@ S
 tree_row() {
 	awk -v k="$1" '$1 == k { print $2, $3 }' tree.rounds | sort -n | awk '{ t[NR] = $1; c[NR] = $2 } END { m = int((NR + 1) / 2); print t[m], c[m] }' >tree.median
 	read -r ns count <tree.median
-	value=$(awk -v ns="$ns" -v n="$count" -v how="$3" 'BEGIN { printf "%.2f", how == "ms" ? ns / 1e6 : how == "s" ? ns / 1e9 * 1e6 / n : how == "raw" ? n / 28 / ns * 1e3 : n / ns * 1e3 }')
+	value=$(awk -v ns="$ns" -v n="$count" -v how="$3" 'BEGIN { printf "%.2f", (how == "ms" ? ns / 1e6 : how == "s" ? ns / 1e9 * 1e6 / n : how == "raw" ? n / 28 / ns * 1e3 : n / ns * 1e3) }')
 	say "| $2 | $count | $value | $4 $5 | $(verdict "$value" "$4" "$5") |"
 }
 

@@ -66,7 +66,7 @@ attached() {
 	rm -f x.uft
 	"$uft" attach -b 8M -o x.uft "$@" $held 2>said &
 	attacher=$!
-	until_so "attach $*" grep -q session /proc/$held/maps
+	until_so "attach $*" grep -q "/session[.]" /proc/$held/maps
 }
 left() {
 	kill -TERM $attacher

@@ -57,20 +57,25 @@ thread=$(ls /proc/$held/task | grep -v "^$held$" | head -n 1)
 refused "a thread" "is a thread of process $held" "$uft" attach $thread
 "$uft" attach -q -l work -o first.uft $held 2>first_said &
 first=$!
-until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do sleep 0.05; done
+until grep -q "/session[.]" /proc/$held/maps || ! kill -0 $first 2>/dev/null; do sleep 0.05; done
 refused "a second session" "traced by another session already: uft process $first" "$uft" attach $held
 kill -TERM $first
 wait $first
-# Limits of its own that are too low for us are named, with what lifts them.
+# Limits of its own that are too low for us are named, with what lifts them. The program has to be in main(): before, the loader
+# itself needs files and memory.
+mkfifo limited_gate
 limited() {
-	sleep 60 &
+	rm -f limited_said
+	"$program" 1 <limited_gate >limited_said 2>&1 &
 	limited=$!
-	until [ "$(cat /proc/$limited/comm)" = sleep ] || ! kill -0 $limited; do :; done
+	exec 8>limited_gate
+	until grep -q ready limited_said 2>/dev/null || ! kill -0 $limited 2>/dev/null; do sleep 0.05; done
 	prlimit --pid $limited "--$1=$2"
 	refused "a limit: $1" "$3.*: prlimit --pid=$limited --$1=$4 lifts it" "$uft" attach -o limited.uft $limited
 	checks_done=$((checks_done + 1))
 	kill $limited || fail "a limit: $1: the process was harmed"
 	wait $limited 2>/dev/null
+	exec 8>&-
 }
 limited as 100000000 "the limit is 95 MB (RLIMIT_AS)" unlimited
 limited data 1000000 "may not grow beyond 976 KB (RLIMIT_DATA)" unlimited
@@ -84,7 +89,7 @@ sleep 60 & one=$!
 sleep 60 & two=$!
 "$uft" attach -q -l work -o several.uft $held $one $two 2>several_said &
 first=$!
-until grep -q session /proc/$held/maps || ! kill -0 $first 2>/dev/null; do :; done
+until grep -q "/session[.]" /proc/$held/maps || ! kill -0 $first 2>/dev/null; do :; done
 kill -KILL $one $two
 wait $one $two
 wait_until "has_calls 0 several.uft work" $first

@@ -108,7 +108,7 @@ if [ "$tracer" = function_graph ] && [ -z "$plain" ]; then
 fi
 
 # Names are compared without qualifiers and parameters; the standard library's templates are not counted.
-awk -v slack="$(slack "$case")" -v case="$case" -v plain="$plain" '
+awk -v slack="$(slack "$case")" -v hazard="$case" -v plain="$plain" '
 	function bare(n) {
 		sub(/\(.*$/, "", n)
 		sub(/^.*::/, "", n)
@@ -129,12 +129,12 @@ awk -v slack="$(slack "$case")" -v case="$case" -v plain="$plain" '
 		got[bare(name)] += calls
 	}
 	END {
-		if (case == "dlopen") {
+		if (hazard == "dlopen") {
 			want["lib_ctor"] = want["lib_helper"] = want["lib_run"] = want["lib_ctor_seen"] = 10
 			want["lib_leaf"] = 50
 		}
 		# the images that the children became count for themselves
-		want["ctor"] += case == "exec" ? 3 : case == "execraw" ? 6 : case == "spawn" ? 10 : case == "sigtrap"
+		want["ctor"] += hazard == "exec" ? 3 : hazard == "execraw" ? 6 : hazard == "spawn" ? 10 : hazard == "sigtrap"
 		# dtor runs after the counts are written; a resolver before they can be kept; __tls_init comes from the compiler
 		split("dtor picked pick_resolve __tls_init", uncounted, " ")
 		for (i in uncounted)

@@ -105,7 +105,7 @@ done
 outside=$!
 export outside
 sleep 0.3
-shell '$U start -p function -l :mod:$M -P $outside; for i in $(seq 300); do [ $($U show | grep -c "$outside.*leaf <-helper") -gt 10 ] && break; sleep 0.1; done; $U stop; $U show | grep -c "$outside.*leaf <-helper" ; $U reset; grep -c uft /proc/$outside/maps'
+shell '$U start -p function -l :mod:$M -P $outside; for i in $(seq 300); do [ $($U show | grep -c "$outside.*leaf <-helper") -gt 10 ] && break; sleep 0.1; done; $U stop; $U show | grep -c "$outside.*leaf <-helper" ; $U reset; grep -c "/session[.]" /proc/$outside/maps'
 check
 [ "$(sed -n 1p out)" -gt 10 ] || { fail "start -P shows nothing of the process"; show; }
 expect_equal "what is left in it" "$(sed -n 2p out)" 0

@@ -184,9 +184,9 @@ sleepers=
 for i in $(seq 63); do sleep 1000 & sleepers="$sleepers $!"; done
 first=${sleepers# } first=${first%% *} many=${sleepers% *}
 many=${many% *}; last=${sleepers##* }
-inside "mkdir instances/foo; $T 1; echo :mod:none.so >instances/foo/set_ftrace_filter; echo $first >instances/foo/set_ftrace_pid; grep -c uft /proc/$first/maps | sed s/[1-9].*/mapped/; rmdir instances/foo; grep -c uft /proc/$first/maps
+inside "mkdir instances/foo; $T 1; echo :mod:none.so >instances/foo/set_ftrace_filter; echo $first >instances/foo/set_ftrace_pid; grep -c /session[.] /proc/$first/maps | sed s/[1-9].*/mapped/; rmdir instances/foo; grep -c /session[.] /proc/$first/maps
 	mkdir instances/foo; echo :mod:none.so | tee set_ftrace_filter >instances/foo/set_ftrace_filter; echo $many >set_ftrace_pid; echo \$?; echo $last >instances/foo/set_ftrace_pid
-	grep -c uft /proc/$last/maps | sed s/[1-9].*/mapped/; echo >instances/foo/set_ftrace_pid; grep -c uft /proc/$last/maps"
+	grep -c /session[.] /proc/$last/maps | sed s/[1-9].*/mapped/; echo >instances/foo/set_ftrace_pid; grep -c /session[.] /proc/$last/maps"
 kill $sleepers
 expect_equal "attached by an instance, left with it" "$(line out)" "mapped 0 0 mapped 0 "
 
@@ -199,7 +199,7 @@ if not ctypes.CDLL(None).ptrace(0x4206, p.pid, None, None): print(p.pid, flush=T
 time.sleep(1000)' >taken & taker=$!
 	eventually [ -s taken ]
 	taken=$(cat taken)
-	inside "$T 1; echo :mod:none.so >set_ftrace_filter; echo $one >set_ftrace_pid; $uft detach $one; grep -c uft /proc/$one/maps; echo $one $taken >>set_ftrace_pid; echo \$?; grep -c uft /proc/$one/maps; cat set_ftrace_pid | sed s/$one/one/" 2>err
+	inside "$T 1; echo :mod:none.so >set_ftrace_filter; echo $one >set_ftrace_pid; $uft detach $one; grep -c /session[.] /proc/$one/maps; echo $one $taken >>set_ftrace_pid; echo \$?; grep -c /session[.] /proc/$one/maps; cat set_ftrace_pid | sed s/$one/one/" 2>err
 	expect_equal "a refused list" "$(line out)" "0 1 0 one "
 	kill $one $taker $taken
 fi

@@ -64,7 +64,7 @@ expect_equal "options without meaning" "$(sort -u out | tr '\n' ' ')" "0 1 no me
 
 # ---- A marker for which a buffer that does not overwrite has no room is refused, and counted: as a 6.12 kernel does
 inside 'echo 8 >buffer_size_kb; echo 0 >options/overwrite; exec 7>trace_marker; n=0; for i in $(seq 400); do echo 0123456789012345678901234567890123456789 >&7 || n=$((n + 1)); done 2>$TMP/why
-	awk -v n=$n "/^entries/ { held += \$2 } /^dropped/ { dropped += \$3 } END { print (n > 0), dropped == n, held + n }" per_cpu/cpu*/stats; echo 1 >options/overwrite; echo x >&7; echo $?'
+	awk -v n=$n "/^entries/ { held += \$2 } /^dropped/ { dropped += \$3 } END { print (n > 0), (dropped == n), held + n }" per_cpu/cpu*/stats; echo 1 >options/overwrite; echo x >&7; echo $?'
 expect_equal "markers without room" "$(tr '\n' ' ' <out)" "1 1 400 0 "
 expect_equal "how that is said" "$(sed 's/.*: //' why | sort -u)" "Bad file descriptor"
 

@@ -180,7 +180,7 @@ run mkfifo again
 outside=$!
 exec 8>again
 inside "echo :mod:\$(basename \$T) >set_ftrace_filter; echo function >current_tracer; F=set_ftrace_pid; call() { echo >&8; soon \"[ \\\$(wc -l <\$TMP/answers) -ge \$1 ]\"; grep -c inner trace; }
-	mapped() { grep -c uft /proc/$outside/maps | sed s/[1-9].*/mapped/; }; echo $outside >\$F; call 1; $uft detach $outside >\$TMP/detach 2>&1; mapped; call 2; echo 4194305 >>\$F; mapped
+	mapped() { grep -c /session[.] /proc/$outside/maps | sed s/[1-9].*/mapped/; }; echo $outside >\$F; call 1; $uft detach $outside >\$TMP/detach 2>&1; mapped; call 2; echo 4194305 >>\$F; mapped
 	echo $outside >>\$F; mapped; call 3; cat \$F | wc -l; $uft detach $outside >\$TMP/detach 2>&1; echo $outside >\$F; call 4; echo >\$F; mapped"
 exec 8>&-
 wait "$outside"
