@@ -72,5 +72,7 @@ FILE *cmd_output_file(struct cmd_output *o);
 int cmd_output_close(struct cmd_output *o);
 /* 1 if text for descriptor @fd should be coloured: a terminal that can, and NO_COLOR unset. */
 int cmd_is_colour(int fd);
+/* Characters of a line of the terminal @fd; 0: none, so lines may be of any length. */
+unsigned cmd_terminal_width(int fd);
 
 #endif

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -31,6 +32,13 @@ int cmd_is_colour(int fd)
 	if (no_color && *no_color)
 		return 0;
 	return isatty(fd) && term && strcmp(term, "dumb") != 0;
+}
+
+unsigned cmd_terminal_width(int fd)
+{
+	struct winsize size;
+
+	return isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 static const char *pager_command(void)

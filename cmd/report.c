@@ -21,7 +21,7 @@
 #include "tree/tree.h"
 
 struct report_opts {
-	int profile, no_pager;
+	int profile, json, csv, no_pager;
 	int sort, colour;
 	uint32_t limit;
 	struct cmd_range range;
@@ -47,6 +47,8 @@ static const struct cmd_option report_options[] = {
 	{ "profile", 0, NULL, "print one row per function instead of events", cmd_flag, F(profile), NULL },
 	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "print at most N rows of the profile", cmd_uint, F(limit), NULL },
+	{ "json", 0, NULL, "print the profile as JSON", cmd_flag, F(json), NULL },
+	{ "csv", 0, NULL, "print the profile as CSV", cmd_flag, F(csv), NULL },
 	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
 	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
 	{ "to", 0, "TIME", "leave out later events", cmd_moment, F(to), NULL },
@@ -127,11 +129,20 @@ static int print_drops(const char *path, FILE *out)
 	return ret;
 }
 
+static struct uft_report_opts table_opts(const struct report_opts *o)
+{
+	return (struct uft_report_opts){
+		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO),
+		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit,
+	};
+}
+
 static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
 	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL, .nonly_cpus = o->is_worst ? o->cpus.n : 0 };
+	struct uft_report_opts table = table_opts(o);
 	struct cmd_output *out = cmd_output_open(o->no_pager);
 	int ret, closed;
 
@@ -139,12 +150,12 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		return -ENOMEM;
 	if (!isatty(STDOUT_FILENO))
 		progress_begin("uft report", st, 0);
-	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), (enum uft_profile_sort)o->sort, o->limit)
+	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), &table)
 			 : uft_output_text(st, cmd_output_file(out), colour, &text);
 	progress_end();
-	if (!ret)
+	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = print_drops(path, cmd_output_file(out));
-	if (!ret)
+	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = uft_output_rescued(st, cmd_output_file(out));
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
@@ -181,6 +192,8 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (argc > 1)
 		o->input = argv[1];
+	if (o->json && o->csv)
+		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
 	done = take_options(o);
 	if (done >= 0)
 		return done;
@@ -192,6 +205,10 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
+	if ((o->json || o->csv) && !o->profile && !is_profile_recording(st)) {
+		uft_stream_close(st);
+		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --profile");
+	}
 	ret = print(st, o->input, o, o->profile || is_profile_recording(st));
 	uft_stream_close(st);
 	cmd_symbols_end("report");

@@ -83,9 +83,18 @@ void uft_text_close(struct uft_printer *t);
 /* The longest in @st, as above; *ns is 0 if there is none. Reads all of it. 0 or -ENOMEM. */
 int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts, uint64_t *ns);
 
-/* One row per function: calls, total, self, avg, min, max, p50, p99. */
+/* ---- Reports: tables, output/report/ ---- */
+enum uft_form { UFT_FORM_TEXT, UFT_FORM_JSON, UFT_FORM_CSV };
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
-int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort sort, size_t limit);
+struct uft_report_opts {
+	enum uft_form form;
+	unsigned width;			/* text: characters of a line, 0 any */
+	enum uft_profile_sort sort;
+	size_t limit;			/* rows at most, 0 all */
+};
+
+/* One row per function: calls, total, self, avg, p50, p99, max. */
+int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
 /* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
 int uft_output_drops(struct uft_stream *st, FILE *out);

@@ -106,7 +106,7 @@ static void run(const char *name, enum uft_tracer tracer, uint32_t ncpus, int is
 	}
 	fake_rewind(st, times);
 	t = now();
-	uft_output_profile(st, null, UFT_SORT_TOTAL, 0);
+	uft_output_profile(st, null, &(struct uft_report_opts){ .sort = UFT_SORT_TOTAL });
 	snprintf(what, sizeof(what), "%s profile calls", name);
 	row(what, calls, now() - t);
 	for (const struct uft_export *x = uft_exports; x->name; x++) {

@@ -247,9 +247,9 @@ def record(uft, tracer, prog, where, filters):
         raise Failed('%s: lost %s' % (tracer, stat.get('lost')))
     calls = Counter()
     for line in must([uft, 'report', '--no-pager', '--profile', out]).stdout.splitlines():
-        f = line.split(None, 9)     # calls, eight figures, name
-        if len(f) == 10 and f[0].isdigit():
-            calls[f[9]] += int(f[0])
+        f = line.split(None, 8)     # calls, seven figures, name
+        if len(f) == 9 and f[0].isdigit():
+            calls[f[8]] += int(f[0])
     return p.stdout, calls
 
 

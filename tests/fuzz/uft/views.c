@@ -110,7 +110,7 @@ static int print_text(struct uft_stream *st, FILE *out, uint64_t arg)
 
 static int print_profile(struct uft_stream *st, FILE *out, uint64_t arg)
 {
-	return uft_output_profile(st, out, (enum uft_profile_sort)arg, arg ? 0 : 3);
+	return uft_output_profile(st, out, &(struct uft_report_opts){ .form = (enum uft_form)(arg % 3), .sort = (enum uft_profile_sort)arg, .limit = arg ? 0 : 3 });
 }
 
 static int print_drops(struct uft_stream *st, FILE *out, uint64_t arg)

@@ -8,6 +8,7 @@
 #include "fake_stream.h"
 #include "output/histogram.h"
 #include "output/output.h"
+#include "output/report/table.h"
 
 static int failures;
 
@@ -17,13 +18,13 @@ static void check(const char *what, int ok)
 	failures += !ok;
 }
 
-static char *profile(struct uft_stream *st, enum uft_profile_sort sort, size_t limit)
+static char *profile(struct uft_stream *st, const struct uft_report_opts *o)
 {
 	FILE *f = tmpfile();
 	char *text;
 	long n;
 
-	if (!f || uft_output_profile(st, f, sort, limit))
+	if (!f || uft_output_profile(st, f, o))
 		check("uft_output_profile", 0);
 	n = ftell(f);
 	rewind(f);
@@ -34,31 +35,19 @@ static char *profile(struct uft_stream *st, enum uft_profile_sort sort, size_t l
 	return text;
 }
 
-/* Blanks made single, so that expected rows are readable. */
-static char *squeeze(char *text)
-{
-	char *w = text;
+#define HEADER	"calls,total_ns,self_ns,self_share,avg_ns,p50_ns,p99_ns,max_ns,min_ns,variance_ns2,function\n"
 
-	for (char *r = text; *r; r++)
-		if (*r != ' ' || (w != text && w[-1] != ' ' && w[-1] != '\n'))
-			*w++ = *r;
-	*w = 0;
-	return text;
-}
-
-#define HEADER "#calls total_us self_us avg_us min_us max_us p50_us p99_us s2_us2 function\n"
-
+/* The exact figures, as CSV has them. */
 static void expect(const char *what, struct uft_stream *st, enum uft_profile_sort sort, size_t limit, const char *rows)
 {
-	char *got = profile(st, sort, limit), *body;
+	char *got = profile(st, &(struct uft_report_opts){ .form = UFT_FORM_CSV, .sort = sort, .limit = limit }), *body;
+	int is_same;
 
-	squeeze(got);
-	if (*got == '#' && got[1] == ' ')	/* `# calls`: the number column is right-aligned */
-		memmove(got + 1, got + 2, strlen(got + 1));
 	body = strchr(got, '\n') + 1;
-	if (strncmp(got, HEADER, strlen(HEADER)) || strcmp(body, rows))
+	is_same = !strncmp(got, HEADER, strlen(HEADER)) && !strcmp(body, rows);
+	if (!is_same)
 		printf("want:\n%s%sgot:\n%s", HEADER, rows, got);
-	check(what, !strncmp(got, HEADER, strlen(HEADER)) && !strcmp(body, rows));
+	check(what, is_same);
 	free(got);
 	fake_rewind(st, 1);
 }
@@ -95,9 +84,9 @@ static void test_recursion(void)
 	leave(&c, UFT_EV_EXIT, f, 1, 6000, 1000);
 	leave(&c, UFT_EV_EXIT, f, 0, 10000, 4000);
 	expect("recursion: total counts outermost calls only", c.st, UFT_SORT_TOTAL, 0,
-	       "3 10.000 6.000 5.667 1.000 10.000 5.952 10.000 20.333 f\n"
-	       "1 5.000 4.000 5.000 5.000 5.000 5.000 5.000 0.000 g\n");
-	expect("limit", c.st, UFT_SORT_NAME, 1, "3 10.000 6.000 5.667 1.000 10.000 5.952 10.000 20.333 f\n");
+	       "3,10000,6000,0.6,5667,5952,10000,10000,1000,20333333.3,f\n"
+	       "1,5000,4000,0.4,5000,5000,5000,5000,5000,0,g\n");
+	expect("limit", c.st, UFT_SORT_NAME, 1, "3,10000,6000,0.6,5667,5952,10000,10000,1000,20333333.3,f\n");
 	uft_stream_close(c.st);
 }
 
@@ -113,7 +102,7 @@ static void test_threads_do_not_mix(void)
 	leave(&c, UFT_EV_EXIT, f, 0, 2000, 2000);
 	c.t = u;
 	leave(&c, UFT_EV_EXIT, f, 0, 2000, 2000);
-	expect("threads do not mix", c.st, UFT_SORT_TOTAL, 0, "2 4.000 4.000 2.000 2.000 2.000 2.000 2.000 0.000 f\n");
+	expect("threads do not mix", c.st, UFT_SORT_TOTAL, 0, "2,4000,4000,1,2000,2000,2000,2000,2000,0,f\n");
 	uft_stream_close(c.st);
 }
 
@@ -129,7 +118,7 @@ static void test_lost_exit(void)
 		leave(&c, UFT_EV_EXIT, f, 0, 1000, 1000);
 	}
 	expect("a lost exit does not hide later calls", c.st, UFT_SORT_TOTAL, 0,
-	       "3 2.000 2.000 1.000 1.000 1.000 1.000 1.000 0.000 f\n");
+	       "3,2000,2000,1,1000,1000,1000,1000,1000,0,f\n");
 	uft_stream_close(c.st);
 }
 
@@ -148,8 +137,8 @@ static void test_left(void)
 	leave(&c, UFT_EV_EXIT, f, 0, 0, 0)->flags = UFT_EVF_ORPHAN;
 	fake_lost(c.st, 0, 0, 5);
 	expect("left, returned after all, selected in the middle, orphan", c.st, UFT_SORT_SELF, 0,
-	       "3 6.000 2.000 3.000 3.000 3.000 3.000 3.000 0.000 f\n"
-	       "1 2.000 2.000 2.000 2.000 2.000 2.000 2.000 0.000 g\n");
+	       "3,6000,2000,0.5,3000,3000,3000,3000,3000,0,f\n"
+	       "1,2000,2000,0.5,2000,2000,2000,2000,2000,0,g\n");
 	uft_stream_close(c.st);
 }
 
@@ -170,7 +159,7 @@ static void test_thresh(void)
 		ev->flags = UFT_EVF_CALL;
 	}
 	expect("threshold: nested calls are not counted twice", c.st, UFT_SORT_CALLS, 0,
-	       "4 8.000 10.000 2.500 1.000 6.000 1.000 6.000 5.667 f\n");
+	       "4,8000,10000,1,2500,1000,6000,6000,1000,5666666.67,f\n");
 	uft_stream_close(c.st);
 }
 
@@ -182,8 +171,8 @@ static void test_function_tracer(void)
 	for (int i = 0; i < 5; i++)
 		fake_func(st, 0, 0, t, fake_sym(st, i % 2 ? "odd(int, char)" : "even", "", 0), NULL);
 	expect("function tracer: hits only", st, UFT_SORT_CALLS, 0,
-	       "3 - - - - - - - - even\n"
-	       "2 - - - - - - - - odd(int, char)\n");
+	       "3,,,,,,,,,,even\n"
+	       "2,,,,,,,,,,\"odd(int, char)\"\n");
 	uft_stream_close(st);
 }
 
@@ -197,7 +186,7 @@ static void test_profile_tracer(void)
 	r = (struct uft_profile_row){ .sym = fake_sym(st, "never", "", 0) };
 	fake_profile(st, &r);
 	expect("profile tracer: variance, no percentiles", st, UFT_SORT_TOTAL, 0,
-	       "2 4.000 3.000 2.000 1.000 3.000 - - 2.000 f\n");
+	       "2,4000,3000,1,2000,,,3000,1000,2000000,f\n");
 	uft_stream_close(st);
 	st = fake_new(UFT_TRACER_PROFILE, 1);
 	expect("nothing", st, UFT_SORT_TOTAL, 0, "");
@@ -220,12 +209,12 @@ static void test_orders(void)
 		leave(&c, UFT_EV_EXIT, f, 0, i < 1 ? 100 : i < 2 ? 9000 : 500, i < 1 ? 100 : i < 2 ? 10 : 500);
 	}
 	for (size_t i = 0; i < 6; i++) {
-		got = profile(c.st, order[i], 1);
+		got = profile(c.st, &(struct uft_report_opts){ .sort = order[i], .limit = 1 });
 		check("order", got[strlen(got) - 2] == *first[i]);
 		free(got);
 		fake_rewind(c.st, 1);
 	}
-	check("bad order", uft_output_profile(c.st, stdout, (enum uft_profile_sort)99, 0) == -EINVAL);
+	check("bad order", uft_output_profile(c.st, stdout, &(struct uft_report_opts){ .sort = (enum uft_profile_sort)99 }) == -EINVAL);
 	uft_stream_close(c.st);
 }
 
@@ -302,6 +291,60 @@ static void test_export_find(void)
 	check("none", !uft_export_find("x.json") && !uft_export_find("") && !uft_export_find(".dat") && !uft_export_find(NULL));
 }
 
+/* A table for people: it fits a terminal, the name starts where the eye finds it, each time has its unit. */
+static void test_text(void)
+{
+	static const struct { uint64_t ns; const char *text; } time[] = {
+		{ 0, "0ns" }, { 999, "999ns" }, { 1000, "1.00us" }, { 9994, "9.99us" }, { 9996, "10.0us" }, { 99960, "100us" },
+		{ 999499, "999us" }, { 999500, "1.00ms" }, { 59999000000ull, "60.0s" }, { 9999400000000ull, "9999s" },
+		{ 36000000000000ull, "10.0h" }, { ~0ull, "5124096h" },
+	};
+	struct calls c = { .st = fake_new(UFT_TRACER_GRAPH, 1) };
+	char long_name[300], *got;
+
+	for (size_t i = 0; i < sizeof(time) / sizeof(time[0]); i++) {
+		char buf[TABLE_TIME_ROOM];
+
+		if (strcmp(table_time(buf, time[i].ns), time[i].text))
+			printf("%s, not %s\n", buf, time[i].text);
+		check("a time", !strcmp(buf, time[i].text));
+	}
+	memset(long_name, 'n', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = 0;
+	c.t = fake_task(c.st, 1, "a", NULL);
+	fake_entry(c.st, 0, 0, c.t, fake_sym(c.st, long_name, "", 0), 0);
+	fake_entry(c.st, 0, 0, c.t, fake_sym(c.st, "bad\033[1m", "", 0), 1);
+	leave(&c, UFT_EV_EXIT, fake_sym(c.st, "bad\033[1m", "", 0), 1, 30000, 30000);
+	leave(&c, UFT_EV_EXIT, fake_sym(c.st, long_name, "", 0), 0, 40000, 10000);
+	got = profile(c.st, &(struct uft_report_opts){ .width = 100 });
+	check("text", !strcmp(got,
+		"#   calls  total   self self%    avg    p50    p99    max  function\n"
+		"        1 40.0us 10.0us 25.00 40.0us 40.0us 40.0us 40.0us  nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn...\n"
+		"        1 30.0us 30.0us 75.00 30.0us 30.0us 30.0us 30.0us  bad?[1m\n"));
+	free(got);
+	uft_stream_close(c.st);
+}
+
+/* Names that mean something to a format, and one that is no UTF-8. */
+static void test_names(void)
+{
+	static const char *const name[] = { "a,b", "q\"q\"", "line\nfeed", "back\\slash", "no utf8 \xff\xc0\x80", "h\xc3\xa9", " x" };
+	struct uft_stream *st = fake_new(UFT_TRACER_FUNCTION, 1);
+	const struct uft_task *t = fake_task(st, 1, "a", NULL);
+	char *got;
+
+	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]); i++)
+		fake_func(st, 0, 0, t, fake_sym(st, name[i], "", 0), NULL);
+	expect("names in CSV", st, UFT_SORT_NAME, 0, "1,,,,,,,,,,\" x\"\n1,,,,,,,,,,\"a,b\"\n1,,,,,,,,,,back\\slash\n1,,,,,,,,,,h\xc3\xa9\n"
+	       "1,,,,,,,,,,\"line\nfeed\"\n1,,,,,,,,,,\"no utf8 \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"\n1,,,,,,,,,,\"q\"\"q\"\"\"\n");
+	got = profile(st, &(struct uft_report_opts){ .form = UFT_FORM_JSON, .sort = UFT_SORT_NAME });
+	check("names in JSON", strstr(got, "\"a,b\"}") && strstr(got, "\"q\\\"q\\\"\"}") && strstr(got, "\"line\\u000afeed\"}") &&
+	      strstr(got, "\"back\\\\slash\"}") && strstr(got, "\"no utf8 \\ufffd\\ufffd\\ufffd\"}") && strstr(got, "\"h\xc3\xa9\"}") &&
+	      strstr(got, "\"total_ns\":null"));
+	free(got);
+	uft_stream_close(st);
+}
+
 int main(void)
 {
 	test_recursion();
@@ -312,6 +355,8 @@ int main(void)
 	test_function_tracer();
 	test_profile_tracer();
 	test_orders();
+	test_text();
+	test_names();
 	test_percentiles();
 	test_stat();
 	test_export_find();

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.c - one row per function: how often, how long, how it varies
+ * flat.c - the profile, one row per function: how often, how long, how it varies
  *
  * Sources: a graph stream is added up call by call; a function stream gives hits only; a recording of the
  * profile tracer brings finished sums (uft_stream_profile()).
  *
  * What the columns mean
  *   calls	calls that began, and calls without a recorded entry (orphans, tracing_thresh)
- *   total_us	time between entry and return, callees included. Of a recursive function only the outermost
+ *   total	time between entry and return, callees included. Of a recursive function only the outermost
  *		call of a task counts, so that no moment is counted twice and total never exceeds the run
- *   self_us	the same without traced callees, all calls
- *   avg_us	mean over all timed calls, nested ones too: not total / calls for a recursive function
+ *   self	the same without traced callees, all calls
+ *   self%	of the self time of all functions: of the time that was traced
+ *   avg	mean over all timed calls, nested ones too: not total / calls for a recursive function
  *   min, max	exact
  *   p50, p99	from a histogram, off by at most 1.6 % (histogram.h), all timed calls
- *   s2_us2	variance, as the kernel's s^2 column: (n sum(x^2) - sum(x)^2) / (n (n - 1))
+ *   variance_ns2	as the kernel's s^2 column: (n sum(x^2) - sum(x)^2) / (n (n - 1)); min and variance are not in the text
  * What is not known is `-`. A call left without return counts with the time it had run; should it return
  * after all (coroutine), that is not counted again. With tracing_thresh there are no entries: a nested call of
  * the same function is recognised by its time lying within the outer one's, back to RECENT calls of the task.
- *
- * Output: a header line starting with `#`, then fields separated by blanks, the name last (it may contain
- * blanks itself). Times in microseconds with three decimals.
  *
  * How total is kept: each task has a running total per function. An entry remembers it, the exit sets it to what
  * was remembered plus the call's own time, so that what inner calls of the same function added is replaced,
@@ -39,6 +37,7 @@
 #include "output/emit.h"
 #include "output/histogram.h"
 #include "output/output.h"
+#include "output/report/table.h"
 
 #define PAGE_FUNCS	512u
 #define RECENT		64u
@@ -86,7 +85,6 @@ struct prof_task {
 
 struct profile {
 	struct emit_source src;
-	struct emit_names names;
 	struct hist_pool pool;
 	struct prof_count *count;
 	struct prof_func *func;
@@ -400,14 +398,14 @@ static int add_events(struct profile *prof)
 
 /* ---- Rows ---- */
 
-/* Unbiased, of n values with this sum and sum of squares; ns^2 to us^2. */
+/* Unbiased, of n values with this sum and sum of squares. */
 static double variance(uint64_t n, double sum, double squares)
 {
 	double v;
 
 	if (n < 2)
 		return 0;
-	v = ((double)n * squares - sum * sum) / ((double)n * (double)(n - 1)) / 1e6;
+	v = ((double)n * squares - sum * sum) / ((double)n * (double)(n - 1));
 	return v > 0 ? v : 0;
 }
 
@@ -422,14 +420,7 @@ static uint64_t rank_value(const struct profile *prof, size_t func, unsigned per
 	return v < ~f->notmin ? ~f->notmin : v > f->max ? f->max : v;
 }
 
-static const char *row_name(struct profile *prof, const struct uft_sym *sym)
-{
-	const struct emit_text *name = emit_func(&prof->names, sym);
-
-	return name ? name->text : "?";
-}
-
-static size_t make_event_rows(struct profile *prof, struct row *row)
+static size_t make_event_rows(const struct profile *prof, struct row *row)
 {
 	size_t n = 0;
 
@@ -438,7 +429,7 @@ static size_t make_event_rows(struct profile *prof, struct row *row)
 
 		if (!prof->count[i].calls)
 			continue;
-		row[n] = (struct row){ .name = row_name(prof, prof->count[i].sym), .calls = prof->count[i].calls,
+		row[n] = (struct row){ .name = prof->count[i].sym->name, .calls = prof->count[i].calls,
 				       .total = f->total, .self = f->self, .min = ~f->notmin, .max = f->max, .has_times = f->timed != 0 };
 		if (f->timed) {
 			row[n].avg = (double)f->sum / (double)f->timed;
@@ -451,14 +442,14 @@ static size_t make_event_rows(struct profile *prof, struct row *row)
 	return n;
 }
 
-static size_t make_counted_rows(struct profile *prof, const struct uft_profile_row *in, size_t nin, struct row *row)
+static size_t make_counted_rows(const struct uft_profile_row *in, size_t nin, struct row *row)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < nin; i++) {
 		if (!in[i].hits)
 			continue;
-		row[n++] = (struct row){ .name = row_name(prof, in[i].sym), .calls = in[i].hits,
+		row[n++] = (struct row){ .name = in[i].sym->name, .calls = in[i].hits,
 					 .total = in[i].total_ns, .self = in[i].self_ns, .min = in[i].min_ns,
 					 .max = in[i].max_ns, .avg = (double)in[i].total_ns / (double)in[i].hits,
 					 .s2 = variance(in[i].hits, (double)in[i].total_ns, in[i].squares_ns2),
@@ -524,37 +515,40 @@ static int (*const orders[])(const void *, const void *) = {
 	[UFT_SORT_NAME] = by_name,
 };
 
-static void put_time(FILE *out, int width, int is_known, uint64_t ns)
-{
-	if (is_known)
-		fprintf(out, " %*llu.%03u", width - 4, (unsigned long long)(ns / 1000), (unsigned)(ns % 1000));
-	else
-		fprintf(out, " %*s", width, "-");
-}
+static const struct table_column columns[] = {
+	{ "calls", "calls", TABLE_COUNT, 9 },
+	{ "total", "total_ns", TABLE_TIME, 7 },
+	{ "self", "self_ns", TABLE_TIME, 7 },
+	{ "self%", "self_share", TABLE_SHARE, 6 },
+	{ "avg", "avg_ns", TABLE_TIME, 7 },
+	{ "p50", "p50_ns", TABLE_TIME, 7 },
+	{ "p99", "p99_ns", TABLE_TIME, 7 },
+	{ "max", "max_ns", TABLE_TIME, 7 },
+	{ NULL, "min_ns", TABLE_TIME, 0 },
+	{ NULL, "variance_ns2", TABLE_NUMBER, 0 },
+	{ "function", "function", TABLE_NAME, 0 },
+};
+#define NCOLUMNS	(sizeof(columns) / sizeof(columns[0]))
 
-static int print_rows(const struct profile *prof, const struct row *row, size_t n, FILE *out)
+static int print_rows(const struct profile *prof, const struct row *row, size_t n, size_t limit, const struct uft_report_opts *o, FILE *out)
 {
-	fprintf(out, "#%11s %15s %15s %12s %12s %12s %12s %12s %14s  %s\n", "calls", "total_us", "self_us", "avg_us",
-		"min_us", "max_us", "p50_us", "p99_us", "s2_us2", "function");
-	for (size_t i = 0; i < n && !ferror(out); i++) {
+	struct table t = { .out = out, .form = o->form, .width = o->width, .column = columns, .ncolumns = NCOLUMNS };
+	double all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += (double)row[i].self;
+	table_begin(&t, "profile");
+	for (size_t i = 0; i < limit && !ferror(out); i++) {
 		const struct row *r = &row[i];
 		int has_times = r->has_times && prof->has_times, has_ranks = has_times && prof->has_ranks;
 
-		fprintf(out, "%12llu", (unsigned long long)r->calls);
-		put_time(out, 15, has_times, r->total);
-		put_time(out, 15, has_times, r->self);
-		put_time(out, 12, has_times, (uint64_t)(r->avg + 0.5));
-		put_time(out, 12, has_times, r->min);
-		put_time(out, 12, has_times, r->max);
-		put_time(out, 12, has_ranks, r->p50);
-		put_time(out, 12, has_ranks, r->p99);
-		if (has_times)
-			fprintf(out, " %14.3f  %s\n", r->s2, r->name);
-		else
-			fprintf(out, " %14s  %s\n", "-", r->name);
+		table_row(&t, (struct table_cell[NCOLUMNS]){
+			CELL_COUNT(r->calls), CELL_TIME(r->total, has_times), CELL_TIME(r->self, has_times),
+			CELL_NUMBER(all > 0 ? (double)r->self / all : 0, has_times), CELL_TIME((uint64_t)(r->avg + 0.5), has_times),
+			CELL_TIME(r->p50, has_ranks), CELL_TIME(r->p99, has_ranks), CELL_TIME(r->max, has_times),
+			CELL_TIME(r->min, has_times), CELL_NUMBER(r->s2, has_times), CELL_NAME(r->name) }, 0);
 	}
-	errno = 0;
-	return fflush(out) || ferror(out) ? errno ? -errno : -EIO : 0;
+	return table_end(&t);
 }
 
 /* ---- The pass ---- */
@@ -574,12 +568,11 @@ static void profile_free(struct profile *prof)
 	free(prof->func);
 	free(prof->count);
 	free(prof->pool.block);
-	emit_names_free(&prof->names);
 	free(prof);
 }
 
-static int report(struct profile *prof, const struct uft_profile_row *counted, size_t ncounted, FILE *out,
-		  enum uft_profile_sort sort, size_t limit)
+static int report(const struct profile *prof, const struct uft_profile_row *counted, size_t ncounted, FILE *out,
+		  const struct uft_report_opts *o)
 {
 	struct row *row = calloc((ncounted ? ncounted : prof->nfunc) + 1, sizeof(*row));
 	size_t n;
@@ -587,9 +580,9 @@ static int report(struct profile *prof, const struct uft_profile_row *counted, s
 
 	if (!row)
 		return -ENOMEM;
-	n = ncounted ? make_counted_rows(prof, counted, ncounted, row) : make_event_rows(prof, row);
-	qsort(row, n, sizeof(*row), orders[sort]);
-	ret = print_rows(prof, row, limit && limit < n ? limit : n, out);
+	n = ncounted ? make_counted_rows(counted, ncounted, row) : make_event_rows(prof, row);
+	qsort(row, n, sizeof(*row), orders[o->sort]);
+	ret = print_rows(prof, row, n, o->limit && o->limit < n ? o->limit : n, o, out);
 	free(row);
 	return ret;
 }
@@ -598,12 +591,11 @@ static int report(struct profile *prof, const struct uft_profile_row *counted, s
  * uft_output_profile - print one row per function
  * @st:    the stream, at its start
  * @out:   where to; not closed
- * @sort:  the column to sort by, largest first; names ascend
- * @limit: rows at most, 0 all
+ * @o:     form, width, the column to sort by (largest first; names ascend), rows at most
  *
- * Returns 0; -EINVAL @sort; -ENOMEM; or the negative errno of @out. Context: control.
+ * Returns 0; -EINVAL @o->sort; -ENOMEM; or the negative errno of @out. Context: control.
  */
-int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort sort, size_t limit)
+int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report_opts *o)
 {
 	const struct uft_profile_row *counted = NULL;
 	const struct uft_info *info = uft_stream_info(st);
@@ -611,7 +603,7 @@ int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort s
 	size_t ncounted = 0;
 	int ret;
 
-	if ((unsigned)sort >= sizeof(orders) / sizeof(orders[0]))
+	if ((unsigned)o->sort >= sizeof(orders) / sizeof(orders[0]))
 		return -EINVAL;
 	prof = calloc(1, sizeof(*prof));
 	if (!prof || !info) {
@@ -623,7 +615,7 @@ int uft_output_profile(struct uft_stream *st, FILE *out, enum uft_profile_sort s
 	prof->has_ranks = info->tracer != UFT_TRACER_PROFILE;
 	ret = info->tracer == UFT_TRACER_PROFILE ? uft_stream_profile(st, &counted, &ncounted) : add_events(prof);
 	if (!ret)
-		ret = report(prof, counted, ncounted, out, sort, limit);
+		ret = report(prof, counted, ncounted, out, o);
 	profile_free(prof);
 	return ret;
 }
