@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "symbol/event_type.h"
+#include "symbol/newfile.h"
 
 struct control_opts {
 	const char *session, *instance, *tracer, *clock, *output;
@@ -362,7 +363,7 @@ int cmd_extract(int argc, char **argv)
 	struct uft_error err = { "" };
 	int ret, status = cmd_parse(&extract_syntax, &argc, argv, &o);
 	char buf[CLIENT_PATH];
-	const char *path;
+	const char *path, *why;
 	FILE *f;
 	int fd;
 
@@ -371,10 +372,10 @@ int cmd_extract(int argc, char **argv)
 	if (argc > 1)
 		return cmd_usage(&extract_syntax, "no operands, not '%s'", argv[1]);
 	path = client_path(o.instance, "trace", buf);
-	fd = open(o.output, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);	/* what it holds goes when there is something to put there */
+	fd = uft_newfile_open(o.output, 0, NULL, &why);		/* what it holds goes when there is something to put there */
 	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
-		return cmd_fail("extract", "%s: %s", o.output, strerror(errno));
+		return cmd_fail("extract", "%s: %s", o.output, why ? why : strerror(fd < 0 ? -fd : errno));
 	ret = client_extract(o.session, path, put_bytes, f, &err);
 	if (fclose(f) != 0 && !ret)
 		ret = uft_fail(&err, -errno, "%s: %s", o.output, strerror(errno));

@@ -40,6 +40,7 @@
 #include "control/session.h"
 #include "output/output.h"
 #include "stream/rescue.h"
+#include "symbol/newfile.h"
 #include "symbol/tracer.h"
 
 #define POLL_MS		100
@@ -213,14 +214,17 @@ static void on_fault(void *arg, pid_t pid, const char *text)
 {
 	struct recording *rec = arg;
 	char path[PATH_MAX + 8];
+	const char *why = NULL;
 	FILE *f;
+	int fd;
 
 	snprintf(path, sizeof(path), "%s.fault", rec->path);
-	f = fopen(path, "ae");
+	fd = uft_newfile_open(path, O_APPEND, NULL, &why);
+	f = fd < 0 ? NULL : fdopen(fd, "a");
 	if (f)
 		fprintf(f, "%s\n", text);
 	if (!f || fclose(f))
-		say(rec, "cannot write %s: %s\n%s", path, strerror(errno), text);
+		say(rec, "cannot write %s: %s\n%s", path, why ? why : strerror(fd < 0 ? -fd : errno), text);
 	else
 		say(rec, "warning: process %d was put back as it was after a fault: %.*s; see %s",
 			   pid, (int)strcspn(text, "\n"), text, path);
@@ -271,11 +275,22 @@ static int keep_old(struct recording *rec, struct uft_error *err)
 	return 0;
 }
 
+static int make_empty(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = ftruncate(fd, 0) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
 static void restore_old(struct recording *rec)
 {
 	struct stat st;
 
-	if (lstat(rec->path, &st) == 0 && S_ISREG(st.st_mode) && (!rec->had_empty || truncate(rec->path, 0) < 0))
+	if (lstat(rec->path, &st) == 0 && S_ISREG(st.st_mode) && (!rec->had_empty || make_empty(rec->path) < 0))
 		unlink(rec->path);
 	if (rec->kept[0])
 		rename(rec->kept, rec->path);
@@ -346,7 +361,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	struct uft_writer_opts opts = {
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
 	};
-	int ret, fd;
+	int ret;
 
 	if (rec->opts->emulator) {
 		opts.clock = uft_session_clock;
@@ -354,14 +369,9 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	}
 	join_args(argv, cmdline, sizeof(cmdline));
 	ret = recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
-	if (ret)
-		return ret;
-	fd = open(rec->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0) {
-		uft_session_rescue_into(rec->session, fd);
-		close(fd);
-	}
-	return 0;
+	if (!ret)
+		uft_session_rescue_into(rec->session, recorder_file(rec->recorder));
+	return ret;
 }
 
 /* Switches recording off everywhere; the targets run on with their original code. */
@@ -692,7 +702,8 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 {
 	struct recording rec = { .opts = o };
 	const struct uft_export *format;
-	char program[PATH_MAX] = "";
+	char program[PATH_MAX] = "", output[PATH_MAX];
+	const char *why;
 	int done = cmd_parse(syntax, &argc, argv, o);
 
 	if (done >= 0)
@@ -711,8 +722,11 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (done)
 		return done;
 	format = wanted_export(o->output);
-	if ((size_t)snprintf(rec.path, sizeof(rec.path), "%s%s", o->output, format ? ".uft" : "") >= sizeof(rec.path))
+	if ((size_t)snprintf(output, sizeof(output), "%s%s", o->output, format ? ".uft" : "") >= sizeof(output))
 		return cmd_fail(command, "the name of the output is too long");
+	done = uft_newfile_resolve(output, rec.path, sizeof(rec.path), &why);
+	if (done)
+		return cmd_fail(command, "%s: cannot be written: %s", output, why ? why : strerror(-done));
 	if (rec.targets)		/* lists without a file's name are for the first */
 		snprintf(program, sizeof(program), "/proc/%d/exe", targets->item[0].pid);
 	if (!realpath(program, rec.image))

@@ -320,6 +320,11 @@ int recorder_start(const char *path, const struct uft_arena *arena, const struct
 	return 0;
 }
 
+int recorder_file(const struct recorder *r)
+{
+	return uft_writer_file(r->writer);
+}
+
 int recorder_finish(struct recorder *r, struct uft_writer_stats *stats, struct uft_error *err)
 {
 	int ret, error;

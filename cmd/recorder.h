@@ -11,6 +11,8 @@ struct recorder;
 int recorder_start(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		   struct recorder **out, struct uft_error *err);
 
+int recorder_file(const struct recorder *r);	/* its descriptor, the recorder's own */
+
 /* From now on the news wait, until the release, the next recorder_sync_images(), the end of a slice, or the end. */
 void recorder_hold(struct recorder *r);
 void recorder_release(struct recorder *r);

@@ -35,6 +35,7 @@
 #include "output/emit.h"
 #include "output/krecord.h"
 #include "output/tracedat.h"
+#include "symbol/newfile.h"
 
 #define CHUNK_BYTES	(DAT_CHUNK_PAGES * KBUF_PAGE)
 #define MAX_CPUS	65536u
@@ -227,20 +228,6 @@ static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_i
 	return ret;
 }
 
-/*
- * The output is opened before anything is read, so that a path that cannot be written fails at once. What stood there is
- * kept until the new contents are ready. Returns a descriptor or -errno.
- */
-static int open_output(const char *path, int *is_new)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-
-	*is_new = fd >= 0;
-	if (fd < 0 && errno == EEXIST)
-		fd = open(path, O_WRONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : fd;
-}
-
 static int fill_output(struct dat *dat, struct uft_stream *st, const struct uft_info *info, int fd, int *is_new)
 {
 	struct stat sb;
@@ -306,13 +293,18 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 	return ret;
 }
 
+/*
+ * The output is opened before anything is read, so that a path that cannot be written fails at once. What stood there is
+ * kept until the new contents are ready.
+ */
 static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
 {
-	int is_new, fd = open_output(path, &is_new), ret;
+	const char *why;
+	int is_new, fd = uft_newfile_open(path, 0, &is_new, &why), ret;
 	struct stat file = { 0 };
 
 	if (fd < 0)
-		return uft_fail(err, fd, "cannot write %s: %s", path, strerror(-fd));
+		return uft_fail(err, fd, "cannot write %s: %s", path, why ? why : strerror(-fd));
 	ret = fstat(fd, &file) < 0 ? -errno : export_fd(st, path, version, fd, &is_new);
 	if (close(fd) < 0 && !ret)
 		ret = -errno;

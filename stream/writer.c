@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "stream/writer_internal.h"
+#include "symbol/newfile.h"
 
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
@@ -204,13 +205,13 @@ void wr_free(struct uft_writer *w)
 static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err)
 {
 	struct timespec ts;
+	const char *why;
 	int ret, is_new;
 
-	w->fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	is_new = w->fd >= 0;
-	if (!is_new)
-		w->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	w->fd = uft_newfile_open(path, 0, &is_new, &why);
 	if (w->fd < 0)
+		return uft_fail(err, w->fd, "%s: cannot be written: %s", path, why ? why : strerror(-w->fd));
+	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device has nothing to cut */
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
 	clock_gettime(CLOCK_REALTIME, &ts);
 	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
@@ -253,6 +254,11 @@ int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, 
 	}
 	*out = w;
 	return 0;
+}
+
+int uft_writer_file(const struct uft_writer *w)
+{
+	return w->fd;
 }
 
 int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,

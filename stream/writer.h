@@ -28,6 +28,8 @@ struct uft_writer_stats { uint64_t bytes, events, lost; };	/* events: an estimat
 
 int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		      struct uft_writer **out, struct uft_error *err);
+/* The descriptor of its file, the writer's own. */
+int uft_writer_file(const struct uft_writer *w);
 /* A slice came to life. Called by the same thread as uft_writer_poll(). */
 int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img);
 /* Tasks and their names (called at thread discovery and at the end; duplicates are fine). */
