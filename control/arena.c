@@ -12,6 +12,10 @@
  * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings and slices are made
  * smaller until all of them together fit into half of the free space; sizes the user asked for are
  * refused instead.
+ *
+ * Every target can write to every word of the file. So the session looks for nothing by what stands there: its mapping begins with
+ * a private read-only copy of the layout (arena.map) in place of the header, and only the words by which the two sides talk are used
+ * in the header itself (arena.shared). doc/design/trust.md has the rules.
  */
 #include "control/internal.h"
 
@@ -42,6 +46,9 @@
 #define SUB_BYTES	(64u << 10)
 #define CMD_SITES	(1u << 20)
 #define PROFILE_IDS	(1u << 20)
+#define SLICES_MAX	(1u << 16)
+#define CPUS_MAX	(1u << 16)
+#define SUB_BYTES_MIN	1024u
 
 static uint64_t page_up(uint64_t n)
 {
@@ -136,7 +143,7 @@ static void remove_stale(int dirfd)
 		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd }))
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd, .own_fd = -1 }))
 			unlinkat(dirfd, e->d_name, 0);
 		close(fd);
 	}
@@ -230,7 +237,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	while (!opts->sub_bytes && l->sub_bytes > UFT_PAGE && l->ring_bytes / l->sub_bytes < 4)
 		l->sub_bytes /= 2;
 	if (!is_power_of_two(l->ring_bytes) || !is_power_of_two(l->sub_bytes) || l->ring_bytes % UFT_PAGE ||
-	    l->sub_bytes < 1024 || l->ring_bytes / l->sub_bytes < 4)
+	    l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes / l->sub_bytes < 4)
 		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
 				l->ring_bytes, l->sub_bytes);
 	l->slice_offset = page_up(sizeof(*l));
@@ -255,6 +262,55 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	return 0;
 }
 
+static void *map_part(void *at, uint64_t bytes, int flags, int fd, uint64_t offset)
+{
+	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, fd, (off_t)offset);
+}
+
+/*
+ * Maps the file, whose layout is @l: the header by itself, and the slices behind a copy of the layout that nobody else can change.
+ * 0 or -errno; then nothing is mapped.
+ */
+int arena_map(struct arena *a, const struct uft_arena *l)
+{
+	void *map = mmap(NULL, a->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *shared;
+	const uint64_t own = l->slice_bytes * l->nown, head = l->slice_offset;
+	int ret;
+
+	a->map = NULL;
+	a->shared = NULL;
+	if (map == MAP_FAILED)
+		return -errno;
+	shared = map_part(NULL, head, 0, a->fd, 0);
+	if (shared == MAP_FAILED ||
+	    mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    map_part((uint8_t *)map + head, a->target_bytes - head, MAP_FIXED, a->fd, head) == MAP_FAILED ||
+	    (own && map_part((uint8_t *)map + a->target_bytes, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED)) {
+		ret = -errno;
+		if (shared != MAP_FAILED)
+			munmap(shared, l->slice_offset);
+		munmap(map, a->bytes);
+		return ret;
+	}
+	memcpy(map, l, sizeof(*l));
+	mprotect(map, l->slice_offset, PROT_READ);
+	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
+	madvise(shared, l->slice_offset, MADV_DONTFORK);
+	madvise((uint8_t *)map + l->slice_offset, a->bytes - l->slice_offset, MADV_DONTFORK);
+	madvise(map, a->bytes, MADV_DONTDUMP);
+	a->map = map;
+	a->shared = shared;
+	return 0;
+}
+
+static void unmap(struct arena *a)
+{
+	uint64_t head = a->map->slice_offset;
+
+	munmap(a->shared, head);
+	munmap((void *)a->map, a->bytes);
+}
+
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err)
 {
 	struct uft_arena l = { 0 };
@@ -262,7 +318,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	char why[300];
 	int dirfd, ret;
 
-	*a = (struct arena){ .fd = -1 };
+	*a = (struct arena){ .fd = -1, .own_fd = -1 };
 	dirfd = find_dir(a, err);
 	if (dirfd < 0)
 		return dirfd;
@@ -277,23 +333,23 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		return ret;
 	a->target_bytes = l.slice_offset + l.slice_bytes * l.nslices;
 	a->bytes = a->target_bytes + l.slice_bytes * l.nown;
-	if (ftruncate(a->fd, (off_t)a->bytes) < 0) {
+	a->own_fd = memfd_create("uft-own", MFD_CLOEXEC);
+	if (a->own_fd < 0 || ftruncate(a->own_fd, (off_t)(a->bytes - a->target_bytes)) < 0) {
+		ret = uft_fail(err, -errno, "cannot make memory for what the session itself records: %s", strerror(errno));
+		goto undo;
+	}
+	if (ftruncate(a->fd, (off_t)a->target_bytes) < 0) {
 		ret = uft_fail(err, -errno, "cannot size the session's file %s: %s", a->path, strerror(errno));
 		goto undo;
 	}
-	a->map = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
-	if (a->map == MAP_FAILED) {
-		a->map = NULL;
-		ret = -errno;
+	ret = arena_map(a, &l);
+	if (ret) {
 		if (!limits_explain(0, ret, a->bytes, why, sizeof(why)))
 			snprintf(why, sizeof(why), "%s", strerror(-ret));
 		uft_fail(err, ret, "cannot map the session's file: %s", why);
 		goto undo;
 	}
-	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
-	madvise(a->map, a->bytes, MADV_DONTFORK);
-	madvise(a->map, a->bytes, MADV_DONTDUMP);
-	memcpy(a->map, &l, sizeof(l));
+	memcpy(a->shared, &l, sizeof(l));
 	return 0;
 undo:
 	arena_destroy(a);
@@ -303,41 +359,62 @@ undo:
 void arena_destroy(struct arena *a)
 {
 	if (a->map)
-		munmap(a->map, a->bytes);
+		unmap(a);
 	if (a->is_linked && !a->is_kept)
 		unlink(a->path);
 	if (a->fd >= 0)
 		close(a->fd);
-	*a = (struct arena){ .fd = -1 };
+	if (a->own_fd >= 0)
+		close(a->own_fd);
+	*a = (struct arena){ .fd = -1, .own_fd = -1 };
 }
 
-/* The session's file @name, mapped; checked as far as sizes go. 0 or -errno. */
+/* Do the numbers of a header that anybody may have written make sense, for a file of @bytes? Each part lies behind the one before. */
+static int is_sound(const struct uft_arena *l, uint64_t bytes)
+{
+	const uint64_t nrings = (uint64_t)l->ncpus + l->nexch;
+
+	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > SLICES_MAX ||
+	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
+	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_bytes < l->sub_bytes)
+		return 0;
+	return l->slice_bytes <= bytes && l->slice_bytes % UFT_PAGE == 0 &&
+	       l->slice_offset == page_up(sizeof(*l)) && l->slice_offset + l->slice_bytes * l->nslices == bytes &&
+	       l->cmd_offset == page_up(sizeof(struct uft_slice)) &&
+	       l->cmd_bytes > UFT_CMD_PAYLOAD && l->cmd_bytes <= l->slice_bytes &&
+	       l->ring_offset == l->cmd_offset + l->cmd_bytes && l->ring_stride == UFT_PAGE + (uint64_t)l->ring_bytes &&
+	       l->ring_stride * nrings <= l->slice_bytes &&
+	       l->profile_offset == l->ring_offset + l->ring_stride * nrings && l->profile_offset <= l->slice_bytes &&
+	       l->profile_ids <= l->slice_bytes / sizeof(struct uft_profile) / l->ncpus &&
+	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * l->ncpus <= l->slice_bytes;
+}
+
+/* The session's file @name, mapped; checked. 0 or -errno. */
 static int open_existing(struct arena *a, int dirfd, const char *name)
 {
 	struct uft_arena head;
 	struct stat st;
+	int ret;
 
-	*a = (struct arena){ .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
+	*a = (struct arena){ .own_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
 	if (a->fd < 0)
 		return -errno;
-	if (pread(a->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 ||
-	    head.magic != UFT_ABI_MAGIC || head.version != UFT_ABI_VERSION || head.nslices > 1u << 16 || head.nown > 1u << 16 ||
-	    head.slice_offset + head.slice_bytes * (head.nslices + head.nown) != (uint64_t)st.st_size) {
+	if (pread(a->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 || st.st_size < 0 ||
+	    !is_sound(&head, (uint64_t)st.st_size)) {
 		close(a->fd);
 		return -EPROTO;
 	}
-	a->bytes = (size_t)st.st_size;
-	a->map = mmap(NULL, a->bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, a->fd, 0);
-	if (a->map == MAP_FAILED) {
+	a->bytes = a->target_bytes = (size_t)st.st_size;
+	head.nown = 0;
+	ret = arena_map(a, &head);
+	if (ret)
 		close(a->fd);
-		return -ENOMEM;
-	}
-	return 0;
+	return ret;
 }
 
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 {
-	struct arena dir = { .fd = -1 }, a;
+	struct arena dir = { .fd = -1, .own_fd = -1 }, a;
 	int dirfd = find_dir(&dir, NULL);
 	DIR *d = dirfd < 0 ? NULL : fdopendir(dirfd);
 	struct dirent *e;
@@ -356,6 +433,11 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index)
 {
+	const uint32_t n = a->map->nslices + a->map->nown;
+
+	/* Nobody asks for another; one that did would get the session's own last, which is no target's. */
+	if (index >= n)
+		index = n - 1;
 	return (struct uft_slice *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);
 }
 

@@ -81,7 +81,7 @@ static size_t fill(const struct space *sp, uint32_t object, const struct target_
 static void take_answer(struct target *t, uint32_t object, uint8_t state, const uint64_t *sent, const uint64_t *answer, size_t nwords)
 {
 	for (size_t k = 0; k < nwords; k++) {
-		uint64_t done = sent[k] & ~answer[k];
+		uint64_t done = sent[k] & ~__atomic_load_n(&answer[k], __ATOMIC_RELAXED);
 
 		if (done == ~0ull)
 			command_note_states(t, object, (uint32_t)(k * 64), 64, state);

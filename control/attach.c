@@ -513,7 +513,7 @@ static int open_arena(const struct arena *a)
 
 static int give_fds(struct attach *a, int its_fd)
 {
-	int guard = (int)__atomic_load_n(&a->s->arena.map->guard_pid, __ATOMIC_RELAXED);
+	int guard = (int)__atomic_load_n(&a->s->arena.shared->guard_pid, __ATOMIC_RELAXED);
 	int fd[UFT_BOOT_NFDS] = {
 		[UFT_BOOT_ARENA] = open_arena(&a->s->arena), [UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
 		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,

@@ -186,46 +186,60 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 /* A thread waits in r_brk or in its hello until it is answered. */
 static int is_waiting(const struct uft_session *s, const struct target *t)
 {
-	return t->waiting && __atomic_load_n(&s->arena.map->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return t->waiting && __atomic_load_n(&s->arena.shared->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct space_obj *o = &t->space->obj[object];
+	struct uft_hook *h, *sent;
 	struct uft_cmd *c;
-	struct uft_hook *h;
+	uint32_t n = 0, k = 0;
 	int ret;
 
 	if (!o->nhook || t->obj[object].is_hooked)
 		return 0;
 	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
 		return -ESRCH;
+	if (o->nhook > (s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(*sent))
+		return -E2BIG;
+	sent = malloc(o->nhook * sizeof(*sent));
+	if (!sent)
+		return -ENOMEM;
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
 	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
 		c->flags = UFT_CMD_HELD;	/* its only thread waits for us */
 	h = payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
 		if (!o->hook[i].result)
-			h[c->n++] = o->hook[i];
-	ret = c->n ? command_post(s, t) : 0;
-	if (!ret && c->n)
+			sent[n++] = o->hook[i];
+	memcpy(h, sent, n * sizeof(*h));
+	c->n = n;
+	ret = n ? command_post(s, t) : 0;
+	if (!ret && n)
 		ret = command_wait(s, t);
 	if (ret == -ESRCH || ret == -ETIMEDOUT)
-		return ret;
+		goto out;
+	/* Only results are taken from the answer, each once. */
+	for (uint32_t i = 0; i < n; i++)
+		sent[i].result = __atomic_load_n(&h[i].result, __ATOMIC_RELAXED);
 	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
-	for (uint32_t i = 0, sent = 0; i < o->nhook && !o->is_reported; i++) {
+	for (uint32_t i = 0; i < o->nhook && !o->is_reported; i++) {
 		struct uft_hook told = o->hook[i];
 
 		if (!told.result)
-			told.result = h[sent++].result;
+			told.result = sent[k++].result;
 		if (told.kind == UFT_HOOK_UNWIND && told.result)
 			o->unwind_error = told.result;
 		if (told.result < 0 && told.result > -4096 && told.result != -EBUSY)
 			report_hook(s, t, object, &told);
 	}
 	o->is_reported = 1;
-	ret = hold_hooks(s, t, object, h, c->n);
-	return ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;
+	ret = hold_hooks(s, t, object, sent, n);
+	ret = ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;
+out:
+	free(sent);
+	return ret;
 }
 
 void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n)
@@ -301,14 +315,15 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_ANEW, object))
 		ret = send_object(s, t, object);
 	if (!ret) {
-		const struct uft_cmd_object *o = payload(arena_cmd(&s->arena, t->slice));
+		struct uft_cmd_object o;
 
-		t->obj[object].code_base = o->code_base;
+		memcpy(&o, payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
+		t->obj[object].code_base = o.code_base;
 		t->obj[object].is_sent = 1;
-		t->space->obj[object].stub_base = o->stub_base;
-		t->space->obj[object].code_base = o->code_base;
-		t->space->obj[object].tramp_base = o->tramp_base;
-		t->space->obj[object].tramp_end = o->tramp_end;
+		t->space->obj[object].stub_base = o.stub_base;
+		t->space->obj[object].code_base = o.code_base;
+		t->space->obj[object].tramp_base = o.tramp_base;
+		t->space->obj[object].tramp_end = o.tramp_end;
 	}
 	return ret;
 }
@@ -408,9 +423,18 @@ static int take_answer(struct uft_session *s, struct target *t, uint32_t object,
 		       const uint32_t *index, uint32_t n)
 {
 	const struct uft_patch *answer = payload(arena_cmd(&s->arena, t->slice));
+	struct uft_patch *copy = malloc(n * sizeof(*copy));
+	int ret;
 
-	command_note_patched(t, object, told, index, n, answer);
-	return hold_patches(s, t, object, told, index, answer, n);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, told, n * sizeof(*copy));
+	for (uint32_t i = 0; i < n; i++)	/* only statuses are taken from the answer, each once */
+		copy[i].status = __atomic_load_n(&answer[i].status, __ATOMIC_RELAXED);
+	command_note_patched(t, object, told, index, n, copy);
+	ret = hold_patches(s, t, object, told, index, copy, n);
+	free(copy);
+	return ret;
 }
 
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,

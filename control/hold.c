@@ -376,7 +376,7 @@ int hold_close(struct target *t)
 	return ret;
 }
 
-/* Room for @n elements more; the caller fills them in. */
+/* Room for p.n elements more; the caller fills them in. */
 static struct part *add_part(struct hold *h, struct part p)
 {
 	struct part *more = realloc(h->part, (h->nparts + 1) * sizeof(*more));
@@ -419,13 +419,14 @@ static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *ans
 	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy, .size = sizeof(*answer),
 						    .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) });
 	struct uft_hook *to = p ? (struct uft_hook *)p->elem : NULL;
+	uint32_t k = 0;
 
 	if (!p)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && k < nbusy; i++)
 		if (answer[i].result == -EBUSY) {
-			*to = answer[i];
-			to++->result = 0;
+			to[k] = answer[i];
+			to[k++].result = 0;
 		}
 	return 0;
 }

@@ -23,10 +23,12 @@
 /* ---- arena.c ------------------------------------------------------------------------------- */
 
 struct arena {
-	struct uft_arena *map;
+	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
+	struct uft_arena *shared;	/* the header that targets can write to: never for its layout */
 	size_t bytes;
-	size_t target_bytes;	/* what targets map: without the session's own slices */
+	size_t target_bytes;	/* of the file, which targets map; the session's own slices lie behind it in another one */
 	int fd;			/* holds the flock that says "this session lives" */
+	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int is_linked;
 	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach.c) */
 	char path[256];
@@ -34,6 +36,8 @@ struct arena {
 
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
 void arena_destroy(struct arena *a);
+/* Maps a->fd, a->bytes long, of layout @l: of a session, or again in its guard. 0 or -errno. */
+int arena_map(struct arena *a, const struct uft_arena *l);
 /* For each file of a session of this user, living or dead: nobody locks it here. 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index);

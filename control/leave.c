@@ -169,7 +169,7 @@ static void set_needed_aside(struct leaving *l)
 static int read_mappings(struct leaving *l)
 {
 	int ret = run(l, UFT_CMD_MAPPINGS, 0);
-	uint32_t n = area(l)->n;
+	uint32_t n = __atomic_load_n(&area(l)->n, __ATOMIC_RELAXED);
 
 	if (ret)
 		return ret;

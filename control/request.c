@@ -21,7 +21,7 @@
 /* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
 static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
 {
-	struct uft_request *r = &s->arena.map->req[i];
+	struct uft_request *r = &s->arena.shared->req[i];
 	uint32_t posted = UFT_REQ_POSTED;
 
 	if (r->tid != served->tid || r->kind != served->kind)
@@ -43,10 +43,10 @@ static void free_stale(struct uft_session *s)
 
 		if (!s->done_ns[i])
 			continue;
-		if (__atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+		if (__atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
 			s->done_ns[i] = 0;
 		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
-			 __atomic_compare_exchange_n(&s->arena.map->req[i].state, &done, UFT_REQ_FREE, 0,
+			 __atomic_compare_exchange_n(&s->arena.shared->req[i].state, &done, UFT_REQ_FREE, 0,
 						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			s->done_ns[i] = 0;
 	}
@@ -306,7 +306,7 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 
 static void serve(struct uft_session *s, uint32_t i)
 {
-	struct uft_request r = s->arena.map->req[i];
+	struct uft_request r = s->arena.shared->req[i];
 	int ret = -EINVAL;
 
 	switch (r.kind) {
@@ -345,14 +345,14 @@ static void serve(struct uft_session *s, uint32_t i)
 
 static int is_posted(struct uft_session *s, uint32_t i)
 {
-	return __atomic_load_n(&s->arena.map->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return __atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 /* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
  * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
-	const struct uft_request *req = s->arena.map->req;
+	const struct uft_request *req = s->arena.shared->req;
 
 	for (uint32_t k = 0; k < UFT_NREQUESTS && req[i].kind == UFT_REQ_EXEC; k++)
 		if (is_posted(s, k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == req[i].tid && req[k].slice == req[i].slice)
@@ -363,7 +363,7 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 static void serve_forks_first(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		if (is_posted(s, i) && s->arena.map->req[i].kind == UFT_REQ_FORKED)
+		if (is_posted(s, i) && s->arena.shared->req[i].kind == UFT_REQ_FORKED)
 			serve(s, i);
 	request_adopt_strays(s);
 }
@@ -374,7 +374,7 @@ void request_serve(struct uft_session *s)
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
 		if (is_posted(s, i)) {
 			serve_failed_first(s, i);
-			if (s->arena.map->req[i].kind == UFT_REQ_DETACH)
+			if (s->arena.shared->req[i].kind == UFT_REQ_DETACH)
 				serve_forks_first(s);
 			serve(s, i);
 		}

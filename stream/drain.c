@@ -5,6 +5,8 @@
  * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it goes
  * from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after each
  * run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most.
+ * A target that changes it all the same spoils its own block, whose sum is wrong then. What is compressed is copied first: no
+ * compressor was written for memory that changes.
  *
  * Overwrite mode. Nothing is written until the slice ends. The target may still be running then: a run is copied,
  * then (load barrier, partner of the target's store barrier after advancing `oldest`) `oldest` is read again, and what
@@ -78,8 +80,11 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 	while (wr->read != commit) {
 		const uint8_t *data = (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1));
 		size_t n = wr_run(w, wr->read, commit);
-		int err = wr_run_write(w, s, ring, wr->read, data, n);
+		int err;
 
+		if (w->opts.compress)
+			data = memcpy(w->copy, data, n);
+		err = wr_run_write(w, s, ring, wr->read, data, n);
 		if (err)
 			return err;
 		wr->read += n;

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hostile.c - a target that writes into everything that it shares with its recorder
+ *
+ * Usage: hostile REGION HOW [PHASE]
+ *	REGION	layout (the header's numbers), header (all of it), slice, command, rings, requests, all
+ *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
+ *	PHASE	run (default), fork, exec, end: what the process does meanwhile
+ *
+ * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
+ * the program itself is its own affair; the test looks at the recorder.
+ */
+#include "uft/abi.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MAX_AREAS	8
+
+static struct area { uint32_t *lo, *hi; } areas[MAX_AREAS];
+static unsigned nareas;
+static volatile int is_over;
+static const char *how;
+
+__attribute__((noinline)) int work(int n)
+{
+	__asm__ volatile("" : "+r"(n));
+	return n + 1;
+}
+
+static void add(char *lo, uint64_t offset, uint64_t bytes)
+{
+	if (nareas < MAX_AREAS && bytes)
+		areas[nareas++] = (struct area){ (uint32_t *)(lo + offset), (uint32_t *)(lo + offset + bytes) };
+}
+
+static void add_regions(char *map, const char *region)
+{
+	struct uft_arena l;
+	uint64_t slice;
+	int is_all = !strcmp(region, "all");
+
+	memcpy(&l, map, sizeof(l));
+	if (l.magic != UFT_ABI_MAGIC)
+		return;
+	slice = l.slice_offset;
+	if (is_all || !strcmp(region, "layout"))
+		add(map, offsetof(struct uft_arena, ncpus), offsetof(struct uft_arena, session_pid) - offsetof(struct uft_arena, ncpus));
+	if (is_all || !strcmp(region, "header"))
+		add(map, 0, sizeof(l));
+	if (is_all || !strcmp(region, "requests"))
+		add(map, offsetof(struct uft_arena, req), sizeof(l.req));
+	if (is_all || !strcmp(region, "slice"))
+		add(map, slice, sizeof(struct uft_slice));
+	if (is_all || !strcmp(region, "command"))
+		add(map, slice + l.cmd_offset, 64 << 10);
+	for (uint32_t i = 0; (is_all || !strcmp(region, "rings")) && i < 4 && i < l.ncpus + l.nexch; i++)
+		add(map, slice + l.ring_offset + i * l.ring_stride, sizeof(struct uft_ring));
+}
+
+static void find_areas(const char *region)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	char line[1024];
+
+	while (f && fgets(line, sizeof(line), f)) {
+		unsigned long long lo;
+
+		if (strstr(line, "/session.") && strstr(line, " rw-s ") && sscanf(line, "%llx-", &lo) == 1)
+			add_regions((char *)(uintptr_t)lo, region);
+	}
+	if (f)
+		fclose(f);
+}
+
+static uint32_t next_random(void)
+{
+	static uint64_t x = 0x9e3779b97f4a7c15ull;
+	static const uint32_t odd[] = { 0, 1, 0xffffffff, 0x7fffffff, 0x80000000, 0x1000, 0xfffff000, 2 };
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x & 1 ? odd[x >> 8 & 7] : (uint32_t)(x >> 32);
+}
+
+static void spoil(void)
+{
+	for (unsigned i = 0; i < nareas && !is_over; i++)
+		for (volatile uint32_t *p = areas[i].lo; p < areas[i].hi && !is_over; p++) {
+			uint32_t was = *p;
+
+			*p = next_random();
+			if (!strcmp(how, "turns"))
+				*p = was;
+		}
+}
+
+static void *spoiler(void *arg)
+{
+	while (!is_over)
+		spoil();
+	return arg;
+}
+
+static void live(const char *phase, char **argv)
+{
+	int n = 0;
+
+	for (int i = 0; i < 20; i++) {
+		for (int k = 0; k < 1000; k++)
+			n = work(n);
+		if (!strcmp(phase, "fork")) {
+			pid_t pid = fork();
+
+			if (pid == 0)
+				_exit(work(0) != 1);
+			waitpid(pid, NULL, 0);
+		}
+		usleep(10000);
+	}
+	if (!strcmp(phase, "exec") && !getenv("UFT_HOSTILE_AGAIN")) {
+		setenv("UFT_HOSTILE_AGAIN", "1", 1);
+		execv("/proc/self/exe", argv);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	int is_once;
+
+	if (argc < 3)
+		return 2;
+	alarm(10);
+	how = argv[2];
+	is_once = !strcmp(how, "once");
+	find_areas(argv[1]);
+	if (!nareas)
+		return 3;		/* not traced, or out of its reach: nothing to spoil */
+	if (is_once)
+		spoil();
+	else if (pthread_create(&thread, NULL, spoiler, NULL))
+		return 2;
+	live(argc > 3 ? argv[3] : "run", argv);
+	is_over = 1;
+	if (!is_once)
+		pthread_join(thread, NULL);
+	return 0;
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# hostile.sh HOSTILE [ROUNDS] - a target that overwrites what it shares with its recorder: that neither crashes, nor hangs, nor
+# complains of memory errors (if it was built with sanitizers)
+. "$(dirname "$0")/../../lib/common.sh"
+hostile=$1 rounds=${2:-1}
+need timeout
+unset UFT_HOSTILE_AGAIN
+
+# survive REGION HOW PHASE OPTION...
+survive() {
+	region=$1 how=$2 phase=$3
+	shift 3
+	rm -f t.uft
+	run timeout -s KILL 60 "$uft" record -o t.uft "$@" "$hostile" "$region" "$how" "$phase"
+	check
+	# 128 + a signal is the program's if it died of one; the recorder then says so.
+	case $status in
+	137) fail "$region $how $phase: the recorder hung"; show ;;
+	134|135|139) grep -q 'killed by signal\|SIGSEGV\|SIGABRT\|SIGBUS\|core' err ||
+		{ fail "$region $how $phase: the recorder crashed"; show; } ;;
+	esac
+	! grep -q 'Sanitizer\|runtime error' err || { fail "$region $how $phase: a memory error"; show; }
+	[ "$status" -eq 3 ] && skip "nothing of the recorder's was found in the target"
+	return 0
+}
+
+round=0
+while [ "$round" -lt "$rounds" ]; do
+	for how in once always turns; do
+		survive layout $how run
+		survive command $how run
+		survive rings $how run -p function_graph
+	done
+	survive slice turns fork
+	survive layout always exec
+	survive layout once fork -p profile
+	round=$((round + 1))
+done
