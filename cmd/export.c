@@ -17,6 +17,7 @@
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/progress.h"
+#include "cmd/symbols.h"
 #include "output/discard.h"
 
 struct export_opts {
@@ -32,6 +33,7 @@ static const struct cmd_option export_options[] = {
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
 	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
 	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
+	CMD_DEMANGLE_OPTION,
 	{ 0 }
 };
 

@@ -55,6 +55,7 @@ static const struct cmd_option report_options[] = {
 	{ "func", 'F', "GLOB", "print only these functions: a glob, or GLOB:mod:OBJECT; may be repeated", cmd_strings, F(funcs), NULL },
 	{ "symbols", 0, "FILE", "take the program's names from FILE, in the format of nm; or OBJECT=FILE; may be repeated",
 	  cmd_strings, F(symbols), NULL },
+	CMD_DEMANGLE_OPTION,
 	{ "tid", 't', "LIST", "print only these threads or processes: 1200,1204-1209", cmd_numbers, F(tids), NULL },
 	{ "pid", 0, "LIST", "the same", cmd_numbers, F(tids), NULL },
 	{ "cpu", 'C', "LIST", "print only events of these CPUs", cmd_numbers, F(cpus), NULL },

@@ -15,6 +15,7 @@
 #include "cmd/cmd.h"
 #include "cmd/objects.h"
 #include "cmd/options.h"
+#include "cmd/symbols.h"
 #include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/names.h"
@@ -37,6 +38,7 @@ static const struct cmd_option sites_options[] = {
 	  offsetof(struct sites_opts, all), NULL },
 	{ "filter", 'l', "GLOB", "list only functions that match GLOB[:mod:OBJECT]; may be repeated", cmd_strings,
 	  offsetof(struct sites_opts, filter), NULL },
+	CMD_DEMANGLE_OPTION,
 	{ 0 }
 };
 
@@ -85,7 +87,7 @@ static const char *site_now(const struct cmd_objects *o, const struct cmd_object
 static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
 {
 	const struct uft_func *func = addr || obj->type == ET_REL ? uft_object_func(obj, addr) : NULL;
-	char *name = func && func->name ? uft_demangle(func->name) : NULL;
+	char *name = func && func->name ? uft_name_shown(func->name) : NULL;
 
 	if (!name && func && func->name)
 		name = strdup(func->name);

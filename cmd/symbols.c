@@ -6,6 +6,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/symbols.h"
+#include "symbol/names.h"
 #include "symbol/namefile.h"
 
 static int show_fetch(const char *object, long got, long of)
@@ -48,4 +49,16 @@ static void warn_unused(void *arg, const char *file)
 void cmd_symbols_end(const char *command)
 {
 	uft_symbols_unused(warn_unused, (void *)command);
+}
+
+const char *const cmd_demangle_styles[] = { [UFT_DEMANGLE_SHORT] = "short", [UFT_DEMANGLE_FULL] = "full", [UFT_DEMANGLE_NO] = "no", NULL };
+
+int cmd_demangle(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	int style = 0, ret = cmd_choice(o, text, &style, err);
+
+	(void)field;
+	if (!ret)
+		uft_demangle_set((enum uft_demangle_style)style);
+	return ret;
 }

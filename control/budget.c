@@ -95,7 +95,7 @@ static void announce(struct uft_session *s, const struct target *t, const struct
 {
 	const struct uft_mapped *m = &t->space->img->obj[f->object];
 	const struct uft_func *func = uft_object_func(m->obj, m->stub_addr[f->site] - m->bias);
-	char *name = func && func->name ? uft_demangle(func->name) : NULL;
+	char *name = func && func->name ? uft_name_shown(func->name) : NULL;
 	struct uft_drop d = {
 		.img = t->space->img, .pid = t->pid, .stub_id = m->first_stub_id + f->site, .clock = session_clock(s),
 		.calls_per_s = (uint64_t)(f->calls * 1e9 / load->wall_ns), .why = why,

@@ -267,7 +267,7 @@ static void say_memory(struct fault *f, const char *what, uint64_t at, size_t n)
 static void say_name(struct fault *f, struct uft_object *obj, uint64_t func)
 {
 	const struct uft_func *fn = uft_object_names(obj, NULL) ? NULL : uft_object_func(obj, func);
-	char *name = fn && fn->name ? uft_demangle(fn->name) : NULL;
+	char *name = fn && fn->name ? uft_name_shown(fn->name) : NULL;
 
 	say(f, "  function                     %s\n", name ? name : fn && fn->name ? fn->name : "without a name");
 	free(name);

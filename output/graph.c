@@ -371,8 +371,7 @@ static void decide_entry(struct uft_printer *t, struct text_cpu *c, const struct
 	p = put_column(t, p, c, c->open_task, c->open_ns, call, c->open_flags[0] ? c->open_flags : NULL);
 	p = leaf ? put_duration(t, p, leaf->duration_ns) : put_no_duration(t, p);
 	p = put_indent(p, c->open_depth);
-	p = put_text(p, name->text, name->len);
-	p = graph_put_args(t, p, call);
+	p = graph_put_call(t, p, name, call);
 	p = leaf ? put_text(p, ";", 1) : put_text(p, " {", 2);
 	p = graph_put_note(t, p, call, &caller, leaf != NULL);
 	*p++ = '\n';

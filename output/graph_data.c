@@ -7,6 +7,7 @@
  * were recorded of it; a kernel with BTF gives names and leaves out what is none.
  */
 #include "output/text.h"
+#include "symbol/names.h"
 
 #define ERRNO_MAX	4095u
 
@@ -17,13 +18,24 @@ const struct emit_text *graph_caller(struct uft_printer *t, const struct call *c
 	return call && call->from_addr && t->flags & UFT_TEXT_RETADDR ? emit_func(&t->names, call->from) : &none;
 }
 
-char *graph_put_args(const struct uft_printer *t, char *p, const struct call *call)
+static char *put_args(const struct uft_printer *t, char *p, const struct call *call)
 {
 	*p++ = '(';
 	for (int i = 0; call && call->has_args && t->flags & UFT_TEXT_ARGS && i < 4; i++)
 		p += sprintf(p, i ? ", 0x%llx" : "0x%llx", (unsigned long long)call->arg[i]);
 	*p++ = ')';
 	return p;
+}
+
+char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call)
+{
+	int has_args = call && call->has_args && t->flags & UFT_TEXT_ARGS;
+	size_t len = uft_demangle_get() == UFT_DEMANGLE_FULL ? uft_name_length(name->text) : 0;	/* f(int): not f(int)() */
+
+	memcpy(p, name->text, name->len);
+	if (len && !has_args)
+		return p + name->len;
+	return put_args(t, p + (len ? len : name->len), call);
 }
 
 /* An int or a long that is an error is one; the kernel goes by the same. */

@@ -127,7 +127,7 @@ void graph_data(struct uft_printer *t, const struct uft_event *ev);
 /* ---- graph_data.c: what is known of a call besides its name and times; @call NULL: nothing ---- */
 #define GRAPH_DATA_ROOM		192u	/* of one line, beside the name that graph_caller() has */
 const struct emit_text *graph_caller(struct uft_printer *t, const struct call *call);
-char *graph_put_args(const struct uft_printer *t, char *p, const struct call *call);	/* `()` at least */
+char *graph_put_call(const struct uft_printer *t, char *p, const struct emit_text *name, const struct call *call);	/* `name()` at least */
 /* The comment behind a line: where it was called, of a leaf what it returned. */
 char *graph_put_note(const struct uft_printer *t, char *p, const struct call *call, const struct emit_text *caller, int is_leaf);
 static inline int graph_has_result(const struct uft_printer *t, const struct call *call)

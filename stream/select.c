@@ -38,11 +38,13 @@ static int sel_func(struct uft_stream *st, const struct uft_sym *sym)
 		st->cap_match = cap;
 	}
 	if (!st->sym_match[sym->index]) {
+		char *demangled = sym->raw ? uft_demangle(sym->raw) : NULL;
 		uint8_t match = 1;
 
 		for (size_t i = 0; i < st->sel.nfuncs && match == 1; i++)
-			if (uft_pattern_match(&st->pattern[i], sym->name, sym->name, sym->object))
+			if (uft_pattern_match(&st->pattern[i], sym->raw ? sym->raw : sym->name, demangled ? demangled : sym->name, sym->object))
 				match = 2;
+		free(demangled);
 		st->sym_match[sym->index] = match;
 	}
 	return st->sym_match[sym->index] == 2;

@@ -54,11 +54,12 @@ int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, c
 /* They may be made in any order, and who hands the object on puts them in theirs: of two at one address the first counts. */
 void uft_object_sort(struct uft_object *obj);
 
-/* A function as shown to people: demangled, with an object when the name alone is not unique. Resolved
+/* A function as shown to people: its name made short, with an object when the name alone is not unique. Resolved
  * once, then by table. `index` is dense over the resolver's life: use it for arrays. */
 struct uft_sym {
 	uint32_t index;
-	const char *name;		/* text to show: demangled; object+0xoffset without a name */
+	const char *name;		/* text to show: uft_name_shown(); object+0xoffset without a name */
+	const char *raw;		/* as in the object, if that differs; else NULL */
 	const char *object;		/* base name of the object, "" unknown */
 	const struct uft_object *of;	/* the object; of each image uft_object_is_same() tells which of its it is. NULL unknown */
 	uint64_t addr, size;		/* runtime */

@@ -99,6 +99,17 @@ char *uft_demangle(const char *name)
 	return NULL;
 }
 
+/* ---- Names as they are shown: short.c -------------------------------------------------------- */
+
+char *uft_name_shown(const char *raw)
+{
+	char *name = uft_demangle_get() == UFT_DEMANGLE_NO ? NULL : uft_demangle(raw);
+
+	if (name && uft_demangle_get() == UFT_DEMANGLE_SHORT)
+		uft_name_shorten(name);
+	return name;
+}
+
 /* ---- Patterns ---------------------------------------------------------------------------------- */
 
 int uft_pattern_parse(const char *text, struct uft_pattern *out)
@@ -149,29 +160,6 @@ static int pattern_match_part(const char *glob, const char *text, size_t len)
 	return ret;
 }
 
-/* Length of a demangled name without its parameters: up to the '(' that the last top level ')' closes. */
-size_t uft_name_length(const char *s)
-{
-	size_t close = 0, i;
-	int depth = 0, is_rust_or_clone;
-
-	for (i = strlen(s); i && s[i - 1] != ')'; i--)
-		;
-	if (!i)
-		return 0;
-	/* "f(int) [clone .cold]", "f() const": what is behind the ')' belongs to the parameters. */
-	is_rust_or_clone = s[i] && s[i] != ' ' && s[i] != '@';
-	if (is_rust_or_clone)
-		return 0;
-	for (close = i; close; close--) {
-		if (s[close - 1] == ')')
-			depth++;
-		else if (s[close - 1] == '(' && --depth == 0)
-			return close - 1;
-	}
-	return 0;
-}
-
 static int pattern_match_name(const char *glob, const char *name)
 {
 	const char *at = strrchr(name, '@');
@@ -194,9 +182,23 @@ static int pattern_match_object(const char *glob, const char *object)
 	return match ^ inverted;
 }
 
+/* As it is shown: what was copied from a report. */
+static int pattern_match_short(const char *glob, const char *demangled)
+{
+	char *name = strdup(demangled);
+	int match;
+
+	if (!name)
+		return 0;
+	uft_name_shorten(name);
+	match = pattern_match_name(glob, name);
+	free(name);
+	return match;
+}
+
 int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object)
 {
-	size_t len;
+	size_t len, start;
 
 	if (p->object && !pattern_match_object(p->object, object ? object : ""))
 		return 0;
@@ -207,5 +209,10 @@ int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *
 	if (pattern_match_name(p->func, demangled))
 		return 1;
 	len = uft_name_length(demangled);
-	return len && pattern_match_part(p->func, demangled, len);
+	if (len && pattern_match_part(p->func, demangled, len))
+		return 1;
+	start = uft_name_start(demangled);
+	if (start && pattern_match_part(p->func, demangled + start, (len ? len : strlen(demangled)) - start))
+		return 1;
+	return strstr(p->func, "...") && pattern_match_short(p->func, demangled);
 }

@@ -12,11 +12,21 @@ void uft_name_clean(char *text);
  * text, or NULL if @name is not mangled. What a duplicate has behind its name (object.h) stays there. */
 char *uft_demangle(const char *name);
 
+/* How names are shown: short (`shop::Flat::sum`, no return type, no parameters, template arguments while they are not wide), in full,
+ * or as the linker knows them. Of the process; set before names are resolved. */
+enum uft_demangle_style { UFT_DEMANGLE_SHORT, UFT_DEMANGLE_FULL, UFT_DEMANGLE_NO };
+void uft_demangle_set(enum uft_demangle_style style);
+enum uft_demangle_style uft_demangle_get(void);
+/* The text to show for @raw in that style, malloc'd; NULL: @raw itself. */
+char *uft_name_shown(const char *raw);
+/* Makes a demangled text short, in place. */
+void uft_name_shorten(char *text);
+
 /* The kernel's filter glob: `*`, `?`, `[...]`, `[!...]`, `\`; anchored at both ends. 1 match, 0 not. */
 int uft_glob_match(const char *glob, const char *text);
 
 /* A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and
- * without parameters, each also without the @file of a duplicate, and the object's base name with and
+ * without parameters, without the return type (`std::*`), as it is shown in short, each also without the @file of a duplicate, and the object's base name with and
  * without its .so suffix. The object glob may begin with `!`: any object but these. @demangled may be NULL. */
 struct uft_pattern {
 	char *func, *object;	/* object NULL: any */
@@ -25,6 +35,8 @@ int uft_pattern_parse(const char *text, struct uft_pattern *out);	/* 0 or -EINVA
 void uft_pattern_free(struct uft_pattern *p);
 /* Length of a demangled name without its parameters; 0: it has none. */
 size_t uft_name_length(const char *demangled);
+/* Where its qualified name begins, behind the return type; 0: it has none. */
+size_t uft_name_start(const char *demangled);
 int uft_pattern_match(const struct uft_pattern *p, const char *raw, const char *demangled, const char *object);
 
 /* Up to @max names nearest to @text (edit distance, common prefix), for "did you mean". Returns count. */

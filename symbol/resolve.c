@@ -14,7 +14,7 @@
  * a hundred addresses has one `main`. `addr` is where it was met first. The same object read twice (a recording
  * has it once for each image) is recognised (uft_object_is_same()), and so is a copy in another folder.
  *
- * Names: demangled, control bytes replaced. A name that another object's function has already is followed by
+ * Names: as uft_name_shown() has them, control bytes replaced. A name that another object's function has already is followed by
  * @object. Two functions of one name in one object differ by the object's own suffix (object.h).
  *
  * Concurrency: none; one resolver belongs to one thread.
@@ -245,7 +245,7 @@ static char *res_name(struct uft_resolver *r, uint32_t object, const struct uft_
 		uft_name_clean(name);
 		return name;
 	}
-	name = uft_demangle(func->name);
+	name = uft_name_shown(func->name);
 	if (!name)
 		name = strdup(func->name);
 	if (!name)
@@ -278,6 +278,7 @@ static const struct uft_sym *res_in_object(struct uft_resolver *r, const struct 
 		return &r->nothing;
 	s->sym.object = r->object[object].base;
 	s->sym.of = r->object[object].obj;
+	s->sym.raw = func && func->name && strcmp(func->name, s->sym.name) ? strdup(func->name) : NULL;
 	s->sym.addr = vaddr + m->bias;
 	s->sym.vaddr = vaddr;
 	s->sym.size = func ? func->size : 0;
@@ -585,8 +586,10 @@ void uft_resolver_free(struct uft_resolver *r)
 
 	if (!r)
 		return;
-	for (i = 0; i < r->nsyms; i++)
+	for (i = 0; i < r->nsyms; i++) {
 		free((char *)res_sym_at(r, i)->sym.name);
+		free((char *)res_sym_at(r, i)->sym.raw);
+	}
 	for (i = 0; i < (r->nsyms + RES_SYM_CHUNK - 1) / RES_SYM_CHUNK; i++)
 		free(r->chunk[i]);
 	for (i = 0; i < r->nimages; i++) {

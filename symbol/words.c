@@ -41,7 +41,7 @@ static void add(struct uft_words *w, size_t i)
 	const char *func = w->p[i].func;
 	uint32_t h;
 
-	if (func[strcspn(func, "*?[\\")]) {
+	if (func[strcspn(func, "*?[\\")] || strstr(func, "...")) {	/* or a name made short */
 		w->glob[w->nglob++] = (uint32_t)i;
 		return;
 	}
@@ -88,7 +88,7 @@ int uft_words_is_not(const struct uft_words *w, size_t i)
 
 /* ---- A function's names ---------------------------------------------------------------------- */
 
-#define MAX_KEYS	5
+#define MAX_KEYS	6
 
 struct names {
 	const char *raw, *demangled, *object;
@@ -108,7 +108,7 @@ static void add_keys(struct names *f, const char *name)
 static struct names names_of(const char *raw, const char *demangled, const char *object)
 {
 	struct names f = { .raw = raw, .demangled = demangled, .object = object };
-	size_t len = demangled ? uft_name_length(demangled) : 0;
+	size_t len = demangled ? uft_name_length(demangled) : 0, start = demangled ? uft_name_start(demangled) : 0;
 
 	if (raw)
 		add_keys(&f, raw);
@@ -116,6 +116,8 @@ static struct names names_of(const char *raw, const char *demangled, const char 
 		add_keys(&f, demangled);
 	if (len)
 		f.key[f.nkeys++] = hash_of(demangled, len);
+	if (start)
+		f.key[f.nkeys++] = hash_of(demangled + start, (len ? len : strlen(demangled)) - start);
 	return f;
 }
 

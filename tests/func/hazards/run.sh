@@ -150,5 +150,5 @@ awk -v slack="$(slack "$case")" -v hazard="$case" -v plain="$plain" '
 				bad++
 			}
 		exit bad > 0
-	}' ncol=9 "$dir/counts" "$dir/profile" >"$dir/diff" || fail "$(head -n 20 "$dir/diff")"
+	}' ncol=8 "$dir/counts" "$dir/profile" >"$dir/diff" || fail "$(head -n 20 "$dir/diff")"
 echo "ok: $case under $tracer: $(grep -c ^calls "$dir/counts") functions, $(awk -F': ' '$1 == "events"{print $2}' "$dir/stat") events"

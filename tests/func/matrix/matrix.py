@@ -246,7 +246,7 @@ def record(uft, tracer, prog, where, filters):
     if stat.get('lost') != '0':
         raise Failed('%s: lost %s' % (tracer, stat.get('lost')))
     calls = Counter()
-    for line in must([uft, 'report', '--no-pager', '--profile', out]).stdout.splitlines():
+    for line in must([uft, 'report', '--no-pager', '--profile', '--demangle=full', out]).stdout.splitlines():
         f = line.split(None, 8)     # calls, seven figures, name
         if len(f) == 9 and f[0].isdigit():
             calls[f[8]] += int(f[0])

@@ -92,6 +92,66 @@ static void demangle_vectors(void **state)
 	}
 }
 
+/* As people read them: what is cut is what is the same in most lines. */
+static void short_names(void **state)
+{
+	static const struct { const char *full, *text; } t[] = {
+		{ "foo(int)", "foo" }, { "foo::bar(int, double) const", "foo::bar" }, { "A::A()", "A::A" }, { "r::main", "r::main" },
+		{ "std::vector<int, std::allocator<int> >::push_back(int const&)", "std::vector<...>::push_back" },
+		{ "shop::Flat<double>::sum(double)", "shop::Flat<double>::sum" },
+		{ "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int const&>(__gnu_cxx::__normal_iterator<int*, X>, int const&)",
+		  "std::vector<...>::_M_realloc_insert<int const&>" },
+		{ "decltype ({parm#1}((int)0)) apply<int>(int, int)", "apply<int>" },
+		{ "std::enable_if<true, unsigned long>::type f<int>(int)", "f<int>" },
+		{ "bool std::operator< <char, std::char_traits<char>, std::allocator<char> >(int)", "std::operator< <...>" },
+		{ "std::ostream& std::operator<< <std::char_traits<char> >(std::ostream&, char)", "std::operator<< <...>" },
+		{ "A::operator()(int) const", "A::operator()" }, { "A::operator->() const", "A::operator->" },
+		{ "A::operator unsigned long() const", "A::operator unsigned long" }, { "operator delete(void*)", "operator delete" },
+		{ "A::operator[](int)", "A::operator[]" }, { "std::strong_ordering A::operator<=><int>(int)", "A::operator<=><int>" },
+		{ "main::{lambda(int)#1}::operator()(int) const", "main::{lambda(int)#1}::operator()" },
+		{ "f(std::vector<int, std::allocator<int> >)::{lambda()#1}::operator()() const", "f(...)::{lambda()#1}::operator()" },
+		{ "(anonymous namespace)::f(int)", "(anonymous namespace)::f" },
+		{ "std::__cxx11::to_string[abi:cxx11](int)", "std::__cxx11::to_string[abi:cxx11]" },
+		{ "foo(int) [clone .constprop.0]", "foo.constprop.0" }, { "int foo<int>(int) [clone .cold]", "foo<int>.cold" },
+		{ "helper(int)@a.c", "helper@a.c" }, { "operator@", "operator@" }, { "main", "main" }, { "", "" },
+		{ "virtual thunk to A::f(int)", "virtual thunk to A::f" }, { "non-virtual thunk to A::~A()", "non-virtual thunk to A::~A" },
+		{ "<Test + 'static as foo::Bar<Test>>::bar", "<Test + 'static as foo::Bar<Test>>::bar" },
+		{ "r::shapes::gen::<u8>", "r::shapes::gen::<u8>" },
+		{ "<F as core::ops::function::FnOnce<(alloc::string::String,)>>::call_once", "<F as core::ops::function::FnOnce<...>>::call_once" },
+		/* no text of a compiler */
+		{ "f<", "f<" }, { "f<<<<", "f<<<<" }, { ">>>(", ">>>(" }, { "operator", "operator" }, { "operator<", "operator<" }, { ") (", "(" },
+		{ "a b c", "c" }, { "@", "@" }, { " [clone ", "" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		char *s = strdup(t[i].full);
+
+		uft_name_shorten(s);
+		if (strcmp(s, t[i].text))
+			fail_msg("'%s' gave '%s', not '%s'", t[i].full, s, t[i].text);
+		free(s);
+	}
+}
+
+static void styles(void **state)
+{
+	char *s;
+
+	(void)state;
+	s = uft_name_shown("_Z3fooi");
+	assert_string_equal(s, "foo");
+	free(s);
+	uft_demangle_set(UFT_DEMANGLE_FULL);
+	s = uft_name_shown("_Z3fooi");
+	assert_string_equal(s, "foo(int)");
+	free(s);
+	uft_demangle_set(UFT_DEMANGLE_NO);
+	assert_null(uft_name_shown("_Z3fooi"));
+	uft_demangle_set(UFT_DEMANGLE_SHORT);
+	assert_null(uft_name_shown("main"));
+}
+
 /* Names that stand for gigabytes, and deep ones: refused or short, but soon. */
 static void demangle_is_bounded(void **state)
 {
@@ -131,6 +191,11 @@ static void patterns(void **state)
 		{ "A::operator()", "x", "A::operator()(int)", "prog", 1 },
 		{ "f", "x", "f(void (*)(int))", "prog", 1 },
 		{ "r::shapes::gen::<u8>", "_RI", "r::shapes::gen::<u8>", "prog", 1 },
+		/* the return type is no part of the name; what is shown can be pasted */
+		{ "std::*", "x", "void std::f<int>(int)", "prog", 1 }, { "std::f<int>", "x", "void std::f<int>(int)", "prog", 1 },
+		{ "void *", "x", "void std::f<int>(int)", "prog", 1 }, { "void*", "x", "std::f(void*)", "prog", 0 },
+		{ "std::vector<...>::at", "x", "int& std::vector<int, std::allocator<int> >::at(unsigned long)", "prog", 1 },
+		{ "std::vector<...>::at", "x", "int& std::vector<int, std::allocator<int> >::front()", "prog", 0 },
 		{ "operator[](int)", "x", "operator[](int)", "prog", 1 },
 		{ "helper", "helper@a.c", NULL, "prog", 1 }, { "helper@a.c", "helper@a.c", NULL, "prog", 1 },
 		{ "helper@b.c", "helper@a.c", NULL, "prog", 0 }, { "helper", "_ZL6helperi@a.c", "helper(int)@a.c", "prog", 1 },
@@ -204,10 +269,11 @@ static long last_by_hand(const struct uft_pattern *p, size_t n, const char *raw,
 static void words_as_one(void **state)
 {
 	static const char *const word[] = {
-		"f1", "f2", "f1@a.c", "f*", "*1", "ns::g", "ns::g(int)", "f1:mod:libx.so", "*:mod:liby*", "f[12]", "f\\1", "none", "f2:mod:!libx.so",
+		"f1", "f2", "f1@a.c", "f*", "*1", "ns::g", "ns::g(int)", "f1:mod:libx.so", "*:mod:liby*", "f[12]", "f\\1", "none", "f2:mod:!libx.so", "ns::h<int>", "ns::*", "ns::k<...>",
 	};
 	static const struct { const char *raw, *demangled; } name[] = {
 		{ "f1", NULL }, { "f2", NULL }, { "f1@a.c", NULL }, { "f2@b.c@1", NULL }, { "_Z1g", "ns::g(int)" }, { "@f1", NULL }, { "x", NULL },
+		{ "_Z1h", "void ns::h<int>(int)" }, { "_Z1k", "void ns::k<int, unsigned long, char>(int)" },
 	};
 	static const char *const object[] = { "libx.so", "liby.so.1", "prog" };
 	const size_t nword = sizeof(word) / sizeof(word[0]);
@@ -250,7 +316,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(glob_vectors), cmocka_unit_test(glob_is_bounded), cmocka_unit_test(demangle_vectors),
-		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(patterns), cmocka_unit_test(near_names),
+		cmocka_unit_test(demangle_is_bounded), cmocka_unit_test(short_names), cmocka_unit_test(styles), cmocka_unit_test(patterns), cmocka_unit_test(near_names),
 		cmocka_unit_test(cleaning), cmocka_unit_test(words_as_one),
 	};
 
