@@ -96,9 +96,18 @@ static int is_selected(const struct selection *s, const struct uft_function *f)
 	return at >= 0 && !s->is_not[at];
 }
 
+/* Static functions of one name are listed by that name, each once, as in the kernel; a word `name@file.c` selects one of them. */
+static void show_name(struct tree_text *out, const struct uft_function *f)
+{
+	int n = f->name[0] == '@' ? (int)strlen(f->name) : (int)strcspn(f->name, "@");
+
+	text_printf(out, f->is_program ? "%.*s" : "%.*s [%s]", n, f->name, f->object);
+}
+
 static void show_function(struct tree_text *out, const struct uft_function *f)
 {
-	text_printf(out, f->is_program ? "%s\n" : "%s [%s]\n", f->name, f->object);
+	show_name(out, f);
+	text_put(out, "\n", 1);
 }
 
 static int list_fn(void *arg, const struct uft_function *f)
@@ -451,7 +460,7 @@ int show_available_filter_functions_addrs(const struct place *at, struct tree_te
 
 static void show_users(struct tree_text *out, const struct uft_function *f)
 {
-	text_printf(out, f->is_program ? "%s" : "%s [%s]", f->name, f->object);
+	show_name(out, f);
 	text_printf(out, " (%d)\n", f->is_armed);
 }
 

@@ -19,9 +19,10 @@
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
  *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
  *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw, once it is open,
- *	  is huge to the kernel, though not to who asks (fuse_claim_size()): tar would fill the disk with zeros. There is no read-ahead, each read of a page is answered by one sub-buffer, and never by waiting (a page that is being read cannot
- *	  be told from a splice, and the recorder could not stop): EAGAIN, and who wants to wait polls. What a splice will ask for
- *	  after its first page is in the cache before (fuse_ahead.c).
+ *	  is huge to the kernel, though not to a caller of stat (fuse_claim_size()): tar would fill the disk with zeros. There is no read-ahead,
+ *	  each read of a page is answered by one sub-buffer. A read for the page cache never waits, or a recorder that splices could
+ *	  not stop: EAGAIN, and the recorder polls. A read(2) waits, as the kernel's; its request names a lock owner, and only
+ *	  direct I/O has one (fs/fuse/file.c). What a splice will ask for after its first page is in the cache before (fuse_ahead.c).
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
  *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
  *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the owner waits for it
@@ -56,8 +57,8 @@ int fuse_fill_stat(struct uft_fuse *f, uft_node node, struct stat *st, uint32_t 
 	st->st_ino = node;
 	st->st_mode = a.mode;
 	st->st_nlink = a.nlink;
-	st->st_uid = f->uid;
-	st->st_gid = f->gid;
+	st->st_uid = a.uid;
+	st->st_gid = a.gid;
 	st->st_blksize = 4096;
 	if (a.flags & UFT_ATTR_PAGES && fuse_is_open(f, node)) {
 		ret = fuse_claim_size(f, node);
@@ -106,14 +107,15 @@ static void op_getattr(fuse_req_t req, fuse_ino_t node, struct fuse_file_info *f
 		fuse_reply_attr(req, &st, 0);
 }
 
-/* Times, owner and mode may be "changed" by tools that copy or touch: nothing happens, as nothing is kept. */
+/* The kernel has checked who may change a mode or an owner (default_permissions). Times are accepted and not kept. */
 static void op_setattr(fuse_req_t req, fuse_ino_t node, struct stat *attr, int to_set, struct fuse_file_info *fi)
 {
 	int ret = 0;
 
 	if (to_set & (FUSE_SET_ATTR_MODE | FUSE_SET_ATTR_UID | FUSE_SET_ATTR_GID))
-		ret = -EPERM;
-	else if (to_set & FUSE_SET_ATTR_SIZE)
+		ret = uft_tree_setattr(fuse_of(req)->tree, node, to_set & FUSE_SET_ATTR_MODE ? attr->st_mode : (mode_t)-1,
+				       to_set & FUSE_SET_ATTR_UID ? attr->st_uid : (uid_t)-1, to_set & FUSE_SET_ATTR_GID ? attr->st_gid : (gid_t)-1);
+	if (!ret && to_set & FUSE_SET_ATTR_SIZE)
 		ret = attr->st_size == 0 ? uft_tree_truncate(fuse_of(req)->tree, node) : -EINVAL;
 	if (ret < 0)
 		fuse_reply_err(req, -ret);
@@ -182,10 +184,28 @@ static void op_rmdir(fuse_req_t req, fuse_ino_t dir, const char *name)
 	fuse_reply_err(req, -ret);
 }
 
-/* Nothing can be made, removed, renamed or linked but instances: the kernel's tracefs says EPERM, not ENOSYS. */
+/* Nothing can be made, removed, renamed or linked but instances. The errors are those of the kernel's tracefs. */
 static void op_create(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)dir, (void)name, (void)mode, (void)fi;
+	fuse_reply_err(req, EACCES);
+}
+
+static void op_symlink(fuse_req_t req, const char *to, fuse_ino_t dir, const char *name)
+{
+	(void)to, (void)dir, (void)name;
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_link(fuse_req_t req, fuse_ino_t node, fuse_ino_t dir, const char *name)
+{
+	(void)node, (void)dir, (void)name;
+	fuse_reply_err(req, EPERM);
+}
+
+static void op_rename(fuse_req_t req, fuse_ino_t dir, const char *name, fuse_ino_t to, const char *new_name, unsigned flags)
+{
+	(void)dir, (void)name, (void)to, (void)new_name, (void)flags;
 	fuse_reply_err(req, EPERM);
 }
 
@@ -256,6 +276,7 @@ static struct fuse_lowlevel_ops ops = {
 	.init = op_init,
 	.lookup = op_lookup, .getattr = op_getattr, .setattr = op_setattr, .readdir = op_readdir,
 	.mkdir = op_mkdir, .rmdir = op_rmdir, .create = op_create, .mknod = op_mknod, .unlink = op_unlink,
+	.symlink = op_symlink, .link = op_link, .rename = op_rename,
 };
 
 static int is_close(const struct fuse_buf *buf)
@@ -393,8 +414,6 @@ int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_op
 		return ret;
 	}
 	f->tree = t;
-	f->uid = getuid();
-	f->gid = getgid();
 	pthread_mutex_init(&f->lock, NULL);
 	pthread_mutex_init(&f->storing, NULL);
 	pthread_cond_init(&f->queued, NULL);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tree/fuse_internal.h"
 
@@ -222,8 +223,10 @@ static int wait_for_data(struct file *file, fuse_req_t req, size_t size)
 	ret = put_wait(file->fuse, w);
 	if (ret < 0)
 		free(w);
-	else
+	if (ret == 0) {
+		uft_tree_await_read(file->handle, 1);
 		uft_tree_notify(file->handle, data_came, file);
+	}
 	return ret;
 }
 
@@ -249,7 +252,7 @@ static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, 
 {
 	struct file *file = file_of(fi);
 	int is_pages = (file->flags & UFT_ATTR_PAGES) != 0, has_ahead = 0;
-	int may_wait = file->flags & UFT_ATTR_BLOCKS && !is_pages && !(fi->flags & O_NONBLOCK);
+	int may_wait = file->flags & UFT_ATTR_BLOCKS && (!is_pages || fi->lock_owner) && !(fi->flags & O_NONBLOCK);
 	char *buf;
 	ssize_t n;
 
@@ -327,11 +330,15 @@ static void answer_waits(struct file *file)
 		pthread_mutex_lock(&f->lock);
 		w = take_wait(f, file, NULL);
 		pthread_mutex_unlock(&f->lock);
-		if (!w)
+		if (!w) {
+			uft_tree_await_read(file->handle, 0);
 			return;
+		}
 		n = read_now(file, w->size, 0, &buf);
 		if (n == -EAGAIN && put_wait(f, w) == 0) {
 			free(buf);
+			if (file->flags & UFT_ATTR_PAGES)	/* what is there is too young to be shown */
+				usleep(1000);
 			uft_tree_notify(file->handle, data_came, file);
 			return;
 		}

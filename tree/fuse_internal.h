@@ -58,8 +58,6 @@ struct uft_fuse {
 	atomic_ullong claims;		/* of sizes, so far */
 	int is_ending;
 	int gone_fd, stop_fd;
-	uid_t uid;
-	gid_t gid;
 };
 
 static inline struct uft_fuse *fuse_of(fuse_req_t req)

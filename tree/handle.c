@@ -227,6 +227,11 @@ int uft_tree_poll(struct uft_handle *h)
 	return h->at.row->poll ? h->at.row->poll(h) : POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
 }
 
+void uft_tree_await_read(struct uft_handle *h, int is_waiting)
+{
+	atomic_store(&h->is_read_waiting, is_waiting);
+}
+
 int handle_wait_news(struct uft_handle *h)
 {
 	struct uft_tree *t = h->t;

@@ -118,6 +118,7 @@ void instance_free(struct instance *in)
 	event_kin_free(in);
 	raw_free(in);
 	free(in->cpu_kb);
+	free(in->attr);
 	error_free(in);
 	uft_live_destroy(in->frozen);
 	uft_live_destroy(in->live);

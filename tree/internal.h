@@ -95,6 +95,7 @@ struct uft_handle {
 	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
 	size_t wrong_at;		/* where in it */
 	atomic_int is_interrupted;
+	atomic_int is_read_waiting;	/* uft_tree_await_read() */
 	void (*notify)(void *arg);
 	void *notify_arg;
 };
@@ -139,6 +140,8 @@ struct instance {
 	char name[UFT_TREE_NAME];
 	uint64_t mtime_ns;
 	uint32_t handles;		/* open; under t->lock */
+	struct node_attr { uft_node node; uint32_t mode; uid_t uid; gid_t gid; } *attr;	/* node.c: of files that chmod or chown changed; under t->lock */
+	size_t nattrs;
 	int is_going;			/* rmdir is at it: not there for others; under t->lock */
 	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
 

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static uft_node node_of(const struct instance *in, const struct row *row, uint32_t index)
 {
@@ -209,20 +210,71 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 	return ret;
 }
 
-int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out)
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static uint32_t mode_of(const struct place *at)
 {
+	return at->row == &rows[0] && at->in->number ? S_IFDIR | 0750 : at->row->pub.mode;
+}
+
+/* What chmod and chown left. t->lock held. */
+static struct node_attr *attr_of(struct instance *in, uft_node node)
+{
+	for (size_t i = 0; i < in->nattrs; i++)
+		if (in->attr[i].node == node)
+			return &in->attr[i];
+	return NULL;
+}
+
+/* The default of @at in a new entry. NULL: no memory. t->lock held. */
+static struct node_attr *attr_add(const struct place *at, uft_node node)
+{
+	struct node_attr *grown = realloc(at->in->attr, (at->in->nattrs + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	at->in->attr = grown;
+	grown[at->in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(), .gid = getgid() };
+	return &grown[at->in->nattrs++];
+}
+
+int uft_tree_setattr(struct uft_tree *t, uft_node node, mode_t mode, uid_t uid, gid_t gid)
+{
+	struct node_attr *a = NULL;
 	struct place at;
 	int ret;
 
 	pthread_mutex_lock(&t->lock);
 	ret = node_place(t, node, &at);
-	if (!ret)
+	if (!ret) {
+		a = attr_of(at.in, node);
+		a = a ? a : attr_add(&at, node);
+		ret = a ? 0 : -ENOMEM;
+	}
+	if (a) {
+		a->mode = mode == (mode_t)-1 ? a->mode : (a->mode & S_IFMT) | (mode & 07777);
+		a->uid = uid == (uid_t)-1 ? a->uid : uid;
+		a->gid = gid == (gid_t)-1 ? a->gid : gid;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out)
+{
+	const struct node_attr *a;
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	if (!ret) {
+		a = attr_of(at.in, node);
 		*out = (struct uft_tree_attr){
-			.mode = at.row->pub.mode, .nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr,
-			.mtime_ns = at.in->mtime_ns, .doc = at.row->pub.doc,
+			.mode = a ? a->mode : mode_of(&at), .uid = a ? a->uid : getuid(), .gid = a ? a->gid : getgid(),
+			.nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr, .mtime_ns = at.in->mtime_ns, .doc = at.row->pub.doc,
 		};
-	if (!ret && at.row == &rows[0] && at.in->number)
-		out->mode = S_IFDIR | 0750;
+	}
 	pthread_mutex_unlock(&t->lock);
 	return ret;
 }

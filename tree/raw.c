@@ -168,12 +168,13 @@ int poll_raw(struct uft_handle *h)
 {
 	const struct raw_reader *r = h->priv;
 	const struct raw_cpu *c = h->at.in->raw.cpu[h->at.index];
+	uint32_t percent = atomic_load(&h->is_read_waiting) ? 0 : h->at.in->buffer_percent;
 
 	if (is_frozen(h))	/* there is nothing to wait for */
 		return POLLIN | POLLRDNORM;
 	if (r->at < r->n || (c && c->nready) || is_full_enough(h->at.in, h->at.index))
 		return POLLIN | POLLRDNORM;
-	return h->at.in->buffer_percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
+	return percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
 }
 
 /* The rest of a page, or as many whole ones as there are and have room: a reader of one page gets one. */

@@ -22,6 +22,12 @@
 
 /* ---- Who wants what -------------------------------------------------------------------------- */
 
+/* mmiotrace that has nothing to watch records nothing, as the kernel's before a device is mapped. */
+static uint32_t tracer_of(const struct settings *set)
+{
+	return set->tracer == UFT_TRACER_MMIOTRACE && !set->watch[0] ? UFT_TRACER_NOP : set->tracer;
+}
+
 /* Which events are on, or may be switched on by a function. */
 static uint32_t wanted_events(const struct instance *in, const struct settings *set)
 {
@@ -31,7 +37,7 @@ static uint32_t wanted_events(const struct instance *in, const struct settings *
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return ((set->tracer != UFT_TRACER_NOP || set->events) && set->is_on) || set->is_measuring || trigger_waits(in, set);
+	return ((tracer_of(set) != UFT_TRACER_NOP || set->events) && set->is_on) || set->is_measuring || trigger_waits(in, set);
 }
 
 int share_is_tracing(const struct instance *in, const struct settings *set)
@@ -54,7 +60,7 @@ static int is_running(const struct instance *in, const struct settings *set)
 /* Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the buffer, whoever is beside. */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
-	return set->is_profiling || set->is_measuring || (set->tracer != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
+	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
 }
 
 /* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
@@ -103,7 +109,7 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 		put(w, in, set, UFT_TRACER_FUNCTION);
 	if (is_beside(in, set) && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
 		return;
-	if (set->tracer != UFT_TRACER_NOP)
+	if (tracer_of(set) != UFT_TRACER_NOP)
 		put(w, in, set, set->tracer);
 	else if (in->triggers)
 		put(w, in, set, UFT_TRACER_FUNCTION);
@@ -118,7 +124,7 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
 		n += 2;
-		if (set->tracer == UFT_TRACER_NOP && i != in && i->set.tracer != UFT_TRACER_NOP)
+		if (tracer_of(set) == UFT_TRACER_NOP && i != in && tracer_of(&i->set) != UFT_TRACER_NOP)
 			would = i;
 	}
 	*w = (struct wishes){ .v = calloc(n, sizeof(*w->v)) };
@@ -129,7 +135,7 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 			is_anybody_on = 1;
 			put_all(w, i, set_of(i, in, set));
 		}
-	if (!w->n && !is_anybody_on && set_of(would, in, set)->tracer != UFT_TRACER_NOP)
+	if (!w->n && !is_anybody_on && tracer_of(set_of(would, in, set)) != UFT_TRACER_NOP)
 		put(w, would, set_of(would, in, set), set_of(would, in, set)->tracer);
 	if (!w->n)
 		put(w, in, set, UFT_TRACER_NOP);
@@ -546,7 +552,7 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	int ret, is_any_running = 0;
 
 	ret = wishes_make(in, set, &w);
-	if (!ret && in->triggers && uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN)
+	if (!ret && in->triggers && uft_tracer_kind(tracer_of(set)) != UFT_KIND_PLAIN)
 		in->t->conflict = "Functions with commands and this tracer exclude each other";
 	else if (!ret)
 		in->t->conflict = impossible(&w);

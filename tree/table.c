@@ -125,7 +125,7 @@ const struct row rows[] = {
 	     .open = open_raw, .release = release_raw, .read = read_raw, .poll = poll_raw, .attr = UFT_ATTR_BLOCKS | UFT_ATTR_PAGES),
 	FILE("per_cpu/cpu%/snapshot", 0640, CPU, "the cpu's part of snapshot", SNAPSHOT),
 	FILE("per_cpu/cpu%/snapshot_raw", 0440, CPU, "what the cpu's snapshot holds as sub-buffers, for programs; reading takes it out",
-	     .open = open_raw, .release = release_raw, .read = read_raw, .poll = poll_raw, .attr = UFT_ATTR_BLOCKS | UFT_ATTR_PAGES, .flags = ROW_FROZEN),
+	     .open = open_raw, .release = release_raw, .read = read_raw, .poll = poll_raw, .attr = UFT_ATTR_PAGES, .flags = ROW_FROZEN),
 	FILE("per_cpu/cpu%/buffer_size_kb", 0640, CPU, "KiB that are kept of the cpu", .show = show_buffer_size_kb, .store = store_buffer_size_kb),
 	FILE("per_cpu/cpu%/stats", 0440, CPU, "what the cpu's buffer holds and has lost", .show = show_stats),
 	FILE("kallsyms", 0440, TOP, "names of the addresses in trace_pipe_raw, in the form of /proc/kallsyms", .show = show_kallsyms),

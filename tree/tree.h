@@ -99,6 +99,8 @@ enum uft_tree_attr_flags {
 };
 struct uft_tree_attr {
 	uint32_t mode;			/* S_IFDIR or S_IFREG, and permissions */
+	uid_t uid;
+	gid_t gid;
 	uint32_t nlink, flags;
 	uint64_t mtime_ns;		/* CLOCK_REALTIME, when the instance was made */
 	const char *doc;
@@ -107,6 +109,9 @@ struct uft_tree_attr {
 int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out);	/* -ENOENT, -ENOTDIR */
 int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out);	/* from the root; `/` as often as wanted */
 int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out);
+/* Changes the permissions, owner or group that uft_tree_getattr() tells until the instance is removed; -1 keeps one. The tree itself
+ * does not go by them: whether a caller may open a file, a mount decides. 0, -ENOENT, -ENOMEM. */
+int uft_tree_setattr(struct uft_tree *t, uft_node node, mode_t mode, uid_t uid, gid_t gid);
 /* Entry @i of a directory, from 0; without `.` and `..`. 1 filled, 0 the end, negative errno. */
 int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out);
 int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out);	/* the root's is itself */
@@ -133,6 +138,8 @@ int uft_tree_release(struct uft_handle *h);
 /* The read that waits now returns -EINTR; without one, the next that would wait does. */
 void uft_tree_interrupt(struct uft_handle *h);
 int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */
+/* A read waits for the handle (@is_waiting), or no longer: until then poll and notify ignore buffer_percent, as the kernel's read does. */
+void uft_tree_await_read(struct uft_handle *h, int is_waiting);
 /* Calls @fn once, from a thread of the tree, as soon as uft_tree_poll() says POLLIN; at once if it does already. @fn may
  * not call the tree. NULL takes it back: when that returned, @fn does not run any more. */
 void uft_tree_notify(struct uft_handle *h, void (*fn)(void *arg), void *arg);

@@ -57,10 +57,6 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 			h->t->conflict = "A trace_pipe of it is open";
 			return -EBUSY;
 		}
-		if (tracer_values[i] == UFT_TRACER_MMIOTRACE && !set.watch[0]) {
-			h->wrong = "Which memory? mmiotrace_watch says it";
-			return -EINVAL;
-		}
 		set.tracer = tracer_values[i];
 		set.max_latency_us = 0;
 		ret = tree_apply(h->at.in, &set, &err);

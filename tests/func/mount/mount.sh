@@ -62,7 +62,7 @@ run bash -c 'echo 1 >t/available_tracers'
 expect_status 1
 [ "$(id -u)" -ne 0 ] || expect_err "Invalid argument"
 run touch t/new
-expect_err "Operation not permitted"
+expect_err "Permission denied"
 run mkdir t/new
 expect_err "Operation not permitted"
 run rm -f t/current_tracer

@@ -8,14 +8,13 @@ export T TMP="$tmp"
 in_shell 'cd /sys/kernel/tracing; echo mmiotrace >current_tracer; echo "$? $(cat current_tracer)"; for w in a,0 a,b ,8 "a b c d e" 0x1000,64 $(printf %0520d 0); do echo "$w" >mmiotrace_watch; echo $?; done; cat mmiotrace_watch
 	sed "s/^.*\] //" error_log | grep -v "^ "; echo "watched  other,4:w" >mmiotrace_watch; cat mmiotrace_watch; echo watched >mmiotrace_watch; echo mmiotrace >current_tracer; echo $?; echo >mmiotrace_watch; echo "$? $(cat mmiotrace_watch)"
 	mkdir instances/foo; ls instances/foo | grep -c watch; grep -c mmiotrace instances/foo/available_tracers' 2>err
-expect_equal "which memory" "$(cat out)" "1 nop
+expect_equal "which memory" "$(cat out)" "0 mmiotrace
 1
 1
 1
 1
 1
 1
-current_tracer: error: Which memory? mmiotrace_watch says it
 mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
 mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
 mmiotrace_watch: error: It is NAME or ADDRESS, with ,BYTES and :w behind it
@@ -25,9 +24,11 @@ mmiotrace_watch: error: More than 510 bytes of words
 watched
 other,4:w
 0
-1 watched
+0 
 0
 0"
+in_shell 'cd /sys/kernel/tracing; echo mmiotrace >current_tracer; $T count; grep -c "^[RW] " trace; echo watched >mmiotrace_watch; $T count >$TMP/late; grep -c "^[RW] " trace; echo >mmiotrace_watch; echo >trace; $T count; grep -c "^[RW] " trace; cat current_tracer' 2>err
+expect_equal "watched only while there is a watch" "$(grep -v " " out | tr '\n' ' ')" "0 $(($(sed "s/ / + /" late))) 0 mmiotrace "
 
 # ---- All of them, also beside another's calls that come and go, which have none; then switches
 in_shell 'cd /sys/kernel/tracing; mkdir instances/foo; echo watched >mmiotrace_watch; echo sched_switch >current_tracer; echo mmiotrace >current_tracer; (echo main >instances/foo/set_ftrace_filter; echo function >instances/foo/current_tracer)
