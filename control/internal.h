@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "control/budget.h"
+#include "control/arm/budget.h"
 #include "control/session.h"
 #include "symbol/names.h"
 
@@ -30,7 +30,7 @@ struct arena {
 	int fd;			/* holds the flock that says "this session lives" */
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int is_linked;
-	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach.c) */
+	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach_request.c) */
 	char path[256];
 };
 
@@ -59,7 +59,7 @@ struct spec {
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts spin;
-	struct access_range *watch;	/* of mmiotrace (access.h) */
+	struct access_range *watch;	/* of mmiotrace (watch_list.h) */
 	uint32_t nwatch;
 	uint64_t sample_ns;
 	int has_stacks;			/* of samples */
@@ -76,8 +76,8 @@ struct spec {
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
-	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];	/* kin.c: by params.pids, when it came to be there */
-	struct spec *beside;		/* beside.c */
+	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];	/* pid_inherit.c: by params.pids, when it came to be there */
+	struct spec *beside;		/* spec_select.c */
 };
 
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
@@ -90,7 +90,7 @@ struct spec {
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
-/* beside.c: what all of @in->beside want, into @sp, which is made of @in. */
+/* spec_select.c: what all of @in->beside want, into @sp, which is made of @in. */
 int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err);
 int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err);	/* the same of the session's own events */
 static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
@@ -100,7 +100,7 @@ static inline int spec_has_func(const struct spec *sp)	/* are there records with
 /* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
 struct space_obj;
-/* The same for its plain functions (plain.c). @is_program: a pattern need not name the object. */
+/* The same for its plain functions (unprepared.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err);
 /* spec.c: the same of one, without those beside it. */
@@ -118,7 +118,7 @@ int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspace
 /* Why nothing of the space can be traced, for a message. */
 void spec_explain_none(const struct space *sp, char *text, size_t size);
 
-/* ---- space.c: an image and what is planned for it ------------------------------------------- */
+/* ---- image_plan.c: an image and what is planned for it ------------------------------------------- */
 
 struct plain;
 #define PLAIN_NO_GRAPH	15		/* reasons are enum entry_skip, and this one */
@@ -139,7 +139,7 @@ struct space_obj {
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
 	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
 	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
-	struct uft_stack_row *row;	/* stacks.c; malloc'd */
+	struct uft_stack_row *row;	/* unwind_rows.c; malloc'd */
 	uint32_t nrow;
 	int has_rows;			/* made, maybe none */
 };
@@ -197,7 +197,7 @@ struct target_obj {
 	uint8_t *state;			/* by stub index, what was last sent; WANT_NOT: never touched */
 	uint32_t nstate;
 	uint64_t code_base;		/* as the runtime says: where code for plain functions goes */
-	uint8_t *named;			/* by stub index: perfmap.c wrote it */
+	uint8_t *named;			/* by stub index: perf_map.c wrote it */
 	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
 	uint8_t has_rows;		/* it knows how to walk stacks through it */
@@ -226,24 +226,24 @@ struct target {
 	int is_stuck;			/* the agent does not answer: no more commands */
 	uint32_t stuck_seq;		/* the number of the one that it did not answer */
 	int is_over;			/* the process ended or replaced its image */
-	int is_watched;			/* watch.c has all of its tasks */
+	int is_watched;			/* watchdog.c has all of its tasks */
 	uint64_t next_watch_ns;		/* when it is tried again, if not */
-	int waits_for_traps;		/* trap.c: functions are to be armed when it has */
+	int waits_for_traps;		/* int3.c: functions are to be armed when it has */
 	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
 	int has_faulted;		/* fault.c put everything back */
 	int has_agent;
 	uint64_t armed;
-	struct remote *remote;		/* stopped by ptrace, see inject.c */
+	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
 	uint32_t waiting;		/* request + 1 by which a thread of it stands in r_brk until it is answered; 0 none */
 	struct task_name *task;
 	uint32_t ntask, task_alloc;
-	int jit_fd;			/* jitmap.c; 0 or less: none */
+	int jit_fd;			/* jit_names.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
-	int is_map_begun, is_map_left;	/* perfmap.c */
-	struct meter *meter;		/* meter.c; NULL: not looked at so far */
-	struct hold *hold;		/* hold.c: what is gathered for one; NULL: none is open */
-	int is_unasked;			/* sandbox.c: said that its policies are not known */
-	int is_unsafe_said;		/* sandbox.c: said that stacks may cost its life */
+	int is_map_begun, is_map_left;	/* perf_map.c */
+	struct meter *meter;		/* cost.c; NULL: not looked at so far */
+	struct hold *hold;		/* arm_stopped.c: what is gathered for one; NULL: none is open */
+	int is_unasked;			/* seccomp_risk.c: said that its policies are not known */
+	int is_unsafe_said;		/* seccomp_risk.c: said that stacks may cost its life */
 };
 
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -261,16 +261,16 @@ int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
 int target_grow(struct target *t, uint32_t nobj);
 
-/* ---- jitmap.c: names of code that a process makes ------------------------------------------- */
+/* ---- jit_names.c: names of code that a process makes ------------------------------------------- */
 
 void jitmap_look(struct uft_session *s, struct target *t);	/* while it lives: is there a list by now? */
 void jitmap_read(struct uft_session *s, struct target *t);	/* tracing ends: its names into the image */
 
-/* ---- perfmap.c: names of our code, for perf --------------------------------------------------- */
+/* ---- perf_map.c: names of our code, for perf --------------------------------------------------- */
 
 void perfmap_write(struct uft_session *s, struct target *t);	/* what is new */
 
-/* ---- kin.c: the pid lists of processes that listed ones made --------------------------------- */
+/* ---- pid_inherit.c: the pid lists of processes that listed ones made --------------------------------- */
 
 /* A process, or what it executes, is there; @from: its parent, or the last that is known of those that it is of. */
 void kin_note(struct uft_session *s, pid_t pid, pid_t from);
@@ -291,7 +291,7 @@ int stuck_ends(struct uft_session *s, struct target *t);	/* 1: it did by now; to
 void stuck_poll(struct uft_session *s);				/* those that did are brought up to the spec */
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
-/* sandbox.c. @why: what was found, NULL if nothing is known. */
+/* seccomp_risk.c. @why: what was found, NULL if nothing is known. */
 int sandbox_is_possible(const struct target *t, const char **why);
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
@@ -316,13 +316,13 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
 /* The same for @n in a row that it was not told of. */
 void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
-/* sweep.c: switches at once what a bit can tell; the rest has to be listed. 0; -ESRCH, -ETIMEDOUT. */
+/* arm_bitmap.c: switches at once what a bit can tell; the rest has to be listed. 0; -ESRCH, -ETIMEDOUT. */
 int command_sweep(struct uft_session *s, struct target *t, uint32_t object);
-/* hold.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
+/* arm_stopped.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
 void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);
 void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n);
-/* arm.c: the first arming of what is alike, at an exec; the rest has to be listed. 0, or -errno as of command_object(). */
+/* arm_first.c: the first arming of what is alike, at an exec; the rest has to be listed. 0, or -errno as of command_object(). */
 int command_arm(struct uft_session *s, struct target *t, uint32_t object);
 size_t command_arm_bytes(size_t nsite);		/* of the command area */
 uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object);	/* enum uft_cmd_flags of a list now */
@@ -330,7 +330,7 @@ uint32_t command_patch_flags(const struct uft_session *s, const struct target *t
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
 int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */
 
-/* ---- stacks.c ---------------------------------------------------------------------------------- */
+/* ---- unwind_rows.c ---------------------------------------------------------------------------------- */
 
 /* Rows of @u's functions, by address (abi.h); *out malloc'd. 0 or -ENOMEM. */
 int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
@@ -342,7 +342,7 @@ void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_p
  * said by a warning; then stacks end there. */
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object);
 
-/* ---- inject.c, blob.c ------------------------------------------------------------------------ */
+/* ---- exec_inject.c, blob.c ------------------------------------------------------------------------ */
 
 struct blob {
 	uint8_t *image;			/* span bytes, as loaded at 0 */
@@ -360,9 +360,9 @@ int blob_get(const struct blob **out);
  * was and still stopped.
  */
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
-/* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (ptask.c). */
+/* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (exec_trace.c). */
 int inject_release(struct uft_session *s, struct target *t);
-/* tasks.c: Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
+/* rseq_area.c: Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
 int inject_note_rseq(struct target *t);
 int inject_rseq(struct uft_session *s, struct target *t);	/* at once */
 
@@ -372,7 +372,7 @@ struct guard_notes;
 /* The session was killed while it attached. 0: the agent has come up; else the process is as it was, or over. */
 int attach_finish(const struct guard_notes *n);
 
-/* ---- launch.c, secure.c ----------------------------------------------------------------------- */
+/* ---- launch.c, exec_rights.c ----------------------------------------------------------------------- */
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
@@ -400,7 +400,7 @@ void preload_note_makers(struct uft_session *s, struct target *t);
 void preload_take_agent(struct uft_session *s, struct target *t);
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
 
-/* ---- ptask.c: tasks that are traced by ptrace for a moment ------------------------------------ */
+/* ---- exec_trace.c: tasks that are traced by ptrace for a moment ------------------------------------ */
 
 enum ptask_kind {
 	PTASK_EXEC,			/* seized before its exec */
@@ -422,7 +422,7 @@ int ptask_poll(struct uft_session *s);			/* handles stops; number of tasks left 
 void ptask_release_all(struct uft_session *s);
 void ptask_release_process(struct uft_session *s, pid_t tgid);
 
-/* ---- request.c ------------------------------------------------------------------------------- */
+/* ---- requests.c ------------------------------------------------------------------------------- */
 
 void request_serve(struct uft_session *s);
 void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
@@ -441,9 +441,9 @@ struct uft_session {
 	struct target *targets;
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
-	struct traps *traps;			/* trap.c; NULL: there were none */
-	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* rights.c: who was let go for that */
-	struct own *own;			/* own.c: slices of ours */
+	struct traps *traps;			/* int3.c; NULL: there were none */
+	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
+	struct own *own;			/* sources.c: slices of ours */
 	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
 	struct spin *spin;
 	struct observe *observe;
@@ -453,7 +453,7 @@ struct uft_session {
 		struct space *space;
 		pid_t pid;
 	} *last;
-	struct kin { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* kin.c: of processes that are on lists because their parents are */
+	struct kin { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* pid_inherit.c: of processes that are on lists because their parents are */
 	size_t nkin, cap_kin;
 	uint32_t kin_number;
 	sigset_t launch_mask;
@@ -510,7 +510,7 @@ uint64_t session_clock(struct uft_session *s);	/* that of the programs, now */
 void session_set_times(struct uft_session *s, struct spec *sp);	/* what a tracer wants in units of the clock */
 int session_follows_children(const struct uft_session *s);
 
-/* ---- limits.c --------------------------------------------------------------------------------- */
+/* ---- rlimits.c --------------------------------------------------------------------------------- */
 
 /*
  * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit of its is the reason: -ENOMEM of
@@ -523,7 +523,7 @@ int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
  */
 const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
 
-/* ---- peek.c: reading what cannot be trusted --------------------------------------------------- */
+/* ---- procfs.c: reading what cannot be trusted --------------------------------------------------- */
 
 int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
 long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */

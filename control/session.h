@@ -20,11 +20,11 @@ struct uft_session_opts {
 	uint32_t nexch;		/* exchange rings, 0: default; keep needs as many as slow calls run at once */
 	int overwrite;		/* flight recorder */
 	int no_children;	/* do not follow fork and exec */
-	int perf_map;		/* names of our code into /tmp/perf-PID.map: perfmap.c */
+	int perf_map;		/* names of our code into /tmp/perf-PID.map: perf_map.c */
 	int preload;		/* the program is started with LD_PRELOAD instead of ptrace: preload.c */
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
-	int watchdog;		/* look at every fault of a target: watch.c */
-	int int3;		/* with the watchdog: int3 at entries that no jump fits: trap.c */
+	int watchdog;		/* look at every fault of a target: watchdog.c */
+	int int3;		/* with the watchdog: int3 at entries that no jump fits: int3.c */
 	/* What uft_session_launch() will be asked to start: the kernel makes its image while the session is made. Not one instruction
 	 * of it runs before, and if it cannot be started, launch says so. NULL: not known yet. */
 	char *const *program;

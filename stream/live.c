@@ -16,7 +16,7 @@
  *
  * Order. Records of one task may lie in several rings, so base may not decode one ring further than all others have
  * been taken: `watermark` is a clock read before a round of taking; what is younger waits for the next round. What the session
- * writes of the past (control/observe.c) it has written up to `until`.
+ * writes of the past (control/events/observe.c) it has written up to `until`.
  *
  * Full. First what other buffers alone show is taken out (live_squeeze.c). With `overwrite` the oldest chunk of the CPU goes then, unless it is being filled, and its records are counted. A
  * ring that lost chunks goes on at the next sub-buffer header. Without, nothing is taken until there is room; what is not

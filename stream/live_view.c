@@ -2,7 +2,7 @@
 /*
  * live_view.c - of which functions and tasks a buffer shows calls, where its bytes have those of others as well
  *
- * Targets write one stream of records for all who want calls (control/beside.c), and each buffer gets all of it. What it was asked
+ * Targets write one stream of records for all who want calls (control/plan/spec_select.c), and each buffer gets all of it. What it was asked
  * to show is tried by name, as the session did it for the sites, once for each function and stream. A view is made once, never
  * changes, and is shared by the choices (live_choose.c) that name it, of a buffer and of its copies.
  */
@@ -125,7 +125,7 @@ static uint32_t find_object(const struct uft_image *img, const struct uft_sym *s
 	return UINT32_MAX;
 }
 
-/* Of plain code in libraries only what a word names with its object: control/spec.c. */
+/* Of plain code in libraries only what a word names with its object: control/plan/spec.c. */
 static int wants_func(const struct lv_view *v, const struct uft_image *img, const struct uft_sym *sym)
 {
 	uint32_t at = find_object(img, sym);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# check-blob.sh FILE - the runtime's image is what control/blob.c can load: a position-independent ELF without an
+# check-blob.sh FILE - the runtime's image is what control/arena/blob.c can load: a position-independent ELF without an
 # interpreter or needed libraries, only R_X86_64_RELATIVE relocations, nothing undefined, its entry symbols there.
 set -eu
 f=$1

@@ -20,32 +20,32 @@ fail()
 	bad=1
 }
 
-# What a folder of the runtime may include from the others.
+# $may: what a folder of the runtime may include from the others.
 runtime_may()
 {
 	case $1 in
-	base) echo base arch ;;
-	arch) echo base arch ;;
-	platform) echo base arch platform ;;
-	site) echo base arch platform site ;;
-	patch) echo base arch platform patch ;;
-	ring) echo base arch platform ring ;;
-	trace) echo base arch platform site patch ring trace ;;
-	agent) echo base arch platform site patch ring trace agent ;;
-	*) echo "" ;;
+	base) may="base arch" ;;
+	arch) may="base arch" ;;
+	platform) may="base arch platform" ;;
+	site) may="base arch platform site" ;;
+	patch) may="base arch platform patch" ;;
+	ring) may="base arch platform ring" ;;
+	trace) may="base arch platform site patch ring trace" ;;
+	agent) may="base arch platform site patch ring trace agent" ;;
+	*) may= ;;
 	esac
 }
 
 outside_may()
 {
 	case $1 in
-	symbol) echo symbol ;;
-	control) echo symbol control ;;
-	stream) echo symbol stream ;;
-	output) echo symbol stream output ;;
-	tree) echo symbol control stream output tree ;;
-	view) echo symbol stream output view ;;
-	cmd | tools) echo symbol control stream output tree cmd tools ;;
+	symbol) may="symbol" ;;
+	control) may="symbol control" ;;
+	stream) may="symbol stream" ;;
+	output) may="symbol stream output" ;;
+	tree) may="symbol control stream output tree" ;;
+	view) may="symbol stream output view" ;;
+	cmd | tools) may="symbol control stream output tree cmd tools" ;;
 	esac
 }
 
@@ -57,71 +57,83 @@ among()
 	return 1
 }
 
+# `FILE HEADER` a line for each include of the files below the folders @1...
 includes()
 {
-	sed -n 's/^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]\([^>"]*\)[>"].*/\1/p' "$1"
+	find "$@" -name '*.[chS]' -exec grep -H '^[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]' {} + |
+		sed -n 's/^\([^:]*\):[[:space:]]*#[[:space:]]*include[[:space:]]*[<"]\([^>"]*\)[>"].*/\1 \2/p'
 }
 
-# Quoted headers without a folder belong to the includer's own folder.
+# File @1 of the runtime includes @2. Quoted headers without a folder belong to the includer's own folder.
 check_runtime()
 {
-	f=$1 part=$(echo "$1" | cut -d/ -f2)
-	for h in $(includes "$f"); do
-		case $h in
-		uft/abi.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
-		runtime/runtime.h | runtime/arch/arch.h) ;;
-		runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
-			fail "$f" "$h: it asks the platform" ;; esac ;;
-		runtime/platform/*/*) case $f in runtime/platform/bare/*) ;; *) fail "$f" "$h: it asks the platform" ;; esac ;;
-		runtime/*) [ "${f##*.}" = S ] && [ "$part" = arch ] && [ "${h##*/}" = layout.h ] ||
-			among "$(echo "$h" | cut -d/ -f2)" "$(runtime_may "$part")" || fail "$f" "$h" ;;
-		*/*) fail "$f" "$h" ;;
-		*) [ -f "$(dirname "$f")/$h" ] || fail "$f" "$h" ;;
-		esac
-	done
+	f=$1 h=$2 part=${1#runtime/}
+	part=${part%%/*}
+	case $h in
+	uft/abi.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
+	runtime/runtime.h | runtime/arch/arch.h) ;;
+	runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
+		fail "$f" "$h: it asks the platform" ;; esac ;;
+	runtime/platform/*/*) case $f in runtime/platform/bare/*) ;; *) fail "$f" "$h: it asks the platform" ;; esac ;;
+	runtime/*)
+		to=${h#runtime/}
+		[ "${f##*.}" = S ] && [ "$part" = arch ] && [ "${h##*/}" = layout.h ] || { runtime_may "$part"; among "${to%%/*}" "$may"; } || fail "$f" "$h" ;;
+	*/*) fail "$f" "$h" ;;
+	*) [ -f "${f%/*}/$h" ] || fail "$f" "$h" ;;
+	esac
 }
 
 # Outside, what depends on the machine that uft runs on is asked of symbol/host.h; else uft is not built on another.
 check_host()
 {
 	for f in $(grep -rlE --include='*.[ch]' '__builtin_ia32_|<(cpuid|[a-z0-9]*intrin)\.h>' symbol control stream output tree view cmd tools 2>/dev/null); do
-		case $f in symbol/host.h | control/remote.c) ;; *) fail "$f" "what only one machine has: symbol/host.h" ;; esac
+		case $f in symbol/host.h | control/ptrace/remote_call.c) ;; *) fail "$f" "what only one machine has: symbol/host.h" ;; esac
 	done
 }
 
+# File @1 outside of the runtime includes @2.
 check_outside()
 {
-	f=$1 part=$(echo "$1" | cut -d/ -f1)
-	for h in $(includes "$f"); do
-		case $h in
-		runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;
-		runtime/*) fail "$f" "$h" ;;
-		symbol/* | control/* | stream/* | output/* | tree/* | view/* | cmd/* | tools/*)
-			among "${h%%/*}" "$(outside_may "$part")" || fail "$f" "$h" ;;
-		*) ;;
-		esac
-	done
+	case $2 in
+	runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;
+	runtime/*) fail "$1" "$2" ;;
+	symbol/* | control/* | stream/* | output/* | tree/* | view/* | cmd/* | tools/*)
+		outside_may "${1%%/*}"
+		among "${2%%/*}" "$may" || fail "$1" "$2" ;;
+	esac
 }
 
 # The leaf headers: nothing but the language. layout.h holds plain numbers, for the assembly in arch/.
-for f in runtime/arch/*/encode.h runtime/arch/*/frame.h runtime/arch/*/patch.h runtime/arch/*/syscall.h runtime/arch/*/atomic.h runtime/arch/order.h runtime/arch/words.h runtime/*/layout.h include/uft/abi.h; do
-	[ -f "$f" ] || continue
-	for h in $(includes "$f"); do
-		case $h in stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;; *) fail "$f" "$h" ;; esac
-	done
+check_leaf()
+{
+	case $2 in
+	stdint.h | stddef.h | runtime/arch/*/encode.h | runtime/arch/order.h | runtime/arch/words.h | runtime/arch/*/syscall.h) ;;
+	*) fail "$1" "$2" ;;
+	esac
+}
+
+list=$(mktemp)
+trap 'rm -f "$list"' EXIT
+folders=
+for dir in runtime include symbol control stream output tree view cmd tools; do
+	[ ! -d "$dir" ] || folders="$folders $dir"
 done
-n=0
-for f in $(find runtime -name '*.[chS]'); do
-	check_runtime "$f"
-	n=$((n + 1))
-done
-for dir in symbol control stream output tree view cmd tools; do
-	[ -d "$dir" ] || continue
-	for f in $(find "$dir" -name '*.[ch]'); do
-		check_outside "$f"
-		n=$((n + 1))
-	done
-done
+[ -n "$folders" ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }
+# shellcheck disable=SC2086
+includes $folders >"$list"
+while read -r f h; do
+	case $f in
+	runtime/arch/*/encode.h | runtime/arch/*/frame.h | runtime/arch/*/patch.h | runtime/arch/*/syscall.h | runtime/arch/*/atomic.h | runtime/arch/order.h | \
+		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h) check_leaf "$f" "$h" ;;
+	esac
+	case $f in
+	runtime/*) check_runtime "$f" "$h" ;;
+	include/*) ;;
+	*.S) ;;
+	*) check_outside "$f" "$h" ;;
+	esac
+done <"$list"
 check_host
-[ $n -gt 0 ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }
+# shellcheck disable=SC2086
+[ -n "$(find $folders -name '*.[chS]' | head -n 1)" ] || { echo "check-includes: nothing to check in $(pwd)" >&2; exit 2; }
 exit $bad

@@ -2,7 +2,7 @@
 /*
  * event_kin.c - options/event-fork: who a listed task makes is in set_event_pid and set_event_notrace_pid as well, until it ends
  *
- * The session tells of each event when it takes it from the kernel, a task's own in their order (control/observe.c). So each is judged
+ * The session tells of each event when it takes it from the kernel, a task's own in their order (control/events/observe.c). So each is judged
  * by the lists of that moment, and then the lists change by it, as in the kernel: a fork's child joins, who ends leaves. An event that they let
  * through is named to the buffer by its clock, which shows of its types nothing else (stream/live_choose.c), as of those that functions switch.
  *

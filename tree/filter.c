@@ -14,7 +14,7 @@
 #include "tree/rows.h"
 #include "tree/word.h"
 
-#include "control/inspect.h"
+#include "control/functions.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -7,7 +7,7 @@
  */
 #include "tree/rows.h"
 
-#include "control/inspect.h"
+#include "control/functions.h"
 
 #include <ctype.h>
 #include <errno.h>

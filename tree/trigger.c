@@ -26,7 +26,7 @@
 #include "tree/trigger_internal.h"
 #include "tree/word.h"
 
-#include "control/inspect.h"
+#include "control/functions.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  */
 #include "tree/word.h"
 
-#include "control/inspect.h"
+#include "control/functions.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -41,7 +41,7 @@ static int remedy(struct doctor_finding *out, const char *text)
 
 /* ---- The machine ---------------------------------------------------------------------------- */
 
-/* Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet (untraced.c). */
+/* Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet (no_ptrace.c). */
 static int is_preload_only(const struct doctor_facts *f)
 {
 	return !strcmp(f->machine, "aarch64") || !strcmp(f->machine, "riscv64");

@@ -533,7 +533,7 @@ enum uft_cmd_op {
 	UFT_CMD_AGENT_EXIT,	/* DISARM and end the agent */
 	UFT_CMD_OBJECT_GONE,	/* object was unmapped: forget its sites, write nothing there */
 	UFT_CMD_CODE,		/* object + array of struct uft_code, by address: code out of line for UFT_SITE_CODE */
-	/* The way out, in this order; control/leave.c. */
+	/* The way out, in this order; control/detach/detach.c. */
 	UFT_CMD_LEAVE,		/* for good: DISARM, nothing is hooked or asked any more. result: places that could not be
 				 * changed while threads run; w: n, those that cannot be changed at all */
 	UFT_CMD_UNHOOK,		/* every slot that holds a return address of ours gets the true one back */
@@ -599,7 +599,7 @@ struct uft_code {
 	uint8_t back;			/* the jump behind the moved instructions; 0 none */
 	uint8_t pushed;			/* from here on a return address has been pushed; 0 never */
 	uint8_t is_signed;		/* the site lies behind a signature of the return address (arm64): code[] begins with it */
-	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/trap.c) */
+	uint8_t is_trap;		/* the site becomes an int3, which the session serves (control/watchdog/int3.c) */
 	uint8_t pun;			/* so many bytes of the site become the first ones of a jump (runtime/patch/pun.c); else 0 */
 	uint8_t known;			/* pun: bytes at the site that stay as they are behind those, included; orig[] has them; 5..8 */
 	uint8_t unused[6];

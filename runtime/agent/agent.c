@@ -10,7 +10,7 @@
  * Life.	agent_start() -> ready -> commands -> exit
  * It ends when the target has ended (pidfd), runs another image (kcmp), its slice is no longer live, by AGENT_EXIT, or
  * by the hand of who detaches: the session stops it, lets it unmap all that is ours, itself included, and exit, all by
- * system calls made at an instruction of the vdso (control/leave.c). If the session is gone (pidfd, arena.closed) and
+ * system calls made at an instruction of the vdso (control/detach/detach.c). If the session is gone (pidfd, arena.closed) and
  * the target stays, it first puts the original code back and switches recording off; then it serves the guard
  * in the same way, or ends if there is none. As nobody wakes it for the loss of a session, it looks every TICK_MS.
  *

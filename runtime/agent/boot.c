@@ -13,7 +13,7 @@
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
 
-#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/inject.c knows: REMOTE_RSEQ_REACH */
+#define STAND_IN_BYTES	(64u << 10)	/* either side of the thread pointer; control/start/exec_inject.c knows: REMOTE_RSEQ_REACH */
 #define STAND_IN_FILLED	4096u
 
 struct uft_boot uft_boot = { .version = UFT_ABI_VERSION };

@@ -21,7 +21,7 @@
  * it may have any part, of a site its record without its bytes or the other way round: all sound code. It goes by the
  * bytes (dense_after_fork()): what stands there is noted, and stand-ins become what the record says. What its parent had not
  * begun it does not do: nobody noted which sites that are. The session knows that children of a program that was switched
- * may be of either time, and tells them again (control/request.c, adopt()). Only when all are taken back, perhaps because
+ * may be of either time, and tells them again (control/session/requests.c, adopt()). Only when all are taken back, perhaps because
  * there is no session any more, the child does the same (PATCH_ALL_BACK).
  */
 #include "runtime/patch/short.h"

@@ -106,7 +106,7 @@ static void hook_clone3(const uint64_t *regs, uint64_t sp)
  * A search along PATH is execve() of what is not there, again and again. To be seized for each and let go again cost 20 times the
  * call. So the session is not asked where there is nothing to execute, nor told that the call failed.
  * access() is what glibc's loader begins every program with: a filter that lets programs be executed permits it. One that refuses
- * execve(), logs it or asks for it may end who calls access() all the same: control/filter.c keeps us out of such a program. What
+ * execve(), logs it or asks for it may end who calls access() all the same: control/proc/seccomp.c keeps us out of such a program. What
  * comes into being between the two calls is executed without us.
  */
 static uint32_t unasked[NUNASKED];	/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */

@@ -7,7 +7,7 @@
  * before, and is on its way through the exit handler, finds its entry and goes where the swap would have sent it. So a
  * tail call's slot gets at once what its last caller returns to: fg_true_parent().
  *
- * What the session has to know (control/leave.c): only the enter handlers put our address into a slot, once
+ * What the session has to know (control/detach/detach.c): only the enter handlers put our address into a slot, once
  * trace_leave() was called. So when every task has been seen outside of us after that, no slot is filled any more,
  * and one trace_unhook() later none is left; when every task has been seen outside again, nobody comes back.
  *

@@ -23,7 +23,7 @@ uft_blob_start:
 
 /*
  * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops at its
- * exit and is put back to where it was, or goes there by itself (control/resume.c); only the new task goes on, on a stack of its own.
+ * exit and is put back to where it was, or goes there by itself (control/ptrace/escape_code.c); only the new task goes on, on a stack of its own.
  */
 	.type	uft_blob_attach, @function
 uft_blob_attach:

@@ -5,7 +5,7 @@
 . "$top/tests/func/attach/lib.sh"
 need rg fzf python3
 
-parts="$top/doc/design/decisions.md $top/control/hold.c $top/control/attach.c"
+parts="$top/doc/design/decisions.md $top/control/arm/arm_stopped.c $top/control/start/attach.c"
 # await_read: until it has read all of its input and waits for more
 await_read() {
 	python3 - $held 9>&9 <<'END'

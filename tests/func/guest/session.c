@@ -4,7 +4,7 @@
  *
  *	session LEAF MID	addresses of the two functions of /prog (hexadecimal); it is at a fixed place
  *
- * What uft record does (control/preload.c), for one program of which all is known: a file to record in, the program started with
+ * What uft record does (control/start/preload.c), for one program of which all is known: a file to record in, the program started with
  * libuft.so before it, its hello answered when both functions are armed. What it did is then in the rings, call by call, in those
  * of its child, too; before its end it is left, and its code is as it was.
  */

@@ -4,7 +4,7 @@
  *
  * Usage: session TARGET STATIC_TARGET LIBRARY [CASE...]. Exit 0 all well, 1 a case failed.
  */
-#include "control/inspect.h"
+#include "control/functions.h"
 #include "control/internal.h"
 #include "tests/func/session/harness.h"
 

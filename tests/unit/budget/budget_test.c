@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "control/budget.h"
+#include "control/arm/budget.h"
 
 #define EVENT_NS 10.0
 

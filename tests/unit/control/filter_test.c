@@ -10,7 +10,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "control/filter.h"
+#include "control/proc/seccomp.h"
 
 #define N(code)		(sizeof(code) / sizeof((code)[0]))
 #define RET(k)		BPF_STMT(BPF_RET | BPF_K, k)

@@ -21,7 +21,7 @@
 #include <cmocka.h>
 
 #include "control/internal.h"
-#include "control/look.h"
+#include "control/ptrace/task_stop.h"
 
 #define SLEEP_MS	1500
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "control/own.h"
+#include "control/events/sources.h"
 #include "stream/live.h"
 #include "stream/writer.h"
 

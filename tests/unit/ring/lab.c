@@ -55,7 +55,7 @@ static struct uft_slice *lab_slice(uint32_t i)
 	return (struct uft_slice *)((char *)lab.arena + lab.arena->slice_offset + i * lab.arena->slice_bytes);
 }
 
-/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/preload.c). */
+/* Where libc keeps a thread's number, from its thread pointer; the session finds it by the same (control/start/preload.c). */
 static int32_t tid_offset(void)
 {
 #if !ARCH_HAS_OWN

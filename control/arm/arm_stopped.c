@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arm_stopped.c - text that may not change while threads run is changed while they stand
+ *
+ * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All tasks that share
+ * the memory are stopped (stop_all.c), and each pc, and each pc that a signal frame on its stack will restore, is looked at. Who runs
+ * between the instructions that change goes on in their copy. The places where a signal handler will return
+ * into stay as they are for now; about the rest the agent is told (UFT_CMD_HELD), and writes. What was left is tried again a
+ * moment later: a handler that sleeps for long costs its place, no other.
+ *
+ * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are gathered
+ * (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the rest waits for the next. Hooks come
+first, and sites only in a stop that finds them all in place and no vfork child at work.
+ *
+ * Instead of the int3 on each first byte that would leave running threads alone (int3.c): that needs every trap served, a mask and
+ * a disposition put back for programs that block or ignore SIGTRAP, and every fork child followed meanwhile. Here
+ * no trap is ever taken, and nothing but time is asked of the program.
+ *
+ * Interrupted system calls go on (look_go()). A program whose tasks cannot be stopped keeps those places as they are,
+ * counted as before (UFT_CNT_SITE_LIVE).
+ */
+#include "control/arm/arm_stopped.h"
+
+#include "control/ptrace/task_stop.h"
+#include "control/plan/unprepared.h"
+#include "control/proc/procinfo.h"
+#include "control/watchdog/watchdog.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHUNK_MIN	1024u		/* places in a command, if there are as many; at most what the area has room for */
+#define PLACE_NS	20		/* for one, as long as that was not measured */
+#define STOP_NS		3500000		/* then a stop ends, and what is left has another */
+#define PATIENCE_NS	2000000000	/* for hooks to be in and vfork children to be gone before sites are armed */
+#define TRIES		10
+#define NAP_NS		1000000		/* between them, and twice that each time, up to */
+#define NAP_MAX_NS	32000000
+#define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to LOOK_STOP_MS */
+
+/* What is to be done in one object: patches or hooks. */
+struct part {
+	uint32_t op, object, n, base;	/* base: number of its first place in the arrays of the hold */
+	uint32_t from;			/* those before it are done */
+	size_t size, status, nstatus;	/* of an element; where its answer is */
+	uint8_t *elem;
+	uint32_t *index;		/* patches: of the sites */
+};
+
+struct hold {
+	struct uft_session *s;
+	struct target *t;
+	struct part *part;
+	uint32_t nparts, n, ndone;
+	uint64_t place_ns;		/* what a place took in the last command of many */
+	int has_vforks, is_taken;	/* is_taken: a task has another tracer, as of the last stop */
+	uint64_t patient_until_ns;	/* 0: there are not both hooks and sites */
+	/* By place. */
+	uint8_t *hit, *done;
+	/* Where nobody may be, by address, and whose place it is. */
+	uint32_t ninside;
+	struct inside { struct uft_owned own; uint32_t place; } *sorted;
+	struct uft_owned *inside;
+	uint8_t *inside_hit;
+};
+
+/* ---- One stop ------------------------------------------------------------------------------------ */
+
+/* @n elements from @from on are to be sent, skipping those done or hit: how many went into the payload. */
+static uint32_t fill(const struct hold *h, const struct part *p, uint32_t from, uint32_t n, uint8_t *payload)
+{
+	const uint8_t *hit = h->hit + p->base + from, *done = h->done + p->base + from;
+	uint32_t k = 0;
+
+	if (!memchr(hit, 1, n) && !memchr(done, 1, n)) {	/* usually; everybody waits */
+		memcpy(payload, p->elem + from * p->size, n * p->size);
+		return n;
+	}
+	for (uint32_t i = 0; i < n; i++)
+		if (!done[i] && !hit[i])
+			memcpy(payload + k++ * p->size, p->elem + (from + i) * p->size, p->size);
+	return k;
+}
+
+/* Only what became of each is taken from the answer. */
+static void take(struct hold *h, const struct part *p, uint32_t from, uint32_t n, const uint8_t *payload)
+{
+	const uint8_t *hit = h->hit + p->base + from;
+	uint8_t *done = h->done + p->base + from, *to = p->elem + from * p->size + p->status;
+
+	payload += p->status;
+	for (uint32_t i = 0; i < n; i++, to += p->size) {
+		if (done[i] || hit[i])
+			continue;
+		if (p->nstatus == 1)
+			*to = *payload;
+		else
+			memcpy(to, payload, p->nstatus);
+		payload += p->size;
+		done[i] = 1;
+		h->ndone++;
+	}
+}
+
+/* How many fit into a command and, as far as that is known, into the time. */
+static uint32_t how_many(const struct hold *h, const struct part *p, uint64_t until_ns)
+{
+	uint64_t room = (h->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / p->size, now = session_now_ns();
+	uint64_t n = until_ns > now ? (until_ns - now) / h->place_ns : 0;
+
+	if (n < CHUNK_MIN)
+		n = CHUNK_MIN;
+	return (uint32_t)(n < room ? n : room);
+}
+
+/* The next ones from *@at on, whatever of them is neither done nor hit. */
+static int send(struct hold *h, struct part *p, uint32_t *at, uint64_t until_ns, uint32_t flags)
+{
+	struct uft_cmd *c = arena_cmd(&h->s->arena, h->t->slice);
+	uint8_t *payload = (uint8_t *)c + UFT_CMD_PAYLOAD;
+	uint32_t from = *at, n = how_many(h, p, until_ns), sent;
+	uint64_t begin = session_now_ns();
+	int ret;
+
+	if (n > p->n - from)
+		n = p->n - from;
+	*at += n;
+	sent = fill(h, p, from, n, payload);
+	*c = (struct uft_cmd){ .op = p->op, .n = sent, .object = p->object, .flags = flags };
+	ret = sent ? command_post(h->s, h->t) : 0;
+	if (!ret && sent)
+		ret = command_wait(h->s, h->t);
+	if (ret == -ESRCH || ret == -ETIMEDOUT || (ret && p->op == UFT_CMD_PATCH))
+		return ret;
+	take(h, p, from, n, payload);
+	if (from == p->from && !memchr(h->done + p->base + from, 0, n))
+		p->from = *at;
+	if (sent >= CHUNK_MIN)
+		h->place_ns = (session_now_ns() - begin) / sent + 1;
+	return 0;
+}
+
+/* No site is armed while a vfork child runs that no hook saw, or one may still come. */
+static int must_wait(const struct hold *h)
+{
+	if (session_now_ns() > h->patient_until_ns)
+		return 0;
+	for (uint32_t i = 0; i < h->nparts; i++)
+		if (h->part[i].op == UFT_CMD_HOOK && memchr(h->done + h->part[i].base, 0, h->part[i].n))
+			return 1;
+	return h->has_vforks;
+}
+
+/* As much as there is time for, and something in any case. 1: there is more. */
+static int send_all(struct hold *h, uint64_t until_ns, uint32_t flags)
+{
+	uint32_t before = h->ndone;
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < h->nparts; i++) {
+		if (h->part[i].op == UFT_CMD_PATCH && must_wait(h))
+			return 1;
+		for (uint32_t at = h->part[i].from; !ret && at < h->part[i].n;) {
+			if (h->ndone > before && session_now_ns() > until_ns)
+				return 1;
+			ret = send(h, &h->part[i], &at, until_ns, flags);
+		}
+	}
+	return ret;
+}
+
+static void note_stop(struct uft_session *s, uint64_t ns)
+{
+	s->stop_ns += ns;
+	if (ns > s->stop_ns_max)
+		s->stop_ns_max = ns;
+}
+
+/* Moved instructions have a copy by now, which leads back behind them; nops have no effect. Else it is tried again. */
+static uint64_t copy_of(void *arg, uint32_t range, uint64_t pc)
+{
+	const struct hold *h = arg;
+	uint32_t place = h->sorted[range - 1].place, i = 0;
+	const struct uft_patch *site;
+
+	while (place - h->part[i].base >= h->part[i].n)
+		i++;
+	if (h->part[i].op != UFT_CMD_PATCH)
+		return 0;
+	site = (const struct uft_patch *)h->part[i].elem + (place - h->part[i].base);
+	if ((site->kind_len & 0xf) == UFT_SITE_CODE)
+		return plain_copy_of(h->t, h->part[i].object, site->stub, pc);
+	return (site->kind_len & 0xf) == UFT_SITE_NOPS ? site->addr + (site->kind_len >> 4) : 0;
+}
+
+/* All stand. When that alone took long, another stop would take as long: this one is used. */
+static uint64_t end_of_stop(uint64_t since_ns)
+{
+	uint64_t took = session_now_ns() - since_ns, ns = took + took / 2;
+
+	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
+}
+
+static int is_watched(void *s, pid_t tid)
+{
+	return watch_may_keep(s, tid);
+}
+
+static void goes_on(void *s, pid_t tid, int status)
+{
+	watch_go_on(s, tid, status);
+}
+
+/* 0: whoever was not in the way is done; 1: there was no time for all of them. */
+static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
+{
+	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
+			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h,
+			     .is_kept = h->s->watch ? is_watched : NULL, .go_on = goes_on, .keeper = h->s };
+	struct held *held;
+	int ret;
+
+	memset(h->hit, 0, h->n);
+	memset(h->inside_hit, 0, h->ninside);
+	ret = look_hold(&look, wait_ms, &held);
+	if (!ret)
+		look_held(&look, held);
+	h->has_vforks = held && look_has_vforks(held);
+	if (memchr(h->inside_hit, 1, h->ninside))	/* seldom, and all wait */
+		for (uint32_t i = 0; i < h->ninside; i++)
+			h->hit[h->sorted[i].place] |= h->inside_hit[i];
+	if (!ret)
+		ret = send_all(h, end_of_stop(look_held_since(held)), UFT_CMD_HELD);
+	note_stop(h->s, look_release(held));
+	return ret;
+}
+
+/* What somebody is inside of all the while is left: sent once more beside the running program, so that it is counted. */
+static int run_held(struct hold *h)
+{
+	pid_t agent = target_agent_pid(h->t);
+	unsigned ms = WAIT_MS;
+	long nap = NAP_NS;
+
+	if (h->part[0].op != h->part[h->nparts - 1].op)
+		h->patient_until_ns = session_now_ns() + PATIENCE_NS;
+	for (int i = 0; i < TRIES && h->ndone < h->n;) {
+		int ret = one_stop(h, agent, ms);
+
+		h->is_taken = ret == -EPERM;
+		if (ret == -ESRCH || ret == -ETIMEDOUT)
+			return ret;
+		if (h->ndone < h->n)
+			nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
+		i += ret != 1;
+		nap = nap < NAP_MAX_NS ? 2 * nap : nap;
+		ms = 2 * ms < LOOK_STOP_MS ? 2 * ms : LOOK_STOP_MS;
+	}
+	memset(h->hit, 0, h->n);
+	h->patient_until_ns = 0;
+	return send_all(h, ~0ull, 0);
+}
+
+/* ---- What is to be done --------------------------------------------------------------------------- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct inside *x = a, *y = b;
+
+	return x->own.at < y->own.at ? -1 : x->own.at > y->own.at;
+}
+
+/* Even: bit 0 means something else there, and a byte more does no harm. */
+static struct uft_owned inside_of(uint64_t addr, unsigned len)
+{
+	return (struct uft_owned){ addr + 1, len > 1 ? len & ~1u : 0 };
+}
+
+static struct uft_owned place_of(const struct part *p, uint32_t i)
+{
+	const struct uft_patch *site = (const struct uft_patch *)p->elem + i;
+	const struct uft_hook *hook = (const struct uft_hook *)p->elem + i;
+
+	if (p->op == UFT_CMD_PATCH)
+		return inside_of(site->addr, site->kind_len >> 4);
+	return inside_of(hook->addr, hook->kind == UFT_HOOK_SYSCALL ? 5 : hook->len);
+}
+
+static int prepare(struct hold *h)
+{
+	h->hit = calloc(h->n, 1);
+	h->done = calloc(h->n, 1);
+	h->inside_hit = calloc(h->n, 1);
+	h->sorted = malloc(h->n * sizeof(*h->sorted));
+	h->inside = malloc(h->n * sizeof(*h->inside));
+	if (!h->hit || !h->done || !h->inside_hit || !h->sorted || !h->inside)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < h->nparts; i++)
+		for (uint32_t k = 0; k < h->part[i].n; k++)
+			h->sorted[h->ninside++] = (struct inside){ place_of(&h->part[i], k), h->part[i].base + k };
+	qsort(h->sorted, h->ninside, sizeof(*h->sorted), by_address);
+	for (uint32_t i = 0; i < h->ninside; i++)
+		h->inside[i] = h->sorted[i].own;
+	return 0;
+}
+
+int hold_open(struct uft_session *s, struct target *t)
+{
+	if (t->hold)
+		return -EBUSY;
+	t->hold = calloc(1, sizeof(*t->hold));
+	if (!t->hold)
+		return -ENOMEM;
+	t->hold->s = s;
+	t->hold->place_ns = PLACE_NS;
+	t->hold->t = t;
+	return 0;
+}
+
+void hold_drop(struct target *t)
+{
+	struct hold *h = t->hold;
+
+	if (!h)
+		return;
+	for (uint32_t i = 0; i < h->nparts; i++) {
+		free(h->part[i].elem);
+		free(h->part[i].index);
+	}
+	free(h->part);
+	free(h->hit);
+	free(h->done);
+	free(h->sorted);
+	free(h->inside);
+	free(h->inside_hit);
+	free(h);
+	t->hold = NULL;
+}
+
+/* Then every place is left as it was, and each would be mentioned without the reason. */
+static void say_taken(const struct hold *h)
+{
+	char by[80];
+	pid_t tid = h->is_taken ? procinfo_taken(h->t->pid, getpid(), by, sizeof(by)) : 0;
+
+	if (tid)
+		session_warn(h->s, "process %d: its thread %d is being traced by %s: what cannot be switched while threads run stays as "
+			     "it is", h->t->pid, tid, by);
+}
+
+int hold_close(struct target *t)
+{
+	struct hold *h = t->hold;
+	int ret = 0;
+
+	if (h && h->n)
+		ret = prepare(h);
+	if (h && h->n && !ret)
+		ret = run_held(h);
+	if (h)
+		say_taken(h);
+	for (uint32_t i = 0; h && !ret && i < h->nparts; i++) {
+		const struct part *p = &h->part[i];
+
+		if (p->op == UFT_CMD_PATCH)
+			command_note_patched(t, p->object, (const void *)p->elem, p->index, p->n, (const void *)p->elem);
+		else
+			command_note_hooked(h->s, t, p->object, (const void *)p->elem, p->n);
+	}
+	hold_drop(t);
+	return ret;
+}
+
+/* Room for p.n elements more; the caller fills them in. */
+static struct part *add_part(struct hold *h, struct part p)
+{
+	struct part *more = realloc(h->part, (h->nparts + 1) * sizeof(*more));
+
+	if (!more)
+		return NULL;
+	h->part = more;
+	p.base = h->n;
+	p.elem = calloc(p.n, p.size);
+	p.index = calloc(p.n, sizeof(*p.index));
+	h->part[h->nparts] = p;
+	if (!p.elem || !p.index) {
+		free(p.elem);
+		free(p.index);
+		return NULL;
+	}
+	h->n += p.n;
+	return &h->part[h->nparts++];
+}
+
+static int add_patches(struct hold *h, uint32_t object, const struct uft_patch *told, const uint32_t *index,
+		       const struct uft_patch *answer, uint32_t n, uint32_t nlive)
+{
+	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_PATCH, .object = object, .n = nlive, .size = sizeof(*told),
+						    .status = offsetof(struct uft_patch, status), .nstatus = sizeof(told->status) });
+	uint32_t k = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && k < nlive; i++)
+		if (answer[i].status == UFT_ST_LIVE) {
+			((struct uft_patch *)p->elem)[k] = told[i];
+			p->index[k++] = index[i];
+		}
+	return 0;
+}
+
+static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *answer, uint32_t n, uint32_t nbusy)
+{
+	struct part *p = add_part(h, (struct part){ .op = UFT_CMD_HOOK, .object = object, .n = nbusy, .size = sizeof(*answer),
+						    .status = offsetof(struct uft_hook, result), .nstatus = sizeof(answer->result) });
+	struct uft_hook *to = p ? (struct uft_hook *)p->elem : NULL;
+	uint32_t k = 0;
+
+	if (!p)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n && k < nbusy; i++)
+		if (answer[i].result == -EBUSY) {
+			to[k] = answer[i];
+			to[k++].result = 0;
+		}
+	return 0;
+}
+
+/* What was added waits for hold_close(); without a hold_open() it is done at once. */
+static int finish(struct target *t, int was_open, int ret)
+{
+	if (was_open)
+		return ret;
+	if (!ret)
+		return hold_close(t);
+	hold_drop(t);
+	return ret;
+}
+
+int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
+{
+	int was_open = t->hold != NULL, ret = 0;
+	uint32_t nlive = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		nlive += answer[i].status == UFT_ST_LIVE;
+	if (!nlive || t->is_preloaded)
+		return 0;
+	if (!was_open)
+		ret = hold_open(s, t);
+	if (!ret)
+		ret = add_patches(t->hold, object, told, index, answer, n, nlive);
+	return finish(t, was_open, ret);
+}
+
+int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+{
+	int was_open = t->hold != NULL, ret = 0;
+	uint32_t nbusy = 0;
+
+	for (uint32_t i = 0; i < n; i++)
+		nbusy += answer[i].result == -EBUSY;
+	if (!nbusy || t->is_preloaded)
+		return 0;
+	if (!was_open)
+		ret = hold_open(s, t);
+	if (!ret)
+		ret = add_hooks(t->hold, object, answer, n, nbusy);
+	return finish(t, was_open, ret);
+}

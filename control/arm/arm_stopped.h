@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* arm_stopped.h - what the agent could not change beside running threads, changed while they stand. Context: control. */
+#ifndef UFT_CONTROL_HOLD_H
+#define UFT_CONTROL_HOLD_H
+
+#include "control/internal.h"
+
+/* From here to hold_close() what has to wait until all stand is gathered. Without these two each list has a hold of its own. */
+int hold_open(struct uft_session *s, struct target *t);
+int hold_close(struct target *t);	/* the hold: command_note_patched(), command_note_hooked() hear what became of it */
+void hold_drop(struct target *t);	/* what was gathered stays as it is */
+
+/* The patches that the agent answered UFT_ST_LIVE to; @told is what it was told. */
+int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+		 const uint32_t *index, const struct uft_patch *answer, uint32_t n);
+/* The hooks whose result is -EBUSY. */
+int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n);
+
+#endif

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cost.c - what tracing costs a target, by function
+ *
+ * The target counts nothing for this: that would cost, too. Its rings tell, which are shared memory: how far each went
+ * since the last look, and which functions' records they are: of all, or of NPARTS sub-buffers spread over what was
+ * written, and then counts are scaled. Nothing is taken from the rings, so the writer is not disturbed; what is
+ * overwritten while it is copied is left out.
+ *
+ * An event's cost is that of the clock and a little more (doc/performance.md: 1.03 times the floor), so the floor is
+ * timed once, on this machine, when it is first needed. Events that are not written by the fast path (roots, depth,
+ * exchange rings) cost more; the shortest distance between two records of the ring bounds them from above.
+ *
+ * What a target wrote may be anything: positions are masked, work is bounded by the window, ids are checked.
+ */
+#include "control/arm/budget.h"
+#include "control/internal.h"
+#include "symbol/host.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define SUB_MAX		(256u << 10)	/* larger sub-buffers are not looked at */
+#define NPARTS		4u
+#define TABLE		16384u		/* functions told apart in one look */
+#define OVER_FLOOR	1.05		/* an event of the fast path over the floor */
+#define SLOW_MAX	100.0		/* and at most of a slow one */
+#define FLOOR_CALLS	20000
+
+struct meter {
+	uint64_t at_ns, cpu_ns;
+	uint64_t *pos;			/* by ring: as far as it was looked at */
+};
+
+struct id_count {
+	uint32_t id, is_used;
+	double calls, events, cost_ns;
+};
+
+static struct id_count table[TABLE];	/* of one look; the session's only thread */
+
+void meter_free(struct meter *m)
+{
+	if (m)
+		free(m->pos);
+	free(m);
+}
+
+/* ---- What an event costs ------------------------------------------------------------------- */
+
+static __attribute__((noinline)) uint64_t floor_call(volatile uint64_t *to)
+{
+	uint64_t now = host_clock();
+
+	*to = now;
+	return now;
+}
+
+/* The best of a few rounds: the others were interrupted. */
+static double event_ns(void)
+{
+	static double ns;
+	uint64_t sink, best = UINT64_MAX;
+
+	for (int round = 0; !ns && round < 5; round++) {
+		uint64_t begin = session_now_ns(), took;
+
+		for (int i = 0; i < FLOOR_CALLS; i++)
+			floor_call(&sink);
+		took = session_now_ns() - begin;
+		best = took < best ? took : best;
+	}
+	if (!ns)
+		ns = (double)best / FLOOR_CALLS * OVER_FLOOR;
+	return ns;
+}
+
+/* ---- Records -------------------------------------------------------------------------------- */
+
+struct sample {				/* of one ring */
+	const struct uft_arena *arena;
+	double events;
+	uint32_t last, gap;		/* clock of the record before; shortest distance */
+	int has_last;
+};
+
+static const uint8_t rec_bytes[16] = {
+	[UFT_REC_CONTEXT] = 24, [UFT_REC_FUNC] = 16, [UFT_REC_ENTRY] = 8, [UFT_REC_EXIT] = 8, [UFT_REC_CALL] = 16,
+	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16,
+};
+
+static struct id_count *count_of(uint32_t id)
+{
+	uint32_t at = id * 2654435761u >> 18;
+
+	for (uint32_t i = 0; i < 64; i++) {
+		struct id_count *c = &table[(at + i) % TABLE];
+
+		if (!c->is_used)
+			*c = (struct id_count){ .id = id, .is_used = 1 };
+		if (c->id == id)
+			return c;
+	}
+	return NULL;		/* so many at once: it is none of the hottest */
+}
+
+/* Counts the records of [p, p + n), each for @weight; 0: only looks at the distances. */
+static void count_records(struct sample *r, const uint8_t *p, size_t n, double weight, double cost_ns)
+{
+	while (n >= 8) {
+		struct id_count *c;
+		uint64_t word;
+		unsigned kind, bytes;
+
+		memcpy(&word, p, 8);
+		kind = UFT_REC_KIND(word);
+		bytes = kind == UFT_REC_EVENT ? 8 + 8 * UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : rec_bytes[kind];
+		if (!bytes || bytes > n)
+			return;
+		if (kind >= UFT_REC_FUNC && kind <= UFT_REC_EXIT) {
+			uint32_t gap = UFT_REC_CLOCK(word) - r->last;
+
+			if (r->has_last && gap < r->gap)
+				r->gap = gap;
+			r->last = UFT_REC_CLOCK(word);
+			r->has_last = 1;
+			r->events += weight;
+			c = weight ? count_of(UFT_REC_VALUE(word)) : NULL;
+			if (c) {
+				c->events += weight;
+				c->calls += kind != UFT_REC_EXIT ? weight : 0;
+				c->cost_ns += weight * cost_ns;
+			}
+		}
+		p += bytes;
+		n -= bytes;
+	}
+}
+
+/* Goes through [from, commit) sub-buffer by sub-buffer, each copied first. */
+static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t from, uint64_t commit, double weight,
+		      double cost_ns)
+{
+	static uint8_t copy[SUB_MAX];
+	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
+
+	r->has_last = 0;
+	while (from < commit) {
+		uint64_t end = (from | (sub - 1)) + 1;
+		size_t n = (size_t)((end < commit ? end : commit) - from), skip = from & (sub - 1) ? 0 : sizeof(struct uft_sub_header);
+
+		if (n > sizeof(copy))
+			return;
+		memcpy(copy, (const uint8_t *)ring + UFT_PAGE + (from & (size - 1)), n);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);
+		if (__atomic_load_n(&ring->commit, __ATOMIC_RELAXED) - from <= size - sub && skip < n)
+			count_records(r, copy + skip, n - skip, weight, cost_ns);
+		from += n;
+	}
+}
+
+/* The units of the clock in a nanosecond. */
+static double clock_per_ns(struct uft_session *s)
+{
+	return (double)session_clock_units(s, 1000000) / 1e6;
+}
+
+static void look_at_ring(struct uft_session *s, const struct uft_slice *sl, uint32_t index, struct meter *m,
+			 struct budget_load *load)
+{
+	const struct uft_arena *a = s->arena.map;
+	const struct uft_ring *ring = (const void *)((const uint8_t *)sl + a->ring_offset + index * a->ring_stride);
+	const struct uft_tracer_params *p = &s->spec->params;
+	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
+	uint64_t commit = __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE), was = m->pos[index], from = was;
+	const uint64_t sub = a->sub_bytes, all = commit - was;
+	struct sample r = { .arena = a, .gap = UINT32_MAX };
+	double cost = event_ns(), weight;
+
+	m->pos[index] = commit;
+	if (!m->at_ns || commit <= was)
+		return;
+	if (all > a->ring_bytes / 2)			/* the rest may be overwritten at any moment */
+		from = commit - a->ring_bytes / 2;
+	if (!is_fast) {
+		uint64_t some = commit - from > 2 * sub ? (commit - 2 * sub) & -sub : from;
+
+		walk_ring(&r, ring, some, commit, 0, 0);
+		if (r.gap / clock_per_ns(s) > cost)
+			cost = r.gap / clock_per_ns(s) < SLOW_MAX * cost ? r.gap / clock_per_ns(s) : SLOW_MAX * cost;
+		r.events = 0;
+	}
+	if (commit - from <= 2 * NPARTS * sub) {
+		walk_ring(&r, ring, from, commit, (double)all / (double)(commit - from), cost);
+	} else {
+		weight = (double)all / (double)(NPARTS * sub);
+		for (uint64_t i = 0; i < NPARTS; i++) {
+			uint64_t at = (from + sub + i * (commit - from) / NPARTS) & -sub;
+
+			walk_ring(&r, ring, at, at + sub, weight, cost);
+		}
+	}
+	load->events += r.events;
+	load->cost_ns += r.events * cost;
+}
+
+/* ---- From ids to sites ---------------------------------------------------------------------- */
+
+/* A text id is the 4-byte granule behind the site's instruction. */
+static int64_t site_of_text(const struct uft_mapped *m, uint32_t id)
+{
+	uint64_t granule = (m->text_start & ~3ull) + ((uint64_t)(id - m->first_text_id) << 2) - m->bias;
+	const struct uft_object *obj = m->obj;
+	size_t lo = 0, hi = obj->nsite;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (obj->site[mid].addr + 16 <= granule)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (; lo < obj->nsite && obj->site[lo].addr <= granule + 3; lo++)
+		if (((obj->site[lo].addr + obj->site[lo].len) & ~3ull) == granule)
+			return (int64_t)lo;
+	return -1;
+}
+
+/* 1: found, 0: it cannot be dropped, -1: it was dropped. */
+static int find_site(const struct space *sp, uint32_t id, struct budget_fn *f)
+{
+	for (uint32_t o = 0; o < sp->nobj; o++) {
+		const struct uft_mapped *m = &sp->img->obj[o];
+		int64_t site = -1;
+
+		if (id - m->first_stub_id < m->nstubs)
+			site = id - m->first_stub_id;
+		else if (id - m->first_text_id < m->ntext_ids)
+			site = site_of_text(m, id);
+		if (site < 0 || site >= m->nstubs || !sp->obj[o].want)
+			continue;
+		if (sp->obj[o].want[site] == WANT_NOT)
+			return -1;
+		if (sp->obj[o].want[site] & WANT_ROOT)
+			return 0;
+		f->object = o;
+		f->site = (uint32_t)site;
+		return 1;
+	}
+	return 0;
+}
+
+static uint32_t size_of(const struct space *sp, const struct budget_fn *f)
+{
+	const struct uft_mapped *m = &sp->img->obj[f->object];
+	struct uft_object *obj = m->obj;
+	const struct uft_func *func;
+
+	if (uft_object_names(obj, NULL))
+		return 0;
+	func = uft_object_func(obj, m->stub_addr[f->site] - m->bias);
+	return func && func->size < UINT32_MAX ? (uint32_t)func->size : 0;
+}
+
+static uint64_t cpu_time(pid_t pid)
+{
+	struct timespec ts;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &ts))
+		return 0;
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+static struct meter *meter_make(uint32_t nrings)
+{
+	struct meter *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->pos = calloc(nrings, sizeof(*m->pos));
+	if (m && m->pos)
+		return m;
+	meter_free(m);
+	return NULL;
+}
+
+void meter_restart(struct uft_session *s, struct target *t)
+{
+	struct budget_load unused;
+
+	if (!t->meter)
+		return;
+	t->meter->at_ns = 0;
+	meter_look(s, t, &unused, NULL, 0);
+}
+
+size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *load, struct budget_fn *fn, size_t max)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	uint32_t nrings = s->arena.map->ncpus + s->arena.map->nexch;
+	uint64_t now = session_now_ns(), cpu = cpu_time(t->pid);
+	struct meter *m = t->meter ? t->meter : meter_make(nrings);
+	size_t n = 0;
+
+	t->meter = m;
+	if (!m)
+		return 0;
+	memset(table, 0, sizeof(table));
+	*load = (struct budget_load){ .wall_ns = (double)(now - m->at_ns), .cpu_ns = (double)(cpu - m->cpu_ns) };
+	for (uint32_t i = 0; i < nrings; i++)
+		look_at_ring(s, sl, i, m, load);
+	for (uint32_t i = 0; m->at_ns && i < TABLE && n < max; i++) {
+		struct budget_fn f = { .calls = table[i].calls, .events = table[i].events, .cost_ns = table[i].cost_ns };
+
+		int found = table[i].is_used ? find_site(t->space, table[i].id, &f) : 0;
+
+		if (found < 0) {		/* the last of them: that cost is no more */
+			load->events -= f.events;
+			load->cost_ns -= f.cost_ns;
+			load->cpu_ns -= f.cost_ns;
+		}
+		if (found <= 0)
+			continue;
+		f.size = size_of(t->space, &f);
+		fn[n++] = f;
+	}
+	m->at_ns = now;
+	m->cpu_ns = cpu;
+	return n;
+}

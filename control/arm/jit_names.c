@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+/*
+ * jit_names.c - names of code that a process makes for itself: perf's /tmp/perf-PID.map
+ *
+ * Just-in-time compilers append a line for each function to that file, if they are asked to. It is opened while the
+ * process lives, by its number and in its file system as it sees them, and read when tracing ends: what was
+ * appended is then an object of the image, without sites, that only names addresses. Fork children share
+ * their parent's image, so where two of them put different code at one address the later file's name is shown.
+ *
+ * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read. Nobody
+ * removes them, and process numbers come again: one that was last written before the process began is another's.
+ */
+#include "control/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "symbol/namefile.h"
+
+/* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
+#define MAP_SLACK_S	2
+
+/* @start: of a process, as peek_start() gives it. */
+static int is_of_earlier(const struct stat *st, uint64_t start)
+{
+	struct timespec now, up;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	clock_gettime(CLOCK_BOOTTIME, &up);
+	return st->st_mtime + MAP_SLACK_S < now.tv_sec - up.tv_sec + (time_t)(start / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+static int open_map(const char *path, const struct target *t)
+{
+	struct stat st, proc;
+	char dir[32];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+
+	if (fd < 0)
+		return -1;
+	snprintf(dir, sizeof(dir), "/proc/%d", t->pid);
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && !is_of_earlier(&st, t->start) &&
+	    (!st.st_uid || st.st_uid == geteuid() || (!stat(dir, &proc) && st.st_uid == proc.st_uid)))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+void jitmap_look(struct uft_session *s, struct target *t)
+{
+	char path[96];
+
+	if (t->jit_fd > 0 || !s->spec || !spec_has_func(s->spec))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/root/tmp/perf-%d.map", t->pid, peek_own_pid(t->pid));
+	t->jit_fd = open_map(path, t);
+}
+
+static int add_object(struct target *t, const struct uft_names *names)
+{
+	struct space *sp = t->space;
+	struct space_obj *more = realloc(sp->obj, (sp->nobj + 1) * sizeof(*more));
+	char path[64];
+	struct uft_object *obj;
+	struct uft_mapped *m;
+	uint64_t lo = UINT64_MAX, hi = 0;
+	int ret = 0;
+
+	if (!more)
+		return -ENOMEM;
+	sp->obj = more;
+	if (sp->nobj >= UFT_MAX_OBJECTS)
+		return -E2BIG;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);
+	/* What was read of it so far stands for a build-id: it tells its parts apart. */
+	obj = uft_object_make(path, (const uint8_t *)&t->jit_lines, sizeof(t->jit_lines));
+	if (!obj)
+		return -ENOMEM;
+	obj->type = ET_NONE;
+	for (size_t i = names->n; i-- > 0 && !ret;) {	/* of two at one address the later one counts, and comes first */
+		const struct uft_name *n = &names->item[i];
+		uint64_t end = n->addr + (n->size ? n->size : 1);
+
+		if (end < n->addr)
+			continue;
+		ret = uft_object_make_func(obj, n->addr, n->size, n->name, 0);
+		lo = n->addr < lo ? n->addr : lo;
+		hi = end > hi ? end : hi;
+	}
+	uft_object_sort(obj);
+	m = ret || !hi ? NULL : uft_image_add(sp->img, obj, 0);
+	uft_object_put(obj);
+	if (!m)
+		return ret ? ret : hi ? -ENOMEM : 0;
+	m->text_start = lo;
+	m->text_end = hi;
+	sp->obj[sp->nobj++] = (struct space_obj){ 0 };
+	return target_grow(t, sp->nobj);
+}
+
+void jitmap_read(struct uft_session *s, struct target *t)
+{
+	struct uft_names names;
+	char path[64];
+	int ret;
+
+	jitmap_look(s, t);
+	if (t->jit_fd <= 0 && s->spec && spec_has_func(s->spec)) {
+		snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);	/* it has ended already */
+		t->jit_fd = open_map(path, t);
+	}
+	if (t->jit_fd <= 0)
+		return;
+	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, &names);
+	if (!ret) {
+		t->jit_lines += names.n;
+		ret = names.n ? add_object(t, &names) : 0;
+		uft_names_free(&names);
+	}
+	if (ret)
+		session_warn(s, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
+}

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: MIT
+/*
+ * agentless.c - processes that have our runtime but no agent, at the moment of a detach
+ *
+ * A fork child that has made no traced call, one that is not followed, one for which there was no slice; and every
+ * target, when recorder and guard were both killed. Nobody in there can be told anything. So one of its threads is
+ * stopped, sent into the runtime (trace_rejoin()), which gives the process a slice and an agent, and put back to where
+ * it was; then it is left like all others (detach.c).
+ *
+ * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The thread runs
+ * on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent has the upper half. Its
+ * stop and its way back are attach.c's: it goes on from a stop after which the kernel restarts what it interrupted. If we are
+ * killed it goes on by itself, behind the last system call that it makes in there (entry.S); whoever comes after us waits for that.
+ *
+ * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
+ * looked at again.
+ */
+#include "control/detach/agentless.h"
+
+#include "control/ptrace/task_stop.h"
+#include "control/ptrace/remote_call.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define REJOIN_MS	5000		/* the agent's start may take 2 s */
+#define REJOIN_BYTES	256		/* of uft_blob_rejoin, at least */
+#define INSIDE_MS	2500		/* so may that of a child's */
+#define NAP_NS		1000000
+#define STACK_HALF	(64u << 10)
+#define MAX_SILENT	4096
+#define SAME_CODE	32		/* bytes that tell the blob's code */
+#define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
+#define EFLAGS_DF	0x400ull
+
+struct silent {
+	pid_t pid;
+	const struct blob *blob;
+	uint64_t base;			/* of the blob in it */
+	uint64_t stack;
+};
+
+static void nap(long ns)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+}
+
+/* ---- Finding the runtime ---------------------------------------------------------------------- */
+
+static uint64_t find_in(const struct silent *s, uint64_t lo, uint64_t hi)
+{
+	const uint8_t *want = s->blob->image + s->blob->rejoin;
+	uint64_t in_page = s->blob->rejoin & (UFT_PAGE - 1);
+	uint8_t have[SAME_CODE];
+
+	for (; lo < hi; lo += UFT_PAGE)
+		if (!peek_mem(s->pid, lo + in_page, have, sizeof(have)) && !memcmp(have, want, sizeof(have)))
+			return lo + in_page - s->blob->rejoin;
+	return 0;
+}
+
+static int find_blob(struct silent *s)
+{
+	char path[64], *line = NULL;
+	size_t size = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", s->pid);
+	f = fopen(path, "re");
+	while (f && !s->base && getline(&line, &size, f) > 0) {
+		unsigned long long lo, hi, inode;
+		char prot[8];
+
+		if (sscanf(line, "%llx-%llx %7s %*x %*x:%*x %llu", &lo, &hi, prot, &inode) == 4 && !inode &&
+		    !strcmp(prot, "r-xp"))
+			s->base = find_in(s, lo, hi);
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	return s->base ? 0 : -ENOENT;
+}
+
+/* ---- Sending a thread in ---------------------------------------------------------------------- */
+
+static int read_boot(const struct silent *s, struct uft_boot *boot)
+{
+	return peek_mem(s->pid, s->base + s->blob->boot, boot, sizeof(*boot));
+}
+
+static int may_be_in_rseq(pid_t pid, pid_t tid)
+{
+	struct { uint64_t pointer; uint32_t size, signature, flags, pad; } c = { 0 };
+	uint64_t section = 0;
+
+	return ptrace(PTRACE_GET_RSEQ_CONFIGURATION_, tid, sizeof(c), &c) > 0 && c.pointer &&
+	       !peek_mem(pid, c.pointer + 8, &section, sizeof(section)) && section;
+}
+
+static int is_movable(const struct silent *s, pid_t tid, const struct user_regs_struct *regs)
+{
+	return regs->cs == 0x33 && regs->fs_base && regs->rip - s->base >= s->blob->span && !may_be_in_rseq(s->pid, tid);
+}
+
+/* The last system call of uft_blob_rejoin: the thread is through. */
+static int is_last(const struct silent *s, pid_t tid)
+{
+	struct user_regs_struct regs;
+	struct uft_boot boot;
+
+	return ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && regs.rip - s->base - s->blob->rejoin < REJOIN_BYTES &&
+	       !read_boot(s, &boot) && !boot.is_rejoining && (int64_t)regs.rax != -ENOSYS;	/* its exit */
+}
+
+/* The thread that stands goes on until it stands behind that. *sig: what is to be given to it when it is let go. */
+static int run_through(const struct silent *s, pid_t tid, int *sig)
+{
+	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
+
+	ptrace(PTRACE_SETOPTIONS, tid, 0, PTRACE_O_TRACESYSGOOD);
+	for (;;) {
+		int status, ret;
+
+		if (ptrace(PTRACE_SYSCALL, tid, 0, 0) < 0)
+			return -ESRCH;
+		while ((ret = look_wait_stop(tid, &status)) == -EAGAIN && session_now_ns() < deadline)
+			;
+		if (ret)
+			return ret;
+		if (status >> 16)
+			continue;
+		if (WSTOPSIG(status) == SIGSTOP)
+			*sig = SIGSTOP;
+		else if (WSTOPSIG(status) != REMOTE_SYSCALL_STOP)
+			return -EFAULT;			/* a fault in our code, which is nobody's business */
+		else if (is_last(s, tid))
+			return 0;
+	}
+}
+
+static int write_boot(const struct silent *s, size_t at, void *value, size_t size)
+{
+	struct iovec mine = { value, size }, its = { (void *)(uintptr_t)(s->base + s->blob->boot + at), size };
+
+	return process_vm_writev(s->pid, &mine, 1, &its, 1, 0) == (ssize_t)size ? 0 : -EPERM;
+}
+
+/* What the thread needs to go on by itself if we are killed. */
+static int prepare(const struct silent *s, const struct remote *r)
+{
+	struct uft_way_back back = remote_way_back(r);
+	uint32_t none = UFT_BOOT_NONE, yes = 1;
+	int ret;
+
+	/* What the kernel remembers of a sleep it forgets in there, when the end of its tracer wakes the thread. */
+	if (back.reg[0] == SYS_restart_syscall)
+		back.reg[0] = r->regs.orig_rax;
+	ret = write_boot(s, offsetof(struct uft_boot, back), &back, sizeof(back));
+	if (!ret)
+		ret = write_boot(s, offsetof(struct uft_boot, stage), &none, sizeof(none));
+	return ret ? ret : write_boot(s, offsetof(struct uft_boot, is_rejoining), &yes, sizeof(yes));
+}
+
+/* The thread stands: there and back. At each moment either its registers and mask are the program's, or it has its way back. */
+static int send_in(const struct silent *s, pid_t tid, int *sig)
+{
+	struct remote r = { .tid = tid };
+	struct user_regs_struct regs;
+	uint64_t all = ~0ull;
+	struct uft_boot boot;
+	int ret;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &r.regs) < 0 || ptrace(PTRACE_GETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask) < 0)
+		return -ESRCH;
+	if (*sig || !is_movable(s, tid, &r.regs))
+		return -EAGAIN;
+	look_as_repeated(&r.regs);
+	ret = prepare(s, &r);
+	if (ret)
+		return ret;
+	regs = r.regs;
+	regs.rip = s->base + s->blob->rejoin;
+	regs.rsp = s->stack + STACK_HALF;
+	regs.orig_rax = -1ull;
+	regs.eflags &= ~EFLAGS_DF;
+	if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0)
+		return -ESRCH;
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all);
+	ret = run_through(s, tid, sig);
+	if (ret == -EAGAIN) {		/* it finds its way */
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+		look_late(tid);
+		return -ETIMEDOUT;
+	}
+	if (ret == -ESRCH)
+		return ret;
+	remote_to_restart_stop(&r);
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(r.sigmask), &r.sigmask);
+	ptrace(PTRACE_SETREGS, tid, 0, &r.regs);
+	if (r.pending_signal || *sig) {		/* from this stop nothing is given: it pends until the thread is let go */
+		kill(s->pid, SIGSTOP);
+		*sig = 0;
+	}
+	return ret ? ret : read_boot(s, &boot) ? -ESRCH : boot.result;
+}
+
+static int try_task(const struct silent *s, pid_t tid)
+{
+	int sig = 0, ret = look_stop(tid, &sig);
+
+	if (ret)
+		return ret;
+	ret = send_in(s, tid, &sig);
+	if (ret != -ETIMEDOUT)
+		look_go(tid, sig);
+	return ret;
+}
+
+/* A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves nobody. */
+static void refuse_requests(const struct arena *a, pid_t pid)
+{
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+		struct uft_request *r = &a->shared->req[i];
+		uint32_t posted = UFT_REQ_POSTED;
+
+		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)
+			continue;
+		r->result = -ETIMEDOUT;
+		if (__atomic_compare_exchange_n(&r->state, &posted, UFT_REQ_DONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	}
+}
+
+/* The first thread that takes it. A child may be in its first event: it is through when its agent has come up. */
+static int rejoin(const struct arena *a, const struct silent *s)
+{
+	uint64_t deadline = session_now_ns() + INSIDE_MS * 1000000ull;
+	char path[64];
+	int ret;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", s->pid);
+	do {
+		DIR *d = opendir(path);
+		struct dirent *e;
+
+		if (!d)
+			return -ESRCH;
+		refuse_requests(a, s->pid);
+		ret = -EAGAIN;
+		while (ret == -EAGAIN && (e = readdir(d)))
+			if (atoi(e->d_name) > 0)
+				ret = try_task(s, (pid_t)atoi(e->d_name));
+		closedir(d);
+		if (ret != -EAGAIN && ret != -EBUSY)
+			return ret;
+		nap(NAP_NS);
+	} while (session_now_ns() < deadline);
+	return ret;
+}
+
+/* ---- One process ------------------------------------------------------------------------------ */
+
+/* The guard saves what is in its rings once all are left. */
+static void part_with(const struct arena *a, uint32_t slice, int is_saved)
+{
+	if (is_saved)
+		__atomic_store_n(&arena_slice(a, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	else
+		arena_release((struct arena *)a, slice);
+}
+
+/* What it had claimed, if it ended in between: nobody else does it. */
+static void release_of(const struct arena *a, pid_t pid, int is_saved)
+{
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
+			part_with(a, i, is_saved);
+	}
+}
+
+/* The stack is a thread's that was sent in by somebody who was killed since, until it is through. */
+static void await_earlier(const struct silent *s)
+{
+	uint64_t deadline = session_now_ns() + REJOIN_MS * 1000000ull;
+	struct uft_owned own = { s->base + s->blob->rejoin, REJOIN_BYTES };
+	struct look look = { .pid = s->pid, .own = &own, .nown = 1 };
+	struct uft_boot boot;
+
+	while (!read_boot(s, &boot) && (boot.is_rejoining || look_at_tasks(&look) > 0) && session_now_ns() < deadline)
+		nap(NAP_NS);
+}
+
+static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *boot)
+{
+	uint64_t word;
+	int ret;
+
+	await_earlier(s);
+	ret = read_boot(s, boot);
+	s->stack = boot->stack;
+	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
+		return -EPROTO;
+	/* One that came up after the others were listed, or is in another pid namespace, has that stack. It has its name before it
+	 * serves: until then rejoin() waits for it. */
+	if (boot->slice < a->map->nslices && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
+		return 0;
+	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
+		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
+	ret = rejoin(a, s);
+	if (!ret)
+		ret = read_boot(s, boot);
+	if (!ret && (boot->slice >= a->map->nslices || !arena_slice(a, boot->slice)->agent_tid))
+		ret = -EPROTO;
+	return ret;
+}
+
+int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
+{
+	struct silent s = { .pid = pid };
+	struct uft_boot boot;
+	int ret = blob_get(&s.blob);
+
+	if (!ret)
+		ret = find_blob(&s);
+	if (!ret)
+		ret = give_agent(a, &s, &boot);
+	return ret ? ret : boot.slice == slice ? 0 : -ESTALE;
+}
+
+static int try_leave(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
+{
+	struct uft_boot boot;
+	struct leaving l;
+	int ret = give_agent(a, s, &boot);
+
+	if (ret) {
+		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
+		return ret;
+	}
+	l = (struct leaving){ .arena = a, .slice = boot.slice, .pid = s->pid };
+	leave_targets(&l, 1);
+	if (l.why[0]) {
+		snprintf(why, size, "%s", l.why);
+		return l.is_over ? 0 : -EAGAIN;
+	}
+	part_with(a, boot.slice, is_saved);
+	return 0;
+}
+
+static int leave_process(const struct arena *a, struct silent *s, int is_saved, char *why, size_t size)
+{
+	int ret = try_leave(a, s, is_saved, why, size);
+
+	if (!peek_is_ending(s->pid) && peek_maps(a, s->pid))
+		return ret;
+	release_of(a, s->pid, is_saved);	/* or it has executed another program since */
+	return 0;
+}
+
+/* ---- All -------------------------------------------------------------------------------------- */
+
+static int shares_with(pid_t pid, const pid_t *list, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == pid || syscall(SYS_kcmp, pid, list[i], KCMP_VM, 0, 0) == 0)
+			return 1;
+	return 0;
+}
+
+static int is_agent(pid_t pid)
+{
+	char comm[32];
+
+	return peek_file(pid, "comm", comm, sizeof(comm)) <= 0 || !strcmp(comm, "uft-agent\n");
+}
+
+static unsigned look_once(const struct arena *a, pid_t only, int is_saved, pid_t *seen, uint32_t *nseen, uint32_t room, char *why,
+			  size_t size, unsigned *failed)
+{
+	DIR *d = opendir("/proc");
+	unsigned found = 0;
+	struct dirent *e;
+
+	while (d && (e = readdir(d)) && *nseen < room) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		struct silent s = { .pid = pid };
+
+		if (pid <= 0 || pid == getpid() || (only && pid != only) || !peek_maps(a, pid) || is_agent(pid) ||
+		    shares_with(pid, seen, *nseen) || blob_get(&s.blob) || find_blob(&s))
+			continue;
+		found++;
+		seen[(*nseen)++] = pid;
+		if (leave_process(a, &s, is_saved, why, size)) {
+			char text[200];
+
+			snprintf(text, sizeof(text), "process %d: %s", pid, why);
+			snprintf(why, size, "%s", text);
+			++*failed;
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+{
+	pid_t *seen = calloc(nknown + MAX_SILENT, sizeof(*seen));
+	uint32_t nseen = nknown;
+	unsigned failed = 0;
+
+	why[0] = '\0';
+	if (!seen)
+		return 1;
+	if (nknown)
+		memcpy(seen, known, nknown * sizeof(*seen));
+	/* One that was not left yet may have had children meanwhile. */
+	while (look_once(a, only, is_saved, seen, &nseen, nknown + MAX_SILENT, why, size, &failed) && !only)
+		;
+	free(seen);
+	return failed;
+}

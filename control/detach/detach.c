@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: MIT
+/*
+ * detach.c - detach: a target is left as it was
+ *
+ * It needs the arena and a slice's number, nothing of the session: the guard does the same with what is in the arena.
+ *
+ *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once more while
+ *	   all tasks are held.
+ *	2. UNHOOK: slots get their true return addresses; look at every task.
+ *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
+ *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
+ *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held meanwhile: a child
+ *	   forked in that moment would have a part of us, which nobody could take out of it. If we are killed there the guard
+ *	   goes on where we were: leave_finish().
+ *
+ * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
+ * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
+ * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer to it (the
+ * handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What a place leads to that
+ * somebody else has changed stays mapped, inert (runtime/patch/stuck.c): he may put our jump back.
+ */
+#include "control/detach/detach.h"
+
+#include "control/detach/guard.h"
+#include "control/ptrace/task_stop.h"
+#include "control/proc/procinfo.h"
+#include "control/ptrace/remote_call.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define COMMAND_MS	10000
+#define RESTORE_MS	5000		/* for tasks to be held */
+#define LEAVE_MS	3000		/* for tasks to come out of us */
+#define LATE_MS		20000		/* more, while it is not known where they are, or they do not get a CPU */
+#define HURRY		(-20)
+#define HOLD_TRIES	4
+#define LOOK_MIN_NS	200000
+#define LOOK_MAX_NS	20000000
+#define OWN_MAX		(1u << 20)
+
+static int say(struct leaving *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int say(struct leaving *l, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(l->why, sizeof(l->why), fmt, ap);
+	va_end(ap);
+	return -EAGAIN;
+}
+
+/* ---- Commands: as command.c, without a session ----------------------------------------------- */
+
+static int agent_is_over(const struct leaving *l, int ms)
+{
+	struct pollfd p = { .fd = l->agent_fd, .events = POLLIN };
+
+	return poll(&p, 1, ms) > 0;
+}
+
+static struct uft_cmd *area(const struct leaving *l)
+{
+	return arena_cmd(l->arena, l->slice);
+}
+
+static void post(struct leaving *l, uint32_t op, uint32_t flags)
+{
+	struct uft_slice *sl = arena_slice(l->arena, l->slice);
+
+	*area(l) = (struct uft_cmd){ .op = op, .flags = flags };
+	__atomic_add_fetch(&sl->cmd_seq, 1, __ATOMIC_RELEASE);
+	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
+static int await(struct leaving *l)
+{
+	struct uft_slice *sl = arena_slice(l->arena, l->slice);
+	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
+
+	for (;;) {
+		struct timespec part = { .tv_nsec = 20000000 };
+		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
+
+		if (done == __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED))
+			return sl->cmd_result;
+		if (agent_is_over(l, 0))
+			return -ESRCH;
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
+	}
+}
+
+static int run(struct leaving *l, uint32_t op, uint32_t flags)
+{
+	post(l, op, flags);
+	return await(l);
+}
+
+/* ---- Step 1 ---------------------------------------------------------------------------------- */
+
+static struct look look_of(const struct leaving *l)
+{
+	return (struct look){ .pid = l->pid, .agent = l->agent, .own = l->own, .nown = l->nown };
+}
+
+/* A loaded machine may not let every task come to its stop in time; who rests inside may have gone on by then. */
+static int restore_code(struct leaving *l)
+{
+	uint64_t deadline = session_now_ns() + RESTORE_MS * 1000000ull;
+	struct look look = look_of(l);
+	struct held *held = NULL;
+	char by[80];
+	pid_t tid;
+
+	while (l->left > 0) {
+		if (look_hold(&look, LOOK_STOP_MS, &held) == 0) {
+			l->left = run(l, UFT_CMD_LEAVE, UFT_CMD_HELD);
+			l->stuck = l->left < 0 ? 0 : (int)area(l)->n;
+		}
+		look_release(held);
+		if (l->left > 0 && session_now_ns() > deadline)
+			break;
+		if (l->left > 0)
+			nanosleep(&(struct timespec){ .tv_nsec = LOOK_MAX_NS }, NULL);
+	}
+	if (l->left < 0)
+		return l->left;
+	if (!l->left)
+		return 0;
+	tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
+	if (tid)
+		return say(l, "%d places of its code could not be put back: its thread %d is being traced by %s", l->left, tid, by);
+	return say(l, "%d places of its code could not be put back: its threads cannot be held", l->left);
+}
+
+/* ---- Step 2 ---------------------------------------------------------------------------------- */
+
+/* It is nobody's business where somebody is in there. */
+static void set_needed_aside(struct leaving *l)
+{
+	uint32_t n = 0;
+
+	l->kept_bytes = 0;
+	for (uint32_t i = 0; i < l->nown; i++)
+		if (l->own[i].bytes & UFT_OWNED_NEEDED)
+			l->kept_bytes += l->own[i].bytes & ~(uint64_t)(UFT_OWNED_TP | UFT_OWNED_NEEDED);
+		else
+			l->own[n++] = l->own[i];
+	l->nown = n;
+}
+
+/* What the target says is data: it is copied, and only ever used on the target itself. */
+static int read_mappings(struct leaving *l)
+{
+	int ret = run(l, UFT_CMD_MAPPINGS, 0);
+	uint32_t n = __atomic_load_n(&area(l)->n, __ATOMIC_RELAXED);
+
+	if (ret)
+		return ret;
+	if (n > OWN_MAX || n * sizeof(*l->own) > l->arena->map->cmd_bytes - UFT_CMD_PAYLOAD)
+		return -EPROTO;
+	free(l->own);
+	l->nown = 0;
+	l->own = malloc((n + 1) * sizeof(*l->own));
+	if (!l->own)
+		return -ENOMEM;
+	memcpy(l->own, (const uint8_t *)area(l) + UFT_CMD_PAYLOAD, n * sizeof(*l->own));
+	l->nown = n;
+	set_needed_aside(l);
+	return 0;
+}
+
+/*
+ * Each look stops a task that runs, and the stop takes the turn in which it would have come out: one of low priority
+ * among many others stood still for as long as it was looked at. So first it runs. Returns for how long that took.
+ */
+static uint64_t let_run(const struct look *look, uint64_t deadline)
+{
+	uint64_t since = session_now_ns();
+	int nice, is_hurried;
+
+	if (!look_waits_for_cpu(look))
+		return 0;
+	is_hurried = look_hurry(look->inside, &nice);
+	while (look_waits_for_cpu(look) && session_now_ns() < deadline)
+		nanosleep(&(struct timespec){ .tv_nsec = LOOK_MIN_NS }, NULL);
+	if (is_hurried)
+		look_unhurry(look->inside, nice);
+	return session_now_ns() - since;
+}
+
+/* Nobody knows where one runs that we may not stop. */
+static int say_inside(struct leaving *l, pid_t inside)
+{
+	char by[80];
+	pid_t tid = procinfo_taken(l->pid, getpid(), by, sizeof(by));
+
+	if (tid == inside)
+		return say(l, "%u mappings remain, because thread %d is being traced by %s", l->nown, tid, by);
+	return say(l, "%u mappings remain, because thread %d does not leave them", l->nown, inside);
+}
+
+static int wait_until_nobody_inside(struct leaving *l)
+{
+	uint64_t deadline = session_now_ns() + LEAVE_MS * 1000000ull, waited = 0;
+	struct look look = look_of(l);
+	long nap = LOOK_MIN_NS;
+
+	look.until_ns = deadline + LATE_MS * 1000000ull;
+	for (int clean = 0; clean < 2;) {
+		int ret = run(l, UFT_CMD_UNHOOK, 0);
+
+		if (ret >= 0)
+			ret = look_at_tasks(&look);
+		if (ret < 0)
+			return ret;
+		clean = ret ? 0 : clean + 1;
+		if (!ret)
+			continue;
+		if (session_now_ns() > deadline + (look.is_late ? LATE_MS * 1000000ull : waited))
+			return say_inside(l, look.inside);
+		waited += let_run(&look, look.until_ns);
+		nanosleep(&(struct timespec){ .tv_nsec = nap }, NULL);
+		nap = nap * 2 > LOOK_MAX_NS ? LOOK_MAX_NS : nap * 2;
+	}
+	return 0;
+}
+
+/* ---- Step 3 ---------------------------------------------------------------------------------- */
+
+static uint64_t find_syscall(pid_t pid)
+{
+	static uint64_t offset;		/* in the vdso: the same in every process */
+	uint8_t raw[UFT_AUXV_MAX], code[2 * UFT_PAGE];
+	struct auxv av;
+	size_t bytes;
+
+	if (auxv_read(pid, raw, &bytes, &av) || !av.vdso)
+		return 0;
+	if (offset && !peek_mem(pid, av.vdso + offset, code, 2) && code[0] == 0x0f && code[1] == 0x05)
+		return av.vdso + offset;
+	for (size_t len = sizeof(code); len >= UFT_PAGE; len -= UFT_PAGE) {
+		if (peek_mem(pid, av.vdso, code, len))
+			continue;
+		for (size_t i = 0; i + 1 < len; i++)
+			if (code[i] == 0x0f && code[i + 1] == 0x05) {
+				offset = i;
+				return av.vdso + i;
+			}
+	}
+	return 0;
+}
+
+/* The agent stands; @nr is made and it stands again. A value or -errno of the call; -ESRCH: it is gone. */
+static long agent_call(pid_t agent, struct user_regs_struct *regs, uint64_t insn, long nr, uint64_t a, uint64_t b)
+{
+	int status;
+
+	regs->rip = insn;
+	regs->rax = (unsigned long long)nr;
+	regs->orig_rax = -1ull;
+	regs->rdi = a;
+	regs->rsi = b;
+	if (ptrace(PTRACE_SETREGS, agent, 0, regs) < 0)
+		return -ESRCH;
+	for (int i = 0; i < 2; i++)
+		if (ptrace(PTRACE_SYSCALL, agent, 0, 0) < 0 || look_await(agent, &status) != agent ||
+		    !WIFSTOPPED(status))
+			return -ESRCH;
+	return ptrace(PTRACE_GETREGS, agent, 0, regs) < 0 ? -ESRCH : (long)regs->rax;
+}
+
+/* Memory where a thread pointer may point goes only if none does. */
+static int is_needed(const struct leaving *l, const struct uft_owned *own)
+{
+	struct look look = look_of(l);
+
+	return own->bytes & UFT_OWNED_TP && look_for_thread_pointer(&look, own->at, own->bytes & ~UFT_OWNED_TP);
+}
+
+static uint32_t drop_needed(struct leaving *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < l->nown; i++)
+		if (!is_needed(l, &l->own[i]))
+			l->own[n++] = l->own[i];
+	n = l->nown - n;
+	l->nown -= n;
+	return n;
+}
+
+/* Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there is room for that. */
+static uint64_t note(const struct leaving *l, struct remote *r)
+{
+	struct leaving_notes *n = &guard_notes()->leaving;
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	if (r->mem < 0 || l->nown > sizeof(n->own) / sizeof(n->own[0]) || auxv_read(l->pid, raw, &bytes, &av))
+		return find_syscall(l->pid);
+	n->agent = l->agent;
+	n->slice = l->slice;
+	n->nown = l->nown;
+	n->park = 0;
+	memcpy(n->own, l->own, l->nown * sizeof(*l->own));
+	__atomic_store_n(&n->pid, l->pid, __ATOMIC_RELEASE);
+	if (remote_park(r, &av, &n->park))
+		return r->guard;
+	n->pid = 0;
+	return find_syscall(l->pid);
+}
+
+static int stop_agent(const struct leaving *l, struct user_regs_struct *regs)
+{
+	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
+	int sig = 0, ret;
+
+	do
+		ret = look_stop(l->agent, &sig);
+	while (ret == -EAGAIN && session_now_ns() < deadline);
+	if (!ret && ptrace(PTRACE_GETREGS, l->agent, 0, regs) < 0)
+		ret = -errno;
+	if (!ret)	/* with CAP_SYS_ADMIN: a filter may deny munmap */
+		ptrace(PTRACE_SETOPTIONS, l->agent, 0, PTRACE_O_SUSPEND_SECCOMP);
+	return ret;
+}
+
+/* The agent stands, all but the first @n ranges are gone. It makes its calls at @insn. */
+static int unmap_rest(struct leaving *l, uint32_t n, struct user_regs_struct *regs, uint64_t insn)
+{
+	uint32_t failed = 0;
+
+	for (uint32_t i = n; i-- > 0;) {		/* as it came: the arena and the code are among the last */
+		long got = agent_call(l->agent, regs, insn, SYS_munmap, l->own[i].at, l->own[i].bytes & ~UFT_OWNED_TP);
+
+		if (got == -ESRCH)
+			return -ESRCH;
+		failed += got != 0;
+	}
+	regs->rip = insn;
+	regs->rax = SYS_exit;
+	regs->orig_rax = -1ull;
+	regs->rdi = 0;
+	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
+	ptrace(PTRACE_DETACH, l->agent, 0, 0);
+	agent_is_over(l, COMMAND_MS);
+	return (int)failed;
+}
+
+static void forget(struct remote *r)
+{
+	remote_unguard(r);
+	guard_notes()->leaving.pid = 0;
+}
+
+static int unmap_held(struct leaving *l, struct remote *r)
+{
+	struct user_regs_struct regs;
+	uint64_t insn;
+	int ret = stop_agent(l, &regs);
+
+	if (ret)
+		return say(l, "%u mappings remain, because its agent cannot be stopped: %s", l->nown, strerror(-ret));
+	insn = note(l, r);
+	if (!insn) {
+		look_go(l->agent, 0);
+		return say(l, "%u mappings remain, because its vdso has no system call", l->nown);
+	}
+	arena_slice(l->arena, l->slice)->agent_tid = 0;		/* nobody looks for it any more */
+	ret = unmap_rest(l, l->nown, &regs, insn);
+	forget(r);
+	return ret;
+}
+
+static int open_mem(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. What holds them
+ * points to @look. */
+static struct held *hold_all(struct look *look)
+{
+	struct held *held;
+
+	for (int i = 0; look_hold(look, LOOK_STOP_MS, &held) == -EAGAIN && i < HOLD_TRIES; i++)
+		look_release(held);
+	return held;
+}
+
+static int unmap_all(struct leaving *l)
+{
+	struct remote r = { .mem = open_mem(l->pid) };
+	uint32_t needed = drop_needed(l);
+	struct look look = look_of(l);
+	struct held *held = hold_all(&look);
+	int ret = unmap_held(l, &r);
+
+	look_release(held);
+	if (r.mem >= 0)
+		close(r.mem);
+	if (ret < 0)
+		return ret;
+	return ret + needed ? say(l, "%u mappings remain", ret + needed) : 0;
+}
+
+/* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
+static int is_agent_of(pid_t pid, pid_t agent)
+{
+	char comm[32];
+
+	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
+	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
+}
+
+/* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
+static uint32_t ranges_left(const struct leaving_notes *n, const struct user_regs_struct *regs)
+{
+	if (regs->rip == n->park && regs->rax == SYS_exit)	/* all is gone, it has only not ended yet */
+		return 0;
+	for (uint32_t i = 0; i < n->nown; i++)
+		if (n->own[i].at == regs->rdi)
+			return i + (regs->rip == n->park);	/* that call is to be made yet */
+	return n->nown;
+}
+
+void leave_finish(const struct arena *a, struct leaving_notes *n)
+{
+	struct leaving l = { .arena = a, .slice = n->slice, .pid = n->pid, .agent = n->agent, .own = n->own, .nown = n->nown };
+	struct remote r = { .mem = open_mem(n->pid), .guard = n->park, .guard_bytes = REMOTE_PARK_BYTES };
+	struct user_regs_struct regs;
+	struct look look = look_of(&l);
+	struct held *held = NULL;
+
+	l.agent_fd = is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
+	if (l.agent_fd >= 0)
+		held = hold_all(&look);
+	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
+		if (regs.rip - n->park < REMOTE_PARK_BYTES) {
+			unmap_rest(&l, ranges_left(n, &regs), &regs, n->park);
+		} else {
+			arena_slice(a, l.slice)->agent_tid = (uint32_t)peek_own_pid(l.agent);	/* it serves still */
+			look_go(l.agent, 0);
+		}
+	}
+	look_release(held);
+	if (r.mem >= 0) {
+		remote_unguard(&r);
+		close(r.mem);
+	}
+	if (l.agent_fd >= 0)
+		close(l.agent_fd);
+}
+
+/* ---- All -------------------------------------------------------------------------------------- */
+
+pid_t leave_find_agent(pid_t pid)
+{
+	DIR *d = opendir("/proc");
+	pid_t found = 0;
+	struct dirent *e;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		if (is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0)
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+static void ask(struct leaving *l)
+{
+	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
+
+	if (!l->pid)
+		l->pid = (pid_t)sl->pid;
+	l->agent = (pid_t)sl->agent_tid;
+	if (l->agent && !is_agent_of(l->pid, l->agent))
+		l->agent = leave_find_agent(l->pid);
+	if (l->agent && peek_own_pid(l->agent) != (pid_t)sl->agent_tid)
+		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
+	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
+	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
+		say(l, "nothing of ours could be taken out: it has no agent");
+		l->is_over = l->pid > 0 && peek_is_ending(l->pid);
+		l->is_alone = l->pid > 0 && !l->is_over && peek_maps(l->arena, l->pid);
+		if (l->is_over)
+			l->why[0] = '\0';
+		return;
+	}
+	setpriority(PRIO_PROCESS, (id_t)l->agent, HURRY);	/* it ends with this */
+	l->is_asked = 1;
+	post(l, UFT_CMD_LEAVE, 0);
+}
+
+static void leave_one(struct leaving *l)
+{
+	int ret = l->left = await(l);
+
+	l->stuck = ret < 0 ? 0 : (int)area(l)->n;
+	if (ret >= 0)
+		ret = read_mappings(l);
+	if (!ret)
+		ret = restore_code(l);
+	if (!ret)
+		ret = wait_until_nobody_inside(l);
+	if (!ret)
+		ret = read_mappings(l);		/* threads may have mapped more meanwhile; none does now */
+	if (!ret)
+		ret = unmap_all(l);
+	if (!ret && l->stuck)
+		ret = say(l, "%d places of its code could not be put back, as somebody else has changed them (a debugger's breakpoint?): the %llu kB "
+			  "of code that they lead to remain, and do nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
+	if (ret && peek_is_ending(l->pid))
+		ret = -ESRCH;
+	else if (ret == -ESRCH && (l->is_alone = peek_maps(l->arena, l->pid)))
+		ret = say(l, "its agent was ended, by a seccomp filter perhaps: memory of ours remains");
+	if (ret == -ESRCH || ret == -ETIMEDOUT) {
+		l->is_over = ret == -ESRCH;
+		say(l, ret == -ESRCH ? "" : "its agent does not answer");
+	} else if (ret && !l->why[0]) {
+		say(l, "%s", strerror(-ret));
+	}
+	if (ret && l->may_stay && l->left > 0 && !l->is_over)
+		return;		/* tried again */
+	l->may_stay = 0;
+	if (ret && !agent_is_over(l, 0) && ret != -ETIMEDOUT)
+		run(l, UFT_CMD_AGENT_EXIT, 0);
+}
+
+/* Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue for it. Without
+ * CAP_SYS_NICE they do. */
+void leave_targets(struct leaving *l, uint32_t n)
+{
+	int own = getpriority(PRIO_PROCESS, 0);
+
+	setpriority(PRIO_PROCESS, 0, HURRY);
+	for (uint32_t i = 0; i < n; i++)
+		ask(&l[i]);
+	for (uint32_t i = 0; i < n; i++) {
+		if (l[i].is_asked)
+			leave_one(&l[i]);
+		else
+			l[i].may_stay = 0;
+		if (l[i].agent_fd >= 0)
+			close(l[i].agent_fd);
+		free(l[i].own);
+		l[i].own = NULL;
+	}
+	setpriority(PRIO_PROCESS, 0, own);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* detach.h - targets are left as they were. Context: control; the session, or who takes its place when it has died. */
+#ifndef UFT_CONTROL_LEAVE_H
+#define UFT_CONTROL_LEAVE_H
+
+#include "control/internal.h"
+
+struct leaving {			/* a target on its way out; zero but for the first two, or three */
+	const struct arena *arena;
+	uint32_t slice;
+	pid_t pid, agent;		/* as we see them; pid 0: as the slice says */
+	int agent_fd;			/* pidfd of the agent; closed by leave_targets() */
+	int left;			/* places of code that could not be changed beside running threads */
+	int may_stay;			/* the agent, if code could not be put back; out: it did */
+	int is_asked, is_over;
+	int is_alone;			/* out: the process lives, its agent does not */
+	int stuck;			/* places of code that cannot be changed: somebody else did */
+	struct uft_owned *own;
+	uint32_t nown;
+	uint64_t kept_bytes;		/* of what those lead to, which stays and is not in own[] */
+	char why[200];			/* out: what remains and why; "" nothing does */
+};
+
+/*
+ * A target from whose memory ours is being taken, for who goes on if we are killed in the middle: its agent then sleeps
+ * where we left it, the address of the last range that it unmapped in rdi.
+ */
+struct leaving_notes {
+	pid_t pid, agent;		/* pid 0: none */
+	uint32_t slice, nown;
+	uint64_t park;			/* remote_park(); 0 none */
+	struct uft_owned own[4096];
+};
+void leave_finish(const struct arena *a, struct leaving_notes *n);
+
+/*
+ * All of them at once. Afterwards no agent lives; what could not be taken out of a target is said in ->why. The
+ * slices stay as they are: their rings may still be drained.
+ */
+void leave_targets(struct leaving *l, uint32_t n);
+pid_t leave_find_agent(pid_t pid);	/* living, by the memory that it shares; 0 none */
+
+#endif

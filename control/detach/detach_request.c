@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+/*
+ * detach_request.c - from outside: whoever traces this process shall leave it
+ *
+ * Every session of this user has its file in the run directory, which names its targets. A living session is asked through
+ * the mailbox that its targets use; for one that is dead its guard is at work or, if that was killed too, the same is
+ * done here. So it is for one that ended and could not leave this process, whose file it kept for that. What another uft has
+ * taken over already is waited for; what another build has recorded is refused: its code in the targets is not known here.
+ */
+#include "control/proc/cgroup.h"
+#include "control/detach/guard.h"
+#include "control/proc/procinfo.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ANSWER_MS	20000
+#define CLAIM_MS	2000
+#define PART_NS		20000000
+
+struct search {
+	const char *who;
+	unsigned found, failed;
+	struct uft_error *err;
+};
+
+/* The process's number as @who has it, or the name of its program. */
+static int is_meant(const char *who, pid_t pid)
+{
+	char *end, comm[32];
+
+	if (strtol(who, &end, 10) == pid && !*end)
+		return 1;
+	if (peek_file(pid, "comm", comm, sizeof(comm)) <= 0)
+		return 0;
+	comm[strcspn(comm, "\n")] = '\0';
+	return strncmp(comm, who, 15) == 0 && strlen(comm) == (strlen(who) < 15 ? strlen(who) : 15);
+}
+
+static int claim(struct uft_arena *shared)
+{
+	for (int ms = 0; ms < CLAIM_MS; ms++) {
+		for (int i = 0; i < UFT_NREQUESTS; i++) {
+			uint32_t free = UFT_REQ_FREE;
+
+			if (__atomic_compare_exchange_n(&shared->req[i].state, &free, UFT_REQ_CLAIMED, 0, __ATOMIC_ACQ_REL,
+							__ATOMIC_RELAXED))
+				return i;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return -EBUSY;
+}
+
+/* As runtime/agent/request.c. The session may end with the answer, if that was its last target. */
+static int ask_session(struct uft_arena *shared, pid_t pid)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+	int i = claim(shared), result;
+	struct uft_request *r;
+	uint32_t state;
+
+	if (i < 0)
+		return i;
+	r = &shared->req[i];
+	r->kind = UFT_REQ_DETACH;
+	r->pid = r->tid = (uint32_t)getpid();
+	r->slice = UFT_NO_SLICE;
+	r->no_wait = 0;
+	r->result = 0;
+	r->arg[0] = (uint64_t)pid;
+	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
+	__atomic_add_fetch(&shared->bell, 1, __ATOMIC_ACQ_REL);
+	futex(&shared->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
+	       !peek_is_ending((pid_t)shared->session_pid))
+		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
+	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
+	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
+	return result;
+}
+
+/* @sl: NULL for a child that has none. */
+static int await_guard(const struct arena *a, const struct uft_slice *sl, pid_t pid)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+
+	while (sl ? __atomic_load_n(&sl->agent_tid, __ATOMIC_ACQUIRE) != 0 : peek_maps(a, pid)) {
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = PART_NS }, NULL);
+	}
+	return 0;
+}
+
+/* Session and guard are dead: the last of them may still be giving its lock back, or another uft has taken over. */
+static int await_lock(const struct arena *a)
+{
+	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
+
+	while (flock(a->fd, LOCK_EX | LOCK_NB) < 0) {
+		if (session_now_ns() > deadline)
+			return -ETIMEDOUT;
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	}
+	return 0;
+}
+
+static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
+{
+	int is_left = __atomic_load_n(&a->shared->heir_pid, __ATOMIC_ACQUIRE) != 0;
+	char by[200];
+
+	if (cgroup_is_frozen(pid, by, sizeof(by)))
+		return -EBUSY;		/* nobody can take anything out of it */
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->shared->session_pid))
+		return ask_session(a->shared, pid);
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->shared->guard_pid))
+		return await_guard(a, sl, pid);
+	if (is_held && await_lock(a))
+		return -ETIMEDOUT;
+	if (is_held && !peek_maps(a, pid))
+		return 0;
+	if (!guard_can_take_over(a))
+		return -EXDEV;
+	if (!guard_take_over(a, pid))
+		return 0;
+	return procinfo_taken(pid, getpid(), by, sizeof(by)) ? -EBUSY : -EAGAIN;
+}
+
+/* @a: of the session that was to leave it. */
+static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t session, int ret)
+{
+	char by[80], group[200];
+	pid_t tid;
+
+	if (!ret || (ret != -EAGAIN && peek_is_ending(pid)))	/* it ended before its session could leave it */
+		return;
+	s->failed++;
+	tid = ret == -EBUSY ? procinfo_taken(pid, session, by, sizeof(by)) : 0;
+	if (tid)
+		uft_fail(s->err, ret, "process %d cannot be left yet: its thread %d is being traced by %s; once that is over, uft detach "
+			 "again", pid, tid, by);
+	else if (cgroup_is_frozen(pid, group, sizeof(group)))
+		uft_fail(s->err, ret, "process %d cannot be left yet: it is frozen (its control group is %s); once it is thawed, uft detach "
+			 "again", pid, group);
+	else if (ret == -EBUSY)
+		uft_fail(s->err, ret, "process %d cannot be left yet: our task in it (uft-agent) does not answer, or it is executing a program; "
+			 "uft detach again", pid);
+	else if (ret == -EAGAIN)
+		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
+	else if (ret == -EXDEV)
+		uft_fail(s->err, ret, "process %d was recorded by another build of uft, which alone can leave it: run its `uft detach %d`%s%.*s%s",
+			 pid, pid, a->shared->exe[0] ? " (it was " : "", (int)sizeof(a->shared->exe), a->shared->exe, a->shared->exe[0] ? ")" : "");
+	else if (ret == -ETIMEDOUT)
+		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
+	else
+		uft_fail(s->err, ret, "process %d: %s", pid, strerror(-ret));
+}
+
+static void search_arena(struct arena *a, void *arg)
+{
+	int is_held = flock(a->fd, LOCK_EX | LOCK_NB) < 0;	/* by its session, or the guard */
+	struct search *s = arg;
+	pid_t pid;
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		struct uft_slice *sl = arena_slice(a, i);
+
+		pid = (pid_t)sl->pid;
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
+		    !is_meant(s->who, pid))
+			continue;
+		s->found++;
+		say_result(s, a, pid, (pid_t)a->shared->session_pid, detach_one(a, sl, pid, is_held));
+	}
+	/* A child that has no slice. */
+	pid = (pid_t)atoi(s->who);
+	if (!s->found && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
+		s->found++;
+		say_result(s, a, pid, (pid_t)a->shared->session_pid, detach_one(a, NULL, pid, is_held));
+	}
+}
+
+int uft_detach(const char *who, struct uft_error *err)
+{
+	struct search s = { .who = who, .err = err };
+
+	arena_each(search_arena, &s);
+	if (!s.found)
+		return uft_fail(err, -ESRCH, "no process '%s' is traced by you", who);
+	return s.failed ? -EAGAIN : 0;
+}

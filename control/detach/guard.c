@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+/*
+ * guard.c - who finishes the detach when the recorder is killed
+ *
+ * The session forks a process when it is created, before it has threads of its own. (Who creates it may have one that reads a program's
+ * file, symbol/prefetch.c, and holds the lock of objects, which the guard makes anew: it opens some when it saves a recording.) That one holds the arena's file (and with it
+ * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
+ * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is init's child,
+ * in a kernel session of its own, all signals blocked: nobody who waits for the recorder's children or signals its group
+ * meets it.
+ *
+ *	waits -- the socket closes, arena.closed is set --> ends
+ *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
+ *							    (.rescue), removes the arena's file, ends
+ *
+ * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve yet is undone,
+ * borrowed priorities are given back, a target whose agent is unmapping is unmapped to the end. What it needs then is in the
+ * arena: slices, and in them the targets' and agents' numbers. The agents have put the code back by themselves meanwhile and serve
+ * it (agent.c). Commands in the middle of which the session died are finished by the agents; the guard's come after them.
+ *
+ * The arena is the targets' to scribble on: where its rings are is known from before there were any.
+ *
+ * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
+ * takes over. So it is with what a recorder, or the guard, could not leave: then the file stays, and nobody's lock is on it. It is for
+ * who is still in there alone, so it has no records any more and slices only of those; who was left is DEAD in it from then on, while
+ * the rings are saved, and FREE after that. One that could not be left by the next recording either (a program that is frozen, say)
+ * would keep all later ones waiting as long: after that only uft detach tries.
+ */
+#include "control/detach/guard.h"
+
+#include "control/proc/procinfo.h"
+#include "control/detach/agentless.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
+
+/* ---- Notes ------------------------------------------------------------------------------------ */
+
+struct guard_notes *guard_notes(void)
+{
+	static struct guard_notes alone;	/* without memory nobody reads them */
+	static struct guard_notes *notes;
+
+	if (!notes)
+		notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (notes == MAP_FAILED)
+		notes = &alone;
+	return notes;
+}
+
+void guard_note_hurried(pid_t tid, int nice)
+{
+	struct guard_notes *n = guard_notes();
+	uint32_t i = n->nhurried;
+
+	if (i == sizeof(n->hurried) / sizeof(n->hurried[0]))
+		return;
+	n->hurried[i].tid = tid;
+	n->hurried[i].nice = nice;
+	__atomic_store_n(&n->nhurried, i + 1, __ATOMIC_RELEASE);
+}
+
+void guard_forget_hurried(pid_t tid)
+{
+	struct guard_notes *n = guard_notes();
+
+	for (uint32_t i = 0; i < n->nhurried; i++)
+		if (n->hurried[i].tid == tid) {
+			n->hurried[i] = n->hurried[n->nhurried - 1];
+			__atomic_store_n(&n->nhurried, n->nhurried - 1, __ATOMIC_RELEASE);
+			return;
+		}
+}
+
+/* The session was killed: what it was in the middle of. */
+static void finish_noted(const struct arena *a)
+{
+	struct guard_notes n = *guard_notes();
+
+	guard_notes()->nhurried = 0;		/* we hold tasks ourselves from now on */
+	guard_notes()->leaving.pid = 0;
+	for (uint32_t i = 0; i < n.nhurried && i < sizeof(n.hurried) / sizeof(n.hurried[0]); i++)
+		setpriority(PRIO_PROCESS, (id_t)n.hurried[i].tid, n.hurried[i].nice);
+	if (n.attach.pid && attach_finish(&n))
+		arena_release((struct arena *)a, n.slice);
+	if (n.leaving.pid)
+		leave_finish(a, &n.leaving);
+}
+
+/* ---- Detach ----------------------------------------------------------------------------------- */
+
+/* What is alive in the arena. A process number that is another's by now does no harm: no agent answers. */
+static uint32_t collect(const struct arena *a, struct leaving *l)
+{
+	uint32_t n = 0;
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
+		    kill((pid_t)sl->pid, 0) == 0)
+			l[n++] = (struct leaving){ .arena = a, .slice = i };
+	}
+	return n;
+}
+
+/*
+ * Nobody needs him in the arena any more, but who saves the rings. The number in the slice may be one of a pid namespace, and
+ * nobody's here: who was not asked is found by what he has mapped, and his slice is needed for that.
+ */
+static void close_slice(const struct leaving *l)
+{
+	if (!l->why[0] || (l->is_asked && !peek_maps(l->arena, l->pid)))
+		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+}
+
+/* Nobody leads this session any more. Returns how many could not be left as they were found; *its: of them @of. */
+static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
+{
+	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
+	pid_t *known = calloc(a->map->nslices, sizeof(*known));
+	unsigned failed = 0;
+	char why[240];
+	uint32_t n, nknown = 0;
+
+	*its = 1;
+	if (!l || !known) {
+		free(known);
+		free(l);
+		return 1;
+	}
+	*its = 0;
+	__atomic_store_n(&a->shared->children, 0, __ATOMIC_RELAXED);
+	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
+	n = collect(a, l);
+	leave_targets(l, n);
+	for (uint32_t i = 0; i < n; i++) {
+		close_slice(&l[i]);
+		if (!l[i].is_asked || l[i].is_over || l[i].is_alone)
+			continue;		/* an agent that has just ended, its process perhaps not */
+		failed += l[i].why[0] != '\0';
+		*its |= l[i].why[0] && l[i].pid == of;
+		known[nknown++] = l[i].pid;
+	}
+	failed += silent_leave(a, 0, 1, known, nknown, why, sizeof(why));
+	*its |= of && peek_maps(a, of);
+	free(known);
+	free(l);
+	__atomic_store_n(&a->shared->closed, 1, __ATOMIC_RELEASE);
+	return failed;
+}
+
+int guard_can_take_over(const struct arena *a)
+{
+	const struct blob *blob;
+
+	return !blob_get(&blob) && a->shared->build == blob->build;
+}
+
+/* What is left is for who has it mapped, and says no more than where. */
+static void put_away(struct arena *a, unsigned failed)
+{
+	if (!failed || !peek_anybody_maps(a)) {
+		unlink(a->path);
+		return;
+	}
+	for (uint32_t i = 0; i < a->map->nslices + a->map->nown; i++) {
+		struct uft_slice *sl = arena_slice(a, i);
+
+		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);	/* his code may be ours still */
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+			arena_release(a, i);
+		else
+			arena_empty(a, i);
+	}
+}
+
+unsigned guard_take_over(struct arena *a, pid_t of)
+{
+	unsigned failed, its;
+
+	__atomic_store_n(&a->shared->heir_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	a->shared->guard_pid = 0;
+	a->shared->closed = 0;
+	__atomic_store_n(&a->shared->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	failed = finish(a, of, &its);
+	put_away(a, failed);
+	return of ? its : failed;
+}
+
+/* Somebody who is to be left has a thread that another tracer has seized: it would take all our patience for nothing. */
+static int is_any_taken(const struct arena *a)
+{
+	char by[80];
+
+	for (uint32_t i = 0; i < a->map->nslices; i++) {
+		const struct uft_slice *sl = arena_slice(a, i);
+
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && procinfo_taken((pid_t)sl->pid, getpid(), by, sizeof(by)))
+			return 1;
+	}
+	return 0;
+}
+
+static void clean_up(struct arena *a, void *s)
+{
+	if (flock(a->fd, LOCK_EX | LOCK_NB) < 0 || a->shared->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
+		return;
+	a->shared->is_tried = 1;
+	session_warn(s, "what a recorder that has ended left in programs could not be taken out: uft detach tries it again");
+}
+
+void guard_clean_up(struct uft_session *s)
+{
+	arena_each(clean_up, s);
+}
+
+/* ---- The process ------------------------------------------------------------------------------ */
+
+/* Everything but these; @keep is sorted. */
+static void close_others(const int *keep, int n)
+{
+	unsigned from = 0;
+
+	for (int i = 0; i < n; i++) {
+		if ((unsigned)keep[i] > from)
+			syscall(SYS_close_range, from, (unsigned)keep[i] - 1, 0);
+		from = (unsigned)keep[i] + 1;
+	}
+	syscall(SYS_close_range, from, ~0u, 0);
+}
+
+/* The last file that the session gave, if any; *file was the one before. */
+static void take_files(int sock, int *file)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control;
+	char byte;
+	struct iovec iov = { &byte, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	while (recvmsg(sock, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) > 0) {
+		if (m.msg_controllen >= CMSG_LEN(sizeof(int)) && control.head.cmsg_type == SCM_RIGHTS) {
+			if (*file >= 0)
+				close(*file);
+			memcpy(file, CMSG_DATA(&control.head), sizeof(*file));
+		}
+		m.msg_controllen = sizeof(control);
+	}
+}
+
+/* Both are signs of the same end, the socket's comes a little earlier. */
+static void wait_for_end(const struct arena *a, int sock, int session_fd, int *file)
+{
+	struct pollfd p[2] = { { .fd = session_fd, .events = POLLIN }, { .fd = sock, .events = POLLIN } };
+
+	for (;;) {
+		if (poll(p, 2, -1) < 0 && errno != EINTR)
+			return;
+		if (p[1].revents)
+			take_files(sock, file);
+		if (p[0].revents || __atomic_load_n(&a->shared->closed, __ATOMIC_ACQUIRE))
+			return;
+		if (p[1].revents & (POLLHUP | POLLERR))
+			p[1].fd = -1;		/* dying, or a fork of it closed the last end by chance: its process tells */
+	}
+}
+
+static _Noreturn void guard_main(const struct uft_session *s, int sock, int session_fd)
+{
+	const struct arena *of = &s->arena;
+	int keep[4] = { of->fd, of->own_fd, sock, session_fd }, file = -1;
+	struct uft_arena head = *of->map;	/* as it was made, before there was a target */
+	struct arena a = *of;
+
+	uft_object_forked();
+	for (int i = 0; i < 3; i++)		/* sorted */
+		for (int k = 0; k < 3; k++)
+			if (keep[k] > keep[k + 1]) {
+				int t = keep[k];
+
+				keep[k] = keep[k + 1];
+				keep[k + 1] = t;
+			}
+	close_others(keep, 4);
+	setsid();
+	if (chdir("/") < 0)
+		_exit(1);
+	prctl(PR_SET_NAME, "uft-guard");
+	if (arena_map(&a, &head))
+		_exit(1);
+	__atomic_store_n(&a.shared->guard_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	futex(&a.shared->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	wait_for_end(&a, sock, session_fd, &file);
+	if (!__atomic_load_n(&a.shared->closed, __ATOMIC_ACQUIRE)) {
+		unsigned failed, its;
+
+		finish_noted(&a);
+		failed = finish(&a, 0, &its);
+		if (s->opts.rescue && file >= 0)
+			s->opts.rescue(&head, (void *)a.map, file);
+		put_away(&a, failed);
+	}
+	_exit(0);
+}
+
+/* The process in between ends at once, so that the guard is init's; guard_await() waits for it. */
+static _Noreturn void between(const struct uft_session *s, const int *ends, int session_fd)
+{
+	close(ends[1]);
+	if (fork() == 0)
+		guard_main(s, ends[0], session_fd);
+	_exit(0);
+}
+
+/* Nobody has the other end: it could not be forked, or has ended before it was ready. */
+static int is_hung_up(int sock)
+{
+	struct pollfd p = { .fd = sock };
+
+	return poll(&p, 1, 0) > 0 && p.revents & POLLHUP;
+}
+
+static void reap_between(struct uft_session *s)
+{
+	while (s->guard_between > 0 && waitpid(s->guard_between, NULL, 0) < 0 && errno == EINTR)
+		;
+	s->guard_between = 0;
+}
+
+void guard_await(struct uft_session *s)
+{
+	uint32_t *pid = &s->arena.shared->guard_pid;
+	int is_over = 0;
+
+	reap_between(s);
+	if (s->guard_fd >= 0 || s->guard_sock < 0)
+		return;
+	for (int ms = 0; ms < 2000 && !__atomic_load_n(pid, __ATOMIC_ACQUIRE) && !is_over; ms += 10) {
+		is_over = is_hung_up(s->guard_sock);
+		futex(pid, 0 /* FUTEX_WAIT */, 0, &(struct timespec){ .tv_nsec = 10000000 });
+	}
+	if (!__atomic_load_n(pid, __ATOMIC_ACQUIRE) && is_over) {
+		close(s->guard_sock);
+		s->guard_sock = -1;
+		session_warn(s, "there is no guard: if the recorder is killed, our memory stays in the programs, and what was not "
+			     "written yet is lost");
+		return;
+	}
+	s->guard_fd = (int)syscall(SYS_pidfd_open, __atomic_load_n(pid, __ATOMIC_ACQUIRE), 0);
+}
+
+int guard_start(struct uft_session *s)
+{
+	int self = (int)syscall(SYS_pidfd_open, getpid(), 0), ends[2], ret = 0;
+	sigset_t all, old;
+	pid_t pid;
+
+	s->guard_fd = s->guard_sock = -1;
+	if (self < 0)
+		return -errno;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) {
+		ret = -errno;
+		close(self);
+		return ret;
+	}
+	guard_notes();				/* shared from here on */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	pid = fork();
+	if (pid == 0)
+		between(s, ends, self);
+	ret = pid < 0 ? -errno : 0;
+	s->guard_between = pid;
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	close(ends[0]);
+	close(self);
+	if (ret)
+		close(ends[1]);
+	else
+		s->guard_sock = ends[1];
+	return ret;
+}
+
+void guard_stop(struct uft_session *s)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	guard_await(s);
+	p.fd = s->guard_fd;
+	if (s->arena.map)
+		__atomic_store_n(&s->arena.shared->closed, 1, __ATOMIC_RELEASE);
+	if (s->guard_sock >= 0)
+		close(s->guard_sock);
+	if (s->guard_fd >= 0) {
+		poll(&p, 1, 2000);
+		close(s->guard_fd);
+	}
+	s->guard_fd = s->guard_sock = -1;
+}
+
+int uft_session_rescue_into(struct uft_session *s, int fd)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(sizeof(int))]; } control = { .room = "" };
+	struct iovec iov = { (char[]){ 'f' }, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control) };
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&control.head), &fd, sizeof(fd));
+	return sendmsg(s->guard_sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
+}

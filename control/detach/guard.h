@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* guard.h - a process that outlives a session that is killed. Context: control. */
+#ifndef UFT_CONTROL_GUARD_H
+#define UFT_CONTROL_GUARD_H
+
+#include "control/internal.h"
+#include "control/detach/detach.h"
+#include "control/proc/procinfo.h"
+
+/*
+ * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two have. Written
+ * before the thing is done, cleared when it is undone or known by other means.
+ */
+struct guard_notes {
+	struct procinfo attach;		/* ->pid 0: no attach is under way */
+	uint32_t slice;
+	uint64_t at;			/* where the blob is in it; 0 nowhere yet */
+	uint64_t way_back, way_back_bytes;	/* escape_code.c's code in it; 0 none */
+	uint32_t nhurried;		/* tasks that have a better priority for a moment */
+	struct { pid_t tid; int nice; } hurried[256];
+	struct leaving_notes leaving;
+};
+struct guard_notes *guard_notes(void);	/* the process's own; never NULL */
+void guard_note_hurried(pid_t tid, int nice);
+void guard_forget_hurried(pid_t tid);
+
+/* Forks it; without one (no memory, say) the agents only put the code back. 0 or -errno. */
+int guard_start(struct uft_session *s);
+/* It is ready when this returns: before the first agent is made, which looks for it. */
+void guard_await(struct uft_session *s);
+/* The session is over on purpose: the guard is told, and has ended when this returns. */
+void guard_stop(struct uft_session *s);
+
+/*
+ * Session and guard are dead, the arena's lock is ours: detaches its targets, and removes the file if nobody needs it any more.
+ * Returns whether @of is left as it was found, 0 or 1; for @of 0 how many are not.
+ */
+unsigned guard_take_over(struct arena *a, pid_t of);
+/* Not that of a session of another build, whose code in its targets is not known here. */
+int guard_can_take_over(const struct arena *a);
+/* All arenas that the dead have left, each of them once. Before arena_create(), which removes their files. */
+void guard_clean_up(struct uft_session *s);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/*
+ * hwlat.c - time that is stolen from a thread that spins: the tracer hwlat
+ *
+ * The thread (spin.c) reads the clock in pairs: two readings of a pair have nothing between them, two pairs only the loop. What
+ * takes long there is whatever took the CPU from the thread: another thread, an interrupt, the hypervisor, the firmware. The kernel's detector stops
+ * interrupts meanwhile and so sees the firmware alone; we cannot, and say what a program would lose.
+ *
+ * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each kind in the whole window, be it
+ * too long or not, how many were too long, when the first of them was. Windows are numbered by those that have a record, from 1
+ * when the tracer begins.
+ */
+#include "control/events/spin.h"
+#include "symbol/host.h"
+
+#include <time.h>
+
+struct found { uint64_t inner, outer, first_ns; uint32_t count; };
+
+static uint64_t realtime_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* One width. */
+static void spin(const struct spin *h, struct found *f)
+{
+	uint64_t start = host_clock(), last = 0, a, b, inner, outer;
+
+	*f = (struct found){ 0 };
+	do {
+		a = host_clock();
+		b = host_clock();
+		inner = b - a;
+		outer = last ? a - last : 0;
+		f->inner = inner > f->inner ? inner : f->inner;
+		f->outer = outer > f->outer ? outer : f->outer;
+		if (inner > h->thresh || outer > h->thresh) {
+			if (!f->count++)
+				f->first_ns = realtime_ns();
+			b = host_clock();	/* what we did ourselves is no latency */
+		}
+		last = b;
+	} while (b - start < h->width && !spin_is_ending(h));
+}
+
+static void look_for_latency(struct spinner *p)
+{
+	struct spin *h = p->spin;
+	struct found f;
+	uint64_t w[4];
+
+	spin(h, &f);
+	if (!f.count)
+		return;
+	w[0] = (uint64_t)((double)f.inner * h->ns);
+	w[1] = (uint64_t)((double)f.outer * h->ns);
+	w[2] = f.first_ns;
+	pthread_mutex_lock(&h->lock);
+	w[3] = (h->seq + 1) | (uint64_t)f.count << 32;
+	if (!spin_write(p, UFT_EVENT_HWLAT, w, 4))
+		h->seq++;
+	pthread_mutex_unlock(&h->lock);
+}
+
+const struct spin_kind hwlat_kind = {
+	.tracer = "hwlat", .comm = "hwlatd", .round = look_for_latency, .window_us = 1000000, .width_us = 500000, .thresh_ns = 10000,
+};

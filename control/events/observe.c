@@ -1,0 +1,857 @@
+// SPDX-License-Identifier: MIT
+/*
+ * observe.c - the tracers sysprof, sched_switch and mmiotrace, and switches beside calls
+ *
+ * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
+ * CPU and leaves it, or each time it touches memory that is watched (watch_list.c). Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (sources.c), one
+ * for each space, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
+ *
+ * Objects
+ *	proc	a process of which events come: where its records go, its living threads with their names
+ *	into	a slice, of all processes of one space: there are few, and forks come by the hundred
+ *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs is what its
+ *		parent did
+ *
+ * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from one that has them, whose
+ * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows has another space;
+ * who is not followed has no samples any more, but switches. With the end of its last thread it ends. Who is left has no events from
+ * then on; the kernel ends them for all that have them from the same thread, so those who stay get their own (observe_left).
+ *
+ * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
+ * after it; and before the rings are emptied: the time that it returns is how far they are complete.
+ *
+ * While recording is off events go on, since the same tell who is made, ends and runs another program; what they tell else is dropped.
+ *
+ * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
+ * enclose what is taken: between them it is a line.
+ *
+ * Forks, execs and ends as events, also alone: task_events.c. What cannot be understood yet is left in the kernel's rings then, with all
+ * that came after it.
+ *
+ * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found by looking for it (end_gone).
+ */
+#include "control/events/observe.h"
+
+#include "control/ptrace/task_stop.h"
+#include "control/events/observe_internal.h"
+#include "control/events/sample_callers.h"
+#include "symbol/host.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <time.h>
+
+#define SAMPLE_NS	1000000u	/* the kernel's tracer's */
+#define CALLER_BYTES	1024u		/* of the stack: most functions' frames are smaller */
+#define STACK_BYTES	8192u
+#define PRIO_NS		1000000000u	/* so long a priority is believed */
+#define SWEEP_NS	1000000000u	/* so often processes are looked for whose end we missed */
+#define SCANS		10		/* of a process whose threads make others */
+
+const struct thread observe_no_thread = { .group = -1, .prio = -1, .point = { -1, -1, -1, -1 } };
+
+/* ---- The clock ----------------------------------------------------------------------------- */
+
+static struct pair pair_now(void)
+{
+	struct pair best = { 0 };
+	uint64_t narrow = UINT64_MAX;
+
+	for (int i = 0; i < 4; i++) {
+		uint64_t before = host_clock(), ns = session_now_ns(), width = host_clock() - before;
+
+		if (width < narrow) {
+			narrow = width;
+			best = (struct pair){ before + width / 2, ns };
+		}
+	}
+	return best;
+}
+
+static uint64_t clock_at(const struct observe *o, uint64_t ns)
+{
+	int64_t since = (int64_t)(ns - o->from.ns);
+
+	return o->from.clock + (uint64_t)(int64_t)((__int128)since * (int64_t)(o->to.clock - o->from.clock) /
+						   (int64_t)(o->to.ns - o->from.ns));
+}
+
+/* ---- Threads ------------------------------------------------------------------------------- */
+
+struct thread *observe_thread(const struct proc *p, pid_t tid)
+{
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		if (p->thread[i].tid == tid)
+			return &p->thread[i];
+	return NULL;
+}
+
+static void tell(const struct observe *o, const struct proc *p, const struct thread *t)
+{
+	if (o->s->ev.task && p->into)
+		o->s->ev.task(o->s->ev.arg, p->pid, t->tid, p->ppid, p->into->own->img, t->comm);
+}
+
+/* @like: itself so far, or who made it and so gave it name and priority. */
+static struct thread *thread_add(struct observe *o, struct proc *p, pid_t tid, const struct thread *like)
+{
+	struct thread *t = observe_thread(p, tid);
+
+	if (!t && p->nthreads == p->cap) {
+		uint32_t cap = p->cap ? 2 * p->cap : 4;
+		struct thread *grown = realloc(p->thread, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		p->thread = grown;
+		p->cap = cap;
+	}
+	t = t ? t : &p->thread[p->nthreads++];
+	*t = *like;
+	t->tid = tid;
+	tell(o, p, t);
+	return t;
+}
+
+/* Behind the name, which may hold anything. */
+int observe_stat(pid_t pid, pid_t tid, int field, int *value)
+{
+	char path[48], text[512];
+	const char *p;
+	int n;
+
+	snprintf(path, sizeof(path), "task/%d/stat", tid);
+	n = peek_file(pid, path, text, sizeof(text) - 1);
+	if (n <= 0)
+		return -ESRCH;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	for (int at = 2; p && at < field; at++)
+		p = strchr(p + 1, ' ');
+	if (!p)
+		return -EBADMSG;
+	*value = atoi(p + 1);
+	return 0;
+}
+
+int observe_prio(pid_t pid, pid_t tid)
+{
+	int value;
+
+	return observe_stat(pid, tid, 18, &value) ? -1 : value + 100;
+}
+
+/* What /proc says of it. */
+static struct thread thread_read(pid_t pid, pid_t tid)
+{
+	struct thread t = observe_no_thread;
+	char path[48], text[32];
+
+	t.tid = tid;
+	t.prio = observe_prio(pid, tid);
+	t.prio_ns = session_now_ns();
+	snprintf(path, sizeof(path), "task/%d/comm", tid);
+	if (peek_file(pid, path, text, sizeof(text)) > 0) {
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(t.comm, sizeof(t.comm), "%.15s", text);
+	}
+	return t;
+}
+
+/* ---- Processes ----------------------------------------------------------------------------- */
+
+struct proc *observe_proc(const struct observe *o, pid_t pid)
+{
+	struct proc *p = o->procs;
+
+	while (p && p->pid != pid)
+		p = p->next;
+	return p;
+}
+
+static struct into *into_of(struct observe *o, const struct proc *p, struct space *space)
+{
+	struct into *i = o->intos;
+
+	while (i && i->space != space)
+		i = i->next;
+	if (i) {
+		i->refs++;
+		return i;
+	}
+	i = calloc(1, sizeof(*i));
+	if (!i)
+		return NULL;
+	*i = (struct into){ .next = o->intos, .space = space, .refs = 1, .own = own_begin(o->s, p->pid, p->ppid, space->img) };
+	if (!i->own) {
+		free(i);
+		return NULL;
+	}
+	o->intos = i;
+	return i;
+}
+
+static void into_put(struct observe *o, struct into *i)
+{
+	struct into **at = &o->intos;
+
+	if (!i || --i->refs)
+		return;
+	while (*at != i)
+		at = &(*at)->next;
+	*at = i->next;
+	own_end(i->own);
+	free(i);
+}
+
+/* What is recorded of it goes to its kin. */
+static void begin_space(struct observe *o, struct proc *p, struct space *space)
+{
+	struct into *before = p->into;
+
+	p->into = into_of(o, p, space);
+	p->is_other = 0;
+	into_put(o, before);
+	if (!p->into) {
+		o->s->not_followed++;
+		session_warn(o->s, "some processes are not observed: too many programs at once");
+	}
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		tell(o, p, &p->thread[i]);
+}
+
+static struct proc *proc_add(struct observe *o, pid_t pid, pid_t ppid)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->pid = pid;
+	p->ppid = ppid;
+	p->next = o->procs;
+	o->procs = p;
+	return p;
+}
+
+static void proc_end(struct observe *o, struct proc *p)
+{
+	for (struct proc **at = &o->procs; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	for (uint32_t i = 0; i < p->nthreads; i++)
+		points_release(o, &p->thread[i]);
+	for (uint32_t i = 0; i < p->nold; i++)
+		points_release(o, &p->old[i]);
+	into_put(o, p->into);
+	free(p->thread);
+	free(p->old);
+	free(p);
+}
+
+/* ---- What comes ---------------------------------------------------------------------------- */
+
+static int is_listed(const uint32_t *list, uint32_t n, const struct perf_record *r)
+{
+	for (uint32_t i = 0; i < n; i++)
+		if (list[i] == (uint32_t)r->pid || list[i] == (uint32_t)r->tid)
+			return 1;
+	return 0;
+}
+
+static int is_wanted(const struct observe *o, const struct perf_record *r)
+{
+	const struct uft_tracer_params *p = &o->s->spec->params;
+
+	uint32_t kin = p->has_pids & UFT_PIDS_FORK ? kin_lists(o->s, r->pid) : 0;
+
+	return (!(p->has_pids & UFT_PIDS_ONLY) || kin & UFT_PIDS_ONLY || is_listed(p->pids, p->npids, r)) && !(kin & UFT_PIDS_NOT) &&
+	       (!(p->has_pids & UFT_PIDS_NOT) || !is_listed(p->pids + p->npids, p->nnot_pids, r));
+}
+
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n)
+{
+	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
+	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
+	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
+	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, event == UFT_EVENT_FORK ? (uint32_t)w[UFT_COMM_WORDS] : 0, clock };
+
+	if (UFT_EVENT_IS_NAMED(event) && o->s->ev.told)
+		o->s->ev.told(o->s->ev.arg, &told);
+	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
+		own_write(p->into->own, r->cpu, clock, task, event, w, n);
+}
+
+static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	uint64_t w[1 + UFT_STACK_MAX] = { r->pc };
+	uint32_t n;
+
+	if (p->is_other || !p->into)
+		return;
+	n = 1 + walk_callers(p->into->space, r, w + 1, o->has_stacks ? UFT_STACK_MAX : 1);
+	observe_put(o, p, r, UFT_EVENT_SAMPLE, w, n < 2 ? n : 2);
+	w[0] |= UFT_STACK_ADDRESS;
+	if (o->has_stacks)
+		observe_put(o, p, r, UFT_EVENT_STACK, w, n);
+}
+
+static void take_access(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	uint64_t w[4];
+
+	if (!p->is_other && p->into && access_record(p->into->space, p->point, p->npoints, r, w))
+		observe_put(o, p, r, UFT_EVENT_ACCESS, w, 4);
+}
+
+static void take_switch(struct observe *o, struct proc *p, const struct perf_record *r, uint64_t how)
+{
+	struct thread *t = observe_thread(p, r->tid);
+
+	if (t && r->ns > t->prio_ns + PRIO_NS) {
+		int prio = observe_prio(p->pid, r->tid);
+
+		t->prio = prio >= 0 ? prio : t->prio;
+		t->prio_ns = r->ns;
+	}
+	if (t && t->prio >= 0)
+		how |= UFT_SWITCH_PRIO | (uint64_t)(uint32_t)t->prio << 32;
+	observe_put(o, p, r, UFT_EVENT_SWITCH, &how, 1);
+}
+
+/* A process of one thread: the runtime's, which is nobody's program. Its events it has from the thread that made it. */
+static int is_agent(const struct proc *p, const char *comm)
+{
+	return (!p || p->nthreads == 1) && !strncmp(comm, "uft-agent", 9) && (!comm[9] || comm[9] == '\n');
+}
+
+/* The runtime's own? It has its name by now, or had it before it ended. */
+static int is_made_by_us(const struct observe *o, const struct perf_record *r)
+{
+	char comm[32];
+
+	return peek_file(r->pid, "comm", comm, sizeof(comm)) > 0 ? is_agent(NULL, comm) : perf_is_named(o->perf, r->tid, "uft-agent");
+}
+
+static void take_fork(struct observe *o, struct proc *p, const struct perf_record *r, struct proc *parent)
+{
+	struct thread like;
+
+	if (!parent || (!p && !session_follows_children(o->s)))
+		return;		/* left to itself meanwhile; a child that has no events: nobody would tell of its end */
+	if (!p && is_made_by_us(o, r))
+		return;		/* else its name ends it */
+	tasks_fork(o, parent, r);
+	like = *observe_thread(parent, r->ptid);
+	if (!p) {
+		kin_note(o->s, r->pid, parent->pid);	/* it may never say anything itself */
+		p = proc_add(o, r->pid, parent->pid);
+		if (p && parent->into) {
+			begin_space(o, p, parent->into->space);
+			p->is_other = parent->is_other;
+			memcpy(p->point, parent->point, sizeof(p->point));
+			p->npoints = parent->npoints;
+			p->missing = parent->missing;
+			p->nobj = parent->nobj;
+			points_tell(o, p, 0, r->ns, 0);
+		}
+	}
+	if (p) {
+		points_inherit(o, p, &like, r->ns);
+		thread_add(o, p, r->tid, &like);
+	}
+}
+
+/* What they had is theirs again, or nobody's. */
+static void forget_old(struct observe *o, struct proc *p)
+{
+	while (p->nold) {
+		struct thread ended = p->old[--p->nold];
+
+		points_release(o, &ended);
+	}
+	free(p->old);
+	p->old = NULL;
+}
+
+static void take_comm(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	const struct thread *t = observe_thread(p, r->tid);
+	struct thread like;
+
+	if (r->pid == r->tid && !r->is_exec && is_agent(p, r->comm)) {
+		proc_end(o, p);
+		return;
+	}
+	/* All others have ended by then, also the first one if another executes: which takes that one's number, and keeps its events. */
+	if (!t && r->is_exec && p->nthreads == 1)
+		t = &p->thread[0];
+	like = t ? *t : observe_no_thread;
+	memcpy(like.comm, r->comm, sizeof(like.comm));
+	if (r->is_exec) {
+		tasks_exec(o, p, r);
+		p->is_other = 1;
+		points_end(o, p, r->ns);
+		forget_old(o, p);
+		while (p->nthreads) {
+			struct thread ended = p->thread[--p->nthreads];
+
+			points_release(o, &ended);
+		}
+		memcpy(like.point, observe_no_thread.point, sizeof(like.point));
+		memset(like.point_ns, 0, sizeof(like.point_ns));
+	}
+	thread_add(o, p, r->tid, &like);
+}
+
+/* Its last moment on a CPU is told by nobody else: events end before the thread does. */
+static void take_exit(struct observe *o, struct proc *p, const struct perf_record *r)
+{
+	struct thread *t = observe_thread(p, r->tid), ended;
+
+	tasks_exit(o, p, r);
+	if (o->is_switches)
+		take_switch(o, p, r, UFT_SWITCH_ENDED);
+	if (t) {
+		ended = *t;
+		*t = p->thread[--p->nthreads];
+		points_release(o, &ended);
+	}
+	if (!p->nthreads) {
+		points_end(o, p, r->ns);
+		proc_end(o, p);
+	}
+}
+
+/* Whose they were is not told, only where. */
+static void take_lost(struct observe *o, const struct perf_record *r)
+{
+	o->has_lost = 1;
+	if (o->intos && r->ns >= o->on_ns)
+		own_lost(o->intos->own, r->cpu, r->lost);
+}
+
+/* The process of another thread: who made this one. */
+static struct proc *proc_of_thread(const struct observe *o, pid_t tid)
+{
+	for (struct proc *p = o->procs; p; p = p->next)
+		if (observe_thread(p, tid))
+			return p;
+	return NULL;
+}
+
+static void take_one(struct observe *o, const struct perf_record *r)
+{
+	struct proc *p = observe_proc(o, r->pid);
+
+	if (p && p->exec_ns && p->pid != o->coming)
+		tasks_put_exec(o, p);
+	if (r->kind == PERF_FORK)
+		take_fork(o, p, r, proc_of_thread(o, r->ptid));
+	else if (r->kind == PERF_LOST)
+		take_lost(o, r);
+	else if (!p)
+		return;		/* it came before its FORK, or is over: of microseconds */
+	else if (r->kind == PERF_SAMPLE && o->has_points)
+		take_access(o, p, r);
+	else if (r->kind == PERF_SAMPLE)
+		take_sample(o, p, r);
+	else if (r->kind == PERF_SWITCH)
+		take_switch(o, p, r, (r->is_in ? UFT_SWITCH_IN : 0) | (r->is_preempted ? UFT_SWITCH_PREEMPTED : 0));
+	else if (r->kind == PERF_COMM)
+		take_comm(o, p, r);
+	else if (r->kind == PERF_EXIT)
+		take_exit(o, p, r);
+}
+
+/* Whose end was lost, or came before the news of a thread of theirs: CPUs' rings differ by microseconds. */
+static void end_gone(struct observe *o)
+{
+	for (struct proc *p = o->procs, *next; p; p = next) {
+		next = p->next;
+		if (!kill(p->pid, 0) || errno != ESRCH)
+			p->is_gone = 0;
+		else if (p->is_gone)
+			proc_end(o, p);
+		else
+			p->is_gone = 1;
+	}
+}
+
+/* All of it, as well as it can be understood now. */
+static void take_all(struct observe *o)
+{
+	o->is_final++;
+	observe_take(o);
+	o->is_final--;
+}
+
+uint64_t observe_take(struct observe *o)
+{
+	struct perf_record r;
+	uint64_t ns = perf_begin(o->perf);
+	struct pair now = pair_now();
+
+	if (now.ns > o->to.ns + 1000000) {		/* nearer ones would make a line of noise */
+		o->from = o->to;
+		o->to = now;
+	}
+	while (perf_next(o->perf, &r)) {
+		if (tasks_must_wait(o, &r)) {
+			ns = r.ns - 1;
+			break;
+		}
+		take_one(o, &r);
+	}
+	if (o->has_points)
+		points_round(o);
+	if (now.ns > o->swept_ns + SWEEP_NS) {
+		end_gone(o);
+		o->swept_ns = now.ns;
+	}
+	if (o->has_lost)
+		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: that is counted as lost%s",
+			     o->is_switches ? "" : "; a longer sample period takes less");
+	return clock_at(o, ns);
+}
+
+/* ---- Targets ------------------------------------------------------------------------------- */
+
+struct unknown { const struct proc *p; pid_t *tid; size_t n, cap; };
+
+static int list_unknown(void *arg, pid_t pid, pid_t tid)
+{
+	struct unknown *u = arg;
+
+	(void)pid;
+	if (observe_thread(u->p, tid))
+		return 0;
+	if (u->n == u->cap) {
+		size_t cap = u->cap ? 2 * u->cap : 64;
+		pid_t *grown = realloc(u->tid, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		u->tid = grown;
+		u->cap = cap;
+	}
+	u->tid[u->n++] = tid;
+	return 0;
+}
+
+/* A thread that has no events gets them. */
+static int add_thread(struct observe *o, struct proc *p, pid_t tid)
+{
+	struct thread like;
+	int ret;
+
+	if (observe_thread(p, tid))
+		return 0;
+	ret = perf_add(o->perf, tid);
+	if (ret < 0)
+		return ret == -ESRCH ? 0 : ret;
+	like = thread_read(p->pid, tid);
+	like.group = ret;
+	for (uint32_t i = 0; i < p->nold; i++)
+		if (p->old[i].tid == tid) {
+			memcpy(like.point, p->old[i].point, sizeof(like.point));
+			memcpy(like.point_ns, p->old[i].point_ns, sizeof(like.point_ns));
+		}
+	for (uint32_t k = 0; k < p->npoints; k++)
+		p->has_unarmed |= !perf_has(o->perf, like.point[k]);
+	return thread_add(o, p, tid, &like) ? 0 : -ENOMEM;
+}
+
+static void say_refused(struct observe *o, pid_t pid, int ret)
+{
+	if (ret == -EMFILE)
+		session_warn(o->s, "process %d is observed in part: each of its threads takes a descriptor for each CPU (ulimit -n)", pid);
+	else
+		session_warn(o->s, "process %d is not observed: perf_event_open: %s", pid, strerror(-ret));
+}
+
+/*
+ * 1. The threads are listed that are not known.
+ * 2. What came until then is taken: who was made by one that had events has them, too, and is known now by its FORK.
+ * 3. The others get theirs. Those that they made since 1 have none, so again, until there are no others.
+ *
+ * Who is made while its maker gets the events of one CPU after another has those of some CPUs only: of microseconds.
+ */
+static void add_threads(struct observe *o, pid_t pid)
+{
+	struct unknown u = { .n = 1 };
+	struct proc *p;
+	int ret = 0;
+
+	for (int i = 0; i < SCANS && u.n && !ret; i++) {
+		u.n = 0;
+		u.p = p = observe_proc(o, pid);
+		ret = p ? look_each_task(pid, list_unknown, &u) : 0;
+		if (!u.n || ret < 0)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+		take_all(o);
+		p = observe_proc(o, pid);
+		for (size_t k = 0; k < u.n && p && ret >= 0; k++)
+			ret = add_thread(o, p, u.tid[k]);
+		ret = ret < 0 ? ret : 0;
+	}
+	if (ret < 0 && ret != -ESRCH)
+		say_refused(o, pid, ret);
+	free(u.tid);
+}
+
+void observe_target(struct observe *o, const struct target *t)
+{
+	struct proc *p;
+
+	o->coming = t->pid;
+	take_all(o);
+	o->coming = 0;
+	p = observe_proc(o, t->pid);
+	if (p && (p->is_other || !p->into)) {	/* the kernel's events are there still */
+		begin_space(o, p, t->space);
+		points_find(o, p, UINT32_MAX);
+	}
+	if (p)
+		return;
+	p = proc_add(o, t->pid, t->ppid);
+	if (!p)
+		return;
+	begin_space(o, p, t->space);
+	add_threads(o, t->pid);
+	p = observe_proc(o, t->pid);
+	if (p)
+		points_find(o, p, UINT32_MAX);
+}
+
+void observe_exec(struct observe *o, const struct target *t)
+{
+	struct proc *p = observe_proc(o, t->pid);
+	int cpu = 0;
+
+	if (!p)
+		return;
+	if (!p->is_exec_told) {		/* what we started ourselves had no events before */
+		observe_stat(t->pid, t->pid, 39, &cpu);
+		tasks_exec(o, p, &(struct perf_record){ .ns = session_now_ns(), .cpu = (uint32_t)cpu, .pid = t->pid, .tid = t->pid });
+	}
+	tasks_put_exec(o, p);
+	p->is_exec_told = 0;
+}
+
+/* Threads that have no events are forgotten, but for the points that they have: what is watched twice is told twice. 1: there were some. */
+static int forget_unobserved(struct observe *o, struct proc *p)
+{
+	uint32_t n = 0, before = p->nthreads;
+
+	forget_old(o, p);
+	p->old = o->has_points ? calloc(before + 1, sizeof(*p->old)) : NULL;
+	for (uint32_t i = 0; i < before; i++)
+		if (perf_has(o->perf, p->thread[i].group))
+			p->thread[n++] = p->thread[i];
+		else if (p->old)
+			p->old[p->nold++] = p->thread[i];
+	p->nthreads = n;
+	return n < before;
+}
+
+/* Who had theirs from somebody that was left gets others: before the first of them nobody may be taken to have one of these. */
+static void observe_again(struct observe *o)
+{
+	pid_t *again;
+	size_t n = 0;
+
+	for (struct proc *p = o->procs; p; p = p->next)
+		n++;
+	again = calloc(n + 1, sizeof(*again));
+	n = 0;
+	for (struct proc *p = o->procs; p; p = p->next)
+		if (forget_unobserved(o, p) && again)
+			again[n++] = p->pid;
+	while (n) {
+		struct proc *p = observe_proc(o, again[--n]);
+
+		add_threads(o, again[n]);
+		if (!p || p != observe_proc(o, again[n]))
+			continue;
+		forget_old(o, p);
+		if (!p->nthreads)	/* it has ended meanwhile, unheard */
+			proc_end(o, p);
+	}
+	free(again);
+}
+
+void observe_left(struct observe *o, pid_t pid)
+{
+	struct proc *p;
+
+	take_all(o);
+	p = observe_proc(o, pid);
+	if (!p)
+		return;
+	for (uint32_t i = 0; i < p->nthreads; i++) {
+		perf_remove(o->perf, p->thread[i].group);
+		for (uint32_t k = 0; k < ACCESS_MAX; k++)
+			perf_remove(o->perf, p->thread[i].point[k]);
+	}
+	points_end(o, p, session_now_ns());
+	proc_end(o, p);
+	points_ended(o);
+	take_all(o);		/* who came meanwhile has no events either */
+	observe_again(o);
+}
+
+/* ---- Life ---------------------------------------------------------------------------------- */
+
+static struct perf_want want_of(const struct uft_session *s, const struct spec *sp)
+{
+	int is_sysprof = sp->own == UFT_TRACER_SYSPROF;
+
+	return (struct perf_want){
+		.sample_ns = !is_sysprof ? 0 : sp->sample_ns ? sp->sample_ns : SAMPLE_NS, .has_switches = sp->has_switches,
+		.stack_bytes = !is_sysprof ? 0 : sp->has_stacks ? STACK_BYTES : CALLER_BYTES,
+		.has_points = sp->own == UFT_TRACER_MMIOTRACE,
+		.is_process_only = s && !session_follows_children(s),
+	};
+}
+
+static int refused(int ret, struct uft_error *err)
+{
+	char level[16] = "";
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	if (f && !fgets(level, sizeof(level), f))
+		level[0] = '\0';
+	if (f)
+		fclose(f);
+	level[strcspn(level, "\n")] = '\0';
+	if (ret == -EACCES || ret == -EPERM)
+		return uft_fail(err, ret, "the kernel does not tell us of threads: kernel.perf_event_paranoid is %s; 2 permits it to everybody "
+				"(sysctl kernel.perf_event_paranoid=2), CAP_PERFMON to a program; a container's seccomp filter may "
+				"forbid perf_event_open as well", level[0] ? level : "not known");
+	if (ret == -EDQUOT)
+		return uft_fail(err, ret, "the kernel does not tell us of threads: this user may lock no more memory for what it tells; more by "
+				"ulimit -l, or by kernel.perf_event_mlock_kb");
+	if (ret == -ENOSPC)
+		return uft_fail(err, ret, "no debug register of the CPUs is free: a debugger or perf uses them");
+	return uft_fail(err, ret, "the kernel does not tell us of threads: perf_event_open: %s", strerror(-ret));
+}
+
+int observe_check(const struct spec *sp, struct uft_error *err)
+{
+	struct perf_want want = want_of(NULL, sp);
+	struct perf *p;
+	int ret = perf_open(&want, &p);
+
+	if (ret)
+		return refused(ret, err);
+	perf_close(p);
+	return 0;
+}
+
+static void hear(struct observe *o)
+{
+	for (uint32_t i = 0; perf_descriptor(o->perf, i) >= 0; i++) {
+		struct epoll_event ev = { .events = EPOLLIN, .data.fd = perf_descriptor(o->perf, i) };
+
+		epoll_ctl(o->s->epoll_fd, EPOLL_CTL_ADD, ev.data.fd, &ev);
+	}
+}
+
+struct observe *observe_begin(struct uft_session *s)
+{
+	struct perf_want want = want_of(s, s->spec);
+	struct observe *o = calloc(1, sizeof(*o));
+	struct uft_error err = { "" };
+	int ret = o ? perf_open(&want, &o->perf) : -ENOMEM;
+
+	if (ret) {
+		refused(ret, &err);
+		session_warn(s, "%s", err.text);
+		free(o);
+		return NULL;
+	}
+	o->s = s;
+	o->is_switches = want.has_switches;
+	o->has_stacks = s->spec->has_stacks;
+	o->has_points = want.has_points;
+	if (want.sample_ns && !perf_has_kernel(o->perf))
+		session_warn(s, "time in the kernel is not sampled: kernel.perf_event_paranoid is above 1");
+	o->from = (struct pair){ s->clock0, s->mono0 };
+	while (session_now_ns() < s->mono0 + 5000000)	/* the ratio of two clocks needs a distance */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	o->to = pair_now();
+	hear(o);
+	for (struct target *t = s->targets; t; t = t->next)
+		if (!t->is_over)
+			observe_target(o, t);
+	return o;
+}
+
+/* Who was made by threads that had none but @old's events. */
+static void take_forks(struct observe *o, struct perf *old)
+{
+	struct perf_record r;
+	struct thread *t;
+	struct proc *p;
+
+	perf_begin(old);
+	while (perf_next(old, &r)) {
+		if (r.kind != PERF_FORK || observe_proc(o, r.pid))
+			continue;
+		take_fork(o, NULL, &r, proc_of_thread(o, r.ptid));
+		p = observe_proc(o, r.pid);
+		t = p ? observe_thread(p, r.tid) : NULL;
+		if (t)
+			t->group = -1;
+	}
+}
+
+/* Also of processes that are no targets: nobody else knows of them. The old events last until all have new ones, and tell who came meanwhile. */
+void observe_set(struct observe *o, const struct spec *sp)
+{
+	struct perf_want want = want_of(o->s, sp);
+	struct perf *perf, *old = o->perf;
+	int ret = perf_open(&want, &perf);
+
+	if (ret) {
+		session_warn(o->s, "the kernel takes no other settings: perf_event_open: %s", strerror(-ret));
+		return;
+	}
+	take_all(o);
+	o->perf = perf;
+	o->is_switches = want.has_switches;
+	o->has_stacks = sp->has_stacks;
+	hear(o);
+	for (struct proc *p = o->procs; p; p = p->next)
+		for (uint32_t i = 0; i < p->nthreads; i++)
+			p->thread[i].group = -1;
+	observe_again(o);
+	take_all(o);
+	take_forks(o, old);
+	observe_again(o);
+	perf_close(old);
+}
+
+void observe_run(struct observe *o, int on)
+{
+	observe_take(o);
+	o->on_ns = on ? session_now_ns() : UINT64_MAX;
+}
+
+void observe_end(struct observe *o)
+{
+	take_all(o);
+	while (o->procs) {
+		points_end(o, o->procs, session_now_ns());
+		proc_end(o, o->procs);
+	}
+	perf_close(o->perf);
+	free(o);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* observe_internal.h - what observe.c (threads, processes, what comes) and watchpoints.c (memory that is watched) share */
+#ifndef UFT_CONTROL_OBSERVE_INTERNAL_H
+#define UFT_CONTROL_OBSERVE_INTERNAL_H
+
+#include "control/plan/watch_list.h"
+#include "control/events/observe.h"
+#include "control/events/sources.h"
+#include "control/events/perf.h"
+
+struct thread {
+	pid_t tid;
+	int group;			/* its events: of perf_add(), its own or who made it; -1 none */
+	int prio;			/* the kernel's: 0 to 99 real-time, 100 to 139; -1 not known */
+	uint64_t prio_ns;		/* as of then */
+	int point[ACCESS_MAX];		/* the events of the process's points; -1 none */
+	uint64_t point_ns[ACCESS_MAX];	/* it got its own then; who it made before has none, 0: it has its maker's */
+	char comm[16];
+};
+
+struct into {
+	struct into *next;
+	struct own *own;
+	struct space *space;
+	uint32_t refs;
+};
+
+struct proc {
+	struct proc *next;
+	pid_t pid, ppid;
+	struct into *into;		/* NULL: there was no slice */
+	int is_other;			/* it runs another image than that, of which we know nothing yet */
+	int is_gone;			/* there is no such process; what it left in the kernel's rings may not be taken yet */
+	struct thread *thread;
+	uint32_t nthreads, cap;
+	struct access_point point[ACCESS_MAX];
+	uint32_t npoints;
+	uint32_t missing, nobj;		/* ranges whose place was not known when there were so many objects */
+	int has_unarmed;		/* a thread has no events for some point */
+	uint64_t exec_ns;		/* an EXEC is to be written that came then, when it is known what was executed; 0: none */
+	uint32_t exec_cpu;
+	int is_exec_told;		/* the kernel told of one since the process became a target last */
+	pid_t exec_tid;			/* who made it, before it took the process's number */
+	struct thread *old;		/* while they get other events (observe_again): which points they have */
+	uint32_t nold;
+};
+
+struct pair { uint64_t clock, ns; };
+
+struct observe {
+	struct uft_session *s;
+	struct perf *perf;
+	struct proc *procs;
+	struct into *intos;
+	struct pair from, to;
+	uint64_t swept_ns;
+	uint64_t on_ns;			/* what is older was not asked for */
+	int is_switches, has_stacks, has_lost;
+	int has_points, is_short;	/* of mmiotrace; it was said that a thread is not watched */
+	pid_t coming;			/* the process that is becoming a target; 0 none */
+	int is_final;			/* what comes is understood as well as it can be now; nothing is left for later */
+	uint32_t said;			/* which ranges were said to be missing */
+};
+
+extern const struct thread observe_no_thread;	/* of which nothing is known, and which has no events */
+
+/* One record of the process, if it is to be recorded. */
+void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
+
+/* ---- task_events.c: forks, execs and ends as events ---- */
+
+/* Is it to be left for the next taking: it cannot be understood yet? */
+int tasks_must_wait(const struct observe *o, const struct perf_record *r);
+/* Before it is known by its new name, and ends that of the other. */
+void tasks_fork(const struct observe *o, const struct proc *parent, const struct perf_record *r);
+void tasks_exit(const struct observe *o, const struct proc *p, const struct perf_record *r);
+/* The process executes a program; who follows knows which (tasks_put_exec). */
+void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r);
+void tasks_put_exec(const struct observe *o, struct proc *p);
+
+struct thread *observe_thread(const struct proc *p, pid_t tid);	/* NULL: it has none */
+struct proc *observe_proc(const struct observe *o, pid_t pid);
+int observe_stat(pid_t pid, pid_t tid, int field, int *value);	/* a number of stat, by its field in proc(5). 0 or -errno */
+int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
+
+/* ---- watchpoints.c; all of them do nothing where nothing is watched ---- */
+
+/* The places of the ranges with a bit in @wanted are looked for in @p, and all of its threads get events for them. */
+void points_find(struct observe *o, struct proc *p, uint32_t wanted);
+/* Those from @from on are told of: they begin, or with UFT_ACCESS_END they end. */
+void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags);
+/* They have ended: the process is over, runs another program, or is left. */
+void points_end(struct observe *o, struct proc *p, uint64_t ns);
+/* @t, whom no process lists any more, needs its events for them no longer: they end unless somebody else has the same. */
+void points_release(struct observe *o, const struct thread *t);
+/* Some were ended for all who shared them: those get others in the next round. */
+void points_ended(struct observe *o);
+/* @t was made at @ns by a thread with the same events: it has those that its maker had by then. */
+void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_t ns);
+/* Each time that something was taken: what could not be done before. */
+void points_round(struct observe *o);
+
+#endif

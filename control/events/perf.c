@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT
+/*
+ * perf.c - what the kernel tells of tasks: see perf.h
+ *
+ * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that children inherit must be of
+ * one CPU if it is to have a ring, so a task has one for each CPU, and all of one CPU write into the ring of an event of our own
+ * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. What is older than
+ * the taking is taken by it: perf_begin() reads the clock before the rings' heads. Of what is younger some may be, of one ring and
+ * not yet of another.
+ *
+ * An event's descriptor stays open when its task has ended: its children's events go with it. So the descriptors of one task, one for
+ * each ring, are a group, which ends as a whole (perf_remove): for the task and for all that it has made.
+ *
+ * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
+ *
+ * What an unprivileged user may see is decided by kernel.perf_event_paranoid: up to 1 all, at 2 only what happens outside of the
+ * kernel (samples of system calls are missing then), above that nothing. Source: perf_event_open(2).
+ */
+#include "control/events/perf.h"
+
+#include <errno.h>
+#include <linux/hw_breakpoint.h>
+#include <linux/perf_event.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PAGE		4096u
+#define PAGES_MAX	128u		/* of a ring: what everybody may lock for each CPU, as a rule */
+#define PAGES_MIN	8u
+#define RECORD_MAX	65536u		/* the size of a record is 16 bits */
+#define SLACK_NS	20000u		/* between a record's time and its being in the ring */
+#define NCPUS_MAX	4096
+
+/* Registers by their numbers in linux/perf_event.h's neighbour asm/perf_regs.h; records have them in this order. */
+#if defined(__x86_64__)
+enum { REG_FP = 6, REG_SP = 7, REG_PC = 8, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
+#elif defined(__aarch64__)
+enum { REG_FP = 29, REG_SP = 31, REG_PC = 32, AT_FP = 0, AT_SP = 1, AT_PC = 2 };
+#else
+enum { REG_FP = 8, REG_SP = 2, REG_PC = 0, AT_FP = 2, AT_SP = 1, AT_PC = 0 };	/* riscv */
+#endif
+#define NREGS	3
+#define ACCESS_REGS	0xff03ffull	/* enum perf_reg, by asm/perf_regs.h of x86: ax to flags, r8 to r15 */
+
+struct ring {
+	int fd, cpu;
+	struct perf_event_mmap_page *head;	/* data a page behind it */
+	uint64_t bytes, at, end;	/* what is taken: [at, end) */
+	uint64_t ns;			/* of the record at `at` */
+	uint8_t *copy;			/* of a record that passes the ring's end */
+};
+
+struct perf {
+	struct perf_want want;
+	int has_kernel;
+	struct ring *ring;
+	uint32_t nrings;
+	struct ring *shown;		/* the record there was given out */
+	int *fd;			/* of group g: `nrings` from g * nrings on; -1: ended */
+	int ngroups, cap_groups;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Events -------------------------------------------------------------------------------- */
+
+static int open_event(struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static struct perf_event_attr attr_of(void)
+{
+	struct perf_event_attr a = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof(a), .config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.disabled = 1, .exclude_kernel = 1, .exclude_hv = 1, .sample_id_all = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+	};
+
+	return a;
+}
+
+static struct perf_event_attr task_attr_of(const struct perf *p)
+{
+	struct perf_event_attr a = attr_of();
+
+	a.inherit = a.task = a.comm = a.comm_exec = 1;
+	a.inherit_thread = p->want.is_process_only != 0;
+	a.disabled = 0;
+	a.context_switch = p->want.has_switches != 0;
+	if (p->want.sample_ns) {
+		a.config = PERF_COUNT_SW_CPU_CLOCK;
+		a.sample_period = p->want.sample_ns;
+		a.sample_type |= PERF_SAMPLE_REGS_USER | (p->want.stack_bytes ? PERF_SAMPLE_STACK_USER : 0);
+		a.sample_regs_user = 1ull << REG_FP | 1ull << REG_SP | 1ull << REG_PC;
+		a.sample_stack_user = p->want.stack_bytes;
+		a.exclude_kernel = !p->has_kernel;
+	}
+	return a;
+}
+
+/* An access is told behind its instruction, and only what the program does itself. */
+static struct perf_event_attr point_attr_of(const struct perf *p, uint64_t addr, uint32_t bytes, int is_write_only)
+{
+	struct perf_event_attr a = attr_of();
+
+	a.type = PERF_TYPE_BREAKPOINT;
+	a.config = 0;
+	a.bp_type = is_write_only ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
+	a.bp_addr = addr;
+	a.bp_len = bytes;
+	a.sample_period = 1;
+	a.sample_type |= PERF_SAMPLE_ADDR | PERF_SAMPLE_REGS_USER;
+	a.sample_regs_user = ACCESS_REGS;
+	a.inherit = a.remove_on_exec = 1;
+	a.inherit_thread = p->want.is_process_only != 0;
+	a.disabled = 0;
+	return a;
+}
+
+static int *fds_of(const struct perf *p, int group)
+{
+	return p->fd + (size_t)group * p->nrings;
+}
+
+/* One that has ended, or room for another. */
+static int free_group(struct perf *p)
+{
+	int g = 0, cap = p->cap_groups ? 2 * p->cap_groups : 16;
+	int *grown;
+
+	while (g < p->ngroups && *fds_of(p, g) >= 0)
+		g++;
+	if (g < p->cap_groups)
+		return g;
+	grown = realloc(p->fd, (size_t)cap * p->nrings * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	p->fd = grown;
+	p->cap_groups = cap;
+	return g;
+}
+
+static int add_group(struct perf *p, struct perf_event_attr a, pid_t tid)
+{
+	int group = free_group(p), ret = 0, *fd;
+	uint32_t n = 0;
+
+	if (group < 0)
+		return group;
+	fd = fds_of(p, group);
+	while (n < p->nrings && !ret) {
+		ret = fd[n] = open_event(&a, tid, p->ring[n].cpu);
+		if (ret < 0)
+			break;
+		ret = ioctl(fd[n], PERF_EVENT_IOC_SET_OUTPUT, p->ring[n].fd) < 0 ? -errno : 0;
+		n++;
+	}
+	p->ngroups += group == p->ngroups;
+	while (ret && n)
+		close(fd[--n]);
+	if (ret)
+		*fd = -1;
+	return ret ? ret : group;
+}
+
+int perf_add(struct perf *p, pid_t tid)
+{
+	return add_group(p, task_attr_of(p), tid);
+}
+
+int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only)
+{
+	return add_group(p, point_attr_of(p, addr, bytes, is_write_only), tid);
+}
+
+int perf_has(const struct perf *p, int group)
+{
+	return group >= 0 && group < p->ngroups && *fds_of(p, group) >= 0;
+}
+
+void perf_remove(struct perf *p, int group)
+{
+	int *fd;
+
+	if (!perf_has(p, group))
+		return;
+	fd = fds_of(p, group);
+	for (uint32_t i = 0; i < p->nrings; i++)
+		close(fd[i]);
+	*fd = -1;
+}
+
+int perf_has_kernel(const struct perf *p)
+{
+	return p->has_kernel;
+}
+
+int perf_descriptor(const struct perf *p, uint32_t i)
+{
+	return i < p->nrings ? p->ring[i].fd : -1;
+}
+
+/* ---- Rings --------------------------------------------------------------------------------- */
+
+/* One of that size, which wakes who waits when a quarter is full. -EDQUOT: more than may be locked. */
+static int map_ring(struct ring *r, uint32_t pages)
+{
+	struct perf_event_attr a = attr_of();
+	void *map;
+	int ret;
+
+	r->bytes = (uint64_t)pages * PAGE;
+	a.watermark = 1;
+	a.wakeup_watermark = (uint32_t)(r->bytes / 4);
+	r->fd = open_event(&a, 0, r->cpu);
+	if (r->fd < 0)
+		return r->fd;
+	map = mmap(NULL, PAGE + r->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
+	if (map == MAP_FAILED) {
+		ret = errno == EPERM ? -EDQUOT : -errno;
+		close(r->fd);
+		return ret;
+	}
+	madvise(map, PAGE + r->bytes, MADV_DONTFORK);
+	r->head = map;
+	return 0;
+}
+
+/* As large as we may. -ENODEV: the CPU is not on. */
+static int open_ring(struct perf *p, int cpu)
+{
+	struct ring r = { .cpu = cpu, .copy = malloc(RECORD_MAX) };
+	int ret = r.copy ? -EDQUOT : -ENOMEM;
+
+	for (uint32_t pages = PAGES_MAX; (ret == -EDQUOT || (ret == -ENOMEM && r.copy)) && pages >= PAGES_MIN; pages /= 2)
+		ret = map_ring(&r, pages);
+	if (ret) {
+		free(r.copy);
+		return ret;
+	}
+	p->ring[p->nrings++] = r;
+	return 0;
+}
+
+static int open_rings(struct perf *p)
+{
+	long ncpus = sysconf(_SC_NPROCESSORS_CONF);
+	int ret = 0;
+
+	ncpus = ncpus < 1 ? 1 : ncpus > NCPUS_MAX ? NCPUS_MAX : ncpus;
+	p->ring = calloc((size_t)ncpus, sizeof(*p->ring));
+	if (!p->ring)
+		return -ENOMEM;
+	for (int cpu = 0; cpu < ncpus && !ret; cpu++) {
+		ret = open_ring(p, cpu);
+		ret = ret == -ENODEV ? 0 : ret;
+	}
+	return ret ? ret : p->nrings ? 0 : -ENODEV;
+}
+
+/* May we? Tried on ourselves. */
+static int try_task(struct perf *p)
+{
+	struct perf_event_attr a;
+	int fd = -EACCES;
+
+	for (p->has_kernel = p->want.sample_ns != 0; fd == -EACCES || fd == -EPERM; p->has_kernel = 0) {
+		a = p->want.has_points ? point_attr_of(p, (uint64_t)(uintptr_t)p, 8, 0) : task_attr_of(p);
+		a.disabled = 1;
+		fd = open_event(&a, 0, -1);
+		if (fd >= 0 || !p->has_kernel)
+			break;
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int perf_open(const struct perf_want *want, struct perf **out)
+{
+	struct perf *p = calloc(1, sizeof(*p));
+	int ret;
+
+	*out = NULL;
+	if (!p)
+		return -ENOMEM;
+	p->want = *want;
+	ret = try_task(p);
+	if (!ret)
+		ret = open_rings(p);
+	if (ret)
+		perf_close(p);
+	else
+		*out = p;
+	return ret;
+}
+
+void perf_close(struct perf *p)
+{
+	for (int g = 0; g < p->ngroups; g++)
+		perf_remove(p, g);
+	while (p->nrings--) {
+		struct ring *r = &p->ring[p->nrings];
+
+		munmap(r->head, PAGE + r->bytes);
+		close(r->fd);
+		free(r->copy);
+	}
+	free(p->ring);
+	free(p->fd);
+	free(p);
+}
+
+/* ---- Records ------------------------------------------------------------------------------- */
+
+/* The record at the ring's place, whole. */
+static const struct perf_event_header *record_at(struct ring *r)
+{
+	const uint8_t *data = (const uint8_t *)r->head + PAGE;
+	uint64_t at = r->at & (r->bytes - 1), room = r->bytes - at;
+	const struct perf_event_header *h = (const void *)(data + at);	/* whole: records are multiples of 8 */
+
+	if (h->size <= room)
+		return h;
+	memcpy(r->copy, data + at, room);
+	memcpy(r->copy + room, data, h->size - room);
+	return (const void *)r->copy;
+}
+
+/* pid, tid, time, cpu: the end of each record but of samples, where they come first, of accesses with the address between. */
+struct tail { uint32_t pid, tid; uint64_t ns; uint32_t cpu, pad; };
+
+static void read_tail(const struct perf *p, const struct perf_event_header *h, struct tail *t)
+{
+	const uint8_t *from = (const uint8_t *)h;
+
+	memcpy(t, h->type == PERF_RECORD_SAMPLE ? from + sizeof(*h) : from + h->size - sizeof(*t), sizeof(*t));
+	if (h->type == PERF_RECORD_SAMPLE && p->want.has_points)
+		memcpy(&t->cpu, from + sizeof(*h) + offsetof(struct tail, cpu) + 8, sizeof(t->cpu));
+}
+
+static void look(const struct perf *p, struct ring *r)
+{
+	struct tail t;
+
+	if (r->at == r->end)
+		return;
+	read_tail(p, record_at(r), &t);
+	r->ns = t.ns;
+}
+
+static void step(const struct perf *p, struct ring *r)
+{
+	const struct perf_event_header *h = (const void *)((const uint8_t *)r->head + PAGE + (r->at & (r->bytes - 1)));
+
+	r->at += h->size;
+	/* What was given out was read: its place may be written. */
+	__atomic_store_n(&r->head->data_tail, r->at, __ATOMIC_RELEASE);
+	look(p, r);
+}
+
+/* @n bytes from the ring's place @at. */
+static void read_ring(const struct ring *r, uint64_t at, void *to, size_t n)
+{
+	const uint8_t *data = (const uint8_t *)r->head + PAGE;
+
+	for (size_t i = 0; i < n; i++)
+		((uint8_t *)to)[i] = data[(at + i) & (r->bytes - 1)];
+}
+
+int perf_is_named(const struct perf *p, pid_t tid, const char *name)
+{
+	struct { struct perf_event_header h; uint32_t pid, tid; char comm[16]; } c;
+
+	for (uint32_t i = 0; i < p->nrings; i++) {
+		const struct ring *r = &p->ring[i];
+		uint64_t end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+
+		for (uint64_t at = r->head->data_tail; at < end; at += c.h.size) {
+			read_ring(r, at, &c.h, sizeof(c.h));
+			if (c.h.type != PERF_RECORD_COMM)
+				continue;
+			memset(&c.pid, 0, sizeof(c) - sizeof(c.h));
+			read_ring(r, at + sizeof(c.h), &c.pid, c.h.size - sizeof(c.h) < sizeof(c) - sizeof(c.h) ? c.h.size - sizeof(c.h) :
+				  sizeof(c) - sizeof(c.h));
+			if ((pid_t)c.tid == tid && !strncmp(c.comm, name, sizeof(c.comm)))
+				return 1;
+		}
+	}
+	return 0;
+}
+
+uint64_t perf_begin(struct perf *p)
+{
+	uint64_t ns = now_ns();
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any head is */
+	for (uint32_t i = 0; i < p->nrings; i++) {
+		struct ring *r = &p->ring[i];
+
+		r->end = __atomic_load_n(&r->head->data_head, __ATOMIC_ACQUIRE);
+		r->at = r->head->data_tail;
+		look(p, r);
+	}
+	p->shown = NULL;
+	return ns - SLACK_NS;
+}
+
+static uint64_t word(const uint8_t **p)
+{
+	uint64_t v;
+
+	memcpy(&v, *p, 8);
+	*p += 8;
+	return v;
+}
+
+static int read_access(const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + offsetof(struct tail, cpu);
+
+	r->addr = word(&at);
+	at += 8;			/* the CPU */
+	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
+		return 0;
+	r->regs = (const uint64_t *)(const void *)at;	/* records are multiples of 8, and begin at such */
+	r->pc = r->regs[PERF_IP];
+	return 1;
+}
+
+/* The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a program. */
+static int read_sample(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + sizeof(struct tail);
+	uint64_t reg[NREGS], bytes;
+
+	if (word(&at) != PERF_SAMPLE_REGS_ABI_64)
+		return 0;
+	for (int i = 0; i < NREGS; i++)
+		reg[i] = word(&at);
+	r->pc = reg[AT_PC];
+	r->sp = reg[AT_SP];
+	r->fp = reg[AT_FP];
+	if (!p->want.stack_bytes)
+		return 1;
+	bytes = word(&at);
+	r->stack = at;
+	at += bytes;
+	r->stack_bytes = bytes ? (uint32_t)word(&at) : 0;
+	return 1;
+}
+
+/* 0: one that says nothing. */
+static int read_record(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
+{
+	const uint8_t *body = (const uint8_t *)(h + 1);
+	uint32_t n[4];
+
+	switch (h->type) {
+	case PERF_RECORD_SAMPLE:
+		r->kind = PERF_SAMPLE;
+		return p->want.has_points ? read_access(h, r) : read_sample(p, h, r);
+	case PERF_RECORD_SWITCH:
+		r->kind = PERF_SWITCH;
+		r->is_in = !(h->misc & PERF_RECORD_MISC_SWITCH_OUT);
+		r->is_preempted = (h->misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0;
+		return 1;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:		/* pid, ppid, tid, ptid, time */
+		memcpy(n, body, sizeof(n));
+		r->kind = h->type == PERF_RECORD_FORK ? PERF_FORK : PERF_EXIT;
+		r->pid = (pid_t)n[0];
+		r->tid = (pid_t)n[2];
+		r->ptid = (pid_t)n[3];
+		return 1;
+	case PERF_RECORD_COMM:
+		r->kind = PERF_COMM;
+		r->is_exec = (h->misc & PERF_RECORD_MISC_COMM_EXEC) != 0;
+		strncpy(r->comm, (const char *)body + 8, sizeof(r->comm) - 1);
+		return 1;
+	case PERF_RECORD_LOST:		/* id, lost */
+		r->kind = PERF_LOST;
+		memcpy(&r->lost, body + 8, 8);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int perf_next(struct perf *p, struct perf_record *out)
+{
+	const struct perf_event_header *h;
+	struct tail t;
+
+	do {
+		if (p->shown)
+			step(p, p->shown);
+		p->shown = NULL;
+		for (uint32_t i = 0; i < p->nrings; i++) {
+			struct ring *r = &p->ring[i];
+
+			if (r->at != r->end && (!p->shown || r->ns < p->shown->ns))
+				p->shown = r;
+		}
+		if (!p->shown)
+			return 0;
+		h = record_at(p->shown);
+		read_tail(p, h, &t);
+		*out = (struct perf_record){
+			.ns = t.ns, .cpu = (uint32_t)p->shown->cpu, .pid = (pid_t)t.pid, .tid = (pid_t)t.tid,
+		};
+	} while (!read_record(p, h, out));
+	return 1;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* sample_callers.h - who called, of a sample; see sample_callers.c. Context: control, the session's thread. */
+#ifndef UFT_CONTROL_WALK_H
+#define UFT_CONTROL_WALK_H
+
+#include "control/internal.h"
+#include "control/events/perf.h"
+
+/* Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address behind its own. How many. */
+uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t *callers, uint32_t max);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sources.h - records that the session itself makes, beside those of targets
+ *
+ * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains rings and who reads
+ * records needs to know nothing of them. Theory: sources.c.
+ */
+#ifndef UFT_CONTROL_OWN_H
+#define UFT_CONTROL_OWN_H
+
+#include "control/internal.h"
+
+struct own {				/* one slice that is ours */
+	struct own *next;
+	struct uft_session *s;
+	const struct uft_image *img;
+	uint32_t slice;
+	pid_t pid;
+};
+
+/* A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none is free, no memory. */
+struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img);
+/* Nobody writes any more. */
+void own_end(struct own *o);
+/* To what the session's rings are set. */
+void own_set_flags(struct uft_session *s);
+
+/**
+ * own_write - one record of an event
+ * @o:     the slice
+ * @cpu:   on which it happened; each CPU has one writer at a time
+ * @clock: when; not before the CPU's last
+ * @task:  whose, pid | tid << 32
+ * @event: enum uft_event_id, UFT_EVENT_IS_OWN()
+ * @w:     its @n fields, 1..1 + UFT_STACK_MAX
+ *
+ * 0; -EAGAIN: nothing is recorded now; -ENOBUFS: the ring is full, counted as lost in it. Context: control, any thread.
+ */
+int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n);
+/* The clock that a record of @clock is going to have: not below that of the one before it. */
+uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock);
+
+/* So many that should have been written there are not: counted as those that a ring has no room for. */
+void own_lost(const struct own *o, uint32_t cpu, uint64_t n);
+
+/* What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of the session. */
+void own_start(struct uft_session *s);
+/* May what the spec asks for be had here? 0, or -errno and the sentence. */
+int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
+/* A process became a target, is about to end or to run another image, goes on without us. */
+void own_target(struct uft_session *s, const struct target *t);
+void own_exec(struct uft_session *s, const struct target *t);	/* behind own_target(): it has just executed its program */
+void own_left(struct uft_session *s, pid_t pid);
+/* Recording was switched: what has begun rests meanwhile. */
+void own_record(struct uft_session *s);
+/* What another spec than @sp asked for ends, or takes over what @sp says of it. NULL: all of it ends. */
+void own_stop(struct uft_session *s, const struct spec *sp);
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* spin.h - threads of ours that spin: the tracers hwlat and osnoise; theory in spin.c */
+#ifndef UFT_CONTROL_SPIN_H
+#define UFT_CONTROL_SPIN_H
+
+#include <sched.h>
+
+#include "control/events/sources.h"
+
+struct spin;
+struct spinner {
+	struct spin *spin;
+	pthread_t thread;
+	pid_t tid;			/* the session waits for it */
+	int cpu;			/* to which it keeps; -1: to none, or all in turn */
+};
+
+struct spin_kind {
+	const char *tracer, *comm;
+	void (*round)(struct spinner *p);	/* one width, and what is written of it; in the thread */
+	uint64_t window_us, width_us, thresh_ns;	/* if nothing else is asked for */
+	int is_per_cpu;
+};
+extern const struct spin_kind hwlat_kind, osnoise_kind;
+
+struct spin {
+	const struct spin_kind *kind;
+	struct own *own;
+	struct spinner *spinner;
+	uint32_t n, mode;
+	uint64_t width, thresh;		/* clock units */
+	uint64_t rest_us;		/* of the window */
+	double ns;			/* a clock unit's */
+	cpu_set_t cpus;			/* that we may use */
+	pthread_mutex_t lock;
+	uint32_t seq;			/* hwlat: of the last record */
+	pthread_cond_t changed;		/* is_ending, or a tid */
+	int is_ending;
+};
+
+static inline int spin_is_ending(const struct spin *h)
+{
+	return __atomic_load_n(&h->is_ending, __ATOMIC_RELAXED);
+}
+int spin_write(struct spinner *p, uint32_t event, const uint64_t *w, uint32_t n);	/* own_write() of the thread, now */
+
+/* ---- The session ---- */
+struct spin *spin_begin(struct uft_session *s, const struct spin_kind *kind, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);	/* NULL: no memory */
+void spin_run(struct uft_session *s, struct spin *h, int on);	/* its threads */
+/* Other settings: it goes on with them. */
+void spin_set(struct uft_session *s, struct spin *h, const struct uft_hwlat_opts *opts, uint64_t thresh_ns);
+void spin_end(struct spin *h);
+
+#endif

@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: MIT
+/*
+ * image_plan.c - an address space as the session knows it: its objects, their ids, and where the loader tells of more
+ *
+ * A space is made when a program starts and shared by the children that fork makes of it. It is recognised by its
+ * auxiliary vector: the kernel keeps it for the life of the image, fork copies it, exec replaces it, and it
+ * holds addresses that differ from one exec to the next.
+ *
+ * Everything that is read from the process may be a lie. Lists are bounded, files are found through the kernel's table of
+ * mappings rather than by the names the process holds, and a file's first page must equal what is mapped. What
+ * remains is checked by the runtime, which compares bytes before it writes.
+ *
+ * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
+ */
+#include "control/proc/map_files.h"
+#include "control/plan/unprepared.h"
+#include "symbol/host.h"
+#include "symbol/table.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_PHDRS	128
+#define MAX_LINK_MAPS	4096
+#define MAX_NAMESPACES	16
+
+static void auxv_parse(const void *raw, size_t n, struct auxv *out)
+{
+	Elf64_auxv_t a;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t at = 0; at + sizeof(a) <= n; at += sizeof(a)) {
+		memcpy(&a, (const uint8_t *)raw + at, sizeof(a));
+		switch (a.a_type) {
+		case AT_PHDR: out->phdr = a.a_un.a_val; break;
+		case AT_PHNUM: out->phnum = a.a_un.a_val; break;
+		case AT_ENTRY: out->entry = a.a_un.a_val; break;
+		case AT_BASE: out->base = a.a_un.a_val; break;
+		case AT_SYSINFO_EHDR: out->vdso = a.a_un.a_val; break;
+		case AT_SECURE: out->secure = a.a_un.a_val; break;
+		case AT_RANDOM: out->random = a.a_un.a_val; break;
+		}
+	}
+}
+
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
+{
+	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+
+	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
+	if (n < (int)sizeof(Elf64_auxv_t))
+		return n < 0 ? n : -ESRCH;
+	*bytes = (size_t)n;
+	return 0;
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m)
+{
+	uint64_t ntext = ((m->text_end - (m->text_start & ~3ull)) >> 2) + 2;
+	uint32_t *stub_from = &sp->next_stub_id;
+
+	if (m->obj->nsite > UFT_REC_VALUE_MAX || ntext > UFT_REC_VALUE_MAX - sp->next_text_id)
+		return -E2BIG;
+	m->first_text_id = sp->next_text_id;
+	m->ntext_ids = (uint32_t)ntext;
+	sp->next_text_id += (uint32_t)ntext;
+	if (m->obj->nsite > s->arena.map->profile_ids - sp->next_stub_id) {
+		stub_from = &sp->next_text_id;		/* too many for the profile */
+		if (m->obj->nsite > UFT_REC_VALUE_MAX - sp->next_text_id)
+			return -E2BIG;
+	}
+	m->first_stub_id = *stub_from;
+	m->nstubs = (uint32_t)m->obj->nsite;
+	*stub_from += m->nstubs;
+	return 0;
+}
+
+/* The pages of these two are most of what adding a large program costs. */
+static void make_room(struct space *sp, const struct uft_object *obj)
+{
+	sp->nahead = uft_object_expects(obj);
+	for (int i = 0; sp->nahead && i < 2; i++)
+		sp->ahead[i] = table_alloc(sp->nahead * sizeof(*sp->ahead[i]));
+}
+
+static uint64_t *take_room(struct space *sp, int which, size_t n)
+{
+	uint64_t *room = sp->ahead[which];
+
+	if (!room || n > sp->nahead || n < sp->nahead / 2)
+		return table_alloc(n * sizeof(*room));
+	sp->ahead[which] = NULL;
+	return room;
+}
+
+int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias)
+{
+	struct uft_error err = { "" };
+	struct space_obj *more;
+	struct uft_mapped *m;
+	uint32_t index = sp->nobj;
+	int ret;
+
+	if (index >= UFT_MAX_OBJECTS)
+		return -E2BIG;
+	if (!obj->ntext)
+		return -ENOEXEC;
+	ret = uft_object_sites(obj, &err);
+	if (ret)
+		session_warn(s, "%s", err.text[0] ? err.text : strerror(-ret));
+	sp->own_calls |= obj->own_calls;
+	more = realloc(sp->obj, (index + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	sp->obj = more;
+	sp->obj[index] = (struct space_obj){ 0 };
+	m = uft_image_add(sp->img, obj, bias);
+	if (!m)
+		return -ENOMEM;
+	m->bias = bias;
+	m->text_start = obj->text[0].addr + bias;
+	m->text_end = obj->text[obj->ntext - 1].end + bias;
+	m->from_clock = session_clock(s);
+	ret = take_ids(s, sp, m);
+	if (!ret && m->nstubs)
+		sp->obj[index].sent = malloc(m->nstubs);
+	m->stub_addr = ret || !m->nstubs ? NULL : take_room(sp, 0, m->nstubs);
+	m->site_addr = ret || !m->nstubs ? NULL : take_room(sp, 1, m->nstubs);
+	if (ret || (m->nstubs && (!m->stub_addr || !m->site_addr || !sp->obj[index].sent))) {
+		m->nstubs = m->ntext_ids = 0;		/* stays in the image for the names of its addresses */
+		sp->nobj = index + 1;
+		return ret ? ret : -ENOMEM;
+	}
+	if (m->nstubs)
+		memset(sp->obj[index].sent, WANT_NOT, m->nstubs);
+	for (uint32_t i = 0; i < m->nstubs; i++) {
+		m->stub_addr[i] = obj->site[i].func + bias;
+		m->site_addr[i] = obj->site[i].addr + obj->site[i].len + bias;
+		sp->obj[index].nusable += obj->site[i].skip == UFT_SKIP_NONE;
+	}
+	sp->nobj = index + 1;
+	hooks_find(&sp->obj[index], m);
+	return (int)index;
+}
+
+int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct uft_error *err)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	long n;
+
+	if (o->planned == s->spec->generation)
+		return 0;
+	n = plain_find(s, sp, index);
+	if (n < 0 || !m->nstubs)
+		return (int)n;
+	if (!o->want)
+		o->want = malloc(m->nstubs);
+	if (!o->want)
+		return -ENOMEM;
+	n = spec_select(s->spec, m->obj, o->want, err);
+	if (n >= 0)
+		n = plain_plan(s->spec, sp, index, err);
+	if (n < 0) {
+		memset(o->want, WANT_NOT, m->nstubs);
+		return (int)n;
+	}
+	o->planned = s->spec->generation;
+	return 0;
+}
+
+/* ---- The program and its interpreter ------------------------------------------------------- */
+
+struct program {
+	char interp[4096];
+	uint64_t dynamic;	/* vaddr + bias, 0 none */
+};
+
+static int read_program(pid_t pid, const struct auxv *av, uint64_t bias, struct program *p)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	size_t n = av->phnum < MAX_PHDRS ? av->phnum : MAX_PHDRS;
+
+	p->interp[0] = '\0';
+	p->dynamic = 0;
+	if (!n || peek_mem(pid, av->phdr, ph, n * sizeof(ph[0])))
+		return -EFAULT;
+	for (size_t i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_DYNAMIC)
+			p->dynamic = ph[i].p_vaddr + bias;
+		else if (ph[i].p_type == PT_INTERP && peek_string(pid, ph[i].p_vaddr + bias, p->interp, sizeof(p->interp)) < 0)
+			p->interp[0] = '\0';
+	}
+	return 0;
+}
+
+/* The loader's side: where it announces changes, its list, and libc's offset of the rseq area. */
+static int add_loader_hook(struct space *sp, uint32_t index)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	uint64_t rbrk = uft_object_symbol(m->obj, "_dl_debug_state", NULL);
+	uint64_t rdebug = uft_object_symbol(m->obj, "_r_debug", NULL);
+	uint64_t rseq = uft_object_symbol(m->obj, "__rseq_offset", NULL);
+
+	if (rseq)
+		sp->rseq_symbol = rseq + m->bias;
+	if (rdebug)
+		sp->rdebug = rdebug + m->bias;
+	if (!rbrk)
+		return 0;
+	sp->rbrk = rbrk + m->bias;
+	return hooks_add_loader(o, m, rbrk);
+}
+
+/* Under an emulator the loader's path means something else than here: what is mapped there counts. So it does where another
+ * one has come into its place since the process started. */
+static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out, struct uft_error *err)
+{
+	struct files f = { .pid = pid };
+	int ret;
+
+	if (!is_emulated && !files_open(pid, path, out, err)) {
+		if (files_are_mapped(pid, *out, base))
+			return 0;
+		uft_object_put(*out);
+	}
+	ret = files_open_at(&f, base, out, err);
+	files_close(&f);
+	return ret == -ENOENT && !is_emulated ? uft_fail(err, -ESTALE, "its loader %s was replaced since it started: as root uft "
+							 "reads the old one", path) : ret;
+}
+
+/* What comes behind adding the program, done while its sites are still looked for elsewhere (symbol/prefetch.c). */
+static void look_ahead(struct uft_object *exe, struct uft_object *interp)
+{
+	uft_session_look_ahead(exe);
+	if (interp) {
+		uft_session_look_ahead(interp);
+		uft_object_sites(interp, NULL);
+	}
+}
+
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, struct space **out, struct uft_error *err)
+{
+	struct uft_object *exe = NULL, *interp = NULL;
+	struct space *sp = calloc(1, sizeof(*sp));
+	struct program p = { .interp = "" };
+	char path[4096];
+	struct auxv av;
+	uint64_t bias;
+	int ret;
+
+	if (!sp)
+		return -ENOMEM;
+	ret = auxv_read(pid, sp->auxv, &sp->auxv_bytes, &av);
+	if (ret) {
+		uft_fail(err, ret, "cannot read the start-up data of process %d: %s", pid, strerror(-ret));
+		goto fail;
+	}
+	if (hello) {
+		auxv_parse(hello->auxv, hello->nauxv * sizeof(Elf64_auxv_t), &av);
+		snprintf(path, sizeof(path), "%s", hello->exe);
+		ret = files_open(pid, path, &exe, err);
+	} else {
+		ret = files_open_exe(pid, path, sizeof(path), &exe, err);
+	}
+	if (ret)
+		goto fail;
+	sp->next_stub_id = 1;
+	sp->next_text_id = (uint32_t)s->arena.map->profile_ids;
+	sp->img = uft_image_alloc(++s->next_image, path);
+	ret = -ENOMEM;
+	if (!sp->img)
+		goto fail;
+	bias = av.entry - exe->entry;
+	read_program(pid, &av, bias, &p);
+	sp->dynamic = p.dynamic;
+	if (p.interp[0] && av.base) {
+		sp->is_dynamic = 1;
+		ret = open_loader(pid, hello != NULL, p.interp, av.base, &interp, err);
+		if (ret)
+			goto fail;
+	}
+	command_foretell(s, sp, exe, bias);
+	look_ahead(exe, interp);
+	make_room(sp, exe);
+	ret = space_add(s, sp, exe, bias);
+	if (ret < 0)
+		goto fail_text;
+	if (interp) {
+		ret = files_are_mapped(pid, interp, av.base) ? space_add(s, sp, interp, av.base) : -ESTALE;
+		if (ret < 0)
+			goto fail_text;
+	} else {
+		sp->started = 1;
+	}
+	ret = add_loader_hook(sp, sp->nobj - 1);
+	if (ret)
+		goto fail;
+	uft_object_put(exe);
+	uft_object_put(interp);
+	sp->next = s->spaces;
+	s->spaces = sp;
+	*out = sp;
+	return 0;
+fail_text:
+	uft_fail(err, ret, "%s cannot be traced: %s", path, ret == -ESTALE ? "its loader was replaced meanwhile" :
+		 strerror(-ret));
+fail:
+	uft_object_put(exe);
+	uft_object_put(interp);
+	space_free(sp);
+	return ret;
+}
+
+void space_free(struct space *sp)
+{
+	if (!sp)
+		return;
+	for (uint32_t i = 0; i < sp->nobj; i++) {
+		free(sp->obj[i].want);
+		free(sp->obj[i].sent);
+		free(sp->obj[i].hook);
+		free(sp->obj[i].row);
+	}
+	free(sp->obj);
+	free(sp->ahead[0]);
+	free(sp->ahead[1]);
+	if (sp->img)
+		uft_image_free(sp->img);
+	free(sp);
+}
+
+void space_drop(struct uft_session *s, struct space *sp)
+{
+	for (struct space **p = &s->spaces; *p; p = &(*p)->next)
+		if (*p == sp) {
+			*p = sp->next;
+			break;
+		}
+	space_free(sp);
+}
+
+/* ---- The loader's list ---------------------------------------------------------------------- */
+
+struct walk {
+	struct uft_session *s;
+	struct target *t;
+	struct files files;
+	uint8_t *seen;		/* by object index */
+	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
+	int changed;
+};
+
+enum { TODO_ARM = 1, TODO_FORCE, TODO_FRESH /* mapped just now */ };
+
+/* After the whole list was read: only then is it known whose mcount an object calls. */
+static int arm_object(struct walk *w, uint32_t index, int todo)
+{
+	struct uft_error err = { "" };
+	struct target *t = w->t;
+	int ret = target_grow(t, t->space->nobj);
+
+	if (ret)
+		return ret;
+	t->obj[index].is_mapped = 1;
+	t->obj[index].is_fresh = todo == TODO_FRESH && t->waiting;
+	w->changed = 1;
+	if (!w->s->spec || t->is_held_back)
+		return 0;
+	ret = space_plan(w->s, t->space, index, &err);
+	if (ret < 0)
+		session_warn(w->s, "%s", err.text);
+	ret = command_hooks(w->s, t, index);
+	if (!ret)
+		ret = stacks_send(w->s, t, index);
+	if (!ret)
+		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
+	t->obj[index].is_fresh = 0;
+	if (ret && ret != -ESRCH)	/* the others still can be armed */
+		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
+	return ret == -ESRCH ? ret : 0;
+}
+
+/* Whatever has been linked for its address has no bias: prelinked libraries, and the program that is no PIE. */
+static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
+{
+	return m->bias == l->l_addr && (!m->obj->dynamic || m->bias + m->obj->dynamic == (uint64_t)(uintptr_t)l->l_ld);
+}
+
+/* An entry of the list: known, known from a sibling or from earlier, or new. */
+static int walk_entry(struct walk *w, const struct link_map *l)
+{
+	struct space *sp = w->t->space;
+	struct uft_error err = { "" };
+	struct uft_object *obj;
+	int index, ret;
+
+	for (uint32_t i = 0; i < w->t->nobj; i++)
+		if (w->t->obj[i].is_mapped && is_entry_of(l, &sp->img->obj[i]) && !w->seen[i]) {
+			w->seen[i] = 1;
+			if (!w->t->obj[i].is_assumed)
+				return 0;
+			w->t->obj[i].is_assumed = 0;
+			w->todo[i] = TODO_FORCE;
+			return 0;
+		}
+	ret = files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
+	if (ret == -ENXIO)
+		return 0;		/* vdso */
+	if (ret || !files_are_mapped(w->t->pid, obj, l->l_addr)) {
+		if (ret)
+			session_warn(w->s, "a library is not traced: %s", err.text);
+		else
+			session_warn(w->s, "library %s is not traced: the file is not the one that is mapped", obj->path);
+		uft_object_put(obj);
+		return 0;
+	}
+	for (index = 0; index < (int)sp->nobj; index++)
+		if (sp->img->obj[index].obj == obj && sp->img->obj[index].bias == l->l_addr)
+			break;
+	if (index == (int)sp->nobj)
+		index = space_add(w->s, sp, obj, l->l_addr);
+	else
+		sp->img->obj[index].to_clock = 0;
+	uft_object_put(obj);
+	if (index < 0) {
+		session_warn(w->s, "library %s is not traced: %s", files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
+		return 0;
+	}
+	if (index < UFT_MAX_OBJECTS) {
+		w->seen[index] = 1;
+		w->todo[index] = TODO_FRESH;
+	}
+	return 0;
+}
+
+static int walk_list(struct walk *w, uint64_t rdebug)
+{
+	struct r_debug_2 {
+		struct r_debug base;
+		uint64_t next;
+	} r;
+	int entries = 0;
+
+	for (int ns = 0; rdebug && ns < MAX_NAMESPACES; ns++) {
+		uint64_t at;
+
+		r.next = 0;
+		if (peek_mem(w->t->pid, rdebug, &r.base, sizeof(r.base)))
+			return -EFAULT;
+		if (r.base.r_version >= 2)
+			peek_mem(w->t->pid, rdebug, &r, sizeof(r));
+		if (r.base.r_state != RT_CONSISTENT)
+			return -EAGAIN;
+		at = (uint64_t)(uintptr_t)r.base.r_map;
+		while (at && entries++ < MAX_LINK_MAPS) {
+			struct link_map l;
+			int ret;
+
+			if (peek_mem(w->t->pid, at, &l, sizeof(l)))
+				return -EFAULT;
+			ret = walk_entry(w, &l);
+			if (ret)
+				return ret;
+			at = (uint64_t)(uintptr_t)l.l_next;
+		}
+		rdebug = r.next;
+	}
+	return 0;
+}
+
+static int has_new(const struct walk *w)
+{
+	return memchr(w->todo, TODO_ARM, w->t->space->nobj) || memchr(w->todo, TODO_FORCE, w->t->space->nobj) ||
+	       memchr(w->todo, TODO_FRESH, w->t->space->nobj);
+}
+
+static int arm_new(struct walk *w)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < w->t->space->nobj; i++)
+		if (w->todo[i])
+			ret = arm_object(w, i, w->todo[i]);
+	return ret;
+}
+
+/* The address that the loader left for debuggers; the symbol is the fallback. */
+static uint64_t find_rdebug(struct target *t)
+{
+	const struct space *sp = t->space;
+	Elf64_Dyn d;
+
+	for (int i = 0; sp->dynamic && i < 256; i++) {
+		if (peek_mem(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
+			return d.d_un.d_ptr;
+	}
+	return sp->rdebug;
+}
+
+int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
+{
+	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
+	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
+	uint32_t seq = arena_slice(&s->arena, t->slice)->cmd_seq;
+	int ret, armed, is_news = 0;
+
+	if (!w.seen)
+		return -ENOMEM;
+	w.todo = w.seen + UFT_MAX_OBJECTS;
+	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
+	if (!ret && !t->space->started) {
+		t->space->started = 1;
+		for (uint32_t i = 0; i < fixed && i < t->nobj; i++)	/* calls that had to wait: command.c */
+			if (t->obj[i].is_mapped && !w.todo[i])
+				w.todo[i] = TODO_ARM;
+	}
+	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
+		is_news = 1;
+	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU || s->spec->params.stacks) && !t->is_held_back)
+		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
+	if (t->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
+		preload_note_makers(s, t);	/* before anybody runs in what has come */
+	armed = arm_new(&w);
+	ret = armed ? armed : ret;
+	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
+		if (!t->obj[i].is_mapped || w.seen[i])
+			continue;
+		command_gone(s, t, i);
+		t->obj[i].is_assumed = 0;
+		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
+		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
+			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+		if (t->obj[i].state)
+			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
+		t->space->img->obj[i].to_clock = session_clock(s);
+		w.changed = 1;
+	}
+	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
+		command_run(s, t, UFT_CMD_NOP);
+	files_close(&w.files);
+	free(w.seen);
+	return ret ? ret : w.changed;
+}

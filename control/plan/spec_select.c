@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+/*
+ * spec_select.c - calls that are wanted in several ways at once
+ *
+ * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile) where that wants it, and
+ * then with UFT_SITE_FUNC if a function tracer wants the same; armed for the function tracer where only that does, and where a plain
+ * function cannot have a graph. Beside the graph the profile's have UFT_SITE_PROFILE, and if it alone wants them UFT_SITE_NOT_GRAPH.
+ * While several are wanted the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know
+ * nothing of it. Whose a record is then, those who read tell by its kind and its function.
+ */
+#include "control/internal.h"
+#include "control/plan/unprepared.h"
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err)
+{
+	const struct uft_trace_spec *other = in->beside;
+	int is_beside_graph = in->tracer == UFT_TRACER_GRAPH && (other->tracer == UFT_TRACER_GRAPH || other->tracer == UFT_TRACER_PROFILE), ret;
+
+	if (uft_tracer_kind(in->tracer) != UFT_KIND_PLAIN || in->tracer == UFT_TRACER_NOP || sp->nkeep || (other->tracer != UFT_TRACER_FUNCTION && !is_beside_graph))
+		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(in->tracer), uft_tracer_name(other->tracer));
+	ret = spec_make(other, &sp->beside, err);
+	if (!ret && sp->tracer != UFT_TRACER_FUNCTION && spec_has_func(sp->beside))
+		sp->params.has_events |= UFT_EVENTS_FUNC;
+	if (!ret && is_beside_graph && other->tracer == UFT_TRACER_PROFILE)
+		sp->params.has_events |= UFT_EVENTS_PROFILE;
+	if (!ret && is_beside_graph)		/* another's may have it beside */
+		sp->params.has_events |= sp->beside->params.has_events & (UFT_EVENTS_PROFILE | UFT_EVENTS_SELF);
+	return ret;
+}
+
+/* Targets hear nothing of it. */
+int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err)
+{
+	struct spec *made;
+	int ret;
+
+	if (uft_tracer_kind(own->tracer) != UFT_KIND_OWN || sp->own != UFT_TRACER_NOP)
+		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(sp->own ? sp->own : sp->tracer), uft_tracer_name(own->tracer));
+	ret = spec_make(own, &made, err);
+	if (ret)
+		return ret;
+	sp->own = made->own;
+	sp->own_thresh_ns = made->own_thresh_ns;
+	sp->spin = made->spin;
+	sp->sample_ns = made->sample_ns;
+	sp->has_stacks = made->has_stacks;
+	sp->has_switches |= made->has_switches;
+	sp->watch = made->watch;
+	sp->nwatch = made->nwatch;
+	made->watch = NULL;
+	made->nwatch = 0;
+	spec_free(made);
+	return 0;
+}
+
+static uint8_t both(uint8_t a, uint8_t b)
+{
+	if (a == WANT_NOT || b == WANT_NOT)
+		return a == WANT_NOT ? b : a;
+	if (b & WANT_PROFILE)
+		return a | WANT_PROFILE;
+	if ((a & 0xf) == (b & 0xf))
+		return a | b;
+	return (uint8_t)(((a & 0xf) == UFT_GRAPH ? a : b) | WANT_FUNC);
+}
+
+/* Adds @other to @want. @is_profile: it is the profile's, @want the graph's. How many there are. */
+static long join(uint8_t *want, uint8_t *other, size_t n, int is_profile)
+{
+	long all = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (is_profile && other[i] != WANT_NOT)
+			other[i] |= WANT_PROFILE | WANT_NOT_GRAPH;
+		want[i] = both(want[i], other[i]);
+		all += want[i] != WANT_NOT;
+	}
+	return all;
+}
+
+long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err)
+{
+	long n = spec_select_own(sp, obj, want, err);
+	uint8_t *other = sp->beside && n >= 0 ? malloc(obj->nsite + 1) : NULL;
+
+	if (sp->beside && n >= 0 && !other)
+		return -ENOMEM;
+	for (sp = sp->beside; sp && n >= 0; sp = sp->beside) {
+		n = spec_select_own(sp, obj, other, err);
+		n = n < 0 ? n : join(want, other, obj->nsite, sp->tracer == UFT_TRACER_PROFILE);
+	}
+	free(other);
+	return n;
+}
+
+long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
+		       uint8_t *want, struct uft_error *err)
+{
+	size_t nplain = plain_count(o);
+	long n = spec_select_own_plain(sp, obj, o, is_program, want, err);
+	uint8_t *other = sp->beside && n >= 0 ? malloc(nplain + 1) : NULL;
+
+	if (sp->beside && n >= 0 && !other)
+		return -ENOMEM;
+	for (sp = sp->beside; sp && n >= 0; sp = sp->beside) {
+		memset(other, WANT_NOT, nplain);
+		n = spec_select_own_plain(sp, obj, o, is_program, other, err);
+		n = n < 0 ? n : join(want, other, nplain, sp->tracer == UFT_TRACER_PROFILE);
+	}
+	free(other);
+	return n;
+}

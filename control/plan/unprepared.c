@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+/*
+ * unprepared.c - functions that nobody prepared, as the session knows them
+ *
+ * Which objects. The program, if none of its own functions is prepared; any other such object when a pattern names it
+ * (`:mod:`); and any in which functions were compiled with pads before their entries: those only. Their unwind entries get stub ids behind those of the object's sites, so every array by stub index
+ * (want, state, sent) has the sites first and then these.
+ *
+ * Life: listed when a spec first asks for the object; decoded (relocate/) when a spec first wants the function; code
+ * sent to a target when it first wants it there. An object's list is kept like its hooks (hooks.c) for the life of
+ * the session's process: programs start by the thousand with the same libc.
+ *
+ * Hooks have the last word about their bytes: what overlaps one is left alone (ENTRY_OURS).
+ */
+#include "control/internal.h"
+#include "control/plan/unprepared.h"
+#include "control/relocate/entry.h"
+#include "control/watchdog/int3.h"
+#include "runtime/arch/x86_64/encode.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plain {
+	struct plain *next;
+	struct uft_object *obj;
+	struct entries list;
+};
+static struct plain *cache;	/* written and read by the session's thread only */
+
+const char *uft_plain_skip_text(unsigned reason)
+{
+	if (reason == PLAIN_NO_GRAPH)
+		return "only the function tracer can trace it: its return address is looked at";
+	return reason < ENTRY_NSKIPS ? entry_skip_text((enum entry_skip)reason) : "";
+}
+
+static int keep_off_hooks(struct plain *p, const struct space_obj *o, uint64_t bias)
+{
+	struct uft_range *r = calloc(o->nhook + 1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < o->nhook; i++)
+		r[i] = (struct uft_range){ o->hook[i].addr - bias, o->hook[i].len ? o->hook[i].len : sizeof(o->hook[i].bytes) };
+	ret = entries_ours(&p->list, r, o->nhook);
+	free(r);
+	return ret;
+}
+
+static int look_up(struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct plain **out)
+{
+	struct plain *p;
+	int ret;
+
+	for (p = cache; p; p = p->next)
+		if (p->obj == obj) {
+			*out = p;
+			return 0;
+		}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	ret = entries_list(obj, &p->list);
+	if (ret) {
+		free(p);
+		return ret;
+	}
+	ret = keep_off_hooks(p, o, bias);
+	if (ret) {
+		entries_free(&p->list);
+		free(p);
+		return ret;
+	}
+	p->obj = uft_object_get(obj);
+	p->next = cache;
+	cache = p;
+	*out = p;
+	return 0;
+}
+
+int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
+{
+	struct plain *p;
+	int ret = o->has_hooks ? 0 : hooks_find(o, m);
+
+	if (!ret)
+		ret = look_up(m->obj, o, m->bias, &p);
+	*out = ret ? NULL : &p->list;
+	return ret;
+}
+
+/* ---- Which objects ------------------------------------------------------------------------- */
+
+int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index)
+{
+	if (!spec || spec->tracer == UFT_TRACER_NOP || !entries_are_known(sp->img->obj[index].obj))
+		return 0;
+	if (sp->img->obj[index].obj->nbefore)
+		return 1;
+	if (sp->obj[index].nusable)
+		return 0;
+	return index == 0 || spec_names_object(spec, sp->img->obj[index].obj);
+}
+
+size_t plain_count(const struct space_obj *o)
+{
+	return o->plain ? o->plain->list.n : 0;
+}
+
+static void *grown(void *old, size_t from, size_t to, size_t size, int fill)
+{
+	uint8_t *m = realloc(old, to * size);
+
+	if (m)
+		memset(m + from * size, fill, (to - from) * size);
+	return m;
+}
+
+/* Ids of sites that cannot be used were never in a record: all of the object's move to a new range. */
+static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m, uint32_t n)
+{
+	uint32_t *from = n > s->arena.map->profile_ids - sp->next_stub_id ? &sp->next_text_id : &sp->next_stub_id;
+
+	if (n > UFT_REC_VALUE_MAX - *from)
+		return -E2BIG;
+	m->first_stub_id = *from;
+	*from += n;
+	return 0;
+}
+
+/* Makes room in all that goes by stub index. */
+static int widen(struct space *sp, uint32_t index, const struct entries *list)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	size_t nsite = m->obj->nsite, n = nsite + list->n;
+	uint64_t *addr = grown(m->stub_addr, m->nstubs, n, sizeof(*addr), 0);
+	uint8_t *bytes;
+
+	if (!addr)
+		return -ENOMEM;
+	m->stub_addr = addr;
+	addr = grown(m->site_addr, m->nstubs, n, sizeof(*addr), 0);
+	if (!addr)
+		return -ENOMEM;
+	m->site_addr = addr;
+	bytes = grown(o->sent, m->nstubs, n, 1, WANT_NOT);
+	if (!bytes)
+		return -ENOMEM;
+	o->sent = bytes;
+	bytes = grown(o->want, o->want ? m->nstubs : 0, n, 1, WANT_NOT);
+	if (!bytes)
+		return -ENOMEM;
+	o->want = bytes;
+	for (size_t i = 0; i < list->n; i++) {
+		m->stub_addr[nsite + i] = list->entry[i].func + m->bias;
+		m->site_addr[nsite + i] = list->entry[i].addr + entry_len(m->obj, &list->entry[i]) + m->bias;
+	}
+	return 0;
+}
+
+int plain_find(struct uft_session *s, struct space *sp, uint32_t index)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_mapped *m = &sp->img->obj[index];
+	struct plain *p;
+	int ret;
+
+	if (o->plain || !m->ntext_ids || !plain_is_asked(s->spec, sp, index))
+		return 0;
+	ret = look_up(m->obj, o, m->bias, &p);
+	if (ret || !p->list.n)
+		return ret;
+	p->list.with_traps |= s->opts.int3;
+	ret = widen(sp, index, &p->list);
+	if (!ret)
+		ret = take_ids(s, sp, m, (uint32_t)(m->obj->nsite + p->list.n));
+	if (ret)
+		return ret;
+	m->nstubs = (uint32_t)(m->obj->nsite + p->list.n);
+	o->plain = p;
+	return 0;
+}
+
+/* ---- Which functions ----------------------------------------------------------------------- */
+
+uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be)
+{
+	const struct entry *e = &o->plain->list.entry[i];
+
+	*can_be = e->skip == ENTRY_OK;
+	return e->func;
+}
+
+const char *plain_why(const struct space_obj *o, size_t i)
+{
+	return entry_skip_text((enum entry_skip)o->plain->list.entry[i].skip);
+}
+
+const struct entry *plain_entry(const struct space_obj *o, size_t i)
+{
+	return &o->plain->list.entry[i];
+}
+
+/* What the names of functions that @fn chooses from have in them: memcpy_ is in __memcpy_avx_unaligned_erms. */
+static void variant_key(const struct uft_func *fn, char *key, size_t size)
+{
+	const char *name = fn->name + strspn(fn->name, "_");
+
+	snprintf(key, size, "%.*s_", (int)strcspn(name, "@"), name);
+}
+
+static int is_variant(const struct uft_func *fn, const char *key)
+{
+	return fn->name && fn->flags & UFT_FUNC_LOCAL && !(fn->flags & UFT_FUNC_CHOOSER) && strstr(fn->name, key);
+}
+
+static int wants_variant(const struct uft_object *obj, const struct plain *p, const uint8_t *want, const char *key)
+{
+	for (size_t i = 0; i < obj->nfunc; i++) {
+		const struct entry *e = is_variant(&obj->func[i], key) ? entries_find(&p->list, obj->func[i].addr) : NULL;
+
+		if (e && want[e - p->list.entry] != WANT_NOT)
+			return 1;
+	}
+	return 0;
+}
+
+/* One that is wanted without what it chooses from. Names are read by then. */
+static const struct uft_func *find_chooser(const struct uft_object *obj, const struct plain *p, const uint8_t *want)
+{
+	char key[100];
+
+	for (size_t i = 0; i < obj->nfunc; i++) {
+		const struct uft_func *fn = &obj->func[i];
+		const struct entry *e = fn->name && fn->flags & UFT_FUNC_CHOOSER ? entries_find(&p->list, fn->addr) : NULL;
+
+		if (!e || want[e - p->list.entry] == WANT_NOT)
+			continue;
+		variant_key(fn, key, sizeof(key));
+		if (!wants_variant(obj, p, want, key))
+			return fn;
+	}
+	return NULL;
+}
+
+void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out)
+{
+	const char *slash = strrchr(obj->path, '/');
+	char key[100];
+
+	out->chooser = fn->name;
+	out->chooser_object = slash ? slash + 1 : obj->path;
+	out->chosen[0] = '\0';
+	variant_key(fn, key, sizeof(key));
+	/* By the first letters: what memcpy chooses may go by the name __memmove_avx512_unaligned_erms. */
+	for (size_t i = 0; i < obj->nfunc && !out->chosen[0]; i++)
+		if (is_variant(&obj->func[i], key) && !strncmp(obj->func[i].name, "__", 2) && !strncmp(obj->func[i].name + 2, key, 3))
+			snprintf(out->chosen, sizeof(out->chosen), "%.3s", key);
+}
+
+/* Decodes what is wanted; what turns out to be impossible is not wanted any more, and counted. */
+int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err)
+{
+	struct space_obj *o = &sp->obj[index];
+	struct uft_object *obj = sp->img->obj[index].obj;
+	uint8_t *want, *all;
+	long n;
+	int ret;
+
+	if (!o->plain)
+		return 0;
+	want = o->want + obj->nsite;
+	memset(o->plain_skip, 0, sizeof(o->plain_skip));
+	memset(want, WANT_NOT, o->plain->list.n);
+	o->nplain = 0;
+	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
+	if (n <= 0)
+		return (int)n;
+	/* What is set before nothing is wanted any more is told at the end. */
+	o->chooser = (size_t)n < o->plain->list.n ? find_chooser(obj, o->plain, want) : NULL;
+	all = malloc(o->plain->list.n);
+	if (!all)
+		return -ENOMEM;
+	for (size_t i = 0; i < o->plain->list.n; i++)
+		all[i] = want[i] != WANT_NOT;
+	ret = entries_plan(obj, &o->plain->list, all);
+	free(all);
+	if (ret)
+		uft_fail(err, ret, "the functions of %s cannot be looked at: %s", obj->path, strerror(-ret));
+	for (size_t i = 0; i < o->plain->list.n; i++) {
+		const struct entry *e = &o->plain->list.entry[i];
+		int no_graph = e->is_plain && (want[i] & 0xf) == UFT_GRAPH;
+
+		if (want[i] == WANT_NOT)
+			continue;
+		if (!ret && e->skip == ENTRY_OK && (!no_graph || want[i] & WANT_FUNC)) {
+			want[i] = no_graph ? UFT_FUNCTION : want[i];
+			o->nplain++;
+			continue;
+		}
+		want[i] = WANT_NOT;
+		if (e->skip != ENTRY_NOT_FUNCTION && e->skip != ENTRY_UNPREPARED)
+			o->plain_skip[e->skip == ENTRY_OK ? PLAIN_NO_GRAPH : e->skip]++;
+	}
+	return ret;
+}
+
+/* ---- Telling a target ---------------------------------------------------------------------- */
+
+static int make_code(const struct target *t, uint32_t object, uint32_t stub, struct uft_code *out)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct plain *p = t->space->obj[object].plain;
+	int ret = entry_code(m->obj, &p->list.entry[stub - m->obj->nsite], m->bias,
+			     t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE, out);
+
+	out->stub = stub;
+	return ret;
+}
+
+/* Known before it can be taken. */
+static int note_trap(struct uft_session *s, const struct target *t, uint32_t object, const struct uft_code *c)
+{
+	uint64_t at = t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE;
+
+	return c->is_trap ? trap_note(s, c->addr, at, c->orig[0]) : 0;
+}
+
+uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
+{
+	struct uft_code code;
+	uint64_t i;
+
+	if (make_code(t, object, stub, &code))
+		return 0;
+	i = pc - code.addr - 1;
+	return i < sizeof(code.map) && code.map[i] ? t->obj[object].code_base + (uint64_t)stub * UFT_CODE_STRIDE + code.map[i] : 0;
+}
+
+uint64_t plain_pun_place(const struct target *t, uint32_t object, uint32_t stub)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct entry *e;
+	uint8_t now[UFT_PUN_KNOWN];
+	uint64_t at;
+	unsigned i = 0;
+
+	if (stub < m->obj->nsite || stub - m->obj->nsite >= plain_count(&t->space->obj[object]))
+		return 0;
+	e = plain_entry(&t->space->obj[object], stub - m->obj->nsite);
+	at = e->addr + m->bias;
+	if (!e->pun || peek_mem(t->pid, at, now, e->known))
+		return 0;
+	while (i + 1 < e->pun && now[i] == UFT_PFX_CS)
+		i++;
+	return i + UFT_LEN_JMP <= e->known && uft_insn_is_jmp(now + i) ? uft_insn_branch_target(now + i, UFT_LEN_JMP, at + i) : 0;
+}
+
+/* Sends the code of those in index[] that the target does not have; what it refuses is taken out. */
+static int send_code(struct uft_session *s, struct target *t, uint32_t object, uint32_t *index, uint32_t *n, int force)
+{
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	struct uft_code *code = (struct uft_code *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	const uint8_t *state = t->obj[object].state;
+	uint32_t ncode = 0, kept = 0, at = 0;
+	int ret;
+
+	for (uint32_t i = 0; i < *n; i++) {
+		if (state[index[i]] != WANT_NOT && !force)
+			index[kept++] = index[i];
+		else if (!(ret = make_code(t, object, index[i], &code[ncode])) && !(ret = note_trap(s, t, object, &code[ncode])))
+			index[kept++] = code[ncode++].stub;
+		else
+			s->counters[ret == -ERANGE ? UFT_CNT_SITE_REACH : UFT_CNT_SITE_REFUSED]++;
+	}
+	*n = kept;
+	if (!ncode)
+		return 0;
+	*c = (struct uft_cmd){ .op = UFT_CMD_CODE, .n = ncode, .object = object };
+	ret = command_post(s, t);
+	if (!ret)
+		ret = command_wait(s, t);
+	if (ret)
+		return ret;
+	kept = 0;
+	for (uint32_t i = 0; i < *n; i++) {
+		if (at < ncode && (state[index[i]] == WANT_NOT || force) && code[at++].status != UFT_ST_OK)
+			continue;
+		index[kept++] = index[i];
+	}
+	*n = kept;
+	return 0;
+}
+
+static struct uft_patch make_patch(const struct target *t, uint32_t object, uint32_t stub, uint8_t state)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct entry *e = &t->space->obj[object].plain->list.entry[stub - m->obj->nsite];
+
+	return (struct uft_patch){
+		.addr = e->addr + m->bias, .stub = stub, .kind_len = UFT_KIND_LEN(UFT_SITE_CODE, entry_len(m->obj, e)),
+		.state = state & 0xf, .flags = command_stub_flags(state),
+	};
+}
+
+static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t *index, uint32_t n, int force)
+{
+	const struct space_obj *o = &t->space->obj[object];
+	const uint8_t *state = t->obj[object].state;
+	struct uft_patch *p;
+	int ret = send_code(s, t, object, index, &n, force);
+
+	if (ret || !n)
+		return ret;
+	p = malloc(n * sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < n; i++)
+		p[i] = make_patch(t, object, index[i], command_next_state(o->want[index[i]], state[index[i]], 1));
+	ret = command_patch_list(s, t, object, p, index, n);
+	free(p);
+	return ret;
+}
+
+int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
+{
+	const struct space_obj *o = &t->space->obj[object];
+	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(struct uft_code)), n = 0, *index;
+	uint32_t first = (uint32_t)t->space->img->obj[object].obj->nsite;
+	int ret = 0;
+
+	if (!o->plain || !o->want)
+		return 0;
+	index = malloc(o->plain->list.n * sizeof(*index));
+	if (!index)
+		return -ENOMEM;
+	for (uint32_t i = first; !ret && i < first + o->plain->list.n; i++) {
+		if (command_next_state(o->want[i], t->obj[object].state[i], force) == WANT_NOT)
+			continue;
+		if (!t->obj[object].is_sent)
+			ret = command_object(s, t, object);
+		if (plain_entry(o, i - first)->is_trap && !ret && !trap_may_arm(s, t))
+			continue;
+		index[n++] = i;
+		if (n == max && !ret) {
+			ret = send_part(s, t, object, index, n, force);
+			n = 0;
+		}
+	}
+	if (n && !ret)
+		ret = send_part(s, t, object, index, n, force);
+	free(index);
+	return ret;
+}

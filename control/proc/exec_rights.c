@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+/*
+ * exec_rights.c - programs that must not, or cannot, be traced: told from the file, before anything runs
+ *
+ * A program that gains rights at exec (setuid, setgid, file capabilities) loses them when an unprivileged process
+ * traces it by ptrace: it would misbehave rather than fail. So it is refused, or left alone, before.
+ */
+#include "control/internal.h"
+#include "symbol/host.h"
+#include "symbol/prepare.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SCRIPTS_MAX	5	/* the kernel follows as many, and refuses the next */
+
+const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return NULL;		/* exec will say so */
+	if (statvfs(path, &fs) == 0 && fs.f_flag & ST_NOSUID)
+		return NULL;
+	if (st.st_mode & S_ISUID && st.st_uid != euid)
+		return "setuid";
+	if ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != egid)
+		return "setgid";
+	if (euid && getxattr(path, "security.capability", NULL, 0) > 0)
+		return "file capabilities";
+	return NULL;
+}
+
+int program_check_rights(const char *path, struct uft_error *err)
+{
+	const char *secure = secure_exec_reason(path, geteuid(), getegid());
+
+	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure) : 0;
+}
+
+int script_interpreter(const char *path, char *interp, size_t size)
+{
+	char line[256] = "", name[sizeof(line)] = "";
+	int is_script = 0;
+
+	for (int depth = 0; depth < SCRIPTS_MAX; depth++) {
+		int fd = open(depth ? name : path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		ssize_t n = fd < 0 ? -1 : read(fd, line, sizeof(line) - 1);
+		char *p = line + 2;
+
+		if (fd >= 0)
+			close(fd);
+		if (n < 3 || line[0] != '#' || line[1] != '!')
+			break;
+		line[n] = '\0';
+		p += strspn(p, " \t");
+		p[strcspn(p, " \t\n")] = '\0';
+		if (!*p)
+			break;
+		memcpy(name, p, strlen(p) + 1);
+		is_script = 1;
+	}
+	if (is_script)
+		snprintf(interp, size, "%s", name);
+	return is_script;
+}
+
+int program_check(const char *path, struct uft_error *err)
+{
+	Elf64_Ehdr eh;
+	struct stat st;
+	ssize_t n;
+	int fd;
+
+	if (stat(path, &st) < 0)
+		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	if (S_ISDIR(st.st_mode))
+		return uft_fail(err, -EISDIR, "cannot start %s: it is a directory", path);
+	if (access(path, X_OK) < 0)
+		return uft_fail(err, -EACCES, "cannot start %s: it is not executable", path);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return uft_fail(err, -errno, "cannot read %s: %s", path, strerror(errno));
+	n = read(fd, &eh, sizeof(eh));
+	close(fd);
+	if (n >= 2 && !memcmp(&eh, "#!", 2))
+		return 0;		/* what counts is the interpreter: checked when it is in place */
+	if (n < (ssize_t)sizeof(eh) || memcmp(eh.e_ident, ELFMAG, SELFMAG))
+		return uft_fail(err, -ENOEXEC, "cannot start %s: neither an ELF program nor a script with a #! line", path);
+	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && eh.e_machine == HOST_MACHINE)
+		return 0;
+	if (eh.e_ident[EI_CLASS] == ELFCLASS64 && eh.e_ident[EI_DATA] == ELFDATA2LSB && uft_prepare_emulator(eh.e_machine))
+		return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture, which takes an emulator: "
+				"uft record --emulator='%s'", path, uft_prepare_emulator(eh.e_machine));
+	return uft_fail(err, -EPFNOSUPPORT, "cannot trace %s: it is for another architecture (only " HOST_NAME
+			" programs of 64 bits are supported)", path);
+}

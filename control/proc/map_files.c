@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+/*
+ * map_files.c - the files that a process has mapped, as it has them
+ *
+ * A path of the process is looked up under its root. What stands there now may be another file than the one that is mapped: packages are
+ * upgraded under running servers. Then /proc/PID/maps says `(deleted)`, and the file is still there by way of /proc/PID/exe and
+ * /proc/PID/map_files, the latter for who has CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. It goes by its old name.
+ */
+#include "control/proc/map_files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define MAX_MAPS	65536
+#define DELETED		" (deleted)"
+
+/* The name alone; 1: another file, or none, has it by now. */
+static int strip(char *path)
+{
+	size_t n = strlen(path), end = strlen(DELETED);
+
+	if (n <= end || strcmp(path + n - end, DELETED))
+		return 0;
+	path[n - end] = '\0';
+	return 1;
+}
+
+static int same_file(const char *a, const char *b)
+{
+	struct stat sa, sb;
+
+	return stat(a, &sa) == 0 && stat(b, &sb) == 0 && sa.st_ino == sb.st_ino && sa.st_dev == sb.st_dev;
+}
+
+int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err)
+{
+	char theirs[4200];
+
+	/* In a mount namespace of its own the root may be ours and the file another. */
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", pid, path);
+	return uft_object_open(path[0] != '/' || same_file(theirs, path) ? path : theirs, out, err);
+}
+
+int files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err)
+{
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", pid);
+	n = readlink(link, path, size - 1);
+	if (n < 0)
+		return uft_fail(err, -errno, "cannot find the program of process %d: %s", pid, strerror(errno));
+	path[n] = '\0';
+	if (same_file(link, path))
+		return uft_object_open(path, out, err);
+	strip(path);
+	return uft_object_open_as(link, path, out, err);
+}
+
+int files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias)
+{
+	uint8_t file[1024], mem[1024];
+	uint64_t at = (obj->type == ET_DYN || bias ? obj->start : obj->text[0].addr) & ~(uint64_t)(UFT_PAGE - 1);
+	size_t n = uft_object_read(obj, at, file, sizeof(file));
+
+	return n >= 64 && !peek_mem(pid, at + bias, mem, n) && !memcmp(file, mem, n);
+}
+
+/* File mappings by address. */
+static void read_maps(struct files *files)
+{
+	struct files_map *map = NULL;
+	char path[64], *line = NULL;
+	size_t size = 0, n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", files->pid);
+	f = fopen(path, "re");
+	while (f && n < MAX_MAPS && getline(&line, &size, f) > 0) {
+		unsigned long long start, end, inode;
+		struct files_map *more;
+		int at = 0;
+
+		if (sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu %n", &start, &end, &inode, &at) != 3 || !inode || !at)
+			continue;
+		if ((n & (n - 1)) == 0) {
+			more = realloc(map, (n ? 2 * n : 1) * sizeof(*map));
+			if (!more)
+				break;
+			map = more;
+		}
+		line[strcspn(line, "\n")] = '\0';
+		map[n].start = start;
+		map[n].end = end;
+		map[n].path = strdup(line + at);
+		if (!map[n].path)
+			break;
+		n++;
+	}
+	if (f)
+		fclose(f);
+	free(line);
+	files->map = map;
+	files->n = n;
+}
+
+static const struct files_map *find(struct files *files, uint64_t addr)
+{
+	if (!files->map)
+		read_maps(files);
+	for (size_t i = 0; i < files->n; i++)
+		if (addr >= files->map[i].start && addr < files->map[i].end)
+			return &files->map[i];
+	return NULL;
+}
+
+const char *files_name_at(struct files *files, uint64_t addr)
+{
+	const struct files_map *m = find(files, addr);
+
+	return m ? m->path : "?";
+}
+
+int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err)
+{
+	char link[100], name[4200];
+	int ret;
+
+	snprintf(name, sizeof(name), "%s", path);
+	if (!strip(name))
+		return files_open(pid, name, out, err);
+	snprintf(link, sizeof(link), "/proc/%d/map_files/%llx-%llx", pid, (unsigned long long)start, (unsigned long long)end);
+	ret = uft_object_open_as(link, name, out, err);
+	return ret == -EPERM || ret == -EACCES || ret == -ENOENT ?
+	       uft_fail(err, -ENOENT, "%s: it was replaced or deleted since the process started: as root uft reads the old one", name) :
+	       ret;
+}
+
+int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err)
+{
+	const struct files_map *m = find(files, addr);
+
+	return m ? uft_process_file(files->pid, m->start, m->end, m->path, out, err) :
+		   uft_fail(err, -ENXIO, "no file is mapped at %#llx", (unsigned long long)addr);
+}
+
+void files_close(struct files *files)
+{
+	for (size_t i = 0; i < files->n; i++)
+		free(files->map[i].path);
+	free(files->map);
+	files->map = NULL;
+	files->n = 0;
+}

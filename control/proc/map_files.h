@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* map_files.h - the files that a process has mapped. Context: control. */
+#ifndef UFT_CONTROL_FILES_H
+#define UFT_CONTROL_FILES_H
+
+#include "control/internal.h"
+
+/* Opens a file by the path that the process uses; its root may be another. */
+int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err);
+/* Its program; @path gets the name. */
+int files_open_exe(pid_t pid, char *path, size_t size, struct uft_object **out, struct uft_error *err);
+/* Is what the process has mapped at @bias the file @obj? */
+int files_are_mapped(pid_t pid, struct uft_object *obj, uint64_t bias);
+
+struct files {				/* of @pid; the rest is read when it is asked for */
+	pid_t pid;
+	struct files_map {
+		uint64_t start, end;
+		char *path;
+	} *map;				/* by address */
+	size_t n;
+};
+
+/* The file that is mapped at @addr. -ENXIO: none; -ENOENT: it has gone, and we may not read it any more. */
+int files_open_at(struct files *files, uint64_t addr, struct uft_object **out, struct uft_error *err);
+const char *files_name_at(struct files *files, uint64_t addr);
+void files_close(struct files *files);
+
+#endif

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+/* procfs.c - reading from a target: everything is copied, bounded and may be a lie */
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len)
+{
+	struct iovec mine = { buf, len }, its = { (void *)(uintptr_t)addr, len };
+
+	return process_vm_readv(pid, &mine, 1, &its, 1, 0) == (ssize_t)len ? 0 : -EFAULT;
+}
+
+long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size)
+{
+	size_t have = 0;
+
+	/* Page by page: the string may end just below unmapped memory. */
+	while (have + 1 < size) {
+		size_t part = UFT_PAGE - ((addr + have) & (UFT_PAGE - 1));
+		char *end;
+
+		if (part > size - 1 - have)
+			part = size - 1 - have;
+		if (peek_mem(pid, addr + have, buf + have, part))
+			return -EFAULT;
+		end = memchr(buf + have, '\0', part);
+		if (end)
+			return end - buf;
+		have += part;
+	}
+	return -ENAMETOOLONG;
+}
+
+int peek_file(pid_t pid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+	size_t have = 0;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	while (have + 1 < size && (n = read(fd, buf + have, size - 1 - have)) > 0)
+		have += (size_t)n;
+	close(fd);
+	buf[have] = '\0';
+	return (int)have;
+}
+
+long peek_status(pid_t pid, const char *field, int base)
+{
+	char buf[4096], *p = buf;
+	size_t len = strlen(field);
+
+	if (peek_file(pid, "status", buf, sizeof(buf)) <= 0)
+		return -ESRCH;
+	while (p) {
+		if (!strncmp(p, field, len) && p[len] == ':')
+			return (long)strtoul(p + len + 1, NULL, base);
+		p = strchr(p, '\n');
+		if (p)
+			p++;
+	}
+	return -ENOENT;
+}
+
+/* Its files in /proc are root's then, but for the directory. */
+int peek_is_undumpable(pid_t pid)
+{
+	char path[64];
+	struct stat dir, file;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	if (stat(path, &file))
+		return 0;
+	*strrchr(path, '/') = '\0';
+	return !stat(path, &dir) && dir.st_uid != file.st_uid;
+}
+
+int peek_is_ending(pid_t pid)
+{
+	char stat[512], *state;
+	int n = peek_file(pid, "stat", stat, sizeof(stat) - 1);
+
+	if (n <= 0)
+		return 1;
+	stat[n] = '\0';
+	state = strrchr(stat, ')');
+	return !state || !state[1] || state[2] == 'Z' || state[2] == 'X' || peek_status(pid, "VmSize", 10) <= 0;
+}
+
+int peek_is_ours(pid_t tid)
+{
+	return peek_status(tid, "TracerPid", 10) == gettid();
+}
+
+pid_t peek_own_pid(pid_t tid)
+{
+	char text[4096];
+	const char *at;
+	pid_t own = tid;
+
+	if (peek_file(tid, "status", text, sizeof(text)) <= 0)
+		return tid;
+	at = strstr(text, "\nNSpid:");
+	for (at = at ? at + 7 : ""; *at && *at != '\n';) {
+		char *end;
+		long n = strtol(at, &end, 10);
+
+		if (end == at)
+			break;
+		own = (pid_t)n;
+		at = end;
+	}
+	return own;
+}
+
+pid_t peek_task(pid_t pid, pid_t own)
+{
+	char path[64];
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	while (d && !found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		found = tid > 0 && peek_own_pid(tid) == own ? tid : 0;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+int peek_has_arena(const struct uft_session *s, pid_t pid)
+{
+	return peek_maps(&s->arena, pid);
+}
+
+int peek_maps(const struct arena *a, pid_t pid)
+{
+	char path[64], *line = NULL;
+	struct stat st;
+	size_t size = 0;
+	int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = fopen(path, "re");
+	if (!f || fstat(a->fd, &st) < 0) {
+		if (f)
+			fclose(f);
+		return 0;
+	}
+	while (!found && getline(&line, &size, f) > 0) {
+		unsigned int major, minor;
+		unsigned long long inode;
+
+		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) == 3 &&
+			inode == st.st_ino && makedev(major, minor) == st.st_dev;
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+int peek_anybody_maps(const struct arena *a)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	int found = 0;
+
+	while (d && !found && (e = readdir(d)))
+		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && peek_maps(a, (pid_t)atoi(e->d_name));
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The comm may contain anything but its end. */
+static unsigned long long start_time(pid_t pid, char *comm, size_t size)
+{
+	unsigned long long start = 0;
+	char buf[1024], *open, *close;
+
+	if (peek_file(pid, "stat", buf, sizeof(buf)) <= 0)
+		return 0;
+	open = strchr(buf, '(');
+	close = strrchr(buf, ')');
+	if (!open || !close || close < open)
+		return 0;
+	*close = '\0';
+	snprintf(comm, size, "%s", open + 1);
+	sscanf(close + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &start);
+	return start;
+}
+
+uint64_t peek_start(pid_t pid)
+{
+	char comm[64];
+
+	return start_time(pid, comm, sizeof(comm));
+}
+
+int peek_any_silent(const struct uft_session *s)
+{
+	char comm[64] = "";
+	unsigned long long since = start_time(getpid(), comm, sizeof(comm));
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	int found = 0;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid <= 0 || pid == getpid() || pid == (pid_t)s->arena.shared->guard_pid || start_time(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
+			continue;
+		found = peek_has_arena(s, pid);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* Several processes of different pid namespaces may go by one number: the runtime's own word decides. */
+static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
+{
+	uint32_t its;
+
+	for (const struct space *sp = s->spaces; sp; sp = sp->next)
+		if (!peek_mem(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
+			return 1;
+	return 0;
+}
+
+pid_t peek_neighbour(pid_t pid, pid_t own)
+{
+	pid_t found = 0;
+	struct dirent *e;
+	struct stat its, ns;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
+	if (stat(path, &ns))
+		return 0;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t other = (pid_t)atoi(e->d_name);
+
+		snprintf(path, sizeof(path), "/proc/%d/ns/pid", other);
+		if (other > 0 && peek_own_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
+			found = other;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own)
+{
+	pid_t found = 0;
+	struct dirent *e;
+	DIR *d;
+
+	if (peek_own_pid(own) == own && peek_has_arena(s, own) && !target_by_pid(s, own))
+		return own;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && pid != own && peek_own_pid(pid) == own && peek_has_arena(s, pid) && has_slice(s, pid, slice))
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+/*
+ * seccomp.c - would a seccomp filter end the program for what we call in it?
+ *
+ * A filter that refuses a call with an error is met by the runtime. One that kills, or raises SIGSYS, ends whoever makes the
+ * call: our agent or, worse, a thread of the program, an hour later perhaps. So the filters of the thread that an attach
+ * uses are read while it stands (PTRACE_SECCOMP_GET_FILTER) and run here, each on each call that we make. Reading takes CAP_SYS_ADMIN,
+ * and no filter of our own. Who may not and has the same number of them, as in a container, has the same ones and lives.
+ *
+ * Not seen: filters that other threads have for themselves, what depends on arguments that we do not know here, and what a
+ * program forbids itself later.
+ */
+#include "control/proc/seccomp.h"
+
+#include "control/internal.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#define PTRACE_SECCOMP_GET_FILTER_ 0x420c
+#define MAX_FILTERS	256		/* more than 32768 instructions in all the kernel does not take */
+
+/* What agent and threads cannot do without, with the arguments that filters ask for. */
+static const struct call {
+	const char *name;
+	int nr;
+	uint64_t arg[3];
+} calls[] = {
+	{ "futex", SYS_futex, { 0 } }, { "rt_sigprocmask", SYS_rt_sigprocmask, { 0 } },
+	{ "mmap", SYS_mmap, { 0, 4096, 3 } }, { "mmap", SYS_mmap, { 0, 4096, 5 } }, { "munmap", SYS_munmap, { 0 } },
+	{ "mprotect", SYS_mprotect, { 0, 4096, 3 } }, { "mprotect", SYS_mprotect, { 0, 4096, 5 } },	/* stubs */
+	{ "mprotect", SYS_mprotect, { 0, 4096, 7 } }, { "madvise", SYS_madvise, { 0 } },		/* text, while it is written */
+	{ "pidfd_open", SYS_pidfd_open, { 0 } }, { "pread64", SYS_pread64, { 0 } }, { "tkill", SYS_tkill, { 0 } },
+	{ "process_vm_readv", SYS_process_vm_readv, { 0 } }, { "sigaltstack", SYS_sigaltstack, { 0 } },
+	{ "getpid", SYS_getpid, { 0 } }, { "gettid", SYS_gettid, { 0 } }, { "kcmp", SYS_kcmp, { 0 } },
+	{ "openat", SYS_openat, { 0 } }, { "read", SYS_read, { 0 } }, { "close", SYS_close, { 0 } },
+	{ "close_range", SYS_close_range, { 0 } }, { "membarrier", SYS_membarrier, { 0 } }, { "poll", SYS_poll, { 0 } },
+	{ "socketpair", SYS_socketpair, { 1 /* AF_UNIX */, 02000005 /* SOCK_SEQPACKET | SOCK_CLOEXEC */ } },
+	{ "recvmsg", SYS_recvmsg, { 0 } }, { "clone", SYS_clone, { 0x800100 /* CLONE_VM | CLONE_UNTRACED */ } },
+	{ "wait4", SYS_wait4, { 0 } }, { "prctl", SYS_prctl, { 15 /* PR_SET_NAME */ } }, { "setsid", SYS_setsid, { 0 } },
+	{ "access", SYS_access, { 0 } },
+	{ "chdir", SYS_chdir, { 0 } }, { "rt_sigaction", SYS_rt_sigaction, { 11 } }, { "exit", SYS_exit, { 0 } },
+};
+
+/* Those of one name are one after the other, and named once. */
+static size_t first_of_name(size_t k)
+{
+	while (k && !strcmp(calls[k].name, calls[k - 1].name))
+		k--;
+	return k;
+}
+
+static uint32_t calculate(uint32_t a, uint32_t op, uint32_t b)
+{
+	switch (op) {
+	case BPF_ADD: return a + b;
+	case BPF_SUB: return a - b;
+	case BPF_MUL: return a * b;
+	case BPF_DIV: return b ? a / b : 0;
+	case BPF_OR: return a | b;
+	case BPF_AND: return a & b;
+	case BPF_XOR: return a ^ b;
+	case BPF_LSH: return b < 32 ? a << b : 0;
+	case BPF_RSH: return b < 32 ? a >> b : 0;
+	default: return -a;		/* BPF_NEG */
+	}
+}
+
+static int is_true(uint32_t a, uint32_t op, uint32_t b)
+{
+	return op == BPF_JEQ ? a == b : op == BPF_JGT ? a > b : op == BPF_JGE ? a >= b : (a & b) != 0;
+}
+
+uint32_t filter_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data)
+{
+	uint32_t a = 0, x = 0, mem[BPF_MEMWORDS] = { 0 };
+
+	for (unsigned pc = 0; pc < n; pc++) {	/* jumps lead forward only */
+		const struct sock_filter *f = &code[pc];
+		uint32_t operand = BPF_SRC(f->code) == BPF_X ? x : f->k, value = f->k;
+
+		switch (BPF_CLASS(f->code)) {
+		case BPF_LD: case BPF_LDX:
+			if (BPF_MODE(f->code) == BPF_ABS && f->k <= sizeof(*data) - 4)
+				memcpy(&value, (const uint8_t *)data + f->k, 4);
+			else if (BPF_MODE(f->code) == BPF_MEM)
+				value = mem[f->k % BPF_MEMWORDS];
+			else if (BPF_MODE(f->code) == BPF_LEN)
+				value = sizeof(*data);
+			*(BPF_CLASS(f->code) == BPF_LD ? &a : &x) = value;
+			break;
+		case BPF_ST: mem[f->k % BPF_MEMWORDS] = a; break;
+		case BPF_STX: mem[f->k % BPF_MEMWORDS] = x; break;
+		case BPF_ALU: a = calculate(a, BPF_OP(f->code), operand); break;
+		case BPF_JMP:
+			pc += BPF_OP(f->code) == BPF_JA ? f->k : is_true(a, BPF_OP(f->code), operand) ? f->jt : f->jf;
+			break;
+		case BPF_RET: return BPF_RVAL(f->code) == BPF_A ? a : f->k;
+		case BPF_MISC:
+			if (BPF_MISCOP(f->code) == BPF_TAX)
+				x = a;
+			else
+				a = x;
+			break;
+		}
+	}
+	return SECCOMP_RET_KILL_PROCESS;
+}
+
+static uint32_t action_for(const struct sock_filter *code, unsigned n, int nr, const uint64_t *arg)
+{
+	struct seccomp_data data = { .nr = nr, .arch = AUDIT_ARCH_X86_64, .args = { arg[0], arg[1], arg[2] } };
+
+	return filter_run(code, n, &data) & SECCOMP_RET_ACTION_FULL;
+}
+
+static int ends_it(const struct sock_filter *code, unsigned n, const struct call *c)
+{
+	uint32_t action = action_for(code, n, c->nr, c->arg);
+
+	/* Made before execve() only: no harm if that ends as badly. The kernel orders actions as signed numbers, too. */
+	if (c->nr == SYS_access && (int32_t)action_for(code, n, SYS_execve, c->arg) <= (int32_t)action)
+		return 0;
+	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
+}
+
+int filter_look(pid_t tid, char *names, size_t size)
+{
+	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
+	uint64_t ended = 0;
+	long n = 0, i;
+
+	for (i = 0; i < MAX_FILTERS && (n = ptrace(PTRACE_SECCOMP_GET_FILTER_, tid, i, code)) > 0; i++)
+		for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
+			ended |= (uint64_t)ends_it(code, (unsigned)n, &calls[k]) << first_of_name(k);
+	if (n < 0 && !i && errno != EINVAL && errno != ENOENT)	/* it has none */
+		return -errno;
+	names[0] = '\0';
+	for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
+		if (ended >> k & 1)
+			snprintf(names + strlen(names), size - strlen(names), "%s%s", names[0] ? ", " : "", calls[k].name);
+	return ended != 0;
+}

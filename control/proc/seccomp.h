@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* seccomp.h - what the seccomp filters of a task do to our system calls. Context: control. */
+#ifndef UFT_CONTROL_FILTER_H
+#define UFT_CONTROL_FILTER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct seccomp_data;
+struct sock_filter;
+
+/* @tid is stopped by us. 0; 1: it would be ended for the calls in @names; -EACCES: we may not read its filters. */
+int filter_look(pid_t tid, char *names, size_t size);
+/* What the filter says. For tests. */
+uint32_t filter_run(const struct sock_filter *code, unsigned n, const struct seccomp_data *data);
+
+#endif

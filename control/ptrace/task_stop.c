@@ -1,0 +1,575 @@
+// SPDX-License-Identifier: MIT
+/*
+ * task_stop.c - where the tasks of an address space are
+ *
+ * A task that sleeps is looked at without being disturbed: /proc/PID/task/TID/syscall has its pc and stack pointer, and
+ * its switch counts tell afterwards whether it slept all the while. One that runs is stopped for a few microseconds.
+ *
+ * Whose task? The process's own, and those of other processes with the same memory: a vfork child may wait in one of
+ * our hooks while its parent sleeps in the kernel. kcmp() finds them.
+ *
+ * What leads back inside. A pc; or the pc that a signal frame will restore, on the stack above the stack pointer, or on
+ * the stack which that frame interrupted, and so on. Return addresses of ours in slots are the agent's business
+ * (UFT_CMD_UNHOOK), those of our own functions lie behind a pc or a signal frame. Words that merely look like addresses
+ * of ours are dead: our frames were there once, so a search for plain words would never end. Not found: a frame
+ * on a stack that no task stands on (a coroutine switched away inside a signal handler that had interrupted us).
+ */
+#include "control/ptrace/task_stop.h"
+
+#include "control/detach/guard.h"
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define ERESTARTNOHAND_	514
+#define TRIES		4
+#define SPINS		200		/* looks at a task before we sleep */
+#define YIELD_NS	500000		/* others wait for this CPU */
+#define HURRY_NS	5000000		/* so does the task, which gets a better priority then */
+#define STACK_MAX	(8u << 20)	/* of each stack; frames of signal handlers do not lie deeper in practice */
+#define PART		(64u << 10)
+#define MAX_STACKS	8
+
+/* ---- One task, stopped ---------------------------------------------------------------------- */
+
+/* Our child, whose end comes out of any wait for its stops, once. */
+static struct {
+	pid_t pid;
+	int status, is_over;
+} kept;
+
+void look_keep_status(pid_t pid)
+{
+	kept.pid = pid;
+	kept.is_over = 0;
+}
+
+int look_kept_status(pid_t pid, int *status)
+{
+	if (kept.pid != pid || !kept.is_over)
+		return 0;
+	*status = kept.status;
+	return 1;
+}
+
+pid_t look_wait(pid_t tid, int *status)
+{
+	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
+
+	if (got > 0 && got == kept.pid && !WIFSTOPPED(*status)) {
+		kept.status = *status;
+		kept.is_over = 1;
+	}
+	return got;
+}
+
+pid_t look_await(pid_t tid, int *status)
+{
+	pid_t got;
+
+	while ((got = waitpid(tid, status, __WALL)) < 0 && errno == EINTR)
+		;
+	return got;
+}
+
+int look_hurry(pid_t tid, int *nice)
+{
+	*nice = getpriority(PRIO_PROCESS, (id_t)tid);
+	guard_note_hurried(tid, *nice);
+	if (setpriority(PRIO_PROCESS, (id_t)tid, -20) == 0)
+		return 1;
+	guard_forget_hurried(tid);
+	return 0;
+}
+
+void look_unhurry(pid_t tid, int nice)
+{
+	setpriority(PRIO_PROCESS, (id_t)tid, nice);
+	guard_forget_hurried(tid);
+}
+
+/* Seized and interrupted it stops as soon as it is given a CPU. */
+static int wait_stop(pid_t tid, int *status, uint64_t deadline)
+{
+	unsigned spins = 0;
+	uint64_t before;
+
+	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
+		pid_t got = look_wait(tid, status);
+
+		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield costs all others'
+		 * time slices when the CPU is wanted. */
+		while (!got && spins++ < SPINS) {
+			before = session_now_ns();
+			sched_yield();
+			if (session_now_ns() - before > YIELD_NS)
+				spins = SPINS;
+			got = look_wait(tid, status);
+		}
+
+		if (got == tid)
+			return WIFSTOPPED(*status) ? 0 : -ESRCH;
+		if (got < 0 && errno != EINTR)
+			return -ESRCH;
+		if (session_now_ns() > deadline)
+			return -EAGAIN;
+		nanosleep(&(struct timespec){ .tv_nsec = ns }, NULL);
+	}
+}
+
+int look_wait_stop(pid_t tid, int *status)
+{
+	uint64_t start = session_now_ns();
+	int ret = wait_stop(tid, status, start + HURRY_NS), nice, is_hurried;
+
+	if (ret != -EAGAIN)
+		return ret;
+	is_hurried = look_hurry(tid, &nice);
+	ret = wait_stop(tid, status, start + LOOK_STOP_MS * 1000000ull);
+	if (is_hurried)
+		look_unhurry(tid, nice);
+	return ret;
+}
+
+/* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
+static struct {
+	struct late { pid_t tid, tgid; } *task;
+	unsigned n, room;
+} late;
+
+void look_late(pid_t tid)
+{
+	if (late.n == late.room) {
+		struct late *more = realloc(late.task, (2 * late.room + 8) * sizeof(*more));
+
+		if (!more)
+			return;		/* it stands until we end */
+		late.task = more;
+		late.room = 2 * late.room + 8;
+	}
+	late.task[late.n++] = (struct late){ tid, (pid_t)peek_status(tid, "Tgid", 10) };
+}
+
+int look_late_take(pid_t tid)
+{
+	for (unsigned i = 0; i < late.n; i++)
+		if (late.task[i].tid == tid) {
+			late.task[i] = late.task[--late.n];
+			return 1;
+		}
+	return 0;
+}
+
+int look_is_late(pid_t tid)
+{
+	for (unsigned i = 0; i < late.n; i++)
+		if (late.task[i].tid == tid)
+			return 1;
+	return 0;
+}
+
+/* What a stop that is not for us alone has to give back: nothing, if it is an event or that of a system call. */
+int look_signal_of(int status)
+{
+	return status >> 16 || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+}
+
+unsigned look_reap(void)
+{
+	for (unsigned i = late.n; i-- > 0;) {
+		struct late t = late.task[i];
+		int status, got = look_wait(t.tid, &status);
+
+		/* Whoever executes a program has the number of the process from then on. */
+		if (got < 0 && errno == ECHILD && t.tgid != t.tid && peek_is_ours(t.tgid))
+			got = look_wait(t.tgid, &status);
+		if (!got || (got < 0 && errno == EINTR))
+			continue;
+		if (got > 0 && WIFSTOPPED(status))
+			look_go(got, look_signal_of(status));
+		late.task[i] = late.task[--late.n];
+	}
+	return late.n;
+}
+
+static int stop_begin(pid_t tid)
+{
+	if (look_late_take(tid))
+		return 0;
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return -errno;
+	return 0;
+}
+
+int look_stop(pid_t tid, int *sig)
+{
+	int status, ret = stop_begin(tid);
+
+	if (!ret)
+		ret = look_wait_stop(tid, &status);
+	if (!ret)
+		*sig = look_signal_of(status);	/* a signal that came first is given back */
+	else if (ret == -EAGAIN)
+		look_late(tid);
+	return ret;
+}
+
+/* System calls that end with EINTR when a task is stopped, without any signal, and may simply be made again. */
+static int is_repeatable(unsigned long long nr)
+{
+	static const uint16_t calls[] = {
+		SYS_read, SYS_write, SYS_readv, SYS_writev, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_sendto, SYS_sendmsg,
+		SYS_sendmmsg, SYS_accept, SYS_accept4, SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_semop,
+		SYS_semtimedop, SYS_msgrcv, SYS_msgsnd, SYS_io_getevents, SYS_rt_sigtimedwait, SYS_futex, 426 /* io_uring_enter */,
+		449 /* futex_waitv */, SYS_pause,
+	};
+
+	for (unsigned i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (calls[i] == nr)
+			return 1;
+	return 0;
+}
+
+int look_as_repeated(struct user_regs_struct *regs)
+{
+	if (regs->rax != (unsigned long long)-EINTR || (long long)regs->orig_rax < 0 || !is_repeatable(regs->orig_rax))
+		return 0;
+	regs->rax = (unsigned long long)-ERESTARTNOHAND_;
+	return 1;
+}
+
+void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs)
+{
+	if (!sig && look_as_repeated(regs))
+		ptrace(PTRACE_SETREGS, tid, 0, regs);
+	ptrace(PTRACE_DETACH, tid, 0, sig);
+}
+
+void look_go(pid_t tid, int sig)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+		look_go_with(tid, sig, &regs);
+	else
+		ptrace(PTRACE_DETACH, tid, 0, sig);
+}
+
+/* ---- What leads inside ---------------------------------------------------------------------- */
+
+/* The last range that begins at or below @addr is the only one that can hold it. */
+static uint32_t in_sorted(const struct look *l, uint64_t addr)
+{
+	uint32_t lo = 0, hi = l->nown;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->own[mid].at <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && addr - l->own[lo - 1].at < l->own[lo - 1].bytes ? lo : 0;
+}
+
+/* The number of the range that holds @addr, from 1. */
+uint32_t look_range_of(const struct look *l, uint64_t addr)
+{
+	if (l->is_sorted)
+		return in_sorted(l, addr);
+	for (uint32_t i = 0; i < l->nown; i++)
+		if (addr - l->own[i].at < (l->own[i].bytes & ~(uint64_t)UFT_OWNED_TP))
+			return i + 1;
+	return 0;
+}
+
+/* 1: that is enough to know; 0: outside, or marked and more is to be found. */
+static int is_ours(const struct look *l, uint64_t addr)
+{
+	uint32_t i = look_range_of(l, addr);
+
+	if (i && l->hit)
+		l->hit[i - 1] = 1;
+	return i && !l->hit;
+}
+
+/* What the kernel puts on a stack for a signal handler (asm/sigcontext.h), from the restorer's address on. */
+struct signal_frame {
+	uint64_t restorer, uc_flags, uc_link, stack[3];
+	uint64_t r8_to_rcx[15], rsp, rip, eflags;
+	uint16_t cs, gs, fs, ss;
+};
+_Static_assert(sizeof(struct signal_frame) == 200, "x86_64");
+
+static int is_signal_frame(const struct signal_frame *f)
+{
+	return f->cs == 0x33 && (f->ss == 0x2b || !f->ss) && !f->uc_link && f->uc_flags < 16 && f->restorer &&
+	       f->eflags & 2 && f->eflags < 1u << 22;
+}
+
+struct stacks {
+	uint64_t from[MAX_STACKS];
+	unsigned n;
+};
+
+static void add_stack(struct stacks *s, uint64_t sp)
+{
+	for (unsigned i = 0; i < s->n; i++)
+		if (sp - s->from[i] < STACK_MAX)
+			return;		/* seen, or to be seen */
+	if (s->n < MAX_STACKS)
+		s->from[s->n++] = sp;
+}
+
+/* Where the memory that a stack lies in ends, if that is known. */
+static uint64_t end_of_stack(const struct look *l, uint64_t from)
+{
+	uint32_t lo = 0, hi = l->nwritable;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (l->writable[mid].end <= from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < l->nwritable && l->writable[lo].start <= from && l->writable[lo].end - from < STACK_MAX ?
+	       l->writable[lo].end : from + STACK_MAX;
+}
+
+/* 1: a signal frame in it leads inside. Stops at unmapped memory. */
+static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uint8_t *buf)
+{
+	const size_t overlap = sizeof(struct signal_frame);
+	uint64_t end = end_of_stack(l, from);
+
+	for (uint64_t at = from & ~7ull; at + 8 < end; at += PART - overlap) {
+		size_t want = end - at < PART ? end - at : PART;
+		struct iovec mine = { buf, want }, its = { (void *)(uintptr_t)at, want };
+		ssize_t n = process_vm_readv(l->pid, &mine, 1, &its, 1, 0);
+
+		for (ssize_t i = 0; i + (ssize_t)overlap <= n; i += 8) {
+			const struct signal_frame *f = (const void *)(buf + i);
+
+			if (f->cs != 0x33 || !is_signal_frame(f))
+				continue;
+			if (is_ours(l, f->rip))
+				return 1;
+			add_stack(s, f->rsp);
+		}
+		if (n < (ssize_t)PART)
+			break;
+	}
+	return 0;
+}
+
+int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
+{
+	static uint8_t buf[PART];	/* the session's only thread */
+	struct stacks s = { { sp }, 1 };
+
+	if (is_ours(l, pc))
+		return 1;
+	for (unsigned i = 0; i < s.n; i++)
+		if (scan_stack(l, &s, s.from[i], buf))
+			return 1;
+	return 0;
+}
+
+/* ---- Tasks that sleep ----------------------------------------------------------------------- */
+
+static int read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
+	return peek_file(pid, path, buf, size);
+}
+
+static unsigned long long number_after(const char *text, const char *field)
+{
+	const char *at = strstr(text, field);
+
+	return at ? strtoull(at + strlen(field), NULL, 10) : 0;
+}
+
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
+{
+	char status[4096], *at;
+	int n = read_task(pid, tid, "status", status, sizeof(status));
+
+	if (n <= 0)
+		return -ESRCH;
+	at = strstr(status, "\nState:\t");
+	if (at && strchr("ZX", at[8]))
+		return -ESRCH;
+	a->switches = number_after(status, "\nvoluntary_ctxt_switches:") + number_after(status, "\nnonvoluntary_ctxt_switches:");
+	n = read_task(pid, tid, "syscall", a->where, sizeof(a->where));
+	if (n <= 0)
+		return n == -EPERM || n == -EACCES ? n : -ESRCH;
+	if (a->where[0] == 'r')
+		return 0;
+	at = strrchr(a->where, ' ');
+	if (!at)
+		return -ESRCH;
+	a->pc = strtoull(at, NULL, 16);
+	*at = '\0';
+	at = strrchr(a->where, ' ');
+	a->sp = at ? strtoull(at, NULL, 16) : 0;
+	a->nr = strtol(a->where, NULL, 10);
+	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
+}
+
+int look_is_vfork_wait(pid_t pid, const struct asleep *a)
+{
+	const char *arg0 = strchr(a->where, ' ');
+
+	return look_is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
+}
+
+/* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
+static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct asleep before, after;
+		int ret = look_read_asleep(pid, tid, &before), inside;
+
+		if (ret <= 0)
+			return ret ? ret : -EAGAIN;
+		inside = look_leads_inside(l, before.pc, before.sp);
+		ret = look_read_asleep(pid, tid, &after);
+		if (ret > 0 && before.switches == after.switches && before.pc == after.pc && before.sp == after.sp &&
+		    !strcmp(before.where, after.where))
+			return inside;
+	}
+	return -EAGAIN;
+}
+
+/* ---- Tasks that wait for a CPU -------------------------------------------------------------- */
+
+/* How often it was given one; 0: the kernel does not tell (CONFIG_SCHED_INFO). */
+static uint64_t read_turns(pid_t tid)
+{
+	unsigned long long turns;
+	char buf[96];
+
+	if (peek_file(tid, "schedstat", buf, sizeof(buf)) <= 0 || sscanf(buf, "%*u %*u %llu", &turns) != 1)
+		return 0;
+	return turns;
+}
+
+int look_waits_for_cpu(const struct look *l)
+{
+	struct asleep a;
+
+	return l->turns && read_turns(l->inside) == l->turns && look_read_asleep(l->inside, l->inside, &a) == 0;
+}
+
+/* ---- All tasks ------------------------------------------------------------------------------ */
+
+static int look_running(struct look *l, pid_t tid)
+{
+	struct user_regs_struct regs;
+	int sig = 0, inside = 1, ret;
+
+	do
+		ret = look_stop(tid, &sig);
+	while (ret == -EAGAIN && session_now_ns() < l->until_ns);
+	l->is_late = ret == -EAGAIN;
+	if (ret)
+		return ret == -ESRCH ? 0 : 1;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+		inside = look_leads_inside(l, regs.rip, regs.rsp);
+	l->turns = read_turns(tid);
+	look_go(tid, sig);
+	return inside;
+}
+
+static int look_task(struct look *l, pid_t pid, pid_t tid)
+{
+	int ret = look_asleep(l, pid, tid);
+
+	l->is_late = 0;
+	l->turns = 0;
+	if (ret == -ESRCH)
+		return 0;
+	if (ret < 0)
+		ret = look_running(l, tid);
+	if (ret)
+		l->inside = tid;
+	return ret;
+}
+
+int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg)
+{
+	int ret = look_each_task(l->pid, fn, arg);
+	DIR *d = ret ? NULL : opendir("/proc");
+	struct dirent *e;
+
+	while (d && !ret && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && pid != l->pid && pid != l->agent && pid != getpid() &&
+		    syscall(SYS_kcmp, l->pid, pid, KCMP_VM, 0, 0) == 0)
+			ret = look_each_task(pid, fn, arg);
+		if (ret == -ESRCH)
+			ret = 0;
+	}
+	if (d)
+		closedir(d);
+	return ret;
+}
+
+static int look_fn(void *arg, pid_t pid, pid_t tid)
+{
+	return look_task(arg, pid, tid);
+}
+
+/* Who came late to the stop of a hold stands until somebody lets it go, and would be taken for one that sleeps. */
+int look_at_tasks(struct look *l)
+{
+	look_reap();
+	return look_each_sharer(l, look_fn, l);
+}
+
+struct pointer_look {
+	uint64_t at, bytes;
+};
+
+static int pointer_fn(void *arg, pid_t pid, pid_t tid)
+{
+	const struct pointer_look *p = arg;
+	struct user_regs_struct regs;
+	int sig = 0, ret = look_stop(tid, &sig), found = 1;
+
+	(void)pid;
+	if (ret)
+		return ret != -ESRCH;
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
+		found = regs.fs_base - p->at < p->bytes;
+	look_go(tid, sig);
+	return found;
+}
+
+int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes)
+{
+	struct pointer_look p = { at, bytes };
+
+	return look_each_sharer(l, pointer_fn, &p) != 0;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* task_stop.h - where the tasks of an address space are, and holding them for a moment. Context: control. */
+#ifndef UFT_CONTROL_LOOK_H
+#define UFT_CONTROL_LOOK_H
+
+#include <sys/types.h>
+#include <sys/user.h>
+
+#include "uft/abi.h"
+
+struct look {				/* whose memory is meant: not to be changed between calls */
+	pid_t pid, agent;		/* of the program; ours, which is left out */
+	const struct uft_owned *own;
+	uint32_t nown;
+	int is_sorted;			/* own[] is, by address */
+	uint8_t *hit;			/* by range of own[], if not NULL: look_held() sets it for those somebody is in */
+	/* If not NULL: where a task that stands at @pc in the range of that number goes on as well; 0: nowhere else. */
+	uint64_t (*copy_of)(void *arg, uint32_t range, uint64_t pc);
+	void *arg;
+	uint64_t until_ns;		/* for a task that does not stop in time: it is asked again, the others need not be; 0 once */
+	pid_t inside;			/* out: a task that is inside, */
+	int is_late;			/* or one that did not stop in time to be looked at */
+	uint64_t turns;			/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
+	/* Tracees of ours for as long as the session lasts, if not NULL (the watchdog's): which they are, and how they go on behind a stop. */
+	int (*is_kept)(void *keeper, pid_t tid);
+	void (*go_on)(void *keeper, pid_t tid, int status);
+	void *keeper;
+	/* By address, if not NULL: no stack reaches out of the one that it lies in. stop_all.c */
+	const struct look_range { uint64_t start, end; } *writable;
+	uint32_t nwritable;
+};
+
+/*
+ * Looks once at every task that shares the program's memory. 0: each was outside of ours at some moment, and nothing
+ * on its stack leads back inside; 1: look->inside was inside, or could not be looked at; -ESRCH: the program is over.
+ */
+int look_at_tasks(struct look *l);
+
+/* Has ->inside not run since it was let go on? Then another look would only take away the turn in which it comes out. */
+int look_waits_for_cpu(const struct look *l);
+
+/* A better priority for a task, noted for the guard. 1: it has that, and look_unhurry() gives *nice back. */
+int look_hurry(pid_t tid, int *nice);
+void look_unhurry(pid_t tid, int nice);
+
+/* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
+int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
+
+/* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to be tried again,
+ * else look_reap() lets it go when it does. */
+int look_stop(pid_t tid, int *sig);
+void look_go(pid_t tid, int sig);
+unsigned look_reap(void);		/* returns how many there are still */
+int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
+
+/* The end of this child of ours, if a wait for its stop takes it, is kept for who asks. */
+void look_keep_status(pid_t pid);
+int look_kept_status(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
+
+/* ---- stop_all.c ----------------------------------------------------------------------------------- */
+
+struct held;
+/* Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM: another tracer has
+ * some. look_release() in any case, before @l is gone. */
+int look_hold(struct look *l, unsigned ms, struct held **out);
+uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
+int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
+/* Marks in ->hit where held tasks are, or will be when a signal handler returns. Who merely runs there is led out. */
+void look_held(struct look *l, struct held *h);
+uint64_t look_release(struct held *h);		/* for how long the one stood that stood longest, in ns */
+
+/* ---- What stop_all.c has of task_stop.c ------------------------------------------------------------------ */
+
+#define LOOK_STOP_MS	500
+
+struct asleep {
+	char where[160];		/* the line of .../syscall */
+	unsigned long long switches;
+	long nr;
+	uint64_t sp, pc;
+};
+/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
+/* Does a task that sleeps so wait for the child that it made by vfork? */
+int look_is_vfork_wait(pid_t pid, const struct asleep *a);
+/* The same by number, flags and, of clone3, the structure's place (rseq_area.c). */
+int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
+int look_wait_stop(pid_t tid, int *status);
+pid_t look_wait(pid_t tid, int *status);	/* what there is */
+pid_t look_await(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
+int look_signal_of(int status);		/* of a stop that is not for us alone: what is to be given back, 0 none */
+void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
+int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
+void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
+/* For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be interrupted after all.
+ * 1: *regs is changed. */
+int look_as_repeated(struct user_regs_struct *regs);
+uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
+/* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
+int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
+typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg);	/* rseq_area.c */
+/* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
+int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg);
+
+#endif

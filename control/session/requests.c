@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+/*
+ * requests.c - what targets ask for
+ *
+ * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is believed: a task is what the kernel
+ * says it is, and it is one of ours only if it has our arena mapped. A wrong number (another pid
+ * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
+ */
+#include "control/internal.h"
+#include "control/watchdog/watchdog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
+
+/* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
+static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
+{
+	struct uft_request *r = &s->arena.shared->req[i];
+	uint32_t posted = UFT_REQ_POSTED;
+
+	if (r->tid != served->tid || r->kind != served->kind)
+		return;
+	r->result = result;
+	s->done_ns[i] = session_now_ns();
+	if (__atomic_compare_exchange_n(&r->state, &posted, served->no_wait ? UFT_REQ_FREE : UFT_REQ_DONE, 0,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		futex(&r->state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
+/* Answers that nobody took: the asking thread was killed, or gave up just then. */
+static void free_stale(struct uft_session *s)
+{
+	uint64_t now = session_now_ns();
+
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+		uint32_t done = UFT_REQ_DONE;
+
+		if (!s->done_ns[i])
+			continue;
+		if (__atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+			s->done_ns[i] = 0;
+		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
+			 __atomic_compare_exchange_n(&s->arena.shared->req[i].state, &done, UFT_REQ_FREE, 0,
+						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			s->done_ns[i] = 0;
+	}
+}
+
+/* The task that asks. Its own number means something else here if it is in another pid namespace. */
+static pid_t requester(struct uft_session *s, const struct uft_request *r)
+{
+	struct target *t = target_by_slice(s, r->slice);
+	pid_t pid = (pid_t)r->pid;
+
+	if (t && t->own_pid == pid)
+		pid = t->pid;
+	else	/* a fork child that has made no traced call yet: it has its parent's slice */
+		pid = peek_process(s, r->slice, pid);
+	return pid == (pid_t)r->pid ? (pid_t)r->tid : pid ? peek_task(pid, (pid_t)r->tid) : 0;
+}
+
+/* ---- Exec ---------------------------------------------------------------------------------- */
+
+/* Does exec of what the task names gain rights? NULL: no, as far as can be seen. @name: as the task names it. */
+static const char *secure_reason(pid_t tid, const struct uft_request *r, char *name, size_t size)
+{
+	char path[4096], proc[32];
+	struct stat st;
+
+	snprintf(proc, sizeof(proc), "/proc/%d", tid);
+	snprintf(name, size, "a program");
+	if (stat(proc, &st) < 0)
+		return NULL;
+	/* arg: 0 path or 0, 2 directory descriptor (execveat). */
+	if (!r->arg[0])
+		snprintf(path, sizeof(path), "%s/fd/%d", proc, (int)r->arg[2]);
+	else if (peek_string(tid, r->arg[0], name, size) < 0)
+		return NULL;		/* exec will fail as well */
+	else if (name[0] == '/')
+		snprintf(path, sizeof(path), "%s/root%s", proc, name);
+	else if ((int)r->arg[2] == AT_FDCWD)
+		snprintf(path, sizeof(path), "%s/cwd/%s", proc, name);
+	else
+		snprintf(path, sizeof(path), "%s/fd/%d/%s", proc, (int)r->arg[2], name);
+	return secure_exec_reason(path, st.st_uid, st.st_gid);
+}
+
+static int serve_exec(struct uft_session *s, const struct uft_request *r)
+{
+	pid_t tid = requester(s, r), tgid = (pid_t)peek_status(tid, "Tgid", 10);
+	char name[3000];
+	const char *why;
+	int ret;
+
+	if (s->opts.preload || s->opts.emulator)
+		return -EOPNOTSUPP;
+	if (tgid <= 0 || (!target_by_pid(s, tgid) && !peek_has_arena(s, tgid)))
+		return -ESRCH;
+	why = secure_reason(tid, r, name, sizeof(name));
+	if (why) {
+		s->not_followed++;
+		session_warn(s, "not followed: %s gains rights when it is started (%s)", name, why);
+		ptask_release(s, tid);
+		watch_let_execute(s, tid, tgid);
+		return -EPERM;
+	}
+	if (!session_follows_children(s))
+		return -EOPNOTSUPP;
+	ret = ptask_seize(s, tid, tgid, r->slice < s->arena.map->nslices ? s->last[r->slice].pid : 0);
+	if (ret) {
+		s->not_followed++;
+		session_warn(s, "a program that a traced process starts cannot be followed: ptrace: %s", strerror(-ret));
+	}
+	return ret;
+}
+
+/* ---- Fork ---------------------------------------------------------------------------------- */
+
+/* 0; -ESRCH: the process ended just now; -ENOENT: nothing that we started looks like it. */
+static int find_space(struct uft_session *s, pid_t pid, struct space *parents, struct space **out)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	if (auxv_read(pid, raw, &bytes, &av))
+		return -ESRCH;
+	/* Processes that were forked from one and attached to each have a space of their own, and all look the same. */
+	if (parents && parents->auxv_bytes == bytes && !memcmp(parents->auxv, raw, bytes)) {
+		*out = parents;
+		return 0;
+	}
+	for (struct space *sp = s->spaces; sp; sp = sp->next) {
+		if (sp->auxv_bytes == bytes && !memcmp(sp->auxv, raw, bytes)) {
+			*out = sp;
+			return 0;
+		}
+	}
+	return -ENOENT;
+}
+
+/*
+ * What the child's code looks like: as its relatives were last told. The program and its loader are sure to be there;
+ * of other objects it is not known on which side of the fork they were loaded or unloaded: the next consistent
+ * list tells, and what it confirms is told once more (the runtime knows what is done already).
+ */
+static void inherit(struct target *t)
+{
+	struct space *sp = t->space;
+	uint32_t fixed = sp->is_dynamic ? 2 : 1;
+
+	for (uint32_t i = 0; i < t->nobj; i++) {
+		if (t->obj[i].state)
+			memcpy(t->obj[i].state, sp->obj[i].sent, sp->img->obj[i].nstubs);
+		for (uint32_t k = 0; t->obj[i].state && k < sp->img->obj[i].nstubs; k++)
+			t->armed += t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+		t->obj[i].is_mapped = 1;
+		t->obj[i].is_hooked = i < fixed;
+		t->obj[i].is_assumed = i >= fixed;
+	}
+}
+
+/* Whose slice it is, as far as its own word goes. */
+static pid_t slice_process(struct uft_session *s, uint32_t slice)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, slice);
+	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+
+	return pid > 0 && sl->flags & UFT_SLICE_OTHER_NS ? peek_process(s, slice, pid) : pid;
+}
+
+/* A fork child under an emulator has no agent: it does what it is told while it waits for an answer. */
+static int has_agent_of_its_own(const struct uft_session *s, const struct target *t)
+{
+	return !t->is_preloaded || __atomic_load_n(&arena_slice(&s->arena, t->slice)->agent_tid, __ATOMIC_RELAXED);
+}
+
+/* -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and that the process
+ * ended while it was told what to trace is seen by its pidfd. */
+static int adopt(struct uft_session *s, uint32_t slice)
+{
+	struct uft_slice *sl;
+	struct space *sp;
+	struct target *t;
+	uint32_t parent;
+	pid_t pid;
+	int ret;
+
+	if (slice >= s->arena.map->nslices)
+		return -EINVAL;
+	sl = arena_slice(&s->arena, slice);
+	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
+		return -EEXIST;
+	if (!__atomic_load_n(&sl->pid, __ATOMIC_ACQUIRE))
+		return -EEXIST;		/* a child that fills it in: it says so itself */
+	pid = slice_process(s, slice);
+	if (pid <= 0 || !peek_has_arena(s, pid))
+		return -ESRCH;
+	parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	ret = find_space(s, pid, parent < s->arena.map->nslices ? s->last[parent].space : NULL, &sp);
+	if (ret)
+		return ret;
+	t = target_create(s, slice, pid, parent < s->arena.map->nslices ? s->last[parent].pid : 0, sp);
+	if (!t)
+		return -ENOMEM;
+	session_set_slice(s, slice);
+	if (s->opts.preload || s->opts.emulator)
+		preload_take_agent(s, t);
+	else
+		target_open_agent(s, t);
+	inherit(t);
+	t->has_agent &= has_agent_of_its_own(s, t);
+	target_announce(s, t);
+	if (sp->started && t->has_agent)
+		space_walk(s, t, 0);
+	/* Switched over at any time since the start: the child may have been forked before or after. */
+	if (s->spec && (sp->is_changed || sp->spec_sent != s->spec->generation))
+		ret = target_arm(s, t, 1);
+	if (t->pidfd < 0)	/* reaped before it could be held: nothing will tell of its end */
+		target_end(s, t);
+	return ret == -ESRCH ? 0 : ret;
+}
+
+/* A child that ended before it was looked at still has records in its slice, but nothing is left to tell its image by:
+ * it is taken for the one of the process that last had the parent's slice. */
+static int adopt_dead(struct uft_session *s, uint32_t slice)
+{
+	struct uft_slice *sl = arena_slice(&s->arena, slice);
+	uint32_t parent = __atomic_load_n(&sl->parent_slice, __ATOMIC_RELAXED);
+	pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	struct target *t;
+
+	if (parent >= s->arena.map->nslices || !s->last[parent].space)
+		return -ESRCH;
+	t = target_create(s, slice, pid, s->last[parent].pid, s->last[parent].space);
+	if (!t)
+		return -ENOMEM;
+	target_open_agent(s, t);
+	target_announce(s, t);
+	target_end(s, t);
+	return 0;
+}
+
+static int adopt_any(struct uft_session *s, uint32_t slice)
+{
+	int ret = adopt(s, slice);
+
+	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
+}
+
+/* Who asked may have been left since, and its slice be another child's by now, who is not ready and asks as well. */
+static int serve_forked(struct uft_session *s, const struct uft_request *r)
+{
+	if (r->arg[0] >= s->arena.map->nslices)
+		return -EINVAL;
+	if (__atomic_load_n(&arena_slice(&s->arena, (uint32_t)r->arg[0])->pid, __ATOMIC_ACQUIRE) != r->pid)
+		return -EEXIST;
+	return adopt_any(s, (uint32_t)r->arg[0]);
+}
+
+void request_adopt_strays(struct uft_session *s)
+{
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
+		struct uft_slice *sl = arena_slice(&s->arena, i);
+		pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+
+		/* agent_tid is the last thing a child fills in, unless it is killed before. */
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
+		    (__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED) || peek_is_ending(slice_process(s, i))))
+			adopt_any(s, i);
+	}
+}
+
+/* ---- Objects ------------------------------------------------------------------------------- */
+
+static int serve_objects(struct uft_session *s, uint32_t index, const struct uft_request *r)
+{
+	struct target *t = target_by_slice(s, r->slice);
+	int was_started, ret;
+
+	if (!t && s->opts.emulator && !adopt(s, r->slice))	/* what it has said of its birth stands in a slot behind this */
+		t = target_by_slice(s, r->slice);
+	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
+		return -ESRCH;
+	was_started = t->space->started;
+	t->waiting = index + 1;
+	t->has_agent |= t->is_preloaded;
+	ret = space_walk(s, t, r->arg[0]);
+	t->has_agent &= has_agent_of_its_own(s, t);
+	t->waiting = 0;
+	if (ret < 0)
+		return ret == -EAGAIN ? 0 : ret;	/* the list is being changed: another call comes */
+	if (was_started || !t->space->started || s->held != t->slice)
+		return 0;
+	s->held_result = launch_check_start(s, t, &s->held_error);
+	return s->held_result ? -ECANCELED : 0;
+}
+
+/* ---- The mailbox --------------------------------------------------------------------------- */
+
+static void serve(struct uft_session *s, uint32_t i)
+{
+	struct uft_request r = s->arena.shared->req[i];
+	int ret = -EINVAL;
+
+	switch (r.kind) {
+	case UFT_REQ_EXEC:
+		ret = serve_exec(s, &r);
+		break;
+	case UFT_REQ_EXEC_FAILED:
+		ptask_release(s, requester(s, &r));
+		watch_has_not_executed(s, requester(s, &r));
+		ret = 0;
+		break;
+	case UFT_REQ_FORKED:
+		ret = serve_forked(s, &r);
+		break;
+	case UFT_REQ_DETACH:
+		ret = session_detach(s, (pid_t)r.arg[0]);
+		break;
+	case UFT_REQ_HELLO:
+		ret = preload_hello(s, i, &r);
+		if (ret == -ECANCELED) {	/* nothing to trace: it does not start */
+			kill((pid_t)r.pid, SIGKILL);
+			r.no_wait = 1;
+		}
+		break;
+	case UFT_REQ_OBJECTS:
+		ret = serve_objects(s, i, &r);
+		if (ret == -ECANCELED && s->held_result) {
+			/* Launch fails: the program must not get its answer, it ends here. */
+			kill(target_by_slice(s, r.slice)->pid, SIGKILL);
+			r.no_wait = 1;
+		}
+		break;
+	}
+	answer(s, i, &r, ret);
+}
+
+static int is_posted(struct uft_session *s, uint32_t i)
+{
+	return __atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+}
+
+/* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
+ * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
+static void serve_failed_first(struct uft_session *s, uint32_t i)
+{
+	const struct uft_request *req = s->arena.shared->req;
+
+	for (uint32_t k = 0; k < UFT_NREQUESTS && req[i].kind == UFT_REQ_EXEC; k++)
+		if (is_posted(s, k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == req[i].tid && req[k].slice == req[i].slice)
+			serve(s, k);
+}
+
+/* Who is to be left may have said just now that it is there: it has rings, and they are read only once it is known. */
+static void serve_forks_first(struct uft_session *s)
+{
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		if (is_posted(s, i) && s->arena.shared->req[i].kind == UFT_REQ_FORKED)
+			serve(s, i);
+	request_adopt_strays(s);
+}
+
+void request_serve(struct uft_session *s)
+{
+	free_stale(s);
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		if (is_posted(s, i)) {
+			serve_failed_first(s, i);
+			if (s->arena.shared->req[i].kind == UFT_REQ_DETACH)
+				serve_forks_first(s);
+			serve(s, i);
+		}
+}

@@ -1,0 +1,784 @@
+// SPDX-License-Identifier: MIT
+/*
+ * session.c - targets and what to trace in them
+ *
+ * What it is. The outside half of uft: it starts programs with the runtime in them, decides which sites are armed, and
+ * keeps up with what processes do: fork, exec, load, end. It does not read rings, write files or print.
+ *
+ * Objects and owners
+ *	session		one thread's; owns everything below
+ *	arena		shared memory with all targets (arena.c)
+ *	spec		what the user wants, parsed (spec.c)
+ *	space		an image and what is planned for it; lives as long as the session, since records refer to it (image_plan.c)
+ *	target		a process with runtime and agent, in a slice of the arena (target.c)
+ *	ptask		a task that is traced by ptrace for the moment of an exec (exec_trace.c)
+ *
+ * Life of a target
+ *	launch: fork, seize, exec stop -> inject_exec() -> released -> loader calls (OBJECTS) -> runs -> ends
+ *	fork:   the child claims a slice by itself and says FORKED; it shares its parent's space
+ *	exec:   EXEC request -> seized -> exec stop -> the old target ends, inject_exec() makes a new one
+ *
+ * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper thread turns the
+ * arena's bell, a futex, into an eventfd and touches nothing else. The session sleeps in epoll_wait() on that,
+ * on pidfds of processes and agents, at most until the next look at thread names (200 ms); while a
+ * task is seized, for which there is no descriptor to wait on, at most 1 ms.
+ *
+ * Invariants
+ *  1. What a target wrote is copied, bounded and checked before use (procfs.c, image_plan.c, requests.c).
+ *  2. A slice is handed on only when its process and its agent have ended (target_end).
+ *  3. A program runs not one instruction of its own before it is armed (tests/func/session: exact counts).
+ *  4. No target stays stopped or seized when the session ends (ptask_release_all), however it ends: the kernel
+ *     lets seized tasks go, agents see the session's pidfd.
+ *
+ * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
+ */
+#include "control/proc/cgroup.h"
+#include "control/internal.h"
+#include "control/watchdog/int3.h"
+#include "control/watchdog/watchdog.h"
+#include "control/detach/guard.h"
+#include "control/detach/detach.h"
+#include "control/ptrace/task_stop.h"
+#include "control/events/sources.h"
+#include "control/plan/unprepared.h"
+#include "control/detach/agentless.h"
+#include "symbol/host.h"
+#include "symbol/names.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SCAN_MS		200	/* thread names, strays */
+#define SEIZED_MS	1
+#define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec */
+#define LATE_MS		500	/* for tasks that did not stop in time, before we end */
+#define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
+
+uint64_t session_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
+}
+
+void session_warn(struct uft_session *s, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	uft_name_clean(text);		/* names in it are the target's */
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		if (!strcmp(s->warned[i], text))
+			return;
+	if (s->nwarned == sizeof(s->warned) / sizeof(s->warned[0]))
+		return;
+	s->warned[s->nwarned] = strdup(text);
+	if (s->warned[s->nwarned])
+		s->nwarned++;
+	if (s->ev.warning)
+		s->ev.warning(s->ev.arg, text);
+}
+
+int session_follows_children(const struct uft_session *s)
+{
+	return !s->opts.no_children;
+}
+
+uint64_t session_clock(struct uft_session *s)
+{
+	uint64_t clock[2], ns[2];
+
+	uft_session_clock(s, clock, ns);
+	return clock[1] ? clock[1] : host_clock();
+}
+
+/* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
+uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
+{
+	uint64_t mono, clock, hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
+
+	if (!ns)
+		return 0;
+	if (hz)
+		return (uint64_t)((unsigned __int128)ns * hz / 1000000000);
+	while (session_now_ns() - s->mono0 < 5000000)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	mono = session_now_ns();
+	clock = host_clock();
+	return (uint64_t)((unsigned __int128)ns * (clock - s->clock0) / (mono - s->mono0));
+}
+
+/* ---- The bell ------------------------------------------------------------------------------ */
+
+static void *bell_main(void *arg)
+{
+	struct uft_session *s = arg;
+	uint32_t *bell = &s->arena.shared->bell, seen = 0;
+	uint64_t one = 1;
+
+	while (!atomic_load(&s->bell_stop)) {
+		uint32_t now = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
+
+		if (now == seen) {
+			futex(bell, 0 /* FUTEX_WAIT */, seen, NULL);
+			continue;
+		}
+		seen = now;
+		if (write(s->bell_fd, &one, sizeof(one)) < 0)
+			continue;	/* it is full: the session is late anyway */
+	}
+	return NULL;
+}
+
+static int start_bell(struct uft_session *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	sigset_t all, old;
+	int ret;
+
+	s->bell_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->bell_fd < 0 || s->epoll_fd < 0)
+		return -errno;
+	ev.data.fd = s->bell_fd;
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->bell_fd, &ev) < 0)
+		return -errno;
+	sigfillset(&all);	/* signals are the caller's business */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&s->bell_thread, NULL, bell_main, s);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	s->has_bell_thread = !ret;
+	return ret;
+}
+
+static void stop_bell(struct uft_session *s)
+{
+	if (s->has_bell_thread) {
+		atomic_store(&s->bell_stop, 1);
+		__atomic_fetch_add(&s->arena.shared->bell, 1, __ATOMIC_ACQ_REL);
+		futex(&s->arena.shared->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		pthread_join(s->bell_thread, NULL);
+	}
+	if (s->bell_fd >= 0)
+		close(s->bell_fd);
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+}
+
+/* ---- Create, destroy ------------------------------------------------------------------------ */
+
+void session_set_slice(struct uft_session *s, uint32_t index)
+{
+	struct uft_slice *slice = arena_slice(&s->arena, index);
+
+	__atomic_store_n(&slice->ring_flags, s->ring_flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&slice->on_cpus, s->on_cpus, __ATOMIC_RELAXED);
+}
+
+static void set_ring_flags(struct uft_session *s, int on)
+{
+	s->ring_flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
+	s->on_cpus = s->ring_flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
+	/* A fork child that claims one takes its parent's; when it is adopted it gets what holds by then. The free ones are not
+	 * touched: each is a page. */
+	for (const struct target *t = s->targets; t; t = t->next)
+		session_set_slice(s, t->slice);
+	own_set_flags(s);
+}
+
+static int records(const struct spec *sp)
+{
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks);
+}
+
+static void session_free(struct uft_session *s)
+{
+	launch_forget(s);
+	watch_end(s);
+	trap_free(s);
+	own_stop(s, NULL);
+	stop_bell(s);
+	guard_stop(s);
+	while (s->spaces) {
+		struct space *sp = s->spaces;
+
+		s->spaces = sp->next;
+		space_free(sp);
+	}
+	uft_image_free(s->own_img);
+	spec_free(s->spec);
+	free(s->kin);
+	free(s->last);
+	for (uint32_t i = 0; i < s->nwarned; i++)
+		free(s->warned[i]);
+	if (s->launched_fd >= 0)
+		close(s->launched_fd);
+	arena_destroy(&s->arena);
+	free(s);
+}
+
+int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
+		       struct uft_session **out, struct uft_error *err)
+{
+	struct uft_session *s = calloc(1, sizeof(*s));
+	int ret;
+
+	if (!s)
+		return -ENOMEM;
+	s->epoll_fd = s->bell_fd = s->launched_fd = s->guard_fd = s->guard_sock = -1;
+	s->launched_status = -1;
+	s->command_ms = COMMAND_TIMEOUT_MS;
+	s->held = s->first = UFT_NO_SLICE;
+	s->arena.fd = s->arena.own_fd = -1;
+	if (opts)
+		s->opts = *opts;
+	if (ev)
+		s->ev = *ev;
+	s->opts.preload |= !uft_session_can_attach() && !s->opts.emulator;
+	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
+	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)
+		launch_begin(s, s->opts.program, NULL);		/* an error comes again */
+	s->mono0 = session_now_ns();
+	s->clock0 = host_clock();
+	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
+	guard_clean_up(s);
+	ret = arena_create(&s->arena, &s->opts, err);
+	if (!ret) {
+		guard_start(s);		/* before there is a thread */
+		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
+		ret = s->last ? start_bell(s) : -ENOMEM;
+		if (!ret && s->opts.watchdog) {
+			guard_await(s);		/* its waits see any child */
+			ret = watch_begin(s);
+		}
+		if (ret)
+			uft_fail(err, ret, "cannot start the session: %s", strerror(-ret));
+	}
+	if (ret) {
+		session_free(s);
+		return ret;
+	}
+	set_ring_flags(s, 0);
+	*out = s;
+	return 0;
+}
+
+const struct uft_arena *uft_session_arena(const struct uft_session *s)
+{
+	return s->arena.map;
+}
+
+/* Its agent was ended, or did not come up in time. 1: it has one now. */
+static int give_agent(struct uft_session *s, const struct target *t)
+{
+	int ret = peek_has_arena(s, t->pid) ? silent_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
+
+	if (ret && ret != -ESRCH)
+		session_warn(s, "process %d: our memory remains in it: it takes no agent: %s", t->pid, strerror(-ret));
+	return !ret;
+}
+
+/* Every target, or just @only, is left as it was found. Said is what remains. */
+static int leave(struct uft_session *s, const struct target *only)
+{
+	struct leaving *l;
+	uint32_t n = 0;
+	int first = 0;
+
+	for (struct target *t = s->targets; t; t = t->next)
+		n++;
+	l = calloc(n + 1, sizeof(*l));
+	if (!l)
+		return -ENOMEM;
+	watch_release(s, only ? only->pid : 0);
+	n = 0;
+	for (struct target *t = s->targets; t; t = t->next)
+		if (t->is_preloaded && (!only || t == only))
+			preload_leave(s, t);
+		else if (t->is_over || (only && t != only))
+			continue;
+		else if (command_is_stuck(s, t))
+			first = -EBUSY;		/* its code leads to us: it is ours still */
+		else if (t->has_agent || give_agent(s, t))
+			l[n++] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid, .may_stay = only != NULL };
+	leave_targets(l, n);
+	for (uint32_t i = 0; i < n; i++) {
+		struct target *t = target_by_slice(s, l[i].slice);
+
+		if (l[i].is_alone && give_agent(s, t)) {
+			l[i] = (struct leaving){ .arena = &s->arena, .slice = t->slice, .pid = t->pid };
+			leave_targets(&l[i], 1);
+		}
+		t->has_agent = l[i].may_stay;
+		if (l[i].why[0]) {
+			session_warn(s, "process %d: %s%s", t->pid, l[i].why,
+				     only || l[i].is_over || !peek_has_arena(s, t->pid) ? "" : "; later uft detach may do it");
+			first = l[i].left > 0 ? -EBUSY : -EAGAIN;
+		}
+	}
+	free(l);
+	return first;
+}
+
+/* Children that said nothing, or were not followed; of all or just @only. 0: none remains. */
+static unsigned leave_silent(struct uft_session *s, pid_t only)
+{
+	uint32_t n = 0;
+	unsigned failed;
+	char why[240];
+	pid_t *known;
+
+	for (struct target *t = s->targets; t; t = t->next)
+		n++;
+	if (s->opts.preload || s->opts.emulator)
+		return 0;		/* nobody is sent anywhere by ptrace */
+	known = calloc(n + 1, sizeof(*known));
+	if (!known)
+		return 1;
+	n = 0;
+	for (struct target *t = s->targets; t; t = t->next)
+		known[n++] = t->pid;
+	failed = silent_leave(&s->arena, only, 0, known, n, why, sizeof(why));
+	if (failed)
+		session_warn(s, "%s", why);
+	free(known);
+	return failed;
+}
+
+int session_detach(struct uft_session *s, pid_t pid)
+{
+	struct target *t = target_by_pid(s, pid);
+	char group[200];
+	int ret;
+
+	if (!t && peek_has_arena(s, pid)) {
+		watch_release(s, pid);
+		ret = leave_silent(s, pid) ? -EAGAIN : 0;
+		own_left(s, pid);
+		return ret;
+	}
+	if (!t)
+		return -ESRCH;
+	if (s->held == t->slice || t->remote || cgroup_is_frozen(pid, group, sizeof(group)))
+		return -EBUSY;		/* what is frozen takes nothing out */
+	ptask_release_process(s, pid);
+	ret = leave(s, t);
+	if (ret == -EBUSY)
+		return ret;		/* it is ours still, and may be left later */
+	own_left(s, pid);
+	s->is_launched_left |= pid == s->launched;
+	target_end(s, t);
+	return ret;
+}
+
+/* Their slices are for children that have none: nobody drains them any more. */
+static void end_those_left(struct uft_session *s)
+{
+	struct target *t = s->targets, *next;
+
+	for (; t; t = next) {
+		next = t->next;
+		if (!target_is_running(t) || !peek_has_arena(s, t->pid))
+			target_end(s, t);
+	}
+	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
+		if (__atomic_load_n(&arena_slice(&s->arena, i)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+			arena_release(&s->arena, i);
+}
+
+void uft_session_destroy(struct uft_session *s)
+{
+	if (!s)
+		return;
+	__atomic_store_n(&s->arena.shared->children, 0, __ATOMIC_RELAXED);
+	set_ring_flags(s, 0);
+	ptask_release_all(s);
+	watch_end(s);
+	request_adopt_strays(s);
+	leave(s, NULL);
+	end_those_left(s);
+	s->arena.is_kept = (s->launched || s->attached) && leave_silent(s, 0);
+	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	__atomic_store_n(&s->arena.shared->closed, 1, __ATOMIC_RELEASE);
+	/* Threads that wait for an answer look at `closed` only now and then. */
+	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+		futex(&s->arena.shared->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	while (s->targets)
+		if (s->targets->is_preloaded || !peek_has_arena(s, s->targets->pid))
+			target_end(s, s->targets);
+		else
+			target_keep(s, s->targets);
+	session_free(s);
+}
+
+/* ---- What is traced ------------------------------------------------------------------------- */
+
+static int is_live(const struct uft_session *s, const struct space *sp)
+{
+	for (struct target *t = s->targets; t; t = t->next)
+		if (t->space == sp && !t->is_over)
+			return 1;
+	return 0;
+}
+
+static int check_live(struct uft_session *s, const struct spec *sp, struct uft_error *err)
+{
+	struct space **live;
+	size_t n = 0, room = 0;
+	int ret;
+
+	for (struct space *p = s->spaces; p; p = p->next)
+		room++;
+	live = calloc(room + 1, sizeof(*live));
+	if (!live)
+		return -ENOMEM;
+	for (struct space *p = s->spaces; p; p = p->next) {
+		uint64_t usable = 0;
+
+		for (uint32_t o = 0; o < p->nobj; o++)
+			usable += p->obj[o].nusable + plain_is_asked(sp, p, o);
+		if (usable && is_live(s, p))
+			live[n++] = p;
+	}
+	ret = n ? spec_check(sp, live, n, err) : 0;
+	free(live);
+	return ret;
+}
+
+int uft_session_check(struct uft_session *s, struct uft_error *err)
+{
+	const struct target *t = s->targets;
+	uint64_t usable = 0;
+	char text[600];
+
+	if (!s->spec || s->spec->tracer == UFT_TRACER_NOP || !t)
+		return 0;
+	for (; t; t = t->next)
+		for (uint32_t o = 0; o < t->space->nobj; o++)
+			usable += t->space->obj[o].nusable + plain_is_asked(s->spec, t->space, o);
+	if (usable)
+		return check_live(s, s->spec, err);
+	spec_explain_none(s->targets->space, text, sizeof(text));
+	return uft_fail(err, -ENODATA, "%s", text);
+}
+
+/* All targets, and our own threads. Returns the first error; the others are switched over nevertheless. */
+static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *err)
+{
+	int first = 0;
+
+	for (struct target *t = s->targets; t && sp->tracer == UFT_TRACER_NOP; t = t->next)
+		jitmap_read(s, t);
+	own_stop(s, sp);
+	kin_begin(s->spec, sp);
+	s->spec = sp;
+	sp->generation = ++s->generation;
+	for (struct space *p = s->spaces; p; p = p->next)
+		p->is_changed = 1;
+	if (records(sp))
+		set_ring_flags(s, 1);
+	for (struct target *t = s->targets; t; t = t->next) {
+		int ret = t->is_over ? 0 : target_arm(s, t, stuck_ends(s, t));
+
+		if (ret && ret != -ESRCH && !first)
+			first = uft_fail(err, ret, "process %d could not be switched over: %s", t->pid, strerror(-ret));
+	}
+	if (!records(sp))
+		set_ring_flags(s, 0);
+	if (s->targets)		/* what they do from now on is asked for; and somebody takes the news */
+		own_start(s);
+	return first;
+}
+
+/* Under an emulator for a second time, when the program has said what its clock is: before it runs. */
+void session_set_times(struct uft_session *s, struct spec *sp)
+{
+	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
+	for (int i = 0; i < UFT_NKEEP; i++)
+		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
+}
+
+int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
+{
+	struct spec *sp, *old = s->spec;
+	int ret = spec_make(in, &sp, err), first;
+
+	if (ret)
+		return ret;
+	session_set_times(s, sp);
+	ret = in->is_unchecked ? 0 : check_live(s, sp, err);
+	if (!ret)
+		ret = own_check(s, sp, err);
+	if (ret) {
+		spec_free(sp);
+		return ret;
+	}
+	first = switch_to(s, sp, err);
+	if (!first || !in->is_whole || !old) {
+		spec_free(old);
+		return first;
+	}
+	switch_to(s, old, NULL);
+	spec_free(sp);
+	return first;
+}
+
+void uft_session_record(struct uft_session *s, int on)
+{
+	uft_session_gather(s);		/* what came until now was asked for */
+	s->is_paused = !on;
+	set_ring_flags(s, records(s->spec));
+	own_record(s);
+	if (s->targets)
+		own_start(s);
+}
+
+void uft_session_wake(struct uft_session *s)
+{
+	uint64_t one = 1;
+
+	if (write(s->bell_fd, &one, sizeof(one)) < 0)
+		return;		/* it is full: the session is awake */
+}
+
+/* ---- Poll ----------------------------------------------------------------------------------- */
+
+/* Stops of a task that we trace come out of any wait for it, asked for or not: only ptask_poll() may take them. */
+static int is_launched_traced(const struct uft_session *s)
+{
+	for (const struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == s->launched || p->tgid == s->launched)
+			return 1;
+	return 0;
+}
+
+/*
+ * One that was let go to execute with its rights may have been noted again by a look that came in between. No helper shows the end
+ * of what nobody traces.
+ */
+static void forget_untraced(struct uft_session *s)
+{
+	siginfo_t si = { .si_pid = 0 };
+
+	if (watch_has(s, s->launched) && waitid(P_PID, (id_t)s->launched, &si, WEXITED | WNOHANG | WNOWAIT) == 0 && si.si_pid &&
+	    !peek_is_ours(s->launched))
+		watch_forget(s, s->launched);
+}
+
+/* The launched program's names are read while it is a zombie, before it is reaped. */
+static void reap_launched(struct uft_session *s)
+{
+	int status;
+
+	if (s->launched_status < 0)
+		forget_untraced(s);
+	if (s->launched_status < 0 && look_kept_status(s->launched, &status))
+		s->launched_status = status;
+	if (!s->launched || (s->launched_status < 0 && (is_launched_traced(s) || look_is_late(s->launched) || watch_has(s, s->launched))))
+		return;
+	if (s->launched_status < 0 && waitpid(s->launched, &status, WNOHANG) == s->launched &&
+	    (WIFEXITED(status) || WIFSIGNALED(status)))
+		s->launched_status = status;
+	if (s->launched_status >= 0 && s->launched_fd >= 0) {
+		if (WIFSIGNALED(s->launched_status) && WTERMSIG(s->launched_status) == SIGSYS)
+			session_warn(s, "the program was killed by SIGSYS: a seccomp filter that kills must permit what tracing does "
+				     "in its threads (`uft doctor` names the system calls)");
+		close(s->launched_fd);
+		s->launched_fd = -1;
+	}
+}
+
+/* The agent ended and the process did not: it runs another image, or somebody killed the agent. */
+static int is_replaced(struct target *t)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+
+	return auxv_read(t->pid, raw, &bytes, &av) == 0 &&
+	       (bytes != t->space->auxv_bytes || memcmp(raw, t->space->auxv, bytes));
+}
+
+static void look_at_targets(struct uft_session *s)
+{
+	struct target *t = s->targets, *next;
+	int ms;
+
+	for (; t; t = next) {
+		next = t->next;
+		if (!target_is_running(t)) {
+			target_end(s, t);
+		} else if (target_agent_ended(t)) {
+			t->has_agent = 0;
+			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || peek_is_ending(t->pid)); ms++)
+				nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+			if (is_replaced(t))
+				target_end(s, t);
+			else if (!peek_is_ending(t->pid))	/* with its init a pid namespace ends */
+				session_warn(s, "the agent of process %d was ended: it stays as it is until it is left", t->pid);
+		}
+	}
+}
+
+static void scan(struct uft_session *s)
+{
+	uint64_t begin = session_now_ns(), cost;
+
+	if (begin < s->next_scan_ns)
+		return;
+	request_adopt_strays(s);
+	stuck_poll(s);
+	for (struct target *t = s->targets; t; t = t->next) {
+		target_scan_tasks(s, t);
+		jitmap_look(s, t);
+		perfmap_write(s, t);
+	}
+	cost = session_now_ns() - begin;
+	/* Never more than 2 % of a CPU, however many threads there are. */
+	s->next_scan_ns = begin + (cost * 50 > SCAN_MS * 1000000ull ? cost * 50 : SCAN_MS * 1000000ull);
+}
+
+void session_step(struct uft_session *s, int timeout_ms)
+{
+	struct epoll_event ev[16];
+	uint64_t now = session_now_ns(), drained;
+	int wait_ms = timeout_ms, n;
+
+	if (s->targets && s->ev.task) {
+		int to_scan = s->next_scan_ns > now ? (int)((s->next_scan_ns - now) / 1000000) + 1 : 0;
+
+		if (to_scan < wait_ms || wait_ms < 0)
+			wait_ms = to_scan;
+	}
+	if ((look_reap() || s->ptasks) && (wait_ms > SEIZED_MS || wait_ms < 0))
+		wait_ms = SEIZED_MS;
+	if (s->spec && (s->spec->limit.share > 0 || s->spec->limit.rate > 0) && (wait_ms > BUDGET_MS || wait_ms < 0))
+		wait_ms = BUDGET_MS;
+	watch_targets(s);
+	trap_arm_waiting(s);
+	n = epoll_wait(s->epoll_fd, ev, 16, wait_ms);
+	for (int i = 0; i < n; i++)
+		if (ev[i].data.fd == s->bell_fd && read(s->bell_fd, &drained, sizeof(drained)) < 0)
+			continue;
+	request_serve(s);
+	watch_serve(s);
+	while (ptask_poll(s) > 0 && session_now_ns() - now < 2000000 && s->ptasks)
+		request_serve(s);
+	if (n > 0)
+		look_at_targets(s);
+	reap_launched(s);
+	uft_session_gather(s);
+	scan(s);
+	budget_poll(s);
+}
+
+static int is_busy(const struct uft_session *s)
+{
+	return s->targets || s->ptasks || (s->launched && s->launched_status < 0 && !s->is_launched_left);
+}
+
+/* When all that we know of has ended: a child may live on that has said nothing so far. */
+static int has_silent(struct uft_session *s)
+{
+	uint64_t now = session_now_ns();
+
+	if (!session_follows_children(s) || (!s->launched && !s->attached))
+		return 0;
+	if (now >= s->next_silent_ns) {
+		s->has_silent = peek_any_silent(s);
+		s->next_silent_ns = now + SILENT_MS * 1000000ull;
+	}
+	return s->has_silent;
+}
+
+/*
+ * Children that said so, or ended unseen, since the last look are looked for before it is said that nobody lives. And once more
+ * behind that: one that had no slice at the first look may have got one, written to it and ended before the processes were looked at.
+ */
+static int is_over(struct uft_session *s)
+{
+	if (is_busy(s))
+		return 0;
+	request_serve(s);
+	request_adopt_strays(s);
+	if (is_busy(s) || has_silent(s))
+		return 0;
+	request_serve(s);
+	request_adopt_strays(s);
+	return !is_busy(s);
+}
+
+int uft_session_poll(struct uft_session *s, int timeout_ms)
+{
+	own_start(s);
+	if (is_over(s))
+		return 0;
+	if (!is_busy(s) && (timeout_ms > SILENT_MS || timeout_ms < 0))
+		timeout_ms = SILENT_MS;
+	session_step(s, timeout_ms);
+	return !is_over(s);
+}
+
+int uft_session_status(const struct uft_session *s)
+{
+	return s->launched_status;
+}
+
+void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
+{
+	int any_live = 0;
+
+	memset(out, 0, sizeof(*out));
+	memcpy(out->counters, s->counters, sizeof(out->counters));
+	for (struct target *t = s->targets; t; t = t->next) {
+		const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+
+		any_live = 1;
+		out->targets_live++;
+		for (int i = 0; i < UFT_NCOUNTERS; i++)
+			out->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+	}
+	out->targets_total = s->targets_total;
+	out->not_followed = s->not_followed;
+	out->attached = s->attached;
+	out->stop_ns_max = s->stop_ns_max;
+	out->stop_ns_sum = s->stop_ns_sum;
+	/* After the end there is no live image: then what there was. */
+	for (struct space *sp = s->spaces; sp; sp = sp->next) {
+		if (any_live && !is_live(s, sp))
+			continue;
+		for (uint32_t o = 0; o < sp->nobj; o++) {
+			const struct uft_object *obj = sp->img->obj[o].obj;
+
+			out->sites += sp->obj[o].nusable + sp->obj[o].nplain;
+			for (int i = 0; i <= PLAIN_NO_GRAPH; i++) {
+				out->skipped += sp->obj[o].plain_skip[i];
+				out->plain_skip[i] += sp->obj[o].plain_skip[i];
+			}
+			if (sp->obj[o].chooser && !out->chooser)
+				plain_tell_chooser(obj, sp->obj[o].chooser, out);
+			for (size_t i = 0; i < obj->nsite; i++)
+				if (obj->site[i].skip != UFT_SKIP_NONE && obj->site[i].skip < UFT_SKIP_BEFORE) {
+					out->skipped++;
+					out->skip_reason[obj->site[i].skip]++;
+				}
+			for (uint32_t i = 0; sp->obj[o].sent && i < sp->img->obj[o].nstubs; i++)
+				out->armed += sp->obj[o].sent[i] != WANT_NOT && (sp->obj[o].sent[i] & 0xf) >= UFT_FUNCTION;
+		}
+	}
+}

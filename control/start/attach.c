@@ -1,0 +1,912 @@
+// SPDX-License-Identifier: MIT
+/*
+ * attach.c - the runtime into a process that runs already
+ *
+ * What it is. One thread of the process is stopped for the time of a few mmap() calls, one clone() and one wait4(). That
+ * makes the agent (runtime/agent/attach.c), which sets up everything else beside the running program. No code of the program is
+ * called, no stack of it is used, no signal is sent, no descriptor opened in it. So it does not matter what its threads
+ * are doing: inside malloc, the loader or a signal handler, on any stack, with any libc or none.
+ *
+ *	look	who it is and whether it can be: errors that need no stop (procinfo.c)
+ *	plan	its files, symbols and sites are read while it runs
+ *	stop	one thread, the one that takes it best (pick_task)
+ *	map	the blob, address space for the agent's stack, and the agent: remote_call.h
+ *	go	registers and signal mask as they were; the interrupted system call goes on
+ *	meet	the agent's socket, taken by pidfd_getfd(), brings it the arena
+ *	arm	hooks, then sites (arm_stopped.c where threads must not be in the way)
+ *
+ * The interrupted system call. The stop makes the kernel leave it with a restart code in rax, and start it again when the
+ * thread goes on from a stop of the same kind, so that is where it leaves us. Some calls answer -EINTR instead;
+ * those that may be repeated (repeatable[]) get the restart code that a signal handler would still turn into -EINTR.
+ * Their time-out, if any, begins anew, once. What transfers data in parts is interrupted only if there is nobody else.
+ *
+ * Who may have changed meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its image is known by
+ * its auxiliary vector, which is read again while it is stopped. A fork child has a copy of whatever was there, but no
+ * site of it is armed before all is in place.
+ *
+ * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
+ * thread goes on.
+ */
+#include "control/proc/seccomp.h"
+#include "control/detach/guard.h"
+#include "control/arm/arm_stopped.h"
+#include "control/ptrace/task_stop.h"
+#include "control/proc/procinfo.h"
+#include "control/ptrace/remote_call.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STOP_MS		2000		/* for one thread to stop: it may wait for a CPU that long */
+#define HURRY_MS	5		/* before it gets a better priority */
+#define STOP_TRIES	8		/* threads */
+#define ASLEEP_MS	3000		/* for one to wake that can be stopped: nobody waits for us meanwhile */
+#define OPTIONS		(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
+#define MEET_MS		4000
+#define END_MS		1000		/* for an agent that was killed */
+#define AUXV_PAIR	16u		/* bytes of an entry */
+#define TRIES		5		/* the process executed another program, or was just starting */
+#define VFORK_MS	2000
+#define LIST_MS		2000		/* for the loader to finish a change of its list */
+#define STACK_BYTES	(128u << 10)	/* of the agent, its guard page included */
+#define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
+#define CLONE_VM_	0x00000100ul
+#define CLONE_UNTRACED_	0x00800000ul
+#define ERESTARTNOHAND_	514
+#define PR_GET_MDWE_	66
+#define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
+
+struct rseq_config {
+	uint64_t pointer;
+	uint32_t size, signature, flags, pad;
+};
+
+struct attach {
+	struct uft_session *s;
+	pid_t pid;
+	struct procinfo info;
+	struct space *space;
+	struct remote r;
+	int64_t rseq_offset;
+	int no_mprotect;
+	pid_t agent;		/* as we see it */
+	pid_t between;		/* has ended, and is to be waited for; 0 none */
+	int agent_fd;
+	uint64_t stop_ns;
+	char denied[200];	/* calls for which its seccomp filter would end it; "?": we may not know */
+};
+
+static void nap(long us)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = us * 1000 }, NULL);
+}
+
+/* ---- Which thread ---------------------------------------------------------------------------- */
+
+enum { IN_FUTEX = SYS_futex };
+
+/* Calls that may answer -EINTR and may be made again as they were. */
+static const uint16_t repeatable[] = {
+	SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
+	SYS_io_getevents, SYS_io_pgetevents, SYS_futex, 449 /* futex_waitv */, SYS_msgrcv, SYS_msgsnd,
+	SYS_accept, SYS_accept4, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
+	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg, SYS_flock, SYS_fcntl, SYS_wait4, SYS_waitid,
+};
+
+static int is_repeatable(uint64_t nr)
+{
+	for (size_t i = 0; i < sizeof(repeatable) / sizeof(repeatable[0]); i++)
+		if (repeatable[i] == nr)
+			return 1;
+	return 0;
+}
+
+/* How well a task takes an interruption: 0 not at all. */
+static int task_merit(const struct taskinfo *t)
+{
+	if (t->state == 'D' || t->state == 'Z' || t->state == 'X')
+		return 0;
+	if (t->is_running)
+		return 5;
+	switch (t->nr) {
+	case SYS_futex: case SYS_poll: case SYS_ppoll: case SYS_select: case SYS_pselect6: case SYS_nanosleep:
+	case SYS_clock_nanosleep: case SYS_accept: case SYS_accept4: case SYS_wait4: case SYS_waitid: case SYS_pause:
+	case SYS_rt_sigsuspend:
+		return 6;
+	case SYS_epoll_wait: case SYS_epoll_pwait: case 441:
+		return 4;
+	case SYS_read: case SYS_recvfrom: case SYS_recvmsg: case SYS_rt_sigtimedwait:
+		return 3;
+	case SYS_write: case SYS_writev: case SYS_sendto: case SYS_sendmsg: case SYS_sendfile: case SYS_splice:
+		return 1;
+	}
+	return 2;
+}
+
+/* The next best thread that was not tried; 0: there is none. */
+static pid_t pick_task(const struct attach *a, const pid_t *tried, int ntried)
+{
+	char path[64];
+	struct dirent *e;
+	pid_t best = 0;
+	int merit = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", a->pid);
+	d = opendir(path);
+	while (d && merit < 6 && (e = readdir(d))) {
+		struct taskinfo t;
+		pid_t tid = (pid_t)atoi(e->d_name);
+		int i = 0, m;
+
+		while (i < ntried && tried[i] != tid)
+			i++;
+		if (tid <= 0 || i < ntried || taskinfo_read(a->pid, tid, &t))
+			continue;
+		m = task_merit(&t);
+		if (m > merit) {
+			merit = m;
+			best = tid;
+		}
+	}
+	if (d)
+		closedir(d);
+	return best;
+}
+
+/* ---- Stop and go ------------------------------------------------------------------------------- */
+
+/* Waits for the stop that PTRACE_INTERRUPT asked for. -EAGAIN: it executed another program. */
+static int await_stop(struct remote *r, pid_t pid, unsigned ms)
+{
+	uint64_t deadline = session_now_ns() + ms * 1000000ull;
+
+	for (;;) {
+		int status, got = waitpid(r->tid, &status, __WALL | WNOHANG);
+
+		/* The thread that executes a program gets the number of the process. */
+		if (got < 0 && errno == ECHILD && r->tid != pid) {
+			r->tid = pid;
+			continue;
+		}
+		if (got < 0)
+			return -ESRCH;
+		if (!got) {
+			if (session_now_ns() > deadline)
+				return -ETIMEDOUT;
+			nap(20);
+			continue;
+		}
+		if (!WIFSTOPPED(status))
+			return -ESRCH;
+		if (status >> 16 == PTRACE_EVENT_EXEC) {
+			ptrace(PTRACE_DETACH, r->tid, 0, 0);
+			return -EAGAIN;
+		}
+		if (status >> 16 == PTRACE_EVENT_STOP)
+			return 0;
+		ptrace(PTRACE_CONT, r->tid, 0, look_signal_of(status));
+	}
+}
+
+/* Who still does not stand waits for a CPU: it gets a better priority meanwhile. */
+static int await_stop_hurried(struct remote *r, pid_t pid)
+{
+	pid_t tid = r->tid;		/* another one when it has executed a program */
+	int ret = await_stop(r, pid, HURRY_MS), nice, is_hurried;
+
+	if (ret != -ETIMEDOUT)
+		return ret;
+	is_hurried = look_hurry(tid, &nice);
+	ret = await_stop(r, pid, STOP_MS);
+	if (is_hurried) {
+		setpriority(PRIO_PROCESS, (id_t)r->tid, nice);
+		guard_forget_hurried(tid);
+	}
+	return ret;
+}
+
+/* Seizes and stops a thread. On an error it goes on untouched. */
+static int stop_task(struct attach *a, pid_t tid)
+{
+	int ret;
+
+	a->r.tid = tid;
+	/* What the thread does for us is not the program's doing; suspending its filter takes CAP_SYS_ADMIN. */
+	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 && ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
+		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+		return -ESRCH;
+	ret = await_stop_hurried(&a->r, a->pid);
+	if (ret == -ETIMEDOUT)
+		look_late(tid);
+	return ret;
+}
+
+/* An rseq critical section must see that it was left: the kernel would not tell it after we moved the pc. */
+static int is_in_rseq(struct attach *a)
+{
+	struct rseq_config c = { 0 };
+	struct { uint32_t version, flags; uint64_t start, length, abort; } cs;
+	uint64_t at = 0;
+	int64_t offset;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION_, a->r.tid, sizeof(c), &c) < 0 || !c.pointer)
+		return 0;
+	offset = (int64_t)(c.pointer - a->r.regs.fs_base);
+	if (offset && offset <= REMOTE_RSEQ_REACH && offset >= -REMOTE_RSEQ_REACH)
+		a->rseq_offset = offset;
+	if (pread(a->r.mem, &at, sizeof(at), (off_t)(c.pointer + 8)) != sizeof(at) || !at)
+		return 0;
+	return pread(a->r.mem, &cs, sizeof(cs), (off_t)at) == sizeof(cs) && a->r.regs.rip - cs.start < cs.length;
+}
+
+/* Is it still the image that was planned for? */
+static int is_same_image(const struct attach *a, struct auxv *av)
+{
+	uint8_t raw[UFT_AUXV_MAX];
+	size_t bytes;
+
+	if (auxv_read(a->pid, raw, &bytes, av))
+		return 0;
+	return !a->space || (bytes == a->space->auxv_bytes && !memcmp(raw, a->space->auxv, bytes));
+}
+
+static void restart_repeatable(struct remote *r)
+{
+	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR && is_repeatable(r->regs.orig_rax))
+		r->regs.rax = (uint64_t)-ERESTARTNOHAND_;
+}
+
+/* Before anything is done to it. */
+static int check_filter(struct attach *a)
+{
+	int ret = filter_look(a->r.tid, a->denied, sizeof(a->denied));
+
+	if (ret < 0 && peek_status(a->r.tid, "Seccomp_filters", 10) > peek_status(getpid(), "Seccomp_filters", 10))
+		snprintf(a->denied, sizeof(a->denied), "?");
+	return a->denied[0] ? -EACCES : 0;
+}
+
+/* The thread stands: remembers what it was doing. -EAGAIN: not here, not now. */
+static int begin(struct attach *a)
+{
+	const uint64_t mask = ~0ull & ~(1ull << (SIGSYS - 1));	/* forced although blocked it would lose its handler */
+	struct remote *r = &a->r;
+	struct auxv av = { 0 };
+
+	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
+	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
+		return -errno;
+	if (!is_same_image(a, &av))
+		return -EAGAIN;
+	if (a->s && !a->r.base && check_filter(a))
+		return -EACCES;
+	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
+		return -EAGAIN;
+	restart_repeatable(r);
+	r->insn = remote_find_syscall(r, &av);
+	if (!r->insn)
+		return -ENOTSUP;
+	remote_guard(r, &av);
+	return ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(mask), &mask) < 0 ? -errno : 0;
+}
+
+/* Off it goes. @was_used: system calls were made in it. */
+static void go(struct attach *a, int was_used)
+{
+	struct remote *r = &a->r;
+
+	if (a->between)
+		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
+	if (was_used)
+		remote_to_restart_stop(r);
+	restart_repeatable(r);
+	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	remote_unguard(r);
+	ptrace(PTRACE_DETACH, r->tid, 0, 0);
+	if (r->pending_signal)
+		kill(a->pid, r->pending_signal);
+	r->pending_signal = 0;
+}
+
+/* ---- Not to wait for a CPU ------------------------------------------------------------------------ */
+
+/* A stopped thread that waits for a CPU among a hundred others is stopped for long. Needs CAP_SYS_NICE; without, it waits.
+ * What it clones inherits that. Returns what is to be given back. */
+static int hurry(pid_t tid)
+{
+	int nice = getpriority(PRIO_PROCESS, (id_t)tid);
+
+	if (tid)
+		guard_note_hurried(tid, nice);
+	setpriority(PRIO_PROCESS, (id_t)tid, -20);
+	return nice;
+}
+
+static void unhurry(pid_t tid, int nice)
+{
+	setpriority(PRIO_PROCESS, (id_t)tid, nice);
+	guard_forget_hurried(tid);
+}
+
+/* Stops the thread that minds least, and begins. */
+static int stop_some_task(struct attach *a)
+{
+	pid_t tried[STOP_TRIES];
+	int ret = -ESRCH;
+
+	for (int n = 0; n < STOP_TRIES; n++) {
+		tried[n] = pick_task(a, tried, n);
+		/* Most that sleep so wait for a page or a lock, and not for long. */
+		for (int ms = 0; !n && !tried[0] && ms < ASLEEP_MS && !procinfo_is_gone(&a->info); ms++) {
+			nap(1000);
+			tried[0] = pick_task(a, tried, 0);
+		}
+		if (!tried[n] && !n)
+			return procinfo_is_gone(&a->info) ? -ESRCH : -ETIMEDOUT;
+		if (!tried[n])
+			return ret;
+		ret = stop_task(a, tried[n]);
+		if (ret == -ESRCH || ret == -ETIMEDOUT)
+			continue;
+		if (ret)
+			return ret;
+		a->stop_ns = session_now_ns();
+		ret = begin(a);
+		if (!ret)
+			return 0;
+		go(a, 0);
+		if (a->denied[0])
+			return ret;
+	}
+	return ret;
+}
+
+/* ---- The blob and its agent -------------------------------------------------------------------- */
+
+/* What clone() says of a limit: of the process it would mean that it is to be tried again. */
+static int no_task(int ret)
+{
+	return ret == -EAGAIN ? -EUSERS : ret;
+}
+
+static int make_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
+{
+	struct remote *r = &a->r;
+	uint64_t stack = r->base + b->span, top = stack + STACK_BYTES, old = r->insn;
+	int64_t tid;
+	int32_t agent;
+	int ret;
+
+	tid = remote_syscall(r, SYS_mmap, stack + UFT_PAGE, STACK_BYTES - UFT_PAGE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1ull);
+	if (tid < 0)
+		return (int)tid;
+	ret = remote_write_blob(r, b, boot, STACK_BYTES);
+	if (ret)
+		return ret;
+	r->insn = r->base + b->attach;
+	tid = remote_syscall(r, SYS_clone, CLONE_VM_ | CLONE_UNTRACED_, top, 0, 0, 0);
+	r->insn = old;
+	if (tid <= 0)
+		return tid ? no_task((int)tid) : -EFAULT;
+	/* The task in between; if another thread's wait for any child took it, it has ended as well. */
+	tid = remote_syscall(r, SYS_wait4, (uint64_t)tid, 0, __WALL, 0, 0);
+	if (tid < 0 && tid != -ECHILD)
+		return (int)tid;
+	if (pread(r->mem, &agent, sizeof(agent), (off_t)(r->base + b->boot + offsetof(struct uft_boot, agent_tid))) !=
+	    sizeof(agent))
+		return -ESRCH;
+	a->agent = agent;
+	return agent > 0 ? 0 : agent ? no_task(agent) : -ECHILD;
+}
+
+static uint64_t blob_bytes(const struct blob *b)
+{
+	return b->span + STACK_BYTES;
+}
+
+/* All that happens while the thread stands. */
+static int plant(struct attach *a, const struct blob *b, uint32_t slice)
+{
+	struct uft_boot boot = {
+		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = a->s->arena.target_bytes,
+		.cpu_vendor_ok = remote_cpu_vendor_ok(), .pid = (uint32_t)a->info.local_pid,
+		.is_locked = a->info.locked_kb > 0,
+	};
+	int ret = remote_map_blob(&a->r, b, STACK_BYTES);
+
+	boot.no_mprotect = remote_syscall(&a->r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
+	boot.rseq_offset = a->rseq_offset;
+	boot.stack = a->r.base + b->span;
+	boot.resume = a->r.guard ? a->r.guard + REMOTE_RESUME : 0;
+	if (!ret)
+		ret = make_agent(a, b, &boot);
+	if (ret && a->r.base) {
+		remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
+		a->r.base = 0;
+	}
+	return ret;
+}
+
+static int read_boot(const struct attach *a, const struct blob *b, struct uft_boot *boot)
+{
+	return peek_mem(a->pid, a->r.base + b->boot, boot, sizeof(*boot));
+}
+
+/* The agent could not come up: away with it. */
+static void uproot(struct attach *a, const struct blob *b)
+{
+	struct uft_boot boot = { 0 };
+
+	if (a->agent_fd >= 0) {
+		syscall(SYS_pidfd_send_signal, a->agent_fd, SIGKILL, NULL, 0);
+		poll(&(struct pollfd){ .fd = a->agent_fd, .events = POLLIN }, 1, END_MS);
+		close(a->agent_fd);
+	}
+	if (!a->r.base || stop_some_task(a))
+		return;
+	if (!read_boot(a, b, &boot) && boot.arena_addr)
+		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes, 0, 0, 0);
+	remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
+	go(a, 1);
+}
+
+/* ---- Meeting the agent --------------------------------------------------------------------------- */
+
+static int await_stage(const struct attach *a, const struct blob *b, uint32_t stage, struct uft_boot *boot)
+{
+	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+
+	for (;;) {
+		if (read_boot(a, b, boot))
+			return -ESRCH;
+		if (boot->stage == UFT_BOOT_DONE && boot->result)
+			return boot->result;
+		if (boot->stage >= stage)
+			return 0;
+		if (session_now_ns() > deadline)
+			return -ETIME;
+		if (kill(a->agent, 0) < 0 && errno == ESRCH)
+			return -ECHILD;
+		nap(50);
+	}
+}
+
+static int send_fds(int sock, const int *fd, size_t n)
+{
+	union { struct cmsghdr head; char room[CMSG_SPACE(UFT_BOOT_NFDS * sizeof(int))]; } control;
+	struct iovec iov = { (char[]){ 'u' }, 1 };
+	struct msghdr m = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = CMSG_SPACE(n * sizeof(int)) };
+
+	memset(&control, 0, sizeof(control));
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(&control.head), fd, n * sizeof(int));
+	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+}
+
+/* The lock on the session's file is that of an open file, and whoever maps it holds that: the target shall have one of its own. */
+static int open_arena(const struct arena *a)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static int give_fds(struct attach *a, int its_fd)
+{
+	int guard = (int)__atomic_load_n(&a->s->arena.shared->guard_pid, __ATOMIC_RELAXED);
+	int fd[UFT_BOOT_NFDS] = {
+		[UFT_BOOT_ARENA] = open_arena(&a->s->arena), [UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
+		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
+	};
+	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
+	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
+		  send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0));
+
+	if (sock >= 0)
+		close(sock);
+	if (fd[UFT_BOOT_ARENA] >= 0)
+		close(fd[UFT_BOOT_ARENA]);
+	if (fd[UFT_BOOT_SESSION] >= 0)
+		close(fd[UFT_BOOT_SESSION]);
+	if (fd[UFT_BOOT_GUARD] >= 0)
+		close(fd[UFT_BOOT_GUARD]);
+	return ret;
+}
+
+static int meet(struct attach *a, const struct blob *b)
+{
+	struct uft_boot boot;
+	int ret;
+
+	a->agent = procinfo_global(&a->info, a->agent);
+	a->agent_fd = a->agent ? (int)syscall(SYS_pidfd_open, a->agent, 0) : -1;
+	if (a->agent_fd < 0)
+		return -ECHILD;
+	ret = await_stage(a, b, UFT_BOOT_SOCKET, &boot);
+	if (!ret)
+		ret = give_fds(a, boot.fd);
+	return ret ? ret : await_stage(a, b, UFT_BOOT_DONE, &boot);
+}
+
+/* ---- All together -------------------------------------------------------------------------------- */
+
+static int say_failure(const struct attach *a, int ret, struct uft_error *err)
+{
+	char why[400];
+
+	if (ret == -EACCES && a->denied[0] == '?')
+		return uft_fail(err, ret, "process %d (%s) has a seccomp filter that we may not read, and that might end it for what "
+				"tracing calls in it (uft-attach(1) has a list): as root (CAP_SYS_ADMIN) uft looks first", a->pid, a->info.comm);
+	if (ret == -EACCES && a->denied[0])
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter ends it for what tracing calls in it: %s",
+				a->pid, a->info.comm, a->denied);
+	switch (ret) {
+	case -ESRCH:
+		return uft_fail(err, ret, "process %d ended", a->pid);
+	case -EPERM:
+		procinfo_explain_eperm(&a->info, why, sizeof(why));
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
+	case -ETIMEDOUT:
+		return uft_fail(err, ret, "process %d (%s) cannot be stopped: its threads are in uninterruptible sleep, or get no CPU "
+				"time", a->pid, a->info.comm);
+	case -ETIME:
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: a task that works for us in it gets no CPU time within "
+				"%d s (what else runs on its CPUs, at which priority?)", a->pid, a->info.comm, MEET_MS / 1000);
+	case -EAGAIN:
+		return uft_fail(err, ret, "process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
+				a->pid, a->info.comm);
+	case -ECHILD:
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid, a->info.comm,
+				a->info.seccomp ? " by the program's seccomp filter" : "");
+	}
+	if (limits_explain(a->pid, ret, a->s->arena.target_bytes, why, sizeof(why)))
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: %s", a->pid, a->info.comm, why);
+	return uft_fail(err, ret, "the runtime cannot be put into process %d (%s): %s", a->pid, a->info.comm, strerror(-ret));
+}
+
+/* Vfork children run on their parent's memory and thread pointer: those that the hooks did not see must be gone. */
+static void await_vforks(struct attach *a)
+{
+	uint64_t deadline = session_now_ns() + VFORK_MS * 1000000ull;
+
+	while (procinfo_has_vfork(a->pid) && session_now_ns() < deadline)
+		nap(500);
+}
+
+/* Everything that it has mapped, planned but not armed. */
+static int know_objects(struct attach *a, struct target *t)
+{
+	uint64_t deadline = session_now_ns() + LIST_MS * 1000000ull;
+	struct uft_error err = { "" };
+	int ret = 0;
+
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_mapped = 1;
+	if (t->space->is_dynamic) {
+		t->is_held_back = 1;
+		while ((ret = space_walk(a->s, t, 0)) == -EAGAIN && session_now_ns() < deadline)
+			nap(2000);
+		t->is_held_back = 0;
+		if (ret < 0 && ret != -EAGAIN)
+			return ret;
+		if (ret == -EAGAIN)
+			session_warn(a->s, "process %d: its list of libraries keeps changing: they are traced as soon as it does not",
+				     a->pid);
+	}
+	for (uint32_t i = 0; a->s->spec && i < t->nobj; i++)
+		if (t->obj[i].is_mapped && space_plan(a->s, t->space, i, &err) < 0)
+			session_warn(a->s, "%s", err.text);
+	return 0;
+}
+
+static int has_prepared(const struct target *t)
+{
+	for (uint32_t i = 0; i < t->nobj; i++)
+		if (t->obj[i].is_mapped && t->space->obj[i].nusable)
+			return 1;
+	return 0;
+}
+
+/* Hooks come first. Where sites need no stop they must not be armed before the hooks that do; else one stop is for all. */
+static int arm(struct attach *a, struct target *t)
+{
+	int ret = hold_open(a->s, t), end;
+
+	for (uint32_t i = 0; !ret && i < t->nobj; i++)
+		if (t->obj[i].is_mapped)
+			ret = command_hooks(a->s, t, i);
+	if (!ret && has_prepared(t)) {
+		ret = hold_close(t);
+		if (!ret)
+			ret = hold_open(a->s, t);
+	}
+	if (!ret)
+		await_vforks(a);
+	if (!ret && a->s->spec) {
+		ret = target_arm(a->s, t, 0);
+		t->space->spec_sent = a->s->spec->generation;
+	}
+	if (ret == -ESRCH || ret == -ETIMEDOUT) {
+		hold_drop(t);
+		return ret;
+	}
+	end = hold_close(t);
+	return ret ? ret : end;
+}
+
+static int make_target(struct attach *a, const struct blob *b, uint32_t slice, struct target **out)
+{
+	struct target *t = target_create(a->s, slice, a->pid, a->info.ppid, a->space);
+
+	if (!t)
+		return -ENOMEM;
+	a->space->boot = a->r.base + b->boot;
+	a->space->rseq_known = a->rseq_offset != 0;
+	target_take_agent(a->s, t, a->agent_fd);
+	a->agent_fd = -1;
+	*out = t;
+	return 0;
+}
+
+/* For the guard; @a NULL: nothing is under way any more. */
+static void note(struct attach *a, uint32_t slice)
+{
+	struct guard_notes *n = guard_notes();
+
+	n->attach.pid = 0;
+	n->at = 0;
+	if (!a)
+		return;
+	n->slice = slice;
+	a->r.base_note = &n->at;
+	n->attach = a->info;
+}
+
+/* One attempt. -EAGAIN: the image changed meanwhile. */
+static int attach_once(struct attach *a, struct target **out, struct uft_error *err)
+{
+	const struct blob *b = NULL;
+	uint32_t slice;
+	int own, its = 0;
+	int ret = blob_get(&b);
+
+	if (!ret)
+		ret = procinfo_read(a->s, a->pid, &a->info, err);
+	if (ret)
+		return ret;
+	ret = space_create(a->s, a->pid, NULL, &a->space, err);
+	if (ret)
+		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
+	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);
+	if (slice == UFT_NO_SLICE) {
+		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->nslices);
+		goto no_space;
+	}
+	session_set_slice(a->s, slice);
+	own = hurry(0);
+	note(a, slice);
+	ret = stop_some_task(a);
+	if (!ret) {
+		its = hurry(a->r.tid);
+		ret = plant(a, b, slice);
+		unhurry(a->r.tid, its);
+		go(a, 1);
+		a->stop_ns = session_now_ns() - a->stop_ns;
+	}
+	unhurry(0, own);
+	if (!ret) {
+		ret = meet(a, b);
+		if (a->agent)
+			unhurry(a->agent, its);
+		if (!ret)
+			ret = make_target(a, b, slice, out);
+		if (ret)
+			uproot(a, b);
+	}
+	note(NULL, 0);
+	if (!ret)
+		return 0;
+	say_failure(a, ret, err);
+	arena_release(&a->s->arena, slice);
+no_space:
+	space_drop(a->s, a->space);
+	a->space = NULL;
+	return ret;
+}
+
+/* One who executes another program has for moments the memory of one and the file of the other, or none: what is found wrong
+ * with that is no answer. */
+static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
+{
+	uint8_t now[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t n = 0;
+
+	if (procinfo_is_gone(&a->info))
+		return 0;
+	if (auxv_read(a->pid, now, &n, &av))
+		return nbefore != 0;
+	return n <= AUXV_PAIR || n != nbefore || memcmp(now, before, n) != 0;	/* nothing but its end: in the middle */
+}
+
+static int attach(struct attach *a, struct target **t, struct uft_error *err)
+{
+	uint8_t auxv[UFT_AUXV_MAX];
+	struct auxv av;
+	char path[64];
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < TRIES && ret == -EAGAIN; i++) {
+		size_t n = 0;
+
+		if (i)
+			nap(20000);
+		if (auxv_read(a->pid, auxv, &n, &av))
+			n = 0;
+		snprintf(path, sizeof(path), "/proc/%d/mem", a->pid);
+		a->info.pidfd = (int)syscall(SYS_pidfd_open, a->pid, 0);
+		a->r = (struct remote){ .mem = open(path, O_RDWR | O_CLOEXEC) };
+		a->agent_fd = -1;
+		ret = attach_once(a, t, err);
+		if (ret && ret != -EAGAIN && is_another(a, auxv, n))
+			ret = say_failure(a, -EAGAIN, err);
+		if (a->r.mem >= 0)
+			close(a->r.mem);
+		if (a->info.pidfd >= 0)
+			close(a->info.pidfd);
+	}
+	return ret;
+}
+
+/* Waits for it, if there is one, until it serves or has given up. */
+static int await_agent(struct attach *a, const struct blob *b, struct uft_boot *boot)
+{
+	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+
+	while (!read_boot(a, b, boot) && !boot->agent_tid && boot->version == UFT_ABI_VERSION && session_now_ns() < deadline)
+		nap(1000);
+	a->agent = boot->agent_tid > 0 ? procinfo_global(&a->info, boot->agent_tid) : 0;
+	a->agent_fd = a->agent ? (int)syscall(SYS_pidfd_open, a->agent, 0) : -1;
+	return a->agent_fd < 0 ? -ECHILD : await_stage(a, b, UFT_BOOT_DONE, boot);
+}
+
+/* The task that made the agent, if the thread that made it was not there to wait for it: nobody else ever will. As the
+ * process itself knows it. */
+static pid_t find_between(const struct attach *a)
+{
+	char name[64], text[4096], *at, *end, state;
+	struct dirent *e;
+	pid_t found = 0;
+	DIR *d;
+	int exit_signal;
+
+	snprintf(name, sizeof(name), "/proc/%d/task", a->pid);
+	d = opendir(name);
+	while (d && !found && (e = readdir(d))) {
+		snprintf(name, sizeof(name), "task/%d/children", atoi(e->d_name));
+		if (atoi(e->d_name) <= 0 || peek_file(a->pid, name, text, sizeof(text)) <= 0)
+			continue;
+		for (at = text; !found && strtol(at, &end, 10) > 0 && end > at; at = end) {
+			pid_t child = (pid_t)strtol(at, NULL, 10);
+			char stat[1024], *rest = peek_file(child, "stat", stat, sizeof(stat)) > 0 ? strrchr(stat, ')') : NULL;
+
+			if (rest && sscanf(rest + 1, " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+					   "%*u %*u %*d %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %d",
+					   &state, &exit_signal) == 2 && state == 'Z' && !exit_signal)
+				found = peek_own_pid(child);
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on it any more.
+ * 1: somebody is in the blob for good. */
+static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
+{
+	struct uft_owned own[2];
+	struct look look = { .pid = a->pid, .own = own };
+	struct remote r = { .mem = a->r.mem, .guard = n->way_back, .guard_bytes = n->way_back_bytes };
+	uint64_t deadline = session_now_ns() + MEET_MS * 1000000ull;
+	int ret;
+
+	if (n->way_back)
+		own[look.nown++] = (struct uft_owned){ n->way_back, n->way_back_bytes };
+	if (n->at)
+		own[look.nown++] = (struct uft_owned){ n->at + b->attach, ENTRY_BYTES };
+	if (!look.nown)
+		return 0;
+	while ((ret = look_at_tasks(&look)) > 0 && session_now_ns() < deadline)
+		nap(1000);
+	if (!ret)
+		remote_unguard(&r);
+	if (ret <= 0 || !n->at)
+		return 0;
+	look.own = &own[look.nown - 1];		/* its way back needs no blob */
+	look.nown = 1;
+	return look_at_tasks(&look) > 0;
+}
+
+int attach_finish(const struct guard_notes *n)
+{
+	struct attach a = { .pid = n->attach.pid, .info = n->attach, .r = { .base = n->at }, .agent_fd = -1 };
+	struct uft_boot boot = { 0 };
+	const struct blob *b;
+	char path[64];
+	int ret = blob_get(&b), is_inside = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", a.pid);
+	a.r.mem = open(path, O_RDWR | O_CLOEXEC);
+	a.info.pidfd = (int)syscall(SYS_pidfd_open, a.pid, 0);
+	if (!ret)
+		is_inside = clear_way_back(&a, b, n);
+	if (!ret && n->at)
+		ret = await_agent(&a, b, &boot);
+	a.between = n->at ? find_between(&a) : 0;	/* before that there was none: what looks so is the program's */
+	if (is_inside)
+		a.r.base = 0;		/* it stays mapped, unless an agent serves: then the detach looks for itself */
+	if (ret)
+		uproot(&a, b);
+	else if (a.between && !stop_some_task(&a))
+		go(&a, 1);
+	if (!ret && n->at)
+		close(a.agent_fd);
+	if (a.r.mem >= 0)
+		close(a.r.mem);
+	if (a.info.pidfd >= 0)
+		close(a.info.pidfd);
+	return ret || !n->at ? -ECHILD : 0;
+}
+
+int uft_session_can_attach(void)
+{
+	return 1;
+}
+
+int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
+{
+	struct attach a = { .s = s, .pid = pid };
+	struct target *t = NULL;
+	int ret;
+
+	if (!s->arena.is_linked)
+		return uft_fail(err, -ENOENT, "the session is over");
+	guard_await(s);
+	ret = attach(&a, &t, err);
+	if (ret)
+		return ret;
+	s->attached++;
+	if (a.stop_ns > s->stop_ns_max)
+		s->stop_ns_max = a.stop_ns;
+	s->stop_ns = a.stop_ns;
+	target_announce(s, t);
+	ret = know_objects(&a, t);
+	if (!ret)
+		ret = arm(&a, t);
+	if (s->stop_ns > s->stop_ns_sum)
+		s->stop_ns_sum = s->stop_ns;
+	if (ret == -ESRCH || (ret && (!target_is_running(t) || peek_is_ending(pid))))
+		return 0;		/* it ended, or is about to: the session sees that by itself */
+	return ret ? uft_fail(err, ret, "process %d (%s) could not be armed: %s", pid, a.info.comm, strerror(-ret)) : 0;
+}

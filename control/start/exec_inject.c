@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: MIT
+/*
+ * exec_inject.c - the runtime into a fresh image, before its first instruction
+ *
+ * The task stands in its PTRACE_EVENT_EXEC stop. From there:
+ *	1. on to the exit of its execve: from now on registers can be set freely;
+ *	2. block its signals (they stay pending, SIGSTOP is kept and given back), so that only our stops happen;
+ *	3. map the blob by system calls made at a `syscall` instruction of the vdso: no page of the program
+ *	   is written, no signal is needed (syscall stops), segments get their final protection at once (W^X);
+ *	4. write the image, relocated, and the boot block through /proc/PID/mem;
+ *	5. run uft_blob_start below the program's stack pointer up to its breakpoint;
+ *	6. arm everything through the agent, which runs by now;
+ *	7. registers and mask back, detach.
+ * Until 7 the task dies with us (PTRACE_O_EXITKILL): a half-prepared image must not run.
+ *
+ * The breakpoint's SIGTRAP is forced by the kernel: an inherited SIG_IGN for it would be reset, so it is put back.
+ *
+ * rseq. The runtime needs the offset of libc's rseq area, which libc computes at run time and publishes as
+ * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. In a static one a
+ * hardware watchpoint on the variable stops the task right after libc has written it.
+ */
+#include "control/detach/detach.h"
+#include "control/events/sources.h"
+#include "control/ptrace/remote_call.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AGENT_END_MS	2000		/* it notices within 100 */
+#define STACK_GAP	256		/* more than the red zone */
+#define PR_GET_MDWE_	66
+
+/* Steps 1 and 2. */
+static int remote_begin(struct remote *r, const struct auxv *av)
+{
+	uint64_t all = ~0ull;
+	long ignored = peek_status(r->tid, "SigIgn", 16);
+	char path[64];
+	int ret;
+
+	r->trap_ignored = ignored > 0 && ignored >> (SIGTRAP - 1) & 1;
+	snprintf(path, sizeof(path), "/proc/%d/mem", r->tid);
+	r->mem = open(path, O_RDWR | O_CLOEXEC);
+	if (r->mem < 0)
+		return -errno;
+	if (ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
+		return -errno;
+	ret = remote_run_to(r, PTRACE_SYSCALL, REMOTE_SYSCALL_STOP);
+	if (ret)
+		return ret;
+	if (ptrace(PTRACE_GETREGS, r->tid, 0, &r->regs) < 0 ||
+	    ptrace(PTRACE_GETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(all), &all) < 0)
+		return -errno;
+	r->insn = remote_find_syscall(r, av);
+	return r->insn ? 0 : -ENOTSUP;
+}
+
+/* Step 5. The boot block comes back in @boot. */
+static int run_blob(struct remote *r, const struct blob *b, struct uft_boot *boot)
+{
+	struct user_regs_struct regs = r->regs;
+	int ret;
+
+	regs.rip = r->base + b->start;
+	regs.rsp = (regs.rsp - STACK_GAP) & ~15ull;
+	regs.orig_rax = (uint64_t)-1;
+	if (ptrace(PTRACE_SETREGS, r->tid, 0, &regs) < 0)
+		return -errno;
+	ret = remote_run_to(r, PTRACE_CONT, SIGTRAP);
+	if (ret)
+		return ret;
+	if (ptrace(PTRACE_GETREGS, r->tid, 0, &regs) < 0)
+		return -errno;
+	if (regs.rip < r->base || regs.rip >= r->base + b->span)
+		return -EFAULT;
+	r->regs.fs_base = regs.fs_base;		/* the stand-in thread pointer stays */
+	if (pread(r->mem, boot, sizeof(*boot), (off_t)(r->base + b->boot)) != (ssize_t)sizeof(*boot))
+		return -EFAULT;
+	if (r->trap_ignored) {
+		const uint64_t ignore[4] = { 1 /* SIG_IGN */ };
+		uint64_t at = (r->regs.rsp - STACK_GAP) & ~15ull;
+
+		if (!remote_write(r, at, ignore, sizeof(ignore)))
+			remote_syscall(r, SYS_rt_sigaction, SIGTRAP, at, 0, 8, 0);
+	}
+	return boot->result;
+}
+
+/* Gives up: the image as exec made it. */
+static void remote_undo(struct remote *r, const struct blob *b)
+{
+	if (r->base)
+		remote_syscall(r, SYS_munmap, r->base, b->span, 0, 0, 0);
+	r->regs.orig_rax = (uint64_t)-1;
+	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
+	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
+}
+
+/* Steps 1 to 5 for a slice that is claimed. *at: where its boot block is. */
+static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct remote **out, uint64_t *at)
+{
+	struct uft_boot boot = {
+		.version = UFT_ABI_VERSION, .slice = slice, .arena_bytes = s->arena.target_bytes, .cpu_vendor_ok = remote_cpu_vendor_ok(),
+	};
+	struct remote *r = calloc(1, sizeof(*r));
+	const struct blob *b = NULL;
+	uint8_t raw[UFT_AUXV_MAX];
+	struct auxv av;
+	size_t bytes;
+	int ret;
+
+	if (!r)
+		return -ENOMEM;
+	*r = (struct remote){ .tid = tid, .mem = -1 };
+	snprintf(boot.arena_path, sizeof(boot.arena_path), "%s", s->arena.path);
+	ret = blob_get(&b);
+	if (!ret)
+		ret = auxv_read(tid, raw, &bytes, &av);
+	if (!ret)
+		ret = remote_begin(r, &av);
+	if (ret) {
+		remote_close(r);
+		return ret;
+	}
+	boot.no_mprotect = remote_syscall(r, SYS_prctl, PR_GET_MDWE_, 0, 0, 0, 0) > 0;
+	ret = remote_map_blob(r, b, 0);
+	if (!ret)
+		ret = remote_write_blob(r, b, &boot, 0);
+	if (!ret)
+		ret = run_blob(r, b, &boot);
+	if (ret) {
+		remote_undo(r, b);
+		remote_close(r);
+		return ret;
+	}
+	*at = r->base + b->boot;
+	*out = r;
+	return 0;
+}
+
+/* What is shared with it is a file of ours alone: who has become another user cannot open it. */
+static int explain_user(pid_t tid, int ret, char *why, size_t size)
+{
+	char dir[32];
+	struct stat st;
+
+	snprintf(dir, sizeof(dir), "/proc/%d", tid);
+	if (ret != -EACCES || stat(dir, &st) < 0 || st.st_uid == geteuid())
+		return 0;
+	snprintf(why, size, "it runs as user %u now, who may not open what user %u records to; uft record as user %u traces it",
+		 st.st_uid, geteuid(), st.st_uid);
+	return 1;
+}
+
+/* A slice, and the runtime into the image. */
+static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t *slice, struct remote **r, uint64_t *boot,
+			  struct uft_error *err)
+{
+	char why[300];
+	int ret;
+
+	*slice = arena_claim(&s->arena, peek_own_pid(tid), ppid);
+	if (*slice == UFT_NO_SLICE)
+		return uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", s->arena.map->nslices);
+	session_set_slice(s, *slice);
+	ret = inject_blob(s, *slice, tid, r, boot);
+	if (!ret)
+		return 0;
+	arena_release(&s->arena, *slice);
+	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
+		snprintf(why, sizeof(why), "%s", strerror(-ret));
+	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);
+}
+
+/* Its agent runs already, but the process must not go on half-known. Who launched it waits for it. */
+static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct remote *r)
+{
+	pid_t agent = leave_find_agent(tid);
+	struct pollfd p = { .fd = agent ? (int)syscall(SYS_pidfd_open, agent, 0) : -1, .events = POLLIN };
+
+	kill(tid, SIGKILL);
+	remote_close(r);
+	if (p.fd >= 0 ? poll(&p, 1, AGENT_END_MS) > 0 : !arena_slice(&s->arena, slice)->agent_tid)
+		arena_release(&s->arena, slice);	/* else it is not to be another's */
+	if (p.fd >= 0)
+		close(p.fd);
+}
+
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
+{
+	int is_first = tid == s->launched && !s->targets_total, ret = 0;
+	struct remote *r = NULL;
+	struct target *t;
+	struct space *sp;
+	uint64_t boot;
+	uint32_t slice;
+
+	if (!s->arena.is_linked)
+		return uft_fail(err, -ENOENT, "the session is over");
+	if (is_first)		/* while its sites are looked for; an error ends it in any case */
+		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+	s->first = is_first && !ret ? slice : UFT_NO_SLICE;
+	if (!ret)
+		ret = space_create(s, tid, NULL, &sp, err);
+	s->first = UFT_NO_SLICE;
+	if (!ret && !is_first)
+		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
+	if (ret) {
+		if (is_first && r)
+			give_up(s, tid, slice, r);
+		return ret;
+	}
+	sp->boot = boot;
+	t = target_create(s, slice, tid, ppid, sp);
+	if (!t) {
+		give_up(s, tid, slice, r);
+		return uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
+	}
+	t->remote = r;
+	target_open_agent(s, t);
+	if (is_first)
+		command_wait(s, t);	/* command_foretell(); what came of it shows when the object is sent */
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_mapped = t->obj[i].is_fresh = 1;
+	target_announce(s, t);
+	own_exec(s, t);
+	if (s->spec) {
+		ret = target_arm(s, t, 0);
+		sp->spec_sent = s->spec->generation;
+		if (ret < 0 && ret != -ESRCH)
+			session_warn(s, "%s: not everything could be armed: %s", sp->img->exe, strerror(-ret));
+	}
+	if (!sp->rbrk && !sp->started) {	/* nobody will tell of libraries: do not wait for it, arm what has waited */
+		sp->started = 1;
+		if (s->spec)
+			target_arm(s, t, 0);
+	}
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_fresh = 0;
+	*out = t;
+	return 0;
+}
+
+/* Watches the 8 bytes of __rseq_offset for a write: debug register 0. */
+static int set_watch(struct remote *r, uint64_t addr)
+{
+	const size_t dr = offsetof(struct user, u_debugreg);
+	const uint64_t local0_write_8bytes = 1 | 1 << 16 | 2 << 18;
+
+	if (ptrace(PTRACE_POKEUSER, r->tid, dr, addr) < 0 ||
+	    ptrace(PTRACE_POKEUSER, r->tid, dr + 7 * sizeof(uint64_t), local0_write_8bytes) < 0)
+		return -errno;
+	return 0;
+}
+
+int inject_release(struct uft_session *s, struct target *t)
+{
+	struct remote *r = t->remote;
+	int watch = !t->space->is_dynamic && t->space->rseq_symbol && !r->trap_ignored && t->has_agent;
+	int ret = 0;
+
+	t->remote = NULL;
+	r->regs.orig_rax = (uint64_t)-1;
+	if (ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs) < 0 ||
+	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
+		ret = -errno;
+	if (!ret && watch && !set_watch(r, t->space->rseq_symbol) &&
+	    ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
+	    ptrace(PTRACE_CONT, r->tid, 0, r->pending_signal) == 0)
+		ptask_watch_rseq(s, r->tid, t->slice);
+	else if (!ret && ptrace(PTRACE_DETACH, r->tid, 0, r->pending_signal) < 0)
+		ret = -errno;
+	remote_close(r);
+	return ret;
+}

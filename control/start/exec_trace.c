@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: MIT
+/*
+ * exec_trace.c - tasks that we trace by ptrace for a moment
+ *
+ *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
+ *	leave:	static, we gave up waiting for its stop -> stops -> detached. Others that are late are task_stop.c's, which is asked
+ *		to stop such tasks again, in a hold or when the program is left.
+ *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
+ *
+ * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
+ * not the leader changes its tid to the process's; both are waited for.
+ */
+#include "control/internal.h"
+#include "control/ptrace/task_stop.h"
+#include "control/watchdog/int3.h"
+#include "control/watchdog/watchdog.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#define STOP_MS		500
+#define STOP_NAP_NS	20000
+
+static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_t tid, pid_t tgid)
+{
+	struct ptask *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return NULL;
+	p->kind = kind;
+	p->tid = tid;
+	p->tgid = tgid;
+	p->slice = UFT_NO_SLICE;
+	p->since_ns = session_now_ns();
+	p->next = s->ptasks;
+	s->ptasks = p;
+	return p;
+}
+
+static void ptask_drop(struct uft_session *s, struct ptask *p)
+{
+	for (struct ptask **at = &s->ptasks; *at; at = &(*at)->next)
+		if (*at == p) {
+			*at = p->next;
+			break;
+		}
+	free(p);
+}
+
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
+{
+	struct ptask *p;
+
+	for (p = s->ptasks; p; p = p->next)
+		if (p->tid == tid)
+			return 0;	/* its last exec failed without a word */
+	p = ptask_add(s, PTASK_EXEC, tid, tgid);
+	if (!p)
+		return -ENOMEM;
+	p->from = from;
+	if (watch_has(s, tid)) {
+		watch_forget(s, tid);		/* it is seized, and the options will do */
+		return 0;
+	}
+	if (ptrace(PTRACE_SEIZE, tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) < 0) {
+		int ret = -errno;
+
+		ptask_drop(s, p);
+		return ret;
+	}
+	return 0;
+}
+
+void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
+{
+	struct ptask *p = ptask_add(s, PTASK_RSEQ, tid, tid);
+
+	if (p)
+		p->slice = slice;
+	else
+		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* nobody will look: at least it is not left running traced */
+}
+
+static void clear_watch(pid_t tid)
+{
+	const size_t dr = offsetof(struct user, u_debugreg);
+
+	ptrace(PTRACE_POKEUSER, tid, dr + 7 * sizeof(uint64_t), 0);
+	ptrace(PTRACE_POKEUSER, tid, dr, 0);
+	ptrace(PTRACE_POKEUSER, tid, dr + 6 * sizeof(uint64_t), 0);
+}
+
+/* The end of a task comes out of the same waits as its stops; the launched program's is asked for only once. */
+static void on_end(struct uft_session *s, pid_t tid, int status)
+{
+	if (tid == s->launched)
+		s->launched_status = status;
+}
+
+/* It stands: off it goes. Signals that stopped it first are given back. */
+static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (p->slice != UFT_NO_SLICE)
+		clear_watch(tid);
+	ptrace(PTRACE_DETACH, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	ptask_drop(s, p);
+}
+
+/* The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when it does. */
+static void stop_and_detach(struct uft_session *s, struct ptask *p)
+{
+	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
+	int status, got = 0;
+
+	if (p->kind == PTASK_LEAVE)
+		return;
+	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
+		ptask_drop(s, p);
+		return;
+	}
+	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
+		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
+	if (!got && p->slice != UFT_NO_SLICE) {
+		p->kind = PTASK_LEAVE;		/* with a watchpoint to be cleared */
+	} else if (!got) {
+		look_late(p->tid);
+		ptask_drop(s, p);
+	} else if (got == p->tid && WIFSTOPPED(status)) {
+		let_go(s, p, got, status);
+	} else {
+		if (got == p->tid)
+			on_end(s, p->tid, status);
+		ptask_drop(s, p);
+	}
+}
+
+/* With int3s in its memory a task is never let go, not for a moment: it was the watchdog's, and is so again. */
+static int give_back(struct uft_session *s, struct ptask *p)
+{
+	if (!s->traps || p->kind != PTASK_EXEC || watch_take_back(s, p->tid))
+		return 0;
+	ptask_drop(s, p);
+	return 1;
+}
+
+void ptask_release(struct uft_session *s, pid_t tid)
+{
+	for (struct ptask *p = s->ptasks; p; p = p->next)
+		if (p->tid == tid) {
+			pid_t tgid = p->tgid;
+
+			if (give_back(s, p))
+				return;
+			stop_and_detach(s, p);
+			watch_again(s, tgid);
+			return;
+		}
+}
+
+void ptask_release_process(struct uft_session *s, pid_t tgid)
+{
+	struct ptask *p = s->ptasks, *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (p->tgid == tgid && !give_back(s, p))
+			stop_and_detach(s, p);
+	}
+}
+
+void ptask_release_all(struct uft_session *s)
+{
+	struct ptask *p = s->ptasks, *next;
+
+	for (; p; p = next) {
+		next = p->next;
+		if (!give_back(s, p))
+			stop_and_detach(s, p);
+	}
+	while (s->ptasks) {
+		look_late(s->ptasks->tid);
+		ptask_drop(s, s->ptasks);
+	}
+}
+
+/* The new image stands before its first instruction. What it replaced is over. */
+static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
+{
+	struct target *old = target_by_pid(s, tid), *t;
+	pid_t ppid = old ? old->ppid : (pid_t)peek_status(tid, "PPid", 10);
+	struct uft_error err = { "" };
+
+	kin_note(s, tid, p->from ? p->from : ppid);
+	ptask_drop(s, p);
+	if (old)
+		target_end(s, old);
+	if (inject_exec(s, tid, ppid, &t, &err)) {
+		s->not_followed++;
+		session_warn(s, "not followed: %s", err.text);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return;
+	}
+	inject_release(s, t);
+	watch_targets(s);
+}
+
+/* The hardware watchpoint is the only source of SIGTRAP that is ours. */
+static int is_watch_hit(pid_t tid)
+{
+	const size_t dr = offsetof(struct user, u_debugreg);
+
+	errno = 0;
+	return ptrace(PTRACE_PEEKUSER, tid, dr + 6 * sizeof(uint64_t), 0) & 1 && !errno;
+}
+
+static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (p->kind == PTASK_LEAVE) {
+		let_go(s, p, tid, status);
+	} else if (event == PTRACE_EVENT_EXEC) {
+		if (p->kind == PTASK_RSEQ)
+			clear_watch(tid);
+		on_exec(s, p, tid);
+	} else if (p->kind == PTASK_RSEQ && sig == SIGTRAP && !event && is_watch_hit(tid)) {
+		struct target *t = target_by_slice(s, p->slice);
+
+		clear_watch(tid);
+		if (t && t->pid == tid)
+			inject_rseq(s, t);
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		ptask_drop(s, p);
+	} else if (event == PTRACE_EVENT_STOP) {
+		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+	} else if (!event && sig == SIGTRAP && trap_serve(s, tid)) {
+		ptrace(PTRACE_CONT, tid, 0, 0);
+	} else {
+		watch_note_made(s, tid, event);
+		ptrace(PTRACE_CONT, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	}
+}
+
+int ptask_poll(struct uft_session *s)
+{
+	struct ptask *p = s->ptasks, *next;
+	int n = 0;
+
+	for (; p; p = next) {
+		pid_t tid = p->tid;
+		int status, got;
+
+		next = p->next;
+		got = waitpid(tid, &status, __WALL | WNOHANG);
+		if (got <= 0 && p->tgid != tid) {
+			/* Until the exec makes our task the leader, the leader is nobody of ours: ECHILD then says nothing. */
+			int leader = waitpid(p->tgid, &status, __WALL | WNOHANG);
+
+			if (leader > 0 || got < 0) {
+				tid = p->tgid;
+				got = leader;
+			}
+		}
+		if (got == 0) {
+			n++;
+			continue;
+		}
+		if (got < 0 && errno == EINTR) {
+			n++;
+		} else if (got < 0) {
+			ptask_drop(s, p);		/* gone */
+		} else if (WIFSTOPPED(status)) {
+			on_stop(s, p, tid, status);
+			n++;
+		} else {
+			on_end(s, tid, status);
+			ptask_drop(s, p);
+		}
+	}
+	return n;
+}

@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: MIT
+/*
+ * launch.c - starting a program with the runtime in it
+ *
+ * The child waits on a pipe until it is seized, then calls execve with nothing changed: signal mask as it was when the
+ * session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec fails it sends
+ * errno through a second pipe, which exec closes. If the program is known when the session is created, that is the first thing
+ * done: the kernel makes the image on another CPU meanwhile.
+ *
+ * uft_session_launch() returns when the program is about to run its own code. For a dynamic program that is after its
+ * loader has mapped all libraries and before the first constructor: only then can be said whether a filter
+ * matches anything.
+ */
+#include "control/detach/guard.h"
+#include "control/internal.h"
+#include "control/ptrace/task_stop.h"
+#include "control/plan/unprepared.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_TIMEOUT_MS	10000
+#define STEP_MS		5
+
+/* As execvp() finds it. */
+int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err)
+{
+	const char *dirs = getenv("PATH");
+	int denied = 0;
+
+	if (strchr(name, '/')) {
+		if ((size_t)snprintf(path, size, "%s", name) >= size)
+			return uft_fail(err, -ENAMETOOLONG, "cannot start %s: the path is too long", name);
+		return 0;
+	}
+	for (dirs = dirs ? dirs : "/usr/local/bin:/usr/bin:/bin"; *name; dirs++) {
+		size_t len = strcspn(dirs, ":");
+		struct stat st;
+
+		if ((size_t)snprintf(path, size, "%.*s%s%s", (int)len, dirs, len ? "/" : "./", name) < size &&
+		    stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
+			if (access(path, X_OK) == 0)
+				return 0;
+			denied = 1;
+		}
+		dirs += len;
+		if (!*dirs)
+			break;
+	}
+	if (denied)
+		return uft_fail(err, -EACCES, "cannot start %s: it is not executable", name);
+	return uft_fail(err, -ENOENT, "cannot start '%s': no such program in PATH", name);
+}
+
+static _Noreturn void child(const struct uft_session *s, const char *path, char *const argv[], int go, int report)
+{
+	int error;
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
+		_exit(127);
+	sigprocmask(SIG_SETMASK, &s->launch_mask, NULL);
+	execv(path, argv);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static void pass_stop(pid_t pid, int status)
+{
+	int sig = WSTOPSIG(status);
+
+	ptrace(PTRACE_CONT, pid, 0, status >> 16 || sig == (SIGTRAP | 0x80) ? 0 : sig);
+}
+
+/* Makes it ours and lets it go on to its exec. */
+static int begin_exec(pid_t pid, int go, const char *path, struct uft_error *err)
+{
+	if (ptrace(PTRACE_SEIZE, pid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL) < 0)
+		return uft_fail(err, -errno, "ptrace is not permitted here (%s); see kernel.yama.ptrace_scope and the "
+				"container's seccomp profile", strerror(errno));
+	if (write(go, "", 1) != 1)
+		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	return 0;
+}
+
+static void coming_done(struct uft_session *s)
+{
+	close(s->coming.report);
+	s->coming.pid = 0;
+}
+
+/* Until its exec succeeded; it stands in the exec stop then. With an error it has ended, and its number may be another's by now. */
+static int await_exec(struct uft_session *s, struct uft_error *err)
+{
+	const char *path = s->coming.path;
+	const struct blob *b;
+	int error = 0, status, ret;
+
+	blob_get(&b);		/* it takes as long as the kernel needs for the exec; an error comes again when it is asked for */
+	for (;;) {
+		if (waitpid(s->coming.pid, &status, __WALL) < 0) {
+			if (errno == EINTR)
+				continue;
+			break;			/* ECHILD: nobody asks for the status of ours, SIGCHLD is ignored */
+		}
+		if (!WIFSTOPPED(status))
+			break;
+		if (status >> 16 == PTRACE_EVENT_EXEC)
+			return 0;
+		pass_stop(s->coming.pid, status);
+	}
+	if (read(s->coming.report, &error, sizeof(error)) == (ssize_t)sizeof(error) && error > 0)
+		ret = uft_fail(err, -error, "cannot start %s: %s", path, error == ENOENT ?
+			       "its interpreter (#! line or loader) does not exist" : strerror(error));
+	else
+		ret = uft_fail(err, -ECANCELED, "%s was ended before it started", path);
+	coming_done(s);
+	return ret;
+}
+
+void launch_end_child(struct uft_session *s, pid_t pid)
+{
+	int status;
+
+	if (s->launched == pid && s->launched_status >= 0)
+		return;			/* reaped already */
+	kill(pid, SIGKILL);
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+}
+
+/* The program is not to run: away with it and its target. */
+static void abandon(struct uft_session *s, struct target *t, pid_t pid)
+{
+	if (t && t->remote) {
+		kill(pid, SIGKILL);		/* first, so that letting it go does not let it run */
+		inject_release(s, t);
+	}
+	launch_end_child(s, pid);
+	if (t && target_by_slice(s, t->slice) == t)
+		target_end(s, t);
+	s->launched = 0;
+}
+
+int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err)
+{
+	uint64_t usable = 0;
+	char text[600];
+
+	if (!s->spec || s->spec->tracer == UFT_TRACER_NOP)
+		return 0;
+	for (uint32_t i = 0; i < t->space->nobj; i++)
+		usable += t->space->obj[i].nusable + plain_count(&t->space->obj[i]);
+	if (usable)
+		return spec_check(s->spec, &t->space, 1, err);
+	spec_explain_none(t->space, text, sizeof(text));
+	/* make, env, a shell: what they start may well be traceable. */
+	if (session_follows_children(s)) {
+		session_warn(s, "%s", text);
+		return 0;
+	}
+	return uft_fail(err, -ENODATA, "%s", text);
+}
+
+static void tell_released(struct uft_session *s)
+{
+	if (!s->is_told && s->ev.released)
+		s->ev.released(s->ev.arg);
+	s->is_told = 1;
+}
+
+/*
+ * Serves the session until the program's loader is through, or there is no loader. Its requests come within a millisecond, so
+ * the bell itself is waited for, without the thread that turns it into a descriptor; what has only a descriptor waits STEP_MS.
+ * Who is told that the program is on its way has work to do then: it is told when the loader has had its first answer.
+ */
+static int run_to_start(struct uft_session *s, struct target **t)
+{
+	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
+	uint32_t *bell = &s->arena.shared->bell, slice = (*t)->slice;
+	pid_t pid = (*t)->pid;
+	int has_waited = 0;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
+
+		session_step(s, 0);
+		if (has_waited)
+			tell_released(s);
+		*t = target_by_slice(s, slice);
+		if (!*t || (*t)->pid != pid || (*t)->space->started || session_now_ns() >= deadline)
+			return *t && (*t)->pid == pid ? 0 : -ESRCH;
+		futex(bell, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = STEP_MS * 1000000 });
+		has_waited = 1;
+	}
+}
+
+void launch_adopt(struct uft_session *s, pid_t pid)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+
+	s->launched = pid;
+	s->launched_status = -1;
+	look_keep_status(pid);
+	s->launched_fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	ev.data.fd = s->launched_fd;
+	if (s->launched_fd >= 0)
+		epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->launched_fd, &ev);
+}
+
+/* Forks it and lets it execute. s->coming is what await_exec() needs then. */
+static int start_child(struct uft_session *s, char *const argv[], struct uft_error *err)
+{
+	const char *path = s->coming.path;
+	int go[2], report[2], ret;
+	pid_t pid;
+
+	if (pipe2(go, O_CLOEXEC) < 0)
+		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	if (pipe2(report, O_CLOEXEC) < 0) {
+		ret = uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+		goto close_go;
+	}
+	pid = fork();
+	if (pid == 0) {
+		close(go[1]);
+		child(s, path, argv, go[0], report[1]);
+	}
+	close(report[1]);
+	ret = pid < 0 ? uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno)) : begin_exec(pid, go[1], path, err);
+	if (ret) {
+		if (pid > 0)
+			launch_end_child(s, pid);
+		close(report[0]);
+	} else {
+		s->coming.pid = pid;
+		s->coming.report = report[0];
+		s->coming.argv = argv;
+	}
+close_go:
+	close(go[0]);
+	close(go[1]);
+	return ret;
+}
+
+int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *err)
+{
+	char *path = s->coming.path;
+	int ret = launch_find_program(argv[0], path, sizeof(s->coming.path), err);
+
+	if (!ret)
+		ret = program_check(path, err);
+	if (!ret)
+		ret = program_check_rights(path, err);
+	return ret ? ret : start_child(s, argv, err);
+}
+
+void launch_forget(struct uft_session *s)
+{
+	if (!s->coming.pid)
+		return;
+	launch_end_child(s, s->coming.pid);
+	coming_done(s);
+}
+
+/* The program in its exec stop; it may be on its way since the session was created. */
+static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err)
+{
+	int ret = 0;
+
+	if (s->coming.argv != argv)
+		launch_forget(s);
+	if (!s->coming.pid)
+		ret = launch_begin(s, argv, err);
+	if (!ret)
+		ret = await_exec(s, err);
+	if (ret)
+		return ret;
+	*pid = s->coming.pid;
+	coming_done(s);
+	return 0;
+}
+
+int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
+{
+	struct uft_error why = { "" };
+	struct target *t = NULL;
+	struct auxv av;
+	uint8_t raw[UFT_AUXV_MAX];
+	size_t bytes;
+	pid_t pid = 0;
+	int ret;
+
+	if (s->launched)
+		return uft_fail(err, -EBUSY, "the session has started a program already");
+	if (s->opts.preload || s->opts.emulator) {
+		guard_await(s);
+		return preload_launch(s, argv, out, err);
+	}
+	ret = launch_exec(s, argv, &pid, err);
+	if (ret)
+		return ret;
+	guard_await(s);
+	launch_adopt(s, pid);
+	if (!auxv_read(pid, raw, &bytes, &av) && av.secure)
+		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
+	if (!ret)
+		ret = inject_exec(s, pid, getpid(), &t, &why);
+	if (!ret && t->space->started)
+		ret = launch_check_start(s, t, &why);
+	if (ret) {
+		abandon(s, t, pid);
+		return uft_fail(err, ret, "%s", why.text);
+	}
+	if (t->space->started) {
+		ret = inject_release(s, t);
+		tell_released(s);
+	} else {
+		s->held = t->slice;
+		ret = inject_release(s, t);
+		if (!ret)
+			ret = run_to_start(s, &t);
+		/* Its refusal ends the program, whose end may have been seen already. */
+		if (s->held_result)
+			ret = s->held_result;
+		s->held = UFT_NO_SLICE;
+		if (ret && ret != -ESRCH) {
+			why = s->held_error;
+			abandon(s, t, pid);
+			return uft_fail(err, ret, "%s", why.text);
+		}
+	}
+	if (out)
+		*out = pid;
+	return 0;
+}

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * preload.c - programs into which the loader puts the runtime (LD_PRELOAD), without ptrace
+ *
+ * For programs under an emulator, which knows no ptrace, and for systems that forbid it. The program is started with
+ * libuft.so in LD_PRELOAD and the session's file in UFT_ARENA; before any code of it runs the runtime says hello and
+ * waits (runtime/agent/preload.c). From then on such a target is like any other, except:
+ *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library stays mapped;
+ *   - children that are made by fork are followed, and what is executed if that finds the same in its environment. Under an emulator
+ *     that is QEMU_SET_ENV, which says to the next one what -E said to the first: programs of this machine do not know it.
+ *
+ * Under an emulator the kernel tells of another program: path and auxiliary vector come from the runtime, and the clock is the
+ * emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put nothing in between, which
+ * is_same_memory() makes sure of.
+ */
+#include "control/internal.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define START_TIMEOUT_MS	60000	/* an emulated loader on a busy machine, and its libraries' functions are looked for */
+#define EMULATOR_WORDS		32
+
+/* ---- Starting -------------------------------------------------------------------------------- */
+
+static const char *library_machine(uint16_t machine)
+{
+	return machine == EM_AARCH64 ? "aarch64" : machine == EM_RISCV ? "riscv64" : "x86_64";	/* others are not opened */
+}
+
+static const char *machine_name(const char *path, struct uft_error *err)
+{
+	struct uft_object *obj;
+	const char *name = NULL;
+
+	if (uft_object_open(path, &obj, err))
+		return NULL;
+	if (obj->is_static)
+		uft_fail(err, -EPFNOSUPPORT, "%s is linked statically: no loader puts the runtime into it", path);
+	else
+		name = library_machine(obj->machine);
+	uft_object_put(obj);
+	return name;
+}
+
+/* libuft.so for @machine: beside us in the build tree, or where it is installed. */
+static int find_library(const char *machine, char *path, size_t size, struct uft_error *err)
+{
+	static const char *const places[] = { "runtime", "../lib/uft", UFT_LIBDIR, NULL };
+	char exe[PATH_MAX - 64];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+
+	exe[n > 0 ? n : 0] = '\0';
+	if (strrchr(exe, '/'))
+		*strrchr(exe, '/') = '\0';
+	for (int i = 0; places[i]; i++) {
+		if (places[i][0] == '/')
+			snprintf(path, size, "%s/libuft-%s.so", places[i], machine);
+		else
+			snprintf(path, size, "%s/%s/libuft-%s.so", exe, places[i], machine);
+		if (access(path, R_OK) == 0)
+			return 0;
+	}
+	return uft_fail(err, -ENOENT, "there is no libuft-%s.so: uft was built without a compiler for that architecture", machine);
+}
+
+/* The loader takes several libraries, with blanks or colons between, and qemu several variables in one, with commas. */
+static int check_places(const struct uft_session *s, const char *library, struct uft_error *err)
+{
+	const char *separators = s->opts.emulator ? " :," : " :";
+
+	if (strpbrk(library, separators))
+		return uft_fail(err, -EINVAL, "%s: a program that is started so cannot be told of a path with a %s: put uft "
+				"elsewhere", library, s->opts.emulator ? "blank, a colon or a comma" : "blank or a colon");
+	if (s->opts.emulator && strchr(s->arena.path, ','))
+		return uft_fail(err, -EINVAL, "%s: an emulator cannot be told of a path with a comma: set XDG_RUNTIME_DIR to another folder",
+				s->arena.path);
+	return 0;
+}
+
+/* What the program finds in its environment. */
+struct start_env {
+	char preload[PATH_MAX + 4096], arena[PATH_MAX + 64];
+	char inherited[3 * PATH_MAX + 4096];	/* for the emulators that it executes; empty: they are not followed */
+};
+
+static void make_env(const struct uft_session *s, const char *library, struct start_env *e)
+{
+	const char *old = s->opts.emulator ? NULL : getenv("LD_PRELOAD");
+
+	snprintf(e->preload, sizeof(e->preload), "LD_PRELOAD=%s%s%s", library, old && old[0] ? ":" : "", old ? old : "");
+	snprintf(e->arena, sizeof(e->arena), "UFT_ARENA=%zx%c%s", s->arena.target_bytes, s->opts.emulator ? '!' : ':',
+		 s->arena.path);
+	e->inherited[0] = '\0';
+	old = getenv("QEMU_SET_ENV");
+	if (s->opts.emulator && session_follows_children(s))
+		snprintf(e->inherited, sizeof(e->inherited), "QEMU_SET_ENV=%s%s%s,%s", old ? old : "", old && old[0] ? "," : "", e->preload,
+			 e->arena);
+}
+
+/* emulator -E ... -E ... program arguments; the words of the result are those of its arguments. NULL: no memory. */
+static char **emulator_argv(const struct uft_session *s, char *path, char *const argv[], struct start_env *e)
+{
+	size_t n = 0, m = 0;
+	char **all;
+
+	while (argv[n])
+		n++;
+	while (s->opts.emulator[m])
+		m++;
+	all = calloc(m + n + 6, sizeof(*all));
+	if (!all)
+		return NULL;
+	for (size_t i = 0; i < m; i++)
+		all[i] = (char *)s->opts.emulator[i];
+	all[m++] = "-E";
+	all[m++] = e->preload;
+	all[m++] = "-E";
+	all[m++] = e->arena;
+	all[m++] = path;
+	for (size_t i = 1; i < n; i++)
+		all[m++] = argv[i];
+	return all;
+}
+
+static _Noreturn void child(const struct uft_session *s, const char *path, char *const argv[], struct start_env *e, int report)
+{
+	int error;
+
+	sigprocmask(SIG_SETMASK, &s->launch_mask, NULL);
+	if (!s->opts.emulator) {
+		putenv(e->preload);
+		putenv(e->arena);
+	}
+	if (e->inherited[0])
+		putenv(e->inherited);
+	execvp(path, argv);
+	error = errno;
+	if (write(report, &error, sizeof(error)) < 0)
+		_exit(126);
+	_exit(127);
+}
+
+static int start_child(struct uft_session *s, const char *path, char *const argv[], struct start_env *e, pid_t *pid,
+		       struct uft_error *err)
+{
+	int report[2], error = 0;
+
+	if (pipe2(report, O_CLOEXEC) < 0)
+		return uft_fail(err, -errno, "cannot start %s: %s", path, strerror(errno));
+	*pid = fork();
+	if (*pid == 0)
+		child(s, path, argv, e, report[1]);
+	close(report[1]);
+	if (*pid < 0)
+		error = errno;
+	else if (read(report[0], &error, sizeof(error)) != (ssize_t)sizeof(error))
+		error = 0;
+	close(report[0]);
+	if (!error)
+		return 0;
+	if (*pid > 0)
+		waitpid(*pid, NULL, 0);
+	return uft_fail(err, -error, "cannot start %s: %s", path, strerror(error));
+}
+
+static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)
+{
+	uint32_t page_bytes = __atomic_load_n(&s->arena.shared->page_bytes, __ATOMIC_RELAXED);
+
+	if (page_bytes)
+		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
+				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
+	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
+}
+
+/* Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program is over. */
+static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
+{
+	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
+	int32_t error;
+
+	do {
+		session_step(s, 100);
+		error = __atomic_load_n(&s->arena.shared->start_error, __ATOMIC_ACQUIRE);
+	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
+	if (s->held_result) {
+		*err = s->held_error;
+		return s->held_result;
+	}
+	if (s->has_hello)
+		return 0;
+	if (s->launched_status < 0)
+		kill(pid, SIGKILL);
+	if (error < 0 && error >= -4095)
+		return start_failed(s, path, error, err);
+	return uft_fail(err, -ENOEXEC, "the runtime did not come up in %s: it must be linked dynamically, not gain rights at its "
+			"start%s", path, s->opts.emulator ? ", and the emulator must know -E (qemu-user does)" : "");
+}
+
+/* What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited for in vain. */
+static int check_image(const char *path, char image[PATH_MAX], struct uft_error *err)
+{
+	int ret = program_check(path, err);
+
+	if (!ret && script_interpreter(path, image, PATH_MAX))
+		ret = program_check(image, err);
+	else
+		memcpy(image, path, strlen(path) + 1);
+	return ret ? ret : program_check_rights(image, err);
+}
+
+int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
+{
+	char path[PATH_MAX], image[PATH_MAX], library[PATH_MAX + 64];
+	struct start_env *env = calloc(1, sizeof(*env));
+	char **words = NULL;
+	const char *machine;
+	pid_t pid = 0;
+	int ret = env ? launch_find_program(argv[0], path, sizeof(path), err) : -ENOMEM;
+
+	if (!ret && !s->opts.emulator)
+		ret = check_image(path, image, err);
+	if (!ret) {
+		machine = machine_name(s->opts.emulator ? path : image, err);
+		ret = machine ? find_library(machine, library, sizeof(library), err) : -EPFNOSUPPORT;
+	}
+	if (!ret)
+		ret = check_places(s, library, err);
+	if (!ret) {
+		make_env(s, library, env);
+		if (s->opts.emulator)
+			words = emulator_argv(s, path, argv, env);
+		ret = s->opts.emulator && !words ? -ENOMEM : 0;
+	}
+	if (!ret)
+		ret = start_child(s, words ? words[0] : path, words ? words : argv, env, &pid, err);
+	free(words);
+	free(env);
+	if (ret)
+		return ret;
+	launch_adopt(s, pid);
+	ret = await_hello(s, pid, path, err);
+	if (ret) {
+		launch_end_child(s, pid);
+		s->launched = 0;
+		return ret;
+	}
+	if (out)
+		*out = pid;
+	return 0;
+}
+
+/* ---- Hello ----------------------------------------------------------------------------------- */
+
+/* Is what the program has at @at there for us, too? The boot block knows its session's file. */
+static int is_same_memory(const struct uft_session *s, pid_t pid, uint64_t at)
+{
+	struct uft_boot boot;
+
+	return !peek_mem(pid, at, &boot, sizeof(boot)) && boot.version == UFT_ABI_VERSION && boot.arena_bytes == s->arena.target_bytes;
+}
+
+/* Under an emulator the program's clock is not ours: ticks since the hello, by its own rate. */
+static void take_clock(struct uft_session *s, const struct uft_request *r)
+{
+	if (!s->opts.emulator || s->guest_hz || !r->arg[2])
+		return;
+	s->guest_clock0 = r->arg[0];
+	s->guest_ns0 = r->arg[1];
+	__atomic_store_n(&s->guest_hz, r->arg[2], __ATOMIC_RELEASE);
+	if (s->spec)
+		session_set_times(s, s->spec);
+}
+
+void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2])
+{
+	struct uft_session *s = session;
+	uint64_t hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
+
+	ns[1] = session_now_ns();
+	clock[0] = clock[1] = 0;
+	if (!hz)
+		return;
+	ns[0] = s->guest_ns0;
+	clock[0] = s->guest_clock0;
+	clock[1] = clock[0] + (uint64_t)((__int128)(int64_t)(ns[1] - ns[0]) * hz / 1000000000);
+}
+
+/* A thread has no pidfd: its process's. */
+void preload_take_agent(struct uft_session *s, struct target *t)
+{
+	int fd = (int)syscall(SYS_pidfd_open, t->pid, 0);
+
+	if (fd >= 0)
+		target_take_agent(s, t, fd);
+	t->is_preloaded = 1;
+}
+
+/* Code and return addresses as found; the library stays. */
+void preload_leave(struct uft_session *s, struct target *t)
+{
+	int left = command_run(s, t, UFT_CMD_LEAVE);
+
+	if (left > 0)
+		session_warn(s, "process %d: %d places of its code could not be changed back beside its running threads", t->pid, left);
+	if (left >= 0)
+		command_run(s, t, UFT_CMD_UNHOOK);
+	command_run(s, t, UFT_CMD_AGENT_EXIT);
+	t->has_agent = 0;
+}
+
+static struct target *make_target(struct uft_session *s, const struct uft_request *r, struct uft_error *err)
+{
+	const struct uft_hello *said = (const void *)((const uint8_t *)arena_cmd(&s->arena, r->slice) + UFT_CMD_PAYLOAD);
+	struct uft_hello hello = *said;		/* it may change under our eyes */
+	struct uft_slice *sl = arena_slice(&s->arena, r->slice);
+	pid_t pid = (pid_t)r->pid;
+	struct space *sp;
+	struct target *t;
+
+	hello.exe[sizeof(hello.exe) - 1] = '\0';
+	if (hello.nauxv > UFT_HELLO_AUXV)
+		hello.nauxv = UFT_HELLO_AUXV;
+	if (space_create(s, pid, &hello, &sp, err))
+		return NULL;
+	sp->boot = r->arg[3];
+	t = target_create(s, r->slice, pid, (pid_t)sl->ppid, sp);
+	if (!t) {
+		uft_fail(err, -ENOMEM, "no memory for %s", sp->img->exe);
+		return NULL;
+	}
+	session_set_slice(s, r->slice);
+	preload_take_agent(s, t);
+	return t;
+}
+
+/*
+ * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes such a frame: the program
+ * would end by terminate(). So it is refused. (Of what dlopen() brings command.c says that it is at risk.)
+ */
+static int check_graph(struct uft_session *s, const struct target *t, struct uft_error *err)
+{
+	const struct uft_image *img = t->space->img;
+	uint32_t tracer = s->spec ? s->spec->tracer : UFT_TRACER_NOP;
+
+	if (hooks_are_known(img->obj[0].obj) || (tracer != UFT_TRACER_GRAPH && tracer != UFT_TRACER_PROFILE))
+		return 0;
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (t->space->obj[i].unwind_error)
+			return uft_fail(err, -EOPNOTSUPP, "%s uses %s, which begins to unwind by code that cannot be hooked (%s): exceptions "
+					"would not pass through traced frames; the tracer function can be used (-p function)", img->exe,
+					img->obj[i].obj->path, strerror(-t->space->obj[i].unwind_error));
+	return 0;
+}
+
+static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
+/* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
+static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen", "wordexp" };
+
+/* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
+static int only_waits(const struct uft_object *obj)
+{
+	const char *name = strrchr(obj->path, '/');
+
+	name = name ? name + 1 : obj->path;
+	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9);
+}
+
+static int imports_any(struct uft_object *obj, const char *const *names, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (uft_object_imports(obj, names[i]) && !(!strcmp(names[i], "syscall") && only_waits(obj)))
+			return 1;
+	return 0;
+}
+
+/* May a task come into being that has its maker's thread pointer? */
+static int has_sharers(const struct uft_image *img)
+{
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (imports_any(img->obj[i].obj, makers, sizeof(makers) / sizeof(makers[0])) ||
+		    imports_any(img->obj[i].obj, spawners, sizeof(spawners) / sizeof(spawners[0])))
+			return 1;
+	return 0;
+}
+
+/*
+ * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
+ * somebody may make tasks that it does not number (sources.c of the runtime, which compares before it believes).
+ */
+static int32_t tid_offset(const struct uft_image *img)
+{
+	uint32_t tid[3], size;
+	int32_t offset = 0;
+
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		struct uft_object *obj = img->obj[i].obj;
+		uint64_t at = uft_object_symbol(obj, "_thread_db_pthread_tid", NULL);
+		uint64_t size_at = uft_object_symbol(obj, "_thread_db_sizeof_pthread", NULL);
+
+		if (imports_any(obj, makers, sizeof(makers) / sizeof(makers[0])))
+			return 0;
+		if (at && size_at && uft_object_read(obj, at, tid, sizeof(tid)) == sizeof(tid) &&
+		    uft_object_read(obj, size_at, &size, sizeof(size)) == sizeof(size) && size < 65536 && tid[2] < size)
+			offset = (int32_t)tid[2] - (int32_t)size - (obj->machine == EM_RISCV ? 32 : 0);
+	}
+	return offset;
+}
+
+/*
+ * Thunks load by the number's place, so it is known before they are made and changes once at most: when a library comes that makes such
+ * tasks. No thread gets a ring of its own from then on, and new parameters are a new generation, which shuts those that there are.
+ */
+void preload_note_makers(struct uft_session *s, struct target *t)
+{
+	struct uft_slice *slice = arena_slice(&s->arena, t->slice);
+	int32_t offset = tid_offset(t->space->img);
+
+	slice->no_sharers = !has_sharers(t->space->img);
+	if (t->is_held_back) {
+		slice->tid_offset = offset;
+	} else if (slice->tid_offset && !offset) {
+		slice->tid_offset = 0;
+		if (s->spec)
+			command_params(s, t);
+	}
+}
+
+/* The program waits in its hello: nobody has run in any object but the loader. */
+static int arm_start(struct uft_session *s, struct target *t, struct uft_error *err)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_mapped = 1;
+	t->is_held_back = 1;
+	ret = space_walk(s, t, 0);
+	t->is_held_back = 0;
+	if (ret < 0)
+		return ret;
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_fresh = i != 1;
+	ret = s->spec ? target_arm(s, t, 0) : 0;
+	if (s->spec)
+		t->space->spec_sent = s->spec->generation;
+	for (uint32_t i = 0; i < t->nobj; i++)
+		t->obj[i].is_fresh = 0;
+	inject_rseq(s, t);
+	return ret ? ret : check_graph(s, t, err);
+}
+
+int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r)
+{
+	struct uft_error err = { "" };
+	struct target *t;
+	int ret;
+
+	if (r->slice >= s->arena.map->nslices || target_by_slice(s, r->slice) || !peek_has_arena(s, (pid_t)r->pid))
+		return -ESRCH;
+	if (!is_same_memory(s, (pid_t)r->pid, r->arg[3])) {
+		session_warn(s, "process %d: its emulator moves memory about: it is not traced", (int)r->pid);
+		return -EOPNOTSUPP;
+	}
+	take_clock(s, r);
+	t = make_target(s, r, &err);
+	if (!t) {
+		session_warn(s, "%s", err.text);
+		return -ENOMEM;
+	}
+	target_announce(s, t);
+	t->waiting = index + 1;
+	ret = arm_start(s, t, &err);
+	t->waiting = 0;
+	if (ret && !err.text[0])
+		uft_fail(&err, ret, "%s could not be armed: %s", t->space->img->exe, strerror(-ret));
+	if (t->pid != s->launched || s->has_hello) {
+		if (ret)
+			session_warn(s, "%s", err.text);
+		return ret;
+	}
+	s->held_error = err;
+	if (!ret)
+		ret = launch_check_start(s, t, &s->held_error);
+	s->held_result = ret;
+	s->has_hello = !ret;
+	return ret ? -ECANCELED : 0;
+}

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: MIT
+/*
+ * target.c - a process with the runtime in it
+ *
+ *	claimed -> announced (slice_begin) -> live -> over -> (agent gone) slice_end, freed
+ *
+ * The process is held by pidfd, so its number cannot come to mean another one; the agent likewise. A slice is handed
+ * back only when both are gone: until then somebody may write to it. Who drains slices (slice_end) makes them
+ * free again; without such a listener they are freed here.
+ */
+#include "control/internal.h"
+#include "control/ptrace/task_stop.h"
+#include "control/events/sources.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define AGENT_GRACE_MS	1000
+#define AGENT_PART_MS	10
+
+static int open_pidfd(struct uft_session *s, pid_t pid)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return -errno;
+	ev.data.fd = fd;
+	epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, fd, &ev);
+	return fd;
+}
+
+static int is_ready(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd < 0 || poll(&p, 1, timeout_ms) > 0;
+}
+
+int target_is_running(const struct target *t)
+{
+	return !is_ready(t->pidfd, 0);
+}
+
+int target_agent_ended(const struct target *t)
+{
+	return t->has_agent && t->agent_fd >= 0 && is_ready(t->agent_fd, 0);
+}
+
+int target_grow(struct target *t, uint32_t nobj)
+{
+	struct target_obj *more;
+
+	if (nobj > t->nobj) {
+		more = realloc(t->obj, nobj * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		t->obj = more;
+		memset(more + t->nobj, 0, (nobj - t->nobj) * sizeof(*more));
+		t->nobj = nobj;
+	}
+	for (uint32_t i = 0; i < nobj; i++) {
+		uint32_t n = t->space->img->obj[i].nstubs;
+		uint8_t *state;
+
+		if (t->obj[i].nstate >= n)
+			continue;
+		state = realloc(t->obj[i].state, n);
+		if (!state)
+			return -ENOMEM;
+		memset(state + t->obj[i].nstate, WANT_NOT, n - t->obj[i].nstate);
+		t->obj[i].state = state;
+		t->obj[i].nstate = n;
+	}
+	return 0;
+}
+
+static void target_free(struct target *t)
+{
+	for (uint32_t i = 0; i < t->nobj; i++) {
+		free(t->obj[i].state);
+		free(t->obj[i].named);
+	}
+	free(t->obj);
+	free(t->task);
+	meter_free(t->meter);
+	if (t->pidfd >= 0)
+		close(t->pidfd);
+	if (t->agent_fd >= 0)
+		close(t->agent_fd);
+	if (t->jit_fd > 0)
+		close(t->jit_fd);
+	free(t);
+}
+
+struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space)
+{
+	struct target *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->slice = slice;
+	t->pid = pid;
+	t->own_pid = (pid_t)arena_slice(&s->arena, slice)->pid;
+	t->ppid = ppid;
+	t->start = peek_start(pid);
+	if (!t->start)
+		t->start = peek_start(getpid());
+	t->space = space;
+	t->agent_fd = -1;
+	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */
+	if ((t->pidfd < 0 && t->pidfd != -ESRCH) || target_grow(t, space->nobj)) {
+		target_free(t);
+		return NULL;
+	}
+	kin_note(s, pid, ppid);
+	t->next = s->targets;
+	s->targets = t;
+	s->targets_total++;
+	s->last[slice].space = space;
+	s->last[slice].pid = pid;
+	return t;
+}
+
+struct target *target_by_slice(struct uft_session *s, uint32_t slice)
+{
+	struct target *t = s->targets;
+
+	while (t && t->slice != slice)
+		t = t->next;
+	return t;
+}
+
+struct target *target_by_pid(struct uft_session *s, pid_t pid)
+{
+	struct target *t = s->targets;
+
+	while (t && (t->pid != pid || t->is_over))
+		t = t->next;
+	return t;
+}
+
+/* The agent's task is a process of its own. */
+void target_open_agent(struct uft_session *s, struct target *t)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+	pid_t tid = (pid_t)sl->agent_tid;
+
+	if (tid > 0 && t->own_pid != t->pid)
+		tid = peek_neighbour(t->pid, tid);
+	else if (tid > 0 && sl->flags & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
+		tid = peek_process(s, t->slice, tid);
+	if (tid <= 0 || tid == t->pid || tid == getpid())
+		return;
+	t->agent_fd = open_pidfd(s, tid);
+	if (t->agent_fd >= 0)
+		t->has_agent = 1;
+	else
+		t->agent_fd = -1;
+}
+
+void target_take_agent(struct uft_session *s, struct target *t, int pidfd)
+{
+	struct epoll_event ev = { .events = EPOLLIN, .data.fd = pidfd };
+
+	epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, pidfd, &ev);
+	t->agent_fd = pidfd;
+	t->has_agent = 1;
+}
+
+pid_t target_agent_pid(const struct target *t)
+{
+	char path[64], line[128];
+	int pid = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", t->agent_fd);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Pid: %d", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+void target_announce(struct uft_session *s, struct target *t)
+{
+	if (s->ev.slice_begin)
+		s->ev.slice_begin(s->ev.arg, t->slice, t->pid, t->ppid, t->space->img);
+	own_target(s, t);
+	target_scan_tasks(s, t);
+}
+
+/* It may stand, where a stop that came too late for us brought it: it is let go meanwhile. */
+static int agent_ends(int fd)
+{
+	uint64_t deadline = session_now_ns() + AGENT_GRACE_MS * 1000000ull;
+
+	while (!is_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
+		look_reap();
+	return is_ready(fd, 0);
+}
+
+/* Nobody's any more; what it had in its slice is counted. */
+static void part_with(struct uft_session *s, struct target *t)
+{
+	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
+
+	uft_session_gather(s);
+	target_scan_tasks(s, t);
+	jitmap_read(s, t);
+	perfmap_write(s, t);
+	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
+	if (!t->is_stuck) {
+		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
+		command_post(s, t);
+	}
+	t->is_over = 1;
+	if (t->agent_fd >= 0 && !agent_ends(t->agent_fd))
+		session_warn(s, "the agent of process %d does not end", t->pid);
+	for (int i = 0; i < UFT_NCOUNTERS; i++)
+		s->counters[i] += __atomic_load_n(&sl->counter[i], __ATOMIC_RELAXED);
+	for (struct target **p = &s->targets; *p; p = &(*p)->next)
+		if (*p == t) {
+			*p = t->next;
+			break;
+		}
+}
+
+void target_end(struct uft_session *s, struct target *t)
+{
+	part_with(s, t);
+	/* Who drains it may do so later, in another thread: until it is free nobody may take it for a live child's. */
+	__atomic_store_n(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	if (s->ev.slice_end)
+		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
+	else
+		arena_release(&s->arena, t->slice);
+	target_free(t);
+}
+
+void target_keep(struct uft_session *s, struct target *t)
+{
+	part_with(s, t);
+	arena_empty(&s->arena, t->slice);
+	s->arena.is_kept = 1;
+	target_free(t);
+}
+
+/* ---- Names of tasks ------------------------------------------------------------------------ */
+
+/* Returns 1 when the name is news. */
+static int remember(struct target *t, pid_t tid, const char *comm)
+{
+	uint32_t i = 0;
+
+	while (i < t->ntask && t->task[i].tid != tid)
+		i++;
+	if (i < t->ntask && !strncmp(t->task[i].comm, comm, sizeof(t->task[i].comm)))
+		return 0;
+	if (i == t->task_alloc) {
+		uint32_t room = t->task_alloc ? 2 * t->task_alloc : 4;
+		struct task_name *more = realloc(t->task, room * sizeof(*more));
+
+		if (!more)
+			return 1;
+		t->task = more;
+		t->task_alloc = room;
+	}
+	if (i == t->ntask)
+		t->ntask++;
+	t->task[i].tid = tid;
+	memcpy(t->task[i].comm, comm, sizeof(t->task[i].comm));
+	return 1;
+}
+
+void target_scan_tasks(struct uft_session *s, struct target *t)
+{
+	char path[64], comm[32];
+	struct dirent *e;
+	DIR *d;
+
+	if (!s->ev.task)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/task", t->pid);
+	d = opendir(path);
+	while (d && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+		char name[16] = "";
+
+		if (tid <= 0)
+			continue;
+		snprintf(path, sizeof(path), "task/%d/comm", tid);
+		if (peek_file(t->pid, path, comm, sizeof(comm)) <= 0)
+			continue;
+		comm[strcspn(comm, "\n")] = '\0';
+		snprintf(name, sizeof(name), "%.15s", comm);
+		if (remember(t, tid, name))
+			s->ev.task(s->ev.arg, t->own_pid, t->own_pid == t->pid ? tid : peek_own_pid(tid), t->ppid,
+				   t->space->img, name);
+	}
+	if (d)
+		closedir(d);
+}

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fault.c - the watchdog's judgement: is this fault ours, and what is done about it
+ *
+ * A task stands before the delivery of SIGSEGV, SIGILL, SIGBUS or SIGTRAP that the kernel raised. Ours is a pc
+ *	- at a site that we changed,
+ *	- in memory that the runtime has mapped (UFT_CMD_MAPPINGS), or within a page behind it where nothing of the
+ *	  program's is.
+ * Everything else is the program's own and is delivered untouched, at the price of the look.
+ *
+ * If it is ours: the report first, while things are as they were; then the agent puts everything back (LEAVE, UNHOOK: it is a task
+ * of its own, which nobody has stopped), a site whose bytes it does not know any more is written from the file, and
+ * the pc goes to the place in the program that corresponds, where there is one:
+ *
+ *	at a site	its start
+ *	stub + 0	behind the site's instruction (after the prologue: and its return address off the stack)
+ *	stub + 5	the same, and the parent's address, which lies just below the stack pointer, back on it
+ *	moved code	the instruction's own place
+ *	stub + 10	where the call returns to; UNHOOK has put that into the slot just below the stack pointer
+ *
+ * Then the program goes on without a signal. A fault in moved code that is as it was made is the program's own: it gets the
+ * signal, at its own address. Without a place to go, if it is a stack overflow, or if it comes again at
+ * the same pc, the signal is delivered as it came.
+ */
+#include "control/watchdog/watchdog.h"
+
+#include "control/plan/unprepared.h"
+#include "control/relocate/entry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "symbol/names.h"
+
+#define REPORT_BYTES	8192
+#define BEHIND		UFT_PAGE	/* so far behind our memory a pc may be our doing */
+#define MAX_OWNED	65536u
+#define NO_STUB		UINT32_MAX
+
+struct fault {
+	struct uft_session *s;
+	struct target *t;
+	pid_t tid;
+	int sig;
+	siginfo_t info;
+	struct user_regs_struct regs;
+	enum { AT_SITE, IN_STUB, IN_CODE, IN_BLOB, IN_MEMORY } where;
+	uint32_t object, stub;		/* NO_STUB: not known which */
+	uint64_t stub_at;		/* IN_STUB, IN_CODE: where it begins */
+	char text[REPORT_BYTES];
+	size_t len;
+};
+
+/* ---- Where ---------------------------------------------------------------------------------- */
+
+/* The place that a stub index stands for. */
+struct place {
+	uint64_t addr, func;		/* vaddr */
+	unsigned len;			/* bytes that change */
+	const struct uft_site *site;	/* prepared, or: */
+	const struct entry *entry;
+};
+
+static int place_of(const struct fault *f, struct place *p)
+{
+	const struct space_obj *o = &f->t->space->obj[f->object];
+	const struct uft_object *obj = f->t->space->img->obj[f->object].obj;
+
+	*p = (struct place){ .addr = 0 };
+	if (f->stub < obj->nsite) {
+		p->site = &obj->site[f->stub];
+		p->addr = p->site->addr;
+		p->func = p->site->func;
+		p->len = p->site->len;
+	} else if (f->stub != NO_STUB && f->stub - obj->nsite < plain_count(o)) {
+		p->entry = plain_entry(o, f->stub - obj->nsite);
+		p->addr = p->entry->addr;
+		p->func = p->entry->func;
+		p->len = entry_len(obj, p->entry);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+/* The same among functions that nobody prepared. */
+static int find_plain(struct fault *f, uint32_t object, uint64_t addr)
+{
+	const struct space_obj *o = &f->t->space->obj[object];
+	size_t lo = 0, hi = plain_count(o), nsite = f->t->space->img->obj[object].obj->nsite;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (plain_entry(o, mid)->addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || !o->sent || o->sent[nsite + lo - 1] == WANT_NOT ||
+	    addr - plain_entry(o, lo - 1)->addr >= entry_len(f->t->space->img->obj[object].obj, plain_entry(o, lo - 1)))
+		return 0;
+	f->where = AT_SITE;
+	f->object = object;
+	f->stub = (uint32_t)(nsite + lo - 1);
+	return 1;
+}
+
+/* The site whose bytes the pc is in, if a target of the space was told to change it. */
+static int find_site(struct fault *f, uint32_t object, uint64_t addr)
+{
+	const struct uft_object *obj = f->t->space->img->obj[object].obj;
+	const uint8_t *sent = f->t->space->obj[object].sent;
+	size_t lo = 0, hi = obj->nsite;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (obj->site[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || !sent || addr - obj->site[lo - 1].addr >= obj->site[lo - 1].len || sent[lo - 1] == WANT_NOT)
+		return find_plain(f, object, addr);
+	f->where = AT_SITE;
+	f->object = object;
+	f->stub = (uint32_t)(lo - 1);
+	return 1;
+}
+
+/* 1: a site; 0: in the text of an object, not at a site; -1: in no object. */
+static int look_in_objects(struct fault *f)
+{
+	const struct uft_image *img = f->t->space->img;
+	uint64_t pc = f->regs.rip;
+
+	/* An int3 has been executed when it is seen. */
+	if (f->sig == SIGTRAP)
+		pc--;
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (pc >= img->obj[i].text_start && pc < img->obj[i].text_end)
+			return find_site(f, i, pc - img->obj[i].bias);
+	return -1;
+}
+
+static int is_owned(struct fault *f)
+{
+	struct uft_cmd *c = arena_cmd(&f->s->arena, f->t->slice);
+	const struct uft_owned *o = (const struct uft_owned *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	uint32_t n;
+
+	if (command_run(f->s, f->t, UFT_CMD_MAPPINGS))
+		return 0;
+	n = c->n < MAX_OWNED ? c->n : MAX_OWNED;
+	for (uint32_t i = 0; i < n && (uint64_t)(i + 1) * sizeof(*o) <= f->s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD; i++) {
+		uint64_t bytes = o[i].bytes & ~(uint64_t)(UFT_PAGE - 1);
+
+		if (f->regs.rip - o[i].at < bytes + BEHIND)
+			return 1;
+	}
+	return 0;
+}
+
+/* Where a jump leads that ends in bytes of the program: nothing has been done yet, as at the site. */
+static int find_pun(struct fault *f)
+{
+	const struct space *sp = f->t->space;
+
+	for (uint32_t i = 0; i < sp->nobj; i++)
+		for (size_t k = 0; k < plain_count(&sp->obj[i]); k++) {
+			uint32_t stub = (uint32_t)(sp->img->obj[i].obj->nsite + k);
+
+			if (!plain_entry(&sp->obj[i], k)->pun || f->regs.rip - plain_pun_place(f->t, i, stub) >= UFT_PUN_BYTES)
+				continue;
+			f->where = AT_SITE;
+			f->object = i;
+			f->stub = stub;
+			return 1;
+		}
+	return 0;
+}
+
+static void name_memory(struct fault *f)
+{
+	const struct space *sp = f->t->space;
+	const struct blob *b = NULL;
+	uint64_t pc = f->regs.rip;
+
+	f->where = IN_MEMORY;
+	for (uint32_t i = 0; i < sp->nobj; i++) {
+		const struct space_obj *o = &sp->obj[i];
+		uint64_t n = sp->img->obj[i].nstubs;
+
+		if (pc - o->tramp_base >= o->tramp_end - o->tramp_base)
+			continue;
+		f->object = i;
+		if (pc - o->stub_base < n * UFT_STUB_BYTES) {
+			f->where = IN_STUB;
+			f->stub = (uint32_t)((pc - o->stub_base) / UFT_STUB_BYTES);
+			f->stub_at = o->stub_base + (uint64_t)f->stub * UFT_STUB_BYTES;
+		} else if (f->t->obj[i].code_base && pc - f->t->obj[i].code_base < n * UFT_CODE_STRIDE) {
+			f->where = IN_CODE;
+			f->stub = (uint32_t)((pc - f->t->obj[i].code_base) / UFT_CODE_STRIDE);
+			f->stub_at = f->t->obj[i].code_base + (uint64_t)f->stub * UFT_CODE_STRIDE;
+		}
+		return;
+	}
+	if (find_pun(f))
+		return;
+	if (!blob_get(&b) && pc - (sp->boot - b->boot) < b->span)
+		f->where = IN_BLOB;
+}
+
+static int is_ours(struct fault *f)
+{
+	int at = look_in_objects(f);
+
+	if (at >= 0)
+		return at;
+	if (!is_owned(f))
+		return 0;
+	name_memory(f);
+	return 1;
+}
+
+/* ---- The report ------------------------------------------------------------------------------ */
+
+static void say(struct fault *f, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void say(struct fault *f, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(f->text + f->len, sizeof(f->text) - f->len, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		f->len = f->len + (size_t)n < sizeof(f->text) ? f->len + (size_t)n : sizeof(f->text) - 1;
+}
+
+static void say_bytes(struct fault *f, const uint8_t *p, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		say(f, " %02x", p[i]);
+	say(f, "\n");
+}
+
+static void say_memory(struct fault *f, const char *what, uint64_t at, size_t n)
+{
+	uint8_t buf[64];
+
+	say(f, "  %-28s 0x%llx:", what, (unsigned long long)at);
+	if (n > sizeof(buf) || peek_mem(f->t->pid, at, buf, n))
+		say(f, " unreadable\n");
+	else
+		say_bytes(f, buf, n);
+}
+
+static void say_name(struct fault *f, struct uft_object *obj, uint64_t func)
+{
+	const struct uft_func *fn = uft_object_names(obj, NULL) ? NULL : uft_object_func(obj, func);
+	char *name = fn && fn->name ? uft_name_shown(fn->name) : NULL;
+
+	say(f, "  function                     %s\n", name ? name : fn && fn->name ? fn->name : "without a name");
+	free(name);
+}
+
+static void say_site(struct fault *f)
+{
+	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
+	uint8_t built[16] = { 0 };
+	struct place p;
+
+	say(f, "  object                       %s\n", m->obj->path);
+	if (!place_of(f, &p))
+		return;
+	say_name(f, m->obj, p.func);
+	say(f, "  site                         0x%llx, %s, %u bytes\n", (unsigned long long)(p.addr + m->bias),
+	    p.site ? uft_site_kind_name(p.site->kind) : "plain code", p.len);
+	uft_object_read(m->obj, p.addr, built, p.len);
+	say(f, "  site, as built              ");
+	say_bytes(f, built, p.len);
+	say_memory(f, "site, as found", p.addr + m->bias, p.len);
+	if (f->where == IN_STUB) {
+		say(f, "  stub, as made                e8 .. .. .. .. %s .. .. .. .. e9\n", p.site && p.site->is_framed ? "c3" : "e8");
+		say_memory(f, "stub, as found", f->stub_at, UFT_STUB_BYTES);
+	} else if (f->where == IN_CODE) {
+		say_memory(f, "moved code, as found", f->stub_at, 48);
+	}
+}
+
+static void say_registers(struct fault *f)
+{
+	const struct user_regs_struct *r = &f->regs;
+	const struct { const char *name; unsigned long long value; } all[] = {
+		{ "rip", r->rip }, { "rsp", r->rsp }, { "rbp", r->rbp }, { "rax", r->rax }, { "rbx", r->rbx }, { "rcx", r->rcx },
+		{ "rdx", r->rdx }, { "rsi", r->rsi }, { "rdi", r->rdi }, { "r8", r->r8 }, { "r9", r->r9 }, { "r10", r->r10 },
+		{ "r11", r->r11 }, { "r12", r->r12 }, { "r13", r->r13 }, { "r14", r->r14 }, { "r15", r->r15 },
+		{ "flags", r->eflags },
+	};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		say(f, "%s %5s %016llx", i % 3 ? "" : "\n ", all[i].name, all[i].value);
+	say(f, "\n");
+}
+
+static void report(struct fault *f)
+{
+	static const char *const where[] = {
+		[AT_SITE] = "at a function entry that uft changed", [IN_STUB] = "in a stub of uft",
+		[IN_CODE] = "in instructions that uft moved", [IN_BLOB] = "in the runtime of uft",
+		[IN_MEMORY] = "in or behind memory of uft",
+	};
+	const struct blob *b = NULL;
+	char comm[64] = "";
+
+	if (peek_file(f->tid, "comm", comm, sizeof(comm)) > 0)
+		comm[strcspn(comm, "\n")] = '\0';
+	say(f, "process %d, thread %d (%s): SIG%s %s\n", f->t->pid, f->tid, comm, sigabbrev_np(f->sig), where[f->where]);
+	say(f, "  pc                           0x%llx\n", (unsigned long long)f->regs.rip);
+	if (f->where == IN_BLOB && !blob_get(&b))
+		say(f, "  offset in the runtime        0x%llx\n",
+		    (unsigned long long)(f->regs.rip - (f->t->space->boot - b->boot)));
+	if (f->sig != SIGTRAP)
+		say(f, "  fault address, code          0x%llx, %d\n", (unsigned long long)(uintptr_t)f->info.si_addr,
+		    f->info.si_code);
+	if (f->object != NO_STUB)
+		say_site(f);
+	say_memory(f, "memory at the pc", f->regs.rip & ~15ull, 48);
+	say_registers(f);
+	say_memory(f, "stack", f->regs.rsp - 16, 64);
+}
+
+/* ---- Putting back ----------------------------------------------------------------------------- */
+
+/* The runtime writes nothing over bytes that it does not know. */
+static void write_site(struct fault *f)
+{
+	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
+	uint8_t built[16], now[16];
+	struct place p;
+	char path[64];
+	int fd;
+
+	if (!place_of(f, &p) || uft_object_read(m->obj, p.addr, built, p.len) < p.len ||
+	    peek_mem(f->t->pid, p.addr + m->bias, now, p.len) || !memcmp(now, built, p.len))
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mem", f->t->pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0 || pwrite(fd, built, p.len, (off_t)(p.addr + m->bias)) != (ssize_t)p.len)
+		say(f, "  the site could not be written: %s\n", strerror(errno));
+	else
+		say(f, "  the site was written from the file\n");
+	if (fd >= 0)
+		close(fd);
+}
+
+static void put_back(struct fault *f)
+{
+	struct target *t = f->t;
+	int left = 0;
+
+	if (!t->has_faulted) {
+		left = command_run(f->s, t, UFT_CMD_LEAVE);
+		t->has_faulted = 1;
+	}
+	if (left >= 0)
+		left += command_run(f->s, t, UFT_CMD_UNHOOK) < 0;
+	if (left < 0)
+		say(f, "  not put back: the agent does not answer (%s)\n", strerror(-left));
+	else if (left)
+		say(f, "  put back: all but %d places, which cannot change while threads run\n", left);
+	else
+		say(f, "  put back: all function entries, hooks and return addresses of the process\n");
+	if (f->where == AT_SITE)
+		write_site(f);
+}
+
+/* ---- Where to go on --------------------------------------------------------------------------- */
+
+/* The stack's end was reached: the program would have come there without us, a little later. */
+static int is_overflow(const struct fault *f)
+{
+	return f->sig == SIGSEGV && (uint64_t)(uintptr_t)f->info.si_addr - (f->regs.rsp - UFT_PAGE) < 2 * UFT_PAGE;
+}
+
+/* New rip and rsp for a pc in a stub; 0: there is no place for it. */
+static int leave_stub(struct fault *f, const struct place *p, struct user_regs_struct *r)
+{
+	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
+	const struct uft_site *site = p->site;
+	uint64_t offset = r->rip - f->stub_at, word;
+
+	/* The program's own mcount: its call is not undone by leaving it out. */
+	if (site && (site->kind == UFT_SITE_OWN_CALL || site->call_name & f->t->space->obj[f->object].own_calls))
+		return 0;
+	if (site && site->is_framed && offset < 6) {	/* the site called it */
+		if (peek_mem(f->t->pid, r->rsp, &word, 8))
+			return 0;
+		r->rip = word;
+		r->rsp += 8;
+	} else if (offset < 10) {			/* at 5 the handler took the parent off; it is still there */
+		r->rip = site ? m->site_addr[f->stub] : p->addr + m->bias;
+		r->rsp -= offset < 5 ? 0 : 8;
+	} else {
+		if (peek_mem(f->t->pid, r->rsp - 8, &word, 8) || word - f->stub_at < UFT_STUB_BYTES)
+			return 0;
+		r->rip = word;
+	}
+	return 1;
+}
+
+/* The instruction that was moved to the pc, or nothing of the function has run yet. */
+static int leave_code(struct fault *f, const struct place *p, struct user_regs_struct *r)
+{
+	const struct uft_mapped *m = &f->t->space->img->obj[f->object];
+	uint64_t offset = r->rip - f->stub_at;
+	int twin;
+
+	for (unsigned i = 0; p->entry && i < p->entry->nmoved; i++) {
+		twin = entry_twin(m->obj, p->entry, i);
+		if (twin >= 0 && (uint64_t)twin == offset) {
+			r->rip = p->addr + m->bias + i;
+			return 1;
+		}
+	}
+	if (!p->entry || offset < UFT_CODE_SLOT || offset > UFT_CODE_CALLED)	/* the slot, and up to the call of the handler */
+		return 0;
+	r->rip = p->addr + m->bias;
+	return 1;
+}
+
+/* The registers are those of a place in the program now. */
+static int move(struct fault *f)
+{
+	struct user_regs_struct r = f->regs;
+	struct place p;
+	int can = f->object != NO_STUB && place_of(f, &p);
+
+	if (f->sig == SIGTRAP)
+		r.rip--;
+	if (can && f->where == AT_SITE)
+		r.rip = p.addr + f->t->space->img->obj[f->object].bias;
+	else if (can && f->where == IN_STUB)
+		can = leave_stub(f, &p, &r);
+	else
+		can = can && f->where == IN_CODE && leave_code(f, &p, &r);
+	if (!can)
+		return 0;
+	r.orig_rax = (uint64_t)-1;
+	if (ptrace(PTRACE_SETREGS, f->tid, 0, &r) < 0)
+		return 0;
+	say(f, "  the pc was moved to 0x%llx\n", (unsigned long long)r.rip);
+	return 1;
+}
+
+/* Moved code that is as it was made faults for the program's own reasons: its handler shall see its own address. */
+static int is_its_own(const struct fault *f)
+{
+	struct uft_code made;
+	uint8_t now[UFT_CODE_MAX];
+	struct place p;
+
+	if (f->where != IN_CODE || !place_of(f, &p) || !p.entry || f->regs.rip - f->stub_at >= UFT_CODE_MAX)
+		return 0;
+	if (entry_code(f->t->space->img->obj[f->object].obj, p.entry, f->t->space->img->obj[f->object].bias, f->stub_at, &made))
+		return 0;
+	return !peek_mem(f->t->pid, f->stub_at, now, made.ncode) && !memcmp(now, made.code, made.ncode);
+}
+
+int fault_look(struct uft_session *s, pid_t tid, int sig)
+{
+	static struct { pid_t tid; uint64_t pc; } last;		/* of the session's only thread */
+	static struct fault f;
+	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	int is_again, is_own;
+
+	f = (struct fault){ .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
+	if (!f.t || ptrace(PTRACE_GETSIGINFO, tid, 0, &f.info) < 0 || f.info.si_code <= 0 ||
+	    ptrace(PTRACE_GETREGS, tid, 0, &f.regs) < 0 || !is_ours(&f))
+		return sig;
+	is_again = last.tid == tid && last.pc == f.regs.rip;
+	last.tid = tid;
+	last.pc = f.regs.rip;
+	is_own = is_its_own(&f);
+	report(&f);
+	put_back(&f);
+	if (!is_again && move(&f) && !is_overflow(&f) && !is_own) {
+		say(&f, "  the program goes on\n");
+		sig = 0;
+	} else {
+		say(&f, "  the signal is the program's\n");
+	}
+	if (s->ev.fault)
+		s->ev.fault(s->ev.arg, pid, f.text);
+	return sig;
+}

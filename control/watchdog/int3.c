@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+/*
+ * int3.c - the watchdog serves int3s: functions at whose entry no jump fits (opts.int3)
+ *
+ * The kernel's way with a trap is to force its signal: if that is blocked or ignored the program dies, unless a tracer takes it before it
+ * is delivered. The watchdog (watchdog.c) is one. Who stands behind an int3 of ours is put into the function's slot, as if a
+ * jump had led there, and the signal is dropped: no handler is needed, nor a stack, and no other thread waits.
+ *
+ *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/code.c)
+ *
+ * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its parent's, and may be
+ * the only one left. Whether an int3 is ours in a certain memory is seen there: the code that belongs to it has the site's address.
+ *
+ * Invariants:
+ *   1. An int3 is written only where every task that shares the memory is our tracee (trap_may_arm(), seize.c). Threads and children,
+ *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
+ *   2. A memory's int3s are taken out before the first of its tasks is let go (trap_take_out(), watch_release()).
+ *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is back. One that waits
+ *	behind another stop is waited for (watchdog.c).
+ * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a second, and who takes a trap
+ * before, or stands in one just then, dies of it. A child without an agent keeps its int3s until it is left as such (agentless.c), which
+ * may be later. This is why int3 is asked for, never the default (doc/design/decisions.md).
+ *
+ * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked again where all other
+ * signals are, as in libc's own sections. That it was blocked alone, by the program, nothing tells afterwards. It takes a
+ * handler of such a thread away, and SIG_IGN of any: processes that have either are left alone.
+ */
+#include "control/watchdog/int3.h"
+
+#include "control/plan/unprepared.h"
+#include "control/watchdog/watchdog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <unistd.h>
+
+#include "runtime/arch/x86_64/encode.h"
+
+struct traps {
+	struct trap { uint64_t site, code; uint8_t orig; } *trap;	/* by site */
+	size_t n, room;
+};
+
+/* ---- The table -------------------------------------------------------------------------------- */
+
+/* The first at @site or behind it. */
+static size_t place_of(const struct traps *tr, uint64_t site)
+{
+	size_t lo = 0, hi = tr->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (tr->trap[mid].site < site)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int trap_note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
+{
+	struct traps *tr = s->traps;
+	size_t at;
+
+	if (!tr)
+		tr = s->traps = calloc(1, sizeof(*tr));
+	if (!tr)
+		return -ENOMEM;
+	for (at = place_of(tr, site); at < tr->n && tr->trap[at].site == site; at++)
+		if (tr->trap[at].code == code)
+			return 0;
+	if (tr->n == tr->room) {
+		size_t room = tr->room ? 2 * tr->room : 64;
+		struct trap *more = realloc(tr->trap, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		tr->trap = more;
+		tr->room = room;
+	}
+	memmove(tr->trap + at + 1, tr->trap + at, (tr->n++ - at) * sizeof(*tr->trap));
+	tr->trap[at] = (struct trap){ site, code, orig };
+	return 0;
+}
+
+void trap_free(struct uft_session *s)
+{
+	if (s->traps)
+		free(s->traps->trap);
+	free(s->traps);
+	s->traps = NULL;
+}
+
+/* Is it one of the memory of @tid? */
+static int is_there(const struct trap *p, pid_t tid)
+{
+	uint64_t site;
+
+	return !peek_mem(tid, p->code + UFT_CODE_ADDR, &site, sizeof(site)) && site == p->site;
+}
+
+/* ---- Arming ----------------------------------------------------------------------------------- */
+
+/* SIGTRAP is the program's own: a debugger, a runtime that makes code, or who wants to know if he is debugged. */
+static int minds_sigtrap(struct uft_session *s, const struct target *t)
+{
+	const uint64_t bit = 1ull << (SIGTRAP - 1);
+	long caught = peek_status(t->pid, "SigCgt", 16), ignored = peek_status(t->pid, "SigIgn", 16);
+
+	if (caught == -ESRCH || ignored == -ESRCH)
+		return 1;		/* it has just ended (no mask has SIGKILL, so it is none) */
+	if (!((uint64_t)caught & bit) && !((uint64_t)ignored & bit))
+		return 0;
+	session_warn(s, "process %d handles or ignores SIGTRAP: functions that need an int3 are left alone in it", t->pid);
+	return 1;
+}
+
+int trap_may_arm(struct uft_session *s, struct target *t)
+{
+	if (!t->is_watched) {		/* an attach holds them first, which it could not if they were ours */
+		t->waits_for_traps = 1;
+		return 0;
+	}
+	if (!t->looked_at_sigtrap)
+		t->looked_at_sigtrap = minds_sigtrap(s, t) ? -1 : 1;
+	return t->looked_at_sigtrap > 0;
+}
+
+void trap_arm_waiting(struct uft_session *s)
+{
+	for (struct target *t = s->opts.int3 ? s->targets : NULL; t; t = t->next) {
+		if (!t->waits_for_traps || !t->is_watched || t->remote || t->is_over)
+			continue;
+		t->waits_for_traps = 0;
+		for (uint32_t i = 0; i < t->nobj; i++)
+			if (t->obj[i].is_sent && plain_patch(s, t, i, 0))
+				break;
+	}
+}
+
+/* ---- Traps ------------------------------------------------------------------------------------ */
+
+/* Where all is blocked that can be, as by libc around the making of threads and children, SIGTRAP was as well. */
+static void block_again(pid_t tid)
+{
+	const uint64_t bit = 1ull << (SIGTRAP - 1);
+	const uint64_t others = 0x7fffffff & ~(bit | 1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+	uint64_t mask;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask) < 0 || (mask & others) != others || mask & bit)
+		return;
+	mask |= bit;
+	ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask);
+}
+
+int trap_serve(struct uft_session *s, pid_t tid)
+{
+	const struct traps *tr = s->traps;
+	struct user_regs_struct regs;
+	siginfo_t info;
+	uint8_t now;
+
+	if (!tr || ptrace(PTRACE_GETSIGINFO, tid, 0, &info) < 0 || info.si_code != SI_KERNEL ||
+	    ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0)
+		return 0;
+	regs.rip--;
+	for (size_t i = place_of(tr, regs.rip); i < tr->n && tr->trap[i].site == regs.rip; i++) {
+		if (!is_there(&tr->trap[i], tid) || peek_mem(tid, regs.rip, &now, 1))
+			continue;
+		if (now == UFT_OP_INT3)
+			regs.rip = tr->trap[i].code + UFT_CODE_SLOT;
+		if (ptrace(PTRACE_SETREGS, tid, 0, &regs) < 0)
+			return 0;
+		block_again(tid);
+		return 1;
+	}
+	return 0;
+}
+
+void trap_take_out(struct uft_session *s, pid_t tid)
+{
+	const struct traps *tr = s->traps;
+	char path[64];
+	uint8_t now;
+	int fd;
+
+	if (!tr || !tr->n)
+		return;
+	snprintf(path, sizeof(path), "/proc/%d/mem", tid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	for (size_t i = 0; fd >= 0 && i < tr->n; i++) {
+		const struct trap *p = &tr->trap[i];
+
+		if (!peek_mem(tid, p->site, &now, 1) && now == UFT_OP_INT3 && is_there(p, tid) &&
+		    pwrite(fd, &p->orig, 1, (off_t)p->site) != 1)
+			session_warn(s, "process %d: the int3 at 0x%llx could not be taken out: %s", tid,
+				     (unsigned long long)p->site, strerror(errno));
+	}
+	if (fd >= 0)
+		close(fd);
+}

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/*
+ * setuid_exec.c - who is the watchdog's, and executes a program that gains rights by that
+ *
+ * The kernel gives no rights to a program that a traced task executes, set-user-ID, set-group-ID or with file capabilities, unless the
+ * tracer has CAP_SYS_PTRACE: it would run, and misbehave. The session is asked about each exec (UFT_CHILDREN_ASK); such a one
+ * is not followed, and its task is let go before it is answered. From there to the exec it runs nothing but our hook.
+ *
+ *	EXEC asked -> stopped, let go -> answered -> executes: its process is another program's, and nobody's tracee
+ *						  -> cannot: EXEC_FAILED waits until it is the watchdog's again
+ *
+ * With int3s in its memory (int3.c) nobody serves it meanwhile. That is no time for a trap, but for a signal handler's. If the memory
+ * is its alone the int3s are taken out before, for good; else they stay, for those who go on there.
+ *
+ * Not seen: an exec by a system call that no hook is at.
+ */
+#include "control/watchdog/watchdog.h"
+
+#include "control/ptrace/task_stop.h"
+#include "control/watchdog/int3.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define EXEC_NS		4000000000u	/* then its number may be another's: as long as an answer is kept */
+
+/* Nobody else shares the memory; of other processes than the maker, who is asked, none could if it was made by fork(). */
+static int is_alone(pid_t tid, pid_t tgid)
+{
+	long parent = peek_status(tgid, "PPid", 10);
+
+	return peek_status(tid, "Threads", 10) == 1 && parent > 0 && syscall(SYS_kcmp, parent, tgid, KCMP_VM, 0, 0) > 0;
+}
+
+static void note(struct uft_session *s, pid_t tid, uint64_t until_ns)
+{
+	const size_t n = sizeof(s->executing) / sizeof(s->executing[0]);
+	struct executing *e = &s->executing[0];
+
+	for (size_t i = 0; i < n; i++) {
+		if (s->executing[i].tid == tid) {
+			e = &s->executing[i];
+			break;
+		}
+		if (s->executing[i].until_ns < e->until_ns)
+			e = &s->executing[i];
+	}
+	*e = (struct executing){ tid, until_ns };
+}
+
+int watch_is_executing(const struct uft_session *s, pid_t tid)
+{
+	for (size_t i = 0; i < sizeof(s->executing) / sizeof(s->executing[0]); i++)
+		if (s->executing[i].tid == tid && session_now_ns() < s->executing[i].until_ns)
+			return 1;
+	return 0;
+}
+
+void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
+{
+	int sig, ret;
+
+	if (!s->watch)
+		return;
+	note(s, tid, session_now_ns() + EXEC_NS);
+	if (!watch_has(s, tid))
+		return;
+	if (is_alone(tid, tgid))
+		trap_take_out(s, tid);
+	watch_forget(s, tid);
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+	look_late(tid);			/* it is seized: look_stop() goes on from there */
+	ret = look_stop(tid, &sig);
+	if (!ret)
+		look_go(tid, sig);
+	else if (ret != -ESRCH)
+		session_warn(s, "process %d could not be let go before it executes a program that gains rights: it may gain none", tgid);
+}
+
+void watch_has_not_executed(struct uft_session *s, pid_t tid)
+{
+	if (!watch_is_executing(s, tid))
+		return;
+	note(s, tid, 0);
+	watch_seize(s, tid);
+	watch_again(s, (pid_t)peek_status(tid, "Tgid", 10));
+}

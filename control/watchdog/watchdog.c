@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+/*
+ * watchdog.c - the watchdog's eyes: every task of every target is ours by PTRACE_SEIZE
+ *
+ * Why so (doc/design/decisions.md): a fault must be seen before the program's handler or the kernel's default action
+ * gets it, and only a tracer does. It costs each signal two stops, so it is done when asked for (opts.watchdog).
+ *
+ *	target announced -> its tasks seized, without a stop; their threads come with them (seize.c)
+ *	fork child	 -> seized when it is a target of its own; with int3s (int3.c) from its birth
+ *	exec		 -> exec_trace.c takes the task over; the new image is a target again
+ *	session ends, or is killed -> detached
+ *
+ * There is no descriptor for "a tracee has stopped". A helper thread waits for any tracee without taking the news
+ * (WNOWAIT), turns it into an eventfd and waits until the session's thread has taken it: stops are handled at once, and
+ * the session still sleeps. Only the tid is looked at; waiting for it is done by the session's thread.
+ *
+ * A tracee must live as untraced. Signals are passed on with their siginfo, group stops are listened to. One thing is
+ * different in the kernel: a signal that is ignored wakes a traced task, and a system call which is not restarted by
+ * itself then ends in EINTR. Such a task is set back to its `syscall` instruction (a relative time-out starts anew).
+ */
+#include "control/watchdog/watchdog.h"
+
+#include "control/ptrace/task_stop.h"
+#include "control/watchdog/int3.h"
+
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RELEASE_MS	500	/* for a task to stop: the parent of a vfork child waits for that one */
+#define PRESS_NS	20000000	/* then one that is needed gets a better priority */
+#define PRESS_NAP_NS	1000000
+#define PATIENCE_NS	5000000000ull	/* then it is said that we wait */
+#define NAP_NS		20000
+#define STOPS_AT_ONCE	256	/* then requests are served */
+
+struct watch {
+	int fd;
+	pthread_t helper;
+	uint32_t taken;		/* futex: the helper may look again; also when the first task is seized */
+	pid_t *tid;		/* sorted */
+	size_t n, room;
+};
+
+/* ---- The tasks ------------------------------------------------------------------------------ */
+
+static size_t place_of(const struct watch *w, pid_t tid)
+{
+	size_t lo = 0, hi = w->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (w->tid[mid] < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+int watch_has(const struct uft_session *s, pid_t tid)
+{
+	const struct watch *w = s->watch;
+	size_t at = w ? place_of(w, tid) : 0;
+
+	return w && at < w->n && w->tid[at] == tid;
+}
+
+static int add(struct watch *w, pid_t tid)
+{
+	size_t at = place_of(w, tid);
+
+	if (at < w->n && w->tid[at] == tid)
+		return 0;
+	if (w->n == w->room) {
+		size_t room = w->room ? 2 * w->room : 64;
+		pid_t *more = realloc(w->tid, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		w->tid = more;
+		w->room = room;
+	}
+	memmove(w->tid + at + 1, w->tid + at, (w->n - at) * sizeof(*w->tid));
+	w->tid[at] = tid;
+	w->n++;
+	return 0;
+}
+
+void watch_forget(struct uft_session *s, pid_t tid)
+{
+	struct watch *w = s->watch;
+	size_t at = w ? place_of(w, tid) : 0;
+
+	if (!watch_has(s, tid))
+		return;
+	w->n--;
+	memmove(w->tid + at, w->tid + at + 1, (w->n - at) * sizeof(*w->tid));
+}
+
+static void let_helper_look(struct watch *w)
+{
+	__atomic_add_fetch(&w->taken, 1, __ATOMIC_RELEASE);
+	futex(&w->taken, 1 /* FUTEX_WAKE */, 1, NULL);
+}
+
+/* ---- Stops ---------------------------------------------------------------------------------- */
+
+static int is_ignored(pid_t tid, int sig)
+{
+	const uint64_t bit = 1ull << (sig - 1);
+	const uint64_t by_default = 1ull << (SIGCHLD - 1) | 1ull << (SIGURG - 1) | 1ull << (SIGWINCH - 1) | 1ull << (SIGCONT - 1);
+
+	if ((uint64_t)peek_status(tid, "SigCgt", 16) & bit)
+		return 0;
+	return by_default & bit || (uint64_t)peek_status(tid, "SigIgn", 16) & bit;
+}
+
+/* The signal would not have woken the task if it were not traced. */
+static void undo_eintr(pid_t tid, int sig)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) < 0 || (int64_t)regs.orig_rax < 0 || regs.rax != (uint64_t)-EINTR ||
+	    !is_ignored(tid, sig))
+		return;
+	regs.rax = regs.orig_rax;
+	regs.orig_rax = (uint64_t)-1;
+	regs.rip -= 2;
+	ptrace(PTRACE_SETREGS, tid, 0, &regs);
+}
+
+/* It was asked to stop, in a hold that has not waited for it. */
+static void repeat_call(pid_t tid)
+{
+	struct user_regs_struct regs;
+
+	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0 && look_as_repeated(&regs))
+		ptrace(PTRACE_SETREGS, tid, 0, &regs);
+}
+
+static void on_signal(struct uft_session *s, pid_t tid, int sig)
+{
+	if (sig == SIGTRAP && trap_serve(s, tid))
+		sig = 0;
+	else if (sig == SIGSEGV || sig == SIGILL || sig == SIGBUS || sig == SIGTRAP)
+		sig = fault_look(s, tid, sig);
+	else
+		undo_eintr(tid, sig);
+	ptrace(PTRACE_CONT, tid, 0, sig);
+}
+
+int watch_take_back(struct uft_session *s, pid_t tid)
+{
+	struct watch *w = s->watch;
+	int ret = w ? add(w, tid) : -ENOENT;
+
+	if (!ret && w->n == 1)
+		let_helper_look(w);
+	return ret;
+}
+
+void watch_note_made(struct uft_session *s, pid_t tid, int event)
+{
+	unsigned long made;
+
+	if (s->opts.int3 && (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE) &&
+	    ptrace(PTRACE_GETEVENTMSG, tid, 0, &made) == 0 && made)
+		add(s->watch, (pid_t)made);
+}
+
+static void on_stop(struct uft_session *s, pid_t tid, int status)
+{
+	int event = status >> 16, sig = WSTOPSIG(status);
+
+	if (event == PTRACE_EVENT_EXEC) {		/* one that nobody asked us about: no target any more */
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		watch_forget(s, tid);
+	} else if (event == PTRACE_EVENT_STOP) {
+		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
+
+		repeat_call(tid);
+		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+	} else if (event || sig == (SIGTRAP | 0x80)) {
+		watch_note_made(s, tid, event);
+		ptrace(PTRACE_CONT, tid, 0, 0);
+	} else {
+		on_signal(s, tid, sig);
+	}
+}
+
+static void on_end(struct uft_session *s, pid_t tid, int status)
+{
+	if (tid == s->launched)
+		s->launched_status = status;
+	watch_forget(s, tid);
+}
+
+void watch_go_on(struct uft_session *s, pid_t tid, int status)
+{
+	if (WIFSTOPPED(status))
+		on_stop(s, tid, status);
+	else
+		on_end(s, tid, status);
+}
+
+/* Who has news, which is not taken. 0: nobody. */
+static int see(siginfo_t *si, int which)
+{
+	si->si_pid = 0;
+	return waitid(P_ALL, 0, si, WEXITED | WSTOPPED | WNOWAIT | WNOHANG | which) == 0 && si->si_pid;
+}
+
+/*
+ * A child that is nobody's business is shown first for as long as nobody takes it: fusermount, or what a shell left to us by exec. The kernel
+ * shows those that are traced for __WCLONE whatever they are, and no such child.
+ */
+static int is_no_business(const struct uft_session *s, pid_t pid)
+{
+	return pid != s->launched && !watch_has(s, pid) && !watch_is_ptask(s, pid) && !look_is_late(pid) && !peek_is_ours(pid);
+}
+
+/* Takes one piece of news that is ours. 0: there is none. */
+static int take(struct uft_session *s)
+{
+	siginfo_t si;
+	int status;
+
+	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watch_is_ptask(s, si.si_pid))
+		return 0;
+	if (!watch_has(s, si.si_pid)) {
+		/* One that was to be let go (watch_release) and stops only now. Taken by us it would be a tracee for good. */
+		if (look_is_late(si.si_pid)) {
+			look_reap();
+			return !look_is_late(si.si_pid);
+		}
+		/*
+		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops: an exec waits until
+		 * somebody takes that end. Any other is a child's.
+		 */
+		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !peek_is_ours(si.si_pid)) ||
+		    add(s->watch, si.si_pid))
+			return 0;
+	}
+	if (waitpid(si.si_pid, &status, __WALL | WNOHANG) != si.si_pid)
+		return 0;
+	watch_go_on(s, si.si_pid, status);
+	return 1;
+}
+
+void watch_serve(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+	uint64_t drained;
+	int n = 0;
+
+	if (!w)
+		return;
+	if (read(w->fd, &drained, sizeof(drained)) < 0)
+		return;
+	while (n < STOPS_AT_ONCE && take(s))
+		n++;
+	let_helper_look(w);
+}
+
+/* ---- The helper ----------------------------------------------------------------------------- */
+
+static void *helper_main(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t one = 1;
+
+	for (;;) {
+		uint32_t seen = __atomic_load_n(&w->taken, __ATOMIC_ACQUIRE);
+		siginfo_t si = { .si_pid = 0 };
+
+		/*
+		 * Of those that are traced, as take() asks: what is nobody's business would be shown again as soon as the session has
+		 * looked. And the session looks now and then: where nobody is traced yet nothing is waited for.
+		 */
+		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) == 0 && write(w->fd, &one, sizeof(one)) < 0)
+			break;
+		pthread_testcancel();
+		futex(&w->taken, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = 100000000 });
+	}
+	return NULL;
+}
+
+int watch_begin(struct uft_session *s)
+{
+	struct epoll_event ev = { .events = EPOLLIN };
+	struct watch *w = calloc(1, sizeof(*w));
+	sigset_t all, old;
+	int ret;
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	ev.data.fd = w->fd;
+	if (w->fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, w->fd, &ev) < 0) {
+		ret = -errno;
+		goto undo;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = -pthread_create(&w->helper, NULL, helper_main, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		goto undo;
+	s->watch = w;
+	return 0;
+undo:
+	if (w->fd >= 0)
+		close(w->fd);
+	free(w);
+	return ret;
+}
+
+/* Of the process, or with its memory; or of any if that is 0. */
+static int is_of(pid_t tid, pid_t pid)
+{
+	return !pid || tid == pid || peek_status(tid, "Tgid", 10) == pid || syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0;
+}
+
+/* A trap that was taken, and is not seen before the stop that we asked for. */
+static int has_trap_ahead(const struct uft_session *s, pid_t tid)
+{
+	const uint64_t bit = 1ull << (SIGTRAP - 1);
+
+	return s->traps && (uint64_t)peek_status(tid, "SigPnd", 16) & ~(uint64_t)peek_status(tid, "SigBlk", 16) & bit;
+}
+
+/* A stopped task is let go with the signal that it stopped for. 0: it has to stop again before. */
+static int let_go(struct uft_session *s, pid_t tid, int status)
+{
+	int event = status >> 16, sig = event || WSTOPSIG(status) == (SIGTRAP | 0x80) ? 0 : WSTOPSIG(status);
+
+	watch_note_made(s, tid, event);
+	trap_take_out(s, tid);
+	if (event == PTRACE_EVENT_STOP && has_trap_ahead(s, tid)) {
+		ptrace(PTRACE_CONT, tid, 0, 0);
+		return 0;
+	}
+	if (sig == SIGTRAP && trap_serve(s, tid))
+		sig = 0;
+	ptrace(PTRACE_DETACH, tid, 0, sig);
+	return 1;
+}
+
+/* Those that have stopped go. Returns how many. */
+static size_t let_go_stopped(struct uft_session *s, pid_t pid)
+{
+	struct watch *w = s->watch;
+	size_t gone = 0;
+	int status;
+
+	for (size_t i = w->n; i-- > 0;) {
+		pid_t tid = i < w->n ? w->tid[i] : 0;
+		int got = tid && is_of(tid, pid) ? waitpid(tid, &status, __WALL | WNOHANG) : 0;
+
+		if (got == tid && tid && !WIFSTOPPED(status))
+			on_end(s, tid, status);
+		else if (got > 0 && let_go(s, tid, status))
+			watch_forget(s, tid);
+		else if (got < 0)
+			watch_forget(s, tid);
+		gone += got != 0;
+	}
+	return gone;
+}
+
+/* All those of the process, or of all, are asked to stop. Returns their number. */
+static size_t ask_to_stop(struct watch *w, pid_t pid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		if (is_of(w->tid[i], pid)) {
+			ptrace(PTRACE_INTERRUPT, w->tid[i], 0, 0);
+			n++;
+		}
+	return n;
+}
+
+static size_t count(const struct watch *w, pid_t pid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		n += (size_t)is_of(w->tid[i], pid);
+	return n;
+}
+
+/*
+ * Will the next stop of a task be harmless, whoever lets it go from there? Where there are int3s it must have no trap ahead, nor be in the
+ * middle of making a child from memory that was not clean: so it sleeps in another system call, or is over.
+ */
+static int may_go_late(const struct uft_session *s, pid_t tid)
+{
+	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	struct asleep a;
+	int ret;
+
+	if (!s->traps || pid <= 0)
+		return 1;
+	ret = look_read_asleep(pid, tid, &a);
+	if (ret <= 0)
+		return ret != 0;
+	if (has_trap_ahead(s, tid))
+		return 0;
+	if (a.nr == SYS_fork || a.nr == SYS_vfork || a.nr == SYS_clone || a.nr == SYS_clone3)
+		return look_is_vfork_wait(pid, &a);
+	return 1;
+}
+
+struct pressed {
+	pid_t tid;
+	int nice, is_said;
+};
+
+static void press_no_more(struct pressed *p)
+{
+	if (p->tid)
+		look_unhurry(p->tid, p->nice);
+	p->tid = 0;
+}
+
+/* Nobody has stopped for @ns. The first who must be waited for gets a better priority. 0: there is none. */
+static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t ns)
+{
+	const struct watch *w = s->watch;
+
+	for (size_t i = 0; i < w->n; i++) {
+		pid_t tid = w->tid[i];
+
+		if (!is_of(tid, pid) || may_go_late(s, tid))
+			continue;
+		if (p->tid != tid) {
+			press_no_more(p);
+			p->tid = look_hurry(tid, &p->nice) ? tid : 0;
+		}
+		if (ns > PATIENCE_NS && !p->is_said++)
+			session_warn(s, "task %d gets no CPU, and might end by SIGTRAP if it were left so: waiting for it", tid);
+		return 1;
+	}
+	return 0;
+}
+
+/* All those of the process, or of all, that stop in time. */
+static void let_go_all(struct uft_session *s, pid_t pid)
+{
+	uint64_t since = session_now_ns(), ns;
+	struct pressed p = { .tid = 0 };
+
+	while (count(s->watch, pid)) {
+		int must_wait = 0;
+
+		if (let_go_stopped(s, pid)) {
+			since = session_now_ns();
+			continue;
+		}
+		ns = session_now_ns() - since;
+		if (s->traps && ns > PRESS_NS)
+			must_wait = press(s, pid, &p, ns);
+		if (!must_wait && ns > RELEASE_MS * 1000000ull)
+			break;
+		nanosleep(&(struct timespec){ .tv_nsec = must_wait ? PRESS_NAP_NS : NAP_NS }, NULL);
+	}
+	press_no_more(&p);
+}
+
+/*
+ * Without int3s there is nothing to be careful about. With them the memories are cleaned before the first task is let go, by
+ * whichever of its tasks; a child that was made meanwhile, from memory that was not clean, is found by its maker's stop or its own.
+ * So whoever makes one, or is in a trap, is waited for until it has stopped, however long it gets no CPU.
+ */
+void watch_release(struct uft_session *s, pid_t pid)
+{
+	struct watch *w = s->watch;
+	pid_t last = 0;
+
+	if (!w)
+		return;
+	if (!s->traps)
+		pid = 0;
+	for (size_t i = 0; s->traps && i < w->n; i++) {
+		pid_t tgid = is_of(w->tid[i], pid) ? (pid_t)peek_status(w->tid[i], "Tgid", 10) : 0;
+
+		if (tgid > 0 && tgid != last)
+			trap_take_out(s, w->tid[i]);
+		last = tgid > 0 ? tgid : last;
+	}
+	ask_to_stop(w, pid);
+	let_go_all(s, pid);
+	for (size_t i = w->n; i-- > 0;)		/* it goes when it stops: look_reap() */
+		if (is_of(w->tid[i], pid)) {
+			look_late(w->tid[i]);
+			watch_forget(s, w->tid[i]);
+		}
+	for (struct target *t = s->targets; t; t = t->next)
+		if (!pid || t->pid == pid)
+			t->is_watched = 0;
+}
+
+void watch_end(struct uft_session *s)
+{
+	struct watch *w = s->watch;
+
+	if (!w)
+		return;
+	watch_release(s, 0);
+	pthread_cancel(w->helper);
+	let_helper_look(w);
+	pthread_join(w->helper, NULL);
+	close(w->fd);
+	free(w->tid);
+	free(w);
+	s->watch = NULL;
+}
