@@ -306,8 +306,10 @@ report_table() {
 	measure big "$uft" record -q -b 512M -o big.uft -- ./calls-patchable 103
 	calls=$(stat_of big.uft calls)
 	peak profile100 "$uft" report --profile big.uft
+	peak tree100 "$uft" report --tree big.uft
 	peak text100 "$uft" report big.uft
 	c=$(awk -v t="$(cat profile100.cpu)" -v c="$calls" 'BEGIN { printf "%.1f", c / t / 1e6 }')
+	p=$(awk -v t="$(cat tree100.cpu)" -v c="$calls" 'BEGIN { printf "%.1f", c / t / 1e6 }')
 	l=$(awk -v t="$(cat text100.cpu)" -v c="$(stat_of big.uft events)" 'BEGIN { printf "%.1f", c / t / 1e6 }')
 	m=$(awk -v a="$(cat profile100.kb)" -v b="$(cat text100.kb)" 'BEGIN { printf "%d", (a > b ? a : b) / 1024 }')
 	say "## Reading $calls graph calls"
@@ -315,6 +317,7 @@ report_table() {
 	say "CPU time of the whole command, output to /dev/null; a file of $(stat_of big.uft bytes) bytes$(recorded big big.uft)."
 	say
 	say "- \`report --profile\`: $c M calls/s a core (budget 20: $(verdict "$c" ">=" 20))"
+	say "- \`report --tree\`: $p M calls/s a core (budget 25: $(verdict "$p" ">=" 25))"
 	say "- text report: $l M events/s, a line each but for leaves, which are one for two (budget 5 M lines/s: $(verdict "$(ratio "$l" 2)" ">=" 5))"
 	say "- largest resident set of both: $m MB, pages of the file included (budget 300: $(verdict "$m" "<=" 300))"
 	say

@@ -21,7 +21,10 @@
 #include "tree/tree.h"
 
 struct report_opts {
-	int profile, json, csv, no_pager;
+	int profile, tree, flat, json, csv, no_pager;
+	const char *callers, *callees, *histogram;	/* patterns */
+	int by;				/* enum uft_by */
+	uint32_t depth, min;		/* min: millionths, MIN_DEFAULT not given */
 	int sort, colour;
 	uint32_t limit;
 	struct cmd_range range;
@@ -38,6 +41,13 @@ static const char *const sort_names[] = {
 	[UFT_SORT_AVG] = "avg", [UFT_SORT_MAX] = "max", [UFT_SORT_NAME] = "name", NULL
 };
 
+#define MIN_DEFAULT	UINT32_MAX
+#define MIN_TEXT	0.005		/* of the time: what has less makes a tree longer than anybody reads */
+static const char *const by_names[] = {
+	[UFT_BY_NONE] = "all", [UFT_BY_TASK] = "task", [UFT_BY_PROCESS] = "process", [UFT_BY_PROGRAM] = "program",
+	[UFT_BY_OBJECT] = "object", [UFT_BY_CPU] = "cpu", NULL
+};
+
 enum colour { COLOUR_AUTO, COLOUR_ALWAYS, COLOUR_NEVER };
 static const char *const colour_names[] = { "auto", "always", "never", NULL };
 
@@ -45,10 +55,18 @@ static const char *const colour_names[] = { "auto", "always", "never", NULL };
 static const struct cmd_option report_options[] = {
 	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, F(input), NULL },
 	{ "profile", 0, NULL, "print one row per function instead of events", cmd_flag, F(profile), NULL },
+	{ "tree", 0, NULL, "print the call tree: each path with its calls and times", cmd_flag, F(tree), NULL },
+	{ "flat", 0, NULL, "print one row per function; with --by for each task, process ...", cmd_flag, F(flat), NULL },
+	{ "callers", 0, "GLOB", "print which functions call these, and theirs", cmd_string, F(callers), NULL },
+	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
+	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string, F(histogram), NULL },
+	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
+	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
+	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
 	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
-	{ "limit", 'n', "N", "print at most N rows of the profile", cmd_uint, F(limit), NULL },
-	{ "json", 0, NULL, "print the profile as JSON", cmd_flag, F(json), NULL },
-	{ "csv", 0, NULL, "print the profile as CSV", cmd_flag, F(csv), NULL },
+	{ "limit", 'n', "N", "print at most N rows of a table", cmd_uint, F(limit), NULL },
+	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
+	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
 	{ "range", 'r', "A~B", "print only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range, F(range), NULL },
 	{ "from", 0, "TIME", "leave out earlier events: a time stamp, or a time after the first event (0.5, 10ms)", cmd_moment, F(from), NULL },
 	{ "to", 0, "TIME", "leave out later events", cmd_moment, F(to), NULL },
@@ -75,6 +93,11 @@ static const struct cmd_syntax report_syntax = {
 
 /* ---- The command ---------------------------------------------------------------------------------------- */
 
+static int is_tree(const struct report_opts *o)
+{
+	return o->tree || o->callers || o->callees || o->histogram || (o->flat && o->by);
+}
+
 static struct uft_select selection(const struct report_opts *o)
 {
 	const struct cmd_moment *from = o->from.ns ? &o->from : &o->range.from, *to = o->to.ns ? &o->to : &o->range.to;
@@ -84,7 +107,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.tids = o->tids.item, .ntids = o->tids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
-		.no_parents = o->profile,
+		.no_parents = o->profile || o->flat || is_tree(o),
 	};
 }
 
@@ -134,8 +157,56 @@ static struct uft_report_opts table_opts(const struct report_opts *o)
 {
 	return (struct uft_report_opts){
 		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO),
-		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit,
+		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .by = (enum uft_by)o->by, .depth = o->depth,
+		.func = o->callers ? o->callers : o->callees ? o->callees : o->histogram,
+		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
 	};
+}
+
+static enum uft_tree_view view_of(const struct report_opts *o)
+{
+	return o->callers ? UFT_VIEW_CALLERS : o->callees ? UFT_VIEW_CALLEES : o->histogram ? UFT_VIEW_HISTOGRAM : o->flat ? UFT_VIEW_FLAT : UFT_VIEW_TREE;
+}
+
+/* Views exclude each other. An exit status, or -1 to go on. */
+static int check_view(const struct report_opts *o)
+{
+	int nviews = o->profile + o->tree + o->flat + !!o->callers + !!o->callees + !!o->histogram;
+
+	if (nviews > 1)
+		return cmd_usage(&report_syntax, "--profile, --tree, --flat, --callers, --callees and --histogram exclude each other");
+	if (o->json && o->csv)
+		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
+	if (o->by && !o->tree && !o->flat)
+		return cmd_usage(&report_syntax, "--by is for --tree and --flat");
+	if ((o->depth || o->min != MIN_DEFAULT) && !is_tree(o))
+		return cmd_usage(&report_syntax, "--depth and --min are for trees: add --tree");
+	return -1;
+}
+
+/* Text on standard error, and the exit status. */
+static int fail_of_view(int error, const struct report_opts *o)
+{
+	struct uft_report_opts table = table_opts(o);
+
+	if (error == -ENOENT && table.func)
+		return cmd_fail("report", "no function of the recording matches '%s' (uft report --flat lists them)", table.func);
+	if (error == -EINVAL && table.func)
+		return cmd_fail("report", "'%s' is no pattern of names", table.func);
+	return cmd_fail("report", "%s", strerror(-error));
+}
+
+/* Why there is no tree of this recording; NULL: there is. */
+static const char *why_no_tree(struct uft_stream *st)
+{
+	switch (uft_stream_info(st)->tracer) {
+	case UFT_TRACER_FUNCTION:
+		return "the recording has no returns, so no durations and no paths: record it with -p function_graph";
+	case UFT_TRACER_PROFILE:
+		return "the recording has sums only, no calls: record it with -p function_graph, or see --profile";
+	default:
+		return NULL;
+	}
 }
 
 static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile)
@@ -151,7 +222,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		return -ENOMEM;
 	if (!isatty(STDOUT_FILENO))
 		progress_begin("uft report", st, 0);
-	ret = is_profile ? uft_output_profile(st, cmd_output_file(out), &table)
+	ret = is_tree(o) ? uft_output_tree(st, cmd_output_file(out), view_of(o), &table)
+	    : is_profile ? uft_output_profile(st, cmd_output_file(out), &table)
 			 : uft_output_text(st, cmd_output_file(out), colour, &text);
 	progress_end();
 	if (!ret && table.form == UFT_FORM_TEXT)
@@ -193,8 +265,9 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "one file at a time, not also '%s'", argv[argc - 1]);
 	if (argc > 1)
 		o->input = argv[1];
-	if (o->json && o->csv)
-		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
+	done = check_view(o);
+	if (done >= 0)
+		return done;
 	done = take_options(o);
 	if (done >= 0)
 		return done;
@@ -206,19 +279,25 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	if ((o->json || o->csv) && !o->profile && !is_profile_recording(st)) {
+	if ((o->json || o->csv) && !o->profile && !o->flat && !is_tree(o) && !is_profile_recording(st)) {
 		uft_stream_close(st);
-		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --profile");
+		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --flat or --tree");
 	}
-	ret = print(st, o->input, o, o->profile || is_profile_recording(st));
+	if (is_tree(o) && why_no_tree(st)) {
+		const char *why = why_no_tree(st);
+
+		uft_stream_close(st);
+		return cmd_fail("report", "%s: %s", o->input ? o->input : CMD_DEFAULT_FILE, why);
+	}
+	ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st));
 	uft_stream_close(st);
 	cmd_symbols_end("report");
-	return ret ? cmd_fail("report", "%s", strerror(-ret)) : 0;
+	return ret ? fail_of_view(ret, o) : 0;
 }
 
 int cmd_report(int argc, char **argv)
 {
-	struct report_opts o = { .text = UFT_TEXT_REPORT };
+	struct report_opts o = { .text = UFT_TEXT_REPORT, .min = MIN_DEFAULT };
 	int status = run(&o, argc, argv);
 
 	free(o.tids.item);

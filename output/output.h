@@ -86,15 +86,27 @@ int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts,
 /* ---- Reports: tables, output/report/ ---- */
 enum uft_form { UFT_FORM_TEXT, UFT_FORM_JSON, UFT_FORM_CSV };
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
+/* A task is a thread between two execs, a process its threads, a program all processes of one executable; a tree's object is that of its
+ * outermost function, its cpu the one on which that was called. */
+enum uft_by { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
 struct uft_report_opts {
 	enum uft_form form;
 	unsigned width;			/* text: characters of a line, 0 any */
 	enum uft_profile_sort sort;
 	size_t limit;			/* rows at most, 0 all */
+	/* of uft_output_tree(): */
+	enum uft_by by;			/* TREE and FLAT: a root for each */
+	const char *func;		/* of CALLERS, CALLEES, HISTOGRAM: a pattern (symbol/names.h) */
+	unsigned depth;			/* levels at most, 0 all */
+	double min_share;		/* of the whole time; what has less is left out */
 };
 
 /* One row per function: calls, total, self, avg, p50, p99, max. */
 int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
+
+/* What is made of calls added up by path. -ENOENT: nothing matches @o->func; -EINVAL: it is no pattern; -ENOMEM; or of @out. */
+enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
+int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
 /* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
 int uft_output_drops(struct uft_stream *st, FILE *out);

@@ -1,0 +1,646 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate.c - a stream added up by call path
+ *
+ * Each task has a stack of its open calls, each with its node. An entry looks for the child of the node above it: first the one that
+ * was called last, then by hash. An exit adds its duration to its node.
+ *
+ * What is exact
+ *   - the sum of self over all nodes is the sum of total over the outermost ones, to the ns, unless events are lost or selected
+ *   - a call that was left (longjmp, exception, stack switch) counts up to then; should it return after all, nothing is added
+ *   - a call that is open at the end counts up to the last event, and in nopen
+ *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time only, as what it called
+ *     was counted without it; one whose duration is unknown counts as a call without time
+ *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie within each other
+ * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` in each group, of which the outermost calls give the total.
+ * Memory: 100 bytes a path and 128 for each octave of its durations.
+ * Speed: see bench/micro/output.c; no allocation but for first times.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/emit.h"
+#include "output/report/aggregate.h"
+
+#define NOWHERE		UINT32_MAX
+#define MORE_KEY	"\001more"
+
+struct frame {
+	uint32_t node, func, depth;
+	uint64_t start, child_ns;
+};
+
+struct task {
+	struct frame *frame;
+	uint32_t n, cap;
+	uint32_t root;		/* node of its group + 1; 0 not looked up */
+};
+
+struct link {			/* of a node: what the search for a child needs, close together */
+	uint32_t func, last;	/* last: the child that was called last, 0 none */
+};
+
+struct agg_build {
+	struct link *link;
+	uint32_t cap_nodes, cap_funcs;
+	uint32_t *hash;		/* of (parent, func): node, 0 free */
+	uint32_t hash_mask;
+	uint32_t *by_key, key_mask;	/* functions by key: index + 1 */
+	uint32_t (*pool)[HIST_SUB];
+	uint32_t npool, cap_pool;
+	/* Of the stream that is added */
+	uint32_t *func_of;	/* by uft_sym.index: function + 1 */
+	uint32_t nfunc_of;
+	uint32_t *nleft;	/* by function: calls left that may still return */
+	uint32_t cap_left;
+	struct task *task;
+	uint32_t ntasks;
+	enum uft_by by;
+};
+
+/* ---- Tables ---- */
+
+/* Makes room for index @i in an array of zeroed elements. */
+static int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
+{
+	uint64_t want = *n ? *n : 64;
+	char *p;
+
+	if (i < *n)
+		return 0;
+	while (want <= i)
+		want *= 2;
+	memcpy(&p, array, sizeof(p));
+	p = realloc(p, want * size);
+	if (!p)
+		return -ENOMEM;
+	memset(p + *n * size, 0, (want - *n) * size);
+	memcpy(array, &p, sizeof(p));
+	*n = (uint32_t)want;
+	return 0;
+}
+
+static uint32_t hash_text(const char *s)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	while (*s)
+		h = (h ^ (unsigned char)*s++) * 1099511628211ull;
+	return (uint32_t)(h ^ h >> 32);
+}
+
+static int grow_keys(struct agg *a)
+{
+	struct agg_build *b = a->build;
+	uint32_t mask = b->by_key ? 2 * b->key_mask + 1 : 1023;
+	uint32_t *grown = calloc((size_t)mask + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < a->nfuncs; i++) {
+		uint32_t at = hash_text(a->func[i].key) & mask;
+
+		while (grown[at])
+			at = (at + 1) & mask;
+		grown[at] = i + 1;
+	}
+	free(b->by_key);
+	b->by_key = grown;
+	b->key_mask = mask;
+	return 0;
+}
+
+uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const char *object)
+{
+	struct agg_build *b = a->build;
+	struct agg_func f;
+	uint32_t at;
+
+	if (2 * (uint64_t)(a->nfuncs + 1) > b->key_mask && grow_keys(a) < 0)
+		return NOWHERE;
+	for (at = hash_text(key) & b->key_mask; b->by_key[at]; at = (at + 1) & b->key_mask)
+		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
+			return b->by_key[at] - 1;
+	f = (struct agg_func){ strdup(name), strdup(object), strdup(key) };
+	if (!f.name || !f.object || !f.key || reserve(&a->func, &b->cap_funcs, a->nfuncs, sizeof(f)) < 0) {
+		free(f.name);
+		free(f.object);
+		free(f.key);
+		return NOWHERE;
+	}
+	a->func[a->nfuncs] = f;
+	b->by_key[at] = ++a->nfuncs;
+	return a->nfuncs - 1;
+}
+
+/* ---- Nodes ---- */
+
+static uint32_t hash_child(uint32_t parent, uint32_t func)
+{
+	uint64_t h = ((uint64_t)parent << 32 | func) * 0x9e3779b97f4a7c15ull;
+
+	return (uint32_t)(h >> 32);
+}
+
+static int grow_hash(struct agg *a)
+{
+	struct agg_build *b = a->build;
+	uint32_t mask = b->hash ? 2 * b->hash_mask + 1 : 4095;
+	uint32_t *grown = calloc((size_t)mask + 1, sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = 1; i < a->nnodes; i++) {
+		uint32_t at = hash_child(a->node[i].parent, a->node[i].func) & mask;
+
+		while (grown[at])
+			at = (at + 1) & mask;
+		grown[at] = i;
+	}
+	free(b->hash);
+	b->hash = grown;
+	b->hash_mask = mask;
+	return 0;
+}
+
+static uint32_t node_new(struct agg *a, uint32_t parent, uint32_t func)
+{
+	struct agg_build *b = a->build;
+	uint32_t i = a->nnodes, cap = b->cap_nodes;
+
+	if (reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 || reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
+		return NOWHERE;
+	a->node[i] = (struct agg_node){ .parent = parent, .func = func, .min = UINT64_MAX };
+	b->link[i] = (struct link){ .func = func };
+	a->nnodes++;
+	return i;
+}
+
+static uint32_t more_paths(struct agg *a, uint32_t parent)
+{
+	uint32_t func, i;
+
+	while (parent && !a->node[parent].is_group)
+		parent = a->node[parent].parent;
+	func = agg_func_get(a, MORE_KEY, "[more paths]", "");
+	if (func == NOWHERE)
+		return NOWHERE;
+	i = agg_child(a, parent, func);
+	if (i != NOWHERE)
+		a->node[i].is_more = 1;
+	return i;
+}
+
+static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
+{
+	struct agg_build *b = a->build;
+	uint32_t at, i;
+
+	for (at = hash_child(parent, func) & b->hash_mask; (i = b->hash[at]) != 0; at = (at + 1) & b->hash_mask)
+		if (a->node[i].parent == parent && a->node[i].func == func)
+			break;
+	if (!i) {
+		if (a->node[parent].is_more)
+			return parent;
+		if (a->nnodes >= AGG_NODES && a->func[func].key[0] != MORE_KEY[0])
+			return more_paths(a, parent);
+		i = node_new(a, parent, func);
+		if (i == NOWHERE)
+			return NOWHERE;
+		b->hash[at] = i;
+		if (2 * (uint64_t)a->nnodes > b->hash_mask && grow_hash(a) < 0)
+			return NOWHERE;
+	}
+	b->link[parent].last = i;
+	return i;
+}
+
+static inline uint32_t get_child(struct agg *a, uint32_t parent, uint32_t func)
+{
+	const struct link *link = a->build->link;
+	uint32_t last = link[parent].last;
+
+	return last && link[last].func == func ? last : child_by_hash(a, parent, func);
+}
+
+uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func)
+{
+	return get_child(a, parent, func);
+}
+
+/* ---- Histograms: blocks of the octaves from the first to the last that is needed, side by side ---- */
+
+static int hist_widen(struct agg *a, struct agg_node *n, unsigned octave)
+{
+	struct agg_build *b = a->build;
+	unsigned first = n->hist_n && n->hist_first < octave ? n->hist_first : octave;
+	unsigned last = n->hist_n && n->hist_first + n->hist_n - 1u > octave ? n->hist_first + n->hist_n - 1u : octave;
+	uint32_t at = b->npool;
+
+	if (reserve(&b->pool, &b->cap_pool, at + last - first, sizeof(*b->pool)) < 0)
+		return -ENOMEM;
+	/* What it had is left unused; widths double at most a few times. */
+	memset(b->pool[at], 0, (last - first + 1) * sizeof(*b->pool));
+	if (n->hist_n)
+		memcpy(b->pool[at + n->hist_first - first], b->pool[n->hist], n->hist_n * sizeof(*b->pool));
+	b->npool += last - first + 1;
+	n->hist = at;
+	n->hist_first = (uint8_t)first;
+	n->hist_n = (uint8_t)(last - first + 1);
+	return 0;
+}
+
+static inline int hist_count_in(struct agg *a, struct agg_node *n, uint64_t v, uint32_t calls)
+{
+	unsigned octave = hist_octave(v), at = octave - n->hist_first;
+	uint32_t *count;
+
+	if (__builtin_expect(at >= n->hist_n, 0)) {
+		if (hist_widen(a, n, octave) < 0)
+			return -ENOMEM;
+		at = octave - n->hist_first;
+	}
+	count = &a->build->pool[n->hist + at][hist_bucket(v, octave)];
+	*count = *count + calls >= calls ? *count + calls : UINT32_MAX;
+	return 0;
+}
+
+uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percent)
+{
+	uint64_t rank = n->timed - n->timed * (100 - percent) / 100, v = n->max;
+
+	if (rank >= n->timed)
+		return n->max;
+	for (unsigned i = 0; i < n->hist_n; i++)
+		for (unsigned k = 0; k < HIST_SUB; k++) {
+			uint32_t count = a->build->pool[n->hist + i][k];
+
+			if (count && rank <= count) {
+				v = hist_value(n->hist_first + i, k);
+				return v < n->min ? n->min : v > n->max ? n->max : v;
+			}
+			rank -= count;
+		}
+	return v;
+}
+
+void agg_each_bucket(const struct agg *a, const struct agg_node *n, void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx)
+{
+	for (unsigned i = 0; i < n->hist_n; i++)
+		for (unsigned k = 0; k < HIST_SUB; k++) {
+			unsigned octave = n->hist_first + i;
+			uint64_t width = octave ? 1ull << (octave - 1) : 1, from = octave ? (HIST_SUB + k) * width : k;
+			uint32_t count = a->build->pool[n->hist + i][k];
+
+			if (count)
+				put(ctx, from, from + width - 1, count);
+		}
+}
+
+int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct agg_node *n, int is_outer)
+{
+	struct agg_node *t = &a->node[to];
+
+	t->calls += n->calls;
+	t->timed += n->timed;
+	t->total += is_outer ? n->total : 0;
+	t->self += n->self;
+	t->sum += n->sum;
+	t->nopen += n->nopen;
+	t->min = n->min < t->min ? n->min : t->min;
+	t->max = n->max > t->max ? n->max : t->max;
+	for (unsigned i = 0; i < n->hist_n; i++)
+		for (unsigned k = 0; k < HIST_SUB; k++) {
+			uint32_t count = from->build->pool[n->hist + i][k];
+
+			if (count && hist_count_in(a, t, hist_value(n->hist_first + i, k), count) < 0)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+/* ---- Groups ---- */
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path && *path ? path : "?";
+}
+
+static uint32_t group_of(struct agg *a, const struct uft_event *ev)
+{
+	const struct uft_task *t = ev->task;
+	const char *exe = base_name(t->image ? t->image->exe : NULL);
+	char name[300], key[304];
+	uint32_t func, i;
+
+	switch (a->build->by) {
+	case UFT_BY_TASK:
+		snprintf(name, sizeof(name), "task %.64s-%u", t->comm && *t->comm ? t->comm : "<...>", t->tid);
+		break;
+	case UFT_BY_PROCESS:
+		snprintf(name, sizeof(name), "process %u (%.200s)", t->pid, exe);
+		break;
+	case UFT_BY_PROGRAM:
+		snprintf(name, sizeof(name), "program %.250s", exe);
+		break;
+	case UFT_BY_OBJECT:
+		snprintf(name, sizeof(name), "object %.250s", ev->sym->object && *ev->sym->object ? ev->sym->object : "?");
+		break;
+	case UFT_BY_CPU:
+		snprintf(name, sizeof(name), "cpu %u", ev->cpu);
+		break;
+	default:
+		return 0;
+	}
+	snprintf(key, sizeof(key), "\001%s", name);
+	func = agg_func_get(a, key, name, "");
+	i = func == NOWHERE ? NOWHERE : agg_child(a, 0, func);
+	if (i != NOWHERE)
+		a->node[i].is_group = AGG_GROUP;
+	return i;
+}
+
+/* Node of the group that an outermost call belongs to. */
+static uint32_t root_of(struct agg *a, struct task *t, const struct uft_event *ev)
+{
+	uint32_t root;
+
+	if (a->build->by == UFT_BY_NONE)
+		return 0;
+	if (t->root)
+		return t->root - 1;
+	root = group_of(a, ev);
+	if (root != NOWHERE && a->build->by != UFT_BY_OBJECT && a->build->by != UFT_BY_CPU)
+		t->root = root + 1;		/* it stays that */
+	return root;
+}
+
+/* ---- Calls ---- */
+
+static int add_time(struct agg *a, uint32_t i, uint64_t ns, uint64_t total, uint64_t self)
+{
+	struct agg_node *n = &a->node[i];
+
+	n->timed++;
+	n->total += total;
+	n->self += self;
+	n->sum += ns;
+	n->min = ns < n->min ? ns : n->min;
+	n->max = ns > n->max ? ns : n->max;
+	return hist_count_in(a, n, ns, 1);
+}
+
+static uint32_t func_new(struct agg *a, const struct uft_sym *sym)
+{
+	struct agg_build *b = a->build;
+	uint32_t func = agg_func_get(a, sym->raw ? sym->raw : sym->name, sym->name, sym->object ? sym->object : "");
+
+	if (func == NOWHERE || reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
+	    reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
+		return NOWHERE;
+	b->func_of[sym->index] = func + 1;
+	return func;
+}
+
+static inline uint32_t func_of(struct agg *a, const struct uft_sym *sym)
+{
+	const struct agg_build *b = a->build;
+
+	if (__builtin_expect(sym->index < b->nfunc_of && b->func_of[sym->index], 1))
+		return b->func_of[sym->index] - 1;
+	return func_new(a, sym);
+}
+
+/* Entries whose exits are missing: the stream has gone on without them. Nothing is known of their time. */
+static void drop_stale(struct agg *a, struct task *t, uint32_t depth)
+{
+	while (t->n && t->frame[t->n - 1].depth >= depth) {
+		t->n--;
+		a->unknown++;
+	}
+}
+
+static uint32_t node_at(struct agg *a, struct task *t, const struct uft_event *ev, uint32_t func)
+{
+	uint32_t parent = t->n ? t->frame[t->n - 1].node : root_of(a, t, ev);
+
+	return parent == NOWHERE ? NOWHERE : get_child(a, parent, func);
+}
+
+static inline int enter(struct agg *a, struct task *t, const struct uft_event *ev)
+{
+	uint32_t func = func_of(a, ev->sym), node;
+
+	if (__builtin_expect(t->n && t->frame[t->n - 1].depth >= ev->depth, 0))
+		drop_stale(a, t, ev->depth);
+	if (func == NOWHERE || reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+		return -ENOMEM;
+	node = node_at(a, t, ev, func);
+	if (node == NOWHERE)
+		return -ENOMEM;
+	a->node[node].calls++;
+	t->frame[t->n++] = (struct frame){ .node = node, .func = func, .depth = ev->depth, .start = ev->ts_ns };
+	return 0;
+}
+
+/* Ends the innermost call. */
+static inline int leave(struct agg *a, struct task *t, uint64_t ns, uint64_t self)
+{
+	uint32_t node = t->frame[--t->n].node;
+	uint64_t total = ns;
+
+	if (t->n) {
+		t->frame[t->n - 1].child_ns += ns;
+		if (__builtin_expect(a->node[node].is_more && t->frame[t->n - 1].node == node, 0))
+			total = 0;
+	}
+	return add_time(a, node, ns, total, self);
+}
+
+/* An exit without its entry. */
+static int leave_alone(struct agg *a, struct task *t, const struct uft_event *ev, uint32_t func)
+{
+	uint32_t node;
+
+	if (a->build->nleft[func] && !(ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN))) {
+		a->build->nleft[func]--;	/* counted when it was left */
+		return 0;
+	}
+	node = node_at(a, t, ev, func);
+	if (node == NOWHERE)
+		return -ENOMEM;
+	a->node[node].calls++;
+	if (ev->flags & UFT_EVF_ORPHAN) {
+		a->unknown++;
+		return 0;
+	}
+	a->has_thresh |= (ev->flags & UFT_EVF_CALL) != 0;
+	return add_time(a, node, ev->duration_ns, ev->flags & UFT_EVF_CALL ? ev->duration_ns : ev->self_ns, ev->self_ns);
+}
+
+static int exit_call(struct agg *a, struct task *t, const struct uft_event *ev)
+{
+	uint32_t func = func_of(a, ev->sym);
+	const struct frame *top;
+
+	if (func == NOWHERE)
+		return -ENOMEM;
+	if (t->n && t->frame[t->n - 1].depth > ev->depth)
+		drop_stale(a, t, ev->depth + 1);
+	top = t->n ? &t->frame[t->n - 1] : NULL;
+	if (!top || top->depth != ev->depth || top->func != func || ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN))
+		return leave_alone(a, t, ev, func);
+	if (ev->kind == UFT_EV_LEFT)
+		a->build->nleft[func]++;
+	return leave(a, t, ev->duration_ns, ev->self_ns);
+}
+
+static int add_event(struct agg *a, const struct uft_event *ev)
+{
+	struct agg_build *b = a->build;
+
+	switch (ev->kind) {
+	case UFT_EV_LOST:
+		a->lost += ev->lost;
+		return 0;
+	case UFT_EV_ENTRY:
+	case UFT_EV_EXIT:
+	case UFT_EV_LEFT:
+		break;
+	default:
+		return 0;
+	}
+	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
+		return -ENOMEM;
+	return ev->kind == UFT_EV_ENTRY ? enter(a, &b->task[ev->task->index], ev) : exit_call(a, &b->task[ev->task->index], ev);
+}
+
+/* Calls that are open when the stream ends. */
+static int close_open(struct agg *a)
+{
+	struct agg_build *b = a->build;
+
+	for (uint32_t i = 0; i < b->ntasks; i++)
+		for (struct task *t = &b->task[i]; t->n;) {
+			const struct frame *f = &t->frame[t->n - 1];
+			uint64_t ns = a->last_ns > f->start ? a->last_ns - f->start : 0;
+
+			a->node[f->node].nopen++;
+			if (leave(a, t, ns, ns > f->child_ns ? ns - f->child_ns : 0) < 0)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+static void forget_stream(struct agg_build *b)
+{
+	for (uint32_t i = 0; i < b->ntasks; i++)
+		free(b->task[i].frame);
+	free(b->task);
+	free(b->func_of);
+	free(b->nleft);
+	b->task = NULL;
+	b->func_of = b->nleft = NULL;
+	b->ntasks = b->nfunc_of = b->cap_left = 0;
+}
+
+int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
+{
+	struct emit_source *src = malloc(sizeof(*src));
+	int ret = src ? 0 : -ENOMEM;
+
+	a->build->by = by;
+	if (src)
+		emit_source_init(src, st);
+	while (!ret && emit_source_next(src)) {
+		a->first_ns = a->first_ns ? a->first_ns : src->ev[0].ts_ns;
+		for (size_t i = 0; i < src->n && !ret; i++)
+			ret = add_event(a, &src->ev[i]);
+		a->last_ns = src->ev[src->n - 1].ts_ns > a->last_ns ? src->ev[src->n - 1].ts_ns : a->last_ns;
+		src->next = src->n;
+	}
+	if (!ret)
+		ret = close_open(a);
+	forget_stream(a->build);
+	free(src);
+	return ret;
+}
+
+/* ---- The whole ---- */
+
+int agg_init(struct agg *a)
+{
+	*a = (struct agg){ .build = calloc(1, sizeof(*a->build)) };
+	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == NOWHERE || node_new(a, 0, 0) == NOWHERE || grow_hash(a) < 0) {
+		agg_free(a);
+		return -ENOMEM;
+	}
+	return 0;
+}
+
+void agg_free(struct agg *a)
+{
+	if (a->build) {
+		forget_stream(a->build);
+		free(a->build->link);
+		free(a->build->hash);
+		free(a->build->by_key);
+		free(a->build->pool);
+	}
+	for (uint32_t i = 0; i < a->nfuncs; i++) {
+		free(a->func[i].name);
+		free(a->func[i].object);
+		free(a->func[i].key);
+	}
+	free(a->build);
+	free(a->func);
+	free(a->node);
+	*a = (struct agg){ 0 };
+}
+
+static const struct agg *sorted;
+
+/* Shortest first, so that putting each in front of its siblings gives the longest first. */
+static int by_total(const void *x, const void *y)
+{
+	uint32_t i = *(const uint32_t *)x, k = *(const uint32_t *)y;
+	const struct agg_node *n = &sorted->node[i], *m = &sorted->node[k];
+	int by_name;
+
+	if (n->total != m->total)
+		return n->total < m->total ? -1 : 1;
+	if (n->calls != m->calls)
+		return n->calls < m->calls ? -1 : 1;
+	by_name = strcmp(sorted->func[m->func].name, sorted->func[n->func].name);
+	return by_name ? by_name : i < k ? 1 : -1;
+}
+
+void agg_finish(struct agg *a)
+{
+	uint32_t *order = malloc((size_t)a->nnodes * sizeof(*order));
+
+	for (uint32_t i = a->nnodes; i-- > 1;) {
+		struct agg_node *n = &a->node[i], *up = &a->node[n->parent];
+
+		if (up->is_group == AGG_GROUP || !n->parent) {
+			up->total += n->total;
+			up->calls += n->calls;
+		}
+	}
+	for (uint32_t i = 0; order && i + 1 < a->nnodes; i++)
+		order[i] = i + 1;
+	sorted = a;
+	if (order)
+		qsort(order, a->nnodes - 1, sizeof(*order), by_total);
+	for (uint32_t i = 0; i + 1 < a->nnodes; i++) {
+		struct agg_node *n = &a->node[order ? order[i] : i + 1], *up = &a->node[n->parent];
+
+		n->next = up->child;
+		up->child = (uint32_t)(n - a->node);
+	}
+	free(order);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * aggregate.h - a stream added up by call path: the one mechanism of the call tree, of differences and of flame graphs
+ *
+ * A node is a function as called on one path: `main;work;leaf`. Node 0 is the whole recording, its children are groups (agg_by) or,
+ * without groups, outermost functions. A parent's index is smaller than its children's. Context: control, one thread.
+ */
+#ifndef UFT_OUTPUT_REPORT_AGGREGATE_H
+#define UFT_OUTPUT_REPORT_AGGREGATE_H
+
+#include "output/histogram.h"
+#include "output/output.h"
+
+struct agg_func {
+	char *name, *object;	/* as shown */
+	char *key;		/* as linked: the same function in another recording has the same. Groups have a control byte in front */
+};
+
+/* A group: agg_finish() adds up what its children took, or it has its sums already. */
+enum { AGG_GROUP = 1, AGG_GROUP_SUMMED };
+
+struct agg_node {
+	uint64_t calls;		/* begun, or returned without an entry */
+	uint64_t timed;		/* of them: with a known duration, those that are open at the end included */
+	uint64_t total, self;	/* ns; total: of calls that are not within another one of the same node */
+	uint64_t sum;		/* ns, of all timed ones */
+	uint64_t min, max;	/* of timed ones; min UINT64_MAX: none */
+	uint64_t nopen;		/* calls that had not returned when the recording ended: counted up to then */
+	uint32_t parent, func;	/* func: index of agg.func */
+	uint32_t hist;		/* index of the first block in agg.pool */
+	uint8_t hist_first, hist_n;	/* octaves that it has */
+	uint8_t is_group;	/* enum below */
+	uint8_t is_more;	/* stands for all paths beyond AGG_NODES */
+	uint32_t child, next;	/* 0: none; by agg_finish() */
+};
+
+#define AGG_NODES	(1u << 20)	/* paths at most */
+
+struct agg {
+	struct agg_node *node;
+	uint32_t nnodes;
+	struct agg_func *func;
+	uint32_t nfuncs;
+	uint64_t lost;			/* records that the stream says are missing */
+	uint64_t unknown;		/* calls whose time is not known, as their entry is missing */
+	uint64_t first_ns, last_ns;
+	int has_thresh;			/* calls without entries: their paths are not known */
+	struct agg_build *build;	/* aggregate.c */
+};
+
+int agg_init(struct agg *a);
+void agg_free(struct agg *a);
+/* Adds all of @st. 0 or -ENOMEM. */
+int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by);
+/* Links the children of each node, the one with the longest total first, and sums up what groups hold. */
+void agg_finish(struct agg *a);
+
+/* The value of the calls' durations that @percent of them do not exceed, off by at most 1.6 %. */
+uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percent);
+/* A histogram in order: calls to @put(ctx, from, to, calls) for each bucket that is not empty; both ends belong to it. */
+void agg_each_bucket(const struct agg *a, const struct agg_node *n, void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx);
+
+/* ---- To make one out of others ---- */
+uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const char *object);	/* UINT32_MAX: no memory */
+uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func);	/* made if need be; UINT32_MAX: no memory */
+/* Adds the calls of @n to node @to; their total only if @is_outer. 0 or -ENOMEM. */
+int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct agg_node *n, int is_outer);
+
+#endif

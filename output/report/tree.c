@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - the call tree and what is made of it: callers, callees, flat by group, histogram
+ *
+ * The stream is added up by path once (aggregate.h). The tree prints that as it is; the other views make a second tree out of it:
+ *
+ *	callees F	all calls of F as one root, what they call below it; F within F belongs to the outer one
+ *	callers F	F as the root, below it its callers, theirs below them: times and calls are those of F
+ *	flat		in each group a node for each function, of which the outermost calls give the total
+ *
+ * Text leaves out what is smaller than min_share of all and says how much that is; JSON and CSV leave out nothing unless asked to.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/report/aggregate.h"
+#include "output/report/table.h"
+#include "symbol/names.h"
+
+#define CALLERS_DEPTH	64u	/* callers of callers that are kept */
+
+/* ---- Which functions ---- */
+
+/* A byte for each function of @a: 1 it matches @text. NULL: no memory, or *ret is -EINVAL or -ENOENT. */
+static uint8_t *match_funcs(const struct agg *a, const char *text, int *ret)
+{
+	uint8_t *match = calloc(a->nfuncs + 1, 1);
+	struct uft_pattern p;
+	size_t n = 0;
+
+	*ret = match ? uft_pattern_parse(text, &p) : -ENOMEM;
+	if (*ret < 0) {
+		free(match);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < a->nfuncs; i++) {
+		const struct agg_func *f = &a->func[i];
+		char *demangled = uft_demangle(f->key);
+
+		match[i] = f->key[0] != '\001' && (uft_pattern_match(&p, f->key, demangled ? demangled : f->name, f->object) ||
+						   !strcmp(f->name, text));
+		n += match[i];
+		free(demangled);
+	}
+	uft_pattern_free(&p);
+	if (n)
+		return match;
+	*ret = -ENOENT;
+	free(match);
+	return NULL;
+}
+
+/* ---- Walking: each node before its children, with how many calls of its function it is within ---- */
+
+struct walk {
+	const struct agg *a;
+	uint32_t at, depth;		/* at: 0 before the first */
+	uint32_t *nopen;		/* by function */
+};
+
+static int walk_begin(struct walk *w, const struct agg *a)
+{
+	*w = (struct walk){ .a = a, .nopen = calloc(a->nfuncs + 1, sizeof(*w->nopen)) };
+	return w->nopen ? 0 : -ENOMEM;
+}
+
+/* The next node; 0: the end. @skip: not what is below the last one. */
+static uint32_t walk_next(struct walk *w, int skip)
+{
+	const struct agg_node *node = w->a->node;
+	uint32_t i = w->at;
+
+	if (node[i].child && !skip) {
+		w->depth++;
+		w->at = node[i].child;
+		w->nopen[node[w->at].func]++;
+		return w->at;
+	}
+	for (; i; i = node[i].parent, w->depth--) {
+		w->nopen[node[i].func]--;
+		if (node[i].next) {
+			w->at = node[i].next;
+			w->nopen[node[w->at].func]++;
+			return w->at;
+		}
+	}
+	return w->at = 0;
+}
+
+static int walk_is_outer(const struct walk *w)
+{
+	return w->nopen[w->a->node[w->at].func] == 1;
+}
+
+static void walk_end(struct walk *w)
+{
+	free(w->nopen);
+}
+
+/* ---- Second trees ---- */
+
+static uint32_t func_in(struct agg *to, const struct agg *a, uint32_t func)
+{
+	const struct agg_func *f = &a->func[func];
+
+	return agg_func_get(to, f->key, f->name, f->object);
+}
+
+static int merge_below(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t i, int is_outer)
+{
+	uint32_t func = func_in(to, a, a->node[i].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
+
+	if (at == UINT32_MAX)
+		return -ENOMEM;
+	to->node[at].is_group = a->node[i].is_group;
+	*parent = at;
+	return agg_merge(to, at, a, &a->node[i], is_outer);
+}
+
+static int make_callees(struct agg *to, const struct agg *a, const uint8_t *match)
+{
+	uint32_t *place = calloc(a->nnodes, sizeof(*place));
+	int ret = place ? 0 : -ENOMEM;
+
+	for (uint32_t i = 1; i < a->nnodes && !ret; i++) {
+		uint32_t at = place[a->node[i].parent];
+
+		if (!at && !match[a->node[i].func])
+			continue;
+		ret = merge_below(to, &at, a, i, 1);
+		place[i] = at;
+	}
+	free(place);
+	return ret;
+}
+
+/* The node of @up's function below *parent, with the times of @i. */
+static int merge_caller(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t up, uint32_t i, int is_outer)
+{
+	uint32_t func = func_in(to, a, a->node[up].func), at = func == UINT32_MAX ? func : agg_child(to, *parent, func);
+
+	if (at == UINT32_MAX)
+		return -ENOMEM;
+	*parent = at;
+	return agg_merge(to, at, a, &a->node[i], is_outer);
+}
+
+static int make_callers(struct agg *to, const struct agg *a, const uint8_t *match)
+{
+	struct walk w;
+	int ret = walk_begin(&w, a);
+
+	while (!ret && walk_next(&w, 0)) {
+		uint32_t up = w.at, parent = 0;
+
+		if (!match[a->node[w.at].func])
+			continue;
+		for (unsigned depth = 0; up && depth < CALLERS_DEPTH && !ret; depth++, up = a->node[up].parent)
+			ret = merge_caller(to, &parent, a, up, w.at, walk_is_outer(&w));
+	}
+	walk_end(&w);
+	return ret;
+}
+
+static int make_flat(struct agg *to, const struct agg *a, const uint8_t *match)
+{
+	struct walk w;
+	uint32_t group = 0, func;
+	int ret = walk_begin(&w, a);
+
+	while (!ret && walk_next(&w, 0)) {
+		const struct agg_node *n = &a->node[w.at];
+		uint32_t parent = group;
+
+		if (match && !match[n->func])
+			continue;
+		if (!n->is_group) {
+			ret = merge_below(to, &parent, a, w.at, walk_is_outer(&w));
+			continue;
+		}
+		func = func_in(to, a, n->func);
+		group = func == UINT32_MAX ? func : agg_child(to, 0, func);
+		if (group == UINT32_MAX) {
+			ret = -ENOMEM;
+			break;
+		}
+		to->node[group].is_group = AGG_GROUP_SUMMED;
+		to->node[group].total = n->total;
+		to->node[group].calls = n->calls;
+	}
+	walk_end(&w);
+	return ret;
+}
+
+/* ---- The table ---- */
+
+enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_NAME, NCOLUMNS };
+static const struct table_column columns[NCOLUMNS] = {
+	[COL_TOTAL] = { "total", "total_ns", TABLE_TIME, 7 },
+	[COL_SHARE] = { "total%", "total_share", TABLE_SHARE, 7 },
+	[COL_SELF] = { "self", "self_ns", TABLE_TIME, 7 },
+	[COL_CALLS] = { "calls", "calls", TABLE_COUNT, 9 },
+	[COL_AVG] = { "avg", "avg_ns", TABLE_TIME, 7 },
+	[COL_P50] = { "p50", "p50_ns", TABLE_TIME, 7 },
+	[COL_P99] = { "p99", "p99_ns", TABLE_TIME, 7 },
+	[COL_MAX] = { NULL, "max_ns", TABLE_TIME, 0 },
+	[COL_MIN] = { NULL, "min_ns", TABLE_TIME, 0 },
+	[COL_OPEN] = { NULL, "open", TABLE_COUNT, 0 },
+	[COL_DEPTH] = { NULL, "depth", TABLE_COUNT, 0 },
+	[COL_PATH] = { NULL, "path", TABLE_NAME, 0 },
+	[COL_NAME] = { "function", "function", TABLE_NAME, 0 },
+};
+
+struct path { char *text; size_t *end; size_t cap, ncap; };	/* end: length of the path down to each depth */
+
+static int path_put(struct path *p, uint32_t depth, const char *name)
+{
+	size_t start = depth > 1 ? p->end[depth - 1] : 0, len = strlen(name);
+
+	if (depth >= p->ncap) {
+		size_t ncap = 2 * (depth + 16), *grown = realloc(p->end, ncap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		p->end = grown;
+		p->ncap = ncap;
+	}
+	if (start + len + 2 > p->cap) {
+		size_t cap = 2 * (start + len + 2);
+		char *grown = realloc(p->text, cap);
+
+		if (!grown)
+			return -ENOMEM;
+		p->text = grown;
+		p->cap = cap;
+	}
+	if (start)
+		p->text[start++] = ';';
+	memcpy(p->text + start, name, len + 1);
+	p->end[depth] = start + len;
+	return 0;
+}
+
+static void put_row(struct table *t, const struct agg *a, const struct walk *w, double all, const char *path)
+{
+	const struct agg_node *n = &a->node[w->at];
+	int has_times = n->timed != 0 || n->is_group, has_ranks = n->timed != 0;
+	const char *name = a->func[n->func].name;
+	char *marked = NULL;
+
+	if (n->nopen && t->form == UFT_FORM_TEXT && asprintf(&marked, "%s (%" PRIu64 " open)", name, n->nopen) < 0)
+		marked = NULL;
+	table_row(t, (struct table_cell[NCOLUMNS]){
+		[COL_TOTAL] = CELL_TIME(n->total, has_times), [COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
+		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_COUNT(n->calls),
+		[COL_AVG] = CELL_TIME(n->timed ? (n->sum + n->timed / 2) / n->timed : 0, has_ranks),
+		[COL_P50] = CELL_TIME(agg_rank(a, n, 50), has_ranks), [COL_P99] = CELL_TIME(agg_rank(a, n, 99), has_ranks),
+		[COL_MAX] = CELL_TIME(n->max, has_ranks), [COL_MIN] = CELL_TIME(n->min, has_ranks), [COL_OPEN] = CELL_COUNT(n->nopen),
+		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(marked ? marked : name) },
+		w->depth < 32 ? 2 * (w->depth - 1) : 62);
+	free(marked);
+}
+
+/* What the reader must know of the figures. */
+static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double min_share)
+{
+	uint64_t nopen = 0;
+
+	for (uint32_t i = 1; i < a->nnodes; i++) {
+		nopen += a->node[i].nopen;
+		if (a->node[i].is_more)
+			fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES);
+	}
+	if (nhidden)
+		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time or deeper than asked for are not shown (--min 0 shows all)\n", nhidden, 100 * min_share);
+	if (nopen)
+		fprintf(out, "# %" PRIu64 " calls had not returned at the end of the recording: they count up to it\n", nopen);
+	if (a->unknown)
+		fprintf(out, "# %" PRIu64 " calls have no known duration, as their entry or return was not recorded\n", a->unknown);
+	if (a->lost)
+		fprintf(out, "# %" PRIu64 " records were lost: calls and times of this recording are too small\n", a->lost);
+	if (a->has_thresh)
+		fputs("# short calls were not recorded (--thresh), and entries neither: callers are not known\n", out);
+}
+
+/* How many nodes there are below @top. */
+static uint64_t count_below(const struct agg *a, uint32_t top)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = a->node[top].child; i;) {
+		n++;
+		if (a->node[i].child) {
+			i = a->node[i].child;
+			continue;
+		}
+		while (i != top && !a->node[i].next)
+			i = a->node[i].parent;
+		i = i == top ? 0 : a->node[i].next;
+	}
+	return n;
+}
+
+static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all)
+{
+	struct table t = { .out = out, .form = o->form, .width = o->width, .column = columns, .ncolumns = NCOLUMNS };
+	struct path path = { NULL, NULL, 0, 0 };
+	struct walk w;
+	uint64_t nhidden = 0;
+	int skip = 0, ret = walk_begin(&w, a);
+
+	if (!ret)
+		table_begin(&t, report);
+	while (!ret && walk_next(&w, skip) && !ferror(out)) {
+		const struct agg_node *n = &a->node[w.at];
+
+		skip = (double)n->total < o->min_share * all || (o->depth && w.depth > o->depth) || (o->limit && t.nrows >= o->limit);
+		if (skip) {
+			nhidden += 1 + count_below(a, w.at);
+			continue;
+		}
+		ret = path_put(&path, w.depth, a->func[n->func].name);
+		if (!ret)
+			put_row(&t, a, &w, all, path.text);
+	}
+	walk_end(&w);
+	free(path.text);
+	free(path.end);
+	if (ret)
+		return ret;
+	ret = table_end(&t);
+	if (!ret && o->form == UFT_FORM_TEXT)
+		put_notes(out, notes, nhidden, o->min_share);
+	return ret;
+}
+
+/* ---- The histogram ---- */
+
+struct bars { struct table t; uint64_t all; uint64_t octave[65]; };
+
+static void put_bucket(void *ctx, uint64_t from, uint64_t to, uint64_t calls)
+{
+	struct bars *b = ctx;
+	double share = (double)calls / (double)b->all;
+
+	if (b->t.form == UFT_FORM_TEXT)
+		b->octave[from ? 63 - __builtin_clzll(from) : 0] += calls;
+	else
+		table_row(&b->t, (struct table_cell[]){ CELL_TIME(from, 1), CELL_TIME(to, 1), CELL_COUNT(calls), CELL_NUMBER(share, 1), CELL_NAME("") }, 0);
+}
+
+#define BAR	40
+
+static int print_histogram(const struct agg *a, FILE *out, const struct uft_report_opts *o)
+{
+	static const struct table_column bucket[] = {
+		{ "from", "from_ns", TABLE_TIME, 9 }, { "to", "to_ns", TABLE_TIME, 8 }, { "calls", "calls", TABLE_COUNT, 12 },
+		{ "calls%", "calls_share", TABLE_SHARE, 8 }, { "", "", TABLE_NAME, 0 },
+	};
+	/* One function after the other; in JSON and CSV all that match are one. */
+	struct bars b = { .t = { .out = out, .form = o->form, .column = bucket, .ncolumns = o->form == UFT_FORM_TEXT ? 5 : 4 } };
+	int ret = 0;
+
+	if (o->form != UFT_FORM_TEXT) {
+		const struct agg_node *n = a->nnodes > 1 ? &a->node[1] : &a->node[0];
+
+		b.all = n->timed;
+		table_begin(&b.t, "histogram");
+		agg_each_bucket(a, n, put_bucket, &b);
+		return table_end(&b.t);
+	}
+	for (uint32_t i = a->node[0].child; i && !ret; i = a->node[i].next) {
+		const struct agg_node *n = &a->node[i];
+		char p50[TABLE_TIME_ROOM], p99[TABLE_TIME_ROOM], max[TABLE_TIME_ROOM], min[TABLE_TIME_ROOM], bar[BAR + 1];
+		uint64_t most = 1;
+
+		memset(b.octave, 0, sizeof(b.octave));
+		b.all = n->timed;
+		agg_each_bucket(a, n, put_bucket, &b);
+		fprintf(out, "%s# %s: %" PRIu64 " calls, min %s, p50 %s, p99 %s, max %s\n", i == a->node[0].child ? "" : "\n", a->func[n->func].name, n->calls,
+			table_time(min, n->timed ? n->min : 0), table_time(p50, n->timed ? agg_rank(a, n, 50) : 0),
+			table_time(p99, n->timed ? agg_rank(a, n, 99) : 0), table_time(max, n->max));
+		table_begin(&b.t, "histogram");
+		for (unsigned k = 0; k < 64; k++)
+			most = b.octave[k] > most ? b.octave[k] : most;
+		for (unsigned k = 0; k < 64; k++) {
+			unsigned len = (unsigned)((double)b.octave[k] / (double)most * BAR + 0.5);
+
+			if (!b.octave[k])
+				continue;
+			memset(bar, '*', len);
+			bar[len] = 0;
+			table_row(&b.t, (struct table_cell[]){ CELL_TIME(k ? 1ull << k : 0, 1), CELL_TIME((2ull << k) - 1, 1), CELL_COUNT(b.octave[k]),
+							       CELL_NUMBER((double)b.octave[k] / (double)b.all, 1), CELL_NAME(bar) }, 0);
+		}
+		ret = table_end(&b.t);
+	}
+	return ret;
+}
+
+/* ---- The views ---- */
+
+static int make_view(struct agg *to, const struct agg *a, enum uft_tree_view view, const char *func)
+{
+	uint8_t *match = NULL;
+	int ret = 0;
+
+	if (view != UFT_VIEW_FLAT)
+		match = match_funcs(a, func, &ret);
+	if (ret)
+		return ret;
+	ret = view == UFT_VIEW_FLAT ? make_flat(to, a, NULL) : view == UFT_VIEW_CALLERS ? make_callers(to, a, match) :
+	      view == UFT_VIEW_CALLEES ? make_callees(to, a, match) : make_flat(to, a, match);
+	free(match);
+	if (!ret)
+		agg_finish(to);
+	return ret;
+}
+
+int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o)
+{
+	static const char *const name[] = {
+		[UFT_VIEW_TREE] = "tree", [UFT_VIEW_CALLERS] = "callers", [UFT_VIEW_CALLEES] = "callees", [UFT_VIEW_FLAT] = "flat",
+		[UFT_VIEW_HISTOGRAM] = "histogram",
+	};
+	struct agg whole, made;
+	int ret = agg_init(&whole);
+
+	if (ret)
+		return ret;
+	ret = agg_add(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE);
+	if (!ret)
+		agg_finish(&whole);
+	if (!ret && view == UFT_VIEW_TREE)
+		ret = print_tree(&whole, &whole, out, name[view], o, (double)whole.node[0].total);
+	if (!ret && view != UFT_VIEW_TREE) {
+		ret = agg_init(&made);
+		if (!ret)
+			ret = make_view(&made, &whole, view, o->func);
+		if (!ret)
+			ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
+			      print_tree(&made, &whole, out, name[view], o, (double)whole.node[0].total);
+		agg_free(&made);
+	}
+	agg_free(&whole);
+	return ret;
+}

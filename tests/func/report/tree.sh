@@ -1,0 +1,94 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tree.sh - uft report --tree and its kin: exact calls, sums that add up, the same in text, CSV and JSON
+. "$(dirname "$0")/../../lib/common.sh"
+
+cat >prog.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#define FN __attribute__((noinline, noclone))
+static jmp_buf env;
+FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
+FN void jumps(void) { leaf(); longjmp(env, 1); }
+FN void middle(void) { leaf(); leaf(); }
+FN int down(int n) { leaf(); return n ? down(n - 1) + 1 : 0; }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	for (int i = 0; i < 100; i++) {
+		middle();
+		if (!setjmp(env))
+			jumps();
+	}
+	down(9);
+	if (argc > 1)
+		raise(SIGKILL);
+	return 0;
+}
+END
+build_traced prog
+run "$uft" record -q -o rec.uft ./prog
+run "$uft" report --tree --csv rec.uft
+expect_status 0
+expect_no_err
+cp out tree.csv
+calls() { awk -F, -v p="$1" '$12 == p { print $4 }' "$2"; }
+expect_equal "main;middle;leaf" "$(calls 'main;middle;leaf' tree.csv)" 200
+expect_equal "after a longjmp" "$(calls 'main;middle' tree.csv) $(calls 'main;jumps' tree.csv) $(calls 'main;jumps;leaf' tree.csv)" "100 100 100"
+expect_equal "recursion" "$(calls 'main;down;down;down;leaf' tree.csv)" 1
+expect_equal "calls" "$(awk -F, 'NR > 1 { n += $4 } END { print n }' tree.csv)" "$(stat_value rec.uft calls)"
+expect_equal "self adds up to the whole" "$(awk -F, 'NR > 1 { n += $3 } END { printf "%d", n }' tree.csv)" "$(awk -F, '$11 == "0" { n += $1 } END { printf "%d", n }' tree.csv)"
+run "$uft" report --profile --csv rec.uft
+expect_equal "as the profile" "$(awk -F, '$11 == "leaf" { print $1, $3 }' out)" "$(awk -F, '$13 == "leaf" { n += $4; t += $3 } END { printf "%d %d\n", n, t }' tree.csv)"
+expect_equal "recursion in the profile" "$(awk -F, '$11 == "down" { print $1, $2 }' out)" "10 $(awk -F, '$12 == "main;down" { print $1 }' tree.csv)"
+if command -v python3 >/dev/null; then
+	run "$uft" report --tree --json rec.uft
+	python3 -c 'import csv, json, sys
+rows = json.load(open("out"))
+want = list(csv.DictReader(open("tree.csv")))
+assert rows["report"] == "tree" and rows["version"] == 1
+assert [{k: str(v) for k, v in r.items() if "share" not in k} for r in rows["rows"]] == [{k: v for k, v in r.items() if "share" not in k} for r in want]' ||
+		fail "JSON is not as CSV"
+fi
+run "$uft" report --tree rec.uft
+expect_equal "lines of 100" "$(awk 'length($0) > 100 && !/^#/' out | wc -l)" 0
+run "$uft" report --tree --depth 1 rec.uft
+expect_equal "one level" "$(awk '!/^#/ { print $NF }' out)" main
+expect_out "are not shown (--min 0 shows all)"
+run "$uft" report --callers leaf --csv rec.uft
+expect_equal "callers" "$(calls leaf out) $(calls 'leaf;middle' out) $(calls 'leaf;jumps;main' out)" "310 200 100"
+run "$uft" report --callees 'mid*' --csv rec.uft
+expect_equal "callees" "$(awk -F, 'NR > 1 { print $12, $4 }' out | tr '\n' ' ')" "middle 100 middle;leaf 200 "
+run "$uft" report --histogram leaf --csv rec.uft
+expect_equal "histogram" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' out)" 310
+run "$uft" report --flat --by process --csv rec.uft
+expect_equal "by process" "$(awk -F, '$13 == "leaf" { print $4 }' out)" 310
+
+# Calls that never end count up to the end, and are marked.
+run "$uft" record -q -o killed.uft ./prog killed
+run "$uft" report --tree killed.uft
+expect_out "main (1 open)"
+expect_out "had not returned at the end of the recording"
+
+# No path without returns; views and tables that do not go together.
+run "$uft" record -q -p function -o hits.uft ./prog
+run "$uft" report --tree hits.uft
+expect_status 1
+expect_err "the recording has no returns, so no durations and no paths: record it with -p function_graph"
+run "$uft" report --callers nosuch rec.uft
+expect_status 1
+expect_err "no function of the recording matches 'nosuch'"
+for wrong in "--tree --profile" "--tree --json --csv" "--by task" "--depth 3" "--json"; do
+	# shellcheck disable=SC2086
+	run "$uft" report $wrong rec.uft
+	expect_status 2
+done
+# A recording that is cut off, and one without events.
+head -c "$(($(wc -c <rec.uft) * 2 / 3))" rec.uft >cut.uft
+run "$uft" report --tree --csv cut.uft
+expect_status 0
+run "$uft" record -q -l nosuch_function -o none.uft ./prog
+run "$uft" report --tree none.uft
+if [ -e none.uft ]; then expect_status 0; fi
