@@ -360,7 +360,7 @@ static int unmap_rest(struct leaving *l, uint32_t n, struct user_regs_struct *re
 	regs->orig_rax = -1ull;
 	regs->rdi = 0;
 	ptrace(PTRACE_SETREGS, l->agent, 0, regs);
-	ptrace(PTRACE_DETACH, l->agent, 0, 0);
+	look_detach(l->agent, 0);
 	agent_is_over(l, COMMAND_MS);
 	return (int)failed;
 }

@@ -25,9 +25,8 @@ int remote_run_to(struct remote *r, int request, int wanted)
 
 		if (ptrace(request, r->tid, 0, 0) < 0)
 			return -errno;
-		while (waitpid(r->tid, &status, __WALL) < 0)
-			if (errno != EINTR)
-				return -errno;
+		if (look_await(r->tid, &status) < 0)
+			return -errno;
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
 		if (WSTOPSIG(status) == wanted && status >> 16 == 0)

@@ -265,8 +265,10 @@ static unsigned ask(struct held *h, int asleep)
 			continue;
 		t->asked_ns = session_now_ns();
 		t->state = HELD_ASKED;
-		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
+		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0) {
+			look_late(t->tid);
 			t->state = HELD_OVER;
+		}
 		n++;
 	}
 	return n;
@@ -524,10 +526,11 @@ static void let_go(const struct look *l, struct held_task *t)
 		look_go_with(t->tid, t->sig, &t->regs);
 	else if (t->state == HELD_STANDS)
 		look_go(t->tid, t->sig);
-	else if (t->state == HELD_SEIZED && ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) < 0)
-		return;
-	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT)
+	else if (t->state == HELD_SEIZED || t->state == HELD_ASKED || t->state == HELD_CAUGHT) {
+		if (t->state == HELD_SEIZED)
+			ptrace(PTRACE_INTERRUPT, t->tid, 0, 0);
 		look_late(t->tid);
+	}
 }
 
 /* Those that ran go first: the others wait for something. */

@@ -66,15 +66,20 @@ int look_kept_status(pid_t pid, int *status)
 	return 1;
 }
 
+static pid_t keep_end(pid_t got, int status)
+{
+	if (got > 0 && got == kept.pid && !WIFSTOPPED(status)) {
+		kept.status = status;
+		kept.is_over = 1;
+	}
+	return got;
+}
+
 pid_t look_wait(pid_t tid, int *status)
 {
 	pid_t got = waitpid(tid, status, __WALL | WNOHANG);
 
-	if (got > 0 && got == kept.pid && !WIFSTOPPED(*status)) {
-		kept.status = *status;
-		kept.is_over = 1;
-	}
-	return got;
+	return keep_end(got, *status);
 }
 
 pid_t look_await(pid_t tid, int *status)
@@ -83,7 +88,7 @@ pid_t look_await(pid_t tid, int *status)
 
 	while ((got = waitpid(tid, status, __WALL)) < 0 && errno == EINTR)
 		;
-	return got;
+	return keep_end(got, *status);
 }
 
 int look_hurry(pid_t tid, int *nice)
@@ -206,12 +211,28 @@ unsigned look_reap(void)
 	return late.n;
 }
 
+int look_detach(pid_t tid, int sig)
+{
+	int ret;
+
+	if (ptrace(PTRACE_DETACH, tid, 0, sig) == 0)
+		return 0;
+	ret = -errno;
+	look_late(tid);		/* it dies: its parent hears of that when its tracer has waited for it */
+	look_reap();
+	return ret;
+}
+
 static int stop_begin(pid_t tid)
 {
 	if (look_late_take(tid))
 		return 0;
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0 || ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0) < 0)
 		return -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+		look_late(tid);
+		return -ESRCH;
+	}
 	return 0;
 }
 
@@ -256,7 +277,7 @@ void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs)
 {
 	if (!sig && look_as_repeated(regs))
 		ptrace(PTRACE_SETREGS, tid, 0, regs);
-	ptrace(PTRACE_DETACH, tid, 0, sig);
+	look_detach(tid, sig);
 }
 
 void look_go(pid_t tid, int sig)
@@ -266,7 +287,7 @@ void look_go(pid_t tid, int sig)
 	if (ptrace(PTRACE_GETREGS, tid, 0, &regs) == 0)
 		look_go_with(tid, sig, &regs);
 	else
-		ptrace(PTRACE_DETACH, tid, 0, sig);
+		look_detach(tid, sig);
 }
 
 /* ---- What leads inside ---------------------------------------------------------------------- */

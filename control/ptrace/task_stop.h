@@ -50,6 +50,9 @@ int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
  * else look_reap() lets it go when it does. */
 int look_stop(pid_t tid, int *sig);
 void look_go(pid_t tid, int sig);
+
+/* Detaches a stopped task, with signal @sig. -ESRCH: the task dies; look_reap() waits for its end, since its parent does not hear of that before. */
+int look_detach(pid_t tid, int sig);
 unsigned look_reap(void);		/* returns how many there are still */
 int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
 

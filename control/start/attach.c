@@ -193,7 +193,7 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 		if (!WIFSTOPPED(status))
 			return -ESRCH;
 		if (status >> 16 == PTRACE_EVENT_EXEC) {
-			ptrace(PTRACE_DETACH, r->tid, 0, 0);
+			look_detach(r->tid, 0);
 			return -EAGAIN;
 		}
 		if (status >> 16 == PTRACE_EVENT_STOP)
@@ -228,8 +228,10 @@ static int stop_task(struct attach *a, pid_t tid)
 	/* What the thread does for us is not the program's doing; suspending its filter takes CAP_SYS_ADMIN. */
 	if (ptrace(PTRACE_SEIZE, tid, 0, OPTIONS | PTRACE_O_SUSPEND_SECCOMP) < 0 && ptrace(PTRACE_SEIZE, tid, 0, OPTIONS) < 0)
 		return -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0)
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) < 0) {
+		look_late(tid);
 		return -ESRCH;
+	}
 	ret = await_stop_hurried(&a->r, a->pid);
 	if (ret == -ETIMEDOUT)
 		look_late(tid);
@@ -318,7 +320,7 @@ static void go(struct attach *a, int was_used)
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	remote_unguard(r);
-	ptrace(PTRACE_DETACH, r->tid, 0, 0);
+	look_detach(r->tid, 0);
 	if (r->pending_signal)
 		kill(a->pid, r->pending_signal);
 	r->pending_signal = 0;

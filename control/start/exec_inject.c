@@ -22,6 +22,7 @@
 #include "control/detach/detach.h"
 #include "control/events/sources.h"
 #include "control/ptrace/remote_call.h"
+#include "control/ptrace/task_stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -282,8 +283,10 @@ int inject_release(struct uft_session *s, struct target *t)
 	    ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
 	    ptrace(PTRACE_CONT, r->tid, 0, r->pending_signal) == 0)
 		ptask_watch_rseq(s, r->tid, t->slice);
-	else if (!ret && ptrace(PTRACE_DETACH, r->tid, 0, r->pending_signal) < 0)
-		ret = -errno;
+	else if (!ret)
+		ret = look_detach(r->tid, r->pending_signal);
+	else
+		look_detach(r->tid, 0);		/* it dies meanwhile */
 	remote_close(r);
 	return ret;
 }

@@ -109,7 +109,7 @@ static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status
 
 	if (p->slice != UFT_NO_SLICE)
 		clear_watch(tid);
-	ptrace(PTRACE_DETACH, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	look_detach(tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 	ptask_drop(s, p);
 }
 
@@ -122,6 +122,7 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 	if (p->kind == PTASK_LEAVE)
 		return;
 	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
+		look_late(p->tid);
 		ptask_drop(s, p);
 		return;
 	}
@@ -202,9 +203,10 @@ static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
 	if (old)
 		target_end(s, old);
 	if (inject_exec(s, tid, ppid, &t, &err)) {
+		if (look_detach(tid, 0) == -ESRCH)
+			return;			/* killed meanwhile: there is nothing to follow */
 		s->not_followed++;
 		session_warn(s, "not followed: %s", err.text);
-		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return;
 	}
 	inject_release(s, t);
@@ -236,7 +238,7 @@ static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int statu
 		clear_watch(tid);
 		if (t && t->pid == tid)
 			inject_rseq(s, t);
-		ptrace(PTRACE_DETACH, tid, 0, 0);
+		look_detach(tid, 0);
 		ptask_drop(s, p);
 	} else if (event == PTRACE_EVENT_STOP) {
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;

@@ -188,7 +188,7 @@ static void on_stop(struct uft_session *s, pid_t tid, int status)
 	int event = status >> 16, sig = WSTOPSIG(status);
 
 	if (event == PTRACE_EVENT_EXEC) {		/* one that nobody asked us about: no target any more */
-		ptrace(PTRACE_DETACH, tid, 0, 0);
+		look_detach(tid, 0);
 		watch_forget(s, tid);
 	} else if (event == PTRACE_EVENT_STOP) {
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
@@ -357,7 +357,7 @@ static int let_go(struct uft_session *s, pid_t tid, int status)
 	}
 	if (sig == SIGTRAP && trap_serve(s, tid))
 		sig = 0;
-	ptrace(PTRACE_DETACH, tid, 0, sig);
+	look_detach(tid, sig);
 	return 1;
 }
 

@@ -367,11 +367,32 @@ NI static int t_manyforks(void)	/* slices are used again */
 	return ok;
 }
 
+NI static int t_killexec(void)	/* a child that is killed while its new program is prepared is reaped by its parent */
+{
+	HIT();
+	int st, ok = 1;
+
+	for (int i = 0; i < 60; i++) {
+		pid_t p = fork(), got = 0;
+
+		if (!p) {
+			execl("/bin/true", "true", (char *)NULL);
+			_exit(99);
+		}
+		usleep((unsigned)i * 200);
+		kill(p, SIGKILL);
+		for (int ms = 0; ms < 60000 && !(got = waitpid(p, &st, WNOHANG)); ms++)
+			usleep(1000);
+		ok &= got == p;
+	}
+	return ok;
+}
+
 static const struct { const char *name; int (*run)(void); } cases[] = {
 	{ "aslimit", t_aslimit }, { "pidns", t_pidns }, { "nodump", t_nodump }, { "nofds", t_nofds },
 	{ "stopcont", t_stopcont }, { "debugger", t_debugger }, { "rseq", t_rseq }, { "membarrier", t_membarrier },
 	{ "nested_signals", t_nested_signals }, { "storm", t_storm }, { "exitgroup", t_exitgroup },
-	{ "execthread", t_execthread }, { "manyforks", t_manyforks },
+	{ "execthread", t_execthread }, { "manyforks", t_manyforks }, { "killexec", t_killexec },
 };
 
 OFF int main(int argc, char **argv)
