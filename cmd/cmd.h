@@ -21,6 +21,7 @@ int cmd_record(int argc, char **argv);
 int cmd_attach(int argc, char **argv);
 int cmd_detach(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_sites(int argc, char **argv);

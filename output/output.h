@@ -108,6 +108,15 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
+/* What changed from recordings of side 0 (A) to those of side 1 (B): by call path, the largest change of self time first. */
+struct uft_diff;
+struct uft_diff *uft_diff_new(void);		/* NULL: no memory */
+int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st);		/* all of @st; 0 or -ENOMEM */
+int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);	/* form, width, limit, min_share */
+/* `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no condition; -ENOENT: of no function. */
+int uft_diff_check(struct uft_diff *d, const char *condition, FILE *out);
+void uft_diff_free(struct uft_diff *d);
+
 /* What functions were dropped and how many of their calls there are and, estimated, are not. Reads all of @st. */
 int uft_output_drops(struct uft_stream *st, FILE *out);
 

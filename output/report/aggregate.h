@@ -66,4 +66,8 @@ uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func);	/* made if ne
 /* Adds the calls of @n to node @to; their total only if @is_outer. 0 or -ENOMEM. */
 int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct agg_node *n, int is_outer);
 
+/* tree.c: adds to @to a node for each function of @a (finished) that matches the pattern @func, over all its paths. 0, -EINVAL, -ENOMEM;
+ * none matching is no error. */
+int agg_flatten(struct agg *to, const struct agg *a, const char *func);
+
 #endif

@@ -118,7 +118,7 @@ static void put_name(FILE *out, const char *s, unsigned room)
 
 static int put_cell_text(const struct table *t, const struct table_column *c, const struct table_cell *v)
 {
-	char time[TABLE_TIME_ROOM];
+	char time[TABLE_TIME_ROOM + 1];
 
 	if (!v->is_known)
 		return fprintf(t->out, "%*s", c->width, "-");
@@ -127,6 +127,10 @@ static int put_cell_text(const struct table *t, const struct table_column *c, co
 		return fprintf(t->out, "%*llu", c->width, (unsigned long long)v->u);
 	case TABLE_TIME:
 		return fprintf(t->out, "%*s", c->width, table_time(time, v->u));
+	case TABLE_CHANGE:
+		time[0] = v->f < 0 ? '-' : '+';
+		table_time(time + 1, (uint64_t)(v->f < 0 ? -v->f : v->f));
+		return fprintf(t->out, "%*s", c->width, time);
 	case TABLE_SHARE:
 		return fprintf(t->out, "%*.*f", c->width, v->f < 0.99995 ? 2 : 1, 100 * v->f);
 	case TABLE_NUMBER:
@@ -185,6 +189,8 @@ static void put_value(const struct table *t, const struct table_column *c, const
 		fputs(t->form == UFT_FORM_JSON ? "null" : "", t->out);
 	else if (c->kind == TABLE_COUNT || c->kind == TABLE_TIME)
 		fprintf(t->out, "%llu", (unsigned long long)v->u);
+	else if (c->kind == TABLE_CHANGE)
+		fprintf(t->out, "%.0f", v->f);
 	else if (c->kind == TABLE_SHARE || c->kind == TABLE_NUMBER)
 		fprintf(t->out, "%.*g", c->kind == TABLE_SHARE ? 6 : 9, v->f);
 	else if (t->form == UFT_FORM_JSON)

@@ -25,6 +25,7 @@ enum table_kind {
 	TABLE_COUNT,
 	TABLE_TIME,		/* ns */
 	TABLE_SHARE,		/* a fraction of 1 */
+	TABLE_CHANGE,		/* of a time: signed ns, as a number */
 	TABLE_NUMBER,		/* any other */
 };
 

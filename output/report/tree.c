@@ -194,6 +194,17 @@ static int make_flat(struct agg *to, const struct agg *a, const uint8_t *match)
 	return ret;
 }
 
+int agg_flatten(struct agg *to, const struct agg *a, const char *func)
+{
+	int ret;
+	uint8_t *match = match_funcs(a, func, &ret);
+
+	if (!ret)
+		ret = make_flat(to, a, match);
+	free(match);
+	return ret == -ENOENT ? 0 : ret;
+}
+
 /* ---- The table ---- */
 
 enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_NAME, NCOLUMNS };

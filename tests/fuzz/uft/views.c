@@ -8,6 +8,7 @@
  * reads each with every selection (functions, threads, CPUs, times) into the forms (each option of the text, each order of the profile,
  * each export): a quarter of them for a tracer, by turns. Passed: no crash and no sanitizer's report.
  */
+#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -113,6 +114,28 @@ static int print_profile(struct uft_stream *st, FILE *out, uint64_t arg)
 	return uft_output_profile(st, out, &(struct uft_report_opts){ .form = (enum uft_form)(arg % 3), .sort = (enum uft_profile_sort)arg, .limit = arg ? 0 : 3 });
 }
 
+static int print_tree(struct uft_stream *st, FILE *out, uint64_t arg)
+{
+	const struct uft_report_opts o = { .form = (enum uft_form)(arg % 3), .by = (enum uft_by)(arg % 6), .func = "*", .min_share = (double)(arg & 1) / 100 };
+
+	int ret = uft_output_tree(st, out, (enum uft_tree_view)(arg % 5), &o);
+
+	return ret == -ENOENT ? 0 : ret;		/* no function */
+}
+
+static int print_diff(struct uft_stream *st, FILE *out, uint64_t arg)
+{
+	struct uft_diff *d = uft_diff_new();
+	int ret = d ? uft_diff_add(d, (int)arg, st) : -ENOMEM;
+
+	if (!ret)
+		ret = uft_diff_print(d, out, &(struct uft_report_opts){ .form = (enum uft_form)arg });
+	if (!ret)
+		ret = uft_diff_check(d, "p99(*) > 1.1x", out);
+	uft_diff_free(d);
+	return ret == -ENOENT || ret > 0 ? 0 : ret;
+}
+
 static int print_drops(struct uft_stream *st, FILE *out, uint64_t arg)
 {
 	(void)arg;
@@ -137,7 +160,7 @@ static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)
 }
 
 static const struct view views[] = {
-	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 3 },
+	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 3 },
 };
 
 static void see(const char *path, const struct uft_select *sel, uint64_t turn)

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* diff.c - uft diff: what changed between recordings of two programs, or of two runs of one; conditions for CI */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "cmd/symbols.h"
+#include "output/output.h"
+
+#define STATUS_HOLDS	3		/* a --fail-if holds */
+#define MIN_DEFAULT	UINT32_MAX
+#define MIN_TEXT	0.001		/* of the whole time: a smaller change is one of many */
+
+struct diff_opts {
+	struct cmd_list conditions;
+	int json, csv, no_pager;
+	uint32_t limit, min;		/* min: millionths */
+};
+
+#define F(field) offsetof(struct diff_opts, field)
+static const struct cmd_option diff_options[] = {
+	{ "fail-if", 0, "CONDITION", "exit with status 3 if it holds: 'p99(work) > 1.1x'; may be repeated", cmd_strings, F(conditions), NULL },
+	{ "limit", 'n', "N", "print at most N rows", cmd_uint, F(limit), NULL },
+	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
+	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
+	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
+	CMD_DEMANGLE_OPTION,
+	{ "no-pager", 0, NULL, "never start a pager", cmd_flag, F(no_pager), NULL },
+	{ 0 }
+};
+#undef F
+
+static const struct cmd_syntax diff_syntax = {
+	"diff", "[OPTIONS] A B [A2 B2 ...]",
+	"Prints what changed from recording A to recording B, by call path. Further pairs are more runs of the same: they tell change from noise.",
+	diff_options, 0
+};
+
+/* 0, or an exit status after an error. */
+static int add_file(struct uft_diff *d, int side, const char *path)
+{
+	struct uft_select all = { .no_parents = 1 };
+	struct uft_error err = { "" };
+	struct uft_stream *st;
+	uint32_t tracer;
+	int ret;
+
+	if (cmd_input_open(path, &all, &st, &err) < 0)
+		return cmd_fail("diff", "%s", err.text);
+	tracer = uft_stream_info(st)->tracer;
+	if (tracer == UFT_TRACER_FUNCTION || tracer == UFT_TRACER_PROFILE) {
+		uft_stream_close(st);
+		return cmd_fail("diff", "%s: the recording has no calls with a duration: record it with -p function_graph", path);
+	}
+	ret = uft_diff_add(d, side, st);
+	uft_stream_close(st);
+	return ret ? cmd_fail("diff", "%s: %s", path, strerror(-ret)) : 0;
+}
+
+/* An exit status. */
+static int check(struct uft_diff *d, const struct cmd_list *conditions, FILE *out)
+{
+	int status = 0;
+
+	for (size_t i = 0; i < conditions->n; i++) {
+		int ret = uft_diff_check(d, conditions->item[i], out);
+
+		if (ret == -EINVAL)
+			return cmd_usage(&diff_syntax, "--fail-if: '%s' is no condition: calls, total, self, avg, p50, p99 or max, a function in brackets, "
+					 "< or >, and a limit: 1.1x (times A), 10ms, or a number of calls", conditions->item[i]);
+		if (ret == -ENOENT)
+			return cmd_fail("diff", "--fail-if: no function of the recordings is meant by '%s'", conditions->item[i]);
+		if (ret < 0)
+			return cmd_fail("diff", "%s", strerror(-ret));
+		if (ret)
+			status = STATUS_HOLDS;
+	}
+	return status;
+}
+
+static int print(struct uft_diff *d, const struct diff_opts *o, const char *a, const char *b)
+{
+	struct uft_report_opts table = {
+		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO), .limit = o->limit,
+		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
+	};
+	struct cmd_output *out = cmd_output_open(o->no_pager);
+	int ret, closed, status = 0;
+
+	if (!out)
+		return cmd_fail("diff", "%s", strerror(ENOMEM));
+	if (table.form == UFT_FORM_TEXT)
+		fprintf(cmd_output_file(out), "# A: %s\n# B: %s\n", a, b);
+	ret = uft_diff_print(d, cmd_output_file(out), &table);
+	if (!ret)
+		status = check(d, &o->conditions, table.form == UFT_FORM_TEXT ? cmd_output_file(out) : stderr);
+	closed = cmd_output_close(out);
+	ret = ret == 0 || ret == -EPIPE ? closed : ret;
+	return ret ? cmd_fail("diff", "%s", strerror(-ret)) : status;
+}
+
+static int run(struct diff_opts *o, int argc, char **argv)
+{
+	struct uft_diff *d;
+	int done = cmd_parse(&diff_syntax, &argc, argv, o);
+
+	if (done >= 0)
+		return done;
+	if (o->json && o->csv)
+		return cmd_usage(&diff_syntax, "--json and --csv exclude each other");
+	if (argc < 3 || argc % 2 == 0)
+		return cmd_usage(&diff_syntax, "recordings come in pairs: A B, of more runs A2 B2 and so on");
+	d = uft_diff_new();
+	if (!d)
+		return cmd_fail("diff", "%s", strerror(ENOMEM));
+	done = 0;
+	for (int i = 1; i < argc && !done; i++)
+		done = add_file(d, (i - 1) % 2, argv[i]);
+	if (!done)
+		done = print(d, o, argv[1], argv[2]);
+	uft_diff_free(d);
+	return done;
+}
+
+int cmd_diff(int argc, char **argv)
+{
+	struct diff_opts o = { .min = MIN_DEFAULT };
+	int status = run(&o, argc, argv);
+
+	free(o.conditions.item);
+	return status;
+}
