@@ -19,6 +19,7 @@
 #include "cmd/progress.h"
 #include "cmd/symbols.h"
 #include "output/discard.h"
+#include "output/export/sink.h"
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
@@ -74,6 +75,7 @@ static void on_end(int sig)
 {
 	struct stat now;
 
+	export_sink_discard();
 	if (stat(writing.output, &now) == 0 && S_ISREG(now.st_mode) && !is_as_before(&now))
 		output_discard(writing.output, &now);
 	progress_end();

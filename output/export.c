@@ -2,6 +2,7 @@
 /* export.c - the table of export formats; a new one is a row here and a file beside this one */
 #include <string.h>
 
+#include "output/export/export.h"
 #include "output/output.h"
 #include "output/tracedat.h"
 
@@ -9,6 +10,10 @@ const struct uft_export uft_exports[] = {
 	{ "trace.dat", ".dat", "trace-cmd and KernelShark, version 7, compressed with zstd", uft_tracedat_v7_zstd },
 	{ "trace.dat-v7", NULL, "the same, not compressed", uft_tracedat_v7 },
 	{ "trace.dat-v6", NULL, "for trace-cmd before 3.0 and whatever else reads version 6", uft_tracedat_v6 },
+	{ "folded", ".folded", "folded stacks, for flame graph tools: own time of each call path in ns", uft_export_folded },
+	{ "svg", ".svg", "a flame graph in one file, for browsers", uft_export_svg },
+	{ "speedscope", ".speedscope.json", "JSON for speedscope", uft_export_speedscope },
+	{ "chrome", ".json", "JSON of chrome://tracing, for Perfetto's viewer", uft_export_chrome },
 	{ NULL, NULL, NULL, NULL },
 };
 

@@ -132,7 +132,7 @@ struct uft_export {
 	const char *doc;
 	int (*write)(struct uft_stream *st, const char *path, struct uft_error *err);
 };
-extern const struct uft_export uft_exports[];	/* ends with name NULL: trace.dat v7 zstd, v7 plain, v6 */
+extern const struct uft_export uft_exports[];	/* ends with name NULL */
 const struct uft_export *uft_export_find(const char *name);	/* by name or file name; NULL none */
 
 #endif

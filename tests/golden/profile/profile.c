@@ -288,7 +288,8 @@ static void test_export_find(void)
 {
 	check("by name", uft_export_find("trace.dat-v6") && !strcmp(uft_export_find("trace.dat-v6")->name, "trace.dat-v6"));
 	check("by suffix", uft_export_find("/x/y.dat") == &uft_exports[0] && uft_export_find("trace.dat") == &uft_exports[0]);
-	check("none", !uft_export_find("x.json") && !uft_export_find("") && !uft_export_find(".dat") && !uft_export_find(NULL));
+	check("the longer ending", !strcmp(uft_export_find("x.speedscope.json")->name, "speedscope") && !strcmp(uft_export_find("x.json")->name, "chrome"));
+	check("none", !uft_export_find("x.png") && !uft_export_find("") && !uft_export_find(".dat") && !uft_export_find(NULL));
 }
 
 /* A table for people: it fits a terminal, the name starts where the eye finds it, each time has its unit. */

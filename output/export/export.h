@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* export.h - the formats of uft_exports[] that are not trace.dat, and what they share */
+#ifndef UFT_OUTPUT_EXPORT_EXPORT_H
+#define UFT_OUTPUT_EXPORT_EXPORT_H
+
+#include "output/output.h"
+
+struct agg;
+
+int uft_export_folded(struct uft_stream *st, const char *path, struct uft_error *err);
+int uft_export_svg(struct uft_stream *st, const char *path, struct uft_error *err);
+int uft_export_chrome(struct uft_stream *st, const char *path, struct uft_error *err);
+int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_error *err);
+
+/* A format of call paths (folded.c): adds up @st and lets @put write it. 0 or a negative errno, with a sentence in @err. */
+int export_paths(struct uft_stream *st, const char *path, struct uft_error *err, int (*put)(struct uft_stream *st, struct agg *a, FILE *out));
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* nest.c - a stream as calls that are strictly nested; see nest.h. Memory: the open calls of each task. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/export/nest.h"
+
+struct open_call { const struct uft_sym *sym; uint32_t depth; };
+struct nest_task {
+	const struct uft_task *task;
+	struct open_call *call;
+	uint32_t n, cap;
+	uint64_t last_ns;
+};
+
+struct nest {
+	const struct nest_ops *ops;
+	void *ctx;
+	struct nest_result *result;
+	struct nest_task *task;
+	uint32_t ntasks;
+	uint64_t first_ns;
+};
+
+static struct nest_task *get_task(struct nest *n, const struct uft_task *task)
+{
+	if (task->index >= n->ntasks) {
+		uint32_t want = 2 * (task->index + 32);
+		struct nest_task *grown = realloc(n->task, want * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + n->ntasks, 0, (want - n->ntasks) * sizeof(*grown));
+		n->task = grown;
+		n->ntasks = want;
+	}
+	n->task[task->index].task = task;
+	return &n->task[task->index];
+}
+
+static int end_call(struct nest *n, struct nest_task *t, enum nest_end how)
+{
+	return n->ops->end(n->ctx, t->task, t->call[--t->n].sym, t->last_ns, how);
+}
+
+static int begin_call(struct nest *n, struct nest_task *t, const struct uft_event *ev)
+{
+	int ret = 0;
+
+	while (t->n && t->call[t->n - 1].depth >= ev->depth && !ret)
+		ret = end_call(n, t, NEST_LEFT);	/* its exit is not in the stream */
+	if (ret)
+		return ret;
+	if (t->n == t->cap) {
+		struct open_call *grown = realloc(t->call, 2 * (t->cap + 16) * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		t->call = grown;
+		t->cap = 2 * (t->cap + 16);
+	}
+	t->call[t->n++] = (struct open_call){ ev->sym, ev->depth };
+	n->result->calls++;
+	return n->ops->begin(n->ctx, t->task, ev->sym, t->last_ns);
+}
+
+static int exit_call(struct nest *n, struct nest_task *t, const struct uft_event *ev)
+{
+	int ret = 0;
+
+	while (t->n && t->call[t->n - 1].depth > ev->depth && !ret)
+		ret = end_call(n, t, NEST_LEFT);
+	if (ret)
+		return ret;
+	if (!t->n || t->call[t->n - 1].depth != ev->depth || t->call[t->n - 1].sym != ev->sym || ev->flags & (UFT_EVF_CALL | UFT_EVF_ORPHAN)) {
+		n->result->without_entry++;
+		return 0;
+	}
+	return end_call(n, t, ev->kind == UFT_EV_LEFT ? NEST_LEFT : NEST_RETURNED);
+}
+
+static int add_event(struct nest *n, const struct uft_event *ev)
+{
+	uint64_t ns = ev->ts_ns > n->first_ns ? ev->ts_ns - n->first_ns : 0;
+	struct nest_task *t;
+
+	n->result->end_ns = ns > n->result->end_ns ? ns : n->result->end_ns;
+	if (ev->kind == UFT_EV_LOST) {
+		n->result->lost += ev->lost;
+		return n->ops->lost ? n->ops->lost(n->ctx, ev->task, ns, ev->lost) : 0;
+	}
+	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT)
+		return 0;
+	t = get_task(n, ev->task);
+	if (!t)
+		return -ENOMEM;
+	t->last_ns = ns > t->last_ns ? ns : t->last_ns;
+	return ev->kind == UFT_EV_ENTRY ? begin_call(n, t, ev) : exit_call(n, t, ev);
+}
+
+static int close_open(struct nest *n)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < n->ntasks; i++)
+		for (struct nest_task *t = &n->task[i]; t->n && !ret;) {
+			t->last_ns = n->result->end_ns;
+			n->result->open++;
+			ret = end_call(n, t, NEST_OPEN);
+		}
+	return ret;
+}
+
+int nest_run(struct uft_stream *st, const struct nest_ops *ops, void *ctx, struct nest_result *result)
+{
+	struct nest n = { .ops = ops, .ctx = ctx, .result = result };
+	struct emit_source *src = malloc(sizeof(*src));
+	const struct uft_event *ev;
+	int ret = src ? 0 : -ENOMEM;
+
+	*result = (struct nest_result){ 0 };
+	if (src)
+		emit_source_init(src, st);
+	while (!ret && (ev = emit_source_next(src))) {
+		n.first_ns = n.first_ns ? n.first_ns : ev->ts_ns;
+		ret = add_event(&n, ev);
+	}
+	if (!ret)
+		ret = close_open(&n);
+	for (uint32_t i = 0; i < n.ntasks; i++)
+		free(n.task[i].call);
+	free(n.task);
+	free(src);
+	return ret;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nest.h - a stream as calls that are strictly nested: what formats of a timeline need
+ *
+ * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before their children where times are
+ * equal. Times are ns since the first event. Calls that are open at the end of the stream end with it, marked. Not told: returns whose entry
+ * is not in the stream, which are counted.
+ */
+#ifndef UFT_OUTPUT_EXPORT_NEST_H
+#define UFT_OUTPUT_EXPORT_NEST_H
+
+#include "output/emit.h"
+
+enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: at the end of the stream */
+
+struct nest_ops {
+	/* Each returns 0 or a negative errno, which ends all. */
+	int (*begin)(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns);
+	int (*end)(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns, enum nest_end how);
+	int (*lost)(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records);	/* @task may be NULL */
+};
+
+struct nest_result {
+	uint64_t calls, open, without_entry, lost;
+	uint64_t end_ns;
+};
+
+/* Reads all of @st. 0 or a negative errno. */
+int nest_run(struct uft_stream *st, const struct nest_ops *ops, void *ctx, struct nest_result *result);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink.h - where an export goes: a new file that gets its name when it is whole
+ *
+ * The text is collected under another name beside @path, and renamed at the end: no half file ever has the final name, and an older
+ * file stays until then. What is no regular file (a pipe, /dev/stdout) is written directly. Context: control, one export at a time.
+ */
+#ifndef UFT_OUTPUT_EXPORT_SINK_H
+#define UFT_OUTPUT_EXPORT_SINK_H
+
+#include <stdio.h>
+
+#include "symbol/error.h"
+
+struct export_sink {
+	FILE *out;
+	const char *path;	/* as the user said it */
+	char *final, *part;	/* part: the name meanwhile; NULL: written directly */
+};
+
+/* 0, or a negative errno with a sentence in @err. */
+int export_sink_open(struct export_sink *s, const char *path, struct uft_error *err);
+/* @ret: 0, or why the export failed: then nothing is left. Returns @ret or what went wrong now, with a sentence in @err. */
+int export_sink_close(struct export_sink *s, int ret, struct uft_error *err);
+/* Removes what is under way. Of signal handlers. */
+void export_sink_discard(void);
+
+#endif

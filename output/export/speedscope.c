@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * speedscope.c - the file format of speedscope: an evented profile for each task
+ *
+ * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The events of a task must stand
+ * together, so each task has a lane of an unnamed file (spool.h) until the end. A frame is a function. What the format has no place for,
+ * calls that were left or open and lost records, is counted in "exporter".
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output/export/export.h"
+#include "output/export/nest.h"
+#include "output/export/sink.h"
+#include "output/report/table.h"
+#include "output/spool.h"
+
+#define LANE_BUFFER	8192u
+#define EVENT_ROOM	96u
+
+struct lane {
+	const struct uft_task *task;
+	struct spool_lane spool;
+	char *text;
+	uint32_t used;
+	uint64_t nevents;
+};
+
+struct speedscope {
+	struct spool spool;
+	struct lane *lane;		/* by task index */
+	uint32_t nlanes;
+	const struct uft_sym **sym;	/* by index: functions that were met */
+	uint32_t nsyms;
+};
+
+static int flush(struct speedscope *s, struct lane *l)
+{
+	int ret = l->used ? spool_add(&s->spool, &l->spool, l->text, l->used) : 0;
+
+	l->used = 0;
+	return ret;
+}
+
+static struct lane *lane_of(struct speedscope *s, const struct uft_task *task)
+{
+	if (task->index >= s->nlanes) {
+		uint32_t want = 2 * (task->index + 32);
+		struct lane *grown = realloc(s->lane, want * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		memset(grown + s->nlanes, 0, (want - s->nlanes) * sizeof(*grown));
+		s->lane = grown;
+		s->nlanes = want;
+	}
+	s->lane[task->index].task = task;
+	if (!s->lane[task->index].text)
+		s->lane[task->index].text = malloc(LANE_BUFFER);
+	return s->lane[task->index].text ? &s->lane[task->index] : NULL;
+}
+
+static int know(struct speedscope *s, const struct uft_sym *sym)
+{
+	if (sym->index >= s->nsyms) {
+		uint32_t want = 2 * (sym->index + 64);
+		const struct uft_sym **grown = realloc(s->sym, want * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		memset(grown + s->nsyms, 0, (want - s->nsyms) * sizeof(*grown));
+		s->sym = grown;
+		s->nsyms = want;
+	}
+	s->sym[sym->index] = sym;
+	return 0;
+}
+
+static int put_event(struct speedscope *s, const struct uft_task *task, char type, const struct uft_sym *sym, uint64_t ns)
+{
+	struct lane *l = lane_of(s, task);
+	int ret = !l || know(s, sym) < 0 ? -ENOMEM : LANE_BUFFER - l->used < EVENT_ROOM ? flush(s, l) : 0;
+
+	if (ret)
+		return ret;
+	l->used += (uint32_t)sprintf(l->text + l->used, "%s{\"type\":\"%c\",\"frame\":%u,\"at\":%" PRIu64 "}", l->nevents++ ? ",\n" : "\n", type, sym->index, ns);
+	return 0;
+}
+
+static int begin(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns)
+{
+	return put_event(ctx, task, 'O', sym, ns);
+}
+
+static int end(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns, enum nest_end how)
+{
+	(void)how;
+	return put_event(ctx, task, 'C', sym, ns);
+}
+
+static int put_profiles(struct speedscope *s, FILE *out, uint64_t end_ns)
+{
+	int ret = 0, is_first = 1;
+
+	fputs("\"profiles\":[", out);
+	for (uint32_t i = 0; i < s->nlanes && !ret; i++) {
+		struct lane *l = &s->lane[i];
+		char name[64];
+
+		if (!l->nevents)
+			continue;
+		snprintf(name, sizeof(name), "%.32s-%u", l->task->comm && *l->task->comm ? l->task->comm : "?", l->task->tid);
+		fprintf(out, "%s{\"type\":\"evented\",\"name\":", is_first ? "\n" : ",\n");
+		table_put_json(out, name);
+		fprintf(out, ",\"unit\":\"nanoseconds\",\"startValue\":0,\"endValue\":%" PRIu64 ",\"events\":[", end_ns);
+		is_first = 0;
+		ret = flush(s, l);
+		if (!ret && fflush(out))
+			ret = -errno;
+		if (!ret)
+			ret = spool_copy(&s->spool, &l->spool, fileno(out));
+		fputs("]}", out);
+	}
+	fputs("\n],\n", out);
+	return ret;
+}
+
+/* Frames are found by their place: one that was not met has a name, too. */
+static void put_frames(const struct speedscope *s, FILE *out)
+{
+	uint32_t n = s->nsyms;
+
+	while (n && !s->sym[n - 1])
+		n--;
+	fputs("\"shared\":{\"frames\":[", out);
+	for (uint32_t i = 0; i < n; i++) {
+		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		table_put_json(out, s->sym[i] ? s->sym[i]->name : "?");
+		if (s->sym[i] && s->sym[i]->object && *s->sym[i]->object) {
+			fputs(",\"file\":", out);
+			table_put_json(out, s->sym[i]->object);
+		}
+		putc('}', out);
+	}
+	fputs("\n]}}\n", out);
+}
+
+static void release(struct speedscope *s)
+{
+	for (uint32_t i = 0; i < s->nlanes; i++) {
+		spool_lane_free(&s->lane[i].spool);
+		free(s->lane[i].text);
+	}
+	free(s->lane);
+	free(s->sym);
+	spool_close(&s->spool);
+}
+
+int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	static const struct nest_ops ops = { begin, end, NULL };
+	struct speedscope s = { 0 };
+	struct export_sink sink;
+	struct nest_result r;
+	int ret = export_sink_open(&sink, path, err);
+
+	if (ret)
+		return ret;
+	ret = spool_open(&s.spool, path);
+	if (ret)
+		return export_sink_close(&sink, ret, err);
+	ret = nest_run(st, &ops, &s, &r);
+	fprintf(sink.out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: %" PRIu64 " calls, %" PRIu64
+		" open at the end, %" PRIu64 " returns without entry, %" PRIu64 " records lost\",\n\"activeProfileIndex\":0,\n", r.calls, r.open, r.without_entry, r.lost);
+	if (!ret)
+		ret = put_profiles(&s, sink.out, r.end_ns);
+	put_frames(&s, sink.out);
+	release(&s);
+	return export_sink_close(&sink, ret, err);
+}

@@ -1,0 +1,141 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# export.sh - exports for other tools: read by readers that are not ours, with the totals of uft report; never half a file
+. "$(dirname "$0")/../../lib/common.sh"
+
+cat >prog.c <<'END'
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#define FN __attribute__((noinline, noclone))
+static jmp_buf env;
+FN void leaf(void) { __asm__ volatile("" ::: "memory"); }
+FN void jumps(void) { leaf(); longjmp(env, 1); }
+FN int down(int n) { leaf(); return n ? down(n - 1) + 1 : 0; }
+FN void odd(void) { leaf(); }
+static void *thread(void *arg) { down(5); return arg; }
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argv;
+	pthread_create(&t, 0, thread, 0);
+	for (int i = 0; i < 100; i++) {
+		odd();
+		if (!setjmp(env))
+			jumps();
+	}
+	leaf();
+	pthread_join(t, 0);
+	if (argc > 1)
+		raise(SIGKILL);
+	return 0;
+}
+END
+build_traced prog -pthread
+# A name that means something in each format.
+objcopy --redefine-sym 'odd=odd;<&"name\' prog || skip "no objcopy"
+run "$uft" record -q -o whole.uft ./prog
+run "$uft" record -q -o killed.uft ./prog killed
+for rec in whole killed; do
+	for format in folded svg chrome speedscope; do
+		run "$uft" export -f $format -o $rec.$format $rec.uft
+		expect_status 0
+		expect_no_err
+	done
+	"$uft" report --tree --csv $rec.uft >$rec.csv
+	expect_equal "$rec: folded adds up to the outermost calls" "$(awk '{ n += $NF } END { printf "%d", n }' $rec.folded)" \
+		"$(awk -F, '$11 == "0" { n += $1 } END { printf "%d", n }' $rec.csv)"
+	expect_equal "$rec: a line a path" "$(wc -l <$rec.folded)" "$(tail -n +2 $rec.csv | wc -l)"
+done
+expect_equal "a name's semicolon" "$(grep -c '^main;odd:<&"name\\;leaf [0-9]*$' whole.folded)" 1
+expect_equal "nothing else" "$(ls | grep -c part-)" 0
+if command -v xmllint >/dev/null; then
+	check
+	xmllint --noout whole.svg killed.svg || fail "no XML"
+else
+	echo "SKIPPED: SVG: xmllint is not installed"
+fi
+if ! command -v python3 >/dev/null; then
+	echo "SKIPPED: JSON: python3 is not installed"
+	exit
+fi
+# Nested as brackets, in order of time; each function's time as in the report, to the nanosecond.
+cat >read.py <<'END'
+import csv, json, sys
+from collections import Counter, defaultdict
+from decimal import Decimal
+rec = sys.argv[1]
+want = Counter()
+calls = Counter()
+for r in csv.DictReader(open(rec + '.csv')):
+    want[r['function']] += int(r['self_ns'])
+    calls[r['function']] += int(r['calls'])
+
+def walk(name, events):
+    """events: (task, is_begin, function, ns)"""
+    stack, self_ns, n, last = defaultdict(list), Counter(), Counter(), {}
+    for task, is_begin, function, at in events:
+        assert at >= last.get(task, 0), (name, 'time runs backwards', task, at)
+        if stack[task]:
+            self_ns[stack[task][-1]] += at - last[task]
+        last[task] = at
+        if is_begin:
+            stack[task].append(function)
+            n[function] += 1
+        else:
+            top = stack[task].pop()
+            assert function in (None, top), (name, 'not nested', function, top)
+    assert not any(stack.values()), (name, 'not closed', stack)
+    assert n == calls, (name, n, calls)
+    assert +self_ns == +want, (name, self_ns, want)
+
+chrome = json.load(open(rec + '.chrome'), parse_float=Decimal)
+walk('chrome', [(e['tid'], e['ph'] == 'B', e.get('name'), int(Decimal(e['ts']) * 1000)) for e in chrome['traceEvents'] if e['ph'] in 'BE'])
+is_open = sum(1 for e in chrome['traceEvents'] if e.get('args', {}).get('open'))
+assert is_open == chrome['otherData']['open'] == (1 if rec == 'killed' else 0), is_open
+assert sum(1 for e in chrome['traceEvents'] if e.get('args', {}).get('left')) == 100
+s = json.load(open(rec + '.speedscope'))
+frames = [f['name'] for f in s['shared']['frames']]
+assert len(s['profiles']) == 2 and all(p['events'][-1]['at'] <= p['endValue'] for p in s['profiles'])
+walk('speedscope', [(i, e['type'] == 'O', frames[e['frame']], e['at']) for i, p in enumerate(s['profiles']) for e in p['events']])
+END
+for rec in whole killed; do
+	run python3 read.py $rec
+	expect_status 0
+	expect_no_err
+done
+
+# Through a pipe; by the ending; a link stays one; an older file stays when the export fails.
+check
+"$uft" export -f folded -o /dev/stdout whole.uft | cmp -s - whole.folded || fail "through a pipe"
+run "$uft" export -o x.speedscope.json whole.uft
+check
+cmp -s x.speedscope.json whole.speedscope || fail ".speedscope.json is speedscope"
+echo old >older
+ln -s older link
+run "$uft" export -f folded -o link whole.uft
+check
+[ -L link ] && cmp -s older whole.folded || fail "a link is not followed"
+echo old >older
+for format in folded svg chrome speedscope; do
+	(
+		ulimit -f 1 || exit 0
+		trap '' XFSZ
+		"$uft" export -f $format -o older whole.uft 2>/dev/null
+	) && [ "$format" != folded ] && [ "$format" != svg ] && fail "$format: 512 bytes are enough"
+done
+expect_equal "no half file is left" "$(ls | grep -c part-)" 0
+run "$uft" record -q -p function -o hits.uft ./prog
+run "$uft" export -f svg -o hits.svg hits.uft
+expect_status 1
+expect_err "the recording has no calls with a duration: record it with -p function_graph"
+expect_no_file hits.svg
+# Cut off: what is there.
+head -c "$(($(wc -c <whole.uft) * 2 / 3))" whole.uft >cut.uft
+for format in folded svg chrome speedscope; do
+	run "$uft" export -f $format -o cut.$format cut.uft
+	expect_status 0
+done
+run python3 -c 'import json; json.load(open("cut.chrome")); json.load(open("cut.speedscope"))'
+expect_status 0
