@@ -194,6 +194,7 @@ struct uft_tree {
 	struct tree_profile *profile;	/* profile.c */
 	struct tree_stack *stack;	/* stack.c */
 	uint32_t dump_on_oops;		/* dump.c */
+	int32_t sysctl[3];		/* value.c: ftrace_enabled, traceoff_on_warning, kprobes-optimization */
 	uint32_t cmdlines;		/* task.c: how many saved_cmdlines lists */
 
 	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */

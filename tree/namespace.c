@@ -7,14 +7,15 @@
  * wants them to find ours gets a mount namespace: the kernel's tracefs is mounted first, which makes that line, and FUSE
  * over it at the same path, which is what the path then leads to. All of it ends with the namespace's last process.
  *
- * Beside the directory, tools touch files of /proc, which the namespace replaces where the kernel has them:
- *	/proc/sys/kernel/ftrace_enabled	trace-cmd writes 1; the machine's own setting is none of our business
- *	/proc/sys/kernel/stack_tracer_enabled	trace-cmd stack: ours is in the directory
- *	/proc/kallsyms			trace-cmd keeps it as the names of addresses: ours are the targets' functions
+ * Beside the directory, tools use files of /proc. The namespace has the session's own in their place, so that what is written there never
+ * reaches the machine: /proc/kallsyms has the names of the targets' functions, and the sysctls in lent[] are files of the directory.
+ * A kernel without a stack tracer has no file for it, and in /proc nothing can be made; trace-cmd stack wants it. So
+ * /proc/sys/kernel becomes a tmpfs then, with everything that was there bound into it, and the one file more.
  *
  * Without root a user namespace gives the right to mount FUSE, but not tracefs; then a tracefs that is mounted already
  * (systemd mounts it) serves as the line, and without one tools need the path.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <mntent.h>
@@ -30,6 +31,7 @@
 
 #define TRACING		"/sys/kernel/tracing"
 #define DEBUG		"/sys/kernel/debug"
+#define SYSCTL		"/proc/sys/kernel"
 
 static int write_text(const char *path, const char *text)
 {
@@ -85,18 +87,68 @@ static int is_mounted(const char *dir, const char *type)
 	return found;
 }
 
-/* A file with @text that stands at @path from now on; what cannot be replaced stays. */
-static void stand_in(const char *path, const char *text)
-{
-	char name[] = "/tmp/uft-XXXXXX";
-	int fd = mkstemp(name);
+/* Files of the directory, and where in /proc the kernel's tools look for them. */
+static const struct { const char *file, *path; } lent[] = {
+	{ "ftrace_enabled", SYSCTL "/ftrace_enabled" },
+	{ "stack_tracer_enabled", SYSCTL "/stack_tracer_enabled" },
+	{ "ftrace_dump_on_oops", SYSCTL "/ftrace_dump_on_oops" },
+	{ "traceoff_on_warning", SYSCTL "/traceoff_on_warning" },
+	{ "kprobes-optimization", "/proc/sys/debug/kprobes-optimization" },
+	{ "kprobes-optimization", SYSCTL "/kprobes-optimization" },
+	{ "kallsyms", "/proc/kallsyms" },
+};
 
-	if (fd < 0)
-		return;
-	if (write(fd, text, strlen(text)) >= 0 && fchmod(fd, 0644) == 0)
-		(void)!mount(name, path, NULL, MS_BIND, NULL);
-	close(fd);
-	unlink(name);
+/* An empty file or directory @to, with @from over it. */
+static int bind_entry(const char *from, const char *to, int is_dir)
+{
+	int fd = is_dir ? mkdir(to, 0555) : open(to, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0444);
+
+	if (fd > 0)
+		close(fd);
+	return fd < 0 ? -errno : mount(from, to, NULL, MS_BIND | MS_REC, NULL) < 0 ? -errno : 0;
+}
+
+/* Gives SYSCTL an empty file for each of lent[] that belongs there and that the kernel has not. On an error all is as it was. */
+static int make_room(void)
+{
+	DIR *old = opendir(SYSCTL);
+	char from[300], to[300];
+	struct dirent *e;
+	int ret = old ? mount("uft", SYSCTL, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "mode=555") : -1;
+
+	if (ret < 0) {
+		ret = -errno;
+		if (old)
+			closedir(old);
+		return ret;
+	}
+	while (!ret && (e = readdir(old))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		snprintf(from, sizeof(from), "/proc/self/fd/%d/%s", dirfd(old), e->d_name);
+		snprintf(to, sizeof(to), SYSCTL "/%s", e->d_name);
+		ret = bind_entry(from, to, e->d_type == DT_DIR);
+	}
+	closedir(old);
+	for (size_t i = 0; !ret && i < sizeof(lent) / sizeof(lent[0]); i++)
+		if (!strcmp(lent[i].file, "stack_tracer_enabled"))
+			ret = bind_entry(TRACING "/stack_tracer_enabled", lent[i].path, 0);
+	if (ret)
+		umount2(SYSCTL, MNT_DETACH);
+	return ret;
+}
+
+static void lend(void)
+{
+	char file[128];
+
+	if (access(SYSCTL "/stack_tracer_enabled", F_OK) < 0)
+		(void)!make_room();	/* without it trace-cmd stack says that there is no stack tracer */
+	for (size_t i = 0; i < sizeof(lent) / sizeof(lent[0]); i++) {
+		snprintf(file, sizeof(file), TRACING "/%s", lent[i].file);
+		if (access(lent[i].path, F_OK) == 0)
+			(void)!mount(file, lent[i].path, NULL, MS_BIND, NULL);
+	}
 }
 
 int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_error *err)
@@ -115,8 +167,6 @@ int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_er
 	if (!is_mounted(DEBUG, "debugfs"))
 		(void)!mount("nodev", DEBUG, "debugfs", 0, NULL);
 	(void)!mount(TRACING, DEBUG "/tracing", NULL, MS_BIND, NULL);
-	stand_in("/proc/sys/kernel/ftrace_enabled", "1\n");
-	(void)!mount(TRACING "/stack_tracer_enabled", "/proc/sys/kernel/stack_tracer_enabled", NULL, MS_BIND, NULL);
-	(void)!mount(TRACING "/kallsyms", "/proc/kallsyms", NULL, MS_BIND, NULL);
+	lend();
 	return 0;
 }

@@ -34,6 +34,8 @@ STORE(free_buffer);
 int release_free_buffer(struct uft_handle *h);
 SHOW(timestamp_mode);
 SHOW(readme);
+SHOW(sysctl);
+STORE(sysctl);
 
 /* hwlat.c */
 SHOW(hwlat_width);

@@ -318,6 +318,7 @@ int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, str
 	t->last = &t->first;
 	t->status = -1;
 	t->cmdlines = 128;
+	t->sysctl[0] = t->sysctl[2] = 1;	/* ftrace_enabled and kprobes-optimization, as in the kernel */
 	t->opts.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
 	init_sync(t);
 	ev.arg = t;

@@ -92,6 +92,40 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 	return ret ? ret : (ssize_t)n;
 }
 
+/* ---- Sysctls --------------------------------------------------------------------------------- */
+
+/* The files in which the kernel's tools expect a number, in the order of uft_tree.sysctl. uft shell puts them over those of /proc/sys. */
+static const struct { const char *name; int is_bool; } sysctls[] = {
+	{ "ftrace_enabled", 0 }, { "traceoff_on_warning", 0 }, { "kprobes-optimization", 1 },
+};
+
+static size_t sysctl_of(const struct place *at)
+{
+	size_t i = 0;
+
+	while (strcmp(sysctls[i].name, at->row->pub.path))
+		i++;
+	return i;
+}
+
+int show_sysctl(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%d\n", at->t->sysctl[sysctl_of(at)]);
+	return 0;
+}
+
+ssize_t store_sysctl(struct uft_handle *h, const char *p, size_t n)
+{
+	size_t i = sysctl_of(&h->at);
+	uint64_t value = 0;
+	int ret = text_number(p, n, 10, &value);
+
+	if (ret || value > (sysctls[i].is_bool ? 1 : INT32_MAX))
+		return -EINVAL;
+	h->t->sysctl[i] = (int32_t)value;
+	return (ssize_t)n;
+}
+
 /* ---- Numbers --------------------------------------------------------------------------------- */
 
 int show_tracing_thresh(const struct place *at, struct tree_text *out)
