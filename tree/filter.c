@@ -91,7 +91,7 @@ static void selection_free(struct selection *s)
 
 static int is_selected(const struct selection *s, const struct uft_function *f)
 {
-	long at = s->set ? uft_words_last(s->set, f->name, NULL, f->object, 0) : -1;
+	long at = s->set ? word_last(s->set, f) : -1;
 
 	return at >= 0 && !s->is_not[at];
 }
@@ -302,7 +302,7 @@ static int removal_fn(void *arg, const struct uft_function *f)
 {
 	struct removal *r = arg;
 
-	r->found = is_selected(&r->s, f) && uft_pattern_match(r->p, f->name, NULL, f->object);
+	r->found = is_selected(&r->s, f) && word_matches(r->p, f);
 	return r->found;
 }
 

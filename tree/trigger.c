@@ -149,7 +149,7 @@ static int add_fn(void *arg, const struct uft_function *f)
 	struct triggers *g = a->g;
 	struct trigger made = { .kind = a->c->kind };
 
-	if (!uft_pattern_match(&a->p, f->name, NULL, f->object))
+	if (!word_matches(&a->p, f))
 		return 0;
 	for (const struct trigger *v = first_of(g, f->name); v; v = next_of(g, v))
 		if (v->kind == a->c->kind)
@@ -185,10 +185,11 @@ static void drop_last(struct triggers *g, size_t n)
 
 static size_t drop_matching(struct triggers *g, const struct command *c)
 {
+	struct uft_pattern p = { .func = (char *)c->glob };
 	size_t to = 0, n = g->n;
 
 	for (size_t i = 0; i < n; i++) {
-		if (g->v[i].kind == c->kind && uft_glob_match(c->glob, g->v[i].func))
+		if (g->v[i].kind == c->kind && word_matches(&p, &(struct uft_function){ .name = g->v[i].func, .object = "" }))
 			free_trigger(&g->v[i]);
 		else
 			g->v[to++] = g->v[i];
@@ -424,7 +425,7 @@ void trigger_switched(struct instance *in, int is_on)
 static struct trigger *find_sym(const struct triggers *g, const struct uft_sym *sym)
 {
 	size_t n = strlen(sym->name), end = strlen(sym->object) + 1;
-	struct trigger *v = first_of(g, sym->name);
+	struct trigger *v = first_of(g, sym->raw ? sym->raw : sym->name);
 	char name[WORD_MAX];
 
 	if (v || n <= end || sym->name[n - end] != '@' || strcmp(sym->name + n - end + 1, sym->object) || n - end >= sizeof(name))

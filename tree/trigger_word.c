@@ -55,10 +55,18 @@ static int parse_event(struct command *c, const char *word, const char **arg, ui
 	return 0;
 }
 
+/* The first colon that is not one of a `::`. */
+static const char *find_colon(const char *p)
+{
+	while ((p = strchr(p, ':')) && p[1] == ':')
+		p += 2;
+	return p;
+}
+
 int trigger_parse(const char *word, struct command *out)
 {
 	int is_not = word[0] == '!', ret;
-	const char *glob = word + is_not, *colon = strchr(glob, ':'), *arg;
+	const char *glob = word + is_not, *colon = find_colon(glob), *arg;
 	enum action action = OFF;
 	uint32_t event = 0;
 	size_t n = colon ? strcspn(colon + 1, ":") : 0;

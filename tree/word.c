@@ -14,6 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+static char *demangled(const struct uft_function *f)
+{
+	return f->name[0] == '_' ? uft_demangle(f->name) : NULL;
+}
+
+/* Without a `!` any word decides, so the name that costs nothing is tried first. */
+long word_last(const struct uft_words *w, const struct uft_function *f)
+{
+	char *name = uft_words_has_not(w) ? demangled(f) : NULL;
+	long at = uft_words_last(w, f->name, name, f->object, 0);
+
+	if (at < 0 && !name && (name = demangled(f)))
+		at = uft_words_last(w, f->name, name, f->object, 0);
+	free(name);
+	return at;
+}
+
+int word_matches(const struct uft_pattern *p, const struct uft_function *f)
+{
+	char *name = NULL;
+	int is_match = uft_pattern_match(p, f->name, NULL, f->object);
+
+	if (!is_match && (name = demangled(f)))
+		is_match = uft_pattern_match(p, f->name, name, f->object);
+	free(name);
+	return is_match;
+}
+
 void word_batch_free(struct word_batch *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -93,8 +121,13 @@ static int line_fn(void *arg, const struct uft_function *f)
 static int check_fn(void *arg, const struct uft_function *f)
 {
 	struct word_batch *b = arg;
+	char *name;
 
 	b->left -= uft_words_mark(b->set, f->name, NULL, f->object, b->hit);
+	name = b->left ? demangled(f) : NULL;
+	if (name)
+		b->left -= uft_words_mark(b->set, f->name, name, f->object, b->hit);
+	free(name);
 	return !b->left;
 }
 

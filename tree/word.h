@@ -8,6 +8,8 @@
 
 #define WORD_MAX	512
 
+struct uft_function;
+
 struct word {
 	char *text;			/* as it is kept, malloc'd */
 	size_t at, end;			/* where it begins in the write; bytes of the write up to and with it */
@@ -25,6 +27,11 @@ struct word_batch {			/* what one write adds; zero at first */
 };
 
 struct word_known { uint64_t *hash; size_t mask, n; };	/* names of functions at some moment: filled when first needed */
+
+/* A function against words, by all its names: as in the file, and what uft_demangle() makes of that. As plan/spec_match.c has it for
+ * those that are armed. */
+long word_last(const struct uft_words *w, const struct uft_function *f);	/* uft_words_last() */
+int word_matches(const struct uft_pattern *p, const struct uft_function *f);
 
 /* A word whose bytes are right; whether it means something is found out by word_batch_check(). */
 int word_batch_add(struct word_batch *b, const char *text, size_t at, size_t end);
