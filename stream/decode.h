@@ -17,6 +17,7 @@ struct dec_image {
 	const struct uft_image *img;
 	struct sym_entry *id, *addr;
 	unsigned shift;		/* 64 - log2 of their entries */
+	int is_used;		/* of a live buffer's base: a ring has it, or had */
 	int has_overlaps;	/* addresses had several owners: names are those of their time, and addr is not used */
 };
 
@@ -137,6 +138,8 @@ void dec_tasks_free(struct uft_stream *st);
 int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
 int dec_images_alloc(struct uft_stream *st);
 void dec_images_free(struct uft_stream *st);
+/* Caches that hold nothing and cost nothing: they are made with the first symbol. Those it had are freed. */
+void dec_image_empty(struct dec_image *image);
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
 

@@ -172,6 +172,7 @@ static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ri
 		l->ring = grown;
 		l->cap_ring = cap;
 	}
+	l->base->image[image].is_used = 1;
 	l->ring[l->nring] = (struct lv_ring){ .number = number, .ring = ring, .image = image };
 	return &l->ring[l->nring++];
 }
@@ -307,7 +308,7 @@ static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_imag
 		if (l->slice[i].is_live && l->slice[i].img == img)
 			image = (int)l->slice[i].image;
 	if (image < 0)
-		image = lv_image_add(l->base, img, ++l->image_version);
+		image = lv_image_of(l, img);
 	if (s->read && s->lost && s->is_broken && s->index && image >= 0) {
 		memset(s->is_broken, 0, n);
 		memset(s->index, 0, n * sizeof(*s->index));

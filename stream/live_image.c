@@ -73,11 +73,8 @@ static int image_caches(struct uft_stream *st)
 	for (; st->nimage < n; st->nimage++) {
 		struct dec_image *d = &st->image[st->nimage];
 
-		*d = (struct dec_image){ .img = st->file->image[st->nimage], .shift = 64 - 14 };
-		d->id = calloc(1u << 14, sizeof(*d->id));
-		d->addr = calloc(1u << 14, sizeof(*d->addr));
-		if (!d->id || !d->addr)
-			return -ENOMEM;
+		*d = (struct dec_image){ .img = st->file->image[st->nimage] };
+		dec_image_empty(d);
 		d->has_overlaps = uft_image_overlaps(d->img);
 	}
 	st->last_task->image = &st->image[0];
@@ -87,8 +84,7 @@ static int image_caches(struct uft_stream *st)
 
 static void flush_caches(struct dec_image *d)
 {
-	memset(d->id, 0, sizeof(*d->id) << (64 - d->shift));
-	memset(d->addr, 0, sizeof(*d->addr) << (64 - d->shift));
+	dec_image_empty(d);
 	d->has_overlaps = uft_image_overlaps(d->img);
 }
 
@@ -110,6 +106,38 @@ int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id
 	}
 	f->nimage++;
 	return image_caches(st) ? -ENOMEM : (int)f->nimage - 1;
+}
+
+/* An image that no slice has any more and of which nothing was ever recorded: a program that came and went. -1: none. */
+static int find_unused(const struct uft_live *l)
+{
+	for (size_t i = 1; i < l->base->nimage; i++) {
+		int is_free = !l->base->image[i].is_used;
+
+		for (uint32_t k = 0; k < l->geo->nslices && is_free; k++)
+			is_free = !l->slice[k].is_live || l->slice[k].image != i;
+		if (is_free)
+			return (int)i;
+	}
+	return -1;
+}
+
+int lv_image_of(struct uft_live *l, const struct uft_image *img)
+{
+	int i = find_unused(l);
+	struct uft_image *mine = i < 0 ? NULL : l->base->file->image[i];
+	char *exe = mine ? strdup(img->exe) : NULL;
+
+	if (!mine)
+		return lv_image_add(l->base, img, ++l->image_version);
+	if (!exe || image_copy(mine, img, ++l->image_version)) {
+		free(exe);
+		return -ENOMEM;
+	}
+	free(mine->exe);
+	mine->exe = exe;
+	flush_caches(&l->base->image[i]);
+	return i;
 }
 
 /* What the session added to the images of live slices. Called with the session's images at rest: by its thread. */

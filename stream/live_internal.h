@@ -152,6 +152,8 @@ int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);
 int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from holds; without its slices and arena */
 
 /* live_image.c */
+/* The index of an image of @l that is a copy of @img; -errno. An image of which nothing was recorded is used again. */
+int lv_image_of(struct uft_live *l, const struct uft_image *img);
 int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);	/* index of a private copy, -errno */
 void lv_sync_images(struct uft_live *l);	/* the session's thread */
 

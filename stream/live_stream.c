@@ -177,9 +177,11 @@ static int copy_names(struct uft_stream *to, const struct uft_stream *from)
 		if (!t->comm)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < f->nimage; i++)
+	for (size_t i = 0; i < f->nimage; i++) {
 		if (lv_image_add(to, i ? f->image[i] : NULL, f->image[i]->id) < 0)
 			return -ENOMEM;
+		to->image[i].is_used = from->image[i].is_used;
+	}
 	return 0;
 }
 

@@ -140,6 +140,44 @@ void dec_tasks_free(struct uft_stream *st)
 
 /* ---- Symbols -------------------------------------------------------------------------------- */
 
+#define LATE_SHIFT	(64 - 14)	/* of caches that are made when they are needed */
+
+/* In which nothing is found: keys begin at 1, and an address counts with its symbol only. */
+static struct sym_entry no_syms[2];
+
+static void free_caches(struct dec_image *image)
+{
+	if (image->id != no_syms)
+		free(image->id);
+	if (image->addr != no_syms)
+		free(image->addr);
+}
+
+void dec_image_empty(struct dec_image *image)
+{
+	free_caches(image);
+	image->id = image->addr = no_syms;
+	image->shift = 63;
+}
+
+/* 0: no memory, and no_syms may not be written. */
+static int has_caches(struct dec_image *image)
+{
+	struct sym_entry *id, *addr;
+
+	if (image->id != no_syms)
+		return 1;
+	id = calloc(1ull << (64 - LATE_SHIFT), sizeof(*id));
+	addr = calloc(1ull << (64 - LATE_SHIFT), sizeof(*addr));
+	if (!id || !addr) {
+		free(id);
+		free(addr);
+		return 0;
+	}
+	*image = (struct dec_image){ .img = image->img, .id = id, .addr = addr, .shift = LATE_SHIFT, .is_used = image->is_used, .has_overlaps = image->has_overlaps };
+	return 1;
+}
+
 int dec_images_alloc(struct uft_stream *st)
 {
 	st->image = calloc(st->file->nimage, sizeof(*st->image));
@@ -173,10 +211,8 @@ int dec_images_alloc(struct uft_stream *st)
 
 void dec_images_free(struct uft_stream *st)
 {
-	for (size_t i = 0; i < st->file->nimage && st->image; i++) {
-		free(st->image[i].id);
-		free(st->image[i].addr);
-	}
+	for (size_t i = 0; i < st->nimage && st->image; i++)
+		free_caches(&st->image[i]);
 	free(st->image);
 	uft_resolver_free(st->resolver);
 }
@@ -200,7 +236,7 @@ static int sym_has_addr(const struct uft_image *img, uint64_t addr)
 
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id)
 {
-	struct sym_entry *e = sym_slot(image->id, image->shift, id);
+	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->id, image->shift, id) : &none;
 
 	e->key = (uint64_t)id + 1;
 	if (!sym_has_id(image->img, id) && st->unknown_ids++ > DEC_UNKNOWN)
@@ -212,7 +248,7 @@ const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *imag
 
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr)
 {
-	struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
+	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->addr, image->shift, addr) : &none;
 
 	e->key = addr + 1;
 	if (!sym_has_addr(image->img, addr) && st->unknown_addrs++ > DEC_UNKNOWN)
