@@ -21,7 +21,7 @@
 #include "tree/tree.h"
 
 struct report_opts {
-	int profile, tree, flat, json, csv, no_pager;
+	int profile, tree, flat, timeline, json, csv, no_pager;
 	const char *callers, *callees, *histogram;	/* patterns */
 	int by;				/* enum uft_by */
 	uint32_t depth, min;		/* min: millionths, MIN_DEFAULT not given */
@@ -60,6 +60,7 @@ static const struct cmd_option report_options[] = {
 	{ "callers", 0, "GLOB", "print which functions call these, and theirs", cmd_string, F(callers), NULL },
 	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
 	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string, F(histogram), NULL },
+	{ "timeline", 0, NULL, "print how many calls a second there were, over time", cmd_flag, F(timeline), NULL },
 	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
 	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
 	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
@@ -107,7 +108,7 @@ static struct uft_select selection(const struct report_opts *o)
 		.tids = o->tids.item, .ntids = o->tids.n,
 		.cpus = o->cpus.item, .ncpus = o->cpus.n,
 		.funcs = o->funcs.item, .nfuncs = o->funcs.n,
-		.no_parents = o->profile || o->flat || is_tree(o),
+		.no_parents = o->profile || o->flat || o->timeline || is_tree(o),
 	};
 }
 
@@ -171,10 +172,10 @@ static enum uft_tree_view view_of(const struct report_opts *o)
 /* Views exclude each other. An exit status, or -1 to go on. */
 static int check_view(const struct report_opts *o)
 {
-	int nviews = o->profile + o->tree + o->flat + !!o->callers + !!o->callees + !!o->histogram;
+	int nviews = o->profile + o->tree + o->flat + o->timeline + !!o->callers + !!o->callees + !!o->histogram;
 
 	if (nviews > 1)
-		return cmd_usage(&report_syntax, "--profile, --tree, --flat, --callers, --callees and --histogram exclude each other");
+		return cmd_usage(&report_syntax, "--profile, --tree, --flat, --callers, --callees, --histogram and --timeline exclude each other");
 	if (o->json && o->csv)
 		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
 	if (o->by && !o->tree && !o->flat)
@@ -222,7 +223,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		return -ENOMEM;
 	if (!isatty(STDOUT_FILENO))
 		progress_begin("uft report", st, 0);
-	ret = is_tree(o) ? uft_output_tree(st, cmd_output_file(out), view_of(o), &table)
+	ret = o->timeline ? uft_output_timeline(st, cmd_output_file(out), &table)
+	    : is_tree(o) ? uft_output_tree(st, cmd_output_file(out), view_of(o), &table)
 	    : is_profile ? uft_output_profile(st, cmd_output_file(out), &table)
 			 : uft_output_text(st, cmd_output_file(out), colour, &text);
 	progress_end();
@@ -279,7 +281,7 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	if ((o->json || o->csv) && !o->profile && !o->flat && !is_tree(o) && !is_profile_recording(st)) {
+	if ((o->json || o->csv) && !o->profile && !o->flat && !o->timeline && !is_tree(o) && !is_profile_recording(st)) {
 		uft_stream_close(st);
 		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --flat or --tree");
 	}

@@ -108,6 +108,9 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
+/* How many calls a second there were, over the time of the recording. Of @o: form. 0, -ENOMEM, or of @out. */
+int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
+
 /* What changed from recordings of side 0 (A) to those of side 1 (B): by call path, the largest change of self time first. */
 struct uft_diff;
 struct uft_diff *uft_diff_new(void);		/* NULL: no memory */

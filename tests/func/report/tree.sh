@@ -63,6 +63,11 @@ run "$uft" report --callees 'mid*' --csv rec.uft
 expect_equal "callees" "$(awk -F, 'NR > 1 { print $12, $4 }' out | tr '\n' ' ')" "middle 100 middle;leaf 200 "
 run "$uft" report --histogram leaf --csv rec.uft
 expect_equal "histogram" "$(awk -F, 'NR > 1 { n += $3 } END { print n }' out)" 310
+run "$uft" report --timeline --csv rec.uft
+expect_equal "timeline" "$(awk -F, 'NR > 1 { n += $2 } END { print n }' out)" "$(stat_value rec.uft calls)"
+expect_equal "its slots" "$(awk -F, 'NR > 1 { n++; if ($1 <= last && NR > 2) bad = 1; last = $1 } END { print bad + 0, n <= 51 }' out)" "0 1"
+run "$uft" report --timeline rec.uft
+expect_equal "the busiest has the longest bar" "$(awk '!/^#/ && $2 + 0 > calls { calls = $2; bar = $NF } END { print bar }' out)" "************************************"
 run "$uft" report --flat --by process --csv rec.uft
 expect_equal "by process" "$(awk -F, '$13 == "leaf" { print $4 }' out)" 310
 
@@ -74,13 +79,15 @@ expect_out "had not returned at the end of the recording"
 
 # No path without returns; views and tables that do not go together.
 run "$uft" record -q -p function -o hits.uft ./prog
+run "$uft" report --timeline --csv hits.uft
+expect_equal "timeline of hits" "$(awk -F, 'NR > 1 { n += $2 } END { print n }' out)" "$(stat_value hits.uft calls)"
 run "$uft" report --tree hits.uft
 expect_status 1
 expect_err "the recording has no returns, so no durations and no paths: record it with -p function_graph"
 run "$uft" report --callers nosuch rec.uft
 expect_status 1
 expect_err "no function of the recording matches 'nosuch'"
-for wrong in "--tree --profile" "--tree --json --csv" "--by task" "--depth 3" "--json"; do
+for wrong in "--tree --profile" "--tree --json --csv" "--by task" "--depth 3" "--json" "--timeline --flat"; do
 	# shellcheck disable=SC2086
 	run "$uft" report $wrong rec.uft
 	expect_status 2
