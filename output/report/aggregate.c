@@ -12,7 +12,7 @@
  *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time only, as what it called
  *     was counted without it; one whose duration is unknown counts as a call without time
  *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie within each other
- * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` in each group, of which the outermost calls give the total.
+ * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the outermost calls give the total.
  * Memory: 100 bytes a path and 128 for each octave of its durations.
  * Speed: see bench/micro/output.c; no allocation but for first times.
  */
@@ -178,13 +178,11 @@ static uint32_t node_new(struct agg *a, uint32_t parent, uint32_t func)
 	return i;
 }
 
+/* What stands for all further paths below @parent: so that its time lies within that of those who called it. */
 static uint32_t more_paths(struct agg *a, uint32_t parent)
 {
-	uint32_t func, i;
+	uint32_t func = agg_func_get(a, MORE_KEY, "[more paths]", ""), i;
 
-	while (parent && !a->node[parent].is_group)
-		parent = a->node[parent].parent;
-	func = agg_func_get(a, MORE_KEY, "[more paths]", "");
 	if (func == NOWHERE)
 		return NOWHERE;
 	i = agg_child(a, parent, func);
@@ -204,7 +202,7 @@ static uint32_t child_by_hash(struct agg *a, uint32_t parent, uint32_t func)
 	if (!i) {
 		if (a->node[parent].is_more)
 			return parent;
-		if (a->nnodes >= AGG_NODES && a->func[func].key[0] != MORE_KEY[0])
+		if (a->nnodes >= a->max_nodes && a->func[func].key[0] != MORE_KEY[0])
 			return more_paths(a, parent);
 		i = node_new(a, parent, func);
 		if (i == NOWHERE)
@@ -574,7 +572,7 @@ int agg_add(struct agg *a, struct uft_stream *st, enum uft_by by)
 
 int agg_init(struct agg *a)
 {
-	*a = (struct agg){ .build = calloc(1, sizeof(*a->build)) };
+	*a = (struct agg){ .max_nodes = AGG_NODES, .build = calloc(1, sizeof(*a->build)) };
 	if (!a->build || grow_keys(a) < 0 || agg_func_get(a, "\001all", "[all]", "") == NOWHERE || node_new(a, 0, 0) == NOWHERE || grow_hash(a) < 0) {
 		agg_free(a);
 		return -ENOMEM;

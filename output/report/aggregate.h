@@ -34,11 +34,11 @@ struct agg_node {
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 
-#define AGG_NODES	(1u << 20)	/* paths at most */
+#define AGG_NODES	(1u << 19)	/* paths at most, and one for the rest below each */
 
 struct agg {
 	struct agg_node *node;
-	uint32_t nnodes;
+	uint32_t nnodes, max_nodes;	/* max_nodes: AGG_NODES; for tests */
 	struct agg_func *func;
 	uint32_t nfuncs;
 	uint64_t lost;			/* records that the stream says are missing */

@@ -277,13 +277,14 @@ static void put_row(struct table *t, const struct agg *a, const struct walk *w, 
 /* What the reader must know of the figures. */
 static void put_notes(FILE *out, const struct agg *a, uint64_t nhidden, double min_share)
 {
-	uint64_t nopen = 0;
+	uint64_t nopen = 0, nmore = 0;
 
 	for (uint32_t i = 1; i < a->nnodes; i++) {
 		nopen += a->node[i].nopen;
-		if (a->node[i].is_more)
-			fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES);
+		nmore += a->node[i].is_more;
 	}
+	if (nmore)
+		fprintf(out, "# there are more than %u paths: the calls of the others are in [more paths] (--func and --range make fewer)\n", AGG_NODES);
 	if (nhidden)
 		fprintf(out, "# %" PRIu64 " paths with less than %g %% of the time or deeper than asked for are not shown (--min 0 shows all)\n", nhidden, 100 * min_share);
 	if (nopen)

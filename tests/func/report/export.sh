@@ -44,8 +44,8 @@ for rec in whole killed; do
 		expect_no_err
 	done
 	"$uft" report --tree --csv $rec.uft >$rec.csv
-	expect_equal "$rec: folded adds up to the outermost calls" "$(awk '{ n += $NF } END { printf "%d", n }' $rec.folded)" \
-		"$(awk -F, '$11 == "0" { n += $1 } END { printf "%d", n }' $rec.csv)"
+	expect_equal "$rec: folded adds up to the outermost calls" "$(awk '{ n += $NF } END { printf "%.0f", n }' $rec.folded)" \
+		"$(awk -F, '$11 == "0" { n += $1 } END { printf "%.0f", n }' $rec.csv)"
 	expect_equal "$rec: a line a path" "$(wc -l <$rec.folded)" "$(tail -n +2 $rec.csv | wc -l)"
 done
 expect_equal "a name's semicolon" "$(grep -c '^main;odd:<&"name\\;leaf [0-9]*$' whole.folded)" 1

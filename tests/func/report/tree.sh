@@ -39,9 +39,9 @@ expect_equal "main;middle;leaf" "$(calls 'main;middle;leaf' tree.csv)" 200
 expect_equal "after a longjmp" "$(calls 'main;middle' tree.csv) $(calls 'main;jumps' tree.csv) $(calls 'main;jumps;leaf' tree.csv)" "100 100 100"
 expect_equal "recursion" "$(calls 'main;down;down;down;leaf' tree.csv)" 1
 expect_equal "calls" "$(awk -F, 'NR > 1 { n += $4 } END { print n }' tree.csv)" "$(stat_value rec.uft calls)"
-expect_equal "self adds up to the whole" "$(awk -F, 'NR > 1 { n += $3 } END { printf "%d", n }' tree.csv)" "$(awk -F, '$11 == "0" { n += $1 } END { printf "%d", n }' tree.csv)"
+expect_equal "self adds up to the whole" "$(awk -F, 'NR > 1 { n += $3 } END { printf "%.0f", n }' tree.csv)" "$(awk -F, '$11 == "0" { n += $1 } END { printf "%.0f", n }' tree.csv)"
 run "$uft" report --profile --csv rec.uft
-expect_equal "as the profile" "$(awk -F, '$11 == "leaf" { print $1, $3 }' out)" "$(awk -F, '$13 == "leaf" { n += $4; t += $3 } END { printf "%d %d\n", n, t }' tree.csv)"
+expect_equal "as the profile" "$(awk -F, '$11 == "leaf" { print $1, $3 }' out)" "$(awk -F, '$13 == "leaf" { n += $4; t += $3 } END { printf "%d %.0f\n", n, t }' tree.csv)"
 expect_equal "recursion in the profile" "$(awk -F, '$11 == "down" { print $1, $2 }' out)" "10 $(awk -F, '$12 == "main;down" { print $1 }' tree.csv)"
 if command -v python3 >/dev/null; then
 	run "$uft" report --tree --json rec.uft

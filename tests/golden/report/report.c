@@ -169,7 +169,7 @@ static void test_groups(void)
 }
 
 /* Calls at random, with threads, unwinding and more paths than are kept: what the nodes took is what the outermost ones took. */
-static void test_sums(void)
+static void test_sums(uint32_t max_nodes)
 {
 	enum { TASKS = 3, DEPTH = 40, FUNCS = 50 };
 	struct { uint32_t func, depth; uint64_t start, child; } stack[TASKS][DEPTH];
@@ -218,7 +218,9 @@ static void test_sums(void)
 	for (uint32_t t = 0; t < TASKS; t++)
 		for (roots += depth[t] ? now - stack[t][0].start : 0; depth[t]; depth[t]--)
 			;
-	check("memory", agg_init(&a) == 0 && agg_add(&a, st, UFT_BY_NONE) == 0);
+	check("memory", agg_init(&a) == 0);
+	a.max_nodes = max_nodes;
+	check("added", agg_add(&a, st, UFT_BY_NONE) == 0);
 	agg_finish(&a);
 	for (uint32_t i = 1; i < a.nnodes; i++) {
 		self += a.node[i].self;
@@ -230,6 +232,7 @@ static void test_sums(void)
 	check("self adds up", self == roots);
 	check("outermost calls add up", outer == roots && a.node[0].total == roots);
 	check("calls", counted == calls);
+	check("bounded", a.nnodes <= 2 * max_nodes);
 	agg_free(&a);
 	uft_stream_close(st);
 }
@@ -266,7 +269,8 @@ int main(void)
 	test_paths();
 	test_odd_calls();
 	test_groups();
-	test_sums();
+	test_sums(AGG_NODES);
+	test_sums(1000);
 	test_histogram();
 	return failures != 0;
 }
