@@ -21,6 +21,8 @@ stream)	${CXX:-g++} -std=c++17 -O2 -w -pthread -o stream "$here/stream.cc" || ex
 	set -- ./stream; least=7000 ;;
 runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
 	set -- ./runtime; least=2500 ;;
+cleanups) ${CXX:-g++} -O1 -w -static -o cleanups "$here/cleanups.cc" || skip "this compiler cannot link C++ statically"
+	set -- ./cleanups; least=800 ;;
 node)	need node; set -- node "$here/work.js"; least=10000 ;;
 java)	need java javac; javac -d . "$here/Work.java" || exit 1
 	set -- java -Xmx64m -XX:+UseSerialGC -cp . Work; least=25000 ;;
