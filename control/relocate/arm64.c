@@ -258,7 +258,7 @@ static int is_plain(const struct entries *e, const struct scan_text *t, const st
 	struct body b = body_of(t, f);
 	const struct entry *next;
 
-	if (depth && !look_again(e->priv, b.n))
+	if (e->priv->scan->has_frame_table || (depth && !look_again(e->priv, b.n)))
 		return 1;
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)

@@ -196,6 +196,8 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	const struct entry *f = &e->entry[i], *next;
 	struct slot slot = { t, e->priv };
 
+	if (e->priv->scan->has_frame_table)
+		return 1;
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;

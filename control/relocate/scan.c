@@ -347,6 +347,15 @@ static int is_runtime_name(const char *name)
 	return !strncmp(name, "JNI_CreateJavaVM", 16) || !strncmp(name, "_ZN2v87Isolate3New", 18);
 }
 
+/*
+ * A table of frames for a collector of the program's own, which finds them by the return addresses on the stack: of OCaml's compiler
+ * (the program exports it, so a stripped one has it too), and what LLVM makes for any other.
+ */
+static int is_frame_table_name(const char *name)
+{
+	return !strcmp(name, "caml_frametable") || !strcmp(name, "__LLVM_StackMaps");
+}
+
 static void note_special(struct scan *s, uint64_t addr)
 {
 	for (size_t i = 0; i < s->nspecial; i++)
@@ -363,7 +372,10 @@ static void scan_symbols(struct scanner *sc, const struct elf_symtab *t)
 
 	for (size_t i = 1; i < t->n; i++) {
 		elf_sym(t, i, &s);
-		if (s.st_shndx == SHN_UNDEF || !elf_sym_is_func(&s))
+		if (s.st_shndx == SHN_UNDEF)
+			continue;
+		sc->s->has_frame_table |= is_frame_table_name(elf_sym_name(t, &s));
+		if (!elf_sym_is_func(&s))
 			continue;
 		text = scan_text(sc->s, s.st_value);
 		if (text && is_cold_name(elf_sym_name(t, &s)))

@@ -23,6 +23,8 @@ runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
 	set -- ./runtime; least=2500 ;;
 cleanups) ${CXX:-g++} -O1 -w -static -o cleanups "$here/cleanups.cc" || skip "this compiler cannot link C++ statically"
 	set -- ./cleanups; least=800 ;;
+ocaml)	need ocamlopt; cp "$here/collect.ml" . && ocamlopt -o collect collect.ml || exit 1
+	set -- ./collect; least=2500 ;;
 node)	need node; set -- node "$here/work.js"; least=10000 ;;
 java)	need java javac; javac -d . "$here/Work.java" || exit 1
 	set -- java -Xmx64m -XX:+UseSerialGC -cp . Work; least=25000 ;;
