@@ -24,10 +24,12 @@
 
 struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
-	struct uft_arena *shared;	/* the header that targets can write to: never for its layout */
+	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
+	struct uft_mail *mail;		/* shared; targets write to it */
 	size_t bytes;
-	size_t target_bytes;	/* of the file, which targets map; the session's own slices lie behind it in another one */
+	size_t target_bytes;	/* what targets map: board, mail and slices; the session's own slices lie behind that in another file */
 	int fd;			/* holds the flock that says "this session lives" */
+	int board_fd;
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
 	int is_linked;
 	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach_request.c) */
@@ -36,7 +38,8 @@ struct arena {
 
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
 void arena_destroy(struct arena *a);
-/* Maps a->fd, a->bytes long, of layout @l: of a session, or again in its guard. 0 or -errno. */
+void arena_unlink(const struct arena *a);	/* both files */
+/* Maps the files, a->bytes in all, of layout @l: of a session, or again in its guard. 0 or -errno. */
 int arena_map(struct arena *a, const struct uft_arena *l);
 /* For each file of a session of this user, living or dead: nobody locks it here. 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
@@ -488,7 +491,7 @@ struct uft_session {
 	uint64_t next_scan_ns, next_budget_ns;
 	int has_silent;				/* as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
-	uint64_t done_ns[UFT_NREQUESTS];	/* when an answer was given that nobody has taken yet */
+	uint64_t done_ns[UFT_NREQUESTS + UFT_NASKS];	/* when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
 	uint64_t stop_ns_max;			/* of attaches: the longest stop */

@@ -12,15 +12,23 @@
 #include "uft/abi.h"
 
 struct uft_rt {
-	struct uft_arena *arena;	/* init: mapped; never unmapped */
+	const struct uft_arena *arena;	/* init: mapped, read-only; never unmapped */
 	struct uft_slice *slice;	/* this process's; changed only in a fork child before its first record */
 	uint32_t slice_index;
 	int64_t rseq_offset;		/* 0: exchange rings only */
 	uint32_t st8_ok, no_mprotect;
 	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
+	struct uft_mail *mail;		/* of the arena what can be written to; the slices lie behind it */
 };
 extern struct uft_rt uft_rt;
+
+static inline struct uft_slice *rt_slice(uint64_t index)
+{
+	const struct uft_arena *a = uft_rt.arena;
+
+	return (struct uft_slice *)((char *)uft_rt.mail + (a->slice_offset - UFT_BOARD_BYTES) + index * a->slice_bytes);
+}
 
 /* ring, trace (probe side) ------------------------------------------------------------------ */
 int trace_init(void);				/* init: thread table, ring table for uft_rt.slice */

@@ -13,9 +13,10 @@
  * smaller until all of them together fit into half of the free space; sizes the user asked for are
  * refused instead.
  *
- * Every target can write to every word of the file. So the session looks for nothing by what stands there: its mapping begins with
- * a private read-only copy of the layout (arena.map) in place of the header, and only the words by which the two sides talk are used
- * in the header itself (arena.shared). doc/design/trust.md has the rules.
+ * The board, with the layout and what is told to all targets, is a file of its own, which targets can only read. Every target can
+ * write to every word of the other file. The session looks for nothing by what stands in either: its mapping begins with
+ * a private read-only copy of the layout (arena.map) in place of board and mail, which are mapped apart. doc/design/trust.md has the
+ * rules.
  */
 #include "control/internal.h"
 
@@ -123,6 +124,23 @@ static int find_dir(struct arena *a, struct uft_error *err)
 	return open_dir(a->path, err);
 }
 
+/* The name of a session's file of slices, that is not the one of its board? */
+static int is_session(const char *name)
+{
+	size_t len = strlen(name), suffix = strlen(UFT_BOARD_SUFFIX);
+
+	return !strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) && len > suffix && strcmp(name + len - suffix, UFT_BOARD_SUFFIX);
+}
+
+static void unlink_both(int dirfd, const char *name)
+{
+	char board[NAME_MAX + sizeof(UFT_BOARD_SUFFIX)];
+
+	snprintf(board, sizeof(board), "%s%s", name, UFT_BOARD_SUFFIX);
+	unlinkat(dirfd, name, 0);
+	unlinkat(dirfd, board, 0);
+}
+
 /* Files whose session is gone: their lock is free. */
 static void remove_stale(int dirfd)
 {
@@ -138,16 +156,28 @@ static void remove_stale(int dirfd)
 	while ((e = readdir(d))) {
 		int fd;
 
-		if (strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)))
+		if (!is_session(e->d_name))
 			continue;
 		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd, .own_fd = -1 }))
-			unlinkat(dirfd, e->d_name, 0);
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd, .board_fd = -1, .own_fd = -1 }))
+			unlink_both(dirfd, e->d_name);
 		close(fd);
 	}
 	closedir(d);
+}
+
+/* Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is nobody's: its session has none. */
+static int open_board(struct arena *a, int dirfd, const char *name, int flags)
+{
+	char board[NAME_MAX + sizeof(UFT_BOARD_SUFFIX)];
+
+	snprintf(board, sizeof(board), "%s%s", name, UFT_BOARD_SUFFIX);
+	if (flags & O_CREAT)
+		unlinkat(dirfd, board, 0);
+	a->board_fd = openat(dirfd, board, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0600);
+	return a->board_fd < 0 ? -1 : 0;
 }
 
 /* Our file, locked. A session of the same process may exist already: then a number follows the pid. */
@@ -170,7 +200,8 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 		/* Another session's clean-up may have had the file for dead before we locked it. */
 		if (flock(a->fd, LOCK_EX | LOCK_NB) == 0 && fstat(a->fd, &st) == 0 && st.st_nlink) {
 			a->is_linked = 1;
-			return 0;
+			return open_board(a, dirfd, a->path + dir_len + 1, O_CREAT | O_EXCL) ? uft_fail(err, -errno,
+				"cannot make the session's file %s%s: %s", a->path, UFT_BOARD_SUFFIX, strerror(errno)) : 0;
 		}
 		close(a->fd);
 		a->fd = -1;
@@ -240,7 +271,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	    l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes / l->sub_bytes < 4)
 		return uft_fail(err, -EINVAL, "ring of %u bytes in parts of %u: both must be powers of two, at least four parts a ring",
 				l->ring_bytes, l->sub_bytes);
-	l->slice_offset = page_up(sizeof(*l));
+	l->slice_offset = UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail));
 	at = page_up(sizeof(struct uft_slice));
 	l->cmd_offset = at;
 	l->cmd_bytes = page_up(UFT_CMD_PAYLOAD + (uint64_t)CMD_SITES * sizeof(struct uft_patch));
@@ -273,41 +304,47 @@ static void *map_part(void *at, uint64_t bytes, int flags, int fd, uint64_t offs
  */
 int arena_map(struct arena *a, const struct uft_arena *l)
 {
-	void *map = mmap(NULL, a->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *shared;
-	const uint64_t own = l->slice_bytes * l->nown, head = l->slice_offset;
+	void *map = mmap(NULL, a->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	const uint64_t own = l->slice_bytes * l->nown, head = l->slice_offset, mail_bytes = head - UFT_BOARD_BYTES;
+	void *board, *mail;
 	int ret;
 
 	a->map = NULL;
-	a->shared = NULL;
+	a->board = NULL;
+	a->mail = NULL;
 	if (map == MAP_FAILED)
 		return -errno;
-	shared = map_part(NULL, head, 0, a->fd, 0);
-	if (shared == MAP_FAILED ||
+	board = map_part(NULL, UFT_BOARD_BYTES, 0, a->board_fd, 0);
+	mail = map_part(NULL, mail_bytes, 0, a->fd, 0);
+	if (board == MAP_FAILED || mail == MAP_FAILED ||
 	    mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    map_part((uint8_t *)map + head, a->target_bytes - head, MAP_FIXED, a->fd, head) == MAP_FAILED ||
+	    map_part((uint8_t *)map + head, a->target_bytes - head, MAP_FIXED, a->fd, mail_bytes) == MAP_FAILED ||
 	    (own && map_part((uint8_t *)map + a->target_bytes, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED)) {
 		ret = -errno;
-		if (shared != MAP_FAILED)
-			munmap(shared, l->slice_offset);
+		if (board != MAP_FAILED)
+			munmap(board, UFT_BOARD_BYTES);
+		if (mail != MAP_FAILED)
+			munmap(mail, mail_bytes);
 		munmap(map, a->bytes);
 		return ret;
 	}
 	memcpy(map, l, sizeof(*l));
 	mprotect(map, l->slice_offset, PROT_READ);
 	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
-	madvise(shared, l->slice_offset, MADV_DONTFORK);
+	madvise(board, UFT_BOARD_BYTES, MADV_DONTFORK);
+	madvise(mail, mail_bytes, MADV_DONTFORK);
 	madvise((uint8_t *)map + l->slice_offset, a->bytes - l->slice_offset, MADV_DONTFORK);
 	madvise(map, a->bytes, MADV_DONTDUMP);
 	a->map = map;
-	a->shared = shared;
+	a->board = board;
+	a->mail = mail;
 	return 0;
 }
 
 static void unmap(struct arena *a)
 {
-	uint64_t head = a->map->slice_offset;
-
-	munmap(a->shared, head);
+	munmap(a->board, UFT_BOARD_BYTES);
+	munmap(a->mail, a->map->slice_offset - UFT_BOARD_BYTES);
 	munmap((void *)a->map, a->bytes);
 }
 
@@ -318,7 +355,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	char why[300];
 	int dirfd, ret;
 
-	*a = (struct arena){ .fd = -1, .own_fd = -1 };
+	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1 };
 	dirfd = find_dir(a, err);
 	if (dirfd < 0)
 		return dirfd;
@@ -338,7 +375,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		ret = uft_fail(err, -errno, "cannot make memory for what the session itself records: %s", strerror(errno));
 		goto undo;
 	}
-	if (ftruncate(a->fd, (off_t)a->target_bytes) < 0) {
+	if (ftruncate(a->board_fd, UFT_BOARD_BYTES) < 0 || ftruncate(a->fd, (off_t)(a->target_bytes - UFT_BOARD_BYTES)) < 0) {
 		ret = uft_fail(err, -errno, "cannot size the session's file %s: %s", a->path, strerror(errno));
 		goto undo;
 	}
@@ -349,11 +386,20 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		uft_fail(err, ret, "cannot map the session's file: %s", why);
 		goto undo;
 	}
-	memcpy(a->shared, &l, sizeof(l));
+	memcpy(a->board, &l, sizeof(l));
 	return 0;
 undo:
 	arena_destroy(a);
 	return ret;
+}
+
+void arena_unlink(const struct arena *a)
+{
+	char board[sizeof(a->path) + sizeof(UFT_BOARD_SUFFIX)];
+
+	snprintf(board, sizeof(board), "%s%s", a->path, UFT_BOARD_SUFFIX);
+	unlink(a->path);
+	unlink(board);
 }
 
 void arena_destroy(struct arena *a)
@@ -361,12 +407,14 @@ void arena_destroy(struct arena *a)
 	if (a->map)
 		unmap(a);
 	if (a->is_linked && !a->is_kept)
-		unlink(a->path);
+		arena_unlink(a);
 	if (a->fd >= 0)
 		close(a->fd);
+	if (a->board_fd >= 0)
+		close(a->board_fd);
 	if (a->own_fd >= 0)
 		close(a->own_fd);
-	*a = (struct arena){ .fd = -1, .own_fd = -1 };
+	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1 };
 }
 
 /* Do the numbers of a header that anybody may have written make sense, for a file of @bytes? Each part lies behind the one before. */
@@ -379,7 +427,7 @@ static int is_sound(const struct uft_arena *l, uint64_t bytes)
 	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_bytes < l->sub_bytes)
 		return 0;
 	return l->slice_bytes <= bytes && l->slice_bytes % UFT_PAGE == 0 &&
-	       l->slice_offset == page_up(sizeof(*l)) && l->slice_offset + l->slice_bytes * l->nslices == bytes &&
+	       l->slice_offset == UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail)) && l->slice_offset + l->slice_bytes * l->nslices == bytes &&
 	       l->cmd_offset == page_up(sizeof(struct uft_slice)) &&
 	       l->cmd_bytes > UFT_CMD_PAYLOAD && l->cmd_bytes <= l->slice_bytes &&
 	       l->ring_offset == l->cmd_offset + l->cmd_bytes && l->ring_stride == UFT_PAGE + (uint64_t)l->ring_bytes &&
@@ -396,25 +444,26 @@ static int open_existing(struct arena *a, int dirfd, const char *name)
 	struct stat st;
 	int ret;
 
-	*a = (struct arena){ .own_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
+	*a = (struct arena){ .own_fd = -1, .board_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
 	if (a->fd < 0)
 		return -errno;
-	if (pread(a->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 || st.st_size < 0 ||
-	    !is_sound(&head, (uint64_t)st.st_size)) {
-		close(a->fd);
-		return -EPROTO;
+	ret = open_board(a, dirfd, name, 0) ? -errno : 0;
+	if (!ret && (pread(a->board_fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 || st.st_size < 0 ||
+		     !is_sound(&head, UFT_BOARD_BYTES + (uint64_t)st.st_size)))
+		ret = -EPROTO;
+	if (!ret) {
+		a->bytes = a->target_bytes = UFT_BOARD_BYTES + (size_t)st.st_size;
+		head.nown = 0;
+		ret = arena_map(a, &head);
 	}
-	a->bytes = a->target_bytes = (size_t)st.st_size;
-	head.nown = 0;
-	ret = arena_map(a, &head);
 	if (ret)
-		close(a->fd);
+		arena_destroy(a);	/* it has no path: nothing is removed */
 	return ret;
 }
 
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 {
-	struct arena dir = { .fd = -1, .own_fd = -1 }, a;
+	struct arena dir = { .fd = -1, .board_fd = -1, .own_fd = -1 }, a;
 	int dirfd = find_dir(&dir, NULL);
 	DIR *d = dirfd < 0 ? NULL : fdopendir(dirfd);
 	struct dirent *e;
@@ -422,7 +471,7 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 	if (!d)
 		return dirfd < 0 ? dirfd : -errno;
 	while ((e = readdir(d)))
-		if (!strncmp(e->d_name, NAME_PREFIX, strlen(NAME_PREFIX)) && !open_existing(&a, dirfd, e->d_name)) {
+		if (is_session(e->d_name) && !open_existing(&a, dirfd, e->d_name)) {
 			snprintf(a.path, sizeof(a.path), "%.*s/%.*s", (int)sizeof(a.path) - 66, dir.path, 64, e->d_name);
 			fn(&a, arg);
 			arena_destroy(&a);

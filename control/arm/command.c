@@ -186,7 +186,7 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 /* A thread waits in r_brk or in its hello until it is answered. */
 static int is_waiting(const struct uft_session *s, const struct target *t)
 {
-	return t->waiting && __atomic_load_n(&s->arena.shared->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return t->waiting && __atomic_load_n(&s->arena.mail->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)

@@ -232,7 +232,7 @@ static int try_task(const struct silent *s, pid_t tid)
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
-		struct uft_request *r = &a->shared->req[i];
+		struct uft_request *r = &a->mail->req[i];
 		uint32_t posted = UFT_REQ_POSTED;
 
 		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)

@@ -46,13 +46,13 @@ static int is_meant(const char *who, pid_t pid)
 	return strncmp(comm, who, 15) == 0 && strlen(comm) == (strlen(who) < 15 ? strlen(who) : 15);
 }
 
-static int claim(struct uft_arena *shared)
+static int claim(struct uft_arena *board)
 {
 	for (int ms = 0; ms < CLAIM_MS; ms++) {
-		for (int i = 0; i < UFT_NREQUESTS; i++) {
+		for (int i = 0; i < UFT_NASKS; i++) {
 			uint32_t free = UFT_REQ_FREE;
 
-			if (__atomic_compare_exchange_n(&shared->req[i].state, &free, UFT_REQ_CLAIMED, 0, __ATOMIC_ACQ_REL,
+			if (__atomic_compare_exchange_n(&board->ask[i].state, &free, UFT_REQ_CLAIMED, 0, __ATOMIC_ACQ_REL,
 							__ATOMIC_RELAXED))
 				return i;
 		}
@@ -62,16 +62,16 @@ static int claim(struct uft_arena *shared)
 }
 
 /* As runtime/agent/request.c. The session may end with the answer, if that was its last target. */
-static int ask_session(struct uft_arena *shared, pid_t pid)
+static int ask_session(const struct arena *a, pid_t pid)
 {
 	uint64_t deadline = session_now_ns() + ANSWER_MS * 1000000ull;
-	int i = claim(shared), result;
+	int i = claim(a->board), result;
 	struct uft_request *r;
 	uint32_t state;
 
 	if (i < 0)
 		return i;
-	r = &shared->req[i];
+	r = &a->board->ask[i];
 	r->kind = UFT_REQ_DETACH;
 	r->pid = r->tid = (uint32_t)getpid();
 	r->slice = UFT_NO_SLICE;
@@ -79,10 +79,10 @@ static int ask_session(struct uft_arena *shared, pid_t pid)
 	r->result = 0;
 	r->arg[0] = (uint64_t)pid;
 	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&shared->bell, 1, __ATOMIC_ACQ_REL);
-	futex(&shared->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	__atomic_add_fetch(&a->mail->bell, 1, __ATOMIC_ACQ_REL);
+	futex(&a->mail->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
-	       !peek_is_ending((pid_t)shared->session_pid))
+	       !peek_is_ending((pid_t)a->board->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
 	result = state == UFT_REQ_DONE ? r->result : -ETIMEDOUT;
 	__atomic_store_n(&r->state, UFT_REQ_FREE, __ATOMIC_RELEASE);
@@ -117,14 +117,14 @@ static int await_lock(const struct arena *a)
 
 static int detach_one(struct arena *a, struct uft_slice *sl, pid_t pid, int is_held)
 {
-	int is_left = __atomic_load_n(&a->shared->heir_pid, __ATOMIC_ACQUIRE) != 0;
+	int is_left = __atomic_load_n(&a->board->heir_pid, __ATOMIC_ACQUIRE) != 0;
 	char by[200];
 
 	if (cgroup_is_frozen(pid, by, sizeof(by)))
 		return -EBUSY;		/* nobody can take anything out of it */
-	if (is_held && !is_left && !peek_is_ending((pid_t)a->shared->session_pid))
-		return ask_session(a->shared, pid);
-	if (is_held && !is_left && !peek_is_ending((pid_t)a->shared->guard_pid))
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->board->session_pid))
+		return ask_session(a, pid);
+	if (is_held && !is_left && !peek_is_ending((pid_t)a->board->guard_pid))
 		return await_guard(a, sl, pid);
 	if (is_held && await_lock(a))
 		return -ETIMEDOUT;
@@ -160,7 +160,7 @@ static void say_result(struct search *s, const struct arena *a, pid_t pid, pid_t
 		uft_fail(s->err, ret, "process %d runs its own code again, but memory of ours remains in it, unused", pid);
 	else if (ret == -EXDEV)
 		uft_fail(s->err, ret, "process %d was recorded by another build of uft, which alone can leave it: run its `uft detach %d`%s%.*s%s",
-			 pid, pid, a->shared->exe[0] ? " (it was " : "", (int)sizeof(a->shared->exe), a->shared->exe, a->shared->exe[0] ? ")" : "");
+			 pid, pid, a->board->exe[0] ? " (it was " : "", (int)sizeof(a->board->exe), a->board->exe, a->board->exe[0] ? ")" : "");
 	else if (ret == -ETIMEDOUT)
 		uft_fail(s->err, ret, "the recorder of process %d does not answer", pid);
 	else
@@ -181,13 +181,13 @@ static void search_arena(struct arena *a, void *arg)
 		    !is_meant(s->who, pid))
 			continue;
 		s->found++;
-		say_result(s, a, pid, (pid_t)a->shared->session_pid, detach_one(a, sl, pid, is_held));
+		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, sl, pid, is_held));
 	}
 	/* A child that has no slice. */
 	pid = (pid_t)atoi(s->who);
 	if (!s->found && pid > 0 && is_meant(s->who, pid) && peek_maps(a, pid)) {
 		s->found++;
-		say_result(s, a, pid, (pid_t)a->shared->session_pid, detach_one(a, NULL, pid, is_held));
+		say_result(s, a, pid, (pid_t)a->board->session_pid, detach_one(a, NULL, pid, is_held));
 	}
 }
 

@@ -145,7 +145,7 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 		return 1;
 	}
 	*its = 0;
-	__atomic_store_n(&a->shared->children, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&a->board->children, 0, __ATOMIC_RELAXED);
 	nanosleep(&(struct timespec){ .tv_nsec = SETTLE_MS * 1000000 }, NULL);
 	n = collect(a, l);
 	leave_targets(l, n);
@@ -161,7 +161,7 @@ static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 	*its |= of && peek_maps(a, of);
 	free(known);
 	free(l);
-	__atomic_store_n(&a->shared->closed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&a->board->closed, 1, __ATOMIC_RELEASE);
 	return failed;
 }
 
@@ -169,14 +169,14 @@ int guard_can_take_over(const struct arena *a)
 {
 	const struct blob *blob;
 
-	return !blob_get(&blob) && a->shared->build == blob->build;
+	return !blob_get(&blob) && a->board->build == blob->build;
 }
 
 /* What is left is for who has it mapped, and says no more than where. */
 static void put_away(struct arena *a, unsigned failed)
 {
 	if (!failed || !peek_anybody_maps(a)) {
-		unlink(a->path);
+		arena_unlink(a);
 		return;
 	}
 	for (uint32_t i = 0; i < a->map->nslices + a->map->nown; i++) {
@@ -194,10 +194,10 @@ unsigned guard_take_over(struct arena *a, pid_t of)
 {
 	unsigned failed, its;
 
-	__atomic_store_n(&a->shared->heir_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-	a->shared->guard_pid = 0;
-	a->shared->closed = 0;
-	__atomic_store_n(&a->shared->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	__atomic_store_n(&a->board->heir_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	a->board->guard_pid = 0;
+	a->board->closed = 0;
+	__atomic_store_n(&a->board->session_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
 	failed = finish(a, of, &its);
 	put_away(a, failed);
 	return of ? its : failed;
@@ -219,9 +219,9 @@ static int is_any_taken(const struct arena *a)
 
 static void clean_up(struct arena *a, void *s)
 {
-	if (flock(a->fd, LOCK_EX | LOCK_NB) < 0 || a->shared->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
+	if (flock(a->fd, LOCK_EX | LOCK_NB) < 0 || a->board->is_tried || !guard_can_take_over(a) || is_any_taken(a) || !guard_take_over(a, 0))
 		return;
-	a->shared->is_tried = 1;
+	a->board->is_tried = 1;
 	session_warn(s, "what a recorder that has ended left in programs could not be taken out: uft detach tries it again");
 }
 
@@ -273,7 +273,7 @@ static void wait_for_end(const struct arena *a, int sock, int session_fd, int *f
 			return;
 		if (p[1].revents)
 			take_files(sock, file);
-		if (p[0].revents || __atomic_load_n(&a->shared->closed, __ATOMIC_ACQUIRE))
+		if (p[0].revents || __atomic_load_n(&a->board->closed, __ATOMIC_ACQUIRE))
 			return;
 		if (p[1].revents & (POLLHUP | POLLERR))
 			p[1].fd = -1;		/* dying, or a fork of it closed the last end by chance: its process tells */
@@ -283,30 +283,30 @@ static void wait_for_end(const struct arena *a, int sock, int session_fd, int *f
 static _Noreturn void guard_main(const struct uft_session *s, int sock, int session_fd)
 {
 	const struct arena *of = &s->arena;
-	int keep[4] = { of->fd, of->own_fd, sock, session_fd }, file = -1;
+	int keep[5] = { of->fd, of->board_fd, of->own_fd, sock, session_fd }, file = -1;
 	struct uft_arena head = *of->map;	/* as it was made, before there was a target */
 	struct arena a = *of;
 
 	uft_object_forked();
-	for (int i = 0; i < 3; i++)		/* sorted */
-		for (int k = 0; k < 3; k++)
+	for (int i = 0; i < 4; i++)		/* sorted */
+		for (int k = 0; k < 4; k++)
 			if (keep[k] > keep[k + 1]) {
 				int t = keep[k];
 
 				keep[k] = keep[k + 1];
 				keep[k + 1] = t;
 			}
-	close_others(keep, 4);
+	close_others(keep, 5);
 	setsid();
 	if (chdir("/") < 0)
 		_exit(1);
 	prctl(PR_SET_NAME, "uft-guard");
 	if (arena_map(&a, &head))
 		_exit(1);
-	__atomic_store_n(&a.shared->guard_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
-	futex(&a.shared->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	__atomic_store_n(&a.board->guard_pid, (uint32_t)getpid(), __ATOMIC_RELEASE);
+	futex(&a.board->guard_pid, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	wait_for_end(&a, sock, session_fd, &file);
-	if (!__atomic_load_n(&a.shared->closed, __ATOMIC_ACQUIRE)) {
+	if (!__atomic_load_n(&a.board->closed, __ATOMIC_ACQUIRE)) {
 		unsigned failed, its;
 
 		finish_noted(&a);
@@ -344,7 +344,7 @@ static void reap_between(struct uft_session *s)
 
 void guard_await(struct uft_session *s)
 {
-	uint32_t *pid = &s->arena.shared->guard_pid;
+	uint32_t *pid = &s->arena.board->guard_pid;
 	int is_over = 0;
 
 	reap_between(s);
@@ -403,7 +403,7 @@ void guard_stop(struct uft_session *s)
 	guard_await(s);
 	p.fd = s->guard_fd;
 	if (s->arena.map)
-		__atomic_store_n(&s->arena.shared->closed, 1, __ATOMIC_RELEASE);
+		__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	if (s->guard_sock >= 0)
 		close(s->guard_sock);
 	if (s->guard_fd >= 0) {

@@ -227,7 +227,7 @@ int peek_any_silent(const struct uft_session *s)
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
-		if (pid <= 0 || pid == getpid() || pid == (pid_t)s->arena.shared->guard_pid || start_time(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
+		if (pid <= 0 || pid == getpid() || pid == (pid_t)s->arena.board->guard_pid || start_time(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
 		found = peek_has_arena(s, pid);
 	}

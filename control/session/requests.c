@@ -17,11 +17,23 @@
 #include <sys/stat.h>
 
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
+#define NSLOTS		(UFT_NREQUESTS + UFT_NASKS)
+
+/* The mail's, which any target can write to; behind them the board's, which only commands of the same user can. */
+static struct uft_request *slot(const struct uft_session *s, uint32_t i)
+{
+	return i < UFT_NREQUESTS ? &s->arena.mail->req[i] : &s->arena.board->ask[i - UFT_NREQUESTS];
+}
+
+static int is_ask(uint32_t i)
+{
+	return i >= UFT_NREQUESTS;
+}
 
 /* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
 static void answer(struct uft_session *s, uint32_t i, const struct uft_request *served, int result)
 {
-	struct uft_request *r = &s->arena.shared->req[i];
+	struct uft_request *r = slot(s, i);
 	uint32_t posted = UFT_REQ_POSTED;
 
 	if (r->tid != served->tid || r->kind != served->kind)
@@ -38,15 +50,15 @@ static void free_stale(struct uft_session *s)
 {
 	uint64_t now = session_now_ns();
 
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
+	for (uint32_t i = 0; i < NSLOTS; i++) {
 		uint32_t done = UFT_REQ_DONE;
 
 		if (!s->done_ns[i])
 			continue;
-		if (__atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+		if (__atomic_load_n(&slot(s, i)->state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
 			s->done_ns[i] = 0;
 		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
-			 __atomic_compare_exchange_n(&s->arena.shared->req[i].state, &done, UFT_REQ_FREE, 0,
+			 __atomic_compare_exchange_n(&slot(s, i)->state, &done, UFT_REQ_FREE, 0,
 						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			s->done_ns[i] = 0;
 	}
@@ -306,10 +318,10 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 
 static void serve(struct uft_session *s, uint32_t i)
 {
-	struct uft_request r = s->arena.shared->req[i];
+	struct uft_request r = *slot(s, i);
 	int ret = -EINVAL;
 
-	switch (r.kind) {
+	switch (is_ask(i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
 	case UFT_REQ_EXEC:
 		ret = serve_exec(s, &r);
 		break;
@@ -345,14 +357,14 @@ static void serve(struct uft_session *s, uint32_t i)
 
 static int is_posted(struct uft_session *s, uint32_t i)
 {
-	return __atomic_load_n(&s->arena.shared->req[i].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	return __atomic_load_n(&slot(s, i)->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 /* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
  * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
-	const struct uft_request *req = s->arena.shared->req;
+	const struct uft_request *req = s->arena.mail->req;
 
 	for (uint32_t k = 0; k < UFT_NREQUESTS && req[i].kind == UFT_REQ_EXEC; k++)
 		if (is_posted(s, k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == req[i].tid && req[k].slice == req[i].slice)
@@ -363,7 +375,7 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 static void serve_forks_first(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		if (is_posted(s, i) && s->arena.shared->req[i].kind == UFT_REQ_FORKED)
+		if (is_posted(s, i) && s->arena.mail->req[i].kind == UFT_REQ_FORKED)
 			serve(s, i);
 	request_adopt_strays(s);
 }
@@ -371,11 +383,12 @@ static void serve_forks_first(struct uft_session *s)
 void request_serve(struct uft_session *s)
 {
 	free_stale(s);
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
+	for (uint32_t i = 0; i < NSLOTS; i++)
 		if (is_posted(s, i)) {
-			serve_failed_first(s, i);
-			if (s->arena.shared->req[i].kind == UFT_REQ_DETACH)
+			if (is_ask(i))
 				serve_forks_first(s);
+			else
+				serve_failed_first(s, i);
 			serve(s, i);
 		}
 }

@@ -126,7 +126,7 @@ uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
 static void *bell_main(void *arg)
 {
 	struct uft_session *s = arg;
-	uint32_t *bell = &s->arena.shared->bell, seen = 0;
+	uint32_t *bell = &s->arena.mail->bell, seen = 0;
 	uint64_t one = 1;
 
 	while (!atomic_load(&s->bell_stop)) {
@@ -168,8 +168,8 @@ static void stop_bell(struct uft_session *s)
 {
 	if (s->has_bell_thread) {
 		atomic_store(&s->bell_stop, 1);
-		__atomic_fetch_add(&s->arena.shared->bell, 1, __ATOMIC_ACQ_REL);
-		futex(&s->arena.shared->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		__atomic_fetch_add(&s->arena.mail->bell, 1, __ATOMIC_ACQ_REL);
+		futex(&s->arena.mail->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		pthread_join(s->bell_thread, NULL);
 	}
 	if (s->bell_fd >= 0)
@@ -242,7 +242,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->launched_status = -1;
 	s->command_ms = COMMAND_TIMEOUT_MS;
 	s->held = s->first = UFT_NO_SLICE;
-	s->arena.fd = s->arena.own_fd = -1;
+	s->arena.fd = s->arena.board_fd = s->arena.own_fd = -1;
 	if (opts)
 		s->opts = *opts;
 	if (ev)
@@ -403,7 +403,7 @@ void uft_session_destroy(struct uft_session *s)
 {
 	if (!s)
 		return;
-	__atomic_store_n(&s->arena.shared->children, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&s->arena.board->children, 0, __ATOMIC_RELAXED);
 	set_ring_flags(s, 0);
 	ptask_release_all(s);
 	watch_end(s);
@@ -413,10 +413,12 @@ void uft_session_destroy(struct uft_session *s)
 	s->arena.is_kept = (s->launched || s->attached) && leave_silent(s, 0);
 	for (int ms = 0; ms < LATE_MS && look_reap(); ms++)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	__atomic_store_n(&s->arena.shared->closed, 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
 	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		futex(&s->arena.shared->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		futex(&s->arena.mail->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	for (uint32_t i = 0; i < UFT_NASKS; i++)
+		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)
 		if (s->targets->is_preloaded || !peek_has_arena(s, s->targets->pid))
 			target_end(s, s->targets);

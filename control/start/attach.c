@@ -464,7 +464,9 @@ static void uproot(struct attach *a, const struct blob *b)
 	if (!a->r.base || stop_some_task(a))
 		return;
 	if (!read_boot(a, b, &boot) && boot.arena_addr)
-		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes, 0, 0, 0);
+		remote_syscall(&a->r, SYS_munmap, boot.arena_addr, boot.arena_bytes - UFT_BOARD_BYTES, 0, 0, 0);
+	if (boot.arena_addr && boot.board_addr)
+		remote_syscall(&a->r, SYS_munmap, boot.board_addr, UFT_BOARD_BYTES, 0, 0, 0);
 	remote_syscall(&a->r, SYS_munmap, a->r.base, blob_bytes(b), 0, 0, 0);
 	go(a, 1);
 }
@@ -505,29 +507,32 @@ static int send_fds(int sock, const int *fd, size_t n)
 }
 
 /* The lock on the session's file is that of an open file, and whoever maps it holds that: the target shall have one of its own. */
-static int open_arena(const struct arena *a)
+static int open_again(int fd, int mode)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", a->fd);
-	return open(path, O_RDWR | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, mode | O_CLOEXEC);
 }
 
 static int give_fds(struct attach *a, int its_fd)
 {
-	int guard = (int)__atomic_load_n(&a->s->arena.shared->guard_pid, __ATOMIC_RELAXED);
+	int guard = (int)__atomic_load_n(&a->s->arena.board->guard_pid, __ATOMIC_RELAXED);
 	int fd[UFT_BOOT_NFDS] = {
-		[UFT_BOOT_ARENA] = open_arena(&a->s->arena), [UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
+		[UFT_BOOT_ARENA] = open_again(a->s->arena.fd, O_RDWR), [UFT_BOOT_BOARD] = open_again(a->s->arena.board_fd, O_RDONLY),
+		[UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
 		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
 	};
 	int sock = (int)syscall(SYS_pidfd_getfd, a->agent_fd, its_fd, 0);
-	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
+	int ret = fd[UFT_BOOT_ARENA] < 0 || fd[UFT_BOOT_BOARD] < 0 || fd[UFT_BOOT_SESSION] < 0 || sock < 0 ? -errno :
 		  send_fds(sock, fd, UFT_BOOT_GUARD + (fd[UFT_BOOT_GUARD] >= 0));
 
 	if (sock >= 0)
 		close(sock);
 	if (fd[UFT_BOOT_ARENA] >= 0)
 		close(fd[UFT_BOOT_ARENA]);
+	if (fd[UFT_BOOT_BOARD] >= 0)
+		close(fd[UFT_BOOT_BOARD]);
 	if (fd[UFT_BOOT_SESSION] >= 0)
 		close(fd[UFT_BOOT_SESSION]);
 	if (fd[UFT_BOOT_GUARD] >= 0)

@@ -176,7 +176,7 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 
 static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)
 {
-	uint32_t page_bytes = __atomic_load_n(&s->arena.shared->page_bytes, __ATOMIC_RELAXED);
+	uint32_t page_bytes = __atomic_load_n(&s->arena.mail->page_bytes, __ATOMIC_RELAXED);
 
 	if (page_bytes)
 		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
@@ -192,7 +192,7 @@ static int await_hello(struct uft_session *s, pid_t pid, const char *path, struc
 
 	do {
 		session_step(s, 100);
-		error = __atomic_load_n(&s->arena.shared->start_error, __ATOMIC_ACQUIRE);
+		error = __atomic_load_n(&s->arena.mail->start_error, __ATOMIC_ACQUIRE);
 	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
 	if (s->held_result) {
 		*err = s->held_error;

@@ -7,12 +7,14 @@
  * header, with runtime/arch/x/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
  *
  * Objects
- *   arena     one sparse file per session in its run directory, mapped MAP_SHARED by the session
- *             and by every target: a header, then UFT slices of equal size.
+ *   arena     what a session and its targets share: two sparse files in its run directory,.
+ *   board     the first file: the layout, and what the session tells all. Targets map it read-only, of a descriptor
+ *             that was opened so: they cannot write to it, nor make it writable.
+ *   mail      the beginning of the other file: what targets ask for. Behind it are slices of equal size.
  *   slice     what one target process owns: counters, a command area, its rings, its profile.
  *             A child made by fork claims a free slice by one atomic operation, so following it
  *             needs no system call, descriptor or path and works under chroot and seccomp.
- *             Behind them are `nown` for what the session itself finds out and records: its own slices.
+ *             The session numbers `nown` more, behind them, in memory of its own, for what it finds out and records itself.
  *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
  *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
@@ -31,7 +33,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	4u
+#define UFT_ABI_VERSION	5u
 #define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Records ------------------------------------------------------------------------------ */
@@ -195,7 +197,8 @@ enum uft_request_kind {
 				 * the task so that the new image gets the runtime */
 	UFT_REQ_EXEC_FAILED = 2, /* the exec returned; the session lets go of the task */
 	UFT_REQ_FORKED	= 3,	/* args: 0 = slice index; no wait */
-	UFT_REQ_DETACH	= 5,	/* by another command of the same user, not by a target. args: 0 = pid that is to be left; waits */
+	UFT_REQ_DETACH	= 5,	/* on the board only: by another command of the same user, not by a target. args: 0 = pid that is to
+				 * be left; waits */
 	UFT_REQ_OBJECTS	= 4,	/* r_brk fired; the list may still be changing (the session looks at r_state).
 				 * args: none; waits until the new objects' sites are armed */
 	UFT_REQ_HELLO	= 6,	/* a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock,
@@ -206,7 +209,7 @@ enum uft_request_kind {
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
 
 /*
- * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), arena.bell++ and FUTEX_WAKE it;
+ * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), mail.bell++ and FUTEX_WAKE it;
  * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out (counted) it frees
  * the slot. No-wait requests are freed by the session.
  */
@@ -229,7 +232,9 @@ enum uft_children {
 	UFT_CHILDREN_ASK = 2,		/* the session has the tasks by ptrace: it is asked about each exec, and told at once that one failed */
 };
 
-struct uft_arena {
+#define UFT_BOARD_BYTES		65536u	/* mapped apart, whatever the size of the kernel's pages */
+#define UFT_NASKS		4
+struct uft_arena {		/* the board */
 	uint64_t magic;
 	uint32_t version;
 	uint32_t ncpus;		/* possible CPUs: rings 0..ncpus-1 */
@@ -237,7 +242,7 @@ struct uft_arena {
 	uint32_t ring_bytes;	/* data bytes of a ring, a power of two */
 	uint32_t sub_bytes;	/* bytes of a sub-buffer, a power of two, ring_bytes / sub_bytes >= 4 */
 	uint32_t nslices;
-	uint64_t slice_offset;	/* of slice 0 in the file */
+	uint64_t slice_offset;	/* of slice 0, as if the other file began UFT_BOARD_BYTES behind the board's beginning: behind the mail */
 	uint64_t slice_bytes;
 	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
 	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
@@ -246,8 +251,6 @@ struct uft_arena {
 	uint32_t session_pid;	/* s: whose death makes agents put the original code back */
 	uint32_t children;	/* s: enum uft_children */
 	uint32_t closed;	/* s: 1: the session is gone on purpose */
-	uint32_t bell;		/* a: futex, bumped after a request was posted */
-	struct uft_request req[UFT_NREQUESTS];
 	uint32_t guard_pid;	/* s: who finishes the detach when the session dies; 0 nobody */
 	uint32_t nown;		/* the session's own slices, behind the targets' */
 	uint64_t pid_ns;	/* s: inode of the session's pid namespace, in which its pids mean something; 0 unknown */
@@ -255,9 +258,18 @@ struct uft_arena {
 	uint32_t heir_pid;	/* s: who took over from a dead session, to leave its targets; 0 nobody */
 	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
 	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
+	struct uft_request ask[UFT_NASKS];	/* a: by commands of the same user, which can open the file; each as one of the mail's */
+};
+_Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
+
+struct uft_mail {
+	uint32_t bell;		/* a: futex, bumped after a request was posted */
 	int32_t start_error;	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
 	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
+	uint32_t pad[13];
+	struct uft_request req[UFT_NREQUESTS];
 };
+_Static_assert(sizeof(struct uft_mail) == 64 + 64 * UFT_NREQUESTS, "abi");
 
 enum uft_slice_state { UFT_SLICE_FREE, UFT_SLICE_LIVE, UFT_SLICE_DEAD /* s: drained, may be freed */ };
 
@@ -649,9 +661,10 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 /*
  * The session maps the blob (an ELF image without dynamic needs; it applies R_*_RELATIVE itself), writes
  * this block into the blob's symbol uft_boot, points the stopped task's pc at symbol uft_blob_start and
- * lets it run. The blob maps the arena from `arena_path`, claims slice `slice`, starts its agent, stores
+ * lets it run. The blob maps the arena from `arena_path` (the board: UFT_BOARD_SUFFIX behind it), claims slice `slice`, starts its agent, stores
  * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
  */
+#define UFT_BOARD_SUFFIX	".b"
 #define UFT_BOOT_RESUME	352
 #define UFT_BOOT_BACK	360
 struct uft_way_back {		/* of a thread: registers by the number that instructions have for them, and its signal mask */
@@ -661,10 +674,10 @@ struct uft_boot {
 	uint32_t version;
 	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
 	int64_t rseq_offset;	/* of struct rseq from the thread pointer; 0: none, use exchange rings */
-	uint64_t arena_bytes;	/* to map */
+	uint64_t arena_bytes;	/* to map: board, mail and slices */
 	uint32_t cpu_vendor_ok;	/* 1: an aligned 8-byte store over live code is known good (st8) */
 	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
-	uint64_t arena_addr;	/* w: where it was mapped */
+	uint64_t arena_addr;	/* w: where mail and slices were mapped */
 	int32_t result;		/* w: 0 or -errno */
 	uint32_t pad;
 	uint64_t blob_at, blob_bytes;	/* where the session mapped the blob */
@@ -679,6 +692,7 @@ struct uft_boot {
 	uint32_t is_rejoining;	/* w: a thread was sent to uft_blob_rejoin and is not through */
 	uint64_t resume;	/* where the thread that made the agent goes on should the session be killed; 0 nowhere */
 	struct uft_way_back back;	/* where a thread in uft_blob_rejoin goes on should whoever sent it be killed */
+	uint64_t board_addr;	/* w: where the board was mapped */
 };
 _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(struct uft_boot, back) == UFT_BOOT_BACK &&
 	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");
@@ -690,7 +704,7 @@ _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(
  * descriptors through it (enum uft_boot_fd). So nothing depends on paths, /proc or the numbers of a namespace.
  */
 enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
-enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,
+enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,
 		   UFT_BOOT_NFDS };
 
 #endif

@@ -78,7 +78,7 @@ static int attach(int *fd)
 	n = receive(fd);
 	if (n < 0)
 		return n;
-	ret = boot_map_arena(fd[UFT_BOOT_ARENA]);
+	ret = boot_map_arena(fd[UFT_BOOT_BOARD], fd[UFT_BOOT_ARENA]);
 	if (!ret)
 		ret = boot_finish();
 	return ret ? ret : n;

@@ -37,41 +37,71 @@ static int set_thread_pointer(void)
 }
 
 /* Where new mappings come locked a plain one would make every page of the sparse file. */
-static long map_unlocked(int fd)
+static long map_shared(uint64_t bytes, int prot, int fd)
 {
-	long at = mem_map(0, uft_boot.arena_bytes, PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd);
+	const int flags = MAP_SHARED | MAP_NORESERVE;
+	long at = mem_map(0, bytes, uft_boot.is_locked ? PROT_NONE : prot, flags, fd);
 	int ret;
 
-	if (sys_is_error(at))
+	if (sys_is_error(at) || !uft_boot.is_locked)
 		return at;
-	sys_call3(__NR_munlock, at, uft_boot.arena_bytes, 0);
-	ret = sys_mprotect((uint64_t)at, uft_boot.arena_bytes, PROT_READ | PROT_WRITE);
+	sys_call3(__NR_munlock, at, bytes, 0);
+	ret = sys_mprotect((uint64_t)at, bytes, prot);
 	if (!ret)
 		return at;
-	mem_unmap((uint64_t)at, uft_boot.arena_bytes);
+	mem_unmap((uint64_t)at, bytes);
 	return ret;
 }
 
-int boot_map_arena(int fd)
+/* The board read-only, of a descriptor that cannot write: mprotect() will not make it writable either. */
+static int map_both(int board, int fd)
 {
-	struct uft_arena *a;
-	long at;
+	const uint64_t bytes = uft_boot.arena_bytes - UFT_BOARD_BYTES;
+	const struct uft_arena *a;
+	long at, mail;
 
-	if (fd < 0)
-		return fd;
-	at = uft_boot.is_locked ? map_unlocked(fd) :
-	     mem_map(0, uft_boot.arena_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd);
-	sys_close(fd);
+	if (uft_boot.arena_bytes <= UFT_BOARD_BYTES)
+		return -EINVAL;
+	at = map_shared(UFT_BOARD_BYTES, PROT_READ, board);
 	if (sys_is_error(at))
 		return (int)at;
-	a = (struct uft_arena *)at;
-	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices)
-		return -EPROTO;
-	uft_boot.arena_addr = (uint64_t)at;
+	a = (const struct uft_arena *)at;
+	mail = a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices ? -EPROTO :
+	       map_shared(bytes, PROT_READ | PROT_WRITE, fd);
+	if (sys_is_error(mail)) {
+		mem_unmap((uint64_t)at, UFT_BOARD_BYTES);
+		return (int)mail;
+	}
+	uft_boot.arena_addr = (uint64_t)mail;
+	uft_boot.board_addr = (uint64_t)at;
 	uft_rt.arena = a;
+	uft_rt.mail = (struct uft_mail *)mail;
 	uft_rt.slice_index = uft_boot.slice;
-	uft_rt.slice = (struct uft_slice *)((uint8_t *)a + a->slice_offset + a->slice_bytes * uft_boot.slice);
+	uft_rt.slice = rt_slice(uft_boot.slice);
 	return 0;
+}
+
+int boot_map_arena(int board, int fd)
+{
+	int ret = board < 0 ? board : fd < 0 ? fd : map_both(board, fd);
+
+	if (board >= 0)
+		sys_close(board);
+	if (fd >= 0)
+		sys_close(fd);
+	return ret;
+}
+
+int boot_map_path(const char *path)
+{
+	char board[sizeof(uft_boot.arena_path) + sizeof(UFT_BOARD_SUFFIX)];
+	int fd;
+
+	if (mem_strlen(path) >= sizeof(uft_boot.arena_path))
+		return -ENAMETOOLONG;
+	mem_put(mem_put(board, path), UFT_BOARD_SUFFIX);
+	fd = sys_open(board, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd < 0 ? fd : boot_map_arena(fd, sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
 }
 
 int boot_finish(void)
@@ -98,7 +128,7 @@ static int boot(void)
 		return -EPROTO;
 	ret = set_thread_pointer();
 	if (!ret)
-		ret = boot_map_arena(sys_open(uft_boot.arena_path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+		ret = boot_map_path(uft_boot.arena_path);
 	if (!ret)
 		ret = boot_finish();
 	return ret ? ret : agent_start();

@@ -70,7 +70,7 @@ static int list_mappings(struct uft_owned *own, uint32_t n)
 /* Whoever waits for an answer in one of our hooks shall look up. */
 static void wake_waiting(void)
 {
-	struct uft_request *r = uft_rt.arena->req;
+	struct uft_request *r = uft_rt.mail->req;
 
 	for (int i = 0; i < UFT_NREQUESTS; i++)
 		if (uft_load(&r[i].slice) == uft_rt.slice_index)

@@ -35,9 +35,9 @@ static char *find_variable(char **envp, const char *name)
 	return NULL;
 }
 
-/* BYTES:PATH or BYTES!PATH, bytes in hexadecimal. ! says that nothing in the environment shall speak of us: what an emulated
+/* BYTES:PATH or BYTES!PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the environment shall speak of us: what an emulated
  * program executes may be for another machine, whose loader would complain. */
-static int open_arena(const char *value, int *is_secret)
+static int map_arena(const char *value, int *is_secret)
 {
 	const char *end = value + mem_strlen(value);
 
@@ -45,7 +45,7 @@ static int open_arena(const char *value, int *is_secret)
 	*is_secret = *value == '!';
 	if ((*value != ':' && !*is_secret) || !uft_boot.arena_bytes)
 		return -EINVAL;
-	return sys_open(value + 1, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	return boot_map_path(value + 1);
 }
 
 static const uint64_t *find_auxv(char **envp)
@@ -64,7 +64,7 @@ static int check_pages(char **envp)
 		av += 2;
 	if (av[0] == AT_END || av[1] == UFT_PAGE)
 		return 0;
-	uft_store(&uft_rt.arena->page_bytes, (uint32_t)av[1]);
+	uft_store(&uft_rt.mail->page_bytes, (uint32_t)av[1]);
 	return -EOPNOTSUPP;
 }
 
@@ -155,7 +155,7 @@ static int come_up(int is_emulated)
 /* What fails behind the mapping of its file the session is told: it waits. */
 static int start(const char *value, int *is_secret, char **envp)
 {
-	int ret = boot_map_arena(open_arena(value, is_secret));
+	int ret = map_arena(value, is_secret);
 
 	if (ret || !is_wanted())
 		return ret ? ret : -EPERM;
@@ -163,7 +163,7 @@ static int start(const char *value, int *is_secret, char **envp)
 	if (!ret)
 		ret = come_up(*is_secret);
 	if (ret)
-		uft_store_release(&uft_rt.arena->start_error, ret);
+		uft_store_release(&uft_rt.mail->start_error, ret);
 	return ret;
 }
 

@@ -23,22 +23,22 @@
 
 static void post(struct uft_request *r)
 {
-	struct uft_arena *a = uft_rt.arena;
+	struct uft_mail *m = uft_rt.mail;
 
 	uft_store_release(&r->state, UFT_REQ_POSTED);
-	uft_add(&a->bell, 1u);
-	plat_wake(&a->bell, 0x7fffffff);
+	uft_add(&m->bell, 1u);
+	plat_wake(&m->bell, 0x7fffffff);
 }
 
 static struct uft_request *claim(int wait)
 {
-	struct uft_arena *a = uft_rt.arena;
+	struct uft_mail *m = uft_rt.mail;
 
 	for (int left_ms = wait ? UFT_REQ_TIMEOUT_MS : CLAIM_MS;; left_ms--) {
 		for (int i = 0; i < UFT_NREQUESTS; i++)
-			if (uft_load(&a->req[i].state) == UFT_REQ_FREE &&
-			    uft_cas(&a->req[i].state, UFT_REQ_FREE, UFT_REQ_CLAIMED))
-				return &a->req[i];
+			if (uft_load(&m->req[i].state) == UFT_REQ_FREE &&
+			    uft_cas(&m->req[i].state, UFT_REQ_FREE, UFT_REQ_CLAIMED))
+				return &m->req[i];
 		if (left_ms <= 0 || agent_session_is_gone())
 			return NULL;
 		plat_nap(1000000);

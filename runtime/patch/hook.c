@@ -275,12 +275,12 @@ static int hook_learn(struct hook *h, const struct uft_hook *u)
 /* A thread of ours waits in r_brk: the session is busy with what it has just loaded, which nobody has run. */
 static int is_load_pending(void)
 {
-	struct uft_arena *a = uft_rt.arena;
+	const struct uft_mail *m = uft_rt.mail;
 	unsigned i;
 
-	for (i = 0; a && i < UFT_NREQUESTS; i++)
-		if (uft_load_acquire(&a->req[i].state) == UFT_REQ_POSTED && a->req[i].kind == UFT_REQ_OBJECTS &&
-		    a->req[i].slice == uft_rt.slice_index)
+	for (i = 0; m && i < UFT_NREQUESTS; i++)
+		if (uft_load_acquire(&m->req[i].state) == UFT_REQ_POSTED && m->req[i].kind == UFT_REQ_OBJECTS &&
+		    m->req[i].slice == uft_rt.slice_index)
 			return 1;
 	return 0;
 }

@@ -51,11 +51,11 @@ static uint32_t ncalls;		/* counts what is complete: a fork child finds all of a
 /* The program waits until it is answered: nobody runs beside us. */
 static int is_starting(void)
 {
-	struct uft_arena *a = uft_rt.arena;
+	const struct uft_mail *m = uft_rt.mail;
 
-	for (unsigned i = 0; a && i < UFT_NREQUESTS; i++)
-		if (uft_load_acquire(&a->req[i].state) == UFT_REQ_POSTED && a->req[i].kind == UFT_REQ_HELLO &&
-		    a->req[i].slice == uft_rt.slice_index)
+	for (unsigned i = 0; m && i < UFT_NREQUESTS; i++)
+		if (uft_load_acquire(&m->req[i].state) == UFT_REQ_POSTED && m->req[i].kind == UFT_REQ_HELLO &&
+		    m->req[i].slice == uft_rt.slice_index)
 			return 1;
 	return 0;
 }

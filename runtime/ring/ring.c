@@ -229,7 +229,7 @@ void ring_new_generation(void)
 int ring_is_committed(const struct ring_receipt *r)
 {
 	const struct uft_arena *a = uft_rt.arena;
-	uint64_t offset = r->where - (uint64_t)a - a->slice_offset;
+	uint64_t offset = r->where - (uint64_t)rt_slice(0);
 	uint64_t in_ring;
 	const struct uft_ring *ring;
 

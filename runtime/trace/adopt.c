@@ -19,9 +19,7 @@
 
 static struct uft_slice *adopt_slice(uint32_t index)
 {
-	const struct uft_arena *a = uft_rt.arena;
-
-	return (struct uft_slice *)((char *)a + a->slice_offset + index * a->slice_bytes);
+	return rt_slice(index);
 }
 
 /* Will the session set this slice free soon? It drains it, or has not seen yet that its process is over. */

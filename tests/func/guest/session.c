@@ -78,12 +78,12 @@ static struct uft_request *await_hello(pid_t pid)
 
 	for (;; usleep(1000))
 		for (int i = 0; i < UFT_NREQUESTS; i++) {
-			struct uft_request *r = &uft_rt.arena->req[i];
+			struct uft_request *r = &uft_rt.mail->req[i];
 
 			if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED && r->kind == UFT_REQ_HELLO)
 				return r;
 			if (is_over(pid, &status)) {
-				fprintf(stderr, "/prog ended with status %x and said no hello: %d\n", status, uft_rt.arena->start_error);
+				fprintf(stderr, "/prog ended with status %x and said no hello: %d\n", status, uft_rt.mail->start_error);
 				exit(1);
 			}
 		}

@@ -613,7 +613,7 @@ static void late_request(struct run *r)
 	const struct uft_arena *a = uft_session_arena(r->session);
 	struct late *late = r->arg;
 	struct uft_slice *sl = (struct uft_slice *)((char *)a + a->slice_offset + (uint64_t)late->index * a->slice_bytes);
-	struct uft_request *req = &((struct uft_session *)r->session)->arena.shared->req[late->index];
+	struct uft_request *req = &((struct uft_session *)r->session)->arena.mail->req[late->index];
 
 	if (!r->slices_begun || late->in < 0)
 		return;

@@ -3,12 +3,13 @@
  * hostile.c - a target that writes into everything that it shares with its recorder
  *
  * Usage: hostile REGION HOW [PHASE]
- *	REGION	layout (the header's numbers), header (all of it), slice, command, rings, requests, all
+ *	REGION	board (which it has to make writable first), mail, slice, command, rings, all
  *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
- *	PHASE	run (default), fork, exec, end: what the process does meanwhile
+ *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
  * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
- * the program itself is its own affair; the test looks at the recorder.
+ * the program itself is its own affair; the test looks at the recorder. Exit 3: it found nothing; 4: it could make the board
+ * writable, which must not be.
  */
 #include "uft/abi.h"
 
@@ -17,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -39,43 +41,47 @@ static void add(char *lo, uint64_t offset, uint64_t bytes)
 		areas[nareas++] = (struct area){ (uint32_t *)(lo + offset), (uint32_t *)(lo + offset + bytes) };
 }
 
-static void add_regions(char *map, const char *region)
+static void add_regions(char *board, char *mail, const char *region)
 {
 	struct uft_arena l;
-	uint64_t slice;
 	int is_all = !strcmp(region, "all");
+	char *slice;
 
-	memcpy(&l, map, sizeof(l));
+	memcpy(&l, board, sizeof(l));
 	if (l.magic != UFT_ABI_MAGIC)
 		return;
-	slice = l.slice_offset;
-	if (is_all || !strcmp(region, "layout"))
-		add(map, offsetof(struct uft_arena, ncpus), offsetof(struct uft_arena, session_pid) - offsetof(struct uft_arena, ncpus));
-	if (is_all || !strcmp(region, "header"))
-		add(map, 0, sizeof(l));
-	if (is_all || !strcmp(region, "requests"))
-		add(map, offsetof(struct uft_arena, req), sizeof(l.req));
+	slice = mail + l.slice_offset - UFT_BOARD_BYTES;
+	if (!mprotect(board, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE))
+		exit(4);
+	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
+		add(mail, 0, sizeof(struct uft_mail));
 	if (is_all || !strcmp(region, "slice"))
-		add(map, slice, sizeof(struct uft_slice));
+		add(slice, 0, sizeof(struct uft_slice));
 	if (is_all || !strcmp(region, "command"))
-		add(map, slice + l.cmd_offset, 64 << 10);
+		add(slice, l.cmd_offset, 64 << 10);
 	for (uint32_t i = 0; (is_all || !strcmp(region, "rings")) && i < 4 && i < l.ncpus + l.nexch; i++)
-		add(map, slice + l.ring_offset + i * l.ring_stride, sizeof(struct uft_ring));
+		add(slice, l.ring_offset + i * l.ring_stride, sizeof(struct uft_ring));
 }
 
 static void find_areas(const char *region)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	char line[1024];
+	char line[1024], *board = NULL, *mail = NULL;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		unsigned long long lo;
 
-		if (strstr(line, "/session.") && strstr(line, " rw-s ") && sscanf(line, "%llx-", &lo) == 1)
-			add_regions((char *)(uintptr_t)lo, region);
+		if (!strstr(line, "/session.") || sscanf(line, "%llx-", &lo) != 1)
+			continue;
+		if (strstr(line, UFT_BOARD_SUFFIX "\n"))
+			board = (char *)(uintptr_t)lo;
+		else
+			mail = (char *)(uintptr_t)lo;
 	}
 	if (f)
 		fclose(f);
+	if (board && mail)
+		add_regions(board, mail, region);
 }
 
 static uint32_t next_random(void)
@@ -141,6 +147,10 @@ int main(int argc, char **argv)
 	how = argv[2];
 	is_once = !strcmp(how, "once");
 	find_areas(argv[1]);
+	while (argc > 3 && !strcmp(argv[3], "attach") && !nareas) {
+		usleep(20000);
+		find_areas(argv[1]);
+	}
 	if (!nareas)
 		return 3;		/* not traced, or out of its reach: nothing to spoil */
 	if (is_once)

@@ -22,19 +22,39 @@ survive() {
 		{ fail "$region $how $phase: the recorder crashed"; show; } ;;
 	esac
 	! grep -q 'Sanitizer\|runtime error' err || { fail "$region $how $phase: a memory error"; show; }
-	[ "$status" -eq 3 ] && skip "nothing of the recorder's was found in the target"
+	[ "$status" -ne 4 ] || { fail "$region $how $phase: the target can write to the board"; show; }
+	# What it executes is not followed where the request was spoilt.
+	[ "$status" -eq 3 ] && [ "$phase" != exec ] && skip "nothing of the recorder's was found in the target"
 	return 0
+}
+
+# survive_attached REGION HOW: the same of one that runs already
+survive_attached() {
+	"$hostile" "$1" "$2" attach &
+	pid=$!
+	run timeout -s KILL 60 "$uft" attach -o t.uft "$pid"
+	check
+	case $status in
+	137) fail "attach $1 $2: the recorder hung"; show ;;
+	134|135|139) fail "attach $1 $2: the recorder crashed"; show ;;
+	esac
+	! grep -q 'Sanitizer\|runtime error' err || { fail "attach $1 $2: a memory error"; show; }
+	its=0
+	wait "$pid" || its=$?
+	[ "$its" -ne 4 ] || { fail "attach $1 $2: the target can write to the board"; show; }
 }
 
 round=0
 while [ "$round" -lt "$rounds" ]; do
 	for how in once always turns; do
-		survive layout $how run
+		survive mail $how run
 		survive command $how run
 		survive rings $how run -p function_graph
 	done
 	survive slice turns fork
-	survive layout always exec
-	survive layout once fork -p profile
+	survive_attached board once
+	survive_attached command turns
+	survive mail always exec
+	survive board once fork -p profile
 	round=$((round + 1))
 done

@@ -69,10 +69,16 @@ static int32_t tid_offset(void)
 #endif
 }
 
+struct uft_arena *lab_arena(void)
+{
+	return lab.arena;
+}
+
 void lab_make_arena(const struct lab_config *c, const char *path)
 {
 	struct uft_arena a = { .magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION };
-	int fd = path ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0);
+	int fd = path ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0), board;
+	char name[256] = "";
 
 	lab.config = *c;
 	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
@@ -84,7 +90,7 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.ring_bytes = lab.config.ring_bytes;
 	a.sub_bytes = lab.config.sub_bytes;
 	a.nslices = lab.config.nslices;
-	a.slice_offset = round_page(sizeof(a));
+	a.slice_offset = UFT_BOARD_BYTES + round_page(sizeof(struct uft_mail));
 	a.cmd_offset = UFT_PAGE;
 	a.cmd_bytes = CMD_BYTES;
 	a.ring_offset = a.cmd_offset + CMD_BYTES;
@@ -95,12 +101,20 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.children = 1;
 	a.session_pid = (uint32_t)getpid();
 	lab.bytes = a.slice_offset + a.nslices * a.slice_bytes;
-	CHECK(fd >= 0 && !ftruncate(fd, (off_t)lab.bytes));
-	lab.arena = mmap(NULL, lab.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (path)
+		snprintf(name, sizeof(name), "%s%s", path, UFT_BOARD_SUFFIX);
+	board = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab-board", 0);
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)(lab.bytes - UFT_BOARD_BYTES)) && board >= 0 && !ftruncate(board, UFT_BOARD_BYTES));
+	lab.arena = mmap(NULL, lab.bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	CHECK(lab.arena != MAP_FAILED);
+	CHECK(mmap(lab.arena, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, board, 0) == lab.arena);
+	CHECK(mmap((char *)lab.arena + UFT_BOARD_BYTES, lab.bytes - UFT_BOARD_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) !=
+	      MAP_FAILED);
 	close(fd);
+	close(board);
 	*lab.arena = a;
 	uft_rt.arena = lab.arena;
+	uft_rt.mail = (struct uft_mail *)((char *)lab.arena + UFT_BOARD_BYTES);
 	uft_rt.slice = lab_slice(0);
 	uft_rt.slice_index = 0;
 	uft_rt.slice->ring_flags = UFT_RING_ON | c->flags;

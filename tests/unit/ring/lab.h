@@ -57,6 +57,7 @@ struct lab_events {
 
 void lab_init(const struct lab_config *c);
 void lab_make_arena(const struct lab_config *c, const char *path);	/* by that: in no file; its slice 0 is who claims one first */
+struct uft_arena *lab_arena(void);	/* what the runtime may only read */
 void lab_make_sites(void);	/* by that: what arming needs */
 /* Site number @n (also its stub id); a function may be re-armed. mcount kinds: the site is where a marker stands. */
 void lab_arm(void *function, uint32_t n, enum lab_state state, int is_root);	/* or enum uft_site_flags of a stub */

@@ -136,7 +136,7 @@ static void test_hook_exec(void)
 	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
 	trace_hook_syscall_post(SYS_execve, -ENOENT);	/* its interpreter, say */
 	CHECK_EQ(requested[UFT_REQ_EXEC_FAILED], 2);
-	uft_rt.arena->children = 0;
+	lab_arena()->children = 0;
 	trace_hook_syscall_pre(SYS_execve, regs);
 	CHECK_EQ(requested[UFT_REQ_EXEC], 3);
 }

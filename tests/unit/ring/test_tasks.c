@@ -38,7 +38,7 @@ static void fork_case(struct lab_config c, int followed)
 	uint32_t me;
 
 	start(c);
-	uft_rt.arena->children = followed;
+	lab_arena()->children = followed;
 	me = self();
 	in_outer = fork_inside;
 	CHECK_EQ(outer(5), 18);
