@@ -12,9 +12,10 @@ import sys
 from xml.sax.saxutils import escape
 
 COMMANDS = [
-    "uft record -g luaB_print ./lua demo.lua",
-    "uft report | head -n 18",
+    "uft record ./lua demo.lua",
+    "uft report | head -n 14",
     "uft report --profile --sort self --limit 5",
+    "uft report --callees math_abs",
 ]
 COLUMNS, CELL, LINE, MARGIN = 96, 8.4, 18, 18
 
