@@ -589,8 +589,10 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		count_file(rec->path, &total, &unit, &is_exact);
 	if (!failed && !ret && arms(rec))
 		cmd_warn_absent(command, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
-	if (!failed && !ret && is_nothing_traced(rec, &stats))
-		failed = cmd_fail(command, "nothing was recorded: no function of the program could be traced");
+	if (!failed && !ret && is_nothing_traced(rec, &stats)) {
+		say(rec, "warning: nothing was recorded: no function of the program could be traced");
+		failed = rec->targets != 0;	/* the status of a program that uft started is its own in any case */
+	}
 	if (ret && !rec->error)
 		failed = cmd_fail(command, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
 	if (!failed && format)

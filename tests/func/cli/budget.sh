@@ -95,9 +95,12 @@ run "$uft" record -q --min-size 24 -n main ./prog
 expect_status 0
 expect_equal "calls of big" "$(calls_of big)" "$(cat out)"
 expect_equal "calls of tiny" "$(calls_of tiny)" ""
+# The status is the program's, whether or not anything could be recorded.
 run "$uft" record -q --min-size 100000 ./prog
-expect_status 1
+expect_status 0
 expect_err "nothing was recorded"
+run "$uft" record -q --min-size 100000 sh -c 'exit 3'
+expect_status 3
 
 for bad in "--budget 0" "--budget x" "--budget 5%x" "--budget -1" "--budget nan" "--max-rate x" "--budget 5 --thresh 5" \
 	   "--max-rate 5 -p profile"; do
