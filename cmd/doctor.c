@@ -11,6 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "control/doctor/doctor.h"
+#include "symbol/clean.h"
 
 struct doctor_opts {
 	int is_quiet;
@@ -49,6 +50,8 @@ static int print_checks(FILE *out, const struct doctor_facts *f, unsigned scope,
 		failed |= found.level == DOCTOR_FAIL;
 		if (is_quiet && found.level == DOCTOR_OK)
 			continue;
+		uft_clean(found.text, strlen(found.text), 0);
+		uft_clean(found.remedy, strlen(found.remedy), 0);
 		fprintf(out, "%-4s  %s: %s", levels[found.level], c->subject, found.text);
 		if (found.remedy[0])
 			fprintf(out, " (%s)", found.remedy);

@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/options.h"
 #include "cmd/symbols.h"
+#include "symbol/clean.h"
 
 /* A row without a name is the heading of those that follow. */
 struct command {
@@ -71,7 +72,7 @@ int cmd_fail(const char *command, const char *fmt, ...)
 
 	fprintf(stderr, "uft %s: ", command);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	uft_clean_vprint(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
 	return CMD_FAILED;
@@ -129,8 +130,9 @@ static int unknown_command(const char *name)
 			names[n++] = commands[i].name;
 	names[n++] = "help";
 	cmd_near(name, names, n, near, sizeof(near));
-	fprintf(stderr, "uft: no %s '%s'%s (uft help lists the commands)\n",
-		name[0] == '-' ? "option" : "command", name, near);
+	fprintf(stderr, "uft: no %s '", name[0] == '-' ? "option" : "command");
+	uft_put_clean(stderr, name);
+	fprintf(stderr, "'%s (uft help lists the commands)\n", near);
 	return CMD_USAGE;
 }
 

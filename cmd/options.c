@@ -15,6 +15,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
+#include "symbol/clean.h"
 #include "symbol/names.h"
 
 #define NEAR_MAX	3
@@ -46,7 +47,7 @@ int cmd_usage(const struct cmd_syntax *syntax, const char *fmt, ...)
 
 	fprintf(stderr, "uft %s: ", syntax->name);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	uft_clean_vprint(stderr, fmt, ap);
 	va_end(ap);
 	fprintf(stderr, " (see uft %s --help)\n", syntax->name);
 	return CMD_USAGE;

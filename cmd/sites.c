@@ -18,6 +18,7 @@
 #include "cmd/symbols.h"
 #include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"
+#include "symbol/clean.h"
 #include "symbol/names.h"
 #include "symbol/prepare.h"
 
@@ -92,12 +93,12 @@ static void print_name(FILE *f, struct uft_object *obj, uint64_t addr)
 	if (!name && func && func->name)
 		name = strdup(func->name);
 	if (name) {
-		uft_name_clean(name);
-		fputs(name, f);
+		uft_put_clean(f, name);
 		if (func->addr != addr)
 			fprintf(f, "+0x%" PRIx64, addr - func->addr);
 	} else {
-		fprintf(f, "%s+0x%" PRIx64, cmd_object_base(obj), addr);
+		uft_put_clean(f, cmd_object_base(obj));
+		fprintf(f, "+0x%" PRIx64, addr);
 	}
 	free(name);
 }
@@ -271,8 +272,9 @@ static void print_object(FILE *f, const struct sites_opts *opts, const struct cm
 	struct sites_count c = { 0 };
 	size_t i;
 
-	fprintf(f, "# %s: %s", o->pid && strstr(obj->path, "/root/") ? strstr(obj->path, "/root/") + 5 : obj->path,
-		object_type(obj));
+	fputs("# ", f);
+	uft_put_clean(f, o->pid && strstr(obj->path, "/root/") ? strstr(obj->path, "/root/") + 5 : obj->path);
+	fprintf(f, ": %s", object_type(obj));
 	if (item->bias)
 		fprintf(f, ", loaded at 0x%" PRIx64, item->bias);
 	if (obj->build_id_len) {

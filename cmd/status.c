@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/status.h"
+#include "symbol/clean.h"
 
 #define UPDATE_NS	250000000ull
 
@@ -126,6 +127,7 @@ void status_say(struct status *s, const char *fmt, ...)
 		return;
 	if (len > (int)sizeof(line) - 2)
 		len = (int)sizeof(line) - 2;
+	uft_clean(line, (size_t)len, '\n');	/* what a fault's report says is several lines */
 	line[len++] = '\n';
 	put(line, (size_t)len);
 }

@@ -6,8 +6,9 @@
 
 #include "cmd/cmd.h"
 #include "cmd/symbols.h"
-#include "symbol/names.h"
+#include "symbol/clean.h"
 #include "symbol/namefile.h"
+#include "symbol/names.h"
 
 static int show_fetch(const char *object, long got, long of)
 {
@@ -15,10 +16,14 @@ static int show_fetch(const char *object, long got, long of)
 
 	if (!isatty(STDERR_FILENO) || tcgetpgrp(STDERR_FILENO) != getpgrp())
 		return 0;
-	if (object && of > 0)
-		fprintf(stderr, "\ruft: fetching names of %s: %ld of %ld KB\033[K", object, got >> 10, of >> 10);
-	else if (object)
-		fprintf(stderr, "\ruft: asking for names of %s\033[K", object);
+	if (object) {
+		fprintf(stderr, "\ruft: %s names of ", of > 0 ? "fetching" : "asking for");
+		uft_put_clean(stderr, object);
+		if (of > 0)
+			fprintf(stderr, ": %ld of %ld KB", got >> 10, of >> 10);
+	}
+	if (object)
+		fputs("\033[K", stderr);
 	else if (is_shown)
 		fputs("\r\033[K", stderr);
 	is_shown = object != NULL;

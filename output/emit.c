@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "output/emit.h"
+#include "symbol/clean.h"
 
 const char digits_pairs[200] =
 	"0001020304050607080910111213141516171819202122232425262728293031323334353637383940414243444546474849"
@@ -84,27 +85,12 @@ void emit_names_free(struct emit_names *names)
 	emit_names_init(names);
 }
 
-static int is_control(char c)
-{
-	return (unsigned char)c < ' ' || c == 0x7f;
-}
-
-static void mask(char *text, size_t len)
-{
-	for (size_t i = 0; i < len; i++)
-		if (is_control(text[i]))
-			text[i] = '?';
-}
-
 /* @text itself, or a masked copy that @names owns; NULL without memory. */
 static const char *clean(struct emit_names *names, const char *text, size_t len)
 {
-	size_t i = 0;
 	char **list, *copy;
 
-	while (i < len && !is_control(text[i]))
-		i++;
-	if (i == len)
+	if (uft_clean_length(text, len) == len)
 		return text;
 	list = realloc(names->masked, (names->nmasked + 1) * sizeof(*list));
 	if (!list)
@@ -113,7 +99,7 @@ static const char *clean(struct emit_names *names, const char *text, size_t len)
 	copy = strdup(text);
 	if (!copy)
 		return NULL;
-	mask(copy, len);
+	uft_clean(copy, len, 0);
 	names->masked[names->nmasked++] = copy;
 	return copy;
 }
@@ -183,7 +169,7 @@ static void format_task(struct emit_task *t, const struct uft_task *task)
 
 	memcpy(comm, name, len);
 	comm[len] = 0;
-	mask(comm, len);
+	uft_clean(comm, len, 0);
 	format_proc(t, comm, pid, pid_len);
 	format_context(t, comm, pid, pid_len);
 }

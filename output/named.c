@@ -7,15 +7,16 @@
  */
 #include "output/named.h"
 #include "stream/event_field.h"
+#include "symbol/clean.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 static char *put_clean(char *p, const char *text, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		*p++ = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-	return p;
+	memcpy(p, text, n);
+	uft_clean(p, n, 0);
+	return p + n;
 }
 
 static char *put_value(char *p, const struct uft_event *ev, const struct uft_event_field *f)

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "output/output.h"
+#include "symbol/clean.h"
 #include "symbol/tracer.h"
 
 static const char *const counter_names[UFT_NCOUNTERS] = {
@@ -34,8 +35,7 @@ static void put_number(FILE *out, const char *key, uint64_t value)
 static void put_text(FILE *out, const char *key, const char *value)
 {
 	fprintf(out, "%s: ", key);
-	for (; value && *value; value++)
-		putc((unsigned char)*value < ' ' || *value == 0x7f ? '?' : *value, out);
+	uft_put_clean(out, value);
 	putc('\n', out);
 }
 

@@ -2,7 +2,9 @@
 /* error.c - see error.h */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
+#include "symbol/clean.h"
 #include "symbol/error.h"
 
 int uft_fail(struct uft_error *err, int code, const char *fmt, ...)
@@ -13,6 +15,7 @@ int uft_fail(struct uft_error *err, int code, const char *fmt, ...)
 		va_start(ap, fmt);
 		vsnprintf(err->text, sizeof(err->text), fmt, ap);
 		va_end(ap);
+		uft_clean(err->text, strlen(err->text), '\n');
 	}
 	return code;
 }

@@ -13,6 +13,7 @@
 
 #include <libiberty/demangle.h>
 
+#include "symbol/clean.h"
 #include "symbol/names.h"
 
 #define DEMANGLE_MAX		(64u << 10)	/* bytes of text */
@@ -20,9 +21,7 @@
 
 void uft_name_clean(char *text)
 {
-	for (; *text; text++)
-		if ((unsigned char)*text < 0x20 || *text == 0x7f)
-			*text = '?';
+	uft_clean(text, strlen(text), 0);
 }
 
 /* ---- Demangling -------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@
 #include "cmd/disas/disas.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
+#include "symbol/clean.h"
 #include "symbol/names.h"
 
 #define DIS_MAX_CODE	(64u << 10)	/* bytes of a function that are shown */
@@ -99,10 +100,12 @@ static int dis_function(FILE *f, const struct dis_opts *opts, const struct cmd_o
 	int ret;
 
 	dis_func_name(item->obj, func, d.name, sizeof(d.name));
+	snprintf(d.object, sizeof(d.object), "%s", cmd_object_base(item->obj));
+	uft_clean(d.object, strlen(d.object), 0);
 	d.site = dis_find_site(item->obj, func);
 	if ((!d.site || d.site->skip) && d.isa->code_columns)
 		d.entry = dis_find_entry(item->obj, func, o->pid != 0);
-	fprintf(f, "%s  (%s", d.name, cmd_object_base(item->obj));
+	fprintf(f, "%s  (%s", d.name, d.object);
 	if (d.entry && !d.entry->skip)
 		fprintf(f, ": %s, %s, %u bytes move)\n", d.entry->before ? "code behind a pad of its own" : "plain code",
 			d.entry->pun ? "jump that ends in the bytes behind it" : d.entry->is_trap ? "int3 if asked for (--int3)" : d.entry->pad ? "short jump to a pad" : "jump", d.entry->nmoved);

@@ -53,6 +53,7 @@ struct dis {
 	struct dis_column col[DIS_COLUMNS];
 	unsigned ncol;
 	char name[256];
+	char object[256];	/* the base name of its file, to be shown */
 };
 
 /* table.c */

@@ -25,7 +25,7 @@ static void make_site(const struct dis *d, const struct dis_words *w, enum state
 		      struct dis_link *link)
 {
 	const struct uft_site *s = d->site;
-	const char *object = cmd_object_base(d->item->obj);
+	const char *object = d->object;
 	unsigned n = s->len / 4;
 
 	*link = (struct dis_link){ .at = at };
@@ -96,14 +96,14 @@ static void print_mcount_stub(FILE *f, struct dis *d, const struct dis_words *w)
 	uint32_t word[UFT_STUB_BYTES / 4];
 
 	fprintf(f, "\nuft mcount stub of %s (%sfunction_graph; %u bytes within reach of %s; its body returns to the last instruction)\n",
-		d->name, w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, cmd_object_base(d->item->obj));
+		d->name, w->is_by_stub ? "function and " : "", UFT_STUB_BYTES, d->object);
 	w->make_mcount_stub(word, 0, 0, 0, 0, 0);
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1, w->mcount_stub_label);
 }
 
 static void print_stub(FILE *f, struct dis *d, const struct dis_words *w)
 {
-	const char *object = cmd_object_base(d->item->obj);
+	const char *object = d->object;
 	char body[300], enter[160];
 	uint32_t word[UFT_STUB_BYTES / 4];
 	const char *label[] = { enter, w->has_body_link ? body : NULL, "uft exit thunk: to uft_asm_graph_exit" };
@@ -127,7 +127,7 @@ void words_print_runtime(FILE *f, struct dis *d, const struct dis_words *w)
 	else
 		print_mcount_stub(f, d, w);
 	fprintf(f, "\nuft %s thunk of %s (function; one for the object)\n", is_entry(d->site) ? "function" : "mcount",
-		cmd_object_base(d->item->obj));
+		d->object);
 	for (unsigned i = 0; i < WORDS_PIECE; i++) {
 		label[i] = w->thunk_label[i];
 		if (label[i] && !strcmp(label[i], "uft_asm_func") && !is_entry(d->site))
@@ -173,7 +173,7 @@ int words_print_moved(FILE *f, struct dis *d, struct uft_code *c)
 void words_print_code_stub(FILE *f, struct dis *d, const uint32_t *word, const char *exit)
 {
 	fprintf(f, "\nuft stub of %s (function_graph; %u bytes within reach of %s, then its flags byte)\n", d->name, UFT_STUB_BYTES,
-		cmd_object_base(d->item->obj));
+		d->object);
 	words_print_piece(f, d, word, UFT_STUB_BYTES / 4 - 1,
 			  (const char *const[]){ "uft enter thunk: to uft_asm_code_enter", "code", exit });
 }

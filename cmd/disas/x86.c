@@ -72,7 +72,7 @@ static void dis_armed(struct dis *d, int graph, uint8_t *b, uint64_t addr, struc
 		snprintf(link->label, sizeof(link->label), "uft code of %.80s", d->name);
 	else
 		snprintf(link->label, sizeof(link->label), "uft %s thunk of %.64s", s->is_framed ? "mcount" : "function",
-			 cmd_object_base(d->item->obj));
+			 d->object);
 	if (s->kind == UFT_SITE_PREPAD) {
 		uft_insn_jmp(b, addr, addr);
 		uft_insn_jmp_short(b + PRE, -(int)(PRE + UFT_LEN_JMP_SHORT));
@@ -168,7 +168,7 @@ static void x86_print_runtime(FILE *f, struct dis *d)
 {
 	const struct uft_site *s = d->site;
 	int framed = s->is_framed;
-	const char *object = cmd_object_base(d->item->obj);
+	const char *object = d->object;
 	uint8_t b[32];
 	char body[300];
 	size_t n = 0;
