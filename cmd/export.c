@@ -178,6 +178,8 @@ int cmd_export(int argc, char **argv)
 	if (cmd_input_open(o.input, &all, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
 	ret = cmd_export_write(format, st, o.input ? o.input : CMD_DEFAULT_FILE, o.output, "uft export", 0, NULL, &err);
+	if (!ret)
+		uft_output_losses(st, stderr);
 	uft_stream_close(st);
 	if (ret)
 		return cmd_fail("export", "%s", err.text[0] ? err.text : strerror(-ret));

@@ -38,6 +38,7 @@
 #include "cmd/symbols.h"
 #include "cmd/targets.h"
 #include "control/session.h"
+#include "output/losses.h"
 #include "output/output.h"
 #include "stream/rescue.h"
 #include "symbol/newfile.h"
@@ -360,6 +361,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	char cmdline[4096];
 	struct uft_writer_opts opts = {
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
+		.overwrite = rec->opts->overwrite,
 	};
 	int ret;
 
@@ -416,23 +418,6 @@ static void follow(struct recording *rec)
 
 /* ---- After the end ------------------------------------------------------------------------- */
 
-/* What each counter means when it is not zero; the others are no loss. */
-static const char *const loss_text[UFT_NCOUNTERS] = {
-	[UFT_CNT_NO_RING] = "records were dropped: every ring for threads without rseq was busy",
-	[UFT_CNT_SHADOW_FULL] = "calls were not followed: nested too deep",
-	[UFT_CNT_NO_THREAD] = "records were dropped: no memory for a thread's state",
-	[UFT_CNT_RECURSION] = "records were dropped: a signal came while one was written",
-	[UFT_CNT_NO_SLICE] = "child processes were not followed: too many at once",
-	[UFT_CNT_REQ_TIMEOUT] = "requests of the program were answered too late",
-	[UFT_CNT_SITE_REFUSED] = "function entries were left alone: their bytes were not what was expected",
-	[UFT_CNT_SITE_REACH] = "function entries were left alone: too far from the memory that armed ones lead to",
-	[UFT_CNT_NO_SLOT] = "calls were left alone: the return address is not where the function seems to have put it",
-	[UFT_CNT_SITE_LIVE] = "function entries were left as they were: they cannot be switched while threads run",
-	[UFT_CNT_LOST_RETURN] = "returns had no call that belongs to them",
-	[UFT_CNT_KEEP_NO_RING] = "words of slow calls were dropped: too many slow calls at once",
-	[UFT_CNT_SHARED_TP] = "calls were not recorded: two tasks shared one thread pointer",
-};
-
 /* Functions that nobody prepared and that cannot be rewritten: how many, and why most of them. */
 static void say_left_alone(struct recording *rec, const struct uft_session_stats *s)
 {
@@ -469,12 +454,21 @@ static void say_chooser(struct recording *rec, const struct uft_session_stats *s
 	    (int)strcspn(s->chooser, "@"), s->chooser, object, names);
 }
 
-static void say_losses(struct recording *rec, const struct uft_session_stats *s)
+static void say_missing(void *arg, const char *sentence)
 {
-	for (int i = 0; i < UFT_NCOUNTERS; i++)
-		if (loss_text[i] && s->counters[i])
-			say(rec, "warning: %llu %s", (unsigned long long)s->counters[i],
-				   loss_text[i]);
+	say(arg, "warning: %s", sentence);
+}
+
+static void say_losses(struct recording *rec, const struct uft_session_stats *s, const struct uft_info *counted)
+{
+	struct uft_info info = *counted;
+
+	info.complete = 1;		/* if not, that was said */
+	info.damaged_bytes = 0;
+	if (rec->opts->is_quiet)
+		info.lost = info.lost_parts = info.overwritten = 0;
+	memcpy(info.counters, s->counters, sizeof(info.counters));
+	losses_each(&info, 0, say_missing, rec);
 	if (s->counters[UFT_CNT_NOT_KEPT] && !rec->opts->is_quiet)
 		say(rec, "%llu calls were shorter than --keep-slow allows and were not kept",
 			   (unsigned long long)s->counters[UFT_CNT_NOT_KEPT]);
@@ -545,7 +539,7 @@ static int program_status(const struct recording *rec)
  */
 #define COUNT_BYTES_MAX	(64ull << 20)
 
-static void count_file(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact)
+static void count_file(const char *path, struct uft_writer_stats *total, const char **unit, int *is_exact, struct uft_info *out)
 {
 	struct uft_select all = { 0 };
 	const struct uft_info *info;
@@ -555,13 +549,16 @@ static void count_file(const char *path, struct uft_writer_stats *total, const c
 		return;
 	info = uft_stream_info(st);
 	if (info)
-		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost };
+		*total = (struct uft_writer_stats){ .bytes = info->bytes, .events = info->events, .lost = info->lost,
+						    .overwritten = info->overwritten };
 	/* A profile is all sums: calls without events. */
 	if (info && info->tracer == UFT_TRACER_PROFILE) {
 		total->events = info->calls;
 		*unit = "calls summed up";
 	}
 	*is_exact = info != NULL;
+	if (info)
+		*out = *info;		/* its texts are not looked at */
 	uft_stream_close(st);
 }
 
@@ -570,6 +567,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 {
 	struct uft_session_stats stats = { 0 };
 	struct uft_writer_stats total = { 0 };
+	struct uft_info info = { 0 };
 	struct uft_error err = { "" };
 	const struct cmd_list *const lists[] = { &rec->opts->filter, &rec->opts->roots, &rec->opts->keep };
 	const char *unit = "events";
@@ -584,9 +582,13 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	uft_session_destroy(rec->session);
 	rec->session = NULL;
 	say_attached(rec, &stats);
-	say_losses(rec, &stats);
+	info.lost_parts = stats.counters[UFT_CNT_LOST_PART] < total.lost ? stats.counters[UFT_CNT_LOST_PART] : total.lost;
+	total.lost -= info.lost_parts;
+	info.lost = total.lost;
+	info.events = total.events;
 	if (!rec->opts->is_quiet && (total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
-		count_file(rec->path, &total, &unit, &is_exact);
+		count_file(rec->path, &total, &unit, &is_exact, &info);
+	say_losses(rec, &stats, &info);
 	if (!failed && !ret && arms(rec))
 		cmd_warn_absent(command, rec->path, &rec->status, lists, sizeof(lists) / sizeof(lists[0]));
 	if (!failed && !ret && is_nothing_traced(rec, &stats)) {

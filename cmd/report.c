@@ -232,6 +232,8 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 		ret = print_drops(path, cmd_output_file(out));
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = uft_output_rescued(st, cmd_output_file(out));
+	if (!ret)
+		ret = uft_output_losses(st, table.form == UFT_FORM_TEXT ? cmd_output_file(out) : stderr);
 	closed = cmd_output_close(out);
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }

@@ -134,11 +134,13 @@ void status_say(struct status *s, const char *fmt, ...)
 
 void status_summary(struct status *s, const struct uft_writer_stats *total, const char *unit, int is_exact, const char *path)
 {
-	char events[32], lost[32];
+	char events[32], lost[32], over[64] = "", number[32];
 
 	status_clear(s);
 	if (s->is_quiet)
 		return;
-	status_say(s, "uft: %s%s %s in %s (%.1f MB), %s lost", is_exact ? "" : "about ",
-		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)));
+	if (total->overwritten)
+		snprintf(over, sizeof(over), ", about %s overwritten", grouped(total->overwritten, number, sizeof(number)));
+	status_say(s, "uft: %s%s %s in %s (%.1f MB), %s lost%s", is_exact ? "" : "about ",
+		   grouped(total->events, events, sizeof(events)), unit, path, (double)total->bytes / 1e6, grouped(total->lost, lost, sizeof(lost)), over);
 }

@@ -126,6 +126,9 @@ int uft_output_drops(struct uft_stream *st, FILE *out);
 /* One comment line if the recorder was killed and the rest was saved without it. */
 int uft_output_rescued(struct uft_stream *st, FILE *out);
 
+/* One comment line for each way in which something is missing in the recording, with its remedy: losses.h. */
+int uft_output_losses(struct uft_stream *st, FILE *out);
+
 /* `key: value` a line. */
 int uft_output_stat(struct uft_stream *st, FILE *out);
 

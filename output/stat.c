@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "output/losses.h"
 #include "output/output.h"
 #include "symbol/clean.h"
 #include "symbol/tracer.h"
@@ -24,6 +25,7 @@ static const char *const counter_names[UFT_NCOUNTERS] = {
 	[UFT_CNT_SITE_REACH] = "site_reach",
 	[UFT_CNT_NO_SLOT] = "no_slot",
 	[UFT_CNT_SITE_TAKEN] = "site_taken",
+	[UFT_CNT_LOST_PART] = "lost_part",
 };
 
 static void put_number(FILE *out, const char *key, uint64_t value)
@@ -42,6 +44,11 @@ static void put_text(FILE *out, const char *key, const char *value)
 static void put_ratio(FILE *out, const char *key, uint64_t a, uint64_t b)
 {
 	fprintf(out, "%s: %.2f\n", key, b ? (double)a / (double)b : 0.0);
+}
+
+static void put_missing(void *out, const char *sentence)
+{
+	put_text(out, "missing", sentence);
 }
 
 /**
@@ -73,6 +80,8 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 	put_number(out, "events", info->events);
 	put_number(out, "calls", info->calls);
 	put_number(out, "lost", info->lost);
+	put_number(out, "lost_parts", info->lost_parts);
+	put_number(out, "overwritten", info->overwritten);
 	put_number(out, "duration_ns", info->duration_ns);
 	put_number(out, "first_ns", info->first_ns);
 	put_number(out, "tasks", info->ntasks);
@@ -89,6 +98,7 @@ int uft_output_stat(struct uft_stream *st, FILE *out)
 		snprintf(key, sizeof(key), "counter_%s", counter_names[i] ? counter_names[i] : "unknown");
 		put_number(out, key, info->counters[i]);
 	}
+	losses_each(info, rescued != NULL, put_missing, out);
 	if (fflush(out) || ferror(out))
 		return errno ? -errno : -EIO;
 	return 0;

@@ -95,7 +95,7 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
-		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost), info->ncpus);
+		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost + info->lost_parts + info->overwritten), info->ncpus);
 	emit_buf_puts(&t->buf, line);
 	put_columns(t);
 }

@@ -118,6 +118,21 @@ static void scan_ring(struct uft_stream *st, struct dec_ring *r, struct scan *s)
 	cur_release(c);
 }
 
+/* Bytes of the ring that are not in the file, before its last. */
+static double scan_missing(const struct rd_block *block, const struct rd_block *end, double *kept)
+{
+	double missing = 0;
+	uint64_t at = 0;
+
+	*kept = 0;
+	for (; block < end; block++) {
+		missing += block->position > at ? (double)(block->position - at) : 0;
+		*kept += block->raw;
+		at = block->position + block->raw;
+	}
+	return missing;
+}
+
 /* Rings of which nothing could be saved have no block. Both lists are in order of slice and ring. */
 static uint64_t scan_lost_without_ring(const struct uft_stream *st)
 {
@@ -167,10 +182,13 @@ void scan_info(struct uft_stream *st)
 	struct rd_file *f = st->file;
 	struct dec_ring *ring = st->nring ? calloc(st->nring, sizeof(*ring)) : NULL;
 	struct cur_pool pool = { .file = f };
+	double overwritten = 0;
 
 	for (uint32_t i = 0; ring && i < st->nring; i++) {
 		const struct dec_ring *from = &st->ring[i];
 		struct cursor *one = &ring[i].cur;
+		uint64_t before = s.events;
+		double missing, kept;
 
 		ring[i] = (struct dec_ring){
 			.slice = from->slice, .image = from->image, .slice_number = from->slice_number,
@@ -183,6 +201,9 @@ void scan_info(struct uft_stream *st)
 		pool.cursor = &one;
 		pool.ncursor = 1;
 		scan_ring(st, &ring[i], &s);
+		missing = f->head.flags & UFT_FILE_OVERWRITE ? scan_missing(st->first_block[i], one->block_end, &kept) : 0;
+		if (missing > 0 && kept > 0)
+			overwritten += missing / kept * (double)(s.events - before);
 	}
 	free(ring);
 	info->format = "uft";
@@ -192,6 +213,9 @@ void scan_info(struct uft_stream *st)
 	for (size_t i = 0; i < f->nprofile; i++)
 		info->calls += f->profile[i].hits;
 	info->lost = s.lost + scan_lost_without_ring(st);
+	info->lost_parts = f->counters[UFT_CNT_LOST_PART] < info->lost ? f->counters[UFT_CNT_LOST_PART] : info->lost;
+	info->lost -= info->lost_parts;
+	info->overwritten = overwritten < 1e18 ? (uint64_t)overwritten : (uint64_t)1e18;
 	info->bytes = f->size;
 	if (s.events) {
 		info->first_ns = uft_clock_ns(&st->clock, s.first);

@@ -84,12 +84,14 @@ struct uft_file_header {
 	uint32_t tracer;	/* enum uft_tracer at the start */
 	uint32_t ncpus, nexch;
 	uint32_t ring_bytes, sub_bytes;
-	uint32_t pad;
+	uint32_t flags;		/* enum uft_file_flags */
 	uint64_t realtime_ns;	/* CLOCK_REALTIME at the start */
 	uint64_t pad1;
 	uint64_t head_sum;
 };
 _Static_assert(sizeof(struct uft_file_header) == 64, "file format");
+
+enum uft_file_flags { UFT_FILE_OVERWRITE = 1 /* rings keep the newest: bytes of a ring that are missing were overwritten */ };
 
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,

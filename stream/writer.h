@@ -18,13 +18,14 @@ struct uft_writer_opts {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
+	int overwrite;			/* rings keep the newest: what is missing there is no loss */
 	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the first the same always:
 	 * how short ever a recording is, it has a line. A clock of 0 is one that is not known yet. */
 	void (*clock)(void *arg, uint64_t clock[2], uint64_t monotonic_ns[2]);
 	void *clock_arg;
 };
 
-struct uft_writer_stats { uint64_t bytes, events, lost; };	/* events: an estimate while running */
+struct uft_writer_stats { uint64_t bytes, events, lost, overwritten; };	/* while running: events: an estimate; overwritten: 0 */
 
 int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		      struct uft_writer **out, struct uft_error *err);

@@ -291,6 +291,7 @@ enum uft_counter {
 	UFT_CNT_SITE_REACH,	/* sites too far from what an armed one leads to */
 	UFT_CNT_NO_SLOT,	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
 	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
+	UFT_CNT_LOST_PART,	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
 	UFT_NCOUNTERS
 };
 

@@ -556,6 +556,21 @@ void task_end(struct trace_task *t)
 		task_unblock(t);
 }
 
+/* Does the record say more of a call that another one stands for? */
+static int is_part(uint64_t word)
+{
+	switch (UFT_REC_KIND(word)) {
+	case UFT_REC_FUNC:
+	case UFT_REC_ENTRY:
+	case UFT_REC_CALL:
+		return 0;
+	case UFT_REC_EVENT:
+		return !UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word)));
+	default:
+		return 1;
+	}
+}
+
 int task_write(struct trace_task *t, struct ring_op *op)
 {
 	int ret;
@@ -585,5 +600,7 @@ int task_write(struct trace_task *t, struct ring_op *op)
 	}
 	if (ret == RING_NONE)
 		trace_count(UFT_CNT_NO_RING, 1);
+	else if (ret == RING_LOST && is_part(op->word0))
+		trace_count(UFT_CNT_LOST_PART, 1);
 	return ret;
 }

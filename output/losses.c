@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * losses.c - what a recording lacks, why, and what to do about it
+ *
+ * A view that shows a part of the truth says so. All sentences are made here, by losses_each(): uft record says them at its end, the text
+ * and the profile end with them as comment lines, uft stat has them as `missing:`, an export, --json and --csv print them to
+ * standard error. The rings' losses come first, then the counters of the runtime (abi.h), then the file's own state.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "output/losses.h"
+#include "output/output.h"
+
+/* What each counter means when it is not zero, and what helps; the others are no loss. */
+static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
+	[UFT_CNT_NO_RING] = { "records were dropped: every ring for threads without rseq was busy", "trace fewer functions (-l)" },
+	[UFT_CNT_SHADOW_FULL] = { "calls were not followed: nested too deep", "limit the depth (-D)" },
+	[UFT_CNT_NO_THREAD] = { "records were dropped: no memory for a thread's state", "give the program more memory" },
+	[UFT_CNT_RECURSION] = { "records were dropped: a signal came while one was written", NULL },
+	[UFT_CNT_NO_SLICE] = { "child processes were not followed: too many at once", "use a smaller buffer (-b)" },
+	[UFT_CNT_REQ_TIMEOUT] = { "requests of the program were answered too late: it may have run code unrecorded", "lower the load" },
+	[UFT_CNT_SITE_REFUSED] = { "function entries were left alone: their bytes were not what was expected", NULL },
+	[UFT_CNT_SITE_REACH] = { "function entries were left alone: too far from the memory that armed ones lead to", NULL },
+	[UFT_CNT_NO_SLOT] = { "calls were left alone: the return address is not where the function seems to have put it", "use -p function" },
+	[UFT_CNT_SITE_LIVE] = { "function entries were left as they were: they cannot be switched while threads run", NULL },
+	[UFT_CNT_LOST_RETURN] = { "returns had no call that belongs to them", NULL },
+	[UFT_CNT_KEEP_NO_RING] = { "words of slow calls were dropped: too many slow calls at once", "name fewer functions (--keep-slow)" },
+	[UFT_CNT_SHARED_TP] = { "calls were not recorded: two tasks shared one thread pointer", NULL },
+};
+
+#define ROOM	400
+
+static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, const char *sentence), void *arg)
+{
+	char text[ROOM];
+	unsigned n = 0;
+
+	if (info->lost || info->lost_parts) {
+		snprintf(text, sizeof(text), "%" PRIu64 " of %" PRIu64 " calls and other events were lost: the buffer was full (record fewer functions with -l, "
+			 "or with a larger buffer: -b 16M)", info->lost, (info->calls ? info->calls : info->events) + info->lost);
+		say(arg, text);
+		n++;
+	}
+	if (info->lost_parts) {
+		snprintf(text, sizeof(text), "%" PRIu64 " ends, arguments or results of recorded calls were lost with them", info->lost_parts);
+		say(arg, text);
+		n++;
+	}
+	if (info->overwritten) {
+		snprintf(text, sizeof(text), "about %" PRIu64 " events were overwritten by newer ones, as --flight asks (to keep more: -b 16M)",
+			 info->overwritten);
+		say(arg, text);
+		n++;
+	}
+	return n;
+}
+
+unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(void *arg, const char *sentence), void *arg)
+{
+	unsigned n = say_rings(info, say, arg);
+	char text[ROOM];
+
+	for (int i = 0; i < UFT_NCOUNTERS; i++) {
+		const char *remedy = counters[i].remedy;
+
+		if (!counters[i].what || !info->counters[i])
+			continue;
+		snprintf(text, sizeof(text), "%" PRIu64 " %s%s%s%s", info->counters[i], counters[i].what, remedy ? " (" : "", remedy ? remedy : "",
+			 remedy ? ")" : "");
+		say(arg, text);
+		n++;
+	}
+	if (info->damaged_bytes) {
+		snprintf(text, sizeof(text), "%" PRIu64 " bytes of the file could not be read: it is damaged", info->damaged_bytes);
+		say(arg, text);
+		n++;
+	}
+	if (!info->complete && !is_rescued) {
+		say(arg, "the file has no end: its recorder still works, or was killed, or the file was cut off; what came later is not here");
+		n++;
+	}
+	return n;
+}
+
+static void put_comment(void *out, const char *sentence)
+{
+	fprintf(out, "# missing: %s\n", sentence);
+}
+
+int uft_output_losses(struct uft_stream *st, FILE *out)
+{
+	const struct uft_info *info = uft_stream_info(st);
+
+	if (!info)
+		return -ENOMEM;
+	losses_each(info, uft_stream_rescued(st) != NULL, put_comment, out);
+	return ferror(out) ? -EIO : 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* losses.h - what a recording lacks, why, and what to do about it: the same sentences in every view. Theory: losses.c. */
+#ifndef UFT_OUTPUT_LOSSES_H
+#define UFT_OUTPUT_LOSSES_H
+
+#include "stream/stream.h"
+
+/**
+ * losses_each - say in a sentence each what is missing
+ * @info:       of the recording; of one that is being finished: calls, events, lost, overwritten, counters, complete 1
+ * @is_rescued: its recorder was killed and the rest saved, which another line says
+ *
+ * Calls @say for each. Returns how many there were. Context: control.
+ */
+unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(void *arg, const char *sentence), void *arg);
+
+#endif
