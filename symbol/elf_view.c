@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "symbol/elf_view.h"
+#include "symbol/guard_map.h"
 
 #define ELF_MAX_DYNAMIC		4096u	/* entries looked at; real files have some 30 */
 #define ELF_MAX_SEGMENTS	512u	/* real files have about a dozen */
@@ -454,7 +455,7 @@ int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uf
 	/* O_NONBLOCK: a FIFO must not hang us; it is refused below like everything that is no file. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
-	void *p;
+	const void *p;
 	int ret;
 
 	if (fd < 0) {
@@ -469,8 +470,8 @@ int elf_map_file(const char *path, const uint8_t **data, size_t *size, struct uf
 	} else if (!st.st_size) {
 		ret = uft_fail(err, -ENOEXEC, "%s: not an ELF file: it is empty", path);
 	} else {
-		p = mmap(NULL, st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-		ret = p == MAP_FAILED ? uft_fail(err, -errno, "%s: cannot map: %s", path, strerror(errno)) : 0;
+		p = guard_map(fd, (size_t)st.st_size);
+		ret = !p ? uft_fail(err, -errno, "%s: cannot map: %s", path, strerror(errno)) : 0;
 		*data = p;
 		*size = st.st_size;
 	}
@@ -492,7 +493,7 @@ void elf_close(struct elf_view *v)
 	free(v->ph);
 	free(v->sh);
 	if (v->memory == ELF_MAPPED)
-		munmap((void *)v->data, v->size);
+		guard_unmap(v->data, v->size);
 	else if (v->memory == ELF_MALLOCED)
 		free((void *)v->data);
 	memset(v, 0, sizeof(*v));

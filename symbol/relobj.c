@@ -14,6 +14,7 @@
 
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/calls.h"
+#include "symbol/guard_map.h"
 #include "symbol/isa.h"
 #include "symbol/object_internal.h"
 
@@ -346,7 +347,7 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
 	if (ret)
 		return ret;
 	if (size < 8 || memcmp(data, AR_MAGIC, 8)) {
-		munmap((void *)data, size);
+		guard_unmap(data, size);
 		return uft_fail(err, -ENOEXEC, "%s: not an archive", path);
 	}
 	for (at = 8; !ret && at < size; at += AR_HEADER + len + (len & 1)) {
@@ -372,6 +373,6 @@ int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *o
 			ret = ar_member(path, name, (const uint8_t *)h + AR_HEADER, len, fn, arg, err);
 		}
 	}
-	munmap((void *)data, size);
+	guard_unmap(data, size);
 	return ret;
 }
