@@ -155,7 +155,26 @@ int uft_names_parse(char *text, size_t len, enum uft_name_form form, struct uft_
 	return 0;
 }
 
-int uft_names_read(int fd, enum uft_name_form form, struct uft_names *out)
+/* There is more than @max: whole lines of that. */
+static int read_part(int fd, char *text, size_t n, enum uft_name_form form, uint64_t max, uint64_t *cut, struct uft_names *out)
+{
+	struct stat st;
+
+	if (!cut) {
+		free(text);
+		return -EFBIG;
+	}
+	while (max && text[max - 1] != '\n')
+		max--;
+	*cut = n - max;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > lseek(fd, 0, SEEK_CUR)) {
+		*cut += (uint64_t)(st.st_size - lseek(fd, 0, SEEK_CUR));
+		lseek(fd, 0, SEEK_END);
+	}
+	return uft_names_parse(text, max, form, out);
+}
+
+int uft_names_read(int fd, enum uft_name_form form, uint64_t max_bytes, uint64_t *cut, struct uft_names *out)
 {
 	size_t n = 0, room = 64 << 10;
 	char *text = NULL, *grown;
@@ -165,13 +184,15 @@ int uft_names_read(int fd, enum uft_name_form form, struct uft_names *out)
 
 		if (!text || n + 1 == room) {
 			room = text ? 2 * room : room;
-			grown = room > NAMES_MAX_BYTES ? NULL : realloc(text, room);
+			grown = realloc(text, room);
 			if (!grown) {
 				free(text);
-				return room > NAMES_MAX_BYTES ? -EFBIG : -ENOMEM;
+				return -ENOMEM;
 			}
 			text = grown;
 		}
+		if (n > max_bytes)
+			return read_part(fd, text, n, form, max_bytes, cut, out);
 		got = read(fd, text + n, room - 1 - n);
 		if (got < 0 && errno != EINTR) {
 			free(text);
@@ -237,7 +258,7 @@ static int load(const char *path, struct uft_names *names, struct uft_error *err
 
 	if (fd < 0)
 		return uft_fail(err, -errno, "cannot read the symbols in %s: %s", path, strerror(errno));
-	ret = uft_names_read(fd, form_of(path), names);
+	ret = uft_names_read(fd, form_of(path), NAMES_MAX_BYTES, NULL, names);
 	close(fd);
 	if (ret)
 		return uft_fail(err, ret, "cannot read the symbols in %s: %s", path, strerror(-ret));

@@ -26,6 +26,8 @@
 
 /* A file's time is rounded, and somebody may set the clock a little: seconds do not matter. */
 #define MAP_SLACK_S	2
+/* Names cost nine times their text, and a process writes as many as it likes. */
+#define MAP_MAX_BYTES	(32ull << 20)
 
 /* @start: of a process, as peek_start() gives it. */
 static int is_of_earlier(const struct stat *st, uint64_t start)
@@ -108,6 +110,7 @@ static int add_object(struct target *t, const struct uft_names *names)
 void jitmap_read(struct uft_session *s, struct target *t)
 {
 	struct uft_names names;
+	uint64_t cut = 0;
 	char path[64];
 	int ret;
 
@@ -118,12 +121,15 @@ void jitmap_read(struct uft_session *s, struct target *t)
 	}
 	if (t->jit_fd <= 0)
 		return;
-	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, &names);
+	ret = uft_names_read(t->jit_fd, UFT_NAMES_PERF, MAP_MAX_BYTES, &cut, &names);
 	if (!ret) {
 		t->jit_lines += names.n;
 		ret = names.n ? add_object(t, &names) : 0;
 		uft_names_free(&names);
 	}
+	if (cut)
+		session_warn(s, "process %d: only the first %llu MB of its perf-%d.map were read; the names in the other %llu MB are missing",
+			     t->pid, MAP_MAX_BYTES >> 20, t->pid, ((unsigned long long)cut >> 20) + 1);
 	if (ret)
 		session_warn(s, "the names in /tmp/perf-%d.map cannot be read: %s", t->pid, strerror(-ret));
 }

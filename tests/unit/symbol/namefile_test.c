@@ -26,6 +26,39 @@ static struct uft_names parse(const char *text, enum uft_name_form form)
 	return l;
 }
 
+/* Of a file that is too large the whole lines that fit, and how much was left out. */
+static void cut_off(void **state)
+{
+	char path[] = "/tmp/uft-names-XXXXXX";
+	int fd = mkstemp(path), n;
+	struct uft_names l;
+	uint64_t cut = 0;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (int i = 0; i < 20000; i++) {
+		char line[64];
+
+		n = snprintf(line, sizeof(line), "%x 10 name_%05d\n", 0x100000 + 16 * i, i);
+		assert_int_equal(write(fd, line, (size_t)n), n);
+	}
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(uft_names_read(fd, UFT_NAMES_PERF, 100005, NULL, &l), -EFBIG);
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(uft_names_read(fd, UFT_NAMES_PERF, 100005, &cut, &l), 0);
+	assert_int_equal(l.n, 100005 / 21);
+	assert_string_equal(l.item[l.n - 1].name, "name_04761");
+	assert_int_equal(cut, 21 * (20000 - 100005 / 21));
+	uft_names_free(&l);
+	cut = 0;
+	lseek(fd, 0, SEEK_SET);
+	assert_int_equal(uft_names_read(fd, UFT_NAMES_PERF, 21 * 20000, &cut, &l), 0);
+	assert_true(l.n == 20000 && !cut);
+	uft_names_free(&l);
+	close(fd);
+	unlink(path);
+}
+
 static void lines(void **state)
 {
 	static const struct { const char *line; enum uft_name_form form; uint64_t addr, size; const char *name; } t[] = {
@@ -154,7 +187,7 @@ static void refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines), cmocka_unit_test(many_and_counts), cmocka_unit_test(extend), cmocka_unit_test(refused),
+		cmocka_unit_test(lines), cmocka_unit_test(cut_off), cmocka_unit_test(many_and_counts), cmocka_unit_test(extend), cmocka_unit_test(refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
