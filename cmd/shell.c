@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,12 +45,37 @@ static void leave_signals_to_them(void)
 	signal(SIGQUIT, SIG_IGN);
 }
 
+static char socket_name[128];		/* before the handler is there */
+
+/* The session's guard puts the code back, as it does whenever we are ended; only the name would stay. */
+static void on_end(int sig)
+{
+	unlink(socket_name);
+	signal(sig, SIG_DFL);
+	raise(sig);
+}
+
+static void remove_socket_at_end(const char *name)
+{
+	static const int signals[] = { SIGTERM, SIGHUP };
+	struct sigaction action = { .sa_handler = on_end }, old;
+
+	if (strlen(name) >= sizeof(socket_name))
+		return;
+	strcpy(socket_name, name);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler == SIG_DFL)
+			sigaction(signals[i], &action, NULL);
+}
+
 /* Who is inside finds the socket by the variable. Without one they have the mounted files still. */
 static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 {
 	struct uft_error err = { "" };
 
 	if (uft_serve_start(t, out, &err) == 0)
+		remove_socket_at_end(uft_serve_path(*out));
+	if (*out)
 		return setenv("UFT_SESSION", uft_serve_path(*out), 1);
 	if (is_needed)
 		return cmd_fail("shell", "%s", err.text);

@@ -15,6 +15,7 @@
  * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name nobody listens
  * to; who finds it removes it.
  */
+#include "symbol/rundir.h"
 #include "tree/serve.h"
 
 #include <errno.h>
@@ -434,10 +435,15 @@ static void *accept_main(void *arg)
 int uft_serve_dir(char *buf, size_t size, struct uft_error *err)
 {
 	const char *run = getenv("XDG_RUNTIME_DIR");
-	int n = run && *run ? snprintf(buf, size, "%s/uft", run) : snprintf(buf, size, "/tmp/uft-%u", geteuid());
 	struct stat st;
+	int ret;
 
-	if (n < 0 || (size_t)n >= size)
+	if (!run || !*run) {
+		ret = uft_rundir("/tmp", buf, size);
+		return ret ? uft_fail(err, ret, "cannot make %s: %s", buf, strerror(-ret)) : 0;
+	}
+	ret = snprintf(buf, size, "%s/uft", run);
+	if (ret < 0 || (size_t)ret >= size)
 		return uft_fail(err, -ENAMETOOLONG, "XDG_RUNTIME_DIR is too long");
 	if (mkdir(buf, 0700) < 0 && errno != EEXIST)
 		return uft_fail(err, -errno, "cannot make %s: %s", buf, strerror(errno));

@@ -13,7 +13,7 @@ int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error
 const char *uft_serve_path(const struct uft_serve *s);
 void uft_serve_stop(struct uft_serve *s);
 
-/* $XDG_RUNTIME_DIR/uft, without it /tmp/uft-UID; made, and refused if it is not ours alone. */
+/* $XDG_RUNTIME_DIR/uft, without it /tmp/uft-UID, or if a stranger has that name another (symbol/rundir.h); made. */
 int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
 
 /* ---- What is said. A request and the path behind it; then frames: a length and as many bytes. 0 ends, below 0 is -errno. */

@@ -2,7 +2,7 @@
 /*
  * arena.c - the file that session and targets share
  *
- * The file lies in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID. The folder must be ours,
+ * The file lies in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID (or, if a stranger has that name, uft-UID.XXXXXX). The folder must be ours,
  * a real directory and closed to everybody else; the file is 0600, sparse, and named session.<pid>. The
  * session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that may
  * be used again, tells a later session that a file is stale. Stale files are removed then, at once, but for those that
@@ -21,6 +21,7 @@
 #include "control/internal.h"
 
 #include "symbol/host.h"
+#include "symbol/rundir.h"
 
 #include <dirent.h>
 #include <elf.h>
@@ -110,6 +111,7 @@ static int find_dir(struct arena *a, struct uft_error *err)
 	const char *run = getenv("XDG_RUNTIME_DIR");
 	struct statfs fs;
 	struct stat st;
+	int ret;
 
 	if (run && run[0] == '/' && strlen(run) < sizeof(a->path) - 64 && statfs(run, &fs) == 0 &&
 	    fs.f_type == TMPFS_MAGIC && stat(run, &st) == 0 && st.st_uid == geteuid()) {
@@ -120,7 +122,9 @@ static int find_dir(struct arena *a, struct uft_error *err)
 		if (fd >= 0)
 			return fd;
 	}
-	snprintf(a->path, sizeof(a->path), "/dev/shm/uft-%u", geteuid());
+	ret = uft_rundir("/dev/shm", a->path, sizeof(a->path) - 64);
+	if (ret)
+		return uft_fail(err, ret, "cannot make the run directory %s: %s", a->path, strerror(-ret));
 	return open_dir(a->path, err);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* rundir.h - the folder of a user's own in a place where all may make some (/dev/shm, /tmp) */
+#ifndef UFT_SYMBOL_RUNDIR_H
+#define UFT_SYMBOL_RUNDIR_H
+
+#include <stddef.h>
+
+/* A folder that is the user's and nobody else may enter, no link to one. Context: control. */
+int uft_rundir_is_own(const char *path);
+
+/**
+ * uft_rundir - PARENT/uft-UID, made if it is not there
+ *
+ * If a stranger has this name, PARENT/uft-UID.XXXXXX: with an end that nobody can guess, the one that is there already or a new one, so that
+ * all commands of the user find the same. Returns 0 or -errno, with the path that failed in @out. Context: control.
+ */
+int uft_rundir(const char *parent, char *out, size_t size);
+
+#endif
