@@ -722,6 +722,9 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (!rec.targets && (o->names.n || o->cgroups.n))
 		return cmd_usage(syntax, "%s is for programs that run already, and '%s' is to be started",
 				 o->names.n ? "--name" : "--cgroup", argv[1]);
+	if (!strcmp(o->output, "-"))
+		return cmd_usage(syntax, "--output: a recording cannot be written to standard output: name a file, "
+				 "then `uft export -o OUT FILE` or `uft report -i FILE` (./- names a file '-')");
 	done = rec.targets ? 0 : check_program(argv[1], program);
 	if (done)
 		return done;

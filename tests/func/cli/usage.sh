@@ -22,6 +22,8 @@ refused "no option '--versoin'" --versoin
 refused "no command 'nonsense'" help nonsense
 
 refused "unknown option '--tracr'; did you mean '--tracer'" record --tracr function ./prog
+refused "uft export -o OUT FILE" record -o - true
+[ ! -e ./- ] || fail "uft record -o - left a file named -"
 refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
 refused "no TRACER 'timerlat' (see uft record --help)" record -p timerlat ./prog
 refused "a process is given by -P 1200,1204" record -p 1200,1204
