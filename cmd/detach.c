@@ -20,7 +20,7 @@ int cmd_detach(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (argc < 2)
-		return cmd_usage(&detach_syntax, "which process?");
+		return cmd_usage(&detach_syntax, "no process is named: give its PID");
 	status = 0;
 	for (int i = 1; i < argc; i++) {
 		struct uft_error err = { "" };

@@ -204,6 +204,8 @@ static int parse_long(const struct cmd_syntax *s, int argc, char **argv, int *i,
 		print_option_list(s);
 		return 0;
 	}
+	if (!o && value && len == 4 && strncmp(name, "help", len) == 0)
+		return cmd_usage(s, "option '--help' takes no value");
 	if (!o) {
 		char given[64];
 

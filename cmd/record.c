@@ -695,7 +695,9 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 	if (ret)
 		return ret == -EINVAL ? cmd_usage(syntax, "%s", err.text) : cmd_fail(syntax->name, "%s", err.text);
 	if (!targets->n)
-		return cmd_usage(syntax, syntax == &cmd_record_syntax ? "which program?" : "which process?");
+		return cmd_usage(syntax, syntax == &cmd_record_syntax ?
+				 "no PROGRAM is left after the options: name it last (an option may have taken it as its value)" :
+				 "no process is named: give a PID, a NAME or a CGROUP");
 	if (syntax == &cmd_record_syntax)
 		o->pids.n = 0;		/* they say who, not whose threads */
 	is_attached = 1;

@@ -27,8 +27,12 @@ refused "uft export -o OUT FILE" record -o - true
 refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
 refused "no TRACER 'timerlat' (see uft record --help)" record -p timerlat ./prog
 refused "a process is given by -P 1200,1204" record -p 1200,1204
-refused "which program?" record
-refused "which program?" record -p function
+refused "no PROGRAM is left after the options" record
+refused "no PROGRAM is left after the options" record -g ls
+refused "no PROGRAM is left after the options" record -p function
+refused "no process is named" attach
+refused "no process is named" detach
+refused "'--help' takes no value" record --help=x
 refused "-p needs TRACER" record -p
 refused "--max-depth: 'deep' is not a number" record --max-depth deep ./prog
 refused "--thresh: 'x' is not a time" record --thresh x ./prog
