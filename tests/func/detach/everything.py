@@ -95,7 +95,7 @@ def judge(tracer, name):
             fail('%s: %s: %s' % (tracer, key, stat[key]))
     if int(stat['counter_patched']) < least:
         fail('%s: only %s entries were rewritten' % (tracer, stat['counter_patched']))
-    report = subprocess.check_output([uft, 'report', '--no-pager', '--profile', name], text=True)
+    report = subprocess.check_output([uft, 'report', '--no-pager', '--profile', '--demangle=full', name], text=True)
     called = {l.split()[-1] for l in report.splitlines() if l.strip()}
     for f in seen:
         if f not in called:
