@@ -407,8 +407,7 @@ int preload_hello(struct uft_session *s, uint32_t index, const struct uft_reques
 
 enum ptask_kind {
 	PTASK_EXEC,			/* seized before its exec */
-	PTASK_RSEQ,			/* runs until it writes __rseq_offset */
-	PTASK_LEAVE,			/* was asked to stop, too late: let go as soon as it does */
+	PTASK_RSEQ,			/* stops at its system calls until libc has written __rseq_offset */
 };
 struct ptask {
 	struct ptask *next;
@@ -416,7 +415,7 @@ struct ptask {
 	pid_t tid, tgid;
 	pid_t from;			/* EXEC: the process itself, or the last target that it was forked from */
 	uint32_t slice;			/* RSEQ: of the target */
-	uint64_t since_ns;
+	uint32_t ncalls;		/* RSEQ: stops so far */
 };
 int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from);
 void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice);

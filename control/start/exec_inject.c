@@ -16,8 +16,8 @@
  * The breakpoint's SIGTRAP is forced by the kernel: an inherited SIG_IGN for it would be reset, so it is put back.
  *
  * rseq. The runtime needs the offset of libc's rseq area, which libc computes at run time and publishes as
- * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. In a static one a
- * hardware watchpoint on the variable stops the task right after libc has written it.
+ * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. A static one stops at each of
+ * its first system calls until libc has written it (exec_trace.c).
  */
 #include "control/detach/detach.h"
 #include "control/events/sources.h"
@@ -256,22 +256,10 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 	return 0;
 }
 
-/* Watches the 8 bytes of __rseq_offset for a write: debug register 0. */
-static int set_watch(struct remote *r, uint64_t addr)
-{
-	const size_t dr = offsetof(struct user, u_debugreg);
-	const uint64_t local0_write_8bytes = 1 | 1 << 16 | 2 << 18;
-
-	if (ptrace(PTRACE_POKEUSER, r->tid, dr, addr) < 0 ||
-	    ptrace(PTRACE_POKEUSER, r->tid, dr + 7 * sizeof(uint64_t), local0_write_8bytes) < 0)
-		return -errno;
-	return 0;
-}
-
 int inject_release(struct uft_session *s, struct target *t)
 {
 	struct remote *r = t->remote;
-	int watch = !t->space->is_dynamic && t->space->rseq_symbol && !r->trap_ignored && t->has_agent;
+	int watch = !t->space->is_dynamic && t->space->rseq_symbol && t->has_agent;
 	int ret = 0;
 
 	t->remote = NULL;
@@ -279,9 +267,8 @@ int inject_release(struct uft_session *s, struct target *t)
 	if (ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs) < 0 ||
 	    ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask) < 0)
 		ret = -errno;
-	if (!ret && watch && !set_watch(r, t->space->rseq_symbol) &&
-	    ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
-	    ptrace(PTRACE_CONT, r->tid, 0, r->pending_signal) == 0)
+	if (!ret && watch && ptrace(PTRACE_SETOPTIONS, r->tid, 0, PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD) == 0 &&
+	    ptrace(PTRACE_SYSCALL, r->tid, 0, r->pending_signal) == 0)
 		ptask_watch_rseq(s, r->tid, t->slice);
 	else if (!ret)
 		ret = look_detach(r->tid, r->pending_signal);

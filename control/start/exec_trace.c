@@ -3,9 +3,10 @@
  * exec_trace.c - tasks that we trace by ptrace for a moment
  *
  *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
- *	leave:	static, we gave up waiting for its stop -> stops -> detached. Others that are late are task_stop.c's, which is asked
- *		to stop such tasks again, in a hold or when the program is left.
- *	rseq:	a static program after injection -> libc wrote __rseq_offset -> detached
+ *	rseq:	a static program after injection -> stops at each of its first system calls -> libc wrote __rseq_offset -> detached
+ *
+ * A task that does not stop in time is handed to task_stop.c, which is asked to stop such tasks again, in a hold or when
+ * the program is left.
  *
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
  * not the leader changes its tid to the process's; both are waited for.
@@ -16,15 +17,17 @@
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #define STOP_MS		500
 #define STOP_NAP_NS	20000
+#define NEXT_CALL_TRIES	1000		/* for the next system call; a later one is for the session's next round */
+#define RSEQ_STOPS	64		/* at the begin and the end of each system call; libc registers rseq by its sixth */
 
 static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_t tid, pid_t tgid)
 {
@@ -36,7 +39,6 @@ static struct ptask *ptask_add(struct uft_session *s, enum ptask_kind kind, pid_
 	p->tid = tid;
 	p->tgid = tgid;
 	p->slice = UFT_NO_SLICE;
-	p->since_ns = session_now_ns();
 	p->next = s->ptasks;
 	s->ptasks = p;
 	return p;
@@ -86,15 +88,6 @@ void ptask_watch_rseq(struct uft_session *s, pid_t tid, uint32_t slice)
 		ptrace(PTRACE_INTERRUPT, tid, 0, 0);	/* nobody will look: at least it is not left running traced */
 }
 
-static void clear_watch(pid_t tid)
-{
-	const size_t dr = offsetof(struct user, u_debugreg);
-
-	ptrace(PTRACE_POKEUSER, tid, dr + 7 * sizeof(uint64_t), 0);
-	ptrace(PTRACE_POKEUSER, tid, dr, 0);
-	ptrace(PTRACE_POKEUSER, tid, dr + 6 * sizeof(uint64_t), 0);
-}
-
 /* The end of a task comes out of the same waits as its stops; the launched program's is asked for only once. */
 static void on_end(struct uft_session *s, pid_t tid, int status)
 {
@@ -107,8 +100,6 @@ static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
-	if (p->slice != UFT_NO_SLICE)
-		clear_watch(tid);
 	look_detach(tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
 	ptask_drop(s, p);
 }
@@ -119,8 +110,6 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
 	int status, got = 0;
 
-	if (p->kind == PTASK_LEAVE)
-		return;
 	if (ptrace(PTRACE_INTERRUPT, p->tid, 0, 0) < 0) {
 		look_late(p->tid);
 		ptask_drop(s, p);
@@ -128,9 +117,7 @@ static void stop_and_detach(struct uft_session *s, struct ptask *p)
 	}
 	while ((got = waitpid(p->tid, &status, __WALL | WNOHANG)) == 0 && session_now_ns() < deadline)
 		nanosleep(&(struct timespec){ .tv_nsec = STOP_NAP_NS }, NULL);
-	if (!got && p->slice != UFT_NO_SLICE) {
-		p->kind = PTASK_LEAVE;		/* with a watchpoint to be cleared */
-	} else if (!got) {
+	if (!got) {
 		look_late(p->tid);
 		ptask_drop(s, p);
 	} else if (got == p->tid && WIFSTOPPED(status)) {
@@ -213,42 +200,69 @@ static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
 	watch_targets(s);
 }
 
-/* The hardware watchpoint is the only source of SIGTRAP that is ours. */
-static int is_watch_hit(pid_t tid)
-{
-	const size_t dr = offsetof(struct user, u_debugreg);
+static void on_status(struct uft_session *s, struct ptask *p, pid_t tid, int status);
 
-	errno = 0;
-	return ptrace(PTRACE_PEEKUSER, tid, dr + 6 * sizeof(uint64_t), 0) & 1 && !errno;
+/*
+ * A system call begins or ends. Has libc written __rseq_offset? A watchpoint on it would need one stop only, but some machines
+ * give a guest debug registers that never trip. A program that begins makes its system calls at once: they are waited for here.
+ */
+static void on_call(struct uft_session *s, struct ptask *p)
+{
+	struct target *t = target_by_slice(s, p->slice);
+	pid_t tid = p->tid;
+	int status;
+
+	while (t && t->pid == tid && inject_rseq(s, t) == -ERANGE && ++p->ncalls < RSEQ_STOPS && ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0) {
+		pid_t got = 0;
+
+		for (int tries = 0; tries < NEXT_CALL_TRIES && (got = waitpid(tid, &status, __WALL | WNOHANG)) == 0; tries++)
+			sched_yield();
+		if (got <= 0)
+			return;
+		if (!WIFSTOPPED(status) || WSTOPSIG(status) != (SIGTRAP | 0x80)) {
+			on_status(s, p, tid, status);
+			return;
+		}
+	}
+	look_detach(tid, 0);
+	ptask_drop(s, p);
+}
+
+static void go_on(const struct ptask *p, pid_t tid, int sig)
+{
+	ptrace(p->kind == PTASK_RSEQ ? PTRACE_SYSCALL : PTRACE_CONT, tid, 0, sig);
 }
 
 static void on_stop(struct uft_session *s, struct ptask *p, pid_t tid, int status)
 {
 	int event = status >> 16, sig = WSTOPSIG(status);
 
-	if (p->kind == PTASK_LEAVE) {
-		let_go(s, p, tid, status);
-	} else if (event == PTRACE_EVENT_EXEC) {
-		if (p->kind == PTASK_RSEQ)
-			clear_watch(tid);
+	if (event == PTRACE_EVENT_EXEC) {
 		on_exec(s, p, tid);
-	} else if (p->kind == PTASK_RSEQ && sig == SIGTRAP && !event && is_watch_hit(tid)) {
-		struct target *t = target_by_slice(s, p->slice);
-
-		clear_watch(tid);
-		if (t && t->pid == tid)
-			inject_rseq(s, t);
-		look_detach(tid, 0);
-		ptask_drop(s, p);
+	} else if (p->kind == PTASK_RSEQ && sig == (SIGTRAP | 0x80)) {
+		on_call(s, p);
 	} else if (event == PTRACE_EVENT_STOP) {
 		int is_group_stop = sig == SIGSTOP || sig == SIGTSTP || sig == SIGTTIN || sig == SIGTTOU;
 
-		ptrace(is_group_stop ? PTRACE_LISTEN : PTRACE_CONT, tid, 0, 0);
+		if (is_group_stop)
+			ptrace(PTRACE_LISTEN, tid, 0, 0);
+		else
+			go_on(p, tid, 0);
 	} else if (!event && sig == SIGTRAP && trap_serve(s, tid)) {
-		ptrace(PTRACE_CONT, tid, 0, 0);
+		go_on(p, tid, 0);
 	} else {
 		watch_note_made(s, tid, event);
-		ptrace(PTRACE_CONT, tid, 0, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+		go_on(p, tid, event || sig == (SIGTRAP | 0x80) ? 0 : sig);
+	}
+}
+
+static void on_status(struct uft_session *s, struct ptask *p, pid_t tid, int status)
+{
+	if (WIFSTOPPED(status)) {
+		on_stop(s, p, tid, status);
+	} else {
+		on_end(s, tid, status);
+		ptask_drop(s, p);
 	}
 }
 
@@ -280,12 +294,9 @@ int ptask_poll(struct uft_session *s)
 			n++;
 		} else if (got < 0) {
 			ptask_drop(s, p);		/* gone */
-		} else if (WIFSTOPPED(status)) {
-			on_stop(s, p, tid, status);
-			n++;
 		} else {
-			on_end(s, tid, status);
-			ptask_drop(s, p);
+			n += WIFSTOPPED(status);
+			on_status(s, p, tid, status);
 		}
 	}
 	return n;
