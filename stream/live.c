@@ -9,6 +9,8 @@
  * Objects
  *	lv_ring		one ring of one slice that has had data: its chunks in order. What ring i is here is ring i of `base`
  *	lv_chunk	a sub-buffer, filled as data comes; bytes once written never change, so a snapshot refers to it (refs)
+ *	lv_block	memory for the chunks of one CPU, mapped whole: taken page by page, its faults took longer than the copies,
+ *			and a target was faster than we. Goes with its last chunk; a CPU's chunks go in about the order they came
  *	base		the consumer's stream: how far each ring is decoded, whose it is then, and which calls are open.
  *			Chunks are freed when base has loaded them
  *	snapshot	a stream of its own: base copied, with references to all chunks behind it. So what it shows begins
@@ -45,9 +47,58 @@ uint64_t lv_now_ns(void)
 
 /* ---- Chunks ---------------------------------------------------------------------------------- */
 
+#define BLOCK_BYTES	(256u << 10)
+
+struct lv_block {
+	int refs;			/* atomic: its chunks', and the CPU's while there is room */
+	uint32_t used;
+	_Alignas(16) uint8_t data[];
+};
+
+static void block_put(struct lv_block *b)
+{
+	if (b && !__atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL))
+		munmap(b, BLOCK_BYTES);
+}
+
+/* NULL: no memory. */
+static struct lv_chunk *block_take(struct lv_cpu *cpu, size_t bytes)
+{
+	struct lv_block *b = cpu->block;
+	struct lv_chunk *c;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (bytes > BLOCK_BYTES - sizeof(*b)) {
+		c = malloc(bytes);
+		if (c)
+			*c = (struct lv_chunk){ .block = NULL };
+		return c;
+	}
+	if (b && b->used + bytes > BLOCK_BYTES - sizeof(*b)) {
+		block_put(b);
+		b = NULL;
+	}
+	if (!b) {
+		b = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		cpu->block = b == MAP_FAILED ? NULL : b;
+		if (!cpu->block)
+			return NULL;
+		b->refs = 1;
+	}
+	c = (struct lv_chunk *)(b->data + b->used);
+	*c = (struct lv_chunk){ .block = b };
+	b->used += (uint32_t)bytes;
+	__atomic_add_fetch(&b->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
 void lv_chunk_put(struct lv_chunk *c)
 {
-	if (!__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+	if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (c->block)
+		block_put(c->block);
+	else
 		free(c);
 }
 
@@ -120,11 +171,13 @@ int lv_make_room(struct uft_live *l, struct lv_ring *r)
 static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
 {
 	uint32_t sub = l->geo->head.sub_bytes;
-	struct lv_chunk *c = lv_make_room(l, r) ? malloc(sizeof(*c) + sub) : NULL;
+	struct lv_chunk *c = lv_make_room(l, r) ? block_take(cpu_of(l, r), sizeof(*c) + sub) : NULL;
 
 	if (!c)
 		return NULL;
-	*c = (struct lv_chunk){ .refs = 1, .cap = sub, .position = position };
+	c->refs = 1;
+	c->cap = sub;
+	c->position = position;
 	if (!(position & (sub - 1)) && n >= sizeof(struct uft_sub_header))
 		memcpy(&c->clock, data + offsetof(struct uft_sub_header, clock), 8);
 	else
@@ -541,6 +594,8 @@ void uft_live_destroy(struct uft_live *l)
 	free(l->single_at);
 	free(l->ring);
 	free(l->slice);
+	for (uint32_t cpu = 0; l->cpu && cpu < l->ncpus; cpu++)
+		block_put(l->cpu[cpu].block);
 	free(l->cpu);
 	uft_clock_line_free(&l->line);
 	free(l->geo);

@@ -22,6 +22,7 @@ static int copy_chunks(struct lv_ring *to, const struct lv_ring *from)
 			return -ENOMEM;
 		memcpy(copy, c, sizeof(*copy) + c->len);
 		copy->refs = 1;
+		copy->block = NULL;
 		copy->next = NULL;
 		*last = to->last = copy;
 		last = &copy->next;

@@ -15,6 +15,7 @@
 
 struct lv_chunk {
 	struct lv_chunk *next;
+	struct lv_block *block;		/* it lies in; NULL: it is malloc()'s */
 	int refs;			/* atomic: the buffer's and snapshots' */
 	uint32_t len, cap;		/* len is read by snapshots under the lock only */
 	int is_condensed;		/* live_condense.c */
@@ -43,7 +44,10 @@ struct lv_slice {
 };
 
 /* limit: 0: that of all; fresh: bytes since the last squeeze; untold: of overrun what the consumer was not told of */
-struct lv_cpu { uint64_t bytes, overrun, untold, dropped, read, limit, fresh; };
+struct lv_cpu {
+	struct lv_block *block;		/* live.c: the next chunk's; NULL: none has room */
+	uint64_t bytes, overrun, untold, dropped, read, limit, fresh;
+};
 
 struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
 
