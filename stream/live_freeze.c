@@ -64,6 +64,8 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 		return -ENOMEM;
 	to->geo->head = from->geo->head;
 	memcpy(to->cpu, from->cpu, from->ncpus * sizeof(*to->cpu));
+	for (uint32_t cpu = 0; cpu < to->ncpus; cpu++)
+		to->cpu[cpu].block = NULL;
 	to->told = from->told;
 	to->base = lv_copy_base(from);
 	if (!to->base)
