@@ -9,6 +9,8 @@
  *   read     a file of random graph calls: records decoded a second, merged from two rings whose events
  *            alternate (the worst case of the merge) and in runs of 200
  *   info     the scan behind `uft stat`
+ *   index    the time of making an index beside the file, its size, and the time of reading the last ms with it,
+ *            opening included
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "stream/seek.h"
 #include "stream/stream.h"
 #include "tests/lib/synth.h"
 
@@ -126,6 +129,44 @@ static int bench_read(const char *path, const char *what, const struct synth_loa
 	return 0;
 }
 
+static int bench_seek(const char *path)
+{
+	struct uft_select last = { .no_parents = 1 };
+	static struct uft_event ev[512];
+	struct uft_index *ix;
+	struct uft_stream *st;
+	double start = seconds(CLOCK_MONOTONIC), made, opened;
+	uint64_t events = 0, total;
+	size_t n;
+
+	if (uft_index_make(path, &ix, NULL) || uft_index_save(ix, path))
+		return 1;
+	made = seconds(CLOCK_MONOTONIC) - start;
+	total = uft_index_events(ix);
+	printf("index: %.2f s (%.1f M events/s), %zu points, %.2f MB", made, (double)total / made / 1e6, uft_index_points(ix),
+	       (double)uft_index_bytes(ix) / 1e6);
+	uft_index_close(ix);
+	start = seconds(CLOCK_MONOTONIC);
+	if (uft_stream_open(path, NULL, &st, NULL))
+		return 1;
+	opened = seconds(CLOCK_MONOTONIC) - start;
+	if (uft_index_open(path, st, &ix) || uft_stream_seek_selection(st, ix))
+		return 1;
+	last.from_ns = uft_stream_info(st)->duration_ns - 1000000;
+	uft_stream_close(st);
+	uft_index_close(ix);
+	start = seconds(CLOCK_MONOTONIC);
+	if (uft_stream_open(path, &last, &st, NULL) || uft_index_open(path, st, &ix) || uft_stream_seek_selection(st, ix))
+		return 1;
+	while ((n = uft_stream_batch(st, ev, 512)))
+		events += n;
+	printf("; the last ms, %llu events: %.1f ms, %.1f of them opening\n", (unsigned long long)events,
+	       (seconds(CLOCK_MONOTONIC) - start) * 1e3, opened * 1e3);
+	uft_stream_close(st);
+	uft_index_close(ix);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct synth_load load = { .tracer = UFT_TRACER_GRAPH };
@@ -139,12 +180,16 @@ int main(int argc, char **argv)
 		ret = bench_writer(path, 1);
 	if (!ret)
 		ret = bench_read(path, "alternating rings", &load);
+	if (!ret)
+		ret = bench_seek(path);
 	load.opts.ncpus = 1;
 	if (!ret)
 		ret = bench_read(path, "one ring", &load);
 	load.tracer = UFT_TRACER_FUNCTION;
 	if (!ret)
 		ret = bench_read(path, "one ring, function", &load);
+	unlink(path);
+	strcat(path, ".index");
 	unlink(path);
 	if (ret)
 		fprintf(stderr, "stream_bench: something is wrong with %s\n", path);

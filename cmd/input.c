@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
+#include "stream/seek.h"
 
 /* What other recorders' files begin with. */
 static const struct {
@@ -50,4 +51,27 @@ int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_st
 	int ret = check_file(name, path, err);
 
 	return ret ? ret : uft_stream_open(name, sel, out, err);
+}
+
+#define SEEK_WORTH	(8u << 20)	/* bytes that are decoded before an index would be read */
+
+void cmd_input_seek(const char *path, const struct uft_select *sel, struct uft_stream *st)
+{
+	const char *name = path ? path : CMD_DEFAULT_FILE;
+	struct uft_index *ix;
+	struct stat s;
+	int ret;
+
+	if ((!sel->from_ns && !sel->to_ns) || stat(name, &s) || s.st_size < SEEK_WORTH)
+		return;
+	ret = uft_index_open(name, st, &ix);
+	if (ret && sel->from_ns) {
+		ret = uft_index_make(name, &ix, NULL);
+		if (!ret)
+			uft_index_save(ix, name);
+	}
+	if (ret)
+		return;
+	uft_stream_seek_selection(st, ix);
+	uft_index_close(ix);
 }

@@ -244,6 +244,8 @@ static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_
 	int ret = cmd_input_open(o->input, sel, st, err);
 	enum uft_tracer_kind kind;
 
+	if (ret >= 0)
+		cmd_input_seek(o->input, sel, *st);
 	if (ret < 0 || !sel->ncpus)
 		return ret;
 	kind = uft_tracer_kind(uft_stream_info(*st)->tracer);
@@ -252,7 +254,10 @@ static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_
 	uft_stream_close(*st);
 	sel->ncpus = 0;
 	o->is_worst = 1;
-	return cmd_input_open(o->input, sel, st, err);
+	ret = cmd_input_open(o->input, sel, st, err);
+	if (ret >= 0)
+		cmd_input_seek(o->input, sel, *st);
+	return ret;
 }
 
 static int run(struct report_opts *o, int argc, char **argv)

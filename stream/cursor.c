@@ -6,6 +6,7 @@
  * block. What is left undecoded of a block (`carry`, less than a sub-buffer header) is put in front of the next
  * one. Where bytes are missing, decoding waits for the next sub-buffer header (is_synced).
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ static void cur_evict(struct cursor *c)
 {
 	/* p as a position, kept in base; lim and end are recomputed by cur_reload() */
 	c->base = cur_position(c);
+	c->is_at_lim = c->p == c->lim;
 	free(c->buf);
 	c->pool->bytes -= c->cap;
 	c->buf = c->p = c->lim = c->end = NULL;
@@ -85,9 +87,50 @@ void cur_reload(struct cursor *c)
 		c->p = c->lim = c->end = c->buf;
 	} else {
 		c->p = c->buf + (position - c->base);
-		cur_set_lim(c);
+		if (c->is_at_lim)
+			c->lim = c->p;	/* a header comes next, or nothing more of this sub-buffer */
+		else
+			cur_set_lim(c);
 	}
 	c->block++;
+}
+
+void cur_save(const struct cursor *c, const struct rd_block *first, struct cur_place *to)
+{
+	*to = (struct cur_place){
+		.position = c->is_evicted || !c->buf ? c->base : cur_position(c), .skip_to = c->skip_to, .bad = c->bad,
+		.block = (uint32_t)(c->block - first), .ncarry = c->ncarry, .is_synced = c->is_synced, .is_loaded = c->is_loaded,
+		.is_skip_bad = c->is_skip_bad, .is_at_lim = c->is_evicted ? c->is_at_lim : c->p == c->lim,
+	};
+	memcpy(to->carry, c->carry, sizeof(to->carry));
+}
+
+int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place *from)
+{
+	uint64_t nblocks = (uint64_t)(c->block_end - first);
+	const struct rd_block *b;
+
+	if (from->block > nblocks || from->ncarry > sizeof(c->carry) || from->skip_to > 2 * CUR_POSITION_MAX)
+		return -EBADMSG;
+	if (from->is_loaded) {
+		b = from->block ? &first[from->block - 1] : NULL;
+		if (!b || b->position > CUR_POSITION_MAX || b->position < from->ncarry ||
+		    from->position < b->position - from->ncarry || from->position > b->position + b->raw)
+			return -EBADMSG;
+	}
+	cur_release(c);
+	c->block = first + from->block;
+	c->base = from->position;
+	c->skip_to = from->skip_to;
+	c->bad = from->bad;
+	c->ncarry = from->ncarry;
+	memcpy(c->carry, from->carry, sizeof(c->carry));
+	c->is_synced = from->is_synced;
+	c->is_loaded = from->is_loaded;
+	c->is_skip_bad = from->is_skip_bad;
+	c->is_at_lim = from->is_at_lim;
+	c->is_evicted = from->is_loaded;	/* loaded when its records are due */
+	return 0;
 }
 
 /* More may come to @position. */

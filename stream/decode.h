@@ -172,6 +172,7 @@ void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint
 /* select.c */
 int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
 void sel_free(struct uft_stream *st);
+void sel_begin(struct uft_stream *st, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
 int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
 int lv_events_wait(const struct dec_choice *c, uint32_t id);	/* live_events.c: of this type only single ones are shown */
 int lv_events_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
@@ -182,11 +183,17 @@ size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the fir
 
 /* merge.c */
 void mrg_heapify(struct uft_stream *st);
+static inline int mrg_ended(const struct dec_ring *r)
+{
+	return r->is_done && !r->lost_due && !r->left;
+}
+struct dec_image *mrg_image(struct uft_stream *st, const struct rd_slice *slice);	/* of a slice; NULL: unknown */
 int mrg_init(struct uft_stream *st);
 uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock);	/* what an event of that time has as ts_ns */
 void mrg_free(struct uft_stream *st);
 
 /* scan.c */
 void scan_info(struct uft_stream *st);
+void scan_known(struct uft_stream *st, const struct uft_info *counted);	/* as if it had been scanned; of @counted: the counts */
 
 #endif

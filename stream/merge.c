@@ -53,11 +53,6 @@ static uint64_t mrg_limit(const struct uft_stream *st)
 	return st->ring[next].key - (st->heap[0] > next && st->ring[next].key);
 }
 
-static inline int mrg_ended(const struct dec_ring *r)
-{
-	return r->is_done && !r->lost_due && !r->left;
-}
-
 /* Two rings left: two busy CPUs, whose records alternate. No heap then, and nothing but pointers. */
 static size_t mrg_two(struct uft_stream *st, struct uft_event *ev, size_t max)
 {
@@ -136,6 +131,14 @@ const char *uft_stream_clock_name(const struct uft_stream *st)
 	return st->clock_name ? st->clock_name : "mono";
 }
 
+struct dec_image *mrg_image(struct uft_stream *st, const struct rd_slice *slice)
+{
+	for (size_t k = 0; slice && k < st->nimage; k++)
+		if (st->image[k].img == slice->image)
+			return &st->image[k];
+	return &st->image[st->nimage - 1];
+}
+
 /* Cuts the sorted blocks into rings. */
 static void mrg_cut(struct uft_stream *st)
 {
@@ -155,10 +158,7 @@ static void mrg_cut(struct uft_stream *st)
 			r->ring = r->cpu = b->ring;
 			r->key = b->clock;
 			r->final_lost = rd_find_lost(f, b->slice, b->ring);
-			r->image = &st->image[st->nimage - 1];
-			for (size_t k = 0; r->slice && k < st->nimage; k++)
-				if (st->image[k].img == r->slice->image)
-					r->image = &st->image[k];
+			r->image = mrg_image(st, r->slice);
 			r->cur.block = b;
 			r->cur.pool = &st->pool;
 			st->cursors[r->index] = &r->cur;

@@ -211,6 +211,8 @@ static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *e
 	if (!S_ISREG(st.st_mode))
 		return uft_fail(err, -EINVAL, "%s: is not a regular file", path);
 	f->size = (uint64_t)st.st_size;
+	f->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	f->uid = st.st_uid;
 	/* Metadata may unpack to much, but not to anything: names pack 5 times, sites 10 times. */
 	f->budget = (16u << 20) + 16 * f->size;
 	ret = rd_read(f, &f->head, sizeof(f->head), 0);

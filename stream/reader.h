@@ -46,7 +46,8 @@ struct rd_meta;				/* reader_meta.c: what is collected until the images are buil
 
 struct rd_file {
 	int fd;
-	uint64_t size;
+	uint64_t size, mtime_ns;	/* when it was opened */
+	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
 	int is_live;			/* live.c: a ring that is at its end may go on */
@@ -111,6 +112,7 @@ struct cursor {
 	uint32_t cap, ncarry;
 	uint8_t carry[32];		/* end of the block before, in front of the loaded one */
 	uint8_t is_synced, is_loaded, is_evicted, is_skip_bad;
+	uint8_t is_at_lim;		/* evicted: p was at lim */
 	struct cur_pool *pool;
 };
 
@@ -132,6 +134,18 @@ enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h);
 void cur_skip_sub(struct cursor *c, int is_bad);
 void cur_reload(struct cursor *c);		/* if it was evicted; before p is used again */
 void cur_release(struct cursor *c);
+
+/* Where a cursor stands between two calls of dec_run(), so that another one of the same ring can go on there (seek.c). */
+struct cur_place {
+	uint64_t position, skip_to, bad;
+	uint32_t block;			/* next to load, counted from the ring's first */
+	uint32_t ncarry;
+	uint8_t carry[32];
+	uint8_t is_synced, is_loaded, is_skip_bad, is_at_lim;
+};
+void cur_save(const struct cursor *c, const struct rd_block *first, struct cur_place *to);
+/* Checks all of @from. 0; -EBADMSG: it is no place in this ring, and nothing has changed. */
+int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place *from);
 
 static inline uint64_t cur_position(const struct cursor *c)
 {

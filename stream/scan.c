@@ -175,6 +175,32 @@ static uint32_t scan_tasks(const struct uft_stream *st)
 	return different;
 }
 
+/* What the metadata tells, which needs no scan. */
+static void scan_describe(struct uft_stream *st)
+{
+	const struct rd_file *f = st->file;
+	struct uft_info *info = &st->info;
+
+	info->format = "uft";
+	info->bytes = f->size;
+	memcpy(info->counters, f->counters, sizeof(info->counters));
+	info->ncpus = f->head.ncpus;
+	info->nobjects = f->nobjects;
+	info->nfuncs = f->nfuncs;
+	info->tracer = f->head.tracer;
+	info->complete = f->is_complete;
+	info->cmdline = f->cmdline ? f->cmdline : "";
+	info->hostname = f->hostname ? f->hostname : "";
+	info->uname = f->uname ? f->uname : "";
+	st->has_info = 1;
+}
+
+void scan_known(struct uft_stream *st, const struct uft_info *counted)
+{
+	st->info = *counted;
+	scan_describe(st);
+}
+
 void scan_info(struct uft_stream *st)
 {
 	struct scan s = { .first = UINT64_MAX };
@@ -206,7 +232,6 @@ void scan_info(struct uft_stream *st)
 			overwritten += missing / kept * (double)(s.events - before);
 	}
 	free(ring);
-	info->format = "uft";
 	info->events = s.events;
 	info->calls = s.calls;
 	/* The profile tracer writes sums, no records. */
@@ -216,21 +241,11 @@ void scan_info(struct uft_stream *st)
 	info->lost_parts = f->counters[UFT_CNT_LOST_PART] < info->lost ? f->counters[UFT_CNT_LOST_PART] : info->lost;
 	info->lost -= info->lost_parts;
 	info->overwritten = overwritten < 1e18 ? (uint64_t)overwritten : (uint64_t)1e18;
-	info->bytes = f->size;
 	if (s.events) {
 		info->first_ns = uft_clock_ns(&st->clock, s.first);
 		info->duration_ns = uft_clock_ns(&st->clock, s.last) - info->first_ns;
 	}
-	memcpy(info->counters, f->counters, sizeof(info->counters));
-	info->ncpus = f->head.ncpus;
 	info->ntasks = scan_tasks(st);
-	info->nobjects = f->nobjects;
-	info->nfuncs = f->nfuncs;
-	info->tracer = f->head.tracer;
-	info->complete = f->is_complete;
 	info->damaged_bytes = f->damaged + s.damaged;
-	info->cmdline = f->cmdline ? f->cmdline : "";
-	info->hostname = f->hostname ? f->hostname : "";
-	info->uname = f->uname ? f->uname : "";
-	st->has_info = 1;
+	scan_describe(st);
 }

@@ -67,7 +67,7 @@ static int is_hidden(const struct uft_stream *st, uint64_t clock)
 }
 
 /* Time stamps of the selection become times since the first event. A printed one is rounded to microseconds. */
-static void sel_begin(struct uft_stream *st, uint64_t first_ns)
+void sel_begin(struct uft_stream *st, uint64_t first_ns)
 {
 	struct uft_select *s = &st->sel;
 

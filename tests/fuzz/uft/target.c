@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "stream/seek.h"
 #include "stream/stream.h"
 #include "uft/abi.h"
 
@@ -64,6 +65,57 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 	uft_stream_close(st);
 }
 
+/* What is read from @st on: the same events give the same number. */
+static uint64_t fuzz_rest(struct uft_stream *st, uint64_t skip)
+{
+	static struct uft_event ev[61];
+	uint64_t h = 1;
+	size_t n;
+
+	while ((n = uft_stream_batch(st, ev, 61)))
+		for (size_t i = 0; i < n; i++) {
+			if (skip) {
+				skip--;
+				continue;
+			}
+			h = (h ^ ev[i].ts_ns ^ (uint64_t)ev[i].kind << 56 ^ (uint64_t)ev[i].depth << 40) * 0x9e3779b97f4a7c15ull;
+			h = (h ^ ev[i].duration_ns ^ (uint64_t)ev[i].task->tid << 20 ^ ev[i].cpu) * 0x9e3779b97f4a7c15ull + ev[i].flags;
+		}
+	return h;
+}
+
+/* From each point of an index on, as from the start. */
+static void fuzz_seek(const char *path)
+{
+	const struct uft_select all = { .no_parents = 1 };
+	struct uft_event ev[61];
+	struct uft_stream *st, *again;
+	struct uft_index *ix;
+	size_t n;
+	int ret;
+
+	if (uft_stream_open(path, &all, &st, NULL))
+		return;
+	ix = uft_index_new(st, 61);
+	ret = ix ? 0 : -1;
+	while (!ret && (n = uft_stream_batch(st, ev, 61)))
+		ret = uft_index_add(ix, st, ev, n);
+	if (!ret && !uft_index_finish(ix, st)) {
+		for (size_t i = 0, step = uft_index_points(ix) / 3 + 1; i < uft_index_points(ix); i += step) {
+			uint64_t seen;
+
+			if (uft_stream_open(path, &all, &again, NULL))
+				abort();
+			seen = fuzz_rest(again, uft_index_point_event(ix, i));
+			uft_stream_close(again);
+			fuzz_check(!uft_stream_seek(st, ix, i), "no way to a point of its own index");
+			fuzz_check(fuzz_rest(st, 0) == seen, "other events from a point on");
+		}
+	}
+	uft_index_close(ix);
+	uft_stream_close(st);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
 	static const char *pattern = "f*1";
@@ -79,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	fuzz_read(path, NULL);
 	fuzz_read(path, &sel);
+	fuzz_seek(path);
 	close(fd);
 	return 0;
 }
