@@ -478,6 +478,16 @@ int cmd_time_us(const struct cmd_option *o, const char *text, void *field, struc
 	return ret < 0 ? ret : 0;
 }
 
+int cmd_time_s(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	int ret = store_time(text, 1e9, field, err);
+
+	(void)o;
+	if (ret >= 0 && !*(uint64_t *)field)
+		return uft_fail(err, -EINVAL, "'%s' is no time at all; leave the option out for no limit", text);
+	return ret < 0 ? ret : 0;
+}
+
 int cmd_moment(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	struct cmd_moment *m = field;

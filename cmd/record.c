@@ -13,19 +13,24 @@
  *	attached: SIGINT, SIGTERM, SIGHUP	put the code back, save, exit 0; the last target ends: the same
  *	saved, and -o FILE.dat is written	any of them ends us by it; FILE.dat.uft stays
  *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
+ *	a limit: --max-size, --duration,	put the code back, save, say so; wait for the program and exit
+ *	5 % of the file system free		with its status; attached: exit 0
  *
  * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -67,6 +72,9 @@ struct recording {
 	int is_warned;			/* of gprof, or there was no need */
 	struct cmd_targets *targets;	/* running programs; NULL: we start one */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
+	uint64_t end_ns;		/* --duration ends then; 0: never */
+	int is_limited;			/* the limit of size, room or time was reached: */
+	int is_released;		/* the program goes on without us */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
 	int error;			/* of the writer */
 };
@@ -361,7 +369,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	char cmdline[4096];
 	struct uft_writer_opts opts = {
 		.tracer = (uint32_t)rec->opts->tracer, .cmdline = cmdline, .compress = (int)rec->opts->compress,
-		.overwrite = rec->opts->overwrite,
+		.overwrite = rec->opts->overwrite, .max_bytes = rec->opts->max_bytes,
 	};
 	int ret;
 
@@ -395,12 +403,30 @@ static void on_writer_error(struct recording *rec, int error)
 	stop_tracing(rec);
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000ull + (uint64_t)t.tv_nsec;
+}
+
+/* Until --duration is over, POLL_MS at most. */
+static int poll_ms(const struct recording *rec)
+{
+	uint64_t now = now_ns(), left = rec->end_ns > now ? rec->end_ns - now : 0;
+
+	return rec->end_ns && left < POLL_MS * 1000000ull ? (int)(left / 1000000) + 1 : POLL_MS;
+}
+
 /* Until the last target ended, or we are to leave them. */
 static void follow(struct recording *rec)
 {
 	struct uft_writer_stats stats;
 
-	while (!detach_signal && uft_session_poll(rec->session, POLL_MS) > 0) {
+	if (rec->opts->duration_ns)
+		rec->end_ns = now_ns() + rec->opts->duration_ns;
+	while (!detach_signal && !rec->is_limited && uft_session_poll(rec->session, poll_ms(rec)) > 0) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);
@@ -408,11 +434,14 @@ static void follow(struct recording *rec)
 			on_writer_error(rec, error);
 		recorder_stats(rec->recorder, &stats);
 		status_update(&rec->status, &stats);
+		rec->is_limited = stats.stop || (rec->end_ns && now_ns() >= rec->end_ns);
 	}
-	if (detach_signal && uft_session_status(rec->session) < 0)
+	if (uft_session_status(rec->session) < 0) {
 		rec->is_detached = detach_signal;
-	rec->is_left = !detach_signal && uft_session_status(rec->session) < 0;
-	if (detach_signal)
+		rec->is_released = !detach_signal && rec->is_limited;
+		rec->is_left = !detach_signal && !rec->is_limited;
+	}
+	if (detach_signal || rec->is_limited)
 		stop_tracing(rec);
 }
 
@@ -465,6 +494,8 @@ static void say_losses(struct recording *rec, const struct uft_session_stats *s,
 
 	info.complete = 1;		/* if not, that was said */
 	info.damaged_bytes = 0;
+	if (rec->opts->is_quiet && info.stop == UFT_STOP_SIZE)
+		info.stop = UFT_STOP_NONE;	/* as it was asked for */
 	if (rec->opts->is_quiet)
 		info.lost = info.lost_parts = info.overwritten = 0;
 	memcpy(info.counters, s->counters, sizeof(info.counters));
@@ -529,7 +560,7 @@ static int program_status(const struct recording *rec)
 	if (rec->is_detached)
 		return 128 + rec->is_detached;
 	if (status < 0)
-		return rec->is_left ? 0 : CMD_FAILED;
+		return rec->is_left || rec->is_released ? 0 : CMD_FAILED;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -562,6 +593,12 @@ static void count_file(const char *path, struct uft_writer_stats *total, const c
 	uft_stream_close(st);
 }
 
+static void say_time_is_over(struct recording *rec, const struct uft_writer_stats *total)
+{
+	if (rec->is_limited && !total->stop && !rec->opts->is_quiet)
+		say(rec, "recording stopped after %g s (--duration)", (double)rec->opts->duration_ns / 1e9);
+}
+
 /* Saves everything and says what there is. The exit status is the program's unless recording went wrong. */
 static int finish(struct recording *rec, const struct uft_export *format)
 {
@@ -586,6 +623,9 @@ static int finish(struct recording *rec, const struct uft_export *format)
 	total.lost -= info.lost_parts;
 	info.lost = total.lost;
 	info.events = total.events;
+	info.stop = total.stop;
+	info.stop_bytes = total.stop_bytes;
+	say_time_is_over(rec, &total);
 	if (!rec->opts->is_quiet && (total.bytes < COUNT_BYTES_MAX || rec->opts->tracer == UFT_TRACER_PROFILE))
 		count_file(rec->path, &total, &unit, &is_exact, &info);
 	say_losses(rec, &stats, &info);
@@ -601,6 +641,29 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		failed = export_recording(rec, format);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
 	return failed && status == 0 ? failed : status;
+}
+
+/* The recording is saved, the program goes on, and we wait for its end. The exit status. */
+static int wait_program(struct recording *rec, int saved)
+{
+	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, rec->program, 0), .events = POLLIN };
+	int status = -1, got;
+
+	interrupts = 0;
+	if (!rec->opts->is_quiet)
+		say(rec, "the program goes on, and is waited for");
+	while ((got = waitpid(rec->program, &status, WNOHANG)) == 0 && !detach_signal)
+		poll(&fd, 1, POLL_MS);
+	if (fd.fd >= 0)
+		close(fd.fd);
+	if (detach_signal)
+		return 128 + detach_signal;
+	if (got < 0)
+		status = uft_session_late_status(rec->program);
+	if (got < 0 && status < 0)
+		return CMD_FAILED;
+	status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return status ? status : saved;
 }
 
 /* Those that ended meanwhile are no failure, unless nobody is left; nor what is found by name and cannot be attached to. */
@@ -658,7 +721,8 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	if (ret == 0) {
 		rec->is_started = 1;
 		follow(rec);
-		return finish(rec, format);
+		ret = finish(rec, format);
+		return rec->is_released && !rec->targets ? wait_program(rec, ret) : ret;
 	}
 	if (rec->recorder) {
 		struct uft_writer_stats unused;

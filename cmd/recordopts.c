@@ -24,6 +24,7 @@ static const char *const tracer_names[] = {
 };
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
+#define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
 #define MAX_OPTIONS	96			/* more words than trace_options has */
 
 /* Who comes from perf gives a process to -p. */
@@ -85,6 +86,8 @@ static const struct cmd_option record_options[] = {
 	{ "compress", 'z', "LEVEL", "compress the file with zstd, 1 to 19", cmd_uint, F(compress), NULL },
 	{ "output", 'o', "FILE", "write to FILE (default " CMD_DEFAULT_FILE "); a name ending in .dat makes a trace.dat", cmd_string,
 	  F(output), NULL },
+	{ "max-size", 0, "KB", "stop recording when the file has reached this size (also with M, G); the program goes on", cmd_kb, F(max_bytes), NULL },
+	{ "duration", 0, "TIME", "stop recording after TIME seconds (also with ms, min); the program goes on", cmd_time_s, F(duration_ns), NULL },
 	{ "status", 0, NULL, "show the status line even when the program writes to the same terminal", cmd_flag,
 	  F(wants_status), NULL },
 	{ "quiet", 'q', NULL, "print no status line and no summary", cmd_flag, F(is_quiet), NULL },
@@ -242,6 +245,8 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
 	if (o->compress > 19)
 		return cmd_usage(syntax, "--compress: %u is not a level from 1 to 19", o->compress);
+	if (o->max_bytes && o->max_bytes < MAX_SIZE_MIN)
+		return cmd_usage(syntax, "--max-size: %llu KB is too small: at least 2M", (unsigned long long)(o->max_bytes >> 10));
 	if (o->buffer_bytes > 1ull << 31)
 		return cmd_usage(syntax, "--buffer: 2 GB is the largest ring of a CPU");
 	return -1;

@@ -21,6 +21,7 @@ struct record_opts {
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */
 	const char *output;
+	uint64_t max_bytes, duration_ns;	/* 0: no limit */
 };
 
 extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;

@@ -11,6 +11,7 @@
 
 #include "output/losses.h"
 #include "output/output.h"
+#include "stream/uft_file.h"
 
 /* What each counter means when it is not zero, and what helps; the others are no loss. */
 static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
@@ -68,6 +69,18 @@ unsigned losses_each(const struct uft_info *info, int is_rescued, void (*say)(vo
 			continue;
 		snprintf(text, sizeof(text), "%" PRIu64 " %s%s%s%s", info->counters[i], counters[i].what, remedy ? " (" : "", remedy ? remedy : "",
 			 remedy ? ")" : "");
+		say(arg, text);
+		n++;
+	}
+	if (info->stop == UFT_STOP_SIZE) {
+		snprintf(text, sizeof(text), "recording stopped when the file reached its limit, %.1f MB (--max-size): later events are not here",
+			 (double)info->stop_bytes / 1e6);
+		say(arg, text);
+		n++;
+	}
+	if (info->stop == UFT_STOP_ROOM) {
+		snprintf(text, sizeof(text), "recording stopped because less than %.1f MB of the file system was free: later events are not here "
+			 "(remove files, or record less: -l, -D, --duration)", (double)info->stop_bytes / 1e6);
 		say(arg, text);
 		n++;
 	}

@@ -8,6 +8,8 @@
  * A target that changes it all the same spoils its own block, whose sum is wrong then. What is compressed is copied first: no
  * compressor was written for memory that changes.
  *
+ * Beyond a limit (wr_may_grow()) data is not written, but `read` goes on: no ring fills, so nothing counts as lost.
+ *
  * Overwrite mode. Nothing is written until the slice ends. The target may still be running then: a run is copied,
  * then (load barrier, partner of the target's store barrier after advancing `oldest`) `oldest` is read again, and what
  * it passed is dropped, since new data may have been written there meanwhile.
@@ -82,6 +84,10 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		size_t n = wr_run(w, wr->read, commit);
 		int err;
 
+		if (!wr_may_grow(w, n)) {
+			wr->read = commit;
+			break;
+		}
 		if (w->opts.compress)
 			data = memcpy(w->copy, data, n);
 		err = wr_run_write(w, s, ring, wr->read, data, n);
@@ -92,6 +98,7 @@ static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint
 		/* The copy is done before the target may write there again. */
 		__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
 	}
+	__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -125,6 +132,8 @@ static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, ui
 		size_t n = wr_run(w, wr->read, commit), overtaken = 0;
 		int err;
 
+		if (!wr_may_grow(w, n))
+			return 0;
 		memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the copy was read before `oldest` is */
 		oldest = __atomic_load_n(&r->oldest, __ATOMIC_RELAXED);

@@ -50,6 +50,8 @@ struct rd_file {
 	uint32_t uid;
 	struct uft_file_header head;
 	int has_head, is_complete;
+	uint32_t stop;			/* enum uft_stop */
+	uint64_t stop_bytes;
 	int is_live;			/* live.c: a ring that is at its end may go on */
 	uint64_t damaged;
 	uint64_t end;			/* of the last block that is whole */

@@ -400,6 +400,21 @@ static int rm_rescued(struct rd_file *f, struct wire_in *in)
 	return in->bad ? -EBADMSG : 0;
 }
 
+static int rm_end(struct rd_file *f, struct wire_in *in)
+{
+	uint64_t why, bytes;
+
+	if (in->p == in->end)
+		return 0;
+	why = wire_get_u(in);
+	bytes = wire_get_u(in);
+	if (in->bad || why >= UFT_NSTOPS)
+		return -EBADMSG;
+	f->stop = (uint32_t)why;
+	f->stop_bytes = bytes;
+	return 0;
+}
+
 int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 {
 	struct wire_in in = { p, p + n, 0 };
@@ -424,6 +439,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_PROFILE: ret = rm_profile(f, &in); break;
 	case UFT_BLOCK_DROPS: ret = rm_drops(f, &in); break;
 	case UFT_BLOCK_RESCUED: ret = rm_rescued(f, &in); break;
+	case UFT_BLOCK_END: ret = rm_end(f, &in); break;
 	}
 	if (ret)		/* hostile, or asks for more memory than there is: not readable */
 		f->damaged += n;

@@ -189,6 +189,8 @@ static void scan_describe(struct uft_stream *st)
 	info->nfuncs = f->nfuncs;
 	info->tracer = f->head.tracer;
 	info->complete = f->is_complete;
+	info->stop = f->stop;
+	info->stop_bytes = f->stop_bytes;
 	info->cmdline = f->cmdline ? f->cmdline : "";
 	info->hostname = f->hostname ? f->hostname : "";
 	info->uname = f->uname ? f->uname : "";

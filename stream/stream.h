@@ -98,6 +98,8 @@ struct uft_info {		/* for `uft stat` and headers */
 	uint64_t counters[UFT_NCOUNTERS];
 	uint32_t ncpus, ntasks, nobjects, nfuncs, tracer;
 	int complete;		/* 0: the recorder did not finish the file; 1 it did */
+	uint32_t stop;		/* enum uft_stop: it finished because of that limit, */
+	uint64_t stop_bytes;	/* which is this */
 	uint64_t damaged_bytes;	/* skipped as unreadable */
 	const char *cmdline, *hostname, *uname;
 };

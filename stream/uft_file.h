@@ -57,7 +57,7 @@
  *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
  *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else appended
  *             that much of what the rings held, by that clock, and what else was still known
- *   END       empty; the recorder finished
+ *   END       empty, or u enum uft_stop, u bytes: the recorder finished, because of that limit
  *
  * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
  * resolve to addresses, and those to names by the file at `path` if its build-id (without one: size and
@@ -99,6 +99,9 @@ enum uft_block_type {
 	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED,
 	UFT_BLOCK_RING = 32,
 };
+
+/* Why a recording ended before what it recorded did. UFT_STOP_SIZE: bytes that the file may have; UFT_STOP_ROOM: bytes that stay free. */
+enum uft_stop { UFT_STOP_NONE, UFT_STOP_SIZE, UFT_STOP_ROOM, UFT_NSTOPS };
 
 enum uft_block_flags { UFT_BLOCK_ZSTD = 1 /* the payload is one zstd frame of `raw` bytes */ };
 

@@ -20,12 +20,15 @@
  *  3. A control field out of bounds retires that ring for good, counted as one loss, and touches nothing else.
  *     (unit/stream/hostile)
  *  4. Ring data that could not be saved is counted as lost. (unit/stream/nospace)
+ *  5. Ring data beyond a limit (max_bytes, the room that stays free) is discarded, uncounted: END names the limit. (func/cli/limit)
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,6 +40,9 @@
 #define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
 #define WR_ALLOCATE	(8u << 20)	/* step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages,
 					 * and at first a program waits to be started */
+#define WR_FREE_PART	20u		/* 1/20 of a file system stays free, or half of what was free at the start if that is less */
+#define WR_FREE_LOOKS	4u		/* at the free room while so much of it is written, */
+#define WR_FREE_STEP	(8u << 20)	/* and each 8 MB at least */
 #define WR_SUB_MIN	64u		/* a header and some records */
 #define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
@@ -149,6 +155,50 @@ int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payl
 	return err;
 }
 
+/* ---- Limits ------------------------------------------------------------------------------- */
+
+/* Called once, before the first block. A pipe, a device, or a file system without a size has no limit. */
+static void wr_limit_begin(struct uft_writer *w)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (fstat(w->fd, &st) || !S_ISREG(st.st_mode) || fstatvfs(w->fd, &fs) || !fs.f_blocks)
+		return;
+	w->free_min = (uint64_t)fs.f_blocks / WR_FREE_PART * fs.f_frsize;
+	if (w->free_min > (uint64_t)fs.f_bavail * fs.f_frsize / 2)
+		w->free_min = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+	if (w->free_min < WR_RESERVE)	/* too little to keep: written to the end, where -ENOSPC comes */
+		w->free_min = 0;
+}
+
+static int wr_is_room_left(struct uft_writer *w)
+{
+	uint64_t step = w->free_min / WR_FREE_LOOKS;
+	struct statvfs fs;
+
+	if (!w->free_min || w->end < w->free_at || fstatvfs(w->fd, &fs))
+		return 1;
+	w->free_at = w->end + (step < WR_FREE_STEP ? step : WR_FREE_STEP);
+	return (uint64_t)fs.f_bavail * fs.f_frsize >= w->free_min;
+}
+
+int wr_may_grow(struct uft_writer *w, uint64_t n)
+{
+	uint64_t need = w->end + sizeof(struct uft_file_block) + n + 8 + WR_RESERVE;
+
+	if (w->stats.stop)
+		return 0;
+	if (w->opts.max_bytes && need > w->opts.max_bytes) {
+		w->stats.stop = UFT_STOP_SIZE;
+		w->stats.stop_bytes = w->opts.max_bytes;
+	} else if (!wr_is_room_left(w)) {
+		w->stats.stop = UFT_STOP_ROOM;
+		w->stats.stop_bytes = w->free_min;
+	}
+	return !w->stats.stop;
+}
+
 /* ---- The public calls --------------------------------------------------------------------- */
 
 static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
@@ -213,6 +263,7 @@ static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err
 		return uft_fail(err, w->fd, "%s: cannot be written: %s", path, why ? why : strerror(-w->fd));
 	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device has nothing to cut */
 		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	wr_limit_begin(w);
 	clock_gettime(CLOCK_REALTIME, &ts);
 	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));

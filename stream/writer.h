@@ -9,6 +9,7 @@
 #ifndef UFT_STREAM_WRITER_H
 #define UFT_STREAM_WRITER_H
 
+#include "stream/uft_file.h"
 #include "symbol/error.h"
 #include "symbol/image.h"
 #include "uft/abi.h"
@@ -19,13 +20,19 @@ struct uft_writer_opts {
 	const char *cmdline;		/* what was recorded */
 	int compress;			/* zstd level, 0 none */
 	int overwrite;			/* rings keep the newest: what is missing there is no loss */
+	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
 	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the first the same always:
 	 * how short ever a recording is, it has a line. A clock of 0 is one that is not known yet. */
 	void (*clock)(void *arg, uint64_t clock[2], uint64_t monotonic_ns[2]);
 	void *clock_arg;
 };
 
-struct uft_writer_stats { uint64_t bytes, events, lost, overwritten; };	/* while running: events: an estimate; overwritten: 0 */
+struct uft_writer_stats {
+	uint64_t bytes, events, lost, overwritten;	/* while running: events: an estimate; overwritten: 0 */
+	/* Since a limit was reached ring data is discarded, uncounted. The caller stops recording. */
+	enum uft_stop stop;
+	uint64_t stop_bytes;
+};
 
 int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
 		      struct uft_writer **out, struct uft_error *err);

@@ -51,6 +51,8 @@ struct uft_writer {
 	uint64_t end;				/* file bytes that are good */
 	uint64_t allocated;			/* file bytes the file system has promised */
 	int can_allocate;
+	uint64_t free_min;			/* bytes of the file system that stay free; 0: it has no size */
+	uint64_t free_at;			/* file bytes at which to look at that again */
 
 	uint8_t *arena;				/* and its geometry, copied: the arena is the target's to scribble on */
 	uint32_t nslices, nrings;
@@ -87,6 +89,9 @@ static inline struct uft_ring *wr_arena_ring(const struct uft_writer *w, uint32_
 
 /* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
 int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
+
+/* May @n bytes of ring data be written? If not, recording ends here: stats.stop says why. */
+int wr_may_grow(struct uft_writer *w, uint64_t n);
 
 /* All of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */
 int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, struct uft_writer **out);

@@ -480,7 +480,15 @@ int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t ind
 int wr_meta_end(struct uft_writer *w)
 {
 	struct uft_file_block setup = { .type = UFT_BLOCK_SETUP }, end = { .type = UFT_BLOCK_END };
+	struct wire why = { 0 };
 	int err = wr_block(w, &setup, &w->head, sizeof(w->head), 0);
 
-	return err ? err : wr_block(w, &end, NULL, 0, 0);
+	if (w->stats.stop) {
+		wire_put_u(&why, w->stats.stop);
+		wire_put_u(&why, w->stats.stop_bytes);
+	}
+	if (!err)
+		err = wr_block(w, &end, why.p, why.err ? 0 : why.n, 0);
+	wire_free(&why);
+	return err;
 }

@@ -741,6 +741,13 @@ int uft_session_status(const struct uft_session *s)
 	return s->launched_status;
 }
 
+int uft_session_late_status(pid_t program)
+{
+	int status;
+
+	return look_kept_status(program, &status) ? status : -1;
+}
+
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out)
 {
 	int any_live = 0;
