@@ -62,7 +62,7 @@ static int describe(struct chrome *c, const struct uft_task *t)
 	return 0;
 }
 
-static int begin(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns)
+static int begin(void *ctx, const struct uft_task *task, const struct nest_call *call)
 {
 	struct chrome *c = ctx;
 	int ret = describe(c, task);
@@ -70,18 +70,18 @@ static int begin(void *ctx, const struct uft_task *task, const struct uft_sym *s
 	if (ret)
 		return ret;
 	put_start(c, 'B', task->pid, task->tid);
-	put_time(c->out, ns);
+	put_time(c->out, call->begin_ns);
 	fputs(",\"name\":", c->out);
-	table_put_json(c->out, sym->name);
+	table_put_json(c->out, call->sym->name);
 	putc('}', c->out);
 	return ferror(c->out) ? -EIO : 0;
 }
 
-static int end(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns, enum nest_end how)
+static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
 {
 	struct chrome *c = ctx;
 
-	(void)sym;
+	(void)call;
 	put_start(c, 'E', task->pid, task->tid);
 	put_time(c->out, ns);
 	fputs(how == NEST_OPEN ? ",\"args\":{\"open\":true}}" : how == NEST_LEFT ? ",\"args\":{\"left\":true}}" : "}", c->out);

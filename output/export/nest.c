@@ -5,10 +5,9 @@
 
 #include "output/export/nest.h"
 
-struct open_call { const struct uft_sym *sym; uint32_t depth; };
 struct nest_task {
 	const struct uft_task *task;
-	struct open_call *call;
+	struct nest_call *call;
 	uint32_t n, cap;
 	uint64_t last_ns;
 };
@@ -40,7 +39,11 @@ static struct nest_task *get_task(struct nest *n, const struct uft_task *task)
 
 static int end_call(struct nest *n, struct nest_task *t, enum nest_end how)
 {
-	return n->ops->end(n->ctx, t->task, t->call[--t->n].sym, t->last_ns, how);
+	const struct nest_call *call = &t->call[--t->n];
+
+	if (t->n)
+		t->call[t->n - 1].child_ns += t->last_ns - call->begin_ns;
+	return n->ops->end(n->ctx, t->task, call, t->last_ns, how);
 }
 
 static int begin_call(struct nest *n, struct nest_task *t, const struct uft_event *ev)
@@ -52,16 +55,17 @@ static int begin_call(struct nest *n, struct nest_task *t, const struct uft_even
 	if (ret)
 		return ret;
 	if (t->n == t->cap) {
-		struct open_call *grown = realloc(t->call, 2 * (t->cap + 16) * sizeof(*grown));
+		struct nest_call *grown = realloc(t->call, 2 * (t->cap + 16) * sizeof(*grown));
 
 		if (!grown)
 			return -ENOMEM;
 		t->call = grown;
 		t->cap = 2 * (t->cap + 16);
 	}
-	t->call[t->n++] = (struct open_call){ ev->sym, ev->depth };
-	n->result->calls++;
-	return n->ops->begin(n->ctx, t->task, ev->sym, t->last_ns);
+	t->call[t->n] = (struct nest_call){ .sym = ev->sym, .id = ++n->result->calls, .parent = t->n ? t->call[t->n - 1].id : 0,
+		.begin_ns = t->last_ns, .level = t->n, .depth = ev->depth };
+	t->n++;
+	return n->ops->begin ? n->ops->begin(n->ctx, t->task, &t->call[t->n - 1]) : 0;
 }
 
 static int exit_call(struct nest *n, struct nest_task *t, const struct uft_event *ev)
@@ -98,11 +102,12 @@ static int add_event(struct nest *n, const struct uft_event *ev)
 	return ev->kind == UFT_EV_ENTRY ? begin_call(n, t, ev) : exit_call(n, t, ev);
 }
 
+/* The youngest task first: an exec makes another one of the same thread, whose calls are within those of the older. */
 static int close_open(struct nest *n)
 {
 	int ret = 0;
 
-	for (uint32_t i = 0; i < n->ntasks; i++)
+	for (uint32_t i = n->ntasks; i-- > 0;)
 		for (struct nest_task *t = &n->task[i]; t->n && !ret;) {
 			t->last_ns = n->result->end_ns;
 			n->result->open++;

@@ -13,10 +13,19 @@
 
 enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: at the end of the stream */
 
+struct nest_call {
+	const struct uft_sym *sym;
+	uint64_t id, parent;		/* calls are numbered from 1 in the order in which they begin; parent 0: none, it is an outermost one */
+	uint64_t begin_ns;
+	uint64_t child_ns;		/* time of the calls within it, as soon as they have ended */
+	uint32_t level;			/* open calls around it */
+	uint32_t depth;			/* as the stream has it */
+};
+
 struct nest_ops {
 	/* Each returns 0 or a negative errno, which ends all. */
-	int (*begin)(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns);
-	int (*end)(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns, enum nest_end how);
+	int (*begin)(void *ctx, const struct uft_task *task, const struct nest_call *call);	/* at call->begin_ns */
+	int (*end)(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how);
 	int (*lost)(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records);	/* @task may be NULL */
 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sink.c - where an export goes; see sink.h */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,7 +14,8 @@
 
 #define BUFFER	(256u << 10)
 
-static char *volatile under_way;	/* for signal handlers */
+/* For signal handlers: files, then the directory that they are in. */
+static char *volatile under_way[2], *volatile under_way_dir;
 
 /* A pipe, a device, or what is open already under a name of /proc (/dev/stdout). */
 static int is_special(const char *path)
@@ -23,23 +25,35 @@ static int is_special(const char *path)
 	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/", 5) || (stat(path, &st) == 0 && !S_ISREG(st.st_mode));
 }
 
-static int open_part(struct export_sink *s)
+/* @name: owned by the list from now on. */
+static int open_new(char *name, unsigned i, FILE **out)
 {
 	int fd;
 
-	if (asprintf(&s->part, "%s.part-%d", s->final, (int)getpid()) < 0) {
-		s->part = NULL;
+	if (!name)
 		return -ENOMEM;
-	}
-	fd = open(s->part, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
+	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0) {
+		free(name);
 		return -errno;
-	under_way = s->part;
-	s->out = fdopen(fd, "w");
-	if (s->out)
+	}
+	under_way[i] = name;
+	*out = fdopen(fd, "w");
+	if (*out)
 		return 0;
 	close(fd);
 	return -ENOMEM;
+}
+
+static int open_part(struct export_sink *s)
+{
+	int ret;
+
+	if (asprintf(&s->part, "%s.part-%d", s->final, (int)getpid()) < 0)
+		s->part = NULL;
+	ret = open_new(s->part, 0, &s->out);
+	s->part = under_way[0];
+	return ret;
 }
 
 /* A link to a file is followed: its target is replaced, the link stays. */
@@ -59,13 +73,27 @@ static int open_any(struct export_sink *s, const char **why)
 	return s->out ? 0 : -errno;
 }
 
-static void forget(struct export_sink *s)
+void export_sink_discard(void)
 {
-	if (under_way)
-		unlink(under_way);
-	under_way = NULL;
+	for (unsigned i = 0; i < 2; i++)
+		if (under_way[i])
+			unlink(under_way[i]);
+	if (under_way_dir)
+		rmdir(under_way_dir);
+}
+
+/* @is_done: what was under way has its name now. */
+static void forget(struct export_sink *s, int is_done)
+{
+	if (!is_done)
+		export_sink_discard();
+	for (unsigned i = 0; i < 2; i++) {
+		free(under_way[i]);
+		under_way[i] = NULL;
+	}
+	free(under_way_dir);
+	under_way_dir = NULL;
 	free(s->final);
-	free(s->part);
 	s->final = s->part = NULL;
 }
 
@@ -78,34 +106,118 @@ int export_sink_open(struct export_sink *s, const char *path, struct uft_error *
 	ret = open_any(s, &why);
 	if (ret) {
 		snprintf(err->text, sizeof(err->text), "cannot write %.200s: %s", path, why ? why : strerror(-ret));
-		forget(s);
+		forget(s, 0);
 		return ret;
 	}
 	setvbuf(s->out, NULL, _IOFBF, BUFFER);
 	return 0;
 }
 
-int export_sink_close(struct export_sink *s, int ret, struct uft_error *err)
+int export_sink_reserve(struct export_sink *s, const char *path, struct uft_error *err)
 {
-	errno = 0;
-	if (fflush(s->out) && !ret)
-		ret = errno ? -errno : -EIO;
-	if (ferror(s->out) && !ret)
-		ret = -EIO;
-	if (fclose(s->out) && !ret)
-		ret = -errno;
-	if (!ret && s->part && rename(s->part, s->final) < 0)
-		ret = -errno;
+	int ret = export_sink_open(s, path, err);
+
+	if (ret)
+		return ret;
+	fclose(s->out);
+	s->out = NULL;
+	return 0;
+}
+
+/* 0: there is none yet, or an empty one, which rename(2) replaces. */
+static int check_free(const char *path, const char **why)
+{
+	DIR *dir = opendir(path);
+	int n = 0;
+
+	if (!dir && errno == ENOENT)
+		return 0;
+	if (!dir) {
+		*why = errno == ENOTDIR ? "this format is a directory, and that is a file: remove it, or name another" : NULL;
+		return -errno;
+	}
+	while (n < 3 && readdir(dir))
+		n++;		/* `.` and `..` are always there */
+	closedir(dir);
+	if (n < 3)
+		return 0;
+	*why = "it is there already, and this format is a directory: remove it, or name another";
+	return -EEXIST;
+}
+
+static int open_in_dir(struct export_sink *s, const char *name, unsigned i, FILE **out)
+{
+	char *path;
+
+	return open_new(asprintf(&path, "%s/%s", s->part, name) < 0 ? NULL : path, i, out);
+}
+
+static int open_dir(struct export_sink *s, const char *first, const char *second, const char **why)
+{
+	int ret;
+
+	s->final = malloc(PATH_MAX);
+	if (!s->final)
+		return -ENOMEM;
+	ret = uft_newfile_resolve(s->path, s->final, PATH_MAX, why);
+	for (size_t n = strlen(s->final); !ret && n > 1 && s->final[n - 1] == '/'; n--)
+		s->final[n - 1] = '\0';
 	if (!ret)
-		under_way = NULL;
-	else if (!err->text[0])
-		snprintf(err->text, sizeof(err->text), "cannot write %.200s: %s", s->path, strerror(-ret));
-	forget(s);
+		ret = check_free(s->final, why);
+	if (ret)
+		return ret;
+	if (asprintf(&s->part, "%s.part-%d", s->final, (int)getpid()) < 0) {
+		s->part = NULL;
+		return -ENOMEM;
+	}
+	if (mkdir(s->part, 0700) < 0) {
+		ret = -errno;
+		free(s->part);
+		return ret;
+	}
+	under_way_dir = s->part;
+	ret = open_in_dir(s, first, 0, &s->out);
+	return ret ? ret : open_in_dir(s, second, 1, &s->second);
+}
+
+int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second, struct uft_error *err)
+{
+	const char *why = NULL;
+	int ret;
+
+	*s = (struct export_sink){ .path = path };
+	ret = open_dir(s, first, second, &why);
+	if (!ret)
+		return 0;
+	snprintf(err->text, sizeof(err->text), "cannot write %.200s: %s", path, why ? why : strerror(-ret));
+	if (s->out)
+		fclose(s->out);
+	forget(s, 0);
 	return ret;
 }
 
-void export_sink_discard(void)
+static int close_file(FILE *f, int ret)
 {
-	if (under_way)
-		unlink(under_way);
+	errno = 0;
+	if (fflush(f) && !ret)
+		ret = errno ? -errno : -EIO;
+	if (ferror(f) && !ret)
+		ret = -EIO;
+	if (fclose(f) && !ret)
+		ret = -errno;
+	return ret;
+}
+
+int export_sink_close(struct export_sink *s, int ret, struct uft_error *err)
+{
+	if (s->out)
+		ret = close_file(s->out, ret);
+	if (s->second)
+		ret = close_file(s->second, ret);
+	if (!ret && s->part && rename(s->part, s->final) < 0)
+		ret = -errno;
+	if (ret && !err->text[0])
+		snprintf(err->text, sizeof(err->text), "cannot write %.200s: %s", s->path, strerror(-ret));
+	forget(s, !ret);
+	return ret;
 }

@@ -90,15 +90,15 @@ static int put_event(struct speedscope *s, const struct uft_task *task, char typ
 	return 0;
 }
 
-static int begin(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns)
+static int begin(void *ctx, const struct uft_task *task, const struct nest_call *call)
 {
-	return put_event(ctx, task, 'O', sym, ns);
+	return put_event(ctx, task, 'O', call->sym, call->begin_ns);
 }
 
-static int end(void *ctx, const struct uft_task *task, const struct uft_sym *sym, uint64_t ns, enum nest_end how)
+static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
 {
 	(void)how;
-	return put_event(ctx, task, 'C', sym, ns);
+	return put_event(ctx, task, 'C', call->sym, ns);
 }
 
 static int put_profiles(struct speedscope *s, FILE *out, uint64_t end_ns)

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "output/dense.h"
 #include "output/emit.h"
 #include "output/report/aggregate.h"
 
@@ -61,26 +62,6 @@ struct agg_build {
 };
 
 /* ---- Tables ---- */
-
-/* Makes room for index @i in an array of zeroed elements. */
-static int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
-{
-	uint64_t want = *n ? *n : 64;
-	char *p;
-
-	if (i < *n)
-		return 0;
-	while (want <= i)
-		want *= 2;
-	memcpy(&p, array, sizeof(p));
-	p = realloc(p, want * size);
-	if (!p)
-		return -ENOMEM;
-	memset(p + *n * size, 0, (want - *n) * size);
-	memcpy(array, &p, sizeof(p));
-	*n = (uint32_t)want;
-	return 0;
-}
 
 static uint32_t hash_text(const char *s)
 {
@@ -124,7 +105,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
 			return b->by_key[at] - 1;
 	f = (struct agg_func){ strdup(name), strdup(object), strdup(key) };
-	if (!f.name || !f.object || !f.key || reserve(&a->func, &b->cap_funcs, a->nfuncs, sizeof(f)) < 0) {
+	if (!f.name || !f.object || !f.key || dense_reserve(&a->func, &b->cap_funcs, a->nfuncs, sizeof(f)) < 0) {
 		free(f.name);
 		free(f.object);
 		free(f.key);
@@ -170,7 +151,7 @@ static uint32_t node_new(struct agg *a, uint32_t parent, uint32_t func)
 	struct agg_build *b = a->build;
 	uint32_t i = a->nnodes, cap = b->cap_nodes;
 
-	if (reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 || reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
+	if (dense_reserve(&b->link, &cap, i, sizeof(*b->link)) < 0 || dense_reserve(&a->node, &b->cap_nodes, i, sizeof(*a->node)) < 0)
 		return NOWHERE;
 	a->node[i] = (struct agg_node){ .parent = parent, .func = func, .min = UINT64_MAX };
 	b->link[i] = (struct link){ .func = func };
@@ -237,7 +218,7 @@ static int hist_widen(struct agg *a, struct agg_node *n, unsigned octave)
 	unsigned last = n->hist_n && n->hist_first + n->hist_n - 1u > octave ? n->hist_first + n->hist_n - 1u : octave;
 	uint32_t at = b->npool;
 
-	if (reserve(&b->pool, &b->cap_pool, at + last - first, sizeof(*b->pool)) < 0)
+	if (dense_reserve(&b->pool, &b->cap_pool, at + last - first, sizeof(*b->pool)) < 0)
 		return -ENOMEM;
 	/* What it had is left unused; widths double at most a few times. */
 	memset(b->pool[at], 0, (last - first + 1) * sizeof(*b->pool));
@@ -397,8 +378,8 @@ static uint32_t func_new(struct agg *a, const struct uft_sym *sym)
 	struct agg_build *b = a->build;
 	uint32_t func = agg_func_get(a, sym->raw ? sym->raw : sym->name, sym->name, sym->object ? sym->object : "");
 
-	if (func == NOWHERE || reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
-	    reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
+	if (func == NOWHERE || dense_reserve(&b->func_of, &b->nfunc_of, sym->index, sizeof(*b->func_of)) < 0 ||
+	    dense_reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
 		return NOWHERE;
 	b->func_of[sym->index] = func + 1;
 	return func;
@@ -435,7 +416,7 @@ static inline int enter(struct agg *a, struct task *t, const struct uft_event *e
 
 	if (__builtin_expect(t->n && t->frame[t->n - 1].depth >= ev->depth, 0))
 		drop_stale(a, t, ev->depth);
-	if (func == NOWHERE || reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
+	if (func == NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
 		return -ENOMEM;
 	node = node_at(a, t, ev, func);
 	if (node == NOWHERE)
@@ -512,7 +493,7 @@ static int add_event(struct agg *a, const struct uft_event *ev)
 	default:
 		return 0;
 	}
-	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
+	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
 		return -ENOMEM;
 	return ev->kind == UFT_EV_ENTRY ? enter(a, &b->task[ev->task->index], ev) : exit_call(a, &b->task[ev->task->index], ev);
 }
