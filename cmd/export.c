@@ -24,6 +24,8 @@
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
 	const char *output, *input;
+	struct cmd_range range;
+	struct cmd_numbers tids, cpus;
 };
 
 #define FORMATS_MAX	32
@@ -34,6 +36,11 @@ static const struct cmd_option export_options[] = {
 	  cmd_choice, offsetof(struct export_opts, format), format_names },
 	{ "input", 'i', "FILE", "the recording; the same as the operand", cmd_string, offsetof(struct export_opts, input), NULL },
 	{ "output", 'o', "FILE", "write to FILE", cmd_string, offsetof(struct export_opts, output), NULL },
+	{ "range", 'r', "A~B", "write only this part, counted from the first event: 0.5s~2s, 10ms~; or by time stamps", cmd_time_range,
+	  offsetof(struct export_opts, range), NULL },
+	{ "tid", 't', "LIST", "write only these threads or processes: 1200,1204-1209", cmd_numbers, offsetof(struct export_opts, tids), NULL },
+	{ "pid", 0, "LIST", "the same", cmd_numbers, offsetof(struct export_opts, tids), NULL },
+	{ "cpu", 'C', "LIST", "write only events of these CPUs", cmd_numbers, offsetof(struct export_opts, cpus), NULL },
 	CMD_DEMANGLE_OPTION,
 	{ 0 }
 };
@@ -148,40 +155,60 @@ static const struct uft_export *choose_format(const struct export_opts *o)
 	return o->format >= 0 ? &uft_exports[o->format] : uft_export_find(o->output);
 }
 
-int cmd_export(int argc, char **argv)
+static struct uft_select selection(const struct export_opts *o)
 {
-	struct export_opts o = { .format = -1 };
-	struct uft_select all = { 0 };
+	return (struct uft_select){
+		.from_ns = o->range.from.ns, .to_ns = o->range.to.ns, .is_from_stamp = o->range.from.is_plain, .is_to_stamp = o->range.to.is_plain,
+		.tids = o->tids.item, .ntids = o->tids.n, .cpus = o->cpus.item, .ncpus = o->cpus.n,
+	};
+}
+
+static int run(struct export_opts *o, int argc, char **argv)
+{
+	struct uft_select sel;
 	struct uft_error err = { "" };
 	const struct uft_export *format;
 	struct uft_stream *st;
-	char formats[512];
+	char formats[1024];
 	int done, ret;
 
 	fill_format_names();
-	done = cmd_parse(&export_syntax, &argc, argv, &o);
+	done = cmd_parse(&export_syntax, &argc, argv, o);
 	if (done >= 0)
 		return done;
-	if (argc > 2 || (argc > 1 && o.input))
+	if (argc > 2 || (argc > 1 && o->input))
 		return cmd_usage(&export_syntax, "one recording at a time, not also '%s'", argv[argc - 1]);
-	if (!o.output)
+	if (!o->output)
 		return cmd_usage(&export_syntax, "-o FILE is missing: where to write");
 	if (argc > 1)
-		o.input = argv[1];
-	format = choose_format(&o);
+		o->input = argv[1];
+	format = choose_format(o);
 	describe_formats(formats, sizeof(formats));
 	if (!format)
 		return cmd_usage(&export_syntax, "the name '%s' does not say which format; choose one with -f: %s",
-				 o.output, formats);
-	if (is_same_file(o.output, o.input ? o.input : CMD_DEFAULT_FILE))
-		return cmd_usage(&export_syntax, "'%s' is the recording itself", o.output);
-	if (cmd_input_open(o.input, &all, &st, &err) < 0)
+				 o->output, formats);
+	if (is_same_file(o->output, o->input ? o->input : CMD_DEFAULT_FILE))
+		return cmd_usage(&export_syntax, "'%s' is the recording itself", o->output);
+	sel = selection(o);
+	if (sel.to_ns && sel.to_ns <= sel.from_ns)
+		return cmd_usage(&export_syntax, "the time selected ends before it begins");
+	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
-	ret = cmd_export_write(format, st, o.input ? o.input : CMD_DEFAULT_FILE, o.output, "uft export", 0, NULL, &err);
+	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL, &err);
 	if (!ret)
 		uft_output_losses(st, stderr);
 	uft_stream_close(st);
 	if (ret)
 		return cmd_fail("export", "%s", err.text[0] ? err.text : strerror(-ret));
 	return 0;
+}
+
+int cmd_export(int argc, char **argv)
+{
+	struct export_opts o = { .format = -1 };
+	int status = run(&o, argc, argv);
+
+	free(o.tids.item);
+	free(o.cpus.item);
+	return status;
 }

@@ -13,7 +13,14 @@ const struct uft_export uft_exports[] = {
 	{ "folded", ".folded", "folded stacks, for flame graph tools: own time of each call path in ns", uft_export_folded },
 	{ "svg", ".svg", "a flame graph in one file, for browsers", uft_export_svg },
 	{ "speedscope", ".speedscope.json", "JSON for speedscope", uft_export_speedscope },
+	{ "firefox", ".firefox.json", "JSON for the Firefox profiler", uft_export_firefox },
 	{ "chrome", ".json", "JSON of chrome://tracing, for Perfetto's viewer", uft_export_chrome },
+	{ "perfetto", ".pftrace", "protobuf for Perfetto: track events of each task", uft_export_perfetto },
+	{ "pprof", ".pb.gz", "protobuf for pprof: calls and own time of each call path", uft_export_pprof },
+	{ "ctf", ".ctf", "a directory in the Common Trace Format 1.8, for babeltrace2 and Trace Compass", uft_export_ctf },
+	{ "sqlite", ".sqlite", "a database of SQLite, a row for each call", uft_export_sqlite },
+	{ "parquet", ".parquet", "a table of Apache Parquet, a row for each call", uft_export_parquet },
+	{ "otlp", ".otlp", "protobuf for OpenTelemetry collectors, a span for each call", uft_export_otlp },
 	{ NULL, NULL, NULL, NULL },
 };
 

@@ -193,6 +193,7 @@ static void scan_describe(struct uft_stream *st)
 	info->stop_bytes = f->stop_bytes;
 	info->cmdline = f->cmdline ? f->cmdline : "";
 	info->hostname = f->hostname ? f->hostname : "";
+	info->realtime_ns = f->head.realtime_ns;
 	info->uname = f->uname ? f->uname : "";
 	st->has_info = 1;
 }

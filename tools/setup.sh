@@ -2,7 +2,8 @@
 # setup.sh - installs what building and testing need, from Debian; does nothing when all is there
 set -eu
 packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
-libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev libiberty-dev libcmocka-dev
+libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libcmocka-dev
+babeltrace2 protobuf-compiler libxml2-utils valgrind
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf redis-server nginx-light postgresql-15 apache2-utils musl-tools
@@ -10,7 +11,7 @@ openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu 
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14"
 # On other machines uft is built, and the tests are not (meson.build).
 packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libzydis-dev libzycore-dev libzstd-dev
-liblzma-dev libiberty-dev libfuse3-dev fuse3 libllvm14"
+liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14"
 # Without these, or a network to have them from, a test is skipped by name: some boot a kernel, one builds a program with cgo.
 optional="qemu-system-arm cpio golang-go"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done

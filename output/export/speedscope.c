@@ -20,6 +20,7 @@
 
 #define LANE_BUFFER	8192u
 #define EVENT_ROOM	96u
+#define MAX_BYTES	(500u << 20)	/* of events: a string of the browsers has 512 MB at most */
 
 struct lane {
 	const struct uft_task *task;
@@ -35,11 +36,17 @@ struct speedscope {
 	uint32_t nlanes;
 	const struct uft_sym **sym;	/* by index: functions that were met */
 	uint32_t nsyms;
+	struct uft_error *err;
 };
 
 static int flush(struct speedscope *s, struct lane *l)
 {
-	int ret = l->used ? spool_add(&s->spool, &l->spool, l->text, l->used) : 0;
+	int ret;
+
+	if (s->spool.end + l->used > MAX_BYTES)
+		return uft_fail(s->err, -EFBIG, "the profile would be larger than the 512 MB that a browser can read: export a part "
+				"(--range A~B), or use -f perfetto");
+	ret = l->used ? spool_add(&s->spool, &l->spool, l->text, l->used) : 0;
 
 	l->used = 0;
 	return ret;
@@ -162,7 +169,7 @@ static void release(struct speedscope *s)
 int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, NULL };
-	struct speedscope s = { 0 };
+	struct speedscope s = { .err = err };
 	struct export_sink sink;
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);

@@ -156,13 +156,13 @@ static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(out));
 	ret = uft_exports[arg].write(st, path, &err);
-	if (ret == -EINVAL)		/* hits and sums have no calls to draw */
+	if (ret == -EINVAL || ret == -ENOTDIR || ret == -ESPIPE)	/* hits and sums have no calls to draw; directories and databases are not written there */
 		ret = 0;
 	return ret < 0 ? ret : 0;
 }
 
 static const struct view views[] = {
-	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 7 },
+	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 14 },
 };
 
 static void see(const char *path, const struct uft_select *sel, uint64_t turn)

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * firefox.c - a processed profile of the Firefox profiler (JSON), which its later versions upgrade
+ *
+ * Of each task each stretch of time in which the stack of calls stays the same is a sample, whose weight is how long it was
+ * (weightType tracing-ms): the sum of a function's weights is its own time to the nanosecond. Times are ms since the first event, with six
+ * decimals. Calls that are open at the end of the recording and lost records are markers. A thread has its own tables of functions and
+ * stacks. The columns of its samples are lanes of an unnamed file (spool.h) until the end.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/dense.h"
+#include "output/export/export.h"
+#include "output/export/nest.h"
+#include "output/export/sink.h"
+#include "output/report/table.h"
+#include "output/spool.h"
+
+#define VERSION		46		/* preprocessedProfileVersion */
+#define COLUMN_BUFFER	4096u
+#define NUMBER_ROOM	40u
+#define MAX_STACKS	(1u << 20)	/* of all tasks */
+#define MAX_BYTES	(500u << 20)	/* of samples: a string of the browsers has 512 MB at most */
+#define NONE		UINT32_MAX
+
+enum { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, NCOLUMNS };
+static const char *const column_name[NCOLUMNS] = { "stack", "time", "weight" };
+
+struct column { struct spool_lane spool; char text[COLUMN_BUFFER]; uint32_t used; };
+struct stack { uint32_t prefix, func; };	/* prefix: another one of the thread, NONE: it is an outermost call */
+struct marker { uint64_t ns, records; const struct uft_sym *open; };
+
+struct thread {
+	const struct uft_task *task;
+	struct column *column;
+	uint64_t nsamples, since_ns;
+	struct stack *stack;
+	uint32_t *slot;			/* of stacks by hash: index + 1 */
+	const struct uft_sym **func;
+	uint32_t *func_of;		/* by symbol index: of func, + 1 */
+	struct marker *marker;
+	uint32_t nstacks, cap_stacks, nslots, nfuncs, cap_funcs, cap_func_of, nmarkers, cap_markers;
+	uint32_t now;			/* the stack since since_ns; NONE: no call is open */
+};
+
+struct firefox {
+	struct spool spool;
+	struct thread *thread;		/* by task index */
+	uint32_t nthreads, nstacks;
+	struct uft_error *err;
+};
+
+/* ---- Stacks ---- */
+
+static int grow_slots(struct thread *t)
+{
+	uint32_t want = t->nslots ? 2 * t->nslots : 256, *slot = calloc(want, sizeof(*slot));
+
+	if (!slot)
+		return -ENOMEM;
+	free(t->slot);
+	t->slot = slot;
+	t->nslots = want;
+	for (uint32_t i = 0; i < t->nstacks; i++) {
+		uint32_t at = (t->stack[i].prefix * 0x9e3779b9u ^ t->stack[i].func * 0x85ebca6bu) & (want - 1);
+
+		while (slot[at])
+			at = (at + 1) & (want - 1);
+		slot[at] = i + 1;
+	}
+	return 0;
+}
+
+static int find_stack(struct firefox *f, struct thread *t, uint32_t prefix, uint32_t func, uint32_t *found)
+{
+	uint32_t at;
+
+	if (2 * t->nstacks >= t->nslots && grow_slots(t) < 0)
+		return -ENOMEM;
+	for (at = (prefix * 0x9e3779b9u ^ func * 0x85ebca6bu) & (t->nslots - 1); t->slot[at]; at = (at + 1) & (t->nslots - 1)) {
+		*found = t->slot[at] - 1;
+		if (t->stack[*found].prefix == prefix && t->stack[*found].func == func)
+			return 0;
+	}
+	if (f->nstacks++ >= MAX_STACKS)
+		return uft_fail(f->err, -E2BIG, "the recording has more than %u different call paths, more than a profile of Firefox can show: "
+				"export a part (--range A~B), or use -f perfetto", MAX_STACKS);
+	if (dense_reserve(&t->stack, &t->cap_stacks, t->nstacks, sizeof(*t->stack)) < 0)
+		return -ENOMEM;
+	*found = t->nstacks;
+	t->stack[t->nstacks++] = (struct stack){ prefix, func };
+	t->slot[at] = t->nstacks;
+	return 0;
+}
+
+static int find_func(struct thread *t, const struct uft_sym *sym, uint32_t *func)
+{
+	if (dense_reserve(&t->func_of, &t->cap_func_of, sym->index, sizeof(*t->func_of)) < 0)
+		return -ENOMEM;
+	if (!t->func_of[sym->index]) {
+		if (dense_reserve(&t->func, &t->cap_funcs, t->nfuncs, sizeof(*t->func)) < 0)
+			return -ENOMEM;
+		t->func[t->nfuncs++] = sym;
+		t->func_of[sym->index] = t->nfuncs;
+	}
+	*func = t->func_of[sym->index] - 1;
+	return 0;
+}
+
+/* ---- Samples ---- */
+
+static int flush(struct firefox *f, struct column *c)
+{
+	int ret;
+
+	if (f->spool.end + c->used > MAX_BYTES)
+		return uft_fail(f->err, -EFBIG, "the profile would be larger than the 512 MB that a browser can read: export a part "
+				"(--range A~B), or use -f perfetto");
+	ret = c->used ? spool_add(&f->spool, &c->spool, c->text, c->used) : 0;
+	c->used = 0;
+	return ret;
+}
+
+static int put_number(struct firefox *f, struct thread *t, int column, const char *format, uint64_t a, unsigned b)
+{
+	struct column *c = &t->column[column];
+	int ret = COLUMN_BUFFER - c->used < NUMBER_ROOM ? flush(f, c) : 0;
+
+	if (ret)
+		return ret;
+	if (t->nsamples)
+		c->text[c->used++] = ',';
+	c->used += (uint32_t)snprintf(c->text + c->used, NUMBER_ROOM, format, a, b);
+	return 0;
+}
+
+static struct thread *thread_of(struct firefox *f, const struct uft_task *task)
+{
+	struct thread *t;
+
+	if (dense_reserve(&f->thread, &f->nthreads, task->index, sizeof(*f->thread)) < 0)
+		return NULL;
+	t = &f->thread[task->index];
+	if (!t->column) {
+		t->column = calloc(NCOLUMNS, sizeof(*t->column));
+		t->task = task;
+		t->now = NONE;
+	}
+	return t->column ? t : NULL;
+}
+
+/* The time up to @ns was that of the stack so far. */
+static int put_sample(struct firefox *f, struct thread *t, uint64_t ns)
+{
+	static const char ms[] = "%" PRIu64 ".%06u", index[] = "%" PRIu64;
+	uint64_t weight = ns - t->since_ns;
+	int ret;
+
+	if (t->now == NONE || !weight)
+		return 0;
+	ret = put_number(f, t, COLUMN_STACK, index, t->now, 0);
+	ret = ret ? ret : put_number(f, t, COLUMN_TIME, ms, t->since_ns / 1000000, (unsigned)(t->since_ns % 1000000));
+	ret = ret ? ret : put_number(f, t, COLUMN_WEIGHT, ms, weight / 1000000, (unsigned)(weight % 1000000));
+	t->nsamples++;
+	return ret;
+}
+
+static int begin(void *ctx, const struct uft_task *task, const struct nest_call *call)
+{
+	struct firefox *f = ctx;
+	struct thread *t = thread_of(f, task);
+	uint32_t func;
+	int ret = t ? put_sample(f, t, call->begin_ns) : -ENOMEM;
+
+	if (!ret)
+		ret = find_func(t, call->sym, &func);
+	if (ret)
+		return ret;
+	t->since_ns = call->begin_ns;
+	return find_stack(f, t, call->level ? t->now : NONE, func, &t->now);
+}
+
+static int mark(struct thread *t, struct marker m)
+{
+	if (dense_reserve(&t->marker, &t->cap_markers, t->nmarkers, sizeof(*t->marker)) < 0)
+		return -ENOMEM;
+	t->marker[t->nmarkers++] = m;
+	return 0;
+}
+
+static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
+{
+	struct firefox *f = ctx;
+	struct thread *t = thread_of(f, task);
+	int ret = t ? put_sample(f, t, ns) : -ENOMEM;
+
+	if (ret)
+		return ret;
+	t->since_ns = ns;
+	t->now = t->stack[t->now].prefix;
+	return how == NEST_OPEN ? mark(t, (struct marker){ .ns = call->begin_ns, .open = call->sym }) : 0;
+}
+
+static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
+{
+	struct thread *t = task ? thread_of(ctx, task) : NULL;
+
+	if (task && !t)
+		return -ENOMEM;
+	return t ? mark(t, (struct marker){ .ns = ns, .records = records }) : 0;
+}
+
+/* ---- The file ---- */
+
+/* `"NAME":[V,V,...]`: the same value @n times. */
+static void put_same(FILE *out, const char *name, const char *value, uint64_t n)
+{
+	fprintf(out, ",\"%s\":[", name);
+	for (uint64_t i = 0; i < n; i++)
+		fprintf(out, "%s%s", i ? "," : "", value);
+	putc(']', out);
+}
+
+static void put_count_up(FILE *out, const char *name, uint32_t n)
+{
+	fprintf(out, ",\"%s\":[", name);
+	for (uint32_t i = 0; i < n; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", i);
+	putc(']', out);
+}
+
+/* Strings: functions, their objects, then the names of markers. */
+static void put_functions(const struct thread *t, FILE *out)
+{
+	uint32_t n = t->nfuncs;
+
+	fputs(",\n\"stringArray\":[", out);
+	for (uint32_t i = 0; i < n; i++) {
+		table_put_json(out, t->func[i]->name);
+		fputs(",\n", out);
+	}
+	fputs("\"lost\",\"open call\"]", out);
+	fprintf(out, ",\n\"funcTable\":{\"length\":%" PRIu32, n);
+	put_count_up(out, "name", n);
+	put_same(out, "isJS", "false", n);
+	put_same(out, "relevantForJS", "false", n);
+	put_same(out, "resource", "-1", n);
+	put_same(out, "fileName", "null", n);
+	put_same(out, "lineNumber", "null", n);
+	put_same(out, "columnNumber", "null", n);
+	fprintf(out, "},\n\"frameTable\":{\"length\":%" PRIu32, n);
+	put_count_up(out, "func", n);
+	put_same(out, "address", "-1", n);
+	put_same(out, "inlineDepth", "0", n);
+	put_same(out, "category", "0", n);
+	put_same(out, "subcategory", "0", n);
+	put_same(out, "nativeSymbol", "null", n);
+	put_same(out, "innerWindowID", "null", n);
+	put_same(out, "implementation", "null", n);
+	put_same(out, "line", "null", n);
+	put_same(out, "column", "null", n);
+	fprintf(out, "},\n\"stackTable\":{\"length\":%" PRIu32 ",\"prefix\":[", t->nstacks);
+	for (uint32_t i = 0; i < t->nstacks; i++)
+		if (t->stack[i].prefix == NONE)
+			fputs(i ? ",null" : "null", out);
+		else
+			fprintf(out, "%s%" PRIu32, i ? "," : "", t->stack[i].prefix);
+	fputs("],\"frame\":[", out);
+	for (uint32_t i = 0; i < t->nstacks; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", t->stack[i].func);
+	putc(']', out);
+	put_same(out, "category", "0", t->nstacks);
+	put_same(out, "subcategory", "0", t->nstacks);
+	putc('}', out);
+}
+
+static void put_markers(const struct thread *t, FILE *out)
+{
+	fprintf(out, ",\n\"markers\":{\"length\":%" PRIu32, t->nmarkers);
+	put_same(out, "category", "0", t->nmarkers);
+	put_same(out, "phase", "0", t->nmarkers);
+	put_same(out, "endTime", "null", t->nmarkers);
+	fputs(",\"name\":[", out);
+	for (uint32_t i = 0; i < t->nmarkers; i++)
+		fprintf(out, "%s%" PRIu32, i ? "," : "", t->nfuncs + (t->marker[i].open ? 1 : 0));
+	fputs("],\"startTime\":[", out);
+	for (uint32_t i = 0; i < t->nmarkers; i++)
+		fprintf(out, "%s%" PRIu64 ".%06u", i ? "," : "", t->marker[i].ns / 1000000, (unsigned)(t->marker[i].ns % 1000000));
+	fputs("],\"data\":[", out);
+	for (uint32_t i = 0; i < t->nmarkers; i++)
+		if (t->marker[i].open) {
+			fprintf(out, "%s{\"type\":\"uft_open\",\"function\":", i ? "," : "");
+			table_put_json(out, t->marker[i].open->name);
+			putc('}', out);
+		} else {
+			fprintf(out, "%s{\"type\":\"uft_lost\",\"records\":%" PRIu64 "}", i ? "," : "", t->marker[i].records);
+		}
+	fputs("]}", out);
+}
+
+static int put_samples(struct firefox *f, struct thread *t, FILE *out)
+{
+	int ret = 0;
+
+	fprintf(out, ",\n\"samples\":{\"length\":%" PRIu64 ",\"weightType\":\"tracing-ms\"", t->nsamples);
+	for (int i = 0; i < NCOLUMNS && !ret; i++) {
+		fprintf(out, ",\n\"%s\":[", column_name[i]);
+		ret = flush(f, &t->column[i]);
+		if (!ret && fflush(out))
+			ret = -errno;
+		if (!ret)
+			ret = spool_copy(&f->spool, &t->column[i].spool, fileno(out));
+		putc(']', out);
+	}
+	putc('}', out);
+	return ret;
+}
+
+static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_first)
+{
+	const char *exe = t->task->image && t->task->image->exe ? t->task->image->exe : "?", *slash = strrchr(exe, '/');
+
+	fprintf(out, "%s{\"name\":", is_first ? "\n" : ",\n");
+	table_put_json(out, t->task->comm && *t->task->comm ? t->task->comm : "?");
+	fputs(",\"processName\":", out);
+	table_put_json(out, slash && slash[1] ? slash + 1 : exe);
+	fprintf(out, ",\"pid\":\"%" PRIu32 "\",\"tid\":%" PRIu32 ",\"isMainThread\":%s,\"processType\":\"default\",\"processStartupTime\":0,"
+		"\"processShutdownTime\":null,\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
+		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],\"name\":[]},"
+		"\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}",
+		t->task->pid, t->task->tid, t->task->pid == t->task->tid ? "true" : "false");
+	put_functions(t, out);
+	put_markers(t, out);
+	return put_samples(f, t, out);
+}
+
+static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out)
+{
+	int ret = 0, is_first = 1;
+
+	fprintf(out, "{\"meta\":{\"version\":24,\"preprocessedProfileVersion\":%d,\"product\":\"uft\",\"processType\":0,\"interval\":0.001,\"startTime\":%" PRIu64
+		",\"debug\":false,\"symbolicated\":true,\"usesOnlyOneStackType\":true,\"doesNotUseFrameImplementation\":true,\"sourceCodeIsNotOnSearchfox\":true,\n"
+		"\"categories\":[{\"name\":\"Other\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}],"
+		"\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
+		"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\n\"markerSchema\":["
+		"{\"name\":\"uft_lost\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],\"data\":[{\"key\":\"records\",\"label\":\"records lost\",\"format\":\"integer\"}]},"
+		"{\"name\":\"uft_open\",\"display\":[\"marker-chart\",\"marker-table\"],\"data\":[{\"key\":\"function\",\"label\":\"not returned\",\"format\":\"string\"}]}]},\n"
+		"\"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[", VERSION, info->realtime_ns / 1000000);
+	for (uint32_t i = 0; i < f->nthreads && !ret; i++)
+		if (f->thread[i].column && (f->thread[i].nsamples || f->thread[i].nmarkers)) {
+			ret = put_thread(f, &f->thread[i], out, is_first);
+			is_first = 0;
+			putc('}', out);
+		}
+	fputs("\n]}\n", out);
+	return ret;
+}
+
+static void release(struct firefox *f)
+{
+	for (uint32_t i = 0; i < f->nthreads; i++) {
+		struct thread *t = &f->thread[i];
+
+		for (int c = 0; t->column && c < NCOLUMNS; c++)
+			spool_lane_free(&t->column[c].spool);
+		free(t->column);
+		free(t->stack);
+		free(t->slot);
+		free(t->func);
+		free(t->func_of);
+		free(t->marker);
+	}
+	free(f->thread);
+	spool_close(&f->spool);
+}
+
+int uft_export_firefox(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	static const struct nest_ops ops = { begin, end, lost };
+	struct firefox f = { .err = err };
+	struct export_sink sink;
+	struct nest_result r;
+	int ret = export_sink_open(&sink, path, err);
+
+	if (ret)
+		return ret;
+	ret = spool_open(&f.spool, path);
+	if (ret)
+		return export_sink_close(&sink, ret, err);
+	ret = nest_run(st, &ops, &f, &r);
+	if (!ret)
+		ret = put_profile(&f, uft_stream_info(st), sink.out);
+	release(&f);
+	return export_sink_close(&sink, ret, err);
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * otlp.c - traces of OpenTelemetry: a span for each call, as one TracesData message of opentelemetry-proto (trace/v1)
+ *
+ * What a collector takes at /v1/traces as application/x-protobuf. An outermost call and all calls in it are a trace. Spans of a task are
+ * collected and go out as ResourceSpans of its process: repeated fields of a message may be written one after the other. Times are ns since
+ * the epoch: the wall clock when the recording began, plus the exact time since the first event. A call that was left without return
+ * has the attribute uft.left, one that had not returned at the end uft.open; lost records are a span of no duration with uft.lost. Memory:
+ * LANE_BYTES for each task.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/dense.h"
+#include "output/export/export.h"
+#include "output/export/nest.h"
+#include "output/export/protobuf.h"
+#include "output/export/sink.h"
+#include "output/export/utf8.h"
+
+enum { TRACES_RESOURCE_SPANS = 1 };
+enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2, RESOURCE_ATTRIBUTE = 1 };
+enum { SCOPE_SPANS_SCOPE = 1, SCOPE_SPANS_SPAN = 2, SCOPE_NAME = 1 };
+enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT_ID = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGIN = 7, SPAN_END = 8, SPAN_ATTRIBUTE = 9 };
+enum { KIND_INTERNAL = 1, KEY = 1, VALUE = 2, VALUE_STRING = 1, VALUE_BOOL = 2, VALUE_INT = 3 };
+
+#define LANE_BYTES	8192u
+
+struct lane {
+	const struct uft_task *task;
+	struct pb spans;
+	uint64_t root;		/* the outermost call that is open */
+};
+
+struct otlp {
+	FILE *out;
+	struct lane *lane;	/* by task index */
+	uint32_t nlanes;
+	uint64_t epoch_ns, recording;	/* recording: in front of the trace ids */
+	uint64_t nlost;
+	struct pb span, part, value, message;
+	struct utf8_text text;
+};
+
+static void add_text(struct otlp *o, struct pb *to, uint32_t field, const char *s)
+{
+	const char *clean = utf8_clean(&o->text, s);
+
+	if (clean)
+		pb_bytes(to, field, clean, strlen(clean));
+	else
+		to->error = -ENOMEM;
+}
+
+/* An attribute of @to: the text, or, if that is NULL, the number as a @kind. */
+static void add_attribute(struct otlp *o, struct pb *to, uint32_t field, const char *key, const char *text, uint32_t kind, uint64_t v)
+{
+	o->part.n = o->value.n = 0;
+	pb_bytes(&o->part, KEY, key, strlen(key));
+	if (text)
+		add_text(o, &o->value, VALUE_STRING, text);
+	else
+		pb_uint(&o->value, kind, v);
+	pb_message(&o->part, VALUE, &o->value);
+	pb_message(to, field, &o->part);
+}
+
+static void add_id(struct pb *to, uint32_t field, uint64_t id)
+{
+	uint8_t bytes[8];
+
+	for (unsigned i = 0; i < 8; i++)
+		bytes[i] = (uint8_t)(id >> (56 - 8 * i));
+	pb_bytes(to, field, bytes, sizeof(bytes));
+}
+
+static void add_trace_id(struct otlp *o, uint64_t root)
+{
+	uint8_t bytes[16];
+
+	for (unsigned i = 0; i < 8; i++) {
+		bytes[i] = (uint8_t)(o->recording >> (56 - 8 * i));
+		bytes[8 + i] = (uint8_t)(root >> (56 - 8 * i));
+	}
+	pb_bytes(&o->span, SPAN_TRACE_ID, bytes, sizeof(bytes));
+}
+
+/* ---- Lanes ---- */
+
+static const char *program_of(const struct uft_task *t)
+{
+	const char *exe = t->image && t->image->exe ? t->image->exe : "?", *slash = strrchr(exe, '/');
+
+	return slash && slash[1] ? slash + 1 : exe;
+}
+
+static int put(struct otlp *o, const struct pb *message)
+{
+	char head[1 + PB_VARINT_MAX], *end;
+	size_t n;
+
+	head[0] = TRACES_RESOURCE_SPANS << 3 | 2;
+	end = pb_put_varint(head + 1, message->n);
+	n = (size_t)(end - head);
+	errno = 0;
+	if (fwrite(head, 1, n, o->out) != n || fwrite(message->data, 1, message->n, o->out) != message->n)
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+static int flush(struct otlp *o, struct lane *l)
+{
+	const struct uft_task *t = l->task;
+	struct pb *m = &o->message;
+
+	if (!l->spans.n)
+		return l->spans.error;
+	o->span.n = 0;		/* of the resource, now */
+	if (t) {
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "service.name", program_of(t), 0, 0);
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "process.pid", NULL, VALUE_INT, t->pid);
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.id", NULL, VALUE_INT, t->tid);
+		add_attribute(o, &o->span, RESOURCE_ATTRIBUTE, "thread.name", t->comm && *t->comm ? t->comm : "?", 0, 0);
+	}
+	m->n = 0;
+	pb_message(m, RESOURCE_SPANS_RESOURCE, &o->span);
+	o->part.n = 0;
+	add_text(o, &o->part, SCOPE_NAME, "uft");
+	o->span.n = 0;
+	pb_message(&o->span, SCOPE_SPANS_SCOPE, &o->part);
+	pb_varint(m, RESOURCE_SPANS_SCOPE_SPANS << 3 | 2);
+	pb_varint(m, o->span.n + l->spans.n);
+	for (int i = 0; i < 2; i++) {
+		const struct pb *from = i ? &l->spans : &o->span;
+		char *p = pb_room(m, from->n);
+
+		if (p)
+			memcpy(p, from->data, from->n);
+		m->n += p ? from->n : 0;
+	}
+	l->spans.n = 0;
+	return m->error ? m->error : o->span.error ? o->span.error : o->part.error ? o->part.error : o->value.error ? o->value.error : put(o, m);
+}
+
+static struct lane *lane_of(struct otlp *o, const struct uft_task *task)
+{
+	if (dense_reserve(&o->lane, &o->nlanes, task->index, sizeof(*o->lane)) < 0)
+		return NULL;
+	o->lane[task->index].task = task;
+	return &o->lane[task->index];
+}
+
+static int add_span(struct otlp *o, struct lane *l)
+{
+	pb_message(&l->spans, SCOPE_SPANS_SPAN, &o->span);
+	return l->spans.n >= LANE_BYTES ? flush(o, l) : l->spans.error;
+}
+
+/* ---- Spans ---- */
+
+static void begin_span(struct otlp *o, uint64_t root, uint64_t id, const char *name, uint64_t begin_ns, uint64_t end_ns)
+{
+	o->span.n = 0;
+	add_trace_id(o, root);
+	add_id(&o->span, SPAN_ID, id);
+	add_text(o, &o->span, SPAN_NAME, name);
+	pb_uint(&o->span, SPAN_KIND, KIND_INTERNAL);
+	pb_fixed64(&o->span, SPAN_BEGIN, o->epoch_ns + begin_ns);
+	pb_fixed64(&o->span, SPAN_END, o->epoch_ns + end_ns);
+}
+
+static int begin(void *ctx, const struct uft_task *task, const struct nest_call *call)
+{
+	struct lane *l;
+
+	if (call->level)
+		return 0;
+	l = lane_of(ctx, task);
+	if (!l)
+		return -ENOMEM;
+	l->root = call->id;
+	return 0;
+}
+
+static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
+{
+	struct otlp *o = ctx;
+	struct lane *l = lane_of(o, task);
+
+	if (!l)
+		return -ENOMEM;
+	begin_span(o, l->root, call->id, call->sym->name, call->begin_ns, ns);
+	if (call->parent)
+		add_id(&o->span, SPAN_PARENT_ID, call->parent);
+	if (how != NEST_RETURNED)
+		add_attribute(o, &o->span, SPAN_ATTRIBUTE, how == NEST_OPEN ? "uft.open" : "uft.left", NULL, VALUE_BOOL, 1);
+	return add_span(o, l);
+}
+
+/* Their ids are counted down from the largest, so that they are not those of calls. */
+static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
+{
+	struct otlp *o = ctx;
+	struct lane of_none = { 0 }, *l = task ? lane_of(o, task) : &of_none;
+	uint64_t id = UINT64_MAX - o->nlost++;
+	char name[48];
+	int ret;
+
+	if (!l)
+		return -ENOMEM;
+	snprintf(name, sizeof(name), "%" PRIu64 " records lost", records);
+	begin_span(o, id, id, name, ns, ns);
+	add_attribute(o, &o->span, SPAN_ATTRIBUTE, "uft.lost", NULL, VALUE_INT, records);
+	ret = add_span(o, l);
+	if (!task) {
+		ret = ret ? ret : flush(o, l);
+		pb_free(&of_none.spans);
+	}
+	return ret;
+}
+
+static void release(struct otlp *o)
+{
+	for (uint32_t i = 0; i < o->nlanes; i++)
+		pb_free(&o->lane[i].spans);
+	free(o->lane);
+	pb_free(&o->span);
+	pb_free(&o->part);
+	pb_free(&o->value);
+	pb_free(&o->message);
+	utf8_free(&o->text);
+}
+
+int uft_export_otlp(struct uft_stream *st, const char *path, struct uft_error *err)
+{
+	static const struct nest_ops ops = { begin, end, lost };
+	const struct uft_info *info = uft_stream_info(st);
+	struct otlp o = { .epoch_ns = info->realtime_ns, .recording = info->first_ns * 0x9e3779b97f4a7c15ull ^ info->realtime_ns };
+	struct export_sink sink;
+	struct nest_result r;
+	int ret = export_sink_open(&sink, path, err);
+
+	if (ret)
+		return ret;
+	o.out = sink.out;
+	o.recording += !o.recording;		/* a trace id of zeroes is none */
+	ret = nest_run(st, &ops, &o, &r);
+	for (uint32_t i = 0; i < o.nlanes && !ret; i++)
+		ret = flush(&o, &o.lane[i]);
+	release(&o);
+	return export_sink_close(&sink, ret, err);
+}
