@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
@@ -21,7 +23,7 @@
 #include "tree/tree.h"
 
 struct report_opts {
-	int profile, tree, flat, timeline, json, csv, no_pager;
+	int profile, tree, flat, timeline, json, csv, no_pager, follow;
 	const char *callers, *callees, *histogram;	/* patterns */
 	int by;				/* enum uft_by */
 	uint32_t depth, min;		/* min: millionths, MIN_DEFAULT not given */
@@ -61,6 +63,7 @@ static const struct cmd_option report_options[] = {
 	{ "callees", 0, "GLOB", "print what these functions call", cmd_string, F(callees), NULL },
 	{ "histogram", 0, "GLOB", "print how the durations of these functions are distributed", cmd_string, F(histogram), NULL },
 	{ "timeline", 0, NULL, "print how many calls a second there were, over time", cmd_flag, F(timeline), NULL },
+	{ "follow", 0, NULL, "print the table again each second while the recording grows", cmd_flag, F(follow), NULL },
 	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
 	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
 	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
@@ -260,6 +263,45 @@ static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_
 	return ret;
 }
 
+static int is_table(const struct report_opts *o, struct uft_stream *st)
+{
+	return o->profile || o->flat || o->timeline || is_tree(o) || is_profile_recording(st);
+}
+
+/* Until the file has grown. */
+static void wait_growth(const char *path, off_t size)
+{
+	struct stat now;
+
+	do
+		nanosleep(&(struct timespec){ .tv_sec = 1 }, NULL);
+	while (stat(path, &now) == 0 && now.st_size == size);
+}
+
+/* Once, or with --follow until the recorder has completed the file: @st is closed. 0 or -errno. */
+static int print_all(struct uft_stream *st, struct uft_select *sel, struct report_opts *o, struct uft_error *err)
+{
+	const char *path = o->input ? o->input : CMD_DEFAULT_FILE;
+	int ret;
+
+	for (;;) {
+		struct stat now = { 0 };
+		int is_last = !o->follow || uft_stream_info(st)->complete;
+
+		if (o->follow && isatty(STDOUT_FILENO))
+			fputs("\033[H\033[2J", stdout);
+		stat(path, &now);
+		ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st));
+		uft_stream_close(st);
+		if (ret || is_last)
+			return ret;
+		wait_growth(path, now.st_size);
+		ret = open_input(o, sel, &st, err);
+		if (ret)
+			return ret;
+	}
+}
+
 static int run(struct report_opts *o, int argc, char **argv)
 {
 	struct uft_select sel;
@@ -288,9 +330,9 @@ static int run(struct report_opts *o, int argc, char **argv)
 		return cmd_usage(&report_syntax, "the time selected ends before it begins");
 	if (open_input(o, &sel, &st, &err) < 0)
 		return cmd_fail("report", "%s", err.text);
-	if ((o->json || o->csv) && !o->profile && !o->flat && !o->timeline && !is_tree(o) && !is_profile_recording(st)) {
+	if ((o->json || o->csv || o->follow) && !is_table(o, st)) {
 		uft_stream_close(st);
-		return cmd_usage(&report_syntax, "--json and --csv are for tables: add --flat or --tree");
+		return cmd_usage(&report_syntax, "%s for tables: add --flat or --tree", o->follow ? "--follow is" : "--json and --csv are");
 	}
 	if (is_tree(o) && why_no_tree(st)) {
 		const char *why = why_no_tree(st);
@@ -298,10 +340,10 @@ static int run(struct report_opts *o, int argc, char **argv)
 		uft_stream_close(st);
 		return cmd_fail("report", "%s: %s", o->input ? o->input : CMD_DEFAULT_FILE, why);
 	}
-	ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st));
-	uft_stream_close(st);
+	o->no_pager |= o->follow;
+	ret = print_all(st, &sel, o, &err);
 	cmd_symbols_end("report");
-	return ret ? fail_of_view(ret, o) : 0;
+	return !ret ? 0 : err.text[0] ? cmd_fail("report", "%s", err.text) : fail_of_view(ret, o);
 }
 
 int cmd_report(int argc, char **argv)
