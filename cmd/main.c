@@ -30,6 +30,7 @@ static const struct command commands[] = {
 	{ .doc = "Record a program" },
 	{ "record", cmd_record, "run a program and record its function calls" },
 	{ "attach", cmd_attach, "record running processes until Ctrl-C" },
+	{ "top", cmd_top, "show what running processes call most, again and again" },
 	{ "detach", cmd_detach, "stop tracing a process and restore its code" },
 	{ .doc = "Read a recording" },
 	{ "report", cmd_report, "print a recording as trace text or as a profile" },
@@ -103,8 +104,8 @@ static const struct command *find_command(const char *name)
 static const struct habit { const char *name, *here; } habits[] = {
 	{ "replay", "uft report" }, { "dump", "uft report" }, { "script", "uft report" }, { "graph", "uft report" },
 	{ "info", "uft stat FILE" }, { "convert", "uft export" }, { "profile", "uft report --profile" },
-	{ "live", "uft record PROGRAM && uft report" }, { "run", "uft record PROGRAM" }, { "trace", "uft record PROGRAM" },
-	{ "top", "uft attach PID, then uft report --profile" }, { "stream", "uft shell, then uft show --pipe" },
+	{ "live", "uft top PID" }, { "run", "uft record PROGRAM" }, { "trace", "uft record PROGRAM" },
+	{ "stream", "uft shell, then uft show --pipe" },
 };
 
 static const char *find_habit(const char *name)

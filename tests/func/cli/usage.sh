@@ -17,7 +17,7 @@ refused() {
 refused "no command 'recrod'; did you mean 'record'" recrod
 refused "no command 'repot'; did you mean 'report'" repot
 refused "no command 'replay': here it is uft report (uft help" replay
-refused "no command 'top': here it is uft attach PID, then uft report --profile" help top
+refused "no command 'live': here it is uft top PID" help live
 refused "no option '--versoin'" --versoin
 refused "no command 'nonsense'" help nonsense
 
