@@ -220,6 +220,7 @@ struct target {
 	uint64_t start;			/* when it began, as peek_start() tells it; of what ended at once: when uft did */
 	pid_t own_pid;			/* as the process itself knows it: another one in a pid namespace of its own */
 	int pidfd, agent_fd;
+	uint64_t agentless_ns;		/* when its agent was seen to have ended, and the process was not; 0 else, or warned of */
 	struct space *space;
 	struct target_obj *obj;
 	uint32_t nobj;

@@ -59,7 +59,8 @@
 
 #define SCAN_MS		200	/* thread names, strays */
 #define SEIZED_MS	1
-#define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec */
+#define AGENT_ALONE_MS	100	/* between the ends of an agent and of its process, or its exec: waited for at once, */
+#define AGENT_LOST_MS	3000	/* and looked for again at each scan, before the agent counts as ended alone */
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
@@ -616,6 +617,18 @@ static int is_replaced(struct target *t)
 	       (bytes != t->space->auxv_bytes || memcmp(raw, t->space->auxv, bytes));
 }
 
+/* Looks once more at a process whose agent ended: it may still be on its way into another image, or to its end. */
+static void judge_agentless(struct uft_session *s, struct target *t)
+{
+	if (is_replaced(t)) {
+		target_end(s, t);
+	} else if (!peek_is_ending(t->pid) && session_now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
+		/* With its init a pid namespace ends; else no task ends but for its process, or by a filter that kills threads. */
+		session_warn(s, "the agent of process %d ended: its code stays armed until the session detaches from it", t->pid);
+		t->agentless_ns = 0;
+	}
+}
+
 static void look_at_targets(struct uft_session *s)
 {
 	struct target *t = s->targets, *next;
@@ -627,12 +640,11 @@ static void look_at_targets(struct uft_session *s)
 			target_end(s, t);
 		} else if (target_agent_ended(t)) {
 			t->has_agent = 0;
+			epoll_ctl(s->epoll_fd, EPOLL_CTL_DEL, t->agent_fd, NULL);	/* it stays readable */
+			t->agentless_ns = session_now_ns();
 			for (ms = 0; ms < AGENT_ALONE_MS && !(is_replaced(t) || peek_is_ending(t->pid)); ms++)
 				nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-			if (is_replaced(t))
-				target_end(s, t);
-			else if (!peek_is_ending(t->pid))	/* with its init a pid namespace ends */
-				session_warn(s, "the agent of process %d was ended: it stays as it is until it is left", t->pid);
+			judge_agentless(s, t);
 		}
 	}
 }
@@ -645,6 +657,11 @@ static void scan(struct uft_session *s)
 		return;
 	request_adopt_strays(s);
 	stuck_poll(s);
+	for (struct target *t = s->targets, *next; t; t = next) {
+		next = t->next;
+		if (t->agentless_ns)
+			judge_agentless(s, t);
+	}
 	for (struct target *t = s->targets; t; t = t->next) {
 		target_scan_tasks(s, t);
 		jitmap_look(s, t);

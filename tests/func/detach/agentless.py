@@ -28,7 +28,7 @@ def once(pid, tracer, how, scratch, code):
             os.kill(agent, signal.SIGKILL)
         wait_for(lambda: not list(agents(pid)), name + ': no agent')
         if how in ('uft detach', 'SIGTERM'):
-            wait_for(lambda: 'the agent of process %d was ended' % pid in said_by(err), name + ': it is told')
+            wait_for(lambda: 'the agent of process %d ended' % pid in said_by(err), name + ': it is told')
         if how == 'SIGTERM at once':
             r.send_signal(signal.SIGCONT)
         elif how == 'SIGKILL':
