@@ -260,6 +260,7 @@ pid_t target_agent_pid(const struct target *t);	/* its number here, whatever its
 /* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
 void target_keep(struct uft_session *s, struct target *t);	/* the session ends, and it could not be left: its slice stays as it is */
+int target_fd_ready(int fd, int timeout_ms);	/* the process of a pidfd has ended; -1: it has */
 int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
@@ -282,17 +283,21 @@ struct spec;
 void kin_begin(const struct spec *old, struct spec *sp);	/* @sp is in force from now on, behind @old or NULL */
 uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_lists, beside those that name it */
 
-/* ---- command.c: what agents are told --------------------------------------------------------- */
+/* ---- channel.c, arm_*.c: what agents are told ------------------------------------------------- */
 
 #define COMMAND_TIMEOUT_MS	10000
 
+void command_post_slice(struct uft_slice *sl);			/* the command stands in its area: start it */
 int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
 int command_wait(struct uft_session *s, struct target *t);	/* its result */
 int command_is_stuck(const struct uft_session *s, const struct target *t);	/* did not answer, and does not do it now */
-/* stuck.c */
+/* unresponsive.c */
 void stuck_begin(struct uft_session *s, struct target *t);	/* it did not answer what was just sent */
 int stuck_ends(struct uft_session *s, struct target *t);	/* 1: it did by now; to be armed with force */
 void stuck_poll(struct uft_session *s);				/* those that did are brought up to the spec */
+struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
+void *command_payload(struct uft_cmd *c);
+int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 int command_params(struct uft_session *s, struct target *t);
 /* seccomp_risk.c. @why: what was found, NULL if nothing is known. */
@@ -366,7 +371,7 @@ int blob_get(const struct blob **out);
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err);
 /* Registers and signal mask back, then off it goes: detached, or watched until libc has set up rseq (exec_trace.c). */
 int inject_release(struct uft_session *s, struct target *t);
-/* rseq_area.c: Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
+/* rseq_area.c: tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
 int inject_note_rseq(struct target *t);
 int inject_rseq(struct uft_session *s, struct target *t);	/* at once */
 
@@ -538,19 +543,24 @@ pid_t peek_own_pid(pid_t tid);
 pid_t peek_task(pid_t pid, pid_t own);
 /* The process that calls itself @own in the pid namespace of @pid; 0 none. */
 pid_t peek_neighbour(pid_t pid, pid_t own);
+/* task_list.c: is @agent the agent's task of process @pid? Its number may be a stranger's in another pid namespace. */
+int task_is_agent_of(pid_t pid, pid_t agent);
+pid_t leave_find_agent(pid_t pid);		/* the living agent of @pid, by the memory that they share; 0 none */
 /* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
 pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
 /* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
 int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
 int peek_is_ending(pid_t pid);
 int peek_is_ours(pid_t tid);			/* is it a tracee of this thread's? */
+/* The same, and the name of its program. */
+uint64_t peek_start_name(pid_t pid, char *comm, size_t size);
 uint64_t peek_start(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
 int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
 int peek_maps(const struct arena *a, pid_t pid);		/* the same of any */
 int peek_anybody_maps(const struct arena *a);		/* but us */
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
-int peek_any_silent(const struct uft_session *s);
+int peek_any_silent(const struct arena *a);
 
 static inline long futex(uint32_t *word, int op, uint32_t val, const struct timespec *timeout)
 {

@@ -9,7 +9,7 @@
 set -eu
 build=$1 allowed=${2:-$(dirname "$0")/symbols-allowed.txt}
 order="symbol
-control/base control/proc control/arena control/ptrace control/relocate control/plan control/target control/arm control/events
+control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
 stream output tree cmd"
 dir=$(mktemp -d)

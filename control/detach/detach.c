@@ -64,7 +64,7 @@ static int say(struct leaving *l, const char *fmt, ...)
 	return -EAGAIN;
 }
 
-/* ---- Commands: as command.c, without a session ----------------------------------------------- */
+/* ---- Commands: as channel.c, without a session ----------------------------------------------- */
 
 static int agent_is_over(const struct leaving *l, int ms)
 {
@@ -425,15 +425,6 @@ static int unmap_all(struct leaving *l)
 	return ret + needed ? say(l, "%u mappings remain", ret + needed) : 0;
 }
 
-/* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
-static int is_agent_of(pid_t pid, pid_t agent)
-{
-	char comm[32];
-
-	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
-	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
-}
-
 /* The ranges that the agent, asleep where it was left, has still to unmap; all if it has not begun. */
 static uint32_t ranges_left(const struct leaving_notes *n, const struct user_regs_struct *regs)
 {
@@ -453,7 +444,7 @@ void leave_finish(const struct arena *a, struct leaving_notes *n)
 	struct look look = look_of(&l);
 	struct held *held = NULL;
 
-	l.agent_fd = is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
+	l.agent_fd = task_is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
 	if (l.agent_fd >= 0)
 		held = hold_all(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
@@ -475,23 +466,6 @@ void leave_finish(const struct arena *a, struct leaving_notes *n)
 
 /* ---- All -------------------------------------------------------------------------------------- */
 
-pid_t leave_find_agent(pid_t pid)
-{
-	DIR *d = opendir("/proc");
-	pid_t found = 0;
-	struct dirent *e;
-
-	while (d && !found && (e = readdir(d))) {
-		pid_t tid = (pid_t)atoi(e->d_name);
-
-		if (is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0)
-			found = tid;
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
 static void ask(struct leaving *l)
 {
 	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
@@ -499,7 +473,7 @@ static void ask(struct leaving *l)
 	if (!l->pid)
 		l->pid = (pid_t)sl->pid;
 	l->agent = (pid_t)sl->agent_tid;
-	if (l->agent && !is_agent_of(l->pid, l->agent))
+	if (l->agent && !task_is_agent_of(l->pid, l->agent))
 		l->agent = leave_find_agent(l->pid);
 	if (l->agent && peek_own_pid(l->agent) != (pid_t)sl->agent_tid)
 		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */

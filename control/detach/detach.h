@@ -38,6 +38,5 @@ void leave_finish(const struct arena *a, struct leaving_notes *n);
  * slices stay as they are: their rings may still be drained.
  */
 void leave_targets(struct leaving *l, uint32_t n);
-pid_t leave_find_agent(pid_t pid);	/* living, by the memory that it shares; 0 none */
 
 #endif

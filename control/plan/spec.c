@@ -718,3 +718,12 @@ void spec_explain_none(const struct space *sp, char *text, size_t size)
 			 "has no unwind tables to find its functions by" : "code of its machine is not rewritten", !sp->nobj ?
 			 UFT_PREPARE_X86_64 : uft_prepare_options(sp->img->obj[0].obj->machine));
 }
+
+/* Under an emulator for a second time, when the program has said what its clock is: before it runs. */
+void session_set_times(struct uft_session *s, struct spec *sp)
+{
+	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
+	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
+	for (int i = 0; i < UFT_NKEEP; i++)
+		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
+}

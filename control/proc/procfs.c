@@ -146,53 +146,8 @@ pid_t peek_task(pid_t pid, pid_t own)
 	return found;
 }
 
-int peek_has_arena(const struct uft_session *s, pid_t pid)
-{
-	return peek_maps(&s->arena, pid);
-}
-
-int peek_maps(const struct arena *a, pid_t pid)
-{
-	char path[64], *line = NULL;
-	struct stat st;
-	size_t size = 0;
-	int found = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	f = fopen(path, "re");
-	if (!f || fstat(a->fd, &st) < 0) {
-		if (f)
-			fclose(f);
-		return 0;
-	}
-	while (!found && getline(&line, &size, f) > 0) {
-		unsigned int major, minor;
-		unsigned long long inode;
-
-		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) == 3 &&
-			inode == st.st_ino && makedev(major, minor) == st.st_dev;
-	}
-	free(line);
-	fclose(f);
-	return found;
-}
-
-int peek_anybody_maps(const struct arena *a)
-{
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	int found = 0;
-
-	while (d && !found && (e = readdir(d)))
-		found = atoi(e->d_name) > 0 && atoi(e->d_name) != getpid() && peek_maps(a, (pid_t)atoi(e->d_name));
-	if (d)
-		closedir(d);
-	return found;
-}
-
 /* The comm may contain anything but its end. */
-static unsigned long long start_time(pid_t pid, char *comm, size_t size)
+uint64_t peek_start_name(pid_t pid, char *comm, size_t size)
 {
 	unsigned long long start = 0;
 	char buf[1024], *open, *close;
@@ -213,38 +168,7 @@ uint64_t peek_start(pid_t pid)
 {
 	char comm[64];
 
-	return start_time(pid, comm, sizeof(comm));
-}
-
-int peek_any_silent(const struct uft_session *s)
-{
-	char comm[64] = "";
-	unsigned long long since = start_time(getpid(), comm, sizeof(comm));
-	DIR *d = opendir("/proc");
-	struct dirent *e;
-	int found = 0;
-
-	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid <= 0 || pid == getpid() || pid == (pid_t)s->arena.board->guard_pid || start_time(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
-			continue;
-		found = peek_has_arena(s, pid);
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
-/* Several processes of different pid namespaces may go by one number: the runtime's own word decides. */
-static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
-{
-	uint32_t its;
-
-	for (const struct space *sp = s->spaces; sp; sp = sp->next)
-		if (!peek_mem(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
-			return 1;
-	return 0;
+	return peek_start_name(pid, comm, sizeof(comm));
 }
 
 pid_t peek_neighbour(pid_t pid, pid_t own)
@@ -265,26 +189,6 @@ pid_t peek_neighbour(pid_t pid, pid_t own)
 		snprintf(path, sizeof(path), "/proc/%d/ns/pid", other);
 		if (other > 0 && peek_own_pid(other) == own && !stat(path, &its) && its.st_ino == ns.st_ino)
 			found = other;
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
-pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own)
-{
-	pid_t found = 0;
-	struct dirent *e;
-	DIR *d;
-
-	if (peek_own_pid(own) == own && peek_has_arena(s, own) && !target_by_pid(s, own))
-		return own;
-	d = opendir("/proc");
-	while (d && !found && (e = readdir(d))) {
-		pid_t pid = (pid_t)atoi(e->d_name);
-
-		if (pid > 0 && pid != own && peek_own_pid(pid) == own && peek_has_arena(s, pid) && has_slice(s, pid, slice))
-			found = pid;
 	}
 	if (d)
 		closedir(d);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * procinfo.c - what /proc tells of a process that is to be attached to
- *
- * Refusals come from here, before anything is touched, so that each can say what is the matter and what would help.
+ * procinfo.c - what /proc tells of a process and its tasks, and why ptrace refuses one
  */
 #include "control/proc/procinfo.h"
 
@@ -26,13 +24,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define GUARD		"uft-guard ("	/* as procinfo_taken() tells of it */
-#define GUARD_MS	10000
-
-#define PF_KTHREAD	0x00200000
-
 /* The line of /proc/PID/status, behind the colon; NULL none. */
-static const char *field(const char *status, const char *name)
+const char *procinfo_field(const char *status, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -44,23 +37,15 @@ static const char *field(const char *status, const char *name)
 	return NULL;
 }
 
-static long number(const char *status, const char *name)
+long procinfo_number(const char *status, const char *name)
 {
-	const char *p = field(status, name);
+	const char *p = procinfo_field(status, name);
 
 	return p ? strtol(p, NULL, 10) : 0;
 }
 
-/* "x86_Thread_features:	shstk wrss" */
-static int has_shadow_stack(const char *status)
-{
-	const char *p = field(status, "x86_Thread_features"), *at = p ? strstr(p, "shstk") : NULL;
-
-	return at && at < p + strcspn(p, "\n");
-}
-
 /* The last number of a line: NSpid is outermost first. */
-static long last_number(const char *p)
+long procinfo_last_number(const char *p)
 {
 	long n = 0;
 	char *end;
@@ -78,7 +63,7 @@ static long last_number(const char *p)
 	return n;
 }
 
-static void read_name(pid_t pid, char *buf, size_t size)
+void procinfo_read_name(pid_t pid, char *buf, size_t size)
 {
 	if (peek_file(pid, "comm", buf, size) <= 0)
 		snprintf(buf, size, "?");
@@ -86,7 +71,7 @@ static void read_name(pid_t pid, char *buf, size_t size)
 }
 
 /* State and flags of /proc/PID/stat. */
-static int read_stat(pid_t pid, const char *name, char *state, unsigned *flags)
+int procinfo_read_stat(pid_t pid, const char *name, char *state, unsigned *flags)
 {
 	char buf[1024], *p;
 
@@ -102,7 +87,7 @@ int procinfo_is_gone(const struct procinfo *p)
 	char state = 0;
 	unsigned flags;
 
-	return p->pidfd < 0 || poll(&fd, 1, 0) > 0 || read_stat(p->pid, "stat", &state, &flags) || state == 'Z' || state == 'X';
+	return p->pidfd < 0 || poll(&fd, 1, 0) > 0 || procinfo_read_stat(p->pid, "stat", &state, &flags) || state == 'Z' || state == 'X';
 }
 
 /* ---- Refusals ---------------------------------------------------------------------------------- */
@@ -111,7 +96,7 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 {
 	char status[4096], scope[8] = "0", name[32];
 	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
-	long tracer = peek_file(p->pid, "status", status, sizeof(status)) > 0 ? number(status, "TracerPid") : 0;
+	long tracer = peek_file(p->pid, "status", status, sizeof(status)) > 0 ? procinfo_number(status, "TracerPid") : 0;
 
 	if (fd >= 0) {
 		if (read(fd, scope, sizeof(scope) - 1) < 0)
@@ -119,7 +104,7 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 		close(fd);
 	}
 	if (tracer > 0) {
-		read_name((pid_t)tracer, name, sizeof(name));
+		procinfo_read_name((pid_t)tracer, name, sizeof(name));
 		snprintf(buf, size, "it is being traced by %s (process %ld); only one tracer is possible at a time", name, tracer);
 	} else if (geteuid() && p->uid != geteuid()) {
 		snprintf(buf, size, "it belongs to user %u and we are user %u: run uft as that user, or with CAP_SYS_PTRACE (root)",
@@ -162,173 +147,9 @@ pid_t procinfo_taken(pid_t pid, pid_t us, char *by, size_t size)
 
 	if (look_each_task(pid, taken_fn, &t) <= 0)
 		return 0;
-	read_name(t.tracer, name, sizeof(name));
+	procinfo_read_name(t.tracer, name, sizeof(name));
 	snprintf(by, size, "%s (process %d)", name, t.tracer);
 	return t.tid;
-}
-
-/* Of a process that nobody traces as a whole. */
-static int check_threads(const struct procinfo *p, struct uft_error *err)
-{
-	char by[80];
-	pid_t tid = procinfo_taken(p->pid, getpid(), by, sizeof(by));
-
-	return tid ? uft_fail(err, -EBUSY, "process %d (%s) cannot be traced: its thread %d is being traced by %s; only one tracer is "
-			      "possible at a time", p->pid, p->comm, tid, by) : 0;
-}
-
-static int refuse_eperm(const struct procinfo *p, struct uft_error *err)
-{
-	char why[400];
-
-	procinfo_explain_eperm(p, why, sizeof(why));
-	return uft_fail(err, -EPERM, "process %d (%s) cannot be traced: %s", p->pid, p->comm, why);
-}
-
-/* 64 bits of this machine only, by the program's own header. */
-static int check_class(const struct procinfo *p, struct uft_error *err)
-{
-	char path[64];
-	Elf64_Ehdr eh;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 && (errno == EACCES || errno == EPERM))
-		return refuse_eperm(p, err);
-	if (fd < 0)
-		return uft_fail(err, -ESRCH, "process %d ended", p->pid);
-	n = read(fd, &eh, sizeof(eh));
-	close(fd);
-	if (n < EI_NIDENT + 4 || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    eh.e_machine != HOST_MACHINE)
-		return uft_fail(err, -EPFNOSUPPORT, "process %d (%s) runs a program of 32 bits or of another architecture: only "
-				HOST_NAME " programs of 64 bits are supported", p->pid, p->comm);
-	return 0;
-}
-
-/* A session's file that is mapped, and whose session lives: its lock is taken. */
-static int is_session_alive(const char *path)
-{
-	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), alive;
-
-	if (fd < 0)
-		return errno != ENOENT;
-	alive = flock(fd, LOCK_EX | LOCK_NB) < 0;
-	close(fd);
-	return alive;
-}
-
-static int check_sessions(const struct uft_session *s, const struct procinfo *p, struct uft_error *err)
-{
-	char path[64], *line = NULL, other[300] = "";
-	size_t size = 0;
-	FILE *f;
-
-	if (peek_has_arena(s, p->pid))
-		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
-	f = fopen(path, "re");
-	while (f && !other[0] && getline(&line, &size, f) > 0) {
-		char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
-
-		if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
-			continue;
-		at[strcspn(at, "\n")] = '\0';
-		if (is_session_alive(at))
-			snprintf(other, sizeof(other), "%s", base + strlen("/session."));
-	}
-	free(line);
-	if (f)
-		fclose(f);
-	if (other[0])
-		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d", p->pid, p->comm,
-				atoi(other));
-	return 0;
-}
-
-/* Children of a process that has left its pid namespace live in another one: the agent would be its init. */
-static int check_namespace(const struct procinfo *p, struct uft_error *err)
-{
-	char path[64], own[64] = "", children[64] = "";
-
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid", p->pid);
-	if (readlink(path, own, sizeof(own) - 1) < 0)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children", p->pid);
-	if (readlink(path, children, sizeof(children) - 1) <= 0 || !strcmp(own, children))
-		return 0;
-	return uft_fail(err, -EOPNOTSUPP, "process %d (%s) makes its children in another pid namespace: attach to those", p->pid,
-			p->comm);
-}
-
-/* The guard of a recorder that was killed lets go of its last threads when nothing else shows that it is there. */
-static void await_guard(pid_t pid)
-{
-	char by[80];
-
-	for (int i = 0; i < GUARD_MS / 10; i++) {
-		if (!procinfo_taken(pid, getpid(), by, sizeof(by)) || strncmp(by, GUARD, strlen(GUARD)))
-			return;
-		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
-	}
-}
-
-int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err)
-{
-	char status[8192], name[32], group[200], state = 0;
-	unsigned flags = 0;
-	long tgid, tracer;
-	int ret;
-
-	out->pid = pid;
-	if (pid > 0)
-		await_guard(pid);
-	if (pid <= 0 || out->pidfd < 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
-	    read_stat(pid, "stat", &state, &flags)) {
-		tgid = pid > 0 ? peek_status(pid, "Tgid", 10) : 0;
-		if (tgid > 0 && tgid != pid)
-			return uft_fail(err, -EINVAL, "%d is a thread of process %ld", pid, tgid);
-		return uft_fail(err, -ESRCH, "there is no process %d", pid);
-	}
-	read_name(pid, out->comm, sizeof(out->comm));
-	out->ppid = (pid_t)number(status, "PPid");
-	out->local_pid = (pid_t)last_number(field(status, "NSpid"));
-	if (out->local_pid <= 0)
-		out->local_pid = pid;
-	out->uid = (uid_t)number(status, "Uid");
-	out->seccomp = (int)number(status, "Seccomp");
-	out->locked_kb = number(status, "VmLck");
-	tracer = number(status, "TracerPid");
-	if (flags & PF_KTHREAD)
-		return uft_fail(err, -EINVAL, "%d (%s) is a thread of the kernel", pid, out->comm);
-	if (state == 'Z' || state == 'X')
-		return uft_fail(err, -ESRCH, "process %d (%s) is a zombie: it has ended, its parent has not taken notice yet", pid,
-				out->comm);
-	if (cgroup_is_frozen(pid, group, sizeof(group)))
-		return uft_fail(err, -EBUSY, "process %d (%s) is frozen (its control group is %s): it can be attached to when it is thawed",
-				pid, out->comm, group);
-	if (pid == getpid())
-		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
-	if (!strcmp(out->comm, "uft-agent"))
-		return uft_fail(err, -EINVAL, "process %d is the agent of a traced process", pid);
-	if (tracer > 0) {
-		read_name((pid_t)tracer, name, sizeof(name));
-		return uft_fail(err, -EBUSY, "process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
-				"time", pid, out->comm, name, tracer);
-	}
-	if (has_shadow_stack(status))
-		return uft_fail(err, -EOPNOTSUPP, "process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
-				"there, so that it could not be left", pid, out->comm);
-	if (out->seccomp == 1)
-		return uft_fail(err, -EPERM, "process %d (%s) is under strict seccomp: it may only read, write and exit", pid, out->comm);
-	ret = check_class(out, err);
-	if (!ret)
-		ret = check_namespace(out, err);
-	if (!ret)
-		ret = check_sessions(s, out, err);
-	return ret ? ret : check_threads(out, err);
 }
 
 /* ---- Numbers of another namespace -------------------------------------------------------------- */
@@ -350,7 +171,7 @@ pid_t procinfo_global(const struct procinfo *p, pid_t local)
 		pid_t pid = (pid_t)atoi(e->d_name);
 
 		if (pid <= 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
-		    last_number(field(status, "NSpid")) != local)
+		    procinfo_last_number(procinfo_field(status, "NSpid")) != local)
 			continue;
 		memset(its, 0, sizeof(its));
 		snprintf(path, sizeof(path), "/proc/%d/ns/pid", pid);
@@ -372,7 +193,7 @@ int taskinfo_read(pid_t pid, pid_t tid, struct taskinfo *out)
 
 	*out = (struct taskinfo){ .nr = -1 };
 	snprintf(name, sizeof(name), "task/%d/stat", tid);
-	if (read_stat(pid, name, &out->state, &flags))
+	if (procinfo_read_stat(pid, name, &out->state, &flags))
 		return -ESRCH;
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
 	if (peek_file(pid, name, buf, sizeof(buf)) <= 0)

@@ -15,8 +15,15 @@ struct procinfo {
 	int pidfd;		/* the caller's */
 };
 
-/* Reads @out and refuses what cannot be attached to, each with its sentence. @out->pidfd comes in. */
+/* start/attachable.c: reads @out and refuses what cannot be attached to, each with its sentence. @out->pidfd comes in. */
 int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err);
+/* Parts of the text of /proc/PID/status: a line behind its colon, NULL none; the number there; the last number of a line. */
+const char *procinfo_field(const char *status, const char *name);
+long procinfo_number(const char *status, const char *name);
+long procinfo_last_number(const char *line);
+void procinfo_read_name(pid_t pid, char *buf, size_t size);
+/* State and flags of /proc/PID/@name: stat, or that of a task. 0 or -ESRCH. */
+int procinfo_read_stat(pid_t pid, const char *name, char *state, unsigned *flags);
 int procinfo_is_gone(const struct procinfo *p);
 /* Why ptrace says EPERM. */
 void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size);

@@ -415,55 +415,6 @@ int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
 
 /* ---- Tasks that sleep ----------------------------------------------------------------------- */
 
-static int read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
-	return peek_file(pid, path, buf, size);
-}
-
-static unsigned long long number_after(const char *text, const char *field)
-{
-	const char *at = strstr(text, field);
-
-	return at ? strtoull(at + strlen(field), NULL, 10) : 0;
-}
-
-int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
-{
-	char status[4096], *at;
-	int n = read_task(pid, tid, "status", status, sizeof(status));
-
-	if (n <= 0)
-		return -ESRCH;
-	at = strstr(status, "\nState:\t");
-	if (at && strchr("ZX", at[8]))
-		return -ESRCH;
-	a->switches = number_after(status, "\nvoluntary_ctxt_switches:") + number_after(status, "\nnonvoluntary_ctxt_switches:");
-	n = read_task(pid, tid, "syscall", a->where, sizeof(a->where));
-	if (n <= 0)
-		return n == -EPERM || n == -EACCES ? n : -ESRCH;
-	if (a->where[0] == 'r')
-		return 0;
-	at = strrchr(a->where, ' ');
-	if (!at)
-		return -ESRCH;
-	a->pc = strtoull(at, NULL, 16);
-	*at = '\0';
-	at = strrchr(a->where, ' ');
-	a->sp = at ? strtoull(at, NULL, 16) : 0;
-	a->nr = strtol(a->where, NULL, 10);
-	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
-}
-
-int look_is_vfork_wait(pid_t pid, const struct asleep *a)
-{
-	const char *arg0 = strchr(a->where, ' ');
-
-	return look_is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
-}
-
 /* 1 inside, 0 outside, -EAGAIN: it does not sleep, -ESRCH: over. */
 static int look_asleep(const struct look *l, pid_t pid, pid_t tid)
 {

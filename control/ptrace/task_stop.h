@@ -86,7 +86,7 @@ struct asleep {
 int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
 /* Does a task that sleeps so wait for the child that it made by vfork? */
 int look_is_vfork_wait(pid_t pid, const struct asleep *a);
-/* The same by number, flags and, of clone3, the structure's place (rseq_area.c). */
+/* The same by number, flags and, of clone3, the structure's place (proc/task_list.c). */
 int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
 pid_t look_wait(pid_t tid, int *status);	/* what there is */
@@ -102,7 +102,7 @@ uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of t
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
 int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
 typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
-int look_each_task(pid_t pid, look_task_fn *fn, void *arg);	/* rseq_area.c */
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg);	/* proc/task_list.c */
 /* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
 int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg);
 

@@ -64,64 +64,6 @@
 #define LATE_MS		500	/* for tasks that did not stop in time, before we end */
 #define SILENT_MS	100	/* all processes are looked at for children that have said nothing */
 
-uint64_t session_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-void session_warn(struct uft_session *s, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	uft_name_clean(text);		/* names in it are the target's */
-	for (uint32_t i = 0; i < s->nwarned; i++)
-		if (!strcmp(s->warned[i], text))
-			return;
-	if (s->nwarned == sizeof(s->warned) / sizeof(s->warned[0]))
-		return;
-	s->warned[s->nwarned] = strdup(text);
-	if (s->warned[s->nwarned])
-		s->nwarned++;
-	if (s->ev.warning)
-		s->ev.warning(s->ev.arg, text);
-}
-
-int session_follows_children(const struct uft_session *s)
-{
-	return !s->opts.no_children;
-}
-
-uint64_t session_clock(struct uft_session *s)
-{
-	uint64_t clock[2], ns[2];
-
-	uft_session_clock(s, clock, ns);
-	return clock[1] ? clock[1] : host_clock();
-}
-
-/* The ratio of two clocks needs a distance: a few milliseconds give 1e-4. */
-uint64_t session_clock_units(struct uft_session *s, uint64_t ns)
-{
-	uint64_t mono, clock, hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
-
-	if (!ns)
-		return 0;
-	if (hz)
-		return (uint64_t)((unsigned __int128)ns * hz / 1000000000);
-	while (session_now_ns() - s->mono0 < 5000000)
-		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
-	mono = session_now_ns();
-	clock = host_clock();
-	return (uint64_t)((unsigned __int128)ns * (clock - s->clock0) / (mono - s->mono0));
-}
-
 /* ---- The bell ------------------------------------------------------------------------------ */
 
 static void *bell_main(void *arg)
@@ -180,14 +122,6 @@ static void stop_bell(struct uft_session *s)
 }
 
 /* ---- Create, destroy ------------------------------------------------------------------------ */
-
-void session_set_slice(struct uft_session *s, uint32_t index)
-{
-	struct uft_slice *slice = arena_slice(&s->arena, index);
-
-	__atomic_store_n(&slice->ring_flags, s->ring_flags, __ATOMIC_RELAXED);
-	__atomic_store_n(&slice->on_cpus, s->on_cpus, __ATOMIC_RELAXED);
-}
 
 static void set_ring_flags(struct uft_session *s, int on)
 {
@@ -507,15 +441,6 @@ static int switch_to(struct uft_session *s, struct spec *sp, struct uft_error *e
 	return first;
 }
 
-/* Under an emulator for a second time, when the program has said what its clock is: before it runs. */
-void session_set_times(struct uft_session *s, struct spec *sp)
-{
-	sp->params.thresh = session_clock_units(s, sp->thresh_ns);
-	sp->params.clocks_per_ns = session_clock_units(s, sp->params.has_events & UFT_EVENTS_CPU ? 1ull << 32 : 0);
-	for (int i = 0; i < UFT_NKEEP; i++)
-		sp->params.keep[i] = session_clock_units(s, sp->keep_ns[i]);
-}
-
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *in, struct uft_error *err)
 {
 	struct spec *sp, *old = s->spec;
@@ -719,7 +644,7 @@ static int has_silent(struct uft_session *s)
 	if (!session_follows_children(s) || (!s->launched && !s->attached))
 		return 0;
 	if (now >= s->next_silent_ns) {
-		s->has_silent = peek_any_silent(s);
+		s->has_silent = peek_any_silent(&s->arena);
 		s->next_silent_ns = now + SILENT_MS * 1000000ull;
 	}
 	return s->has_silent;

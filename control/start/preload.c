@@ -283,20 +283,6 @@ static void take_clock(struct uft_session *s, const struct uft_request *r)
 		session_set_times(s, s->spec);
 }
 
-void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2])
-{
-	struct uft_session *s = session;
-	uint64_t hz = __atomic_load_n(&s->guest_hz, __ATOMIC_ACQUIRE);
-
-	ns[1] = session_now_ns();
-	clock[0] = clock[1] = 0;
-	if (!hz)
-		return;
-	ns[0] = s->guest_ns0;
-	clock[0] = s->guest_clock0;
-	clock[1] = clock[0] + (uint64_t)((__int128)(int64_t)(ns[1] - ns[0]) * hz / 1000000000);
-}
-
 /* A thread has no pidfd: its process's. */
 void preload_take_agent(struct uft_session *s, struct target *t)
 {
@@ -347,7 +333,7 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 
 /*
  * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes such a frame: the program
- * would end by terminate(). So it is refused. (Of what dlopen() brings command.c says that it is at risk.)
+ * would end by terminate(). So it is refused. (Of what dlopen() brings arm_object.c says that it is at risk.)
  */
 static int check_graph(struct uft_session *s, const struct target *t, struct uft_error *err)
 {
@@ -362,79 +348,6 @@ static int check_graph(struct uft_session *s, const struct target *t, struct uft
 					"would not pass through traced frames; the tracer function can be used (-p function)", img->exe,
 					img->obj[i].obj->path, strerror(-t->space->obj[i].unwind_error));
 	return 0;
-}
-
-static const char *const makers[] = { "vfork", "__vfork", "clone", "__clone", "syscall" };
-/* In these libc's own child calls libc alone, before it executes: events come from it only if libc is traced. */
-static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_spawn", "pidfd_spawnp", "system", "popen", "wordexp" };
-
-/* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
-static int only_waits(const struct uft_object *obj)
-{
-	const char *name = strrchr(obj->path, '/');
-
-	name = name ? name + 1 : obj->path;
-	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9);
-}
-
-static int imports_any(struct uft_object *obj, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (uft_object_imports(obj, names[i]) && !(!strcmp(names[i], "syscall") && only_waits(obj)))
-			return 1;
-	return 0;
-}
-
-/* May a task come into being that has its maker's thread pointer? */
-static int has_sharers(const struct uft_image *img)
-{
-	for (uint32_t i = 0; i < img->nobj; i++)
-		if (imports_any(img->obj[i].obj, makers, sizeof(makers) / sizeof(makers[0])) ||
-		    imports_any(img->obj[i].obj, spawners, sizeof(spawners) / sizeof(spawners[0])))
-			return 1;
-	return 0;
-}
-
-/*
- * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
- * somebody may make tasks that it does not number (sources.c of the runtime, which compares before it believes).
- */
-static int32_t tid_offset(const struct uft_image *img)
-{
-	uint32_t tid[3], size;
-	int32_t offset = 0;
-
-	for (uint32_t i = 0; i < img->nobj; i++) {
-		struct uft_object *obj = img->obj[i].obj;
-		uint64_t at = uft_object_symbol(obj, "_thread_db_pthread_tid", NULL);
-		uint64_t size_at = uft_object_symbol(obj, "_thread_db_sizeof_pthread", NULL);
-
-		if (imports_any(obj, makers, sizeof(makers) / sizeof(makers[0])))
-			return 0;
-		if (at && size_at && uft_object_read(obj, at, tid, sizeof(tid)) == sizeof(tid) &&
-		    uft_object_read(obj, size_at, &size, sizeof(size)) == sizeof(size) && size < 65536 && tid[2] < size)
-			offset = (int32_t)tid[2] - (int32_t)size - (obj->machine == EM_RISCV ? 32 : 0);
-	}
-	return offset;
-}
-
-/*
- * Thunks load by the number's place, so it is known before they are made and changes once at most: when a library comes that makes such
- * tasks. No thread gets a ring of its own from then on, and new parameters are a new generation, which shuts those that there are.
- */
-void preload_note_makers(struct uft_session *s, struct target *t)
-{
-	struct uft_slice *slice = arena_slice(&s->arena, t->slice);
-	int32_t offset = tid_offset(t->space->img);
-
-	slice->no_sharers = !has_sharers(t->space->img);
-	if (t->is_held_back) {
-		slice->tid_offset = offset;
-	} else if (slice->tid_offset && !offset) {
-		slice->tid_offset = 0;
-		if (s->spec)
-			command_params(s, t);
-	}
 }
 
 /* The program waits in its hello: nobody has run in any object but the loader. */

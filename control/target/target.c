@@ -37,23 +37,6 @@ static int open_pidfd(struct uft_session *s, pid_t pid)
 	return fd;
 }
 
-static int is_ready(int fd, int timeout_ms)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return fd < 0 || poll(&p, 1, timeout_ms) > 0;
-}
-
-int target_is_running(const struct target *t)
-{
-	return !is_ready(t->pidfd, 0);
-}
-
-int target_agent_ended(const struct target *t)
-{
-	return t->has_agent && t->agent_fd >= 0 && is_ready(t->agent_fd, 0);
-}
-
 int target_grow(struct target *t, uint32_t nobj)
 {
 	struct target_obj *more;
@@ -129,24 +112,6 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	return t;
 }
 
-struct target *target_by_slice(struct uft_session *s, uint32_t slice)
-{
-	struct target *t = s->targets;
-
-	while (t && t->slice != slice)
-		t = t->next;
-	return t;
-}
-
-struct target *target_by_pid(struct uft_session *s, pid_t pid)
-{
-	struct target *t = s->targets;
-
-	while (t && (t->pid != pid || t->is_over))
-		t = t->next;
-	return t;
-}
-
 /* The agent's task is a process of its own. */
 void target_open_agent(struct uft_session *s, struct target *t)
 {
@@ -203,9 +168,9 @@ static int agent_ends(int fd)
 {
 	uint64_t deadline = session_now_ns() + AGENT_GRACE_MS * 1000000ull;
 
-	while (!is_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
+	while (!target_fd_ready(fd, AGENT_PART_MS) && session_now_ns() < deadline)
 		look_reap();
-	return is_ready(fd, 0);
+	return target_fd_ready(fd, 0);
 }
 
 /* Nobody's any more; what it had in its slice is counted. */
@@ -308,4 +273,12 @@ void target_scan_tasks(struct uft_session *s, struct target *t)
 	}
 	if (d)
 		closedir(d);
+}
+
+void session_set_slice(struct uft_session *s, uint32_t index)
+{
+	struct uft_slice *slice = arena_slice(&s->arena, index);
+
+	__atomic_store_n(&slice->ring_flags, s->ring_flags, __ATOMIC_RELAXED);
+	__atomic_store_n(&slice->on_cpus, s->on_cpus, __ATOMIC_RELAXED);
 }

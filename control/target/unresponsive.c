@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * stuck.c - a target whose agent did not answer in time, and what is done when it does after all
+ * unresponsive.c - a target whose agent did not answer in time, and what is done when it does after all
  *
  *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it told anew
  *
@@ -41,11 +41,4 @@ int stuck_ends(struct uft_session *s, struct target *t)
 	t->is_stuck = 0;
 	session_warn(s, "process %d answers again", t->pid);
 	return 1;
-}
-
-void stuck_poll(struct uft_session *s)
-{
-	for (struct target *t = s->targets; t; t = t->next)
-		if (stuck_ends(s, t) && s->spec)
-			target_arm(s, t, 1);
 }

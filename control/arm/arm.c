@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arm.c - a target is brought to what the session wants: parameters, hooks, unwind rows and sites of every object
+ */
+#include "control/internal.h"
+#include "control/arm/arm_stopped.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int target_arm(struct uft_session *s, struct target *t, int force)
+{
+	int ret = target_grow(t, t->space->nobj);
+	int first = 0, was_open = t->hold != NULL;
+
+	if (!ret)
+		ret = command_params(s, t);
+	if (!ret && !was_open)
+		ret = hold_open(s, t);
+	for (uint32_t i = 0; !ret && i < t->nobj; i++) {
+		struct uft_error err = { "" };
+
+		if (!t->obj[i].is_mapped || t->obj[i].is_assumed)
+			continue;
+		ret = space_plan(s, t->space, i, &err);
+		if (ret < 0) {		/* one object without names must not spoil the others */
+			session_warn(s, "%s", err.text);
+			first = first ? first : ret;
+			ret = 0;
+			continue;
+		}
+		ret = command_hooks(s, t, i);
+		if (!ret)
+			ret = stacks_send(s, t, i);
+		if (!ret)
+			ret = command_patch(s, t, i, force);
+	}
+	if (!ret && !was_open)
+		ret = hold_close(t);
+	if (!was_open)
+		hold_drop(t);
+	if (!ret)
+		t->spec_sent = s->spec->generation;
+	return ret ? ret : first;
+}
+
+void stuck_poll(struct uft_session *s)
+{
+	for (struct target *t = s->targets; t; t = t->next)
+		if (stuck_ends(s, t) && s->spec)
+			target_arm(s, t, 1);
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arm_object.c - an object and its hooks become known to a target, and are forgotten
+ */
+#include "control/internal.h"
+#include "control/arm/arm_stopped.h"
+#include "symbol/table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Each kind of hook that failed is worth one sentence: what it means, not which address. */
+static void report_hook(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h)
+{
+	const char *name = t->space->img->obj[object].obj->path;
+
+	if (h->kind == UFT_HOOK_SYSCALL && h->nr == UFT_HOOK_ANY)
+		session_warn(s, "%s: syscall() could not be hooked (%s): programs started by it may not be followed", name,
+			     strerror(-h->result));
+	else if (h->kind == UFT_HOOK_SYSCALL)
+		session_warn(s, "%s: the system call %u could not be hooked (%s): children started by it may not be followed",
+			     name, h->nr, strerror(-h->result));
+	else if (h->kind == UFT_HOOK_UNWIND)
+		session_warn(s, "%s: an unwinder entry could not be hooked (%s): exceptions through traced functions are at risk",
+			     name, strerror(-h->result));
+	else
+		session_warn(s, "%s: the loader could not be hooked (%s): libraries are not traced", name,
+			     strerror(-h->result));
+	if (h->kind == UFT_HOOK_RBRK)
+		t->space->rbrk = 0;
+}
+
+/* A thread waits in r_brk or in its hello until it is answered. */
+static int is_waiting(const struct uft_session *s, const struct target *t)
+{
+	return t->waiting && __atomic_load_n(&s->arena.mail->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+}
+
+int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct space_obj *o = &t->space->obj[object];
+	struct uft_hook *h, *sent;
+	struct uft_cmd *c;
+	uint32_t n = 0, k = 0;
+	int ret;
+
+	if (!o->nhook || t->obj[object].is_hooked)
+		return 0;
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+		return -ESRCH;
+	if (o->nhook > (s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / sizeof(*sent))
+		return -E2BIG;
+	sent = malloc(o->nhook * sizeof(*sent));
+	if (!sent)
+		return -ENOMEM;
+	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
+	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
+		c->flags = UFT_CMD_HELD;	/* its only thread waits for us */
+	h = command_payload(c);
+	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
+		if (!o->hook[i].result)
+			sent[n++] = o->hook[i];
+	memcpy(h, sent, n * sizeof(*h));
+	c->n = n;
+	ret = n ? command_post(s, t) : 0;
+	if (!ret && n)
+		ret = command_wait(s, t);
+	if (ret == -ESRCH || ret == -ETIMEDOUT)
+		goto out;
+	/* Only results are taken from the answer, each once. */
+	for (uint32_t i = 0; i < n; i++)
+		sent[i].result = __atomic_load_n(&h[i].result, __ATOMIC_RELAXED);
+	t->obj[object].is_hooked = 1;	/* or refused, each with its result */
+	for (uint32_t i = 0; i < o->nhook && !o->is_reported; i++) {
+		struct uft_hook told = o->hook[i];
+
+		if (!told.result)
+			told.result = sent[k++].result;
+		if (told.kind == UFT_HOOK_UNWIND && told.result)
+			o->unwind_error = told.result;
+		if (told.result < 0 && told.result > -4096 && told.result != -EBUSY)
+			report_hook(s, t, object, &told);
+	}
+	o->is_reported = 1;
+	ret = hold_hooks(s, t, object, sent, n);
+	ret = ret == -ESRCH || ret == -ETIMEDOUT ? ret : 0;
+out:
+	free(sent);
+	return ret;
+}
+
+void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n)
+{
+	struct space_obj *o = &t->space->obj[object];
+
+	for (uint32_t i = 0; i < n && !o->is_hold_reported; i++)
+		if (h[i].result < 0 && h[i].result > -4096)
+			report_hook(s, t, object, &h[i]);
+	o->is_hold_reported = 1;
+}
+
+int command_gone(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct uft_cmd *c;
+	int ret;
+
+	if (!t->obj[object].is_sent && !t->obj[object].is_hooked && !t->obj[object].is_assumed &&
+	    !t->obj[object].has_rows)
+		return 0;
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+		return -ESRCH;
+	c = command_begin(s, t, UFT_CMD_OBJECT_GONE, 0, object);
+	(void)c;
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+static int send_object(struct uft_session *s, struct target *t, uint32_t object)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	int ret;
+
+	*(struct uft_cmd_object *)command_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
+		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
+		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
+		.has_code = t->space->obj[object].plain != NULL,
+	};
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+void command_foretell(struct uft_session *s, const struct space *sp, const struct uft_object *obj, uint64_t bias)
+{
+	size_t n = s->first == UFT_NO_SLICE || !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
+	struct uft_slice *sl;
+	struct uft_cmd *c;
+
+	/* With a filter nobody knows; then what is not needed must not be made. */
+	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
+	    s->spec->beside)
+		return;
+	sl = arena_slice(&s->arena, s->first);
+	c = arena_cmd(&s->arena, s->first);
+	*c = (struct uft_cmd){ .op = UFT_CMD_OBJECT, .n = 1 };
+	*(struct uft_cmd_object *)command_payload(c) = (struct uft_cmd_object){
+		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,
+		.first_text_id = sp->next_text_id, .first_stub_id = sp->next_stub_id,
+		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
+	};
+	command_post_slice(sl);
+	table_populate(command_payload(c), command_arm_bytes(n));	/* of the next command, most likely */
+}
+
+int command_object(struct uft_session *s, struct target *t, uint32_t object)
+{
+	int ret;
+
+	if (t->obj[object].is_sent)
+		return 0;
+	ret = send_object(s, t, object);
+	/* It was foretold, wrongly. Its hooks may be armed by now. */
+	if ((ret == -ENOSPC || ret == -EEXIST) && !command_run_on(s, t, UFT_CMD_OBJECT_ANEW, object))
+		ret = send_object(s, t, object);
+	if (!ret) {
+		struct uft_cmd_object o;
+
+		memcpy(&o, command_payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
+		t->obj[object].code_base = o.code_base;
+		t->obj[object].is_sent = 1;
+		t->space->obj[object].stub_base = o.stub_base;
+		t->space->obj[object].code_base = o.code_base;
+		t->space->obj[object].tramp_base = o.tramp_base;
+		t->space->obj[object].tramp_end = o.tramp_end;
+	}
+	return ret;
+}
+
+/* Held at its exec, or a thread waits with the object that it has just mapped. */
+uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object)
+{
+	uint32_t still = t->remote ? UFT_PATCH_STILL : 0;
+
+	return still | (t->obj[object].is_fresh && (still || is_waiting(s, t)) ? UFT_PATCH_FRESH : still ? 0 : UFT_PATCH_TRY);
+}

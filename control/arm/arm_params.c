@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arm_params.c - the parameters of the tracer that a target is told
+ *
+ * A target gets the parameters before its sites are armed, and anew with each change.
+ */
+#include "control/internal.h"
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* What the runtime may ask the kernel for in the program's threads, of what the tracer wants: policy and priority, CPU time. */
+static uint32_t may_ask(struct uft_session *s, struct target *t)
+{
+	uint32_t wanted = s->spec->params.has_events & UFT_EVENTS_CPU;
+	const char *why;
+
+	if (uft_tracer_kind(s->spec->events) == UFT_KIND_WAKEUP)
+		wanted = UFT_EVENTS_POLICY;
+	if (!wanted || !sandbox_is_possible(t, &why))
+		return wanted;
+	if (why && !t->is_unasked)
+		session_warn(s, "process %d: has or could make a seccomp filter (%s), so its threads are not asked for their %s", t->pid,
+			     why, wanted == UFT_EVENTS_CPU ? "CPU time: durations include sleep" :
+			     "scheduling policy: wakeup shows ?, wakeup_rt nothing");
+	t->is_unasked |= why != NULL;
+	return 0;
+}
+
+/* Stacks are read by a system call that no program needs. They were asked for by name, so this is said and not refused. */
+static void warn_stacks(struct uft_session *s, struct target *t)
+{
+	const char *why = NULL;
+
+	if (!s->spec->params.stacks || t->is_unsafe_said || !sandbox_is_possible(t, &why) || !why)
+		return;
+	session_warn(s, "process %d: has or could make a seccomp filter (%s): one that kills for process_vm_readv would end it, as "
+		     "stacks are read by that call", t->pid, why);
+	t->is_unsafe_said = 1;
+}
+
+int command_params(struct uft_session *s, struct target *t)
+{
+	struct uft_tracer_params params = s->spec->params;	/* a target may write to what it is sent */
+	int ret;
+
+	if (t->is_over || t->is_stuck || !t->has_agent)
+		return -ESRCH;
+	params.has_events = (params.has_events & ~(uint32_t)UFT_EVENTS_CPU) | may_ask(s, t);
+	params.kin_lists = kin_lists(s, t->pid);
+	stacks_put_ids(s, t, &params);
+	warn_stacks(s, t);
+	memcpy(command_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+int inject_rseq(struct uft_session *s, struct target *t)
+{
+	int ret = inject_note_rseq(t);
+
+	return ret > 0 ? command_run(s, t, UFT_CMD_NOP) : ret;	/* the agent looks at the boot block with every command */
+}

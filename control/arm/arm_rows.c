@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arm_rows.c - the unwind rows of an object, and the ids whose calls have a stack, are sent to a target
+ */
+#include "control/internal.h"
+#include "symbol/names.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* One part; 1: the rest is not needed. */
+static int send_part(struct uft_session *s, struct target *t, uint32_t object, uint32_t first, uint32_t n)
+{
+	const struct uft_mapped *m = &t->space->img->obj[object];
+	const struct space_obj *o = &t->space->obj[object];
+	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
+	struct uft_cmd_rows *r = (struct uft_cmd_rows *)((uint8_t *)c + UFT_CMD_PAYLOAD);
+	int ret;
+
+	*c = (struct uft_cmd){ .op = UFT_CMD_ROWS, .n = n, .object = object };
+	*r = (struct uft_cmd_rows){ .bias = m->bias, .text_start = m->text_start, .text_end = m->text_end, .first = first,
+				    .total = o->nrow };
+	memcpy(r + 1, o->row + first, n * sizeof(*o->row));
+	ret = command_post(s, t);
+	return ret ? ret : command_wait(s, t);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* The ids that records of the object's functions have, of those that are wanted. 0: there is no room for them. */
+static int put_ids(const struct spec *spec, const struct uft_mapped *m, const uint8_t *want, struct uft_tracer_params *p)
+{
+	uint32_t first_text_id = m->first_text_id - (uint32_t)((m->text_start & ~3ull) >> 2);
+
+	for (uint32_t i = 0; i < m->nstubs; i++) {
+		if (want[i] == WANT_NOT || !spec_wants_stack(spec, m->obj, m->stub_addr[i] - m->bias))
+			continue;
+		if (p->nstack_ids + 2 > UFT_NSTACK_IDS)
+			return 0;
+		p->stack_ids[p->nstack_ids++] = m->first_stub_id + i;
+		if ((want[i] & 0xf) == UFT_FUNCTION)	/* that of plain code is the stub's in both */
+			p->stack_ids[p->nstack_ids++] = first_text_id + (uint32_t)(m->site_addr[i] >> 2);
+	}
+	return 1;
+}
+
+void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_params *p)
+{
+	struct space *sp = t->space;
+	int has_room = 1;
+
+	p->nstack_ids = 0;
+	for (uint32_t i = 0; i < sp->nobj && has_room && s->spec->stack_words; i++)
+		if (space_plan(s, sp, i, NULL) >= 0 && sp->obj[i].want && !uft_object_names(sp->img->obj[i].obj, NULL))
+			has_room = put_ids(s->spec, &sp->img->obj[i], sp->obj[i].want, p);
+	if (!has_room) {	/* of all: who reads leaves out the others */
+		p->nstack_ids = 0;
+		p->stacks = (p->stacks & ~(uint32_t)UFT_STACKS_SOME) | (spec_has_func(s->spec) ? UFT_STACKS_FUNC : 0) |
+			    (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_STACKS_ENTRY);
+	}
+	qsort(p->stack_ids, p->nstack_ids, sizeof(p->stack_ids[0]), by_number);
+}
+
+int stacks_send(struct uft_session *s, struct target *t, uint32_t object)
+{
+	uint32_t max = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD - sizeof(struct uft_cmd_rows)) / sizeof(struct uft_stack_row));
+	const struct space_obj *o = &t->space->obj[object];
+	int ret;
+
+	if (!s->spec || !s->spec->params.stacks || t->obj[object].has_rows)
+		return 0;
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+		return -ESRCH;
+	ret = stacks_make(t->space, object);
+	for (uint32_t first = 0; first < o->nrow && !ret; first += max)
+		ret = send_part(s, t, object, first, o->nrow - first < max ? o->nrow - first : max);
+	if (ret == -ESRCH || ret == -ETIMEDOUT)
+		return ret;
+	if (ret < 0)
+		session_warn(s, "process %d: stacks end at %s: %s", t->pid, t->space->img->obj[object].obj->path, strerror(-ret));
+	t->obj[object].has_rows = 1;
+	return 0;
+}

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+/*
+ * libraries.c - following the loader of a target: what it has mapped becomes known and armed, what is gone is forgotten
+ *
+ * The list is the target's own and may be a lie (plan/image_plan.c says what is checked). It is read as a whole before anything
+ * is armed.
+ */
+#include "control/internal.h"
+#include "control/proc/map_files.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <link.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_LINK_MAPS	4096
+#define MAX_NAMESPACES	16
+
+struct walk {
+	struct uft_session *s;
+	struct target *t;
+	struct files files;
+	uint8_t *seen;		/* by object index */
+	uint8_t *todo;		/* the same: 0, or what arm_object() is to do */
+	int changed;
+};
+
+enum { TODO_ARM = 1, TODO_FORCE, TODO_FRESH /* mapped just now */ };
+
+/* After the whole list was read: only then is it known whose mcount an object calls. */
+static int arm_object(struct walk *w, uint32_t index, int todo)
+{
+	struct uft_error err = { "" };
+	struct target *t = w->t;
+	int ret = target_grow(t, t->space->nobj);
+
+	if (ret)
+		return ret;
+	t->obj[index].is_mapped = 1;
+	t->obj[index].is_fresh = todo == TODO_FRESH && t->waiting;
+	w->changed = 1;
+	if (!w->s->spec || t->is_held_back)
+		return 0;
+	ret = space_plan(w->s, t->space, index, &err);
+	if (ret < 0)
+		session_warn(w->s, "%s", err.text);
+	ret = command_hooks(w->s, t, index);
+	if (!ret)
+		ret = stacks_send(w->s, t, index);
+	if (!ret)
+		ret = command_patch(w->s, t, index, todo == TODO_FORCE);
+	t->obj[index].is_fresh = 0;
+	if (ret && ret != -ESRCH)	/* the others still can be armed */
+		session_warn(w->s, "%s could not be armed: %s", t->space->img->obj[index].obj->path, strerror(-ret));
+	return ret == -ESRCH ? ret : 0;
+}
+
+/* Whatever has been linked for its address has no bias: prelinked libraries, and the program that is no PIE. */
+static int is_entry_of(const struct link_map *l, const struct uft_mapped *m)
+{
+	return m->bias == l->l_addr && (!m->obj->dynamic || m->bias + m->obj->dynamic == (uint64_t)(uintptr_t)l->l_ld);
+}
+
+/* An entry of the list: known, known from a sibling or from earlier, or new. */
+static int walk_entry(struct walk *w, const struct link_map *l)
+{
+	struct space *sp = w->t->space;
+	struct uft_error err = { "" };
+	struct uft_object *obj;
+	int index, ret;
+
+	for (uint32_t i = 0; i < w->t->nobj; i++)
+		if (w->t->obj[i].is_mapped && is_entry_of(l, &sp->img->obj[i]) && !w->seen[i]) {
+			w->seen[i] = 1;
+			if (!w->t->obj[i].is_assumed)
+				return 0;
+			w->t->obj[i].is_assumed = 0;
+			w->todo[i] = TODO_FORCE;
+			return 0;
+		}
+	ret = files_open_at(&w->files, (uint64_t)(uintptr_t)l->l_ld, &obj, &err);
+	if (ret == -ENXIO)
+		return 0;		/* vdso */
+	if (ret || !files_are_mapped(w->t->pid, obj, l->l_addr)) {
+		if (ret)
+			session_warn(w->s, "a library is not traced: %s", err.text);
+		else
+			session_warn(w->s, "library %s is not traced: the file is not the one that is mapped", obj->path);
+		uft_object_put(obj);
+		return 0;
+	}
+	for (index = 0; index < (int)sp->nobj; index++)
+		if (sp->img->obj[index].obj == obj && sp->img->obj[index].bias == l->l_addr)
+			break;
+	if (index == (int)sp->nobj)
+		index = space_add(w->s, sp, obj, l->l_addr);
+	else
+		sp->img->obj[index].to_clock = 0;
+	uft_object_put(obj);
+	if (index < 0) {
+		session_warn(w->s, "library %s is not traced: %s", files_name_at(&w->files, (uint64_t)(uintptr_t)l->l_ld), strerror(-index));
+		return 0;
+	}
+	if (index < UFT_MAX_OBJECTS) {
+		w->seen[index] = 1;
+		w->todo[index] = TODO_FRESH;
+	}
+	return 0;
+}
+
+static int walk_list(struct walk *w, uint64_t rdebug)
+{
+	struct r_debug_2 {
+		struct r_debug base;
+		uint64_t next;
+	} r;
+	int entries = 0;
+
+	for (int ns = 0; rdebug && ns < MAX_NAMESPACES; ns++) {
+		uint64_t at;
+
+		r.next = 0;
+		if (peek_mem(w->t->pid, rdebug, &r.base, sizeof(r.base)))
+			return -EFAULT;
+		if (r.base.r_version >= 2)
+			peek_mem(w->t->pid, rdebug, &r, sizeof(r));
+		if (r.base.r_state != RT_CONSISTENT)
+			return -EAGAIN;
+		at = (uint64_t)(uintptr_t)r.base.r_map;
+		while (at && entries++ < MAX_LINK_MAPS) {
+			struct link_map l;
+			int ret;
+
+			if (peek_mem(w->t->pid, at, &l, sizeof(l)))
+				return -EFAULT;
+			ret = walk_entry(w, &l);
+			if (ret)
+				return ret;
+			at = (uint64_t)(uintptr_t)l.l_next;
+		}
+		rdebug = r.next;
+	}
+	return 0;
+}
+
+static int has_new(const struct walk *w)
+{
+	return memchr(w->todo, TODO_ARM, w->t->space->nobj) || memchr(w->todo, TODO_FORCE, w->t->space->nobj) ||
+	       memchr(w->todo, TODO_FRESH, w->t->space->nobj);
+}
+
+static int arm_new(struct walk *w)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; !ret && i < w->t->space->nobj; i++)
+		if (w->todo[i])
+			ret = arm_object(w, i, w->todo[i]);
+	return ret;
+}
+
+/* The address that the loader left for debuggers; the symbol is the fallback. */
+static uint64_t find_rdebug(struct target *t)
+{
+	const struct space *sp = t->space;
+	Elf64_Dyn d;
+
+	for (int i = 0; sp->dynamic && i < 256; i++) {
+		if (peek_mem(t->pid, sp->dynamic + (uint64_t)i * sizeof(d), &d, sizeof(d)) || d.d_tag == DT_NULL)
+			break;
+		if (d.d_tag == DT_DEBUG && d.d_un.d_ptr)
+			return d.d_un.d_ptr;
+	}
+	return sp->rdebug;
+}
+
+int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
+{
+	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
+	uint32_t fixed = t->space->is_dynamic ? 2 : 1;	/* program and loader stay */
+	uint32_t seq = arena_slice(&s->arena, t->slice)->cmd_seq;
+	int ret, armed, is_news = 0;
+
+	if (!w.seen)
+		return -ENOMEM;
+	w.todo = w.seen + UFT_MAX_OBJECTS;
+	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
+	if (!ret && !t->space->started) {
+		t->space->started = 1;
+		for (uint32_t i = 0; i < fixed && i < t->nobj; i++)	/* calls that had to wait: arm_sites.c */
+			if (t->obj[i].is_mapped && !w.todo[i])
+				w.todo[i] = TODO_ARM;
+	}
+	if (!ret && t->waiting && inject_note_rseq(t) > 0)	/* the first command that follows tells */
+		is_news = 1;
+	if (has_new(&w) && s->spec && (s->spec->events || s->spec->params.has_events & UFT_EVENTS_CPU || s->spec->params.stacks) && !t->is_held_back)
+		command_params(s, t);	/* seccomp_risk.c, before anybody runs in it */
+	if (t->is_preloaded && (t->is_held_back || has_new(&w)) && !hooks_are_known(t->space->img->obj[0].obj))
+		preload_note_makers(s, t);	/* before anybody runs in what has come */
+	armed = arm_new(&w);
+	ret = armed ? armed : ret;
+	for (uint32_t i = fixed; !ret && i < t->nobj; i++) {
+		if (!t->obj[i].is_mapped || w.seen[i])
+			continue;
+		command_gone(s, t, i);
+		t->obj[i].is_assumed = 0;
+		t->obj[i].is_mapped = t->obj[i].is_sent = t->obj[i].is_hooked = t->obj[i].has_rows = 0;
+		for (uint32_t k = 0; t->obj[i].state && k < t->space->img->obj[i].nstubs; k++)
+			t->armed -= t->obj[i].state[k] != WANT_NOT && (t->obj[i].state[k] & 0xf) >= UFT_FUNCTION;
+		if (t->obj[i].state)
+			memset(t->obj[i].state, WANT_NOT, t->space->img->obj[i].nstubs);
+		t->space->img->obj[i].to_clock = session_clock(s);
+		w.changed = 1;
+	}
+	if (is_news && arena_slice(&s->arena, t->slice)->cmd_seq == seq)
+		command_run(s, t, UFT_CMD_NOP);
+	files_close(&w.files);
+	free(w.seen);
+	return ret ? ret : w.changed;
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/*
+ * task_list.c - the tasks of a process, as /proc and system calls tell of them
+ *
+ * Nothing here stops a task or reads its registers, so it holds on every architecture.
+ */
+#include "control/internal.h"
+#include "control/ptrace/task_stop.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/kcmp.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define SYS_clone3_	435
+#ifdef SYS_vfork
+#define SYS_vfork_	SYS_vfork
+#else
+#define SYS_vfork_	(-1)		/* newer architectures have clone only */
+#endif
+
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg)
+{
+	char path[64];
+	struct dirent *e;
+	int ret = 0;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	d = opendir(path);
+	if (!d)
+		return -ESRCH;
+	while (!ret && (e = readdir(d)))
+		if (atoi(e->d_name) > 0)
+			ret = fn(arg, pid, (pid_t)atoi(e->d_name));
+	closedir(d);
+	return ret;
+}
+
+/* Other clones sleep as well: for memory, for a lock. */
+int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0)
+{
+	uint64_t flags = arg0;
+
+	if (nr == SYS_clone3_ && peek_mem(pid, arg0, &flags, sizeof(flags)))
+		return 1;		/* as far as can be seen */
+	return nr == SYS_vfork_ || ((nr == SYS_clone || nr == SYS_clone3_) && flags & CLONE_VFORK);
+}
+
+static int read_task(pid_t pid, pid_t tid, const char *name, char *buf, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "task/%d/%s", tid, name);
+	return peek_file(pid, path, buf, size);
+}
+
+static unsigned long long number_after(const char *text, const char *field)
+{
+	const char *at = strstr(text, field);
+
+	return at ? strtoull(at + strlen(field), NULL, 10) : 0;
+}
+
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a)
+{
+	char status[4096], *at;
+	int n = read_task(pid, tid, "status", status, sizeof(status));
+
+	if (n <= 0)
+		return -ESRCH;
+	at = strstr(status, "\nState:\t");
+	if (at && strchr("ZX", at[8]))
+		return -ESRCH;
+	a->switches = number_after(status, "\nvoluntary_ctxt_switches:") + number_after(status, "\nnonvoluntary_ctxt_switches:");
+	n = read_task(pid, tid, "syscall", a->where, sizeof(a->where));
+	if (n <= 0)
+		return n == -EPERM || n == -EACCES ? n : -ESRCH;
+	if (a->where[0] == 'r')
+		return 0;
+	at = strrchr(a->where, ' ');
+	if (!at)
+		return -ESRCH;
+	a->pc = strtoull(at, NULL, 16);
+	*at = '\0';
+	at = strrchr(a->where, ' ');
+	a->sp = at ? strtoull(at, NULL, 16) : 0;
+	a->nr = strtol(a->where, NULL, 10);
+	return a->pc ? 1 : -ESRCH;		/* a kernel thread, or just ending */
+}
+
+int look_is_vfork_wait(pid_t pid, const struct asleep *a)
+{
+	const char *arg0 = strchr(a->where, ' ');
+
+	return look_is_vfork_call(pid, a->nr, arg0 ? strtoull(arg0, NULL, 16) : 0);
+}
+
+/* The slice has numbers of the process's own pid namespace, which may be a stranger's here. */
+int task_is_agent_of(pid_t pid, pid_t agent)
+{
+	char comm[32];
+
+	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
+	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
+}
+
+pid_t leave_find_agent(pid_t pid)
+{
+	DIR *d = opendir("/proc");
+	pid_t found = 0;
+	struct dirent *e;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t tid = (pid_t)atoi(e->d_name);
+
+		if (task_is_agent_of(pid, tid) && syscall(SYS_kcmp, pid, tid, KCMP_VM, 0, 0) == 0)
+			found = tid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+/*
+ * attachable.c - may a process be attached to? Every refusal, before anything is touched
+ *
+ * Each says what is the matter and what would help.
+ */
+#include "control/proc/procinfo.h"
+#include "control/proc/cgroup.h"
+#include "control/internal.h"
+#include "symbol/host.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#define GUARD		"uft-guard ("	/* as procinfo_taken() tells of it */
+#define GUARD_MS	10000
+#define PF_KTHREAD	0x00200000
+
+/* "x86_Thread_features:	shstk wrss" */
+static int has_shadow_stack(const char *status)
+{
+	const char *p = procinfo_field(status, "x86_Thread_features"), *at = p ? strstr(p, "shstk") : NULL;
+
+	return at && at < p + strcspn(p, "\n");
+}
+
+/* Of a process that nobody traces as a whole. */
+static int check_threads(const struct procinfo *p, struct uft_error *err)
+{
+	char by[80];
+	pid_t tid = procinfo_taken(p->pid, getpid(), by, sizeof(by));
+
+	return tid ? uft_fail(err, -EBUSY, "process %d (%s) cannot be traced: its thread %d is being traced by %s; only one tracer is "
+			      "possible at a time", p->pid, p->comm, tid, by) : 0;
+}
+
+static int refuse_eperm(const struct procinfo *p, struct uft_error *err)
+{
+	char why[400];
+
+	procinfo_explain_eperm(p, why, sizeof(why));
+	return uft_fail(err, -EPERM, "process %d (%s) cannot be traced: %s", p->pid, p->comm, why);
+}
+
+/* 64 bits of this machine only, by the program's own header. */
+static int check_class(const struct procinfo *p, struct uft_error *err)
+{
+	char path[64];
+	Elf64_Ehdr eh;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && (errno == EACCES || errno == EPERM))
+		return refuse_eperm(p, err);
+	if (fd < 0)
+		return uft_fail(err, -ESRCH, "process %d ended", p->pid);
+	n = read(fd, &eh, sizeof(eh));
+	close(fd);
+	if (n < EI_NIDENT + 4 || memcmp(eh.e_ident, ELFMAG, SELFMAG) || eh.e_ident[EI_CLASS] != ELFCLASS64 ||
+	    eh.e_machine != HOST_MACHINE)
+		return uft_fail(err, -EPFNOSUPPORT, "process %d (%s) runs a program of 32 bits or of another architecture: only "
+				HOST_NAME " programs of 64 bits are supported", p->pid, p->comm);
+	return 0;
+}
+
+/* A session's file that is mapped, and whose session lives: its lock is taken. */
+static int is_session_alive(const char *path)
+{
+	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), alive;
+
+	if (fd < 0)
+		return errno != ENOENT;
+	alive = flock(fd, LOCK_EX | LOCK_NB) < 0;
+	close(fd);
+	return alive;
+}
+
+static int check_sessions(const struct uft_session *s, const struct procinfo *p, struct uft_error *err)
+{
+	char path[64], *line = NULL, other[300] = "";
+	size_t size = 0;
+	FILE *f;
+
+	if (peek_has_arena(s, p->pid))
+		return uft_fail(err, -EEXIST, "process %d (%s) is traced by this session already", p->pid, p->comm);
+	snprintf(path, sizeof(path), "/proc/%d/maps", p->pid);
+	f = fopen(path, "re");
+	while (f && !other[0] && getline(&line, &size, f) > 0) {
+		char *at = strchr(line, '/'), *base = at ? strstr(at, "/session.") : NULL;
+
+		if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
+			continue;
+		at[strcspn(at, "\n")] = '\0';
+		if (is_session_alive(at))
+			snprintf(other, sizeof(other), "%s", base + strlen("/session."));
+	}
+	free(line);
+	if (f)
+		fclose(f);
+	if (other[0])
+		return uft_fail(err, -EBUSY, "process %d (%s) is traced by another session already: uft process %d", p->pid, p->comm,
+				atoi(other));
+	return 0;
+}
+
+/* Children of a process that has left its pid namespace live in another one: the agent would be its init. */
+static int check_namespace(const struct procinfo *p, struct uft_error *err)
+{
+	char path[64], own[64] = "", children[64] = "";
+
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid", p->pid);
+	if (readlink(path, own, sizeof(own) - 1) < 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/ns/pid_for_children", p->pid);
+	if (readlink(path, children, sizeof(children) - 1) <= 0 || !strcmp(own, children))
+		return 0;
+	return uft_fail(err, -EOPNOTSUPP, "process %d (%s) makes its children in another pid namespace: attach to those", p->pid,
+			p->comm);
+}
+
+/* The guard of a recorder that was killed lets go of its last threads when nothing else shows that it is there. */
+static void await_guard(pid_t pid)
+{
+	char by[80];
+
+	for (int i = 0; i < GUARD_MS / 10; i++) {
+		if (!procinfo_taken(pid, getpid(), by, sizeof(by)) || strncmp(by, GUARD, strlen(GUARD)))
+			return;
+		nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL);
+	}
+}
+
+int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err)
+{
+	char status[8192], name[32], group[200], state = 0;
+	unsigned flags = 0;
+	long tgid, tracer;
+	int ret;
+
+	out->pid = pid;
+	if (pid > 0)
+		await_guard(pid);
+	if (pid <= 0 || out->pidfd < 0 || peek_file(pid, "status", status, sizeof(status)) <= 0 ||
+	    procinfo_read_stat(pid, "stat", &state, &flags)) {
+		tgid = pid > 0 ? peek_status(pid, "Tgid", 10) : 0;
+		if (tgid > 0 && tgid != pid)
+			return uft_fail(err, -EINVAL, "%d is a thread of process %ld", pid, tgid);
+		return uft_fail(err, -ESRCH, "there is no process %d", pid);
+	}
+	procinfo_read_name(pid, out->comm, sizeof(out->comm));
+	out->ppid = (pid_t)procinfo_number(status, "PPid");
+	out->local_pid = (pid_t)procinfo_last_number(procinfo_field(status, "NSpid"));
+	if (out->local_pid <= 0)
+		out->local_pid = pid;
+	out->uid = (uid_t)procinfo_number(status, "Uid");
+	out->seccomp = (int)procinfo_number(status, "Seccomp");
+	out->locked_kb = procinfo_number(status, "VmLck");
+	tracer = procinfo_number(status, "TracerPid");
+	if (flags & PF_KTHREAD)
+		return uft_fail(err, -EINVAL, "%d (%s) is a thread of the kernel", pid, out->comm);
+	if (state == 'Z' || state == 'X')
+		return uft_fail(err, -ESRCH, "process %d (%s) is a zombie: it has ended, its parent has not taken notice yet", pid,
+				out->comm);
+	if (cgroup_is_frozen(pid, group, sizeof(group)))
+		return uft_fail(err, -EBUSY, "process %d (%s) is frozen (its control group is %s): it can be attached to when it is thawed",
+				pid, out->comm, group);
+	if (pid == getpid())
+		return uft_fail(err, -EINVAL, "process %d is this uft itself", pid);
+	if (!strcmp(out->comm, "uft-agent"))
+		return uft_fail(err, -EINVAL, "process %d is the agent of a traced process", pid);
+	if (tracer > 0) {
+		procinfo_read_name((pid_t)tracer, name, sizeof(name));
+		return uft_fail(err, -EBUSY, "process %d (%s) is being traced by %s (process %ld); only one tracer is possible at a "
+				"time", pid, out->comm, name, tracer);
+	}
+	if (has_shadow_stack(status))
+		return uft_fail(err, -EOPNOTSUPP, "process %d (%s) has user shadow stacks (CET): return addresses cannot be taken back "
+				"there, so that it could not be left", pid, out->comm);
+	if (out->seccomp == 1)
+		return uft_fail(err, -EPERM, "process %d (%s) is under strict seccomp: it may only read, write and exit", pid, out->comm);
+	ret = check_class(out, err);
+	if (!ret)
+		ret = check_namespace(out, err);
+	if (!ret)
+		ret = check_sessions(s, out, err);
+	return ret ? ret : check_threads(out, err);
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+/*
+ * target_lookup.c - which target, or process, goes by a number
+ */
+#include "control/internal.h"
+
+#include <dirent.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+int target_fd_ready(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return fd < 0 || poll(&p, 1, timeout_ms) > 0;
+}
+
+int target_is_running(const struct target *t)
+{
+	return !target_fd_ready(t->pidfd, 0);
+}
+
+int target_agent_ended(const struct target *t)
+{
+	return t->has_agent && t->agent_fd >= 0 && target_fd_ready(t->agent_fd, 0);
+}
+
+struct target *target_by_slice(struct uft_session *s, uint32_t slice)
+{
+	struct target *t = s->targets;
+
+	while (t && t->slice != slice)
+		t = t->next;
+	return t;
+}
+
+struct target *target_by_pid(struct uft_session *s, pid_t pid)
+{
+	struct target *t = s->targets;
+
+	while (t && (t->pid != pid || t->is_over))
+		t = t->next;
+	return t;
+}
+
+int peek_has_arena(const struct uft_session *s, pid_t pid)
+{
+	return peek_maps(&s->arena, pid);
+}
+
+/* Several processes of different pid namespaces may go by one number: the runtime's own word decides. */
+static int has_slice(const struct uft_session *s, pid_t pid, uint32_t slice)
+{
+	uint32_t its;
+
+	for (const struct space *sp = s->spaces; sp; sp = sp->next)
+		if (!peek_mem(pid, sp->boot + offsetof(struct uft_boot, slice), &its, sizeof(its)) && its == slice)
+			return 1;
+	return 0;
+}
+
+pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own)
+{
+	pid_t found = 0;
+	struct dirent *e;
+	DIR *d;
+
+	if (peek_own_pid(own) == own && peek_has_arena(s, own) && !target_by_pid(s, own))
+		return own;
+	d = opendir("/proc");
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+
+		if (pid > 0 && pid != own && peek_own_pid(pid) == own && peek_has_arena(s, pid) && has_slice(s, pid, slice))
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
