@@ -173,8 +173,14 @@ struct auxv {
 	uint64_t phdr, phnum, entry, base, vdso, secure, random;
 };
 
-/* @hello: what the process says of itself (checked by who calls); NULL: the kernel is asked. */
-int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, struct space **out, struct uft_error *err);
+/* What a caller of space_create() does as soon as the program's file is open, while its sites are still looked for. */
+struct space_ahead {
+	void (*program)(void *arg, const struct space *sp, const struct uft_object *program, uint64_t bias);
+	void *arg;
+};
+/* @hello: what the process says of itself (checked by the caller); NULL: the kernel is asked. @ahead may be NULL. */
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead, struct space **out,
+		 struct uft_error *err);
 void space_free(struct space *sp);
 void space_drop(struct uft_session *s, struct space *sp);	/* nobody came to use it */
 int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
@@ -250,6 +256,13 @@ struct target {
 	int is_unsafe_said;		/* seccomp_risk.c: said that stacks may cost its life */
 };
 
+/* What upper folders do at the turns of a target's life; the session has a list of them. NULL: nothing. */
+struct target_listener {
+	void (*announced)(struct uft_session *s, struct target *t);	/* its events may be recorded from now on */
+	void (*ends)(struct uft_session *s, struct target *t);		/* it is about to be taken from the list: its slice is there still */
+	void (*freed)(struct target *t);
+};
+
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
 struct target *target_by_slice(struct uft_session *s, uint32_t slice);
 struct target *target_by_pid(struct uft_session *s, pid_t pid);
@@ -265,6 +278,13 @@ int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
 int target_grow(struct target *t, uint32_t nobj);
+
+/* int3.c: entries that only an int3 fits. */
+struct int3_ops {
+	int (*may_arm)(struct uft_session *s, struct target *t);
+	/* Before an int3 can be written at @site, whose function has its code at @code and begins with @orig. 0 or -errno. */
+	int (*note)(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig);
+};
 
 /* ---- jit_names.c: names of code that a process makes ------------------------------------------- */
 
@@ -306,7 +326,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);
 int command_object(struct uft_session *s, struct target *t, uint32_t object);
 /* A start: its agent makes memory for the sites of its first object, while they are still looked for. The next command must wait. */
-void command_foretell(struct uft_session *s, const struct space *sp, const struct uft_object *obj, uint64_t bias);
+void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias);
 /* What a site has to become: what is wanted and its state now tell. WANT_NOT: nothing to do. */
 static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 {
@@ -447,6 +467,10 @@ struct uft_session {
 	uint32_t ring_flags, on_cpus;	/* of every slice */
 	struct space *spaces;
 	struct target *targets;
+	const struct target_listener *listener;	/* nlistener of them, asked in their order */
+	uint32_t nlistener;
+	const struct tracee_keeper *keeper;	/* of tasks that are our tracees all the time; NULL: there are none */
+	const struct int3_ops *int3;		/* NULL: no int3 is written */
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
 	struct traps *traps;			/* int3.c; NULL: there were none */
@@ -473,7 +497,6 @@ struct uft_session {
 	atomic_int bell_stop;
 	int has_bell_thread;
 
-	uint32_t first;			/* slice of the program whose space is being made: its agent has time; else UFT_NO_SLICE */
 	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
 	int held_result;
 	struct uft_error held_error;

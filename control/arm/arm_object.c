@@ -130,9 +130,9 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 	return ret ? ret : command_wait(s, t);
 }
 
-void command_foretell(struct uft_session *s, const struct space *sp, const struct uft_object *obj, uint64_t bias)
+void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias)
 {
-	size_t n = s->first == UFT_NO_SLICE || !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
+	size_t n = !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
 	struct uft_slice *sl;
 	struct uft_cmd *c;
 
@@ -140,8 +140,8 @@ void command_foretell(struct uft_session *s, const struct space *sp, const struc
 	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
 	    s->spec->beside)
 		return;
-	sl = arena_slice(&s->arena, s->first);
-	c = arena_cmd(&s->arena, s->first);
+	sl = arena_slice(&s->arena, slice);
+	c = arena_cmd(&s->arena, slice);
 	*c = (struct uft_cmd){ .op = UFT_CMD_OBJECT, .n = 1 };
 	*(struct uft_cmd_object *)command_payload(c) = (struct uft_cmd_object){
 		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,

@@ -24,7 +24,6 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #include "control/ptrace/task_stop.h"
 #include "control/plan/unprepared.h"
 #include "control/proc/procinfo.h"
-#include "control/watchdog/watchdog.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -206,22 +205,12 @@ static uint64_t end_of_stop(uint64_t since_ns)
 	return since_ns + (ns > STOP_NS ? ns : STOP_NS);
 }
 
-static int is_watched(void *s, pid_t tid)
-{
-	return watch_may_keep(s, tid);
-}
-
-static void goes_on(void *s, pid_t tid, int status)
-{
-	watch_go_on(s, tid, status);
-}
-
 /* 0: whoever was not in the way is done; 1: there was no time for all of them. */
 static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 {
 	struct look look = { .pid = h->t->pid, .agent = agent, .own = h->inside, .nown = h->ninside, .is_sorted = 1,
 			     .hit = h->inside_hit, .copy_of = copy_of, .arg = h,
-			     .is_kept = h->s->watch ? is_watched : NULL, .go_on = goes_on, .keeper = h->s };
+			     .keeper = h->s->keeper, .keeper_arg = h->s };
 	struct held *held;
 	int ret;
 

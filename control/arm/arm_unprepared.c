@@ -5,7 +5,6 @@
 #include "control/internal.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
-#include "control/watchdog/int3.h"
 #include "runtime/arch/x86_64/encode.h"
 
 #include <errno.h>
@@ -27,7 +26,7 @@ static int note_trap(struct uft_session *s, const struct target *t, uint32_t obj
 {
 	uint64_t at = t->obj[object].code_base + (uint64_t)c->stub * UFT_CODE_STRIDE;
 
-	return c->is_trap ? trap_note(s, c->addr, at, c->orig[0]) : 0;
+	return c->is_trap ? s->int3->note(s, c->addr, at, c->orig[0]) : 0;
 }
 
 uint64_t plain_copy_of(const struct target *t, uint32_t object, uint32_t stub, uint64_t pc)
@@ -143,7 +142,7 @@ int plain_patch(struct uft_session *s, struct target *t, uint32_t object, int fo
 			continue;
 		if (!t->obj[object].is_sent)
 			ret = command_object(s, t, object);
-		if (plain_entry(o, i - first)->is_trap && !ret && !trap_may_arm(s, t))
+		if (plain_entry(o, i - first)->is_trap && !ret && !(s->int3 && s->int3->may_arm(s, t)))
 			continue;
 		index[n++] = i;
 		if (n == max && !ret) {

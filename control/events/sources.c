@@ -204,7 +204,7 @@ void own_record(struct uft_session *s)
 		observe_run(s->observe, !s->is_paused);
 }
 
-void own_target(struct uft_session *s, const struct target *t)
+void own_target(struct uft_session *s, struct target *t)
 {
 	own_start(s);
 	if (s->observe)

@@ -48,7 +48,7 @@ void own_start(struct uft_session *s);
 /* May what the spec asks for be had here? 0, or -errno and the sentence. */
 int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);
 /* A process became a target, is about to end or to run another image, goes on without us. */
-void own_target(struct uft_session *s, const struct target *t);
+void own_target(struct uft_session *s, struct target *t);
 void own_exec(struct uft_session *s, const struct target *t);	/* behind own_target(): it has just executed its program */
 void own_left(struct uft_session *s, pid_t pid);
 /* Recording was switched: what has begun rests meanwhile. */

@@ -247,7 +247,8 @@ static void look_ahead(struct uft_object *exe, struct uft_object *interp)
 	}
 }
 
-int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, struct space **out, struct uft_error *err)
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead, struct space **out,
+		 struct uft_error *err)
 {
 	struct uft_object *exe = NULL, *interp = NULL;
 	struct space *sp = calloc(1, sizeof(*sp));
@@ -288,7 +289,8 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 		if (ret)
 			goto fail;
 	}
-	command_foretell(s, sp, exe, bias);
+	if (ahead)
+		ahead->program(ahead->arg, sp, exe, bias);
 	look_ahead(exe, interp);
 	make_room(sp, exe);
 	ret = space_add(s, sp, exe, bias);

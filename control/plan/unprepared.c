@@ -15,8 +15,6 @@
 #include "control/internal.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
-#include "control/watchdog/int3.h"
-#include "runtime/arch/x86_64/encode.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -167,25 +167,11 @@ void watch_release(struct uft_session *s, pid_t pid)
 
 /* ---- int3.c: no int3 is planned without the watchdog ---------------------------------------------- */
 
-int trap_may_arm(struct uft_session *s, struct target *t)
-{
-	(void)s;
-	(void)t;
-	return 0;
-}
+const struct int3_ops trap_ops;
 
 void trap_arm_waiting(struct uft_session *s)
 {
 	(void)s;
-}
-
-int trap_note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
-{
-	(void)s;
-	(void)site;
-	(void)code;
-	(void)orig;
-	return -EOPNOTSUPP;
 }
 
 void trap_free(struct uft_session *s)

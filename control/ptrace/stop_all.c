@@ -92,7 +92,7 @@ static int seize(struct held *h, struct held_task *t)
 	struct asleep a;
 	int denied = ptrace(PTRACE_SEIZE, t->tid, 0, 0) < 0 && !look_late_take(t->tid) ? errno : 0;
 
-	t->is_kept = denied == EPERM && h->l->is_kept && h->l->is_kept(h->l->keeper, t->tid);
+	t->is_kept = denied == EPERM && h->l->keeper && h->l->keeper->is_kept(h->l->keeper_arg, t->tid);
 	if (denied && !t->is_kept)
 		return denied == EPERM && look_read_asleep(t->pid, t->tid, &a) != -ESRCH ? -EPERM : -ESRCH;
 	t->state = HELD_SEIZED;
@@ -292,7 +292,7 @@ static void take_stop(struct held *h, struct held_task *t, int got, int status)
 	if (got < 0 || !WIFSTOPPED(status)) {
 		t->state = HELD_OVER;
 		if (got > 0 && t->is_kept)
-			h->l->go_on(h->l->keeper, t->tid, status);
+			h->l->keeper->go_on(h->l->keeper_arg, t->tid, status);
 		return;
 	}
 	t->state = HELD_STANDS;
@@ -513,7 +513,7 @@ static void go_on(const struct look *l, struct held_task *t)
 		return;
 	if (t->has_regs && !t->sig && look_as_repeated(&t->regs))
 		ptrace(PTRACE_SETREGS, t->tid, 0, &t->regs);
-	l->go_on(l->keeper, t->tid, t->status);
+	l->keeper->go_on(l->keeper_arg, t->tid, t->status);
 }
 
 static void let_go(const struct look *l, struct held_task *t)

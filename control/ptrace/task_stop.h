@@ -8,6 +8,12 @@
 
 #include "uft/abi.h"
 
+/* Of tasks that are tracees of ours for as long as the session lasts (the watchdog's): which they are, and how they go on behind a stop. */
+struct tracee_keeper {
+	int (*is_kept)(void *arg, pid_t tid);
+	void (*go_on)(void *arg, pid_t tid, int status);
+};
+
 struct look {				/* whose memory is meant: not to be changed between calls */
 	pid_t pid, agent;		/* of the program; ours, which is left out */
 	const struct uft_owned *own;
@@ -21,10 +27,8 @@ struct look {				/* whose memory is meant: not to be changed between calls */
 	pid_t inside;			/* out: a task that is inside, */
 	int is_late;			/* or one that did not stop in time to be looked at */
 	uint64_t turns;			/* how often that one had had the CPU when it was let go on; 0: it slept, or not told */
-	/* Tracees of ours for as long as the session lasts, if not NULL (the watchdog's): which they are, and how they go on behind a stop. */
-	int (*is_kept)(void *keeper, pid_t tid);
-	void (*go_on)(void *keeper, pid_t tid, int status);
-	void *keeper;
+	const struct tracee_keeper *keeper;	/* NULL: there are no such tasks */
+	void *keeper_arg;
 	/* By address, if not NULL: no stack reaches out of the one that it lies in. stop_all.c */
 	const struct look_range { uint64_t start, end; } *writable;
 	uint32_t nwritable;

@@ -134,6 +134,25 @@ static void set_ring_flags(struct uft_session *s, int on)
 	own_set_flags(s);
 }
 
+static void gather(struct uft_session *s, struct target *t)
+{
+	(void)t;
+	uft_session_gather(s);
+}
+
+static void free_meter(struct target *t)
+{
+	meter_free(t->meter);
+}
+
+/* In the order in which they are told. */
+static const struct target_listener listeners[] = {
+	{ .announced = own_target, .ends = gather },
+	{ .ends = jitmap_read },
+	{ .ends = perfmap_write },
+	{ .freed = free_meter },
+};
+
 static int records(const struct spec *sp)
 {
 	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks);
@@ -176,12 +195,15 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->epoll_fd = s->bell_fd = s->launched_fd = s->guard_fd = s->guard_sock = -1;
 	s->launched_status = -1;
 	s->command_ms = COMMAND_TIMEOUT_MS;
-	s->held = s->first = UFT_NO_SLICE;
+	s->listener = listeners;
+	s->nlistener = sizeof(listeners) / sizeof(listeners[0]);
+	s->held = UFT_NO_SLICE;
 	s->arena.fd = s->arena.board_fd = s->arena.own_fd = -1;
 	if (opts)
 		s->opts = *opts;
 	if (ev)
 		s->ev = *ev;
+	s->int3 = s->opts.int3 ? &trap_ops : NULL;
 	s->opts.preload |= !uft_session_can_attach() && !s->opts.emulator;
 	sigprocmask(SIG_SETMASK, NULL, &s->launch_mask);
 	if (s->opts.program && !s->opts.preload && !s->opts.emulator && !s->opts.watchdog)

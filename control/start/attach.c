@@ -701,7 +701,7 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		ret = procinfo_read(a->s, a->pid, &a->info, err);
 	if (ret)
 		return ret;
-	ret = space_create(a->s, a->pid, NULL, &a->space, err);
+	ret = space_create(a->s, a->pid, NULL, NULL, &a->space, err);
 	if (ret)
 		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
 	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);

@@ -201,8 +201,22 @@ static void give_up(struct uft_session *s, pid_t tid, uint32_t slice, struct rem
 		close(p.fd);
 }
 
+/* The agent is there before the program's sites are known: it has time. */
+struct first {
+	struct uft_session *s;
+	uint32_t slice;
+};
+
+static void foretell(void *arg, const struct space *sp, const struct uft_object *program, uint64_t bias)
+{
+	const struct first *f = arg;
+
+	command_foretell(f->s, f->slice, sp, program, bias);
+}
+
 int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
 {
+	struct first first = { .s = s };
 	int is_first = tid == s->launched && !s->targets_total, ret = 0;
 	struct remote *r = NULL;
 	struct target *t;
@@ -214,10 +228,10 @@ int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **ou
 		return uft_fail(err, -ENOENT, "the session is over");
 	if (is_first)		/* while its sites are looked for; an error ends it in any case */
 		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
-	s->first = is_first && !ret ? slice : UFT_NO_SLICE;
+	if (!ret && is_first)
+		first.slice = slice;
 	if (!ret)
-		ret = space_create(s, tid, NULL, &sp, err);
-	s->first = UFT_NO_SLICE;
+		ret = space_create(s, tid, NULL, is_first ? &(struct space_ahead){ foretell, &first } : NULL, &sp, err);
 	if (!ret && !is_first)
 		ret = inject_runtime(s, tid, ppid, &slice, &r, &boot, err);
 	if (ret) {

@@ -318,7 +318,7 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 	hello.exe[sizeof(hello.exe) - 1] = '\0';
 	if (hello.nauxv > UFT_HELLO_AUXV)
 		hello.nauxv = UFT_HELLO_AUXV;
-	if (space_create(s, pid, &hello, &sp, err))
+	if (space_create(s, pid, &hello, NULL, &sp, err))
 		return NULL;
 	sp->boot = r->arg[3];
 	t = target_create(s, r->slice, pid, (pid_t)sl->ppid, sp);

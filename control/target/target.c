@@ -10,7 +10,6 @@
  */
 #include "control/internal.h"
 #include "control/ptrace/task_stop.h"
-#include "control/events/sources.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -65,7 +64,7 @@ int target_grow(struct target *t, uint32_t nobj)
 	return 0;
 }
 
-static void target_free(struct target *t)
+static void target_free(const struct uft_session *s, struct target *t)
 {
 	for (uint32_t i = 0; i < t->nobj; i++) {
 		free(t->obj[i].state);
@@ -73,7 +72,9 @@ static void target_free(struct target *t)
 	}
 	free(t->obj);
 	free(t->task);
-	meter_free(t->meter);
+	for (uint32_t i = 0; i < s->nlistener; i++)
+		if (s->listener[i].freed)
+			s->listener[i].freed(t);
 	if (t->pidfd >= 0)
 		close(t->pidfd);
 	if (t->agent_fd >= 0)
@@ -100,7 +101,7 @@ struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, p
 	t->agent_fd = -1;
 	t->pidfd = open_pidfd(s, pid);		/* -ESRCH: over, and reaped already */
 	if ((t->pidfd < 0 && t->pidfd != -ESRCH) || target_grow(t, space->nobj)) {
-		target_free(t);
+		target_free(s, t);
 		return NULL;
 	}
 	kin_note(s, pid, ppid);
@@ -159,7 +160,9 @@ void target_announce(struct uft_session *s, struct target *t)
 {
 	if (s->ev.slice_begin)
 		s->ev.slice_begin(s->ev.arg, t->slice, t->pid, t->ppid, t->space->img);
-	own_target(s, t);
+	for (uint32_t i = 0; i < s->nlistener; i++)
+		if (s->listener[i].announced)
+			s->listener[i].announced(s, t);
 	target_scan_tasks(s, t);
 }
 
@@ -178,10 +181,10 @@ static void part_with(struct uft_session *s, struct target *t)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 
-	uft_session_gather(s);
+	for (uint32_t i = 0; i < s->nlistener; i++)
+		if (s->listener[i].ends)
+			s->listener[i].ends(s, t);
 	target_scan_tasks(s, t);
-	jitmap_read(s, t);
-	perfmap_write(s, t);
 	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
 	if (!t->is_stuck) {
 		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
@@ -208,7 +211,7 @@ void target_end(struct uft_session *s, struct target *t)
 		s->ev.slice_end(s->ev.arg, t->slice, t->pid);
 	else
 		arena_release(&s->arena, t->slice);
-	target_free(t);
+	target_free(s, t);
 }
 
 void target_keep(struct uft_session *s, struct target *t)
@@ -216,7 +219,7 @@ void target_keep(struct uft_session *s, struct target *t)
 	part_with(s, t);
 	arena_empty(&s->arena, t->slice);
 	s->arena.is_kept = 1;
-	target_free(t);
+	target_free(s, t);
 }
 
 /* ---- Names of tasks ------------------------------------------------------------------------ */

@@ -12,7 +12,7 @@
  * the only one left. Whether an int3 is ours in a certain memory is seen there: the code that belongs to it has the site's address.
  *
  * Invariants:
- *   1. An int3 is written only where every task that shares the memory is our tracee (trap_may_arm(), seize.c). Threads and children,
+ *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c). Threads and children,
  *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
  *   2. A memory's int3s are taken out before the first of its tasks is let go (trap_take_out(), watch_release()).
  *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is back. One that waits
@@ -65,7 +65,7 @@ static size_t place_of(const struct traps *tr, uint64_t site)
 	return lo;
 }
 
-int trap_note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
+static int note(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig)
 {
 	struct traps *tr = s->traps;
 	size_t at;
@@ -123,7 +123,7 @@ static int minds_sigtrap(struct uft_session *s, const struct target *t)
 	return 1;
 }
 
-int trap_may_arm(struct uft_session *s, struct target *t)
+static int may_arm(struct uft_session *s, struct target *t)
 {
 	if (!t->is_watched) {		/* an attach holds them first, which it could not if they were ours */
 		t->waits_for_traps = 1;
@@ -145,6 +145,8 @@ void trap_arm_waiting(struct uft_session *s)
 				break;
 	}
 }
+
+const struct int3_ops trap_ops = { .may_arm = may_arm, .note = note };
 
 /* ---- Traps ------------------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
  * children at work, clone(CLONE_VM) without CLONE_THREAD. Our agent takes no trap, and is left out.
  *
  * Failure. Who cannot be had now, for another tracer has him, or we ourselves for another purpose, keeps the whole target from being
- * watched: no int3 is written into it (trap_may_arm()). It is tried again a moment later; another tracer is named once. Only who is over is passed by.
+ * watched: no int3 is written into it (int3.c: may_arm()). It is tried again a moment later; another tracer is named once. Only who is over is passed by.
  */
 #include "control/watchdog/watchdog.h"
 

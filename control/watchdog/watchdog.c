@@ -300,6 +300,18 @@ static void *helper_main(void *arg)
 	return NULL;
 }
 
+static int is_kept(void *s, pid_t tid)
+{
+	return watch_may_keep(s, tid);
+}
+
+static void go_on(void *s, pid_t tid, int status)
+{
+	watch_go_on(s, tid, status);
+}
+
+static const struct tracee_keeper keeper = { .is_kept = is_kept, .go_on = go_on };
+
 int watch_begin(struct uft_session *s)
 {
 	struct epoll_event ev = { .events = EPOLLIN };
@@ -322,6 +334,7 @@ int watch_begin(struct uft_session *s)
 	if (ret)
 		goto undo;
 	s->watch = w;
+	s->keeper = &keeper;
 	return 0;
 undo:
 	if (w->fd >= 0)
@@ -530,4 +543,5 @@ void watch_end(struct uft_session *s)
 	free(w->tid);
 	free(w);
 	s->watch = NULL;
+	s->keeper = NULL;
 }
