@@ -18,7 +18,8 @@
  * a private read-only copy of the layout (arena.map) in place of board and mail, which are mapped apart. doc/design/trust.md has the
  * rules.
  */
-#include "control/internal.h"
+#include "control/proc/proc.h"
+#include "control/arena/arena.h"
 
 #include "symbol/host.h"
 #include "symbol/rundir.h"

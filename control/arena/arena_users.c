@@ -2,7 +2,8 @@
 /*
  * arena_users.c - the processes that have a session's memory mapped, by what /proc tells
  */
-#include "control/internal.h"
+#include "control/proc/proc.h"
+#include "control/arena/arena.h"
 
 #include <dirent.h>
 #include <stdio.h>

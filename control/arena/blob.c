@@ -5,7 +5,7 @@
  * The ELF file of the runtime is part of this library (runtime/blob.S.in). It is parsed once: segments, the two
  * symbols of abi.h, and R_X86_64_RELATIVE relocations, the only kind it has (tools/check-blob.sh sees to that).
  */
-#include "control/internal.h"
+#include "control/arena/arena.h"
 
 #include <elf.h>
 #include <errno.h>

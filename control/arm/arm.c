@@ -2,7 +2,7 @@
 /*
  * arm.c - a target is brought to what the session wants: parameters, hooks, unwind rows and sites of every object
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
 
 #include <errno.h>

@@ -7,7 +7,7 @@
  * are of sites that the runtime does not find alike, or with foreign bytes: as nothing is noted of them, they are in the list
  * that follows (command_patch()), whose answer counts.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -6,7 +6,7 @@
  * bits that come back are of sites that the runtime leaves to lists; nothing is noted of them, so they are in the one that
  * follows (command_patch()), whose answer counts.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * arm_object.c - an object and its hooks become known to a target, and are forgotten
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
 #include "symbol/table.h"
 

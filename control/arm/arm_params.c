@@ -4,7 +4,7 @@
  *
  * A target gets the parameters before its sites are armed, and anew with each change.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "symbol/tracer.h"
 
 #include <errno.h>

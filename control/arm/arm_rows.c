@@ -2,7 +2,7 @@
 /*
  * arm_rows.c - the unwind rows of an object, and the ids whose calls have a stack, are sent to a target
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "symbol/names.h"
 
 #include <errno.h>

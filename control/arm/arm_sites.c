@@ -4,7 +4,7 @@
  *
  * What the agent writes back is data from a target: indices into our own tables are never taken from it.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/arm/arm_stopped.h"
 #include "control/plan/unprepared.h"
 #include "symbol/table.h"

@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_HOLD_H
 #define UFT_CONTROL_HOLD_H
 
-#include "control/internal.h"
+#include "control/arm/arm.h"
 
 /* From here to hold_close() what has to wait until all stand is gathered. Without these two each list has a hold of its own. */
 int hold_open(struct uft_session *s, struct target *t);

@@ -2,7 +2,7 @@
 /*
  * arm_unprepared.c - arming functions without compiler support: their code and their sites are sent to a target
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
 #include "runtime/arch/x86_64/encode.h"

@@ -14,7 +14,7 @@
  * Differences from the kernel: it has no such thing; a tracer that is too much is noticed by its users.
  */
 #include "control/arm/budget.h"
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "symbol/host.h"
 
 #include <stdio.h>

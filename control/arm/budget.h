@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "control/plan/plan.h"
+
 /* One function in one look at a target. */
 struct budget_fn {
 	uint32_t object, site;
@@ -17,11 +19,6 @@ struct budget_fn {
 struct budget_load {			/* of the target since the last look */
 	double wall_ns, cpu_ns;		/* cpu: tracing included */
 	double events, cost_ns;		/* of all functions */
-};
-
-struct budget_limit {
-	double share;			/* cost over the program's own CPU time, 0: no limit */
-	double rate;			/* events a second, 0: no limit */
 };
 
 /* Marks what has to be dropped so that the rest fits; reorders @fn. Returns how many; *fits 0: even then it would not. */

@@ -14,7 +14,7 @@
  * What a target wrote may be anything: positions are masked, work is bounded by the window, ids are checked.
  */
 #include "control/arm/budget.h"
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "symbol/host.h"
 
 #include <stdlib.h>

@@ -10,7 +10,7 @@
  * The file is whoever's could write to /tmp: only one that belongs to the process's user or to root is read. Nobody
  * removes them, and process numbers come again: one that was last written before the process began is another's.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 
 #include <elf.h>
 #include <errno.h>

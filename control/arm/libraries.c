@@ -5,7 +5,7 @@
  * The list is the target's own and may be a lie (plan/image_plan.c says what is checked). It is read as a whole before anything
  * is armed.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/proc/map_files.h"
 
 #include <elf.h>

@@ -17,7 +17,7 @@
  * uft:runtime@SESSION; one that an earlier session wrote is begun anew, since addresses come again.
  * /tmp is everybody's: no link is followed, and only a file of our own user is written to.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "control/plan/unprepared.h"
 
 #include <errno.h>

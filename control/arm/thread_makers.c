@@ -2,7 +2,7 @@
 /*
  * thread_makers.c - may a target make tasks that libc does not number?
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
 
 #include <elf.h>
 #include <string.h>

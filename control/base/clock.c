@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* clock.c - the time of this machine. Context: any thread. */
-#include "control/internal.h"
+#include "control/base/base.h"
 
 #include <time.h>
 

@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_SILENT_H
 #define UFT_CONTROL_SILENT_H
 
+#include "control/arena/arena.h"
 #include "control/detach/detach.h"
 
 /*

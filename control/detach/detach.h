@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_LEAVE_H
 #define UFT_CONTROL_LEAVE_H
 
-#include "control/internal.h"
+#include "control/arena/arena.h"
 
 struct leaving {			/* a target on its way out; zero but for the first two, or three */
 	const struct arena *arena;

@@ -26,6 +26,7 @@
  * the rings are saved, and FREE after that. One that could not be left by the next recording either (a program that is frozen, say)
  * would keep all later ones waiting as long: after that only uft detach tries.
  */
+#include "control/start/start.h"
 #include "control/detach/guard.h"
 
 #include "control/proc/procinfo.h"

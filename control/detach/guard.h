@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_GUARD_H
 #define UFT_CONTROL_GUARD_H
 
-#include "control/internal.h"
+#include "control/arena/arena.h"
 #include "control/detach/detach.h"
 #include "control/proc/procinfo.h"
 

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "control/internal.h"
+#include "control/arena/arena.h"
 
 #define PR_GET_MDWE_	66
 #define SYS_clone3_	435

@@ -21,7 +21,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "control/internal.h"
+#include "control/start/start.h"
 #include "control/relocate/entry.h"
 #include "symbol/host.h"
 

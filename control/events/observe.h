@@ -7,7 +7,7 @@
 #ifndef UFT_CONTROL_OBSERVE_H
 #define UFT_CONTROL_OBSERVE_H
 
-#include "control/internal.h"
+#include "control/target/target.h"
 
 struct observe;
 

@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_OBSERVE_INTERNAL_H
 #define UFT_CONTROL_OBSERVE_INTERNAL_H
 
+#include "control/events/access_decode.h"
 #include "control/plan/watch_list.h"
 #include "control/events/observe.h"
 #include "control/events/sources.h"

@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_WALK_H
 #define UFT_CONTROL_WALK_H
 
-#include "control/internal.h"
+#include "control/target/target.h"
 #include "control/events/perf.h"
 
 /* Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address behind its own. How many. */

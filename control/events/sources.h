@@ -8,7 +8,7 @@
 #ifndef UFT_CONTROL_OWN_H
 #define UFT_CONTROL_OWN_H
 
-#include "control/internal.h"
+#include "control/target/target.h"
 
 struct own {				/* one slice that is ours */
 	struct own *next;

@@ -15,7 +15,7 @@
  * start by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another one is
  * looking for waits for it.
  */
-#include "control/internal.h"
+#include "control/plan/plan.h"
 #include "control/relocate/plan.h"
 #include "runtime/arch/arm64/encode.h"
 #include "runtime/arch/riscv64/encode.h"

@@ -12,6 +12,7 @@
  *
  * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
  */
+#include "control/state/state.h"
 #include "control/proc/map_files.h"
 #include "control/plan/unprepared.h"
 #include "symbol/host.h"
@@ -28,36 +29,6 @@
 #include <unistd.h>
 
 #define MAX_PHDRS	128
-static void auxv_parse(const void *raw, size_t n, struct auxv *out)
-{
-	Elf64_auxv_t a;
-
-	memset(out, 0, sizeof(*out));
-	for (size_t at = 0; at + sizeof(a) <= n; at += sizeof(a)) {
-		memcpy(&a, (const uint8_t *)raw + at, sizeof(a));
-		switch (a.a_type) {
-		case AT_PHDR: out->phdr = a.a_un.a_val; break;
-		case AT_PHNUM: out->phnum = a.a_un.a_val; break;
-		case AT_ENTRY: out->entry = a.a_un.a_val; break;
-		case AT_BASE: out->base = a.a_un.a_val; break;
-		case AT_SYSINFO_EHDR: out->vdso = a.a_un.a_val; break;
-		case AT_SECURE: out->secure = a.a_un.a_val; break;
-		case AT_RANDOM: out->random = a.a_un.a_val; break;
-		}
-	}
-}
-
-int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
-{
-	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
-
-	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
-	if (n < (int)sizeof(Elf64_auxv_t))
-		return n < 0 ? n : -ESRCH;
-	*bytes = (size_t)n;
-	return 0;
-}
-
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m)

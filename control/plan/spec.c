@@ -6,7 +6,8 @@
  * no notrace pattern does. Names are looked up and demangled only for this; without patterns nothing is read.
  */
 #include "control/plan/watch_list.h"
-#include "control/internal.h"
+#include "control/state/state.h"
+#include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
 #include "symbol/tracer.h"

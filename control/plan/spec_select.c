@@ -8,7 +8,7 @@
  * While several are wanted the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know
  * nothing of it. Whose a record is then, those who read tell by its kind and its function.
  */
-#include "control/internal.h"
+#include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
 #include "symbol/tracer.h"
 

@@ -12,7 +12,8 @@
  *
  * Hooks have the last word about their bytes: what overlaps one is left alone (ENTRY_OURS).
  */
-#include "control/internal.h"
+#include "control/state/state.h"
+#include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
 

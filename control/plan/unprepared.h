@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_PLAIN_H
 #define UFT_CONTROL_PLAIN_H
 
-#include "control/internal.h"
+#include "control/plan/plan.h"
 
 /* Are the object's plain functions candidates? Needs nothing but names of files. */
 int plain_is_asked(const struct spec *spec, const struct space *sp, uint32_t index);

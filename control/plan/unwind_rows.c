@@ -7,7 +7,7 @@
  * of 8 bytes (abi.h). libc has 28,000 of them. What a row cannot say (a frame larger than 256 KiB, an expression other than
  * that of functions which align their stack) is UFT_RULE_NONE.
  */
-#include "control/internal.h"
+#include "control/plan/plan.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * watch_list.h - the tracer mmiotrace: what memory is watched, and what an instruction did there
+ * watch_list.h - the tracer mmiotrace: what memory is watched
  *
  * Theory: watch_list.c. Context: control, the session's thread.
  */
 #ifndef UFT_CONTROL_ACCESS_H
 #define UFT_CONTROL_ACCESS_H
 
-#include "control/internal.h"
-#include "control/events/perf.h"
+#include "control/plan/plan.h"
 
 #define ACCESS_MAX	4u	/* debug registers of a CPU; of 8 bytes each */
 
@@ -31,7 +30,5 @@ int access_is_same(const struct access_range *a, uint32_t na, const struct acces
  * known yet, @wrong of those that take more points than are left. How many there are now. */
 uint32_t access_points(const struct space *space, const struct access_range *range, uint32_t n, uint32_t wanted,
 		       struct access_point out[ACCESS_MAX], uint32_t count, uint32_t *missing, uint32_t *wrong);
-/* The record of what @r tells of one of the @n points. 0: it is told by that of another of them. */
-int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r, uint64_t w[4]);
 
 #endif

@@ -13,7 +13,7 @@
  */
 #include "control/proc/cgroup.h"
 
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 #include <stdio.h>
 #include <string.h>

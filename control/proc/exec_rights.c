@@ -5,7 +5,7 @@
  * A program that gains rights at exec (setuid, setgid, file capabilities) loses them when an unprivileged process
  * traces it by ptrace: it would misbehave rather than fail. So it is refused, or left alone, before.
  */
-#include "control/internal.h"
+#include "control/proc/proc.h"
 #include "symbol/host.h"
 #include "symbol/prepare.h"
 

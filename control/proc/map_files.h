@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_FILES_H
 #define UFT_CONTROL_FILES_H
 
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 /* Opens a file by the path that the process uses; its root may be another. */
 int files_open(pid_t pid, const char *path, struct uft_object **out, struct uft_error *err);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* procfs.c - reading from a target: everything is copied, bounded and may be a lie */
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -193,4 +194,34 @@ pid_t peek_neighbour(pid_t pid, pid_t own)
 	if (d)
 		closedir(d);
 	return found;
+}
+
+void auxv_parse(const void *raw, size_t n, struct auxv *out)
+{
+	Elf64_auxv_t a;
+
+	memset(out, 0, sizeof(*out));
+	for (size_t at = 0; at + sizeof(a) <= n; at += sizeof(a)) {
+		memcpy(&a, (const uint8_t *)raw + at, sizeof(a));
+		switch (a.a_type) {
+		case AT_PHDR: out->phdr = a.a_un.a_val; break;
+		case AT_PHNUM: out->phnum = a.a_un.a_val; break;
+		case AT_ENTRY: out->entry = a.a_un.a_val; break;
+		case AT_BASE: out->base = a.a_un.a_val; break;
+		case AT_SYSINFO_EHDR: out->vdso = a.a_un.a_val; break;
+		case AT_SECURE: out->secure = a.a_un.a_val; break;
+		case AT_RANDOM: out->random = a.a_un.a_val; break;
+		}
+	}
+}
+
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out)
+{
+	int n = peek_file(pid, "auxv", (char *)raw, UFT_AUXV_MAX);
+
+	auxv_parse(raw, n > 0 ? (size_t)n : 0, out);
+	if (n < (int)sizeof(Elf64_auxv_t))
+		return n < 0 ? n : -ESRCH;
+	*bytes = (size_t)n;
+	return 0;
 }

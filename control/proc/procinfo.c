@@ -6,7 +6,6 @@
 
 #include "control/proc/cgroup.h"
 
-#include "control/ptrace/task_stop.h"
 #include "symbol/host.h"
 
 #include <dirent.h>

@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_PROCINFO_H
 #define UFT_CONTROL_PROCINFO_H
 
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 struct procinfo {
 	pid_t pid, ppid;
@@ -15,8 +15,6 @@ struct procinfo {
 	int pidfd;		/* the caller's */
 };
 
-/* start/attachable.c: reads @out and refuses what cannot be attached to, each with its sentence. @out->pidfd comes in. */
-int procinfo_read(const struct uft_session *s, pid_t pid, struct procinfo *out, struct uft_error *err);
 /* Parts of the text of /proc/PID/status: a line behind its colon, NULL none; the number there; the last number of a line. */
 const char *procinfo_field(const char *status, const char *name);
 long procinfo_number(const char *status, const char *name);

@@ -6,7 +6,7 @@
  * We do not lift it ourselves: what we map stays the process's, and its own later mappings would fail instead.
  */
 #include "control/proc/cgroup.h"
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -12,7 +12,8 @@
  */
 #include "control/proc/seccomp.h"
 
-#include "control/internal.h"
+#include "control/base/base.h"
+#include "control/proc/proc.h"
 
 #include <errno.h>
 #include <linux/audit.h>

@@ -4,8 +4,7 @@
  *
  * Nothing here stops a task or reads its registers, so it holds on every architecture.
  */
-#include "control/internal.h"
-#include "control/ptrace/task_stop.h"
+#include "control/proc/proc.h"
 
 #include <dirent.h>
 #include <errno.h>

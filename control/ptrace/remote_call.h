@@ -9,7 +9,8 @@
 #ifndef UFT_CONTROL_REMOTE_H
 #define UFT_CONTROL_REMOTE_H
 
-#include "control/internal.h"
+#include "control/proc/proc.h"
+#include "control/arena/arena.h"
 
 #include <sys/user.h>
 

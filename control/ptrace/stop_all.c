@@ -21,9 +21,9 @@
  *
  * Concurrency: the session's thread, or the guard's only one.
  */
+#include "control/base/base.h"
 #include "control/ptrace/task_stop.h"
 
-#include "control/detach/guard.h"
 
 #include <dirent.h>
 #include <errno.h>

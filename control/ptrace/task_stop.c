@@ -17,7 +17,8 @@
 #include "control/ptrace/task_stop.h"
 
 #include "control/detach/guard.h"
-#include "control/internal.h"
+#include "control/base/base.h"
+#include "control/proc/proc.h"
 
 #include <dirent.h>
 #include <errno.h>

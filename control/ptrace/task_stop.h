@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
+#include "control/proc/proc.h"
 #include "uft/abi.h"
 
 /* Of tasks that are tracees of ours for as long as the session lasts (the watchdog's): which they are, and how they go on behind a stop. */
@@ -80,18 +81,6 @@ uint64_t look_release(struct held *h);		/* for how long the one stood that stood
 
 #define LOOK_STOP_MS	500
 
-struct asleep {
-	char where[160];		/* the line of .../syscall */
-	unsigned long long switches;
-	long nr;
-	uint64_t sp, pc;
-};
-/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
-int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
-/* Does a task that sleeps so wait for the child that it made by vfork? */
-int look_is_vfork_wait(pid_t pid, const struct asleep *a);
-/* The same by number, flags and, of clone3, the structure's place (proc/task_list.c). */
-int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 int look_wait_stop(pid_t tid, int *status);
 pid_t look_wait(pid_t tid, int *status);	/* what there is */
 pid_t look_await(pid_t tid, int *status);	/* until there is something, whatever signals come (a second Ctrl-C) */
@@ -105,8 +94,6 @@ int look_as_repeated(struct user_regs_struct *regs);
 uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */
 int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp);
-typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
-int look_each_task(pid_t pid, look_task_fn *fn, void *arg);	/* proc/task_list.c */
 /* For each task that shares the memory of ->pid, but ->agent, until @fn returns something else than 0. */
 int look_each_sharer(const struct look *l, look_task_fn *fn, void *arg);
 

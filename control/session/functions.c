@@ -2,7 +2,8 @@
 /* functions.c - see functions.h */
 #include "control/functions.h"
 
-#include "control/internal.h"
+#include "control/target/target.h"
+#include "control/session/internal.h"
 #include "control/plan/unprepared.h"
 #include "control/relocate/entry.h"
 

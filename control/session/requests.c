@@ -6,7 +6,9 @@
  * says it is, and it is one of ours only if it has our arena mapped. A wrong number (another pid
  * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
+#include "control/start/start.h"
+#include "control/session/internal.h"
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>

@@ -32,8 +32,11 @@
  *
  * Failure. What cannot be followed runs untraced, is counted (not_followed) and said once (warning event).
  */
+#include "control/arm/budget.h"
 #include "control/proc/cgroup.h"
-#include "control/internal.h"
+#include "control/arm/arm.h"
+#include "control/start/start.h"
+#include "control/session/internal.h"
 #include "control/watchdog/int3.h"
 #include "control/watchdog/watchdog.h"
 #include "control/detach/guard.h"

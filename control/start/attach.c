@@ -27,6 +27,8 @@
  * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
  * thread goes on.
  */
+#include "control/arm/arm.h"
+#include "control/start/start.h"
 #include "control/proc/seccomp.h"
 #include "control/detach/guard.h"
 #include "control/arm/arm_stopped.h"

@@ -6,7 +6,7 @@
  */
 #include "control/proc/procinfo.h"
 #include "control/proc/cgroup.h"
-#include "control/internal.h"
+#include "control/start/start.h"
 #include "symbol/host.h"
 
 #include <elf.h>

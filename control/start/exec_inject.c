@@ -19,7 +19,8 @@
  * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. A static one stops at each of
  * its first system calls until libc has written it (exec_trace.c).
  */
-#include "control/detach/detach.h"
+#include "control/arm/arm.h"
+#include "control/start/start.h"
 #include "control/events/sources.h"
 #include "control/ptrace/remote_call.h"
 #include "control/ptrace/task_stop.h"

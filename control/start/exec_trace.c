@@ -11,7 +11,8 @@
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
  * not the leader changes its tid to the process's; both are waited for.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
+#include "control/start/start.h"
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
 #include "control/watchdog/watchdog.h"

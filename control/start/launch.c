@@ -12,7 +12,8 @@
  * matches anything.
  */
 #include "control/detach/guard.h"
-#include "control/internal.h"
+#include "control/start/start.h"
+#include "control/session/internal.h"
 #include "control/ptrace/task_stop.h"
 #include "control/plan/unprepared.h"
 

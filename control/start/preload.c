@@ -13,7 +13,9 @@
  * emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put nothing in between, which
  * is_same_memory() makes sure of.
  */
-#include "control/internal.h"
+#include "control/arm/arm.h"
+#include "control/start/start.h"
+#include "control/session/internal.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  *
  * It is the clock of the processor, or that of an emulator, whose rate the first target says (start/preload.c).
  */
-#include "control/internal.h"
+#include "control/state/state.h"
 #include "symbol/host.h"
 
 #include <time.h>

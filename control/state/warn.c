@@ -4,7 +4,7 @@
  *
  * Each sentence is said once in a session, and at most 64 are. Names in them come from targets, so they are cleaned.
  */
-#include "control/internal.h"
+#include "control/state/state.h"
 #include "symbol/names.h"
 
 #include <stdarg.h>

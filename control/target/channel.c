@@ -9,7 +9,7 @@
  * What the agent writes back is data from a target: indices into our own tables are never taken from it.
  */
 #include "control/proc/cgroup.h"
-#include "control/internal.h"
+#include "control/target/target.h"
 
 #include <errno.h>
 #include <time.h>

@@ -12,7 +12,7 @@
  * children of theirs may not have been heard of yet.
  */
 #include "control/functions.h"
-#include "control/internal.h"
+#include "control/target/target.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 /*
  * rseq_area.c - the runtime in a target learns where libc's rseq area is, relative to the thread pointer
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 #include "control/ptrace/remote_call.h"
 
 #include <errno.h>

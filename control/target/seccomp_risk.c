@@ -9,7 +9,7 @@
  *
  * Not seen: a program that makes the call by an instruction of its own, or finds the function by dlsym().
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 
 #include <string.h>

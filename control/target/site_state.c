@@ -2,7 +2,7 @@
 /*
  * site_state.c - what the sites of a target are, as it was told and as it answered
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
  * back only when both are gone: until then somebody may write to it. Who drains slices (slice_end) makes them
  * free again; without such a listener they are freed here.
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 #include "control/ptrace/task_stop.h"
 
 #include <dirent.h>

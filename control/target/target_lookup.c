@@ -2,7 +2,7 @@
 /*
  * target_lookup.c - which target, or process, goes by a number
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 
 #include <dirent.h>
 #include <poll.h>

@@ -9,7 +9,7 @@
  * site that may have been armed unseen counts as touched (IDLE: what is wanted of it differs, or is said once more), and then
  * everything is sent with force, as to a fork child.
  */
-#include "control/internal.h"
+#include "control/target/target.h"
 
 /* Not those of an object that the agent does not know: no list of such a one was ever sent. */
 static void mark_unknown(struct target *t)

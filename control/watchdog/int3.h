@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_TRAP_H
 #define UFT_CONTROL_TRAP_H
 
-#include "control/internal.h"
+#include "control/target/target.h"
 
 /* may_arm(): may int3s be written into the target now? Every task of it is ours. If not it is asked again by trap_arm_waiting(). */
 extern const struct int3_ops trap_ops;

@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_WATCH_H
 #define UFT_CONTROL_WATCH_H
 
-#include "control/internal.h"
+#include "control/target/target.h"
 
 int watch_begin(struct uft_session *s);
 void watch_end(struct uft_session *s);

@@ -5,7 +5,7 @@
  * Usage: session TARGET STATIC_TARGET LIBRARY [CASE...]. Exit 0 all well, 1 a case failed.
  */
 #include "control/functions.h"
-#include "control/internal.h"
+#include "control/arm/arm.h"
 #include "tests/func/session/harness.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-#include "control/internal.h"
+#include "control/proc/proc.h"
 
 /* The cgroup's file, as /proc has the group: @line begins its line. */
 static int is_named(const char *why, const char *line, const char *below)

@@ -20,7 +20,8 @@
 
 #include <cmocka.h>
 
-#include "control/internal.h"
+#include "control/base/base.h"
+#include "control/proc/proc.h"
 #include "control/ptrace/task_stop.h"
 
 #define SLEEP_MS	1500

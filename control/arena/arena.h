@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* arena.h - memory shared with targets, and the image of the runtime. Context: control, the session's thread. */
+#ifndef UFT_CONTROL_ARENA_H
+#define UFT_CONTROL_ARENA_H
+
+#include "control/base/base.h"
+#include "control/session.h"
+
+#define UFT_NO_SLICE	UINT32_MAX
+
+/* ---- arena.c ------------------------------------------------------------------------------- */
+
+struct arena {
+	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
+	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
+	struct uft_mail *mail;		/* shared; targets write to it */
+	size_t bytes;
+	size_t target_bytes;	/* what targets map: board, mail and slices; the session's own slices lie behind that in another file */
+	int fd;			/* holds the flock that says "this session lives" */
+	int board_fd;
+	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
+	int is_linked;
+	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach_request.c) */
+	char path[256];
+};
+int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
+void arena_destroy(struct arena *a);
+void arena_unlink(const struct arena *a);	/* both files */
+/* Maps the files, a->bytes in all, of layout @l: of a session, or again in its guard. 0 or -errno. */
+int arena_map(struct arena *a, const struct uft_arena *l);
+/* For each file of a session of this user, living or dead: nobody locks it here. 0 or -errno. */
+int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
+struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
+struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
+/* Claims a free slice for @pid, all counters zero; UFT_NO_SLICE if there is none. */
+uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
+uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
+/* For a slice that nobody drains: clears it and makes it free again. */
+void arena_release(struct arena *a, uint32_t index);
+void arena_empty(const struct arena *a, uint32_t index);	/* gives the memory of its rings back; it stays what it is */
+
+/* ---- blob.c ---------------------------------------------------------------------------------------- */
+
+struct blob {
+	uint8_t *image;			/* span bytes, as loaded at 0 */
+	uint64_t span, start, attach, rejoin, boot;
+	uint64_t build;			/* tells it from another's image */
+	struct { uint64_t addr, end; int prot; } seg[6];
+	unsigned nseg;
+	const void *rela; size_t nrela;
+};
+int blob_get(const struct blob **out);
+
+/* ---- arena_users.c --------------------------------------------------------------------------------- */
+
+int peek_maps(const struct arena *a, pid_t pid);	/* has the process mapped it? */
+int peek_anybody_maps(const struct arena *a);		/* has any process but this one? */
+/* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
+ * processes that are younger than this one. */
+int peek_any_silent(const struct arena *a);
+
+#endif

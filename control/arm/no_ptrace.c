@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no task is stopped: what needs that is not asked for of preloaded targets, and is counted (UFT_ST_LIVE). */
+#include "control/arm/arm_stopped.h"
+
+int hold_open(struct uft_session *s, struct target *t)
+{
+	(void)s;
+	(void)t;
+	return 0;
+}
+
+int hold_close(struct target *t)
+{
+	(void)t;
+	return 0;
+}
+
+void hold_drop(struct target *t)
+{
+	(void)t;
+}
+
+int hold_patches(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
+		 const uint32_t *index, const struct uft_patch *answer, uint32_t n)
+{
+	(void)s;
+	(void)t;
+	(void)object;
+	(void)told;
+	(void)index;
+	(void)answer;
+	(void)n;
+	return 0;
+}
+
+int hold_hooks(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *answer, uint32_t n)
+{
+	(void)s;
+	(void)t;
+	(void)object;
+	(void)answer;
+	(void)n;
+	return 0;
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): the agents of preloaded targets take out what is theirs; a killed session's leave by themselves (agent/agent.c). */
+#include "control/detach/agentless.h"
+#include "control/detach/detach.h"
+
+#include <errno.h>
+
+void leave_targets(struct leaving *l, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		l[i].may_stay = 0;
+		l[i].is_asked = 0;
+	}
+}
+
+void leave_finish(const struct arena *a, struct leaving_notes *n)
+{
+	(void)a;
+	(void)n;
+}
+
+unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size)
+{
+	(void)a;
+	(void)only;
+	(void)is_saved;
+	(void)known;
+	(void)nknown;
+	if (size)
+		why[0] = '\0';
+	return 0;
+}
+
+int silent_rejoin(const struct arena *a, uint32_t slice, pid_t pid)
+{
+	(void)a;
+	(void)slice;
+	(void)pid;
+	return -EOPNOTSUPP;
+}

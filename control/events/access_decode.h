@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* access_decode.h - what an instruction did to memory that is watched; theory in access_decode.c. Context: control. */
+#ifndef UFT_CONTROL_ACCESS_DECODE_H
+#define UFT_CONTROL_ACCESS_DECODE_H
+
+#include "control/events/perf.h"
+#include "control/plan/watch_list.h"
+
+/* The record of what @r tells of one of the @n points. 0: it is told by that of another of them. */
+int access_record(const struct space *space, const struct access_point *point, uint32_t n, const struct perf_record *r, uint64_t w[4]);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* proc.h - what /proc and the kernel tell of processes: it is copied, bounded, and may be a lie. Context: control. */
+#ifndef UFT_CONTROL_PROC_H
+#define UFT_CONTROL_PROC_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "symbol/error.h"
+#include "symbol/image.h"
+#include "uft/abi.h"
+
+/* ---- procfs.c: the auxiliary vector -------------------------------------------------------------- */
+
+#define UFT_AUXV_MAX	1024
+struct auxv {
+	uint64_t phdr, phnum, entry, base, vdso, secure, random;
+};
+void auxv_parse(const void *raw, size_t n, struct auxv *out);
+int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
+
+/* ---- exec_rights.c --------------------------------------------------------------------------------- */
+
+/* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
+const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
+/* What stands in an executable file is something we can trace: 0, or -errno and the sentence. */
+int program_check(const char *path, struct uft_error *err);
+/* And its start gains no rights. */
+int program_check_rights(const char *path, struct uft_error *err);
+/* "#! /bin/sh -e" into "/bin/sh"; where that is a script as well, what it comes down to. 0: @path is no script. */
+int script_interpreter(const char *path, char *interp, size_t size);
+
+/* ---- rlimits.c --------------------------------------------------------------------------------- */
+
+/*
+ * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit of its is the reason: -ENOMEM of
+ * @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
+ */
+int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
+/*
+ * The part for no other task, of which the kernel does not tell whose limit it was. @limit: of the process's user, UINT64_MAX none.
+ * Returns what prlimit(1) calls that; NULL: it is none of the process's own.
+ */
+const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
+
+/* ---- procfs.c: memory and files of a process ------------------------------------------------------- */
+
+int peek_mem(pid_t pid, uint64_t addr, void *buf, size_t len);		/* 0 or -EFAULT: all or nothing */
+long peek_string(pid_t pid, uint64_t addr, char *buf, size_t size);	/* length, or -errno */
+int peek_file(pid_t pid, const char *name, char *buf, size_t size);	/* /proc/PID/name; bytes or -errno */
+long peek_status(pid_t pid, const char *field, int base);	/* a number of /proc/PID/status, -errno if none */
+/* The number of a task as it knows it, in its own pid namespace; @tid if nothing else is known. */
+pid_t peek_own_pid(pid_t tid);
+/* The task of process @pid that calls itself @own; 0 none. */
+pid_t peek_task(pid_t pid, pid_t own);
+/* The process that calls itself @own in the pid namespace of @pid; 0 none. */
+pid_t peek_neighbour(pid_t pid, pid_t own);
+int peek_is_undumpable(pid_t pid);		/* its memory is root's to look at; of a process that is root's: 0 */
+/* Exiting, a zombie, or gone: /proc/PID/maps and auxv are empty at any moment of it. */
+int peek_is_ending(pid_t pid);
+int peek_is_ours(pid_t tid);			/* is it a tracee of this thread's? */
+uint64_t peek_start(pid_t pid);			/* when it was forked: ticks of a 100th after boot; 0 unknown */
+uint64_t peek_start_name(pid_t pid, char *comm, size_t size);	/* the same, and the name of its program */
+
+/* ---- task_list.c ----------------------------------------------------------------------------------- */
+
+typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
+/* Calls @fn for each task of a process until it returns something else than 0, and returns that; -ESRCH: there is no process. */
+int look_each_task(pid_t pid, look_task_fn *fn, void *arg);
+struct asleep {
+	char where[160];		/* the line of .../syscall */
+	unsigned long long switches;
+	long nr;
+	uint64_t sp, pc;
+};
+/* 1: it sleeps, *a is where; 0: it runs; -ESRCH: it is over; another -errno: not told. */
+int look_read_asleep(pid_t pid, pid_t tid, struct asleep *a);
+/* Does a task that sleeps so wait for the child that it made by vfork? */
+int look_is_vfork_wait(pid_t pid, const struct asleep *a);
+/* The same by number, flags and, of clone3, the structure's place. */
+int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
+/* Is @agent the agent's task of process @pid? Its number may be a stranger's in another pid namespace. */
+int task_is_agent_of(pid_t pid, pid_t agent);
+pid_t leave_find_agent(pid_t pid);		/* the living agent of @pid, by the memory that they share; 0 none */
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* internal.h - the session's loop and the requests of targets. Context: control, the session's thread. */
+#ifndef UFT_CONTROL_SESSION_INTERNAL_H
+#define UFT_CONTROL_SESSION_INTERNAL_H
+
+#include "control/state/state.h"
+
+struct uft_session;
+
+/* ---- requests.c ------------------------------------------------------------------------------- */
+
+void request_serve(struct uft_session *s);
+void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
+
+/* ---- session.c ------------------------------------------------------------------------------- */
+
+/* A target is left as it was found, on somebody's request. 0, -ESRCH, -EBUSY it starts, -EAGAIN something remains. */
+int session_detach(struct uft_session *s, pid_t pid);
+/* One round of uft_session_poll(). */
+void session_step(struct uft_session *s, int timeout_ms);
+
+#endif

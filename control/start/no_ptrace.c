@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): attach and following exec are refused. */
+#include "control/start/start.h"
+
+#include <errno.h>
+#include <sys/utsname.h>
+
+int uft_session_can_attach(void)
+{
+	return 0;
+}
+
+static int refuse(const char *what, struct uft_error *err)
+{
+	struct utsname u = { .machine = "" };
+
+	uname(&u);
+	return uft_fail(err, -EOPNOTSUPP, "%s is not there on %s yet: start the program with uft record", what, u.machine);
+}
+
+int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
+{
+	(void)s;
+	(void)pid;
+	return refuse("attaching to a running program", err);
+}
+
+int attach_finish(const struct guard_notes *n)
+{
+	(void)n;
+	return 0;		/* none was begun */
+}
+
+int inject_exec(struct uft_session *s, pid_t tid, pid_t ppid, struct target **out, struct uft_error *err)
+{
+	(void)s;
+	(void)tid;
+	(void)ppid;
+	(void)out;
+	return refuse("putting the runtime into a program by ptrace", err);
+}
+
+int inject_release(struct uft_session *s, struct target *t)
+{
+	(void)s;
+	(void)t;
+	return -ESRCH;
+}
+
+int ptask_seize(struct uft_session *s, pid_t tid, pid_t tgid, pid_t from)
+{
+	(void)from;
+	(void)s;
+	(void)tid;
+	(void)tgid;
+	return -EOPNOTSUPP;
+}
+
+void ptask_release(struct uft_session *s, pid_t tid)
+{
+	(void)s;
+	(void)tid;
+}
+
+int ptask_poll(struct uft_session *s)
+{
+	(void)s;
+	return 0;
+}
+
+void ptask_release_all(struct uft_session *s)
+{
+	(void)s;
+}
+
+void ptask_release_process(struct uft_session *s, pid_t tgid)
+{
+	(void)s;
+	(void)tgid;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* state.h - what all upper folders share of a session; the theory is at the top of session/session.c. Context: control, the session's thread. */
+#ifndef UFT_CONTROL_STATE_H
+#define UFT_CONTROL_STATE_H
+
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+#include "control/arena/arena.h"
+#include "control/session.h"
+
+struct spec;
+struct space;
+struct target;
+struct ptask;
+struct target_listener;
+struct tracee_keeper;
+struct int3_ops;
+
+struct uft_session {
+	struct uft_session_opts opts;
+	struct uft_session_events ev;
+	struct arena arena;
+	struct spec *spec;
+	uint32_t generation;
+	int is_paused;			/* uft_session_record() */
+	uint32_t ring_flags, on_cpus;	/* of every slice */
+	struct space *spaces;
+	struct target *targets;
+	const struct target_listener *listener;	/* nlistener of them, asked in their order */
+	uint32_t nlistener;
+	const struct tracee_keeper *keeper;	/* of tasks that are our tracees all the time; NULL: there are none */
+	const struct int3_ops *int3;		/* NULL: no int3 is written */
+	struct ptask *ptasks;
+	struct watch *watch;			/* NULL: no watchdog */
+	struct traps *traps;			/* int3.c; NULL: there were none */
+	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
+	struct own *own;			/* sources.c: slices of ours */
+	struct uft_image *own_img;		/* of those that are no target's; NULL: there was none yet */
+	struct spin *spin;
+	struct observe *observe;
+	int is_unobserved;			/* it could not begin, which was said */
+	uint32_t next_image;
+	struct {			/* by slice: who had it last, for children that outlive their parents */
+		struct space *space;
+		pid_t pid;
+	} *last;
+	struct kin { pid_t pid; uint32_t lists; uint64_t start; } *kin;	/* pid_inherit.c: of processes that are on lists because their parents are */
+	size_t nkin, cap_kin;
+	uint32_t kin_number;
+	sigset_t launch_mask;
+
+	pid_t guard_between;		/* guard.c: our child, to be waited for; 0 none */
+	int guard_fd, guard_sock;	/* pidfd of the guard, our end of its socket (guard.c); -1 none */
+	int epoll_fd, bell_fd;
+	pthread_t bell_thread;
+	atomic_int bell_stop;
+	int has_bell_thread;
+
+	uint32_t held;			/* slice of the program that waits for the end of uft_session_launch() */
+	int held_result;
+	struct uft_error held_error;
+	struct {
+		pid_t pid;		/* 0: none is on its way to its exec stop */
+		int report;
+		char *const *argv;
+		char path[PATH_MAX];
+	} coming;			/* launch.c */
+	pid_t launched;			/* 0 none */
+	int launched_fd;
+	int launched_status;		/* -1 while it runs */
+	int is_told;			/* who wants to know that it was released */
+	int is_launched_left;		/* it was detached and goes on */
+
+	int has_hello;			/* the preloaded program is armed */
+	uint64_t guest_clock0, guest_ns0, guest_hz;	/* of an emulated clock; hz is set last, once */
+	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
+	uint32_t command_ms;		/* an agent has to answer in; COMMAND_TIMEOUT_MS but in a test */
+	uint64_t next_scan_ns, next_budget_ns;
+	int has_silent;				/* as of next_silent_ns - SILENT_MS */
+	uint64_t next_silent_ns;
+	uint64_t done_ns[UFT_NREQUESTS + UFT_NASKS];	/* when an answer was given that nobody has taken yet */
+	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
+	uint32_t targets_total, not_followed, attached;
+	uint64_t stop_ns_max;			/* of attaches: the longest stop */
+	uint64_t stop_ns, stop_ns_sum;		/* all stops of the one under way; the largest of these */
+	char *warned[64];
+	uint32_t nwarned;
+};
+void session_warn(struct uft_session *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+uint64_t session_clock_units(struct uft_session *s, uint64_t ns);
+uint64_t session_clock(struct uft_session *s);	/* that of the programs, now */
+int session_follows_children(const struct uft_session *s);
+
+#endif

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): the watchdog is refused; without it no int3 is planned. */
+#include "control/watchdog/int3.h"
+#include "control/watchdog/watchdog.h"
+
+#include <errno.h>
+
+int watch_begin(struct uft_session *s)
+{
+	(void)s;
+	return -EOPNOTSUPP;
+}
+
+void watch_end(struct uft_session *s)
+{
+	(void)s;
+}
+
+void watch_targets(struct uft_session *s)
+{
+	(void)s;
+}
+
+void watch_let_execute(struct uft_session *s, pid_t tid, pid_t tgid)
+{
+	(void)s;
+	(void)tid;
+	(void)tgid;
+}
+
+void watch_has_not_executed(struct uft_session *s, pid_t tid)
+{
+	(void)s;
+	(void)tid;
+}
+
+void watch_forget(struct uft_session *s, pid_t tid)
+{
+	(void)s;
+	(void)tid;
+}
+
+void watch_serve(struct uft_session *s)
+{
+	(void)s;
+}
+
+int watch_has(const struct uft_session *s, pid_t tid)
+{
+	(void)s;
+	(void)tid;
+	return 0;
+}
+
+void watch_release(struct uft_session *s, pid_t pid)
+{
+	(void)s;
+	(void)pid;
+}
+
+const struct int3_ops trap_ops;
+
+void trap_arm_waiting(struct uft_session *s)
+{
+	(void)s;
+}
+
+void trap_free(struct uft_session *s)
+{
+	(void)s;
+}
