@@ -44,31 +44,8 @@
 #include "symbol/object_internal.h"
 
 #define STARTS_MAX	(1u << 28)	/* bytes of text: 32 MiB of bits */
-#define FUNCTION_ALIGN	16u	/* compilers align functions so, but not the parts that they split off */
 
 /* ---- The list --------------------------------------------------------------------------------- */
-
-size_t entries_index(const struct entries *e, uint64_t addr)
-{
-	size_t lo = 0, hi = e->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (e->entry[mid].func <= addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? lo - 1 : e->n;
-}
-
-struct entry *entries_find(const struct entries *e, uint64_t func)
-{
-	size_t i = entries_index(e, func);
-
-	return i < e->n && e->entry[i].func == func ? &e->entry[i] : NULL;
-}
 
 static int compare_entry(const void *a, const void *b)
 {
@@ -311,14 +288,6 @@ void entries_free(struct entries *e)
 
 /* ---- One entry -------------------------------------------------------------------------------- */
 
-int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n)
-{
-	for (size_t i = 0; i < pr->nours; i++)
-		if (addr < pr->ours[i].addr + pr->ours[i].size && pr->ours[i].addr < addr + n)
-			return 1;
-	return 0;
-}
-
 struct plan {
 	struct uft_object *obj;
 	struct entries *e;
@@ -383,13 +352,6 @@ static int is_loop(const struct plan *p)
 	unsigned own = 1u << SHORT_BEFORE | 1u << (SHORT_BEFORE - (p->f->addr - p->f->func));
 
 	return p->shorts & own || scan_bit(p->t->looped, p->f->func - p->t->addr);
-}
-
-int entry_is_part(const struct scan_text *t, const struct entry *f)
-{
-	size_t at = f->func - t->addr;
-
-	return !f->before && !scan_bit(t->called, at) && (scan_bit(t->part, at) || f->func & (FUNCTION_ALIGN - 1));
 }
 
 /* Of an instruction of @len bytes as many as nothing leads into. */

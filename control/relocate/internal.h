@@ -9,6 +9,7 @@
 #define ENTRY_JUMP	5u	/* bytes of the long form, and of a pad */
 #define ENTRY_SHORT_JUMP 2u
 #define ENTRY_TRAP	1u
+#define FUNCTION_ALIGN	16u	/* compilers align functions so, but not the parts that they split off */
 #define GAP_LOOK	16u	/* bytes of padding looked at behind a short function */
 
 /* The padding behind an entry. Pads are taken from its end, downwards. */
@@ -56,23 +57,23 @@ unsigned pun_known(const struct entries *e, const struct scan_text *t, size_t i)
 /* May a jump lead anywhere of which the first @change bytes of @bytes are ours, and of which all are @known? */
 int pun_may_lead(struct uft_object *obj, uint64_t addr, const uint8_t *bytes, unsigned change, unsigned known);
 
-/* plain.c */
+/* plain.c: it is for the function tracer only. */
 int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_text *t, size_t i, unsigned depth);
-/* 1: an exception handler begins in [addr, addr + n). */
+/* landing.c: 1: an exception handler begins in [addr, addr + n). */
 int lands_in(struct uft_object *obj, struct entries_priv *pr, const struct uft_unwind *u, uint64_t addr, unsigned n);
 
-/* entry.c: it has unwind data of its own and is called by nobody: a part of another function. */
+/* entry_table.c: it has unwind data of its own and is called by nobody: a part of another function. */
 int entry_is_part(const struct scan_text *t, const struct entry *f);
 /* 1: a place that tracing itself needs is in [addr, addr + n). */
 int entries_is_ours(const struct entries_priv *pr, uint64_t addr, unsigned n);
 
-/* arm64.c */
+/* arm64.c, arm64_scan.c */
 int arm64_jump(const uint8_t *p, uint64_t at, uint64_t *to);	/* 1: what stands there is a direct branch that is no call */
 void arm64_scan(struct scanner *sc, const struct scan_text *t);
 int arm64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);	/* enum entry_skip */
 int arm64_code(struct uft_object *obj, const struct entry *e, uint64_t bias, uint64_t at, struct uft_code *out);
 
-/* riscv64.c: the same, but for @avail, and functions are known by symbols. */
+/* riscv64.c, riscv64_scan.c: the same, but for @avail, and functions are known by symbols. */
 int riscv64_jump(const uint8_t *p, size_t avail, uint64_t at, uint64_t *to);
 void riscv64_scan(struct scanner *sc, const struct entries *e, const struct scan_text *t);
 int riscv64_plan(struct uft_object *obj, struct entries *e, const struct scan_text *t, size_t i);

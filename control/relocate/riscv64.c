@@ -8,6 +8,7 @@
  * Jump tables are not read: code with an indirect jump must begin with what makes its frame, which no loop repeats (as on arm64).
  */
 #include "control/relocate/internal.h"
+#include "control/relocate/riscv64_insn.h"
 #include "control/relocate/riscv64_move.h"
 
 #include <errno.h>
@@ -16,101 +17,10 @@
 #include "runtime/arch/riscv64/encode.h"
 #include "symbol/object_internal.h"
 
-#define FUNCTION_ALIGN	16u
 #define SITE_BYTES	4u
 #define MAX_TAIL	16u	/* bytes: a function that is no longer and ends with a jump is what it jumps to */
 #define MAX_DEPTH	2u
-#define AUIPC_LOOK	2u	/* instructions behind auipc that may be the second of its pair; compilers keep them together */
 #define LI_A7_CLONE	0x0dc00893u	/* li a7, 220 */
-
-/* The instruction at @p, of *len bytes; 0 and two where there is none. */
-static uint32_t insn_at(const uint8_t *p, size_t avail, unsigned *len)
-{
-	*len = avail >= 4 ? rv_length(*p) : 2;
-	if (*len == 4)
-		return elf_get32(p);
-	return avail >= 2 && rv_length(*p) == 2 ? p[0] | (uint32_t)p[1] << 8 : 0;
-}
-
-static unsigned rd_of(uint32_t w)
-{
-	return w >> 7 & 31;
-}
-
-static unsigned rs1_of(uint32_t w)
-{
-	return w >> 15 & 31;
-}
-
-static int is_jalr(uint32_t w)
-{
-	return (w & 0x707fu) == 0x67u;
-}
-
-/* jr and jalr, as if they were long: compressed ones have no offset. 0: it is none. */
-static uint32_t register_jump(uint32_t w, unsigned len)
-{
-	if (len == 4)
-		return is_jalr(w) ? w : 0;
-	if ((w & 0xe07fu) != 0x8002u || !rd_of(w))
-		return 0;
-	return rv_jalr(w >> 12 & 1 ? RV_RA : RV_ZERO, rd_of(w), 0, 0);
-}
-
-static int is_call(uint32_t w, unsigned len)
-{
-	uint32_t jump = register_jump(w, len);
-
-	return (jump && rd_of(jump)) || (len == 4 && (w & 0x7fu) == 0x6fu && rd_of(w));
-}
-
-int riscv64_jump(const uint8_t *p, size_t avail, uint64_t at, uint64_t *to)
-{
-	unsigned len;
-	uint32_t w = insn_at(p, avail, &len);
-
-	return w && !is_call(w, len) && rv_direct_target(w, at, to);
-}
-
-void riscv64_scan(struct scanner *sc, const struct entries *e, const struct scan_text *t)
-{
-	uint64_t value = 0, to;			/* of an auipc just before */
-	unsigned holder = 0, left = 0;
-	size_t k = 0, next = 0, i = t->addr & 1;
-	unsigned len;
-
-	for (; i + 2 <= t->n; i += len) {
-		uint32_t w = insn_at(t->p + i, t->n - i, &len);
-		uint64_t at = t->addr + i;
-		uint32_t jump = register_jump(w, len);
-
-		while (next < e->n && e->entry[next].func <= at)
-			next++;
-		if (next < e->n && e->entry[next].func < at + len)	/* what stood before it is none */
-			len = 2;
-		if (!w)
-			continue;
-		left -= left != 0;
-		if (jump && left && rs1_of(jump) == holder) {
-			to = value + (uint64_t)((int64_t)(int32_t)jump >> 20);
-			if (rd_of(jump))
-				scan_called(sc, to);
-			else
-				scan_jump(sc, &k, at, to, 1);
-		} else if (rv_direct_target(w, at, &to)) {
-			if (is_call(w, len))
-				scan_called(sc, to);
-			else
-				scan_jump(sc, &k, at, to, 1);
-		} else if (len == 4 && (w & 0x7fu) == 0x17u) {
-			value = at + (uint64_t)(int64_t)(int32_t)(w & 0xfffff000u);
-			holder = rd_of(w);
-			left = AUIPC_LOOK + 1;
-		} else if (len == 4 && (w & 0x707fu) == 0x13u && left && rs1_of(w) == holder) {	/* addi */
-			scan_pointer(sc, value + (uint64_t)((int64_t)(int32_t)w >> 20));
-		}
-	}
-}
 
 /* ---- What a function does --------------------------------------------------------------------- */
 

@@ -21,7 +21,7 @@
  *
  * Bounded: one look at every byte, and as many steps through tables as the file has bytes.
  */
-#include "control/relocate/internal.h"
+#include "control/relocate/scan_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,121 +37,7 @@
 #define CLASS_MOV	5	/* mov $imm32,reg, push $imm32 in code at fixed addresses */
 #define CLASS_STORE	6	/* mov $imm32,operand there */
 
-struct scanner {
-	struct scan *s;
-	struct uft_object *obj;
-	const struct entries *e;
-	struct base { uint64_t addr; } *base;	/* what lea gave */
-	size_t nbase, room;
-	struct leave { uint64_t target; size_t from; } *leave;	/* jumps out of parts of functions */
-	size_t nleave, leave_room;
-	size_t steps;				/* left */
-	int status;
-};
-
-const struct scan_text *scan_text(const struct scan *s, uint64_t addr)
-{
-	for (size_t i = 0; i < s->ntext; i++)
-		if (addr - s->text[i].addr < s->text[i].n)
-			return &s->text[i];
-	return NULL;
-}
-
-int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsigned n)
-{
-	size_t at = addr - t->addr;
-
-	for (; n && at < t->n; at++, n--)
-		if (scan_bit(map, at))
-			return 1;
-	return 0;
-}
-
-static void mark(uint64_t *map, size_t i)
-{
-	map[i / 64] |= 1ull << i % 64;
-}
-
-static void *grow(struct scanner *sc, void *list, size_t n, size_t *room, size_t size)
-{
-	void *more;
-
-	if (n < *room)
-		return list;
-	more = realloc(list, (*room ? *room * 2 : 256) * size);
-	if (!more) {
-		sc->status = -ENOMEM;
-		return NULL;
-	}
-	*room = *room ? *room * 2 : 256;
-	return more;
-}
-
-/* Code may be called there, or jumped to. */
-const struct scan_text *scan_called(struct scanner *sc, uint64_t addr)
-{
-	const struct scan_text *t = scan_text(sc->s, addr);
-
-	if (t) {
-		mark(t->target, addr - t->addr);
-		mark(t->called, addr - t->addr);
-	}
-	return t;
-}
-
-/* The address of code is somewhere. */
-void scan_pointer(struct scanner *sc, uint64_t addr)
-{
-	const struct scan_text *t = scan_called(sc, addr);
-
-	if (t)
-		mark(t->pointed, addr - t->addr);
-}
-
 /* ---- Code ------------------------------------------------------------------------------------- */
-
-static void note_base(struct scanner *sc, uint64_t addr)
-{
-	struct base *more = grow(sc, sc->base, sc->nbase, &sc->room, sizeof(*more));
-
-	if (more) {
-		sc->base = more;
-		more[sc->nbase++].addr = addr;
-	}
-}
-
-static void note_leave(struct scanner *sc, uint64_t target, size_t from)
-{
-	struct leave *more = grow(sc, sc->leave, sc->nleave, &sc->leave_room, sizeof(*more));
-
-	if (more) {
-		sc->leave = more;
-		more[sc->nleave++] = (struct leave){ target, from };
-	}
-}
-
-void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part)
-{
-	const struct scan_text *t = scan_text(sc->s, to);
-	const struct entry *e;
-
-	while (*k + 1 < sc->e->n && sc->e->entry[*k + 1].func <= from)
-		++*k;
-	if (!t)
-		return;
-	mark(t->target, to - t->addr);
-	if (is_part)
-		mark(t->part, to - t->addr);
-	e = &sc->e->entry[*k];
-	if (*k >= sc->e->n || from - e->func >= e->size)
-		return;
-	if (to - e->func >= e->size)
-		mark(t->pointed, to - t->addr);	/* in place of a call: returns to who called this one */
-	if (to == e->func || to == e->addr)
-		mark(t->looped, e->func - t->addr);
-	else if (e->skip == ENTRY_NOT_FUNCTION && to - e->func >= e->size)
-		note_leave(sc, to, *k);
-}
 
 /* Bytes of an operand behind its modrm byte. */
 static unsigned modrm_bytes(const uint8_t *p)
@@ -202,7 +88,7 @@ static void scan_code(struct scanner *sc, const struct scan_text *t)
 			if ((p[i + 1] & 0xc7) != 5)
 				break;
 			scan_pointer(sc, uft_insn_branch_target(p + i, 6, at));
-			note_base(sc, uft_insn_branch_target(p + i, 6, at));
+			scan_note_base(sc, uft_insn_branch_target(p + i, 6, at));
 			break;
 		case CLASS_MOV:
 			scan_pointer(sc, uft_get32(p + i + 1));

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+/*
+ * event_ring.c - slices of the session itself, and records in them
+ *
+ * A ring has one writer at a time, which is no signal handler and in no hurry: no restartable section, and a context in front of
+ * each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
+ */
+#include "control/events/sources.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img)
+{
+	struct own *o = calloc(1, sizeof(*o));
+
+	if (!o)
+		return NULL;
+	o->s = s;
+	o->pid = pid;
+	if (!img && !s->own_img)
+		s->own_img = uft_image_alloc(++s->next_image, "[uft]");
+	o->img = img ? img : s->own_img;
+	o->slice = o->img ? arena_claim_own(&s->arena, pid, ppid) : UFT_NO_SLICE;
+	if (o->slice == UFT_NO_SLICE) {
+		free(o);
+		return NULL;
+	}
+	session_set_slice(s, o->slice);
+	o->next = s->own;
+	s->own = o;
+	if (s->ev.slice_begin)
+		s->ev.slice_begin(s->ev.arg, o->slice, pid, ppid, o->img);
+	return o;
+}
+
+void own_end(struct own *o)
+{
+	struct uft_session *s = o->s;
+
+	for (struct own **p = &s->own; *p; p = &(*p)->next)
+		if (*p == o) {
+			*p = o->next;
+			break;
+		}
+	__atomic_store_n(&arena_slice(&s->arena, o->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	if (s->ev.slice_end)
+		s->ev.slice_end(s->ev.arg, o->slice, o->pid);
+	else
+		arena_release(&s->arena, o->slice);
+	free(o);
+}
+
+void own_set_flags(struct uft_session *s)
+{
+	for (const struct own *o = s->own; o; o = o->next)
+		session_set_slice(s, o->slice);
+}
+
+static uint64_t *word_at(const struct uft_arena *a, struct uft_ring *r, uint64_t position)
+{
+	return (uint64_t *)((uint8_t *)r + UFT_PAGE + (position & (a->ring_bytes - 1)));
+}
+
+/* Begins the next sub-buffer. The rest of the last one is PAD. *@at: behind its header. */
+static int begin_sub(const struct uft_arena *a, struct uft_ring *r, uint32_t flags, uint64_t clock, uint64_t task, uint64_t *at)
+{
+	struct uft_sub_header h = {
+		.position = r->sub_end, .lost = r->lost, .clock = clock, .pid = (uint32_t)task, .tid = (uint32_t)(task >> 32),
+	};
+	uint64_t end = h.position + a->sub_bytes;
+
+	if (!(flags & UFT_RING_OVERWRITE) && end > __atomic_load_n(&r->read, __ATOMIC_ACQUIRE) + a->ring_bytes) {
+		__atomic_store_n(&r->lost, r->lost + 1, __ATOMIC_RELAXED);
+		return -ENOBUFS;
+	}
+	if (end > r->oldest + a->ring_bytes) {
+		__atomic_store_n(&r->oldest, end - a->ring_bytes, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* before data: a reader that copied new data sees it */
+	}
+	if (r->commit < h.position)
+		*word_at(a, r, r->commit) = 0;
+	memcpy(word_at(a, r, h.position), &h, sizeof(h));
+	*at = h.position + sizeof(h);
+	r->sub_end = end;
+	return 0;
+}
+
+static struct uft_ring *ring_of(const struct own *o, uint32_t cpu)
+{
+	const struct uft_arena *a = o->s->arena.map;
+
+	return (struct uft_ring *)((uint8_t *)arena_slice(&o->s->arena, o->slice) + a->ring_offset + (cpu % a->ncpus) * a->ring_stride);
+}
+
+uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock)
+{
+	const struct uft_ring *r = ring_of(o, cpu);
+
+	return clock > r->last ? clock : r->last;
+}
+
+int own_write(const struct own *o, uint32_t cpu, uint64_t clock, uint64_t task, uint32_t event, const uint64_t *w, uint32_t n)
+{
+	const struct uft_arena *a = o->s->arena.map;
+	struct uft_slice *slice = arena_slice(&o->s->arena, o->slice);
+	uint32_t flags = __atomic_load_n(&slice->ring_flags, __ATOMIC_RELAXED), bytes = 8 * (4 + n);
+	struct uft_ring *r = ring_of(o, cpu);
+	uint64_t at = r->commit, *to;
+	int ret = 0;
+
+	if (!(flags & UFT_RING_ON))
+		return -EAGAIN;
+	clock = own_clock(o, cpu, clock);
+	if (!r->sub_end || at + bytes > r->sub_end)
+		ret = begin_sub(a, r, flags, clock, task, &at);
+	if (ret)
+		return ret;
+	to = word_at(a, r, at);
+	to[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
+	to[1] = clock;
+	to[2] = task;
+	to[3] = UFT_REC_WORD(UFT_REC_EVENT, UFT_EVENT_VALUE(event, n), clock);
+	memcpy(to + 4, w, 8 * n);
+	r->last = clock;
+	__atomic_store_n(&r->commit, at + bytes, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void own_lost(const struct own *o, uint32_t cpu, uint64_t n)
+{
+	struct uft_ring *r = ring_of(o, cpu);
+
+	__atomic_store_n(&r->lost, r->lost + n, __ATOMIC_RELAXED);
+}
