@@ -47,13 +47,13 @@ struct part {
 	uint32_t n;
 };
 
-/* Scratch of the session's only thread. */
-static struct sender {
+/* Scratch of a session. */
+struct sender {
 	struct part part[2];
 	unsigned filling;		/* the other one may be under way */
 	uint32_t most;			/* sites in it */
 	int is_posted;
-} *sender;
+};
 
 /* What has to wait until all stand is as it was, for now. */
 static int take_answer(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
@@ -91,12 +91,12 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 /* Waits for the part under way, if there is one, and records what the agent says became of it. */
 static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 {
-	const struct part *sent = &sender->part[!sender->filling];
+	const struct part *sent = &s->sender->part[!s->sender->filling];
 	int ret;
 
-	if (!sender->is_posted)
+	if (!s->sender->is_posted)
 		return 0;
-	sender->is_posted = 0;
+	s->sender->is_posted = 0;
 	ret = command_wait(s, t);
 	return ret ? ret : take_answer(s, t, object, sent->patch, sent->index, sent->n);
 }
@@ -105,7 +105,7 @@ static int part_wait(struct uft_session *s, struct target *t, uint32_t object)
 static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 {
 	struct uft_cmd *c = arena_cmd(&s->arena, t->slice);
-	struct part *part = &sender->part[sender->filling];
+	struct part *part = &s->sender->part[s->sender->filling];
 	int ret = part_wait(s, t, object);
 
 	if (ret)
@@ -114,10 +114,10 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 	table_populate(command_payload(c), part->n * sizeof(*part->patch));
 	memcpy(command_payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(s, t);
-	sender->is_posted = !ret;
-	sender->filling ^= 1;
-	sender->most = PART_SITES;
-	sender->part[sender->filling].n = 0;
+	s->sender->is_posted = !ret;
+	s->sender->filling ^= 1;
+	s->sender->most = PART_SITES;
+	s->sender->part[s->sender->filling].n = 0;
 	return ret;
 }
 
@@ -129,7 +129,7 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 	int ret = 0;
 
 	for (size_t i = 0; i < m->obj->nsite && so->want && !ret; i++) {
-		struct part *part = &sender->part[sender->filling];
+		struct part *part = &s->sender->part[s->sender->filling];
 		const struct uft_site *site = &m->obj->site[i];
 		uint8_t state = command_next_state(so->want[i], t->obj[object].state[i], force);
 		uint8_t kind = site_kind(so, site);
@@ -148,10 +148,10 @@ static int send_sites(struct uft_session *s, struct target *t, uint32_t object, 
 					   (is_behind_prologue(kind, site) ? UFT_SITE_FRAME : 0)),
 		};
 		part->index[part->n++] = (uint32_t)i;
-		if (part->n == sender->most)
+		if (part->n == s->sender->most)
 			ret = part_post(s, t, object);
 	}
-	return ret || !sender->part[sender->filling].n ? ret : part_post(s, t, object);
+	return ret || !s->sender->part[s->sender->filling].n ? ret : part_post(s, t, object);
 }
 
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force)
@@ -163,17 +163,17 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 		return -ESRCH;
 	if (target_grow(t, t->nobj))
 		return -ENOMEM;
-	if (!sender)
-		sender = malloc(sizeof(*sender));
-	if (!sender)
+	if (!s->sender)
+		s->sender = malloc(sizeof(*s->sender));
+	if (!s->sender)
 		return -ENOMEM;
 	if (!so->has_own_calls && (!t->space->is_dynamic || !t->space->rbrk || t->space->started)) {
 		so->own_calls = t->space->own_calls;
 		so->has_own_calls = 1;
 	}
-	sender->is_posted = 0;
-	sender->part[sender->filling = 0].n = 0;
-	sender->most = PART_FIRST;
+	s->sender->is_posted = 0;
+	s->sender->part[s->sender->filling = 0].n = 0;
+	s->sender->most = PART_FIRST;
 	ret = force ? 0 : command_sweep(s, t, object);
 	if (!ret && !force)
 		ret = command_arm(s, t, object);

@@ -143,15 +143,16 @@ static void drop(struct uft_session *s, struct target *t, const struct budget_fn
 
 static void look(struct uft_session *s, struct target *t)
 {
-	static struct budget_fn fn[MAX_FUNCTIONS];	/* the session's only thread */
+	struct budget_fn *fn = malloc(MAX_FUNCTIONS * sizeof(*fn));
 	struct budget_load load;
-	size_t n = meter_look(s, t, &load, fn, MAX_FUNCTIONS);
+	size_t n = fn ? meter_look(s, t, &load, fn, MAX_FUNCTIONS) : 0;
 	int fits = 1;
 
 	if (n && budget_choose(fn, n, &load, &s->spec->limit, &fits))
 		drop(s, t, fn, n, &load);
 	if (!fits)
 		session_warn(s, "process %d stays over the limit: what is left cannot be dropped", t->pid);
+	free(fn);
 }
 
 void budget_poll(struct uft_session *s)

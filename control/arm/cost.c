@@ -38,7 +38,12 @@ struct id_count {
 	double calls, events, cost_ns;
 };
 
-static struct id_count table[TABLE];	/* of one look; the session's only thread */
+/* Scratch of one look, and what an event costs on this machine; a session's. */
+struct meter_scratch {
+	struct id_count table[TABLE];
+	uint8_t copy[SUB_MAX];
+	double event_ns;		/* 0: not measured yet */
+};
 
 void meter_free(struct meter *m)
 {
@@ -58,12 +63,11 @@ static __attribute__((noinline)) uint64_t floor_call(volatile uint64_t *to)
 }
 
 /* The best of a few rounds: the others were interrupted. */
-static double event_ns(void)
+static double event_ns(struct meter_scratch *x)
 {
-	static double ns;
 	uint64_t sink, best = UINT64_MAX;
 
-	for (int round = 0; !ns && round < 5; round++) {
+	for (int round = 0; !x->event_ns && round < 5; round++) {
 		uint64_t begin = session_now_ns(), took;
 
 		for (int i = 0; i < FLOOR_CALLS; i++)
@@ -71,14 +75,15 @@ static double event_ns(void)
 		took = session_now_ns() - begin;
 		best = took < best ? took : best;
 	}
-	if (!ns)
-		ns = (double)best / FLOOR_CALLS * OVER_FLOOR;
-	return ns;
+	if (!x->event_ns)
+		x->event_ns = (double)best / FLOOR_CALLS * OVER_FLOOR;
+	return x->event_ns;
 }
 
 /* ---- Records -------------------------------------------------------------------------------- */
 
 struct sample {				/* of one ring */
+	struct meter_scratch *x;
 	const struct uft_arena *arena;
 	double events;
 	uint32_t last, gap;		/* clock of the record before; shortest distance */
@@ -90,12 +95,12 @@ static const uint8_t rec_bytes[16] = {
 	[UFT_REC_UNWIND] = 8, [UFT_REC_EXIT_LEFT] = 16, [UFT_REC_LOST] = 16,
 };
 
-static struct id_count *count_of(uint32_t id)
+static struct id_count *count_of(struct meter_scratch *x, uint32_t id)
 {
 	uint32_t at = id * 2654435761u >> 18;
 
 	for (uint32_t i = 0; i < 64; i++) {
-		struct id_count *c = &table[(at + i) % TABLE];
+		struct id_count *c = &x->table[(at + i) % TABLE];
 
 		if (!c->is_used)
 			*c = (struct id_count){ .id = id, .is_used = 1 };
@@ -126,7 +131,7 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 			r->last = UFT_REC_CLOCK(word);
 			r->has_last = 1;
 			r->events += weight;
-			c = weight ? count_of(UFT_REC_VALUE(word)) : NULL;
+			c = weight ? count_of(r->x, UFT_REC_VALUE(word)) : NULL;
 			if (c) {
 				c->events += weight;
 				c->calls += kind != UFT_REC_EXIT ? weight : 0;
@@ -142,7 +147,6 @@ static void count_records(struct sample *r, const uint8_t *p, size_t n, double w
 static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t from, uint64_t commit, double weight,
 		      double cost_ns)
 {
-	static uint8_t copy[SUB_MAX];
 	const uint32_t sub = r->arena->sub_bytes, size = r->arena->ring_bytes;
 
 	r->has_last = 0;
@@ -150,12 +154,12 @@ static void walk_ring(struct sample *r, const struct uft_ring *ring, uint64_t fr
 		uint64_t end = (from | (sub - 1)) + 1;
 		size_t n = (size_t)((end < commit ? end : commit) - from), skip = from & (sub - 1) ? 0 : sizeof(struct uft_sub_header);
 
-		if (n > sizeof(copy))
+		if (n > sizeof(r->x->copy))
 			return;
-		memcpy(copy, (const uint8_t *)ring + UFT_PAGE + (from & (size - 1)), n);
+		memcpy(r->x->copy, (const uint8_t *)ring + UFT_PAGE + (from & (size - 1)), n);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
 		if (__atomic_load_n(&ring->commit, __ATOMIC_RELAXED) - from <= size - sub && skip < n)
-			count_records(r, copy + skip, n - skip, weight, cost_ns);
+			count_records(r, r->x->copy + skip, n - skip, weight, cost_ns);
 		from += n;
 	}
 }
@@ -175,8 +179,8 @@ static void look_at_ring(struct uft_session *s, const struct uft_slice *sl, uint
 	int is_fast = index < a->ncpus && !p->max_depth && !p->has_roots;
 	uint64_t commit = __atomic_load_n(&ring->commit, __ATOMIC_ACQUIRE), was = m->pos[index], from = was;
 	const uint64_t sub = a->sub_bytes, all = commit - was;
-	struct sample r = { .arena = a, .gap = UINT32_MAX };
-	double cost = event_ns(), weight;
+	struct sample r = { .x = s->meter_scratch, .arena = a, .gap = UINT32_MAX };
+	double cost = event_ns(s->meter_scratch), weight;
 
 	m->pos[index] = commit;
 	if (!m->at_ns || commit <= was)
@@ -302,12 +306,16 @@ size_t meter_look(struct uft_session *s, struct target *t, struct budget_load *l
 	uint32_t nrings = s->arena.map->ncpus + s->arena.map->nexch;
 	uint64_t now = session_now_ns(), cpu = cpu_time(t->pid);
 	struct meter *m = t->meter ? t->meter : meter_make(nrings);
+	struct id_count *table;
 	size_t n = 0;
 
 	t->meter = m;
-	if (!m)
+	if (!s->meter_scratch)
+		s->meter_scratch = calloc(1, sizeof(*s->meter_scratch));
+	if (!m || !s->meter_scratch)
 		return 0;
-	memset(table, 0, sizeof(table));
+	table = s->meter_scratch->table;
+	memset(table, 0, sizeof(s->meter_scratch->table));
 	*load = (struct budget_load){ .wall_ns = (double)(now - m->at_ns), .cpu_ns = (double)(cpu - m->cpu_ns) };
 	for (uint32_t i = 0; i < nrings; i++)
 		look_at_ring(s, sl, i, m, load);

@@ -7,8 +7,8 @@
  * (want, state, sent) has the sites first and then these.
  *
  * Life: listed when a spec first asks for the object; decoded (relocate/) when a spec first wants the function; code
- * sent to a target when it first wants it there. An object's list is kept like its hooks (hooks.c) for the life of
- * the session's process: programs start by the thousand with the same libc.
+ * sent to a target when it first wants it there. An object's list is kept for the life of the session:
+ * programs start by the thousand with the same libc.
  *
  * Hooks have the last word about their bytes: what overlaps one is left alone (ENTRY_OURS).
  */
@@ -28,7 +28,6 @@ struct plain {
 	struct uft_object *obj;
 	struct entries list;
 };
-static struct plain *cache;	/* written and read by the session's thread only */
 
 const char *uft_plain_skip_text(unsigned reason)
 {
@@ -51,12 +50,12 @@ static int keep_off_hooks(struct plain *p, const struct space_obj *o, uint64_t b
 	return ret;
 }
 
-static int look_up(struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct plain **out)
+static int look_up(struct uft_session *s, struct uft_object *obj, const struct space_obj *o, uint64_t bias, struct plain **out)
 {
 	struct plain *p;
 	int ret;
 
-	for (p = cache; p; p = p->next)
+	for (p = s->plain; p; p = p->next)
 		if (p->obj == obj) {
 			*out = p;
 			return 0;
@@ -76,19 +75,31 @@ static int look_up(struct uft_object *obj, const struct space_obj *o, uint64_t b
 		return ret;
 	}
 	p->obj = uft_object_get(obj);
-	p->next = cache;
-	cache = p;
+	p->next = s->plain;
+	s->plain = p;
 	*out = p;
 	return 0;
 }
 
-int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
+void plain_free(struct uft_session *s)
+{
+	while (s->plain) {
+		struct plain *p = s->plain;
+
+		s->plain = p->next;
+		entries_free(&p->list);
+		uft_object_put(p->obj);
+		free(p);
+	}
+}
+
+int plain_list(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, const struct entries **out)
 {
 	struct plain *p;
 	int ret = o->has_hooks ? 0 : hooks_find(o, m);
 
 	if (!ret)
-		ret = look_up(m->obj, o, m->bias, &p);
+		ret = look_up(s, m->obj, o, m->bias, &p);
 	*out = ret ? NULL : &p->list;
 	return ret;
 }
@@ -172,7 +183,7 @@ int plain_find(struct uft_session *s, struct space *sp, uint32_t index)
 
 	if (o->plain || !m->ntext_ids || !plain_is_asked(s->spec, sp, index))
 		return 0;
-	ret = look_up(m->obj, o, m->bias, &p);
+	ret = look_up(s, m->obj, o, m->bias, &p);
 	if (ret || !p->list.n)
 		return ret;
 	p->list.with_traps |= s->opts.int3;

@@ -15,8 +15,9 @@ uint64_t plain_func(const struct space_obj *o, size_t i, int *can_be);
 const char *plain_why(const struct space_obj *o, size_t i);	/* why it cannot be */
 struct entry;
 struct entries;
+void plain_free(struct uft_session *s);	/* all lists of the session; no space is there any more */
 /* All of an object, asked for or not. 0 or -errno. */
-int plain_list(struct space_obj *o, const struct uft_mapped *m, const struct entries **out);
+int plain_list(struct uft_session *s, struct space_obj *o, const struct uft_mapped *m, const struct entries **out);
 const struct entry *plain_entry(const struct space_obj *o, size_t i);	/* relocate/entry.h */
 /* Fills their part of want[]. */
 int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct uft_error *err);

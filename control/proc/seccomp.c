@@ -133,7 +133,7 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 
 int filter_look(pid_t tid, char *names, size_t size)
 {
-	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
+	struct sock_filter code[BPF_MAXINSNS];		/* 32 KB */
 	uint64_t ended = 0;
 	long n = 0, i;
 

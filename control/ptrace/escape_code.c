@@ -141,7 +141,7 @@ static size_t vdso_bytes(void)
 /* @bytes of zeros behind everything else; 0: none. */
 static uint64_t find_room(struct remote *r, uint64_t vdso, size_t bytes)
 {
-	static uint8_t image[VDSO_MAX];		/* the session's only thread */
+	uint8_t image[VDSO_MAX];
 	size_t size = vdso ? vdso_bytes() : 0, used = size;
 
 	if (!size || size > sizeof(image) || pread(r->mem, image, size, (off_t)vdso) != (ssize_t)size)

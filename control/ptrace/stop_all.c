@@ -164,7 +164,7 @@ static int is_sharer(struct held *h, pid_t pid, unsigned nold)
  * file system has put a file of its own in that place. */
 static uint64_t forks_so_far(void)
 {
-	static char text[64 << 10];		/* a line for all interrupts comes before */
+	char text[64 << 10];		/* a line for all interrupts comes before */
 	int fd = open("/proc/stat", O_RDONLY | O_CLOEXEC);
 	struct statfs fs;
 	ssize_t n = 0, got = fd >= 0 && fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;

@@ -47,31 +47,66 @@
 
 /* ---- One task, stopped ---------------------------------------------------------------------- */
 
-/* Our child, whose end comes out of any wait for its stops, once. */
-static struct {
+/*
+ * Children of ours, whose ends come out of any wait for their stops, once: one of each session of the thread. The kernel lets no other
+ * thread than the one that seized a task wait for its stops, so this, and the list of late tasks below, are the thread's.
+ */
+static _Thread_local struct child {
+	struct child *next;
 	pid_t pid;
 	int status, is_over;
-} kept;
+} *children;
+
+static struct child **child_of(pid_t pid)
+{
+	struct child **p = &children;
+
+	while (*p && (*p)->pid != pid)
+		p = &(*p)->next;
+	return p;
+}
 
 void look_keep_status(pid_t pid)
 {
-	kept.pid = pid;
-	kept.is_over = 0;
+	struct child *c = *child_of(pid) ? *child_of(pid) : calloc(1, sizeof(*c));
+
+	if (!c)
+		return;			/* its end may be missed */
+	if (c->pid != pid) {
+		c->next = children;
+		children = c;
+	}
+	c->pid = pid;
+	c->is_over = 0;
 }
 
 int look_kept_status(pid_t pid, int *status)
 {
-	if (kept.pid != pid || !kept.is_over)
+	const struct child *c = *child_of(pid);
+
+	if (!c || !c->is_over)
 		return 0;
-	*status = kept.status;
+	*status = c->status;
 	return 1;
+}
+
+void look_forget_status(pid_t pid)
+{
+	struct child **p = child_of(pid), *c = *p;
+
+	if (!c)
+		return;
+	*p = c->next;
+	free(c);
 }
 
 static pid_t keep_end(pid_t got, int status)
 {
-	if (got > 0 && got == kept.pid && !WIFSTOPPED(status)) {
-		kept.status = status;
-		kept.is_over = 1;
+	struct child *c = got > 0 && !WIFSTOPPED(status) ? *child_of(got) : NULL;
+
+	if (c) {
+		c->status = status;
+		c->is_over = 1;
 	}
 	return got;
 }
@@ -152,7 +187,7 @@ int look_wait_stop(pid_t tid, int *status)
 }
 
 /* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
-static struct {
+static _Thread_local struct {
 	struct late { pid_t tid, tgid; } *task;
 	unsigned n, room;
 } late;
@@ -403,7 +438,7 @@ static int scan_stack(const struct look *l, struct stacks *s, uint64_t from, uin
 
 int look_leads_inside(const struct look *l, uint64_t pc, uint64_t sp)
 {
-	static uint8_t buf[PART];	/* the session's only thread */
+	uint8_t buf[PART];
 	struct stacks s = { { sp }, 1 };
 
 	if (is_ours(l, pc))

@@ -64,6 +64,7 @@ int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
 /* The end of this child of ours, if a wait for its stop takes it, is kept for who asks. */
 void look_keep_status(pid_t pid);
 int look_kept_status(pid_t pid, int *status);	/* 1: *status is what waitpid() said */
+void look_forget_status(pid_t pid);
 
 /* ---- stop_all.c ----------------------------------------------------------------------------------- */
 

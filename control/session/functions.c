@@ -58,10 +58,10 @@ static int each_site(const struct each *e)
 	return ret;
 }
 
-static int each_plain(const struct each *e, const struct uft_mapped *m, struct space_obj *o)
+static int each_plain(struct uft_session *s, const struct each *e, const struct uft_mapped *m, struct space_obj *o)
 {
 	const struct entries *list;
-	int ret = plain_list(o, m, &list);
+	int ret = plain_list(s, o, m, &list);
 
 	if (!ret)
 		ret = uft_object_names(e->obj, NULL);
@@ -127,7 +127,7 @@ int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(v
 			if (!ret && (m->obj->nbefore ||
 				     (!o->nusable && (!i || (s->spec && spec_names_object(s->spec, m->obj)) ||
 						      (object && uft_glob_match(object, base_name(m->obj->path)))))))
-				ret = each_plain(&e, m, o);
+				ret = each_plain(s, &e, m, o);
 		}
 	return ret;
 }

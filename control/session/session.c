@@ -175,6 +175,11 @@ static void session_free(struct uft_session *s)
 		s->spaces = sp->next;
 		space_free(sp);
 	}
+	plain_free(s);
+	free(s->sender);
+	free(s->meter_scratch);
+	if (s->launched)
+		look_forget_status(s->launched);
 	uft_image_free(s->own_img);
 	spec_free(s->spec);
 	free(s->kin);

@@ -15,6 +15,9 @@ struct spec;
 struct space;
 struct target;
 struct ptask;
+struct plain;
+struct sender;
+struct meter_scratch;
 struct target_listener;
 struct tracee_keeper;
 struct int3_ops;
@@ -35,6 +38,10 @@ struct uft_session {
 	const struct int3_ops *int3;		/* NULL: no int3 is written */
 	struct ptask *ptasks;
 	struct watch *watch;			/* NULL: no watchdog */
+	struct { pid_t tid; uint64_t pc; } last_fault;	/* fault.c */
+	struct plain *plain;			/* unprepared.c: what was listed so far, by object */
+	struct sender *sender;			/* arm_sites.c: scratch; NULL: not needed so far */
+	struct meter_scratch *meter_scratch;	/* cost.c: the same */
 	struct traps *traps;			/* int3.c; NULL: there were none */
 	struct executing { pid_t tid; uint64_t until_ns; } executing[16];	/* setuid_exec.c: who was let go for that */
 	struct own *own;			/* sources.c: slices of ours */

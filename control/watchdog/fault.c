@@ -478,18 +478,16 @@ static int is_its_own(const struct fault *f)
 
 int fault_look(struct uft_session *s, pid_t tid, int sig)
 {
-	static struct { pid_t tid; uint64_t pc; } last;		/* of the session's only thread */
-	static struct fault f;
 	pid_t pid = (pid_t)peek_status(tid, "Tgid", 10);
+	struct fault f = { .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
 	int is_again, is_own;
 
-	f = (struct fault){ .s = s, .tid = tid, .sig = sig, .t = target_by_pid(s, pid), .object = NO_STUB, .stub = NO_STUB };
 	if (!f.t || ptrace(PTRACE_GETSIGINFO, tid, 0, &f.info) < 0 || f.info.si_code <= 0 ||
 	    ptrace(PTRACE_GETREGS, tid, 0, &f.regs) < 0 || !is_ours(&f))
 		return sig;
-	is_again = last.tid == tid && last.pc == f.regs.rip;
-	last.tid = tid;
-	last.pc = f.regs.rip;
+	is_again = s->last_fault.tid == tid && s->last_fault.pc == f.regs.rip;
+	s->last_fault.tid = tid;
+	s->last_fault.pc = f.regs.rip;
 	is_own = is_its_own(&f);
 	report(&f);
 	put_back(&f);
