@@ -17,7 +17,7 @@
  *
  * The interrupted system call. The stop makes the kernel leave it with a restart code in rax, and start it again when the
  * thread goes on from a stop of the same kind, so that is where it leaves us. Some calls answer -EINTR instead;
- * those that may be repeated (repeatable[]) get the restart code that a signal handler would still turn into -EINTR.
+ * those that may be repeated (ptrace/task_stop.c) get the restart code that a signal handler would still turn into -EINTR.
  * Their time-out, if any, begins anew, once. What transfers data in parts is interrupted only if there is nobody else.
  *
  * Who may have changed meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its image is known by
@@ -67,7 +67,6 @@
 #define ENTRY_BYTES	64		/* of uft_blob_attach, at least */
 #define CLONE_VM_	0x00000100ul
 #define CLONE_UNTRACED_	0x00800000ul
-#define ERESTARTNOHAND_	514
 #define PR_GET_MDWE_	66
 #define PTRACE_GET_RSEQ_CONFIGURATION_ 0x420f
 
@@ -99,22 +98,6 @@ static void nap(long us)
 /* ---- Which thread ---------------------------------------------------------------------------- */
 
 enum { IN_FUTEX = SYS_futex };
-
-/* Calls that may answer -EINTR and may be made again as they were. */
-static const uint16_t repeatable[] = {
-	SYS_epoll_wait, SYS_epoll_pwait, 441 /* epoll_pwait2 */, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop,
-	SYS_io_getevents, SYS_io_pgetevents, SYS_futex, 449 /* futex_waitv */, SYS_msgrcv, SYS_msgsnd,
-	SYS_accept, SYS_accept4, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg,
-	SYS_write, SYS_writev, SYS_sendto, SYS_sendmsg, SYS_flock, SYS_fcntl, SYS_wait4, SYS_waitid,
-};
-
-static int is_repeatable(uint64_t nr)
-{
-	for (size_t i = 0; i < sizeof(repeatable) / sizeof(repeatable[0]); i++)
-		if (repeatable[i] == nr)
-			return 1;
-	return 0;
-}
 
 /* How well a task takes an interruption: 0 not at all. */
 static int task_merit(const struct taskinfo *t)
@@ -269,12 +252,6 @@ static int is_same_image(const struct attach *a, struct auxv *av)
 	return !a->space || (bytes == a->space->auxv_bytes && !memcmp(raw, a->space->auxv, bytes));
 }
 
-static void restart_repeatable(struct remote *r)
-{
-	if ((int64_t)r->regs.orig_rax >= 0 && (int64_t)r->regs.rax == -EINTR && is_repeatable(r->regs.orig_rax))
-		r->regs.rax = (uint64_t)-ERESTARTNOHAND_;
-}
-
 /* Before anything is done to it. */
 static int check_filter(struct attach *a)
 {
@@ -301,7 +278,7 @@ static int begin(struct attach *a)
 		return -EACCES;
 	if (r->regs.cs != 0x33 || !r->regs.fs_base || is_in_rseq(a))
 		return -EAGAIN;
-	restart_repeatable(r);
+	look_as_repeated(&r->regs);
 	r->insn = remote_find_syscall(r, &av);
 	if (!r->insn)
 		return -ENOTSUP;
@@ -318,7 +295,7 @@ static void go(struct attach *a, int was_used)
 		remote_syscall(r, SYS_wait4, (uint64_t)a->between, 0, __WALL, 0, 0);
 	if (was_used)
 		remote_to_restart_stop(r);
-	restart_repeatable(r);
+	look_as_repeated(&r->regs);
 	ptrace(PTRACE_SETSIGMASK, r->tid, sizeof(r->sigmask), &r->sigmask);
 	ptrace(PTRACE_SETREGS, r->tid, 0, &r->regs);
 	remote_unguard(r);
