@@ -6,6 +6,8 @@
  */
 #include "control/functions.h"
 #include "control/arm/arm.h"
+#include "control/plan/unprepared.h"
+#include "control/relocate/entry.h"
 #include "tests/func/session/harness.h"
 
 #include <errno.h>
@@ -513,7 +515,10 @@ static int trace_only(struct run *r, const char *name)
 static int patch_also(struct run *r, struct target *t, const char *name)
 {
 	const struct uft_mapped *m = &t->space->img->obj[0];
+	const struct entries *list;
 
+	if (t->space->obj[0].plain && !plain_list(r->session, &t->space->obj[0], m, &list))
+		entries_plan(m->obj, (struct entries *)list, NULL);
 	for (uint32_t i = 0; i < m->nstubs; i++) {
 		const struct uft_func *f = uft_object_func(m->obj, m->stub_addr[i] - m->bias);
 
