@@ -5,6 +5,7 @@ all: $(B)/build.ninja
 	@ninja -C $(B)
 setup:
 	@sh tools/setup.sh
+	@sh view/web/setup.sh
 $(B)/build.ninja: | setup
 	@test -f $@ || meson setup $(B)
 # uft for arm64, on another machine: what it is built with is fetched from Debian and unpacked beside it.

@@ -34,6 +34,7 @@ static const struct command commands[] = {
 	{ "detach", cmd_detach, "stop tracing a process and restore its code" },
 	{ .doc = "Read a recording" },
 	{ "report", cmd_report, "print a recording as trace text or as a profile" },
+	{ "view", cmd_view, "show recordings in a browser: graph, list and flame graph" },
 	{ "diff", cmd_diff, "print what changed between recordings, by call path" },
 	{ "stat", cmd_stat, "print what a recording holds, one key: value per line" },
 	{ "export", cmd_export, "convert a recording to another format" },

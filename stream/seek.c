@@ -2,21 +2,23 @@
 /*
  * seek.c - points of a recording from which decoding can begin
  *
- * What is decoded next depends on everything before: which calls are open in each task, where each ring stands, what was
- * reported as lost. A point is all of this between two events. It is made by whoever decodes a recording from its start, and written
- * into a file beside it, `NAME.index`: the recorder does not decode, so it could not write points, and recordings that exist have none
- * (doc/design/decisions.md). Points are 128 Ki events apart, or so far that they take less than 1/64 of what they index.
+ * What is decoded next depends on everything before: which calls are open in each task, where each ring stands, what
+ * was reported as lost. A point is all of this between two events. It is made by whoever decodes a recording from its
+ * start, and written into a file beside it, `NAME.index`: the recorder does not decode, so it could not write points,
+ * and recordings that exist have none (doc/design/decisions.md). Points are 128 Ki events apart, or so far that they
+ * take less than 1/64 of what they index.
  *
- * A reader of the range from A on starts at the last point before which no event has a time of A or later. This holds for events
- * that are out of order, too, as damage can make them: the points keep the latest time so far, which only grows.
+ * A reader of the range from A on starts at the last point before which no event has a time of A or later. This holds
+ * for events that are out of order, too, as damage can make them: the points keep the latest time so far, which only
+ * grows.
  *
- * Layout: struct index_head, the points, the table of tasks and counts, the directory (struct index_point each). Points and table
- * are varints (wire.h). The index says of which recording it is: size, time of change, checksum of the header. An index of anything
- * else, or of another user's making, is as good as none.
+ * Layout: struct index_head, the points, the table of tasks and counts, the directory (struct index_point each). Points
+ * and table are varints (wire.h). The index says of which recording it is: size, time of change, checksum of the
+ * header. An index of anything else, or of another user's making, is as good as none.
  *
- * Hostile input. All of it is checked before it is used: sums first, then every number against the recording: blocks, places in
- * them, tasks, depths. A point that makes no sense brings the stream to its start. A forged index that passes can make the decoder
- * show other calls, as a forged recording can; nothing else.
+ * Hostile input. All of it is checked before it is used: sums first, then every number against the recording: blocks,
+ * places in them, tasks, depths. A point that makes no sense brings the stream to its start. A forged index that passes
+ * can make the decoder show other calls, as a forged recording can; nothing else.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,27 +31,38 @@
 #include "stream/decode.h"
 #include "stream/seek.h"
 
-#define INDEX_EVENTS	(128u << 10)		/* between two points, at least */
-#define INDEX_SHARE	8u			/* and this many events for each byte of the last point */
-#define INDEX_POINT_MAX	(64u << 20)
-#define INDEX_POINTS	(1u << 20)
+#define INDEX_EVENTS (128u << 10) /* between two points, at least */
+#define INDEX_SHARE 8u		  /* and this many events for each byte of the last point */
+#define INDEX_POINT_MAX (64u << 20)
+#define INDEX_POINTS (1u << 20)
 
-struct index_task { uint32_t slice, pid, tid, has_events; };
+struct index_task {
+	uint32_t slice, pid, tid, has_events;
+};
 
 struct uft_index {
 	struct index_head head;
-	struct index_point *point; size_t npoint, cap_point;
-	struct index_task *task; uint32_t ntask;
-	struct uft_info info;			/* the counts of it */
+	struct index_point *point;
+	size_t npoint, cap_point;
+	struct index_task *task;
+	uint32_t ntask;
+	struct uft_info info; /* the counts of it */
 	uint64_t first_ns;
 	uint64_t nevents, latest_ns, since, last_bytes, every;
-	struct wire blob;			/* being made: the points, behind room for the head */
-	int fd;					/* opened; -1: all is in blob */
+	struct wire blob; /* being made: the points, behind room for the head */
+	int fd;		  /* opened; -1: all is in blob */
 };
 
 /* ---- What a point holds ------------------------------------------------------------------------------- */
 
-enum place_flags { PLACE_SYNCED = 1, PLACE_LOADED = 2, PLACE_SKIP_BAD = 4, PLACE_AT_LIM = 8, PLACE_DONE = 16, PLACE_ASIDE = 32 };
+enum place_flags {
+	PLACE_SYNCED = 1,
+	PLACE_LOADED = 2,
+	PLACE_SKIP_BAD = 4,
+	PLACE_AT_LIM = 8,
+	PLACE_DONE = 16,
+	PLACE_ASIDE = 32
+};
 
 static int is_fresh(const struct uft_stream *st, uint32_t i)
 {
@@ -70,8 +83,9 @@ static void put_ring(struct wire *w, const struct uft_stream *st, uint32_t i)
 	struct cur_place p;
 
 	cur_save(&r->cur, st->first_block[i], &p);
-	wire_put_u(w, (p.is_synced ? PLACE_SYNCED : 0) | (p.is_loaded ? PLACE_LOADED : 0) | (p.is_skip_bad ? PLACE_SKIP_BAD : 0) |
-		      (p.is_at_lim ? PLACE_AT_LIM : 0) | (r->is_done ? PLACE_DONE : 0) | (r->left_aside ? PLACE_ASIDE : 0));
+	wire_put_u(w, (p.is_synced ? PLACE_SYNCED : 0) | (p.is_loaded ? PLACE_LOADED : 0) |
+			      (p.is_skip_bad ? PLACE_SKIP_BAD : 0) | (p.is_at_lim ? PLACE_AT_LIM : 0) |
+			      (r->is_done ? PLACE_DONE : 0) | (r->left_aside ? PLACE_ASIDE : 0));
 	wire_put_u(w, p.block);
 	wire_put_u(w, p.position);
 	wire_put_u(w, p.skip_to);
@@ -181,7 +195,10 @@ static int add_point(struct uft_index *ix, struct uft_stream *st)
 		return 0;
 	}
 	ix->point[ix->npoint++] = (struct index_point){
-		.latest_ns = ix->latest_ns, .event = ix->nevents, .at = from, .bytes = ix->last_bytes,
+		.latest_ns = ix->latest_ns,
+		.event = ix->nevents,
+		.at = from,
+		.bytes = ix->last_bytes,
 		.sum = wire_sum(ix->blob.p + from, ix->last_bytes),
 	};
 	return 0;
@@ -207,7 +224,7 @@ struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every)
 	ix->first_ns = UINT64_MAX;
 	name_recording(&ix->head, st->file);
 	for (size_t i = 0; i < sizeof(room) / 8; i++)
-		wire_put_bytes(&ix->blob, "1234567", 7);	/* eight bytes each, with the length */
+		wire_put_bytes(&ix->blob, "1234567", 7); /* eight bytes each, with the length */
 	if (ix->blob.err || add_point(ix, st)) {
 		uft_index_close(ix);
 		return NULL;
@@ -255,7 +272,7 @@ static void put_table(struct wire *w, const struct uft_index *ix, const struct u
 
 static int get_table(struct uft_index *ix, const uint8_t *p, size_t n)
 {
-	struct wire_in in = { p, p + n, 0 };
+	struct wire_in in = {p, p + n, 0};
 	struct uft_info *i = &ix->info;
 
 	ix->first_ns = wire_get_u(&in);
@@ -348,7 +365,7 @@ int uft_index_save(const struct uft_index *ix, const char *path)
 
 int uft_index_make(const char *path, struct uft_index **out, struct uft_error *err)
 {
-	struct uft_select all = { .no_parents = 1 };
+	struct uft_select all = {.no_parents = 1};
 	struct uft_event ev[256];
 	struct uft_stream *st;
 	struct uft_index *ix;
@@ -410,7 +427,7 @@ static int check_points(const struct uft_index *ix)
 
 static int read_index(struct uft_index *ix, const struct rd_file *f)
 {
-	struct index_head want = { 0 }, *h = &ix->head;
+	struct index_head want = {0}, *h = &ix->head;
 	uint64_t directory;
 	struct stat st;
 	uint8_t *body;
@@ -421,7 +438,8 @@ static int read_index(struct uft_index *ix, const struct rd_file *f)
 		return -ENOENT;
 	name_recording(&want, f);
 	if (read_all(ix->fd, h, sizeof(*h), 0) || h->sum != wire_sum(h, offsetof(struct index_head, sum)) ||
-	    h->magic != want.magic || h->size != want.size || h->mtime_ns != want.mtime_ns || h->head_sum != want.head_sum)
+	    h->magic != want.magic || h->size != want.size || h->mtime_ns != want.mtime_ns ||
+	    h->head_sum != want.head_sum)
 		return -ENOENT;
 	directory = h->npoints * sizeof(*ix->point);
 	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > (uint64_t)st.st_size ||
@@ -504,7 +522,7 @@ size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns)
 {
 	size_t lo = 0, hi = ix->npoint;
 
-	while (lo < hi) {	/* the first that has one of @ns or later before it */
+	while (lo < hi) { /* the first that has one of @ns or later before it */
 		size_t mid = (lo + hi) / 2;
 
 		if (ix->point[mid].latest_ns < ns)
@@ -555,7 +573,7 @@ static void ring_ended(struct uft_stream *st, uint32_t i)
 static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struct dec_task **task, uint32_t ntask)
 {
 	struct dec_ring *r = &st->ring[i];
-	struct cur_place p = { 0 };
+	struct cur_place p = {0};
 	const uint8_t *carry;
 	uint64_t flags = wire_get_u(in), number;
 
@@ -574,7 +592,7 @@ static int get_ring(struct wire_in *in, struct uft_stream *st, uint32_t i, struc
 	number = wire_get_u(in);
 	r->key = wire_get_u(in);
 	r->hi = wire_get_u(in) & ~0xffffffffull;
-	r->left = wire_get_u32(in);		/* checked when the stacks are there */
+	r->left = wire_get_u32(in); /* checked when the stacks are there */
 	r->left_ns = wire_get_u(in);
 	r->lost = wire_get_u(in);
 	r->lost_in_header = wire_get_u(in);
@@ -621,7 +639,7 @@ static int get_task(struct wire_in *in, struct uft_stream *st, struct dec_task *
 		if (t->depth == t->cap && dec_task_grow(st, t))
 			return -EBADMSG;
 		before += (uint64_t)wire_get_s(in);
-		t->stack[t->depth++] = (struct dec_frame){ before, wire_get_u(in), dec_sym(st, t->image, id), id, 0 };
+		t->stack[t->depth++] = (struct dec_frame){before, wire_get_u(in), dec_sym(st, t->image, id), id, 0};
 	}
 	t->over = over;
 	n = wire_get_u32(in);
@@ -637,7 +655,7 @@ static int get_task(struct wire_in *in, struct uft_stream *st, struct dec_task *
 	}
 	for (; n; n--) {
 		before += (uint64_t)wire_get_s(in);
-		t->done[t->ndone++] = (struct dec_done){ before, wire_get_u(in) };
+		t->done[t->ndone++] = (struct dec_done){before, wire_get_u(in)};
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -681,7 +699,8 @@ static int get_point(struct wire_in *in, struct uft_stream *st, struct dec_task 
 	st->search_budget = wire_get_u(in);
 	ret = get_rings(in, st, task, ntask);
 	while (!ret && (number = wire_get_u(in)) != 0)
-		ret = number > ntask + 1u ? -EBADMSG : get_task(in, st, number == ntask + 1u ? st->last_task : task[number - 1]);
+		ret = number > ntask + 1u ? -EBADMSG
+					  : get_task(in, st, number == ntask + 1u ? st->last_task : task[number - 1]);
 	if (!ret)
 		ret = get_aside(in, st);
 	for (uint32_t i = 0; !ret && i < st->nring; i++)
@@ -745,7 +764,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 	if (!ret && wire_sum(bytes, p->bytes) != p->sum)
 		ret = -EBADMSG;
 	if (!ret) {
-		struct wire_in in = { bytes, bytes + p->bytes, 0 };
+		struct wire_in in = {bytes, bytes + p->bytes, 0};
 
 		ret = get_point(&in, st, task, ix->ntask);
 	}
@@ -770,8 +789,11 @@ int uft_stream_seek_selection(struct uft_stream *st, const struct uft_index *ix)
 		struct uft_select sel = st->sel;
 
 		sel_begin(st, ix->first_ns);
-		ret = uft_stream_seek(st, ix, uft_index_find_ns(ix, st->sel.from_ns > UINT64_MAX - ix->first_ns ? UINT64_MAX : ix->first_ns + st->sel.from_ns));
-		if (ret) {	/* as if there were no index */
+		ret = uft_stream_seek(st, ix,
+				      uft_index_find_ns(ix, st->sel.from_ns > UINT64_MAX - ix->first_ns
+								    ? UINT64_MAX
+								    : ix->first_ns + st->sel.from_ns));
+		if (ret) { /* as if there were no index */
 			st->first_ns = first_ns;
 			st->sel = sel;
 			st->has_info = 0;

@@ -2,8 +2,9 @@
 /*
  * seek.h - an index of a recording, so that a reader starts anywhere in it
  *
- * An index holds points: everything that the decoder knows between two events. A stream that is brought to a point goes on exactly as
- * one that came there from the start. Theory: seek.c. Context: control; a finished index may be used by several threads.
+ * An index holds points: everything that the decoder knows between two events. A stream that is brought to a point goes
+ * on exactly as one that came there from the start. Theory: seek.c. Context: control; a finished index may be used by
+ * several threads.
  */
 #ifndef UFT_STREAM_SEEK_H
 #define UFT_STREAM_SEEK_H
@@ -29,36 +30,40 @@ int uft_index_make(const char *path, struct uft_index **out, struct uft_error *e
 int uft_index_open(const char *path, struct uft_stream *st, struct uft_index **out);
 void uft_index_close(struct uft_index *ix);
 
-size_t uft_index_points(const struct uft_index *ix);	/* at least 1: point 0 is the start */
-uint64_t uft_index_first_ns(const struct uft_index *ix);	/* of the first event that is no loss; UINT64_MAX: there is none */
-uint64_t uft_index_events(const struct uft_index *ix);	/* in all */
+size_t uft_index_points(const struct uft_index *ix); /* at least 1: point 0 is the start */
+uint64_t
+uft_index_first_ns(const struct uft_index *ix); /* of the first event that is no loss; UINT64_MAX: there is none */
+uint64_t uft_index_events(const struct uft_index *ix); /* in all */
 uint64_t uft_index_bytes(const struct uft_index *ix);
 /* The last point that has all events of @ns and later behind it; or event @number, counted from 0. */
 size_t uft_index_find_ns(const struct uft_index *ix, uint64_t ns);
 size_t uft_index_find_event(const struct uft_index *ix, uint64_t number);
-uint64_t uft_index_point_event(const struct uft_index *ix, size_t point);	/* the number of the event that comes next there */
+uint64_t uft_index_point_event(const struct uft_index *ix,
+			       size_t point); /* the number of the event that comes next there */
 
-/* Brings @st, of the same recording, to a point. 0, -ENOMEM, or -EBADMSG: the index is damaged, and @st is at its start. */
+/* Brings @st, of the same recording, to a point. 0, -ENOMEM, or -EBADMSG: the index is damaged, and @st is at its
+ * start. */
 int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t point);
-/* Brings @st, which has given no event yet, to where its selection begins, and lets uft_stream_info() know the counts. As above. */
+/* Brings @st, which has given no event yet, to where its selection begins, and lets uft_stream_info() know the counts.
+ * As above. */
 int uft_stream_seek_selection(struct uft_stream *st, const struct uft_index *ix);
 
 /* ---- The file: all numbers are little endian ---- */
-#define INDEX_MAGIC	0x3158444e49544655ull	/* "UFTINDX1" */
+#define INDEX_MAGIC 0x3158444e49544655ull /* "UFTINDX1" */
 
 struct index_head {
 	uint64_t magic;
-	uint64_t size, mtime_ns, head_sum;	/* of the recording */
-	uint64_t table, directory;		/* where they begin: tasks and counts; the points, to the end of the file */
+	uint64_t size, mtime_ns, head_sum; /* of the recording */
+	uint64_t table, directory;	   /* where they begin: tasks and counts; the points, to the end of the file */
 	uint64_t npoints;
-	uint64_t body_sum;			/* of table and directory */
-	uint64_t sum;				/* of this head so far */
+	uint64_t body_sum; /* of table and directory */
+	uint64_t sum;	   /* of this head so far */
 };
 _Static_assert(sizeof(struct index_head) == 72, "file format");
 
 struct index_point {
-	uint64_t latest_ns;	/* of the events before; 0 none */
-	uint64_t event;		/* how many they are */
+	uint64_t latest_ns; /* of the events before; 0 none */
+	uint64_t event;	    /* how many they are */
 	uint64_t at, bytes, sum;
 };
 _Static_assert(sizeof(struct index_point) == 40, "file format");

@@ -45,7 +45,7 @@ outside_may()
 	output) may="symbol stream output" ;;
 	tree) may="symbol control stream output tree" ;;
 	view) may="symbol stream output view" ;;
-	cmd | tools) may="symbol control stream output tree cmd tools" ;;
+	cmd | tools) may="symbol control stream output tree view cmd tools" ;;
 	esac
 }
 

@@ -8,12 +8,14 @@ trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
 libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf redis-server nginx-light postgresql-15 apache2-utils musl-tools
 openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
-gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14"
+gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14 libmicrohttpd-dev curl"
 # On other machines uft is built, and the tests are not (meson.build).
 packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libzydis-dev libzycore-dev libzstd-dev
-liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14"
+liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14 libmicrohttpd-dev"
 # Without these, or a network to have them from, a test is skipped by name: some boot a kernel, one builds a program with cgo.
-optional="qemu-system-arm cpio golang-go"
+optional="qemu-system-arm cpio golang-go chromium fonts-dejavu-core"
+# The page of uft view is built by npm's packages (view/web/setup.sh). Who has an npm from elsewhere cannot have Debian's beside it.
+command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
 
 # One question for all: a process a package takes seconds of each make on a busy machine. A name without a colon is of this machine's

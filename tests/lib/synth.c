@@ -242,7 +242,7 @@ static struct uft_object *synth_object(const char *path, const char *prefix, uin
 	memset(build_id, id, sizeof(build_id));
 	obj = synth_check(uft_object_make(path, build_id, sizeof(build_id)));
 	for (uint32_t i = 0; i < nfuncs; i++) {
-		char name[32];
+		char name[160];
 
 		snprintf(name, sizeof(name), "%s_%u", prefix, i);
 		if (uft_object_make_func(obj, SYNTH_TEXT + (uint64_t)i * SYNTH_STEP, SYNTH_STEP, name, 0))
@@ -253,8 +253,13 @@ static struct uft_object *synth_object(const char *path, const char *prefix, uin
 
 struct uft_image *synth_image(uint32_t id, uint32_t nfuncs)
 {
+	return synth_image_named(id, nfuncs, "func");
+}
+
+struct uft_image *synth_image_named(uint32_t id, uint32_t nfuncs, const char *prefix)
+{
 	struct uft_image *img = synth_check(uft_image_alloc(id, "/synth/prog"));
-	struct uft_object *prog = synth_object("/synth/prog", "func", nfuncs, 0x11);
+	struct uft_object *prog = synth_object("/synth/prog", prefix, nfuncs, 0x11);
 	struct uft_object *lib = synth_object("/synth/libsynth.so.1", "lib", 16, 0x22);
 	struct uft_mapped *m = synth_check(uft_image_add(img, prog, SYNTH_BIAS));
 
@@ -393,7 +398,7 @@ int synth_file(const char *path, const struct synth_load *load, struct synth_exp
 	x.w = synth_writer(x.s, path, load->tracer, load->compress);
 	if (!x.w)
 		return -1;
-	x.img = synth_image(1, x.nfuncs);
+	x.img = synth_image_named(1, x.nfuncs, load->prefix ? load->prefix : "func");
 	x.thread = synth_check(calloc(x.nthreads, sizeof(*x.thread)));
 	expect->func_calls = synth_check(calloc(x.nfuncs, sizeof(uint64_t)));
 	for (uint32_t i = 0; i < x.nthreads; i++)
@@ -403,7 +408,7 @@ int synth_file(const char *path, const struct synth_load *load, struct synth_exp
 	for (uint32_t i = 0; i < x.nthreads && !err; i++) {
 		char name[32];
 
-		snprintf(name, sizeof(name), "thread-%u", i);
+		snprintf(name, sizeof(name), load->prefix ? "<b>thread-%u" : "thread-%u", i);
 		err = uft_writer_task(x.w, 1000, 1000 + i, 1, 1, name);
 	}
 	if (!err)

@@ -48,6 +48,7 @@ int synth_unwind(struct synth *s, struct synth_at at, uint32_t n);
 int synth_exit_left(struct synth *s, struct synth_at at, uint32_t stub_id, uint64_t entry_clock);
 
 struct uft_image *synth_image(uint32_t id, uint32_t nfuncs);
+struct uft_image *synth_image_named(uint32_t id, uint32_t nfuncs, const char *prefix);	/* functions are PREFIX_0 ... */
 uint32_t synth_text_id(const struct uft_image *img, uint32_t func);
 uint32_t synth_stub_id(const struct uft_image *img, uint32_t func);
 uint64_t synth_addr(const struct uft_image *img, uint32_t func);	/* of the function */
@@ -65,6 +66,7 @@ struct synth_load {
 	uint32_t run;			/* events of one thread on a CPU before another one runs [200] */
 	uint64_t seed;
 	int compress;
+	const char *prefix;		/* of functions ["func"]; threads then have markup in their names, too */
 	struct synth_opts opts;
 };
 struct synth_expect {

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.c - uft view: recordings in a browser
+ *
+ * Starts the server of view/, prints its address, opens a browser, and waits for Ctrl-C. With --png a browser without a
+ * window draws one picture instead.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/input.h"
+#include "cmd/options.h"
+#include "view/server.h"
+
+#define PNG_WAIT_S 60u /* for a browser to draw */
+
+extern char **environ;
+
+struct view_opts {
+	int no_browser;
+	uint32_t port;
+	const char *png, *filter;
+	struct cmd_range range;
+};
+
+#define F(field) offsetof(struct view_opts, field)
+static const struct cmd_option view_options[] = {
+	{"no-browser", 0, NULL, "print the address only", cmd_flag, F(no_browser), NULL},
+	{"port", 'p', "N", "listen on this port of 127.0.0.1; default: any that is free", cmd_uint, F(port), NULL},
+	{"png", 0, "FILE", "write a picture of the graph to FILE, with Chromium, and end", cmd_string, F(png), NULL},
+	{"range", 'r', "A~B", "begin with this part, counted from the first event: 0.5s~2s, 10ms~", cmd_time_range,
+	 F(range), NULL},
+	{"filter", 'f', "FILTER", "begin with this filter: 'func ~ \"lua*\" && duration > 1000'", cmd_string, F(filter),
+	 NULL},
+	{0}};
+#undef F
+
+static const struct cmd_syntax view_syntax = {"view", "[OPTIONS] [FILE]...",
+					      "Show recordings (default " CMD_DEFAULT_FILE
+					      ") in a browser, until Ctrl-C. Nothing leaves this machine.",
+					      view_options, 0};
+
+/* ---- Other programs ---------------------------------------------------------------------------------------- */
+
+/* The first of @names that is in PATH and starts. Its output goes nowhere. -1: none. */
+static pid_t start_one(const char *const *names, char **argv)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	pid_t pid = -1;
+
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&files);
+	posix_spawn_file_actions_addopen(&files, 1, "/dev/null", 1, 0);
+	posix_spawn_file_actions_addopen(&files, 2, "/dev/null", 1, 0);
+	posix_spawnattr_init(&attr);
+	posix_spawnattr_setsigmask(&attr, &none);
+	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK);
+	for (; *names; names++) {
+		argv[0] = (char *)*names;
+		if (!posix_spawnp(&pid, *names, &files, &attr, argv, environ))
+			break;
+		pid = -1;
+	}
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return pid;
+}
+
+static void open_browser(const char *url)
+{
+	static const char *const names[] = {"xdg-open", "x-www-browser", NULL};
+	char *argv[] = {NULL, (char *)url, NULL};
+
+	if (getenv("DISPLAY") || getenv("WAYLAND_DISPLAY"))
+		start_one(names, argv); /* or not: the address is printed */
+}
+
+/* ---- Pictures ------------------------------------------------------------------------------------------------- */
+
+/* Until the first index is there. 0, or -EIO: it cannot be made. */
+static int wait_for_index(struct recording *r)
+{
+	for (;;) {
+		struct json j = {0};
+		int is_working = !recording_info(r, &j) && j.p && strstr(j.p, "\"state\":\"working\"") != NULL;
+		int is_done = j.p && strstr(j.p, "\"state\":\"done\"") != NULL;
+
+		json_free(&j);
+		if (!is_working)
+			return is_done ? 0 : -EIO;
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+}
+
+static int remove_tree(const char *dir)
+{
+	char *argv[] = {NULL, "-rf", "--", (char *)dir, NULL};
+	pid_t pid = start_one((const char *const[]){"rm", NULL}, argv);
+
+	return pid > 0 && waitpid(pid, NULL, 0) == pid ? 0 : -1;
+}
+
+static int draw(const char *url, const char *out)
+{
+	static const char *const names[] = {"chromium", "chromium-browser", "google-chrome", NULL};
+	char dir[] = "/tmp/uft-view-XXXXXX", shot[4200], profile[64];
+	char *argv[] = {NULL,
+			"--headless",
+			"--disable-gpu",
+			"--hide-scrollbars",
+			"--disable-background-networking",
+			"--no-first-run",
+			"--disable-extensions",
+			"--window-size=1600,1000",
+			"--virtual-time-budget=8000",
+			profile,
+			shot,
+			(char *)url,
+			geteuid() ? NULL : "--no-sandbox",
+			NULL};
+	struct stat st;
+	int status = 0;
+	pid_t pid;
+
+	if (!mkdtemp(dir))
+		return cmd_fail("view", "cannot make a directory in /tmp: %s", strerror(errno));
+	snprintf(shot, sizeof(shot), "--screenshot=%s", out);
+	snprintf(profile, sizeof(profile), "--user-data-dir=%s", dir);
+	unlink(out);
+	pid = start_one(names, argv);
+	for (unsigned i = 0; pid > 0 && waitpid(pid, &status, WNOHANG) == 0; i++) {
+		if (i == PNG_WAIT_S * 50)
+			kill(pid, SIGKILL);
+		nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+	}
+	remove_tree(dir);
+	if (pid < 0)
+		return cmd_fail("view", "--png needs Chromium, which is not here: install the package chromium");
+	if (stat(out, &st) || !st.st_size)
+		return cmd_fail("view", "%s: Chromium drew no picture (exit status %d)", out,
+				WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+	return 0;
+}
+
+/* ---- The command ---------------------------------------------------------------------------------------------- */
+
+static void put_escaped(char *to, size_t size, const char *s)
+{
+	size_t n = strlen(to);
+
+	for (; *s && n + 4 < size; s++)
+		n += (size_t)snprintf(to + n, size - n,
+				      strchr("-_.~", *s) || (*s >= '0' && *s <= '9') ||
+						      ((*s | 32) >= 'a' && (*s | 32) <= 'z')
+					      ? "%c"
+					      : "%%%02X",
+				      (unsigned char)*s);
+}
+
+/* What the page begins with is behind the #: it does not even go to the server. */
+static void page_address(char *to, size_t size, const char *url, const struct view_opts *o)
+{
+	snprintf(to, size, "%s#", url);
+	if (o->range.from.ns || o->range.to.ns)
+		snprintf(to + strlen(to), size - strlen(to), "from=%llu&to=%llu&", (unsigned long long)o->range.from.ns,
+			 (unsigned long long)o->range.to.ns);
+	if (o->filter) {
+		snprintf(to + strlen(to), size - strlen(to), "filter=");
+		put_escaped(to, size, o->filter);
+	}
+	to[strlen(to) - (to[strlen(to) - 1] == '#' || to[strlen(to) - 1] == '&')] = '\0';
+}
+
+static int serve(struct recording **file, size_t n, const struct view_opts *o)
+{
+	struct uft_error err = {""};
+	struct view_server *s;
+	char address[8192];
+	sigset_t end;
+	int status = 0, sig;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGINT);
+	sigaddset(&end, SIGTERM);
+	sigaddset(&end, SIGHUP);
+	pthread_sigmask(SIG_BLOCK, &end, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	if (view_server_start(file, n, o->port, &s, &err))
+		return cmd_fail("view", "%s", err.text);
+	page_address(address, sizeof(address), view_server_url(s), o);
+	if (o->png) {
+		status = wait_for_index(file[0]) ? cmd_fail("view", "%s: cannot be read", recording_path(file[0]))
+						 : draw(address, o->png);
+	} else {
+		printf("%s\n", address);
+		fflush(stdout);
+		if (!view_server_has_page())
+			fprintf(stderr, "uft view: this uft was built without its page: npm was missing (make setup, "
+					"then make)\n");
+		else if (!o->no_browser)
+			open_browser(address);
+		sigwait(&end, &sig);
+	}
+	view_server_stop(s);
+	return status;
+}
+
+int cmd_view(int argc, char **argv)
+{
+	static char *const default_file[] = {(char *)CMD_DEFAULT_FILE};
+	struct view_opts o = {0};
+	struct uft_error err = {""};
+	struct recording **file;
+	int done = cmd_parse(&view_syntax, &argc, argv, &o), status = 0;
+	char *const *name = argc > 1 ? argv + 1 : default_file;
+	size_t n = argc > 1 ? (size_t)argc - 1 : 1, opened = 0;
+
+	if (done >= 0)
+		return done;
+	if (o.port > 65535)
+		return cmd_usage(&view_syntax, "--port: a port is at most 65535");
+	if (o.png && !view_server_has_page())
+		return cmd_fail("view",
+				"--png: this uft was built without its page: npm was missing (make setup, then make)");
+	file = calloc(n, sizeof(*file));
+	if (!file)
+		return cmd_fail("view", "out of memory");
+	for (; opened < n && !status; opened++) {
+		struct uft_stream *st;
+		struct uft_select all = {0};
+
+		/* for its sentence about what is no recording */
+		if (cmd_input_open(argc > 1 ? name[opened] : NULL, &all, &st, &err) < 0)
+			status = cmd_fail("view", "%s", err.text);
+		else
+			uft_stream_close(st);
+		if (!status && recording_open(name[opened], &file[opened], &err))
+			status = cmd_fail("view", "%s", err.text);
+	}
+	if (!status)
+		status = serve(file, n, &o);
+	while (opened--)
+		recording_close(file[opened]);
+	free(file);
+	return status;
+}

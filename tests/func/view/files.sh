@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# files.sh - recordings that are damaged, empty, growing, removed, or none
+. "$(dirname "$0")/common.sh"
+
+"$SYNTH" a.uft 50000
+"$SYNTH" none.uft 0
+"$SYNTH" many.uft 60000 1 3000 4
+{ head -c 300000 a.uft; head -c 3000 /dev/urandom; tail -c +304000 a.uft; } >damaged.uft
+head -c 200001 a.uft >cut.uft
+cp a.uft gone.uft
+cp cut.uft grows.uft
+
+run "$uft" view --no-browser nothing.uft
+expect_status 1
+expect_err "nothing.uft"
+printf 'no recording' >text
+run "$uft" view --no-browser text
+expect_status 1
+expect_err "text"
+run "$uft" view --port 99999
+expect_status 2
+
+serve a.uft none.uft many.uft damaged.uft cut.uft gone.uft grows.uft
+ask files
+expect_equal "recordings" "$(grep -o '[a-z]*\.uft' answer | wc -l)" 7
+rm gone.uft
+for file in 0 1 2 3 4 5 6; do
+	ask info
+	check
+	grep -q '"state":"done"' answer || fail "file $file: $(head -c 300 answer)"
+done
+file=1
+ask info
+expect_equal "events of an empty recording" "$(field events)" 0
+ask list first=0 count=10
+expect_equal "rows of it" "$(field total)" 0
+ask tiles from=0 to=10 width=10 rows=0,c0
+check
+grep -q '"state":"done"' answer || fail "a picture of nothing: $(cat answer)"
+file=2
+ask info
+check
+[ "$(grep -o '"tid"' answer | wc -l)" -gt 400 ] || fail "not all tasks are there"
+duration=$(field duration)
+ask tiles from=0 to="$duration" width=1000 rows="$(seq -s, 0 999)"
+expect_equal "rows of one picture" "$(grep -o '"row":' answer | wc -l)" 1000
+file=3
+ask info
+check
+[ "$(field damaged_bytes)" -gt 0 ] || fail "damage is not told of"
+file=5
+ask info
+expect_equal "a removed file has changed" "$(field changed)" 1
+ask list first=49990 count=20
+expect_equal "a removed file is read on" "$(grep -o '"n":' answer | wc -l)" 20
+file=6
+ask info
+was=$(field events)
+cat a.uft >grows.uft
+ask info
+expect_equal "a file that grew has changed" "$(field changed)" 1
+expect_equal "what is shown is what it was" "$(field events)" "$was"
+curl -s -X POST "${url}api/reload?file=6" >answer
+ask info
+expect_equal "read again" "$(field events)" 100000
+end_server
+expect_equal "its end" "$status" 0
+
+# The second time the index is there, and nothing else changes.
+check
+[ -s a.uft.index ] || fail "no index is beside the recording"
+file=0
+mkdir closed
+cp a.uft closed/
+chmod 500 closed
+serve a.uft closed/a.uft
+ask list first=77777 count=50
+cp answer with
+file=1
+ask list first=77777 count=50
+expect_equal "with and without an index" "$(cmp with answer 2>&1)" ""
+end_server
+chmod 700 closed

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+// page.mjs PLAYWRIGHT CHROMIUM URL - uses the page as a person does; prints `ok WHAT` or `not ok WHAT: SEEN`
+const [library, executablePath, url] = process.argv.slice(2);
+const { chromium } = await import(library);
+const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+const page = await context.newPage();
+page.setDefaultTimeout(60000);
+const said = [], asked = [];
+let bad = 0;
+page.on("pageerror", e => said.push(e.message));
+page.on("console", m => { if (m.type() === "error") said.push(m.text()); });
+page.on("request", r => asked.push(r.url()));
+
+function check(what, is, seen = "") {
+	console.log(is ? `ok ${what}` : `not ok ${what}: ${seen}`);
+	bad += is ? 0 : 1;
+}
+const text = id => page.locator(id).innerText();
+const graph = what => page.evaluate(`window.uftView.graph.${what}`);
+const settled = () => page.waitForFunction(() => window.uftView.graph.pending === 0 && !document.querySelector("#filter-state").textContent.includes("…"));
+async function open(address) {
+	await page.goto("about:blank");
+	await page.goto(address);
+	await page.waitForSelector("body[data-ready]");
+	await settled();
+}
+// How many colours the picture of the calls has.
+const colours = () => page.evaluate(() => {
+	const c = document.querySelector("canvas"), seen = new Set(), p = new Uint32Array(c.getContext("2d").getImageData(200, 30, c.width - 210, c.height - 40).data.buffer);
+	for (const v of p) seen.add(v);
+	return seen.size;
+});
+
+await open(url);
+check("the first picture has calls", await colours() > 20, await colours());
+check("what the recording is", (await text("#about")).includes("120,000 events"), await text("#about"));
+check("the list has rows", await page.locator("#list .rows .row").count() > 5);
+check("the first row is the first event", (await page.locator("#list .rows .row").first().innerText()).startsWith("0"));
+
+// Zoom and pan, by wheel, keys and drag.
+const canvas = page.locator("#canvas"), box = await canvas.boundingBox();
+const width = async () => await graph("to") - await graph("from");
+let before = await width();
+await page.mouse.move(box.x + 700, box.y + 150);
+await page.mouse.wheel(0, -600);
+check("the wheel zooms in", await width() < before * 0.6, await width());
+before = await width();
+await canvas.focus();
+await page.keyboard.press("w");
+check("w zooms in", await width() < before, await width());
+let from = await graph("from");
+await page.keyboard.press("d");
+check("d moves on", await graph("from") > from);
+from = await graph("from");
+await page.mouse.down();
+await page.mouse.move(box.x + 900, box.y + 150, { steps: 4 });
+await page.mouse.up();
+check("dragging moves back", await graph("from") < from);
+await settled();
+
+// A click selects a call, the list follows it.
+await page.keyboard.press("0");
+await settled();
+await page.mouse.click(box.x + 700, box.y + 80);
+await page.waitForSelector("#list .row.now");
+const at = await graph("a"), row = await page.locator("#list .row.now").innerText();
+check("the list follows a click", Math.abs(Number(row.split(/\s+/)[1]) * 1e9 % 1e9 - (5e9 + at) % 1e9) < 2e6, `${row} at ${at}`);
+await page.keyboard.press("PageDown");
+await page.mouse.click(box.x + 400, box.y + 80, { modifiers: [] });
+await page.keyboard.press("2");
+check("markers tell their distance", (await text("#marker-text")).includes("Δ"), await text("#marker-text"));
+await page.keyboard.press("f");
+check("f zooms to the markers", Math.abs(await width() - Math.abs(await graph("a") - await graph("b"))) < 2 || await width() < 100, await width());
+
+// Session: the address has it.
+await page.waitForFunction(() => location.hash.includes("b="));
+const kept = await page.evaluate(() => location.href), seen = [await graph("from"), await graph("to")];
+await open(kept);
+check("the address brings it back", Math.abs(await graph("from") - seen[0]) < 2 && Math.abs(await graph("to") - seen[1]) < 2, `${await graph("from")} ${seen}`);
+await page.keyboard.press("x");
+await page.keyboard.press("0");
+
+// Filters.
+await page.keyboard.press("F");
+await page.keyboard.type('func == "func_7" && duration > 10');
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#filter-state").textContent.includes(" of "));
+await settled();
+const some = await text("#filter-state");
+check("the filter tells how many match", /^[1-9][\d,]* of 120,000/.test(some), some);
+check("matching calls are seen in the whole", await colours() > 3, await colours());
+await page.waitForFunction(() => [...document.querySelectorAll("#list .rows .row")].some(r => r.textContent.includes("func_7")));
+check("the list has only matching ones", await page.evaluate(() => [...document.querySelectorAll("#list .rows .row")].every(r => r.textContent.includes("func_7"))));
+await page.fill("#filter", "func ==");
+await page.keyboard.press("Enter");
+await page.waitForSelector("#filter-state.bad");
+check("a wrong filter is told of", (await text("#filter-state")).length > 5, await text("#filter-state"));
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+await settled();
+
+// Find.
+await page.fill("#search", "func_99");
+await page.keyboard.press("Enter");
+await page.waitForFunction(() => document.querySelector("#list .row.now")?.textContent.includes("func_99"));
+check("find goes to a row with that name", true);
+await page.fill("#search", "");
+await canvas.focus();
+
+// Reports of the view.
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+check("the flame graph", await page.evaluate(() => window.uftView.reports.placed.length) > 20);
+await page.mouse.click((await page.locator("#flame canvas").boundingBox()).x + 100, (await page.locator("#flame canvas").boundingBox()).y + 8);
+check("a click zooms it", await page.evaluate(() => window.uftView.reports.root) >= 0);
+await canvas.focus();
+await page.keyboard.press("c");
+check("the call tree", (await page.locator("#tree .row").count()) > 20);
+await page.locator("#tree .row").nth(2).click();
+await canvas.focus();
+await page.keyboard.press("h");
+await page.waitForSelector("#latency canvas");
+const hist = await page.locator("#latency canvas").boundingBox();
+await page.mouse.move(hist.x + hist.width / 2, hist.y + 60);
+await page.mouse.down();
+await page.mouse.move(hist.x + hist.width - 3, hist.y + 60, { steps: 3 });
+await page.mouse.up();
+check("dragging over durations makes a filter", /^func == ".*" && duration >= \d+/.test(await page.inputValue("#filter")), await page.inputValue("#filter"));
+await page.fill("#filter", "");
+await page.keyboard.press("Enter");
+
+// Theme, keys, rows.
+await canvas.focus();
+const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+const light = await theme();
+await page.keyboard.press("t");
+check("t changes between dark and light", light !== await theme());
+await page.keyboard.press("?");
+check("? shows the keys", await page.locator("#keys tr").count() > 10);
+await page.keyboard.press("Escape");
+await page.click("#rows");
+await page.locator("#chooser input[type=checkbox]").first().uncheck();
+check("a row can be hidden", await page.evaluate(() => window.uftView.graph.rows[0].isHidden));
+await page.keyboard.press("Escape");
+
+// Names that are markup are text.
+await open(`${url}#file=1`);
+await canvas.focus();
+await page.keyboard.press("g");
+await page.waitForSelector("#flame canvas");
+await page.keyboard.press("c");
+await page.waitForSelector("#tree .row");
+await page.keyboard.press("l");
+await page.mouse.move(box.x + 600, box.y + 80);
+check("markup in names is text", await page.evaluate(() => document.title.includes("markup.uft") && !document.querySelector("#list img, #tree img, #tip img, #list script, #tree script, #list b")));
+check("and is shown", (await text("#list")).includes("<img src=x onerror"), (await text("#list")).slice(0, 200));
+
+// Nothing is asked of anybody else; nothing went wrong.
+check("no outside resource", asked.every(u => u.startsWith(url) || u.startsWith("data:") || u === "about:blank"), asked.find(u => !u.startsWith(url)));
+const wrong = said.filter(s => !s.includes("400"));		// the wrong filter
+check("no error in the page", !wrong.length, wrong.join("; "));
+check("all buttons and fields have names", await page.evaluate(() => [...document.querySelectorAll("button, input, select, canvas, [role]")].filter(e => e.checkVisibility()).every(e => e.getAttribute("aria-label") || e.textContent.trim() || e.title || ["status", "search", "row", "cell", "rowgroup", "table"].includes(e.getAttribute("role")))));
+await browser.close();
+process.exit(bad ? 1 : 0);

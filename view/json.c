@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* json.c - see json.h */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/report/table.h"
+#include "view/json.h"
+
+static char *room(struct json *j, size_t n)
+{
+	if (j->err)
+		return NULL;
+	if (j->cap - j->n < n + 1) {
+		size_t cap = j->cap ? 2 * j->cap : 4096;
+		char *grown;
+
+		while (cap - j->n < n + 1)
+			cap *= 2;
+		grown = realloc(j->p, cap);
+		if (!grown) {
+			j->err = -ENOMEM;
+			return NULL;
+		}
+		j->p = grown;
+		j->cap = cap;
+	}
+	return j->p + j->n;
+}
+
+static void put(struct json *j, const char *s, size_t n)
+{
+	char *to = room(j, n);
+
+	if (to) {
+		memcpy(to, s, n);
+		j->n += n;
+		j->p[j->n] = '\0';
+	}
+}
+
+void json_raw(struct json *j, const char *text)
+{
+	put(j, text, strlen(text));
+}
+
+void json_u(struct json *j, uint64_t v)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + v % 10);
+	while ((v /= 10) != 0);
+	put(j, p, (size_t)(digits + sizeof(digits) - p));
+}
+
+void json_f(struct json *j, double v)
+{
+	char text[64];
+
+	snprintf(text, sizeof(text), "%.6f", v);
+	json_raw(j, text);
+}
+
+void json_str(struct json *j, const char *s)
+{
+	put(j, "\"", 1);
+	while (*s) {
+		unsigned char c = (unsigned char)*s;
+		unsigned n = table_utf8(s);
+		char text[8];
+
+		if (c < 0x20 || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == 0x7f) {
+			snprintf(text, sizeof(text), "\\u%04x", c);
+			json_raw(j, text);
+			s++;
+		} else if (!n) {
+			json_raw(j, "\\ufffd");
+			s++;
+		} else {
+			put(j, s, n);
+			s += n;
+		}
+	}
+	put(j, "\"", 1);
+}
+
+void json_comma(struct json *j)
+{
+	if (j->n && !strchr("[{,:", j->p[j->n - 1]))
+		put(j, ",", 1);
+}
+
+void json_key(struct json *j, const char *key)
+{
+	json_comma(j);
+	json_str(j, key);
+	put(j, ":", 1);
+}
+
+void json_key_u(struct json *j, const char *key, uint64_t v)
+{
+	json_key(j, key);
+	json_u(j, v);
+}
+
+void json_key_str(struct json *j, const char *key, const char *s)
+{
+	json_key(j, key);
+	json_str(j, s);
+}
+
+void json_free(struct json *j)
+{
+	free(j->p);
+	*j = (struct json){0};
+}

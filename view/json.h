@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - JSON as it is written: a growing buffer; the first failure sticks. Context: control, one thread a buffer */
+#ifndef UFT_VIEW_JSON_H
+#define UFT_VIEW_JSON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct json {
+	char *p;
+	size_t n, cap;
+	int err; /* 0 or -ENOMEM */
+};
+
+void json_raw(struct json *j, const char *text);
+void json_u(struct json *j, uint64_t v);
+void json_f(struct json *j, double v); /* six digits behind the point */
+/* A string in quotes: bytes that are no UTF-8 become U+FFFD; < and > are escaped, so that no reader takes a name for
+ * markup. */
+void json_str(struct json *j, const char *s);
+/* `"key":` with a comma in front unless it is the first of its object. */
+void json_key(struct json *j, const char *key);
+void json_key_u(struct json *j, const char *key, uint64_t v);
+void json_key_str(struct json *j, const char *key, const char *s);
+void json_comma(struct json *j); /* unless the last character opens something */
+void json_free(struct json *j);
+
+#endif

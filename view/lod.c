@@ -1,0 +1,617 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lod.c - levels of detail
+ *
+ * Level 0 of a track is a list of spans in the order of time that do not overlap. While there are few of them each call
+ * is one. When all tracks together have more than may be kept, the resolution R doubles, and neighbours that together
+ * last less than R become one; later calls join their neighbour by the same rule. So
+ *   - a call of R or more is always a span of its own, exact to the ns: a rare long call is seen at every zoom
+ *   - every call lies in a span: where anything happened something is drawn
+ *   - memory is bounded, whatever the recording holds
+ * Above level 0 each level merges by the same rule with 8 times the resolution of the one below, until few are left. A
+ * query takes the highest level that is not coarser than a pixel, so it touches a number of spans that depends on the
+ * pixels only. Where a pixel is finer than R the reader makes a second index of that part, which holds the calls below
+ * R; both are merged on the way.
+ *
+ * A filter makes an index of its own with the calls that match, so that these are drawn however far one zooms out.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/lod.h"
+
+#define LEVELS 12u
+#define LEVEL_FEW 512u	     /* spans of a track that need no further level */
+#define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
+
+struct level {
+	struct lod_span *v;
+	size_t n, cap;
+};
+
+struct track {
+	uint32_t row, lane;
+	struct level level[LEVELS];
+	uint64_t resolution[LEVELS];
+	uint32_t nlevels;
+	uint64_t end, busy, longest; /* of the last span: where it ends; of its calls */
+};
+
+struct open_call {
+	uint64_t start;
+	uint32_t name, is_open;
+};
+
+struct row_state {
+	struct open_call *open;
+	uint32_t depth, cap; /* entries without an exit so far, by depth */
+	uint32_t at;	     /* in rows, + 1 */
+};
+
+struct cpu_state {
+	uint32_t row, is_busy;
+	uint64_t start, last;
+};
+
+struct lod {
+	struct names *names;
+	uint64_t origin_ns, below, resolution, last;
+	size_t most, total;
+	struct track **track;
+	uint32_t ntrack, cap_track;
+	uint32_t *hash, mask;
+	struct lod_row *row;
+	uint32_t nrow, cap_row;
+	struct row_state *state;
+	uint32_t nstate; /* by row */
+	struct cpu_state *cpu;
+	uint32_t ncpu;
+	uint32_t *name_of;
+	uint32_t nname_of; /* by uft_sym.index: name + 1 */
+	uint32_t *row_of;
+	uint32_t nrow_of; /* by uft_task.index: row + 1 */
+};
+
+/* Makes room for index @i in an array of zeroed elements. */
+static int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
+{
+	uint64_t want = *n ? *n : 64;
+	char *p;
+
+	if (i < *n)
+		return 0;
+	while (want <= i)
+		want *= 2;
+	memcpy(&p, array, sizeof(p));
+	p = realloc(p, want * size);
+	if (!p)
+		return -ENOMEM;
+	memset(p + *n * size, 0, (want - *n) * size);
+	memcpy(array, &p, sizeof(p));
+	*n = (uint32_t)want;
+	return 0;
+}
+
+struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below)
+{
+	struct lod *l = calloc(1, sizeof(*l));
+
+	if (!l)
+		return NULL;
+	l->names = names;
+	l->origin_ns = origin_ns;
+	l->most = most;
+	l->below = below;
+	l->mask = 1023;
+	l->hash = calloc(l->mask + 1, sizeof(*l->hash));
+	if (l->hash)
+		return l;
+	free(l);
+	return NULL;
+}
+
+void lod_free(struct lod *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->ntrack; i++) {
+		for (uint32_t k = 0; k < LEVELS; k++)
+			free(l->track[i]->level[k].v);
+		free(l->track[i]);
+	}
+	for (uint32_t i = 0; i < l->nstate; i++)
+		free(l->state[i].open);
+	free(l->track);
+	free(l->hash);
+	free(l->row);
+	free(l->state);
+	free(l->cpu);
+	free(l->name_of);
+	free(l->row_of);
+	free(l);
+}
+
+/* ---- Tracks ---------------------------------------------------------------------------------------------- */
+
+static uint32_t hash_track(uint32_t row, uint32_t lane)
+{
+	return (uint32_t)(((uint64_t)row << 16 ^ lane) * 0x9e3779b97f4a7c15ull >> 32);
+}
+
+static struct track *find_track(const struct lod *l, uint32_t row, uint32_t lane)
+{
+	for (uint32_t at = hash_track(row, lane) & l->mask; l->hash[at]; at = (at + 1) & l->mask) {
+		struct track *t = l->track[l->hash[at] - 1];
+
+		if (t->row == row && t->lane == lane)
+			return t;
+	}
+	return NULL;
+}
+
+static void link_track(struct lod *l, uint32_t i)
+{
+	uint32_t at = hash_track(l->track[i]->row, l->track[i]->lane) & l->mask;
+
+	while (l->hash[at])
+		at = (at + 1) & l->mask;
+	l->hash[at] = i + 1;
+}
+
+static struct track *get_track(struct lod *l, uint32_t row, uint32_t lane)
+{
+	struct track *t = find_track(l, row, lane);
+
+	if (t)
+		return t;
+	if (2 * (l->ntrack + 1) > l->mask) {
+		uint32_t mask = 2 * l->mask + 1, *grown = calloc(mask + 1ull, sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		free(l->hash);
+		l->hash = grown;
+		l->mask = mask;
+		for (uint32_t i = 0; i < l->ntrack; i++)
+			link_track(l, i);
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t || reserve(&l->track, &l->cap_track, l->ntrack, sizeof(*l->track)) < 0) {
+		free(t);
+		return NULL;
+	}
+	t->row = row;
+	t->lane = lane;
+	l->track[l->ntrack] = t;
+	link_track(l, l->ntrack++);
+	return t;
+}
+
+/* ---- Spans ----------------------------------------------------------------------------------------------- */
+
+static uint32_t fill_of(uint64_t busy, uint64_t len)
+{
+	return !len || busy >= len ? 255 : (uint32_t)(busy * 255.0 / (double)len);
+}
+
+static int joins(const struct lod_span *tail, uint64_t start, uint64_t len, uint64_t resolution)
+{
+	return len < resolution && tail->len < resolution && start + len - tail->start < resolution;
+}
+
+static uint32_t sum_count(uint32_t a, uint32_t b)
+{
+	return a + b < 1u << 24 ? a + b : (1u << 24) - 1;
+}
+
+/* Joins @s to the span before it: of two the name of the one whose calls take longer stays. */
+static void join(struct lod_span *tail, const struct lod_span *s)
+{
+	double a = (double)tail->len * tail->fill / tail->count, b = (double)s->len * s->fill / s->count;
+	uint64_t busy = (uint64_t)((double)tail->len * tail->fill / 255 + (double)s->len * s->fill / 255);
+
+	if (b > a)
+		tail->name = s->name;
+	tail->len = s->start + s->len - tail->start;
+	tail->fill = fill_of(busy, tail->len);
+	tail->count = sum_count(tail->count, s->count);
+}
+
+/* The same for all of a list, in place or to another one; returns how many are left. */
+static size_t merge_all(struct lod_span *to, const struct lod_span *from, size_t n, uint64_t resolution)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (kept && joins(&to[kept - 1], from[i].start, from[i].len, resolution))
+			join(&to[kept - 1], &from[i]);
+		else
+			to[kept++] = from[i];
+	return kept;
+}
+
+/* All that is there becomes coarser until a quarter of the room is free. */
+static void coarsen(struct lod *l)
+{
+	while (l->total > l->most / 4 * 3) {
+		l->resolution = l->resolution ? 2 * l->resolution : l->last >> 22 ? l->last >> 22 : 1;
+		l->total = 0;
+		for (uint32_t i = 0; i < l->ntrack; i++) {
+			struct track *t = l->track[i];
+
+			t->level[0].n = merge_all(t->level[0].v, t->level[0].v, t->level[0].n, l->resolution);
+			t->busy = t->longest = t->level[0].n ? t->level[0].v[t->level[0].n - 1].len : 0;
+			l->total += t->level[0].n;
+		}
+		if (l->resolution >> 62)
+			break; /* there are more tracks than spans may be kept */
+	}
+}
+
+static int add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len, uint32_t name, uint32_t count)
+{
+	struct level *v = &t->level[0];
+	struct lod_span *tail = v->n ? &v->v[v->n - 1] : NULL;
+
+	if (start < t->end) { /* out of order: it is drawn where nothing is yet */
+		len = start + len > t->end ? start + len - t->end : 0;
+		start = t->end;
+	}
+	t->end = start + len;
+	if (tail && joins(tail, start, len, l->resolution)) {
+		t->busy += len;
+		if (len > t->longest) {
+			t->longest = len;
+			tail->name = name;
+		}
+		tail->len = start + len - tail->start;
+		tail->fill = fill_of(t->busy, tail->len);
+		tail->count = sum_count(tail->count, count);
+		return 0;
+	}
+	if (v->n == v->cap) {
+		size_t cap = v->cap ? v->cap + v->cap / 2 : 16;
+		struct lod_span *grown = realloc(v->v, cap * sizeof(*grown));
+
+		if (!grown)
+			return -ENOMEM;
+		v->v = grown;
+		v->cap = cap;
+	}
+	v->v[v->n++] = (struct lod_span){start, len, name, sum_count(count, 0), 255};
+	t->busy = t->longest = len;
+	if (++l->total > l->most)
+		coarsen(l);
+	return 0;
+}
+
+/* ---- Events ---------------------------------------------------------------------------------------------- */
+
+static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
+{
+	if (reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
+		return -ENOMEM;
+	if (!l->row_of[task->index])
+		l->row_of[task->index] = names_row(l->names, task) + 1;
+	*row = l->row_of[task->index] - 1;
+	return reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
+}
+
+static int name_number(struct lod *l, const struct uft_event *ev, uint32_t *name)
+{
+	char buf[VIEW_NAME_ROOM];
+
+	if (!ev->sym || ev->kind == UFT_EV_DATA) {
+		*name = names_get(l->names, view_event_name(ev, buf));
+		return 0;
+	}
+	if (reserve(&l->name_of, &l->nname_of, ev->sym->index, sizeof(*l->name_of)) < 0)
+		return -ENOMEM;
+	if (!l->name_of[ev->sym->index])
+		l->name_of[ev->sym->index] = names_get(l->names, ev->sym->name) + 1;
+	*name = l->name_of[ev->sym->index] - 1;
+	return 0;
+}
+
+/* What is known of row @row, which has @state. */
+static struct lod_row *row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
+{
+	if (!*at) {
+		if (reserve(&l->row, &l->cap_row, l->nrow, sizeof(*l->row)) < 0)
+			return NULL;
+		l->row[l->nrow] = (struct lod_row){.row = row, .first = t};
+		*at = ++l->nrow;
+	}
+	return &l->row[*at - 1];
+}
+
+static int add_call(struct lod *l, struct lod_row *r, const struct uft_event *ev, uint64_t t, uint32_t name)
+{
+	uint64_t len = ev->duration_ns < t ? ev->duration_ns : t;
+	uint32_t lane = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
+	struct track *track = get_track(l, r->row, lane);
+
+	if (l->below && len >= l->below)
+		return 0;
+	/* Calls without entries come when they end, those inside first: the outer one goes where there is room. */
+	while (track && ev->flags & UFT_EVF_CALL && track->end > t - len && lane < LOD_LANES - 1)
+		track = get_track(l, r->row, ++lane);
+	if (!track)
+		return -ENOMEM;
+	r->lanes = lane >= r->lanes ? lane + 1 : r->lanes;
+	r->calls++;
+	return add_span(l, track, t - len, len, name, 1);
+}
+
+static int note_entry(struct lod *l, struct row_state *s, const struct uft_event *ev, uint64_t t, uint32_t name)
+{
+	uint32_t depth = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
+
+	(void)l;
+	if (reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
+		return -ENOMEM;
+	s->open[depth] = (struct open_call){t, name, 1};
+	return 0;
+}
+
+static int add_point(struct lod *l, uint32_t row, uint32_t lane, uint64_t t, uint32_t name, uint64_t count)
+{
+	struct track *track = get_track(l, row, lane);
+
+	return track ? add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) : -ENOMEM;
+}
+
+static int close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
+{
+	struct track *track;
+
+	c->is_busy = 0;
+	if (l->below && c->last - c->start >= l->below)
+		return 0;
+	track = get_track(l, ROW_CPU | cpu, 0);
+	return track ? add_span(l, track, c->start, c->last - c->start, c->row, 1) : -ENOMEM;
+}
+
+/* Which task a CPU had, as far as events tell. */
+static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
+{
+	struct cpu_state *c;
+	int ret = 0;
+
+	if (cpu >= 65536)
+		return 0;
+	if (reserve(&l->cpu, &l->ncpu, cpu, sizeof(*l->cpu)) < 0)
+		return -ENOMEM;
+	c = &l->cpu[cpu];
+	if (c->is_busy && (c->row != row || t - c->last > CPU_IDLE_NS))
+		ret = close_cpu(l, cpu, c);
+	if (!c->is_busy)
+		*c = (struct cpu_state){row, 1, t, t};
+	c->last = t;
+	return ret;
+}
+
+static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t,
+		      uint32_t name)
+{
+	switch (ev->kind) {
+	case UFT_EV_ENTRY:
+		return note_entry(l, s, ev, t, name);
+	case UFT_EV_EXIT:
+	case UFT_EV_LEFT:
+		return add_call(l, r, ev, t, name);
+	case UFT_EV_FUNC:
+		r->calls++;
+		r->lanes = r->lanes ? r->lanes : 1;
+		return add_point(l, r->row, 0, t, name, 1);
+	case UFT_EV_LOST:
+		return add_point(l, ROW_CPU | (ev->cpu & 0xffff), LANE_LOST, t, name, ev->lost);
+	default:
+		return add_point(l, r->row, LANE_EVENTS, t, name, 1);
+	}
+}
+
+int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f)
+{
+	uint64_t t = ev->ts_ns > l->origin_ns ? ev->ts_ns - l->origin_ns : 0;
+	int match = view_filter_match(f, ev), ret;
+	struct row_state *s;
+	uint32_t row, name;
+	struct lod_row *r;
+
+	l->last = t > l->last ? t : l->last;
+	if (row_number(l, ev->task, &row) < 0)
+		return -ENOMEM;
+	s = &l->state[row];
+	if ((ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT) && ev->depth < s->cap)
+		s->open[ev->depth].is_open = 0;
+	if (!match)
+		return 0;
+	r = row_of(l, row, &s->at, t);
+	if (!r || name_number(l, ev, &name) < 0)
+		return -ENOMEM;
+	r->events++;
+	r->last = t;
+	ret = keep_event(l, r, s, ev, t, name);
+	if (!ret)
+		ret = add_to_cpu(l, ev->cpu, row, t);
+	return ret ? ret : 1;
+}
+
+static int finish_open(struct lod *l)
+{
+	for (uint32_t row = 0; row < l->nstate; row++)
+		for (uint32_t d = 0; d < l->state[row].cap; d++) {
+			const struct open_call *o = &l->state[row].open[d];
+			struct lod_row *r = l->state[row].at ? &l->row[l->state[row].at - 1] : NULL;
+			struct track *track;
+
+			if (!o->is_open || !r || l->below)
+				continue;
+			track = get_track(l, row, d);
+			if (!track || add_span(l, track, o->start, l->last - o->start, o->name, 1) < 0)
+				return -ENOMEM;
+			r->lanes = d >= r->lanes ? d + 1 : r->lanes;
+			r->calls++;
+		}
+	return 0;
+}
+
+static int make_levels(struct lod *l, struct track *t)
+{
+	uint64_t resolution = l->resolution;
+
+	t->nlevels = 1;
+	t->resolution[0] = l->resolution;
+	while (t->nlevels < LEVELS && t->level[t->nlevels - 1].n > LEVEL_FEW && resolution < t->end) {
+		struct level *below = &t->level[t->nlevels - 1], *v = &t->level[t->nlevels];
+		struct lod_span *less;
+
+		if (!resolution) /* the mean distance */
+			resolution = (t->end - below->v[0].start) / below->n + 1;
+		resolution = resolution < UINT64_MAX / 8 ? resolution * 8 : UINT64_MAX;
+		v->v = malloc(below->n * sizeof(*v->v));
+		if (!v->v)
+			return -ENOMEM;
+		v->n = merge_all(v->v, below->v, below->n, resolution);
+		if (v->n > below->n / 4 * 3) { /* most calls are longer: not worth a list */
+			free(v->v);
+			*v = (struct level){0};
+			continue;
+		}
+		less = realloc(v->v, v->n * sizeof(*less));
+		v->v = less ? less : v->v;
+		v->cap = v->n;
+		t->resolution[t->nlevels++] = resolution;
+		l->total += v->n;
+	}
+	return 0;
+}
+
+int lod_finish(struct lod *l)
+{
+	int ret = finish_open(l);
+
+	for (uint32_t i = 0; i < l->ncpu && !ret; i++)
+		if (l->cpu[i].is_busy)
+			ret = close_cpu(l, i, &l->cpu[i]);
+	for (uint32_t i = 0; i < l->ntrack && !ret; i++)
+		ret = make_levels(l, l->track[i]);
+	return ret;
+}
+
+uint64_t lod_resolution(const struct lod *l)
+{
+	return l->resolution;
+}
+
+size_t lod_spans(const struct lod *l)
+{
+	return l->total;
+}
+
+size_t lod_bytes(const struct lod *l)
+{
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < l->ntrack; i++)
+		for (uint32_t k = 0; k < LEVELS; k++)
+			n += l->track[i]->level[k].cap * sizeof(struct lod_span);
+	return n;
+}
+
+size_t lod_rows(const struct lod *l, const struct lod_row **out)
+{
+	*out = l->row;
+	return l->nrow;
+}
+
+/* ---- Queries --------------------------------------------------------------------------------------------- */
+
+struct walk {
+	const struct lod_span *p, *end;
+};
+
+/* The spans of a track that reach into [from, to), from the level that suits. */
+static struct walk walk_track(const struct track *t, uint64_t from, uint64_t to, uint64_t pixel)
+{
+	const struct level *v;
+	uint32_t k = 0;
+	size_t lo = 0, hi, end;
+
+	if (!t)
+		return (struct walk){NULL, NULL};
+	while (k + 1 < t->nlevels && t->resolution[k + 1] <= pixel)
+		k++;
+	v = &t->level[k];
+	for (hi = v->n; lo < hi;) { /* the first that does not end before */
+		size_t mid = (lo + hi) / 2;
+
+		if (v->v[mid].start + v->v[mid].len < from)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	for (end = lo, hi = v->n; end < hi;) { /* the first that begins behind */
+		size_t mid = (end + hi) / 2;
+
+		if (v->v[mid].start < to)
+			end = mid + 1;
+		else
+			hi = mid;
+	}
+	return (struct walk){v->v + lo, v->v + end};
+}
+
+static void query_lane(const struct track *t, const struct track *fine, uint32_t lane, uint64_t below, uint64_t from,
+		       uint64_t to, uint64_t pixel, void (*put)(void *arg, uint32_t lane, const struct lod_span *s),
+		       void *arg)
+{
+	struct walk a = walk_track(t, from, to, pixel), b = walk_track(fine, from, to, pixel);
+	struct lod_span out;
+	int has_out = 0;
+
+	for (;;) {
+		const struct lod_span *s;
+
+		while (below && a.p < a.end && a.p->len < below) /* what the finer index shows */
+			a.p++;
+		if (a.p == a.end && b.p == b.end)
+			break;
+		s = b.p == b.end || (a.p < a.end && a.p->start <= b.p->start) ? a.p++ : b.p++;
+		if (has_out && joins(&out, s->start, s->len, pixel)) {
+			join(&out, s);
+			continue;
+		}
+		if (has_out)
+			put(arg, lane, &out);
+		out = *s;
+		has_out = 1;
+	}
+	if (has_out)
+		put(arg, lane, &out);
+}
+
+void lod_query(const struct lod *l, const struct lod *fine, uint32_t row, uint64_t from, uint64_t to, uint64_t pixel,
+	       void (*put)(void *arg, uint32_t lane, const struct lod_span *s), void *arg)
+{
+	uint64_t below = fine ? l->resolution : 0;
+
+	uint32_t lanes = row & ROW_CPU			       ? 1
+			 : row < l->nstate && l->state[row].at ? l->row[l->state[row].at - 1].lanes
+							       : 0;
+
+	for (uint32_t lane = 0; lane < lanes; lane++) {
+		const struct track *t = find_track(l, row, lane), *f = fine ? find_track(fine, row, lane) : NULL;
+
+		if (t || f)
+			query_lane(t, f, lane, below, from, to, pixel, put, arg);
+	}
+	for (uint32_t lane = LANE_EVENTS; lane <= LANE_LOST; lane++) {
+		const struct track *t = find_track(l, row, lane), *f = fine ? find_track(fine, row, lane) : NULL;
+
+		if (t || f)
+			query_lane(t, f, lane, below, from, to, pixel, put, arg);
+	}
+}

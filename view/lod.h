@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * lod.h - levels of detail: what a picture of any part of a recording needs, in bounded memory
+ *
+ * Calls go to tracks: a row (a task, a CPU) and a lane in it (the depth). A span is a call, or several short ones that
+ * stand close together. Theory: lod.c. Context: control; lod_add() by one thread, queries of a finished one by any.
+ */
+#ifndef UFT_VIEW_LOD_H
+#define UFT_VIEW_LOD_H
+
+#include "view/filter.h"
+#include "view/names.h"
+
+#define LOD_LANES 512u	    /* deeper calls share the last one */
+#define LANE_EVENTS 0xfffeu /* marks, events with a name, samples: they take no time */
+#define LANE_LOST 0xffffu   /* of a CPU: losses; count is how many records */
+
+struct lod_span {
+	uint64_t start, len;	       /* ns, from the recording's first event on */
+	uint32_t name;		       /* of the longest call in it (names.h); of a CPU: the row of the task */
+	uint32_t count : 24, fill : 8; /* calls; 255 where they fill all of its time. LOST: records, at most 2^24 - 1 */
+};
+
+struct lod;
+/* @origin_ns: what times are counted from. @most: spans that are kept. @below: of calls only those shorter than that, 0
+ * all. */
+struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below);
+void lod_free(struct lod *l);
+/* The next event of the stream; all go through here, and those that match @f are kept. 1: it matched; 0; -ENOMEM. */
+int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter *f);
+/* Calls that are open go up to the last event, or nowhere with @below. 0 or -ENOMEM. */
+int lod_finish(struct lod *l);
+
+uint64_t lod_resolution(const struct lod *l); /* calls of this many ns and longer are spans of their own; 0: all are */
+size_t lod_bytes(const struct lod *l);
+size_t lod_spans(const struct lod *l);
+
+struct lod_row {
+	uint32_t row, lanes; /* lanes: deepest call, and one */
+	uint64_t calls, events, first, last;
+};
+size_t lod_rows(const struct lod *l, const struct lod_row **out);
+
+/**
+ * lod_query - spans of one row
+ * @fine:  made of a part that holds [from, to), with below = lod_resolution(l); NULL: none
+ * @pixel: ns that are drawn as one: shorter calls that stand closer are one span
+ *
+ * Calls @put for each span of each lane, in the order of time within a lane: per lane at most two for each pixel of
+ * [from, to), and one.
+ */
+void lod_query(const struct lod *l, const struct lod *fine, uint32_t row, uint64_t from, uint64_t to, uint64_t pixel,
+	       void (*put)(void *arg, uint32_t lane, const struct lod_span *s), void *arg);
+
+#endif

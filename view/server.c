@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - see server.h; the questions and answers: doc/view-api.md
+ *
+ * libmicrohttpd is loaded here, by name, and not linked: it brings nine libraries, which the start of every traced
+ * program would wait for, and only `uft view` needs it.
+ */
+#include <arpa/inet.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "view/page.h"
+#include "view/server.h"
+
+#define TOKEN_BYTES 16u
+#define ROWS_ASKED 1024u /* rows of one picture */
+#define WIDTH_MAX 16384u
+
+#ifdef UFT_HAS_MICROHTTPD
+
+#include <microhttpd.h>
+
+static struct {
+	__typeof__(&MHD_start_daemon) start_daemon;
+	__typeof__(&MHD_stop_daemon) stop_daemon;
+	__typeof__(&MHD_get_daemon_info) get_daemon_info;
+	__typeof__(&MHD_lookup_connection_value) lookup;
+	__typeof__(&MHD_create_response_from_buffer) response;
+	__typeof__(&MHD_add_response_header) add_header;
+	__typeof__(&MHD_queue_response) queue;
+	__typeof__(&MHD_destroy_response) destroy;
+} mhd;
+
+struct view_server {
+	struct MHD_Daemon *daemon;
+	struct recording *const *file;
+	size_t nfiles;
+	unsigned port;
+	char token[2 * TOKEN_BYTES + 1];
+	char url[96];
+};
+
+static int load(struct uft_error *err)
+{
+	void *so = dlopen("libmicrohttpd.so.12", RTLD_NOW | RTLD_LOCAL);
+
+	if (!so)
+		return uft_fail(err, -ENOENT,
+				"it needs libmicrohttpd, which is not here: install the package libmicrohttpd12");
+	mhd.start_daemon = (__typeof__(mhd.start_daemon))dlsym(so, "MHD_start_daemon");
+	mhd.stop_daemon = (__typeof__(mhd.stop_daemon))dlsym(so, "MHD_stop_daemon");
+	mhd.get_daemon_info = (__typeof__(mhd.get_daemon_info))dlsym(so, "MHD_get_daemon_info");
+	mhd.lookup = (__typeof__(mhd.lookup))dlsym(so, "MHD_lookup_connection_value");
+	mhd.response = (__typeof__(mhd.response))dlsym(so, "MHD_create_response_from_buffer");
+	mhd.add_header = (__typeof__(mhd.add_header))dlsym(so, "MHD_add_response_header");
+	mhd.queue = (__typeof__(mhd.queue))dlsym(so, "MHD_queue_response");
+	mhd.destroy = (__typeof__(mhd.destroy))dlsym(so, "MHD_destroy_response");
+	if (!mhd.start_daemon || !mhd.stop_daemon || !mhd.get_daemon_info || !mhd.lookup || !mhd.response ||
+	    !mhd.add_header || !mhd.queue || !mhd.destroy)
+		return uft_fail(err, -ENOENT,
+				"this libmicrohttpd lacks what it should have: install the package libmicrohttpd12");
+	return 0;
+}
+
+/* ---- Sending --------------------------------------------------------------------------------------------- */
+
+static enum MHD_Result send_bytes(struct MHD_Connection *c, unsigned status, const char *type, const void *p, size_t n)
+{
+	struct MHD_Response *r = mhd.response(n, (void *)p, MHD_RESPMEM_MUST_COPY);
+	enum MHD_Result ret;
+
+	if (!r)
+		return MHD_NO;
+	mhd.add_header(r, "Content-Type", type);
+	mhd.add_header(r, "Cache-Control", "no-store");
+	mhd.add_header(r, "X-Content-Type-Options", "nosniff");
+	mhd.add_header(r, "Referrer-Policy", "no-referrer"); /* the address has the token in it */
+	mhd.add_header(r, "Cross-Origin-Resource-Policy", "same-origin");
+	mhd.add_header(r, "Content-Security-Policy",
+		       "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "
+		       "base-uri 'none'; "
+		       "form-action 'none'; frame-ancestors 'none'");
+	ret = mhd.queue(c, status, r);
+	mhd.destroy(r);
+	return ret;
+}
+
+static enum MHD_Result send_text(struct MHD_Connection *c, unsigned status, const char *text)
+{
+	return send_bytes(c, status, "text/plain; charset=utf-8", text, strlen(text));
+}
+
+static enum MHD_Result send_error(struct MHD_Connection *c, unsigned status, const char *why)
+{
+	struct json j = {0};
+	enum MHD_Result ret;
+
+	json_raw(&j, "{\"state\":\"failed\"");
+	json_key_str(&j, "error", why);
+	json_raw(&j, "}");
+	ret = j.err ? MHD_NO : send_bytes(c, status, "application/json", j.p, j.n);
+	json_free(&j);
+	return ret;
+}
+
+/* ---- Questions -------------------------------------------------------------------------------------------- */
+
+static const char *arg(struct MHD_Connection *c, const char *key)
+{
+	const char *v = mhd.lookup(c, MHD_GET_ARGUMENT_KIND, key);
+
+	return v ? v : "";
+}
+
+/* A number of decimal digits; anything else is @none. */
+static uint64_t arg_u(struct MHD_Connection *c, const char *key, uint64_t none)
+{
+	const char *v = arg(c, key);
+	uint64_t n;
+
+	if (!*v || v[strspn(v, "0123456789")] || strlen(v) > 18)
+		return none;
+	n = strtoull(v, NULL, 10);
+	return n;
+}
+
+/* `12,13,c0`: tasks' rows, and CPUs. SIZE_MAX: it is no such list. */
+static size_t arg_rows(struct MHD_Connection *c, uint32_t rows[ROWS_ASKED])
+{
+	const char *p = arg(c, "rows");
+	size_t n = 0;
+
+	while (*p) {
+		uint32_t cpu = *p == 'c' ? ROW_CPU : 0;
+		char *end;
+		unsigned long v;
+
+		p += cpu != 0;
+		if (*p < '0' || *p > '9' || n == ROWS_ASKED)
+			return SIZE_MAX;
+		v = strtoul(p, &end, 10);
+		if (v >= ROW_CPU || (*end && *end != ','))
+			return SIZE_MAX;
+		rows[n++] = (uint32_t)v | cpu;
+		p = end + (*end == ',');
+	}
+	return n;
+}
+
+struct question {
+	struct view_server *s;
+	struct MHD_Connection *c;
+	struct recording *r;
+	struct view_range range;
+	struct json j;
+	const char *why;
+};
+
+static int ask_info(struct question *q)
+{
+	return recording_info(q->r, &q->j);
+}
+
+static int ask_files(struct question *q)
+{
+	json_raw(&q->j, "{\"files\":[");
+	for (size_t i = 0; i < q->s->nfiles; i++) {
+		json_comma(&q->j);
+		json_str(&q->j, recording_path(q->s->file[i]));
+	}
+	json_raw(&q->j, "]}");
+	return q->j.err;
+}
+
+static int ask_tiles(struct question *q)
+{
+	static uint32_t rows[ROWS_ASKED];
+	uint64_t width = arg_u(q->c, "width", 1000);
+	size_t n = arg_rows(q->c, rows);
+
+	if (n == SIZE_MAX || !width || width > WIDTH_MAX) {
+		q->why =
+			"rows is a list of numbers, those of CPUs with a c in front, 1024 at most; width is 1 to 16384";
+		return -EINVAL;
+	}
+	return recording_tiles(q->r, arg(q->c, "filter"), q->range, (uint32_t)width, rows, n, &q->j, &q->why);
+}
+
+static int ask_list(struct question *q)
+{
+	uint64_t count = arg_u(q->c, "count", 100);
+
+	return recording_list(q->r, arg(q->c, "filter"), arg_u(q->c, "first", 0),
+			      count < 1u << 16 ? (uint32_t)count : 1u << 16, &q->j, &q->why);
+}
+
+static int ask_row_at(struct question *q)
+{
+	return recording_row_at(q->r, arg(q->c, "filter"), arg_u(q->c, "t", 0), &q->j, &q->why);
+}
+
+static int ask_search(struct question *q)
+{
+	if (!*arg(q->c, "text")) {
+		q->why = "text is what to look for";
+		return -EINVAL;
+	}
+	return recording_search(q->r, arg(q->c, "filter"), arg(q->c, "text"), arg_u(q->c, "from", 0),
+				(int)arg_u(q->c, "back", 0), &q->j, &q->why);
+}
+
+static int ask_tree(struct question *q)
+{
+	return recording_tree(q->r, q->range, (uint32_t)arg_u(q->c, "tid", 0), &q->j, &q->why);
+}
+
+static int ask_histogram(struct question *q)
+{
+	if (!*arg(q->c, "func")) {
+		q->why = "func is the name of a function, as it is shown";
+		return -EINVAL;
+	}
+	return recording_histogram(q->r, q->range, (uint32_t)arg_u(q->c, "tid", 0), arg(q->c, "func"), &q->j, &q->why);
+}
+
+static int ask_reload(struct question *q)
+{
+	return recording_reload(q->r, &q->j);
+}
+
+static const struct ask {
+	const char *name, *method;
+	int (*fn)(struct question *q);
+	int has_range;
+} asks[] = {
+	{"info", "GET", ask_info, 0}, {"files", "GET", ask_files, 0},	      {"tiles", "GET", ask_tiles, 1},
+	{"list", "GET", ask_list, 0}, {"row_at", "GET", ask_row_at, 0},	      {"search", "GET", ask_search, 0},
+	{"tree", "GET", ask_tree, 1}, {"histogram", "GET", ask_histogram, 1}, {"reload", "POST", ask_reload, 0},
+};
+
+static enum MHD_Result answer(struct view_server *s, struct MHD_Connection *c, const struct ask *a)
+{
+	struct question q = {.s = s, .c = c};
+	uint64_t file = arg_u(c, "file", 0);
+	enum MHD_Result ret;
+	int err;
+
+	if (file >= s->nfiles)
+		return send_error(c, MHD_HTTP_NOT_FOUND, "file: there is no recording of that number");
+	q.r = s->file[file];
+	q.range = (struct view_range){arg_u(c, "from", 0), arg_u(c, "to", 0)};
+	if (a->has_range && q.range.to <= q.range.from)
+		return send_error(c, MHD_HTTP_BAD_REQUEST, "from and to are times in ns, to is later");
+	err = a->fn(&q);
+	if (err == -EINVAL)
+		ret = send_error(c, MHD_HTTP_BAD_REQUEST, q.why ? q.why : strerror(EINVAL));
+	else if (err || !q.j.p)
+		ret = send_error(c, MHD_HTTP_INTERNAL_SERVER_ERROR, strerror(err ? -err : EIO));
+	else
+		ret = send_bytes(c, MHD_HTTP_OK, "application/json", q.j.p, q.j.n);
+	json_free(&q.j);
+	return ret;
+}
+
+static enum MHD_Result send_page(struct MHD_Connection *c, const char *name)
+{
+	for (const struct view_page *p = view_pages; p->name; p++)
+		if (!strcmp(p->name, name))
+			return send_bytes(c, MHD_HTTP_OK, p->type, p->bytes, p->n);
+	if (!*name && !view_server_has_page())
+		return send_text(c, MHD_HTTP_SERVICE_UNAVAILABLE,
+				 "this uft was built without its page: npm was missing (make setup, then make)\n");
+	return send_text(c, MHD_HTTP_NOT_FOUND, "there is no such page\n");
+}
+
+/* Takes as long whatever is wrong with it. */
+static int is_token(const struct view_server *s, const char *p)
+{
+	unsigned char differs = 0;
+	size_t n = strlen(s->token);
+
+	if (strnlen(p, n) < n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
+		differs |= (unsigned char)(p[i] ^ s->token[i]);
+	return !differs && p[n] == '/';
+}
+
+/* A page of the web that a name server leads here has another one. */
+static int is_host(const struct view_server *s, struct MHD_Connection *c)
+{
+	const char *host = mhd.lookup(c, MHD_HEADER_KIND, "Host");
+	char a[32], b[32];
+
+	snprintf(a, sizeof(a), "127.0.0.1:%u", s->port);
+	snprintf(b, sizeof(b), "localhost:%u", s->port);
+	return host && (!strcmp(host, a) || !strcmp(host, b));
+}
+
+static enum MHD_Result handle(void *ctx, struct MHD_Connection *c, const char *url, const char *method,
+			      const char *version, const char *data, size_t *n, void **state)
+{
+	static int is_begun;
+	struct view_server *s = ctx;
+	const char *path;
+
+	(void)version;
+	(void)data;
+	if (!*state) { /* the head only: the rest is to come, and is not wanted */
+		*state = &is_begun;
+		return MHD_YES;
+	}
+	if (*n) {
+		*n = 0;
+		return MHD_YES;
+	}
+	if (url[0] != '/' || !is_token(s, url + 1) || !is_host(s, c))
+		return send_text(c, MHD_HTTP_FORBIDDEN, "forbidden\n");
+	path = url + 1 + strlen(s->token) + 1;
+	if (!strncmp(path, "api/", 4)) {
+		for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++)
+			if (!strcmp(asks[i].name, path + 4))
+				return strcmp(asks[i].method, method)
+					       ? send_error(c, MHD_HTTP_METHOD_NOT_ALLOWED, "another method is needed")
+					       : answer(s, c, &asks[i]);
+		return send_error(c, MHD_HTTP_NOT_FOUND, "there is no such question");
+	}
+	return strcmp(method, "GET") ? send_text(c, MHD_HTTP_METHOD_NOT_ALLOWED, "another method is needed\n")
+				     : send_page(c, path);
+}
+
+/* ---- Starting ------------------------------------------------------------------------------------------------ */
+
+static int make_token(struct view_server *s)
+{
+	unsigned char bytes[TOKEN_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -EIO;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		snprintf(s->token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+int view_server_start(struct recording *const *files, size_t nfiles, unsigned port, struct view_server **out,
+		      struct uft_error *err)
+{
+	struct sockaddr_in at = {
+		.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	struct view_server *s;
+	const union MHD_DaemonInfo *info;
+	int ret = load(err);
+
+	*out = NULL;
+	if (ret)
+		return ret;
+	s = calloc(1, sizeof(*s));
+	if (!s || make_token(s)) {
+		free(s);
+		return uft_fail(err, -ENOMEM, "out of memory");
+	}
+	s->file = files;
+	s->nfiles = nfiles;
+	errno = 0;
+	s->daemon = mhd.start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, (uint16_t)port, NULL, NULL, handle, s,
+				     MHD_OPTION_SOCK_ADDR, &at, MHD_OPTION_CONNECTION_TIMEOUT, 60u,
+				     MHD_OPTION_CONNECTION_LIMIT, 64u, MHD_OPTION_END);
+	info = s->daemon ? mhd.get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
+	if (!info) {
+		ret = errno ? -errno : -EADDRINUSE;
+		if (s->daemon)
+			mhd.stop_daemon(s->daemon);
+		free(s);
+		return uft_fail(
+			err, ret,
+			port ? "cannot listen on port %u of 127.0.0.1: %s (without --port any free one is taken)"
+			     : "cannot listen on 127.0.0.1: %.0u%s",
+			port, strerror(-ret));
+	}
+	s->port = info->port;
+	snprintf(s->url, sizeof(s->url), "http://127.0.0.1:%u/%s/", s->port, s->token);
+	*out = s;
+	return 0;
+}
+
+const char *view_server_url(const struct view_server *s)
+{
+	return s->url;
+}
+
+void view_server_stop(struct view_server *s)
+{
+	if (!s)
+		return;
+	mhd.stop_daemon(s->daemon);
+	free(s);
+}
+
+#else
+
+int view_server_start(struct recording *const *files, size_t nfiles, unsigned port, struct view_server **out,
+		      struct uft_error *err)
+{
+	(void)files;
+	(void)nfiles;
+	(void)port;
+	*out = NULL;
+	return uft_fail(err, -ENOSYS, "this uft was built without libmicrohttpd (make setup, then make)");
+}
+
+const char *view_server_url(const struct view_server *s)
+{
+	(void)s;
+	return "";
+}
+
+void view_server_stop(struct view_server *s)
+{
+	(void)s;
+}
+
+#endif
+
+int view_server_has_page(void)
+{
+	return view_pages[0].name != NULL;
+}

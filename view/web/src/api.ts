@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* api.ts - questions to the server (doc/view-api.md); an answer that is being made is asked for again */
+
+export interface Task { row: number; pid: number; tid: number; ppid: number; comm: string; lanes: number; calls: number; events: number; first: number; last: number }
+export interface Info {
+	state: "working" | "done" | "failed"; progress: number; path: string; bytes: number; changed: number; generation: number; error?: string;
+	first_ns: number; duration: number; events: number; calls: number; lost: number; overwritten: number; damaged_bytes: number; complete: number;
+	ncpus: number; cmdline: string; hostname: string; uname: string; resolution: number; index_bytes: number; tasks: Task[];
+}
+/** lanes: [lane, [start, length, name, calls, fill, start ...]] with starts relative to `from`. */
+export interface TileRow { row: number; lanes: [number, number[]][] }
+export interface Tiles { state: string; from: number; to: number; pixel: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
+export interface ListRow {
+	n: number; t: number; ts: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
+	duration?: number; self?: number; lost?: number; parent?: string;
+}
+export interface List { state: string; total: number; rows: ListRow[] }
+export interface RowAt { state: string; total: number; row: number }
+export interface Found { state: string; row?: number; t?: number; more?: number }
+/** [depth, name, calls, total, self, longest, open] */
+export type Node = [number, string, number, number, number, number, number];
+export interface Tree { state: string; nodes: Node[]; total: number; left_out: number; lost: number; unknown: number }
+export interface Histogram { state: string; func: string; calls: number; min: number; max: number; p50: number; p99: number; buckets: [number, number, number][] }
+
+export class Failed extends Error {}
+
+interface Working { state: string; progress?: number; error?: string }
+
+export class Api {
+	file = 0;
+
+	async once<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null): Promise<T> {
+		const query = new URLSearchParams({ file: String(this.file) });
+		for (const [k, v] of Object.entries(args))
+			query.set(k, String(v));
+		const method = what === "reload" ? "POST" : "GET";
+		const answer = await fetch(`api/${what}?${query}`, { method, signal: signal ?? null });
+		const body = await answer.json() as T & Working;
+		if (body.state === "failed" && what !== "info")
+			throw new Failed(body.error ?? "the server has no answer");
+		return body;
+	}
+
+	/** Until it is done; @onProgress hears how far it is. */
+	async ask<T>(what: string, args: Record<string, string | number>, signal?: AbortSignal | null, onProgress?: (part: number) => void): Promise<T> {
+		for (let wait = 20; ; wait = Math.min(400, wait * 1.6)) {
+			const body = await this.once<T & Working>(what, args, signal);
+			if (body.state !== "working")
+				return body;
+			onProgress?.(body.progress ?? 0);
+			await new Promise(resolve => setTimeout(resolve, wait));
+		}
+	}
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* format.ts - numbers as text, and names as colours */
+
+const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+
+/** `1.23 ms`: three digits and the unit that fits. */
+export function time(ns: number): string {
+	const v = Math.abs(ns);
+	for (const [size, unit] of units)
+		if (v >= size) {
+			const n = v / size;
+			return (ns < 0 ? "-" : "") + (unit === "ns" ? n.toFixed(0) : n.toFixed(n >= 100 ? 0 : n >= 10 ? 1 : 2)) + " " + unit;
+		}
+	return "0";
+}
+
+/** A moment: seconds with as many digits as @step needs. */
+export function moment(ns: number, step: number): string {
+	const digits = Math.max(0, Math.min(9, Math.ceil(9 - Math.log10(Math.max(step, 1)))));
+	return (ns / 1e9).toFixed(digits) + " s";
+}
+
+export function count(n: number): string {
+	return n.toLocaleString("en");
+}
+
+export function clamp(v: number, lo: number, hi: number): number {
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+/** A round step of time of at least @ns. */
+export function roundStep(ns: number): number {
+	const power = 10 ** Math.floor(Math.log10(Math.max(ns, 1)));
+	for (const m of [1, 2, 5])
+		if (m * power >= ns)
+			return m * power;
+	return 10 * power;
+}
+
+function hash(n: number): number {
+	let h = Math.imul(n + 1, 0x9e3779b1);
+	h ^= h >>> 15;
+	return Math.imul(h, 0x85ebca6b) >>> 0;
+}
+
+/** Hue, saturation, lightness (0..1) as 0xffBBGGRR, the order of ImageData. */
+function pixel(h: number, s: number, l: number): number {
+	const a = s * Math.min(l, 1 - l);
+	const part = (n: number): number => {
+		const k = (n + h * 12) % 12;
+		return Math.round(255 * (l - a * Math.max(-1, Math.min(k - 3, 9 - k, 1))));
+	};
+	return (0xff000000 | part(4) << 16 | part(8) << 8 | part(0)) >>> 0;
+}
+
+/** The colour of a name or a row, the same everywhere in one theme. */
+export function colour(n: number, dark: boolean): number {
+	const h = hash(n);
+	return pixel((h & 0xffff) / 65536, 0.45 + ((h >>> 16) & 15) / 60, dark ? 0.42 + ((h >>> 20) & 15) / 120 : 0.66 + ((h >>> 20) & 15) / 120);
+}
+
+/** A number for a text, so that the same function has the same colour in all views. */
+export function textNumber(s: string): number {
+	let h = 2166136261;
+	for (let i = 0; i < s.length; i++)
+		h = Math.imul(h ^ s.charCodeAt(i), 16777619);
+	return h >>> 0;
+}
+
+export function mix(a: number, b: number, share: number): number {
+	const part = (shift: number): number => {
+		const x = a >>> shift & 255, y = b >>> shift & 255;
+		return Math.round(x + (y - x) * share) << shift;
+	};
+	return (0xff000000 | part(16) | part(8) | part(0)) >>> 0;
+}
+
+export function css(pixel: number): string {
+	return `rgb(${pixel & 255} ${pixel >>> 8 & 255} ${pixel >>> 16 & 255})`;
+}

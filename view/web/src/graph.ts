@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * graph.ts - the graph: rows of CPUs and tasks over time
+ *
+ * What was answered last is drawn at once, wherever the view has moved; a better answer is asked for with half a view on each side, and
+ * drawn when it is there. Spans are pixels of one picture (there are at most two a pixel and lane), labels are text above it.
+ */
+import { Api, Info, Tiles, TileRow } from "./api";
+import { clamp, colour, mix, moment, roundStep, textNumber, time, count } from "./format";
+
+export const rowCpu = 0x80000000;
+const gutter = 190, axis = 26, laneHeight = 16, rowGap = 5, shortHeight = 16, laneEvents = 0xfffe, laneLost = 0xffff;
+
+export interface Row { key: number; label: string; title: string; lanes: number; isOpen: boolean; isHidden: boolean; isCpu: boolean }
+export interface Hit { row: Row; lane: number; start: number; len: number; name: string; calls: number }
+export interface Hooks { onView(): void; onPick(hit: Hit | null, t: number): void; onMark(): void; onHover(hit: Hit | null, t: number, x: number, y: number): void; onError(text: string): void; onMatches(n: number): void; onProgress(part: number): void }
+
+interface Placed { row: Row; y: number; height: number }
+
+export class Graph {
+	from = 0;
+	to = 1;
+	a: number | null = null;
+	b: number | null = null;
+	filter = "";
+	find = "";
+	rows: Row[] = [];
+	scroll = 0;
+	cursor = 0;		/* time under the pointer */
+	picked: Hit | null = null;
+	isDark = false;
+	drawn = 0;		/* pictures, for measurements */
+	drawTime = 0;
+	pending = 0;
+	private info: Info | null = null;
+	private tile = new Map<number, { tiles: Tiles; row: TileRow }>();
+	private names: Record<string, string> = {};
+	private numbers = new Map<string, number>();	/* name number: the number of its text, for colours */
+	private wanted = "";
+	private abort: AbortController | null = null;
+	private isDue = false;
+	private drag: { x: number; y: number; from: number; to: number; scroll: number; isRange: boolean; moved: boolean } | null = null;
+	private image: ImageData | null = null;
+
+	constructor(private canvas: HTMLCanvasElement, private bar: HTMLElement, private api: Api, private hooks: Hooks) {
+		canvas.addEventListener("wheel", e => this.onWheel(e), { passive: false });
+		canvas.addEventListener("pointerdown", e => this.onDown(e));
+		canvas.addEventListener("pointermove", e => this.onMove(e));
+		canvas.addEventListener("pointerup", e => this.onUp(e));
+		canvas.addEventListener("pointerleave", () => hooks.onHover(null, 0, 0, 0));
+		canvas.addEventListener("dblclick", e => this.onDouble(e));
+		bar.addEventListener("scroll", () => { this.scroll = bar.scrollTop; this.due(); });
+		new ResizeObserver(() => this.due()).observe(canvas);
+	}
+
+	load(info: Info): void {
+		const one = info.tasks.length <= 12;
+		this.info = info;
+		this.tile.clear();
+		this.wanted = "";
+		this.rows = [];
+		for (let i = 0; i < info.ncpus; i++)
+			this.rows.push({ key: rowCpu + i, label: `CPU ${i}`, title: `which task CPU ${i} had, as far as events tell`, lanes: 1, isOpen: false, isHidden: false, isCpu: true });
+		const tasks = [...info.tasks].sort((x, y) => x.pid - y.pid || x.tid - y.tid);
+		for (const t of tasks)
+			this.rows.push({ key: t.row, label: `${t.comm}-${t.tid}`, title: `${t.comm}, thread ${t.tid} of process ${t.pid}: ${count(t.calls)} calls`, lanes: Math.max(1, t.lanes), isOpen: one || tasks.indexOf(t) < 4, isHidden: false, isCpu: false });
+	}
+
+	get width(): number { return Math.max(50, this.canvas.clientWidth - gutter); }
+	get duration(): number { return Math.max(1, this.info?.duration ?? 1); }
+
+	show(from: number, to: number): void {
+		const least = 20, most = this.duration * 1.1;
+		let w = clamp(to - from, least, most), middle = (from + to) / 2;
+		middle = clamp(middle, 0, this.duration);
+		this.from = middle - w / 2;
+		this.to = middle + w / 2;
+		this.hooks.onView();
+		this.due();
+	}
+
+	whole(): void { this.show(-this.duration * 0.01, this.duration * 1.01); }
+
+	zoom(factor: number, at = (this.from + this.to) / 2): void {
+		const w = this.to - this.from, share = (at - this.from) / w;
+		const v = clamp(w * factor, 20, this.duration * 1.1);
+		this.show(at - share * v, at - share * v + v);
+	}
+
+	pan(share: number): void {
+		const d = (this.to - this.from) * share;
+		this.show(this.from + d, this.to + d);
+	}
+
+	scrollBy(px: number): void { this.bar.scrollTop += px; }
+
+	/* A time, into view. */
+	reveal(t: number): void {
+		const w = this.to - this.from;
+		if (t < this.from + w * 0.02 || t > this.to - w * 0.02)
+			this.show(t - w / 2, t + w / 2);
+		this.due();
+	}
+
+	due(): void {
+		if (this.isDue)
+			return;
+		this.isDue = true;
+		requestAnimationFrame(() => { this.isDue = false; this.draw(); this.want(); });
+	}
+
+	x(t: number): number { return gutter + (t - this.from) / (this.to - this.from) * this.width; }
+	t(x: number): number { return this.from + (x - gutter) / this.width * (this.to - this.from); }
+
+	/* ---- Where rows are ---- */
+
+	private height(r: Row): number { return (r.isOpen ? Math.max(1, Math.min(r.lanes, 512)) * laneHeight : shortHeight) + rowGap; }
+
+	private place(): Placed[] {
+		const out: Placed[] = [];
+		let y = axis - this.scroll;
+		for (const row of this.rows) {
+			if (row.isHidden)
+				continue;
+			const height = this.height(row);
+			out.push({ row, y, height });
+			y += height;
+		}
+		const inner = this.bar.firstElementChild as HTMLElement, all = `${y + this.scroll + 40}px`;
+		if (inner.style.height !== all)
+			inner.style.height = all;
+		return out;
+	}
+
+	private visible(): Placed[] {
+		const h = this.canvas.clientHeight;
+		return this.place().filter(p => p.y + p.height > axis && p.y < h);
+	}
+
+	/* ---- Asking ---- */
+
+	private async want(): Promise<void> {
+		if (!this.info)
+			return;
+		const w = this.to - this.from, rows = this.visible().map(p => p.row.key >= rowCpu ? `c${p.row.key - rowCpu}` : String(p.row.key)).slice(0, 1000).join();
+		const from = Math.max(0, Math.floor(this.from - w / 2)), to = Math.ceil(this.to + w / 2);
+		const wanted = `${this.filter}|${this.api.file}|${from}|${to}|${this.width}|${rows}`;
+		if (wanted === this.wanted || to <= from || !rows)
+			return;
+		this.wanted = wanted;
+		this.abort?.abort();
+		const abort = this.abort = new AbortController();
+		this.pending++;
+		try {
+			const width = Math.min(16384, Math.max(1, Math.ceil((to - from) / w * this.width * Math.min(2, devicePixelRatio))));
+			const tiles = await this.api.ask<Tiles>("tiles", { filter: this.filter, from, to, width, rows }, abort.signal, p => this.hooks.onProgress(p));
+			if (abort !== this.abort)
+				return;
+			Object.assign(this.names, tiles.names);
+			for (const row of tiles.rows)
+				this.tile.set(row.row, { tiles, row });
+			this.hooks.onMatches(tiles.matches);
+			this.draw();
+		} catch (e) {
+			if (abort === this.abort && !(e instanceof DOMException && e.name === "AbortError"))
+				this.hooks.onError(e instanceof Error ? e.message : String(e));
+		} finally {
+			this.pending--;
+		}
+	}
+
+	/* ---- Drawing ---- */
+
+	private nameColour(n: number): number {
+		const text = this.names[n] ?? "";
+		let v = this.numbers.get(text);
+		if (v === undefined) {
+			v = colour(textNumber(text), this.isDark);
+			this.numbers.set(text, v);
+		}
+		return v;
+	}
+
+	setTheme(isDark: boolean): void {
+		this.isDark = isDark;
+		this.numbers.clear();
+		this.due();
+	}
+
+	draw(): void {
+		const begun = performance.now(), ratio = devicePixelRatio, c = this.canvas;
+		const w = Math.max(1, Math.round(c.clientWidth * ratio)), h = Math.max(1, Math.round(c.clientHeight * ratio));
+		if (c.width !== w || c.height !== h) {
+			c.width = w;
+			c.height = h;
+		}
+		const g = c.getContext("2d");
+		if (!g)
+			return;
+		if (!this.image || this.image.width !== w || this.image.height !== h)
+			this.image = g.createImageData(w, h);
+		const pixels = new Uint32Array(this.image.data.buffer), ground = this.isDark ? 0xff1c1714 : 0xffffffff;
+		const band = this.isDark ? 0xff221c19 : 0xfffaf8f7;
+		pixels.fill(ground >>> 0);
+		const labels: { x: number; w: number; y: number; text: string }[] = [], visible = this.visible();
+		let odd = false;
+		for (const p of visible) {
+			odd = !odd;
+			if (odd)
+				pixels.fill(band >>> 0, Math.max(0, Math.round(p.y * ratio)) * w, Math.min(h, Math.round((p.y + p.height) * ratio)) * w);
+			this.drawRow(pixels, w, h, ratio, p, labels, (odd ? band : ground) >>> 0);
+		}
+		g.putImageData(this.image, 0, 0);
+		g.setTransform(ratio, 0, 0, ratio, 0, 0);
+		this.drawText(g, visible, labels);
+		this.drawMarks(g);
+		this.drawTime = performance.now() - begun;
+		this.drawn++;
+	}
+
+	private drawRow(pixels: Uint32Array, w: number, h: number, ratio: number, p: Placed, labels: { x: number; w: number; y: number; text: string }[], ground: number): void {
+		const tile = this.tile.get(p.row.key);
+		if (!tile)
+			return;
+		const left = Math.round(gutter * ratio), scale = this.width * ratio / (this.to - this.from), find = this.find.toLowerCase();
+		const high = Math.max(1, Math.round((laneHeight - 1) * ratio));
+		for (const [lane, v] of tile.row.lanes) {
+			const isLost = lane === laneLost, isPoint = lane === laneEvents || isLost;
+			if (!p.row.isOpen && lane > 0 && !isPoint)
+				continue;
+			const top = Math.round((p.y + rowGap / 2 + (isPoint ? 0 : Math.min(lane, 511) * laneHeight)) * ratio);
+			const tall = isPoint ? Math.max(1, Math.round((isLost ? p.height - rowGap : 6) * ratio)) : high;
+			const y0 = Math.max(Math.round(axis * ratio), top), y1 = Math.min(h, top + tall);
+			if (y1 <= y0)
+				continue;
+			const line = y0 * w;
+			let min = w, max = 0, edge = left - 1;
+			for (let i = 0; i + 4 < v.length; i += 5) {
+				const start = tile.tiles.from + (v[i] as number), len = v[i + 1] as number, name = v[i + 2] as number, calls = v[i + 3] as number, fill = v[i + 4] as number;
+				let x0 = Math.round((start - this.from) * scale) + left, x1 = Math.round((start + len - this.from) * scale) + left;
+				if (x1 < left || x0 >= w)
+					continue;
+				if (isPoint)
+					x1 = x0 + Math.max(2, Math.round(2 * ratio));
+				x0 = Math.max(left, x0);
+				if (x0 <= edge && x1 > edge + 1)
+					x0 = edge + 1;
+				x1 = Math.min(w, Math.max(x1, x0 + 1));
+				let c = isLost ? 0xff2a2ae0 : isPoint ? (this.isDark ? 0xff5bd0ff : 0xff0b6be0) : p.row.isCpu ? colour(name * 7 + 1, this.isDark) : this.nameColour(name);
+				if (calls > 1 && !isPoint)
+					c = mix(ground, c, 0.35 + 0.65 * fill / 255);
+				if (find && !p.row.isCpu && !(this.names[name] ?? "").toLowerCase().includes(find))
+					c = mix(ground, c, 0.18);
+				pixels.fill(c >>> 0, line + x0, line + x1);
+				/* a line between neighbours */
+				if (x1 - x0 > 3 && x1 < w)
+					pixels[line + x1 - 1] = ground;
+				edge = x1 - 1;
+				min = x0 < min ? x0 : min;
+				max = x1 > max ? x1 : max;
+				if (x1 - x0 > 34 * ratio && !isPoint)
+					labels.push({ x: x0 / ratio, w: (x1 - x0) / ratio, y: top / ratio + 11.5, text: this.label(p.row, name, calls, fill) });
+			}
+			if (max > min)
+				for (let y = y0 + 1; y < y1; y++)
+					pixels.copyWithin(y * w + min, line + min, line + max);
+		}
+	}
+
+	private label(row: Row, name: number, calls: number, fill: number): string {
+		if (row.isCpu)
+			return this.rows.find(r => r.key === name && !r.isCpu)?.label ?? "";
+		void fill;
+		return (this.names[name] ?? "") + (calls > 1 ? ` … ×${calls}` : "");
+	}
+
+	private drawText(g: CanvasRenderingContext2D, visible: Placed[], labels: { x: number; w: number; y: number; text: string }[]): void {
+		const style = getComputedStyle(document.documentElement), text = style.getPropertyValue("--text"), dim = style.getPropertyValue("--dim");
+		const h = this.canvas.clientHeight, w = this.canvas.clientWidth;
+		g.font = '11px "DejaVu Sans", system-ui, sans-serif';
+		g.fillStyle = this.isDark ? "#fff" : "#111";
+		g.save();
+		g.beginPath();
+		g.rect(gutter, axis, w, h);
+		g.clip();
+		for (const l of labels.slice(0, 3000)) {
+			const room = Math.floor((l.w - 6) / 6.2);
+			g.fillText(l.text.length > room ? l.text.slice(0, Math.max(1, room - 1)) + "…" : l.text, l.x + 3, l.y);
+		}
+		g.restore();
+		g.fillStyle = style.getPropertyValue("--panel");
+		g.fillRect(0, 0, gutter, h);
+		g.fillRect(0, 0, w, axis);
+		g.strokeStyle = style.getPropertyValue("--line");
+		for (const p of visible) {
+			const y = Math.max(p.y, axis - 4);
+			g.fillStyle = text;
+			g.save();
+			g.beginPath();
+			g.rect(0, Math.max(axis, p.y), gutter - 4, p.height);
+			g.clip();
+			g.fillText((p.row.isCpu ? "   " : p.row.isOpen ? "▾ " : "▸ ") + p.row.label, 6, Math.max(y, p.y) + 14);
+			g.restore();
+			g.beginPath();
+			g.moveTo(0, p.y + p.height - 0.5);
+			g.lineTo(w, p.y + p.height - 0.5);
+			g.globalAlpha = 0.5;
+			if (p.y + p.height > axis)
+				g.stroke();
+			g.globalAlpha = 1;
+		}
+		const step = roundStep((this.to - this.from) / Math.max(2, this.width / 110));
+		g.fillStyle = style.getPropertyValue("--panel");
+		g.fillRect(0, 0, w, axis);
+		g.fillStyle = dim;
+		for (let t = Math.ceil(Math.max(0, this.from) / step) * step; t < this.to && t <= this.duration; t += step) {
+			const x = Math.round(this.x(t)) + 0.5;
+			g.globalAlpha = 0.35;
+			g.beginPath();
+			g.moveTo(x, axis - 6);
+			g.lineTo(x, h);
+			g.stroke();
+			g.globalAlpha = 1;
+			g.fillText(moment(t, step), x + 4, 16);
+		}
+		g.fillText(`${time(this.to - this.from)} in view`, 6, 16);
+	}
+
+	private drawMarks(g: CanvasRenderingContext2D): void {
+		const h = this.canvas.clientHeight, mark = getComputedStyle(document.documentElement).getPropertyValue("--mark");
+		if (this.a !== null && this.b !== null) {
+			const x0 = clamp(this.x(Math.min(this.a, this.b)), gutter, 1e5), x1 = clamp(this.x(Math.max(this.a, this.b)), gutter, 1e5);
+			g.globalAlpha = 0.12;
+			g.fillStyle = mark;
+			g.fillRect(x0, axis, x1 - x0, h);
+			g.globalAlpha = 1;
+		}
+		for (const [t, name] of [[this.a, "A"], [this.b, "B"]] as const) {
+			if (t === null || this.x(t) < gutter)
+				continue;
+			const x = Math.round(this.x(t));
+			g.fillStyle = mark;
+			g.fillRect(x, 0, 1, h);
+			g.fillRect(x - 7, 0, 14, 13);
+			g.fillStyle = this.isDark ? "#111" : "#fff";
+			g.fillText(name, x - 4, 10);
+		}
+		const p = this.picked, at = p && this.place().find(q => q.row === p.row);
+		if (p && at && (at.row.isOpen || p.lane === 0)) {
+			const x = Math.max(gutter, this.x(p.start));
+			g.strokeStyle = mark;
+			g.lineWidth = 2;
+			g.save();
+			g.beginPath();
+			g.rect(gutter, axis, 1e5, h);
+			g.clip();
+			g.strokeRect(x, at.y + rowGap / 2 + p.lane * laneHeight, Math.max(2, this.x(p.start + p.len) - x), laneHeight - 1);
+			g.restore();
+			g.lineWidth = 1;
+		}
+	}
+
+	/* ---- What is where ---- */
+
+	hit(x: number, y: number): Hit | null {
+		const p = this.visible().find(q => y >= Math.max(axis, q.y) && y < q.y + q.height);
+		if (!p || x < gutter)
+			return null;
+		const lane = p.row.isOpen ? Math.floor((y - p.y - rowGap / 2) / laneHeight) : 0, tile = this.tile.get(p.row.key), t = this.t(x);
+		const slack = (this.to - this.from) / this.width * 2;
+		let best: Hit | null = null, distance = Infinity;
+		for (const [l, v] of tile?.row.lanes ?? []) {
+			const isPoint = l >= laneEvents;
+			if (!isPoint && l !== lane || (l === laneEvents && y - p.y > 9))
+				continue;
+			for (let i = 0; i + 4 < v.length; i += 5) {
+				const start = (tile as { tiles: Tiles }).tiles.from + (v[i] as number), len = v[i + 1] as number;
+				const d = t < start ? start - t : t > start + len ? t - start - len : 0;
+				if (d <= slack && (d < distance || isPoint)) {
+					distance = d;
+					const n = v[i + 2] as number, calls = v[i + 3] as number;
+					best = { row: p.row, lane: isPoint ? 0 : l, start, len, calls, name: l === laneLost ? `${count(calls)} records lost here` : p.row.isCpu ? this.label(p.row, n, 1, 255) : this.names[n] ?? "" };
+				}
+			}
+		}
+		return best;
+	}
+
+	private onWheel(e: WheelEvent): void {
+		e.preventDefault();
+		const d = e.deltaMode === 1 ? e.deltaY * 30 : e.deltaY;
+		if (e.offsetX < gutter)
+			this.scrollBy(d);
+		else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(d))
+			this.pan((Math.abs(e.deltaX) > Math.abs(d) ? e.deltaX : d) / 1500);
+		else
+			this.zoom(1.0015 ** d, this.t(e.offsetX));
+	}
+
+	private onDown(e: PointerEvent): void {
+		if (e.button !== 0)
+			return;
+		this.canvas.setPointerCapture(e.pointerId);
+		this.canvas.focus();
+		this.drag = { x: e.offsetX, y: e.offsetY, from: this.from, to: this.to, scroll: this.bar.scrollTop, isRange: e.shiftKey || e.offsetY < axis, moved: false };
+	}
+
+	private onMove(e: PointerEvent): void {
+		const d = this.drag;
+		this.cursor = this.t(e.offsetX);
+		if (!d) {
+			const hit = this.hit(e.offsetX, e.offsetY);
+			this.hooks.onHover(hit, this.cursor, e.clientX, e.clientY);
+			return;
+		}
+		if (!d.moved && Math.abs(e.offsetX - d.x) + Math.abs(e.offsetY - d.y) < 4)
+			return;
+		d.moved = true;
+		if (d.x < gutter)
+			return;
+		if (d.isRange) {
+			this.a = clamp(this.t(d.x), 0, this.duration);
+			this.b = clamp(this.cursor, 0, this.duration);
+			this.hooks.onMark();
+			this.due();
+			return;
+		}
+		const shift = (d.x - e.offsetX) / this.width * (d.to - d.from);
+		this.bar.scrollTop = d.scroll + d.y - e.offsetY;
+		this.show(d.from + shift, d.to + shift);
+	}
+
+	private onUp(e: PointerEvent): void {
+		const d = this.drag;
+		this.drag = null;
+		if (!d || d.moved)
+			return;
+		if (e.offsetX < gutter) {
+			const p = this.visible().find(q => e.offsetY >= Math.max(axis, q.y) && e.offsetY < q.y + q.height);
+			if (p && !p.row.isCpu) {
+				p.row.isOpen = !p.row.isOpen;
+				this.hooks.onView();
+				this.due();
+			}
+			return;
+		}
+		this.picked = this.hit(e.offsetX, e.offsetY);
+		this.hooks.onPick(this.picked, clamp(this.t(e.offsetX), 0, this.duration));
+		this.due();
+	}
+
+	private onDouble(e: MouseEvent): void {
+		const hit = this.hit(e.offsetX, e.offsetY);
+		if (hit)
+			this.show(hit.start - hit.len * 0.05 - 10, hit.start + hit.len * 1.05 + 10);
+	}
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.ts - the list of events
+ *
+ * Any number of rows: only those that are seen are there. The scroll bar stands for all of them; as browsers bound heights, it moves in
+ * steps of many rows where there are more than some hundred thousand, and wheel and keys go row by row.
+ */
+import { Api, List, ListRow, RowAt } from "./api";
+import { clamp, count, time } from "./format";
+
+const rowHeight = 18, barMax = 4_000_000, page = 200, pages = 60;
+const columns: [string, number][] = [["#", 90], ["time (s)", 130], ["CPU", 40], ["task-tid", 170], ["event", 130], ["duration", 90], ["info", 0]];
+
+export interface ListHooks { onChoose(row: ListRow): void; onError(text: string): void; onTotal(n: number): void }
+
+export class EventList {
+	filter = "";
+	find = "";
+	total = 0;
+	first = 0;
+	current = -1;
+	private cache = new Map<number, ListRow[]>();
+	private asked = new Set<number>();
+	private rows: HTMLElement;
+	private bar: HTMLElement;
+	private isOwnScroll = false;
+	private epoch = 0;
+
+	constructor(root: HTMLElement, private api: Api, private hooks: ListHooks) {
+		const head = document.createElement("div");
+		head.className = "row head";
+		head.setAttribute("role", "row");
+		for (const [name, width] of columns)
+			head.append(this.cell(name, width, "columnheader"));
+		this.rows = document.createElement("div");
+		this.rows.className = "rows";
+		this.rows.setAttribute("role", "rowgroup");
+		this.bar = document.createElement("div");
+		this.bar.className = "bar";
+		this.bar.setAttribute("aria-hidden", "true");
+		this.bar.append(document.createElement("div"));
+		root.append(head, this.rows, this.bar);
+		this.bar.addEventListener("scroll", () => this.onScroll());
+		root.addEventListener("wheel", e => {
+			e.preventDefault();
+			this.go(this.first + Math.sign(e.deltaY) * Math.max(1, Math.round(Math.abs(e.deltaY) / rowHeight)));
+		}, { passive: false });
+		root.addEventListener("keydown", e => this.onKey(e));
+		this.rows.addEventListener("click", e => {
+			const row = (e.target as HTMLElement).closest<HTMLElement>(".row");
+			if (row?.dataset["n"] !== undefined)
+				this.choose(Number(row.dataset["n"]));
+		});
+		new ResizeObserver(() => this.draw()).observe(root);
+	}
+
+	private cell(text: string, width: number, role = "cell"): HTMLElement {
+		const span = document.createElement("span");
+		span.textContent = text;
+		span.setAttribute("role", role);
+		if (width)
+			span.style.width = `${width}px`;
+		else
+			span.style.flex = "1";
+		return span;
+	}
+
+	get seen(): number { return Math.max(1, Math.floor(this.rows.clientHeight / rowHeight)); }
+
+	/** Another recording or filter. */
+	reset(total: number): void {
+		this.cache.clear();
+		this.asked.clear();
+		this.epoch++;
+		this.total = total;
+		this.current = -1;
+		this.go(0);
+	}
+
+	async showTime(t: number): Promise<void> {
+		try {
+			const epoch = this.epoch, at = await this.api.ask<RowAt>("row_at", { filter: this.filter, t: Math.round(t) });
+			if (epoch !== this.epoch)
+				return;
+			this.total = at.total;
+			this.showRow(at.row);
+		} catch (e) {
+			this.hooks.onError(e instanceof Error ? e.message : String(e));
+		}
+	}
+
+	showRow(n: number): void {
+		this.current = n;
+		this.go(n < this.first || n >= this.first + this.seen - 1 ? n - Math.floor(this.seen / 3) : this.first);
+	}
+
+	go(first: number): void {
+		this.first = clamp(Math.round(first), 0, Math.max(0, this.total - this.seen));
+		const inner = this.bar.firstElementChild as HTMLElement, height = Math.min(barMax, this.total * rowHeight), max = this.total - this.seen;
+		inner.style.height = `${height}px`;
+		this.isOwnScroll = true;
+		this.bar.scrollTop = max > 0 ? this.first / max * (height - this.bar.clientHeight) : 0;
+		this.draw();
+	}
+
+	private onScroll(): void {
+		if (this.isOwnScroll) {
+			this.isOwnScroll = false;
+			return;
+		}
+		const height = Math.min(barMax, this.total * rowHeight) - this.bar.clientHeight;
+		this.first = clamp(Math.round(this.bar.scrollTop / Math.max(1, height) * (this.total - this.seen)), 0, Math.max(0, this.total - this.seen));
+		this.draw();
+	}
+
+	private onKey(e: KeyboardEvent): void {
+		const step: Record<string, number> = { ArrowDown: 1, ArrowUp: -1, PageDown: this.seen - 1, PageUp: 1 - this.seen, Home: -this.total, End: this.total };
+		const d = step[e.key];
+		if (d === undefined)
+			return;
+		e.preventDefault();
+		e.stopPropagation();
+		const n = clamp((this.current < 0 ? this.first : this.current) + d, 0, Math.max(0, this.total - 1));
+		this.showRow(n);
+		this.choose(n);
+	}
+
+	private choose(n: number): void {
+		this.current = n;
+		const row = this.cache.get(Math.floor(n / page))?.[n % page];
+		if (row)
+			this.hooks.onChoose(row);
+		this.draw();
+	}
+
+	private async fetch(p: number): Promise<void> {
+		if (this.asked.has(p))
+			return;
+		this.asked.add(p);
+		const epoch = this.epoch;
+		try {
+			const list = await this.api.ask<List>("list", { filter: this.filter, first: p * page, count: page });
+			if (epoch !== this.epoch)
+				return;
+			this.cache.set(p, list.rows);
+			if (this.total !== list.total) {
+				this.total = list.total;
+				this.hooks.onTotal(list.total);
+			}
+			for (const old of this.cache.keys())
+				if (this.cache.size > pages && old !== p) {
+					this.cache.delete(old);
+					this.asked.delete(old);
+				}
+			this.draw();
+		} catch (e) {
+			this.asked.delete(p);
+			if (epoch === this.epoch)
+				this.hooks.onError(e instanceof Error ? e.message : String(e));
+		}
+	}
+
+	private info(r: ListRow): string {
+		const pad = "  ".repeat(Math.min(r.depth, 40));
+		switch (r.event) {
+		case "funcgraph_entry": return `${pad}${r.name}() {`;
+		case "funcgraph_exit": return `${pad}} /* ${r.name} */`;
+		case "left": return `${pad}} /* ${r.name}, left without a return */`;
+		case "function": return r.parent ? `${r.name} <-${r.parent}` : r.name;
+		case "lost": return `${count(r.lost ?? 0)} events lost`;
+		default: return r.name;
+		}
+	}
+
+	draw(): void {
+		const n = Math.min(this.seen + 1, Math.max(0, this.total - this.first)), find = this.find.toLowerCase(), out: HTMLElement[] = [];
+		for (let i = this.first; i < this.first + n; i++) {
+			const r = this.cache.get(Math.floor(i / page))?.[i % page], row = document.createElement("div");
+			row.className = "row";
+			row.setAttribute("role", "row");
+			if (!r) {
+				row.append(this.cell(count(i), columns[0]?.[1] ?? 0), this.cell("…", 0));
+				void this.fetch(Math.floor(i / page));
+			} else {
+				row.dataset["n"] = String(i);
+				if (i === this.current)
+					row.classList.add("now");
+				if (find && (r.name.toLowerCase().includes(find) || r.comm.toLowerCase().includes(find)))
+					row.classList.add("hit");
+				if (r.event === "lost")
+					row.classList.add("lost");
+				const texts = [count(i), (r.ts / 1e9).toFixed(9).slice(-17), String(r.cpu), `${r.comm}-${r.tid}`, r.event, r.duration === undefined ? "" : time(r.duration), this.info(r)];
+				texts.forEach((text, k) => row.append(this.cell(text, columns[k]?.[1] ?? 0)));
+			}
+			out.push(row);
+		}
+		if (!n) {
+			const none = document.createElement("div");
+			none.className = "message";
+			none.textContent = this.total ? "" : "No event here: the recording is empty, or the filter matches none.";
+			out.push(none);
+		}
+		this.rows.replaceChildren(...out);
+	}
+}

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* main.ts - the page: puts graph, list and reports together; what is shown is in the address, so that it can be kept and shared */
+import { Api, Found, Info, ListRow } from "./api";
+import { EventList } from "./list";
+import { Graph, Hit } from "./graph";
+import { Reports } from "./flame";
+import { count, moment, time } from "./format";
+
+function element<T extends HTMLElement>(id: string): T {
+	const e = document.getElementById(id);
+	if (!e)
+		throw new Error(`the page lacks #${id}`);
+	return e as T;
+}
+
+const keys: [string, string][] = [
+	["wheel, W S, + -", "zoom at the pointer"], ["drag, A D, ← →, shift wheel", "move in time"], ["↑ ↓, wheel over the names", "move through the rows"],
+	["shift drag, drag on the time scale", "mark from A to B"], ["1 2", "put marker A or B where the pointer is"], ["x", "take the markers away"],
+	["f", "zoom to A~B, or to the call that was clicked"], ["0", "the whole recording"], ["click a name", "open or close its row"],
+	["click a call", "select it: the list goes there, Latency shows its function"], ["double click a call", "zoom to it"],
+	["/ n N", "find a name, the next, the one before"], ["F", "write a filter"], ["l g c h", "list, flame graph, call tree, latency"], ["t", "dark or light"], ["?", "this table"],
+];
+
+const api = new Api();
+let info: Info | null = null, tab = "list", tid = 0, isStarting = true;
+const filterState = element("filter-state"), tip = element("tip"), notice = element("notice");
+const filterInput = element<HTMLInputElement>("filter"), searchInput = element<HTMLInputElement>("search");
+
+function setFilterState(text: string, isBad = false): void {
+	filterState.textContent = text;
+	filterState.classList.toggle("bad", isBad);
+}
+
+function showNotice(text: string): void {
+	notice.textContent = text;
+	notice.hidden = !text;
+}
+
+function showTip(text: string, x: number, y: number): void {
+	tip.hidden = !text;
+	tip.textContent = text;
+	const w = tip.offsetWidth, h = tip.offsetHeight;
+	tip.style.left = `${Math.min(x + 14, innerWidth - w - 8)}px`;
+	tip.style.top = `${y + 18 + h > innerHeight ? y - h - 10 : y + 18}px`;
+}
+
+const graph: Graph = new Graph(element<HTMLCanvasElement>("canvas"), element("vscroll"), api, {
+	onView: () => { saveSoon(); showRange(); },
+	onPick: (hit: Hit | null, t: number) => {
+		if (hit && !hit.row.isCpu && hit.calls === 1)
+			setFunction(hit.name);
+		graph.a = hit && hit.calls === 1 ? Math.max(0, hit.start) : t;
+		showMarkers();
+		void list.showTime(graph.a);
+	},
+	onMark: () => showMarkers(),
+	onHover: (hit: Hit | null, t: number, x: number, y: number) => {
+		element("hover").textContent = x ? moment(t, (graph.to - graph.from) / 1000) : "";
+		if (!hit)
+			return showTip("", 0, 0);
+		const calls = hit.calls > 1 && !hit.row.isCpu;
+		showTip(`${calls ? `${count(hit.calls)} calls, most of the time ` : ""}${hit.name}\n${hit.len ? time(hit.len) + ", " : ""}from ${moment(hit.start, 1)}\n${hit.row.label}${hit.row.isCpu ? "" : `, depth ${hit.lane}`}`, x, y);
+	},
+	onError: text => setFilterState(text, true),
+	onProgress: p => setFilterState(`${Math.round(p * 100)} % …`),
+	onMatches: n => setFilterState(graph.filter ? `${count(n)} of ${count(info?.events ?? 0)} events` : ""),
+});
+
+const list: EventList = new EventList(element("list"), api, {
+	onChoose: (row: ListRow) => {
+		graph.a = row.t;
+		graph.reveal(row.t);
+		if (row.event !== "lost")
+			setFunction(row.name);
+		showMarkers();
+	},
+	onError: text => setFilterState(text, true),
+	onTotal: () => undefined,
+});
+
+const reports: Reports = new Reports(element("flame"), element("tree"), element("latency"), api, {
+	onFunction: name => setFunction(name),
+	onTip: showTip,
+	onError: text => showNotice(text),
+}, (from, to) => {
+	const name = reports.func.replace(/["\\]/g, "?");
+	setFilter(`func == "${name}" && duration >= ${from} && duration <= ${Math.min(to, 4294967295)}`);
+});
+
+/* ---- What is selected ---- */
+
+function range(): [number, number] {
+	let [from, to] = graph.a !== null && graph.b !== null && graph.a !== graph.b ? [Math.min(graph.a, graph.b), Math.max(graph.a, graph.b)] : [graph.from, graph.to];
+	from = Math.max(0, Math.floor(from));
+	return [from, Math.max(from + 1, Math.ceil(to))];
+}
+
+function showRange(): void {
+	const [from, to] = range(), marked = graph.a !== null && graph.b !== null;
+	element("range-text").textContent = tab === "list" ? `${count(list.total)} events` : `of ${marked ? "A~B" : "what is in view"}: ${time(to - from)}`;
+	if (tab !== "list")
+		reportSoon();
+}
+
+function showMarkers(): void {
+	const { a, b } = graph, text = (name: string, t: number | null): string => t === null ? "" : `${name} ${moment(t, 1)}  `;
+	element("marker-text").textContent = text("A", a) + text("B", b) + (a !== null && b !== null ? `Δ ${time(Math.abs(b - a))}` : "");
+	graph.due();
+	showRange();
+	saveSoon();
+}
+
+function setFunction(name: string): void {
+	reports.func = name;
+	if (tab === "latency")
+		reportSoon();
+}
+
+let reportTimer = 0;
+function reportSoon(): void {
+	clearTimeout(reportTimer);
+	reportTimer = window.setTimeout(() => {
+		const [from, to] = range();
+		if (!info || info.state !== "done")
+			return;
+		if (tab === "latency")
+			void reports.loadLatency(from, to, tid);
+		else if (tab === "flame" || tab === "tree")
+			void reports.load(from, to, tid);
+	}, 150);
+}
+
+function setTab(name: string): void {
+	tab = ["list", "flame", "tree", "latency"].includes(name) ? name : "list";
+	for (const b of document.querySelectorAll<HTMLElement>("[data-tab]")) {
+		const is = b.dataset["tab"] === tab;
+		b.setAttribute("aria-selected", String(is));
+		element(b.dataset["tab"] ?? "").hidden = !is;
+	}
+	showRange();
+	if (tab === "list")
+		list.draw();
+	saveSoon();
+}
+
+function setFilter(text: string): void {
+	filterInput.value = text;
+	if (graph.filter === text)
+		return;
+	graph.filter = list.filter = text;
+	setFilterState(text ? "…" : "");
+	graph.due();
+	list.reset(text ? 1 : info?.events ?? 0);
+	saveSoon();
+}
+
+function setFind(text: string): void {
+	graph.find = list.find = reports.find = text;
+	graph.due();
+	list.draw();
+	reports.drawFlame();
+}
+
+async function findNext(back: boolean): Promise<void> {
+	const text = searchInput.value;
+	setFind(text);
+	if (!text)
+		return;
+	let from = list.current >= 0 ? list.current : list.first;
+	try {
+		for (;;) {
+			const found = await api.ask<Found>("search", { filter: graph.filter, text, from, back: back ? 1 : 0 });
+			if (found.row !== undefined && found.t !== undefined) {
+				list.showRow(found.row);
+				graph.a = found.t;
+				graph.reveal(found.t);
+				return showMarkers();
+			}
+			if (found.more === undefined)
+				return showNotice(`'${text}' is not found ${back ? "before" : "behind"} this event.`);
+			from = found.more;
+		}
+	} catch (e) {
+		showNotice(e instanceof Error ? e.message : String(e));
+	}
+}
+
+/* ---- The address ---- */
+
+let saveTimer = 0;
+function saveSoon(): void {
+	if (isStarting)
+		return;
+	clearTimeout(saveTimer);
+	saveTimer = window.setTimeout(() => {
+		const p = new URLSearchParams(), put = (k: string, v: number | null): void => { if (v !== null) p.set(k, String(Math.round(v))); };
+		put("from", graph.from);
+		put("to", graph.to);
+		put("a", graph.a);
+		put("b", graph.b);
+		if (graph.filter)
+			p.set("filter", graph.filter);
+		if (tab !== "list")
+			p.set("tab", tab);
+		if (reports.func)
+			p.set("func", reports.func);
+		if (api.file)
+			p.set("file", String(api.file));
+		const hidden = graph.rows.filter(r => r.isHidden).map(r => r.label).slice(0, 100);
+		if (hidden.length)
+			p.set("hide", hidden.join("\n"));
+		history.replaceState(null, "", `#${p}`);
+	}, 200);
+}
+
+function restore(): void {
+	const p = new URLSearchParams(location.hash.slice(1)), number = (k: string): number | null => p.get(k) !== null && Number.isFinite(Number(p.get(k))) ? Number(p.get(k)) : null;
+	const from = number("from"), to = number("to"), hidden = new Set((p.get("hide") ?? "").split("\n"));
+	graph.a = number("a");
+	graph.b = number("b");
+	for (const r of graph.rows)
+		r.isHidden = hidden.has(r.label);
+	reports.func = p.get("func") ?? "";
+	if (from === null && to === null)
+		graph.whole();
+	else
+		graph.show(from ?? 0, to || graph.duration);
+	filterInput.value = graph.filter = list.filter = p.get("filter") ?? "";
+	setTab(p.get("tab") ?? "list");
+}
+
+/* ---- Starting ---- */
+
+function about(i: Info): string {
+	const parts = [i.cmdline, `${count(i.events)} events`, `${count(i.calls)} calls`, time(i.duration), `${(i.bytes / 1e6).toFixed(1)} MB`, i.hostname];
+	return parts.filter(x => x).join(" · ");
+}
+
+function tell(i: Info): void {
+	const missing: string[] = [];
+	if (i.lost)
+		missing.push(`${count(i.lost)} calls are lost (red where it happened): a larger buffer, or fewer functions, would help.`);
+	if (i.overwritten)
+		missing.push(`About ${count(i.overwritten)} older events were overwritten.`);
+	if (i.damaged_bytes)
+		missing.push(`${count(i.damaged_bytes)} bytes of the file are damaged.`);
+	if (!i.complete)
+		missing.push("The recorder has not finished this file.");
+	if (!i.events)
+		missing.push("The recording has no events.");
+	showNotice(missing.join(" "));
+}
+
+async function load(): Promise<void> {
+	isStarting = true;
+	for (;;) {
+		info = await api.once<Info>("info", {});
+		if (info.state !== "working")
+			break;
+		showNotice(`Reading ${info.path}: ${Math.round(info.progress * 100)} %`);
+		await new Promise(resolve => setTimeout(resolve, 100));
+	}
+	if (info.state === "failed")
+		return showNotice(`${info.path}: ${info.error ?? "cannot be read"}`);
+	document.title = `${info.path.replace(/.*\//, "")} - uft view`;
+	element("about").textContent = about(info);
+	tell(info);
+	graph.load(info);
+	reports.forget();
+	restore();
+	list.reset(graph.filter ? 1 : info.events);
+	isStarting = false;
+	showMarkers();
+	document.body.dataset["ready"] = "1";
+}
+
+async function watchFile(): Promise<void> {
+	try {
+		const now = await api.once<Info>("info", {});
+		if (now.changed && info?.state === "done") {
+			const button = document.createElement("button");
+			button.textContent = "Read it again";
+			button.addEventListener("click", async () => { await api.once("reload", {}); await load(); });
+			showNotice("The file has changed, or is gone: what is shown is what it was. ");
+			notice.append(button);
+		}
+	} catch {
+		showNotice("uft view has ended.");
+	}
+}
+
+function setTheme(isDark: boolean): void {
+	document.documentElement.dataset["theme"] = isDark ? "dark" : "light";
+	localStorage.setItem("uft-theme", isDark ? "dark" : "light");
+	graph.setTheme(isDark);
+	reports.isDark = isDark;
+	reports.drawFlame();
+	reports.drawLatency();
+}
+
+function showKeys(): void {
+	const dialog = element<HTMLDialogElement>("keys"), table = document.createElement("table"), close = document.createElement("button");
+	for (const [key, does] of keys) {
+		const row = table.insertRow(), kbd = document.createElement("kbd");
+		kbd.textContent = key;
+		row.insertCell().append(kbd);
+		row.insertCell().textContent = does;
+	}
+	close.textContent = "Close";
+	close.addEventListener("click", () => dialog.close());
+	dialog.replaceChildren(table, close);
+	dialog.showModal();
+}
+
+function chooseRows(): void {
+	const dialog = element<HTMLDialogElement>("chooser"), only = document.createElement("input"), box = document.createElement("div"), close = document.createElement("button"), one = document.createElement("select");
+	only.placeholder = "name";
+	only.setAttribute("aria-label", "Rows whose name has");
+	close.textContent = "Close";
+	close.addEventListener("click", () => dialog.close());
+	one.setAttribute("aria-label", "Reports of");
+	one.append(new Option("reports of all tasks", "0"), ...graph.rows.filter(r => !r.isCpu).slice(0, 2000).map(r => new Option(`reports of ${r.label}`, r.label.replace(/.*-/, ""))));
+	one.value = String(tid);
+	one.addEventListener("change", () => { tid = Number(one.value); reportSoon(); });
+	const all = (hide: boolean): HTMLButtonElement => {
+		const b = document.createElement("button");
+		b.textContent = hide ? "Hide these" : "Show these";
+		b.addEventListener("click", () => { for (const r of shown()) r.isHidden = hide; fill(); changed(); });
+		return b;
+	};
+	const shown = (): typeof graph.rows => graph.rows.filter(r => r.label.toLowerCase().includes(only.value.toLowerCase()));
+	const changed = (): void => { graph.due(); saveSoon(); };
+	const fill = (): void => box.replaceChildren(...shown().slice(0, 500).map(r => {
+		const label = document.createElement("label"), input = document.createElement("input");
+		input.type = "checkbox";
+		input.checked = !r.isHidden;
+		input.addEventListener("change", () => { r.isHidden = !input.checked; changed(); });
+		label.append(input, ` ${r.label}`);
+		label.title = r.title;
+		return label;
+	}));
+	only.addEventListener("input", fill);
+	fill();
+	dialog.replaceChildren(only, all(false), all(true), one, box, close);
+	dialog.showModal();
+}
+
+function zoomToSelection(): void {
+	if (graph.a !== null && graph.b !== null && graph.a !== graph.b)
+		graph.show(Math.min(graph.a, graph.b), Math.max(graph.a, graph.b));
+	else if (graph.picked)
+		graph.show(graph.picked.start - 10, graph.picked.start + graph.picked.len + 10);
+}
+
+const actions: Record<string, () => void> = {
+	"w": () => graph.zoom(0.7, graph.cursor || undefined), "+": () => graph.zoom(0.7), "s": () => graph.zoom(1.4, graph.cursor || undefined), "-": () => graph.zoom(1.4),
+	"a": () => graph.pan(-0.2), "d": () => graph.pan(0.2), "ArrowLeft": () => graph.pan(-0.2), "ArrowRight": () => graph.pan(0.2),
+	"ArrowUp": () => graph.scrollBy(-60), "ArrowDown": () => graph.scrollBy(60), "f": zoomToSelection, "0": () => graph.whole(),
+	"1": () => { graph.a = Math.max(0, graph.cursor); showMarkers(); }, "2": () => { graph.b = Math.max(0, graph.cursor); showMarkers(); },
+	"x": () => { graph.a = graph.b = null; showMarkers(); }, "/": () => searchInput.focus(), "n": () => void findNext(false), "N": () => void findNext(true),
+	"F": () => filterInput.focus(), "l": () => setTab("list"), "g": () => setTab("flame"), "c": () => setTab("tree"), "h": () => setTab("latency"),
+	"t": () => setTheme(document.documentElement.dataset["theme"] !== "dark"), "?": showKeys,
+};
+
+function listen(): void {
+	document.addEventListener("keydown", e => {
+		const target = e.target as HTMLElement;
+		if (e.ctrlKey || e.altKey || e.metaKey || target.closest("dialog[open]"))
+			return;
+		if (target.matches("input, select")) {
+			if (e.key === "Escape")
+				element("canvas").focus();
+			return;
+		}
+		const act = actions[e.key];
+		if (act) {
+			e.preventDefault();
+			act();
+		}
+	});
+	element("filter-form").addEventListener("submit", e => { e.preventDefault(); setFilter(filterInput.value.trim()); });
+	element("search-form").addEventListener("submit", e => { e.preventDefault(); void findNext(false); });
+	searchInput.addEventListener("input", () => setFind(searchInput.value));
+	element("find-next").addEventListener("click", () => void findNext(false));
+	element("find-back").addEventListener("click", () => void findNext(true));
+	element("whole").addEventListener("click", () => graph.whole());
+	element("theme").addEventListener("click", () => actions["t"]?.());
+	element("help").addEventListener("click", showKeys);
+	element("rows").addEventListener("click", chooseRows);
+	for (const b of document.querySelectorAll<HTMLElement>("[data-tab]"))
+		b.addEventListener("click", () => setTab(b.dataset["tab"] ?? "list"));
+	const split = element("split"), below = element("below");
+	split.addEventListener("pointerdown", e => split.setPointerCapture(e.pointerId));
+	split.addEventListener("pointermove", e => {
+		if (e.buttons)
+			below.style.flexBasis = `${Math.max(60, innerHeight - e.clientY - 30)}px`;
+	});
+	window.addEventListener("hashchange", () => { isStarting = true; restore(); isStarting = false; });
+}
+
+async function start(): Promise<void> {
+	const saved = localStorage.getItem("uft-theme");
+	setTheme(saved ? saved === "dark" : matchMedia("(prefers-color-scheme: dark)").matches);
+	listen();
+	const files = (await api.once<{ files: string[] }>("files", {})).files, select = element<HTMLSelectElement>("file");
+	files.forEach((f, i) => select.append(new Option(f, String(i))));
+	api.file = Math.min(files.length - 1, Number(new URLSearchParams(location.hash.slice(1)).get("file") ?? 0) || 0);
+	select.value = String(api.file);
+	select.addEventListener("change", () => { api.file = Number(select.value); location.hash = `file=${api.file}`; void load(); });
+	await load();
+	setInterval(() => void watchFile(), 5000);
+}
+
+/* For measurements by scripts. */
+Object.assign(window, { uftView: { graph, list, reports } });
+start().catch((e: unknown) => showNotice(e instanceof Error ? e.message : String(e)));
