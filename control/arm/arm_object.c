@@ -57,7 +57,7 @@ int command_hooks(struct uft_session *s, struct target *t, uint32_t object)
 	c = command_begin(s, t, UFT_CMD_HOOK, 0, object);
 	if (t->is_preloaded && t->obj[object].is_fresh && is_waiting(s, t))
 		c->flags = UFT_CMD_HELD;	/* its only thread waits for us */
-	h = command_payload(c);
+	h = channel_payload(c);
 	for (uint32_t i = 0; i < o->nhook; i++)		/* what cannot be moved is not even tried */
 		if (!o->hook[i].result)
 			sent[n++] = o->hook[i];
@@ -121,7 +121,7 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 	const struct uft_mapped *m = &t->space->img->obj[object];
 	int ret;
 
-	*(struct uft_cmd_object *)command_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
+	*(struct uft_cmd_object *)channel_payload(command_begin(s, t, UFT_CMD_OBJECT, 1, object)) = (struct uft_cmd_object){
 		.text_start = m->text_start, .text_end = m->text_end, .object = object, .nstubs = m->nstubs,
 		.first_text_id = m->first_text_id, .first_stub_id = m->first_stub_id,
 		.has_code = t->space->obj[object].plain != NULL,
@@ -133,23 +133,20 @@ static int send_object(struct uft_session *s, struct target *t, uint32_t object)
 void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias)
 {
 	size_t n = !s->spec || s->spec->tracer == UFT_TRACER_NOP ? 0 : uft_object_expects(obj);
-	struct uft_slice *sl;
 	struct uft_cmd *c;
 
 	/* With a filter nobody knows; then what is not needed must not be made. */
 	if (!n || n > s->arena.map->profile_ids / 2 || !obj->ntext || s->spec->nfilter || s->spec->nnotrace || s->spec->min_size ||
 	    s->spec->beside)
 		return;
-	sl = arena_slice(&s->arena, slice);
-	c = arena_cmd(&s->arena, slice);
-	*c = (struct uft_cmd){ .op = UFT_CMD_OBJECT, .n = 1 };
-	*(struct uft_cmd_object *)command_payload(c) = (struct uft_cmd_object){
+	c = channel_begin(&s->arena, slice, UFT_CMD_OBJECT, 1, 0);
+	*(struct uft_cmd_object *)channel_payload(c) = (struct uft_cmd_object){
 		.text_start = obj->text[0].addr + bias, .text_end = obj->text[obj->ntext - 1].end + bias, .nstubs = (uint32_t)n,
 		.first_text_id = sp->next_text_id, .first_stub_id = sp->next_stub_id,
 		.warm = UFT_WARM_SITES | (s->spec->tracer == UFT_TRACER_FUNCTION ? 0 : UFT_WARM_STUBS),
 	};
-	command_post_slice(sl);
-	table_populate(command_payload(c), command_arm_bytes(n));	/* of the next command, most likely */
+	channel_post(&s->arena, slice);
+	table_populate(channel_payload(c), command_arm_bytes(n));	/* of the next command, most likely */
 }
 
 int command_object(struct uft_session *s, struct target *t, uint32_t object)
@@ -165,7 +162,7 @@ int command_object(struct uft_session *s, struct target *t, uint32_t object)
 	if (!ret) {
 		struct uft_cmd_object o;
 
-		memcpy(&o, command_payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
+		memcpy(&o, channel_payload(arena_cmd(&s->arena, t->slice)), sizeof(o));
 		t->obj[object].code_base = o.code_base;
 		t->obj[object].is_sent = 1;
 		t->space->obj[object].stub_base = o.stub_base;

@@ -51,7 +51,7 @@ int command_params(struct uft_session *s, struct target *t)
 	params.kin_lists = kin_lists(s, t->pid);
 	stacks_put_ids(s, t, &params);
 	warn_stacks(s, t);
-	memcpy(command_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
+	memcpy(channel_payload(command_begin(s, t, UFT_CMD_TRACER, 1, 0)), &params, sizeof(params));
 	ret = command_post(s, t);
 	return ret ? ret : command_wait(s, t);
 }

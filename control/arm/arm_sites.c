@@ -59,7 +59,7 @@ struct sender {
 static int take_answer(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *told,
 		       const uint32_t *index, uint32_t n)
 {
-	const struct uft_patch *answer = command_payload(arena_cmd(&s->arena, t->slice));
+	const struct uft_patch *answer = channel_payload(arena_cmd(&s->arena, t->slice));
 	struct uft_patch *copy = malloc(n * sizeof(*copy));
 	int ret;
 
@@ -81,7 +81,7 @@ int command_patch_list(struct uft_session *s, struct target *t, uint32_t object,
 	int ret;
 
 	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = n, .object = object, .flags = command_patch_flags(s, t, object) };
-	memcpy(command_payload(c), p, n * sizeof(*p));
+	memcpy(channel_payload(c), p, n * sizeof(*p));
 	ret = command_post(s, t);
 	if (!ret)
 		ret = command_wait(s, t);
@@ -111,8 +111,8 @@ static int part_post(struct uft_session *s, struct target *t, uint32_t object)
 	if (ret)
 		return ret;
 	*c = (struct uft_cmd){ .op = UFT_CMD_PATCH, .n = part->n, .object = object, .flags = command_patch_flags(s, t, object) };
-	table_populate(command_payload(c), part->n * sizeof(*part->patch));
-	memcpy(command_payload(c), part->patch, part->n * sizeof(*part->patch));
+	table_populate(channel_payload(c), part->n * sizeof(*part->patch));
+	memcpy(channel_payload(c), part->patch, part->n * sizeof(*part->patch));
 	ret = command_post(s, t);
 	s->sender->is_posted = !ret;
 	s->sender->filling ^= 1;

@@ -21,6 +21,7 @@
  */
 #include "control/detach/detach.h"
 
+#include "control/arena/channel.h"
 #include "control/detach/guard.h"
 #include "control/ptrace/task_stop.h"
 #include "control/proc/procinfo.h"
@@ -64,13 +65,19 @@ static int say(struct leaving *l, const char *fmt, ...)
 	return -EAGAIN;
 }
 
-/* ---- Commands: as channel.c, without a session ----------------------------------------------- */
+/* ---- Commands -------------------------------------------------------------------------------- */
 
 static int agent_is_over(const struct leaving *l, int ms)
 {
 	struct pollfd p = { .fd = l->agent_fd, .events = POLLIN };
 
 	return poll(&p, 1, ms) > 0;
+}
+
+static int gives_up(const void *l, uint64_t waited_ns)
+{
+	(void)waited_ns;
+	return agent_is_over(l, 0) ? -ESRCH : 0;
 }
 
 static struct uft_cmd *area(const struct leaving *l)
@@ -80,30 +87,15 @@ static struct uft_cmd *area(const struct leaving *l)
 
 static void post(struct leaving *l, uint32_t op, uint32_t flags)
 {
-	struct uft_slice *sl = arena_slice(l->arena, l->slice);
-
-	*area(l) = (struct uft_cmd){ .op = op, .flags = flags };
-	__atomic_add_fetch(&sl->cmd_seq, 1, __ATOMIC_RELEASE);
-	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	channel_begin(l->arena, l->slice, op, 0, 0)->flags = flags;
+	channel_post(l->arena, l->slice);
 }
 
 static int await(struct leaving *l)
 {
-	struct uft_slice *sl = arena_slice(l->arena, l->slice);
-	uint64_t deadline = session_now_ns() + COMMAND_MS * 1000000ull;
+	int ret = channel_await(l->arena, l->slice, COMMAND_MS, gives_up, l);
 
-	for (;;) {
-		struct timespec part = { .tv_nsec = 20000000 };
-		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
-
-		if (done == __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED))
-			return sl->cmd_result;
-		if (agent_is_over(l, 0))
-			return -ESRCH;
-		if (session_now_ns() > deadline)
-			return -ETIMEDOUT;
-		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &part);
-	}
+	return ret > 0 ? arena_slice(l->arena, l->slice)->cmd_result : ret ? ret : -ETIMEDOUT;
 }
 
 static int run(struct leaving *l, uint32_t op, uint32_t flags)

@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_TARGET_H
 #define UFT_CONTROL_TARGET_H
 
+#include "control/arena/channel.h"
 #include "control/plan/plan.h"
 #include "control/state/state.h"
 
@@ -101,10 +102,9 @@ void kin_note(struct uft_session *s, pid_t pid, pid_t from);
 void kin_begin(const struct spec *old, struct spec *sp);	/* @sp is in force from now on, behind @old or NULL */
 uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_lists, beside those that name it */
 
-/* ---- channel.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
+/* ---- command.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
 
 #define COMMAND_TIMEOUT_MS	10000
-void command_post_slice(struct uft_slice *sl);			/* the command stands in its area: start it */
 int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
 int command_wait(struct uft_session *s, struct target *t);	/* its result */
 int command_is_stuck(const struct uft_session *s, const struct target *t);	/* did not answer, and does not do it now */
@@ -112,7 +112,6 @@ int command_is_stuck(const struct uft_session *s, const struct target *t);	/* di
 void stuck_begin(struct uft_session *s, struct target *t);	/* it did not answer what was just sent */
 int stuck_ends(struct uft_session *s, struct target *t);	/* 1: it did by now; to be armed with force */
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
-void *command_payload(struct uft_cmd *c);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
 /* seccomp_risk.c. @why: what was found, NULL if nothing is known. */

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+/*
+ * channel.c - one command at a time to the agent of a slice, through the slice's command area
+ *
+ *	channel_begin() -> the payload is written -> channel_post() -> channel_await() -> cmd_result
+ *
+ * The agent's answer is data from a target. While a command is not answered the area may still be read, so nothing is written to it.
+ */
+#include "control/arena/channel.h"
+
+#include <errno.h>
+#include <time.h>
+
+#define PART_NS	20000000	/* the caller is asked whether to go on */
+
+struct uft_cmd *channel_begin(const struct arena *a, uint32_t slice, uint32_t op, uint32_t n, uint32_t object)
+{
+	struct uft_cmd *c = arena_cmd(a, slice);
+
+	*c = (struct uft_cmd){ .op = op, .n = n, .object = object };
+	return c;
+}
+
+void channel_post(const struct arena *a, uint32_t slice)
+{
+	struct uft_slice *sl = arena_slice(a, slice);
+
+	__atomic_store_n(&sl->cmd_seq, __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED) + 1, __ATOMIC_RELEASE);
+	futex(&sl->cmd_seq, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+}
+
+int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg)
+{
+	struct uft_slice *sl = arena_slice(a, slice);
+	uint32_t seq = __atomic_load_n(&sl->cmd_seq, __ATOMIC_RELAXED);
+	uint64_t begin = session_now_ns(), waited = 0;
+
+	for (;;) {
+		uint32_t done = __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE);
+		int ret;
+
+		if (done == seq)
+			return 1;
+		/* Asked before the first sleep: one that ended since its last command would cost all others a part of it. */
+		ret = gives_up(arg, waited);
+		if (ret < 0)
+			return __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq ? 1 : ret;
+		waited = session_now_ns() - begin;
+		if (ret || waited > ms * 1000000ull)
+			return 0;
+		futex(&sl->cmd_done, 0 /* FUTEX_WAIT */, done, &(struct timespec){ .tv_nsec = PART_NS });
+	}
+}
