@@ -10,10 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define MAX_SLICES 256
-
-static const struct uft_image *slice_image[MAX_SLICES];
-
 static struct count *counter(struct run *r, const char *name)
 {
 	for (int i = 0; i < r->ncount; i++)
@@ -121,9 +117,9 @@ static void on_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const str
 	(void)pid;
 	(void)ppid;
 	r->slices_begun++;
-	r->unpaired += slice < MAX_SLICES && slice_image[slice];
+	r->unpaired += slice < MAX_SLICES && r->slice_image[slice];
 	if (slice < MAX_SLICES)
-		slice_image[slice] = img;
+		r->slice_image[slice] = img;
 }
 
 static void on_end(void *arg, uint32_t slice, pid_t pid)
@@ -134,18 +130,18 @@ static void on_end(void *arg, uint32_t slice, pid_t pid)
 	struct uft_slice *sl = (struct uft_slice *)at;
 
 	r->slices_ended++;
-	if (slice >= MAX_SLICES || !slice_image[slice]) {
+	if (slice >= MAX_SLICES || !r->slice_image[slice]) {
 		r->unpaired++;
 		return;
 	}
 	for (uint32_t i = 0; i < a->ncpus + a->nexch; i++) {
 		const uint8_t *ring = at + a->ring_offset + a->ring_stride * i;
 
-		decode(r, slice, ring, slice_image[slice], (uint32_t)pid);
+		decode(r, slice, ring, r->slice_image[slice], (uint32_t)pid);
 		if (i >= a->ncpus)
 			r->exchange_bytes += ((const struct uft_ring *)ring)->commit;
 	}
-	slice_image[slice] = NULL;
+	r->slice_image[slice] = NULL;
 	memset(sl->counter, 0, sizeof(sl->counter));
 	sl->pid = 0;
 	madvise(at + a->ring_offset, a->slice_bytes - a->ring_offset, MADV_REMOVE);

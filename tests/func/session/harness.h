@@ -6,6 +6,7 @@
 #include "control/session.h"
 
 #define MAX_COUNTS 64
+#define MAX_SLICES 256
 
 struct count {
 	char name[64];
@@ -20,6 +21,7 @@ struct run {
 	void (*tick)(struct run *r);		/* called after each poll */
 	void *arg;
 	/* out */
+	const struct uft_image *slice_image[MAX_SLICES];
 	struct uft_session *session;
 	int launch_result, status, ticks;
 	struct uft_error err;

@@ -930,6 +930,45 @@ static void test_begun(void)
 	uft_session_destroy(s);
 }
 
+/* A session of the same thread, which begins and ends while the first one's program runs. Each is served in turns. */
+static void serve_first(struct run *r)
+{
+	uft_session_poll(r->arg, 0);
+}
+
+static void run_second(struct run *r)
+{
+	char *argv[] = { (char *)plain_target, "fork", NULL };
+	struct run *second;
+
+	if (r->ticks != 1)
+		return;
+	second = new_run(UFT_TRACER_GRAPH);
+	second->arg = r->session;
+	second->tick = serve_first;
+	run_session(second, argv);
+	check_clean(second);
+	CHECK(second->status == GOOD, "%x", second->status);
+	check_counts(second, "work_a", 160);
+	check_counts(second, "work_b", 320);
+	free(second);
+}
+
+static void test_two_sessions(void)
+{
+	struct run *r = new_run(UFT_TRACER_FUNCTION);
+	char *argv[] = { (char *)plain_target, "exec", NULL };
+
+	r->tick = run_second;
+	run_session(r, argv);
+	check_clean(r);
+	CHECK(r->status == GOOD, "%x", r->status);
+	CHECK(r->slices_begun == 2, "%u slices", r->slices_begun);
+	check_counts(r, "work_a", 35);
+	check_counts(r, "work_b", 70);
+	free(r);
+}
+
 static const struct test {
 	const char *name;
 	void (*run)(void);
@@ -944,7 +983,7 @@ static const struct test {
 	{ "script", test_script }, { "killed-target", test_killed_target }, { "switching", test_switching },
 	{ "short", test_short }, { "slice-of-one-left", test_slice_of_one_left },
 	{ "stuck-left", test_stuck_left }, { "silent-agent", test_silent_agent }, { "late-fork", test_late_fork }, { "killed-session", test_killed_session },
-	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun },
+	{ "destroyed-session", test_destroyed_session }, { "begun", test_begun }, { "two-sessions", test_two_sessions },
 };
 
 static int is_wanted(const char *name, int n, char **names)
