@@ -199,6 +199,7 @@ static void print_entry(FILE *f, const struct cmd_objects *o, const struct cmd_o
 struct entry_count {
 	size_t usable, pads, puns, plain, traps, listed;
 	size_t skip[ENTRY_NSKIPS];
+	const char *walker;
 };
 
 static void print_entry_counts(FILE *f, const struct entry_count *c, int is_before)
@@ -216,6 +217,8 @@ static void print_entry_counts(FILE *f, const struct entry_count *c, int is_befo
 	else
 		fprintf(f, "# plain code: %zu of %zu entries can be rewritten: code %zu, code-pad %zu%s; %zu of them for the function "
 			"tracer only\n", c->usable, all, c->usable - c->pads - c->puns, c->pads, puns, c->plain);
+	if (c->walker)
+		fprintf(f, "# function tracer only, where its runtime may look: %s\n", c->walker);
 	for (unsigned i = 1; i < ENTRY_NSKIPS; i++)
 		if (c->skip[i])
 			fprintf(f, "# left alone: %zu: %s\n", c->skip[i], entry_skip_text(i));
@@ -261,6 +264,7 @@ static void print_entries(FILE *f, const struct sites_opts *opts, const struct c
 			print_heading(f, o);
 		print_entry(f, o, item, e);
 	}
+	c->walker = entries_walker_text(&list);
 	entries_free(&list);
 }
 

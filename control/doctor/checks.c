@@ -202,6 +202,14 @@ static int judge_sites(const struct doctor_facts *f, struct doctor_finding *out)
 	return remedy(out, "build it with the flags that uft cflags prints, or name a library: -l '*:mod:LIBRARY'");
 }
 
+static int judge_graph(const struct doctor_facts *f, struct doctor_finding *out)
+{
+	if (f->program_error || f->nsites || !f->walker)
+		return 0;
+	say(out, DOCTOR_WARN, "function_graph and profile leave %zu of its %zu functions alone: %s", f->nplain_graph, f->nplain_ok, f->walker);
+	return remedy(out, "-p function, which changes no return address");
+}
+
 static int judge_symbols(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->program_error)
@@ -358,6 +366,7 @@ const struct doctor_check doctor_checks[] = {
 	{ "process", DOCTOR_PROCESS, judge_process },
 	{ "program", FILES, judge_program },
 	{ "functions", FILES, judge_sites },
+	{ "graph", FILES, judge_graph },
 	{ "symbols", FILES, judge_symbols },
 	{ "privilege", FILES, judge_secure },
 	{ "access", DOCTOR_PROCESS, judge_access },

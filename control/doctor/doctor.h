@@ -43,6 +43,8 @@ struct doctor_facts {
 	size_t nskipped;
 	size_t nplain_trap;	/* and those that cannot, but by int3 */
 	size_t nplain, nplain_ok;	/* functions that nobody prepared, and those of them that can be rewritten */
+	size_t nplain_graph;		/* those of nplain_ok that the graph tracer leaves alone */
+	const char *walker;		/* why most of them, NULL: each for what its own code does */
 	size_t nbefore;			/* prepared by a pad before the entry */
 	const char *plain_why;		/* what most of the others lack */
 	int is_static, is_shstk, has_rseq_symbol, has_interp;

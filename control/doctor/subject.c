@@ -51,8 +51,11 @@ static void look_at_plain(struct doctor_facts *f, struct uft_object *obj)
 	if (!entries_plan(obj, &list, NULL)) {
 		f->nplain = list.n;
 		f->nplain_ok = list.nskip[ENTRY_OK];
-		for (size_t i = 0; i < list.n; i++)
+		for (size_t i = 0; i < list.n; i++) {
 			f->nplain_trap += list.entry[i].can_trap;
+			f->nplain_graph += !list.entry[i].skip && list.entry[i].is_plain;
+		}
+		f->walker = entries_walker_text(&list);
 		for (int i = ENTRY_OK + 1; i < ENTRY_NSKIPS; i++)
 			if (list.nskip[i] > most) {
 				most = list.nskip[i];

@@ -233,7 +233,7 @@ static int is_plain(const struct entries *e, const struct scan_text *t, const st
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (looks_at_return(&b) || is_vfork(&b))
+	if (scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) || looks_at_return(&b) || is_vfork(&b))
 		return 1;
 	next = depth < MAX_DEPTH ? tail(e, &b, f) : NULL;
 	return next && next != f && scan_text(e->priv->scan, next->func) == t && next->addr - t->addr < t->n &&

@@ -541,3 +541,14 @@ int entry_twin(struct uft_object *obj, const struct entry *e, unsigned offset)
 			return m.copy[i];
 	return -EINVAL;
 }
+
+const char *entries_walker_text(const struct entries *e)
+{
+	const struct scan *s = e->priv ? e->priv->scan : NULL;
+
+	if (s && s->has_frame_table)
+		return "it has a table of frames for its own collector, which finds each by its return address";
+	if (s && s->is_runtime)
+		return "it makes code at run time and looks up the return addresses of calls from it";
+	return NULL;
+}

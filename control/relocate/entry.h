@@ -76,6 +76,9 @@ int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 void entries_free(struct entries *e);
 const char *entry_skip_text(enum entry_skip skip);
 
+/* Does the object's own runtime look up return addresses on the stack? Known once an entry was planned. NULL: none that is known. */
+const char *entries_walker_text(const struct entries *e);
+
 /*
  * The code of a planned entry for its slot: bytes for out->code at runtime address @at, of an object loaded at @bias.
  * Fills all of *out but stub. -ERANGE: an operand is out of reach from there.

@@ -168,16 +168,6 @@ static int is_jumped_to(const struct scan_text *t, const struct entry *f)
 	return 0;
 }
 
-/*
- * Code that a runtime makes has no unwind data, so its collector reads the return addresses of calls into the runtime
- * and looks them up. Which functions such code calls cannot be seen: any whose address is somewhere.
- */
-static int is_called_by_made_code(const struct entries *e, const struct scan_text *t, const struct entry *f)
-{
-	return e->priv->scan->is_runtime && (scan_bit(t->pointed, f->func - t->addr) ||
-					     scan_bit(t->pointed, f->addr - t->addr) || is_jumped_to(t, f));
-}
-
 /* Ends with `ret $n`: the graph tracer looks for the slot in the wrong place then. */
 static int returns_popping(struct entries_priv *pr, const struct scan_text *t, const struct entry *f)
 {
@@ -201,7 +191,8 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (pops(t, f) || is_called_by_made_code(e, t, f) || returns_popping(e->priv, t, f))
+	if (pops(t, f) || scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) ||
+	    (e->priv->scan->is_runtime && is_jumped_to(t, f)) || returns_popping(e->priv, t, f))
 		return 1;
 	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))
 		return 1;

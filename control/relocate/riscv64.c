@@ -157,7 +157,7 @@ static int is_plain(const struct entries *e, const struct scan_text *t, const st
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (looks_at_return(&b) || (r.has_clone && !r.calls))
+	if (scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) || looks_at_return(&b) || (r.has_clone && !r.calls))
 		return 1;
 	next = depth < MAX_DEPTH ? tail(e, &b, f) : NULL;
 	return next && next != f && scan_text(e->priv->scan, next->func) == t && is_plain(e, t, next, depth + 1);

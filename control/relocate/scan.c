@@ -227,10 +227,42 @@ static int is_special_name(const char *name)
 	return 0;
 }
 
-/* Of objects whose collectors find their own code's frames through the return addresses that it leaves. */
+/* Entry points that embedders of a runtime link against, so a stripped one has them too. */
 static int is_runtime_name(const char *name)
 {
 	return !strncmp(name, "JNI_CreateJavaVM", 16) || !strncmp(name, "_ZN2v87Isolate3New", 18);
+}
+
+/*
+ * A runtime that makes code tells perf of it in /tmp/perf-PID.map, whose name no symbol table is needed to find. Its made code has no
+ * unwind data, so it finds frames by the return addresses of calls from it: V8, the Java machine, Mono, .NET, Erlang.
+ */
+static int names_perf_map(const uint8_t *p, size_t n)
+{
+	static const char begin[] = "/perf-%", end[] = ".map";
+	const uint8_t *at = p;
+
+	while ((at = memmem(at, (size_t)(p + n - at), begin, sizeof(begin) - 1))) {
+		const uint8_t *behind = (at += sizeof(begin) - 1);
+
+		while (behind < p + n && behind - at < 8 && ((*behind >= 'a' && *behind <= 'z') || (*behind >= '0' && *behind <= '9')))
+			behind++;
+		if ((size_t)(p + n - behind) >= sizeof(end) && !memcmp(behind, end, sizeof(end)))
+			return 1;
+	}
+	return 0;
+}
+
+static int makes_code(const struct elf_view *v)
+{
+	for (size_t i = 0; i < v->nph; i++) {
+		const Elf64_Phdr *ph = &v->ph[i];
+		const uint8_t *p = ph->p_type == PT_LOAD && !(ph->p_flags & PF_X) ? elf_bytes(v, ph->p_offset, ph->p_filesz) : NULL;
+
+		if (p && names_perf_map(p, ph->p_filesz))
+			return 1;
+	}
+	return 0;
 }
 
 /*
@@ -240,6 +272,11 @@ static int is_runtime_name(const char *name)
 static int is_frame_table_name(const char *name)
 {
 	return !strcmp(name, "caml_frametable") || !strcmp(name, "__LLVM_StackMaps");
+}
+
+int scan_is_called_by_made_code(const struct scan *s, const struct scan_text *t, uint64_t func, uint64_t addr)
+{
+	return s->is_runtime && (scan_bit(t->pointed, func - t->addr) || (addr - t->addr < t->n && scan_bit(t->pointed, addr - t->addr)));
 }
 
 static void note_special(struct scan *s, uint64_t addr)
@@ -394,6 +431,8 @@ int scan_make(struct uft_object *obj, const struct entries *e, struct scan **out
 		scan_symbols(&sc, &v->dyn);
 		elf_symtab_find(v, SHT_SYMTAB, &symtab);
 		scan_symbols(&sc, &symtab);
+		sc.s->has_frame_table |= elf_section(v, ".llvm_stackmaps", 0) != 0;
+		sc.s->is_runtime = sc.s->is_runtime || makes_code(v);
 		scan_called(&sc, obj->entry);
 		mark_entries(&sc);
 		*out = sc.s;

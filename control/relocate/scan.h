@@ -24,7 +24,7 @@ struct scan {
 	size_t ntext;
 	uint64_t special[SCAN_SPECIAL];		/* functions that symbols name as such: for the function tracer only */
 	size_t nspecial;
-	int is_runtime;		/* makes code at run time, and looks for calls from it on the stack (plain.c) */
+	int is_runtime;		/* makes code at run time, and looks for calls from it on the stack */
 	int has_frame_table;	/* its own collector finds its frames by their return addresses: all of it is for the function tracer only */
 };
 
@@ -44,6 +44,12 @@ const struct scan_text *scan_called(struct scanner *sc, uint64_t addr);
 void scan_pointer(struct scanner *sc, uint64_t addr);
 /* A jump at @from, which rises; *k is 0 at first. @is_part: what it leads to is a part of a function, if nobody calls it. */
 void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part);
+
+/*
+ * 1: code that a runtime makes may call the function at @func, whose entry is at @addr: its address is somewhere. The runtime looks up
+ * the return addresses of such calls, and which functions they call cannot be seen.
+ */
+int scan_is_called_by_made_code(const struct scan *s, const struct scan_text *t, uint64_t func, uint64_t addr);
 
 /* 1: something leads to one of [addr, addr + n). */
 int scan_any(const struct scan_text *t, const uint64_t *map, uint64_t addr, unsigned n);

@@ -7,6 +7,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func/plain
+walks=
 case $1 in
 bash)	need bash; set -- bash "$here/work.bash"; least=3500 ;;
 python)	set -- /usr/bin/python3 "$here/work.py"; [ -x "$1" ] || skip "there is no /usr/bin/python3"; least=9000 ;;
@@ -24,12 +25,24 @@ runtime) ${CC:-cc} -O2 -Wall -o runtime "$here/runtime.c" || exit 1
 cleanups) ${CXX:-g++} -O1 -w -static -o cleanups "$here/cleanups.cc" || skip "this compiler cannot link C++ statically"
 	set -- ./cleanups; least=800 ;;
 ocaml)	need ocamlopt; cp "$here/collect.ml" . && ocamlopt -o collect collect.ml || exit 1
-	set -- ./collect; least=2500 ;;
-node)	need node; set -- node "$here/work.js"; least=10000 ;;
+	set -- ./collect; least=2500 walks='table of frames' ;;
+mono)	need mcs mono; mcs -out:collect.exe "$here/Collect.cs" || exit 1
+	set -- mono collect.exe; least=8000 walks='makes code' ;;
+node)	need node; set -- node "$here/work.js"; least=10000 walks='makes code' ;;
 java)	need java javac; javac -d . "$here/Work.java" || exit 1
 	set -- java -Xmx64m -XX:+UseSerialGC -cp . Work; least=25000 ;;
 *)	echo "what is $1?"; exit 1 ;;
 esac
+
+# A runtime that looks for its frames on the stack is known as one before anything is traced.
+if [ "$walks" ]; then
+	run "$uft" doctor "$(command -v "$1")"
+	expect_out "warn  graph: "
+	expect_out "$walks"
+	run "$uft" sites -s "$(command -v "$1")"
+	expect_out "# function tracer only, where its runtime may look: it"
+	expect_out "$walks"
+fi
 
 run "$@"
 expect_status 0

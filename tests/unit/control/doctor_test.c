@@ -167,6 +167,10 @@ static void program(void **state)
 	expect("functions", DOCTOR_WARN, "of 10 functions 4 can be rewritten, most others not: too short");
 	f.nplain_ok = 9;
 	expect("functions", DOCTOR_OK, "none is prepared");
+	f.nplain_graph = 7;
+	f.walker = "it has a table of frames";
+	expect("graph", DOCTOR_WARN, "leave 7 of its 9 functions alone: it has a table of frames");
+	f.walker = NULL;
 	f.has_symbols = 1;
 	expect("symbols", DOCTOR_WARN, "exported");
 	f.has_symbols = 0;
