@@ -174,6 +174,8 @@ static int judge_program(const struct doctor_facts *f, struct doctor_finding *ou
 		say(out, DOCTOR_FAIL, "%s is linked statically: no loader puts the runtime into it", f->program);
 		return remedy(out, "link it dynamically");
 	}
+	if (f->runs_guests)
+		return say(out, DOCTOR_FAIL, "%s runs another program in its own address space: it is left alone, and so is that one", f->program);
 	if (f->script[0])
 		return say(out, DOCTOR_OK, "%s is a script; what runs is %s", f->script, f->program);
 	return say(out, DOCTOR_OK, "%s is a %s " HOST_NAME " program", f->program, f->is_static ? "static" : "dynamic");

@@ -47,6 +47,7 @@ struct doctor_facts {
 	const char *walker;		/* why most of them, NULL: each for what its own code does */
 	size_t nbefore;			/* prepared by a pad before the entry */
 	const char *plain_why;		/* what most of the others lack */
+	int runs_guests;		/* other programs, in its own address space */
 	int is_static, is_shstk, has_rseq_symbol, has_interp;
 	char interp[512], symbols_from[512];
 	int has_symbols;		/* 2 all, 1 exported ones only, 0 none */

@@ -24,6 +24,7 @@
 #include "control/start/start.h"
 #include "control/relocate/entry.h"
 #include "symbol/host.h"
+#include "symbol/object_internal.h"
 
 /* ---- The file ------------------------------------------------------------------------------- */
 
@@ -77,6 +78,7 @@ static void look_at_object(struct doctor_facts *f, const char *path, const char 
 		uft_fail(&err, -EPFNOSUPPORT, "it is for another architecture (`uft record --emulator` may run it)");
 		uft_object_put(obj);
 	} else if (!f->program_error) {
+		f->runs_guests = headers_run_guests(object_priv(obj)->view.ph, object_priv(obj)->view.nph);
 		f->program_error = -uft_object_sites(obj, &err);
 		for (size_t i = 0; i < obj->nsite; i++) {
 			f->nsites += !obj->site[i].skip;

@@ -28,7 +28,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MAX_PHDRS	128
 /* ---- Objects ------------------------------------------------------------------------------- */
 
 static int take_ids(struct uft_session *s, struct space *sp, struct uft_mapped *m)
@@ -243,6 +242,8 @@ int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello
 	} else {
 		ret = files_open_exe(pid, path, sizeof(path), &exe, err);
 	}
+	if (!ret && !hello && exec_runs_guests(pid, &av))
+		ret = exec_guests_fail(path, err);
 	if (ret)
 		goto fail;
 	sp->next_stub_id = 1;

@@ -660,7 +660,8 @@ static int check_pattern(const struct spec *sp, const struct uft_pattern *p, con
 				is_library = o && !p->object && !spaces[k]->obj[o].nusable;
 			}
 		}
-	if (object_is_absent(p, spaces, nspaces))
+	/* All that can be traced is asked for, and that is nothing: no mistake, and the recording says so. */
+	if (object_is_absent(p, spaces, nspaces) || (is_every(p) && best))
 		return 0;
 	if (!best && !other_name(p, spaces, nspaces, near, sizeof(near)))
 		near_names(p, spaces, nspaces, near, sizeof(near));

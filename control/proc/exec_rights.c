@@ -4,6 +4,10 @@
  *
  * A program that gains rights at exec (setuid, setgid, file capabilities) loses them when an unprivileged process
  * traces it by ptrace: it would misbehave rather than fail. So it is refused, or left alone, before.
+ *
+ * A program that loads and runs another one in its own address space (a valgrind tool, Wine's preloader) decides itself what lies where,
+ * by fixed addresses, and knows nothing of the runtime's mappings; the code of its guest is not its own. It is known by how it is linked:
+ * to an address that leaves room for a guest below it, and with neither a loader nor a C library, which would map as they like.
  */
 #include "control/proc/proc.h"
 #include "symbol/host.h"
@@ -19,6 +23,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#define GUEST_ROOM	(256ull << 20)	/* a program that leaves so much below it does so for another; compilers' own is 4 MB */
 #define SCRIPTS_MAX	5	/* the kernel follows as many, and refuses the next */
 
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid)
@@ -44,6 +49,32 @@ int program_check_rights(const char *path, struct uft_error *err)
 	const char *secure = secure_exec_reason(path, geteuid(), getegid());
 
 	return secure ? uft_fail(err, -EPERM, "%s gains rights when it is started (%s): such programs are not traced", path, secure) : 0;
+}
+
+int headers_run_guests(const Elf64_Phdr *ph, size_t n)
+{
+	uint64_t first = ~0ull;
+
+	for (size_t i = 0; i < n; i++) {
+		if (ph[i].p_type == PT_INTERP || ph[i].p_type == PT_TLS || ph[i].p_type == PT_DYNAMIC)
+			return 0;
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr < first)
+			first = ph[i].p_vaddr;
+	}
+	return first != ~0ull && first >= GUEST_ROOM;
+}
+
+int exec_runs_guests(pid_t pid, const struct auxv *av)
+{
+	Elf64_Phdr ph[MAX_PHDRS];
+	size_t n = av->phnum < MAX_PHDRS ? av->phnum : MAX_PHDRS;
+
+	return !av->base && n && !peek_mem(pid, av->phdr, ph, n * sizeof(ph[0])) && headers_run_guests(ph, n);
+}
+
+int exec_guests_fail(const char *path, struct uft_error *err)
+{
+	return uft_fail(err, -EOPNOTSUPP, "%s runs another program in its own address space: it is left alone, and so is that one", path);
 }
 
 int script_interpreter(const char *path, char *interp, size_t size)

@@ -3,6 +3,7 @@
 #ifndef UFT_CONTROL_PROC_H
 #define UFT_CONTROL_PROC_H
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,7 @@
 /* ---- procfs.c: the auxiliary vector -------------------------------------------------------------- */
 
 #define UFT_AUXV_MAX	1024
+#define MAX_PHDRS	128
 struct auxv {
 	uint64_t phdr, phnum, entry, base, vdso, secure, random;
 };
@@ -24,6 +26,10 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
+/* The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The reason, for @err; its code. */
+int exec_runs_guests(pid_t pid, const struct auxv *av);
+int headers_run_guests(const Elf64_Phdr *ph, size_t n);		/* the same by its program headers */
+int exec_guests_fail(const char *path, struct uft_error *err);
 /* What stands in an executable file is something we can trace: 0, or -errno and the sentence. */
 int program_check(const char *path, struct uft_error *err);
 /* And its start gains no rights. */

@@ -15,6 +15,15 @@
  */
 #include "control/ptrace/task_stop.h"
 
+#include <errno.h>
+
+int look_detach(pid_t tid, int sig)
+{
+	(void)tid;
+	(void)sig;
+	return -ESRCH;
+}
+
 void look_keep_status(pid_t pid)
 {
 	(void)pid;		/* its end comes out of no wait but the session's own */

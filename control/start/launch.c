@@ -166,13 +166,10 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 		usable += t->space->obj[i].nusable + plain_count(&t->space->obj[i]);
 	if (usable)
 		return spec_check(s->spec, &t->space, 1, err);
+	/* It runs all the same: a script around uft expects that, and what it starts may well be traceable. */
 	spec_explain_none(t->space, text, sizeof(text));
-	/* make, env, a shell: what they start may well be traceable. */
-	if (session_follows_children(s)) {
-		session_warn(s, "%s", text);
-		return 0;
-	}
-	return uft_fail(err, -ENODATA, "%s", text);
+	session_warn(s, "%s", text);
+	return 0;
 }
 
 static void tell_released(struct uft_session *s)
@@ -294,6 +291,19 @@ static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, st
 	return 0;
 }
 
+/* It is not to be traced, and runs. */
+static int let_run(struct uft_session *s, pid_t pid)
+{
+	struct uft_error why;
+
+	exec_guests_fail(s->coming.path, &why);
+	session_warn(s, "%s", why.text);
+	s->not_followed++;
+	look_detach(pid, 0);
+	tell_released(s);
+	return 0;
+}
+
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
 {
 	struct uft_error why = { "" };
@@ -315,7 +325,14 @@ int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, st
 		return ret;
 	guard_await(s);
 	launch_adopt(s, pid);
-	if (!auxv_read(pid, raw, &bytes, &av) && av.secure)
+	if (auxv_read(pid, raw, &bytes, &av))
+		memset(&av, 0, sizeof(av));		/* it was killed meanwhile */
+	if (exec_runs_guests(pid, &av)) {
+		if (out)
+			*out = pid;
+		return let_run(s, pid);
+	}
+	if (av.secure)
 		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
 	if (!ret)
 		ret = inject_exec(s, pid, getpid(), &t, &why);

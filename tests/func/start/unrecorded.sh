@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# unrecorded.sh - where nothing can be recorded, or nothing may, the program runs: its output and its status are its own, and why is said
+. "$(dirname "$0")/../../lib/common.sh"
+
+cat >bare.c <<'END'
+static __attribute__((noinline)) void leave(long status) { __asm__ volatile("syscall" :: "a"(231L), "D"(status)); }
+void _start(void) { leave(5); }
+END
+cc="${CC:-cc} -O1 -w -fno-stack-protector -fno-pie -no-pie -static -nostdlib"
+$cc -fno-asynchronous-unwind-tables -o bare bare.c || exit 1
+# As a valgrind tool is linked: the room below it is its guest's.
+$cc -Wl,-Ttext-segment=0x58000000 -o guests bare.c || exit 1
+
+# No unwind tables.
+for tracer in function function_graph profile; do
+	for what in "-l *" "-l *:mod:*" "-l *:mod:bare" "-l * -l *:mod:*" "--no-children -l *" --no-children; do
+		set -f
+		# shellcheck disable=SC2086
+		run "$uft" record -p $tracer $what -- ./bare
+		set +f
+		expect_status 5
+		expect_err "nothing was recorded"
+		expect_err "no unwind data"
+	done
+done
+# A name is another matter: it is wrong, and is said to be before anything runs.
+run "$uft" record -l nonesuch ./bare
+expect_status 1
+expect_err "'nonesuch' matches no function"
+
+# Programs that run others in their own memory: as the first, as a child.
+run "$uft" doctor ./guests
+expect_out "guests runs another program in its own address space: it is left alone"
+for tracer in function function_graph; do
+	run "$uft" record -p $tracer ./guests
+	expect_status 5
+	expect_err "guests runs another program in its own address space: it is left alone"
+	run "$uft" record -p $tracer -l '*' -l '*:mod:*' -- sh -c './guests; echo $?'
+	expect_status 0
+	expect_out 5
+	expect_err "guests runs another program in its own address space: it is left alone"
+	expect_err "1 process could not be followed"
+	[ -z "$(command -v valgrind)" ] || {
+		run "$uft" record -q -p $tracer -l '*' -l '*:mod:*' -- valgrind -q --tool=none sh -c 'echo x; exit 3'
+		expect_status 3
+		expect_out x
+	}
+done
