@@ -73,6 +73,7 @@ struct recording {
 	struct cmd_targets *targets;	/* running programs; NULL: we start one */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	uint64_t end_ns;		/* --duration ends then; 0: never */
+	uint64_t ended_ns;		/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
 	int is_limited;			/* the limit of size, room or time was reached: */
 	int is_released;		/* the program goes on without us */
 	int is_left;			/* its last process was taken from us by uft detach, and goes on */
@@ -419,6 +420,29 @@ static int poll_ms(const struct recording *rec)
 	return rec->end_ns && left < POLL_MS * 1000000ull ? (int)(left / 1000000) + 1 : POLL_MS;
 }
 
+#define WAIT_SAID_NS	500000000ull	/* what runs on for so long is named: most of what a program starts ends with it */
+
+/* The program has ended, and what it started (a daemon, say) runs on. 1: it is not waited for. */
+static int is_left_running(struct recording *rec)
+{
+	char name[64] = "";
+	pid_t pid;
+
+	if (rec->targets || uft_session_status(rec->session) < 0)
+		return 0;
+	if (rec->opts->no_wait)
+		return 1;
+	if (!rec->ended_ns)
+		rec->ended_ns = now_ns();
+	if (rec->ended_ns == 1 || now_ns() - rec->ended_ns < WAIT_SAID_NS)
+		return 0;
+	pid = uft_session_waits_for(rec->session, name, sizeof(name));
+	if (pid && !rec->opts->is_quiet)
+		say(rec, "the program has ended; waiting for process %d (%s), which it started: --no-wait ends with the program", pid, name);
+	rec->ended_ns = pid ? 1 : rec->ended_ns;
+	return 0;
+}
+
 /* Until the last target ended, or we are to leave them. */
 static void follow(struct recording *rec)
 {
@@ -426,7 +450,7 @@ static void follow(struct recording *rec)
 
 	if (rec->opts->duration_ns)
 		rec->end_ns = now_ns() + rec->opts->duration_ns;
-	while (!detach_signal && !rec->is_limited && uft_session_poll(rec->session, poll_ms(rec)) > 0) {
+	while (!detach_signal && !rec->is_limited && uft_session_poll(rec->session, poll_ms(rec)) > 0 && !is_left_running(rec)) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);
@@ -441,7 +465,7 @@ static void follow(struct recording *rec)
 		rec->is_released = !detach_signal && rec->is_limited;
 		rec->is_left = !detach_signal && !rec->is_limited;
 	}
-	if (detach_signal || rec->is_limited)
+	if (detach_signal || rec->is_limited || is_left_running(rec))
 		stop_tracing(rec);
 }
 

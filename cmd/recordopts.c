@@ -80,6 +80,7 @@ static const struct cmd_option record_options[] = {
 	{ "emulator", 0, "COMMAND", "the same, and run PROGRAM by COMMAND: 'qemu-aarch64 -L /usr/aarch64-linux-gnu'", cmd_string,
 	  F(emulator), NULL },
 	{ "no-children", 0, NULL, "do not follow fork and exec", cmd_flag, F(no_children), NULL },
+	{ "no-wait", 0, NULL, "end with PROGRAM, and restore the processes that it leaves running", cmd_flag, F(no_wait), NULL },
 	{ "buffer", 'b', "KB", "size of one CPU's ring (also with M, G)", cmd_kb, F(buffer_bytes), NULL },
 	{ "flight", 0, NULL, "when a ring is full, overwrite its oldest events", cmd_flag, F(overwrite), NULL },
 	{ "overwrite", 0, NULL, "the same", cmd_flag, F(overwrite), NULL },
@@ -217,6 +218,8 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
 		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
 				 "--min-size", tracer_names[o->tracer]);
+	if (o->no_wait && syntax == &cmd_attach_syntax)
+		return cmd_usage(syntax, "--no-wait is for programs that are started");
 	if (o->has_switches && o->tracer != UFT_TRACER_FUNCTION && o->tracer != UFT_TRACER_GRAPH)
 		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s", tracer_names[o->tracer],
 				 o->tracer == UFT_TRACER_SCHED_SWITCH ? ", which is that" : "");

@@ -169,6 +169,8 @@ int uft_session_check(struct uft_session *s, struct uft_error *err);
 int uft_session_poll(struct uft_session *s, int timeout_ms);
 /* Wait status of the launched program, -1 while it runs. */
 int uft_session_status(const struct uft_session *s);
+/* A process that the session waits for when the launched program has ended, with its name; 0: none that is known. */
+pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size);
 /* The same of a program that ended while its session was destroyed; -1: it goes on, or the caller has to wait for it. */
 int uft_session_late_status(pid_t program);
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out);

@@ -57,6 +57,6 @@ int peek_maps(const struct arena *a, pid_t pid);	/* has the process mapped it? *
 int peek_anybody_maps(const struct arena *a);		/* has any process but this one? */
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
-int peek_any_silent(const struct arena *a);
+pid_t peek_any_silent(const struct arena *a);
 
 #endif

@@ -53,20 +53,20 @@ int peek_anybody_maps(const struct arena *a)
 	return found;
 }
 
-int peek_any_silent(const struct arena *a)
+pid_t peek_any_silent(const struct arena *a)
 {
 	char comm[64] = "";
 	uint64_t since = peek_start_name(getpid(), comm, sizeof(comm));
 	DIR *d = opendir("/proc");
 	struct dirent *e;
-	int found = 0;
+	pid_t found = 0;
 
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
 
 		if (pid <= 0 || pid == getpid() || pid == (pid_t)a->board->guard_pid || peek_start_name(pid, comm, sizeof(comm)) < since || !strcmp(comm, "uft-agent"))
 			continue;
-		found = peek_maps(a, pid);
+		found = peek_maps(a, pid) ? pid : 0;
 	}
 	if (d)
 		closedir(d);

@@ -708,6 +708,16 @@ int uft_session_poll(struct uft_session *s, int timeout_ms)
 	return !is_over(s);
 }
 
+pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size)
+{
+	pid_t pid = s->has_silent;
+
+	for (const struct target *t = s->targets; t; t = t->next)
+		if (!t->is_over && t->pid != s->launched)
+			pid = t->pid;
+	return pid && peek_start_name(pid, name, size) ? pid : 0;
+}
+
 int uft_session_status(const struct uft_session *s)
 {
 	return s->launched_status;

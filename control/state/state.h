@@ -86,7 +86,7 @@ struct uft_session {
 	uint64_t clock0, mono0;		/* pair for the conversion of thresh_ns */
 	uint32_t command_ms;		/* an agent has to answer in; COMMAND_TIMEOUT_MS but in a test */
 	uint64_t next_scan_ns, next_budget_ns;
-	int has_silent;				/* as of next_silent_ns - SILENT_MS */
+	pid_t has_silent;			/* one of them; as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
 	uint64_t done_ns[UFT_NREQUESTS + UFT_NASKS];	/* when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */

@@ -84,6 +84,26 @@ done
 run "$uft" record -q --no-children ./prog children 3
 expect_equal "children are left alone" "$(stat_value trace.uft calls)" 2
 
+# A program that leaves a daemon: it is not waited for, or the wait is said.
+daemon='sleep 300 >daemon.out 2>&1 & echo $!; exit 3'
+for tracer in function function_graph; do
+	run "$uft" record --no-wait -p $tracer -o daemon.uft sh -c "$daemon"
+	expect_status 3
+	pid=$(cat out)
+	expect_equal "what is in the daemon that was left" "$(grep -c '/uft-[0-9]*/session' "/proc/$pid/maps")" 0
+	check
+	kill "$pid" || fail "the daemon did not go on"
+done
+"$uft" record -o daemon.uft sh -c "$daemon" >out 2>err &
+record=$!
+eventually grep -q 'the program has ended; waiting for process .* (sleep), which it started: --no-wait ends' err
+check
+kill "$(cat out)" || fail "the daemon has ended"
+status=0
+wait $record || status=$?
+expect_status 3
+expect_equal "what was said of the wait" "$(grep -c "waiting for process $(cat out) " err)" 1
+
 # Code that may not be made writable, here (no-one's mprotect) and there (the program's).
 ${CC:-cc} -o nowx "$top/tests/func/build/nowx.c"
 ${CC:-cc} -O2 -o plain prog.c
