@@ -41,6 +41,7 @@ struct track {
 struct open_call {
 	uint64_t start;
 	uint32_t name, is_open;
+	struct track *track; /* of calls of this depth, once there was one */
 };
 
 struct row_state {
@@ -73,14 +74,11 @@ struct lod {
 	uint32_t nrow_of; /* by uft_task.index: row + 1 */
 };
 
-/* Makes room for index @i in an array of zeroed elements. */
-static int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
+static int reserve_more(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	uint64_t want = *n ? *n : 64;
 	char *p;
 
-	if (i < *n)
-		return 0;
 	while (want <= i)
 		want *= 2;
 	memcpy(&p, array, sizeof(p));
@@ -91,6 +89,12 @@ static int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
 	memcpy(array, &p, sizeof(p));
 	*n = (uint32_t)want;
 	return 0;
+}
+
+/* Makes room for index @i in an array of zeroed elements. */
+static inline int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
+{
+	return __builtin_expect(i < *n, 1) ? 0 : reserve_more(array, n, i, size);
 }
 
 struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below)
@@ -231,6 +235,15 @@ static size_t merge_all(struct lod_span *to, const struct lod_span *from, size_t
 	return kept;
 }
 
+/* The last span of a track is complete but for how much of it is filled, which is reckoned once. */
+static void settle(struct track *t)
+{
+	struct lod_span *tail = t->level[0].n ? &t->level[0].v[t->level[0].n - 1] : NULL;
+
+	if (tail && tail->count > 1)
+		tail->fill = fill_of(t->busy, tail->len);
+}
+
 /* All that is there becomes coarser until a quarter of the room is free. */
 static void coarsen(struct lod *l)
 {
@@ -240,8 +253,15 @@ static void coarsen(struct lod *l)
 		for (uint32_t i = 0; i < l->ntrack; i++) {
 			struct track *t = l->track[i];
 
+			settle(t);
 			t->level[0].n = merge_all(t->level[0].v, t->level[0].v, t->level[0].n, l->resolution);
-			t->busy = t->longest = t->level[0].n ? t->level[0].v[t->level[0].n - 1].len : 0;
+			t->busy = t->longest = 0;
+			if (t->level[0].n) {
+				const struct lod_span *tail = &t->level[0].v[t->level[0].n - 1];
+
+				t->busy = tail->len * tail->fill / 255;
+				t->longest = t->busy / tail->count;
+			}
 			l->total += t->level[0].n;
 		}
 		if (l->resolution >> 62)
@@ -266,10 +286,10 @@ static int add_span(struct lod *l, struct track *t, uint64_t start, uint64_t len
 			tail->name = name;
 		}
 		tail->len = start + len - tail->start;
-		tail->fill = fill_of(t->busy, tail->len);
 		tail->count = sum_count(tail->count, count);
 		return 0;
 	}
+	settle(t);
 	if (v->n == v->cap) {
 		size_t cap = v->cap ? v->cap + v->cap / 2 : 16;
 		struct lod_span *grown = realloc(v->v, cap * sizeof(*grown));
@@ -326,14 +346,19 @@ static struct lod_row *row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_
 	return &l->row[*at - 1];
 }
 
-static int add_call(struct lod *l, struct lod_row *r, const struct uft_event *ev, uint64_t t, uint32_t name)
+static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t,
+		    uint32_t name)
 {
 	uint64_t len = ev->duration_ns < t ? ev->duration_ns : t;
 	uint32_t lane = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
-	struct track *track = get_track(l, r->row, lane);
+	struct track *track = lane < s->cap ? s->open[lane].track : NULL;
 
 	if (l->below && len >= l->below)
 		return 0;
+	if (!track)
+		track = get_track(l, r->row, lane);
+	if (track && lane < s->cap)
+		s->open[lane].track = track;
 	/* Calls without entries come when they end, those inside first: the outer one goes where there is room. */
 	while (track && ev->flags & UFT_EVF_CALL && track->end > t - len && lane < LOD_LANES - 1)
 		track = get_track(l, r->row, ++lane);
@@ -344,14 +369,15 @@ static int add_call(struct lod *l, struct lod_row *r, const struct uft_event *ev
 	return add_span(l, track, t - len, len, name, 1);
 }
 
-static int note_entry(struct lod *l, struct row_state *s, const struct uft_event *ev, uint64_t t, uint32_t name)
+static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t t, uint32_t name)
 {
 	uint32_t depth = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
 
-	(void)l;
 	if (reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
 		return -ENOMEM;
-	s->open[depth] = (struct open_call){t, name, 1};
+	s->open[depth].start = t;
+	s->open[depth].name = name;
+	s->open[depth].is_open = 1;
 	return 0;
 }
 
@@ -397,10 +423,10 @@ static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, con
 {
 	switch (ev->kind) {
 	case UFT_EV_ENTRY:
-		return note_entry(l, s, ev, t, name);
+		return note_entry(s, ev, t, name);
 	case UFT_EV_EXIT:
 	case UFT_EV_LEFT:
-		return add_call(l, r, ev, t, name);
+		return add_call(l, r, s, ev, t, name);
 	case UFT_EV_FUNC:
 		r->calls++;
 		r->lanes = r->lanes ? r->lanes : 1;
@@ -462,6 +488,7 @@ static int make_levels(struct lod *l, struct track *t)
 {
 	uint64_t resolution = l->resolution;
 
+	settle(t);
 	t->nlevels = 1;
 	t->resolution[0] = l->resolution;
 	while (t->nlevels < LEVELS && t->level[t->nlevels - 1].n > LEVEL_FEW && resolution < t->end) {

@@ -37,6 +37,7 @@
 #define SPANS_MAX (4u << 20)
 #define SPAN_SHARE 960u /* bytes of the recording for each span: with levels about 3 % of it */
 #define FINE_SPANS (1u << 19)
+#define FINE_AT_ONCE 150000u /* events: 10 ms */
 #define TREE_NODES 20000u
 #define SEARCH_NS 200000000u
 #define LIST_MAX 2000u
@@ -73,6 +74,19 @@ struct fine {
 	uint64_t from, to, used;
 };
 
+/* What the worker is to make, and the last one that was asked for meanwhile: earlier ones nobody looks at any more. */
+struct part {
+	struct view *v;
+	uint64_t from, to;
+};
+struct order {
+	struct view *v; /* being made */
+	uint64_t from, to;
+	enum made made;
+	int is_cancelled, has_next;
+	struct part next;
+};
+
 struct recording {
 	char *path, name[64]; /* name: of the descriptor, in /proc */
 	int fd;
@@ -91,6 +105,7 @@ struct recording {
 	uint64_t clock;	       /* of uses */
 	struct uft_stream *st; /* the asking thread's */
 	struct fine fine[FINE];
+	struct order order;
 };
 
 static uint64_t now_ns(void)
@@ -469,6 +484,80 @@ static void make_report(struct recording *r, struct report *p)
 	pthread_mutex_unlock(&r->lock);
 }
 
+/* ---- The worker: parts --------------------------------------------------------------------------------- */
+
+static struct fine *keep_fine(struct recording *r, const struct lod *of, struct lod *lod, uint64_t from, uint64_t to)
+{
+	struct fine *f = &r->fine[0];
+
+	for (uint32_t i = 1; i < FINE; i++)
+		if (!r->fine[i].lod || (f->lod && r->fine[i].used < f->used))
+			f = &r->fine[i];
+	lod_free(f->lod);
+	*f = (struct fine){lod, of, from, to, ++r->clock};
+	return f;
+}
+
+static int is_cancelled(struct recording *r)
+{
+	int is;
+
+	pthread_mutex_lock(&r->lock);
+	is = r->order.is_cancelled;
+	pthread_mutex_unlock(&r->lock);
+	return is;
+}
+
+/*
+ * The index of the calls below the view's resolution up to @to, of @st, which stands before it. NULL: no memory, or
+ * the worker, which does not hold the lock, was told to leave it.
+ */
+static struct lod *make_part(struct recording *r, struct uft_stream *st, const struct view *v, uint64_t to)
+{
+	uint64_t coarse = lod_resolution(v->lod);
+	/* what begins in it ends by then, if it is short enough to be in here */
+	uint64_t end = r->origin_ns + to + coarse;
+	struct lod *l = lod_new(&r->names, r->origin_ns, FINE_SPANS, coarse);
+	struct uft_event ev[BATCH];
+	uint64_t done = 0;
+	int ret = 0;
+	size_t n;
+
+	while (l && ret >= 0 && (n = uft_stream_batch(st, ev, BATCH)) != 0) {
+		size_t i;
+
+		for (i = 0; i < n && ev[i].ts_ns <= end && ret >= 0; i++)
+			ret = lod_add(l, &ev[i], v->filter);
+		if (i < n)
+			break;
+		done += n;
+		if (st != r->st && done % (128 * BATCH) < BATCH && is_cancelled(r))
+			ret = -ECANCELED;
+	}
+	if (l && ret >= 0 && !lod_finish(l))
+		return l;
+	lod_free(l);
+	return NULL;
+}
+
+static void make_order(struct recording *r, struct order *o)
+{
+	struct uft_select all = {.no_parents = 1};
+	struct uft_stream *st = NULL;
+	struct uft_error err;
+	struct lod *l = NULL;
+
+	if (!open_stream(r, &all, &st, &err) &&
+	    !uft_stream_seek(st, r->index, uft_index_find_ns(r->index, r->origin_ns + o->from)))
+		l = make_part(r, st, o->v, o->to);
+	uft_stream_close(st);
+	pthread_mutex_lock(&r->lock);
+	if (l)
+		keep_fine(r, o->v->lod, l, o->from, o->to);
+	*o = (struct order){.has_next = o->has_next, .next = o->next};
+	pthread_mutex_unlock(&r->lock);
+}
+
 /* ---- The worker ------------------------------------------------------------------------------------------ */
 
 static void *work(void *arg)
@@ -486,6 +575,16 @@ static void *work(void *arg)
 		for (uint32_t i = 0; i < REPORTS && !v && !p; i++)
 			if (r->report[i].is_used && r->report[i].made == MADE_NOT)
 				p = &r->report[i];
+		if (!v && r->order.has_next) {
+			struct part next = r->order.next;
+
+			r->order = (struct order){next.v, next.from, next.to, MADE_WORKING, 0, 0, next};
+			pthread_mutex_unlock(&r->lock);
+			make_order(r, &r->order);
+			pthread_mutex_lock(&r->lock);
+			pthread_cond_broadcast(&r->ordered);
+			continue;
+		}
 		if (!v && !p) {
 			pthread_cond_wait(&r->ordered, &r->lock);
 			continue;
@@ -593,6 +692,8 @@ static void stop_work(struct recording *r, int is_end)
 {
 	r->is_ending |= is_end;
 	r->is_stale = 1;
+	r->order.has_next = 0;
+	r->order.is_cancelled = 1;
 	for (uint32_t i = 0; i < REPORTS; i++)
 		if (r->report[i].made == MADE_NOT)
 			r->report[i].is_used = 0;
@@ -668,7 +769,7 @@ static struct view *get_view(struct recording *r, const char *text, const char *
 		return NULL;
 	}
 	for (uint32_t i = 1; i < VIEWS; i++)
-		if (r->view[i].made != MADE_WORKING &&
+		if (r->view[i].made != MADE_WORKING && r->order.v != &r->view[i] &&
 		    (!v || !r->view[i].text || (v->text && r->view[i].used < v->used)))
 			v = &r->view[i];
 	copy = strdup(text);
@@ -683,6 +784,8 @@ static struct view *get_view(struct recording *r, const char *text, const char *
 			lod_free(r->fine[i].lod);
 			r->fine[i] = (struct fine){0};
 		}
+	if (r->order.next.v == v)
+		r->order.has_next = 0;
 	view_clear(v);
 	v->text = copy;
 	v->filter = filter;
@@ -794,43 +897,41 @@ static struct fine *find_fine(struct recording *r, const struct view *v, uint64_
 	return NULL;
 }
 
-/* Makes the index of the calls below the view's resolution in a part around [from, to). NULL: it cannot be. */
-static struct fine *make_fine(struct recording *r, const struct view *v, uint64_t from, uint64_t to)
+/* A part of so few events that a question waits for its index. */
+static int is_short(const struct recording *r, uint64_t from, uint64_t to)
 {
-	static struct uft_event ev[BATCH];
-	uint64_t width = (to - from) / 2, coarse = lod_resolution(v->lod), end;
-	struct fine *f = &r->fine[0];
-	size_t n;
-	int ret;
+	size_t first = uft_index_find_ns(r->index, r->origin_ns + from),
+	       last = uft_index_find_ns(r->index, r->origin_ns + to);
 
-	for (uint32_t i = 1; i < FINE; i++)
-		if (!r->fine[i].lod || (f->lod && r->fine[i].used < f->used))
-			f = &r->fine[i];
-	lod_free(f->lod);
-	*f = (struct fine){0};
+	return uft_index_point_event(r->index, last) - uft_index_point_event(r->index, first) < FINE_AT_ONCE;
+}
+
+/*
+ * The finer index for [from, to): one that is there, or made now, or ordered. NULL: the answer has to do without,
+ * *is_coarse. It is wider by half on both sides, for who moves.
+ */
+static struct fine *get_fine(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse)
+{
+	struct fine *f = find_fine(r, v, from, to);
+	uint64_t width = (to - from) / 2;
+	struct lod *l;
+
+	if (f)
+		return f;
 	from = from > width ? from - width : 0;
 	to += width;
-	end = r->origin_ns + to + coarse; /* what begins in it ends by then, if it is short enough to be in here */
-	ret = seek(r, uft_index_find_ns(r->index, r->origin_ns + from));
-	f->lod = ret ? NULL : lod_new(&r->names, r->origin_ns, FINE_SPANS, coarse);
-	while (f->lod && (n = uft_stream_batch(r->st, ev, BATCH)) != 0) {
-		size_t i;
-
-		for (i = 0; i < n && ev[i].ts_ns <= end && ret >= 0; i++)
-			ret = lod_add(f->lod, &ev[i], v->filter);
-		if (i < n || ret < 0)
-			break;
+	if (is_short(r, from, to)) {
+		l = seek(r, uft_index_find_ns(r->index, r->origin_ns + from)) ? NULL : make_part(r, r->st, v, to);
+		return l ? keep_fine(r, v->lod, l, from, to) : NULL;
 	}
-	if (!f->lod || ret < 0 || lod_finish(f->lod)) {
-		lod_free(f->lod);
-		*f = (struct fine){0};
-		return NULL;
+	*is_coarse = 1;
+	if (r->order.v != v || r->order.from != from || r->order.to != to) {
+		r->order.is_cancelled = r->order.made == MADE_WORKING;
+		r->order.next = (struct part){v, from, to};
+		r->order.has_next = 1;
+		pthread_cond_broadcast(&r->ordered);
 	}
-	f->of = v->lod;
-	f->from = from;
-	f->to = to;
-	f->used = ++r->clock;
-	return f;
+	return NULL;
 }
 
 struct tile_out {
@@ -932,7 +1033,7 @@ int recording_tiles(struct recording *r, const char *filter, struct view_range r
 	struct tile_out o = {.j = j, .from = range.from, .last_name = UINT32_MAX};
 	struct fine *fine = NULL;
 	struct view *v;
-	int ret = 0;
+	int ret = 0, is_coarse = 0;
 
 	pthread_mutex_lock(&r->lock);
 	v = get_view(r, filter, why);
@@ -942,15 +1043,13 @@ int recording_tiles(struct recording *r, const char *filter, struct view_range r
 	}
 	if (!is_made(v, j))
 		goto out;
-	if (lod_resolution(v->lod) > pixel + 1) {
-		fine = find_fine(r, v, range.from, range.to);
-		if (!fine)
-			fine = make_fine(r, v, range.from, range.to);
-	}
+	if (lod_resolution(v->lod) > pixel + 1)
+		fine = get_fine(r, v, range.from, range.to, &is_coarse);
 	json_raw(j, "{\"state\":\"done\"");
 	json_key_u(j, "from", range.from);
 	json_key_u(j, "to", range.to);
 	json_key_u(j, "pixel", pixel);
+	json_key_u(j, "coarse", (uint64_t)is_coarse);
 	json_key_u(j, "matches", v->matches);
 	json_key_u(j, "generation", r->generation);
 	json_key(j, "rows");
@@ -1264,6 +1363,9 @@ int recording_reload(struct recording *r, struct json *j)
 
 	pthread_mutex_lock(&r->lock);
 	stop_work(r, 0);
+	while (r->order.made == MADE_WORKING)
+		pthread_cond_wait(&r->ordered, &r->lock);
+	r->order.is_cancelled = 0;
 	for (uint32_t i = 0; i < REPORTS; i++)
 		while (r->report[i].made == MADE_WORKING)
 			pthread_cond_wait(&r->ordered, &r->lock);

@@ -82,3 +82,25 @@ ask list first=77777 count=50
 expect_equal "with and without an index" "$(cmp with answer 2>&1)" ""
 end_server
 chmod 700 closed
+
+# So many calls that not each can be kept: a part is drawn at once, and exactly as soon as its own index is there.
+"$SYNTH" large.uft 1800000
+file=0
+serve large.uft
+ask info
+check
+[ "$(field resolution)" -gt 1 ] || fail "all calls of a large recording are kept: $(field resolution)"
+duration=$(field duration)
+from=$((duration / 3)) to=$((duration / 3 + duration / 8))
+for _ in $(seq 600); do
+	ask tiles from="$from" to="$to" width=16384 rows=0
+	[ "$(field coarse)" = 0 ] && break
+	sleep 0.05
+done
+expect_equal "a finer index is made" "$(field coarse)" 0
+deep=$(grep -o '\[[0-9]*,\[[^]]*\]\]' answer | sed 's/^\[[0-9]*,\[//; s/\]\]$//' | tr ',' '\n' | awk 'NR % 5 == 4 { n += $1 } END { print n }')
+ask list filter="common_pid == 1000 && duration > 0" first=0 count=1
+a=$(ask row_at filter="common_pid == 1000 && duration > 0" t="$from"; field row) b=$(ask row_at filter="common_pid == 1000 && duration > 0" t="$to"; field row)
+check
+[ "$deep" -ge $((b - a)) ] && [ "$deep" -le $((b - a + 60)) ] || fail "calls in the picture: $deep, that end there: $((b - a))"
+end_server

@@ -9,7 +9,7 @@ export interface Info {
 }
 /** lanes: [lane, [start, length, name, calls, fill, start ...]] with starts relative to `from`. */
 export interface TileRow { row: number; lanes: [number, number[]][] }
-export interface Tiles { state: string; from: number; to: number; pixel: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
+export interface Tiles { state: string; from: number; to: number; pixel: number; coarse: number; matches: number; generation: number; rows: TileRow[]; names: Record<string, string> }
 export interface ListRow {
 	n: number; t: number; ts: number; cpu: number; comm: string; pid: number; tid: number; event: string; name: string; depth: number;
 	duration?: number; self?: number; lost?: number; parent?: string;

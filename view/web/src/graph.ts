@@ -160,6 +160,8 @@ export class Graph {
 			for (const row of tiles.rows)
 				this.tile.set(row.row, { tiles, row });
 			this.hooks.onMatches(tiles.matches);
+			if (tiles.coarse)		/* a finer one is being made */
+				setTimeout(() => { if (abort === this.abort) { this.wanted = ""; this.due(); } }, 150);
 			this.draw();
 		} catch (e) {
 			if (abort === this.abort && !(e instanceof DOMException && e.name === "AbortError"))

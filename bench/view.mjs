@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// view.mjs PLAYWRIGHT CHROMIUM URL - frames of the page of uft view while it pans and zooms; see view.sh
+const [library, executablePath, url] = process.argv.slice(2);
+const { chromium } = await import(library);
+const browser = await chromium.launch({ executablePath, args: ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"] });
+const page = await browser.newPage({ viewport: { width: 1600, height: 950 } });
+page.setDefaultTimeout(600000);
+const begun = performance.now();
+await page.goto(url);
+await page.waitForSelector("body[data-ready]");
+await page.waitForFunction(() => window.uftView.graph.pending === 0);
+console.log(`first picture: ${((performance.now() - begun) / 1000).toFixed(2)} s`);
+const seen = await page.evaluate(async () => {
+	const g = window.uftView.graph, between = [], drawing = [];
+	let last = 0, drawn = g.drawn;
+	g.whole();
+	for (let i = 0; i < 300; i++) {
+		const now = await new Promise(requestAnimationFrame);
+		if (last) between.push(now - last);
+		last = now;
+		if (g.drawn !== drawn) drawing.push(g.drawTime);
+		drawn = g.drawn;
+		if (i % 100 < 50) g.zoom(0.9); else if (i % 100 < 80) g.pan(0.03); else g.zoom(1.2);
+	}
+	const part = (v, p) => v.sort((a, b) => a - b)[Math.min(v.length - 1, Math.floor(v.length * p))].toFixed(1);
+	return `frames: p50 ${part(between, 0.5)} ms apart, p95 ${part(between, 0.95)}; drawing p50 ${part(drawing, 0.5)} ms, p95 ${part(drawing, 0.95)}; heap ${(performance.memory.usedJSHeapSize / 1e6).toFixed(0)} MB`;
+});
+console.log(seen);
+await browser.close();

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* lod_test.c - levels of detail: bounded, nothing vanishes, and a finer index shows what the coarse one cannot */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "view/lod.h"
+
+#define ORIGIN		1000000u
+#define CALLS		200000u
+#define STEP		100u		/* ns from one short call to the next */
+#define RARE_AT		(CALLS / 3 * STEP)
+#define RARE_LEN	60000u
+#define DURATION	((uint64_t)CALLS * STEP + RARE_LEN + 10)
+
+static struct uft_sym leaf = { .index = 0, .name = "leaf" }, rare = { .index = 1, .name = "rare" }, outer = { .index = 2, .name = "outer" };
+static struct uft_task task = { .tid = 7, .pid = 7, .comm = "seven" };
+
+static void add(struct lod *l, unsigned kind, const struct uft_sym *sym, uint64_t t, uint64_t duration, uint32_t depth, const struct view_filter *f)
+{
+	struct uft_event ev = { .ts_ns = ORIGIN + t, .kind = (uint16_t)kind, .sym = sym, .task = &task, .depth = depth };
+
+	ev.duration_ns = duration;
+	assert_true(lod_add(l, &ev, f) >= 0);
+}
+
+/* One call that lasts as long as the recording, short calls in it, and one long among these. */
+static struct lod *load(struct names *names, size_t most, uint64_t below, const struct view_filter *f)
+{
+	struct lod *l = lod_new(names, ORIGIN, most, below);
+	uint64_t t = 0;
+
+	assert_non_null(l);
+	add(l, UFT_EV_ENTRY, &outer, 0, 0, 0, f);
+	for (uint32_t i = 0; i < CALLS; i++) {
+		const struct uft_sym *sym = i == CALLS / 3 ? &rare : &leaf;
+		uint64_t len = sym == &rare ? RARE_LEN : 20 + i % 40;
+
+		add(l, UFT_EV_ENTRY, sym, t, 0, 1, f);
+		add(l, UFT_EV_EXIT, sym, t + len, len, 1, f);
+		t += sym == &rare ? RARE_LEN + 10 : STEP;
+	}
+	assert_int_equal(lod_finish(l), 0);
+	return l;
+}
+
+struct seen { uint64_t spans[3], calls, rare, outer, longest_rare, last_end; uint32_t rare_name, outer_name; };
+
+static void see(void *arg, uint32_t lane, const struct lod_span *s)
+{
+	struct seen *n = arg;
+
+	assert_true(lane < 2);
+	n->spans[lane]++;
+	if (lane == 1) {
+		assert_true(s->start >= n->last_end);		/* in order, nothing twice */
+		n->last_end = s->start + s->len;
+		n->calls += s->count;
+	}
+	if (s->name == n->rare_name) {
+		n->rare++;
+		n->longest_rare = s->len > n->longest_rare ? s->len : n->longest_rare;
+	}
+	n->outer += s->name == n->outer_name && s->len > DURATION / 2;
+}
+
+static struct seen query(struct names *names, const struct lod *l, const struct lod *fine, uint64_t from, uint64_t to, uint64_t pixel)
+{
+	struct seen n = { .rare_name = names_get(names, "rare"), .outer_name = names_get(names, "outer") };
+
+	lod_query(l, fine, 0, from, to, pixel, see, &n);
+	return n;
+}
+
+static void test_zoom(void **state)
+{
+	static const size_t most[] = { 1u << 20, 20000, 500 };
+	struct names names;
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	for (size_t i = 0; i < sizeof(most) / sizeof(most[0]); i++) {
+		struct lod *l = load(&names, most[i], 0, NULL);
+
+		assert_true(lod_resolution(l) == 0 || i);
+		for (uint64_t width = 10; width <= 2000; width *= 3) {
+			struct seen n = query(&names, l, NULL, 0, DURATION, DURATION / width);
+
+			assert_true(n.spans[1] <= 2 * width + 2);
+			assert_int_equal(n.calls, CALLS);	/* every call is in a span */
+			assert_int_equal(n.spans[0], 1);	/* it is open at the end: up to there */
+			assert_int_equal(n.outer, 1);
+			if (RARE_LEN > DURATION / width && RARE_LEN > lod_resolution(l))
+				assert_true(n.rare == 1 && n.longest_rare == RARE_LEN);
+		}
+		lod_free(l);
+	}
+	names_free(&names);
+}
+
+/* With the finer one each call is itself again, and the long ones are there once. */
+static void test_fine(void **state)
+{
+	struct lod *exact, *coarse, *fine;
+	struct names names;
+	struct seen a, b;
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	exact = load(&names, 1u << 20, 0, NULL);
+	coarse = load(&names, 2000, 0, NULL);
+	assert_true(lod_resolution(coarse) > 2000 && lod_resolution(coarse) < RARE_LEN);
+	fine = load(&names, 1u << 20, lod_resolution(coarse), NULL);
+	for (uint64_t from = RARE_AT - 5000; from < RARE_AT + RARE_LEN + 5000; from += 7777) {
+		a = query(&names, exact, NULL, from, from + 9000, 1);
+		b = query(&names, coarse, fine, from, from + 9000, 1);
+		assert_int_equal(a.calls, b.calls);
+		assert_int_equal(a.spans[1], b.spans[1]);
+		assert_int_equal(a.rare, b.rare);
+		assert_int_equal(b.spans[0], 1);
+	}
+	lod_free(exact);
+	lod_free(coarse);
+	lod_free(fine);
+	names_free(&names);
+}
+
+/* What matches is drawn however far one zooms out, and nothing else is. */
+static void test_filter(void **state)
+{
+	struct uft_filter_error err;
+	struct view_filter *f;
+	struct names names;
+	struct seen n;
+	struct lod *l;
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	assert_int_equal(view_filter_make("func == \"rare\" && duration >= 60000", &f, &err), 0);
+	l = load(&names, 100, 0, f);
+	n = query(&names, l, NULL, 0, DURATION, DURATION);
+	assert_int_equal(n.rare, 1);
+	assert_int_equal(n.calls, 1);
+	assert_int_equal(n.spans[0], 0);
+	lod_free(l);
+	view_filter_free(f);
+	assert_int_equal(view_filter_make("func =", &f, &err), -22);
+	assert_int_equal(view_filter_make("  ", &f, &err), 0);
+	assert_null(f);
+	names_free(&names);
+}
+
+/* Out of order, deeper than there are lanes, longer than time: it is drawn somewhere. */
+static void test_odd(void **state)
+{
+	struct lod *l;
+	struct names names;
+	struct seen n;
+
+	(void)state;
+	assert_int_equal(names_init(&names), 0);
+	l = lod_new(&names, ORIGIN, 100, 0);
+	add(l, UFT_EV_EXIT, &leaf, 1000, 10, 1, NULL);
+	add(l, UFT_EV_EXIT, &rare, 1001, 900, 1, NULL);		/* began before the one before it */
+	add(l, UFT_EV_EXIT, &rare, 1002, UINT64_MAX, 1, NULL);
+	add(l, UFT_EV_EXIT, &leaf, 5, 0, 1, NULL);		/* time runs backwards */
+	add(l, UFT_EV_EXIT, &leaf, 2000, 1, UINT32_MAX, NULL);
+	assert_int_equal(lod_finish(l), 0);
+	n = (struct seen){ 0 };
+	lod_query(l, NULL, 0, 0, 1500, 1, see, &n);
+	assert_int_equal(n.calls, 4);
+	lod_query(l, NULL, 12345, 0, 5000, 1, see, &n);
+	assert_int_equal(n.calls, 4);
+	lod_free(l);
+	names_free(&names);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_zoom), cmocka_unit_test(test_fine), cmocka_unit_test(test_filter), cmocka_unit_test(test_odd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
