@@ -17,12 +17,11 @@
 #include "cmd/objects.h"
 #include "cmd/program.h"
 #include "control/session.h"
+#include "symbol/names.h"
 
 const char *cmd_object_base(const struct uft_object *obj)
 {
-	const char *slash = strrchr(obj->path, '/');
-
-	return slash ? slash + 1 : obj->path;
+	return uft_base_name(obj->path);
 }
 
 /* Takes over the caller's reference. */

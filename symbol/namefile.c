@@ -215,13 +215,6 @@ void uft_names_free(struct uft_names *names)
 
 static struct symbol_rule *rules;
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int is_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
@@ -234,7 +227,7 @@ static int rule_is_for(const struct symbol_rule *r, const struct uft_object *obj
 	if (!r->object)
 		return is_program;
 	return strchr(r->object, '/') ? is_same_file(r->object, obj->path) :
-					uft_glob_match(r->object, base_name(obj->path));
+					uft_glob_match(r->object, uft_base_name(obj->path));
 }
 
 struct symbol_rule *symbols_for(const struct uft_object *obj, int is_program, struct symbol_rule *after)
@@ -249,7 +242,7 @@ struct symbol_rule *symbols_for(const struct uft_object *obj, int is_program, st
 /* perf names its maps perf-PID.map; in those the second word is always a size. */
 static enum uft_name_form form_of(const char *path)
 {
-	return uft_glob_match("perf-*.map", base_name(path)) ? UFT_NAMES_PERF : UFT_NAMES_ANY;
+	return uft_glob_match("perf-*.map", uft_base_name(path)) ? UFT_NAMES_PERF : UFT_NAMES_ANY;
 }
 
 static int load(const char *path, struct uft_names *names, struct uft_error *err)

@@ -4,6 +4,15 @@
 #define UFT_SYMBOL_NAMES_H
 
 #include <stddef.h>
+#include <string.h>
+
+/* What stands behind the last slash of a path. */
+static inline const char *uft_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
 
 /* Text as it may be shown on a terminal: control bytes become '?'. In place. */
 void uft_name_clean(char *text);

@@ -27,6 +27,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "symbol/names.h"
 #include "runtime/arch/x86_64/encode.h"
 #include "symbol/image.h"
 #include "symbol/isa.h"
@@ -328,18 +329,11 @@ void uft_object_sort(struct uft_object *obj)
 /* How many functions before the nearest start may contain an address: nested labels of assembly code. */
 #define OBJECT_LOOK_BACK	4
 
-static const char *object_base(const struct uft_object *obj)
-{
-	const char *slash = strrchr(obj->path, '/');
-
-	return slash ? slash + 1 : obj->path;
-}
-
 /* Copies with a build-id are one whatever folder they are in: /usr/bin/git and /usr/lib/git-core/git, a container's and ours. */
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 {
 	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
-			  !(a->build_id_len ? strcmp(object_base(a), object_base(b)) : strcmp(a->path, b->path)));
+			  !(a->build_id_len ? strcmp(uft_base_name(a->path), uft_base_name(b->path)) : strcmp(a->path, b->path)));
 }
 
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr)

@@ -215,7 +215,6 @@ static const struct uft_sym *res_unknown(struct uft_resolver *r, uint64_t number
 static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj)
 {
 	struct res_object *grown;
-	const char *slash;
 	size_t i;
 
 	for (i = 0; i < r->nobjects; i++)
@@ -225,9 +224,8 @@ static uint32_t res_object_number(struct uft_resolver *r, struct uft_object *obj
 	if (!grown || i >= RES_NO_OBJECT)
 		return RES_NO_OBJECT;
 	r->object = grown;
-	slash = strrchr(obj->path, '/');
 	grown[i].obj = uft_object_get(obj);
-	grown[i].base = slash ? slash + 1 : obj->path;
+	grown[i].base = uft_base_name(obj->path);
 	r->nobjects++;
 	return i;
 }

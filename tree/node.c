@@ -8,6 +8,7 @@
  *	bits 0-15 row + 1, 16-31 index, 32-63 instance
  */
 #include "tree/internal.h"
+#include "symbol/names.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -39,16 +40,9 @@ int node_place(struct uft_tree *t, uft_node node, struct place *out)
 
 /* ---- The table as directories ---------------------------------------------------------------- */
 
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int is_child(const struct row *dir, const struct row *row)
 {
-	size_t n = strlen(dir->pub.path), len = (size_t)(last_part(row->pub.path) - row->pub.path);
+	size_t n = strlen(dir->pub.path), len = (size_t)(uft_base_name(row->pub.path) - row->pub.path);
 
 	if (!row->pub.path[0])
 		return 0;
@@ -65,7 +59,7 @@ static int is_here(const struct row *row, const struct instance *in)
 /* What `%` stands for in a name: number of values, and their text. */
 static uint32_t variants(const struct uft_tree *t, const struct row *row)
 {
-	if (!strchr(last_part(row->pub.path), '%'))
+	if (!strchr(uft_base_name(row->pub.path), '%'))
 		return 1;
 	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
 	       row->pub.scope & UFT_SCOPE_EVENT ? UFT_NEVENT_TYPES : 0;
@@ -73,7 +67,7 @@ static uint32_t variants(const struct uft_tree *t, const struct row *row)
 
 static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
 {
-	const char *part = last_part(row->pub.path), *mark = strchr(part, '%');
+	const char *part = uft_base_name(row->pub.path), *mark = strchr(part, '%');
 
 	if (!mark)
 		snprintf(name, UFT_TREE_NAME, "%s", part);
@@ -88,7 +82,7 @@ static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NA
 /* A file below `cpu%` is about the cpu of its directory; one that has a `%` itself about its own. */
 static uint32_t index_below(const struct place *dir, const struct row *row, uint32_t variant)
 {
-	return strchr(last_part(row->pub.path), '%') ? variant : dir->index;
+	return strchr(uft_base_name(row->pub.path), '%') ? variant : dir->index;
 }
 
 struct entries { size_t left; int found; char *name; uft_node node; };
@@ -204,7 +198,7 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
 			*out = node_of(t->instances, &rows[i], 0);
 		else if (is_child(&rows[i], at.row))
-			*out = node_of(at.in, &rows[i], strchr(last_part(rows[i].pub.path), '%') ? at.index : 0);
+			*out = node_of(at.in, &rows[i], strchr(uft_base_name(rows[i].pub.path), '%') ? at.index : 0);
 	}
 	pthread_mutex_unlock(&t->lock);
 	return ret;

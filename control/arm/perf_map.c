@@ -71,11 +71,10 @@ static void put_name(FILE *f, struct uft_mapped *m, uint32_t stub)
 {
 	uint64_t addr = m->stub_addr[stub] - m->bias;
 	const struct uft_func *fn = uft_object_names(m->obj, NULL) ? NULL : uft_object_func(m->obj, addr);
-	const char *base = strrchr(m->obj->path, '/');
 	char *plain, *text;
 
 	if (!fn || !fn->name) {
-		fprintf(f, "%s+0x%llx\n", base ? base + 1 : m->obj->path, (unsigned long long)addr);
+		fprintf(f, "%s+0x%llx\n", uft_base_name(m->obj->path), (unsigned long long)addr);
 		return;
 	}
 	plain = uft_demangle(fn->name);

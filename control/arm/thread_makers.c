@@ -15,9 +15,8 @@ static const char *const spawners[] = { "posix_spawn", "posix_spawnp", "pidfd_sp
 /* libstdc++ and libc++ wait by syscall(), and make nothing by it. */
 static int only_waits(const struct uft_object *obj)
 {
-	const char *name = strrchr(obj->path, '/');
+	const char *name = uft_base_name(obj->path);
 
-	name = name ? name + 1 : obj->path;
 	return !strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9);
 }
 

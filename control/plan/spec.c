@@ -256,19 +256,12 @@ static int match_list(const struct uft_words *w, struct names *f)
 	return at >= 0 && !uft_words_is_not(w, (size_t)at);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 static int names_object(const struct uft_pattern *p, const struct uft_object *obj)
 {
 	char any[] = "*";
 	struct uft_pattern of = { any, p->object };
 
-	return p->object && uft_pattern_match(&of, "x", NULL, base_name(obj->path));
+	return p->object && uft_pattern_match(&of, "x", NULL, uft_base_name(obj->path));
 }
 
 static int is_every(const struct uft_pattern *p)
@@ -300,7 +293,7 @@ static void func_names(struct uft_object *obj, uint64_t func, struct names *f, c
 {
 	const struct uft_func *fn = uft_object_func(obj, func);
 
-	*f = (struct names){ .raw = fn ? fn->name : NULL, .object = base_name(obj->path) };
+	*f = (struct names){ .raw = fn ? fn->name : NULL, .object = uft_base_name(obj->path) };
 	if (!f->raw) {
 		snprintf(text, size, "%s+0x%llx", f->object, (unsigned long long)func);
 		f->raw = text;
@@ -429,7 +422,7 @@ long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const 
 
 int spec_names_object(const struct spec *sp, struct uft_object *obj)
 {
-	if (sp->events && uft_tracer_wants_object(base_name(obj->path)))
+	if (sp->events && uft_tracer_wants_object(uft_base_name(obj->path)))
 		return 1;
 	if (sp->is_inits && uft_object_inits(obj))
 		return 1;
@@ -520,7 +513,7 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 		found = MATCH_SKIPPED;
 	}
 	for (size_t i = 0; !found && i < obj->nfunc; i++) {
-		struct names f = { .raw = obj->func[i].name, .object = base_name(obj->path) };
+		struct names f = { .raw = obj->func[i].name, .object = uft_base_name(obj->path) };
 
 		if (f.raw && match_one(p, &f))
 			found = is_asked && !plain_count(&sp->obj[index]) ? MATCH_USABLE : MATCH_OTHER;
@@ -611,7 +604,7 @@ static int object_is_absent(const struct uft_pattern *p, struct space *const *sp
 		return 0;
 	for (size_t k = 0; k < nspaces; k++)
 		for (uint32_t o = 0; o < spaces[k]->nobj; o++)
-			if (uft_glob_match(p->object, base_name(spaces[k]->img->obj[o].obj->path)))
+			if (uft_glob_match(p->object, uft_base_name(spaces[k]->img->obj[o].obj->path)))
 				return 0;
 	return 1;
 }
@@ -624,7 +617,7 @@ static int explain(const char *text, enum match best, const char *why, const str
 		return uft_fail(err, -ENOENT, "'%s' matches only functions that cannot be traced: %s", text, why);
 	if (best == MATCH_OTHER && is_library)
 		return uft_fail(err, -ENOENT, "'%s' is only found in %s, which was not built for tracing; to trace it there: "
-				"'%s:mod:%s'", text, base_name(other->path), text, base_name(other->path));
+				"'%s:mod:%s'", text, uft_base_name(other->path), text, uft_base_name(other->path));
 	if (best == MATCH_OTHER)
 		return uft_fail(err, -ENOENT, "'%s' matches only functions that were not built for tracing "
 				"(`uft cflags` prints the options)", text);

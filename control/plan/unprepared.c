@@ -261,11 +261,10 @@ static const struct uft_func *find_chooser(const struct uft_object *obj, const s
 
 void plain_tell_chooser(const struct uft_object *obj, const struct uft_func *fn, struct uft_session_stats *out)
 {
-	const char *slash = strrchr(obj->path, '/');
 	char key[100];
 
 	out->chooser = fn->name;
-	out->chooser_object = slash ? slash + 1 : obj->path;
+	out->chooser_object = uft_base_name(obj->path);
 	out->chosen[0] = '\0';
 	variant_key(fn, key, sizeof(key));
 	/* By the first letters: what memcpy chooses may go by the name __memmove_avx512_unaligned_erms. */

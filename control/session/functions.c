@@ -11,13 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 #define MAX_SENT	64		/* spaces looked at */
 
 struct each {
@@ -33,7 +26,7 @@ struct each {
 static int one(const struct each *e, uint64_t func, uint32_t stub)
 {
 	const struct uft_func *known = uft_object_func(e->obj, func);
-	struct uft_function f = { .object = base_name(e->obj->path), .is_program = e->is_program, .addr = func };
+	struct uft_function f = { .object = uft_base_name(e->obj->path), .is_program = e->is_program, .addr = func };
 	char text[256];
 
 	f.name = known && known->name ? known->name : text;
@@ -126,7 +119,7 @@ int uft_session_functions(struct uft_session *s, const char *object, int (*fn)(v
 			ret = each_site(&e);
 			if (!ret && (m->obj->nbefore ||
 				     (!o->nusable && (!i || (s->spec && spec_names_object(s->spec, m->obj)) ||
-						      (object && uft_glob_match(object, base_name(m->obj->path)))))))
+						      (object && uft_glob_match(object, uft_base_name(m->obj->path)))))))
 				ret = each_plain(s, &e, m, o);
 		}
 	return ret;
@@ -136,7 +129,7 @@ int uft_session_has_object(struct uft_session *s, const char *object)
 {
 	for (struct space *sp = s->spaces; sp; sp = sp->next)
 		for (uint32_t i = 0; i < sp->nobj; i++)
-			if (uft_glob_match(object, base_name(sp->img->obj[i].obj->path)))
+			if (uft_glob_match(object, uft_base_name(sp->img->obj[i].obj->path)))
 				return 1;
 	return 0;
 }

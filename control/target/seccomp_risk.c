@@ -20,13 +20,6 @@ static int has_filter(void *arg, pid_t pid, pid_t tid)
 	return peek_status(tid, "Seccomp", 10) > 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 int sandbox_is_possible(const struct target *t, const char **why)
 {
 	static const char *const makers[] = { "prctl", "__prctl", "syscall", "seccomp", "seccomp_load" };
@@ -35,7 +28,7 @@ int sandbox_is_possible(const struct target *t, const char **why)
 
 	*why = NULL;
 	for (uint32_t i = 0; i < img->nobj; i++) {
-		const char *name = base_name(img->obj[i].obj->path);
+		const char *name = uft_base_name(img->obj[i].obj->path);
 
 		has_libc |= !strncmp(name, "libc.so", 7) || !strncmp(name, "libc-", 5);
 		if (!strncmp(name, "libstdc++.so", 12))		/* its syscall() is futex() */
