@@ -559,11 +559,9 @@ enum uft_cmd_op {
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH and ARM; doc/design/unprepared.md */
 	UFT_PATCH_FRESH	= 1,	/* nobody has run in the object yet, whatever other threads do */
-	UFT_PATCH_GUARD	= 2,	/* the session holds the tasks: put int3 on the first byte of UFT_SITE_CODE sites */
-	UFT_PATCH_FINISH = 4,	/* the same list again: nobody is inside, write the jumps */
-	UFT_CMD_HELD	= 8,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
-	UFT_PATCH_TRY	= 16,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
-	UFT_PATCH_STILL	= 32,	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
+	UFT_CMD_HELD	= 2,	/* also of HOOK and LEAVE: the session holds the tasks, and nobody rests inside what changes */
+	UFT_PATCH_TRY	= 4,	/* what has to wait until nobody runs is not counted yet: it will be asked for again */
+	UFT_PATCH_STILL	= 8,	/* the process stands in its exec: nobody runs in it, nor was anything mapped since the last list */
 };
 
 struct uft_owned {

@@ -19,7 +19,6 @@
  * cell changes. Forms, in terms of enum form:
  *
  *	ORIGINAL --> NOP_F (the pad is written, nothing leads there) --> NOP (linked)
- *	                '--> GUARD (int3 on the first byte) --> NOP
  *
  * sites of five bytes go without NOP_F. What is armed is not a form: the cell says it, and nothing else.
  *
@@ -32,7 +31,7 @@
  * instruction moves, so one store links it at any time, too.
  *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
- * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (GUARD, then FINISH). Else UFT_ST_LIVE.
+ * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
  * Taking back needs none of that where one store does, since nobody rests inside a jump. Two things remain for a
  * moment when somebody holds the tasks: a jump over two blocks of 16 bytes, for which nothing can stand in (a fork
  * child born meanwhile would run the stand-in until its first event), and a pad, in which a thread may rest on its
@@ -377,8 +376,6 @@ static int is_as_noted(const struct patch_object *o, const struct patch_site *s,
 			return 0;
 	}
 	code_load(&now, s->addr, len);
-	if (s->form == FORM_GUARD)	/* on its way there, or back */
-		return (uint8_t)now.lo == UFT_OP_INT3 && (now.lo >> 8 == orig >> 8 || now.lo >> 8 == jump >> 8);
 	return now.lo == (s->form == FORM_NOP ? jump : orig);
 }
 
@@ -405,28 +402,16 @@ static void item_bytes(struct patch_item *it, unsigned proto, uintptr_t at, uint
 	it->stand_in = UFT_OP_INT3;
 }
 
-static void item_guard(struct patch_item *it, const struct patch_site *s)
-{
-	item_st8(it, s->addr, UFT_OP_INT3, 0, 0);
-	it->form = FORM_GUARD;
-}
-
 /* What stands there is one instruction, in which nobody rests: each instant somebody may run it. */
-static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to, unsigned flags)
+static int item_at_once(struct patch_item *it, const struct patch_site *s, uint64_t from, uint64_t to)
 {
 	unsigned len = site_len(s);
 	const struct code old = { from, 0 }, new = { to, 0 };
 
-	if (!batch_item(it, s->addr, &old, &new, len, ITEM_AT_ONCE))
-		return 0;
-	if (!(flags & UFT_PATCH_GUARD))
-		return -UFT_ST_LIVE;
-	item_guard(it, s);
-	return 0;
+	return batch_item(it, s->addr, &old, &new, len, ITEM_AT_ONCE) ? -UFT_ST_LIVE : 0;
 }
 
-static int item_site(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
-		     unsigned flags, struct quiet *q)
+static int item_site(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub, struct quiet *q)
 {
 	unsigned len = site_len(s);
 	uint64_t orig = orig_at(s, 0, len), jump = site_jump(o, s, stub), to = it->form == FORM_NOP ? jump : orig;
@@ -435,28 +420,18 @@ static int item_site(struct patch_item *it, const struct patch_object *o, const 
 		item_st8(it, s->addr, to, 0, 0);
 		return 1;
 	}
-	if (s->form == FORM_GUARD) {
-		/* GUARD again: it stays. Otherwise FINISH, or the session gave up. */
-		if (flags & UFT_PATCH_GUARD)
-			return 0;
-		item_bytes(it, PROTO_TAIL, s->addr, to, len);
-		return 1;
-	}
 	if (it->form != FORM_NOP)
 		return quiet_at(q, s->addr, s->addr + len) ? (item_bytes(it, PROTO_PLAIN, s->addr, to, len), 1) :
-		       item_at_once(it, s, jump, orig, flags) ? -UFT_ST_LIVE : 1;
-	if (flags & UFT_PATCH_GUARD)
-		item_guard(it, s);
-	else if (quiet_at(q, s->addr, s->addr + s->win))
+		       item_at_once(it, s, jump, orig) ? -UFT_ST_LIVE : 1;
+	if (quiet_at(q, s->addr, s->addr + s->win))
 		item_bytes(it, PROTO_PLAIN, s->addr, to, len);
 	else	/* of one instruction that becomes another nobody rests inside */
-		return is_pun(s) && !item_at_once(it, s, orig, jump, flags) ? 1 : -UFT_ST_LIVE;
+		return is_pun(s) && !item_at_once(it, s, orig, jump) ? 1 : -UFT_ST_LIVE;
 	return 1;
 }
 
 /* The first byte of a pad is one where a thread may rest: it is left when its site is as found again. */
-static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub,
-		    unsigned flags, struct quiet *q)
+static int item_pad(struct patch_item *it, const struct patch_object *o, const struct patch_site *s, uint32_t stub, struct quiet *q)
 {
 	uintptr_t pad = site_pad(s);
 
@@ -464,7 +439,7 @@ static int item_pad(struct patch_item *it, const struct patch_object *o, const s
 		item_bytes(it, PROTO_PLAIN, pad, pad_jump(o, s, stub), PAD_LEN);
 		return 1;
 	}
-	if (!(flags & UFT_PATCH_FINISH) && !quiet_at(q, pad - 1, pad + PAD_LEN))
+	if (!quiet_at(q, pad - 1, pad + PAD_LEN))
 		return -UFT_ST_LIVE;
 	item_bytes(it, PROTO_PLAIN, pad, orig_at(s, ORIG_PAD, PAD_LEN), PAD_LEN);
 	return 1;
@@ -485,8 +460,8 @@ static int set_cell(const struct patch_object *o, uint32_t stub, unsigned state)
 	return 1;
 }
 
-int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
-	      struct quiet *q, struct patch_item *it, uint32_t *switched)
+int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, struct quiet *q,
+	      struct patch_item *it, uint32_t *switched)
 {
 	int is_plain = state == UFT_GRAPH && s->bits & SITE_FUNCTION_ONLY, ret;
 	int want_link = !is_plain && state != UFT_ORIGINAL && (state != UFT_IDLE || s->form != FORM_ORIGINAL);
@@ -512,9 +487,9 @@ int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub,
 		return -UFT_ST_BYTES;
 	it->index = stub;
 	if ((s->form == FORM_ORIGINAL && it->form == FORM_NOP_F) || (s->form == FORM_NOP_F && it->form == FORM_ORIGINAL))
-		ret = item_pad(it, o, s, stub, flags, q);
+		ret = item_pad(it, o, s, stub, q);
 	else
-		ret = item_site(it, o, s, stub, flags, q);
+		ret = item_site(it, o, s, stub, q);
 	return ret;
 }
 
@@ -582,5 +557,5 @@ int code_is_pad(const struct patch_object *o, uintptr_t pc)
 
 int code_is_done(const struct patch_site *s, unsigned form, unsigned state)
 {
-	return form == FORM_GUARD || is_trap(s) || form == (state == UFT_ORIGINAL ? FORM_ORIGINAL : FORM_NOP);
+	return is_trap(s) || form == (state == UFT_ORIGINAL ? FORM_ORIGINAL : FORM_NOP);
 }

@@ -274,7 +274,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	    s->flags != (p->flags & UFT_SITE_STUB))
 		return 0;
 	for (int step = 0; step < 2; step++) {
-		int ret = code_step(c->o, s, p->stub, p->state, c->flags, c->quiet, &it, &switched);
+		int ret = code_step(c->o, s, p->stub, p->state, c->quiet, &it, &switched);
 
 		if (!ret && switched)
 			return 1;

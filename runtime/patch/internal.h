@@ -72,7 +72,6 @@ enum form {
 	FORM_NOP_G,		/* the same for FORM_GRAPH */
 	FORM_FUNCTION,
 	FORM_GRAPH,
-	FORM_GUARD,		/* CLASS_CODE: int3 on the first byte */
 };
 
 /* How a site gets from one form to another; see site.c. */
@@ -248,14 +247,13 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 
 /**
  * code_step - what is to be done next for a site of CLASS_CODE on the way to @state
- * @flags:	enum uft_cmd_flags
  * @switched:	counts up if all that changed was where its cell leads
  *
  * The cell leads to its new place when it returns. 1: *it is to be carried out, 0: nothing is; else the negative of
  * enum uft_site_status.
  */
-int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, unsigned flags,
-	      struct quiet *q, struct patch_item *it, uint32_t *switched);
+int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, struct quiet *q,
+	      struct patch_item *it, uint32_t *switched);
 /*
  * The short way of that for those of @p whose last step is to be linked, their text in @w, writable: as many as there are in a
  * row. Nobody runs.

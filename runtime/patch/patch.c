@@ -205,7 +205,7 @@ static void plan_code(struct plan *pl, struct uft_patch *p)
 		return;
 	}
 	pl->nflags += s->flags != (p->flags & UFT_SITE_STUB);
-	ret = code_step(pl->o, s, p->stub, p->state, pl->flags, &pl->quiet, it, &pl->nswitched);
+	ret = code_step(pl->o, s, p->stub, p->state, &pl->quiet, it, &pl->nswitched);
 	if (ret < 0)
 		refuse(p, -ret);
 	if (ret <= 0)

@@ -171,7 +171,14 @@ static int is_at_once(uint64_t addr, unsigned len)
 	       (!uft_rt.no_mprotect && addr / 16 == (addr + len - 1) / 16);
 }
 
-/* Another thread runs: new objects can be linked, held ones in two steps, and all but a few are taken back. */
+static void change_held(struct fixture *f, unsigned state)
+{
+	patch_vouch(1);
+	change(f, state, UFT_CMD_HELD);
+	patch_vouch(0);
+}
+
+/* Another thread runs: new objects can be linked, held ones, and all but a few are taken back. */
 static void test_threads(int with_pad)
 {
 	uint64_t live = kit_counters[UFT_CNT_SITE_LIVE];
@@ -187,14 +194,7 @@ static void test_threads(int with_pad)
 	for (i = 0; i < nfuncs; i++)
 		CHECK(f.patch[i].status == UFT_ST_LIVE && !memcmp((void *)f.code[i].addr, body, sizeof(body)));
 
-	change(&f, UFT_FUNCTION, UFT_PATCH_GUARD);
-	all_ok(&f);
-	for (i = 0; i < nfuncs; i++) {
-		const uint8_t *at = (const uint8_t *)f.code[i].addr;
-
-		CHECK(at[0] == 0xcc && !memcmp(at + 1, body + 1, sizeof(body) - 1));
-	}
-	change(&f, UFT_FUNCTION, UFT_PATCH_FINISH);
+	change_held(&f, UFT_FUNCTION);
 	all_ok(&f);
 	call_all(&f, UFT_FUNCTION);
 	CHECK(change(&f, UFT_GRAPH, 0) == nfuncs);	/* by cells alone */
@@ -208,15 +208,8 @@ static void test_threads(int with_pad)
 		CHECK(at_once == !memcmp((void *)f.code[i].addr, body, sizeof(body)));
 	}
 	call_all(&f, UFT_ORIGINAL);
-	change(&f, UFT_ORIGINAL, UFT_PATCH_GUARD);
-	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
+	change_held(&f, UFT_ORIGINAL);
 	all_ok(&f);
-	is_as_found(&f);
-
-	/* Guards that nobody came to finish. */
-	change(&f, UFT_GRAPH, UFT_PATCH_GUARD);
-	patch_disarm();
-	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
 	is_as_found(&f);
 
 	change(&f, UFT_GRAPH, UFT_PATCH_FRESH);
@@ -228,13 +221,6 @@ static void test_threads(int with_pad)
 	patch_disarm();
 	is_as_found(&f);
 	unmake(&f);
-}
-
-static void change_held(struct fixture *f, unsigned state)
-{
-	patch_vouch(1);
-	change(f, state, UFT_CMD_HELD);
-	patch_vouch(0);
 }
 
 /* Those that one store changes are, the others wait. */
@@ -270,12 +256,10 @@ static void test_pun_threads(void)
 	are_at_once(&f, 0);
 	call_all(&f, UFT_ORIGINAL);
 	change(&f, UFT_GRAPH, 0);
-	change(&f, UFT_ORIGINAL, UFT_PATCH_GUARD);
-	change(&f, UFT_ORIGINAL, UFT_PATCH_FINISH);
+	change_held(&f, UFT_ORIGINAL);
 	all_ok(&f);
 	is_as_found(&f);
-	change(&f, UFT_GRAPH, UFT_PATCH_GUARD);
-	change(&f, UFT_GRAPH, UFT_PATCH_FINISH);
+	change_held(&f, UFT_GRAPH);
 	all_ok(&f);
 	call_all(&f, UFT_GRAPH);
 	change_held(&f, UFT_ORIGINAL);
