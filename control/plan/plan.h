@@ -24,7 +24,8 @@ struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
 	int is_bare;			/* with events: no functions but those */
-	int is_inits;			/* only functions that are called when their object is loaded, of every object */
+/* only functions that are called when their object is loaded, of every object */
+	int is_inits;
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
 	struct uft_hwlat_opts spin;
@@ -38,14 +39,16 @@ struct spec {
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
 	size_t nfilter, nnotrace, nroots, nhidden, nkeep, nstack_of;
-	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words, *stack_words;	/* the same, to try a function against them */
+/* the same, to try a function against them */
+	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words, *stack_words;
 	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
 	uint64_t keep_ns[UFT_NKEEP];
 	uint64_t thresh_ns;
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
-	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];	/* pid_inherit.c: by params.pids, when it came to be there */
+/* pid_inherit.c: by params.pids, when it came to be there */
+	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];
 	struct spec *beside;		/* spec_select.c */
 };
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
@@ -57,19 +60,20 @@ struct spec {
 #define WANT_NOT	0xff
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
-/* spec_select.c: what all of @in->beside want, into @sp, which is made of @in. */
+/* spec_select.c: adds the specs of @in->beside to @sp, which was made of @in. 0, or -errno and the reason in @err. */
 int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err);
-int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err);	/* the same of the session's own events */
+/* The same for the events that the session itself records. */
+int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err);
 static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
 {
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;
 }
 /* Fills want[obj->nsite]. Names are read only when there are patterns. Returns sites selected, or -errno. */
 long spec_select(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
-/* The same for its plain functions (unprepared.c). @is_program: a pattern need not name the object. */
+/* The same for functions without compiler support (unprepared.c). @is_program: a pattern need not name the object. */
 long spec_select_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 		       uint8_t *want, struct uft_error *err);
-/* spec.c: the same of one, without those beside it. */
+/* spec.c: the same for @sp alone, without the specs beside it. */
 long spec_select_own(const struct spec *sp, struct uft_object *obj, uint8_t *want, struct uft_error *err);
 long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const struct space_obj *o, int is_program,
 			   uint8_t *want, struct uft_error *err);
@@ -77,9 +81,9 @@ long spec_select_own_plain(const struct spec *sp, struct uft_object *obj, const 
 int spec_wants_stack(const struct spec *sp, struct uft_object *obj, uint64_t func);
 /* Does a filter or root pattern name the object by `:mod:`? */
 int spec_names_object(const struct spec *sp, struct uft_object *obj);
-/* Each pattern must select a site of one of the spaces; else -ENOENT and a sentence with the nearest names. */
+/* Checks that each pattern selects a function of one of the spaces. 0, or -ENOENT and the nearest names in @err. */
 int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspaces, struct uft_error *err);
-/* Why nothing of the space can be traced, for a message. */
+/* Writes why no function of the space can be traced, for a message. */
 void spec_explain_none(const struct space *sp, char *text, size_t size);
 
 /* ---- image_plan.c: an image and what is planned for it ------------------------------------------- */
@@ -93,19 +97,20 @@ struct space_obj {
 	uint8_t *sent;			/* by stub index: what any target of the space was last told, or WANT_NOT */
 	struct uft_hook *hook;		/* runtime addresses */
 	uint32_t nhook;
-	int has_hooks;			/* looked for */
+	int has_hooks;			/* hooks_find() has run */
 	int unwind_error;		/* -errno: an unwinder that it has could not be hooked in some target */
-	int is_reported, is_hold_reported; /* hooks that failed were mentioned; those that failed although all stood */
-	unsigned own_calls;		/* the space's when its sites were first sent: a site's kind does not change */
+	int is_reported, is_hold_reported;	/* failed hooks were warned of; those that failed while all tasks stood */
+/* the space's when its sites were first sent: a site's kind does not change */
+	unsigned own_calls;
 	int has_own_calls;
-	struct plain *plain;		/* its functions that nobody prepared; NULL: they were never asked for */
-	uint32_t nplain;		/* those wanted that can be traced */
-	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* those wanted that cannot */
+	struct plain *plain;		/* functions without compiler support; NULL: no spec has asked for them */
+	uint32_t nplain;		/* of those, selected ones that can be traced */
+	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* and selected ones that cannot, by reason */
 	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
-	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target was told last; 0 never */
+	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target answered last; 0: none has */
 	struct uft_stack_row *row;	/* unwind_rows.c; malloc'd */
 	uint32_t nrow;
-	int has_rows;			/* made, maybe none */
+	int has_rows;			/* stacks_make() has run; there may be none */
 };
 
 struct space {
@@ -114,7 +119,8 @@ struct space {
 	struct space_obj *obj;		/* parallel to img->obj */
 	uint32_t nobj;
 	uint32_t next_text_id, next_stub_id;
-	unsigned own_calls;		/* enum uft_call_name: what any object exports; calls by that name are its own */
+/* enum uft_call_name: what any object exports; calls by that name are its own */
+	unsigned own_calls;
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
 	int is_changed;			/* another one came after it: fork children may be of either time */
 	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */
@@ -125,41 +131,51 @@ struct space {
 	uint64_t boot;			/* runtime address of the blob's uft_boot */
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
-	uint64_t *ahead[2];		/* room for stub_addr and site_addr of the program, made while its sites were looked for */
+/* room for stub_addr and site_addr of the program, made while its sites were looked for */
+	uint64_t *ahead[2];
 	size_t nahead;
 	int started;			/* all objects of the start are known: constructors may run */
 };
-/* What a caller of space_create() does as soon as the program's file is open, while its sites are still looked for. */
+/* space_create() calls this as soon as the program's file is open, before it looks for sites. */
 struct space_ahead {
 	void (*program)(void *arg, const struct space *sp, const struct uft_object *program, uint64_t bias);
 	void *arg;
 };
-/* @hello: what the process says of itself (checked by the caller); NULL: the kernel is asked. @ahead may be NULL. */
-int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead, struct space **out,
-		 struct uft_error *err);
+/*
+ * Makes a space for the image of a process. @hello: path and auxiliary vector by the process itself, checked by
+ * the caller; NULL: by the kernel. @ahead may be NULL. 0, or -errno and the reason in @err.
+ */
+int space_create(struct uft_session *s, pid_t pid, const struct uft_hello *hello, const struct space_ahead *ahead,
+		 struct space **out, struct uft_error *err);
 void space_free(struct space *sp);
-void space_drop(struct uft_session *s, struct space *sp);	/* nobody came to use it */
+void space_drop(struct uft_session *s, struct space *sp);	/* frees a space that no target uses */
 /* Adds one object; returns its index, or -errno. */
 int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, uint64_t bias);
-/* Brings want[] of an object up to the session's spec. */
+/*
+ * Fills want[] of an object by the session's spec, if that is newer. Returns the number of sites selected, or
+ * -errno.
+ */
 int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct uft_error *err);
 
 /* ---- hooks.c ------------------------------------------------------------------------------- */
 
-/* Places in an object that the runtime must know of; fills o->hook. */
-int hooks_are_known(const struct uft_object *obj);	/* 0: none but the loader's and unwinders on this architecture yet */
+/* 0: on this architecture hooks are known for the loader and for unwinders only. */
+int hooks_are_known(const struct uft_object *obj);
+/* Finds the places of an object that the runtime must hook, into o->hook. 0 or -errno. */
 int hooks_find(struct space_obj *o, const struct uft_mapped *m);
-int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk);	/* @rbrk: as linked */
+/* Adds the place that the loader calls when its list changes. @rbrk: as linked. 0 or -errno. */
+int hooks_add_loader(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk);
 
 /* ---- unwind_rows.c ---------------------------------------------------------------------------------- */
 
-/* Rows of @u's functions, by address (abi.h); *out malloc'd. 0 or -ENOMEM. */
+/* Makes unwind rows of the functions @u, in the order of their addresses (abi.h); *out is malloc'd. 0 or -ENOMEM. */
 int stacks_make_rows(const struct uft_unwind *u, size_t nunwind, struct uft_stack_row **out, uint32_t *n);
-/* Of an object, once; it may have none. 0, or -errno the first time. */
+/* Makes the rows of an object, once; it may have none. 0; -errno, in the first call only. */
 int stacks_make(struct space *sp, uint32_t object);
 
 /* ---- spec.c ---------------------------------------------------------------------------------------- */
 
-void session_set_times(struct uft_session *s, struct spec *sp);	/* what a tracer wants in units of the clock */
+/* converts the spec's times to units of the targets' clock */
+void session_set_times(struct uft_session *s, struct spec *sp);
 
 #endif
