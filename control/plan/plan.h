@@ -24,7 +24,7 @@ struct spec {
 	uint32_t tracer;		/* what targets are told: enum uft_tracer up to PROFILE */
 	uint32_t events;		/* the tracer whose functions write events as well; NOP none */
 	int is_bare;			/* with events: no functions but those */
-/* only functions that are called when their object is loaded, of every object */
+	/* only functions that are called when their object is loaded, of every object */
 	int is_inits;
 	uint32_t own;			/* the tracer made of the session's own events; NOP none */
 	uint64_t own_thresh_ns;
@@ -39,7 +39,7 @@ struct spec {
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
 	size_t nfilter, nnotrace, nroots, nhidden, nkeep, nstack_of;
-/* the same, to try a function against them */
+	/* the same, to try a function against them */
 	struct uft_words *filter_words, *notrace_words, *root_words, *hidden_words, *stack_words;
 	uint8_t *keep_index;		/* by keep pattern: of its limit in params.keep[] */
 	uint64_t keep_ns[UFT_NKEEP];
@@ -47,7 +47,7 @@ struct spec {
 	uint64_t min_size;		/* bytes: smaller functions are not selected */
 	struct budget_limit limit;
 	struct uft_tracer_params params;
-/* pid_inherit.c: by params.pids, when it came to be there */
+	/* pid_inherit.c: by params.pids, when it came to be there */
 	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];
 	struct spec *beside;		/* spec_select.c */
 };
@@ -100,7 +100,7 @@ struct space_obj {
 	int has_hooks;			/* hooks_find() has run */
 	int unwind_error;		/* -errno: an unwinder that it has could not be hooked in some target */
 	int is_reported, is_hold_reported;	/* failed hooks were warned of; those that failed while all tasks stood */
-/* the space's when its sites were first sent: a site's kind does not change */
+	/* the space's when its sites were first sent: a site's kind does not change */
 	unsigned own_calls;
 	int has_own_calls;
 	struct plain *plain;		/* functions without compiler support; NULL: no spec has asked for them */
@@ -119,7 +119,7 @@ struct space {
 	struct space_obj *obj;		/* parallel to img->obj */
 	uint32_t nobj;
 	uint32_t next_text_id, next_stub_id;
-/* enum uft_call_name: what any object exports; calls by that name are its own */
+	/* enum uft_call_name: what any object exports; calls by that name are its own */
 	unsigned own_calls;
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
 	int is_changed;			/* another one came after it: fork children may be of either time */
@@ -131,7 +131,7 @@ struct space {
 	uint64_t boot;			/* runtime address of the blob's uft_boot */
 	int is_dynamic;			/* has an interpreter */
 	int rseq_known;
-/* room for stub_addr and site_addr of the program, made while its sites were looked for */
+	/* room for stub_addr and site_addr of the program, made while its sites were looked for */
 	uint64_t *ahead[2];
 	size_t nahead;
 	int started;			/* all objects of the start are known: constructors may run */

@@ -22,8 +22,9 @@ struct target_obj {
 	uint32_t nnamed;
 	uint8_t is_mapped, is_sent, is_hooked;
 	uint8_t has_rows;		/* it knows how to walk stacks through it */
-	uint8_t is_fresh;		/* nobody has run in it, nor can until we answer */
-	uint8_t is_assumed;		/* fork child: a relative has it; to be confirmed by the loader's list */
+	uint8_t is_fresh;		/* no task has run in it, nor can before the session answers */
+	/* of a fork child: a relative has it mapped; the loader's list will confirm that */
+	uint8_t is_assumed;
 };
 
 struct task_name {
@@ -35,16 +36,20 @@ struct target {
 	struct target *next;
 	uint32_t slice;
 	pid_t pid, ppid;
-	uint64_t start;			/* when it began, as peek_start() tells it; of what ended at once: when uft did */
-	pid_t own_pid;			/* as the process itself knows it: another one in a pid namespace of its own */
+	/* when it began, as peek_start() tells it; of what ended at once: when uft did */
+	uint64_t start;
+	/* as the process itself knows it: another one in a pid namespace of its own */
+	pid_t own_pid;
 	int pidfd, agent_fd;
-	uint64_t agentless_ns;		/* when its agent was seen to have ended, and the process was not; 0 else, or warned of */
+	/* when its agent was seen to have ended, and the process was not; 0 else, or warned of */
+	uint64_t agentless_ns;
 	struct space *space;
 	struct target_obj *obj;
 	uint32_t nobj;
 	uint32_t spec_sent;
-	int is_preloaded;		/* its agent is a thread of it: no ptrace, and nothing is ever unmapped (preload.c) */
-	int is_held_back;		/* objects are only made known, not armed yet (attach.c) */
+	/* the agent is a thread of the process: no ptrace, and nothing is ever unmapped (preload.c) */
+	int is_preloaded;
+	int is_held_back;		/* objects are added but not armed yet (attach.c) */
 	int is_stuck;			/* the agent does not answer: no more commands */
 	uint32_t stuck_seq;		/* the number of the one that it did not answer */
 	int is_over;			/* the process ended or replaced its image */
@@ -56,21 +61,28 @@ struct target {
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
-	uint32_t waiting;		/* request + 1 by which a thread of it stands in r_brk until it is answered; 0 none */
+	/* request + 1 by which a thread of it stands in r_brk until it is answered; 0 none */
+	uint32_t waiting;
 	struct task_name *task;
 	uint32_t ntask, task_alloc;
 	int jit_fd;			/* jit_names.c; 0 or less: none */
 	uint64_t jit_lines;		/* read from it so far */
 	int is_map_begun, is_map_left;	/* perf_map.c */
 	struct meter *meter;		/* cost.c; NULL: not looked at so far */
-	struct hold *hold;		/* arm_stopped.c: what is gathered for one; NULL: none is open */
-	int is_unasked;			/* seccomp_risk.c: said that its policies are not known */
-	int is_unsafe_said;		/* seccomp_risk.c: said that stacks may cost its life */
+	struct hold *hold;		/* arm_stopped.c: changes gathered for the next stop; NULL: none is open */
+	int is_unasked;			/* warned that scheduling policies or CPU times are not read (arm_params.c) */
+	/* warned that a seccomp filter may end it for the call that reads stacks (arm_params.c) */
+	int is_unsafe_said;
 };
-/* What upper folders do at the turns of a target's life; the session has a list of them. NULL: nothing. */
+/*
+ * Functions of upper folders that are called at points of a target's life; the session has a list of these. NULL:
+ * none.
+ */
 struct target_listener {
-	void (*announced)(struct uft_session *s, struct target *t);	/* its events may be recorded from now on */
-	void (*ends)(struct uft_session *s, struct target *t);		/* it is about to be taken from the list: its slice is there still */
+	/* the target has its slice, and may write to it */
+	void (*announced)(struct uft_session *s, struct target *t);
+	/* before the target leaves the session's list; its slice is still valid */
+	void (*ends)(struct uft_session *s, struct target *t);
 	void (*freed)(struct target *t);
 };
 struct target *target_create(struct uft_session *s, uint32_t slice, pid_t pid, pid_t ppid, struct space *space);
@@ -78,12 +90,14 @@ struct target *target_by_slice(struct uft_session *s, uint32_t slice);
 struct target *target_by_pid(struct uft_session *s, pid_t pid);
 void target_announce(struct uft_session *s, struct target *t);
 void target_open_agent(struct uft_session *s, struct target *t);
-void target_take_agent(struct uft_session *s, struct target *t, int pidfd);	/* by its pidfd, ours from now on */
-pid_t target_agent_pid(const struct target *t);	/* its number here, whatever its namespace; 0: it has none */
-/* The process is gone, or runs another image: waits for its agent, sums up, frees the slice. */
+/* the target owns @pidfd from now on */
+void target_take_agent(struct uft_session *s, struct target *t, int pidfd);
+pid_t target_agent_pid(const struct target *t);	/* the agent's number in our pid namespace; 0: there is no agent */
+/* The process has ended, or runs another image: waits for its agent, adds up its counters, frees the slice. */
 void target_end(struct uft_session *s, struct target *t);
-void target_keep(struct uft_session *s, struct target *t);	/* the session ends, and it could not be left: its slice stays as it is */
-int target_fd_ready(int fd, int timeout_ms);	/* the process of a pidfd has ended; -1: it has */
+/* for a target that could not be detached from: the slice stays valid */
+void target_keep(struct uft_session *s, struct target *t);
+int target_fd_ready(int fd, int timeout_ms);	/* 1: the process of the pidfd has ended, or there is no pidfd (-1) */
 int target_is_running(const struct target *t);	/* 0: the process is over */
 int target_agent_ended(const struct target *t);
 void target_scan_tasks(struct uft_session *s, struct target *t);
@@ -97,26 +111,37 @@ struct int3_ops {
 
 /* ---- pid_inherit.c: the pid lists of processes that listed ones made --------------------------------- */
 
-/* A process, or what it executes, is there; @from: its parent, or the last that is known of those that it is of. */
+/* A process has begun, or has executed a program; @from: its parent, or the nearest known ancestor. */
 void kin_note(struct uft_session *s, pid_t pid, pid_t from);
-void kin_begin(const struct spec *old, struct spec *sp);	/* @sp is in force from now on, behind @old or NULL */
-uint32_t kin_lists(const struct uft_session *s, pid_t pid);	/* enum uft_pid_lists, beside those that name it */
+void kin_begin(const struct spec *old, struct spec *sp);	/* @sp takes the place of @old, or of none (NULL) */
+/* enum uft_pid_lists that it is on because its parents are */
+uint32_t kin_lists(const struct uft_session *s, pid_t pid);
 
 /* ---- command.c, unresponsive.c, site_state.c: commands to the agent ------------------------------------ */
 
 #define COMMAND_TIMEOUT_MS	10000
-int command_post(struct uft_session *s, struct target *t);	/* the command stands in the area: start it */
-int command_wait(struct uft_session *s, struct target *t);	/* its result */
-int command_is_stuck(const struct uft_session *s, const struct target *t);	/* did not answer, and does not do it now */
+/* starts the command that stands in the area; 0 or -ESRCH */
+int command_post(struct uft_session *s, struct target *t);
+/*
+ * Waits for the answer to that: its result; -ESRCH: the agent has ended; -ETIMEDOUT: the target is stuck from now
+ * on.
+ */
+int command_wait(struct uft_session *s, struct target *t);
+/* asks a stuck agent once more: 1 no answer */
+int command_is_stuck(const struct uft_session *s, const struct target *t);
 /* unresponsive.c */
-void stuck_begin(struct uft_session *s, struct target *t);	/* it did not answer what was just sent */
-int stuck_ends(struct uft_session *s, struct target *t);	/* 1: it did by now; to be armed with force */
+void stuck_begin(struct uft_session *s, struct target *t);	/* the agent did not answer the last command */
+/* 1: it has answered by now; target_arm() with force comes next */
+int stuck_ends(struct uft_session *s, struct target *t);
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
-/* seccomp_risk.c. @why: what was found, NULL if nothing is known. */
+/*
+ * seccomp_risk.c: may the process have or make a seccomp filter? @why: what points to it, NULL if nothing is
+ * known.
+ */
 int sandbox_is_possible(const struct target *t, const char **why);
-/* What a site has to become: what is wanted and its state now tell. WANT_NOT: nothing to do. */
+/* The state that a site has to be brought to, by the wanted one and the one it has. WANT_NOT: none. */
 static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 {
 	if (want == WANT_NOT) {
@@ -127,17 +152,20 @@ static inline uint8_t command_next_state(uint8_t want, uint8_t now, int force)
 	return want == now && !force ? WANT_NOT : want;
 }
 uint8_t command_stub_flags(uint8_t state);	/* enum uft_site_flags for a state with WANT_ROOT */
-/* What a site of the target is now. */
+/* Notes the state that a site has now. */
 void command_note_state(struct target *t, uint32_t object, uint32_t index, uint8_t state);
-/* The same for @n in a row that it was not told of. */
+/* The same for @n sites in a row whose state was not known. */
 void command_note_states(struct target *t, uint32_t object, uint32_t index, uint32_t n, uint8_t state);
-/* arm_stopped.c: what became of those that had to wait. Only statuses are taken from what an agent answered. */
+/* Notes the states of the sites index[] by the agent's answer, of which only the statuses are used. */
 void command_note_patched(struct target *t, uint32_t object, const struct uft_patch *told, const uint32_t *index, uint32_t n,
 			  const struct uft_patch *answer);
 
 /* ---- rseq_area.c ----------------------------------------------------------------------------------- */
 
-/* Tells the runtime where libc's rseq area is, read from the process; it knows with the next command. 1: new. */
+/*
+ * Reads from the process where libc's rseq area is, and writes that into the boot block, which the agent reads
+ * with the next command. 1: it is new; 0: known, or there is none; -errno.
+ */
 int inject_note_rseq(struct target *t);
 
 /* ---- Tasks that are traced by ptrace for a moment: start/exec_trace.c ---------------------------------- */
@@ -158,11 +186,11 @@ struct ptask {
 
 /* ---- target_lookup.c, target.c --------------------------------------------------------------------- */
 
-/* For whoever has just claimed it: an agent that left switched its slice off. */
+/* Switches recording in a slice on or off, as the session is. For each slice that was just claimed. */
 void session_set_slice(struct uft_session *s, uint32_t index);
 
 /* The process that calls itself @own, is no target yet, and to whose runtime slice @slice belongs; 0 none. */
 pid_t peek_process(struct uft_session *s, uint32_t slice, pid_t own);
-int peek_has_arena(const struct uft_session *s, pid_t pid);	/* is our arena mapped there? */
+int peek_has_arena(const struct uft_session *s, pid_t pid);	/* has the process mapped the session's arena? */
 
 #endif
