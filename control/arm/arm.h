@@ -7,56 +7,90 @@
 
 /* ---- libraries.c ----------------------------------------------------------------------------------- */
 
-/* Compares the loader's list with the target's objects: adds what is new, drops what is gone. 1 something
- * changed, 0 nothing, -errno. */
+/*
+ * Compares the loader's list with the target's objects: adds and arms new ones, forgets those that were unmapped.
+ * @rdebug: where the list is, 0 if only the program tells. 1: objects came or went; 0: none did; -EAGAIN: the
+ * loader is changing its list; -errno.
+ */
 int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug);
 
 /* ---- jit_names.c: names of code that a process makes ------------------------------------------- */
 
-void jitmap_look(struct uft_session *s, struct target *t);	/* while it lives: is there a list by now? */
-void jitmap_read(struct uft_session *s, struct target *t);	/* tracing ends: its names into the image */
+/* Opens the process's list of names once the process has made one */
+void jitmap_look(struct uft_session *s, struct target *t);
+/* Copies the names into the image, when tracing ends */
+void jitmap_read(struct uft_session *s, struct target *t);
 
 /* ---- perf_map.c: names of our code, for perf --------------------------------------------------- */
 
-void perfmap_write(struct uft_session *s, struct target *t);	/* what is new */
+/* Appends the names of code that was made since the last call */
+void perfmap_write(struct uft_session *s, struct target *t);
 
 /* ---- arm_params.c, arm_object.c, arm_sites.c, arm.c ------------------------------------------------- */
 
-void stuck_poll(struct uft_session *s);				/* those that did are brought up to the spec */
-int command_params(struct uft_session *s, struct target *t);
+/*
+ * The functions below send commands to the target's agent. 0; -ESRCH: the agent or the process has ended, or the
+ * agent is stuck; -ETIMEDOUT: the agent did not answer this command.
+ */
+int command_params(struct uft_session *s, struct target *t);	/* the tracer's parameters */
+/* Hooks of an object, once; each refusal is warned of */
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
-int command_gone(struct uft_session *s, struct target *t, uint32_t object);
-int command_object(struct uft_session *s, struct target *t, uint32_t object);
-/* A start: its agent makes memory for the sites of its first object, while they are still looked for. The next command must wait. */
-void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp, const struct uft_object *obj, uint64_t bias);
-/* Sends patches of stubs index[] and records what became of them. @n: no more than the command area holds. */
+int command_gone(struct uft_session *s, struct target *t, uint32_t object);	/* the object was unmapped */
+int command_object(struct uft_session *s, struct target *t, uint32_t object);	/* announces an object, once */
+/*
+ * At a start: the agent makes memory for the sites of the program, while the session still looks for them.
+ * command_wait() comes before the next command.
+ */
+void command_foretell(struct uft_session *s, uint32_t slice, const struct space *sp,
+		      const struct uft_object *obj, uint64_t bias);
+/*
+ * Sends patches of the sites index[] and notes the state of each by the answer. @n: no more than the command area
+ * holds.
+ */
 int command_patch_list(struct uft_session *s, struct target *t, uint32_t object, const struct uft_patch *p,
 		       const uint32_t *index, uint32_t n);
-/* arm_bitmap.c: switches at once what a bit can tell; the rest has to be listed. 0; -ESRCH, -ETIMEDOUT. */
+/*
+ * arm_bitmap.c: changes all sites that go from one state to one other, by a bit each. command_patch() lists the
+ * others.
+ */
 int command_sweep(struct uft_session *s, struct target *t, uint32_t object);
-void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h, uint32_t n);
-/* arm_first.c: the first arming of what is alike, at an exec; the rest has to be listed. 0, or -errno as of command_object(). */
+void command_note_hooked(struct uft_session *s, struct target *t, uint32_t object, const struct uft_hook *h,
+			 uint32_t n);
+/*
+ * arm_first.c: arms sites of one kind for the first time, by a bit each, while the process stands in its exec.
+ * command_patch() lists the others.
+ */
 int command_arm(struct uft_session *s, struct target *t, uint32_t object);
-size_t command_arm_bytes(size_t nsite);		/* of the command area */
-uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object);	/* enum uft_cmd_flags of a list now */
-/* Brings every site of the object to what is wanted. @force: also those believed to be so already. */
+size_t command_arm_bytes(size_t nsite);		/* what that command takes of the command area */
+/* The enum uft_cmd_flags that a list of sites is sent with now. */
+uint32_t command_patch_flags(const struct uft_session *s, const struct target *t, uint32_t object);
+/* Brings every site of the object to the state that is wanted. @force: also sites that are noted to be in it. */
 int command_patch(struct uft_session *s, struct target *t, uint32_t object, int force);
-int target_arm(struct uft_session *s, struct target *t, int force);	/* params, hooks and sites of all objects */
+/* Parameters, hooks, unwind rows and sites of all objects */
+int target_arm(struct uft_session *s, struct target *t, int force);
+void stuck_poll(struct uft_session *s);		/* arms targets whose agents answer again */
 
 /* ---- arm_rows.c ------------------------------------------------------------------------------------- */
 
-/* Whose calls have a stack behind them: ids in this target. */
+/* Fills p->stack_ids: the ids of functions whose calls are followed by a stack, as this target writes them. */
 void stacks_put_ids(struct uft_session *s, struct target *t, struct uft_tracer_params *p);
-/* The target gets an object's rows if stacks are wanted and it does not have them yet. 0, -ESRCH, -ETIMEDOUT: others are
- * said by a warning; then stacks end there. */
+/*
+ * Sends an object's unwind rows if stacks are wanted and the target does not have them. 0, -ESRCH, -ETIMEDOUT.
+ * Another error is warned of, and stacks end in that object.
+ */
 int stacks_send(struct uft_session *s, struct target *t, uint32_t object);
 
 /* ---- arm_params.c: libc's rseq area ------------------------------------------------------------------ */
 
-int inject_rseq(struct uft_session *s, struct target *t);	/* at once */
+/* Calls inject_note_rseq(), and if that found the area sends a command, at which the agent looks. */
+int inject_rseq(struct uft_session *s, struct target *t);
 
 /* ---- thread_makers.c --------------------------------------------------------------------------------- */
 
+/*
+ * Tells a preloaded target where libc keeps a thread's number, unless its objects import functions that make tasks
+ * without one.
+ */
 void preload_note_makers(struct uft_session *s, struct target *t);
 
 #endif
