@@ -41,9 +41,14 @@ static const char schema[] =
 	" max(end_ns - begin_ns) AS max_ns FROM call JOIN function ON function.id = call.function GROUP BY call.function;"
 	"BEGIN;";
 
-enum { ROW_CALL, ROW_TASK, ROW_FUNCTION, ROW_LOSS, ROW_META, NROWS };
+/* Several calls a statement: what a statement costs on top of its rows is more than a row. */
+#define CALL	"(?,?,?,?,?,?,?,?,?)"
+#define CALL_COLUMNS	9
+#define NCALLS	8u
+enum { ROW_CALL, ROW_CALLS, ROW_TASK, ROW_FUNCTION, ROW_LOSS, ROW_META, NROWS };
 static const char *const insert[NROWS] = {
-	[ROW_CALL] = "INSERT INTO call VALUES(?,?,?,?,?,?,?,?,?)",
+	[ROW_CALL] = "INSERT INTO call VALUES" CALL,
+	[ROW_CALLS] = "INSERT INTO call VALUES" CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL,
 	[ROW_TASK] = "INSERT INTO task VALUES(?,?,?,?,?,?)",
 	[ROW_FUNCTION] = "INSERT INTO function VALUES(?,?,?,?)",
 	[ROW_LOSS] = "INSERT INTO loss VALUES(?,?,?)",
@@ -74,7 +79,8 @@ struct sqlite {
 	uint32_t ntasks, nsyms;
 	struct utf8_text text;
 	struct uft_error *err;
-	uint64_t task, how;		/* what the statement of calls is bound to, + 1: it stays so from row to row */
+	struct row { uint64_t id, parent, task, function, level, begin_ns, end_ns, self_ns; enum nest_end how; } call[NCALLS];
+	uint32_t ncalls;		/* that wait for their statement */
 };
 
 static int load(struct sqlite *q)
@@ -166,33 +172,53 @@ static int add_function(struct sqlite *q, const struct uft_sym *sym)
 	return put(q, s);
 }
 
-static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
+/* Calls @from and up to @n, as the parameters of one statement. */
+static int put_calls(struct sqlite *q, sqlite3_stmt *s, uint32_t from, uint32_t n)
 {
 	static const char *const text[] = { [NEST_RETURNED] = "returned", [NEST_LEFT] = "left", [NEST_OPEN] = "open" };
+
+	for (uint32_t k = 0; k < n; k++) {
+		const struct row *r = &q->call[from + k];
+		int at = (int)(k * CALL_COLUMNS);
+
+		bind(q, s, at + 1, r->id);
+		bind(q, s, at + 2, r->parent);
+		bind(q, s, at + 3, r->task);
+		bind(q, s, at + 4, r->function);
+		bind(q, s, at + 5, r->level);
+		bind(q, s, at + 6, r->begin_ns);
+		bind(q, s, at + 7, r->end_ns);
+		bind(q, s, at + 8, r->self_ns);
+		q->bind_text(s, at + 9, text[r->how], -1, SQLITE_STATIC);
+	}
+	return put(q, s);
+}
+
+static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
+{
 	struct sqlite *q = ctx;
-	sqlite3_stmt *s = q->row[ROW_CALL];
 	int ret = task->index < q->ntasks && q->has_task[task->index] ? 0 : add_task(q, task);
 
 	if (!ret && !(call->sym->index < q->nsyms && q->has_sym[call->sym->index]))
 		ret = add_function(q, call->sym);
 	if (ret)
 		return ret;
-	bind(q, s, 1, call->id);
-	bind(q, s, 2, call->parent);
-	if (q->task != task->index + 1ull) {
-		q->task = task->index + 1ull;
-		bind(q, s, 3, task->index);
-	}
-	bind(q, s, 4, call->sym->index);
-	bind(q, s, 5, call->level);
-	bind(q, s, 6, call->begin_ns);
-	bind(q, s, 7, ns);
-	bind(q, s, 8, ns - call->begin_ns - call->child_ns);
-	if (q->how != how + 1ull) {
-		q->how = how + 1ull;
-		q->bind_text(s, 9, text[how], -1, SQLITE_STATIC);
-	}
-	return put(q, s);
+	q->call[q->ncalls++] = (struct row){ call->id, call->parent, task->index, call->sym->index, call->level, call->begin_ns, ns,
+					     ns - call->begin_ns - call->child_ns, how };
+	if (q->ncalls < NCALLS)
+		return 0;
+	q->ncalls = 0;
+	return put_calls(q, q->row[ROW_CALLS], 0, NCALLS);
+}
+
+static int put_rest(struct sqlite *q)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < q->ncalls && !ret; i++)
+		ret = put_calls(q, q->row[ROW_CALL], i, 1);
+	q->ncalls = 0;
+	return ret;
 }
 
 static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
@@ -242,12 +268,14 @@ static int fill(struct sqlite *q, struct uft_stream *st, const char *file)
 	struct nest_result r;
 	int ret = 0;
 
-	if (q->open_v2(file, &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, NULL) != SQLITE_OK || q->exec(q->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+	if (q->open_v2(file, &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK || q->exec(q->db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		return -EIO;
 	for (int i = 0; i < NROWS; i++)
 		if (q->prepare_v2(q->db, insert[i], -1, &q->row[i], NULL) != SQLITE_OK)
 			return -EIO;
 	ret = nest_run(st, &ops, q, &r);
+	if (!ret)
+		ret = put_rest(q);
 	if (!ret)
 		ret = put_meta(q, &r, uft_stream_info(st));
 	if (!ret && q->exec(q->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
