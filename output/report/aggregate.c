@@ -37,6 +37,11 @@ struct task {
 	struct frame *frame;
 	uint32_t n, cap;
 	uint32_t root;		/* node of its group + 1; 0 not looked up */
+	uint32_t tid;		/* once it has called something */
+	/* Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is known; it would have gone on; */
+	uint64_t off_ns;
+	int is_preempted;
+	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
 };
 
 struct link {			/* of a node: what the search for a child needs, close together */
@@ -57,7 +62,7 @@ struct agg_build {
 	uint32_t *nleft;	/* by function: calls left that may still return */
 	uint32_t cap_left;
 	struct task *task;
-	uint32_t ntasks;
+	uint32_t ntasks, ncalled;	/* ncalled: how many have called something */
 	enum uft_by by;
 };
 
@@ -286,6 +291,8 @@ int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct a
 	t->timed += n->timed;
 	t->total += is_outer ? n->total : 0;
 	t->self += n->self;
+	t->blocked += n->blocked;
+	t->runnable += n->runnable;
 	t->sum += n->sum;
 	t->nopen += n->nopen;
 	t->min = n->min < t->min ? n->min : t->min;
@@ -416,6 +423,10 @@ static inline int enter(struct agg *a, struct task *t, const struct uft_event *e
 
 	if (__builtin_expect(t->n && t->frame[t->n - 1].depth >= ev->depth, 0))
 		drop_stale(a, t, ev->depth);
+	if (__builtin_expect(!t->cap, 0)) {
+		t->tid = ev->task->tid;
+		a->build->ncalled++;
+	}
 	if (func == NOWHERE || dense_reserve(&t->frame, &t->cap, t->n, sizeof(*t->frame)) < 0)
 		return -ENOMEM;
 	node = node_at(a, t, ev, func);
@@ -478,9 +489,53 @@ static int exit_call(struct agg *a, struct task *t, const struct uft_event *ev)
 	return leave(a, t, ev->duration_ns, ev->self_ns);
 }
 
+static struct task *task_of(struct agg_build *b, const struct uft_event *ev)
+{
+	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
+		return NULL;
+	return &b->task[ev->task->index];
+}
+
+/* The open calls of the thread that @t is of. The session's events have a task of their own; an exec makes another one with calls. */
+static struct task *callers_of(struct agg_build *b, struct task *t, uint32_t tid)
+{
+	if (t->ncalled != b->ncalled) {
+		t->ncalled = b->ncalled;
+		t->calls_of = 0;
+		for (uint32_t i = b->ntasks; i-- > 0 && !t->calls_of;)
+			if (b->task[i].cap && b->task[i].tid == tid)
+				t->calls_of = i + 1;
+	}
+	return t->calls_of ? &b->task[t->calls_of - 1] : NULL;
+}
+
+/* The time without a CPU is that of the innermost call: a thread that has none calls nothing. */
+static int add_switch(struct agg *a, const struct uft_event *ev)
+{
+	struct task *t = task_of(a->build, ev), *calls;
+	uint64_t off_ns;
+
+	if (!t)
+		return -ENOMEM;
+	a->has_switches = 1;
+	off_ns = t->off_ns;
+	t->off_ns = ev->word[0] & UFT_SWITCH_IN ? 0 : ev->ts_ns;
+	calls = off_ns && ev->word[0] & UFT_SWITCH_IN ? callers_of(a->build, t, ev->task->tid) : NULL;
+	if (calls && calls->n) {
+		const struct frame *top = &calls->frame[calls->n - 1];
+		struct agg_node *n = &a->node[top->node];
+		uint64_t from = off_ns > top->start ? off_ns : top->start;
+
+		*(t->is_preempted ? &n->runnable : &n->blocked) += ev->ts_ns > from ? ev->ts_ns - from : 0;
+	}
+	t->is_preempted = (ev->word[0] & UFT_SWITCH_PREEMPTED) != 0;
+	return 0;
+}
+
 static int add_event(struct agg *a, const struct uft_event *ev)
 {
 	struct agg_build *b = a->build;
+	struct task *t;
 
 	switch (ev->kind) {
 	case UFT_EV_LOST:
@@ -490,12 +545,15 @@ static int add_event(struct agg *a, const struct uft_event *ev)
 	case UFT_EV_EXIT:
 	case UFT_EV_LEFT:
 		break;
+	case UFT_EV_DATA:
+		return ev->data == UFT_EVENT_SWITCH ? add_switch(a, ev) : 0;
 	default:
 		return 0;
 	}
-	if (__builtin_expect(ev->task->index >= b->ntasks, 0) && dense_reserve(&b->task, &b->ntasks, ev->task->index, sizeof(*b->task)) < 0)
+	t = task_of(b, ev);
+	if (!t)
 		return -ENOMEM;
-	return ev->kind == UFT_EV_ENTRY ? enter(a, &b->task[ev->task->index], ev) : exit_call(a, &b->task[ev->task->index], ev);
+	return ev->kind == UFT_EV_ENTRY ? enter(a, t, ev) : exit_call(a, t, ev);
 }
 
 /* Calls that are open when the stream ends. */

@@ -25,6 +25,7 @@ struct agg_node {
 	uint64_t total, self;	/* ns; total: of calls that are not within another one of the same node */
 	uint64_t sum;		/* ns, of all timed ones */
 	uint64_t min, max;	/* of timed ones; min UINT64_MAX: none */
+	uint64_t blocked, runnable;	/* ns, of self: without a CPU, waiting for something or for a CPU; where switches were recorded */
 	uint64_t nopen;		/* calls that had not returned when the recording ended: counted up to then */
 	uint32_t parent, func;	/* func: index of agg.func */
 	uint32_t hist;		/* index of the first block in agg.pool */
@@ -44,6 +45,7 @@ struct agg {
 	uint64_t lost;			/* records that the stream says are missing */
 	uint64_t unknown;		/* calls whose time is not known, as their entry is missing */
 	uint64_t first_ns, last_ns;
+	int has_switches;		/* some were recorded */
 	int has_thresh;			/* calls without entries: their paths are not known */
 	struct agg_build *build;	/* aggregate.c */
 };

@@ -207,11 +207,13 @@ int agg_flatten(struct agg *to, const struct agg *a, const char *func)
 
 /* ---- The table ---- */
 
-enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_NAME, NCOLUMNS };
+enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_NAME, NCOLUMNS };
 static const struct table_column columns[NCOLUMNS] = {
 	[COL_TOTAL] = { "total", "total_ns", TABLE_TIME, 7 },
 	[COL_SHARE] = { "total%", "total_share", TABLE_SHARE, 7 },
 	[COL_SELF] = { "self", "self_ns", TABLE_TIME, 7 },
+	[COL_BLOCKED] = { "blocked", "self_blocked_ns", TABLE_TIME, 8 },
+	[COL_RUNNABLE] = { "ready", "self_runnable_ns", TABLE_TIME, 7 },
 	[COL_CALLS] = { "calls", "calls", TABLE_COUNT, 9 },
 	[COL_AVG] = { "avg", "avg_ns", TABLE_TIME, 7 },
 	[COL_P50] = { "p50", "p50_ns", TABLE_TIME, 7 },
@@ -223,6 +225,15 @@ static const struct table_column columns[NCOLUMNS] = {
 	[COL_PATH] = { NULL, "path", TABLE_NAME, 0 },
 	[COL_NAME] = { "function", "function", TABLE_NAME, 0 },
 };
+
+/* Without the two of switches, where none were recorded. Returns how many are left. */
+static size_t without_switches(void *list, size_t size)
+{
+	char *p = list;
+
+	memmove(p + COL_BLOCKED * size, p + (COL_RUNNABLE + 1) * size, (NCOLUMNS - COL_RUNNABLE - 1) * size);
+	return NCOLUMNS - 2;
+}
 
 struct path { char *text; size_t *end; size_t cap, ncap; };	/* end: length of the path down to each depth */
 
@@ -254,23 +265,30 @@ static int path_put(struct path *p, uint32_t depth, const char *name)
 	return 0;
 }
 
+static char *mark_open(const char *name, uint64_t nopen)
+{
+	char *marked;
+
+	return asprintf(&marked, "%s (%" PRIu64 " open)", name, nopen) < 0 ? NULL : marked;
+}
+
 static void put_row(struct table *t, const struct agg *a, const struct walk *w, double all, const char *path)
 {
 	const struct agg_node *n = &a->node[w->at];
 	int has_times = n->timed != 0 || n->is_group, has_ranks = n->timed != 0;
 	const char *name = a->func[n->func].name;
-	char *marked = NULL;
-
-	if (n->nopen && t->form == UFT_FORM_TEXT && asprintf(&marked, "%s (%" PRIu64 " open)", name, n->nopen) < 0)
-		marked = NULL;
-	table_row(t, (struct table_cell[NCOLUMNS]){
+	char *marked = n->nopen && t->form == UFT_FORM_TEXT ? mark_open(name, n->nopen) : NULL;
+	struct table_cell cell[NCOLUMNS] = {
+		[COL_BLOCKED] = CELL_TIME(n->blocked, has_ranks), [COL_RUNNABLE] = CELL_TIME(n->runnable, has_ranks),
 		[COL_TOTAL] = CELL_TIME(n->total, has_times), [COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
 		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_COUNT(n->calls),
 		[COL_AVG] = CELL_TIME(n->timed ? (n->sum + n->timed / 2) / n->timed : 0, has_ranks),
 		[COL_P50] = CELL_TIME(agg_rank(a, n, 50), has_ranks), [COL_P99] = CELL_TIME(agg_rank(a, n, 99), has_ranks),
 		[COL_MAX] = CELL_TIME(n->max, has_ranks), [COL_MIN] = CELL_TIME(n->min, has_ranks), [COL_OPEN] = CELL_COUNT(n->nopen),
-		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(marked ? marked : name) },
-		w->depth < 32 ? 2 * (w->depth - 1) : 62);
+		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(marked ? marked : name) };
+	if (t->ncolumns < NCOLUMNS)
+		without_switches(cell, sizeof(cell[0]));
+	table_row(t, cell, w->depth < 32 ? 2 * (w->depth - 1) : 62);
 	free(marked);
 }
 
@@ -317,12 +335,16 @@ static uint64_t count_below(const struct agg *a, uint32_t top)
 
 static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all)
 {
-	struct table t = { .out = out, .form = o->form, .width = o->width, .column = columns, .ncolumns = NCOLUMNS };
+	struct table_column shown[NCOLUMNS];
+	struct table t = { .out = out, .form = o->form, .width = o->width, .column = shown, .ncolumns = NCOLUMNS };
 	struct path path = { NULL, NULL, 0, 0 };
 	struct walk w;
 	uint64_t nhidden = 0;
 	int skip = 0, ret = walk_begin(&w, a);
 
+	memcpy(shown, columns, sizeof(shown));
+	if (!notes->has_switches)
+		t.ncolumns = without_switches(shown, sizeof(shown[0]));
 	if (!ret)
 		table_begin(&t, report);
 	while (!ret && walk_next(&w, skip) && !ferror(out)) {

@@ -1,0 +1,56 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# switches.sh - self time is split into blocked, ready and the rest where switches were recorded
+. "$(dirname "$0")/../../lib/common.sh"
+first_cpus
+
+cat >prog.c <<'END2'
+#include <pthread.h>
+#include <time.h>
+#define FN __attribute__((noinline, noclone))
+static volatile unsigned long n;
+FN void rests(void) { nanosleep(&(struct timespec){ 0, 20000000 }, 0); }
+FN void spins(void)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &a);
+	do {
+		n++;
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &b);
+	} while ((b.tv_sec - a.tv_sec) * 1000000000L + b.tv_nsec - a.tv_nsec < 60000000);
+}
+static void *thread(void *arg) { spins(); return arg; }
+int main(void)
+{
+	pthread_t t[2];
+
+	for (int i = 0; i < 5; i++)
+		rests();
+	for (int i = 0; i < 2; i++)	/* on one CPU: they take it from each other */
+		pthread_create(&t[i], 0, thread, 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], 0);
+	return 0;
+}
+END2
+build_traced prog -pthread
+"$uft" record -q --sched-switch -o sw.uft taskset -c "$CPU" ./prog 2>err
+[ -s sw.uft ] && ! grep -qi "switch" err || skip "switches cannot be recorded here: $(head -n 1 err)"
+run "$uft" report --flat --by program --csv sw.uft
+expect_status 0
+expect_equal "the columns" "$(head -n 1 out | cut -d, -f1-6)" "total_ns,total_share,self_ns,self_blocked_ns,self_runnable_ns,calls"
+# of FUNCTION COLUMN
+of() { awk -F, -v f="$1" -v c="$2" '$NF == f { print $c }' out; }
+rests=$(of rests 3) rests_blocked=$(of rests 4)
+spins=$(of spins 3) spins_blocked=$(of spins 4) spins_ready=$(of spins 5)
+check
+[ "$rests_blocked" -ge 90000000 ] && [ "$rests_blocked" -le "$rests" ] || fail "rests was blocked for $rests_blocked of $rests ns"
+check
+[ "$spins_ready" -ge 30000000 ] && [ $((spins_ready + spins_blocked)) -le "$spins" ] || fail "spins was ready for $spins_ready of $spins ns"
+# What is left is at least what its clock says that it ran.
+check
+[ $((spins - spins_ready - spins_blocked)) -ge 110000000 ] || fail "spins ran for $((spins - spins_ready - spins_blocked)) ns"
+run "$uft" record -q -o plain.uft ./prog
+run "$uft" report --tree --csv plain.uft
+expect_equal "without switches there are no such columns" "$(head -n 1 out | grep -c blocked)" 0
