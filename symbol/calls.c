@@ -236,6 +236,8 @@ void callees_init(struct callees *c, struct uft_object *obj)
 		if (names.has_internal || callee_only_returns(obj, c->func[i].addr))
 			c->func[i].what &= ~CALLEE_OWN;
 	obj->own_calls = names.is_libc ? 0 : callee_exports(c, &v->dyn);
+	/* It offers libc's mcount and what -finstrument-functions calls, and is not libc: uftrace's libmcount. */
+	obj->is_tracer = names.is_libc && !callee_defines(&v->dyn, "__libc_start_main") && callee_defines(&v->dyn, "__cyg_profile_func_enter");
 	callee_read_slots(c);
 	c->has_any = c->nfunc || c->ngot || c->is_stripped_static;
 	c->has_gmon = names.has_monstartup && !names.has_archive && !names.is_libc;

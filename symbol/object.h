@@ -71,6 +71,7 @@ struct uft_object {
 	size_t nunwind;		/* function starts that the unwind tables know; filled by uft_object_sites() */
 	int has_gmon;		/* linked for gprof: calls of mcount that are traced or nopped away are missing in
 				 * gmon.out; filled by uft_object_sites() */
+	int is_tracer;		/* its functions are called by instrumented code to trace it; filled by uft_object_sites() */
 	unsigned own_calls;	/* enum uft_call_name: its own ones that it exports; filled by uft_object_sites() */
 	uint64_t *init; size_t ninit;	/* by address: functions that are called at the load; filled by uft_object_inits() */
 	int has_inits;

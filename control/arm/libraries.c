@@ -175,6 +175,14 @@ static uint64_t find_rdebug(struct target *t)
 	return sp->rdebug;
 }
 
+/* Before the tracer's first instruction: what was armed so far is taken back. */
+static void leave_to_tracer(struct uft_session *s, struct space *sp)
+{
+	session_warn(s, "%s is traced by %s, which needs the same places: no function of it is recorded", sp->img->exe, sp->other_tracer);
+	for (uint32_t i = 0; i < sp->nobj; i++)
+		sp->obj[i].planned = 0;
+}
+
 int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 {
 	struct walk w = { .s = s, .t = t, .seen = calloc(2, UFT_MAX_OBJECTS), .files.pid = t->pid };
@@ -188,6 +196,8 @@ int space_walk(struct uft_session *s, struct target *t, uint64_t rdebug)
 	ret = walk_list(&w, rdebug ? rdebug : find_rdebug(t));
 	if (!ret && !t->space->started) {
 		t->space->started = 1;
+		if (t->space->other_tracer)
+			leave_to_tracer(s, t->space);
 		for (uint32_t i = 0; i < fixed && i < t->nobj; i++)	/* calls that had to wait: arm_sites.c */
 			if (t->obj[i].is_mapped && !w.todo[i])
 				w.todo[i] = TODO_ARM;

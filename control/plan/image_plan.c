@@ -85,6 +85,8 @@ int space_add(struct uft_session *s, struct space *sp, struct uft_object *obj, u
 	if (ret)
 		session_warn(s, "%s", err.text[0] ? err.text : strerror(-ret));
 	sp->own_calls |= obj->own_calls;
+	if (index && obj->is_tracer)
+		sp->other_tracer = obj->path;
 	more = realloc(sp->obj, (index + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
@@ -134,6 +136,12 @@ int space_plan(struct uft_session *s, struct space *sp, uint32_t index, struct u
 		o->want = malloc(m->nstubs);
 	if (!o->want)
 		return -ENOMEM;
+	if (sp->other_tracer) {
+		memset(o->want, WANT_NOT, m->nstubs);
+		o->nplain = 0;
+		o->planned = s->spec->generation;
+		return 0;
+	}
 	n = spec_select(s->spec, m->obj, o->want, err);
 	if (n >= 0)
 		n = plain_plan(s->spec, sp, index, err);

@@ -121,6 +121,7 @@ struct space {
 	uint32_t next_text_id, next_stub_id;
 	/* enum uft_call_name: what any object exports; calls by that name are its own */
 	unsigned own_calls;
+	const char *other_tracer;	/* path of a library that traces the program itself (uftrace's), by the same places; NULL: none */
 	uint32_t spec_sent;		/* generation of the spec with which its first target was armed */
 	int is_changed;			/* another one came after it: fork children may be of either time */
 	uint8_t auxv[UFT_AUXV_MAX];	/* the identity of an address space: fork children have the same */
