@@ -409,6 +409,18 @@ static void print_session(void *arg, int pid, const char *socket)
 		printf("-\n");
 }
 
+static int list_events(void)
+{
+	struct uft_event_table *types = uft_event_table_new();
+
+	for (uint32_t i = 0; types && i < uft_event_table_count(types); i++)
+		printf("%s:%s\n", uft_event_table_at(types, i)->system, uft_event_table_at(types, i)->name);
+	if (!types)
+		return -ENOMEM;
+	uft_event_table_put(types);
+	return 0;
+}
+
 int cmd_list(int argc, char **argv)
 {
 	struct control_opts o = { 0 };
@@ -423,8 +435,8 @@ int cmd_list(int argc, char **argv)
 		return status;
 	if (argc > 1)
 		return cmd_usage(&list_syntax, "no operands, not '%s'", argv[1]);
-	for (uint32_t i = 0; o.events && i < UFT_NEVENT_TYPES; i++)
-		printf("%s:%s\n", uft_event_types[i].system, uft_event_types[i].name);
+	if (o.events && list_events())
+		return cmd_fail("list", "out of memory");
 	if (!o.tracers && !o.all_options && !o.functions && !o.clocks && !o.events)
 		return client_sessions(print_session, NULL, &err) ? cmd_fail("list", "%s", err.text) : 0;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && !ret; i++)

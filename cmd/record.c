@@ -382,6 +382,12 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 	ret = recorder_start(rec->path, uft_session_arena(rec->session), &opts, &rec->recorder, err);
 	if (!ret)
 		uft_session_rescue_into(rec->session, recorder_file(rec->recorder));
+	for (uint32_t i = 0; !ret && i < UFT_NBUILTINS; i++) {
+		const struct uft_event_type *type = uft_event_table_at(uft_session_types(rec->session), i);
+
+		if (type->tasks & rec->opts->tasks)
+			recorder_format(rec->recorder, type);
+	}
 	return ret;
 }
 

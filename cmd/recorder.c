@@ -34,7 +34,7 @@
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
 
-enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE, MSG_DROP };
+enum message_kind { MSG_SLICE_BEGIN, MSG_SLICE_END, MSG_TASK, MSG_IMAGE, MSG_DROP, MSG_FORMAT };
 
 struct message {
 	struct message *next;
@@ -45,6 +45,7 @@ struct message {
 	uint32_t pid, tid, ppid, image;
 	char comm[32];
 	struct uft_writer_drop drop;
+	const struct uft_event_type *type;
 };
 
 struct recorder {
@@ -178,6 +179,11 @@ void recorder_stats(struct recorder *r, struct uft_writer_stats *out)
 	pthread_mutex_unlock(&r->lock);
 }
 
+void recorder_format(struct recorder *r, const struct uft_event_type *type)
+{
+	post(r, &(struct message){ .kind = MSG_FORMAT, .type = type });
+}
+
 /* ---- The writer's thread ------------------------------------------------------------------- */
 
 static int handle(struct uft_writer *w, const struct message *m)
@@ -192,6 +198,8 @@ static int handle(struct uft_writer *w, const struct message *m)
 	case MSG_IMAGE:
 		imageview_install(&m->update);
 		return 0;
+	case MSG_FORMAT:
+		return uft_writer_format(w, m->type);
 	case MSG_DROP:
 		return uft_writer_drop(w, &m->drop);
 	}

@@ -23,6 +23,8 @@ void recorder_slice_end(struct recorder *r, uint32_t slice);
 void recorder_task(struct recorder *r, uint32_t pid, uint32_t tid, uint32_t ppid, uint32_t image, const char *comm);
 
 void recorder_drop(struct recorder *r, const struct uft_writer_drop *drop);
+/* Events of this type will come. It stays in the session's table. */
+void recorder_format(struct recorder *r, const struct uft_event_type *type);
 
 /* Tells the writer what was loaded since; to be called after each round of the session. */
 void recorder_sync_images(struct recorder *r);

@@ -258,15 +258,25 @@ static int check_opts(const struct record_opts *o, const struct cmd_syntax *synt
 /* -1 to go on. */
 static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 {
+	struct uft_event_table *types = uft_event_table_new();
+
+	if (!types)
+		return cmd_fail("record", "out of memory");
 	for (size_t i = 0; i < o->event.n; i++) {
 		const char *word = strcmp(o->event.item[i], "all") ? o->event.item[i] : "*";
-		uint32_t bits = uft_event_types_named(word, strlen(word));
+		int is_known = 0;
 
-		if (!bits)
+		for (uint32_t k = 0; k < uft_event_table_count(types); k++)
+			if (uft_event_matches(word, strlen(word), uft_event_table_at(types, k))) {
+				o->tasks |= uft_event_table_at(types, k)->tasks;
+				is_known = 1;
+			}
+		if (!is_known) {
+			uft_event_table_put(types);
 			return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", word);
-		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
-			o->tasks |= bits & 1u << k ? uft_event_types[k].tasks : 0;
+		}
 	}
+	uft_event_table_put(types);
 	if (o->emulator && o->tasks)
 		return cmd_usage(syntax, "--event: the kernel tells of them by this machine's clock: not with --emulator");
 	return -1;

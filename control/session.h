@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "symbol/error.h"
+#include "symbol/event_type.h"
 #include "symbol/image.h"
 #include "uft/abi.h"
 
@@ -128,6 +129,7 @@ struct uft_session;
 int uft_session_create(const struct uft_session_opts *opts, const struct uft_session_events *ev,
 		       struct uft_session **out, struct uft_error *err);
 const struct uft_arena *uft_session_arena(const struct uft_session *s);
+struct uft_event_table *uft_session_types(const struct uft_session *s);	/* the table of event types: it grows while programs run */
 
 /* The open file that .rescue gets. 0 or -errno. */
 int uft_session_rescue_into(struct uft_session *s, int fd);

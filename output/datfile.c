@@ -98,43 +98,32 @@ static void put_ftrace_events(struct blob *b, const struct dat_file *file)
 	}
 }
 
-/* How many from @i on are of its system. */
-static uint32_t system_events(uint32_t i)
+static uint32_t count_events(const struct uft_event_table *t, uint32_t system)
 {
-	uint32_t n = 1;
+	uint32_t n = 0;
 
-	while (i + n < UFT_NEVENT_TYPES && !strcmp(uft_event_types[i + n].system, uft_event_types[i].system))
-		n++;
+	for (uint32_t i = 0; i < uft_event_table_count(t); i++)
+		n += uft_event_table_at(t, i) && uft_event_table_at(t, i)->system_index == system;
 	return n;
 }
 
-static void put_format(struct blob *b, const struct uft_event_type *type)
-{
-	char *text = uft_event_format(type);
-
-	b->error = text ? b->error : -ENOMEM;
-	if (!text)
-		return;
-	put_u64(b, strlen(text));
-	put(b, text, strlen(text));
-	free(text);
-}
-
-/* Systems, and the events of each: the table has them in this order. */
+/* Systems, and the events of each. */
 static void put_event_formats(struct blob *b, const struct dat_file *file)
 {
-	uint32_t systems = 0, n;
+	const struct uft_event_table *t = file->events;
 
-	(void)file;
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i += n, systems++)
-		n = system_events(i);
-	put_u32(b, systems);
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i += n) {
-		n = system_events(i);
-		put_string(b, uft_event_types[i].system);
-		put_u32(b, n);
-		for (uint32_t k = i; k < i + n; k++)
-			put_format(b, &uft_event_types[k]);
+	put_u32(b, uft_event_table_systems(t));
+	for (uint32_t s = 0; s < uft_event_table_systems(t); s++) {
+		put_string(b, uft_event_table_system(t, s));
+		put_u32(b, count_events(t, s));
+		for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
+			const struct uft_event_type *type = uft_event_table_at(t, i);
+
+			if (!type || type->system_index != s)
+				continue;
+			put_u64(b, strlen(type->format));
+			put(b, type->format, strlen(type->format));
+		}
 	}
 }
 

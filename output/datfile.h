@@ -33,6 +33,7 @@ struct dat_file {
 	size_t kallsyms_len, cmdlines_len;
 	const struct dat_cpu_data *cpu;
 	uint32_t ncpus;
+	const struct uft_event_table *events;
 	const struct spool *spool;
 };
 

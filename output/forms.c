@@ -205,7 +205,7 @@ void form_numbers(struct uft_printer *t, const struct uft_event *ev)
 	if (ev->kind == UFT_EV_MARK) {
 		p = put_marker(t, p, ev);
 	} else if (ev->kind == UFT_EV_DATA) {
-		p = put_type(t, p, uft_event_type(ev->data)->kernel_id);
+		p = put_type(t, p, ev->type->kernel_id);
 	} else if (t->flags & UFT_TEXT_BIN) {
 		p = put_bytes(put_bytes(p, &ip, 8), &ev->parent_addr, 8);
 	} else if (t->flags & UFT_TEXT_HEX) {

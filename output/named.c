@@ -1,88 +1,93 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c - events that have a name (symbol/event_type.h): as the kernel's text, and as its records
+ * named.c - events that have a type (symbol/event_type.h): as text, and as records of the kernel's form
  *
- * The text is what the type's print says, a field for each `%`; with the option fields each one with its own name. A text of the
- * program's writes nothing but itself to a terminal.
+ * The text is what the type's print format makes of the payload. With the option fields, and where the format is not understood, it is
+ * a list of the fields as the kernel's. A text of the program's writes nothing but itself to a terminal.
  */
 #include "output/named.h"
 #include "stream/event_field.h"
 #include "symbol/clean.h"
+#include "symbol/print_format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-static char *put_clean(char *p, const char *text, size_t n)
+struct line { char *p, *end; };
+
+static void put(struct line *l, const void *from, size_t n)
 {
-	memcpy(p, text, n);
-	uft_clean(p, n, 0);
-	return p + n;
+	n = n < (size_t)(l->end - l->p) ? n : (size_t)(l->end - l->p);
+	memcpy(l->p, from, n);
+	l->p += n;
 }
 
-static char *put_value(char *p, const struct uft_event *ev, const struct uft_event_field *f)
+static void put_text(struct line *l, const char *text)
 {
-	struct uft_field_value v = uft_event_value(ev, f);
-
-	return v.text ? put_clean(p, v.text, v.len) : p + sprintf(p, "%" PRId64, v.number);
+	put(l, text, strlen(text));
 }
 
-static char *put_fields(char *p, const struct uft_event *ev, const struct uft_event_type *type)
+static void put_array(struct line *l, const struct uft_event_field *f, const struct uft_field_value *v)
 {
-	for (const struct uft_event_field *f = type->field; f->name; f++) {
-		struct uft_field_value v = uft_event_value(ev, f);
+	char text[32];
+	uint32_t size = f->element ? f->element : 1;
 
-		p += sprintf(p, "%s%s=", f == type->field ? "" : " ", f->name);
-		p = v.text ? put_clean(p, v.text, v.len) : p + sprintf(p, "0x%x (%" PRId64 ")", (uint32_t)v.number, v.number);
+	put_text(l, "{");
+	for (size_t i = 0; (i + 1) * size <= v->len; i++) {
+		snprintf(text, sizeof(text), "%s0x%" PRIx64, i ? "," : "", (uint64_t)uft_field_number(v->bytes + i * size, size, 0));
+		put_text(l, text);
 	}
-	return p;
+	put_text(l, "}");
+}
+
+static void put_fields(struct line *l, const struct uft_event *ev)
+{
+	for (uint32_t i = 0; i < ev->type->nfields; i++) {
+		const struct uft_event_field *f = &ev->type->field[i];
+		struct uft_field_value v = uft_event_value(ev, f);
+		uint64_t shown = f->size < 8 ? (uint64_t)v.number & ((1ull << 8 * f->size) - 1) : (uint64_t)v.number;
+		char text[64];
+
+		put_text(l, i ? " " : "");
+		put_text(l, f->name);
+		put_text(l, "=");
+		if (f->is_string) {
+			put(l, v.bytes, v.len);
+		} else if (f->is_array) {
+			put_array(l, f, &v);
+		} else {
+			snprintf(text, sizeof(text), "0x%" PRIx64 " (%" PRId64 ")", shown, v.number);
+			put_text(l, text);
+		}
+	}
 }
 
 char *named_text(char *p, const struct uft_event *ev, int has_field_names)
 {
-	const struct uft_event_type *type = uft_event_type(ev->data);
-	const struct uft_event_field *f;
+	struct line l = { p, p + NAMED_ROOM - 1 };
+	struct uft_print_input in = { .payload = ev->payload, .bytes = ev->payload_bytes, .tid = ev->task->tid };
 
-	if (!type)
+	if (!UFT_EVENT_IS_NAMED(ev->data))
 		return p;
-	p += sprintf(p, "%s: ", type->name);
-	if (has_field_names)
-		return put_fields(p, ev, type);
-	f = type->field;
-	for (const char *c = type->print; *c; c++)
-		if (*c == '%' && f->name) {
-			p = put_value(p, ev, f++);
-			c++;		/* which of them stands there the field knows */
-		} else {
-			*p++ = *c;
-		}
-	return p;
+	in.kernel_id = ev->type->kernel_id;
+	put_text(&l, ev->type->name);
+	put_text(&l, ": ");
+	if (has_field_names || !ev->type->text)
+		put_fields(&l, ev);
+	else
+		l.p += uft_print_event(ev->type->text, &in, l.p, (size_t)(l.end - l.p));
+	uft_clean(p, (size_t)(l.p - p), 0);
+	return l.p;
 }
 
 uint32_t named_record(char rec[NAMED_RECORD_MAX], const struct uft_event *ev)
 {
-	const struct uft_event_type *type = uft_event_type(ev->data);
-	uint32_t n = type->bytes;
-	uint16_t id = (uint16_t)type->kernel_id;
+	uint32_t n = (uint32_t)(ev->payload_bytes < UFT_EVENT_PAYLOAD_MAX ? ev->payload_bytes : UFT_EVENT_PAYLOAD_MAX);
+	uint16_t id = (uint16_t)ev->type->kernel_id;
 
-	memset(rec, 0, n);
+	memset(rec, 0, UFT_EVENT_COMMON);
 	memcpy(rec, &id, sizeof(id));
 	memcpy(rec + 4, &ev->task->tid, 4);
-	for (const struct uft_event_field *f = type->field; f->name; f++) {
-		struct uft_field_value v = uft_event_value(ev, f);
-		uint32_t len = v.len < NAMED_TEXT_MAX - 1 ? (uint32_t)v.len : NAMED_TEXT_MAX - 1, where = (len + 1) << 16 | n;
-
-		if (!v.text) {
-			memcpy(rec + f->offset, &v.number, f->size);
-		} else if (f->from == UFT_FIELD_TEXT) {
-			memcpy(rec + f->offset, &where, sizeof(where));
-			memcpy(rec + n, v.text, len);
-			rec[n + len] = '\0';
-			n += len + 1;
-		} else {
-			memcpy(rec + f->offset, v.text, v.len);
-		}
-	}
-	while (n & 3)
-		rec[n++] = '\0';
-	return n;
+	memcpy(rec + UFT_EVENT_COMMON, ev->payload, n);
+	return UFT_EVENT_COMMON + n;
 }

@@ -200,7 +200,7 @@ static char *cmdlines_text(struct uft_stream *st, size_t *len)
 static int write_file(struct dat *dat, struct uft_stream *st, const struct uft_info *info, int fd)
 {
 	static const struct spool_lane nothing;
-	struct dat_file file = { .version = dat->version, .info = info, .clock = uft_stream_clock_name(st), .ncpus = dat->ncpus, .spool = &dat->spool };
+	struct dat_file file = { .version = dat->version, .info = info, .clock = uft_stream_clock_name(st), .events = uft_stream_events(st), .ncpus = dat->ncpus, .spool = &dat->spool };
 	struct dat_cpu_data *cpu = calloc(dat->ncpus + 1, sizeof(*cpu));
 	char *kallsyms = dat_syms_text(&dat->syms, &file.kallsyms_len);
 	char *cmdlines = cmdlines_text(st, &file.cmdlines_len);

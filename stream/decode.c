@@ -409,17 +409,20 @@ static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event 
 	e->kind = UFT_EV_DATA;
 	e->data = id;
 	e->flags = id == UFT_EVENT_RETURN && n > 1 ? UFT_EVF_MASK : 0;
+	if (id >= UFT_EVENT_OLD_FORK && id <= UFT_EVENT_OLD_EXIT)
+		return dec_old_event(st, e, id, p, n);
+	if (UFT_EVENT_IS_NAMED(id)) {
+		e->type = uft_event_table_by_id(st->file->events, id);
+		e->payload = e->type ? dec_payload(st, p, 8 * n) : NULL;
+		e->payload_bytes = 8 * n;
+		return e->payload && e->payload_bytes + UFT_EVENT_COMMON >= e->type->bytes;
+	}
 	if (!UFT_EVENT_IS_OWN(id)) {
 		e->sym = t->stack[t->depth - 1].sym;
 		e->depth = t->depth - 1;
 	}
 	for (uint32_t i = 0; i < 4; i++)
 		e->word[i] = i < n ? dec_word(p + 8 * i) : 0;
-	if (id == UFT_EVENT_EXEC) {
-		e->text = dec_text(st, p + 8, 8 * ((n < UFT_EXEC_WORDS ? n : UFT_EXEC_WORDS) - 1));	/* who prints has room for no more */
-		e->text_bytes = e->text ? strlen(e->text) : 0;
-		return e->text != NULL;
-	}
 	if (id == UFT_EVENT_PARENT) {
 		e->parent_addr = e->word[0];
 		e->parent = st->no_parents ? NULL : dec_addr(st, t->image, e->parent_addr, r->key);

@@ -101,8 +101,8 @@ struct uft_stream {
 	int has_select, no_parents;
 	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
 	const struct dec_span *hidden; size_t nhidden;
-	/* live: of what kind events are shown, from a clock on. shown: events by name, by place of their type; waiting: the same, and of them single ones */
-	struct dec_choice { uint64_t from; uint32_t flags, shown, waiting; struct lv_view *view; struct lv_events *events; } *choice_copy;
+	/* live: of what kind events are shown, from a clock on */
+	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; struct lv_events *events; } *choice_copy;
 	size_t nchoice_copy;
 	const struct dec_choice *choice; size_t nchoice;
 	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
@@ -122,6 +122,7 @@ struct uft_stream {
 	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
 	uint64_t missed_stacks;				/* for which there was no place */
 	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
+	struct dec_chunk *chunk;			/* payloads.c: the newest first */
 	struct uft_pattern *pattern;
 	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
 
@@ -159,6 +160,13 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 	/* An empty entry looks like that of the last address of all. */
 	return __builtin_expect(e->key == addr + 1 && e->sym, 1) ? e->sym : dec_addr_miss(st, image, addr);
 }
+
+/* payloads.c: a copy of @n bytes, aligned to 8, for the life of the stream; NULL: no memory. */
+uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n);
+void dec_payloads_free(struct uft_stream *st);
+
+/* old_events.c: a record of the task events of earlier versions, @n words, as one of a type. 0: it is none, or no memory. */
+int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const uint8_t *p, uint32_t n);
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
 const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);	/* the first word of a stack */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* event_field.h - the fields of an event that has a name (symbol/event_type.h), of its record */
+/* event_field.h - the value of a field of an event that has a type (symbol/event_type.h), bounded by its payload */
 #ifndef UFT_STREAM_EVENT_FIELD_H
 #define UFT_STREAM_EVENT_FIELD_H
 
@@ -9,30 +9,63 @@
 #include "symbol/event_type.h"
 
 struct uft_field_value {
-	const char *text;	/* NULL: it is a number */
-	size_t len;		/* of text */
+	const uint8_t *bytes;	/* of an array; NULL: it is a number */
+	size_t len;		/* of bytes */
 	int64_t number;
 };
 
+/* Where the bytes of a field lie, or those that its location word names; NULL: not within the payload. */
+static inline const uint8_t *uft_event_bytes(const struct uft_event *ev, const struct uft_event_field *f, size_t *n)
+{
+	uint64_t at = f->offset - UFT_EVENT_COMMON, bytes = f->size, end = ev->payload_bytes;
+	uint32_t where;
+
+	*n = 0;
+	if (at + bytes > end)
+		return NULL;
+	if (f->place != UFT_FIELD_FIXED) {
+		memcpy(&where, ev->payload + at, 4);
+		bytes = where >> 16;
+		where &= 0xffff;
+		if (f->place == UFT_FIELD_REL_LOC)
+			at += 4ull + where;
+		else if (where < UFT_EVENT_COMMON)
+			return NULL;
+		else
+			at = where - UFT_EVENT_COMMON;
+		if (at + bytes > end)
+			return NULL;
+	}
+	*n = bytes;
+	return ev->payload + at;
+}
+
+static inline int64_t uft_field_number(const uint8_t *p, uint32_t size, int is_signed)
+{
+	uint64_t v = 0;
+	unsigned unused;
+
+	if (size > 8)
+		size = 8;
+	memcpy(&v, p, size);
+	unused = 64 - 8 * size;
+	if (!size || !unused)
+		return (int64_t)v;
+	return is_signed ? (int64_t)(v << unused) >> unused : (int64_t)v;
+}
+
+/* A text ends at its 0 byte, or with its field. */
 static inline struct uft_field_value uft_event_value(const struct uft_event *ev, const struct uft_event_field *f)
 {
 	struct uft_field_value v = { NULL, 0, 0 };
+	size_t n;
+	const uint8_t *p = uft_event_bytes(ev, f, &n);
 
-	switch (f->from) {
-	case UFT_FIELD_TID:
-		v.number = (int32_t)ev->task->tid;
-		break;
-	case UFT_FIELD_WORD:
-		v.number = f->is_signed ? (int32_t)ev->word[f->word] : (int64_t)(uint32_t)ev->word[f->word];
-		break;
-	case UFT_FIELD_COMM:
-		v.text = (const char *)&ev->word[f->word];
-		v.len = strnlen(v.text, 8 * UFT_COMM_WORDS - 1);
-		break;
-	case UFT_FIELD_TEXT:
-		v.text = ev->text;
-		v.len = ev->text_bytes;
-		break;
+	if (f->is_array) {
+		v.bytes = p ? p : (const uint8_t *)"";
+		v.len = p && f->is_string ? strnlen((const char *)p, n) : n;
+	} else if (p) {
+		v.number = uft_field_number(p, (uint32_t)n, f->is_signed);
 	}
 	return v;
 }

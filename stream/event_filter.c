@@ -39,6 +39,7 @@ struct node {
 	const struct uft_event_field *field;
 	enum op op;
 	int64_t number;
+	int is_unsigned;
 	char *text;
 	uint64_t *cpus;
 };
@@ -101,12 +102,11 @@ static int find_field(const struct uft_event_type *type, const char *p, size_t n
 		{ "CPU", OF_CPU }, { "cpu", OF_CPU }, { "COMM", OF_COMM }, { "comm", OF_COMM },
 	};
 
-	for (const struct uft_event_field *f = type->field; f->name; f++)
-		if (is_name(p, n, f->name)) {
-			out->of = OF_FIELD;
-			out->field = f;
-			return 1;
-		}
+	out->field = uft_event_field(type, p, n);
+	if (out->field) {
+		out->of = OF_FIELD;
+		return 1;
+	}
 	for (size_t i = 0; i < sizeof(common) / sizeof(common[0]); i++)
 		if (is_name(p, n, common[i].name)) {
 			out->of = common[i].of;
@@ -117,7 +117,7 @@ static int find_field(const struct uft_event_type *type, const char *p, size_t n
 
 static int is_text(const struct node *n)
 {
-	return n->of == OF_COMM || (n->of == OF_FIELD && (n->field->from == UFT_FIELD_COMM || n->field->from == UFT_FIELD_TEXT));
+	return n->of == OF_COMM || (n->of == OF_FIELD && n->field->is_string);
 }
 
 static enum op take_op(struct parser *s)
@@ -148,6 +148,11 @@ static int take_text(struct parser *s, struct node *n, size_t at)
 	return n->text ? 0 : -ENOMEM;
 }
 
+static uint32_t size_of(const struct node *n)
+{
+	return n->of == OF_FIELD ? n->field->size : n->of == OF_ZERO ? 1 : n->of == OF_TYPE ? 2 : 4;
+}
+
 /* A number as what it is compared with holds it: the kernel cuts it to the field's size. 0: it is none, or too large to be one. */
 static int read_number(const char *text, struct node *n)
 {
@@ -158,10 +163,8 @@ static int read_number(const char *text, struct node *n)
 	n->number = is_signed ? strtoll(text, &end, 0) : (int64_t)strtoull(text, &end, 0);
 	if (errno || *end || end == text + (*text == '-') || (*text == '-' && !is_signed))
 		return 0;
-	if (is_signed)
-		n->number = (int32_t)n->number;
-	else
-		n->number = n->of == OF_ZERO ? (uint8_t)n->number : n->of == OF_TYPE ? (uint16_t)n->number : (uint32_t)n->number;
+	n->number = uft_field_number((const uint8_t *)&n->number, size_of(n), is_signed);
+	n->is_unsigned = !is_signed;
 	return 1;
 }
 
@@ -386,12 +389,13 @@ void uft_event_filter_free(struct uft_event_filter *f)
 static struct uft_field_value value_of(const struct uft_event_filter *f, const struct node *n, const struct uft_event *ev)
 {
 	struct uft_field_value v = { NULL, 0, 0 };
+	const char *comm = ev->task->comm ? ev->task->comm : "";
 
 	if (n->of == OF_FIELD)
 		return uft_event_value(ev, n->field);
 	if (n->of == OF_COMM) {
-		v.text = ev->task->comm ? ev->task->comm : "";
-		v.len = strlen(v.text);
+		v.bytes = (const uint8_t *)comm;
+		v.len = strlen(comm);
 	}
 	v.number = n->of == OF_TID ? ev->task->tid : n->of == OF_TYPE ? f->type->kernel_id : n->of == OF_CPU ? ev->cpu : 0;
 	return v;
@@ -399,10 +403,10 @@ static struct uft_field_value value_of(const struct uft_event_filter *f, const s
 
 static int match_text(const struct node *n, const struct uft_field_value *v)
 {
-	char text[8 * UFT_EXEC_WORDS + 1];
+	char text[UFT_EVENT_PAYLOAD_MAX + 1];
 	size_t len = v->len < sizeof(text) ? v->len : sizeof(text) - 1;
 
-	memcpy(text, v->text, len);
+	memcpy(text, v->bytes, len);
 	text[len] = '\0';
 	if (n->op == OP_GLOB)
 		return uft_glob_match(n->text, text);
@@ -420,13 +424,15 @@ static int match_cpus(const struct node *n, int64_t cpu)
 
 static int match_number(const struct node *n, int64_t v)
 {
+	uint64_t u = (uint64_t)v, number = (uint64_t)n->number;
+
 	switch (n->op) {
 	case OP_EQ: return v == n->number;
 	case OP_NE: return v != n->number;
-	case OP_LE: return v <= n->number;
-	case OP_LT: return v < n->number;
-	case OP_GE: return v >= n->number;
-	case OP_GT: return v > n->number;
+	case OP_LE: return n->is_unsigned ? u <= number : v <= n->number;
+	case OP_LT: return n->is_unsigned ? u < number : v < n->number;
+	case OP_GE: return n->is_unsigned ? u >= number : v >= n->number;
+	case OP_GT: return n->is_unsigned ? u > number : v > n->number;
 	default: return (v & n->number) != 0;
 	}
 }

@@ -10,11 +10,13 @@
 #define UFT_STREAM_LIVE_H
 
 #include "stream/stream.h"
+#include "symbol/event_set.h"
 #include "symbol/event_type.h"
 
 struct uft_live;
 struct uft_live_opts {
 	uint64_t cpu_bytes;	/* kept of each CPU */
+	struct uft_event_table *events;	/* the session's types */
 	int overwrite;		/* 1: the oldest goes when there is no room; 0: the newest is not taken */
 };
 
@@ -56,17 +58,18 @@ struct uft_live_view {
 };
 /* @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL. 0, -ENOMEM: as it was before that. */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
-/* Of events by name only these are shown, from @since on: types by bit of their place in the table, whose filter (or NULL) lets them through, of
+/* Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one) lets them through, of
  * these tasks. Of types in @waiting those that uft_live_show_one() names. Nobody chose: all. */
+struct uft_live_filter { const struct uft_event_type *type; const char *text; };
 struct uft_live_events {
-	uint32_t shown, waiting;
-	const char *filter[UFT_NEVENT_TYPES];
+	struct uft_event_set shown, waiting;	/* the caller's */
+	const struct uft_live_filter *filter; size_t nfilters;	/* by place of their types, rising */
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
 int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
 void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; mostly by rising clocks */
 /* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */
-void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown);
+void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown);
 /* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
 void uft_live_watched(struct uft_live *l, int on);
 /* Consumes @tap and tells @fn of each event in turn, on behalf of @l. @fn may not call us for @tap. */

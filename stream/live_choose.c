@@ -171,8 +171,6 @@ static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_
 		return -ENOMEM;
 	}
 	last.from = since > last.from ? since : last.from;
-	last.shown = events->shown;
-	last.waiting = events->waiting;
 	last.events = made;
 	lv_view_get(last.view);
 	l->choice[l->nchoice++] = last;
@@ -187,7 +185,7 @@ int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_
 
 	pthread_mutex_lock(&l->lock);
 	last = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
-	if (!last || last->shown != events->shown || last->waiting != events->waiting || !lv_events_is(last->events, events))
+	if (!last || !lv_events_is(last->events, events))
 		ret = add_events(l, since, events);
 	pthread_mutex_unlock(&l->lock);
 	return ret;
@@ -210,12 +208,17 @@ static size_t split(struct uft_live *l, uint64_t clock)
 	return i;
 }
 
-void uft_live_settle(struct uft_live *l, uint32_t types, uint32_t shown)
+/* Without memory the types wait on. */
+void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown)
 {
 	pthread_mutex_lock(&l->lock);
 	for (size_t i = l->nchoice ? split(l, l->looked) : 0; i < l->nchoice; i++) {
-		l->choice[i].shown = (l->choice[i].shown & ~types) | (shown & types);
-		l->choice[i].waiting &= ~types;
+		struct lv_events *made = l->choice[i].events ? lv_events_settled(l->choice[i].events, types, shown) : NULL;
+
+		if (made) {
+			lv_events_put(l->choice[i].events);
+			l->choice[i].events = made;
+		}
 	}
 	l->version++;
 	pthread_mutex_unlock(&l->lock);

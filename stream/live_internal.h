@@ -140,7 +140,9 @@ int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct 
 struct lv_events *lv_events_make(const struct uft_live_events *from);	/* live_events.c, as lv_view_*() */
 struct lv_events *lv_events_get(struct lv_events *e);
 void lv_events_put(struct lv_events *e);
-int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);	/* but for the types */
+int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);
+/* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
+struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_event_set *types, const struct uft_event_set *shown);
 int lv_events_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
 struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
 struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */

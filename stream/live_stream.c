@@ -138,6 +138,7 @@ struct uft_stream *lv_stream_new(struct uft_live *l)
 	st->file->fd = -1;
 	st->file->is_live = 1;
 	st->file->head = l->geo->head;
+	st->file->events = uft_event_table_get(l->opts.events);
 	st->pool.file = st->file;
 	st->last_task->slice = UINT32_MAX;
 	st->last_task->pub.comm = "<...>";

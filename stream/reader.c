@@ -238,7 +238,8 @@ int rd_open(const char *path, struct rd_file **out, struct uft_error *err)
 		goto close_file;
 	f->stored = malloc(UFT_BLOCK_MAX);
 	f->zstd = ZSTD_createDCtx();
-	ret = f->stored && f->zstd ? rd_scan(f) : -ENOMEM;
+	f->events = uft_event_table_new();
+	ret = f->stored && f->zstd && f->events ? rd_scan(f) : -ENOMEM;
 	if (!ret && !f->has_head)
 		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
 	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
@@ -268,6 +269,7 @@ void rd_close(struct rd_file *f)
 	if (f->fd >= 0)
 		close(f->fd);
 	rd_meta_free(f);
+	uft_event_table_put(f->events);
 	free(f->block);
 	free(f->stored);
 	ZSTD_freeDCtx(f->zstd);

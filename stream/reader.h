@@ -68,6 +68,7 @@ struct rd_file {
 	struct rd_profile *profile; size_t nprofile, cap_profile;
 	struct rd_drop *drop; size_t ndrop, cap_drop;		/* in the order in which they were dropped */
 	struct uft_image **image; size_t nimage;		/* by id; the last one is for unknown slices */
+	struct uft_event_table *events;
 	int is_rescued;
 	struct rd_rescue rescue;
 	uint64_t counters[UFT_NCOUNTERS];

@@ -389,6 +389,18 @@ static int rm_drops(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
+/* What is no format is not readable, and its events are left out. */
+static int rm_format(struct rd_file *f, struct wire_in *in)
+{
+	uint32_t id = wire_get_u32(in);
+	char *system = wire_get_str(in), *text = wire_get_text(in);
+	int ret = in->bad || !system || !text ? -EBADMSG : uft_event_table_set(f->events, id, system, text, NULL);
+
+	free(system);
+	free(text);
+	return ret;
+}
+
 static int rm_rescued(struct rd_file *f, struct wire_in *in)
 {
 	f->rescue = (struct rd_rescue){ 0 };
@@ -438,6 +450,7 @@ int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n)
 	case UFT_BLOCK_COUNTERS: ret = rm_counters(f, &in); break;
 	case UFT_BLOCK_PROFILE: ret = rm_profile(f, &in); break;
 	case UFT_BLOCK_DROPS: ret = rm_drops(f, &in); break;
+	case UFT_BLOCK_FORMAT: ret = rm_format(f, &in); break;
 	case UFT_BLOCK_RESCUED: ret = rm_rescued(f, &in); break;
 	case UFT_BLOCK_END: ret = rm_end(f, &in); break;
 	}

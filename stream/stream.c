@@ -42,6 +42,11 @@ free_stream:
 	return ret;
 }
 
+const struct uft_event_table *uft_stream_events(const struct uft_stream *st)
+{
+	return st->file->events;
+}
+
 int uft_stream_next(struct uft_stream *st, struct uft_event *ev)
 {
 	if (st->next_at == st->next_n) {
@@ -184,6 +189,7 @@ void uft_stream_close(struct uft_stream *st)
 	if (!st)
 		return;
 	mrg_free(st);
+	dec_payloads_free(st);
 	dec_tasks_free(st);
 	if (st->file)
 		dec_images_free(st);

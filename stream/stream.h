@@ -9,6 +9,7 @@
 #define UFT_STREAM_STREAM_H
 
 #include "symbol/error.h"
+#include "symbol/event_type.h"
 #include "symbol/image.h"
 
 enum uft_event_kind {
@@ -19,7 +20,7 @@ enum uft_event_kind {
 				 * return after all (coroutine), its EXIT comes then, at the depth of that moment */
 	UFT_EV_LOST,		/* lost: records lost here */
 	UFT_EV_MARK,		/* text, text_bytes: a user wrote it into trace_marker */
-	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered. EXEC: text, text_bytes behind word[1] */
+	UFT_EV_DATA,		/* data, word (PARENT: parent and parent_addr); sym, depth: of the call it belongs to, none if UFT_EVENT_IS_OWN(data). UFT_EVENT_STACK: stack, and the function that was entered. UFT_EVENT_IS_NAMED(data): type, payload */
 };
 
 enum uft_event_flags {
@@ -54,7 +55,7 @@ struct uft_event {
 			uint64_t duration_ns, self_ns;
 			union {
 				const struct uft_sym *parent;
-				const char *text;	/* MARK, DATA of UFT_EVENT_EXEC */
+				const char *text;	/* MARK */
 			};
 			union {
 				uint64_t lost;
@@ -64,6 +65,11 @@ struct uft_event {
 		};
 		uint64_t word[4];	/* DATA: the first of its fields; the rest 0 */
 		const struct uft_stack *stack;	/* DATA of UFT_EVENT_STACK: of a call of sym */
+		struct {			/* DATA with a type: the kernel's record behind its common fields */
+			const struct uft_event_type *type;
+			const uint8_t *payload;		/* aligned to 8 */
+			uint64_t payload_bytes;		/* with the zeroes that fill its last word */
+		};
 	};
 	const struct uft_task *task;
 	const struct uft_sym *sym;
@@ -106,6 +112,8 @@ struct uft_info {		/* for `uft stat` and headers */
 };
 
 struct uft_stream;
+/* The types of its events: of a session, or of the recording. */
+const struct uft_event_table *uft_stream_events(const struct uft_stream *st);
 enum uft_stamp uft_stream_stamp(const struct uft_stream *st);
 const char *uft_stream_clock_name(const struct uft_stream *st);	/* the kernel's */
 int uft_stream_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);

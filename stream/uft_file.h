@@ -57,6 +57,8 @@
  *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
  *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else appended
  *             that much of what the rings held, by that clock, and what else was still known
+ *   FORMAT    u id, str system, str text: events of this id have the type that the text, the kernel's `format` file, describes;
+ *             the last one of an id holds. Files of earlier versions have none, and events of the types that were built in then
  *   END       empty, or u enum uft_stop, u bytes: the recorder finished, because of that limit
  *
  * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
@@ -96,7 +98,7 @@ enum uft_file_flags { UFT_FILE_OVERWRITE = 1 /* rings keep the newest: bytes of 
 enum uft_block_type {
 	UFT_BLOCK_SETUP = 1, UFT_BLOCK_INFO, UFT_BLOCK_SLICE, UFT_BLOCK_IMAGE, UFT_BLOCK_OBJECT, UFT_BLOCK_SITES,
 	UFT_BLOCK_FUNCS, UFT_BLOCK_TASKS, UFT_BLOCK_CLOCK, UFT_BLOCK_COUNTERS, UFT_BLOCK_PROFILE, UFT_BLOCK_END,
-	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED,
+	UFT_BLOCK_DROPS, UFT_BLOCK_RESCUED, UFT_BLOCK_FORMAT,
 	UFT_BLOCK_RING = 32,
 };
 

@@ -118,6 +118,16 @@ size_t wire_get_bytes(struct wire_in *in, const uint8_t **p)
 	return n;
 }
 
+char *wire_get_text(struct wire_in *in)
+{
+	const uint8_t *p;
+	size_t n = wire_get_bytes(in, &p);
+
+	if (in->bad || memchr(p, 0, n))
+		return NULL;
+	return strndup((const char *)p, n);
+}
+
 char *wire_get_str(struct wire_in *in)
 {
 	const uint8_t *p;

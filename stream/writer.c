@@ -244,6 +244,7 @@ void wr_free(struct uft_writer *w)
 	free(w->object);
 	free(w->task);
 	wire_free(&w->tasks);
+	uft_event_set_free(&w->formats);
 	free(w->copy);
 	free(w->packed);
 	ZSTD_freeCCtx(w->zstd);

@@ -11,6 +11,7 @@
 
 #include "stream/uft_file.h"
 #include "symbol/error.h"
+#include "symbol/event_type.h"
 #include "symbol/image.h"
 #include "uft/abi.h"
 
@@ -45,6 +46,8 @@ int uft_writer_task(struct uft_writer *w, uint32_t pid, uint32_t tid, uint32_t p
 /* A function is not traced any more, since @clock; written at once. */
 struct uft_writer_drop { uint32_t image, stub_id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
 int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop);
+/* Events of this type will come; written at once, and once. */
+int uft_writer_format(struct uft_writer *w, const struct uft_event_type *type);
 /* Copies what is committed. Returns bytes copied, or negative errno (-ENOSPC: what is on disk stays
  * readable; the caller stops recording and says so). */
 int64_t uft_writer_poll(struct uft_writer *w);

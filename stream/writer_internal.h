@@ -12,6 +12,7 @@
 #include "stream/uft_file.h"
 #include "stream/wire.h"
 #include "stream/writer.h"
+#include "symbol/event_set.h"
 
 /* An object of an image as it was last described in the file. */
 struct wr_mapped {
@@ -68,6 +69,7 @@ struct uft_writer {
 	struct wr_task *task;			/* open addressed, power of two */
 	uint32_t ntask, cap_task;
 	struct wire tasks;			/* TASKS to be written */
+	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
 
 	uint64_t second_ns;			/* when the second clock pair is worth it; 0: it is in the file */
 	uint64_t tick_ns, tick_step_ns;		/* next clock pair and how long until the one after it */

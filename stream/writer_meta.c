@@ -389,6 +389,21 @@ int uft_writer_drop(struct uft_writer *w, const struct uft_writer_drop *drop)
 	return err;
 }
 
+int uft_writer_format(struct uft_writer *w, const struct uft_event_type *type)
+{
+	struct wire p = { 0 };
+	int err;
+
+	if (uft_event_set_has(&w->formats, type->index))
+		return 0;
+	wire_put_u(&p, type->id);
+	wire_put_str(&p, type->system);
+	wire_put_str(&p, type->format);
+	err = wr_meta_put(w, UFT_BLOCK_FORMAT, &p);
+	wire_free(&p);
+	return err ? err : uft_event_set_change(&w->formats, type->index, 1);
+}
+
 int wr_meta_tasks(struct uft_writer *w)
 {
 	return wr_meta_put(w, UFT_BLOCK_TASKS, &w->tasks);

@@ -1,66 +1,379 @@
 /* SPDX-License-Identifier: MIT */
-/* event_type.c - the table of events that have a name; see event_type.h */
+/*
+ * event_type.c - the table of event types; see event_type.h
+ *
+ * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of places is stored last.
+ */
 #include "symbol/event_type.h"
+#include "symbol/print_format.h"
 
+#include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define COMM(name, word, at)	{ name, "char", UFT_FIELD_COMM, word, at, 16, 0 }
-#define PID(name, at)		{ name, "pid_t", UFT_FIELD_TID, 0, at, 4, 1 }
+#define CHUNK		256u
+#define NCHUNKS		((UFT_EVENT_TYPES_MAX + CHUNK - 1) / CHUNK)
+#define FIRST_FREE_ID	1024u	/* kernel ids below are those of its tracers and of the built-in types */
+#define MAX_SYSTEMS	4096u
 
-const struct uft_event_type uft_event_types[UFT_NEVENT_TYPES] = {
-	{ UFT_EVENT_EXEC, 303, "sched", "sched_process_exec", "filename=%s pid=%d old_pid=%d", 20, UFT_TASKS_EXEC, {
-		{ "filename", "__data_loc char[]", UFT_FIELD_TEXT, 0, 8, 4, 0 },
-		PID("pid", 12), { "old_pid", "pid_t", UFT_FIELD_WORD, 0, 16, 4, 1 } } },
-	{ UFT_EVENT_EXIT, 307, "sched", "sched_process_exit", "comm=%s pid=%d prio=%d", 32, UFT_TASKS_EXIT, {
-		COMM("comm", 0, 8), PID("pid", 24), { "prio", "int", UFT_FIELD_WORD, UFT_COMM_WORDS, 28, 4, 1 } } },
-	/* A child has its maker's name at that moment. */
-	{ UFT_EVENT_FORK, 304, "sched", "sched_process_fork", "comm=%s pid=%d child_comm=%s child_pid=%d", 48, UFT_TASKS_FORK, {
-		COMM("parent_comm", 0, 8), PID("parent_pid", 24), COMM("child_comm", 0, 28),
-		{ "child_pid", "pid_t", UFT_FIELD_WORD, UFT_COMM_WORDS, 44, 4, 1 } } },
+#define COMMON									\
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+/* What the session records of tasks: names, fields and texts are the kernel's (6.12). */
+static const struct { const char *system, *format; uint32_t tasks; } builtin[UFT_NBUILTINS] = {
+	[UFT_BUILTIN_EXEC] = { "sched", "name: sched_process_exec\nID: 303\nformat:\n" COMMON
+		"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+		"\tfield:pid_t pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+		"\tfield:pid_t old_pid;\toffset:16;\tsize:4;\tsigned:1;\n"
+		"\nprint fmt: \"filename=%s pid=%d old_pid=%d\", __get_str(filename), REC->pid, REC->old_pid\n", UFT_TASKS_EXEC },
+	[UFT_BUILTIN_EXIT] = { "sched", "name: sched_process_exit\nID: 307\nformat:\n" COMMON
+		"\tfield:char comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		"\tfield:int prio;\toffset:28;\tsize:4;\tsigned:1;\n"
+		"\nprint fmt: \"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio\n", UFT_TASKS_EXIT },
+	[UFT_BUILTIN_FORK] = { "sched", "name: sched_process_fork\nID: 304\nformat:\n" COMMON
+		"\tfield:char parent_comm[16];\toffset:8;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t parent_pid;\toffset:24;\tsize:4;\tsigned:1;\n"
+		"\tfield:char child_comm[16];\toffset:28;\tsize:16;\tsigned:0;\n"
+		"\tfield:pid_t child_pid;\toffset:44;\tsize:4;\tsigned:1;\n"
+		"\nprint fmt: \"comm=%s pid=%d child_comm=%s child_pid=%d\", REC->parent_comm, REC->parent_pid, REC->child_comm, "
+		"REC->child_pid\n", UFT_TASKS_FORK },
 };
 
-const struct uft_event_type *uft_event_type(uint32_t id)
+struct uft_event_table {
+	int refs;			/* atomic */
+	pthread_mutex_t lock;		/* of adding */
+	uint32_t count;			/* atomic, stored last */
+	struct uft_event_type **chunk[NCHUNKS];
+	uint32_t nsystems;		/* atomic, stored last */
+	char *system[MAX_SYSTEMS];
+	uint32_t *slot, nslots;		/* under the lock: by the hash of system and name, index + 1 */
+	uint8_t id_used[65536 / 8];
+	uint32_t next_id;
+	struct uft_event_type **old; uint32_t nreplaced;	/* of uft_event_table_set(): freed at the end */
+};
+
+uint32_t uft_event_table_count(const struct uft_event_table *t)
 {
-	for (size_t i = 0; i < UFT_NEVENT_TYPES; i++)
-		if (uft_event_types[i].id == id)
-			return &uft_event_types[i];
+	return __atomic_load_n(&t->count, __ATOMIC_ACQUIRE);
+}
+
+const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index)
+{
+	if (index >= uft_event_table_count(t) || !t->chunk[index / CHUNK])
+		return NULL;
+	return __atomic_load_n(&t->chunk[index / CHUNK][index % CHUNK], __ATOMIC_ACQUIRE);
+}
+
+uint32_t uft_event_table_systems(const struct uft_event_table *t)
+{
+	return __atomic_load_n(&t->nsystems, __ATOMIC_ACQUIRE);
+}
+
+const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system)
+{
+	return system < uft_event_table_systems(t) ? t->system[system] : NULL;
+}
+
+static int is_text(const char *text, const char *p, size_t n)
+{
+	return !strncmp(text, p, n) && !text[n];
+}
+
+const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
+						  const char *name, size_t nname)
+{
+	for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
+		const struct uft_event_type *type = uft_event_table_at(t, i);
+
+		if (type && is_text(type->name, name, nname) && is_text(type->system, system, nsystem))
+			return type;
+	}
 	return NULL;
 }
 
-static int put_field(FILE *f, const struct uft_event_field *e)
+const struct uft_event_field *uft_event_field(const struct uft_event_type *type, const char *name, size_t n)
 {
-	int is_array = e->from == UFT_FIELD_COMM;
-
-	return fprintf(f, "\tfield:%s %s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", e->type, e->name, is_array ? "[16]" : "", e->offset, e->size,
-		       e->is_signed);
+	for (uint32_t i = 0; i < type->nfields; i++)
+		if (is_text(type->field[i].name, name, n))
+			return &type->field[i];
+	return NULL;
 }
 
-char *uft_event_format(const struct uft_event_type *type)
-{
-	char *text = NULL;
-	size_t n;
-	FILE *f = open_memstream(&text, &n);
-	int is_whole;
+/* ---- Adding: under the lock ------------------------------------------------------------------ */
 
-	if (!f)
-		return NULL;
-	fprintf(f, "name: %s\nID: %u\nformat:\n"
-		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n", type->name, type->kernel_id);
-	for (const struct uft_event_field *e = type->field; e->name; e++)
-		put_field(f, e);
-	fprintf(f, "\nprint fmt: \"%s\"", type->print);
-	for (const struct uft_event_field *e = type->field; e->name; e++)
-		fprintf(f, e->from == UFT_FIELD_TEXT ? ", __get_str(%s)" : ", REC->%s", e->name);
-	fputc('\n', f);
-	is_whole = !ferror(f);
-	if (fclose(f) || !is_whole) {
-		free(text);
-		return NULL;
+static uint32_t hash_of(const char *system, const char *name)
+{
+	uint32_t h = 2166136261u;
+
+	for (; *system; system++)
+		h = (h ^ (uint8_t)*system) * 16777619u;
+	for (h *= 16777619u; *name; name++)
+		h = (h ^ (uint8_t)*name) * 16777619u;
+	return h;
+}
+
+static uint32_t *slot_of(struct uft_event_table *t, const char *system, const char *name)
+{
+	uint32_t i = hash_of(system, name);
+
+	for (;; i++) {
+		uint32_t *s = &t->slot[i % t->nslots];
+		const struct uft_event_type *type = *s ? uft_event_table_at(t, *s - 1) : NULL;
+
+		if (!*s || (type && !strcmp(type->name, name) && !strcmp(type->system, system)))
+			return s;
 	}
-	return text;
+}
+
+/* At most half of the slots are used. */
+static int grow_slots(struct uft_event_table *t)
+{
+	uint32_t n = t->nslots ? 2 * t->nslots : 64, *old = t->slot;
+
+	if (2 * (uft_event_table_count(t) + 1) <= t->nslots)
+		return 0;
+	t->slot = calloc(n, sizeof(*t->slot));
+	if (!t->slot) {
+		t->slot = old;
+		return -ENOMEM;
+	}
+	t->nslots = n;
+	free(old);
+	for (uint32_t i = 0; i < uft_event_table_count(t); i++) {
+		const struct uft_event_type *type = uft_event_table_at(t, i);
+
+		if (type)
+			*slot_of(t, type->system, type->name) = i + 1;
+	}
+	return 0;
+}
+
+static int find_system(struct uft_event_table *t, struct uft_event_type *type)
+{
+	uint32_t n = uft_event_table_systems(t);
+
+	for (type->system_index = 0; type->system_index < n; type->system_index++)
+		if (!strcmp(t->system[type->system_index], type->system))
+			return 0;
+	if (n == MAX_SYSTEMS)
+		return -ENOSPC;
+	t->system[n] = strdup(type->system);
+	if (!t->system[n])
+		return -ENOMEM;
+	__atomic_store_n(&t->nsystems, n + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static int is_used(const struct uft_event_table *t, uint32_t id)
+{
+	return t->id_used[id / 8] >> id % 8 & 1;
+}
+
+static int choose_kernel_id(struct uft_event_table *t, struct uft_event_type *type, int is_builtin)
+{
+	if (!type->kernel_id || is_used(t, type->kernel_id) || (type->kernel_id < FIRST_FREE_ID && !is_builtin)) {
+		while (t->next_id < 65535 && is_used(t, t->next_id))
+			t->next_id++;
+		if (t->next_id == 65535)
+			return -ENOSPC;
+		type->kernel_id = t->next_id;
+	}
+	t->id_used[type->kernel_id / 8] |= (uint8_t)(1u << type->kernel_id % 8);
+	return 0;
+}
+
+/* The text with the id that the type has got. */
+static char *make_format(const struct uft_event_type *type, const char *from)
+{
+	const char *fields = strstr(from, "\nformat:\n");
+	char *text = NULL;
+
+	return asprintf(&text, "name: %s\nID: %u%s", type->name, type->kernel_id, fields) < 0 ? NULL : text;
+}
+
+static int put_at(struct uft_event_table *t, uint32_t index, struct uft_event_type *type)
+{
+	struct uft_event_type **chunk = t->chunk[index / CHUNK];
+
+	if (!chunk) {
+		chunk = calloc(CHUNK, sizeof(struct uft_event_type *));
+		if (!chunk)
+			return -ENOMEM;
+		t->chunk[index / CHUNK] = chunk;
+	}
+	type->index = index;
+	type->id = UFT_EVENT_FREE + index;
+	__atomic_store_n(&chunk[index % CHUNK], type, __ATOMIC_RELEASE);
+	if (index >= t->count)
+		__atomic_store_n(&t->count, index + 1, __ATOMIC_RELEASE);
+	return 0;
+}
+
+static void free_type(struct uft_event_type *type)
+{
+	if (type)
+		free((char *)type->format);
+	if (type)
+		uft_print_free(type->text);
+	free(type);
+}
+
+static int is_same(const struct uft_event_type *a, const struct uft_event_type *b)
+{
+	if (a->nfields != b->nfields || strcmp(a->print, b->print))
+		return 0;
+	for (uint32_t i = 0; i < a->nfields; i++) {
+		const struct uft_event_field *f = &a->field[i], *g = &b->field[i];
+
+		if (strcmp(f->name, g->name) || strcmp(f->type, g->type) || strcmp(f->brackets, g->brackets) || f->offset != g->offset ||
+		    f->size != g->size || f->is_signed != g->is_signed)
+			return 0;
+	}
+	return 1;
+}
+
+/* Gives the parsed @type its place. Takes it over. */
+static int place(struct uft_event_table *t, uint32_t index, struct uft_event_type *type, const char *format, int is_builtin)
+{
+	int ret = index < UFT_EVENT_TYPES_MAX ? grow_slots(t) : -ENOSPC;
+
+	ret = ret ? ret : find_system(t, type);
+	ret = ret ? ret : choose_kernel_id(t, type, is_builtin);
+	type->format = ret ? NULL : make_format(type, format);
+	type->text = uft_print_compile(type);
+	if (!ret && !type->format)
+		ret = -ENOMEM;
+	ret = ret ? ret : put_at(t, index, type);
+	if (ret)
+		free_type(type);
+	else
+		*slot_of(t, type->system, type->name) = index + 1;
+	return ret;
+}
+
+int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
+			struct uft_error *err)
+{
+	const struct uft_event_type *there;
+	struct uft_event_type *type;
+	int ret = uft_event_format_parse(system, format, &type, err);
+	uint32_t index;
+
+	*out = NULL;
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&t->lock);
+	ret = grow_slots(t);
+	index = ret ? 0 : *slot_of(t, type->system, type->name);
+	there = index ? uft_event_table_at(t, index - 1) : NULL;
+	if (there) {
+		ret = is_same(there, type) ? 0 : uft_fail(err, -EEXIST, "event %s:%s exists with other fields", type->system, type->name);
+		free_type(type);
+		*out = ret ? NULL : there;
+	} else if (!ret) {
+		index = t->count;
+		ret = place(t, index, type, format, 0);
+		*out = ret ? NULL : uft_event_table_at(t, index);
+		if (ret == -ENOSPC)
+			uft_fail(err, ret, "an event of %s: there are %u types already", system, index);
+	} else {
+		free_type(type);
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+/* What is replaced may still be looked at: it is kept. */
+static int replace(struct uft_event_table *t, uint32_t index)
+{
+	struct uft_event_type *was = t->chunk[index / CHUNK] ? t->chunk[index / CHUNK][index % CHUNK] : NULL, **old;
+
+	if (!was)
+		return 0;
+	old = realloc(t->old, (t->nreplaced + 1) * sizeof(*old));
+	if (!old)
+		return -ENOMEM;
+	t->old = old;
+	old[t->nreplaced++] = was;
+	t->id_used[was->kernel_id / 8] &= (uint8_t)~(1u << was->kernel_id % 8);
+	t->chunk[index / CHUNK][index % CHUNK] = NULL;
+	return 0;
+}
+
+int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format, struct uft_error *err)
+{
+	uint32_t index = id - UFT_EVENT_FREE;
+	struct uft_event_type *type;
+	int ret;
+
+	if (id < UFT_EVENT_FREE || index >= UFT_EVENT_TYPES_MAX)
+		return uft_fail(err, -EINVAL, "an event of %.64s has the number %u, which is none", system, id);
+	ret = uft_event_format_parse(system, format, &type, err);
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&t->lock);
+	ret = replace(t, index);
+	if (ret)
+		free_type(type);
+	else
+		ret = place(t, index, type, format, 1);
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+struct uft_event_table *uft_event_table_new(void)
+{
+	struct uft_event_table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return NULL;
+	t->refs = 1;
+	t->next_id = FIRST_FREE_ID;
+	pthread_mutex_init(&t->lock, NULL);
+	for (uint32_t i = 0; i < UFT_NBUILTINS; i++) {
+		struct uft_event_type *type;
+
+		if (uft_event_format_parse(builtin[i].system, builtin[i].format, &type, NULL)) {
+			uft_event_table_put(t);
+			return NULL;
+		}
+		type->tasks = builtin[i].tasks;
+		if (place(t, i, type, builtin[i].format, 1)) {
+			uft_event_table_put(t);
+			return NULL;
+		}
+	}
+	return t;
+}
+
+struct uft_event_table *uft_event_table_get(struct uft_event_table *t)
+{
+	if (t)
+		__atomic_add_fetch(&t->refs, 1, __ATOMIC_RELAXED);
+	return t;
+}
+
+void uft_event_table_put(struct uft_event_table *t)
+{
+	if (!t || __atomic_sub_fetch(&t->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	for (uint32_t i = 0; i < NCHUNKS; i++) {
+		for (uint32_t k = 0; t->chunk[i] && k < CHUNK; k++)
+			free_type(t->chunk[i][k]);
+		free(t->chunk[i]);
+	}
+	for (uint32_t i = 0; i < t->nreplaced; i++)
+		free_type(t->old[i]);
+	for (uint32_t i = 0; i < t->nsystems; i++)
+		free(t->system[i]);
+	free(t->old);
+	free(t->slot);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
 }

@@ -1,59 +1,108 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_type.h - the events that have a name: system, name, fields, text
+ * event_type.h - event types: system, name, fields, print format
  *
- * One table for who switches them (tree/, cmd/), who records them (control/), who tries filters (stream/) and who writes them as text
- * and as records of the kernel (output/). What a program defines itself joins here, with ids from UFT_EVENT_FREE on.
- * Names, fields and texts are the kernel's (6.12), so that its tools and habits fit. Context: any.
+ * One table of types serves the code that switches events (tree/, cmd/), records them (control/), filters them (stream/) and
+ * prints or exports them (output/). Any provider adds types at run time: the built-in ones are there from the start, tracepoints of
+ * an object join when the session finds them, a recording brings those it was made with.
+ *
+ * A type is described by the text of its `format` file, which is the kernel's: that text is all that a recording or trace.dat needs,
+ * and uft_event_table_add() takes nothing else. A record's payload is the kernel's record behind the 8 bytes of its common fields, so
+ * offsets are those of the format minus UFT_EVENT_COMMON.
+ *
+ * A table only grows. Types are never changed or freed while the table lives, except that a recording's description replaces a
+ * built-in one of the same id. uft_event_table_add() takes a lock; looking up takes none, and any thread may do it.
  */
 #ifndef UFT_SYMBOL_EVENT_TYPE_H
 #define UFT_SYMBOL_EVENT_TYPE_H
 
 #include <stddef.h>
 
+#include "symbol/error.h"
 #include "uft/abi.h"
 
-/* Where of an event's record a field is from. */
-enum uft_field_from {
-	UFT_FIELD_TID,		/* whose event it is */
-	UFT_FIELD_WORD,		/* the low half of word `word` */
-	UFT_FIELD_COMM,		/* a name of UFT_COMM_WORDS words from `word` on */
-	UFT_FIELD_TEXT,		/* the bytes behind word `word`: in a record of the kernel __data_loc, behind the others */
-};
+#define UFT_EVENT_COMMON	8u	/* bytes of common_type, common_flags, common_preempt_count, common_pid */
+#define UFT_EVENT_PAYLOAD_MAX	(8u * 255)
+#define UFT_EVENT_TYPES_MAX	60000u	/* common_type has 16 bits */
+
+enum uft_field_place { UFT_FIELD_FIXED, UFT_FIELD_DATA_LOC, UFT_FIELD_REL_LOC };
 
 struct uft_event_field {
-	const char *name, *type;	/* of the kernel's format: `char comm[16]` has its brackets behind the name */
-	enum uft_field_from from;
-	uint32_t word;
-	uint32_t offset, size;		/* in a record of the kernel */
-	int is_signed;
+	const char *name;
+	const char *type;		/* "char", "pid_t", "__data_loc char[]": what stands before the name */
+	const char *brackets;		/* "[16]" behind the name, or "" */
+	uint32_t offset, size;		/* in the kernel's record; of a dynamic field: of its location word */
+	uint32_t element;		/* bytes of an element: of a plain number its size */
+	uint8_t place;			/* enum uft_field_place */
+	uint8_t is_signed, is_array;
+	uint8_t is_string;		/* an array of char */
 };
+
+struct uft_print;			/* print_format.h */
 
 struct uft_event_type {
-	uint32_t id;			/* enum uft_event_id */
-	uint32_t kernel_id;		/* in records of the kernel's form: above those of its tracers */
+	uint32_t id;			/* in our records: UFT_EVENT_FREE + index */
+	uint32_t index;			/* in the table */
+	uint32_t kernel_id;		/* common_type, and the file `id` */
+	uint32_t system_index;		/* dense, by first appearance */
 	const char *system, *name;
-	const char *print;		/* one `%` for each field, in their order */
-	uint32_t bytes;			/* of a record of the kernel, without text */
-	uint32_t tasks;			/* enum uft_tasks: what has to be asked for; 0: nothing that the session knows of tasks */
-	struct uft_event_field field[5];	/* a name NULL behind the last */
+	const char *print;		/* what follows `print fmt: ` */
+	const char *format;		/* the whole text of the file `format` */
+	struct uft_print *text;		/* the compiled print format; NULL: it is not understood */
+	uint32_t bytes;			/* of the fixed part of a kernel record */
+	uint32_t tasks;			/* enum uft_tasks: built-in types that the session records itself; else 0 */
+	uint32_t nfields;
+	struct uft_event_field *field;
 };
 
-#define UFT_NEVENT_TYPES	3u
-extern const struct uft_event_type uft_event_types[UFT_NEVENT_TYPES];	/* by system and name, as they are listed */
+struct uft_event_table;
 
-const struct uft_event_type *uft_event_type(uint32_t id);	/* NULL: it has no name */
+/* The built-in types: their places in every table. */
+enum uft_builtin_event { UFT_BUILTIN_EXEC, UFT_BUILTIN_EXIT, UFT_BUILTIN_FORK, UFT_NBUILTINS };
+#define UFT_EVENT_SCHED_EXEC	(UFT_EVENT_FREE + UFT_BUILTIN_EXEC)
+#define UFT_EVENT_SCHED_EXIT	(UFT_EVENT_FREE + UFT_BUILTIN_EXIT)
+#define UFT_EVENT_SCHED_FORK	(UFT_EVENT_FREE + UFT_BUILTIN_FORK)
+
+struct uft_event_table *uft_event_table_new(void);	/* with the built-in types; NULL: no memory */
+struct uft_event_table *uft_event_table_get(struct uft_event_table *t);
+void uft_event_table_put(struct uft_event_table *t);
 
 /**
- * uft_event_types_named - the types that a word of set_event, or of -e, means
+ * uft_event_table_add - add a type, or find the one that is the same
+ * @system: its system; the text does not name it
+ * @format: the text of a `format` file. Its `ID:` counts if it is not 0 and free; else the table chooses one, and changes the text
+ * @out:    the type in the table
+ *
+ * A type of the same system and name and with the same fields and print format is the same. One that differs is refused.
+ * Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
+ */
+int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
+			struct uft_error *err);
+/* The same with an id of ours, by which records name it (a recording's own description). */
+int uft_event_table_set(struct uft_event_table *t, uint32_t id, const char *system, const char *format, struct uft_error *err);
+
+uint32_t uft_event_table_count(const struct uft_event_table *t);	/* places: some may be empty */
+const struct uft_event_type *uft_event_table_at(const struct uft_event_table *t, uint32_t index);	/* NULL: empty */
+uint32_t uft_event_table_systems(const struct uft_event_table *t);
+const char *uft_event_table_system(const struct uft_event_table *t, uint32_t system);
+const struct uft_event_type *uft_event_table_find(const struct uft_event_table *t, const char *system, size_t nsystem,
+						  const char *name, size_t nname);
+
+static inline const struct uft_event_type *uft_event_table_by_id(const struct uft_event_table *t, uint32_t id)
+{
+	return id >= UFT_EVENT_FREE ? uft_event_table_at(t, id - UFT_EVENT_FREE) : NULL;
+}
+
+/**
+ * uft_event_matches - does a word of set_event, or of -e, mean this type?
  * @word: SYSTEM:EVENT, SYSTEM:, SYSTEM:*, :EVENT, EVENT, or SYSTEM; each part may be a glob
  * @n:    its length
- *
- * Returns a bit for each, by place in the table; 0: there is none.
  */
-uint32_t uft_event_types_named(const char *word, size_t n);
+int uft_event_matches(const char *word, size_t n, const struct uft_event_type *type);
 
-/* The kernel's events/SYSTEM/NAME/format. malloc'd; NULL: no memory. */
-char *uft_event_format(const struct uft_event_type *type);
+const struct uft_event_field *uft_event_field(const struct uft_event_type *type, const char *name, size_t n);
+
+/* event_format.c: a type of its text, malloc'd as one piece with what it points to. 0, -EINVAL, -ENOMEM, with @err. */
+int uft_event_format_parse(const char *system, const char *format, struct uft_event_type **out, struct uft_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * event.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
  *
- * The events are those of symbol/event_type.c. One that is on is on for its instance: the session asks for what any of them wants
+ * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that is on is on for its instance: the session asks for what any of them wants
  * (share.c), each buffer shows its own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on, its
  * own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of the tracers and cannot be switched, as in the kernel.
  * A filter that is refused takes the one before it out, and its file shows it with the mistake, until another is written.
@@ -15,57 +15,79 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_EVENTS	((1u << UFT_NEVENT_TYPES) - 1)
-
 int show_nothing(const struct place *at, struct tree_text *out)
 {
 	(void)at, (void)out;
 	return 0;
 }
 
+struct uft_event_table *tree_types(const struct uft_tree *t)
+{
+	return uft_session_types(t->session);
+}
+
 /* ---- On and off ------------------------------------------------------------------------------ */
 
-static void show_names(uint32_t events, struct tree_text *out)
+static void show_name(const struct uft_event_type *type, struct tree_text *out)
 {
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++)
-		if (events >> i & 1)
-			text_printf(out, "%s:%s\n", uft_event_types[i].system, uft_event_types[i].name);
+	text_printf(out, "%s:%s\n", type->system, type->name);
 }
 
 int show_available_events(const struct place *at, struct tree_text *out)
 {
-	(void)at;
-	show_names(ALL_EVENTS, out);
+	const struct uft_event_table *types = tree_types(at->t);
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (uft_event_table_at(types, i))
+			show_name(uft_event_table_at(types, i), out);
 	return 0;
+}
+
+static int is_on(const struct instance *in, uint32_t index)
+{
+	return uft_event_set_has(&in->set.events, index) || trigger_switches(in, index);
 }
 
 int show_set_event(const struct place *at, struct tree_text *out)
 {
-	show_names(at->in->set.events | trigger_events(at->in), out);
+	const struct uft_event_table *types = tree_types(at->t);
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (uft_event_table_at(types, i) && is_on(at->in, i))
+			show_name(uft_event_table_at(types, i), out);
 	return 0;
 }
 
-/* Which are on by now: what functions did before comes first. */
-static uint32_t events_on(struct instance *in)
+/* Which are on by now: what functions did before comes first. 0, -ENOMEM. */
+static int events_on(struct instance *in, struct uft_event_set *out)
 {
-	if (trigger_events(in))
+	if (trigger_switches_any(in))
 		tree_pull(in->t);
-	return trigger_events_on(in);
+	return trigger_events_on(in, out);
 }
 
-static int set_events(struct uft_handle *h, struct instance *in, uint32_t events)
+/* Takes @events over. */
+static int set_events(struct uft_handle *h, struct instance *in, struct uft_event_set *events)
 {
-	uint32_t on = trigger_events_on(in);
+	struct uft_event_set on = { NULL, 0 }, was = in->set.events;
 	struct settings set = in->set;
 	struct uft_error err = { "" };
-	int ret;
+	int ret = trigger_events_on(in, &on);
 
-	if (events == on)
+	if (!ret && uft_event_set_equal(events, &on)) {
+		uft_event_set_free(events);
+		uft_event_set_free(&on);
 		return 0;
-	set.events = events;
-	ret = tree_apply(in, &set, &err);
-	if (!ret)
-		trigger_said(in, events ^ on, events);
+	}
+	set.events = *events;
+	ret = ret ? ret : tree_apply(in, &set, &err);
+	if (!ret) {
+		trigger_said(in, &on, events);
+		uft_event_set_free(&was);
+	} else {
+		uft_event_set_free(events);
+	}
+	uft_event_set_free(&on);
 	if (ret && ret != -EBUSY && h && h->t->opts.warning && err.text[0])
 		h->t->opts.warning(h->t->opts.arg, err.text);	/* the kernel does not tell of tasks here: with the remedy */
 	return ret;
@@ -73,18 +95,37 @@ static int set_events(struct uft_handle *h, struct instance *in, uint32_t events
 
 int truncate_set_event(const struct place *at)
 {
-	events_on(at->in);
-	return set_events(NULL, at->in, 0);
+	struct uft_event_set none = { NULL, 0 };
+
+	if (trigger_switches_any(at->in))
+		tree_pull(at->in->t);
+	return set_events(NULL, at->in, &none);
+}
+
+/* One word without its `!`: 1: some types are meant, and *events has them or not; 0: none is; -ENOMEM. */
+static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not, struct uft_event_set *events)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
+		const struct uft_event_type *type = uft_event_table_at(types, i);
+
+		if (!type || !uft_event_matches(word, n, type))
+			continue;
+		found = 1;
+		if (uft_event_set_change(events, i, !is_not))
+			return -ENOMEM;
+	}
+	return found;
 }
 
 /* Words, each with `!` in front if it is to be off. */
 ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 {
-	uint32_t events = events_on(h->at.in);
-	int ret;
+	struct uft_event_set events = { NULL, 0 };
+	int ret = events_on(h->at.in, &events);
 
-	for (size_t at = 0, len; at < n; at += len) {
-		uint32_t bits;
+	for (size_t at = 0, len; at < n && !ret; at += len) {
 		int is_not;
 
 		len = isspace((unsigned char)p[at]) != 0;
@@ -93,56 +134,75 @@ ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
 		while (at + len < n && !isspace((unsigned char)p[at + len]))
 			len++;
 		is_not = p[at] == '!';
-		bits = uft_event_types_named(p + at + is_not, len - (size_t)is_not);
-		if (!bits) {
+		ret = take_word(tree_types(h->t), p + at + is_not, len - (size_t)is_not, is_not, &events);
+		if (!ret) {
 			h->wrong = "Event not found";
 			h->wrong_at = at;
-			return -EINVAL;
+			ret = -EINVAL;
 		}
-		events = is_not ? events & ~bits : events | bits;
+		ret = ret > 0 ? 0 : ret;
 	}
-	ret = set_events(h, h->at.in, events);
+	if (ret) {
+		uft_event_set_free(&events);
+		return ret;
+	}
+	ret = set_events(h, h->at.in, &events);
 	return ret ? ret : (ssize_t)n;
 }
 
-/* Which of them a file is about: one, those of its system, all. */
-static uint32_t events_of(const struct place *at)
+/* Is a file about this type: its own, its system's, or all? */
+static int is_about(const struct place *at, const struct uft_event_type *type)
 {
-	const char *path = at->row->pub.path + strlen("events/"), *slash = strchr(path, '/');
-
+	if (!type)
+		return 0;
 	if (at->row->pub.scope & UFT_SCOPE_EVENT)
-		return 1u << at->index;
-	return slash ? uft_event_types_named(path, (size_t)(slash - path)) : ALL_EVENTS;
+		return type->index == at->index;
+	return !(at->row->pub.scope & UFT_SCOPE_SYSTEM) || type->system_index == at->index;
 }
 
-/* `X`: some are. */
+/* `X`: some are; `?`: there are none. */
 int show_events_enable(const struct place *at, struct tree_text *out)
 {
-	uint32_t all = events_of(at), on = (at->in->set.events | trigger_events(at->in)) & all;
+	const struct uft_event_table *types = tree_types(at->t);
+	int on = 0, off = 0;
 
-	text_printf(out, "%s\n", !on ? "0" : on == all ? "1" : "X");
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (is_about(at, uft_event_table_at(types, i)))
+			is_on(at->in, i) ? on++ : off++;
+	text_printf(out, "%s\n", !on && !off ? "?" : !on ? "0" : !off ? "1" : "X");
 	return 0;
 }
 
 ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
 {
-	uint32_t all = events_of(&h->at), events = events_on(h->at.in);
+	const struct uft_event_table *types = tree_types(h->t);
+	struct uft_event_set events = { NULL, 0 };
 	uint64_t on;
 	int ret = text_number(p, n, 10, &on);
 
 	if (!ret && on > 1)
 		ret = -EINVAL;
-	if (!ret)
-		ret = set_events(h, h->at.in, on ? events | all : events & ~all);
+	ret = ret ? ret : events_on(h->at.in, &events);
+	for (uint32_t i = 0; i < uft_event_table_count(types) && !ret; i++)
+		if (is_about(&h->at, uft_event_table_at(types, i)))
+			ret = uft_event_set_change(&events, i, on != 0);
+	if (ret) {
+		uft_event_set_free(&events);
+		return ret;
+	}
+	ret = set_events(h, h->at.in, &events);
 	return ret ? ret : (ssize_t)n;
 }
 
 int show_event_enable(const struct place *at, struct tree_text *out)
 {
-	uint32_t bit = events_of(at);
+	struct uft_event_set on = { NULL, 0 };
+	int ret = events_on(at->in, &on);
 
-	text_printf(out, "%d%s\n", (events_on(at->in) & bit) != 0, trigger_events(at->in) & bit ? "*" : "");
-	return 0;
+	if (!ret)
+		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index), trigger_switches(at->in, at->index) ? "*" : "");
+	uft_event_set_free(&on);
+	return ret;
 }
 
 ssize_t store_event_enable(struct uft_handle *h, const char *p, size_t n)
@@ -167,12 +227,6 @@ int show_event_id(const struct place *at, struct tree_text *out)
 
 /* ---- Filters --------------------------------------------------------------------------------- */
 
-static void replace(char **at, char *text)
-{
-	free(*at);
-	*at = text;
-}
-
 /* What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place. NULL: no memory. */
 static char *refused_text(const char *text, const struct uft_filter_error *err)
 {
@@ -189,38 +243,91 @@ static char *refused_text(const char *text, const struct uft_filter_error *err)
 	return NULL;
 }
 
-/* What each of some events has from now on; malloc'd. @text: NULL: none; @refused: what its file shows instead, or NULL. */
-struct filters { uint32_t events; char *text[UFT_NEVENT_TYPES], *refused[UFT_NEVENT_TYPES]; };
+/* What each of some events has from now on. @text, malloc'd: NULL: none; @refused: what its file shows instead, or NULL. */
+struct filters { struct filter_change { uint32_t index; char *text, *refused; } *v; uint32_t n, cap; };
 
-/* All of them or none. Takes the texts over. */
+static void free_filters(struct filters *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		free(f->v[i].text);
+		free(f->v[i].refused);
+	}
+	free(f->v);
+}
+
+/* Takes the texts over. */
+static int add_filter(struct filters *f, uint32_t index, char *text, char *refused)
+{
+	uint32_t cap = f->cap ? 2 * f->cap : 4;
+	struct filter_change *grown = f->n < f->cap ? f->v : realloc(f->v, cap * sizeof(*grown));
+
+	if (!grown) {
+		free(text);
+		free(refused);
+		return -ENOMEM;
+	}
+	f->cap = f->n < f->cap ? f->cap : cap;
+	f->v = grown;
+	grown[f->n++] = (struct filter_change){ index, text, refused };
+	return 0;
+}
+
+/* A list of texts by place with room for @n of them. NULL: no memory. */
+static char **grown_texts(char *const *from, uint32_t nfrom, uint32_t n)
+{
+	char **to = calloc(n + 1, sizeof(*to));
+
+	if (to && nfrom)
+		memcpy(to, from, (nfrom < n ? nfrom : n) * sizeof(*to));
+	return to;
+}
+
+/* All of them or none. */
 static int set_filters(struct instance *in, struct filters *f)
 {
 	struct settings set = in->set;
+	uint32_t n = in->set.nevent_filters;
+	char **was = in->set.event_filter, **error;
 	int ret;
 
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++)
-		if (f->events >> i & 1) {
-			set.event_filter[i] = f->text[i];
-			f->text[i] = in->set.event_filter[i];
-		}
-	ret = tree_apply(in, &set, NULL);
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++) {
-		if (!(f->events >> i & 1))
-			continue;
-		free(ret ? set.event_filter[i] : f->text[i]);
-		if (ret)
-			free(f->refused[i]);
-		else
-			replace(&in->event_error[i], f->refused[i]);
+	for (uint32_t i = 0; i < f->n; i++)
+		n = f->v[i].index >= n ? f->v[i].index + 1 : n;
+	set.event_filter = grown_texts(was, in->set.nevent_filters, n);
+	set.nevent_filters = n;
+	error = grown_texts(in->event_error, in->nevent_errors, n > in->nevent_errors ? n : in->nevent_errors);
+	ret = set.event_filter && error ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < f->n && !ret; i++) {
+		char *old = set.event_filter[f->v[i].index];
+
+		set.event_filter[f->v[i].index] = f->v[i].text;
+		f->v[i].text = old;
 	}
-	return ret;
+	ret = ret ? ret : tree_apply(in, &set, NULL);
+	if (ret) {
+		for (uint32_t i = 0; set.event_filter && error && i < f->n; i++)	/* the new ones go with @f */
+			f->v[i].text = set.event_filter[f->v[i].index];
+		free(set.event_filter);
+		free(error);
+		return ret;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		char *old = error[f->v[i].index];
+
+		error[f->v[i].index] = f->v[i].refused;
+		f->v[i].refused = old;
+	}
+	free(was);
+	free(in->event_error);
+	in->event_error = error;
+	in->nevent_errors = n > in->nevent_errors ? n : in->nevent_errors;
+	return 0;
 }
 
 /* Is there such a filter? As uft_event_filter_make(). */
-static int try_filter(uint32_t i, const char *text, struct uft_filter_error *err)
+static int try_filter(const struct uft_event_type *type, const char *text, struct uft_filter_error *err)
 {
 	struct uft_event_filter *f;
-	int ret = uft_event_filter_make(&uft_event_types[i], text, &f, err);
+	int ret = uft_event_filter_make(type, text, &f, err);
 
 	if (!ret)
 		uft_event_filter_free(f);
@@ -241,7 +348,8 @@ static char *take_filter(const char *p, size_t n, int *ret)
 
 int show_event_filter(const struct place *at, struct tree_text *out)
 {
-	const char *refused = at->in->event_error[at->index], *text = at->in->set.event_filter[at->index];
+	const char *refused = at->index < at->in->nevent_errors ? at->in->event_error[at->index] : NULL;
+	const char *text = at->index < at->in->set.nevent_filters ? at->in->set.event_filter[at->index] : NULL;
 
 	text_printf(out, "%s\n", refused ? refused : text ? text : "none");
 	return 0;
@@ -249,27 +357,27 @@ int show_event_filter(const struct place *at, struct tree_text *out)
 
 ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
 {
+	const struct uft_event_type *type = uft_event_table_at(tree_types(h->t), h->at.index);
 	struct uft_filter_error err = { "Error", 0 };
-	uint32_t i = h->at.index;
-	struct filters f = { .events = 1u << i };
+	struct filters f = { NULL, 0, 0 };
 	int ret, undone, is_out;
-	char *text = take_filter(p, n, &ret);
+	char *text = take_filter(p, n, &ret), *refused = NULL;
 
 	if (!text)
 		return ret;
 	is_out = !strcmp(text, "0");
-	ret = is_out ? 0 : try_filter(i, text, &err);
+	ret = is_out ? 0 : try_filter(type, text, &err);
 	if (ret && ret != -ENOMEM) {
-		f.refused[i] = refused_text(text, &err);
-		ret = f.refused[i] ? ret : -ENOMEM;
+		refused = refused_text(text, &err);
+		ret = refused ? ret : -ENOMEM;
 	}
-	if (is_out || ret)
+	if (is_out || ret) {
 		free(text);
-	else
-		f.text[i] = text;
-	if (ret == -ENOMEM)
-		return ret;
-	undone = set_filters(h->at.in, &f);
+		text = NULL;
+	}
+	undone = ret == -ENOMEM ? ret : add_filter(&f, type->index, text, refused);
+	undone = undone ? undone : set_filters(h->at.in, &f);
+	free_filters(&f);
 	if (ret && !undone) {
 		h->wrong = err.what;
 		h->wrong_at = err.at;
@@ -285,43 +393,46 @@ int show_system_filter(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* What the event @i has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
-static int fit_filter(struct filters *f, uint32_t i, const char *text)
+/* What an event has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
+static int fit_filter(struct filters *f, const struct uft_event_type *type, const char *text)
 {
 	static const struct uft_filter_error none = { "Couldn't find or set field in one of a subsystem's events", 0 };
 	struct uft_filter_error err;
-	int ret = try_filter(i, text, &err);
-	char **to = ret ? &f->refused[i] : &f->text[i];
+	int ret = strcmp(text, "0") ? try_filter(type, text, &err) : 0;
+	char *refused = ret ? refused_text(text, &none) : NULL, *its = !ret && strcmp(text, "0") ? strdup(text) : NULL;
 
-	if (ret == -ENOMEM)
-		return ret;
-	*to = ret ? refused_text(text, &none) : strdup(text);
-	return *to ? 0 : -ENOMEM;
+	if (ret == -ENOMEM || (ret && !refused) || (!ret && !its && strcmp(text, "0"))) {
+		free(refused);
+		free(its);
+		return -ENOMEM;
+	}
+	return add_filter(f, type->index, its, refused);
 }
 
 /* Those that have its fields get it, the others have none then. The write is not refused, as in the kernel. */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {
-	struct filters f = { .events = events_of(&h->at) };
+	const struct uft_event_table *types = tree_types(h->t);
+	struct filters f = { NULL, 0, 0 };
 	int ret;
 	char *text = take_filter(p, n, &ret);
 
-	for (uint32_t i = 0; text && !ret && i < UFT_NEVENT_TYPES; i++)
-		if (f.events >> i & 1 && strcmp(text, "0"))
-			ret = fit_filter(&f, i, text);
-	for (uint32_t i = 0; ret && i < UFT_NEVENT_TYPES; i++) {
-		free(f.text[i]);
-		free(f.refused[i]);
-	}
+	for (uint32_t i = 0; text && !ret && i < uft_event_table_count(types); i++)
+		if (is_about(&h->at, uft_event_table_at(types, i)))
+			ret = fit_filter(&f, uft_event_table_at(types, i), text);
 	free(text);
 	ret = ret ? ret : set_filters(h->at.in, &f);
+	free_filters(&f);
 	return ret ? ret : (ssize_t)n;
 }
 
 void event_free(struct instance *in)
 {
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++) {
+	for (uint32_t i = 0; i < in->set.nevent_filters; i++)
 		free(in->set.event_filter[i]);
+	for (uint32_t i = 0; i < in->nevent_errors; i++)
 		free(in->event_error[i]);
-	}
+	free(in->set.event_filter);
+	free(in->event_error);
+	uft_event_set_free(&in->set.events);
 }

@@ -149,9 +149,9 @@ static int follow(struct instance *in, const struct uft_told_event *e)
 	for (int i = 0; i < 2; i++) {
 		struct sorted *s = &in->event_kin->list[i];
 
-		if (e->id == UFT_EVENT_EXIT)
+		if (e->id == UFT_EVENT_SCHED_EXIT)
 			take_out(s, e->tid);
-		else if (e->id == UFT_EVENT_FORK && has(in, i, e))
+		else if (e->id == UFT_EVENT_SCHED_FORK && has(in, i, e))
 			ret = put_in(s, e->child) ? -ENOMEM : ret;
 	}
 	return ret;
@@ -159,16 +159,15 @@ static int follow(struct instance *in, const struct uft_told_event *e)
 
 static int take_event(struct instance *in, const struct uft_told_event *e)
 {
-	const struct uft_event_type *type = uft_event_type(e->id);
-	uint32_t bit = type ? 1u << (type - uft_event_types) : 0;
+	uint32_t index = e->id - UFT_EVENT_FREE;
 	int ret = 0;
 
 	if (!event_kin_counts(&in->set))
 		return 0;
 	if (is_let_through(in, e)) {
-		if (trigger_events(in) & bit)
+		if (trigger_switches(in, index))
 			ret = put_in(&in->event_kin->passed, e->clock);
-		else if (in->set.events & bit)
+		else if (uft_event_set_has(&in->set.events, index))
 			uft_live_show_one(in->live, e->clock);
 	}
 	return event_kin_is_asked(&in->set) && follow(in, e) ? -ENOMEM : ret;

@@ -48,7 +48,7 @@ static uint32_t free_place(const struct uft_tree *t)
 
 static int make_buffer(struct instance *in)
 {
-	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1 };
+	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1, .events = tree_types(in->t) };
 	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
 	struct instance *top = in->t->instances;
 	uint32_t slot = in->place * SLOTS_EACH % SLOTS;
@@ -178,11 +178,15 @@ static int rmdir_job(void *arg)
 	pthread_mutex_unlock(&c->t->lock);
 	none = in->set;
 	none.tracer = UFT_TRACER_NOP;
-	none.events = 0;
+	none.events = (struct uft_event_set){ NULL, 0 };
 	if (!ret) {
+		struct uft_event_set events = in->set.events;
+
 		trigger_free(in);
 		if (tree_apply(in, &none, NULL))
 			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
+		uft_event_set_free(&events);
+		in->set.events = none.events;
 		pid_leave(in);
 		instance_free(in);
 	}

@@ -103,6 +103,8 @@ void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
 /* Until data may have come. 0, -EINTR, -ESHUTDOWN: the tree ends. */
 int handle_wait_news(struct uft_handle *h);
 
+struct uft_event_table *tree_types(const struct uft_tree *t);	/* event.c: the session's */
+
 /* ---- tree.c ---------------------------------------------------------------------------------- */
 
 #define MAX_PIDS	61	/* the runtime's, of all lists together */
@@ -114,8 +116,8 @@ struct settings {			/* what the session is told */
 	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* pid.c */
 	int has_event_kin;		/* event_kin.c: its lists of tasks count for events */
 	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
-	uint32_t events;		/* event.c: by place in uft_event_types */
-	char *event_filter[UFT_NEVENT_TYPES];	/* malloc'd; NULL: none */
+	struct uft_event_set events;	/* event.c */
+	char **event_filter; uint32_t nevent_filters;	/* by place of their types; malloc'd, NULL: none */
 	uint32_t tracer;
 	uint32_t clock;			/* clock.c */
 	int is_on;			/* tracing_on */
@@ -159,7 +161,7 @@ struct instance {
 	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
 	struct tree_text pipe_out;
 	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* raw.c: by cpu, and of what is handed out; under t->pipe_lock */
-	char *event_error[UFT_NEVENT_TYPES];	/* event.c: filters that were refused, as their files show them; malloc'd, NULL: none */
+	char **event_error; uint32_t nevent_errors;	/* event.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
 	struct triggers *triggers;	/* trigger.c; NULL: none */
 	struct event_kin *event_kin;	/* event_kin.c; NULL: none */
 	uint64_t *cpu_kb;		/* value.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
@@ -266,9 +268,11 @@ int trigger_waits(const struct instance *in, const struct settings *set);	/* rec
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
 int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
-uint32_t trigger_events(const struct instance *in);	/* types that functions switch, by place in uft_event_types */
-uint32_t trigger_events_on(const struct instance *in);	/* those that are on now, whoever switched them last */
-void trigger_said(struct instance *in, uint32_t events, uint32_t value);	/* the user switched these now */
+int trigger_switches(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
+int trigger_switches_any(const struct instance *in);
+int trigger_events(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
+int trigger_events_on(const struct instance *in, struct uft_event_set *out);	/* those that are on now, whoever switched them last; 0, -ENOMEM */
+void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);	/* the user switched them so */
 void trigger_mute(const struct instance *in, int on);
 void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
 void trigger_round(struct uft_tree *t);

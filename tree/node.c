@@ -62,10 +62,11 @@ static uint32_t variants(const struct uft_tree *t, const struct row *row)
 	if (!strchr(uft_base_name(row->pub.path), '%'))
 		return 1;
 	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
-	       row->pub.scope & UFT_SCOPE_EVENT ? UFT_NEVENT_TYPES : 0;
+	       row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_count(tree_types(t)) :
+	       row->pub.scope & UFT_SCOPE_SYSTEM ? uft_event_table_systems(tree_types(t)) : 0;
 }
 
-static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
+static void name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
 {
 	const char *part = uft_base_name(row->pub.path), *mark = strchr(part, '%');
 
@@ -74,7 +75,9 @@ static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NA
 	else if (row->pub.scope & UFT_SCOPE_CPU)
 		snprintf(name, UFT_TREE_NAME, "%.*s%u%s", (int)(mark - part), part, index, mark + 1);
 	else if (row->pub.scope & UFT_SCOPE_EVENT)
-		snprintf(name, UFT_TREE_NAME, "%s", uft_event_types[index].name);
+		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_at(tree_types(t), index)->name);
+	else if (row->pub.scope & UFT_SCOPE_SYSTEM)
+		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_system(tree_types(t), index));
 	else
 		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
 }
@@ -83,6 +86,25 @@ static void name_of(const struct row *row, uint32_t index, char name[UFT_TREE_NA
 static uint32_t index_below(const struct place *dir, const struct row *row, uint32_t variant)
 {
 	return strchr(uft_base_name(row->pub.path), '%') ? variant : dir->index;
+}
+
+/* Is the event of this place one of the directory's system? Of other rows: yes. */
+static int is_of_system(const struct place *dir, const struct row *row, uint32_t index)
+{
+	const struct uft_event_type *type;
+
+	if (!(row->pub.scope & UFT_SCOPE_EVENT) || !strchr(uft_base_name(row->pub.path), '%'))
+		return 1;
+	type = uft_event_table_at(tree_types(dir->t), index);
+	return type && type->system_index == dir->index;
+}
+
+/* The directory of a system, of one of its events. */
+static uint32_t index_above(const struct place *at, const struct row *dir)
+{
+	const struct uft_event_type *type = at->row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_at(tree_types(at->t), at->index) : NULL;
+
+	return type && dir->pub.scope & UFT_SCOPE_SYSTEM ? type->system_index : at->index;
 }
 
 struct entries { size_t left; int found; char *name; uft_node node; };
@@ -99,7 +121,9 @@ static int each_entry(const struct place *dir, int (*fn)(struct entries *e, cons
 		for (uint32_t k = 0; k < variants(dir->t, &rows[i]) && !ret; k++) {
 			if (rows[i].pub.scope & UFT_SCOPE_OPTION && dir->in->number && option_is_top(k))
 				continue;
-			name_of(&rows[i], k, name);
+			if (!is_of_system(dir, &rows[i], k))
+				continue;
+			name_of(dir->t, &rows[i], k, name);
 			ret = fn(e, name, node_of(dir->in, &rows[i], index_below(dir, &rows[i], k)));
 		}
 	}
@@ -198,7 +222,7 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
 		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
 			*out = node_of(t->instances, &rows[i], 0);
 		else if (is_child(&rows[i], at.row))
-			*out = node_of(at.in, &rows[i], strchr(uft_base_name(rows[i].pub.path), '%') ? at.index : 0);
+			*out = node_of(at.in, &rows[i], !strchr(uft_base_name(rows[i].pub.path), '%') ? 0 : index_above(&at, &rows[i]));
 	}
 	pthread_mutex_unlock(&t->lock);
 	return ret;

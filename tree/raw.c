@@ -265,12 +265,10 @@ int show_header_event(const struct place *at, struct tree_text *out)
 int show_format(const struct place *at, struct tree_text *out)
 {
 	if (at->row->pub.scope & UFT_SCOPE_EVENT) {
-		char *text = uft_event_format(&uft_event_types[at->index]);
+		const struct uft_event_type *type = uft_event_table_at(tree_types(at->t), at->index);
 
-		if (text)
-			text_put(out, text, strlen(text));
-		free(text);
-		return text ? 0 : -ENOMEM;
+		text_put(out, type->format, strlen(type->format));
+		return 0;
 	}
 	for (size_t i = 0; i < KRECORD_NFORMATS; i++) {
 		size_t n = strlen(krecord_formats[i].name);

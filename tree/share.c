@@ -29,15 +29,20 @@ static uint32_t tracer_of(const struct settings *set)
 }
 
 /* Which events are on, or may be switched on by a function. */
-static uint32_t wanted_events(const struct instance *in, const struct settings *set)
+static int wants_event(const struct instance *in, const struct settings *set, uint32_t event)
 {
-	return set->events | trigger_events(in);
+	return uft_event_set_has(&set->events, event) || trigger_switches(in, event);
+}
+
+static int wants_events(const struct instance *in, const struct settings *set)
+{
+	return !uft_event_set_is_empty(&set->events) || trigger_switches_any(in);
 }
 
 /* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
 static int is_recording(const struct instance *in, const struct settings *set)
 {
-	return ((tracer_of(set) != UFT_TRACER_NOP || set->events) && set->is_on) || set->is_measuring || trigger_waits(in, set);
+	return ((tracer_of(set) != UFT_TRACER_NOP || !uft_event_set_is_empty(&set->events)) && set->is_on) || set->is_measuring || trigger_waits(in, set);
 }
 
 int share_is_tracing(const struct instance *in, const struct settings *set)
@@ -321,9 +326,9 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
 		if (event_kin_is_asked(set_of(i, in, set)))
 			tasks |= UFT_TASKS_FORK | UFT_TASKS_EXIT | UFT_TASKS_ALL;
-		for (uint32_t k = 0; k < UFT_NEVENT_TYPES; k++)
-			if (wanted_events(i, set_of(i, in, set)) >> k & 1)
-				tasks |= uft_event_types[k].tasks | UFT_TASKS_ALL;
+		for (uint32_t k = 0; k < UFT_NBUILTINS; k++)
+			if (wants_event(i, set_of(i, in, set), k))
+				tasks |= uft_event_table_at(tree_types(in->t), k)->tasks | UFT_TASKS_ALL;
 	}
 	return tasks;
 }
@@ -390,7 +395,7 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 
 	if (is_beside(in, set) && !is_recording(in, set))
 		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
-	if (trigger_has_stacks(in) || is_shared || (in->triggers && wanted_events(in, set)))
+	if (trigger_has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
 		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
 	if (is_shared && is_own(set->tracer))
 		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
@@ -418,20 +423,43 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	return 0;
 }
 
+/* Those that have one, rising. malloc'd; NULL: no memory. */
+static struct uft_live_filter *list_filters(const struct instance *in, const struct settings *set, size_t *n)
+{
+	struct uft_live_filter *v = calloc(set->nevent_filters + 1, sizeof(*v));
+
+	*n = 0;
+	for (uint32_t i = 0; v && i < set->nevent_filters; i++)
+		if (set->event_filter[i])
+			v[(*n)++] = (struct uft_live_filter){ uft_event_table_at(tree_types(in->t), i), set->event_filter[i] };
+	return v;
+}
+
 /* Who is off beside others shows none of theirs. */
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
 	int is_off = is_beside(in, set) && !is_recording(in, set);
-	int is_kin = event_kin_counts(set);
-	uint32_t waiting = trigger_events(in) | (is_kin ? set->events : 0);
+	int is_kin = event_kin_counts(set), ret;
 	struct uft_live_events events = {
-		.shown = is_off ? 0 : set->events & ~waiting, .waiting = is_off ? 0 : waiting,
 		.pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = is_kin ? 0 : set->pids[PIDS_EVENT_ONLY].n,
 		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = is_kin ? 0 : set->pids[PIDS_EVENT_NOT].n,
 	};
+	struct uft_live_filter *filter = list_filters(in, set, &events.nfilters);
 
-	memcpy(events.filter, set->event_filter, sizeof(events.filter));
-	return uft_live_choose_events(in->live, since, &events);
+	events.filter = filter;
+	ret = filter ? 0 : -ENOMEM;
+	if (!is_off)
+		ret = ret ? ret : trigger_events(in, &events.waiting);
+	if (!is_off && is_kin)
+		ret = ret ? ret : uft_event_set_add(&events.waiting, &set->events);
+	if (!is_off)
+		ret = ret ? ret : uft_event_set_add(&events.shown, &set->events);
+	uft_event_set_remove(&events.shown, &events.waiting);
+	ret = ret ? ret : uft_live_choose_events(in->live, since, &events);
+	uft_event_set_free(&events.shown);
+	uft_event_set_free(&events.waiting);
+	free(filter);
+	return ret;
 }
 
 static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
@@ -507,7 +535,7 @@ static void choose_again(struct instance *in, const struct settings *set, uint64
 static void mute(const struct instance *in, const struct settings *set)
 {
 	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
-	int has_calls = set->tracer != UFT_TRACER_NOP || wanted_events(in, set) || trigger_has_stacks(in);
+	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || trigger_has_stacks(in);
 
 	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
 	trigger_mute(in, !is_alone && !is_on);
@@ -602,7 +630,7 @@ void tree_record(struct uft_tree *t)
 	for (struct instance *i = t->instances; i; i = i->next) {
 		if (!share_is_tracing(i, &i->set))
 			continue;
-		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || i->set.events || i->triggers;
+		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || !uft_event_set_is_empty(&i->set.events) || i->triggers;
 		is_on |= is_running(i, &i->set);
 	}
 	share_mute(t);

@@ -13,6 +13,7 @@
 #define FILE(p, perm, where, text, ...)	{ .pub = { p, S_IFREG | (perm), where, text }, __VA_ARGS__ }
 
 #define TOP	UFT_SCOPE_TOP
+#define SYSTEM	(UFT_SCOPE_INSTANCE | UFT_SCOPE_SYSTEM)
 #define EACH	UFT_SCOPE_INSTANCE
 #define CPU	(UFT_SCOPE_INSTANCE | UFT_SCOPE_CPU)
 #define OPTION	(UFT_SCOPE_INSTANCE | UFT_SCOPE_OPTION)
@@ -142,15 +143,15 @@ const struct row rows[] = {
 	FILE("set_event_notrace_pid", 0640, EACH, "do not record events of these tasks",
 	     .open = open_pids, .release = release_pids, .show = show_pids, .store = store_pids),
 	DIR("events", 0755, EACH, "what there is to record"),
-	DIR("events/sched", 0755, EACH, "events of tasks: who is made, executes a program, ends"),
-	FILE("events/sched/enable", 0640, EACH, "all of them on or off", .show = show_events_enable, .store = store_events_enable),
-	FILE("events/sched/filter", 0640, EACH, "a filter for all of them that have its fields; 0 takes them out",
+	DIR("events/%", 0755, SYSTEM, "events of one system: sched has those of tasks"),
+	FILE("events/%/enable", 0640, SYSTEM, "all of them on or off", .show = show_events_enable, .store = store_events_enable),
+	FILE("events/%/filter", 0640, SYSTEM, "a filter for all of them that have its fields; 0 takes them out",
 	     .show = show_system_filter, .store = store_system_filter),
-	DIR("events/sched/%", 0755, EVENT, "one event"),
-	FILE("events/sched/%/enable", 0640, EVENT, "1: it is recorded", .show = show_event_enable, .store = store_event_enable),
-	FILE("events/sched/%/filter", 0640, EVENT, "which of them: pid == 1 && comm ~ \"a*\"; 0 takes it out", .show = show_event_filter, .store = store_event_filter),
-	FILE("events/sched/%/format", 0440, EVENT, "its fields", .show = show_format),
-	FILE("events/sched/%/id", 0440, EVENT, "its number", .show = show_event_id),
+	DIR("events/%/%", 0755, EVENT, "one event"),
+	FILE("events/%/%/enable", 0640, EVENT, "1: it is recorded", .show = show_event_enable, .store = store_event_enable),
+	FILE("events/%/%/filter", 0640, EVENT, "which of them: pid == 1 && comm ~ \"a*\"; 0 takes it out", .show = show_event_filter, .store = store_event_filter),
+	FILE("events/%/%/format", 0440, EVENT, "its fields", .show = show_format),
+	FILE("events/%/%/id", 0440, EVENT, "its number", .show = show_event_id),
 	FILE("events/enable", 0640, EACH, "all events on or off", .show = show_events_enable, .store = store_events_enable),
 	FILE("events/header_page", 0440, EACH, "layout of a sub-buffer", .show = show_header_page),
 	FILE("events/header_event", 0440, EACH, "layout of a record's head", .show = show_header_event),

@@ -84,6 +84,7 @@ enum uft_tree_scope {
 	UFT_SCOPE_CPU		= 4,	/* one for each cpu: `%` in the path is its number */
 	UFT_SCOPE_OPTION	= 8,	/* one for each option: `%` is its name */
 	UFT_SCOPE_EVENT		= 16,	/* one for each event of the system before: `%` is its name */
+	UFT_SCOPE_SYSTEM	= 32,	/* one for each system of events: `%` is its name */
 };
 
 struct uft_tree_row {			/* for lists and documentation */

@@ -94,7 +94,8 @@ static int link_all(struct triggers *g, size_t cap)
 	free(g->slot);
 	g->slot = slot;
 	g->mask = mask;
-	memset(g->count, 0, sizeof(g->count));
+	if (g->count)
+		memset(g->count, 0, g->nkinds * sizeof(*g->count));
 	for (size_t i = 0; i < g->n; i++)
 		link_in(g, i);
 	return 0;
@@ -170,7 +171,8 @@ static int add_fn(void *arg, const struct uft_function *f)
 static void relink(struct triggers *g)
 {
 	memset(g->slot, 0, (g->mask + 1) * sizeof(*g->slot));
-	memset(g->count, 0, sizeof(g->count));
+	if (g->count)
+		memset(g->count, 0, g->nkinds * sizeof(*g->count));
 	for (size_t i = 0; i < g->n; i++)
 		link_in(g, i);
 }
@@ -208,7 +210,7 @@ static void forget_known(struct triggers *g)
 
 static struct triggers *begin(struct instance *in)
 {
-	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1 };
+	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .events = tree_types(in->t) };
 	struct triggers *g = calloc(1, sizeof(*g));
 
 	if (!g || uft_live_follow(in->t->instances->live, &lo, &g->tap)) {
@@ -218,7 +220,12 @@ static struct triggers *begin(struct instance *in)
 	uft_live_watched(in->live, 1);
 	g->is_on = in->set.is_on;
 	g->begun = g->since = uft_live_clock();
-	g->events = in->set.events;
+	if (uft_event_set_copy(&g->events, &in->set.events)) {
+		uft_live_unfollow(g->tap);
+		uft_live_destroy(g->tap);
+		free(g);
+		return NULL;
+	}
 	if (!g->is_on)		/* targets are about to write while an on is waited for */
 		uft_live_hide(in->live, g->since);
 	return g;
@@ -236,6 +243,9 @@ void trigger_free(struct instance *in)
 	forget_known(g);
 	uft_live_unfollow(g->tap);
 	uft_live_destroy(g->tap);
+	uft_event_set_free(&g->events);
+	free(g->said);
+	free(g->count);
 	free(g->slot);
 	free(g->v);
 	free(g);
@@ -255,7 +265,7 @@ static size_t count_verb(const struct triggers *g, unsigned verb)
 {
 	size_t n = 0;
 
-	for (unsigned kind = 0; kind < NKINDS; kind++)
+	for (unsigned kind = 0; kind < g->nkinds; kind++)
 		n += verb_of(kind) == verb ? g->count[kind] : 0;
 	return n;
 }
@@ -266,16 +276,32 @@ static int apply(struct instance *in)
 	struct uft_error err = { "" };
 	int ret = tree_apply(in, &in->set, &err);
 
-	if (ret && ret != -EBUSY && trigger_events(in) && in->t->opts.warning && err.text[0])
+	if (ret && ret != -EBUSY && trigger_switches_any(in) && in->t->opts.warning && err.text[0])
 		in->t->opts.warning(in->t->opts.arg, err.text);
 	return ret;
+}
+
+static int count_room(struct triggers *g, unsigned kind)
+{
+	unsigned n = kind | 15;
+	size_t *grown;
+
+	if (kind < g->nkinds)
+		return 0;
+	grown = realloc(g->count, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + g->nkinds, 0, (n + 1 - g->nkinds) * sizeof(*grown));
+	g->count = grown;
+	g->nkinds = n + 1;
+	return 0;
 }
 
 static int add(struct instance *in, struct command *c)
 {
 	struct adding a = { .c = c };
 	int ret = is_useful(in, c), is_new, is_waiting, is_made = 0;
-	uint32_t events;
+	int was_waiting;
 	size_t before;
 
 	if (ret)
@@ -287,8 +313,9 @@ static int add(struct instance *in, struct command *c)
 	a.g = in->triggers;
 	is_new = !count_verb(a.g, verb_of(c->kind));
 	before = a.g->n;
-	events = trigger_events(in);
-	ret = uft_pattern_parse(c->glob, &a.p);
+	was_waiting = action_of(c->kind) >= ENABLE && trigger_switches(in, event_of(c->kind));
+	ret = count_room(a.g, c->kind);
+	ret = ret ? ret : uft_pattern_parse(c->glob, &a.p);
 	if (!ret) {
 		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);
 		uft_pattern_free(&a.p);
@@ -299,7 +326,7 @@ static int add(struct instance *in, struct command *c)
 		ret = is_made = snapshot_allocate(in);
 	if (ret >= 0)
 		ret = apply(in);
-	is_waiting = trigger_events(in) != events;
+	is_waiting = action_of(c->kind) >= ENABLE && !was_waiting && trigger_switches(in, event_of(c->kind));
 	if (ret < 0)
 		drop_last(a.g, before);
 	if (ret < 0 && is_made > 0)
@@ -317,17 +344,26 @@ static int add(struct instance *in, struct command *c)
 static int take_out(struct instance *in, struct command *c)
 {
 	struct triggers *g = in->triggers;
-	uint32_t events = trigger_events(in);
+	struct uft_event_set switched = { NULL, 0 }, on = { NULL, 0 };
 
-	if (!g || !g->count[c->kind])
+	if (!g || !trigger_count(g, c->kind))
 		return -ENODEV;
-	if (events)		/* what was done before comes first */
+	if (trigger_switches_any(in))		/* what was done before comes first */
 		tree_pull(in->t);
-	if (!drop_matching(g, c))
+	if (trigger_events(in, &switched) || trigger_events_on(in, &on)) {
+		uft_event_set_free(&switched);
+		return -ENOMEM;
+	}
+	if (!drop_matching(g, c)) {
+		uft_event_set_free(&switched);
+		uft_event_set_free(&on);
 		return trigger_refuse(c, "No function has it", 0);
+	}
 	forget_known(g);
-	in->set.events = trigger_events_on(in);
-	trigger_settle(in, events);
+	uft_event_set_free(&in->set.events);
+	in->set.events = on;
+	trigger_settle(in, &switched);
+	uft_event_set_free(&switched);
 	if (!g->n)
 		trigger_free(in);
 	/* They are gone: who does not answer is waited for once, and told of by a warning. */
@@ -337,7 +373,7 @@ static int take_out(struct instance *in, struct command *c)
 int trigger_do(struct uft_handle *h, const char *word)
 {
 	struct command c = { .kind = 0 };
-	int ret = trigger_parse(word, &c);
+	int ret = trigger_parse(tree_types(h->t), word, &c);
 
 	ret = ret < 0 ? ret : c.is_not ? take_out(h->at.in, &c) : add(h->at.in, &c);
 	h->wrong = c.wrong ? c.wrong : "Invalid command, or nothing that it is for";
@@ -352,7 +388,7 @@ void trigger_show(const struct instance *in, struct tree_text *out)
 	for (uint64_t age = g ? g->ages : 0; age; age--)
 		for (size_t i = 0; i < g->n; i++)
 			if (g->age[verb_of(g->v[i].kind)] == age)
-				trigger_show_one(&g->v[i], out);
+				trigger_show_one(tree_types(in->t), &g->v[i], out);
 }
 
 /* ---- What others have to know ---------------------------------------------------------------- */
@@ -361,7 +397,7 @@ int trigger_waits(const struct instance *in, const struct settings *set)
 {
 	const struct triggers *g = in->triggers;
 
-	return g && (set->is_on || g->count[2 * ON] || g->count[2 * ON + 1] || trigger_events(in));
+	return g && (set->is_on || trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in));
 }
 
 int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
@@ -382,7 +418,7 @@ static int wants_stack(const struct trigger *v)
 
 int trigger_has_stacks(const struct instance *in)
 {
-	return in->triggers && (in->triggers->count[2 * STACK] || in->triggers->count[2 * STACK + 1]);
+	return in->triggers && (trigger_count(in->triggers, 2 * STACK) || trigger_count(in->triggers, 2 * STACK + 1));
 }
 
 int trigger_put_stack_words(const struct instance *in, struct tree_text *words)

@@ -14,78 +14,104 @@
  */
 #include "tree/trigger_internal.h"
 
-static uint32_t apply_said(uint32_t events, const struct said *s)
+#include <errno.h>
+#include <stdlib.h>
+
+static int counts(const struct triggers *g, uint32_t event)
 {
-	return (events & ~s->events) | (s->value & s->events);
+	for (unsigned kind = kind_of(ENABLE, event, 0), end = kind + 4; kind < end; kind++)
+		if (trigger_count(g, kind))
+			return 1;
+	return 0;
 }
 
-uint32_t trigger_events(const struct instance *in)
+int trigger_switches(const struct instance *in, uint32_t event)
 {
-	uint32_t events = 0;
-
-	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < NKINDS; kind++)
-		events |= in->triggers->count[kind] ? 1u << event_of(kind) : 0;
-	return events;
+	return in->triggers && counts(in->triggers, event);
 }
 
-uint32_t trigger_events_on(const struct instance *in)
+int trigger_switches_any(const struct instance *in)
+{
+	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
+		if (in->triggers->count[kind])
+			return 1;
+	return 0;
+}
+
+int trigger_events(const struct instance *in, struct uft_event_set *out)
+{
+	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
+		if (in->triggers->count[kind] && uft_event_set_change(out, event_of(kind), 1))
+			return -ENOMEM;
+	return 0;
+}
+
+int trigger_events_on(const struct instance *in, struct uft_event_set *out)
 {
 	const struct triggers *g = in->triggers;
-	uint32_t events = g ? g->events : in->set.events;
+	int ret = uft_event_set_copy(out, g ? &g->events : &in->set.events);
 
-	for (size_t i = 0; g && i < g->nsaid; i++)
-		events = apply_said(events, &g->said[i]);
-	return events;
+	for (size_t i = 0; g && i < g->nsaid && !ret; i++)
+		ret = uft_event_set_change(out, g->said[i].event, g->said[i].is_on);
+	return ret;
 }
 
-/* Without room what was said before counts from now on: rounds are milliseconds apart. */
-void trigger_said(struct instance *in, uint32_t events, uint32_t value)
+/* Without memory it counts from now on: rounds are milliseconds apart. */
+static void say(struct triggers *g, uint64_t clock, uint32_t event, int is_on)
 {
-	struct triggers *g = in->triggers;
-	struct said now = { uft_live_clock(), events, value }, *last;
+	size_t cap = g->cap_said ? 2 * g->cap_said : 16;
+	struct said *grown = g->nsaid < g->cap_said ? g->said : realloc(g->said, cap * sizeof(*grown));
 
-	if (!g)
-		return;
-	if (g->nsaid < MAX_SAID) {
-		g->said[g->nsaid++] = now;
+	if (!grown) {
+		uft_event_set_change(&g->events, event, is_on);
 		return;
 	}
-	last = &g->said[MAX_SAID - 1];
-	*last = (struct said){ now.clock, last->events | events, apply_said(last->value, &now) };
+	g->cap_said = g->nsaid < g->cap_said ? g->cap_said : cap;
+	g->said = grown;
+	grown[g->nsaid++] = (struct said){ clock, event, is_on };
+}
+
+void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now)
+{
+	uint32_t nwords = before->nwords > now->nwords ? before->nwords : now->nwords;
+	uint64_t clock = uft_live_clock();
+
+	for (uint32_t i = 0; in->triggers && i < 64 * nwords; i++)
+		if (uft_event_set_has(before, i) != uft_event_set_has(now, i))
+			say(in->triggers, clock, i, uft_event_set_has(now, i));
 }
 
 void trigger_catch_up(struct triggers *g, uint64_t clock)
 {
 	size_t n = 0;
 
-	while (n < g->nsaid && g->said[n].clock <= clock)
-		g->events = apply_said(g->events, &g->said[n++]);
+	for (; n < g->nsaid && g->said[n].clock <= clock; n++)
+		uft_event_set_change(&g->events, g->said[n].event, g->said[n].is_on);
 	for (size_t i = n; n && i < g->nsaid; i++)
 		g->said[i - n] = g->said[i];
 	g->nsaid -= n;
 }
 
+/* Without memory to note that it is on it stays off. */
 int trigger_act_event(struct triggers *g, unsigned kind)
 {
-	uint32_t bit = 1u << event_of(kind), before = g->events;
+	uint32_t event = event_of(kind);
+	int is_on = action_of(kind) == ENABLE, was = uft_event_set_has(&g->events, event);
 
-	g->events = action_of(kind) == ENABLE ? before | bit : before & ~bit;
-	return g->events != before;
+	return is_on != was && !uft_event_set_change(&g->events, event, is_on);
 }
 
 void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock)
 {
-	const struct uft_event_type *type = uft_event_type(e->data);
-	uint32_t bit = type ? 1u << (type - uft_event_types) : 0;
-
-	if (trigger_events(in) & in->triggers->events & bit && event_kin_passes(in, clock))
+	if (uft_event_set_has(&in->triggers->events, e->type->index) && counts(in->triggers, e->type->index) && event_kin_passes(in, clock))
 		uft_live_show_one(in->live, clock);
 }
 
-void trigger_settle(struct instance *in, uint32_t before)
+void trigger_settle(struct instance *in, struct uft_event_set *before)
 {
-	uint32_t gone = before & ~trigger_events(in);
-
-	if (gone && !event_kin_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
-		uft_live_settle(in->live, gone, in->set.events);
+	for (uint32_t i = 0; i < 64 * before->nwords; i++)
+		if (uft_event_set_has(before, i) && trigger_switches(in, i))
+			uft_event_set_change(before, i, 0);
+	if (!uft_event_set_is_empty(before) && !event_kin_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
+		uft_live_settle(in->live, before, &in->set.events);
 }

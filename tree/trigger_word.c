@@ -30,18 +30,16 @@ int trigger_refuse(struct command *c, const char *why, size_t at)
 }
 
 /* An event by its whole name: no glob is one, as in the kernel. @p: behind the system. */
-static int find_event(const char *system, size_t nsystem, const char *p, size_t n, uint32_t *out)
+static int find_event(const struct uft_event_table *types, const char *system, size_t nsystem, const char *p, size_t n, uint32_t *out)
 {
-	for (uint32_t i = 0; i < UFT_NEVENT_TYPES; i++)
-		if (is_word(system, nsystem, uft_event_types[i].system) && is_word(p, n, uft_event_types[i].name)) {
-			*out = i;
-			return 1;
-		}
-	return 0;
+	const struct uft_event_type *type = types ? uft_event_table_find(types, system, nsystem, p, n) : NULL;
+
+	*out = type ? type->index : 0;
+	return type != NULL;
 }
 
 /* SYSTEM:EVENT of func:enable_event:SYSTEM:EVENT:N. *@arg: what is behind it, or NULL. */
-static int parse_event(struct command *c, const char *word, const char **arg, uint32_t *event)
+static int parse_event(const struct uft_event_table *types, struct command *c, const char *word, const char **arg, uint32_t *event)
 {
 	const char *system = *arg, *colon = system ? strchr(system, ':') : NULL;
 	size_t n;
@@ -49,7 +47,7 @@ static int parse_event(struct command *c, const char *word, const char **arg, ui
 	if (!colon)
 		return trigger_refuse(c, "A system and an event must follow", strlen(word));
 	n = strcspn(colon + 1, ":");
-	if (!find_event(system, (size_t)(colon - system), colon + 1, n, event))
+	if (!find_event(types, system, (size_t)(colon - system), colon + 1, n, event))
 		return trigger_refuse(c, "Event not found", (size_t)(system - word));
 	*arg = colon[1 + n] ? colon + n + 2 : NULL;
 	return 0;
@@ -63,7 +61,7 @@ static const char *find_colon(const char *p)
 	return p;
 }
 
-int trigger_parse(const char *word, struct command *out)
+int trigger_parse(const struct uft_event_table *types, const char *word, struct command *out)
 {
 	int is_not = word[0] == '!', ret;
 	const char *glob = word + is_not, *colon = find_colon(glob), *arg;
@@ -78,7 +76,7 @@ int trigger_parse(const char *word, struct command *out)
 	if (colon == glob || (size_t)(colon - glob) >= sizeof(out->glob))
 		return trigger_refuse(out, "A function must come before the command", (size_t)(glob - word));
 	memcpy(out->glob, glob, (size_t)(colon - glob));
-	ret = action >= ENABLE ? parse_event(out, word, &arg, &event) : 0;
+	ret = action >= ENABLE ? parse_event(types, out, word, &arg, &event) : 0;
 	if (ret)
 		return ret;
 	out->kind = kind_of(action, event, arg != NULL);
@@ -95,16 +93,19 @@ int trigger_is(const char *word)
 {
 	struct command c;
 
-	return trigger_parse(word, &c) != 0;
+	return trigger_parse(NULL, word, &c) != 0;	/* which event it names does not matter here */
 }
 
-void trigger_show_one(const struct trigger *v, struct tree_text *out)
+void trigger_show_one(const struct uft_event_table *types, const struct trigger *v, struct tree_text *out)
 {
 	enum action action = action_of(v->kind);
 
 	text_printf(out, "%s:%s:", v->func, name[action]);
-	if (action >= ENABLE)
-		text_printf(out, "%s:%s:", uft_event_types[event_of(v->kind)].system, uft_event_types[event_of(v->kind)].name);
+	if (action >= ENABLE) {
+		const struct uft_event_type *type = uft_event_table_at(types, event_of(v->kind));
+
+		text_printf(out, "%s:%s:", type->system, type->name);
+	}
 	if (v->ration)
 		text_printf(out, "count=%llu\n", (unsigned long long)v->ration->left);
 	else

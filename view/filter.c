@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* filter.c - see filter.h */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,17 +14,23 @@ struct view_filter {
 	struct uft_event_filter *f;
 };
 
-/* Its fields are words of the copy of an event that view_filter_match() makes. */
+/* What view_filter_match() makes of an event: the payload of a type that only filters see. */
+struct call_payload {
+	uint32_t func;		/* __data_loc of name */
+	uint32_t duration, depth;
+	char name[2000];
+};
+
+#define FIELD(member, c_type, ...) \
+	{ .name = #member, .type = c_type, .brackets = "", .offset = UFT_EVENT_COMMON + offsetof(struct call_payload, member), .size = 4, __VA_ARGS__ }
+
+static struct uft_event_field call_fields[] = {
+	FIELD(func, "__data_loc char[]", .element = 1, .place = UFT_FIELD_DATA_LOC, .is_array = 1, .is_string = 1),
+	FIELD(duration, "unsigned int", .element = 4),
+	FIELD(depth, "unsigned int", .element = 4),
+};
 static const struct uft_event_type call_type = {
-	.system = "uft",
-	.name = "call",
-	.field =
-		{
-			{.name = "func", .type = "__data_loc char[]", .from = UFT_FIELD_TEXT, .word = 2, .size = 4},
-			{.name = "duration", .type = "unsigned int", .from = UFT_FIELD_WORD, .word = 0, .size = 4},
-			{.name = "depth", .type = "unsigned int", .from = UFT_FIELD_WORD, .word = 1, .size = 4},
-			{.name = NULL},
-		},
+	.system = "uft", .name = "call", .field = call_fields, .nfields = sizeof(call_fields) / sizeof(call_fields[0]),
 };
 
 int view_filter_make(const char *text, struct view_filter **out, struct uft_filter_error *err)
@@ -86,17 +93,20 @@ int view_filter_match(const struct view_filter *f, const struct uft_event *ev)
 {
 	char buf[VIEW_NAME_ROOM];
 	struct uft_event call = *ev;
+	struct call_payload p = { .depth = ev->depth };
 	const char *name;
-	uint64_t duration = 0;
+	size_t n;
 
 	if (!f)
 		return 1;
 	name = view_event_name(ev, buf);
+	n = strnlen(name, sizeof(p.name) - 1);
+	memcpy(p.name, name, n);
+	p.func = (uint32_t)(n + 1) << 16 | (uint32_t)(UFT_EVENT_COMMON + offsetof(struct call_payload, name));
 	if (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT)
-		duration = ev->duration_ns < UINT32_MAX ? ev->duration_ns : UINT32_MAX;
-	call.word[0] = duration;
-	call.word[1] = ev->depth;
-	call.text = name;
-	call.text_bytes = strlen(name);
+		p.duration = ev->duration_ns < UINT32_MAX ? (uint32_t)ev->duration_ns : UINT32_MAX;
+	call.type = &call_type;
+	call.payload = (const uint8_t *)&p;
+	call.payload_bytes = sizeof(p);
 	return uft_event_filter_match(f->f, &call);
 }

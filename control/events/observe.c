@@ -279,12 +279,23 @@ void observe_put(const struct observe *o, const struct proc *p, const struct per
 	uint64_t task = (uint64_t)(uint32_t)r->pid | (uint64_t)(uint32_t)r->tid << 32;
 	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
 	int is_for_all = UFT_EVENT_IS_NAMED(event) && o->s->spec->tasks & UFT_TASKS_ALL;
-	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, event == UFT_EVENT_FORK ? (uint32_t)w[UFT_COMM_WORDS] : 0, clock };
 
-	if (UFT_EVENT_IS_NAMED(event) && o->s->ev.told)
-		o->s->ev.told(o->s->ev.arg, &told);
 	if (p->into && r->ns >= o->on_ns && (is_for_all || is_wanted(o, r)))
 		own_write(p->into->own, r->cpu, clock, task, event, w, n);
+}
+
+void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
+		   size_t bytes, uint32_t child)
+{
+	uint64_t w[UFT_EXEC_WORDS + 2] = { 0 };
+	uint64_t clock = p->into ? own_clock(p->into->own, r->cpu, clock_at(o, r->ns)) : clock_at(o, r->ns);
+	struct uft_told_event told = { event, (uint32_t)r->pid, (uint32_t)r->tid, child, clock };
+
+	bytes = bytes < sizeof(w) ? bytes : sizeof(w);
+	memcpy(w, payload, bytes);
+	if (o->s->ev.told)
+		o->s->ev.told(o->s->ev.arg, &told);
+	observe_put(o, p, r, event, w, (uint32_t)(bytes + 7) / 8);
 }
 
 static void take_sample(struct observe *o, struct proc *p, const struct perf_record *r)

@@ -67,6 +67,9 @@ extern const struct thread observe_no_thread;	/* of which nothing is known, and 
 
 /* One record of the process, if it is to be recorded. */
 void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
+/* The same of an event that has a type, with its payload, also told to the listener. @child: of a fork, the task that was made. */
+void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
+		   size_t bytes, uint32_t child);
 
 /* ---- task_events.c: forks, execs and ends as events ---- */
 

@@ -35,6 +35,25 @@
 #define NAP_NS		200000u
 #define NAPS		250
 
+/* Payloads of the built-in types (symbol/event_type.c): the kernel's records behind their common fields. */
+struct fork_payload {
+	char parent_comm[16];
+	int32_t parent_pid;
+	char child_comm[16];
+	int32_t child_pid;
+};
+struct exit_payload {
+	char comm[16];
+	int32_t pid, prio;
+};
+struct exec_payload {
+	uint32_t filename;		/* __data_loc: where text is, and its length */
+	int32_t pid, old_pid;
+	char text[8 * (UFT_EXEC_WORDS - 1)];
+};
+_Static_assert(sizeof(struct fork_payload) == 40 && sizeof(struct exit_payload) == 24 && offsetof(struct exec_payload, text) == 12,
+	       "formats of sched_process_*");
+
 static int is_asked(const struct observe *o, uint32_t what)
 {
 	return (o->s->spec->tasks & what) != 0;
@@ -75,28 +94,29 @@ void tasks_fork(const struct observe *o, const struct proc *parent, const struct
 {
 	const struct thread *maker = observe_thread(parent, r->ptid);
 	struct perf_record by = { .ns = r->ns, .cpu = r->cpu, .pid = parent->pid, .tid = r->ptid };
-	uint64_t w[UFT_COMM_WORDS + 1] = { 0 };
+	struct fork_payload w = { .parent_pid = r->ptid, .child_pid = r->tid };
 
 	if (!is_asked(o, UFT_TASKS_FORK))
 		return;
-	if (maker)
-		memcpy(w, maker->comm, sizeof(maker->comm));
-	w[UFT_COMM_WORDS] = (uint32_t)r->tid;
-	observe_put(o, parent, &by, UFT_EVENT_FORK, w, UFT_COMM_WORDS + 1);
+	if (maker) {	/* a child has its maker's name at that moment */
+		memcpy(w.parent_comm, maker->comm, sizeof(w.parent_comm));
+		memcpy(w.child_comm, maker->comm, sizeof(w.child_comm));
+	}
+	observe_event(o, parent, &by, UFT_EVENT_SCHED_FORK, &w, sizeof(w), (uint32_t)r->tid);
 }
 
 void tasks_exit(const struct observe *o, const struct proc *p, const struct perf_record *r)
 {
 	const struct thread *t = observe_thread(p, r->tid);
-	uint64_t w[UFT_COMM_WORDS + 1] = { 0 };
+	struct exit_payload w = { .pid = r->tid };
 	int prio;
 
 	if (!t || !is_asked(o, UFT_TASKS_EXIT))
 		return;
 	prio = observe_prio(p->pid, r->tid);
-	memcpy(w, t->comm, sizeof(t->comm));
-	w[UFT_COMM_WORDS] = (uint32_t)(prio >= 0 ? prio : t->prio);
-	observe_put(o, p, r, UFT_EVENT_EXIT, w, UFT_COMM_WORDS + 1);
+	memcpy(w.comm, t->comm, sizeof(w.comm));
+	w.prio = prio >= 0 ? prio : t->prio;
+	observe_event(o, p, r, UFT_EVENT_SCHED_EXIT, &w, sizeof(w), 0);
 }
 
 void tasks_exec(const struct observe *o, struct proc *p, const struct perf_record *r)
@@ -127,17 +147,19 @@ static void read_filename(pid_t pid, char *name, size_t size)
 
 void tasks_put_exec(const struct observe *o, struct proc *p)
 {
+	uint32_t n;
 	struct perf_record r = { .ns = p->exec_ns, .cpu = p->exec_cpu, .pid = p->pid, .tid = p->pid };
-	uint64_t w[UFT_EXEC_WORDS] = { (uint32_t)p->exec_tid };
-	char *name = (char *)&w[1];
+	struct exec_payload w = { .pid = p->pid, .old_pid = p->exec_tid };
 
 	if (!p->exec_ns)
 		return;
 	p->exec_ns = 0;
 	if (!is_asked(o, UFT_TASKS_EXEC))
 		return;
-	read_filename(p->pid, name, sizeof(w) - sizeof(w[0]));
-	if (!name[0])
-		name[0] = '?';
-	observe_put(o, p, &r, UFT_EVENT_EXEC, w, 1 + (uint32_t)(strlen(name) / 8 + 1));
+	read_filename(p->pid, w.text, sizeof(w.text));
+	if (!w.text[0])
+		w.text[0] = '?';
+	n = (uint32_t)strlen(w.text) + 1;
+	w.filename = n << 16 | (UFT_EVENT_COMMON + offsetof(struct exec_payload, text));
+	observe_event(o, p, &r, UFT_EVENT_SCHED_EXEC, &w, offsetof(struct exec_payload, text) + n, 0);
 }

@@ -189,6 +189,7 @@ static void session_free(struct uft_session *s)
 	if (s->launched_fd >= 0)
 		close(s->launched_fd);
 	arena_destroy(&s->arena);
+	uft_event_table_put(s->types);
 	free(s);
 }
 
@@ -220,7 +221,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->clock0 = host_clock();
 	s->next_scan_ns = s->mono0 + SCAN_MS * 1000000ull;	/* until then nobody has strays, and looking for them makes pages */
 	guard_clean_up(s);
-	ret = arena_create(&s->arena, &s->opts, err);
+	s->types = uft_event_table_new();
+	ret = s->types ? arena_create(&s->arena, &s->opts, err) : -ENOMEM;
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
@@ -239,6 +241,11 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	set_ring_flags(s, 0);
 	*out = s;
 	return 0;
+}
+
+struct uft_event_table *uft_session_types(const struct uft_session *s)
+{
+	return s->types;
 }
 
 const struct uft_arena *uft_session_arena(const struct uft_session *s)

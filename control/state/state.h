@@ -26,6 +26,7 @@ struct uft_session {
 	struct uft_session_opts opts;
 	struct uft_session_events ev;
 	struct arena arena;
+	struct uft_event_table *types;
 	struct spec *spec;
 	uint32_t generation;
 	int is_paused;			/* uft_session_record() */

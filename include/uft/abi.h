@@ -88,15 +88,15 @@ enum uft_event_id {
 	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
-	/* Events by name (symbol/event_type.h): of a task, of no call, with fields of their own. Numbers are for ever: files hold them. */
-	UFT_EVENT_FIRST		= 16,
-	UFT_EVENT_FORK		= 16,	/* sched_process_fork, of who made it: its name (UFT_COMM_WORDS), the number of the new task */
-	UFT_EVENT_EXEC		= 17,	/* sched_process_exec: the task's number before, then the program's path, up to a 0 byte or the end */
-	UFT_EVENT_EXIT		= 18,	/* sched_process_exit: its name, kernel priority (all bits set: not known) */
-	UFT_EVENT_FREE		= 32,	/* the session's to hand out */
+	/* Only in recordings of earlier versions, which readers turn into types of the table (stream/old_events.c). */
+	UFT_EVENT_OLD_FORK	= 16,	/* its maker's name (UFT_COMM_WORDS), the number of the new task */
+	UFT_EVENT_OLD_EXEC	= 17,	/* the task's number before, then the program's path, up to a 0 byte or the end */
+	UFT_EVENT_OLD_EXIT	= 18,	/* its name, kernel priority (all bits set: not known) */
+	UFT_EVENT_FREE		= 32,	/* from here on by the table of types (symbol/event_type.h): the kernel's record of that type,
+					 * behind its 8 common bytes, and zeroes up to a whole word */
 };
 #define UFT_COMM_WORDS		2	/* 16 bytes, a 0 at least at the end */
-#define UFT_EXEC_WORDS		64	/* of an EXEC at most: what does not fit of the path is cut */
+#define UFT_EXEC_WORDS		64	/* of a path that a program was executed by: what does not fit is cut */
 enum uft_tasks {		/* which of them are asked for */
 	UFT_TASKS_FORK	= 1,
 	UFT_TASKS_EXEC	= 2,
@@ -119,8 +119,8 @@ enum uft_switch {
 	UFT_SWITCH_ENDED	= 4,	/* for ever */
 	UFT_SWITCH_PRIO		= 8,	/* the priority is known */
 };
-#define UFT_EVENT_IS_NAMED(id)	((id) >= UFT_EVENT_FIRST && (id) <= UFT_EVENT_EXIT)
-#define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN && (id) <= UFT_EVENT_EXIT)
+#define UFT_EVENT_IS_NAMED(id)	((id) >= UFT_EVENT_FREE)		/* it has a type in the table */
+#define UFT_EVENT_IS_OWN(id)	((id) >= UFT_EVENT_OWN)
 #define UFT_EVENT_ID_BITS	20
 #define UFT_EVENT_VALUE(id, n)	((uint32_t)(id) | (uint32_t)(n) << UFT_EVENT_ID_BITS)
 #define UFT_EVENT_ID(value)	((value) & ((1u << UFT_EVENT_ID_BITS) - 1))

@@ -13,6 +13,7 @@
 
 struct uft_stream {
 	struct uft_info info;
+	struct uft_event_table *events;
 	struct uft_event *ev;
 	size_t n, cap, next;
 	uint64_t times, shift_ns;
@@ -186,6 +187,15 @@ enum uft_stamp uft_stream_stamp(const struct uft_stream *st)
 	return UFT_STAMP_NS;
 }
 
+const struct uft_event_table *uft_stream_events(const struct uft_stream *st)
+{
+	struct uft_stream *made = (struct uft_stream *)st;
+
+	if (!made->events)
+		made->events = uft_event_table_new();
+	return made->events;
+}
+
 const char *uft_stream_clock_name(const struct uft_stream *st)
 {
 	(void)st;
@@ -243,6 +253,7 @@ uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
 
 void uft_stream_close(struct uft_stream *st)
 {
+	uft_event_table_put(st->events);
 	for (uint32_t i = 0; i < st->nsyms; i++) {
 		free((char *)st->sym[i]->name);
 		free((char *)st->sym[i]->object);

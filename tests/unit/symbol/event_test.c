@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* event_test.c - the table of event types: many of them, the same one twice, formats that are none, and the texts that print formats make */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symbol/event_set.h"
+#include "symbol/event_type.h"
+#include "symbol/print_format.h"
+
+#define COMMON								\
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"	\
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n" \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+#define NTYPES	10000u
+
+static const struct uft_event_type *add(struct uft_event_table *t, const char *name, const char *fields, const char *print)
+{
+	const struct uft_event_type *type = NULL;
+	struct uft_error err = { "" };
+	char *text;
+
+	assert_true(asprintf(&text, "name: %s\nID: 0\nformat:\n" COMMON "%s\nprint fmt: %s\n", name, fields, print) > 0);
+	if (uft_event_table_add(t, "test", text, &type, &err))
+		print_message("%s\n", err.text);
+	free(text);
+	return type;
+}
+
+static void many(void **state)
+{
+	struct uft_event_table *t = uft_event_table_new();
+	const struct uft_event_type *type;
+	char name[32];
+
+	(void)state;
+	for (uint32_t i = 0; i < NTYPES; i++) {
+		snprintf(name, sizeof(name), "event_%u", i);
+		type = add(t, name, "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", "\"a=%d\", REC->a");
+		assert_non_null(type);
+		assert_int_equal(type->index, UFT_NBUILTINS + i);
+		assert_ptr_equal(uft_event_table_by_id(t, type->id), type);
+	}
+	assert_int_equal(uft_event_table_count(t), UFT_NBUILTINS + NTYPES);
+	type = uft_event_table_find(t, "test", 4, "event_9999", 10);
+	assert_int_equal(type->bytes, 12);
+	snprintf(name, sizeof(name), "ID: %u\n", type->kernel_id);
+	assert_non_null(strstr(type->format, name));
+	assert_ptr_equal(add(t, "event_7", "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n", "\"a=%d\", REC->a"), uft_event_table_at(t, UFT_NBUILTINS + 7));
+	assert_null(add(t, "event_7", "\tfield:int b;\toffset:8;\tsize:4;\tsigned:1;\n", "\"b=%d\", REC->b"));
+	assert_int_equal(uft_event_table_count(t), UFT_NBUILTINS + NTYPES);
+	uft_event_table_put(t);
+}
+
+static void formats(void **state)
+{
+	static const char *const bad[] = {
+		"\tfield:int a;\toffset:8;\tsize:4;\n",				/* not whole */
+		"\tfield:int a;\toffset:4;\tsize:4;\tsigned:1;\n",		/* among the common ones */
+		"\tfield:int a;\toffset:999999999;\tsize:4;\tsigned:1;\n",
+		"\tfield:int a;\toffset:8;\tsize:4294967295;\tsigned:1;\n",
+		"\tfield:int;\toffset:8;\tsize:4;\tsigned:1;\n",
+		"\tfield:__data_loc char[] a;\toffset:8;\tsize:8;\tsigned:1;\n",
+		"\tfield:int a[;\toffset:8;\tsize:4;\tsigned:1;\n\n",
+		"field:int a;\toffset:8;\tsize:4;\tsigned:1;\n",
+	};
+	struct uft_event_table *t = uft_event_table_new();
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_null(add(t, "bad", bad[i], "\"\""));
+	assert_null(add(t, "bad name", "", "\"\""));
+	assert_non_null(add(t, "none", "", "\"\""));
+	uft_event_table_put(t);
+}
+
+struct record {
+	int32_t n;
+	uint32_t flags;
+	char comm[16];
+	uint64_t addr;
+	uint32_t text, numbers;
+	uint8_t behind[24];
+};
+#define FIELDS									\
+	"\tfield:int n;\toffset:8;\tsize:4;\tsigned:1;\n"			\
+	"\tfield:unsigned int flags;\toffset:12;\tsize:4;\tsigned:0;\n"	\
+	"\tfield:char comm[16];\toffset:16;\tsize:16;\tsigned:1;\n"		\
+	"\tfield:u64 addr;\toffset:32;\tsize:8;\tsigned:0;\n"			\
+	"\tfield:__data_loc char[] text;\toffset:40;\tsize:4;\tsigned:1;\n"	\
+	"\tfield:__data_loc int[] numbers;\toffset:44;\tsize:4;\tsigned:1;\n"
+
+static void texts(void **state)
+{
+	static const struct { const char *print, *text; } cases[] = {
+		{ "\"n=%d u=%u x=%08x comm=%s|%-8s|%.2s\", REC->n, REC->flags, REC->flags, REC->comm, REC->comm, REC->comm",
+		  "n=-2 u=5 x=00000005 comm=name|name    |na" },
+		{ "\"%s %s\" \" %%\", __get_str(text), REC->n < 0 ? \"less\" : \"more\"", "hello less %" },
+		{ "\"%s\", __print_symbolic(REC->n, { 1, \"one\" }, { -2, \"two\" })", "two" },
+		{ "\"%s %s\", __print_symbolic(REC->flags, { 1, \"one\" }), __print_flags(REC->flags, \"|\", { 1, \"A\" }, { 2, \"B\" })", "0x5 A|0x4" },
+		{ "\"%s\", __print_array(__get_dynamic_array(numbers), __get_dynamic_array_len(numbers) / sizeof(int), sizeof(int))", "{0x1,0x2,0xffffffff}" },
+		{ "\"%s\", __print_hex(REC->comm, 4)", "6e 61 6d 65" },
+		{ "\"%llx %lu %d\", (unsigned long long)REC->addr, (unsigned long)(REC->addr >> 32) & 0xff, (int)REC->addr", "1ffffffff 1 -1" },
+		{ "\"%d\", 7 / (REC->n + 2)", "0" },
+		{ "\"%d %c\", REC->comm[1], REC->comm[0]", "97 n" },
+		{ "\"%d\", (1 + 2) * 3 - 10 % 4 == 7 && !0", "1" },
+	};
+	static const char *const bad[] = { "", "\"%d\", REC->nosuch", "\"%d\", nosuch(1)", "\"%d\", REC->n +", "\"", "\"%d\", ((((", "\"a\" b" };
+	struct uft_event_table *t = uft_event_table_new();
+	struct record r = { .n = -2, .flags = 5, .comm = "name", .addr = 0x1ffffffffull, .text = 6 << 16 | 48, .numbers = 12 << 16 | 56 };
+	struct uft_print_input in = { .payload = (const uint8_t *)&r, .bytes = sizeof(r) };
+	char name[32], out[256];
+
+	(void)state;
+	memcpy(r.behind, "hello", 6);
+	memcpy(r.behind + 8, (int32_t[]){ 1, 2, -1 }, 12);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct uft_event_type *type;
+		size_t n;
+
+		snprintf(name, sizeof(name), "text_%zu", i);
+		type = add(t, name, FIELDS, cases[i].print);
+		assert_non_null(type);
+		assert_non_null(type->text);
+		n = uft_print_event(type->text, &in, out, sizeof(out) - 1);
+		out[n] = '\0';
+		assert_string_equal(out, cases[i].text);
+		for (in.bytes = 0; in.bytes < sizeof(r); in.bytes++)	/* what is cut off is not read */
+			uft_print_event(type->text, &in, out, sizeof(out));
+		assert_true(uft_print_event(type->text, &in, out, 1) == 1);
+	}
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		snprintf(name, sizeof(name), "bad_%zu", i);
+		assert_null(add(t, name, FIELDS, bad[i])->text);
+	}
+	uft_event_table_put(t);
+}
+
+static void sets(void **state)
+{
+	struct uft_event_set a = { NULL, 0 }, b = { NULL, 0 };
+
+	(void)state;
+	assert_true(uft_event_set_is_empty(&a));
+	assert_int_equal(uft_event_set_change(&a, 9999, 1), 0);
+	assert_int_equal(uft_event_set_change(&b, 3, 1), 0);
+	assert_false(uft_event_set_equal(&a, &b));
+	assert_int_equal(uft_event_set_add(&b, &a), 0);
+	assert_true(uft_event_set_has(&b, 9999) && uft_event_set_has(&b, 3) && !uft_event_set_has(&b, 4));
+	uft_event_set_remove(&b, &a);
+	assert_true(uft_event_set_has(&b, 3) && !uft_event_set_has(&b, 9999));
+	uft_event_set_free(&a);
+	uft_event_set_free(&b);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many), cmocka_unit_test(formats), cmocka_unit_test(texts), cmocka_unit_test(sets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
