@@ -164,6 +164,14 @@ static void warn_of_gprof(struct recording *rec, const struct uft_image *img)
 	rec->is_warned |= img->nobj != 0;
 }
 
+static void on_event_type(void *arg, const struct uft_event_type *type)
+{
+	struct recording *rec = arg;
+
+	if (rec->recorder)
+		recorder_format(rec->recorder, type);
+}
+
 static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
 {
 	struct recording *rec = arg;
@@ -347,13 +355,13 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 	};
 	struct uft_session_events events = {
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
-		.released = on_released, .dropped = on_dropped, .warning = on_warning, .fault = on_fault,
+		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning, .fault = on_fault,
 	};
 	struct uft_trace_spec spec = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
 		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
 		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0),
-		.thresh_ns = o->thresh_ns, .watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches, .tasks = o->tasks, .events = o->events, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
+		.thresh_ns = o->thresh_ns, .watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches, .tasks = o->tasks, .trace_events = o->trace_events, .events = o->events, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
 

@@ -260,18 +260,23 @@ static int take_events(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	struct uft_event_table *types = uft_event_table_new();
 
-	if (!types)
+	o->trace_events = o->event.n ? calloc(o->event.n + 1, sizeof(*o->trace_events)) : NULL;
+	if (!types || (o->event.n && !o->trace_events)) {
+		uft_event_table_put(types);
 		return cmd_fail("record", "out of memory");
+	}
 	for (size_t i = 0; i < o->event.n; i++) {
 		const char *word = strcmp(o->event.item[i], "all") ? o->event.item[i] : "*";
-		int is_known = 0;
+		int is_known = !strcmp(word, "*");
+
+		o->trace_events[i] = word;
 
 		for (uint32_t k = 0; k < uft_event_table_count(types); k++)
 			if (uft_event_matches(word, strlen(word), uft_event_table_at(types, k))) {
 				o->tasks |= uft_event_table_at(types, k)->tasks;
 				is_known = 1;
 			}
-		if (!is_known) {
+		if (!is_known && !strchr(word, ':')) {
 			uft_event_table_put(types);
 			return cmd_usage(syntax, "--event: there is no event '%s' (uft list -e shows all)", word);
 		}
@@ -312,6 +317,7 @@ int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax)
 
 void record_opts_free(struct record_opts *o)
 {
+	free(o->trace_events);
 	free(o->filter.item);
 	free(o->notrace.item);
 	free(o->roots.item);

@@ -17,6 +17,7 @@ struct record_opts {
 	const char *emulator;		/* as given; */
 	char **emulator_words;		/* NULL-terminated, NULL: none */
 	uint32_t tasks;			/* of event: enum uft_tasks */
+	const char **trace_events;	/* of event: words, NULL-terminated; NULL: none */
 	uint32_t compress;
 	uint32_t events;		/* of options: enum uft_events */
 	uint64_t *keep_ns;		/* parallel to keep, whose items end before the = then */

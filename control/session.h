@@ -65,6 +65,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
+	const char *const *trace_events;	/* tracepoints that are on: words of set_event (uft_event_matches()); NULL none */
 	uint32_t tasks;			/* enum uft_tasks: beside anything, or alone: forks, execs, ends */
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_bare;			/* latency tracers: only what they are made of, of no function else */
@@ -117,6 +118,7 @@ struct uft_session_events {
 	void (*task)(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm);
 	/* From uft_session_gather(), too: before its record is in a ring. A task's own come in their order. */
 	void (*told)(void *arg, const struct uft_told_event *e);
+	void (*event_type)(void *arg, const struct uft_event_type *type);	/* its events may come: before the first does */
 	/* The program that is launched is armed and on its way, its loader before it: time for what was put off. */
 	void (*released)(void *arg);
 	void (*dropped)(void *arg, const struct uft_drop *drop);

@@ -70,6 +70,10 @@ long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, con
 /* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
+/* Calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the same first address each time. */
+int patch_calls(struct uft_call_switch *c, uint32_t n);
+int trace_events(struct uft_event_switch *e, uint32_t n);	/* what tracepoints write; writes each status */
+void trace_events_off(void);		/* of all: nobody writes any more */
 uint32_t patch_disarm(void);			/* every site and hook as found; stubs and trampolines stay. Returns
 						 * how many could not be changed while threads run */
 uint32_t patch_stuck(void);			/* of those that patch_disarm() left: how many cannot be changed at all */

@@ -3,7 +3,7 @@
 #
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
-# control and stream do not know each other. The sides share include/uft/abi.h, runtime/arch/*/encode.h and patch.h, which are
+# control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
 # instructions and pure. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
 # patch, ring and trace need of a host goes through platform.h: they make no system call. What lies under a folder may include what the
 # folder may. Tests and bench may include everything.
@@ -70,7 +70,7 @@ check_runtime()
 	f=$1 h=$2 part=${1#runtime/}
 	part=${part%%/*}
 	case $h in
-	uft/abi.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
+	uft/abi.h | uft/tracepoint.h | stdint.h | stddef.h | stdarg.h | linux/* | asm/*) ;;
 	runtime/runtime.h | runtime/arch/arch.h) ;;
 	runtime/base/sys.h | runtime/platform/linux/*) case $f in runtime/platform/linux/*) ;; runtime/agent/[!cr]* | runtime/agent/creds.c) ;; *)
 		fail "$f" "$h: it asks the platform" ;; esac ;;
@@ -124,7 +124,7 @@ includes $folders >"$list"
 while read -r f h; do
 	case $f in
 	runtime/arch/*/encode.h | runtime/arch/*/frame.h | runtime/arch/*/patch.h | runtime/arch/*/syscall.h | runtime/arch/*/atomic.h | runtime/arch/order.h | \
-		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h) check_leaf "$f" "$h" ;;
+		runtime/arch/words.h | runtime/*/layout.h | include/uft/abi.h | include/uft/tracepoint.h) check_leaf "$f" "$h" ;;
 	esac
 	case $f in
 	runtime/*) check_runtime "$f" "$h" ;;

@@ -33,6 +33,8 @@ int target_arm(struct uft_session *s, struct target *t, int force)
 		if (!ret)
 			ret = stacks_send(s, t, i);
 		if (!ret)
+			ret = command_tracepoints(s, t, i);
+		if (!ret)
 			ret = command_patch(s, t, i, force);
 	}
 	if (!ret && !was_open)

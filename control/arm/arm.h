@@ -35,6 +35,8 @@ void perfmap_write(struct uft_session *s, struct target *t);
 int command_params(struct uft_session *s, struct target *t);	/* the tracer's parameters */
 /* Hooks of an object, once; each refusal is warned of */
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object);
+/* tracepoints.c: switches the object's tracepoints as the specification says. 0, -ESRCH, -ETIMEDOUT, -ENOMEM */
+int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object);
 int command_gone(struct uft_session *s, struct target *t, uint32_t object);	/* the object was unmapped */
 int command_object(struct uft_session *s, struct target *t, uint32_t object);	/* announces an object, once */
 /*

@@ -47,6 +47,8 @@ static int arm_object(struct walk *w, uint32_t index, int todo)
 		session_warn(w->s, "%s", err.text);
 	ret = command_hooks(w->s, t, index);
 	if (!ret)
+		ret = command_tracepoints(w->s, t, index);
+	if (!ret)
 		ret = stacks_send(w->s, t, index);
 	if (!ret)
 		ret = command_patch(w->s, t, index, todo == TODO_FORCE);

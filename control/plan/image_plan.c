@@ -311,6 +311,8 @@ void space_free(struct space *sp)
 		free(sp->obj[i].sent);
 		free(sp->obj[i].hook);
 		free(sp->obj[i].row);
+		free(sp->obj[i].type);
+		uft_found_events_free(&sp->obj[i].found);
 	}
 	free(sp->obj);
 	free(sp->ahead[0]);

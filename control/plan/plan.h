@@ -5,6 +5,7 @@
 
 #include "control/proc/proc.h"
 #include "control/session.h"
+#include "symbol/tracepoint.h"
 #include "symbol/names.h"
 
 struct uft_session;
@@ -35,6 +36,7 @@ struct spec {
 	int has_stacks;			/* of samples */
 	int has_switches;		/* of sched_switch, or beside calls */
 	uint32_t tasks;			/* enum uft_tasks */
+	char **event_words; size_t nevents;	/* words: which tracepoints are on */
 	uint32_t generation;		/* of this spec; 0: none was given yet */
 	struct uft_pattern *filter, *notrace, *roots, *hidden, *keep, *stack_of;
 	char **filter_text, **notrace_text, **roots_text, **hidden_text, **keep_text, **stack_of_text;
@@ -107,6 +109,9 @@ struct space_obj {
 	uint32_t nplain;		/* of those, selected ones that can be traced */
 	uint32_t plain_skip[PLAIN_NO_GRAPH + 1];	/* and selected ones that cannot, by reason */
 	const struct uft_func *chooser;	/* a function that a pattern selects and that only chooses another, or NULL */
+	struct uft_found_events found;	/* its tracepoints (arm/tracepoints.c), */
+	const struct uft_event_type **type;	/* and the type of each; NULL: refused */
+	int has_events;			/* looked for */
 	uint64_t stub_base, code_base, tramp_base, tramp_end;	/* as a target answered last; 0: none has */
 	struct uft_stack_row *row;	/* unwind_rows.c; malloc'd */
 	uint32_t nrow;

@@ -73,9 +73,29 @@ void spec_free(struct spec *sp)
 	uft_words_free(sp->root_words);
 	uft_words_free(sp->hidden_words);
 	uft_words_free(sp->stack_words);
+	for (size_t i = 0; i < sp->nevents; i++)
+		free(sp->event_words[i]);
+	free(sp->event_words);
 	free(sp->keep_index);
 	access_free(sp->watch, sp->nwatch);
 	free(sp);
+}
+
+static int events_copy(const char *const *words, struct spec *sp)
+{
+	size_t n = 0;
+
+	while (words && words[n])
+		n++;
+	sp->event_words = n ? calloc(n, sizeof(*sp->event_words)) : NULL;
+	if (n && !sp->event_words)
+		return -ENOMEM;
+	for (; sp->nevents < n; sp->nevents++) {
+		sp->event_words[sp->nevents] = strdup(words[sp->nevents]);
+		if (!sp->event_words[sp->nevents])
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 static int words_make(const struct uft_pattern *p, char *const *text, size_t n, struct uft_words **out)
@@ -170,6 +190,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = patterns_parse(in->hidden, &sp->hidden, &sp->hidden_text, &sp->nhidden, err);
 	if (!ret)
 		ret = patterns_parse(in->stack_of, &sp->stack_of, &sp->stack_of_text, &sp->nstack_of, err);
+	if (!ret)
+		ret = events_copy(in->trace_events, sp);
 	if (!ret)
 		ret = keep_parse(in, sp, err);
 	if (!ret)

@@ -158,7 +158,7 @@ static const struct target_listener listeners[] = {
 
 static int records(const struct spec *sp)
 {
-	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks);
+	return sp && (sp->tracer != UFT_TRACER_NOP || sp->own != UFT_TRACER_NOP || sp->tasks || sp->nevents);
 }
 
 static void session_free(struct uft_session *s)

@@ -292,6 +292,7 @@ enum uft_counter {
 	UFT_CNT_NO_SLOT,	/* graph calls not hooked: mcount's argument is not where the prologue should have put it */
 	UFT_CNT_SITE_TAKEN,	/* sites whose jump could only lead to where something is, or will be */
 	UFT_CNT_LOST_PART,	/* of what rings lost: records of calls that are counted themselves (their ends, arguments, results) */
+	UFT_CNT_EVENT_SIZE,	/* records of tracepoints that were too large, dropped */
 	UFT_NCOUNTERS
 };
 
@@ -492,6 +493,18 @@ struct uft_patch {		/* 16 bytes a site */
 	uint8_t status;		/* w: enum uft_site_status */
 };
 _Static_assert(sizeof(struct uft_patch) == 16, "abi");
+/* A tracepoint (uft/tracepoint.h): its records are events of this id. */
+struct uft_event_switch {
+	uint64_t addr;		/* of its struct uft_tracepoint */
+	uint32_t id;		/* 0: none any more */
+	int32_t status;		/* w: 0 or -errno */
+};
+/* A call of a tracepoint: one nop, which becomes a jump. */
+struct uft_call_switch {
+	uint64_t addr, on;	/* the nop; where it leads */
+	uint32_t is_on;
+	int32_t status;		/* w: 0 or -errno */
+};
 /* The same for many that were switched before and have one state now: UFT_CMD_SWEEP. */
 struct uft_sweep {
 	uint8_t state;		/* enum uft_site_state */
@@ -555,6 +568,8 @@ enum uft_cmd_op {
 	UFT_CMD_ROWS,		/* struct uft_cmd_rows + array of n struct uft_stack_row: a part of the object's. result 1: it has them */
 	UFT_CMD_SWEEP,		/* object + struct uft_sweep + n words */
 	UFT_CMD_ARM,		/* object + struct uft_arm, for n stubs */
+	UFT_CMD_EVENTS,		/* array of struct uft_event_switch: what tracepoints write, before their calls lead there */
+	UFT_CMD_TRACEPOINTS,	/* array of struct uft_call_switch, by address: all calls of tracepoints in an object, or a part of them */
 };
 
 enum uft_cmd_flags {		/* of UFT_CMD_PATCH and ARM; doc/design/unprepared.md */

@@ -88,6 +88,7 @@ int command_leave(int is_held)
 	trace_leave();
 	wake_waiting();
 	patch_vouch(is_held);
+	trace_events_off();
 	left = patch_disarm();
 	patch_vouch(0);
 	return (int)left;
@@ -141,8 +142,13 @@ static int do_command(struct uft_cmd *cmd)
 		ret = fits(n, sizeof(struct uft_hook)) ? patch_hooks(payload, n) : -E2BIG;
 		patch_vouch(0);
 		return ret;
+	case UFT_CMD_EVENTS:
+		return fits(n, sizeof(struct uft_event_switch)) ? trace_events(payload, n) : -E2BIG;
+	case UFT_CMD_TRACEPOINTS:
+		return fits(n, sizeof(struct uft_call_switch)) ? patch_calls(payload, n) : -E2BIG;
 	case UFT_CMD_DISARM:
 	case UFT_CMD_AGENT_EXIT:
+		trace_events_off();
 		patch_disarm();
 		return 0;
 	case UFT_CMD_LEAVE:

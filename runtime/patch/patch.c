@@ -604,15 +604,17 @@ uint32_t patch_disarm(void)
 	for (o = near_first(); o; o = o->next)
 		if (!o->is_gone)
 			left += disarm_object(o);
-	return left + hook_disarm();
+	return left + calls_disarm() + hook_disarm();
 }
 
 void patch_object_gone(uint32_t object)
 {
 	struct patch_object *o = near_find(object);
 
-	if (o)
+	if (o) {
+		calls_forget(o->text_start, o->text_end);
 		hook_forget(o->text_start, o->text_end);
+	}
 	patch_object_anew(object);
 }
 

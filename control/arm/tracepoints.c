@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracepoints.c - tracepoints that the target's objects declare (uft/tracepoint.h): found, put into the table of types, switched
+ *
+ * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the session's table; a damaged
+ * one, or one whose name has another type already, is said once and left alone. What is on is what the specification's words mean.
+ * The tracepoint gets its id and its writer first, then its calls lead there; a call that is under way when it goes off finds no writer.
+ */
+#include "control/arm/arm.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int is_wanted(const struct spec *sp, const struct uft_event_type *type)
+{
+	for (size_t i = 0; type && i < sp->nevents; i++)
+		if (uft_event_matches(sp->event_words[i], strlen(sp->event_words[i]), type))
+			return 1;
+	return 0;
+}
+
+static int find_events(struct uft_session *s, struct space_obj *o, struct uft_object *obj)
+{
+	int ret = uft_object_events(obj, &o->found);
+
+	if (ret)
+		return ret;
+	o->type = calloc(o->found.nevents + 1, sizeof(*o->type));
+	if (!o->type)
+		return -ENOMEM;
+	o->has_events = 1;
+	if (o->found.nrefused)
+		session_warn(s, "%s%s", o->found.refused.text, o->found.nrefused > 1 ? " (and others like it)" : "");
+	for (uint32_t i = 0; i < o->found.nevents; i++) {
+		struct uft_error err = { "" };
+
+		ret = uft_event_table_add(s->types, o->found.event[i].system, o->found.event[i].format, &o->type[i], &err);
+		if (ret == -ENOMEM)
+			return ret;
+		if (ret)
+			session_warn(s, "%s: %s: it is not recorded", obj->path, err.text);
+	}
+	return 0;
+}
+
+/* @n elements of @size from @from; the answer's statuses, int32_t at @status of each, are counted into *failed and are otherwise of no matter. */
+static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from, uint32_t n, size_t size,
+		     size_t status, uint32_t *failed)
+{
+	uint32_t most = (uint32_t)((s->arena.map->cmd_bytes - UFT_CMD_PAYLOAD) / size);
+	int ret = 0;
+
+	for (uint32_t at = 0, part; at < n && !ret; at += part) {
+		uint8_t *to;
+
+		part = n - at < most ? n - at : most;
+		to = channel_payload(command_begin(s, t, op, part, object));
+		memcpy(to, (const uint8_t *)from + at * size, part * size);
+		ret = command_post(s, t);
+		ret = ret ? ret : command_wait(s, t);
+		for (uint32_t i = 0; !ret && i < part; i++)
+			*failed += __atomic_load_n((int32_t *)(to + i * size + status), __ATOMIC_RELAXED) != 0;
+	}
+	return ret;
+}
+
+static int send_events(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *failed)
+{
+	const struct space_obj *o = &t->space->obj[object];
+	struct uft_event_switch *e = calloc(o->found.nevents + 1, sizeof(*e));
+	int ret;
+
+	if (!e)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < o->found.nevents; i++)
+		e[i] = (struct uft_event_switch){ .addr = o->found.event[i].addr + t->space->img->obj[object].bias, .id = on[i] ? o->type[i]->id : 0 };
+	ret = send_list(s, t, object, UFT_CMD_EVENTS, e, o->found.nevents, sizeof(*e), offsetof(struct uft_event_switch, status), failed);
+	free(e);
+	return ret;
+}
+
+static int send_calls(struct uft_session *s, struct target *t, uint32_t object, const uint8_t *on, uint32_t *failed)
+{
+	const struct space_obj *o = &t->space->obj[object];
+	uint64_t bias = t->space->img->obj[object].bias;
+	struct uft_call_switch *c = calloc(o->found.nsites + 1, sizeof(*c));
+	int ret;
+
+	if (!c)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < o->found.nsites; i++)
+		c[i] = (struct uft_call_switch){ .addr = o->found.site[i].addr + bias, .on = o->found.site[i].on + bias, .is_on = on[o->found.site[i].event] };
+	ret = send_list(s, t, object, UFT_CMD_TRACEPOINTS, c, o->found.nsites, sizeof(*c), offsetof(struct uft_call_switch, status), failed);
+	free(c);
+	return ret;
+}
+
+static int switch_events(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct space_obj *o = &t->space->obj[object];
+	struct target_obj *to = &t->obj[object];
+	uint8_t *on = calloc(o->found.nevents + 1, 1);
+	uint32_t failed = 0, n = 0;
+	int ret = on ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; !ret && i < o->found.nevents; i++) {
+		on[i] = (uint8_t)is_wanted(s->spec, o->type[i]);
+		n += on[i];
+		if (on[i] && s->ev.event_type)
+			s->ev.event_type(s->ev.arg, o->type[i]);
+	}
+	if (n || to->has_events_on) {
+		ret = ret ? ret : send_events(s, t, object, on, &failed);
+		ret = ret ? ret : send_calls(s, t, object, on, &failed);
+		if (!ret && failed)
+			session_warn(s, "%s: %u calls of tracepoints could not be switched: their code is not as it was built, or cannot be written",
+				     t->space->img->obj[object].obj->path, failed);
+	}
+	if (!ret) {
+		to->has_events_on = n != 0;
+		to->events_sent = s->spec->generation;
+	}
+	free(on);
+	return ret;
+}
+
+int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object)
+{
+	struct space_obj *o = &t->space->obj[object];
+	struct uft_object *obj = t->space->img->obj[object].obj;
+	int ret = 0;
+
+	if (!obj || obj->machine != EM_X86_64 || t->obj[object].events_sent == s->spec->generation)
+		return 0;
+	if (!o->has_events)
+		ret = find_events(s, o, obj);
+	if (ret || !o->found.nevents)
+		return ret;
+	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+		return -ESRCH;
+	return switch_events(s, t, object);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* linux/tracepoint.h - for event headers of the kernel, compiled into a program; see uft/tracepoint.h */
+#ifndef UFT_KERNEL_LINUX_TRACEPOINT_H
+#define UFT_KERNEL_LINUX_TRACEPOINT_H
+
+#include <linux/types.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
+
+typedef __u8 u8;
+typedef __s8 s8;
+typedef __u16 u16;
+typedef __s16 s16;
+typedef __u32 u32;
+typedef __s32 s32;
+typedef __u64 u64;
+typedef __s64 s64;
+
+#ifndef TASK_COMM_LEN
+#define TASK_COMM_LEN	16
+#endif
+
+#endif
+
+#include <uft/trace_event.h>

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_event.h - TRACE_EVENT() and its relatives, source compatible with the kernel's; see tracepoint.h
+ *
+ * Included by a header with events. Its first reading makes trace_NAME() and trace_NAME_enabled(); <uft/define_trace.h> at its end
+ * reads it again for what is defined, in the file that asked for it with CREATE_TRACE_POINTS.
+ */
+#ifndef UFT_TRACE_EVENT_H
+#define UFT_TRACE_EVENT_H
+
+#include <uft/tracepoint.h>
+
+#ifndef PARAMS
+#define PARAMS(args...)		args
+#endif
+#define TP_PROTO(args...)	args
+#define TP_ARGS(args...)	args
+#define TP_CONDITION(args...)	args
+#define TP_STRUCT__entry(args...)	args
+#define TP_fast_assign(args...)	args
+#define TP_perf_assign(args...)
+
+#ifndef __stringify
+#define __stringify_1(x...)	#x
+#define __stringify(x...)	__stringify_1(x)
+#endif
+
+#endif
+
+/* The first reading. define_trace.h leaves these behind, too: several headers may follow each other. */
+#ifndef __UFT_TRACE_STAGE
+#undef TRACE_EVENT
+#undef TRACE_EVENT_CONDITION
+#undef TRACE_EVENT_FN
+#undef TRACE_EVENT_FN_COND
+#undef TRACE_EVENT_FLAGS
+#undef TRACE_EVENT_PERF_PERM
+#undef TRACE_EVENT_NOP
+#undef DECLARE_EVENT_CLASS
+#undef DEFINE_EVENT
+#undef DEFINE_EVENT_FN
+#undef DEFINE_EVENT_PRINT
+#undef DEFINE_EVENT_CONDITION
+#undef DEFINE_EVENT_NOP
+#undef DECLARE_EVENT_NOP
+#undef TRACE_DEFINE_ENUM
+#undef TRACE_DEFINE_SIZEOF
+
+#define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
+#define DEFINE_EVENT(template, name, proto, args)		__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT(name, proto, args, tstruct, assign, print)	__UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_FN(name, proto, args, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, 1, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg) __UFT_DECLARE_TRACE(name, cond, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_FLAGS(event, flag)
+#define TRACE_EVENT_PERF_PERM(event, expr...)
+#define TRACE_EVENT_NOP(name, proto, args, struct, assign, print) static inline void trace_##name(proto) { }
+#define DECLARE_EVENT_NOP(name, proto, args)			static inline void trace_##name(proto) { }
+#define DEFINE_EVENT_NOP(template, name, proto, args)		static inline void trace_##name(proto) { }
+#define TRACE_DEFINE_ENUM(a)
+#define TRACE_DEFINE_SIZEOF(a)
+#endif

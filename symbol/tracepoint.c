@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracepoint.c - the events that an object declares in its ELF sections
+ *
+ * The sections are described in uft/tracepoint.h: records with a magic number and a length, one behind the other, with zeroes between
+ * them. All numbers in them are offsets within the file's own image, or distances, so that nothing has to be relocated. Of each event
+ * the class is found by system and name, names of enumerators in its print format become numbers, and the text of its `format` file
+ * is made, which is all that the rest of uft needs.
+ *
+ * Files are hostile: every record is checked against its section, every address against the loaded segments; one that is damaged is
+ * refused by name and the rest goes on. Work is linear in the sections, but for sorting.
+ */
+#include "symbol/tracepoint.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbol/elf_view.h"
+#include "symbol/object_internal.h"
+#include "uft/tracepoint.h"
+
+#define MAX_RECORDS	60000u	/* of a section */
+#define MAX_NAME	100u	/* of a system or an event */
+
+/* A record's texts. Those of an event have no print format, those of an enumerator a value. */
+struct text {
+	const char *system, *name, *print;
+	const uint8_t *fields, *end;	/* of a class */
+	int64_t value;
+};
+
+struct list { struct text *v; size_t n, cap; };
+
+struct search {
+	struct elf_view *view;
+	struct uft_object *obj;
+	struct list classes, prints, enums;
+	struct uft_found_events *out;
+};
+
+static void refuse(struct search *s, const char *what, const char *section)
+{
+	if (!s->out->nrefused++)
+		uft_fail(&s->out->refused, -EINVAL, "%s: a tracepoint in section %s is not used: %s", s->obj->path, section, what);
+}
+
+/* ---- Records --------------------------------------------------------------------------------- */
+
+/* The record at *@p or behind zeroes; NULL: there is no more. *@bytes: its length, *@p: behind it. */
+static const uint8_t *next_record(struct search *s, const char *section, const uint8_t **p, const uint8_t *end, size_t least, uint32_t *bytes)
+{
+	while (end - *p >= 16) {
+		const uint8_t *at = *p;
+
+		if (!elf_get64(at)) {
+			*p += 8;
+			continue;
+		}
+		*bytes = elf_get32(at + 8);
+		if (elf_get64(at) != UFT_TRACEPOINT_MAGIC || *bytes < least || *bytes > (size_t)(end - at)) {
+			refuse(s, "its length or its magic number is wrong, and what follows it is not read", section);
+			return NULL;
+		}
+		*p += (*bytes + 7) & ~7ull;
+		if (*p > end)
+			*p = end;
+		return at;
+	}
+	return NULL;
+}
+
+/* @n bytes that are one text with its 0 byte. */
+static const char *take_text(const uint8_t **p, const uint8_t *end, uint32_t n)
+{
+	const char *text = (const char *)*p;
+
+	if (!n || n > (size_t)(end - *p) || strnlen(text, n) != n - 1)
+		return NULL;
+	*p += n;
+	return text;
+}
+
+static int is_name(const char *text)
+{
+	size_t n = 0;
+
+	if (!isalpha((unsigned char)*text) && *text != '_')
+		return 0;
+	while (isalnum((unsigned char)text[n]) || text[n] == '_')
+		n++;
+	return !text[n] && n <= MAX_NAME;
+}
+
+static int add_text(struct list *l, const struct text *t)
+{
+	size_t cap = l->cap ? 2 * l->cap : 16;
+	struct text *grown = l->n < l->cap ? l->v : realloc(l->v, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	l->cap = l->n < l->cap ? l->cap : cap;
+	l->v = grown;
+	grown[l->n++] = *t;
+	return 0;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+	const struct text *x = a, *y = b;
+	int ret = strcmp(x->name, y->name);
+
+	return ret ? ret : strcmp(x->system, y->system);
+}
+
+static const struct text *find_text(const struct list *l, const char *system, const char *name)
+{
+	struct text key = { .system = system, .name = name };
+
+	return l->n ? bsearch(&key, l->v, l->n, sizeof(*l->v), compare_texts) : NULL;
+}
+
+/* @size: of the fixed part, @at: where in it the lengths are: of system, name and, unless it is an enumerator, print format. */
+static int read_texts(struct search *s, const char *section, size_t size, size_t at, int has_print, struct list *out)
+{
+	size_t i = elf_section(s->view, section, 0), len;
+	const uint8_t *p = i ? elf_section_data(s->view, i, &len) : NULL, *end = p ? p + len : NULL, *record;
+	uint32_t bytes;
+	int ret = 0;
+
+	while (p && !ret && (record = next_record(s, section, &p, end, size, &bytes))) {
+		const uint8_t *text = record + size;
+		struct text t = { .end = record + bytes };
+
+		t.system = take_text(&text, t.end, elf_get32(record + at));
+		t.name = t.system ? take_text(&text, t.end, elf_get32(record + at + 4)) : NULL;
+		t.print = t.name && has_print ? take_text(&text, t.end, elf_get32(record + at + 8)) : NULL;
+		t.fields = text;
+		if (!has_print && t.name)
+			t.value = (int64_t)elf_get64(record + offsetof(struct uft_event_enum, value));
+		if (!t.name || (has_print && !t.print) || !is_name(t.system) || !is_name(t.name) || out->n == MAX_RECORDS)
+			refuse(s, "a name in it is damaged", section);
+		else
+			ret = add_text(out, &t);
+	}
+	if (out->n)
+		qsort(out->v, out->n, sizeof(*out->v), compare_texts);
+	return ret;
+}
+
+/* ---- The text of a format file --------------------------------------------------------------- */
+
+/* Names of enumerators outside of texts become their values; control bytes in texts are written as C has them. */
+static void put_print(const struct search *s, FILE *f, const char *system, const char *print)
+{
+	int is_quoted = 0;
+
+	for (const char *p = print; *p;) {
+		size_t n = 0;
+		char name[MAX_NAME + 1];
+		const struct text *e = NULL;
+
+		if (*p == '"')
+			is_quoted = !is_quoted;
+		while (!is_quoted && n < MAX_NAME && (isalpha((unsigned char)p[n]) || p[n] == '_' || (n && isdigit((unsigned char)p[n]))))
+			n++;
+		if (n) {
+			memcpy(name, p, n);
+			name[n] = '\0';
+			e = find_text(&s->enums, system, name);
+		}
+		if (e)
+			fprintf(f, "%lld", (long long)e->value);
+		else if (n)
+			fputs(name, f);
+		else if (*p == '\n')
+			fputs("\\n", f);
+		else if (*p == '\t')
+			fputs("\\t", f);
+		else if (is_quoted && *p == '\\' && p[1])
+			fprintf(f, "\\%c", *++p);
+		else
+			fputc((unsigned char)*p < ' ' ? ' ' : *p, f);
+		p += n ? n : 1;
+	}
+}
+
+/* 0: a field is damaged. */
+static int put_fields(FILE *f, const struct text *class)
+{
+	const uint8_t *p = class->fields;
+
+	while (class->end - p >= (long)sizeof(struct uft_class_field)) {
+		struct uft_class_field field;
+		const char *type, *name, *length, *loc;
+
+		memcpy(&field, p, sizeof(field));
+		p += sizeof(field);
+		type = take_text(&p, class->end, field.type_bytes);
+		name = type ? take_text(&p, class->end, field.name_bytes) : NULL;
+		length = name ? take_text(&p, class->end, field.length_bytes) : NULL;
+		if (!length || !is_name(name) || strpbrk(type, ";\n\t") || strpbrk(length, ";\n\t[]") || field.kind > UFT_CLASS_REL_LOC)
+			return 0;
+		loc = field.kind == UFT_CLASS_DATA_LOC ? "__data_loc " : field.kind == UFT_CLASS_REL_LOC ? "__rel_loc " : "";
+		fprintf(f, "\tfield:%s%s%s %s%s%s%s;\toffset:%u;\tsize:%u;\tsigned:%d;\n", loc, type, field.kind ? "[]" : "", name, *length ? "[" : "", length,
+			*length ? "]" : "", field.offset, field.size, field.is_signed != 0);
+	}
+	return p == class->end;
+}
+
+static char *make_format(struct search *s, const char *system, const char *name, const struct text *class, const char *print)
+{
+	char *text = NULL;
+	size_t n;
+	FILE *f = open_memstream(&text, &n);
+	int is_good;
+
+	if (!f)
+		return NULL;
+	fprintf(f, "name: %s\nID: 0\nformat:\n"
+		"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+		"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+		"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+		"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n", name);
+	is_good = put_fields(f, class);
+	fputs("\nprint fmt: ", f);
+	put_print(s, f, system, print);
+	fputc('\n', f);
+	is_good &= !ferror(f);
+	if (fclose(f) || !is_good) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* ---- Events and sites ------------------------------------------------------------------------ */
+
+static int add_event(struct search *s, uint64_t addr, const uint8_t *record)
+{
+	struct uft_found_events *out = s->out;
+	const char *part[3], *p = (const char *)record + offsetof(struct uft_tracepoint, text), *end = (const char *)record + sizeof(struct uft_tracepoint);
+	const struct text *class, *print;
+	struct uft_found_event *grown, e = { .addr = addr };
+
+	for (int i = 0; i < 3; i++) {
+		size_t n = strnlen(p, (size_t)(end - p));
+
+		part[i] = p;
+		if (p + n >= end || !is_name(p)) {
+			refuse(s, "its name is damaged or too long", "__uft_events");
+			return 0;
+		}
+		p += n + 1;
+	}
+	class = find_text(&s->classes, part[0], part[2]);
+	print = find_text(&s->prints, part[0], part[1]);
+	if (!class || !strcmp(part[0], "ftrace")) {
+		refuse(s, class ? "the system ftrace is not for programs" : "its class is not described", "__uft_events");
+		return 0;
+	}
+	if (out->nevents == MAX_RECORDS) {
+		refuse(s, "there are too many", "__uft_events");
+		return 0;
+	}
+	e.format = make_format(s, part[0], part[1], class, print ? print->print : class->print);
+	if (!e.format) {
+		refuse(s, "a field of its class is damaged", "__uft_classes");
+		return 0;
+	}
+	e.system = strdup(part[0]);
+	e.name = strdup(part[1]);
+	grown = out->nevents & (out->nevents - 1) ? out->event : realloc(out->event, (out->nevents ? 2 * out->nevents : 1) * sizeof(*grown));
+	if (!e.system || !e.name || !grown) {
+		free(e.system);
+		free(e.name);
+		free(e.format);
+		return -ENOMEM;
+	}
+	out->event = grown;
+	grown[out->nevents++] = e;
+	return 0;
+}
+
+static int read_events(struct search *s)
+{
+	size_t i = elf_section(s->view, "__uft_events", 0), len;
+	const uint8_t *data = i ? elf_section_data(s->view, i, &len) : NULL, *p = data, *record;
+	uint32_t bytes;
+	int ret = 0;
+
+	while (p && !ret && (record = next_record(s, "__uft_events", &p, data + len, sizeof(struct uft_tracepoint), &bytes)))
+		ret = add_event(s, s->view->sh[i].sh_addr + (uint64_t)(record - data), record);
+	return ret;
+}
+
+static int compare_events(const void *key, const void *event)
+{
+	uint64_t addr = *(const uint64_t *)key, its = ((const struct uft_found_event *)event)->addr;
+
+	return addr < its ? -1 : addr > its;
+}
+
+static int compare_sites(const void *a, const void *b)
+{
+	const struct uft_found_site *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+static int is_code(const struct uft_object *obj, uint64_t addr, uint64_t bytes)
+{
+	for (size_t i = 0; i < obj->ntext; i++)
+		if (addr >= obj->text[i].addr && addr < obj->text[i].end && bytes <= obj->text[i].end - addr)
+			return 1;
+	return 0;
+}
+
+static int read_sites(struct search *s)
+{
+	size_t i = elf_section(s->view, "__uft_sites", 0), len = 0;
+	const uint8_t *data = i ? elf_section_data(s->view, i, &len) : NULL;
+	uint64_t base = i ? s->view->sh[i].sh_addr : 0;
+	size_t n = data ? len / sizeof(struct uft_tracepoint_site) : 0;
+
+	if (!n)
+		return 0;
+	s->out->site = calloc(n, sizeof(*s->out->site));
+	if (!s->out->site)
+		return -ENOMEM;
+	for (size_t k = 0; k < n; k++) {
+		uint64_t at = base + k * sizeof(struct uft_tracepoint_site);
+		const uint8_t *p = data + k * sizeof(struct uft_tracepoint_site);
+		uint64_t event = at + 8 + (uint64_t)(int64_t)(int32_t)elf_get32(p + 8);
+		struct uft_found_site site = { .addr = at + (uint64_t)(int64_t)(int32_t)elf_get32(p), .on = at + 4 + (uint64_t)(int64_t)(int32_t)elf_get32(p + 4) };
+		const struct uft_found_event *e = s->out->nevents ? bsearch(&event, s->out->event, s->out->nevents, sizeof(*e), compare_events) : NULL;
+
+		if (!elf_get32(p) && !elf_get32(p + 4))
+			continue;	/* of code that the linker has left out */
+		if (!e || !is_code(s->obj, site.addr, 5) || !is_code(s->obj, site.on, 1)) {
+			refuse(s, "a call of it is not in code, or of no event", "__uft_sites");
+			continue;
+		}
+		site.event = (uint32_t)(e - s->out->event);
+		s->out->site[s->out->nsites++] = site;
+	}
+	qsort(s->out->site, s->out->nsites, sizeof(*s->out->site), compare_sites);
+	return 0;
+}
+
+int uft_object_events(struct uft_object *obj, struct uft_found_events *out)
+{
+	struct search s = { .view = &object_priv(obj)->view, .obj = obj, .out = out };
+	int ret;
+
+	*out = (struct uft_found_events){ 0 };
+	if (!elf_section(s.view, "__uft_events", 0))
+		return 0;
+	ret = read_texts(&s, "__uft_classes", sizeof(struct uft_event_class), offsetof(struct uft_event_class, system_bytes), 1, &s.classes);
+	ret = ret ? ret : read_texts(&s, "__uft_prints", sizeof(struct uft_event_print), offsetof(struct uft_event_print, system_bytes), 1, &s.prints);
+	ret = ret ? ret : read_texts(&s, "__uft_enums", sizeof(struct uft_event_enum), offsetof(struct uft_event_enum, system_bytes), 0, &s.enums);
+	ret = ret ? ret : read_events(&s);
+	ret = ret ? ret : read_sites(&s);
+	free(s.classes.v);
+	free(s.prints.v);
+	free(s.enums.v);
+	if (ret)
+		uft_found_events_free(out);
+	return ret;
+}
+
+void uft_found_events_free(struct uft_found_events *f)
+{
+	for (uint32_t i = 0; i < f->nevents; i++) {
+		free(f->event[i].system);
+		free(f->event[i].name);
+		free(f->event[i].format);
+	}
+	free(f->event);
+	free(f->site);
+	*f = (struct uft_found_events){ 0 };
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* tracepoint.h - the events that an object declares in its ELF sections (uft/tracepoint.h). Theory: tracepoint.c. */
+#ifndef UFT_SYMBOL_TRACEPOINT_H
+#define UFT_SYMBOL_TRACEPOINT_H
+
+#include "symbol/error.h"
+#include "symbol/object.h"
+
+struct uft_found_event {
+	uint64_t addr;			/* of its struct uft_tracepoint, as in the file */
+	char *system, *name, *format;
+};
+
+struct uft_found_site {
+	uint64_t addr, on;		/* the nop, and where it leads */
+	uint32_t event;			/* in the list */
+};
+
+struct uft_found_events {
+	struct uft_found_event *event; uint32_t nevents;
+	struct uft_found_site *site; uint32_t nsites;	/* by address */
+	uint32_t nrefused;		/* descriptions that are damaged; the first one: */
+	struct uft_error refused;
+};
+
+/* 0, or -ENOMEM with an empty list. An object without such sections has an empty list. */
+int uft_object_events(struct uft_object *obj, struct uft_found_events *out);
+void uft_found_events_free(struct uft_found_events *f);
+
+#endif

@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# tracepoints.sh SOURCE CC... - events that a program declares with uft/trace_event.h: built in every way, off, recorded, as text, as trace.dat
+. "$(dirname "$0")/observed.sh"
+
+[ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
+source=$1
+shift
+include="-I$source/include -I$source/include/uft/kernel -I$source/tests/func/observe/tracepoints"
+compile() { out=$1; shift; "$@" -Wall -Wextra $include -o "$out" "$source/tests/func/observe/tracepoints/program.c" $flags >compiled 2>&1 || { cat compiled; fail "cannot build $out"; }; }
+body() { sed -n 's/^.*: \(sample_[a-z]*: .*\)$/\1/p' "$1"; }
+
+cat >wanted <<'END'
+sample_request: id=0 tag=tag what=hello len=42 list={} state=idle flags= small=255
+sample_one: a=0
+sample_two: two=0x00
+sample_text: 
+sample_request: id=1 tag=tag what=hello len=43 list={0x1} state=busy flags=one small=255
+sample_one: a=1
+sample_two: two=0x01
+sample_odd: a=1
+sample_text: some
+sample_request: id=2 tag=tag what=hello len=44 list={0x1,0x2} state=0x5 flags=two small=255
+sample_one: a=2
+sample_two: two=0x02
+sample_text: some
+sample_request: id=3 tag=tag what=hello len=45 list={0x1,0x2,0x3} state=idle flags=one|two small=255
+sample_one: a=3
+sample_two: two=0x03
+sample_odd: a=3
+sample_text: some
+END
+
+# ---- Without uft: no argument is evaluated
+flags=
+compile plain "$@" -O2 -fPIE -pie
+expect_equal "no warning" "$(cat compiled)" ""
+expect_equal "off" "$(./plain 4)" "evaluated 0 enabled 0"
+
+# ---- Each way to build it
+for way in "-O2 -fPIE -pie" "-O0" "-O2 -flto" "-O2 -static" "-O2 -s" "-O2 -ffunction-sections -fdata-sections -Wl,--gc-sections"; do
+	rm -f prog
+	compile prog "$@" $way
+	run "$uft" record -q -e 'uft_sample:*' -o rec.uft ./prog 4
+	expect_status 0
+	expect_equal "$way: on" "$(cat out)" "evaluated 4 enabled 1"
+	run "$uft" report --no-pager rec.uft
+	body out >got
+	expect_equal "$way: text" "$(diff wanted got)" ""
+done
+
+# ---- A library that is loaded while the program runs
+compile lib.so "$@" -O2 -fPIC -shared -DIS_LIBRARY
+flags=-ldl
+compile prog "$@" -O2 -DNO_TRACEPOINTS
+run "$uft" record -q -e uft_sample:sample_odd -o rec.uft ./prog 4 ./lib.so
+expect_equal "only one is on" "$(cat out)" "evaluated 0 enabled 0"
+run "$uft" report --no-pager rec.uft
+expect_equal "of a library" "$(body out | tr '\n' ' ')" "sample_odd: a=1 sample_odd: a=3 "
+
+# ---- As a file of trace-cmd
+flags=
+run "$uft" record -q -e 'uft_sample:*' -o rec.uft ./plain 4
+expect_equal "too large: counted" "$("$uft" stat rec.uft | grep -c 'event_too_large.*1')" 1
+run "$uft" export -o rec.dat rec.uft
+expect_status 0
+if command -v trace-cmd >/dev/null 2>&1; then
+	# libtraceevent writes arrays in another way than the kernel
+	trace-cmd report rec.dat 2>/dev/null | sed -n 's/^.*: \(sample_[a-z]*\): *\(.*\)$/\1: \2/p' | sed 's/list=.*state/state/; s/ *$//' >got
+	expect_equal "trace-cmd's text" "$(sed 's/list=.*state/state/; s/ *$//' wanted | diff - got)" ""
+fi
