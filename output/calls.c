@@ -100,8 +100,13 @@ const struct call *calls_feed(struct calls *c, const struct uft_event *ev)
 	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT && ev->kind != UFT_EV_DATA)
 		return NULL;
 	t = calls_task(c, ev->task);
-	if (!t || (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK))
+	if (!t)
 		return NULL;
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
+		if (t->n)
+			t->call[t->n - 1].stack = ev->stack;
+		return NULL;
+	}
 	if (ev->kind == UFT_EV_ENTRY)
 		return enter(c, t, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_OVERRUN) {		/* of the task, and deeper than what is kept here */

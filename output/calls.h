@@ -17,6 +17,7 @@ struct call {
 	const struct uft_sym *from;		/* where it returns to, with from_addr; 0 not known */
 	uint64_t from_addr;
 	const struct uft_image *image;		/* of its process */
+	const struct uft_stack *stack;		/* where it was called; NULL: none was recorded */
 };
 
 #define CALLS_HELD	64u			/* locks at once; more are not seen */

@@ -62,7 +62,9 @@ void events_event(struct uft_printer *t, const struct uft_event *ev)
 		return;
 	}
 	call = calls_feed(&t->events->calls, ev);
-	if (call && !is_latency(t->tracer)) {
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
+		lines_stack(t, ev);
+	} else if (call && !is_latency(t->tracer)) {
 		lines_event(t, ev, call);
 	} else if (call && ev->kind == UFT_EV_ENTRY) {
 		func = *ev;

@@ -3,7 +3,8 @@
  * lines.c - kmemtrace, blk, initcall: a line or two for each call
  *
  *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a release; K heap,
- *		P mappings. What nobody knows here is a `-`: the bytes given, flags and node. CALLER is the nearest traced caller.
+ *		P mappings. What nobody knows here is a `-`: the bytes given, flags and node. CALLER is the function that the call returns to,
+ *		traced or not; in a recording without that address, the nearest traced caller.
  *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of the kernel's blk
  *		tracer; a descriptor stands for the device, and the offset only where the call names one. Behind a C's error (0
  *		none, else -1) is the time since its Q.
@@ -36,7 +37,8 @@ static int is_inner(struct uft_printer *t, const struct uft_event *ev)
 /* @bytes: of an allocation; of a release it has none. */
 static void heap_line(struct uft_printer *t, const struct call *call, char sign, uint64_t at, uint64_t bytes)
 {
-	const struct emit_text *caller = call->parent ? emit_func(&t->names, call->parent) : NULL;
+	const struct uft_sym *from = call->from ? call->from : call->parent;
+	const struct emit_text *caller = from ? emit_func(&t->names, from) : NULL;
 	char type = call->role == UFT_ROLE_MMAP || call->role == UFT_ROLE_MUNMAP ? 'P' : 'K';
 	char *p = emit_buf_room(&t->buf, 160 + (caller ? caller->len : 0));
 
@@ -52,12 +54,10 @@ static void heap_line(struct uft_printer *t, const struct call *call, char sign,
 	t->printed++;
 }
 
-static void heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+static void heap_lines(struct uft_printer *t, const struct call *call)
 {
 	uint64_t at = call->result, bytes = call->arg[0];
 
-	if (ev->kind != UFT_EV_EXIT || !call->has_args || !call->has_result)
-		return;
 	switch (call->role) {
 	case UFT_ROLE_CALLOC:
 		bytes = call->arg[0] * call->arg[1];
@@ -80,6 +80,19 @@ static void heap(struct uft_printer *t, const struct uft_event *ev, const struct
 	}
 	if (at)
 		heap_line(t, call, '+', at, bytes);
+}
+
+static void heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+{
+	struct uft_event stack = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = ev->ts_ns, .task = ev->task, .cpu = ev->cpu,
+				   .stack = call->stack };
+	uint64_t before = t->printed;
+
+	if (ev->kind != UFT_EV_EXIT || !call->has_args || !call->has_result)
+		return;
+	heap_lines(t, call);
+	if (call->stack && t->printed != before)
+		stack_text(t, &stack);
 }
 
 /* ---- blk ---------------------------------------------------------------------------------- */
@@ -143,6 +156,12 @@ static void initcall(struct uft_printer *t, const struct uft_event *ev)
 		p += sprintf(p, "%s after %llu usecs\n", how, (unsigned long long)(ev->duration_ns / 1000));
 	emit_buf_end(&t->buf, p);
 	t->printed++;
+}
+
+void lines_stack(struct uft_printer *t, const struct uft_event *ev)
+{
+	if (t->tracer != UFT_TRACER_KMEMTRACE && !is_inner(t, ev))
+		stack_text(t, ev);
 }
 
 void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call)

@@ -437,7 +437,7 @@ static void print_event(struct uft_printer *t, const struct uft_event *ev)
 		print_lost(t, &t->cpu[ev->cpu], ev->cpu);
 	if (ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
 		return;
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t)) {
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t) && kind != UFT_KIND_LINES) {
 		stack_text(t, ev);
 		return;
 	}

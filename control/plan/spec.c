@@ -146,7 +146,7 @@ static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp
 	uint32_t events = 0;
 
 	if (sp->events != UFT_TRACER_NOP)
-		return UFT_EVENTS_SOME;
+		return UFT_EVENTS_SOME | (sp->events == UFT_TRACER_KMEMTRACE ? UFT_EVENTS_SOME_PARENT : 0);
 	if (in->tracer == UFT_TRACER_PROFILE)
 		return in->events & (UFT_EVENTS_CPU | UFT_EVENTS_SELF);
 	if (in->tracer != UFT_TRACER_GRAPH)

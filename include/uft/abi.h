@@ -378,6 +378,7 @@ enum uft_pid_lists {
 };
 enum uft_events {
 	UFT_EVENTS_SOME		= 1,	/* some sites write events */
+	UFT_EVENTS_SOME_PARENT	= 0x800,	/* with the address that the call returns to */
 	UFT_EVENTS_POLICY	= 2,	/* with policy and priority: no seccomp filter forbids to ask */
 	/* Of every call: */
 	UFT_EVENTS_ARGS		= 4,

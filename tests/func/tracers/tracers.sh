@@ -102,6 +102,33 @@ expect_equal "calls" "$(awk '{ print $1 $2 ($1 == "+" ? $3 : "") }' mine | tr '\
 expect_equal "addresses" "$(awk '$1 == "+" { taken[$6] } $1 == "-" && !($3 in taken) { bad++ } END { print bad + 0 }' mine)" 0
 expect_equal "columns" "$(grep -c '^# ALLOC  TYPE  REQ   GIVEN  FLAGS           POINTER         NODE    CALLER$' out)" 1
 
+# CALLER is the function that called, also one in a library of which no function is traced. A stack stands behind its line.
+if [ -z "$emulator" ]; then
+	cat >lib.c <<-'END'
+		#include <stdlib.h>
+		char *lib_copy(int n) { char *p = malloc(n); p[0] = 1; return p; }
+		void *lib_grow(void *p) { p = realloc(p, 99999); __asm__ volatile("" : "+r"(p)); return p; }
+	END
+	cat >libuser.c <<-'END'
+		#include <stdlib.h>
+		char *lib_copy(int n);
+		void *lib_grow(void *p);
+		__attribute__((noinline)) static void own(void) { char *volatile p = malloc(77); free(p); __asm__ volatile(""); }
+		int main(void) { void *p = lib_grow(lib_copy(1234)); own(); free(p); return 0; }
+	END
+	if ${CC:-cc} -O1 -fno-inline -shared -fPIC -o liblib.so lib.c && ${CC:-cc} -O1 -o libuser libuser.c ./liblib.so; then
+		run timeout 60 "$uft" record -q -p kmemtrace -T -o rec.uft ./libuser
+		expect_status 0
+		run timeout 60 "$uft" report --no-pager rec.uft
+		expect_equal "callers" "$(awk '$1 == "+" || $1 == "-" { print $1 ($1 == "+" ? $3 : "") $NF }' out | tr '\n' ' ')" \
+			"+1234lib_copy -lib_grow +99999lib_grow +77own -own -main "
+		# The first line of a stack is the function of the line above it: of realloc's two lines there is one, behind the second.
+		expect_equal "stacks behind their lines" "$(awk '/<stack trace>/ { printf "%s ", line; getline; printf "%s;", $2 }
+			$1 == "+" || $1 == "-" { line = $1 ($1 == "+" ? $3 : "") }' out)" \
+			"+1234 malloc;+99999 realloc;+77 malloc;- free;- free;"
+	fi
+fi
+
 # ---- Files: each request and its completion
 trace blk files "$tmp/file"
 sed -n 's/.*:  fd,\(-\{0,1\}[0-9]*\)  *\([QC]\)  *\([RWF]\) /\1 \2\3 /p' out | sed 's/\['"$who"'\]//; s/ [0-9.]* us$//; s/ *$//' >requests
