@@ -213,24 +213,56 @@ static const char *why_no_tree(struct uft_stream *st)
 	}
 }
 
+/* A table comes only when all was read: it is made before the pager has the terminal, so that the progress can be seen there. */
+static int make_table(struct uft_stream *st, const struct report_opts *o, const struct uft_report_opts *table, char **text, size_t *n)
+{
+	FILE *f = open_memstream(text, n);
+	int ret;
+
+	if (!f)
+		return -ENOMEM;
+	progress_begin("uft report", st, 0);
+	ret = o->timeline ? uft_output_timeline(st, f, table)
+	    : is_tree(o) ? uft_output_tree(st, f, view_of(o), table)
+			 : uft_output_profile(st, f, table);
+	progress_end();
+	return fclose(f) && !ret ? -ENOMEM : ret;
+}
+
+static int print_text(struct uft_stream *st, FILE *out, int colour, const struct uft_text_opts *opts)
+{
+	int ret;
+
+	if (!isatty(STDOUT_FILENO))
+		progress_begin("uft report", st, 0);
+	ret = uft_output_text(st, out, colour, opts);
+	progress_end();
+	return ret;
+}
+
 static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
 	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL, .nonly_cpus = o->is_worst ? o->cpus.n : 0 };
 	struct uft_report_opts table = table_opts(o);
-	struct cmd_output *out = cmd_output_open(o->no_pager);
-	int ret, closed;
+	int is_table = o->timeline || is_tree(o) || is_profile, ret = 0, closed;
+	char *made = NULL;
+	size_t n = 0;
+	struct cmd_output *out;
 
-	if (!out)
+	if (is_table)
+		ret = make_table(st, o, &table, &made, &n);
+	out = cmd_output_open(o->no_pager);
+	if (!out) {
+		free(made);
 		return -ENOMEM;
-	if (!isatty(STDOUT_FILENO))
-		progress_begin("uft report", st, 0);
-	ret = o->timeline ? uft_output_timeline(st, cmd_output_file(out), &table)
-	    : is_tree(o) ? uft_output_tree(st, cmd_output_file(out), view_of(o), &table)
-	    : is_profile ? uft_output_profile(st, cmd_output_file(out), &table)
-			 : uft_output_text(st, cmd_output_file(out), colour, &text);
-	progress_end();
+	}
+	if (is_table && !ret && fwrite(made, 1, n, cmd_output_file(out)) != n)
+		ret = errno ? -errno : -EIO;
+	if (!is_table)
+		ret = print_text(st, cmd_output_file(out), colour, &text);
+	free(made);
 	if (!ret && table.form == UFT_FORM_TEXT)
 		ret = print_drops(path, cmd_output_file(out));
 	if (!ret && table.form == UFT_FORM_TEXT)
