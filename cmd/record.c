@@ -11,6 +11,7 @@
  *	SIGTERM, SIGHUP, SIGINT by kill(2)	put the program's code back, save, let the program go on
  *	program ends				save; exit with its status, 128 + n when signal n ended it
  *	attached: SIGINT, SIGTERM, SIGHUP	put the code back, save, exit 0; the last target ends: the same
+ *	attached while a command runs: it ends	put the code back, save, exit with its status
  *	saved, and -o FILE.dat is written	any of them ends us by it; FILE.dat.uft stays
  *	file cannot be written (disk full)	stop recording, say so, stay until the program ends
  *	a limit: --max-size, --duration,	put the code back, save, say so; wait for the program and exit
@@ -71,6 +72,8 @@ struct recording {
 	unsigned ndropped;		/* functions, by --budget and --max-rate */
 	int is_warned;			/* of gprof, or there was no need */
 	struct cmd_targets *targets;	/* running programs; NULL: we start one */
+	char *const *command;		/* with targets: not traced, recording lasts as long as it runs; NULL: none */
+	int command_status;		/* -1: it runs */
 	int is_detached;		/* ended by a signal to us while the program went on: its number */
 	uint64_t end_ns;		/* --duration ends then; 0: never */
 	uint64_t ended_ns;		/* when the program was seen to have ended, and others run on; 0: not yet, 1: that was said */
@@ -86,12 +89,14 @@ static volatile sig_atomic_t interrupts;	/* Ctrl-C and Ctrl-\ from the terminal 
 static volatile sig_atomic_t detach_signal;	/* somebody asked us alone to stop */
 static const char *command = "record";		/* or attach: who speaks */
 static int is_attached;				/* no program is ours: any signal is for us; set before any can come */
+static int is_background;			/* a job of a script: SIGINT was ignored, so the terminal's is not for us */
 
 static void on_interrupt(int sig, siginfo_t *info, void *context)
 {
 	(void)context;
 	/* The terminal's signals come from the kernel and went to the program as well; kill(2)'s only to us. */
-	if (info->si_code == SI_USER || info->si_code == SI_TKILL || is_attached || ++interrupts > 1)
+	if (info->si_code == SI_USER || info->si_code == SI_TKILL || (is_attached && !is_background) ||
+	    (!is_background && ++interrupts > 1))
 		detach_signal = sig;
 }
 
@@ -107,7 +112,8 @@ static void on_nothing(int sig)
 
 /*
  * Only handlers, never SIG_IGN: exec puts handlers back to the default, so the program starts with the dispositions
- * that we were started with. What was ignored (nohup, background jobs of scripts) stays so for both.
+ * that we were started with. What was ignored (nohup, background jobs of scripts) stays so for both. Attached there is no program:
+ * a script ends what it started in the background by SIGINT, as any other way to end a recording.
  */
 static void catch(int sig, void (*handler)(int), void (*detailed)(int, siginfo_t *, void *))
 {
@@ -119,7 +125,10 @@ static void catch(int sig, void (*handler)(int), void (*detailed)(int, siginfo_t
 	} else {
 		action.sa_handler = handler;
 	}
-	if (sigaction(sig, NULL, &old) == 0 && old.sa_handler != SIG_IGN)
+	if (sigaction(sig, NULL, &old))
+		return;
+	is_background |= is_attached && sig == SIGINT && old.sa_handler == SIG_IGN;
+	if (old.sa_handler != SIG_IGN || (is_background && sig == SIGINT))
 		sigaction(sig, &action, NULL);
 }
 
@@ -457,14 +466,22 @@ static int is_left_running(struct recording *rec)
 	return 0;
 }
 
-/* Until the last target ended, or we are to leave them. */
+static int is_command_over(struct recording *rec)
+{
+	if (rec->command && rec->command_status < 0 && waitpid(rec->program, &rec->command_status, WNOHANG) == 0)
+		rec->command_status = -1;
+	return rec->command && rec->command_status >= 0;
+}
+
+/* Until the last target or the command ended, or we are to leave them. */
 static void follow(struct recording *rec)
 {
 	struct uft_writer_stats stats;
 
 	if (rec->opts->duration_ns)
 		rec->end_ns = now_ns() + rec->opts->duration_ns;
-	while (!detach_signal && !rec->is_limited && uft_session_poll(rec->session, poll_ms(rec)) > 0 && !is_left_running(rec)) {
+	while (!detach_signal && !rec->is_limited && !is_command_over(rec) && uft_session_poll(rec->session, poll_ms(rec)) > 0 &&
+	       !is_left_running(rec)) {
 		int error = recorder_error(rec->recorder);
 
 		recorder_sync_images(rec->recorder);
@@ -474,7 +491,9 @@ static void follow(struct recording *rec)
 		status_update(&rec->status, &stats);
 		rec->is_limited = stats.stop || (rec->end_ns && now_ns() >= rec->end_ns);
 	}
-	if (uft_session_status(rec->session) < 0) {
+	if (rec->command && is_command_over(rec)) {
+		stop_tracing(rec);
+	} else if (uft_session_status(rec->session) < 0) {
 		rec->is_detached = detach_signal;
 		rec->is_released = !detach_signal && rec->is_limited;
 		rec->is_left = !detach_signal && !rec->is_limited;
@@ -589,6 +608,11 @@ static int export_recording(struct recording *rec, const struct uft_export *form
 	return 0;
 }
 
+static int exit_status(int status)
+{
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static int program_status(const struct recording *rec)
 {
 	int status = uft_session_status(rec->session);
@@ -599,7 +623,7 @@ static int program_status(const struct recording *rec)
 		return 128 + rec->is_detached;
 	if (status < 0)
 		return rec->is_left || rec->is_released ? 0 : CMD_FAILED;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return exit_status(status);
 }
 
 /*
@@ -689,7 +713,7 @@ static int wait_program(struct recording *rec, int saved)
 
 	interrupts = 0;
 	if (!rec->opts->is_quiet)
-		say(rec, "the program goes on, and is waited for");
+		say(rec, "the %s goes on, and is waited for", rec->command ? "command" : "program");
 	while ((got = waitpid(rec->program, &status, WNOHANG)) == 0 && !detach_signal)
 		poll(&fd, 1, POLL_MS);
 	if (fd.fd >= 0)
@@ -700,7 +724,27 @@ static int wait_program(struct recording *rec, int saved)
 		status = uft_session_late_status(rec->program);
 	if (got < 0 && status < 0)
 		return CMD_FAILED;
-	status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	status = exit_status(status);
+	return status ? status : saved;
+}
+
+static int start_command(struct recording *rec, struct uft_error *err)
+{
+	rec->program = fork();
+	if (rec->program == 0) {
+		execvp(rec->command[0], rec->command);
+		_exit(errno == ENOENT ? 127 : 126);
+	}
+	return rec->program < 0 ? uft_fail(err, -errno, "cannot start %s: %s", rec->command[0], strerror(errno)) : 0;
+}
+
+/* After the recording: what remains is the program or the command. */
+static int last_status(struct recording *rec, int saved)
+{
+	int status = rec->command && rec->command_status >= 0 ? exit_status(rec->command_status) : 0;
+
+	if (rec->command ? rec->command_status < 0 : rec->is_released && !rec->targets)
+		return wait_program(rec, saved);
 	return status ? status : saved;
 }
 
@@ -736,8 +780,10 @@ static int start(struct recording *rec, char *const argv[], struct uft_error *er
 {
 	int ret;
 
-	if (rec->targets)
-		return attach(rec, err);
+	if (rec->targets) {
+		ret = attach(rec, err);
+		return !ret && rec->command ? start_command(rec, err) : ret;
+	}
 	recorder_hold(rec->recorder);		/* until on_released() */
 	ret = uft_session_launch(rec->session, argv, &rec->program, err);
 	if (!ret)
@@ -759,8 +805,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	if (ret == 0) {
 		rec->is_started = 1;
 		follow(rec);
-		ret = finish(rec, format);
-		return rec->is_released && !rec->targets ? wait_program(rec, ret) : ret;
+		return last_status(rec, finish(rec, format));
 	}
 	if (rec->recorder) {
 		struct uft_writer_stats unused;
@@ -776,7 +821,7 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	return cmd_fail(command, "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
-/* `uft attach` and `uft record -P` without a program: the running processes that are meant. -1 to go on. */
+/* `uft attach` and `uft record -P`: the running processes that are meant. @argc: of those operands that name one. -1 to go on. */
 static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv,
 			struct cmd_targets *targets)
 {
@@ -790,7 +835,7 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 		ret = cmd_targets_add(targets, TARGET_NAME, o->names.item[i], &err);
 	for (size_t i = 0; !ret && i < o->cgroups.n; i++)
 		ret = cmd_targets_add(targets, TARGET_CGROUP, o->cgroups.item[i], &err);
-	for (size_t i = 0; syntax == &cmd_record_syntax && !ret && i < o->pids.n; i++) {
+	for (size_t i = 0; (syntax == &cmd_record_syntax || !targets->n) && !ret && i < o->pids.n; i++) {
 		snprintf(number, sizeof(number), "%u", o->pids.item[i]);
 		ret = cmd_targets_add(targets, TARGET_ANY, number, &err);
 	}
@@ -800,15 +845,46 @@ static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, 
 		return cmd_usage(syntax, syntax == &cmd_record_syntax ?
 				 "no PROGRAM is left after the options: name it last (an option may have taken it as its value)" :
 				 "no process is named: give a PID, a NAME or a CGROUP");
-	if (syntax == &cmd_record_syntax)
+	if (syntax == &cmd_record_syntax || argc < 2)
 		o->pids.n = 0;		/* they say who, not whose threads */
 	is_attached = 1;
 	return -1;
 }
 
+/* Does one of the processes write to the terminal that is our standard error? */
+static int is_on_our_terminal(const struct cmd_targets *targets)
+{
+	struct stat ours, its;
+	char path[64];
+
+	if (fstat(STDERR_FILENO, &ours) || !S_ISCHR(ours.st_mode))
+		return 0;
+	for (size_t i = 0; i < targets->n; i++)
+		for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
+			snprintf(path, sizeof(path), "/proc/%d/fd/%d", targets->item[i].pid, fd);
+			if (stat(path, &its) == 0 && S_ISCHR(its.st_mode) && its.st_rdev == ours.st_rdev)
+				return 1;
+		}
+	return 0;
+}
+
+static enum status_line line_of(const struct recording *rec)
+{
+	if (rec->opts->wants_status || (rec->targets && !is_on_our_terminal(rec->targets)))
+		return STATUS_ALWAYS;
+	return rec->targets ? STATUS_NEVER : STATUS_UNSHARED;
+}
+
+/* On a terminal on which no line can tell that it works. */
+static void say_attaching(struct recording *rec)
+{
+	if (isatty(STDERR_FILENO) && !rec->opts->is_quiet && rec->targets && !rec->status.is_live)
+		say(rec, "recording %zu process%s, to %s; Ctrl-C ends it", rec->targets->n, rec->targets->n == 1 ? "" : "es", rec->path);
+}
+
 static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv, struct cmd_targets *targets)
 {
-	struct recording rec = { .opts = o };
+	struct recording rec = { .opts = o, .command_status = -1 };
 	const struct uft_export *format;
 	char program[PATH_MAX] = "", output[PATH_MAX];
 	const char *why;
@@ -817,19 +893,17 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	if (done >= 0)
 		return done;
 	done = record_opts_check(o, syntax);
-	if (done < 0 && (syntax == &cmd_attach_syntax || argc < 2)) {
-		done = find_targets(o, syntax, argc, argv, targets);
+	if (done < 0 && (syntax == &cmd_attach_syntax || argc < 2 || o->pids.n || o->names.n || o->cgroups.n)) {
+		rec.command = syntax == &cmd_record_syntax && argc > 1 ? argv + 1 : NULL;
+		done = find_targets(o, syntax, rec.command ? 1 : argc, argv, targets);
 		rec.targets = targets;
 	}
 	if (done >= 0)
 		return done;
-	if (!rec.targets && (o->names.n || o->cgroups.n))
-		return cmd_usage(syntax, "%s is for programs that run already, and '%s' is to be started",
-				 o->names.n ? "--name" : "--cgroup", argv[1]);
 	if (!strcmp(o->output, "-"))
 		return cmd_usage(syntax, "--output: a recording cannot be written to standard output: name a file, "
 				 "then `uft export -o OUT FILE` or `uft report -i FILE` (./- names a file '-')");
-	done = rec.targets ? 0 : check_program(argv[1], program);
+	done = rec.targets && !rec.command ? 0 : check_program(argv[1], program);
 	if (done)
 		return done;
 	format = wanted_export(o->output);
@@ -845,8 +919,9 @@ static int run(struct record_opts *o, const struct cmd_syntax *syntax, int argc,
 	done = cmd_symbols_use(syntax->name, &o->symbols, rec.image);
 	if (done)
 		return done;
-	status_begin(&rec.status, o->is_quiet, o->wants_status ? STATUS_ALWAYS : STATUS_UNSHARED);
+	status_begin(&rec.status, o->is_quiet, line_of(&rec));
 	catch_signals();
+	say_attaching(&rec);
 	done = record(&rec, format, argv + 1);
 	if (rec.is_started)
 		cmd_symbols_end(command);

@@ -31,7 +31,7 @@ static const char *const tracer_names[] = {
 static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	if (text[0] && text[strspn(text, "0123456789,")] == '\0')
-		return uft_fail(err, -EINVAL, "'%s' is no tracer; a process is given by -P %s", text, text);
+		return uft_fail(err, -EINVAL, "'%s' is no tracer; a process is named by `uft attach %s` or `uft record -P %s`", text, text, text);
 	return cmd_choice(o, text, field, err);
 }
 
@@ -44,7 +44,7 @@ static const struct cmd_option record_options[] = {
 	  F(filter), NULL },
 	{ "notrace", 'n', "FUNC", "do not trace these functions; may be repeated", cmd_strings, F(notrace), NULL },
 	{ "graph", 'g', "FUNC", "function_graph: trace only these functions and what they call", cmd_strings, F(roots), NULL },
-	{ "pid", 'P', "PID", "without PROGRAM: record these processes; else only these processes or threads: 1200,1204",
+	{ "pid", 'P', "PID", "record: these running processes (1200,1204), while PROGRAM runs, if there is one; attach: only these threads",
 	  cmd_numbers, F(pids), NULL },
 	{ "name", 0, "NAME", "record the running processes of this name; may be repeated", cmd_strings, F(names), NULL },
 	{ "cgroup", 0, "PATH", "record the processes of a control group and the groups below it; may be repeated", cmd_strings, F(cgroups),
@@ -97,7 +97,7 @@ static const struct cmd_option record_options[] = {
 #undef F
 
 const struct cmd_syntax cmd_record_syntax = {
-	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH",
+	"record", "[OPTIONS] [--] PROGRAM [ARGUMENTS]\n       uft record [OPTIONS] -P PID|--name NAME|--cgroup PATH [[--] PROGRAM [ARGUMENTS]]",
 	"Run PROGRAM and record the function calls of it and its children.",
 	record_options, 1
 };

@@ -82,7 +82,7 @@ void status_begin(struct status *s, int is_quiet, enum status_line line)
 {
 	memset(s, 0, sizeof(*s));
 	s->is_quiet = is_quiet;
-	s->is_live = !is_quiet && isatty(STDERR_FILENO) && (line == STATUS_ALWAYS || !is_shared());
+	s->is_live = !is_quiet && isatty(STDERR_FILENO) && (line == STATUS_ALWAYS || (line == STATUS_UNSHARED && !is_shared()));
 	s->last_ns = now_ns();
 }
 

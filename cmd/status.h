@@ -15,7 +15,8 @@ struct status {
 };
 
 enum status_line {
-	STATUS_UNSHARED,	/* unless the program's output goes to the same terminal */
+	STATUS_UNSHARED,	/* unless our standard output, which the program has, is the same terminal */
+	STATUS_NEVER,
 	STATUS_ALWAYS,
 };
 void status_begin(struct status *s, int is_quiet, enum status_line line);

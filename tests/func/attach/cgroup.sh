@@ -97,9 +97,9 @@ expect_err "there is no cgroup '$name-x'"
 run "$uft" attach --cgroup /
 expect_status 1
 expect_err "there is no cgroup '/'"
-run "$uft" record --cgroup a ./$name
-expect_status 2
-expect_err "--cgroup is for programs that run already"
+run "$uft" record --cgroup $name-x ./$name
+expect_status 1
+expect_err "there is no cgroup '$name-x'"
 
 root=
 for dir in /sys/fs/cgroup/unified /sys/fs/cgroup; do

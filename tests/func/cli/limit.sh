@@ -86,6 +86,22 @@ if [ "$(uname -m)" = x86_64 ]; then
 	expect_status 0
 	expect_err "reached its limit, 2.1 MB (--max-size)"
 	whole "attached, size" trace.uft
+	# As long as a command runs, which is not traced; a PID by -P alone is meant, too.
+	run "$uft" record -P "$program" -- sh -c 'sleep 1; exit 9'
+	expect_status 9
+	whole "while a command runs" trace.uft
+	expect_equal "tasks" "$(stat_value trace.uft tasks)" 1
+	expect_equal "the command in the recording" "$(grep -c 'sh-\|sleep-' out)" 0
+	run "$uft" attach --duration 1 -P "$program"
+	expect_status 0
+	# In the background of a script SIGINT is ignored; it ends what is attached.
+	sh -c '"$0" attach -o back.uft "$1" 2>back & echo $! >pid; wait $!; echo $? >status' "$uft" "$program" &
+	shell=$!
+	eventually sh -c '"$0" report -i back.uft | grep -q "work();"' "$uft" || fail "nothing is recorded in the background"
+	kill -INT "$(cat pid)"
+	wait $shell
+	expect_equal "status after SIGINT" "$(cat status)" 0
+	whole "background" back.uft
 	: >go
 	wait "$program"
 	expect_equal "the attached program's status" $? 0

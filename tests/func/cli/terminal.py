@@ -5,6 +5,7 @@
 Each case gets a pseudo terminal of its own as controlling terminal, so that the keyboard's signals are the kernel's."""
 import os
 import pty
+import re
 import select
 import shutil
 import signal
@@ -111,6 +112,17 @@ def status_shared():
 def has_recorded():
     """Its first calls are in the file, where there may be none yet."""
     return calls_in("trace.uft")[0] > 100
+
+
+def status_attached():
+    """Its own standard output is not the process's: the line is shown, unless that writes to the same terminal."""
+    for name, redirected in (("go1d", ">out1d 2>&1"), ("go1e", "")):
+        t = Terminal(["sh", "-c", "./prog wait %s %s & %s attach -o %s.uft $!; wait" % (name, redirected, UFT, name)])
+        sign = b" events, " if redirected else b"uft attach: recording 1 process, to "
+        check("an attach says that it works, program's output %s" % (redirected or "here"), t.read(LONG, sign), t.seen)
+        check("no line is on the program's terminal", redirected or b" events, " not in t.seen, t.seen)
+        open(name, "w").close()
+        check("it ends with the program", t.wait() == 0, t.seen)
 
 
 def interrupt_once():
@@ -353,6 +365,26 @@ def record_export_ended():
     check("that has all", calls >= 2000000 and complete == "yes" and not there(), str((calls, complete)))
 
 
+def catches_alarm(pid):
+    try:
+        with open("/proc/%d/status" % pid, encoding="ascii", errors="replace") as f:
+            caught = [line.split()[1] for line in f if line.startswith("SigCgt:")]
+    except OSError:
+        return False
+    return bool(caught) and bool(int(caught[0], 16) >> (signal.SIGALRM - 1) & 1)
+
+
+def table_progress():
+    """A table comes when all was read; until then a terminal, which is where it goes, shows how far that is."""
+    subprocess.run([UFT, "record", "-q", "-b", "64M", "-o", "table.uft", "./prog", "calls", "3000000"], check=True)
+    t = Terminal([UFT, "report", "--profile", "-i", "table.uft"], {"PAGER": "sed s/^/paged:/"})
+    while not catches_alarm(t.pid) and b"paged:" not in t.seen:	# then the timer runs, which we need not wait for
+        t.read(0.001)
+    os.kill(t.pid, signal.SIGALRM)
+    check("the table is read", t.wait() == 0, t.seen)
+    check("progress comes before it", re.search(rb"uft report: +[0-9]+ %.*paged:", t.seen, re.S) is not None, t.seen)
+
+
 def broken_pipe():
     subprocess.run([UFT, "record", "-q", "./prog", "calls", "100000"], check=True)
     done = subprocess.run("%s report | head -n 1" % UFT, shell=True, capture_output=True)
@@ -365,7 +397,7 @@ def main():
     shutil.copy(os.path.join(TOP, "tests/func/cli/prog.c"), "prog.c")
     subprocess.run([os.environ.get("CC", "cc"), "-O1", "-fpatchable-function-entry=5", "-o", "prog", "prog.c"], check=True)
     try:
-        for case in (status_line, status_shared, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
+        for case in (status_line, status_shared, status_attached, table_progress, interrupt_once, interrupt_ignored, interrupt_by_kill, job_control, pager_and_colour,
                      progress, export_ended, record_export_ended, broken_pipe):
             case()
     finally:

@@ -26,7 +26,8 @@ refused "uft export -o OUT FILE" record -o - true
 [ ! -e ./- ] || fail "uft record -o - left a file named -"
 refused "no TRACER 'function_grph'; did you mean 'function_graph'" record -p function_grph ./prog
 refused "no TRACER 'timerlat' (see uft record --help)" record -p timerlat ./prog
-refused "a process is given by -P 1200,1204" record -p 1200,1204
+refused "a process is named by \`uft attach 1200,1204\` or \`uft record -P 1200,1204\`" record -p 1200,1204
+refused "a process is named by \`uft attach 1200\`" attach -p 1200
 refused "no PROGRAM is left after the options" record
 refused "no PROGRAM is left after the options" record -g ls
 refused "no PROGRAM is left after the options" record -p function
