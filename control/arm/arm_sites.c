@@ -159,7 +159,7 @@ int command_patch(struct uft_session *s, struct target *t, uint32_t object, int 
 	struct space_obj *so = &t->space->obj[object];
 	int ret, end;
 
-	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
 		return -ESRCH;
 	if (target_grow(t, t->nobj))
 		return -ENOMEM;

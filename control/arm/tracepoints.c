@@ -138,7 +138,7 @@ int command_tracepoints(struct uft_session *s, struct target *t, uint32_t object
 		ret = find_events(s, o, obj);
 	if (ret || !o->found.nevents)
 		return ret;
-	if (t->is_over || t->is_stuck || t->has_faulted || !t->has_agent)
+	if (t->is_over || t->is_stuck || t->is_put_back || !t->has_agent)
 		return -ESRCH;
 	return switch_events(s, t, object);
 }

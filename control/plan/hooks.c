@@ -2,8 +2,8 @@
 /*
  * hooks.c - places in unprepared code that the runtime must know of
  *
- * System calls that make or replace processes, and mlockall, which would make every page of our mappings: `mov $nr,%eax; syscall` in
- * any object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(), which is given the
+ * System calls that make or replace processes; mlockall, which would make every page of our mappings; prctl and seccomp, by which a
+ * program forbids itself system calls or the clock: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(), which is given the
  * number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a hit
  * counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does no harm: it
  * stays in place.
@@ -34,7 +34,7 @@
 #define LOADER_MAX	(16u << 20)	/* of text; glibc's has 200 KiB */
 
 static const uint32_t syscalls[] = { 56 /* clone */, 57 /* fork */, 58 /* vfork */, 59 /* execve */,
-				     151 /* mlockall */, 322 /* execveat */, 435 /* clone3 */ };
+				     151 /* mlockall */, 157 /* prctl */, 317 /* seccomp */, 322 /* execveat */, 435 /* clone3 */ };
 
 #define FIND_FDE	"_Unwind_Find_FDE"	/* is asked about each pc */
 static const char *const unwinders[] = {

@@ -7,8 +7,10 @@
  * uses are read while it stands (PTRACE_SECCOMP_GET_FILTER) and run here, each on each call that we make. Reading takes CAP_SYS_ADMIN,
  * and no filter of our own. Who may not and has the same number of them, as in a container, has the same ones and lives.
  *
- * Not seen: filters that other threads have for themselves, what depends on arguments that we do not know here, and what a
- * program forbids itself later.
+ * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/sandbox.c): of that filter is
+ * known what the runtime has to do without, or that it has to be out.
+ *
+ * Not seen: filters that other threads have for themselves, and what depends on arguments that we do not know here.
  */
 #include "control/proc/seccomp.h"
 
@@ -27,35 +29,45 @@
 #define PTRACE_SECCOMP_GET_FILTER_ 0x420c
 #define MAX_FILTERS	256		/* more than 32768 instructions in all the kernel does not take */
 
-/* What agent and threads cannot do without, with the arguments that filters ask for. */
+/*
+ * What we call, with the arguments that filters ask for. `denied`: in the program's threads, at any time; what the runtime does without if a
+ * filter that the program sets itself would end it for that (enum uft_denied). 0: it cannot do without. NOT_AGAIN: by the session's hand
+ * when it attaches, or by an agent that it can lose, but not in a program that sets a filter later.
+ */
+#define NOT_AGAIN	0x80000000u
 static const struct call {
 	const char *name;
 	int nr;
 	uint64_t arg[3];
+	uint32_t denied;
 } calls[] = {
-	{ "futex", SYS_futex, { 0 } }, { "rt_sigprocmask", SYS_rt_sigprocmask, { 0 } },
-	{ "mmap", SYS_mmap, { 0, 4096, 3 } }, { "mmap", SYS_mmap, { 0, 4096, 5 } }, { "munmap", SYS_munmap, { 0 } },
-	{ "mprotect", SYS_mprotect, { 0, 4096, 3 } }, { "mprotect", SYS_mprotect, { 0, 4096, 5 } },	/* stubs */
-	{ "mprotect", SYS_mprotect, { 0, 4096, 7 } }, { "madvise", SYS_madvise, { 0 } },		/* text, while it is written */
-	{ "pidfd_open", SYS_pidfd_open, { 0 } }, { "pread64", SYS_pread64, { 0 } }, { "tkill", SYS_tkill, { 0 } },
-	{ "process_vm_readv", SYS_process_vm_readv, { 0 } }, { "sigaltstack", SYS_sigaltstack, { 0 } },
-	{ "getpid", SYS_getpid, { 0 } }, { "gettid", SYS_gettid, { 0 } }, { "kcmp", SYS_kcmp, { 0 } },
-	{ "openat", SYS_openat, { 0 } }, { "read", SYS_read, { 0 } }, { "close", SYS_close, { 0 } },
-	{ "close_range", SYS_close_range, { 0 } }, { "membarrier", SYS_membarrier, { 0 } }, { "poll", SYS_poll, { 0 } },
-	{ "socketpair", SYS_socketpair, { 1 /* AF_UNIX */, 02000005 /* SOCK_SEQPACKET | SOCK_CLOEXEC */ } },
-	{ "recvmsg", SYS_recvmsg, { 0 } }, { "clone", SYS_clone, { 0x800100 /* CLONE_VM | CLONE_UNTRACED */ } },
-	{ "wait4", SYS_wait4, { 0 } }, { "prctl", SYS_prctl, { 15 /* PR_SET_NAME */ } }, { "setsid", SYS_setsid, { 0 } },
-	{ "access", SYS_access, { 0 } },
-	{ "chdir", SYS_chdir, { 0 } }, { "rt_sigaction", SYS_rt_sigaction, { 11 } }, { "exit", SYS_exit, { 0 } },
+	{ "futex", SYS_futex, { 0 }, 0 }, { "futex", SYS_futex, { 0, 1 }, 0 }, { "futex", SYS_futex, { 0, 134 /* LOCK_PI_PRIVATE */ }, 0 },
+	{ "rt_sigprocmask", SYS_rt_sigprocmask, { 0 }, 0 },
+	{ "mmap", SYS_mmap, { 0, 4096, 3 }, UFT_DENIED_MEMORY }, { "mmap", SYS_mmap, { 0, 4096, 5 }, UFT_DENIED_CHILDREN },
+	{ "munmap", SYS_munmap, { 0 }, UFT_DENIED_MEMORY },
+	{ "mprotect", SYS_mprotect, { 0, 4096, 3 }, UFT_DENIED_MEMORY },
+	{ "mprotect", SYS_mprotect, { 0, 4096, 5 }, UFT_DENIED_CHILDREN },	/* stubs */
+	{ "mprotect", SYS_mprotect, { 0, 4096, 7 }, UFT_DENIED_CHILDREN },	/* text, while it is written */
+	{ "madvise", SYS_madvise, { 0 }, UFT_DENIED_MEMORY }, { "pidfd_open", SYS_pidfd_open, { 0 }, UFT_DENIED_CHILDREN },
+	{ "pread64", SYS_pread64, { 0 }, UFT_DENIED_CHILDREN }, { "tkill", SYS_tkill, { 0 }, UFT_DENIED_GONE },
+	{ "kill", SYS_kill, { 0 }, UFT_DENIED_GONE },
+	{ "process_vm_readv", SYS_process_vm_readv, { 0 }, UFT_DENIED_PEEK },
+	{ "process_vm_writev", SYS_process_vm_writev, { 0 }, UFT_DENIED_PEEK },
+	{ "sigaltstack", SYS_sigaltstack, { 0 }, UFT_DENIED_STACK }, { "getcpu", SYS_getcpu, { 0 }, UFT_DENIED_CPU },
+	{ "getpid", SYS_getpid, { 0 }, UFT_DENIED_ASK }, { "gettid", SYS_gettid, { 0 }, UFT_DENIED_ASK },
+	{ "nanosleep", SYS_nanosleep, { 0 }, UFT_DENIED_ASK }, { "kcmp", SYS_kcmp, { 0 }, NOT_AGAIN },
+	{ "openat", SYS_openat, { 0 }, UFT_DENIED_CHILDREN }, { "read", SYS_read, { 0 }, UFT_DENIED_CHILDREN },
+	{ "close", SYS_close, { 0 }, UFT_DENIED_CHILDREN }, { "close_range", SYS_close_range, { 0 }, UFT_DENIED_CHILDREN },
+	{ "membarrier", SYS_membarrier, { 0 }, UFT_DENIED_CHILDREN }, { "poll", SYS_poll, { 0 }, UFT_DENIED_CHILDREN },
+	{ "socketpair", SYS_socketpair, { 1 /* AF_UNIX */, 02000005 /* SOCK_SEQPACKET | SOCK_CLOEXEC */ }, NOT_AGAIN },
+	{ "recvmsg", SYS_recvmsg, { 0 }, NOT_AGAIN },
+	{ "clone", SYS_clone, { 0x800100 /* CLONE_VM | CLONE_UNTRACED */ }, UFT_DENIED_CHILDREN },
+	{ "wait4", SYS_wait4, { 0 }, UFT_DENIED_CHILDREN }, { "prctl", SYS_prctl, { 15 /* PR_SET_NAME */ }, UFT_DENIED_CHILDREN },
+	{ "setsid", SYS_setsid, { 0 }, UFT_DENIED_CHILDREN }, { "access", SYS_access, { 0 }, UFT_DENIED_CHILDREN },
+	{ "chdir", SYS_chdir, { 0 }, UFT_DENIED_CHILDREN }, { "rt_sigaction", SYS_rt_sigaction, { 11 }, UFT_DENIED_CHILDREN },
+	{ "exit", SYS_exit, { 0 }, UFT_DENIED_CHILDREN },
 };
-
-/* Those of one name are one after the other, and named once. */
-static size_t first_of_name(size_t k)
-{
-	while (k && !strcmp(calls[k].name, calls[k - 1].name))
-		k--;
-	return k;
-}
+_Static_assert(sizeof(calls) / sizeof(calls[0]) <= 64, "filter_look()'s bits");
 
 static uint32_t calculate(uint32_t a, uint32_t op, uint32_t b)
 {
@@ -131,6 +143,34 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
 }
 
+#define NCALLS	(sizeof(calls) / sizeof(calls[0]))
+
+/* Bit k: it would be ended for calls[k]. */
+static uint64_t ended_by(const struct sock_filter *code, unsigned n)
+{
+	uint64_t ended = 0;
+
+	for (size_t k = 0; k < NCALLS; k++)
+		ended |= (uint64_t)ends_it(code, n, &calls[k]) << k;
+	return ended;
+}
+
+/* Those of one name are one after the other, and named once. */
+static void put_names(uint64_t ended, char *names, size_t size)
+{
+	const char *last = "";
+
+	names[0] = '\0';
+	for (size_t k = 0; k < NCALLS; k++) {
+		size_t at = strlen(names);
+
+		if (!(ended >> k & 1) || !strcmp(calls[k].name, last))
+			continue;
+		last = calls[k].name;
+		snprintf(names + at, size - at, "%s%s", at ? ", " : "", last);
+	}
+}
+
 int filter_look(pid_t tid, char *names, size_t size)
 {
 	struct sock_filter code[BPF_MAXINSNS];		/* 32 KB */
@@ -138,13 +178,38 @@ int filter_look(pid_t tid, char *names, size_t size)
 	long n = 0, i;
 
 	for (i = 0; i < MAX_FILTERS && (n = ptrace(PTRACE_SECCOMP_GET_FILTER_, tid, i, code)) > 0; i++)
-		for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
-			ended |= (uint64_t)ends_it(code, (unsigned)n, &calls[k]) << first_of_name(k);
+		ended |= ended_by(code, (unsigned)n);
 	if (n < 0 && !i && errno != EINVAL && errno != ENOENT)	/* it has none */
 		return -errno;
-	names[0] = '\0';
-	for (size_t k = 0; k < sizeof(calls) / sizeof(calls[0]); k++)
-		if (ended >> k & 1)
-			snprintf(names + strlen(names), size - strlen(names), "%s%s", names[0] ? ", " : "", calls[k].name);
+	put_names(ended, names, size);
 	return ended != 0;
+}
+
+int filter_permits_children(const struct sock_filter *code, unsigned n)
+{
+	static const uint64_t fork_flags[3] = { 0x1200011 /* glibc's fork() */ }, none[3] = { 0 };
+	static const int makers[] = { SYS_clone, SYS_clone3, SYS_fork, SYS_vfork, SYS_execve, SYS_execveat };
+
+	for (size_t i = 0; i < sizeof(makers) / sizeof(makers[0]); i++)
+		if (action_for(code, n, makers[i], makers[i] == SYS_clone ? fork_flags : none) == SECCOMP_RET_ALLOW)
+			return 1;
+	return 0;
+}
+
+int filter_judge(const struct sock_filter *code, unsigned n, uint32_t *denied, char *names, size_t size)
+{
+	uint64_t ended = ended_by(code, n), vital = 0, later = 0;
+
+	*denied = 0;
+	for (size_t k = 0; k < NCALLS; k++) {
+		if (!(ended >> k & 1) || calls[k].denied == NOT_AGAIN)
+			continue;
+		*denied |= calls[k].denied;
+		vital |= (uint64_t)!calls[k].denied << k;
+		later |= (uint64_t)(calls[k].denied == UFT_DENIED_CHILDREN) << k;
+	}
+	if (*denied & UFT_DENIED_ASK)
+		*denied |= UFT_DENIED_PEEK;	/* which asks for the process's own number */
+	put_names(vital ? vital : later, names, size);
+	return vital ? -EPERM : 0;
 }

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -104,6 +105,17 @@ int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64
 	return (int64_t)regs.rax;
 }
 
+/* May the thread execute rdtsc? Its execs and children may as little. @scratch: memory that it can write. */
+static int reads_clock(struct remote *r, uint64_t scratch)
+{
+	uint32_t mode = PR_TSC_ENABLE;
+
+	if (remote_syscall(r, SYS_prctl, PR_GET_TSC, scratch, 0, 0, 0) ||
+	    pread(r->mem, &mode, sizeof(mode), (off_t)scratch) != (ssize_t)sizeof(mode))
+		return 1;		/* before it was known to the kernel */
+	return mode != PR_TSC_SIGSEGV;
+}
+
 int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 {
 	int64_t base = remote_syscall(r, SYS_mmap, 0, b->span + extra, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1ull);
@@ -120,7 +132,7 @@ int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra)
 		if (at != (int64_t)(r->base + b->seg[i].addr))
 			return at < 0 ? (int)at : -ENOMEM;
 	}
-	return 0;
+	return reads_clock(r, r->base + b->boot) ? 0 : -ENODEV;
 }
 
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra)

@@ -41,7 +41,7 @@ int remote_write(struct remote *r, uint64_t addr, const void *buf, size_t len);
 uint64_t remote_find_syscall(struct remote *r, const struct auxv *av);
 /* Its result: a value, or -errno; -ESRCH and -EFAULT also as above. */
 int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
-/* Maps the blob's segments at r->base, with @extra bytes of address space behind them. */
+/* Maps the blob's segments at r->base, with @extra bytes of address space behind them. -ENODEV: the thread must not read the clock. */
 int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra);
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra);
 /* From now on the thread goes on by itself, with ->regs and ->sigmask, if we are killed (escape_code.c); sets ->insn. Before its

@@ -7,12 +7,14 @@
  * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
  */
 #include "control/arm/arm.h"
+#include "control/proc/seccomp.h"
 #include "control/start/start.h"
 #include "control/session/internal.h"
 #include "control/watchdog/watchdog.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,6 +318,59 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 	return s->held_result ? -ECANCELED : 0;
 }
 
+/* ---- Sandboxes ------------------------------------------------------------------------------ */
+
+/* The filter that the task is about to set: enum uft_denied, or -EPERM with a word to the user: its process is to be left. */
+static int serve_filter(struct uft_session *s, const struct uft_request *r, struct target *t)
+{
+	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
+	pid_t tid = requester(s, r);
+	struct sock_fprog p;
+	char names[400];
+	uint32_t denied;
+	int ret;
+
+	if (peek_mem(tid, r->arg[1], &p, sizeof(p)) || p.len > BPF_MAXINSNS ||
+	    peek_mem(tid, (uint64_t)(uintptr_t)p.filter, code, p.len * sizeof(code[0])))
+		return -EFAULT;		/* the call fails as well */
+	ret = filter_judge(code, p.len, &denied, names, sizeof(names));
+	if (ret)
+		session_warn(s, "process %d: not traced any more: it sets a seccomp filter that ends it for %s", t->pid, names);
+	else if (denied & (UFT_DENIED_CHILDREN | UFT_DENIED_ASK) && session_follows_children(s) && filter_permits_children(code, p.len))
+		session_warn(s, "process %d: what it forks or executes from now on is not followed: its seccomp filter ends it for %s", t->pid,
+			     names[0] ? names : "gettid");
+	return ret ? ret : (int)denied;
+}
+
+/*
+ * A process forbids itself what tracing does in it. Its runtime makes no call and records nothing any more (OUT): what it has changed is put
+ * back by the agent, which is none of the process's threads.
+ */
+static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
+{
+	struct target *t = target_by_slice(s, r->slice);
+
+	if (!t && !adopt(s, r->slice))
+		t = target_by_slice(s, r->slice);
+	if (!t || t->is_over || (uint32_t)t->own_pid != r->pid)
+		return -ESRCH;
+	switch (r->arg[0]) {
+	case UFT_SANDBOX_FILTER:
+		return serve_filter(s, r, t);
+	case UFT_SANDBOX_OUT_FILTER:
+		break;
+	case UFT_SANDBOX_OUT_STRICT:
+		session_warn(s, "process %d: not traced any more: it enters seccomp's strict mode", t->pid);
+		break;
+	case UFT_SANDBOX_OUT_CLOCK:
+		session_warn(s, "process %d: not traced any more: it forbids itself to read the clock (PR_SET_TSC)", t->pid);
+		break;
+	default:
+		return -EINVAL;
+	}
+	return command_put_back(s, t);
+}
+
 /* ---- The mailbox --------------------------------------------------------------------------- */
 
 static void serve(struct uft_session *s, uint32_t i)
@@ -334,6 +389,9 @@ static void serve(struct uft_session *s, uint32_t i)
 		break;
 	case UFT_REQ_FORKED:
 		ret = serve_forked(s, &r);
+		break;
+	case UFT_REQ_SANDBOX:
+		ret = serve_sandbox(s, &r);
 		break;
 	case UFT_REQ_DETACH:
 		ret = session_detach(s, (pid_t)r.arg[0]);

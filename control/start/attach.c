@@ -561,6 +561,8 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 	case -EAGAIN:
 		return uft_fail(err, ret, "process %d (%s) keeps executing other programs, or has no thread pointer: not traced",
 				a->pid, a->info.comm);
+	case -ENODEV:
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: it must not read the clock (PR_SET_TSC)", a->pid, a->info.comm);
 	case -ECHILD:
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: the agent in it was ended%s", a->pid, a->info.comm,
 				a->info.seccomp ? " by the program's seccomp filter" : "");

@@ -183,6 +183,8 @@ static int inject_runtime(struct uft_session *s, pid_t tid, pid_t ppid, uint32_t
 	if (!ret)
 		return 0;
 	arena_release(&s->arena, *slice);
+	if (ret == -ENODEV)
+		return uft_fail(err, ret, "the runtime cannot be put into process %d: it must not read the clock (PR_SET_TSC)", tid);
 	if (!limits_explain(tid, ret, s->arena.target_bytes, why, sizeof(why)) && !explain_user(tid, ret, why, sizeof(why)))
 		snprintf(why, sizeof(why), "%s", strerror(-ret));
 	return uft_fail(err, ret, "the runtime cannot be put into process %d: %s", tid, why);

@@ -83,3 +83,16 @@ int command_run(struct uft_session *s, struct target *t, uint32_t op)
 {
 	return command_run_on(s, t, op, 0);
 }
+
+int command_put_back(struct uft_session *s, struct target *t)
+{
+	int left = 0;
+
+	if (!t->is_put_back) {
+		left = command_run(s, t, UFT_CMD_LEAVE);
+		t->is_put_back = 1;
+	}
+	if (left >= 0)
+		left += command_run(s, t, UFT_CMD_UNHOOK) < 0;
+	return left;
+}

@@ -59,7 +59,7 @@ struct target {
 	uint64_t next_watch_ns;		/* when it is tried again, if not */
 	int waits_for_traps;		/* int3.c: functions are to be armed when it has */
 	int looked_at_sigtrap;		/* 1: int3s may be written; -1: SIGTRAP is its own */
-	int has_faulted;		/* fault.c put everything back */
+	int is_put_back;		/* command_put_back(): armed no more */
 	int has_agent;
 	uint64_t armed;
 	struct remote *remote;		/* stopped by ptrace, see exec_inject.c */
@@ -138,6 +138,11 @@ int stuck_ends(struct uft_session *s, struct target *t);
 struct uft_cmd *command_begin(struct uft_session *s, struct target *t, uint32_t op, uint32_t n, uint32_t object);
 int command_run_on(struct uft_session *s, struct target *t, uint32_t op, uint32_t object);
 int command_run(struct uft_session *s, struct target *t, uint32_t op);
+/*
+ * All sites, hooks and return addresses as found, for good, while the process runs. Returns the number of places that
+ * cannot change now, or -errno: there is no agent.
+ */
+int command_put_back(struct uft_session *s, struct target *t);
 /*
  * seccomp_risk.c: may the process have or make a seccomp filter? @why: what points to it, NULL if nothing is
  * known.

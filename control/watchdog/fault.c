@@ -365,15 +365,8 @@ static void write_site(struct fault *f)
 
 static void put_back(struct fault *f)
 {
-	struct target *t = f->t;
-	int left = 0;
+	int left = command_put_back(f->s, f->t);
 
-	if (!t->has_faulted) {
-		left = command_run(f->s, t, UFT_CMD_LEAVE);
-		t->has_faulted = 1;
-	}
-	if (left >= 0)
-		left += command_run(f->s, t, UFT_CMD_UNHOOK) < 0;
 	if (left < 0)
 		say(f, "  not put back: the agent does not answer (%s)\n", strerror(-left));
 	else if (left)

@@ -204,6 +204,27 @@ enum uft_request_kind {
 	UFT_REQ_HELLO	= 6,	/* a preloaded runtime is up; struct uft_hello stands in the command area. args: 0 = clock,
 				 * 1 = CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown,
 				 * 3 = address of uft_boot; waits until everything is armed */
+	UFT_REQ_SANDBOX	= 7,	/* the caller is about to forbid itself something. args: 0 = enum uft_sandbox, 1 = with FILTER the address
+				 * of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an error: not to be traced there */
+};
+
+enum uft_sandbox {
+	UFT_SANDBOX_FILTER,	/* a seccomp filter: what would it end us for? */
+	/* The runtime is out: it makes no system call any more, and does not read the clock. */
+	UFT_SANDBOX_OUT_FILTER,	/* for such a filter; */
+	UFT_SANDBOX_OUT_STRICT,	/* for SECCOMP_MODE_STRICT; */
+	UFT_SANDBOX_OUT_CLOCK,	/* for PR_SET_TSC */
+};
+
+/* System calls that the runtime does without in the program's threads, as a seccomp filter would end the caller. */
+enum uft_denied {
+	UFT_DENIED_STACK	= 1,	/* sigaltstack */
+	UFT_DENIED_PEEK		= 2,	/* process_vm_readv, process_vm_writev */
+	UFT_DENIED_GONE		= 4,	/* tkill, kill */
+	UFT_DENIED_MEMORY	= 8,	/* mmap, munmap, mprotect, madvise */
+	UFT_DENIED_ASK		= 0x10,	/* getpid, gettid, nanosleep: requests to the session */
+	UFT_DENIED_CPU		= 0x20,	/* getcpu */
+	UFT_DENIED_CHILDREN	= 0x40,	/* what an agent in a fork child takes, and the runtime in what is executed */
 };
 
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
@@ -527,7 +548,7 @@ _Static_assert(sizeof(struct uft_arm) == 16, "abi");
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
-				 * clone, clone3, fork, vfork, mlockall; UFT_HOOK_ANY: glibc's syscall(), where the last
+				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp; UFT_HOOK_ANY: glibc's syscall(), where the last
 				 * argument's move becomes the jump */
 	UFT_HOOK_UNWIND,	/* entry of an unwinder's function. nr: enum uft_unwind_hook */
 	UFT_HOOK_RBRK,		/* r_debug.r_brk */

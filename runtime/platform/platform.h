@@ -87,11 +87,21 @@ int plat_protect(uintptr_t at, size_t bytes, int prot);
 
 /* ---- reading what may not be there --------------------------------------------------------------- */
 
-/* Like memcpy from @addr, but -EFAULT instead of a fault; -ENOSYS, -EPERM: the host does not let us. Context: probe. */
+/*
+ * Like memcpy from @addr, but -EFAULT instead of a fault; -ENOSYS, -EPERM: the host does not let us. With UFT_DENIED_PEEK the page is
+ * looked at first, and what another thread unmaps between that and the reading faults. Context: probe.
+ */
 int plat_peek(const void *addr, void *to, uint32_t bytes);
 /* Many pieces, one behind the other to @to. Returns how many bytes were read: up to the first piece that is not there; -errno. */
 struct plat_range { uint64_t at, bytes; };
 long plat_peek_ranges(const struct plat_range *from, uint32_t n, void *to);
+/*
+ * Writes a word where a program's stack is, or was: -EFAULT if it is there no more. Other threads find the old word or the new one.
+ * Context: probe.
+ */
+int plat_poke(uint64_t addr, uint64_t word);
+/* Many, in this order. Returns how many bytes were written: up to the first word that is not there; -errno. */
+long plat_poke_ranges(const struct plat_range *to, uint32_t n, const uint64_t *words);
 /*
  * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked by nothing that a filter of the program's may
  * end it for, which plat_peek() may be. Context: probe.
@@ -129,6 +139,15 @@ int plat_text_poke(uintptr_t at, const void *bytes, size_t n);
 int plat_text_keep(void);
 /* Forgets the above without closing it: the descriptor table is another one now (fork child). probe. */
 void plat_text_forget(void);
+
+/* ---- what must not be asked ---------------------------------------------------------------------- */
+
+/*
+ * From now on no thread of the program makes these system calls in plat_*(), as a seccomp filter would end it (enum uft_denied); what
+ * each function does instead is said there. Bits are added, and a fork child has its parent's. Context: probe.
+ */
+void plat_deny(uint32_t calls);
+int plat_is_denied(uint32_t calls);	/* any of them */
 
 /* ---- every CPU sees it --------------------------------------------------------------------------- */
 
@@ -185,7 +204,7 @@ void plat_signals_restore(const uint64_t *mask);
 /* What is blocked now. */
 int plat_signals_get(uint64_t *mask);
 
-/* The stack that handlers of the calling thread run on, if it has one apart. Context: probe. */
+/* The stack that handlers of the calling thread run on, if it has one apart. Events ask thread_signal_stack(). Context: probe. */
 struct plat_stack {
 	uint64_t lo, bytes;	/* bytes 0: there is none */
 	int is_on;		/* the caller is on it */

@@ -185,6 +185,13 @@ void ring_notice_fork(void)
 	plat_signals_restore(&mask);
 }
 
+static const uint32_t no_cpus;	/* in place of the slice's on_cpus */
+
+void ring_close(void)
+{
+	uft_store_release(&uft_ring_fast.on_cpus, &no_cpus);
+}
+
 void ring_attach(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -197,7 +204,8 @@ void ring_attach(void)
 		c->ring = ring_at(i);
 	}
 	uft_ring_fast.ring_flags = &uft_rt.slice->ring_flags;
-	uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
+	if (uft_ring_fast.on_cpus != &no_cpus)
+		uft_ring_fast.on_cpus = &uft_rt.slice->on_cpus;
 	if (ARCH_HAS_OWN)
 		own_attach();
 	uft_ring_fast.ncpus = uft_rt.rseq_offset ? a->ncpus : 0;

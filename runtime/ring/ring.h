@@ -121,6 +121,8 @@ int ring_init(void);
 
 /* Points the table at the rings of uft_rt.slice. Context: init, signals blocked, state RING_ADOPTING or init. */
 void ring_attach(void);
+/* No fast path goes on in any thread, for good, and none reads the clock. Context: probe. */
+void ring_close(void);
 
 /* Under an emulator, which does not wipe: does it where it has not been done, in a fork child. Context: probe. */
 void ring_notice_fork(void);

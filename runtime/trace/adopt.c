@@ -102,11 +102,15 @@ static int adopt(struct trace_task *t, int is_forced)
 {
 	int64_t index = -ENOSPC;
 
-	t->pid = (uint32_t)plat_pid();
-	t->tid = (uint32_t)plat_tid();
+	int is_denied = plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_ASK);
+
+	t->pid = is_denied ? 0 : (uint32_t)plat_pid();
+	t->tid = (uint32_t)plat_quiet_tid();
 	t->th = thread_find(arch_thread_pointer());
 	params_forked(t->th);
 	thread_forked(t);
+	if (is_denied)
+		return -EPERM;
 	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
 	index = adopt_claim();

@@ -50,6 +50,8 @@ void uft_func_slow(uint64_t word0, uint64_t parent)
 	const struct uft_tracer_params *p;
 	struct trace_task t;
 
+	if (trace_is_out())
+		return;
 	task_begin(&t);
 	p = trace_params();
 	if (p->stacks & UFT_STACKS_MAX) {

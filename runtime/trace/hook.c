@@ -116,6 +116,12 @@ static uint32_t *unasked_at(uint32_t tid)
 	return &unasked[tid % NUNASKED];
 }
 
+/* May the session be asked, and what is executed live with the runtime, under the filters that there are? */
+static int may_follow_exec(void)
+{
+	return !trace_is_out() && !plat_is_denied(UFT_DENIED_ASK | UFT_DENIED_CHILDREN);
+}
+
 /* Only execve(): nobody searches by the other. */
 static int is_missing(uint32_t nr, const uint64_t *regs)
 {
@@ -130,12 +136,13 @@ static int is_missing(uint32_t nr, const uint64_t *regs)
  */
 static void hook_exec(uint32_t nr, const uint64_t *regs)
 {
-	uint32_t tid = (uint32_t)plat_tid();
 	int at = nr == __NR_execveat;
 	uint64_t args[4] = { at ? regs[1] : regs[0], nr, at ? regs[0] : (uint64_t)AT_FDCWD, at ? regs[4] : 0 };
+	uint32_t tid;
 
-	if (!uft_load(&uft_rt.arena->children))
+	if (!uft_load(&uft_rt.arena->children) || !may_follow_exec())
 		return;
+	tid = (uint32_t)plat_tid();
 	if (is_missing(nr, regs)) {
 		uft_store(unasked_at(tid), tid);
 		return;
@@ -154,6 +161,8 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 {
 	uint64_t sp = (uint64_t)regs + HOOK_FRAME_BYTES;
 
+	if (trace_is_out())
+		return;
 	switch (nr) {
 	case __NR_execve:
 	case __NR_execveat:
@@ -170,6 +179,10 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 	case __NR_clone3:
 		hook_clone3(regs, sp);
 		break;
+	case __NR_prctl:
+	case __NR_seccomp:
+		trace_hook_sandbox(nr, regs, sp);
+		break;
 	case __NR_mlockall:
 		regs[HOOK_NR] = trace_hook_mlockall(regs);
 		break;
@@ -179,8 +192,11 @@ void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs)
 void trace_hook_syscall_post(uint32_t nr, int64_t result)
 {
 	uint64_t args[2] = { nr, (uint64_t)result };
-	uint32_t tid = (uint32_t)plat_tid(), children = uft_load(&uft_rt.arena->children);
+	uint32_t tid, children = uft_load(&uft_rt.arena->children);
 
+	if (!may_follow_exec())
+		return;
+	tid = (uint32_t)plat_tid();
 	if (uft_cas(unasked_at(tid), tid, 0u))
 		return;
 	if (result < 0 && children)
@@ -191,6 +207,8 @@ void trace_hook_rbrk(void)
 {
 	uint64_t arg = 0;	/* the session, which placed the hook, knows where r_debug is */
 
+	if (trace_is_out() || plat_is_denied(UFT_DENIED_ASK))
+		return;
 	if (uft_rt.is_emulated)
 		ring_notice_fork();
 	if (uft_load(ring_state()) == RING_FRESH)

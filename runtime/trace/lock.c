@@ -50,7 +50,7 @@ uint32_t trace_hook_mlockall(uint64_t *regs)
 	uint64_t flags = regs[0];
 	int was_future, ret;
 
-	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT))
+	if (flags & ~(uint64_t)(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) || plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_MEMORY))
 		return __NR_mlockall;
 	was_future = plat_expect_locks(!!(flags & MCL_FUTURE));
 	if (!(flags & MCL_CURRENT))

@@ -182,6 +182,8 @@ static void thread_guard(struct uft_thread *th)
 
 static struct uft_thread *thread_map(void)
 {
+	if (plat_is_denied(UFT_DENIED_MEMORY))
+		return NULL;
 	for (uint32_t bytes = STACK_BYTES_MAX; bytes >= STACK_BYTES_MIN; bytes /= 8) {
 		uint32_t parts = bytes + bytes / SCRATCH_PART + bytes / sizeof(struct fg_entry) * 8;
 		struct uft_thread *th = plat_map_sparse(UFT_PAGE + parts);
@@ -225,6 +227,7 @@ static void thread_empty(struct uft_thread *th)
 	th->sections = 0;
 	th->overruns = 0;
 	th->stack_top = th->stack_low = 0;
+	th->signal_stack.bytes = 0;
 }
 
 static int thread_is_dead(const struct uft_thread *th)
@@ -262,7 +265,8 @@ static void thread_sweep(void)
 		uft_store_release(&threads.slot[i].tp, TOMBSTONE);
 		th->tp = 0;
 		threads.pooled++;
-		plat_discard((uintptr_t)th->base, th->bytes - UFT_PAGE);
+		if (!plat_is_denied(UFT_DENIED_MEMORY))
+			plat_discard((uintptr_t)th->base, th->bytes - UFT_PAGE);
 		thread_guard(th);
 	}
 	threads.living = left;
@@ -416,7 +420,7 @@ static void thread_heal(struct trace_task *t)
 	/* Our own frame lies less than a signal frame below the event's. */
 	if ((uint64_t)__builtin_frame_address(0) + 2 * SIGNAL_FRAME_MIN < th->vfork_sp)
 		return;
-	if (plat_signal_stack(&ss) || ss.is_on)
+	if (thread_signal_stack(th, &ss) || ss.is_on)
 		return;
 	if (!th->host && !(th->flags & TH_SHARED))
 		th->tid = th->owner;
@@ -447,7 +451,7 @@ static int thread_may_own(const struct trace_task *t)
 {
 	if (!(t->th->flags & TH_SHARED))
 		return 1;
-	return !thread_find(SHARED_KEY(t->tid)) && (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid);
+	return !thread_find(SHARED_KEY(t->tid)) && !plat_is_denied(UFT_DENIED_ASK) && (uint32_t)plat_pid() == uft_load(&uft_rt.slice->pid);
 }
 
 static void thread_identify(struct trace_task *t)
@@ -461,7 +465,8 @@ static void thread_identify(struct trace_task *t)
 			th->tid = t->tid;
 	}
 	if (th->owner != t->tid) {
-		t->pid = (uint32_t)plat_pid();
+		if (!plat_is_denied(UFT_DENIED_ASK))
+			t->pid = (uint32_t)plat_pid();
 		if (!(th->flags & TH_SHARED) || !thread_use_own(t))
 			t->guest = 1;
 		else if (t->th->flags & TH_VFORK)

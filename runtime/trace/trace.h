@@ -114,6 +114,7 @@ struct uft_thread {
 	uint32_t kept_hi;	/* high half of the clock of its last word */
 	uint32_t overruns;	/* calls for which there was no room */
 	uint64_t *cpu_ns;	/* parallel to the entries; those with FG_CPU */
+	struct plat_stack signal_stack;	/* with UFT_DENIED_STACK: as it was before */
 	struct fg_inside inside;
 };
 
@@ -262,6 +263,13 @@ struct fg_entry *aside_next(struct fg_entry *after);	/* NULL: the first; NULL at
 uint32_t trace_hook_mlockall(uint64_t *regs);	/* before the system call; returns the one to be made instead */
 uint64_t thread_reserve(uint64_t *bytes);	/* where thread.c's table is */
 uint64_t aside_reserve(uint64_t *bytes);	/* aside.c's */
+
+/* ---- sandbox.c ---- */
+/* 1: nothing may be done any more, in any thread, but to pass calls and returns through. */
+int trace_is_out(void);
+/* Before prctl(), seccomp(): does what has to be done while it may be done. @sp: of the code that calls. */
+void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp);
+int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s);	/* plat_signal_stack(), or what was noted of it */
 
 /* ---- leave.c ---- */
 int trace_is_leaving(void);

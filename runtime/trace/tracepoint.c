@@ -27,6 +27,8 @@ static void tracepoint_write(struct uft_tracepoint *tp, const void *record, unsi
 	uint32_t n = (uint32_t)((bytes + 7) / 8), id = uft_load(&tp->id);
 	struct trace_task t;
 
+	if (trace_is_out())
+		return;
 	if (!record || bytes > 8 * MAX_WORDS) {
 		trace_count(UFT_CNT_EVENT_SIZE, 1);
 		return;

@@ -25,7 +25,7 @@ static uint64_t unwind_stack(const struct uft_thread *th, uint64_t sp)
 {
 	struct plat_stack ss;
 
-	if (th->top == th->base || th->base->slot > sp || plat_signal_stack(&ss) || sp - ss.lo >= ss.bytes)
+	if (th->top == th->base || th->base->slot > sp || thread_signal_stack(th, &ss) || sp - ss.lo >= ss.bytes)
 		return 0;
 	return ss.lo;
 }
@@ -34,6 +34,8 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 {
 	struct trace_task t;
 
+	if (trace_is_out())
+		return;
 	task_begin(&t);
 	if (t.th) {
 		struct uft_thread *th = t.th;

@@ -18,36 +18,66 @@ static uint32_t unwind_peek(const struct fg_entry *e, uint32_t n, uint64_t *valu
 	return got < 0 ? 0 : (uint32_t)got / 8;
 }
 
-static int unwind_restore_entry(struct fg_entry *e)
-{
-	uint64_t *slot = (uint64_t *)e->slot;
+/* What is to be written for entries of one batch, from the top down: of tail calls in one slot the last word stays. */
+struct restore {
+	struct fg_entry *e[BATCH];
+	struct plat_range slot[BATCH];
+	uint64_t word[BATCH];
+	uint32_t n;
+};
 
-	if (*slot != e->ret)
+/* What stands in the slot of @e, when those before it are written. @value: what stood there; NULL: it is to be read. */
+static int restore_now(const struct restore *r, const struct fg_entry *e, const uint64_t *value, uint64_t *now)
+{
+	if (r->n && r->e[r->n - 1]->slot == e->slot) {
+		*now = r->word[r->n - 1];
 		return 0;
-	*slot = e->parent;
-	arch_local_or32(&e->flags, FG_RESTORED);
-	return 1;
+	}
+	if (!value)
+		return plat_peek((const void *)e->slot, now, 8);
+	*now = *value;
+	return 0;
+}
+
+/* By the kernel: the stack that a slot is on may be unmapped at any moment, by another thread too. Returns how many were written. */
+static uint32_t restore_write(const struct restore *r)
+{
+	uint32_t done = plat_poke_ranges(r->slot, r->n, r->word) == 8 * (long)r->n ? r->n : 0, restored = done;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		if (!done && plat_poke(r->e[i]->slot, r->word[i]))
+			continue;
+		restored += !done;
+		arch_local_or32(&r->e[i]->flags, FG_RESTORED);
+	}
+	return restored;
 }
 
 /* Top down, so that a tail call's slot gets its caller's hook and then that one's parent. */
 uint32_t unwind_restore_array(struct uft_thread *th, uint64_t sp, uint64_t *frame)
 {
 	struct fg_entry *e = th->top;
-	uint64_t values[BATCH];
+	uint64_t values[BATCH], now;
 	uint32_t restored = 0;
 
 	(void)frame;
 	while (e > th->base) {
 		uint32_t n = e - th->base < BATCH ? (uint32_t)(e - th->base) : BATCH, readable;
+		struct restore r;
 
 		e -= n;
+		r.n = 0;
 		readable = unwind_peek(e, n, values);
 		for (uint32_t i = n; i-- > 0;) {
 			if (e[i].slot == FG_NO_SLOT || sp - e[i].slot - 1 < OWN_STACK)
 				continue;
-			if (readable == n || !plat_peek((const void *)e[i].slot, values, 8))
-				restored += (uint32_t)unwind_restore_entry(&e[i]);
+			if (restore_now(&r, &e[i], readable == n ? &values[i] : NULL, &now) || now != e[i].ret)
+				continue;
+			r.e[r.n] = &e[i];
+			r.slot[r.n] = (struct plat_range){ e[i].slot, 8 };
+			r.word[r.n++] = e[i].parent;
 		}
+		restored += restore_write(&r);
 	}
 	return restored;
 }
@@ -57,9 +87,9 @@ void unwind_restore_aside(uint64_t sp)
 	for (struct fg_entry *e = NULL; (e = aside_next(e));) {
 		uint64_t now;
 
-		if (e->slot - sp >= UNWIND_REACH || plat_peek((const void *)e->slot, &now, 8) || now != e->ret)
+		if (e->slot - sp >= UNWIND_REACH || plat_peek((const void *)e->slot, &now, 8) || now != e->ret ||
+		    plat_poke(e->slot, fg_true_parent(e->slot, now, e)))
 			continue;
-		*(uint64_t *)e->slot = fg_true_parent(e->slot, now, e);
 		arch_local_or32(&e->flags, FG_RESTORED);
 	}
 }
@@ -73,8 +103,5 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 	/* A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's was restored. */
 	if (fg_is_its_hook(e, keep, now))
 		return 1;
-	if (now != e->parent)
-		return 0;
-	*(uint64_t *)e->slot = e->ret;
-	return 1;
+	return now == e->parent && !plat_poke(e->slot, e->ret);
 }

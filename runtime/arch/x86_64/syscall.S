@@ -49,6 +49,10 @@ uft_asm_hook_syscall_any:
 	je	2f
 	cmp	$151, %eax			/* mlockall */
 	je	1f
+	cmp	$157, %eax			/* prctl */
+	je	1f
+	cmp	$317, %eax			/* seccomp */
+	je	1f
 	cmp	$435, %eax			/* clone3 */
 	je	1f
 	clc

@@ -150,6 +150,35 @@ long plat_peek_ranges(const struct plat_range *from, uint32_t n, void *to)
 	return at - (char *)to;
 }
 
+long plat_poke_ranges(const struct plat_range *to, uint32_t n, const uint64_t *words)
+{
+	uint64_t now;
+	uint32_t i;
+
+	for (i = 0; i < n && !plat_peek((const void *)to[i].at, &now, sizeof(now)); i++)
+		uft_store((uint64_t *)to[i].at, words[i]);
+	return i || !n ? 8 * (long)i : -EFAULT;
+}
+
+int plat_poke(uint64_t addr, uint64_t word)
+{
+	const struct plat_range to = { addr, 8 };
+
+	return plat_poke_ranges(&to, 1, &word) == 8 ? 0 : -EFAULT;
+}
+
+/* There are no filters. */
+void plat_deny(uint32_t calls)
+{
+	(void)calls;
+}
+
+int plat_is_denied(uint32_t calls)
+{
+	(void)calls;
+	return 0;
+}
+
 int plat_is_readable(const void *addr)
 {
 	uint64_t word;

@@ -2,11 +2,26 @@
 /*
  * probe.c - what events ask of the kernel: signals, waiting, the CPU and its time
  *
- * Made by the program's threads, wherever a filter may be in force: which of these calls programs make themselves, and which
- * are therefore made only when the session knows of no filter, trace/event.c and trace/signal.c say.
+ * Made by the program's threads, wherever a filter may be in force: doc/design/runtime.md has the table of all such calls, and what
+ * becomes of each under a filter that ends the thread for it.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"
+#include "uft/abi.h"
+
+/* ---- what must not be asked ---------------------------------------------------------------------- */
+
+static uint32_t denied;		/* enum uft_denied; copied by fork */
+
+void plat_deny(uint32_t calls)
+{
+	__atomic_or_fetch(&denied, calls, __ATOMIC_SEQ_CST);
+}
+
+int plat_is_denied(uint32_t calls)
+{
+	return !!(uft_load(&denied) & calls);
+}
 
 /* ---- signals ------------------------------------------------------------------------------------- */
 
@@ -59,7 +74,8 @@ void plat_nap(uint64_t ns)
 {
 	struct __kernel_timespec t = timespec_of(ns);
 
-	sys_call3(__NR_nanosleep, &t, 0, 0);
+	if (!plat_is_denied(UFT_DENIED_ASK))
+		sys_call3(__NR_nanosleep, &t, 0, 0);
 }
 
 /* ---- the CPU, and its time ----------------------------------------------------------------------- */
@@ -68,6 +84,8 @@ uint32_t plat_cpu(void)
 {
 	uint32_t cpu = 0;
 
+	if (plat_is_denied(UFT_DENIED_CPU))
+		return 0;
 	return sys_call3(__NR_getcpu, &cpu, 0, 0) ? 0 : cpu;
 }
 

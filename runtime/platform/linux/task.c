@@ -13,6 +13,7 @@
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
 #include "runtime/platform/platform.h"
+#include "uft/abi.h"
 
 struct dirent64 {
 	uint64_t ino;
@@ -80,12 +81,12 @@ int plat_quiet_tid(void)
 
 int plat_is_gone(uint32_t tid)
 {
-	return sys_call3(__NR_tkill, tid, 0, 0) == -ESRCH;
+	return !plat_is_denied(UFT_DENIED_GONE) && sys_call3(__NR_tkill, tid, 0, 0) == -ESRCH;
 }
 
 int plat_is_process_gone(uint32_t pid)
 {
-	return sys_call3(__NR_kill, pid, 0, 0) == -ESRCH;
+	return !plat_is_denied(UFT_DENIED_GONE) && sys_call3(__NR_kill, pid, 0, 0) == -ESRCH;
 }
 
 static int own_map(void *arg, const struct linux_map *m)

@@ -6,11 +6,15 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include <errno.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
+#include <sys/syscall.h>
+
 #include "control/proc/seccomp.h"
+#include "uft/abi.h"
 
 #define N(code)		(sizeof(code) / sizeof((code)[0]))
 #define RET(k)		BPF_STMT(BPF_RET | BPF_K, k)
@@ -82,11 +86,47 @@ static void test_nothing_said(void **state)
 	assert_int_equal(run(code, N(code), 0, 0), SECCOMP_RET_KILL_PROCESS);
 }
 
+#define ENDS(nr)	IF(BPF_JEQ, nr, 0, 1), RET(SECCOMP_RET_KILL_PROCESS)
+
+/* What a filter ends us for tells what the runtime does without; what it cannot do without, that it has to be out. */
+static void test_judge(void **state)
+{
+	static const struct sock_filter some[] = { LOAD(nr), ENDS(SYS_sigaltstack), ENDS(SYS_tkill), RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter ask[] = { LOAD(nr), ENDS(SYS_gettid), RET(SECCOMP_RET_ERRNO | 1) };
+	static const struct sock_filter agent[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_clone), RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter vital[] = { LOAD(nr), ENDS(SYS_setsid), ENDS(SYS_futex), RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter lost[] = { LOAD(nr), ENDS(SYS_kcmp), ENDS(SYS_recvmsg), RET(SECCOMP_RET_ALLOW) };
+	static const struct sock_filter alone[] = { LOAD(nr), IF(BPF_JEQ, SYS_futex, 1, 0), IF(BPF_JEQ, SYS_rt_sigprocmask, 0, 1),
+						    RET(SECCOMP_RET_ALLOW), RET(SECCOMP_RET_TRAP) };
+	uint32_t denied;
+	char names[400];
+
+	(void)state;
+	assert_int_equal(filter_judge(some, N(some), &denied, names, sizeof(names)), 0);
+	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_GONE);
+	assert_string_equal(names, "");
+	assert_true(filter_permits_children(some, N(some)));
+	assert_int_equal(filter_judge(ask, N(ask), &denied, names, sizeof(names)), 0);
+	assert_int_equal(denied, UFT_DENIED_ASK | UFT_DENIED_PEEK);
+	assert_false(filter_permits_children(ask, N(ask)));
+	assert_int_equal(filter_judge(agent, N(agent), &denied, names, sizeof(names)), 0);
+	assert_int_equal(denied, UFT_DENIED_CHILDREN);
+	assert_string_equal(names, "clone, setsid");
+	assert_int_equal(filter_judge(vital, N(vital), &denied, names, sizeof(names)), -EPERM);
+	assert_string_equal(names, "futex");
+	assert_int_equal(filter_judge(lost, N(lost), &denied, names, sizeof(names)), 0);
+	assert_int_equal(denied, 0);
+	assert_int_equal(filter_judge(alone, N(alone), &denied, names, sizeof(names)), 0);
+	assert_int_equal(denied, UFT_DENIED_STACK | UFT_DENIED_PEEK | UFT_DENIED_GONE | UFT_DENIED_MEMORY | UFT_DENIED_ASK | UFT_DENIED_CPU |
+				 UFT_DENIED_CHILDREN);
+	assert_false(filter_permits_children(alone, N(alone)));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree), cmocka_unit_test(test_argument), cmocka_unit_test(test_arithmetic),
-		cmocka_unit_test(test_nothing_said),
+		cmocka_unit_test(test_nothing_said), cmocka_unit_test(test_judge),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

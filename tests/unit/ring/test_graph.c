@@ -490,6 +490,57 @@ static void test_coroutine_exchange(void)
 	coroutine((struct lab_config){ .no_rseq = 1 }, static_stack);
 }
 
+/*
+ * Frames of two coroutines above the stack that an exception is thrown on: one was set aside, one is on the array. Their stacks cannot be
+ * written, as if another thread had unmapped them just then: the hook leaves them alone.
+ */
+static ucontext_t stale_main, stale_co[2];
+static char *stale_stacks;
+#define STALE_BYTES 65536
+
+LAB_SITE void stale_body(long i);
+LAB_SITE void stale_body(long i)
+{
+	swapcontext(&stale_co[i], &stale_main);
+	__asm__ volatile("");
+}
+
+static void *stale_thread(void *unused)
+{
+	for (int i = 0; i < 2; i++) {
+		getcontext(&stale_co[i]);
+		stale_co[i].uc_stack.ss_sp = stale_stacks + (i + 1) * STALE_BYTES;
+		stale_co[i].uc_stack.ss_size = STALE_BYTES;
+		stale_co[i].uc_link = &stale_main;
+		makecontext(&stale_co[i], (void (*)(void))stale_body, 1, i);
+		swapcontext(&stale_main, &stale_co[i]);
+	}
+	CHECK(!mprotect(stale_stacks + STALE_BYTES, 2 * STALE_BYTES, PROT_READ));
+	CHECK_EQ(lander(), 3);
+	CHECK(!mprotect(stale_stacks + STALE_BYTES, 2 * STALE_BYTES, PROT_READ | PROT_WRITE));
+	for (int i = 0; i < 2; i++)
+		swapcontext(&stale_main, &stale_co[i]);
+	return unused;
+}
+
+static void test_exception_stale(void)
+{
+	pthread_attr_t attr;
+	pthread_t th;
+
+	start((struct lab_config){ 0 });
+	lab_arm(thrower, PROBE, LAB_GRAPH, 0);
+	lab_arm(stale_body, CO, LAB_GRAPH, 0);
+	stale_stacks = mmap(NULL, 3 * STALE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(stale_stacks != MAP_FAILED);
+	pthread_attr_init(&attr);
+	CHECK(!pthread_attr_setstack(&attr, stale_stacks, STALE_BYTES));
+	CHECK(!pthread_create(&th, &attr, stale_thread, NULL));
+	pthread_join(th, NULL);
+	CHECK_EQ(lab_counter(UFT_CNT_LOST_RETURN), 0);
+	lab_free(finish());
+}
+
 /* Two entries for one slot are set aside: a tail call in a coroutine. They return in order. */
 LAB_SITE long co_tail(long x);
 LAB_SITE long co_tail_target(long x);
@@ -1165,7 +1216,7 @@ static const struct lab_case cases[] = {
 	{ "shadow_full", test_shadow_full }, { "tail_call", test_tail_call },
 	{ "tail_call_exchange", test_tail_call_exchange }, { "coroutine_tail", test_coroutine_tail },
 	{ "longjmp", test_longjmp }, { "longjmp_exchange", test_longjmp_exchange },
-	{ "longjmp_deep", test_longjmp_deep }, { "longjmp_exit", test_longjmp_exit }, { "exception", test_exception }, { "coroutine", test_coroutine },
+	{ "longjmp_deep", test_longjmp_deep }, { "longjmp_exit", test_longjmp_exit }, { "exception", test_exception }, { "exception_stale", test_exception_stale }, { "coroutine", test_coroutine },
 	{ "coroutine_exchange", test_coroutine_exchange }, { "coroutine_above", test_coroutine_above },
 	{ "coroutine_moves", test_coroutine_moves }, { "coroutine_orphan", test_coroutine_orphan },
 	{ "signal", test_signal }, { "signal_stack_below", test_signal_stack_below },

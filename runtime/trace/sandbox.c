@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sandbox.c - a program forbids itself system calls, or to read the clock
+ *
+ * The system calls that do this (prctl, seccomp) are hooked, so that what has to be done is done before, while everything may be
+ * done still:
+ *
+ *	a seccomp filter	the session runs it on each call of ours (control/proc/seccomp.c). It does not end us: nothing changes. It
+ *				ends us for calls that we can do without: those are not made any more (plat_deny()). Else: out
+ *	strict mode, PR_SET_TSC	out
+ *
+ * Out, for good, this process and the children that it forks: no event looks further than trace_is_out(), so no system call is made, no
+ * clock is read and no new call is hooked. The fast paths find a number of CPUs of 0, before they read the clock. The calling thread's
+ * frames get their true return addresses before its call; the session then has the agent, which no filter of the program reaches,
+ * disarm all sites and do the same to the others. What returns through us meanwhile finds its entry without a lock (fg_exit_out()).
+ *
+ * A task that shares the memory of others (vfork child) takes them out with it. The memory of other threads may tell nothing of
+ * their signal stack later: that of the caller is noted, and what a filter forbids to ask it forbids to change.
+ *
+ * Not seen: a call by an instruction that is not hooked (hook.c), and filters that the session attaches to (refused there).
+ *
+ * Context: probe.
+ */
+#include <asm/unistd.h>
+#include <linux/prctl.h>
+#include <linux/seccomp.h>
+
+#include "runtime/trace/trace.h"
+
+static uint32_t is_out;		/* 1: for good; copied by fork */
+
+int trace_is_out(void)
+{
+	return (int)uft_load(&is_out);
+}
+
+int thread_signal_stack(const struct uft_thread *th, struct plat_stack *s)
+{
+	if (!plat_is_denied(UFT_DENIED_STACK))
+		return plat_signal_stack(s);
+	*s = th->signal_stack;
+	s->is_on = (uint64_t)__builtin_frame_address(0) - s->lo < s->bytes;
+	return 0;
+}
+
+static void note_signal_stack(void)
+{
+	struct trace_task t;
+
+	task_begin(&t);
+	if (t.th && plat_signal_stack(&t.th->signal_stack))
+		t.th->signal_stack.bytes = 0;
+	task_end(&t);
+}
+
+/* Everything that is done before nothing may be done: true addresses into the frames of the caller, whose code is at @sp. */
+static void go_out(uint64_t sp)
+{
+	struct trace_task t;
+
+	task_begin(&t);
+	uft_store_release(&is_out, 1u);
+	ring_close();
+	if (t.th) {
+		task_lock(&t);
+		unwind_restore_array(t.th, sp, NULL);
+		unwind_restore_aside(sp);
+		task_unlock(&t);
+	}
+	task_end(&t);
+}
+
+/* enum uft_sandbox of the call, FILTER or why to go out; -1: none. */
+static int kind_of(uint32_t nr, const uint64_t *regs, uint64_t *program)
+{
+	const int is_prctl = nr == __NR_prctl;
+	const uint64_t what = is_prctl && regs[0] == PR_SET_SECCOMP ? regs[1] : 0;
+
+	*program = regs[2];
+	if (is_prctl && regs[0] == PR_SET_TSC)
+		return (uint32_t)regs[1] == PR_TSC_SIGSEGV ? UFT_SANDBOX_OUT_CLOCK : -1;
+	if (is_prctl ? what == SECCOMP_MODE_STRICT : (uint32_t)regs[0] == SECCOMP_SET_MODE_STRICT)
+		return UFT_SANDBOX_OUT_STRICT;
+	if (is_prctl ? what == SECCOMP_MODE_FILTER : (uint32_t)regs[0] == SECCOMP_SET_MODE_FILTER)
+		return UFT_SANDBOX_FILTER;
+	return -1;
+}
+
+static int is_followed(void)
+{
+	if (uft_load(ring_state()) == RING_FRESH)
+		trace_adopt_child();
+	return uft_load(ring_state()) == RING_LIVE && !plat_is_denied(UFT_DENIED_ASK);
+}
+
+void trace_hook_sandbox(uint32_t nr, const uint64_t *regs, uint64_t sp)
+{
+	uint64_t args[2], program;
+	int kind = kind_of(nr, regs, &program), is_told;
+
+	if (kind < 0 || trace_is_out())
+		return;
+	args[0] = (uint64_t)kind;
+	args[1] = program;
+	is_told = is_followed();
+	if (kind == UFT_SANDBOX_FILTER) {
+		int denied = is_told ? agent_request(UFT_REQ_SANDBOX, args, 2, 1) : -EPERM;
+
+		if (denied >= 0) {
+			note_signal_stack();
+			plat_deny((uint32_t)denied);
+			return;
+		}
+		args[0] = UFT_SANDBOX_OUT_FILTER;
+	}
+	go_out(sp);
+	if (is_told)
+		agent_request(UFT_REQ_SANDBOX, args, 2, 1);
+}
