@@ -202,6 +202,9 @@ static void find_unwinders(struct found *f)
 
 	/* They come together, in one object file of libgcc; looking for a symbol reads the whole table. */
 	if (uft_object_symbol(f->obj, unwinders[0], NULL)) {
+		/* A sanitizer's wrapper: what takes others of them from elsewhere has none itself. */
+		if (uft_object_imports(f->obj, "_Unwind_Resume") || uft_object_imports(f->obj, "_Unwind_GetIP"))
+			return;
 		for (size_t i = 0; i < sizeof(unwinders) / sizeof(unwinders[0]); i++) {
 			uint64_t size, addr = uft_object_symbol(f->obj, unwinders[i], &size);
 			int is_fde = !strcmp(unwinders[i], FIND_FDE);

@@ -25,6 +25,9 @@
 #define REACH_BEHIND	129u	/* how far before and behind its target a short jump may stand */
 #define REACH_AHEAD	127u
 #define MAX_TAIL	32u	/* a function that is no longer and ends with a jump is what it jumps to */
+#define MAX_WRAPPER	64u	/* bytes of a function that wraps setjmp() */
+#define OP_JMP_INDIRECT	0xff
+#define MODRM_JMP_AT	0x20	/* /4, a register's memory, no displacement */
 #define MAX_DEPTH	2u
 #define MAX_DECODE	1024u	/* bytes; behind these what looks like a use is taken for one */
 
@@ -168,6 +171,43 @@ static int is_jumped_to(const struct scan_text *t, const struct entry *f)
 	return 0;
 }
 
+/*
+ * Code that a runtime makes has no unwind data, so its collector reads the return addresses of calls into the runtime
+ * and looks them up. Which functions such code calls cannot be seen: any whose address is somewhere.
+ */
+static int is_called_by_made_code(const struct entries *e, const struct scan_text *t, const struct entry *f)
+{
+	return e->priv->scan->is_runtime && (scan_bit(t->pointed, f->func - t->addr) ||
+					     scan_bit(t->pointed, f->addr - t->addr) || is_jumped_to(t, f));
+}
+
+/* lea CFA(%rsp), %rdi: what is the stack pointer of the caller behind this call is handed to another function. */
+static int hands_on(void *arg, const struct uft_cfa *cfa)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x7c, SIB_RSP };
+	const struct scan_text *t = ((struct slot *)arg)->t;
+	const uint8_t *p, *stop;
+
+	if (cfa->reg != REG_RSP || cfa->offset > 127 || cfa->addr < t->addr || cfa->end > t->addr + t->n)
+		return 0;
+	p = t->p + (cfa->addr - t->addr);
+	for (stop = t->p + (cfa->end - t->addr); stop - p > (long)sizeof(lea); p++)
+		if (!memcmp(p, lea, sizeof(lea)) && p[sizeof(lea)] == cfa->offset)
+			return 1;
+	return 0;
+}
+
+/* And then it jumps to where a pointer says: a wrapper of setjmp(), which keeps the return address (ThreadSanitizer has such). */
+static int wraps_setjmp(struct entries_priv *pr, const struct scan_text *t, const struct entry *f, size_t i)
+{
+	struct slot slot = { t, pr };
+	size_t at = f->func - t->addr;
+	const uint8_t *end = t->p + at + f->size;
+
+	return f->size >= 8 && f->size <= MAX_WRAPPER && at + f->size <= t->n && pr->of[i] != ~0u && end[-2] == OP_JMP_INDIRECT &&
+	       (end[-1] & 0xf8) == MODRM_JMP_AT && uft_unwind_each(&pr->unwind[pr->of[i]], hands_on, &slot);
+}
+
 /* Ends with `ret $n`: the graph tracer looks for the slot in the wrong place then. */
 static int returns_popping(struct entries_priv *pr, const struct scan_text *t, const struct entry *f)
 {
@@ -191,8 +231,7 @@ int plain_is(struct uft_object *obj, const struct entries *e, const struct scan_
 	for (size_t k = 0; k < e->priv->scan->nspecial; k++)
 		if (e->priv->scan->special[k] == f->func)
 			return 1;
-	if (pops(t, f) || scan_is_called_by_made_code(e->priv->scan, t, f->func, f->addr) ||
-	    (e->priv->scan->is_runtime && is_jumped_to(t, f)) || returns_popping(e->priv, t, f))
+	if (wraps_setjmp(e->priv, t, f, i) || pops(t, f) || is_called_by_made_code(e, t, f) || returns_popping(e->priv, t, f))
 		return 1;
 	if (e->priv->of[i] != ~0u && uft_unwind_each(&e->priv->unwind[e->priv->of[i]], check_stretch, &slot))
 		return 1;
