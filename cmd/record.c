@@ -701,6 +701,7 @@ static int finish(struct recording *rec, const struct uft_export *format)
 		failed = cmd_fail(command, "writing %s failed: %s; what is in the file stays readable", rec->path, strerror(-ret));
 	if (!failed && format)
 		failed = export_recording(rec, format);
+	total.lost += losses_unrecorded(stats.counters);
 	status_summary(&rec->status, &total, unit, is_exact, format && !failed ? rec->opts->output : rec->path);
 	return failed && status == 0 ? failed : status;
 }

@@ -30,6 +30,16 @@ static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {
 	[UFT_CNT_SHARED_TP] = { "calls were not recorded: two tasks shared one thread pointer", NULL },
 };
 
+uint64_t losses_unrecorded(const uint64_t *counters)
+{
+	static const uint8_t calls[] = { UFT_CNT_NO_RING, UFT_CNT_SHADOW_FULL, UFT_CNT_NO_THREAD, UFT_CNT_RECURSION, UFT_CNT_SHARED_TP };
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sizeof(calls); i++)
+		n += counters[calls[i]];
+	return n;
+}
+
 #define ROOM	400
 
 static unsigned say_rings(const struct uft_info *info, void (*say)(void *arg, const char *sentence), void *arg)

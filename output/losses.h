@@ -5,6 +5,9 @@
 
 #include "stream/stream.h"
 
+/* Of the runtime's counters (UFT_NCOUNTERS): calls that happened at armed functions and are in no ring, nor counted as lost by one. */
+uint64_t losses_unrecorded(const uint64_t *counters);
+
 /**
  * losses_each - say in a sentence each what is missing
  * @info:       of the recording; of one that is being finished: calls, events, lost, overwritten, counters, complete 1
