@@ -16,7 +16,7 @@ liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14
 # trace programs of other languages and an emulator.
 optional="qemu-system-arm cpio golang-go chromium fonts-dejavu-core ocaml-nox mono-mcs mono-runtime valgrind"
 # The page of uft view is built by npm's packages (view/web/setup.sh). Who has an npm from elsewhere cannot have Debian's beside it.
-command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm ocaml-nox mono-mcs mono-runtime valgrind"
+command -v npm >/dev/null 2>&1 || optional="$optional nodejs npm"
 tried="${XDG_CACHE_HOME:-${HOME:-/nonexistent}/.cache}/uft-setup-tried"	# today, in vain unless it is being done
 
 # One question for all: a process a package takes seconds of each make on a busy machine. A name without a colon is of this machine's
