@@ -185,8 +185,8 @@ struct trace_entry {
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)				\
 	struct uft_class_text_##name {								\
-		struct uft_event_class c;							\
-		char system_text[sizeof(__stringify(TRACE_SYSTEM))], name_text[sizeof(#name)], print_text[sizeof(print)]; \
+		struct uft_event_class __uft_class;							\
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#name)], __uft_print_text[sizeof(print)]; \
 		tstruct										\
 	} __attribute__((packed));
 #undef DEFINE_EVENT
@@ -213,9 +213,9 @@ struct trace_entry {
 	{											\
 		typedef struct trace_event_raw_##class_name __uft_raw;				\
 		static struct uft_class_text_##class_name described __UFT_SECTION("__uft_classes") = {	\
-			.c = { UFT_TRACEPOINT_MAGIC, sizeof(struct uft_class_text_##class_name), 0,	\
+			.__uft_class = { UFT_TRACEPOINT_MAGIC, sizeof(struct uft_class_text_##class_name), 0,	\
 			       sizeof(__stringify(TRACE_SYSTEM)), sizeof(#class_name), sizeof(print) },	\
-			.system_text = __stringify(TRACE_SYSTEM), .name_text = #class_name, .print_text = print,	\
+			.__uft_system = __stringify(TRACE_SYSTEM), .__uft_name = #class_name, .__uft_print_text = print,	\
 			tstruct									\
 		};										\
 												\
@@ -225,7 +225,7 @@ struct trace_entry {
 #define DEFINE_EVENT_PRINT(template, event_name, proto, args, print)				\
 	static struct {										\
 		struct uft_event_print p;							\
-		char system_text[sizeof(__stringify(TRACE_SYSTEM))], name_text[sizeof(#event_name)], print_text[sizeof(print)];	\
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#event_name)], __uft_print_text[sizeof(print)];	\
 	} __attribute__((packed)) __uft_print_##event_name __UFT_SECTION("__uft_prints") = {	\
 		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_print_##event_name), sizeof(__stringify(TRACE_SYSTEM)), sizeof(#event_name), sizeof(print) }, \
 		__stringify(TRACE_SYSTEM), #event_name, print					\
@@ -234,7 +234,7 @@ struct trace_entry {
 #define TRACE_DEFINE_ENUM(a)									\
 	static struct {										\
 		struct uft_event_enum e;							\
-		char system_text[sizeof(__stringify(TRACE_SYSTEM))], name_text[sizeof(#a)];	\
+		char __uft_system[sizeof(__stringify(TRACE_SYSTEM))], __uft_name[sizeof(#a)];	\
 	} __attribute__((packed)) __uft_enum_##a __UFT_SECTION("__uft_enums") = {		\
 		{ UFT_TRACEPOINT_MAGIC, sizeof(__uft_enum_##a), sizeof(__stringify(TRACE_SYSTEM)), sizeof(#a), 0, (int64_t)(a) },	\
 		__stringify(TRACE_SYSTEM), #a							\

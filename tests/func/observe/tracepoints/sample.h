@@ -60,8 +60,8 @@ DEFINE_EVENT_CONDITION(sample_number, sample_odd, TP_PROTO(int a), TP_ARGS(a), T
 TRACE_EVENT(sample_text,
 	TP_PROTO(const char *text),
 	TP_ARGS(text),
-	TP_STRUCT__entry(__string(text, text)),
-	TP_fast_assign(__assign_str(text);),
+	TP_STRUCT__entry(__string(text, text) __field(int, c)),
+	TP_fast_assign(__assign_str(text); __entry->c = 1;),
 	TP_printk("%s", __get_str(text))
 );
 
