@@ -19,10 +19,11 @@ struct uft_rt {
 	uint32_t st8_ok, no_mprotect;
 	uint32_t is_emulated;		/* nobody wipes on fork; another pid says that memory was copied, after vfork, too */
 	int64_t tls_offset;		/* of struct ring_tls from a thread's pointer, with ARCH_HAS_RING_TLS */
-	struct uft_mail *mail;		/* of the arena what can be written to; the slices lie behind it */
+	struct uft_mail *mail;		/* of this process's family, whose slices lie behind it */
 };
 extern struct uft_rt uft_rt;
 
+/* Of the slices in the family's file. */
 static inline struct uft_slice *rt_slice(uint64_t index)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -46,7 +47,8 @@ void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
  * 0, or -errno and the child passes through untouched (counted in the parent's slice). probe. */
 int trace_adopt_child(void);
-int trace_claim_slice(void);			/* init, preloaded: a free slice of the arena for this process */
+int trace_claim_spare(void);			/* init, preloaded: a spare family becomes this process's. 0 or -errno */
+int trace_claim_own(void);			/* the agent of a fork child: memory of its own for it, before anything else */
 int trace_rejoin(void);				/* any thread, sent here by who detaches: an agent for a process without one */
 void trace_leave(void);				/* control: from now on nobody hooks a return address */
 int trace_other_ns(void);			/* 1: the session's pids mean nothing here. any but probe */
@@ -88,6 +90,12 @@ void patch_after_fork(void);			/* probe, in the child: finish or revert the batc
 
 /* agent ------------------------------------------------------------------------------------- */
 int agent_start(void);				/* init or fork child: clones the agent task, waits until it is ready */
+int agent_start_child(void);			/* the same in a fork child, whose agent calls trace_claim_own() first */
+int agent_is_lost(void);			/* the agent that was started last has ended */
+void agent_note_slice(void);			/* uft_rt.slice_index is known */
+/* A spare family is mapped, at @at (0: anywhere), in place of what is there, its first slice LIVE. Its number; -EAGAIN: all are
+ * taken, -errno. Context: init, or the agent of a fork child. */
+int boot_take_spare(uint64_t at);
 int agent_poll(void);				/* control: does the command that waits, if there is one (1). Where no agent is
 						 * started: arena.session_pid, and so on, are what the holder says */
 int agent_start_thread(void);			/* the same as a thread of the process, here and in its fork children */

@@ -1,22 +1,27 @@
 // SPDX-License-Identifier: MIT
 /*
- * arena.c - the file that session and targets share
+ * arena.c - the files that a session and its targets share
  *
- * The file lies in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID (or, if a stranger has that name, uft-UID.XXXXXX). The folder must be ours,
- * a real directory and closed to everybody else; the file is 0600, sparse, and named session.<pid>. The
- * session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that may
- * be used again, tells a later session that a file is stale. Stale files are removed then, at once, but for those that
- * somebody still has mapped: he could not be left, and by what is in the file he can be later (guard.c). What
- * neither recorder nor guard had written down is lost.
+ * They lie in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID (or, if a stranger has that name, uft-UID.XXXXXX). The folder must be ours,
+ * a real directory and closed to everybody else; the files are 0600 and sparse:
  *
- * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings and slices are made
- * smaller until all of them together fit into half of the free space; sizes the user asked for are
+ *	session.PID	empty. The session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that
+ *			may be used again, tells a later session that the files are stale
+ *	session.PID.b	the board: the layout, and what is told to all targets, which can only read it
+ *	session.PID.fN	family N: mail and slices of one program image, and of those of its fork children that could open none of their
+ *			own. No other image maps it, and no later one: with the last of its processes the file goes
+ *
+ * Stale files are removed by the next session, at once, but for those of which somebody still has the board mapped: he could not be left, and
+ * by what is in the files he can be later (guard.c). What neither recorder nor guard had written down is lost.
+ *
+ * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings are made smaller, and the number of
+ * processes that are followed, until all of them together fit into half of the free space; sizes the user asked for are
  * refused instead.
  *
- * The board, with the layout and what is told to all targets, is a file of its own, which targets can only read. Every target can
- * write to every word of the other file. The session looks for nothing by what stands in either: its mapping begins with
- * a private read-only copy of the layout (arena.map) in place of board and mail, which are mapped apart. doc/design/trust.md has the
- * rules.
+ * A family's processes can write to every word of its file. The session looks for nothing by what stands there: its mapping begins with
+ * a private read-only copy of the layout (arena.map), with the slices of all families behind it, each at the place that its number says.
+ * Where there is no family lies memory of nobody: what the session still looks at there reads as FREE. Board and mail are mapped apart.
+ * doc/design/trust.md has the rules.
  */
 #include "control/proc/proc.h"
 #include "control/arena/arena.h"
@@ -33,14 +38,18 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TMPFS_MAGIC	0x01021994
 #define NAME_PREFIX	"session."
 
-#define SLICES		64
+#define PROCESSES	64		/* that are followed at once */
+#define ROOM_MAX	(1ull << 44)	/* addresses for families, at most */
+#define FAMILIES_MIN	4u
 #define NEXCH		6
 #define NEXCH_OWN	16		/* without rseq, at least: half of them can be single threads' */
 #define NEXCH_OWN_CPU	2		/* for each CPU: one that is a thread's, and one for who has none */
@@ -50,6 +59,7 @@
 #define CMD_SITES	(1u << 20)
 #define PROFILE_IDS	(1u << 20)
 #define SLICES_MAX	(1u << 16)
+#define BYTES_MAX	(1ull << 46)
 #define CPUS_MAX	(1u << 16)
 #define SUB_BYTES_MIN	1024u
 
@@ -129,21 +139,45 @@ static int find_dir(struct arena *a, struct uft_error *err)
 	return open_dir(a->path, err);
 }
 
-/* The name of a session's file of slices, that is not the one of its board? */
+/* The name of a session's file that has the lock: a number follows, or two with a point between? */
 static int is_session(const char *name)
 {
-	size_t len = strlen(name), suffix = strlen(UFT_BOARD_SUFFIX);
+	const char *end = name + strlen(NAME_PREFIX);
 
-	return !strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) && len > suffix && strcmp(name + len - suffix, UFT_BOARD_SUFFIX);
+	return !strncmp(name, NAME_PREFIX, strlen(NAME_PREFIX)) && *end && !end[strspn(end, "0123456789.")];
 }
 
-static void unlink_both(int dirfd, const char *name)
+/* All files of the session whose first one has @name. */
+static void unlink_all(int dirfd, const char *name)
+{
+	int copy = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = copy < 0 ? NULL : fdopendir(copy);
+	char part[NAME_MAX + sizeof(UFT_FAMILY_SUFFIX)];
+	struct dirent *e;
+
+	snprintf(part, sizeof(part), "%s%s", name, UFT_FAMILY_SUFFIX);
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, part, strlen(part)))
+			unlinkat(dirfd, e->d_name, 0);
+	if (d)
+		closedir(d);
+	else if (copy >= 0)
+		close(copy);
+	snprintf(part, sizeof(part), "%s%s", name, UFT_BOARD_SUFFIX);
+	unlinkat(dirfd, part, 0);
+	unlinkat(dirfd, name, 0);
+}
+
+/* Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is nobody's: its session has none. */
+static int open_board(struct arena *a, int dirfd, const char *name, int flags)
 {
 	char board[NAME_MAX + sizeof(UFT_BOARD_SUFFIX)];
 
 	snprintf(board, sizeof(board), "%s%s", name, UFT_BOARD_SUFFIX);
-	unlinkat(dirfd, name, 0);
-	unlinkat(dirfd, board, 0);
+	if (flags & O_CREAT)
+		unlinkat(dirfd, board, 0);
+	a->board_fd = openat(dirfd, board, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0600);
+	return a->board_fd < 0 ? -1 : 0;
 }
 
 /* Files whose session is gone: their lock is free. */
@@ -166,23 +200,17 @@ static void remove_stale(int dirfd)
 		fd = openat(dirfd, e->d_name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && !peek_anybody_maps(&(struct arena){ .fd = fd, .board_fd = -1, .own_fd = -1 }))
-			unlink_both(dirfd, e->d_name);
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+			struct arena stale = { .fd = fd, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
+
+			if (open_board(&stale, dirfd, e->d_name, 0) || !peek_anybody_maps(&stale))
+				unlink_all(dirfd, e->d_name);
+			if (stale.board_fd >= 0)
+				close(stale.board_fd);
+		}
 		close(fd);
 	}
 	closedir(d);
-}
-
-/* Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is nobody's: its session has none. */
-static int open_board(struct arena *a, int dirfd, const char *name, int flags)
-{
-	char board[NAME_MAX + sizeof(UFT_BOARD_SUFFIX)];
-
-	snprintf(board, sizeof(board), "%s%s", name, UFT_BOARD_SUFFIX);
-	if (flags & O_CREAT)
-		unlinkat(dirfd, board, 0);
-	a->board_fd = openat(dirfd, board, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0600);
-	return a->board_fd < 0 ? -1 : 0;
 }
 
 /* Our file, locked. A session of the same process may exist already: then a number follows the pid. */
@@ -214,11 +242,11 @@ static int open_file(struct arena *a, int dirfd, struct uft_error *err)
 	return uft_fail(err, -errno, "cannot make the session's file %s: %s", a->path, strerror(errno));
 }
 
-/* Rings and slices for @avail bytes: many slices are worth more than large rings down to 1 MiB. */
+/* Rings and processes for @avail bytes: many processes are worth more than large rings down to 1 MiB. */
 static int fit(const struct uft_session_opts *opts, uint32_t nrings, uint64_t avail, uint32_t *ring, uint32_t *slices)
 {
 	*ring = opts->ring_bytes ? opts->ring_bytes : RING_BYTES;
-	*slices = opts->no_children ? 2 : SLICES;
+	*slices = opts->no_children ? 2 : PROCESSES;
 	for (;;) {
 		if ((uint64_t)*ring * nrings * *slices <= avail / 2)
 			return 0;
@@ -255,6 +283,15 @@ static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncp
 	return !has_own || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
 }
 
+/* One for each process that is followed, and spare ones. */
+static uint32_t families(const struct uft_arena *l, const struct uft_session_opts *opts)
+{
+	uint64_t n = l->per_file + (opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES);
+	uint64_t max = ROOM_MAX / (l->slice_bytes * l->per_file);
+
+	return (uint32_t)(n <= max ? n : max < FAMILIES_MIN ? FAMILIES_MIN : max);
+}
+
 static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint64_t avail, const char *path,
 		  struct uft_error *err)
 {
@@ -266,7 +303,7 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->version = UFT_ABI_VERSION;
 	l->ncpus = possible_cpus();
 	l->nexch = exchange_rings(opts, l->ncpus);
-	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->nslices))
+	if (fit(opts, (has_cpu_rings(opts) ? l->ncpus : 0) + l->nexch, avail, &l->ring_bytes, &l->per_file))
 		return uft_fail(err, -ENOSPC, "the rings do not fit: %llu MB are free for %s; ask for smaller ones (--buffer)",
 				(unsigned long long)(avail >> 20), path);
 	l->sub_bytes = opts->sub_bytes ? opts->sub_bytes : SUB_BYTES;
@@ -288,7 +325,10 @@ static int layout(struct uft_arena *l, const struct uft_session_opts *opts, uint
 	l->profile_ids = PROFILE_IDS;
 	at += l->profile_ids * sizeof(struct uft_profile) * l->ncpus;
 	l->slice_bytes = page_up(at);
-	l->nown = l->nslices + 1;	/* one for each target, and one of no target */
+	l->nown = l->per_file + 1;	/* one for each target, and one of no target */
+	l->nslices = l->per_file * families(l, opts);
+	if (getrandom(&l->cookie, sizeof(l->cookie), GRND_NONBLOCK) != (ssize_t)sizeof(l->cookie))
+		l->cookie = (uint64_t)getpid() << 32 ^ (uint64_t)time(NULL);
 	l->session_pid = (uint32_t)getpid();
 	l->pid_ns = stat("/proc/self/ns/pid", &ns) ? 0 : ns.st_ino;
 	l->children = (opts->no_children ? 0 : UFT_CHILDREN_FOLLOW) | (opts->watchdog ? UFT_CHILDREN_ASK : 0);
@@ -303,55 +343,244 @@ static void *map_part(void *at, uint64_t bytes, int flags, int fd, uint64_t offs
 	return mmap(at, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE | flags, fd, (off_t)offset);
 }
 
+static uint64_t mail_bytes(const struct uft_arena *l)
+{
+	return l->slice_offset - UFT_BOARD_BYTES;
+}
+
+static uint64_t family_bytes(const struct uft_arena *l)
+{
+	return mail_bytes(l) + l->slice_bytes * l->per_file;
+}
+
 /*
- * Maps the file, whose layout is @l: the header by itself, and the slices behind a copy of the layout that nobody else can change.
+ * Maps the board and the session's own slices, whose layout is @l, behind a copy of that which nobody else can change. There is no family.
  * 0 or -errno; then nothing is mapped.
  */
 int arena_map(struct arena *a, const struct uft_arena *l)
 {
-	void *map = mmap(NULL, a->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	const uint64_t own = l->slice_bytes * l->nown, head = l->slice_offset, mail_bytes = head - UFT_BOARD_BYTES;
-	void *board, *mail;
+	const uint64_t own = l->slice_bytes * l->nown, head = l->slice_offset, targets = l->slice_bytes * l->nslices;
+	void *map = mmap(NULL, a->bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0), *board;
 	int ret;
 
 	a->map = NULL;
 	a->board = NULL;
-	a->mail = NULL;
-	if (map == MAP_FAILED)
-		return -errno;
+	a->nfamilies = l->nslices / l->per_file;
+	a->mail = calloc(a->nfamilies, sizeof(*a->mail));
+	if (map == MAP_FAILED || !a->mail) {
+		ret = map == MAP_FAILED ? -errno : -ENOMEM;
+		if (map != MAP_FAILED)
+			munmap(map, a->bytes);
+		free(a->mail);
+		a->mail = NULL;
+		return ret;
+	}
 	board = map_part(NULL, UFT_BOARD_BYTES, 0, a->board_fd, 0);
-	mail = map_part(NULL, mail_bytes, 0, a->fd, 0);
-	if (board == MAP_FAILED || mail == MAP_FAILED ||
-	    mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    map_part((uint8_t *)map + head, a->target_bytes - head, MAP_FIXED, a->fd, mail_bytes) == MAP_FAILED ||
-	    (own && map_part((uint8_t *)map + a->target_bytes, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED)) {
+	if (board == MAP_FAILED || mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    mmap((uint8_t *)map + head, targets, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    (own && map_part((uint8_t *)map + head + targets, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED)) {
 		ret = -errno;
 		if (board != MAP_FAILED)
 			munmap(board, UFT_BOARD_BYTES);
-		if (mail != MAP_FAILED)
-			munmap(mail, mail_bytes);
 		munmap(map, a->bytes);
+		free(a->mail);
+		a->mail = NULL;
 		return ret;
 	}
 	memcpy(map, l, sizeof(*l));
-	mprotect(map, l->slice_offset, PROT_READ);
-	/* Who has the arena mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
+	mprotect(map, head, PROT_READ);
+	/* Who has the board mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
 	madvise(board, UFT_BOARD_BYTES, MADV_DONTFORK);
-	madvise(mail, mail_bytes, MADV_DONTFORK);
-	madvise((uint8_t *)map + l->slice_offset, a->bytes - l->slice_offset, MADV_DONTFORK);
+	madvise((uint8_t *)map + head, a->bytes - head, MADV_DONTFORK);
 	madvise(map, a->bytes, MADV_DONTDUMP);
 	a->map = map;
 	a->board = board;
-	a->mail = mail;
 	return 0;
 }
 
 static void unmap(struct arena *a)
 {
+	for (uint32_t i = 0; i < a->nfamilies; i++)
+		if (a->mail[i])
+			munmap(a->mail[i], mail_bytes(a->map));
+	free(a->mail);
 	munmap(a->board, UFT_BOARD_BYTES);
-	munmap(a->mail, a->map->slice_offset - UFT_BOARD_BYTES);
 	munmap((void *)a->map, a->bytes);
 }
+
+/* ---- Families ---------------------------------------------------------------------------------- */
+
+static void family_path(const struct arena *a, uint32_t family, char *path, size_t size)
+{
+	snprintf(path, size, "%s" UFT_FAMILY_SUFFIX "%u", a->path, family);
+}
+
+static uint8_t *family_slices(const struct arena *a, uint32_t family)
+{
+	return (uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * a->map->per_file * family;
+}
+
+int arena_open_family(const struct arena *a, uint32_t family)
+{
+	char path[sizeof(a->path) + 32];
+	int fd;
+
+	family_path(a, family, path, sizeof(path));
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	return fd < 0 ? -errno : fd;
+}
+
+static int map_family(struct arena *a, uint32_t family, int fd)
+{
+	const struct uft_arena *l = a->map;
+	const uint64_t bytes = l->slice_bytes * l->per_file;
+	void *mail = map_part(NULL, mail_bytes(l), 0, fd, 0);
+
+	if (mail == MAP_FAILED)
+		return -errno;
+	if (map_part(family_slices(a, family), bytes, MAP_FIXED, fd, mail_bytes(l)) == MAP_FAILED) {
+		int ret = -errno;
+
+		munmap(mail, mail_bytes(l));
+		return ret;
+	}
+	madvise(mail, mail_bytes(l), MADV_DONTFORK);
+	madvise(family_slices(a, family), bytes, MADV_DONTFORK);
+	madvise(family_slices(a, family), bytes, MADV_DONTDUMP);
+	a->mail[family] = mail;
+	return 0;
+}
+
+/* A new file. Numbers are used again as late as can be: who drains a slice that has ended may be at it. */
+static int64_t make_family(struct arena *a)
+{
+	char path[sizeof(a->path) + 32];
+	uint32_t family = a->next_family;
+	int fd, ret;
+
+	for (uint32_t i = 0; a->mail[family % a->nfamilies]; i++, family++)
+		if (i == a->nfamilies)
+			return -EAGAIN;
+	family %= a->nfamilies;
+	family_path(a, family, path, sizeof(path));
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	ret = ftruncate(fd, (off_t)family_bytes(a->map)) < 0 ? -errno : map_family(a, family, fd);
+	close(fd);
+	if (ret) {
+		unlink(path);
+		return ret;
+	}
+	a->mail[family]->cookie = a->map->cookie;
+	a->next_family = (family + 1) % a->nfamilies;
+	return family;
+}
+
+/* To look at the others would make a page of each. */
+static uint32_t claimed(const struct arena *a, uint32_t family)
+{
+	uint32_t n = __atomic_load_n(&a->mail[family]->claimed, __ATOMIC_ACQUIRE);
+
+	return n < 1 ? 1 : n < a->map->per_file ? n : a->map->per_file;
+}
+
+static int is_unclaimed(const struct arena *a, uint32_t family)
+{
+	for (uint32_t i = 0; i < claimed(a, family); i++)
+		if (__atomic_load_n(&arena_slice(a, family * a->map->per_file + i)->state, __ATOMIC_ACQUIRE) != UFT_SLICE_FREE)
+			return 0;
+	return 1;
+}
+
+int arena_is_spare(const struct arena *a, uint32_t family)
+{
+	for (uint32_t i = 0; i < UFT_NSPARES; i++)
+		if (a->spare[i] == family + 1)
+			return 1;
+	return 0;
+}
+
+void arena_keep_spares(struct arena *a)
+{
+	for (uint32_t i = 0; i < a->nspares; i++) {
+		int64_t family;
+
+		if (a->spare[i] && __atomic_load_n(&arena_slice(a, (a->spare[i] - 1) * a->map->per_file)->state, __ATOMIC_ACQUIRE) ==
+				   UFT_SLICE_FREE)
+			continue;
+		family = make_family(a);
+		a->spare[i] = family < 0 ? 0 : (uint32_t)family + 1;
+		__atomic_store_n(&a->board->spare[i], a->spare[i], __ATOMIC_RELEASE);
+	}
+}
+
+/* A process of it may be claiming a slice: it looks at `closed` behind that, and we look at the slices behind `closed`. */
+int arena_close_family(struct arena *a, uint32_t family)
+{
+	if (!is_unclaimed(a, family))
+		return 0;
+	__atomic_store_n(&a->mail[family]->closed, 1, __ATOMIC_SEQ_CST);
+	if (is_unclaimed(a, family))
+		return 1;
+	__atomic_store_n(&a->mail[family]->closed, 0, __ATOMIC_RELEASE);
+	return 0;
+}
+
+void arena_drop_family(struct arena *a, uint32_t family)
+{
+	const uint64_t bytes = a->map->slice_bytes * a->map->per_file;
+	char path[sizeof(a->path) + 32];
+	void *at = family_slices(a, family);
+
+	/* Who drains one of its slices may still read there, and write that it has. */
+	if (a->void_fd >= 0 ? map_part(at, bytes, MAP_FIXED, a->void_fd, 0) == MAP_FAILED :
+	    mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
+		return;
+	madvise(at, bytes, MADV_DONTFORK);
+	munmap(a->mail[family], mail_bytes(a->map));
+	a->mail[family] = NULL;
+	family_path(a, family, path, sizeof(path));
+	unlink(path);
+}
+
+/* Somebody who has it mapped may claim a slice there, if he has none yet. */
+void arena_drop_unused(struct arena *a)
+{
+	for (uint32_t i = 0; i < a->nfamilies; i++) {
+		struct arena its = { .fd = -1, .board_fd = a->mail[i] && is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
+
+		if (its.board_fd >= 0 && !peek_anybody_maps(&its))
+			arena_drop_family(a, i);
+		if (its.board_fd >= 0)
+			close(its.board_fd);
+	}
+}
+
+void arena_map_families(struct arena *a)
+{
+	for (uint32_t i = 0; i < a->nfamilies; i++) {
+		int fd = a->mail[i] ? -1 : arena_open_family(a, i);
+		struct stat st;
+
+		if (fd < 0)
+			continue;
+		if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (uint64_t)st.st_size == family_bytes(a->map))
+			map_family(a, i, fd);
+		close(fd);
+	}
+}
+
+int arena_has(const struct arena *a, uint32_t index)
+{
+	uint32_t family = index / a->map->per_file;
+
+	if (index >= a->map->nslices)
+		return index < a->map->nslices + a->map->nown;
+	return a->mail[family] && index % a->map->per_file < claimed(a, family);
+}
+
+/* ---- A session's ------------------------------------------------------------------------------- */
 
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err)
 {
@@ -360,7 +589,7 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	char why[300];
 	int dirfd, ret;
 
-	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1 };
+	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
 	dirfd = find_dir(a, err);
 	if (dirfd < 0)
 		return dirfd;
@@ -373,14 +602,19 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 	close(dirfd);
 	if (ret)
 		return ret;
-	a->target_bytes = l.slice_offset + l.slice_bytes * l.nslices;
-	a->bytes = a->target_bytes + l.slice_bytes * l.nown;
+	a->target_bytes = UFT_BOARD_BYTES + family_bytes(&l);
+	a->bytes = l.slice_offset + l.slice_bytes * (l.nslices + l.nown);
+	a->nspares = opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES;
+	if (a->nspares > l.nslices / l.per_file / 2)
+		a->nspares = l.nslices / l.per_file / 2;
+	snprintf(l.path, sizeof(l.path), "%s", a->path);
 	a->own_fd = memfd_create("uft-own", MFD_CLOEXEC);
-	if (a->own_fd < 0 || ftruncate(a->own_fd, (off_t)(a->bytes - a->target_bytes)) < 0) {
+	a->void_fd = memfd_create("uft-void", MFD_CLOEXEC);
+	if (a->own_fd < 0 || a->void_fd < 0 || ftruncate(a->void_fd, (off_t)(l.slice_bytes * l.per_file)) < 0 || ftruncate(a->own_fd, (off_t)(l.slice_bytes * l.nown)) < 0) {
 		ret = uft_fail(err, -errno, "cannot make memory for what the session itself records: %s", strerror(errno));
 		goto undo;
 	}
-	if (ftruncate(a->board_fd, UFT_BOARD_BYTES) < 0 || ftruncate(a->fd, (off_t)(a->target_bytes - UFT_BOARD_BYTES)) < 0) {
+	if (ftruncate(a->board_fd, UFT_BOARD_BYTES) < 0) {
 		ret = uft_fail(err, -errno, "cannot size the session's file %s: %s", a->path, strerror(errno));
 		goto undo;
 	}
@@ -392,6 +626,8 @@ int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uf
 		goto undo;
 	}
 	memcpy(a->board, &l, sizeof(l));
+	a->next_family = a->nfamilies - a->nspares;	/* the program that is launched has slice 0 */
+	arena_keep_spares(a);
 	return 0;
 undo:
 	arena_destroy(a);
@@ -400,15 +636,25 @@ undo:
 
 void arena_unlink(const struct arena *a)
 {
-	char board[sizeof(a->path) + sizeof(UFT_BOARD_SUFFIX)];
+	char path[sizeof(a->path)], *name;
+	int dirfd;
 
-	snprintf(board, sizeof(board), "%s%s", a->path, UFT_BOARD_SUFFIX);
-	unlink(a->path);
-	unlink(board);
+	snprintf(path, sizeof(path), "%s", a->path);
+	name = strrchr(path, '/');
+	if (!name)
+		return;
+	*name++ = '\0';
+	dirfd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dirfd < 0)
+		return;
+	unlink_all(dirfd, name);
+	close(dirfd);
 }
 
 void arena_destroy(struct arena *a)
 {
+	if (a->map && a->is_linked && a->is_kept)
+		arena_drop_unused(a);
 	if (a->map)
 		unmap(a);
 	if (a->is_linked && !a->is_kept)
@@ -419,20 +665,23 @@ void arena_destroy(struct arena *a)
 		close(a->board_fd);
 	if (a->own_fd >= 0)
 		close(a->own_fd);
-	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1 };
+	if (a->void_fd >= 0)
+		close(a->void_fd);
+	*a = (struct arena){ .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1 };
 }
 
-/* Do the numbers of a header that anybody may have written make sense, for a file of @bytes? Each part lies behind the one before. */
-static int is_sound(const struct uft_arena *l, uint64_t bytes)
+/* Do the numbers of a header that anybody may have written make sense? Each part lies behind the one before. */
+static int is_sound(const struct uft_arena *l)
 {
 	const uint64_t nrings = (uint64_t)l->ncpus + l->nexch;
 
-	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > SLICES_MAX ||
+	if (l->magic != UFT_ABI_MAGIC || l->version != UFT_ABI_VERSION || !l->nslices || l->nslices > SLICES_MAX || !l->per_file ||
+	    l->nslices % l->per_file ||
 	    !l->ncpus || l->ncpus > CPUS_MAX || l->nexch > CPUS_MAX || !is_power_of_two(l->ring_bytes) ||
 	    !is_power_of_two(l->sub_bytes) || l->sub_bytes < SUB_BYTES_MIN || l->ring_bytes % UFT_PAGE || l->ring_bytes < l->sub_bytes)
 		return 0;
-	return l->slice_bytes <= bytes && l->slice_bytes % UFT_PAGE == 0 &&
-	       l->slice_offset == UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail)) && l->slice_offset + l->slice_bytes * l->nslices == bytes &&
+	return l->slice_bytes && l->slice_bytes <= BYTES_MAX / l->nslices && l->slice_bytes % UFT_PAGE == 0 &&
+	       l->slice_offset == UFT_BOARD_BYTES + page_up(sizeof(struct uft_mail)) &&
 	       l->cmd_offset == page_up(sizeof(struct uft_slice)) &&
 	       l->cmd_bytes > UFT_CMD_PAYLOAD && l->cmd_bytes <= l->slice_bytes &&
 	       l->ring_offset == l->cmd_offset + l->cmd_bytes && l->ring_stride == UFT_PAGE + (uint64_t)l->ring_bytes &&
@@ -442,33 +691,35 @@ static int is_sound(const struct uft_arena *l, uint64_t bytes)
 	       l->profile_offset + l->profile_ids * sizeof(struct uft_profile) * l->ncpus <= l->slice_bytes;
 }
 
-/* The session's file @name, mapped; checked. 0 or -errno. */
-static int open_existing(struct arena *a, int dirfd, const char *name)
+/* The files of the session whose first one is @dir/@name, mapped; checked. 0 or -errno. */
+static int open_existing(struct arena *a, int dirfd, const char *dir, const char *name)
 {
 	struct uft_arena head;
-	struct stat st;
 	int ret;
 
-	*a = (struct arena){ .own_fd = -1, .board_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
+	*a = (struct arena){ .own_fd = -1, .void_fd = -1, .board_fd = -1, .fd = openat(dirfd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) };
 	if (a->fd < 0)
 		return -errno;
+	snprintf(a->path, sizeof(a->path), "%.*s/%.*s", (int)sizeof(a->path) - 66, dir, 64, name);
 	ret = open_board(a, dirfd, name, 0) ? -errno : 0;
-	if (!ret && (pread(a->board_fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || fstat(a->fd, &st) < 0 || st.st_size < 0 ||
-		     !is_sound(&head, UFT_BOARD_BYTES + (uint64_t)st.st_size)))
+	if (!ret && (pread(a->board_fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) || !is_sound(&head)))
 		ret = -EPROTO;
 	if (!ret) {
-		a->bytes = a->target_bytes = UFT_BOARD_BYTES + (size_t)st.st_size;
 		head.nown = 0;
+		a->target_bytes = UFT_BOARD_BYTES + family_bytes(&head);
+		a->bytes = head.slice_offset + head.slice_bytes * head.nslices;
 		ret = arena_map(a, &head);
 	}
 	if (ret)
-		arena_destroy(a);	/* it has no path: nothing is removed */
+		arena_destroy(a);	/* it is not linked: nothing is removed */
+	else
+		arena_map_families(a);
 	return ret;
 }
 
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 {
-	struct arena dir = { .fd = -1, .board_fd = -1, .own_fd = -1 }, a;
+	struct arena dir = { .fd = -1, .board_fd = -1, .own_fd = -1, .void_fd = -1 }, a;
 	int dirfd = find_dir(&dir, NULL);
 	DIR *d = dirfd < 0 ? NULL : fdopendir(dirfd);
 	struct dirent *e;
@@ -476,8 +727,7 @@ int arena_each(void (*fn)(struct arena *a, void *arg), void *arg)
 	if (!d)
 		return dirfd < 0 ? dirfd : -errno;
 	while ((e = readdir(d)))
-		if (is_session(e->d_name) && !open_existing(&a, dirfd, e->d_name)) {
-			snprintf(a.path, sizeof(a.path), "%.*s/%.*s", (int)sizeof(a.path) - 66, dir.path, 64, e->d_name);
+		if (is_session(e->d_name) && !open_existing(&a, dirfd, dir.path, e->d_name)) {
 			fn(&a, arg);
 			arena_destroy(&a);
 		}
@@ -522,7 +772,11 @@ static uint32_t claim(struct arena *a, uint32_t from, uint32_t to, pid_t pid, pi
 
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid)
 {
-	return claim(a, 0, a->map->nslices, pid, ppid);
+	int64_t family = make_family(a);
+
+	if (family < 0)
+		return UFT_NO_SLICE;
+	return claim(a, (uint32_t)family * a->map->per_file, (uint32_t)family * a->map->per_file + 1, pid, ppid);
 }
 
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid)

@@ -13,26 +13,39 @@
 struct arena {
 	const struct uft_arena *map;	/* the layout, private; the shared slices lie behind it, as it says */
 	struct uft_arena *board;	/* shared; targets read it. The layout is never read from here */
-	struct uft_mail *mail;		/* shared; targets write to it */
+	struct uft_mail **mail;		/* of each family, shared; its targets write to it. NULL: there is no such family */
+	uint32_t nfamilies, next_family;
+	uint32_t nspares, spare[UFT_NSPARES];	/* as on the board, private */
 	size_t bytes;
-	size_t target_bytes;	/* what targets map: board, mail and slices; the session's own slices lie behind that in another file */
+	size_t target_bytes;	/* what a target maps: board and a family */
 	int fd;			/* holds the flock that says "this session lives" */
 	int board_fd;
 	int own_fd;		/* the session's own slices: a file that no target maps; -1 there are none */
+	int void_fd;		/* stands in place of a family that was dropped */
 	int is_linked;
-	int is_kept;		/* the file stays: somebody could not be left, and can be later (detach_request.c) */
+	int is_kept;		/* the files stay: somebody could not be left, and can be later (detach_request.c) */
 	char path[256];
 };
+
 int arena_create(struct arena *a, const struct uft_session_opts *opts, struct uft_error *err);
 void arena_destroy(struct arena *a);
-void arena_unlink(const struct arena *a);	/* both files */
-/* Maps the files, a->bytes in all, of layout @l: of a session, or again in its guard. 0 or -errno. */
+void arena_unlink(const struct arena *a);	/* all files */
+/* Maps what is no family's, a->bytes in all, of layout @l: of a session, or again in its guard. 0 or -errno. */
 int arena_map(struct arena *a, const struct uft_arena *l);
-/* For each file of a session of this user, living or dead: nobody locks it here. 0 or -errno. */
+void arena_map_families(struct arena *a);	/* those whose files are there */
+/* For each session of this user, living or dead: nobody locks its file here. 0 or -errno. */
 int arena_each(void (*fn)(struct arena *a, void *arg), void *arg);
+int arena_has(const struct arena *a, uint32_t index);	/* Is there such a slice, that somebody has claimed, perhaps? */
 struct uft_slice *arena_slice(const struct arena *a, uint32_t index);
 struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
-/* Claims a free slice for @pid, all counters zero; UFT_NO_SLICE if there is none. */
+int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
+void arena_keep_spares(struct arena *a);	/* makes others in place of those that were taken */
+int arena_is_spare(const struct arena *a, uint32_t family);
+/* No process claims a slice in it any more, nor is there one: 1. It is to be dropped. */
+int arena_close_family(struct arena *a, uint32_t family);
+void arena_drop_family(struct arena *a, uint32_t family);	/* its file goes; who has it mapped keeps that */
+void arena_drop_unused(struct arena *a);	/* all that no process has a slice in, or has mapped */
+/* Makes a family, and claims its first slice for @pid, all counters zero; UFT_NO_SLICE if there is no room. */
 uint32_t arena_claim(struct arena *a, pid_t pid, pid_t ppid);
 uint32_t arena_claim_own(struct arena *a, pid_t pid, pid_t ppid);	/* the same of the session's own */
 /* For a slice that nobody drains: clears it and makes it free again. */

@@ -23,7 +23,7 @@ int peek_maps(const struct arena *a, pid_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
-	if (!f || fstat(a->fd, &st) < 0) {
+	if (!f || fstat(a->board_fd, &st) < 0) {
 		if (f)
 			fclose(f);
 		return 0;

@@ -34,7 +34,10 @@ static void report_hook(struct uft_session *s, struct target *t, uint32_t object
 /* A thread waits in r_brk or in its hello until it is answered. */
 static int is_waiting(const struct uft_session *s, const struct target *t)
 {
-	return t->waiting && __atomic_load_n(&s->arena.mail->req[t->waiting - 1].state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	const struct uft_mail *m = t->waiting ? s->arena.mail[(t->waiting - 1) / UFT_NREQUESTS] : NULL;
+	const struct uft_request *r = m ? &m->req[(t->waiting - 1) % UFT_NREQUESTS] : NULL;
+
+	return r && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 int command_hooks(struct uft_session *s, struct target *t, uint32_t object)

@@ -231,11 +231,11 @@ static int try_task(const struct silent *s, pid_t tid)
 /* A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves nobody. */
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++) {
-		struct uft_request *r = &a->mail->req[i];
+	for (uint32_t i = 0; i < a->nfamilies * UFT_NREQUESTS; i++) {
+		struct uft_request *r = a->mail[i / UFT_NREQUESTS] ? &a->mail[i / UFT_NREQUESTS]->req[i % UFT_NREQUESTS] : NULL;
 		uint32_t posted = UFT_REQ_POSTED;
 
-		if (__atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)
+		if (!r || __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) != UFT_REQ_POSTED || (pid_t)r->pid != pid || r->no_wait)
 			continue;
 		r->result = -ETIMEDOUT;
 		if (__atomic_compare_exchange_n(&r->state, &posted, UFT_REQ_DONE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
@@ -285,9 +285,9 @@ static void part_with(const struct arena *a, uint32_t slice, int is_saved)
 static void release_of(const struct arena *a, pid_t pid, int is_saved)
 {
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_slice(a, i);
+		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
+		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && (pid_t)sl->pid == pid)
 			part_with(a, i, is_saved);
 	}
 }
@@ -316,14 +316,14 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 		return -EPROTO;
 	/* One that came up after the others were listed, or is in another pid namespace, has that stack. It has its name before it
 	 * serves: until then rejoin() waits for it. */
-	if (boot->slice < a->map->nslices && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
+	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
 		return 0;
 	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))
 		return -EPROTO;		/* unmapped already, by who was killed in the middle of that */
 	ret = rejoin(a, s);
 	if (!ret)
 		ret = read_boot(s, boot);
-	if (!ret && (boot->slice >= a->map->nslices || !arena_slice(a, boot->slice)->agent_tid))
+	if (!ret && (boot->slice >= a->map->nslices || !arena_has(a, boot->slice) || !arena_slice(a, boot->slice)->agent_tid))
 		ret = -EPROTO;
 	return ret;
 }

@@ -79,8 +79,8 @@ static int ask_session(const struct arena *a, pid_t pid)
 	r->result = 0;
 	r->arg[0] = (uint64_t)pid;
 	__atomic_store_n(&r->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
-	__atomic_add_fetch(&a->mail->bell, 1, __ATOMIC_ACQ_REL);
-	futex(&a->mail->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	__atomic_add_fetch(&a->board->bell, 1, __ATOMIC_ACQ_REL);
+	futex(&a->board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while ((state = __atomic_load_n(&r->state, __ATOMIC_ACQUIRE)) == UFT_REQ_POSTED && session_now_ns() < deadline &&
 	       !peek_is_ending((pid_t)a->board->session_pid))
 		futex(&r->state, 0 /* FUTEX_WAIT */, state, &(struct timespec){ .tv_nsec = PART_NS });
@@ -174,8 +174,11 @@ static void search_arena(struct arena *a, void *arg)
 	pid_t pid;
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		struct uft_slice *sl = arena_slice(a, i);
+		struct uft_slice *sl;
 
+		if (!arena_has(a, i))
+			continue;
+		sl = arena_slice(a, i);
 		pid = (pid_t)sl->pid;
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || pid <= 0 || kill(pid, 0) ||
 		    !is_meant(s->who, pid))

@@ -111,9 +111,9 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_slice(a, i);
+		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
+		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && sl->agent_tid && sl->pid &&
 		    kill((pid_t)sl->pid, 0) == 0)
 			l[n++] = (struct leaving){ .arena = a, .slice = i };
 	}
@@ -181,14 +181,20 @@ static void put_away(struct arena *a, unsigned failed)
 		return;
 	}
 	for (uint32_t i = 0; i < a->map->nslices + a->map->nown; i++) {
-		struct uft_slice *sl = arena_slice(a, i);
+		struct uft_slice *sl;
 
+		if (!arena_has(a, i))
+			continue;
+		sl = arena_slice(a, i);
+		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_FREE)
+			continue;
 		__atomic_and_fetch(&sl->ring_flags, UFT_RING_OVERWRITE, __ATOMIC_RELAXED);	/* his code may be ours still */
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
 			arena_release(a, i);
 		else
 			arena_empty(a, i);
 	}
+	arena_drop_unused(a);
 }
 
 unsigned guard_take_over(struct arena *a, pid_t of)
@@ -210,9 +216,9 @@ static int is_any_taken(const struct arena *a)
 	char by[80];
 
 	for (uint32_t i = 0; i < a->map->nslices; i++) {
-		const struct uft_slice *sl = arena_slice(a, i);
+		const struct uft_slice *sl = arena_has(a, i) ? arena_slice(a, i) : NULL;
 
-		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && procinfo_taken((pid_t)sl->pid, getpid(), by, sizeof(by)))
+		if (sl && __atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && procinfo_taken((pid_t)sl->pid, getpid(), by, sizeof(by)))
 			return 1;
 	}
 	return 0;
@@ -289,6 +295,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	struct arena a = *of;
 
 	uft_object_forked();
+	a.void_fd = -1;		/* closed below */
 	for (int i = 0; i < 4; i++)		/* sorted */
 		for (int k = 0; k < 4; k++)
 			if (keep[k] > keep[k + 1]) {
@@ -310,6 +317,7 @@ static _Noreturn void guard_main(const struct uft_session *s, int sock, int sess
 	if (!__atomic_load_n(&a.board->closed, __ATOMIC_ACQUIRE)) {
 		unsigned failed, its;
 
+		arena_map_families(&a);
 		finish_noted(&a);
 		failed = finish(&a, 0, &its);
 		if (s->opts.rescue && file >= 0)

@@ -180,7 +180,7 @@ static void look_at_files(struct doctor_facts *f)
 		char *slash = strrchr(f->arena_text, '/');
 
 		f->arena_ring_bytes = arena.map->ring_bytes;
-		f->arena_slices = arena.map->nslices;
+		f->arena_slices = arena.map->per_file;
 		if (slash)
 			*slash = '\0';
 	}

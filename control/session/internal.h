@@ -10,6 +10,7 @@ struct uft_session;
 /* ---- requests.c ------------------------------------------------------------------------------- */
 
 void request_serve(struct uft_session *s);
+size_t request_slots(const struct uft_session *s);
 void request_adopt_strays(struct uft_session *s);	/* live slices that nobody announced */
 
 /* ---- session.c ------------------------------------------------------------------------------- */

@@ -3,7 +3,7 @@
  * requests.c - what targets ask for
  *
  * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is believed: a task is what the kernel
- * says it is, and it is one of ours only if it has our arena mapped. A wrong number (another pid
+ * says it is, and it is one of ours only if it has our board mapped. A wrong number (another pid
  * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
  */
 #include "control/arm/arm.h"
@@ -20,18 +20,37 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define DROP_MS		20
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
-#define NSLOTS		(UFT_NREQUESTS + UFT_NASKS)
 
-/* The mail's, which any target can write to; behind them the board's, which only commands of the same user can. */
-static struct uft_request *slot(const struct uft_session *s, uint32_t i)
+/* Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands of the same user can write to. */
+static uint32_t first_ask(const struct uft_session *s)
 {
-	return i < UFT_NREQUESTS ? &s->arena.mail->req[i] : &s->arena.board->ask[i - UFT_NREQUESTS];
+	return s->arena.nfamilies * UFT_NREQUESTS;
 }
 
-static int is_ask(uint32_t i)
+size_t request_slots(const struct uft_session *s)
 {
-	return i >= UFT_NREQUESTS;
+	return first_ask(s) + UFT_NASKS;
+}
+
+static int is_ask(const struct uft_session *s, uint32_t i)
+{
+	return i >= first_ask(s);
+}
+
+/* NULL: its family is gone. */
+static struct uft_request *slot(const struct uft_session *s, uint32_t i)
+{
+	struct uft_mail *m = is_ask(s, i) ? NULL : s->arena.mail[i / UFT_NREQUESTS];
+
+	return is_ask(s, i) ? &s->arena.board->ask[i - first_ask(s)] : m ? &m->req[i % UFT_NREQUESTS] : NULL;
+}
+
+/* Is the slice of the family whose mail the request was in? */
+static int is_own_slice(const struct uft_session *s, uint32_t i, uint64_t slice)
+{
+	return slice < s->arena.map->nslices && slice / s->arena.map->per_file == i / UFT_NREQUESTS;
 }
 
 /* Only if it is still the request that was served: the asking thread may have given up meanwhile. */
@@ -40,7 +59,7 @@ static void answer(struct uft_session *s, uint32_t i, const struct uft_request *
 	struct uft_request *r = slot(s, i);
 	uint32_t posted = UFT_REQ_POSTED;
 
-	if (r->tid != served->tid || r->kind != served->kind)
+	if (!r || r->tid != served->tid || r->kind != served->kind)
 		return;
 	r->result = result;
 	s->done_ns[i] = session_now_ns();
@@ -54,16 +73,17 @@ static void free_stale(struct uft_session *s)
 {
 	uint64_t now = session_now_ns();
 
-	for (uint32_t i = 0; i < NSLOTS; i++) {
+	for (uint32_t i = 0; i < request_slots(s); i++) {
 		uint32_t done = UFT_REQ_DONE;
+		struct uft_request *r;
 
 		if (!s->done_ns[i])
 			continue;
-		if (__atomic_load_n(&slot(s, i)->state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
+		r = slot(s, i);
+		if (!r || __atomic_load_n(&r->state, __ATOMIC_RELAXED) != UFT_REQ_DONE)
 			s->done_ns[i] = 0;
 		else if (now - s->done_ns[i] > ANSWER_KEPT_MS * 1000000ull &&
-			 __atomic_compare_exchange_n(&slot(s, i)->state, &done, UFT_REQ_FREE, 0,
-						     __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			 __atomic_compare_exchange_n(&r->state, &done, UFT_REQ_FREE, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			s->done_ns[i] = 0;
 	}
 }
@@ -208,7 +228,7 @@ static int adopt(struct uft_session *s, uint32_t slice)
 	pid_t pid;
 	int ret;
 
-	if (slice >= s->arena.map->nslices)
+	if (slice >= s->arena.map->nslices || !arena_has(&s->arena, slice))
 		return -EINVAL;
 	sl = arena_slice(&s->arena, slice);
 	if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) != UFT_SLICE_LIVE || target_by_slice(s, slice))
@@ -273,7 +293,7 @@ static int adopt_any(struct uft_session *s, uint32_t slice)
 /* Who asked may have been left since, and its slice be another child's by now, who is not ready and asks as well. */
 static int serve_forked(struct uft_session *s, const struct uft_request *r)
 {
-	if (r->arg[0] >= s->arena.map->nslices)
+	if (!arena_has(&s->arena, (uint32_t)r->arg[0]))
 		return -EINVAL;
 	if (__atomic_load_n(&arena_slice(&s->arena, (uint32_t)r->arg[0])->pid, __ATOMIC_ACQUIRE) != r->pid)
 		return -EEXIST;
@@ -283,8 +303,15 @@ static int serve_forked(struct uft_session *s, const struct uft_request *r)
 void request_adopt_strays(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++) {
-		struct uft_slice *sl = arena_slice(&s->arena, i);
-		pid_t pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+		struct uft_slice *sl;
+		pid_t pid;
+
+		if (!arena_has(&s->arena, i)) {
+			i += s->arena.map->per_file - 1 - i % s->arena.map->per_file;
+			continue;
+		}
+		sl = arena_slice(&s->arena, i);
+		pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
 
 		/* agent_tid is the last thing a child fills in, unless it is killed before. */
 		if (__atomic_load_n(&sl->state, __ATOMIC_ACQUIRE) == UFT_SLICE_LIVE && !target_by_slice(s, i) && pid > 0 &&
@@ -378,7 +405,9 @@ static void serve(struct uft_session *s, uint32_t i)
 	struct uft_request r = *slot(s, i);
 	int ret = -EINVAL;
 
-	switch (is_ask(i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
+	if (!is_ask(s, i) && (!is_own_slice(s, i, r.slice) || (r.kind == UFT_REQ_FORKED && !is_own_slice(s, i, r.arg[0]))))
+		r.kind = 0;
+	switch (is_ask(s, i) == (r.kind == UFT_REQ_DETACH) ? r.kind : 0) {
 	case UFT_REQ_EXEC:
 		ret = serve_exec(s, &r);
 		break;
@@ -415,40 +444,98 @@ static void serve(struct uft_session *s, uint32_t i)
 	answer(s, i, &r, ret);
 }
 
-static int is_posted(struct uft_session *s, uint32_t i)
+static int is_posted(const struct uft_session *s, uint32_t i)
 {
-	return __atomic_load_n(&slot(s, i)->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
+	const struct uft_request *r = slot(s, i);
+
+	return r && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
 /* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
  * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
-	const struct uft_request *req = s->arena.mail->req;
+	const uint32_t first = i - i % UFT_NREQUESTS;
+	const struct uft_request *req = slot(s, first), *it = slot(s, i);
 
-	for (uint32_t k = 0; k < UFT_NREQUESTS && req[i].kind == UFT_REQ_EXEC; k++)
-		if (is_posted(s, k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == req[i].tid && req[k].slice == req[i].slice)
-			serve(s, k);
+	for (uint32_t k = 0; k < UFT_NREQUESTS && it->kind == UFT_REQ_EXEC; k++)
+		if (is_posted(s, first + k) && req[k].kind == UFT_REQ_EXEC_FAILED && req[k].tid == it->tid && req[k].slice == it->slice)
+			serve(s, first + k);
 }
 
 /* Who is to be left may have said just now that it is there: it has rings, and they are read only once it is known. */
 static void serve_forks_first(struct uft_session *s)
 {
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		if (is_posted(s, i) && s->arena.mail->req[i].kind == UFT_REQ_FORKED)
+	for (uint32_t i = 0; i < first_ask(s); i++)
+		if (is_posted(s, i) && slot(s, i)->kind == UFT_REQ_FORKED)
 			serve(s, i);
 	request_adopt_strays(s);
 }
 
-void request_serve(struct uft_session *s)
+static void serve_slots(struct uft_session *s, uint32_t from, uint32_t to)
 {
-	free_stale(s);
-	for (uint32_t i = 0; i < NSLOTS; i++)
+	for (uint32_t i = from; i < to; i++)
 		if (is_posted(s, i)) {
-			if (is_ask(i))
+			if (is_ask(s, i))
 				serve_forks_first(s);
 			else
 				serve_failed_first(s, i);
 			serve(s, i);
 		}
+}
+
+/* ---- Families ------------------------------------------------------------------------------ */
+
+static int has_target(const struct uft_session *s, uint32_t family)
+{
+	for (const struct target *t = s->targets; t; t = t->next)
+		if (t->slice / s->arena.map->per_file == family)
+			return 1;
+	return 0;
+}
+
+/* A thread of a child that had no event so far may be asking in there: it is answered, and then asks elsewhere. */
+static void drop_family(struct uft_session *s, uint32_t family)
+{
+	if (has_target(s, family) || !arena_close_family(&s->arena, family))
+		return;
+	serve_slots(s, family * UFT_NREQUESTS, (family + 1) * UFT_NREQUESTS);
+	memset(&s->done_ns[family * UFT_NREQUESTS], 0, UFT_NREQUESTS * sizeof(*s->done_ns));
+	arena_drop_family(&s->arena, family);
+}
+
+static void drop_families(struct uft_session *s)
+{
+	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
+		if (s->arena.mail[f] && !arena_is_spare(&s->arena, f))
+			drop_family(s, f);
+}
+
+/* Drops those that are nobody's any more, and makes spare ones. */
+static void tend_families(struct uft_session *s)
+{
+	const uint64_t now = session_now_ns();
+	uint32_t n = 0;
+
+	for (const struct target *t = s->targets; t; t = t->next)
+		n++;
+	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->per_file, __ATOMIC_RELAXED);
+	arena_keep_spares(&s->arena);
+	if (now >= s->next_drop_ns && !s->is_dropping) {
+		s->is_dropping = 1;	/* what is asked in a family that is dropped may need one */
+		drop_families(s);
+		s->is_dropping = 0;
+		s->next_drop_ns = now + DROP_MS * 1000000ull;
+		arena_keep_spares(&s->arena);
+	}
+}
+
+void request_serve(struct uft_session *s)
+{
+	free_stale(s);
+	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
+		if (s->arena.mail[f])
+			serve_slots(s, f * UFT_NREQUESTS, (f + 1) * UFT_NREQUESTS);
+	serve_slots(s, first_ask(s), (uint32_t)request_slots(s));
+	tend_families(s);
 }

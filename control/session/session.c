@@ -15,7 +15,7 @@
  *
  * Life of a target
  *	launch: fork, seize, exec stop -> inject_exec() -> released -> loader calls (OBJECTS) -> runs -> ends
- *	fork:   the child claims a slice by itself and says FORKED; it shares its parent's space
+ *	fork:   the child takes a spare family by itself and says FORKED; it shares its parent's space
  *	exec:   EXEC request -> seized -> exec stop -> the old target ends, inject_exec() makes a new one
  *
  * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper thread turns the
@@ -69,20 +69,18 @@
 
 /* ---- The bell ------------------------------------------------------------------------------ */
 
+/* The session's threads hear of a wake by the number, which only we write: run_to_start() waits for it as well. */
 static void *bell_main(void *arg)
 {
 	struct uft_session *s = arg;
-	uint32_t *bell = &s->arena.mail->bell, seen = 0;
+	uint32_t *bell = &s->arena.board->bell;
 	uint64_t one = 1;
 
 	while (!atomic_load(&s->bell_stop)) {
-		uint32_t now = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
-
-		if (now == seen) {
-			futex(bell, 0 /* FUTEX_WAIT */, seen, NULL);
+		if (futex(bell, 0 /* FUTEX_WAIT */, __atomic_load_n(bell, __ATOMIC_ACQUIRE), NULL) < 0 && errno == EINTR)
 			continue;
-		}
-		seen = now;
+		__atomic_fetch_add(bell, 1, __ATOMIC_ACQ_REL);
+		futex(bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		if (write(s->bell_fd, &one, sizeof(one)) < 0)
 			continue;	/* it is full: the session is late anyway */
 	}
@@ -114,8 +112,8 @@ static void stop_bell(struct uft_session *s)
 {
 	if (s->has_bell_thread) {
 		atomic_store(&s->bell_stop, 1);
-		__atomic_fetch_add(&s->arena.mail->bell, 1, __ATOMIC_ACQ_REL);
-		futex(&s->arena.mail->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+		__atomic_fetch_add(&s->arena.board->bell, 1, __ATOMIC_ACQ_REL);
+		futex(&s->arena.board->bell, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 		pthread_join(s->bell_thread, NULL);
 	}
 	if (s->bell_fd >= 0)
@@ -184,6 +182,7 @@ static void session_free(struct uft_session *s)
 	spec_free(s->spec);
 	free(s->kin);
 	free(s->last);
+	free(s->done_ns);
 	for (uint32_t i = 0; i < s->nwarned; i++)
 		free(s->warned[i]);
 	if (s->launched_fd >= 0)
@@ -207,7 +206,7 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	s->listener = listeners;
 	s->nlistener = sizeof(listeners) / sizeof(listeners[0]);
 	s->held = UFT_NO_SLICE;
-	s->arena.fd = s->arena.board_fd = s->arena.own_fd = -1;
+	s->arena.fd = s->arena.board_fd = s->arena.own_fd = s->arena.void_fd = -1;
 	if (opts)
 		s->opts = *opts;
 	if (ev)
@@ -226,7 +225,8 @@ int uft_session_create(const struct uft_session_opts *opts, const struct uft_ses
 	if (!ret) {
 		guard_start(s);		/* before there is a thread */
 		s->last = calloc(s->arena.map->nslices, sizeof(*s->last));
-		ret = s->last ? start_bell(s) : -ENOMEM;
+		s->done_ns = calloc(request_slots(s), sizeof(*s->done_ns));
+		ret = s->last && s->done_ns ? start_bell(s) : -ENOMEM;
 		if (!ret && s->opts.watchdog) {
 			guard_await(s);		/* its waits see any child */
 			ret = watch_begin(s);
@@ -367,7 +367,7 @@ static void end_those_left(struct uft_session *s)
 			target_end(s, t);
 	}
 	for (uint32_t i = 0; i < s->arena.map->nslices; i++)
-		if (__atomic_load_n(&arena_slice(&s->arena, i)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
+		if (arena_has(&s->arena, i) && __atomic_load_n(&arena_slice(&s->arena, i)->state, __ATOMIC_ACQUIRE) == UFT_SLICE_DEAD)
 			arena_release(&s->arena, i);
 }
 
@@ -387,8 +387,10 @@ void uft_session_destroy(struct uft_session *s)
 		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
 	__atomic_store_n(&s->arena.board->closed, 1, __ATOMIC_RELEASE);
 	/* Threads that wait for an answer look at `closed` only now and then. */
-	for (uint32_t i = 0; i < UFT_NREQUESTS; i++)
-		futex(&s->arena.mail->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
+	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
+		for (uint32_t i = 0; s->arena.mail[f] && i < UFT_NREQUESTS; i++)
+			if (__atomic_load_n(&s->arena.mail[f]->req[i].state, __ATOMIC_RELAXED))
+				futex(&s->arena.mail[f]->req[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	for (uint32_t i = 0; i < UFT_NASKS; i++)
 		futex(&s->arena.board->ask[i].state, 1 /* FUTEX_WAKE */, INT32_MAX, NULL);
 	while (s->targets)

@@ -80,6 +80,7 @@ struct attach {
 	pid_t pid;
 	struct procinfo info;
 	struct space *space;
+	uint32_t slice;
 	struct remote r;
 	int64_t rseq_offset;
 	int no_mprotect;
@@ -485,7 +486,7 @@ static int send_fds(int sock, const int *fd, size_t n)
 	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
 }
 
-/* The lock on the session's file is that of an open file, and whoever maps it holds that: the target shall have one of its own. */
+/* Another open file, of which the target can do less with it. */
 static int open_again(int fd, int mode)
 {
 	char path[64];
@@ -498,7 +499,7 @@ static int give_fds(struct attach *a, int its_fd)
 {
 	int guard = (int)__atomic_load_n(&a->s->arena.board->guard_pid, __ATOMIC_RELAXED);
 	int fd[UFT_BOOT_NFDS] = {
-		[UFT_BOOT_ARENA] = open_again(a->s->arena.fd, O_RDWR), [UFT_BOOT_BOARD] = open_again(a->s->arena.board_fd, O_RDONLY),
+		[UFT_BOOT_ARENA] = arena_open_family(&a->s->arena, a->slice / a->s->arena.map->per_file), [UFT_BOOT_BOARD] = open_again(a->s->arena.board_fd, O_RDONLY),
 		[UFT_BOOT_SESSION] = (int)syscall(SYS_pidfd_open, getpid(), 0),
 		[UFT_BOOT_TARGET] = a->info.pidfd, [UFT_BOOT_GUARD] = guard ? (int)syscall(SYS_pidfd_open, guard, 0) : -1,
 	};
@@ -687,9 +688,10 @@ static int attach_once(struct attach *a, struct target **out, struct uft_error *
 		return procinfo_is_gone(&a->info) ? say_failure(a, -ESRCH, err) : ret;
 	slice = arena_claim(&a->s->arena, a->info.local_pid, a->info.ppid);
 	if (slice == UFT_NO_SLICE) {
-		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->nslices);
+		ret = uft_fail(err, -EAGAIN, "too many processes are traced at once (%u)", a->s->arena.map->per_file);
 		goto no_space;
 	}
+	a->slice = slice;
 	session_set_slice(a->s, slice);
 	own = hurry(0);
 	note(a, slice);

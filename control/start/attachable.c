@@ -72,11 +72,16 @@ static int check_class(const struct procinfo *p, struct uft_error *err)
 	return 0;
 }
 
-/* A session's file that is mapped, and whose session lives: its lock is taken. */
-static int is_session_alive(const char *path)
+/* The session whose file @path is mapped (its name begins at @base) lives: the lock on its first file is taken. */
+static int is_session_alive(char *path, char *base)
 {
-	int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), alive;
+	char *end = base + strlen("/session.");
+	int fd, alive;
 
+	end += strspn(end, "0123456789.");
+	if (end[0] && end[-1] == '.')		/* SESSION.b, SESSION.f1 */
+		end[-1] = '\0';
+	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return errno != ENOENT;
 	alive = flock(fd, LOCK_EX | LOCK_NB) < 0;
@@ -100,7 +105,7 @@ static int check_sessions(const struct uft_session *s, const struct procinfo *p,
 		if (!base || base == at || !strstr(at, "uft") || strstr(base, "(deleted)"))
 			continue;
 		at[strcspn(at, "\n")] = '\0';
-		if (is_session_alive(at))
+		if (is_session_alive(at, base))
 			snprintf(other, sizeof(other), "%s", base + strlen("/session."));
 	}
 	free(line);

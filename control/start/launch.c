@@ -187,7 +187,7 @@ static void tell_released(struct uft_session *s)
 static int run_to_start(struct uft_session *s, struct target **t)
 {
 	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
-	uint32_t *bell = &s->arena.mail->bell, slice = (*t)->slice;
+	uint32_t *bell = &s->arena.board->bell, slice = (*t)->slice;
 	pid_t pid = (*t)->pid;
 	int has_waited = 0;
 

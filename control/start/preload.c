@@ -3,7 +3,7 @@
  * preload.c - programs into which the loader puts the runtime (LD_PRELOAD), without ptrace
  *
  * For programs under an emulator, which knows no ptrace, and for systems that forbid it. The program is started with
- * libuft.so in LD_PRELOAD and the session's file in UFT_ARENA; before any code of it runs the runtime says hello and
+ * libuft.so in LD_PRELOAD and the session's files in UFT_ARENA; before any code of it runs the runtime says hello and
  * waits (runtime/agent/preload.c). From then on such a target is like any other, except:
  *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library stays mapped;
  *   - children that are made by fork are followed, and what is executed if that finds the same in its environment. Under an emulator
@@ -178,12 +178,24 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 
 static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)
 {
-	uint32_t page_bytes = __atomic_load_n(&s->arena.mail->page_bytes, __ATOMIC_RELAXED);
+	uint32_t page_bytes = 0;
 
+	for (uint32_t f = 0; f < s->arena.nfamilies && !page_bytes; f++)
+		page_bytes = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->page_bytes, __ATOMIC_RELAXED) : 0;
 	if (page_bytes)
 		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
 				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
 	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
+}
+
+/* Of a runtime that did not come up: it has taken a spare family all the same. */
+static int32_t start_error(const struct uft_session *s)
+{
+	int32_t error = 0;
+
+	for (uint32_t f = 0; f < s->arena.nfamilies && !error; f++)
+		error = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->start_error, __ATOMIC_ACQUIRE) : 0;
+	return error;
 }
 
 /* Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program is over. */
@@ -194,7 +206,7 @@ static int await_hello(struct uft_session *s, pid_t pid, const char *path, struc
 
 	do {
 		session_step(s, 100);
-		error = __atomic_load_n(&s->arena.mail->start_error, __ATOMIC_ACQUIRE);
+		error = start_error(s);
 	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
 	if (s->held_result) {
 		*err = s->held_error;

@@ -89,7 +89,9 @@ struct uft_session {
 	uint64_t next_scan_ns, next_budget_ns;
 	pid_t has_silent;			/* one of them; as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
-	uint64_t done_ns[UFT_NREQUESTS + UFT_NASKS];	/* when an answer was given that nobody has taken yet */
+	int is_dropping;
+	uint64_t next_drop_ns;			/* families that are nobody's are looked for */
+	uint64_t *done_ns;		/* of each slot of a request: when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
 	uint64_t stop_ns_max;			/* of attaches: the longest stop */

@@ -7,13 +7,16 @@
  * header, with runtime/arch/x/encode.h, that both sides include. It needs nothing but <stddef.h> and <stdint.h>.
  *
  * Objects
- *   arena     what a session and its targets share: two sparse files in its run directory,.
+ *   arena     what a session and its targets share: sparse files in its run directory.
  *   board     the first file: the layout, and what the session tells all. Targets map it read-only, of a descriptor
  *             that was opened so: they cannot write to it, nor make it writable.
- *   mail      the beginning of the other file: what targets ask for. Behind it are slices of equal size.
- *   slice     what one target process owns: counters, a command area, its rings, its profile.
- *             A child made by fork claims a free slice by one atomic operation, so following it
- *             needs no system call, descriptor or path and works under chroot and seccomp.
+ *   family    a file for each program image (launched, attached, executed, preloaded), which no other image maps: mail and
+ *             `per_file` slices. A fork child takes a spare family at its first event, in place of its parent's. A child
+ *             that may not open one (chroot, seccomp, another user) claims a free slice of its parent's family by one
+ *             atomic operation, without a system call.
+ *   mail      the beginning of a family's file: what its processes ask for. Behind it are slices of equal size.
+ *   slice     what one target process owns: counters, a command area, its rings, its profile. Slice i is in family
+ *             i / per_file; the numbers are the session's.
  *             The session numbers `nown` more, behind them, in memory of its own, for what it finds out and records itself.
  *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
@@ -33,7 +36,7 @@
 #include <stdint.h>
 
 #define UFT_ABI_MAGIC	0x31414e4552544655ull	/* "UFTRENA1" */
-#define UFT_ABI_VERSION	5u
+#define UFT_ABI_VERSION	6u
 #define UFT_ABI_RECORDS	3u	/* since then records, sub-buffers and rings of files are what they are */
 
 /* ---- Records ------------------------------------------------------------------------------ */
@@ -230,7 +233,7 @@ enum uft_denied {
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
 
 /*
- * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), mail.bell++ and FUTEX_WAKE it;
+ * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), FUTEX_WAKE of board.bell until that woke somebody;
  * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out (counted) it frees
  * the slot. No-wait requests are freed by the session.
  */
@@ -255,6 +258,7 @@ enum uft_children {
 
 #define UFT_BOARD_BYTES		65536u	/* mapped apart, whatever the size of the kernel's pages */
 #define UFT_NASKS		4
+#define UFT_NSPARES		16
 struct uft_arena {		/* the board */
 	uint64_t magic;
 	uint32_t version;
@@ -262,8 +266,8 @@ struct uft_arena {		/* the board */
 	uint32_t nexch;		/* exchange rings that follow */
 	uint32_t ring_bytes;	/* data bytes of a ring, a power of two */
 	uint32_t sub_bytes;	/* bytes of a sub-buffer, a power of two, ring_bytes / sub_bytes >= 4 */
-	uint32_t nslices;
-	uint64_t slice_offset;	/* of slice 0, as if the other file began UFT_BOARD_BYTES behind the board's beginning: behind the mail */
+	uint32_t nslices;	/* of all families */
+	uint64_t slice_offset;	/* of a family's first slice, as if its file began UFT_BOARD_BYTES behind the board's beginning: behind the mail */
 	uint64_t slice_bytes;
 	uint64_t cmd_offset, cmd_bytes;		/* command area, relative to a slice */
 	uint64_t ring_offset, ring_stride;	/* rings, relative to a slice */
@@ -280,14 +284,23 @@ struct uft_arena {		/* the board */
 	uint32_t is_tried;	/* s: 1: an heir could not leave all: only who is told to tries again */
 	char exe[256];		/* s: the session's program: what another build cannot leave it can; "" unknown */
 	struct uft_request ask[UFT_NASKS];	/* a: by commands of the same user, which can open the file; each as one of the mail's */
+	uint32_t bell;		/* s: a futex. Targets cannot write here, but wake who waits; the session counts what it has heard */
+	uint32_t per_file;	/* slices of a family */
+	uint32_t is_full;	/* s: 1: no more processes are followed: a fork child claims no slice of its parent's family */
+	uint32_t pad;
+	uint64_t cookie;	/* of the session: each of its families has it, too */
+	uint32_t spare[UFT_NSPARES];	/* s: 1 + number of a family that is nobody's: the state of its first slice is FREE; 0 none */
+	char path[256];		/* s: of the session's files, in its own mount namespace */
 };
 _Static_assert(sizeof(struct uft_arena) <= UFT_PAGE, "abi");
 
 struct uft_mail {
-	uint32_t bell;		/* a: futex, bumped after a request was posted */
+	uint32_t closed;	/* s: 1: nobody reads these requests any more, no slice here is to be claimed */
 	int32_t start_error;	/* w: why a preloaded runtime that maps this did not come up: -errno; 0 none has failed */
 	uint32_t page_bytes;	/* w: before that, if it is for the kernel's pages: their size; they must be UFT_PAGE */
-	uint32_t pad[13];
+	uint32_t claimed;	/* w: no slice from here on was ever claimed, but for the first, which need not be counted */
+	uint64_t cookie;	/* s: the board's */
+	uint32_t pad2[10];
 	struct uft_request req[UFT_NREQUESTS];
 };
 _Static_assert(sizeof(struct uft_mail) == 64 + 64 * UFT_NREQUESTS, "abi");
@@ -697,10 +710,11 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 /*
  * The session maps the blob (an ELF image without dynamic needs; it applies R_*_RELATIVE itself), writes
  * this block into the blob's symbol uft_boot, points the stopped task's pc at symbol uft_blob_start and
- * lets it run. The blob maps the arena from `arena_path` (the board: UFT_BOARD_SUFFIX behind it), claims slice `slice`, starts its agent, stores
+ * lets it run. The blob maps the board (`arena_path` and UFT_BOARD_SUFFIX) and the family of `slice` (UFT_FAMILY_SUFFIX and its number), starts its agent, stores
  * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
  */
 #define UFT_BOARD_SUFFIX	".b"
+#define UFT_FAMILY_SUFFIX	".f"	/* its number in decimal follows */
 #define UFT_BOOT_RESUME	352
 #define UFT_BOOT_BACK	360
 struct uft_way_back {		/* of a thread: registers by the number that instructions have for them, and its signal mask */
@@ -710,7 +724,7 @@ struct uft_boot {
 	uint32_t version;
 	uint32_t slice;		/* claimed by the session for this target (state LIVE already) */
 	int64_t rseq_offset;	/* of struct rseq from the thread pointer; 0: none, use exchange rings */
-	uint64_t arena_bytes;	/* to map: board, mail and slices */
+	uint64_t arena_bytes;	/* to map: board and a family */
 	uint32_t cpu_vendor_ok;	/* 1: an aligned 8-byte store over live code is known good (st8) */
 	uint32_t no_mprotect;	/* 1: text must be written through /proc/self/mem (W^X) */
 	uint64_t arena_addr;	/* w: where mail and slices were mapped */

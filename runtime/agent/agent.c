@@ -39,6 +39,7 @@
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/own.h"
 #include "runtime/platform/platform.h"
+#include "runtime/ring/ring.h"
 
 #define TICK_MS		100
 #define START_MS	2000
@@ -66,6 +67,7 @@ static struct {
 	int tid;			/* its own */
 	int coming;			/* the one that was started last, ready or late */
 	int target_fd, session_fd, guard_fd;	/* -1: none, or not to be seen from this pid namespace */
+	uint32_t must_claim;		/* a fork child's: it has no memory of its own yet */
 	uint32_t is_thread;		/* preload.c: of the target's thread group, without descriptors */
 	struct agent_creds creds;
 } agent;
@@ -204,6 +206,8 @@ void agent_isolate(void)
 static int agent_setup(void)
 {
 	agent_isolate();
+	if (agent.must_claim && trace_claim_own())
+		return -ENOSPC;
 	agent.target_fd = (int)sys_call3(__NR_pidfd_open, agent.pid, 0, 0);
 	if (agent.target_fd < 0)
 		return agent.target_fd;
@@ -226,11 +230,14 @@ static int agent_setup(void)
 
 static void agent_main(void)
 {
-	int ret = agent_setup();
+	int ret = agent_setup(), ms = 0;
 
 	if (!ret)		/* also if nobody waits for us any more */
 		uft_store(&uft_rt.slice->agent_tid, (uint32_t)sys_gettid());
 	report_start(ret);
+	/* A fork child first ends what its parent's agent was doing. */
+	while (uft_load_acquire(ring_state()) == RING_ADOPTING && ms++ < START_MS)
+		plat_wait(ring_state(), RING_ADOPTING, 1000000);
 	if (!ret)
 		agent_loop();
 }
@@ -329,10 +336,16 @@ static int make_anew(void)
 {
 	agent.pid = sys_getpid();
 	agent.started = 0;
+	agent.coming = 0;
 	command_begin();
 	agent.coming = agent.is_thread ? (int)uft_asm_clone(CLONE_THREAD_, (void *)(agent.stack + STACK_BYTES), thread_main) :
 		       make_agent();
 	return agent.coming;
+}
+
+void agent_note_slice(void)
+{
+	uft_boot.slice = uft_rt.slice_index;
 }
 
 int agent_start(void)
@@ -342,7 +355,8 @@ int agent_start(void)
 
 	if (ret)
 		return ret;
-	uft_boot.slice = uft_rt.slice_index;	/* a fork child's: where the session looks */
+	if (!agent.must_claim)
+		agent_note_slice();	/* where the session looks */
 	sys_sigprocmask(SIG_SETMASK, &all, &mask);
 	tid = is_coming() ? agent.coming : make_anew();
 	while (tid > 0 && !uft_load_acquire(&agent.started) && left_ms > 0)
@@ -357,6 +371,21 @@ int agent_start(void)
 		return agent.result;
 	uft_store(&uft_rt.slice->agent_tid, (uint32_t)tid);
 	return 0;
+}
+
+int agent_start_child(void)
+{
+	int ret;
+
+	agent.must_claim = 1;
+	ret = agent_start();
+	agent.must_claim = 0;
+	return ret;
+}
+
+int agent_is_lost(void)
+{
+	return agent.coming <= 0 || plat_is_gone((uint32_t)agent.coming);
 }
 
 int agent_start_thread(void)

@@ -30,8 +30,8 @@ void agent_spawn(void (*main)(void));	/* from the task in between */
 void agent_serve(const int *fd, uint32_t nfds);
 
 /* boot.c */
-int boot_map_arena(int board, int fd);	/* both are closed */
-int boot_map_path(const char *path);
+int boot_map_arena(int board, int fd);	/* the board and the family of uft_boot.slice; both are closed */
+int boot_map_board(const char *path);	/* of the session whose files have this name */
 int boot_finish(void);			/* the arena is mapped: the rest, but for the agent */
 
 long uft_asm_clone(unsigned long flags, void *stack_top, void (*fn)(void));	/* entry.S */

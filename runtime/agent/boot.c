@@ -54,37 +54,50 @@ static long map_shared(uint64_t bytes, int prot, int fd)
 }
 
 /* The board read-only, of a descriptor that cannot write: mprotect() will not make it writable either. */
-static int map_both(int board, int fd)
+static int map_board(int fd)
 {
-	const uint64_t bytes = uft_boot.arena_bytes - UFT_BOARD_BYTES;
 	const struct uft_arena *a;
-	long at, mail;
+	long at = uft_boot.arena_bytes <= UFT_BOARD_BYTES ? -EINVAL : map_shared(UFT_BOARD_BYTES, PROT_READ, fd);
 
-	if (uft_boot.arena_bytes <= UFT_BOARD_BYTES)
-		return -EINVAL;
-	at = map_shared(UFT_BOARD_BYTES, PROT_READ, board);
 	if (sys_is_error(at))
 		return (int)at;
 	a = (const struct uft_arena *)at;
-	mail = a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices ? -EPROTO :
-	       map_shared(bytes, PROT_READ | PROT_WRITE, fd);
-	if (sys_is_error(mail)) {
+	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || uft_boot.slice >= a->nslices || !a->per_file) {
 		mem_unmap((uint64_t)at, UFT_BOARD_BYTES);
-		return (int)mail;
+		return -EPROTO;
 	}
-	uft_boot.arena_addr = (uint64_t)mail;
 	uft_boot.board_addr = (uint64_t)at;
 	uft_rt.arena = a;
-	uft_rt.mail = (struct uft_mail *)mail;
+	return 0;
+}
+
+static uint64_t family_bytes(void)
+{
+	return uft_boot.arena_bytes - UFT_BOARD_BYTES;
+}
+
+static int map_family(int fd)
+{
+	long at = map_shared(family_bytes(), PROT_READ | PROT_WRITE, fd);
+
+	if (sys_is_error(at))
+		return (int)at;
+	uft_boot.arena_addr = (uint64_t)at;
+	uft_rt.mail = (struct uft_mail *)at;
 	uft_rt.slice_index = uft_boot.slice;
-	uft_rt.slice = rt_slice(uft_boot.slice);
+	uft_rt.slice = rt_slice(uft_boot.slice % uft_rt.arena->per_file);
 	return 0;
 }
 
 int boot_map_arena(int board, int fd)
 {
-	int ret = board < 0 ? board : fd < 0 ? fd : map_both(board, fd);
+	int ret = board < 0 ? board : fd < 0 ? fd : map_board(board);
 
+	if (!ret) {
+		ret = map_family(fd);
+		if (ret)
+			mem_unmap(uft_boot.board_addr, UFT_BOARD_BYTES);
+	}
 	if (board >= 0)
 		sys_close(board);
 	if (fd >= 0)
@@ -92,16 +105,115 @@ int boot_map_arena(int board, int fd)
 	return ret;
 }
 
-int boot_map_path(const char *path)
+static int open_family(const char *path, uint32_t number)
+{
+	char name[sizeof(uft_boot.arena_path) + sizeof(UFT_FAMILY_SUFFIX) + 10];
+
+	mem_put_dec(mem_put(mem_put(name, path), UFT_FAMILY_SUFFIX), number);
+	return sys_open(name, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+}
+
+static int open_board(const char *path)
 {
 	char board[sizeof(uft_boot.arena_path) + sizeof(UFT_BOARD_SUFFIX)];
-	int fd;
 
 	if (mem_strlen(path) >= sizeof(uft_boot.arena_path))
 		return -ENAMETOOLONG;
 	mem_put(mem_put(board, path), UFT_BOARD_SUFFIX);
-	fd = sys_open(board, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	return fd < 0 ? fd : boot_map_arena(fd, sys_open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+	return sys_open(board, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+}
+
+int boot_map_board(const char *path)
+{
+	int fd = open_board(path), ret = fd < 0 ? fd : map_board(fd);
+
+	if (fd >= 0)
+		sys_close(fd);
+	return ret;
+}
+
+/* The number of a family's slices comes from the board, which is not mapped before it is asked for. */
+static int boot_map_path(const char *path)
+{
+	int ret = boot_map_board(path), fd;
+
+	if (ret)
+		return ret;
+	fd = open_family(path, uft_boot.slice / uft_rt.arena->per_file);
+	ret = fd < 0 ? fd : map_family(fd);
+	if (fd >= 0)
+		sys_close(fd);
+	if (ret)
+		mem_unmap(uft_boot.board_addr, UFT_BOARD_BYTES);
+	return ret;
+}
+
+/*
+ * In place of the parent's, in one step: other threads may read there, and who was interrupted inside by the handler that forked goes on
+ * with addresses in it. As map_shared() a plain mapping may come locked, so it is made elsewhere.
+ */
+static int map_over(uint64_t at, int fd)
+{
+	long from = sys_mmap(0, family_bytes(), PROT_NONE, MAP_SHARED | MAP_NORESERVE, fd, 0), ret;
+
+	if (sys_is_error(from))
+		return (int)from;
+	sys_call3(__NR_munlock, from, family_bytes(), 0);
+	ret = sys_mprotect((uint64_t)from, family_bytes(), PROT_READ | PROT_WRITE);
+	if (!ret)
+		ret = sys_call6(__NR_mremap, from, family_bytes(), family_bytes(), 3 /* MAYMOVE, FIXED */, at, 0);
+	if (!sys_is_error(ret))
+		return 0;
+	sys_munmap((uint64_t)from, family_bytes());
+	return (int)ret;
+}
+
+/* Another session may have files of that name where this process is: 1: it is ours, and was nobody's. */
+static int claim_first(int fd)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint64_t offset = a->slice_offset - UFT_BOARD_BYTES, bytes = offset + UFT_PAGE;
+	struct uft_mail *m;
+	long at;
+	int ret;
+
+	if ((uint64_t)sys_call3(__NR_lseek, fd, 0, 2 /* SEEK_END */) != family_bytes())
+		return 0;
+	at = sys_mmap(0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (sys_is_error(at))
+		return (int)at;
+	m = (struct uft_mail *)at;
+	ret = m->cookie == a->cookie && !uft_load(&m->closed) &&
+	      uft_cas(&((struct uft_slice *)(at + (long)offset))->state, UFT_SLICE_FREE, UFT_SLICE_LIVE);
+	sys_munmap((uint64_t)at, bytes);
+	return ret;
+}
+
+int boot_take_spare(uint64_t at)
+{
+	const struct uft_arena *a = uft_rt.arena;
+	uint32_t first = (uint32_t)arch_clock() >> 4;
+	int ret = -ENOENT;
+
+	for (uint32_t i = 0; i < UFT_NSPARES; i++) {
+		uint32_t number = uft_load(&a->spare[(first + i) % UFT_NSPARES]);
+		int fd = number && number <= a->nslices / a->per_file ? open_family(a->path, number - 1) : -EAGAIN, got;
+
+		if (fd < 0) {
+			ret = ret == -ENOENT ? fd : ret;
+			continue;
+		}
+		got = claim_first(fd);
+		ret = got < 0 ? got : -EAGAIN;
+		if (got > 0) {
+			uft_boot.slice = (number - 1) * a->per_file;
+			ret = at ? map_over(at, fd) : map_family(fd);
+		}
+		sys_close(fd);
+		if (got)
+			return ret ? ret : (int)(number - 1);
+	}
+	return ret;
 }
 
 int boot_finish(void)

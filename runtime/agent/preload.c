@@ -3,8 +3,8 @@
  * preload.c - the runtime as a library that the loader brings: no ptrace, so it works where there is none (an emulator)
  *
  * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other object (-z
- * initfirst), when no thread but the first exists. It maps the session's file, whose path is in the environment (UFT_ARENA),
- * claims a slice as a fork child does, starts the agent as a thread, tells the session (UFT_REQ_HELLO) and waits until
+ * initfirst), when no thread but the first exists. It maps the session's board, whose path is in the environment (UFT_ARENA),
+ * takes a spare family as a fork child does, starts the agent as a thread, tells the session (UFT_REQ_HELLO) and waits until
  * that has armed what it wants. Whatever fails leaves the program as it would be without us.
  *
  * The agent is a thread of the process here: the one way to share memory that emulators know. It keeps no descriptor (they are
@@ -37,7 +37,7 @@ static char *find_variable(char **envp, const char *name)
 
 /* BYTES:PATH or BYTES!PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the environment shall speak of us: what an emulated
  * program executes may be for another machine, whose loader would complain. */
-static int map_arena(const char *value, int *is_secret)
+static int map_session(const char *value, int *is_secret)
 {
 	const char *end = value + mem_strlen(value);
 
@@ -45,7 +45,7 @@ static int map_arena(const char *value, int *is_secret)
 	*is_secret = *value == '!';
 	if ((*value != ':' && !*is_secret) || !uft_boot.arena_bytes)
 		return -EINVAL;
-	return boot_map_path(value + 1);
+	return boot_map_board(value + 1);
 }
 
 static const uint64_t *find_auxv(char **envp)
@@ -140,12 +140,9 @@ static int is_wanted(void)
 
 static int come_up(int is_emulated)
 {
-	int ret = trace_claim_slice();
+	int ret;
 
-	if (ret)
-		return ret;
 	uft_rt.is_emulated = (uint32_t)is_emulated;
-	uft_boot.slice = uft_rt.slice_index;
 	uft_boot.blob_at = (uint64_t)__ehdr_start & ~(uint64_t)(UFT_PAGE - 1);
 	uft_boot.blob_bytes = ((uint64_t)_end - uft_boot.blob_at + UFT_PAGE - 1) & ~(uint64_t)(UFT_PAGE - 1);
 	ret = boot_finish();
@@ -155,10 +152,13 @@ static int come_up(int is_emulated)
 /* What fails behind the mapping of its file the session is told: it waits. */
 static int start(const char *value, int *is_secret, char **envp)
 {
-	int ret = map_arena(value, is_secret);
+	int ret = map_session(value, is_secret);
 
 	if (ret || !is_wanted())
 		return ret ? ret : -EPERM;
+	ret = trace_claim_spare();
+	if (ret)
+		return ret;
 	ret = check_pages(envp);
 	if (!ret)
 		ret = come_up(*is_secret);

@@ -4,6 +4,9 @@
  *
  *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
  *
+ * The bell is a futex in memory that the target can only read: a wake that comes while the session does not wait is lost. So the
+ * thread wakes again until it woke somebody, for a moment, and who waits for an answer at each part of the wait.
+ *
  * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
  * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
@@ -19,15 +22,20 @@
 
 #define PART_MS		50
 #define SELF_MS		1	/* without an agent: commands come meanwhile */
+#define RINGS		20
+#define RING_NS		20000
 #define CLAIM_MS	200	/* for a slot, by who does not wait for the answer: forks by the hundred fill them all */
+
+static int ring_bell(void)
+{
+	return plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);
+}
 
 static void post(struct uft_request *r)
 {
-	struct uft_mail *m = uft_rt.mail;
-
 	uft_store_release(&r->state, UFT_REQ_POSTED);
-	uft_add(&m->bell, 1u);
-	plat_wake(&m->bell, 0x7fffffff);
+	for (int i = 0; i < RINGS && !ring_bell() && uft_load(&r->state) == UFT_REQ_POSTED; i++)
+		plat_nap(RING_NS);
 }
 
 static struct uft_request *claim(int wait)
@@ -39,7 +47,7 @@ static struct uft_request *claim(int wait)
 			if (uft_load(&m->req[i].state) == UFT_REQ_FREE &&
 			    uft_cas(&m->req[i].state, UFT_REQ_FREE, UFT_REQ_CLAIMED))
 				return &m->req[i];
-		if (left_ms <= 0 || agent_session_is_gone())
+		if (left_ms <= 0 || agent_session_is_gone() || uft_load(&m->closed))
 			return NULL;
 		plat_nap(1000000);
 	}
@@ -55,7 +63,7 @@ static int await(struct uft_request *r)
 
 		if (state == UFT_REQ_DONE)
 			break;
-		if (left_ms <= 0 || agent_session_is_gone()) {
+		if (left_ms <= 0 || agent_session_is_gone() || uft_load(&uft_rt.mail->closed)) {
 			if (uft_cas(&r->state, UFT_REQ_POSTED, UFT_REQ_FREE))
 				return -ETIMEDOUT;
 			break;		/* answered just now */
@@ -64,6 +72,8 @@ static int await(struct uft_request *r)
 			continue;
 		if (plat_wait(&r->state, state, (uint64_t)part_ms * 1000000) == -ETIMEDOUT)
 			left_ms -= part_ms;
+		if (uft_load(&r->state) == UFT_REQ_POSTED)
+			ring_bell();
 	}
 	result = uft_load(&r->result);
 	uft_cas(&r->state, UFT_REQ_DONE, UFT_REQ_FREE);	/* unless the session gave us up for dead */
@@ -76,7 +86,7 @@ int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 	struct uft_request *r;
 	int ret = 0;
 
-	if (agent_session_is_gone())
+	if (agent_session_is_gone() || uft_load(&uft_rt.mail->closed))
 		return -ETIMEDOUT;
 	plat_signals_block(&mask);
 	r = claim(wait);

@@ -218,8 +218,8 @@ int plat_signal_stack(struct plat_stack *s);
  * other processes. A host that cannot sleep lets others run and returns -ETIMEDOUT. Context: probe.
  */
 int plat_wait(uint32_t *word, uint32_t val, uint64_t ns);
-/* Wakes @n of those that wait. Who changed the word before it wakes misses nobody. Context: probe. */
-void plat_wake(uint32_t *word, int n);
+/* Wakes @n of those that wait; how many. Who changed the word before it wakes misses nobody. Context: probe. */
+int plat_wake(uint32_t *word, int n);
 void plat_nap(uint64_t ns);
 
 #endif

@@ -243,7 +243,7 @@ int ring_is_committed(const struct ring_receipt *r)
 
 	if (r->where <= 1)
 		return 0;
-	if (offset >= a->nslices * a->slice_bytes)	/* a scratch buffer */
+	if (offset >= a->per_file * a->slice_bytes)	/* a scratch buffer */
 		return *(const uint64_t *)r->where == r->word;
 	in_ring = (offset % a->slice_bytes - a->ring_offset) % a->ring_stride;
 	ring = (const struct uft_ring *)(r->where - in_ring);

@@ -3,10 +3,17 @@
  * adopt.c - a fork child becomes a target of its own
  *
  * The child finds its state word wiped (ring/ring.c): the first thread with a slow event there swaps it to
- * RING_ADOPTING, claims a free slice by compare-and-swap, points the rings at it and finishes what the parent's
+ * RING_ADOPTING, gets a slice, points the rings at it and finishes what the parent's
  * agent was doing. All signals are blocked, so no handler sees the half-way state; other threads of the child wait
  * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
  * are declined. Its own children decide for themselves.
+ *
+ * Memory. The child has its parent's family mapped, and must not keep it: it may give up rights that the parent has, and is
+ * taken over later. So its agent, which has descriptors of its own and whom a filter may end without harm, opens a spare family
+ * and maps it in place of the parent's (boot_take_spare()): at the same address, since the handler that forked may have
+ * interrupted somebody who has addresses of the parent's rings at hand. If no file can be opened (chroot, another user, a mount
+ * namespace, a filter) the child claims a free slice of its parent's family by compare-and-swap, and shares that with it.
+ * doc/design/trust.md.
  *
  * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and those whose
  * agent ended because both session and guard were killed. It sends a thread of theirs into trace_rejoin().
@@ -17,10 +24,22 @@
 
 #define CLAIM_WAIT_MS	200
 
-static struct uft_slice *adopt_slice(uint32_t index)
-{
-	return rt_slice(index);
-}
+#define SPARE_WAIT_MS	50	/* for the session to prepare another */
+
+/* Of memory for this process, by its agent or by the thread that waits for that. */
+enum claim_state { CLAIM_NONE, CLAIM_BEGUN, CLAIM_DONE, CLAIM_FAILED };
+static struct {
+	uint32_t state;
+	uint32_t pid;
+	uint32_t is_forced;		/* also where nobody is followed */
+} claim;
+
+/* What a child takes over from the slice that it leaves. */
+struct heritage {
+	uint32_t pid, index, ring_flags, on_cpus, no_sharers;
+	int32_t tid_offset;
+	uint64_t debug;
+};
 
 /* Will the session set this slice free soon? It drains it, or has not seen yet that its process is over. */
 static int adopt_is_ending(const struct uft_slice *s)
@@ -32,7 +51,25 @@ static int adopt_is_ending(const struct uft_slice *s)
 	return pid && plat_is_process_gone(pid);
 }
 
-/* Returns its index, or -ENOSPC. Where children come faster than the session can follow they wait for it a little. */
+/* The session may have closed the family before the claim: 1: it did, and the claim is void. */
+static int adopt_is_void(uint32_t *state)
+{
+	if (!uft_load(&uft_rt.mail->closed))
+		return 0;
+	uft_store(state, UFT_SLICE_FREE);
+	return 1;
+}
+
+/* The session looks at no slice behind those that are counted. */
+static void adopt_count(uint32_t index)
+{
+	uint32_t *n = &uft_rt.mail->claimed, was = uft_load(n);
+
+	while (was <= index && !uft_cas(n, was, index + 1))
+		was = uft_load(n);
+}
+
+/* In the family: index there, or -ENOSPC. Where children come faster than the session can follow they wait for it a little. */
 static int64_t adopt_claim(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -40,12 +77,18 @@ static int64_t adopt_claim(void)
 	for (int ms = 0;; ms++) {
 		int ending = 0;
 
-		for (uint32_t i = 0; i < a->nslices; i++) {
-			uint32_t *state = &adopt_slice(i)->state;
+		if (uft_load(&uft_rt.mail->closed) || (uft_load(&a->is_full) && !claim.is_forced))
+			return -ENOSPC;
+		for (uint32_t i = 0; i < a->per_file; i++) {
+			uint32_t *state = &rt_slice(i)->state;
 
-			if (uft_load(state) == UFT_SLICE_FREE && uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
-				return i;
-			ending |= ms < CLAIM_WAIT_MS && !ending && adopt_is_ending(adopt_slice(i));
+			if (uft_load(state) != UFT_SLICE_FREE) {
+				ending |= ms < CLAIM_WAIT_MS && !ending && adopt_is_ending(rt_slice(i));
+				continue;
+			}
+			adopt_count(i);
+			if (uft_cas(state, UFT_SLICE_FREE, UFT_SLICE_LIVE))
+				return adopt_is_void(state) ? -ENOSPC : (int64_t)i;
 		}
 		if (!ending || uft_load(&a->closed))
 			return -ENOSPC;
@@ -53,42 +96,107 @@ static int64_t adopt_claim(void)
 	}
 }
 
-static void adopt_fill(struct uft_slice *s, uint32_t pid)
+static struct heritage adopt_heritage(void)
 {
-	s->ppid = uft_rt.slice->pid;
-	s->parent_slice = uft_rt.slice_index;
+	const struct uft_slice *s = uft_rt.slice;
+
+	return (struct heritage){
+		.pid = uft_load(&s->pid), .index = uft_rt.slice_index, .ring_flags = uft_load(&s->ring_flags),
+		.on_cpus = uft_load(&s->on_cpus), .no_sharers = uft_load(&s->no_sharers), .tid_offset = uft_load(&s->tid_offset),
+		.debug = s->debug,
+	};
+}
+
+static void adopt_fill(struct uft_slice *s, const struct heritage *h, uint32_t pid)
+{
+	s->ppid = h->pid;
+	s->parent_slice = h->index;
 	s->agent_tid = 0;
 	s->flags = trace_other_ns() ? UFT_SLICE_OTHER_NS : 0;
-	s->ring_flags = uft_load(&uft_rt.slice->ring_flags);
-	s->on_cpus = uft_load(&uft_rt.slice->on_cpus);
-	s->tid_offset = uft_load(&uft_rt.slice->tid_offset);
-	s->no_sharers = uft_load(&uft_rt.slice->no_sharers);
+	s->ring_flags = h->ring_flags;
+	s->on_cpus = h->on_cpus;
+	s->tid_offset = h->tid_offset;
+	s->no_sharers = h->no_sharers;
 	s->cmd_seq = s->cmd_done = 0;
 	s->cmd_result = 0;
 	s->clock_start = arch_clock();
-	s->debug = uft_rt.slice->debug;
+	s->debug = h->debug;
 	for (int i = 0; i < UFT_NCOUNTERS; i++)
 		s->counter[i] = 0;
 	uft_store_release(&s->pid, pid);
 }
 
-static void adopt_take(uint32_t index)
+/* @at: the mapping of the parent's family. 0 or -errno; then nothing has changed. */
+static int adopt_spare(uint64_t at, uint32_t pid)
 {
-	uft_rt.slice = adopt_slice(index);
-	uft_rt.slice_index = index;
+	struct heritage h = { .index = ~0u };
+	int ret;
+
+	if (at)
+		h = adopt_heritage();
+	if (uft_load(&uft_rt.arena->is_full) && !claim.is_forced)
+		return -ENOSPC;
+	for (int ms = 0; (ret = boot_take_spare(at)) == -EAGAIN && ms < SPARE_WAIT_MS && !uft_load(&uft_rt.arena->closed); ms++) {
+		plat_wake((uint32_t *)&uft_rt.arena->bell, 0x7fffffff);
+		plat_nap(1000000);
+	}
+	if (ret < 0)
+		return ret;
+	uft_rt.slice_index = (uint32_t)ret * uft_rt.arena->per_file;
+	uft_rt.slice = rt_slice(0);
+	adopt_fill(uft_rt.slice, &h, pid);
+	return 0;
 }
 
-int trace_claim_slice(void)
+int trace_claim_spare(void)
 {
+	return adopt_spare(0, (uint32_t)plat_pid());
+}
+
+static int adopt_relative(uint32_t pid)
+{
+	struct heritage h = adopt_heritage();
 	int64_t index = adopt_claim();
 
 	if (index < 0)
 		return (int)index;
-	adopt_fill(adopt_slice((uint32_t)index), (uint32_t)plat_pid());
-	adopt_take((uint32_t)index);
-	uft_rt.slice->ppid = 0;
-	uft_rt.slice->parent_slice = ~0u;
+	uft_rt.slice_index = h.index - h.index % uft_rt.arena->per_file + (uint32_t)index;
+	uft_rt.slice = rt_slice((uint64_t)index);
+	adopt_fill(uft_rt.slice, &h, pid);
 	return 0;
+}
+
+static void claim_by(int (*how)(void))
+{
+	uint32_t was = uft_load(&claim.state);
+
+	if (was == CLAIM_DONE || !uft_cas(&claim.state, was, CLAIM_BEGUN))
+		return;
+	if (how()) {
+		uft_store_release(&claim.state, CLAIM_FAILED);
+		return;
+	}
+	agent_note_slice();
+	uft_store_release(&claim.state, CLAIM_DONE);
+}
+
+static int claim_spare(void)
+{
+	return adopt_spare((uint64_t)uft_rt.mail, claim.pid);
+}
+
+static int claim_relative(void)
+{
+	return adopt_relative(claim.pid);
+}
+
+int trace_claim_own(void)
+{
+	if (uft_load_acquire(&claim.state) == CLAIM_NONE)	/* else it was waited for too long */
+		claim_by(claim_spare);
+	if (uft_load_acquire(&claim.state) == CLAIM_FAILED)
+		claim_by(claim_relative);
+	return uft_load_acquire(&claim.state) == CLAIM_DONE ? 0 : -ENOSPC;
 }
 
 int trace_other_ns(void)
@@ -98,11 +206,10 @@ int trace_other_ns(void)
 	return ours && ours != its;
 }
 
+/* 0, -EPERM or -ENOSPC. With an agent, where there can be one. */
 static int adopt(struct trace_task *t, int is_forced)
 {
-	int64_t index = -ENOSPC;
-
-	int is_denied = plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_ASK);
+	const int is_denied = plat_is_denied(UFT_DENIED_CHILDREN | UFT_DENIED_ASK);
 
 	t->pid = is_denied ? 0 : (uint32_t)plat_pid();
 	t->tid = (uint32_t)plat_quiet_tid();
@@ -113,13 +220,19 @@ static int adopt(struct trace_task *t, int is_forced)
 		return -EPERM;
 	if (!is_forced && (!(uft_load(&uft_rt.arena->children) & UFT_CHILDREN_FOLLOW) || uft_load(&uft_rt.arena->closed)))
 		return -EPERM;
-	index = adopt_claim();
-	if (index < 0) {
+	claim.state = CLAIM_NONE;
+	claim.pid = t->pid;
+	claim.is_forced = (uint32_t)is_forced;
+	/* Without one the child can be told something only while it waits for an answer (agent/request.c): agent_tid stays 0. qemu 7.2
+	 * ends by an assertion when the child of a process that had threads makes one. */
+	if (uft_rt.is_emulated)
+		trace_claim_own();
+	else if (agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
+		claim_by(claim_relative);
+	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
 		trace_count(UFT_CNT_NO_SLICE, 1);
-		return (int)index;
+		return -ENOSPC;
 	}
-	adopt_fill(adopt_slice((uint32_t)index), t->pid);
-	adopt_take((uint32_t)index);
 	/* Who was interrupted inside the parent's table by the handler that forked goes on there. */
 	if (ARCH_HAS_OWN && own_init())
 		uft_rt.slice->tid_offset = 0;
@@ -144,10 +257,6 @@ int trace_adopt_child(void)
 		uft_store_release(state, RING_REFUSED);
 		goto out;
 	}
-	/* Without one the child can be told something only while it waits for an answer (agent/request.c): agent_tid stays 0. qemu 7.2
-	 * ends by an assertion when the child of a process that had threads makes one. */
-	if (!uft_rt.is_emulated)
-		agent_start();
 	arg = uft_rt.slice_index;
 	agent_request(UFT_REQ_FORKED, &arg, 1, 0);
 	uft_store_release(state, RING_LIVE);

@@ -154,6 +154,9 @@ static void hook_exec(uint32_t nr, const uint64_t *regs)
 		if (!plat_peek((const void *)args[0], &first, 1) && !first)
 			args[0] = 0;
 	}
+	/* A child without an event so far asks in its parent's family, which is no more if that has ended. */
+	if (uft_load(&uft_rt.mail->closed) && uft_load(ring_state()) == RING_FRESH)
+		trace_adopt_child();
 	agent_request(UFT_REQ_EXEC, args, 4, 1);
 }
 

@@ -35,7 +35,7 @@ static int lock_large(uintptr_t at, uintptr_t *lo, uintptr_t *hi)
 	uintptr_t from;
 	int found;
 
-	found = lock_nearer(at, (uintptr_t)uft_rt.mail, a->slice_offset - UFT_BOARD_BYTES + a->slice_bytes * a->nslices, lo, hi);
+	found = lock_nearer(at, (uintptr_t)uft_rt.mail, a->slice_offset - UFT_BOARD_BYTES + a->slice_bytes * a->per_file, lo, hi);
 	from = thread_reserve(&bytes);
 	found |= lock_nearer(at, from, bytes, lo, hi);
 	from = aside_reserve(&bytes);

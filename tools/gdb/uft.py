@@ -19,8 +19,9 @@ import gdb
 from gdb.unwinder import Unwinder, register_unwinder
 
 MAGIC = 0x31414E4552544655
-VERSION = 5
+VERSION = 6
 BOARD = 1 << 16		# UFT_BOARD_BYTES
+SLICES = 64		# of a family, at most
 CALLEE_SAVED = ("rbx", "rbp", "r12", "r13", "r14", "r15")
 NAMES = {3: "rbx", 6: "rbp", 7: "rsp", 12: "r12", 13: "r13", 14: "r14", 15: "r15"}      # by DWARF's numbers
 RIP = 16
@@ -44,22 +45,26 @@ def word(address):
 
 
 def arenas(pid):
-    """Addresses at which a session's board and its other file are mapped from their start, the newest mapping first."""
+    """Addresses at which a session's board and a family of its slices are mapped from their start."""
     with open("/proc/%d/maps" % pid, errors="replace") as maps:
         lines = [l.split(None, 5) for l in maps]
     found = [l for l in lines if len(l) == 6 and re.search(r"/uft[^/]*/session\.", l[5]) and int(l[2], 16) == 0]
-    at = {l[5].strip(): int(l[0].split("-")[0], 16) for l in found}
-    return [(at[name], at[name[:-2]]) for name in at if name.endswith(".b") and name[:-2] in at]
+    at = {re.sub(r" \(deleted\)$", "", l[5].strip()): int(l[0].split("-")[0], 16) for l in found}
+    return [(at[name], at[family]) for name in at if name.endswith(".b")
+            for family in at if re.fullmatch(re.escape(name[:-2]) + r"\.f\d+", family)]
 
 
 def find_debug(pid):
     """The process's struct uft_debug as a tuple, or None."""
     for base, mail in arenas(pid):
-        magic, version, _, _, _, _, nslices, offset, size = ARENA.unpack(read(base, ARENA.size))
+        magic, version, _, _, _, _, _, offset, size = ARENA.unpack(read(base, ARENA.size))
         if magic != MAGIC or version != VERSION:
             continue
-        for i in range(nslices):
-            _, owner, debug = SLICE.unpack(read(mail + offset - BOARD + i * size, SLICE.size))
+        for i in range(SLICES):
+            try:
+                _, owner, debug = SLICE.unpack(read(mail + offset - BOARD + i * size, SLICE.size))
+            except gdb.MemoryError:
+                break
             if owner == pid and debug:
                 return DEBUG.unpack(read(debug, DEBUG.size))
     return None

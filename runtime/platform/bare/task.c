@@ -2,6 +2,7 @@
 /* task.c - who runs, what interrupts, and waiting: as the holder says */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/host.h"
+#include "runtime/runtime.h"
 
 static const struct bare_host alone;
 const struct bare_host *bare_host = &alone;
@@ -120,9 +121,10 @@ int plat_wait(uint32_t *word, uint32_t val, uint64_t ns)
 	return uft_load_acquire(word) == val ? -ETIMEDOUT : 0;
 }
 
-void plat_wake(uint32_t *word, int n)
+int plat_wake(uint32_t *word, int n)
 {
-	(void)word, (void)n;
+	(void)word;
+	return n;		/* nobody sleeps */
 }
 
 void plat_nap(uint64_t ns)
@@ -184,4 +186,25 @@ int plat_is_readable(const void *addr)
 	uint64_t word;
 
 	return !plat_peek(addr, &word, sizeof(word));
+}
+
+/* There is no fork, nor a file: a child, in tests, claims its slice by itself. */
+int agent_start_child(void)
+{
+	return -ENOSYS;
+}
+
+int agent_is_lost(void)
+{
+	return 1;
+}
+
+void agent_note_slice(void)
+{
+}
+
+int boot_take_spare(uint64_t at)
+{
+	(void)at;
+	return -ENOSYS;
 }

@@ -65,9 +65,9 @@ int plat_wait(uint32_t *word, uint32_t val, uint64_t ns)
 	return sys_futex_wait(word, val, &t);
 }
 
-void plat_wake(uint32_t *word, int n)
+int plat_wake(uint32_t *word, int n)
 {
-	sys_futex_wake(word, n);
+	return sys_futex_wake(word, n);
 }
 
 void plat_nap(uint64_t ns)

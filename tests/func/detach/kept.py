@@ -64,7 +64,7 @@ def run(scratch, run_dir):
     a.is_as_before('left by the guard')
     if not left.is_attached(b.pid):
         fail('its agent stands, and it was left')
-    if len(files(run_dir)) != 2 or bytes_of(run_dir) > SMALL:
+    if len(files(run_dir)) != 3 or bytes_of(run_dir) > SMALL:
         fail('what was kept: %s, %d bytes' % (files(run_dir), bytes_of(run_dir)))
     d = detach(a)
     if d.returncode != 1 or 'no process' not in d.stderr:

@@ -61,7 +61,7 @@ def start(argv):
 
 def ours(name, pid):
     """The processes by that name that have the session's file mapped that this one has."""
-    path = next(l.split(None, 5)[5].strip() for l in open('/proc/%d/maps' % pid) if 'session.' in l)
+    path = next(l.split(None, 5)[5].strip() for l in open('/proc/%d/maps' % pid) if l.endswith('.b\n') and 'session.' in l)
     for e in os.listdir('/proc'):
         try:
             if open('/proc/%s/comm' % e).read() == name + '\n' and path in open('/proc/%s/maps' % e).read():

@@ -617,11 +617,17 @@ static void late_request(struct run *r)
 {
 	const struct uft_arena *a = uft_session_arena(r->session);
 	struct late *late = r->arg;
-	struct uft_slice *sl = (struct uft_slice *)((char *)a + a->slice_offset + (uint64_t)late->index * a->slice_bytes);
-	struct uft_request *req = &((struct uft_session *)r->session)->arena.mail->req[late->index];
+	struct uft_session *s = r->session;
+	struct uft_slice *parents, *sl;
+	struct uft_request *req;
 
-	if (!r->slices_begun || late->in < 0)
+	if (!r->slices_begun || late->in < 0 || !s->targets)
 		return;
+	late->index = (int)s->targets->slice + 1;
+	parents = arena_slice(&s->arena, s->targets->slice);
+	sl = arena_slice(&s->arena, (uint32_t)late->index);
+	s->arena.mail[(uint32_t)late->index / a->per_file]->claimed = 2;
+	req = &s->arena.mail[(uint32_t)late->index / a->per_file]->req[1];
 	if (late->step && __atomic_load_n(&req->state, __ATOMIC_ACQUIRE) != UFT_REQ_FREE)
 		return;		/* it is not served yet */
 	CHECK(sl->state == (late->step ? UFT_SLICE_LIVE : UFT_SLICE_FREE), "step %d: the slice is in state %u", late->step, sl->state);
@@ -632,9 +638,10 @@ static void late_request(struct run *r)
 		late->in = -1;
 		return;
 	}
-	sl->pid = late->step ? ((struct uft_slice *)((char *)a + a->slice_offset))->pid : 0;	/* one that looks like a child */
+	sl->pid = late->step ? parents->pid : 0;	/* one that looks like a child */
 	__atomic_store_n(&sl->state, UFT_SLICE_LIVE, __ATOMIC_RELEASE);
-	*req = (struct uft_request){ .kind = UFT_REQ_FORKED, .pid = 1, .tid = 1, .no_wait = 1, .arg = { (uint64_t)late->index } };
+	*req = (struct uft_request){ .kind = UFT_REQ_FORKED, .pid = 1, .tid = 1, .no_wait = 1, .slice = s->targets->slice,
+		.arg = { (uint64_t)late->index } };
 	__atomic_store_n(&req->state, UFT_REQ_POSTED, __ATOMIC_RELEASE);
 	late->step++;
 }
@@ -643,7 +650,7 @@ static void test_late_fork(void)
 {
 	char *argv[] = { (char *)target, "loop", NULL };
 	struct run *r = new_run(UFT_TRACER_FUNCTION);
-	struct late late = { .index = 1 };
+	struct late late = { .step = 0 };
 	int pipefd[2];
 
 	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");

@@ -75,7 +75,7 @@ static void find_areas(const char *region)
 			continue;
 		if (strstr(line, UFT_BOARD_SUFFIX "\n"))
 			board = (char *)(uintptr_t)lo;
-		else
+		else if (!mail)
 			mail = (char *)(uintptr_t)lo;
 	}
 	if (f)

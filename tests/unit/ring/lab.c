@@ -28,6 +28,26 @@ __attribute__((weak)) int agent_start(void)
 {
 	return 0;
 }
+__attribute__((weak)) int boot_take_spare(uint64_t at)
+{
+	(void)at;
+	return -ENOSYS;
+}
+
+__attribute__((weak)) int agent_start_child(void)
+{
+	return -ENOSYS;
+}
+
+__attribute__((weak)) int agent_is_lost(void)
+{
+	return 1;
+}
+
+__attribute__((weak)) void agent_note_slice(void)
+{
+}
+
 __attribute__((weak)) int agent_request(uint32_t kind, const uint64_t *args, uint32_t nargs, int wait)
 {
 	(void)kind, (void)args, (void)nargs, (void)wait;
@@ -77,8 +97,8 @@ struct uft_arena *lab_arena(void)
 void lab_make_arena(const struct lab_config *c, const char *path)
 {
 	struct uft_arena a = { .magic = UFT_ABI_MAGIC, .version = UFT_ABI_VERSION };
-	int fd = path ? open(path, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0), board;
 	char name[256] = "";
+	int fd, board;
 
 	lab.config = *c;
 	lab.config.ring_bytes = c->ring_bytes ? c->ring_bytes : 1 << 20;
@@ -89,7 +109,7 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.nexch = lab.config.nexch;
 	a.ring_bytes = lab.config.ring_bytes;
 	a.sub_bytes = lab.config.sub_bytes;
-	a.nslices = lab.config.nslices;
+	a.nslices = a.per_file = lab.config.nslices;
 	a.slice_offset = UFT_BOARD_BYTES + round_page(sizeof(struct uft_mail));
 	a.cmd_offset = UFT_PAGE;
 	a.cmd_bytes = CMD_BYTES;
@@ -101,6 +121,12 @@ void lab_make_arena(const struct lab_config *c, const char *path)
 	a.children = 1;
 	a.session_pid = (uint32_t)getpid();
 	lab.bytes = a.slice_offset + a.nslices * a.slice_bytes;
+	if (path) {
+		a.spare[0] = 1;
+		snprintf(a.path, sizeof(a.path), "%s", path);
+		snprintf(name, sizeof(name), "%s%s0", path, UFT_FAMILY_SUFFIX);
+	}
+	fd = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab", 0);
 	if (path)
 		snprintf(name, sizeof(name), "%s%s", path, UFT_BOARD_SUFFIX);
 	board = path ? open(name, O_RDWR | O_CREAT | O_EXCL, 0600) : memfd_create("uft-lab-board", 0);
