@@ -3,6 +3,7 @@
 #
 # Inside a target:  base <- arch <- platform <- site, patch, ring <- trace <- agent
 # Outside:          symbol <- control, stream <- output <- tree, view <- cmd, tools
+# In control/:      base < proc < arena < ptrace < relocate < state < plan < target < arm < events < watchdog < start < detach < session < doctor
 # control and stream do not know each other. The sides share include/uft/abi.h, tracepoint.h, runtime/arch/*/encode.h and patch.h, which are
 # instructions and pure. The runtime includes no libc header: <stdint.h>, <stddef.h>, <stdarg.h> and the kernel's own only. What
 # patch, ring and trace need of a host goes through platform.h: they make no system call. What lies under a folder may include what the
@@ -91,9 +92,27 @@ check_host()
 	done
 }
 
+# The folders of control/, from the lowest to the highest; tools/check-symbols.sh has the same order.
+control_order="base proc arena ptrace relocate state plan target arm events watchdog start detach session doctor"
+
+# File @1 of a folder of control/ includes @2 of control/: its own folder's, a lower folder's, or what callers of control/ get.
+check_control()
+{
+	from=${1#control/} to=${2#control/}
+	case $to in */*) ;; *) return ;; esac
+	for dir in $control_order; do
+		[ "$dir" = "${to%%/*}" ] && return 0
+		[ "$dir" = "${from%%/*}" ] && break
+	done
+	fail "$1" "$2"
+}
+
 # File @1 outside of the runtime includes @2.
 check_outside()
 {
+	case $1:$2 in
+	control/*/*:control/*) check_control "$1" "$2" ;;
+	esac
 	case $2 in
 	runtime/arch/*/encode.h | runtime/arch/*/patch.h) ;;
 	runtime/*) fail "$1" "$2" ;;

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
-# check-symbols.sh BUILD [ALLOWED] - no object needs a symbol that a higher folder defines
+# check-symbols.sh BUILD - no object needs a symbol that a higher folder defines, and circles of files are small
 #
-# Includes show only what a file may use; a header that all folders share hides who calls whom. This looks at what the linker sees: the
-# folders are listed below from the lowest to the highest, and an object may need symbols of its own and of lower folders. ALLOWED
-# (tools/symbols-allowed.txt) lists the calls that still run up, `object symbol` a line: a line that is no longer needed is an
-# error, so that the list only becomes shorter.
+# Includes show only what a file may use; this looks at what the linker sees. The folders are listed below from the lowest to the highest,
+# and an object may need symbols of its own and of lower folders. Inside a folder of control/ at most $most files may call each other
+# in a circle.
 set -eu
-build=$1 allowed=${2:-$(dirname "$0")/symbols-allowed.txt}
+build=$1 most=5
 order="symbol
 control/base control/proc control/arena control/ptrace control/relocate control/state control/plan control/target control/arm control/events
 control/watchdog control/start control/detach control/session control/doctor
@@ -39,18 +38,41 @@ awk -v order="$order" '
 	BEGIN { n = split(order, folder, /[ \n]+/); for (i = 1; i <= n; i++) level[folder[i]] = i }
 	FNR == NR { if ($1 == "D" && !($2 in at)) at[$2] = $3; next }
 	$1 == "U" && ($2 in at) && level[at[$2]] > level[$3] {
-		o = $4; sub(/.*\//, "", o); sub(/\.o$/, "", o); sub("^" substr($3, index($3, "/") + 1) "_", "", o); print $3 "/" o, $2, at[$2]
+		o = $4; sub(/.*\//, "", o); sub(/\.o$/, "", o); sub("^" substr($3, index($3, "/") + 1) "_", "", o); print $3 "/" o " needs " $2 " of " at[$2]
 	}
-' "$dir/symbols" "$dir/symbols" | LC_ALL=C sort -u >"$dir/up"
-grep -v '^#' "$allowed" 2>/dev/null | LC_ALL=C sort -u >"$dir/allowed" || :
-awk '{ print $1, $2 }' "$dir/up" | LC_ALL=C sort -u >"$dir/seen"
-bad=0
-for line in $(LC_ALL=C comm -23 "$dir/seen" "$dir/allowed" | tr ' ' '='); do
-	echo "check-symbols: ${line%=*} needs ${line#*=} of $(awk -v s="${line#*=}" '$2 == s { print $3; exit }' "$dir/up")" >&2
-	bad=1
-done
-for line in $(LC_ALL=C comm -13 "$dir/seen" "$dir/allowed" | tr ' ' '='); do
-	echo "check-symbols: take this line out of $allowed: ${line%=*} ${line#*=}" >&2
-	bad=1
-done
-exit $bad
+' "$dir/symbols" "$dir/symbols" | LC_ALL=C sort -u >"$dir/bad"
+
+# Files of control/ have numbers here. Two files are in one circle if each reaches the other.
+awk -v most=$most '
+	function number(o) { if (!(o in no)) { no[o] = ++n; name[n] = o }; return no[o] }
+	function reach(from, i, k, m, stack, seen, top) {
+		top = 1; stack[1] = from
+		while (top) {
+			i = stack[top--]
+			for (k = 1; k <= nneed[i]; k++) {
+				m = need[i, k]
+				if (!((from, m) in reached)) { reached[from, m] = 1; stack[++top] = m }
+			}
+		}
+	}
+	FNR == NR { if ($1 == "D" && !($2 in at)) at[$2] = $4; next }
+	$1 == "U" && ($2 in at) && $3 ~ /^control\// && at[$2] != $4 {
+		a = number($4); b = number(at[$2])
+		if (!((a, b) in has)) { has[a, b] = 1; need[a, ++nneed[a]] = b }
+	}
+	END {
+		for (i = 1; i <= n; i++) reach(i)
+		for (i = 1; i <= n; i++) {
+			size = 0; text = ""
+			for (k = 1; k <= n; k++)
+				if (((i, k) in reached) && ((k, i) in reached)) {
+					if (k < i) { size = 0; break }
+					o = name[k]; sub(/.*\//, "", o); sub(/\.o$/, "", o); size++; text = text " " o
+				}
+			if (size > most) print size " files of a circle, at most " most " may be:" text
+		}
+	}
+' "$dir/symbols" "$dir/symbols" >>"$dir/bad"
+[ -s "$dir/bad" ] || exit 0
+sed 's/^/check-symbols: /' "$dir/bad" >&2
+exit 1

@@ -22,7 +22,7 @@
 #include "control/detach/detach.h"
 
 #include "control/arena/channel.h"
-#include "control/detach/guard.h"
+#include "control/arena/journal.h"
 #include "control/ptrace/task_stop.h"
 #include "control/proc/procinfo.h"
 #include "control/ptrace/remote_call.h"

@@ -3,7 +3,7 @@
 #ifndef UFT_CONTROL_LEAVE_H
 #define UFT_CONTROL_LEAVE_H
 
-#include "control/arena/arena.h"
+#include "control/arena/journal.h"
 
 struct leaving {			/* a target on its way out; zero but for the first two, or three */
 	const struct arena *arena;
@@ -21,16 +21,6 @@ struct leaving {			/* a target on its way out; zero but for the first two, or th
 	char why[200];			/* out: what remains and why; "" nothing does */
 };
 
-/*
- * A target from whose memory ours is being taken, for who goes on if we are killed in the middle: its agent then sleeps
- * where we left it, the address of the last range that it unmapped in rdi.
- */
-struct leaving_notes {
-	pid_t pid, agent;		/* pid 0: none */
-	uint32_t slice, nown;
-	uint64_t park;			/* remote_park(); 0 none */
-	struct uft_owned own[4096];
-};
 void leave_finish(const struct arena *a, struct leaving_notes *n);
 
 /*

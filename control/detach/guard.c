@@ -28,6 +28,7 @@
  */
 #include "control/start/start.h"
 #include "control/detach/guard.h"
+#include "control/arena/journal.h"
 
 #include "control/proc/procinfo.h"
 #include "control/detach/agentless.h"
@@ -49,44 +50,6 @@
 #include <unistd.h>
 
 #define SETTLE_MS	300	/* agents notice within 100 ms; those of children just born are still being made */
-
-/* ---- Notes ------------------------------------------------------------------------------------ */
-
-struct guard_notes *guard_notes(void)
-{
-	static struct guard_notes alone;	/* without memory nobody reads them */
-	static struct guard_notes *notes;
-
-	if (!notes)
-		notes = mmap(NULL, sizeof(*notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (notes == MAP_FAILED)
-		notes = &alone;
-	return notes;
-}
-
-void guard_note_hurried(pid_t tid, int nice)
-{
-	struct guard_notes *n = guard_notes();
-	uint32_t i = n->nhurried;
-
-	if (i == sizeof(n->hurried) / sizeof(n->hurried[0]))
-		return;
-	n->hurried[i].tid = tid;
-	n->hurried[i].nice = nice;
-	__atomic_store_n(&n->nhurried, i + 1, __ATOMIC_RELEASE);
-}
-
-void guard_forget_hurried(pid_t tid)
-{
-	struct guard_notes *n = guard_notes();
-
-	for (uint32_t i = 0; i < n->nhurried; i++)
-		if (n->hurried[i].tid == tid) {
-			n->hurried[i] = n->hurried[n->nhurried - 1];
-			__atomic_store_n(&n->nhurried, n->nhurried - 1, __ATOMIC_RELEASE);
-			return;
-		}
-}
 
 /* The session was killed: what it was in the middle of. */
 static void finish_noted(const struct arena *a)

@@ -7,23 +7,6 @@
 #include "control/detach/detach.h"
 #include "control/proc/procinfo.h"
 
-/*
- * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two have. Written
- * before the thing is done, cleared when it is undone or known by other means.
- */
-struct guard_notes {
-	struct procinfo attach;		/* ->pid 0: no attach is under way */
-	uint32_t slice;
-	uint64_t at;			/* where the blob is in it; 0 nowhere yet */
-	uint64_t way_back, way_back_bytes;	/* escape_code.c's code in it; 0 none */
-	uint32_t nhurried;		/* tasks that have a better priority for a moment */
-	struct { pid_t tid; int nice; } hurried[256];
-	struct leaving_notes leaving;
-};
-struct guard_notes *guard_notes(void);	/* the process's own; never NULL */
-void guard_note_hurried(pid_t tid, int nice);
-void guard_forget_hurried(pid_t tid);
-
 /* Forks it; without one (no memory, say) the agents only put the code back. 0 or -errno. */
 int guard_start(struct uft_session *s);
 /* It is ready when this returns: before the first agent is made, which looks for it. */

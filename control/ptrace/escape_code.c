@@ -18,7 +18,7 @@
  * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the mask is set before
  * the registers that a system call destroys. mov, lea and syscall leave the flags alone.
  */
-#include "control/detach/guard.h"
+#include "control/arena/journal.h"
 #include "control/ptrace/remote_call.h"
 
 #include <errno.h>

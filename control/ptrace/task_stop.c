@@ -16,7 +16,7 @@
  */
 #include "control/ptrace/task_stop.h"
 
-#include "control/detach/guard.h"
+#include "control/arena/journal.h"
 #include "control/base/base.h"
 #include "control/proc/proc.h"
 

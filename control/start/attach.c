@@ -30,7 +30,7 @@
 #include "control/arm/arm.h"
 #include "control/start/start.h"
 #include "control/proc/seccomp.h"
-#include "control/detach/guard.h"
+#include "control/arena/journal.h"
 #include "control/arm/arm_stopped.h"
 #include "control/ptrace/task_stop.h"
 #include "control/proc/procinfo.h"
@@ -874,15 +874,12 @@ int uft_session_can_attach(void)
 	return 1;
 }
 
-int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
+int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 {
 	struct attach a = { .s = s, .pid = pid };
 	struct target *t = NULL;
 	int ret;
 
-	if (!s->arena.is_linked)
-		return uft_fail(err, -ENOENT, "the session is over");
-	guard_await(s);
 	ret = attach(&a, &t, err);
 	if (ret)
 		return ret;

@@ -6,14 +6,9 @@
  * session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec fails it sends
  * errno through a second pipe, which exec closes. If the program is known when the session is created, that is the first thing
  * done: the kernel makes the image on another CPU meanwhile.
- *
- * uft_session_launch() returns when the program is about to run its own code. For a dynamic program that is after its
- * loader has mapped all libraries and before the first constructor: only then can be said whether a filter
- * matches anything.
+ * session/launch.c waits for what follows.
  */
-#include "control/detach/guard.h"
 #include "control/start/start.h"
-#include "control/session/internal.h"
 #include "control/ptrace/task_stop.h"
 #include "control/plan/unprepared.h"
 
@@ -29,9 +24,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#define START_TIMEOUT_MS	10000
-#define STEP_MS		5
 
 /* As execvp() finds it. */
 int launch_find_program(const char *name, char *path, size_t size, struct uft_error *err)
@@ -142,19 +134,6 @@ void launch_end_child(struct uft_session *s, pid_t pid)
 		;
 }
 
-/* The program is not to run: away with it and its target. */
-static void abandon(struct uft_session *s, struct target *t, pid_t pid)
-{
-	if (t && t->remote) {
-		kill(pid, SIGKILL);		/* first, so that letting it go does not let it run */
-		inject_release(s, t);
-	}
-	launch_end_child(s, pid);
-	if (t && target_by_slice(s, t->slice) == t)
-		target_end(s, t);
-	s->launched = 0;
-}
-
 int launch_check_start(struct uft_session *s, struct target *t, struct uft_error *err)
 {
 	uint64_t usable = 0;
@@ -170,39 +149,6 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 	spec_explain_none(t->space, text, sizeof(text));
 	session_warn(s, "%s", text);
 	return 0;
-}
-
-static void tell_released(struct uft_session *s)
-{
-	if (!s->is_told && s->ev.released)
-		s->ev.released(s->ev.arg);
-	s->is_told = 1;
-}
-
-/*
- * Serves the session until the program's loader is through, or there is no loader. Its requests come within a millisecond, so
- * the bell itself is waited for, without the thread that turns it into a descriptor; what has only a descriptor waits STEP_MS.
- * Who is told that the program is on its way has work to do then: it is told when the loader has had its first answer.
- */
-static int run_to_start(struct uft_session *s, struct target **t)
-{
-	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
-	uint32_t *bell = &s->arena.board->bell, slice = (*t)->slice;
-	pid_t pid = (*t)->pid;
-	int has_waited = 0;
-
-	for (;;) {
-		uint32_t seen = __atomic_load_n(bell, __ATOMIC_ACQUIRE);
-
-		session_step(s, 0);
-		if (has_waited)
-			tell_released(s);
-		*t = target_by_slice(s, slice);
-		if (!*t || (*t)->pid != pid || (*t)->space->started || session_now_ns() >= deadline)
-			return *t && (*t)->pid == pid ? 0 : -ESRCH;
-		futex(bell, 0 /* FUTEX_WAIT */, seen, &(struct timespec){ .tv_nsec = STEP_MS * 1000000 });
-		has_waited = 1;
-	}
 }
 
 void launch_adopt(struct uft_session *s, pid_t pid)
@@ -274,7 +220,7 @@ void launch_forget(struct uft_session *s)
 }
 
 /* The program in its exec stop; it may be on its way since the session was created. */
-static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err)
+int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err)
 {
 	int ret = 0;
 
@@ -288,79 +234,5 @@ static int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, st
 		return ret;
 	*pid = s->coming.pid;
 	coming_done(s);
-	return 0;
-}
-
-/* It is not to be traced, and runs. */
-static int let_run(struct uft_session *s, pid_t pid)
-{
-	struct uft_error why;
-
-	exec_guests_fail(s->coming.path, &why);
-	session_warn(s, "%s", why.text);
-	s->not_followed++;
-	look_detach(pid, 0);
-	tell_released(s);
-	return 0;
-}
-
-int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
-{
-	struct uft_error why = { "" };
-	struct target *t = NULL;
-	struct auxv av;
-	uint8_t raw[UFT_AUXV_MAX];
-	size_t bytes;
-	pid_t pid = 0;
-	int ret;
-
-	if (s->launched)
-		return uft_fail(err, -EBUSY, "the session has started a program already");
-	if (s->opts.preload || s->opts.emulator) {
-		guard_await(s);
-		return preload_launch(s, argv, out, err);
-	}
-	ret = launch_exec(s, argv, &pid, err);
-	if (ret)
-		return ret;
-	guard_await(s);
-	launch_adopt(s, pid);
-	if (auxv_read(pid, raw, &bytes, &av))
-		memset(&av, 0, sizeof(av));		/* it was killed meanwhile */
-	if (exec_runs_guests(pid, &av)) {
-		if (out)
-			*out = pid;
-		return let_run(s, pid);
-	}
-	if (av.secure)
-		ret = uft_fail(&why, -EPERM, "%s gains rights when it is started: such programs are not traced", s->coming.path);
-	if (!ret)
-		ret = inject_exec(s, pid, getpid(), &t, &why);
-	if (!ret && t->space->started)
-		ret = launch_check_start(s, t, &why);
-	if (ret) {
-		abandon(s, t, pid);
-		return uft_fail(err, ret, "%s", why.text);
-	}
-	if (t->space->started) {
-		ret = inject_release(s, t);
-		tell_released(s);
-	} else {
-		s->held = t->slice;
-		ret = inject_release(s, t);
-		if (!ret)
-			ret = run_to_start(s, &t);
-		/* Its refusal ends the program, whose end may have been seen already. */
-		if (s->held_result)
-			ret = s->held_result;
-		s->held = UFT_NO_SLICE;
-		if (ret && ret != -ESRCH) {
-			why = s->held_error;
-			abandon(s, t, pid);
-			return uft_fail(err, ret, "%s", why.text);
-		}
-	}
-	if (out)
-		*out = pid;
 	return 0;
 }

@@ -18,7 +18,7 @@ static int refuse(const char *what, struct uft_error *err)
 	return uft_fail(err, -EOPNOTSUPP, "%s is not there on %s yet: start the program with uft record", what, u.machine);
 }
 
-int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err)
+int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err)
 {
 	(void)s;
 	(void)pid;

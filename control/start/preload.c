@@ -15,7 +15,6 @@
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
-#include "control/session/internal.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -30,7 +29,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define START_TIMEOUT_MS	60000	/* an emulated loader on a busy machine, and its libraries' functions are looked for */
 #define EMULATOR_WORDS		32
 
 /* ---- Starting -------------------------------------------------------------------------------- */
@@ -176,52 +174,6 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 	return uft_fail(err, -error, "cannot start %s: %s", path, strerror(error));
 }
 
-static int start_failed(const struct uft_session *s, const char *path, int error, struct uft_error *err)
-{
-	uint32_t page_bytes = 0;
-
-	for (uint32_t f = 0; f < s->arena.nfamilies && !page_bytes; f++)
-		page_bytes = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->page_bytes, __ATOMIC_RELAXED) : 0;
-	if (page_bytes)
-		return uft_fail(err, error, "%s: the kernel's memory pages are of %u bytes here, and uft needs pages of %u: boot a kernel "
-				"that has them, as Debian's for arm64", path, page_bytes, UFT_PAGE);
-	return uft_fail(err, error, "the runtime did not come up in %s: %s", path, strerror(-error));
-}
-
-/* Of a runtime that did not come up: it has taken a spare family all the same. */
-static int32_t start_error(const struct uft_session *s)
-{
-	int32_t error = 0;
-
-	for (uint32_t f = 0; f < s->arena.nfamilies && !error; f++)
-		error = s->arena.mail[f] ? __atomic_load_n(&s->arena.mail[f]->start_error, __ATOMIC_ACQUIRE) : 0;
-	return error;
-}
-
-/* Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program is over. */
-static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
-{
-	uint64_t deadline = session_now_ns() + START_TIMEOUT_MS * 1000000ull;
-	int32_t error;
-
-	do {
-		session_step(s, 100);
-		error = start_error(s);
-	} while (!s->has_hello && !s->held_result && !error && s->launched_status < 0 && session_now_ns() < deadline);
-	if (s->held_result) {
-		*err = s->held_error;
-		return s->held_result;
-	}
-	if (s->has_hello)
-		return 0;
-	if (s->launched_status < 0)
-		kill(pid, SIGKILL);
-	if (error < 0 && error >= -4095)
-		return start_failed(s, path, error, err);
-	return uft_fail(err, -ENOEXEC, "the runtime did not come up in %s: it must be linked dynamically, not gain rights at its "
-			"start%s", path, s->opts.emulator ? ", and the emulator must know -E (qemu-user does)" : "");
-}
-
 /* What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited for in vain. */
 static int check_image(const char *path, char image[PATH_MAX], struct uft_error *err)
 {
@@ -234,14 +186,13 @@ static int check_image(const char *path, char image[PATH_MAX], struct uft_error 
 	return ret ? ret : program_check_rights(image, err);
 }
 
-int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err)
+int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX], pid_t *pid, struct uft_error *err)
 {
-	char path[PATH_MAX], image[PATH_MAX], library[PATH_MAX + 64];
+	char image[PATH_MAX], library[PATH_MAX + 64];
 	struct start_env *env = calloc(1, sizeof(*env));
 	char **words = NULL;
 	const char *machine;
-	pid_t pid = 0;
-	int ret = env ? launch_find_program(argv[0], path, sizeof(path), err) : -ENOMEM;
+	int ret = env ? launch_find_program(argv[0], path, PATH_MAX, err) : -ENOMEM;
 
 	if (!ret && !s->opts.emulator)
 		ret = check_image(path, image, err);
@@ -258,21 +209,12 @@ int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct
 		ret = s->opts.emulator && !words ? -ENOMEM : 0;
 	}
 	if (!ret)
-		ret = start_child(s, words ? words[0] : path, words ? words : argv, env, &pid, err);
+		ret = start_child(s, words ? words[0] : path, words ? words : argv, env, pid, err);
 	free(words);
 	free(env);
-	if (ret)
-		return ret;
-	launch_adopt(s, pid);
-	ret = await_hello(s, pid, path, err);
-	if (ret) {
-		launch_end_child(s, pid);
-		s->launched = 0;
-		return ret;
-	}
-	if (out)
-		*out = pid;
-	return 0;
+	if (!ret)
+		launch_adopt(s, *pid);
+	return ret;
 }
 
 /* ---- Hello ----------------------------------------------------------------------------------- */

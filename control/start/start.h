@@ -28,6 +28,8 @@ int inject_release(struct uft_session *s, struct target *t);
 
 /* The session was killed while it attached. 0: the agent has come up; else the process is as it was, or over. */
 int attach_finish(const struct guard_notes *n);
+/* A running process becomes a target and is armed. The guard is ready. 0, or -errno and the sentence. */
+int attach_process(struct uft_session *s, pid_t pid, struct uft_error *err);
 
 /* ---- launch.c -------------------------------------------------------------------------------------- */
 
@@ -38,11 +40,14 @@ int launch_check_start(struct uft_session *s, struct target *t, struct uft_error
 void launch_adopt(struct uft_session *s, pid_t pid);		/* it is the session's program from now on */
 void launch_end_child(struct uft_session *s, pid_t pid);
 int launch_begin(struct uft_session *s, char *const argv[], struct uft_error *err);	/* fork and exec: nothing runs behind that */
+/* The program in its exec stop; it may be on its way since the session was created. */
+int launch_exec(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
 void launch_forget(struct uft_session *s);	/* what was begun and not launched */
 
 /* ---- preload.c -------------------------------------------------------------------------------- */
 
-int preload_launch(struct uft_session *s, char *const argv[], pid_t *out, struct uft_error *err);
+/* The program is started, and has @path; the runtime in it is going to say hello: preload_hello(). */
+int preload_begin(struct uft_session *s, char *const argv[], char path[PATH_MAX], pid_t *pid, struct uft_error *err);
 void preload_leave(struct uft_session *s, struct target *t);
 void preload_take_agent(struct uft_session *s, struct target *t);
 int preload_hello(struct uft_session *s, uint32_t index, const struct uft_request *r);
