@@ -4,16 +4,18 @@
  *
  *	attach ROUNDS [-f FILE -s UFT] -- CMD...		PID among the words of CMD is the process
  *
- * The process has 100 threads: one runs all the time, calling generated functions (genfuncs.sh) every millisecond, twenty tick,
- * the others wait in futexes, pipes and polls. Each round: 200 ms untraced, CMD for up to 1 s (with -f: until it has records and a
- * tenth of a second more), SIGINT to it if it is still there.
+ * The process has 100 threads: one runs all the time, calling generated functions (genfuncs.sh) every
+ * millisecond, twenty tick, the others wait in futexes, pipes and polls. Each round: 200 ms untraced, CMD for
+ * up to 1 s (with -f: until it has records and a tenth of a second more), SIGINT to it if it is still there.
  *
- * A thread that runs reads the clock all the while. Where time is missing it asks for its voluntary switches: it makes none
- * by itself, a stop by ptrace is one, a wait for a CPU is not. So a `stop` is what somebody did to it (the wait for a
- * CPU to go on included), `noise` is what the machine does to it in the untraced time of the same rounds.
+ * A thread that runs reads the clock all the while. Where time is missing it asks for its voluntary switches:
+ * it makes none by itself, a stop by ptrace is one, a wait for a CPU is not. So a `stop` is what somebody did
+ * to it (the wait for a CPU to go on included), `noise` is what the machine does to it in the untraced time
+ * of the same rounds.
  *
- * Prints lines of `name p50 p99 max`, in ms: by round, the longest stop of the thread that runs, and the sum of its stops; attach:
- * before the SIGINT, detach: from then on. With -f, -s: first record (from the fork of CMD on), and what CMD said of its stops.
+ * Prints lines of `name p50 p99 max`, in ms: by round, the longest stop of the thread that runs, and the sum
+ * of its stops; attach: before the SIGINT, detach: from then on. With -f, -s: first record (from the fork of
+ * CMD on), and what CMD said of its stops.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

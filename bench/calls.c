@@ -2,15 +2,16 @@
 /*
  * calls.c - what one traced call costs: the same program for every tracer of the comparison
  *
- * Prints `leaf NS`, `chain NS` and `fib NS`: nanoseconds of thread CPU time per call, the plain call included; leaf
- * is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a recursion. Every round
- * makes exactly the calls that `calls N` states, so that the recording can be checked to the call. `quiet NS` is a leaf
- * call in the fastest twentieth of all pieces of bursts: what others on the core touch least, if they ever leave it alone.
- * `best NS` is a call in the fastest of those recursions that all threads made at the same time and nobody interrupted, the mean of
- * the threads; 0: there was none.
+ * Prints `leaf NS`, `chain NS` and `fib NS`: nanoseconds of thread CPU time per call, the plain call
+ * included; leaf is throughput (independent calls), chain is a dependent chain of 12 nested calls, fib a
+ * recursion. Every round makes exactly the calls that `calls N` states, so that the recording can be checked
+ * to the call. `quiet NS` is a leaf call in the fastest twentieth of all pieces of bursts: what others on the
+ * core touch least, if they ever leave it alone. `best NS` is a call in the fastest of those recursions that
+ * all threads made at the same time and nobody interrupted, the mean of the threads; 0: there was none.
  *
- * With a pause it measures a tracer's warm buffers: the thread stays on one CPU, makes WARM calls first, and rests after
- * every hundred thousand, so that whatever reads the buffers keeps up. No rest and no warming counts in any figure.
+ * With a pause it measures a tracer's warm buffers: the thread stays on one CPU, makes WARM calls first, and
+ * rests after every hundred thousand, so that whatever reads the buffers keeps up. No rest and no warming
+ * counts in any figure.
  *
  *	calls [rounds [threads [pause in ms]]]	default 1 round of about 0.97 million calls, 1 thread, no pause
  */

@@ -4,10 +4,11 @@
  *
  *	startup ROUNDS CMD1 -- CMD2 [-- CMD3 ...]
  *
- * Each command must write something to its output as the first thing in main() (or at its end, if it does nothing else).
- * Runs the commands in turn, ROUNDS times each after a warm-up, and prints for each `wall_ms best_ms cpu_ms`: from
- * before the fork until the first byte is there, median and best, and the median CPU time that the started process
- * has used by then (for `uft record`: the session's; the program's and its agent's is not in it).
+ * Each command must write something to its output as the first thing in main() (or at its end, if it does
+ * nothing else). Runs the commands in turn, ROUNDS times each after a warm-up, and prints for each `wall_ms
+ * best_ms cpu_ms`: from before the fork until the first byte is there, median and best, and the median CPU
+ * time that the started process has used by then (for `uft record`: the session's; the program's and its
+ * agent's is not in it).
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -70,8 +70,8 @@ static int find_start_file(const char *name, char *path, size_t size)
 }
 
 /*
- * gcc makes a pad of one-byte nops, a cycle a call. It takes any assembler that -B leads to: ours assembles and then makes
- * each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
+ * gcc makes a pad of one-byte nops, a cycle a call. It takes any assembler that -B leads to: ours assembles
+ * and then makes each pad one nop. @flag receives the flag, or nothing if that does not come out of it.
  */
 static void find_joiner(const struct cflags_opts *o, const struct uft_cflags_target *t, const struct uft_cflags_probe *p,
 			char *flag, size_t size)

@@ -176,7 +176,7 @@ int client_extract(const char *session, const char *path, int (*sink)(void *arg,
 	return take_all(ask(session, SERVE_EXTRACT, 0, path, err), path, sink, arg, err);
 }
 
-/* What is answered by nothing but a status. */
+/* Sends a request whose answer is a status alone. */
 static int change_dir(const char *session, uint32_t op, const char *path, struct uft_error *err)
 {
 	int32_t status = 0;

@@ -9,8 +9,8 @@
 #include "symbol/error.h"
 
 /*
- * @session: the PID of who serves it, or the name of its socket; NULL: the one in $UFT_SESSION (which uft shell sets), else the
- * only one there is. All return 0 or -errno with a sentence.
+ * @session: the PID of who serves it, or the name of its socket; NULL: the one in $UFT_SESSION (which uft
+ * shell sets), else the only one there is. All return 0 or -errno with a sentence.
  */
 int client_list(const char *session, const char *path, void (*fn)(void *arg, uint32_t mode, const char *name, const char *doc),
 		void *arg, struct uft_error *err);
@@ -25,7 +25,7 @@ int client_extract(const char *session, const char *path, int (*sink)(void *arg,
 int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err);
 int client_mkdir(const char *session, const char *path, struct uft_error *err);
 int client_rmdir(const char *session, const char *path, struct uft_error *err);
-/* Who serves, one after the other; names of those that were killed are removed. */
+/* Calls @fn for each session that serves; names of killed ones are removed. */
 int client_sessions(void (*fn)(void *arg, int pid, const char *socket), void *arg, struct uft_error *err);
 
 #endif

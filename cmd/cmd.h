@@ -61,7 +61,7 @@ int cmd_fail(const char *command, const char *fmt, ...) __attribute__((format(pr
 #define CMD_INT3_RISK	"--int3: if uft is killed (SIGKILL, out of memory), a program that is inside such a function's first " \
 			"instruction, or calls one within the next tenth of a second, ends by SIGTRAP"
 
-/* struct uft_tree_opts.dump: on standard error. Who does not read it loses it. */
+/* struct uft_tree_opts.dump: on standard error. Text that no reader takes is lost. */
 void cmd_dump(void *arg, const char *p, size_t n);
 /* The same of a line `uft COMMAND: TEXT`. @command: a text, as an argument of callbacks. */
 void cmd_warn(void *command, const char *text);

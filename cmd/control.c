@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset, list: a running session as trace-cmd has it
+ * control.c - uft start, set, stop, restart, show, clear, snapshot, extract, stack, reset, list: a running
+ * session as trace-cmd has it
  *
  * Each is some writes into, or a read of, the session's files (client.h), in the order that leaves nothing half done in
  * the buffer: recording is off while lists and tracer change. The first that is refused ends it, and says which.

@@ -2,7 +2,7 @@
 /*
  * doctor.c - uft doctor: what would and would not work, before it is tried
  *
- * One line a check: LEVEL SUBJECT: sentence (remedy). What is looked at and what it means is in control/doctor.
+ * One line a check: LEVEL SUBJECT: sentence (remedy). The checks and their meaning are in control/doctor.
  */
 #include <stdlib.h>
 #include <string.h>

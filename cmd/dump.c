@@ -2,11 +2,12 @@
 /*
  * dump.c - what a session that serves says on its standard error: the commands dump and cpudump, warnings
  *
- * It is said by the session's own thread: while it waits for a reader nobody empties the rings. No question tells beforehand
- * whether a write to whatever standard error is would sleep: a terminal that polls as writable takes less than a pipe does, another
- * writer may use a pipe's room first; and to open it again, not to be waited for, is not possible for a socket or a terminal of
- * somebody else. So a thread writes that may sleep. The session gives it a part and waits a moment; if the part is not written then,
- * the rest of the text is dropped, and all that comes until that thread is back, which it never is while nobody reads.
+ * It is said by the session's own thread: while it waits for a reader nobody empties the rings. No question
+ * tells beforehand whether a write to whatever standard error is would sleep: a terminal that polls as
+ * writable takes less than a pipe does, another writer may use a pipe's room first; and to open it again, not
+ * to be waited for, is not possible for a socket or a terminal of somebody else. So a thread writes that may
+ * sleep. The session gives it a part and waits a moment; if the part is not written then, the rest of the
+ * text is dropped, and all that comes until that thread is back, which it never is while nobody reads.
  */
 #include <errno.h>
 #include <poll.h>

@@ -2,7 +2,7 @@
 /*
  * export.c - uft export: a recording in another format; the formats are rows of uft_exports[]
  *
- * Who asks us to end while we write (Ctrl-C) is not made to wait: the signal's handler removes what is not complete and ends us by
+ * A signal that ends the export (Ctrl-C) is not made to wait: its handler removes what is not complete and ends us by
  * the same signal. Nothing of ours is elsewhere then: what the pages wait in has no name (output/spool.c).
  */
 #include <errno.h>
@@ -92,7 +92,7 @@ static void on_end(int sig)
 	raise(sig);			/* once this returns */
 }
 
-/* What is ignored (nohup, background jobs of scripts) stays so. */
+/* A signal that is ignored (nohup, background jobs of scripts) stays so. */
 static void watch_ends(struct sigaction *old)
 {
 	struct sigaction action = { .sa_handler = on_end };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* file.c - uft read, write, ls, mkdir, rmdir: the tracing files of a session that runs, without a mounted file system */
+/*
+ * file.c - uft read, write, ls, mkdir, rmdir: the tracing files of a session that runs, without a mounted
+ * file system
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,12 +2,12 @@
 /*
  * heap.c - memory for starting fast
  *
- * The program that is to be traced waits while its functions are found, planned and written down: tables of some
- * megabytes each, used once. By default the allocator maps and unmaps each of them, and every page of each is a fault.
- * Here the heap begins large, what was freed is used again, and what is new comes by one call a table (symbol/table.h).
- * No large pages: they have to be found and cleared as a whole, which takes longer than 512 small ones that were just in
- * use, and ten times as long in a virtual machine whose host has taken them back. Nothing here can fail in a way that
- * matters.
+ * The program that is to be traced waits while its functions are found, planned and written down: tables of
+ * some megabytes each, used once. By default the allocator maps and unmaps each of them, and every page of
+ * each is a fault. Here the heap begins large, what was freed is used again, and what is new comes by one
+ * call a table (symbol/table.h). No large pages: they have to be found and cleared as a whole, which takes
+ * longer than 512 small ones that were just in use, and ten times as long in a virtual machine whose host has
+ * taken them back. Nothing here can fail in a way that matters.
  */
 #include <malloc.h>
 #include <stdlib.h>

@@ -11,8 +11,11 @@
  * @err that names the file and, for other tools' formats, the tool. */
 int cmd_input_open(const char *path, const struct uft_select *sel, struct uft_stream **out, struct uft_error *err);
 
-/* Brings @st, which was opened of @path with @sel and has given nothing yet, to where the selected time begins, by the index beside a
- * large recording; one that has none gets one. Where that cannot be, the stream stays at its start: slower, and no error. */
+/*
+ * Brings @st, which was opened of @path with @sel and has given nothing yet, to where the selected time
+ * begins, by the index beside a large recording; one that has none gets one. Where that cannot be, the stream
+ * stays at its start: slower, and no error.
+ */
 void cmd_input_seek(const char *path, const struct uft_select *sel, struct uft_stream *st);
 
 #endif

@@ -101,7 +101,7 @@ static const struct command *find_command(const char *name)
 	return NULL;
 }
 
-/* What is a command with trace-cmd, uftrace or perf; nearness of letters would lead astray. */
+/* Commands of trace-cmd, uftrace and perf: the nearest name by letters would be the wrong one. */
 static const struct habit { const char *name, *here; } habits[] = {
 	{ "replay", "uft report" }, { "dump", "uft report" }, { "script", "uft report" }, { "graph", "uft report" },
 	{ "info", "uft stat FILE" }, { "convert", "uft export" }, { "profile", "uft report --profile" },

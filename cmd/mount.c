@@ -2,8 +2,9 @@
 /*
  * mount.c - uft mount, uft umount: the tree as a directory, served in the background until it is unmounted
  *
- * The process that the user started waits until its child serves the directory or says why it cannot; the child then has no
- * terminal any more. It ends when nothing is mounted, after leaving all targets as they were found.
+ * The process that the user started waits until its child serves the directory or says why it cannot; the
+ * child then has no terminal any more. It ends when nothing is mounted, after leaving all targets as they
+ * were found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -54,8 +55,10 @@ static const struct cmd_syntax umount_syntax = {
 	"umount", "[DIR]", "Unmount the tracing files that uft mount mounted, and restore the processes that the session traced.", umount_options, 0
 };
 
-/* Where the directory is if nobody says; its parents are made. A parent that others may write to is none: they would choose
- * what is mounted over. */
+/*
+ * Where the directory is if nobody says; its parents are made. A parent that others may write to is none:
+ * they would choose what is mounted over.
+ */
 static const char *default_dir(char buf[PATH_MAX], struct uft_error *err)
 {
 	if (uft_serve_dir(buf, PATH_MAX - 16, err))
@@ -78,7 +81,10 @@ static int is_mounted(const char *dir)
 	return found;
 }
 
-/* Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of mounts tells. 0: it is unmounted. */
+/*
+ * Until somebody unmounts it or ends us. Files that are open keep the connection after that; the list of
+ * mounts tells. 0: it is unmounted.
+ */
 static int serve(struct uft_fuse *fuse, const char *dir, const sigset_t *ends)
 {
 	struct pollfd p[3] = { { .fd = uft_fuse_gone_fd(fuse), .events = POLLIN },

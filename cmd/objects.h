@@ -17,7 +17,10 @@ struct cmd_objects {
 	int mem;			/* /proc/PID/mem, -1 */
 };
 
-/* Opens @operand: a file if there is one of that name, else a process or a program in PATH. Sites are found, names are not loaded. */
+/*
+ * Opens @operand: a file if there is one of that name, else a process or a program in PATH. Sites are found,
+ * names are not loaded.
+ */
 int cmd_objects_open(const char *operand, struct cmd_objects *out, struct uft_error *err);
 void cmd_objects_close(struct cmd_objects *o);
 /* Reads the process's memory. Returns bytes read. */

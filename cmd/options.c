@@ -91,7 +91,10 @@ static int option_width(const struct cmd_option *o)
 	return (int)strlen(o->name) + (o->arg ? (int)strlen(o->arg) + 1 : 0);
 }
 
-/* Prints @doc from column @at on, broken at blanks so that no line is longer than HELP_COLUMNS where that is possible. */
+/*
+ * Prints @doc from column @at on, broken at blanks so that no line is longer than HELP_COLUMNS where that is
+ * possible.
+ */
 static void print_wrapped(const char *doc, int at)
 {
 	size_t room = at + 30 < HELP_COLUMNS ? (size_t)(HELP_COLUMNS - at) : 30;
@@ -427,7 +430,10 @@ int cmd_percent(const struct cmd_option *o, const char *text, void *field, struc
 	return 0;
 }
 
-/* A decimal number with an optional unit; without one it is in @plain_ns, and 1 is returned. Stops at the first other character. */
+/*
+ * A decimal number with an optional unit; without one it is in @plain_ns, and 1 is returned. Stops at the
+ * first other character.
+ */
 static int parse_time(const char **text, double plain_ns, uint64_t *ns)
 {
 	static const struct { const char *name; double ns; } units[] = {

@@ -5,7 +5,10 @@
 
 #include "stream/stream.h"
 
-/* @who: "uft report"; @bytes: of the recording, then they are shown, 0: percent are. Nothing if stderr is no terminal. */
+/*
+ * @who: "uft report"; @bytes: of the recording, then they are shown, 0: percent are. Nothing if stderr is no
+ * terminal.
+ */
 void progress_begin(const char *who, struct uft_stream *st, uint64_t bytes);
 /* Takes the line away. A signal handler that ends the process may call it. */
 void progress_end(void);

@@ -17,7 +17,7 @@
  *	a limit: --max-size, --duration,	put the code back, save, say so; wait for the program and exit
  *	5 % of the file system free		with its status; attached: exit 0
  *
- * What was recorded before is kept as FILE.old, and comes back when nothing could be started.
+ * The former recording is kept as FILE.old, and comes back when nothing could be started.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -111,9 +111,10 @@ static void on_nothing(int sig)
 }
 
 /*
- * Only handlers, never SIG_IGN: exec puts handlers back to the default, so the program starts with the dispositions
- * that we were started with. What was ignored (nohup, background jobs of scripts) stays so for both. Attached there is no program:
- * a script ends what it started in the background by SIGINT, as any other way to end a recording.
+ * Only handlers, never SIG_IGN: exec puts handlers back to the default, so the program starts with the
+ * dispositions that we were started with. An ignored signal (nohup, background jobs of scripts) stays so for
+ * both. Attached there is no program: a script ends what it started in the background by SIGINT, as any other
+ * way to end a recording.
  */
 static void catch(int sig, void (*handler)(int), void (*detailed)(int, siginfo_t *, void *))
 {
@@ -334,7 +335,7 @@ static uint32_t ring_bytes(uint64_t wanted)
 	return bytes;
 }
 
-/* What was recorded, for the file: the program and its arguments. */
+/* The recorded program and its arguments, for the file. */
 static void join_args(char *const argv[], char *buf, size_t size)
 {
 	size_t len = 0;
@@ -749,12 +750,15 @@ static int last_status(struct recording *rec, int saved)
 	return status ? status : saved;
 }
 
-/* Those that ended meanwhile are no failure, unless nobody is left; nor what is found by name and cannot be attached to. */
+/*
+ * A process that ended meanwhile is no failure, unless none is left; nor is one that was found by name and
+ * cannot be attached to.
+ */
 static int attach(struct recording *rec, struct uft_error *err)
 {
 	size_t n = 0, nsaid = 0;
 
-	/* Who was not attached to yet may have made others meanwhile. */
+	/* Processes that are not attached to yet may have made others meanwhile. */
 	for (size_t i = 0; !detach_signal && (i < rec->targets->n || (i < MAX_FOUND && cmd_targets_renew(rec->targets))); i++) {
 		const struct target_pid *t = &rec->targets->item[i];
 		char name[32];
@@ -822,7 +826,10 @@ static int record(struct recording *rec, const struct uft_export *format, char *
 	return cmd_fail(command, "%s", err.text[0] ? err.text : strerror(-ret));
 }
 
-/* `uft attach` and `uft record -P`: the running processes that are meant. @argc: of those operands that name one. -1 to go on. */
+/*
+ * `uft attach` and `uft record -P`: the running processes that are meant. @argc: of those operands that name
+ * one. -1 to go on.
+ */
 static int find_targets(struct record_opts *o, const struct cmd_syntax *syntax, int argc, char **argv,
 			struct cmd_targets *targets)
 {

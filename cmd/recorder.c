@@ -14,8 +14,9 @@
  * a call of the writer, so posting waits for nobody. Rings need no lock: the arena is their protocol.
  *
  * Pace: after a poll that found data the writer looks again in PACE_MIN_US, else it backs off to PACE_MAX_US:
- * a ring of the default size takes far longer to fill than that. A message wakes it at once, but not before the program
- * is on its way (recorder_hold()): copying and writing tables of 100,000 functions would take the CPU from those who arm them.
+ * a ring of the default size takes far longer to fill than that. A message wakes it at once, but not before
+ * the program is on its way (recorder_hold()): copying and writing tables of 100,000 functions would take the
+ * CPU from those who arm them.
  *
  * Failure: the first error of the writer (a full disk) is kept; slices are still ended, because that frees
  * them for other processes, but nothing is copied any more. Memory for a message that cannot be had is such

@@ -71,7 +71,7 @@ static void print_result(const char *path, const struct rm_opts *o, const struct
 	putchar('\n');
 }
 
-/* What is no failure but leaves functions without a place. */
+/* Conditions that are no failure but leave functions without a site. */
 static void print_warnings(const char *path, const struct uft_recordmcount_result *r)
 {
 	if (r->unknown)

@@ -27,7 +27,7 @@ static const char *const tracer_names[] = {
 #define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
 #define MAX_OPTIONS	96			/* more words than trace_options has */
 
-/* Who comes from perf gives a process to -p. */
+/* Users of perf give a process to -p. */
 static int parse_tracer(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
 {
 	if (text[0] && text[strspn(text, "0123456789,")] == '\0')

@@ -213,7 +213,10 @@ static const char *why_no_tree(struct uft_stream *st)
 	}
 }
 
-/* A table comes only when all was read: it is made before the pager has the terminal, so that the progress can be seen there. */
+/*
+ * A table comes only when all was read: it is made before the pager has the terminal, so that the progress
+ * can be seen there.
+ */
 static int make_table(struct uft_stream *st, const struct report_opts *o, const struct uft_report_opts *table, char **text, size_t *n)
 {
 	FILE *f = open_memstream(text, n);
@@ -273,7 +276,10 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 	return ret == 0 || ret == -EPIPE ? closed : ret;
 }
 
-/* The worst case is looked for on all CPUs: of a part of what a thread does, two stretches would look like one. 0 or -errno. */
+/*
+ * The worst case is looked for on all CPUs: of a part of what a thread does, two stretches would look like
+ * one. 0 or -errno.
+ */
 static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_stream **st, struct uft_error *err)
 {
 	int ret = cmd_input_open(o->input, sel, st, err);

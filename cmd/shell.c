@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* shell.c - uft shell: programs that find our files where the kernel's tracing directory is, and are traced through them */
+/*
+ * shell.c - uft shell: programs that find our files where the kernel's tracing directory is, and are traced
+ * through them
+ */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -68,7 +71,7 @@ static void remove_socket_at_end(const char *name)
 			sigaction(signals[i], &action, NULL);
 }
 
-/* Who is inside finds the socket by the variable. Without one they have the mounted files still. */
+/* Programs in the shell find the socket by the variable. Without one they still have the mounted files. */
 static int serve(struct uft_tree *t, int is_needed, struct uft_serve **out)
 {
 	struct uft_error err = { "" };

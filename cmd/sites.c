@@ -2,7 +2,8 @@
 /*
  * sites.c - uft sites: where functions can be traced, how each place was found, and why others cannot
  *
- * Where nothing was prepared, the entries of plain code are listed instead (control/relocate/), and on request beside it.
+ * Where nothing was prepared, the entries of plain code are listed instead (control/relocate/), and on
+ * request beside it.
  *
  * Data lines have no '#' in front: ADDRESS KIND LEN FOUND [NOW] FUNCTION. Everything else is a '#' line, so that
  * `grep -v '^#'` leaves a table.
@@ -233,7 +234,7 @@ static void print_heading(FILE *f, const struct cmd_objects *o)
 	fprintf(f, "# %-14s%-12s %3s  %-12s %sFUNCTION\n", "ADDRESS", "KIND", "LEN", "FOUND", o->pid ? " NOW        " : "");
 }
 
-/* Those with a pad of their own (@is_before), or all others that have no site. */
+/* Prints entries with a pad of their own (@is_before), or all others that have no site. */
 static void print_entries(FILE *f, const struct sites_opts *opts, const struct cmd_objects *o,
 			  const struct cmd_object *item, int is_before, struct entry_count *c)
 {

@@ -2,10 +2,11 @@
 /*
  * status.c - see status.h
  *
- * The terminal belongs to the traced program too, and nobody knows in which column it left the cursor: a line that is
- * rewritten there would overwrite the program's, or be overwritten. So there is one only where the program writes
- * elsewhere (its output is redirected, or it was not started by us), or where it was asked for. It is written in one
- * write, at its own start of line, and only while we are in the foreground (a background job that writes may be stopped for it).
+ * The terminal belongs to the traced program too, and nobody knows in which column it left the cursor: a line
+ * that is rewritten there would overwrite the program's, or be overwritten. So there is one only where the
+ * program writes elsewhere (its output is redirected, or it was not started by us), or where it was asked
+ * for. It is written in one write, at its own start of line, and only while we are in the foreground (a
+ * background job that writes may be stopped for it).
  */
 #include <stdarg.h>
 #include <stdio.h>

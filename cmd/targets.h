@@ -25,14 +25,17 @@ struct cmd_targets {
 enum target_kind { TARGET_ANY, TARGET_NAME, TARGET_CGROUP };
 
 /*
- * Adds what @text means: `1200`, `1200,1204`, the name of a program (its comm, or the last part of its file's path), or a
- * cgroup (a path below /sys/fs/cgroup, with or without that, or as in /proc/PID/cgroup). TARGET_NAME and TARGET_CGROUP: only
- * that. 0, or -errno and a sentence; -ESRCH: nobody.
+ * Adds what @text means: `1200`, `1200,1204`, the name of a program (its comm, or the last part of its file's
+ * path), or a cgroup (a path below /sys/fs/cgroup, with or without that, or as in /proc/PID/cgroup).
+ * TARGET_NAME and TARGET_CGROUP: only that. 0, or -errno and a sentence; -ESRCH: nobody.
  */
 int cmd_targets_add(struct cmd_targets *t, int kind, const char *text, struct uft_error *err);
-/* Those that are called so, or are in there, by now: how many are new. */
+/* Looks again for processes of that name, or in that group: how many are new. */
 size_t cmd_targets_renew(struct cmd_targets *t);
-/* How many children that the process has made are called as it is, a server's workers, and are not among @t. @name: how that is. */
+/*
+ * How many children that the process has made are called as it is, a server's workers, and are not among @t.
+ * @name: how that is.
+ */
 unsigned cmd_targets_left_out(const struct cmd_targets *t, pid_t pid, char *name, size_t size);
 void cmd_targets_free(struct cmd_targets *t);
 

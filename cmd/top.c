@@ -2,10 +2,11 @@
 /*
  * top.c - uft top: which functions of running processes are called how often and take how long, again and again
  *
- * A session of its own with the profile tracer: the runtime adds up calls and times of each function in memory that both share, no
- * record is written, and there is no file. Each refresh is the difference of two readings of these sums. What a process adds while they are
- * read is in this refresh or in the next. Sums of processes that end are kept. The sums are the target's to write: they are copied, and
- * nothing but numbers is made of them.
+ * A session of its own with the profile tracer: the runtime adds up calls and times of each function in
+ * memory that both share, no record is written, and there is no file. Each refresh is the difference of two
+ * readings of these sums. What a process adds while they are read is in this refresh or in the next. Sums of
+ * processes that end are kept. The sums are the target's to write: they are copied, and nothing but numbers
+ * is made of them.
  */
 #include <errno.h>
 #include <poll.h>
@@ -364,7 +365,7 @@ static void on_end(int sig)
 	is_over = 1;
 }
 
-/* What is ignored stays so. */
+/* An ignored signal stays so. */
 static void catch_ends(void)
 {
 	static const int sigs[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE };

@@ -26,11 +26,17 @@ struct uft_session_opts {
 	const char *const *emulator;	/* the same, by these words before it; NULL: none */
 	int watchdog;		/* look at every fault of a target: watchdog.c */
 	int int3;		/* with the watchdog: int3 at entries that no jump fits: int3.c */
-	/* What uft_session_launch() will be asked to start: the kernel makes its image while the session is made. Not one instruction
-	 * of it runs before, and if it cannot be started, launch says so. NULL: not known yet. */
+	/*
+	 * What uft_session_launch() will be asked to start: the kernel makes its image while the session is
+	 * made. Not one instruction of it runs before, and if it cannot be started, launch says so. NULL: not
+	 * known yet.
+	 */
 	char *const *program;
-	/* Called when this process was killed, in another one that was forked by uft_session_create() and has left all
-	 * targets: it saves what the rings hold. @head: the arena's first page as it was at that fork, @file: see below. */
+	/*
+	 * Called when this process was killed, in another one that was forked by uft_session_create() and has
+	 * left all targets: it saves what the rings hold. @head: the arena's first page as it was at that
+	 * fork, @file: see below.
+	 */
 	void (*rescue)(const struct uft_arena *head, void *arena, int file);
 };
 
@@ -53,7 +59,10 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
 	const uint32_t *pids; size_t npids;	/* -P */
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
-	/* Processes that those in pids or not_pids make from now on, and theirs, are in them as well, as long as kin stays this number. */
+	/*
+	 * Processes that those in pids or not_pids make from now on, and theirs, are in them as well, as long
+	 * as kin stays this number.
+	 */
 	int is_forking; uint32_t kin;
 	uint32_t max_depth;
 	uint64_t thresh_ns;
@@ -70,10 +79,16 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
 	int is_bare;			/* latency tracers: only what they are made of, of no function else */
 	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */
-	/* Calls are wanted of the same targets in another way as well: function beside any of graph, profile and function, graph and
-	 * profile beside the graph, in this order and those with function last. Of it only tracer, filter, notrace, roots and hidden count, and what is beside it. */
+	/*
+	 * Calls are wanted of the same targets in another way as well: function beside any of graph, profile
+	 * and function, graph and profile beside the graph, in this order and those with function last. Of it
+	 * only tracer, filter, notrace, roots and hidden count, and what is beside it.
+	 */
 	const struct uft_trace_spec *beside;
-	/* One of the session's own events (UFT_KIND_OWN), which is wanted beside these calls. Of it all counts but tasks and functions. */
+	/*
+	 * One of the session's own events (UFT_KIND_OWN), which is wanted beside these calls. Of it all
+	 * counts but tasks and functions.
+	 */
 	const struct uft_trace_spec *own;
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 	int is_whole;			/* a target that cannot be switched over has all of them switched back: nothing has changed */
@@ -107,7 +122,10 @@ struct uft_session_stats {
 	uint64_t stop_ns_max, stop_ns_sum;		/* the longest that any thread was stopped for one, at once and in all */
 };
 
-/* An event that has a name, as the kernel tells of it: also of who is not recorded. @child: of a fork, the task that was made. */
+/*
+ * An event that has a name, as the kernel tells of it: also of who is not recorded. @child: of a fork, the
+ * task that was made.
+ */
 struct uft_told_event { uint32_t id, pid, tid, child; uint64_t clock; };
 
 /* Called from uft_session_poll(); any may be NULL. */
@@ -139,14 +157,16 @@ int uft_session_rescue_into(struct uft_session *s, int fd);
 /* Is it a list for uft_trace_spec.watch? 0; -EINVAL, -E2BIG with the sentence. Any thread. */
 int uft_watch_check(const char *const *watch, struct uft_error *err);
 
-/* What is to be traced, now (running targets are switched over in one batch each) and in images to come.
+/* Sets what is traced, now (running targets are switched over in one batch each) and in images to come.
  * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);
 
 /* 0: rings take nothing although sites stay armed, and threads of the session's own tracers rest; 1: they do. */
 void uft_session_record(struct uft_session *s, int on);
-/* What the kernel has told of targets goes into the rings, before they are emptied. Returns a clock before which no more of it will
- * come; UINT64_MAX: nothing is asked of it. */
+/*
+ * What the kernel has told of targets goes into the rings, before they are emptied. Returns a clock before
+ * which no more of it will come; UINT64_MAX: nothing is asked of it.
+ */
 uint64_t uft_session_gather(struct uft_session *s);
 /* From any thread: a uft_session_poll() that sleeps returns. */
 void uft_session_wake(struct uft_session *s);
@@ -156,14 +176,23 @@ void uft_session_look_ahead(struct uft_object *obj);
 
 /* Starts argv with the runtime in it, armed, and lets it run. stdin/out/err are inherited. */
 int uft_session_launch(struct uft_session *s, char *const argv[], pid_t *pid, struct uft_error *err);
-/* Two pairs of an emulated program's clock and CLOCK_MONOTONIC, of its hello and of now; clock 0: not known yet. Any thread. */
+/*
+ * Two pairs of an emulated program's clock and CLOCK_MONOTONIC, of its hello and of now; clock 0: not known
+ * yet. Any thread.
+ */
 void uft_session_clock(void *session, uint64_t clock[2], uint64_t ns[2]);
 
-/* Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for less than a
- * millisecond, and all of them for a few where plain code is rewritten; on an error the process is as it was. */
+/*
+ * Puts the runtime into a running process, armed. -EEXIST: it is traced by this session. Stops one thread for
+ * less than a millisecond, and all of them for a few where plain code is rewritten; on an error the process
+ * is as it was.
+ */
 int uft_session_attach(struct uft_session *s, pid_t pid, struct uft_error *err);
 
-/* Does this machine let us do that? If not, a program that is started gets the runtime by its loader, as with opts->preload. */
+/*
+ * Does this machine let us do that? If not, a program that is started gets the runtime by its loader, as with
+ * opts->preload.
+ */
 int uft_session_can_attach(void);
 
 /* After attaching: does the spec match anything in what is traced? -ENODATA, -ENOENT and why not. */
@@ -175,7 +204,10 @@ int uft_session_poll(struct uft_session *s, int timeout_ms);
 int uft_session_status(const struct uft_session *s);
 /* A process that the session waits for when the launched program has ended, with its name; 0: none that is known. */
 pid_t uft_session_waits_for(const struct uft_session *s, char *name, size_t size);
-/* The same of a program that ended while its session was destroyed; -1: it goes on, or the caller has to wait for it. */
+/*
+ * The same of a program that ended while its session was destroyed; -1: it goes on, or the caller has to wait
+ * for it.
+ */
 int uft_session_late_status(pid_t program);
 void uft_session_stats(struct uft_session *s, struct uft_session_stats *out);
 /* Leaves every target as it was found, frees. Targets go on. What remains in one is said by a warning. Nobody drains
@@ -185,8 +217,10 @@ void uft_session_destroy(struct uft_session *s);
 /* Not of this session: whoever traces process @who, a number or a program's name, leaves it. -ESRCH nobody does. */
 int uft_detach(const char *who, struct uft_error *err);
 
-/* The file that a process has mapped from @start to @end, @path by its maps. -ENOENT: it has gone, and we may not read it any more.
- * What is said then names the file. */
+/*
+ * The file that a process has mapped from @start to @end, @path by its maps. -ENOENT: it has gone, and we may
+ * not read it any more. What is said then names the file.
+ */
 int uft_process_file(pid_t pid, uint64_t start, uint64_t end, const char *path, struct uft_object **out, struct uft_error *err);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * calls.c - the open calls of each task with their arguments
  *
- * The stream says of each ENTRY, EXIT and DATA at which depth it is, and keeps the depths right over losses; so this is an
- * array by depth for each task, and what was lost shows as a call without arguments. One pass, one thread. Memory is bounded
- * by tasks and by the depth that is kept.
+ * The stream says of each ENTRY, EXIT and DATA at which depth it is, and keeps the depths right over losses;
+ * so this is an array by depth for each task, and what was lost shows as a call without arguments. One pass,
+ * one thread. Memory is bounded by tasks and by the depth that is kept.
  */
 #include <stdlib.h>
 #include <string.h>

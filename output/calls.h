@@ -45,8 +45,10 @@ struct calls {
 	struct call ended;			/* what calls_feed() gives out */
 };
 
-/* Takes the event in: the call that it is about, with all that is known of it now, or NULL. For ENTRY, the new one, DATA
- * its call, EXIT and LEFT the one that ended; valid until the next. */
+/*
+ * Takes the event in: the call that it is about, with all that is known of it now, or NULL. For ENTRY, the
+ * new one, DATA its call, EXIT and LEFT the one that ended; valid until the next.
+ */
 const struct call *calls_feed(struct calls *c, const struct uft_event *ev);
 struct call_task *calls_task(struct calls *c, const struct uft_task *task);	/* NULL: no memory */
 void calls_free(struct calls *c);

@@ -120,7 +120,7 @@ static int grow(struct dat_syms *syms)
 	return 0;
 }
 
-/* Who has @addr? */
+/* The symbol that contains @addr; NULL: none. */
 static const struct uft_sym *owner(const struct dat_syms *syms, uint64_t addr)
 {
 	for (size_t i = hash_of(syms, addr); syms->hash[i]; i = (i + 1) & (syms->nhash - 1))

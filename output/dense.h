@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* dense.h - arrays by a dense index (uft_task.index, uft_sym.index), which grow as larger ones are met; new elements are 0 */
+/*
+ * dense.h - arrays by a dense index (uft_task.index, uft_sym.index), which grow as larger ones are met; new
+ * elements are 0
+ */
 #ifndef UFT_OUTPUT_DENSE_H
 #define UFT_OUTPUT_DENSE_H
 

@@ -2,10 +2,11 @@
 /*
  * events.c - the text of the tracers that are made of events
  *
- * A latency tracer's text is one stretch and comes when the stream is at its end: header, then lines (latency.c finds it).
- * With display-graph it is the graph of the calls meanwhile, with what begins and ends it as calls that took no time, as the kernel
- * records them then. kmemtrace and blk have lines as calls come (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at:
- * each call as the function tracer would.
+ * A latency tracer's text is one stretch and comes when the stream is at its end: header, then lines
+ * (latency.c finds it). With display-graph it is the graph of the calls meanwhile, with what begins and ends
+ * it as calls that took no time, as the kernel records them then. kmemtrace and blk have lines as calls come
+ * (lines.c). Without a header (trace_pipe) a latency tracer shows what it looks at: each call as the function
+ * tracer would.
  */
 #include <stdlib.h>
 

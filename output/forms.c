@@ -2,8 +2,9 @@
 /*
  * forms.c - the other forms of the kernel's text: latency format, raw, hex, bin, addresses
  *
- * In the latency format a line tells how long it was until the next one, so one event is held back (text.c). Its header
- * speaks of one latency, its CPU and task: there is none for the tracers that are here, and the kernel prints zeroes then, too.
+ * In the latency format a line tells how long it was until the next one, so one event is held back (text.c).
+ * Its header speaks of one latency, its CPU and task: there is none for the tracers that are here, and the
+ * kernel prints zeroes then, too.
  */
 #include <sys/utsname.h>
 

@@ -227,7 +227,7 @@ static char *put_mark(struct uft_printer *t, char *p, const struct text_cpu *c, 
 	return p + sprintf(p, "%s%s%s\n", has_column ? "  " : "", arrow, has_column ? " |" : "");
 }
 
-/* What is known of the open entry beside name and time, NULL nothing. */
+/* The call of the open entry, for arguments and results; NULL: there is none. */
 static struct call *call_of_open(struct uft_printer *t, const struct text_cpu *c, const struct uft_event *leaf)
 {
 	struct call_task *task = t->has_data ? calls_task(&t->events->calls, c->open_task) : NULL;

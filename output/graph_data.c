@@ -2,9 +2,10 @@
 /*
  * graph_data.c - arguments, results and return addresses in the lines of the graph
  *
- * They are in a stream if they were asked for when it was recorded; a line of a call of which nothing is known looks as without
- * the option. Where it differs from the kernel: nobody knows how many arguments a function has, so all words are shown that
- * were recorded of it; a kernel with BTF gives names and leaves out what is none.
+ * They are in a stream if they were asked for when it was recorded; a line of a call of which nothing is
+ * known looks as without the option. Where it differs from the kernel: nobody knows how many arguments a
+ * function has, so all words are shown that were recorded of it; a kernel with BTF gives names and leaves out
+ * what is none.
  */
 #include "output/text.h"
 #include "symbol/names.h"

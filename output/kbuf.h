@@ -60,7 +60,8 @@ void uft_kbuf_begin(struct uft_kbuf *kb, uint64_t ts_ns);
  * @bytes: payload, 4..KBUF_PAYLOAD_MAX
  * @out:   where the payload goes: fill all of it before the next call
  *
- * At most one page goes to the sink. Returns 0, -EMSGSIZE, or what the sink returned for the page before. Context: control.
+ * At most one page goes to the sink. Returns 0, -EMSGSIZE, or what the sink returned for the page before.
+ * Context: control.
  */
 static inline int uft_kbuf_record(struct uft_kbuf *kb, uint64_t ts_ns, uint32_t bytes, void **out)
 {

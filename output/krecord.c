@@ -5,17 +5,19 @@
  *	FUNC		function {ip, parent_ip}
  *	ENTRY		funcgraph_entry {func, depth}
  *	DATA, a stack	kernel_stack {size, caller[size]}: the addresses of the functions
- *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record (tracing_thresh)
- *			has no entry, as in the kernel; an orphan's calltime is its rettime: duration 0, not known
+ *	EXIT		funcgraph_exit {func, depth, overrun 0, calltime, rettime}; that of a CALL record
+ *			(tracing_thresh) has no entry, as in the kernel; an orphan's calltime is its rettime:
+ *			duration 0, not known
  *	LEFT		print "left" with the function as ip. There is no exit, as for a kernel function that
  *			never returns; the tools show the comment
  *	MARK		print, ip 0; RAW: raw_data {id, buf}
- *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one for a write) and _map (what is
- *			not known has all bits set, and is told as `?`); those that have a name: named.c; of a call: none
+ *	DATA		of the session's own: hwlat, osnoise, context_switch, mmiotrace_rw (one for a read, one
+ *			for a write) and _map (what is not known has all bits set, and is told as `?`); those
+ *			that have a name: named.c; of a call: none
  *	LOST		missed-events flag and count on the CPU's next page
  *
- * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names. Process ids
- * are task (thread) ids, as in the kernel.
+ * Addresses are those of function starts, not of the sites or of the call in the caller: what kallsyms names.
+ * Process ids are task (thread) ids, as in the kernel.
  */
 #include "output/krecord.h"
 #include "output/named.h"
@@ -117,7 +119,10 @@ const struct krecord_format krecord_formats[KRECORD_NFORMATS] = {
 	"\tfield:unsigned char next_prio;\toffset:22;\tsize:1;\tsigned:0;\n"
 	"\tfield:unsigned char next_state;\toffset:23;\tsize:1;\tsigned:0;\n"
 	"\n"
-	/* Of the task on the other side nothing is known: a question mark, where the kernel prints a number. "%.0u" of 0 is empty. */
+	/*
+	 * Of the task on the other side nothing is known: a question mark, where the kernel prints a number.
+	 * "%.0u" of 0 is empty.
+	 */
 	"print fmt: \"%s%.0u:%s%.0u:%s ==> %s%.0u:%s%.0u:%s [%03u]\", "
 	"REC->prev_pid == 4294967295 ? \"?\" : \"\", REC->prev_pid == 4294967295 ? 0 : REC->prev_pid, "
 	"REC->prev_prio == 255 ? \"?\" : (REC->prev_prio ? \"\" : \"0\"), REC->prev_prio == 255 ? 0 : REC->prev_prio, "

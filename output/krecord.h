@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* krecord.h - events as the records of the kernel's ring buffer, and the texts that describe those. Theory: krecord.c. */
+/*
+ * krecord.h - events as the records of the kernel's ring buffer, and the texts that describe those. Theory:
+ * krecord.c.
+ */
 #ifndef UFT_OUTPUT_KRECORD_H
 #define UFT_OUTPUT_KRECORD_H
 
@@ -19,7 +22,10 @@ struct krecord_format {
 };
 extern const struct krecord_format krecord_formats[KRECORD_NFORMATS];
 
-/* Writes @ev, whose task is known unless it is LOST, into its CPU's pages, with addresses of @syms. 0, -ENOMEM, or what the sink returned. */
+/*
+ * Writes @ev, whose task is known unless it is LOST, into its CPU's pages, with addresses of @syms. 0,
+ * -ENOMEM, or what the sink returned.
+ */
 int krecord_put(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev);
 /* print, with the dropped function as ip, at the time of @ev: from here on its calls are missing. */
 int krecord_put_drop(struct uft_kbuf *kb, struct dat_syms *syms, const struct uft_event *ev, const struct uft_drop_row *drop);

@@ -4,27 +4,31 @@
  *
  * The kernel's tracers of these names look for the longest time in which something could not go on. Here:
  *
- *   preemptoff		a thread holds a lock: from the return of what took its first mutex, spinlock or rwlock for writing to
- *			the call that releases its last
- *   irqsoff		a thread has signals blocked: from the return of pthread_sigmask() or sigprocmask() that finds the
- *			mask not empty to the return of the one that finds it empty (libc's own two signals do not count)
+ *   preemptoff		a thread holds a lock: from the return of what took its first mutex, spinlock or rwlock
+ *			for writing to the call that releases its last
+ *   irqsoff		a thread has signals blocked: from the return of pthread_sigmask() or sigprocmask() that
+ *			finds the mask not empty to the return of the one that finds it empty (libc's own two
+ *			signals do not count)
  *   preemptirqsoff	either
- *   wakeup		from the last wake at an address (cond_signal, cond_broadcast, sem_post, mutex_unlock) before the woken
- *			thread's return from its wait there, which began earlier, to that return
+ *   wakeup		from the last wake at an address (cond_signal, cond_broadcast, sem_post, mutex_unlock)
+ *			before the woken thread's return from its wait there, which began earlier, to that
+ *			return
  *   wakeup_rt		the same, of threads of SCHED_FIFO and SCHED_RR
  *
- * A stretch gathers what its thread called meanwhile; when it ends longer than the longest, it becomes the worst, as the
- * kernel swaps its buffer. With tracing_thresh it is the last that was longer than that.
+ * A stretch gathers what its thread called meanwhile; when it ends longer than the longest, it becomes the
+ * worst, as the kernel swaps its buffer. With tracing_thresh it is the last that was longer than that.
  *
- * Where a call's stack is recorded (option stacktrace) that of the stretch's last one is kept, as the kernel shows it behind the last line.
+ * Where a call's stack is recorded (option stacktrace) that of the stretch's last one is kept, as the kernel
+ * shows it behind the last line.
  *
- * Who is not certain is left out: a call whose arguments or result are not in the stream changes nothing; a stretch ends
- * without a result where its thread leaves calls (longjmp) that take or release. Of a wake only the last at its address counts, so
- * what is told is not too long. Where records were lost nothing is open any more; but a loss shows at its end, so a stretch whose
- * end was lost on another CPU may last to the next one that looks like it.
+ * Uncertain owners are left out: a call whose arguments or result are not in the stream changes nothing; a
+ * stretch ends without a result where its thread leaves calls (longjmp) that take or release. Of a wake only
+ * the last at its address counts, so what is told is not too long. Where records were lost nothing is open
+ * any more; but a loss shows at its end, so a stretch whose end was lost on another CPU may last to the next
+ * one that looks like it.
  *
- * The state of the blocked signals is what the kernel said at the return of a call, so a mask that was inherited or changed
- * by other means (sigsuspend, a handler's own mask) is seen at the next one.
+ * The state of the blocked signals is what the kernel said at the return of a call, so a mask that was
+ * inherited or changed by other means (sigsuspend, a handler's own mask) is seen at the next one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -271,7 +275,7 @@ static void wakeup(struct latency *l, struct call_task *t, const struct uft_even
 		woken(l, t, ev, call);
 }
 
-/* Who holds what is not known any more: what was open does not count. */
+/* The holders are not known any more: open stretches do not count. */
 static void forget(struct latency *l)
 {
 	for (uint32_t i = 0; i < l->calls.ntask; i++) {

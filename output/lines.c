@@ -2,15 +2,17 @@
 /*
  * lines.c - kmemtrace, blk, initcall: a line or two for each call
  *
- *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a release; K heap,
- *		P mappings. What nobody knows here is a `-`: the bytes given, flags and node. CALLER is the function that the call returns to,
- *		traced or not; in a recording without that address, the nearest traced caller.
- *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of the kernel's blk
- *		tracer; a descriptor stands for the device, and the offset only where the call names one. Behind a C's error (0
- *		none, else -1) is the time since its Q.
+ *   kmemtrace	the text of the kernel's tracer of that name (2.6.29 to 2.6.35): `+` an allocation, `-` a
+ *		release; K heap, P mappings. What nobody knows here is a `-`: the bytes given, flags and node.
+ *		CALLER is the function that the call returns to, traced or not; in a recording without that
+ *		address, the nearest traced caller.
+ *   blk	a request is queued (Q) when the call begins and complete (C) when it returns, as in the text of
+ *		the kernel's blk tracer; a descriptor stands for the device, and the offset only where the call
+ *		names one. Behind a C's error (0 none, else -1) is the time since its Q.
  *
- *   initcall	the functions that are called when an object is loaded: the text of the kernel's tracer of that name (2.6.28 to
- *		2.6.36) and of initcall_debug. They give nothing back, so what they returned is `?`.
+ *   initcall	the functions that are called when an object is loaded: the text of the kernel's tracer of that
+ *		name (2.6.28 to 2.6.36) and of initcall_debug. They give nothing back, so what they returned is
+ *		`?`.
  *
  * A function that does its work by another of them (realloc by malloc, malloc by mmap) is one line, the outermost's.
  */

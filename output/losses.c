@@ -2,9 +2,10 @@
 /*
  * losses.c - what a recording lacks, why, and what to do about it
  *
- * A view that shows a part of the truth says so. All sentences are made here, by losses_each(): uft record says them at its end, the text
- * and the profile end with them as comment lines, uft stat has them as `missing:`, an export, --json and --csv print them to
- * standard error. The rings' losses come first, then the counters of the runtime (abi.h), then the file's own state.
+ * A view that shows a part of the truth says so. All sentences are made here, by losses_each(): uft record says
+ * them at its end, the text and the profile end with them as comment lines, uft stat has them as `missing:`, an
+ * export, --json and --csv print them to standard error. The rings' losses come first, then the counters of the
+ * runtime (abi.h), then the file's own state.
  */
 #include <errno.h>
 #include <inttypes.h>

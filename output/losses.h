@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* losses.h - what a recording lacks, why, and what to do about it: the same sentences in every view. Theory: losses.c. */
+/*
+ * losses.h - what a recording lacks, why, and what to do about it: the same sentences in every view. Theory:
+ * losses.c.
+ */
 #ifndef UFT_OUTPUT_LOSSES_H
 #define UFT_OUTPUT_LOSSES_H
 
 #include "stream/stream.h"
 
-/* Of the runtime's counters (UFT_NCOUNTERS): calls that happened at armed functions and are in no ring, nor counted as lost by one. */
+/*
+ * Of the runtime's counters (UFT_NCOUNTERS): calls that happened at armed functions and are in no ring, nor
+ * counted as lost by one.
+ */
 uint64_t losses_unrecorded(const uint64_t *counters);
 
 /**

@@ -2,8 +2,9 @@
 /*
  * named.c - events that have a type (symbol/event_type.h): as text, and as records of the kernel's form
  *
- * The text is what the type's print format makes of the payload. With the option fields, and where the format is not understood, it is
- * a list of the fields as the kernel's. A text of the program's writes nothing but itself to a terminal.
+ * The text is what the type's print format makes of the payload. With the option fields, and where the format
+ * is not understood, it is a list of the fields as the kernel's. A text of the program's writes nothing but
+ * itself to a terminal.
  */
 #include "output/named.h"
 #include "stream/event_field.h"

@@ -48,7 +48,7 @@ enum uft_text_flags {
 #define UFT_TEXT_USEROBJ	0x40000000u	/* sym-userobj */
 #define UFT_TEXT_DEFAULT (UFT_TEXT_CONTEXT | UFT_TEXT_IRQ_INFO | UFT_TEXT_PARENT | UFT_TEXT_CPU | UFT_TEXT_OVERHEAD | \
 			  UFT_TEXT_DURATION)
-/* What was recorded of calls is shown. */
+/* Shows all that was recorded of calls. */
 #define UFT_TEXT_REPORT	(UFT_TEXT_DEFAULT | UFT_TEXT_RETVAL | UFT_TEXT_ARGS | UFT_TEXT_RETADDR)
 
 /* The same in parts: for `trace`, and without a header and an end for `trace_pipe`. */
@@ -58,9 +58,15 @@ struct uft_text_opts {
 	/* What the header tells of: NULL: the stream. Of it: events, lost, ncpus. */
 	const struct uft_info *whole;
 	uint64_t start_ns;	/* latency-format: of which times are told, 0 the first event */
-	/* Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it ended after from_ns. */
+	/*
+	 * Latency tracers: what is longer than floor_ns, or, thresh_ns not 0, the last of that length; if it
+	 * ended after from_ns.
+	 */
 	uint64_t floor_ns, thresh_ns, from_ns;
-	/* Of what they found in all of the stream, only the lines of these CPUs; NULL: all. Valid until the text is closed. */
+	/*
+	 * Of what they found in all of the stream, only the lines of these CPUs; NULL: all. Valid until the
+	 * text is closed.
+	 */
 	const uint32_t *only_cpus; size_t nonly_cpus;
 	int (*sink)(void *ctx, const char *text, size_t n);	/* 0, or -errno, which ends the text */
 	void *ctx;
@@ -76,7 +82,7 @@ int uft_text_run(struct uft_printer *t, size_t max);
 /* @n events of @cpu went before anybody read them: told in front of its next. */
 void uft_text_lost(struct uft_printer *t, uint32_t cpu, uint64_t n);
 void uft_text_set(struct uft_printer *t, struct uft_stream *st, uint32_t tracer, uint32_t flags);	/* from now on */
-/* What is decided goes out, with @end all that was seen. 0 or -errno. */
+/* Prints the events that later ones cannot change any more; with @end all. 0 or -errno. */
 int uft_text_collect(struct uft_printer *t, int end);
 void uft_text_close(struct uft_printer *t);
 
@@ -86,8 +92,10 @@ int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts,
 /* ---- Reports: tables, output/report/ ---- */
 enum uft_form { UFT_FORM_TEXT, UFT_FORM_JSON, UFT_FORM_CSV };
 enum uft_profile_sort { UFT_SORT_TOTAL, UFT_SORT_SELF, UFT_SORT_CALLS, UFT_SORT_AVG, UFT_SORT_MAX, UFT_SORT_NAME };
-/* A task is a thread between two execs, a process its threads, a program all processes of one executable; a tree's object is that of its
- * outermost function, its cpu the one on which that was called. */
+/*
+ * A task is a thread between two execs, a process its threads, a program all processes of one executable; a
+ * tree's object is that of its outermost function, its cpu the one on which that was called.
+ */
 enum uft_by { UFT_BY_NONE, UFT_BY_TASK, UFT_BY_PROCESS, UFT_BY_PROGRAM, UFT_BY_OBJECT, UFT_BY_CPU };
 struct uft_report_opts {
 	enum uft_form form;
@@ -104,19 +112,28 @@ struct uft_report_opts {
 /* One row per function: calls, total, self, avg, p50, p99, max. */
 int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
-/* What is made of calls added up by path. -ENOENT: nothing matches @o->func; -EINVAL: it is no pattern; -ENOMEM; or of @out. */
+/*
+ * Prints a view of the calls added up by path. -ENOENT: nothing matches @o->func; -EINVAL: it is no pattern;
+ * -ENOMEM; or of @out.
+ */
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
 
 /* How many calls a second there were, over the time of the recording. Of @o: form. 0, -ENOMEM, or of @out. */
 int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
 
-/* What changed from recordings of side 0 (A) to those of side 1 (B): by call path, the largest change of self time first. */
+/*
+ * What changed from recordings of side 0 (A) to those of side 1 (B): by call path, the largest change of self
+ * time first.
+ */
 struct uft_diff;
 struct uft_diff *uft_diff_new(void);		/* NULL: no memory */
 int uft_diff_add(struct uft_diff *d, int side, struct uft_stream *st);		/* all of @st; 0 or -ENOMEM */
 int uft_diff_print(struct uft_diff *d, FILE *out, const struct uft_report_opts *o);	/* form, width, limit, min_share */
-/* `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no condition; -ENOENT: of no function. */
+/*
+ * `p99(FUNCTION) > 1.1x`: prints a line for each function that matches. 1: it holds of one; 0; -EINVAL: no
+ * condition; -ENOENT: of no function.
+ */
 int uft_diff_check(struct uft_diff *d, const char *condition, FILE *out);
 void uft_diff_free(struct uft_diff *d);
 

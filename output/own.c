@@ -2,8 +2,9 @@
 /*
  * own.c - lines of the events that are the session's own: of a task, of no call
  *
- * The text is that of the kernel's tracer of the same name, the columns in front as of any line. In a call tree such a line is
- * a comment. What a tracer cannot know in a process is `?`, or left out where the kernel leaves it out when it is 0.
+ * The text is that of the kernel's tracer of the same name, the columns in front as of any line. In a call
+ * tree such a line is a comment. What a tracer cannot know in a process is `?`, or left out where the kernel
+ * leaves it out when it is 0.
  */
 #include "output/text.h"
 
@@ -61,8 +62,9 @@ void own_columns(struct uft_printer *t)
 }
 
 /*
- * As the kernel's trace_ctx_print(). Who had the CPU before, or has it then, the kernel does not tell: `?`, as is its state. Of who
- * leaves a CPU it says whether it would go on (R), not what it waits for: that is S, also where the kernel would have D or T.
+ * As the kernel's trace_ctx_print(). The kernel does not tell which task had the CPU before, or has it then:
+ * `?`, as is its state. Of a task that leaves a CPU it says whether it would go on (R), not what it waits
+ * for: that is S, also where the kernel would have D or T.
  */
 static char *put_switch(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
@@ -101,8 +103,9 @@ static char *put_access_line(char *p, char op, const struct uft_event *ev, int h
 }
 
 /*
- * As the kernel's mmio_print_rw(). Its last field, the process, is 0 there, here it is the thread. What reads and writes is two lines.
- * Of what is not known it prints the bytes of the instruction, which stands in front of the address here.
+ * As the kernel's mmio_print_rw(). Its last field, the process, is 0 there, here it is the thread. What reads
+ * and writes is two lines. Of what is not known it prints the bytes of the instruction, which stands in front
+ * of the address here.
  */
 static char *put_access(char *p, const struct uft_event *ev)
 {

@@ -5,8 +5,8 @@
  *	<stack trace>		the kernel's own: ` => function`, the one that was entered first
  *	<user stack trace>	a program's: ` =>  <address>`, or ` => /path/of/object[+0xoffset]` (sym-userobj)
  *
- * A program's stack is both here, so the option that asked for it decides: stacktrace, userstacktrace. Source: kernel/trace/
- * trace_output.c, trace_stack_print() and trace_user_stack_print().
+ * A program's stack is both here, so the option that asked for it decides: stacktrace, userstacktrace.
+ * Source: kernel/trace/ trace_output.c, trace_stack_print() and trace_user_stack_print().
  */
 #include "output/output.h"
 #include "output/text.h"

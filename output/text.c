@@ -20,9 +20,10 @@
  * Where it differs from the kernel, and why
  *   - the flag column is `.....`: no interrupts, no preemption count; a record carries no signal state
  *   - a loss is shown where it happened in either mode, since the stream knows the place
- *   - entries-in-buffer is what the recording holds, entries-written adds what was lost; of a live buffer that keeps the oldest
- *     it does not, as in the kernel
- *   - what a live buffer overwrote unread is told in front of the next line of its cpu, as in the kernel: uft_text_lost()
+ *   - entries-in-buffer is what the recording holds, entries-written adds what was lost; of a live buffer
+ *     that keeps the oldest it does not, as in the kernel
+ *   - what a live buffer overwrote unread is told in front of the next line of its cpu, as in the kernel:
+ *     uft_text_lost()
  *   - control characters in names become `?` (emit.h)
  *   - graph: see graph.c
  *
@@ -192,7 +193,7 @@ static void put_buffer_start(struct uft_printer *t, struct text_cpu *c, uint32_t
 	emit_buf_puts(&t->buf, line);
 }
 
-/* Who, where and when. */
+/* The task, the CPU and the time. */
 static char *put_context(struct uft_printer *t, char *p, const struct text_cpu *c, const struct emit_task *task,
 			 const struct uft_event *ev)
 {
@@ -313,7 +314,7 @@ static int is_repeat(struct uft_printer *t, const struct uft_event *ev)
 	return 0;
 }
 
-/* Those that nothing else came behind. What comes then is not compared with them. */
+/* Prints repeats that no other event followed. Later events are not compared with them. */
 static void put_last_repeats(struct uft_printer *t)
 {
 	for (size_t i = 0; i < t->ncpus; i++) {
@@ -344,7 +345,7 @@ static void put_lost(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + 8);
 }
 
-/* What is printed of a mark, without its newline: in @raw, if it is one with a number and data. */
+/* The text of a mark, without its newline: in @raw, if the mark is a number with data. */
 static const char *mark_text(const struct uft_event *ev, char raw[FORM_RAW_MAX], size_t *n)
 {
 	*n = ev->text_bytes;
@@ -551,7 +552,10 @@ static void print_late(struct uft_printer *t, const struct uft_event *ev, const 
 	print_event(t, ev);
 }
 
-/* Lines that tell how long it was until the next. Without a header (trace_pipe) nothing may be held: events are consumed. */
+/*
+ * Lines that tell how long it was until the next. Without a header (trace_pipe) nothing may be held: events
+ * are consumed.
+ */
 static void print_with_next(struct uft_printer *t, size_t n)
 {
 	const struct uft_event *ev = t->src.ev;

@@ -76,7 +76,7 @@ const char *text_tracer(uint32_t tracer);
 void text_header(struct uft_printer *t, const struct uft_info *info);
 /* One FUNC, as the function tracer's line. */
 void text_function(struct uft_printer *t, const struct uft_event *ev);
-/* Who, where and when, at @p; NULL: no memory. TEXT_CONTEXT_ROOM at most. */
+/* Writes the task, the CPU and the time at @p, TEXT_CONTEXT_ROOM bytes at most; NULL: no memory. */
 #define TEXT_CONTEXT_ROOM	160u
 char *text_context(struct uft_printer *t, char *p, const struct uft_event *ev);
 
@@ -107,7 +107,7 @@ uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 n
 /* @worst: what it tells of, NULL: nothing. */
 void form_latency_header(struct uft_printer *t, const struct uft_info *info, const struct stretch *worst);
 const char *form_name(const struct uft_task *task, char name[17]);	/* nothing in it writes to a terminal */
-/* Who, where and when in the latency format. */
+/* Writes the task, the CPU and the time in the latency format. */
 char *form_latency_context(struct uft_printer *t, char *p, const struct uft_event *ev);
 /* `# 1 buf: 61 62` of a mark with a number and data; its length. */
 #define FORM_RAW_MAX	(3 * 4096 + 32)

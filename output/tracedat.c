@@ -12,7 +12,8 @@
  *
  *	event --> record in the CPU's page --> chunk --(zstd)--> lane of the spool ==> the file
  *
- * What becomes of the events: krecord.c. A function that was dropped by --budget is a print before the first event after it.
+ * What becomes of the events: krecord.c. A function that was dropped by --budget is a print before the first
+ * event after it.
  *
  * A task that did exec has its last name.
  * Invariants: every event is one record, per CPU in time order (tests/golden/tracedat counts with trace-cmd and
@@ -294,8 +295,8 @@ static int export_fd(struct uft_stream *st, const char *path, enum dat_version v
 }
 
 /*
- * The output is opened before anything is read, so that a path that cannot be written fails at once. What stood there is
- * kept until the new contents are ready.
+ * The output is opened before anything is read, so that a path that cannot be written fails at once. What
+ * stood there is kept until the new contents are ready.
  */
 static int export_to(struct uft_stream *st, const char *path, enum dat_version version, struct uft_error *err)
 {

@@ -41,7 +41,10 @@ int trace_graph_is_fast(void);			/* control: which enter handler thunks must use
 /* Called by hook.S; regs = the six system call arguments. probe. */
 void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
 void trace_hook_syscall_post(uint32_t nr, int64_t result);
-/* True return addresses back onto this task's stack. @frame: its frame pointer and return address, where slots are names; else NULL */
+/*
+ * True return addresses back onto this task's stack. @frame: its frame pointer and return address, where
+ * slots are names; else NULL
+ */
 void trace_hook_unwind(void *sp, uint64_t *frame);
 void trace_hook_rbrk(void);
 /* Makes the calling fork child a target of its own: claims a slice, fills the ring table, starts an agent.
@@ -64,15 +67,21 @@ int patch_object(struct uft_cmd_object *o);	/* trampolines and stubs within reac
 long patch_sites(uint32_t object, struct uft_patch *p, uint32_t n, uint64_t *done);
 long patch_change(uint32_t object, struct uft_patch *p, uint32_t n, unsigned flags, uint64_t *done);	/* with enum
 						 * uft_cmd_flags; patch_sites() has none */
-/* Brings sites that are known to the state of an order: bit i % 64 of word[i / 64] for stub i. Bits that remain are of those that
- * have to be sent to patch_change(); nothing was counted for them. Returns sites changed, or -ENOENT, -EINVAL. */
+/*
+ * Brings sites that are known to the state of an order: bit i % 64 of word[i / 64] for stub i. Bits that
+ * remain are of those that have to be sent to patch_change(); nothing was counted for them. Returns sites
+ * changed, or -ENOENT, -EINVAL.
+ */
 long patch_sweep(uint32_t object, const struct uft_sweep *order, uint64_t *word, uint32_t nwords);
 /* The same for those of @n sites that are not known: offset[i] is where that of stub i lies. */
 long patch_arm(uint32_t object, const struct uft_arm *order, uint64_t *word, const uint32_t *offset, uint32_t n, unsigned flags);
 /* Code out of line for sites of UFT_SITE_CODE, by address; writes each status. Again the same: no harm. */
 int patch_code(uint32_t object, struct uft_code *c, uint32_t n, uint64_t *done);
 int patch_hooks(struct uft_hook *h, uint32_t n);
-/* Calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the same first address each time. */
+/*
+ * Calls of tracepoints, by address; writes each status. The list of an object, or of a part of it, has the
+ * same first address each time.
+ */
 int patch_calls(struct uft_call_switch *c, uint32_t n);
 int trace_events(struct uft_event_switch *e, uint32_t n);	/* what tracepoints write; writes each status */
 void trace_events_off(void);		/* of all: nobody writes any more */
@@ -93,8 +102,10 @@ int agent_start(void);				/* init or fork child: clones the agent task, waits un
 int agent_start_child(void);			/* the same in a fork child, whose agent calls trace_claim_own() first */
 int agent_is_lost(void);			/* the agent that was started last has ended */
 void agent_note_slice(void);			/* uft_rt.slice_index is known */
-/* A spare family is mapped, at @at (0: anywhere), in place of what is there, its first slice LIVE. Its number; -EAGAIN: all are
- * taken, -errno. Context: init, or the agent of a fork child. */
+/*
+ * A spare family is mapped, at @at (0: anywhere), in place of what is there, its first slice LIVE. Its
+ * number; -EAGAIN: all are taken, -errno. Context: init, or the agent of a fork child.
+ */
 int boot_take_spare(uint64_t at);
 int agent_poll(void);				/* control: does the command that waits, if there is one (1). Where no agent is
 						 * started: arena.session_pid, and so on, are what the holder says */

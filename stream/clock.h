@@ -8,10 +8,11 @@
  * ends above the start of the next: the conversion is monotone over the whole range, exact at the pairs,
  * and integer only. Before the first and after the last pair the nearest segment goes on.
  *
- * A running session gives out times while it is still measuring. Its line (uft_clock_line) is only ever made longer: up to where
- * somebody may have been told of a time it stays as it is, and from there it goes to where the newest reading says that it
- * will be soon. So an event has the same time whenever it is read, and what a reading differs from the one before, less than a us, is
- * spread over a tenth of a second. What differs by more than a reading can, as after a suspend, is made up for at once.
+ * A running session gives out times while it is still measuring. Its line (uft_clock_line) is only ever made
+ * longer: up to where somebody may have been told of a time it stays as it is, and from there it goes to
+ * where the newest reading says that it will be soon. So an event has the same time whenever it is read, and
+ * what a reading differs from the one before, less than a us, is spread over a tenth of a second. What
+ * differs by more than a reading can, as after a suspend, is made up for at once.
  */
 #ifndef UFT_STREAM_CLOCK_H
 #define UFT_STREAM_CLOCK_H
@@ -52,7 +53,7 @@ struct uft_clock_line {
 	uint64_t mult;
 };
 
-/* One more reading. What is not later than @pinned, in clocks, keeps its time. 0 or -ENOMEM: nothing has changed. A reading that
+/* One more reading. Clocks not later than @pinned keep their time. 0 or -ENOMEM: nothing has changed. A reading that
  * tells nothing new, or of a clock that went back, is passed over. */
 int uft_clock_line_read(struct uft_clock_line *l, const struct uft_clock_pair *now, uint64_t pinned);
 /* How far the line is from a reading, in ns, is so much that it is to be read at once. */

@@ -3,7 +3,7 @@
  * cursor.c - puts the blocks of one ring together again
  *
  * Blocks end where the recorder happened to look, so a sub-buffer, and even a record, may go on in the next
- * block. What is left undecoded of a block (`carry`, less than a sub-buffer header) is put in front of the next
+ * block. The undecoded rest of a block (`carry`, less than a sub-buffer header) is put in front of the next
  * one. Where bytes are missing, decoding waits for the next sub-buffer header (is_synced).
  */
 #include <errno.h>

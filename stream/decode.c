@@ -135,7 +135,7 @@ static void dec_exit_left(struct uft_stream *st, struct dec_task *t, struct uft_
 	}
 }
 
-/* A CALL record stands for a whole call, which began at @start (ns). Those that started later and ended before it
+/* A CALL record stands for a whole call, which began at @start (ns). Calls that started later and ended before it
  * are its callees. */
 static void dec_call(struct dec_task *t, struct uft_event *e, uint64_t start)
 {
@@ -376,7 +376,10 @@ static char *dec_text(struct uft_stream *st, const uint8_t *p, uint32_t n)
 	return text;
 }
 
-/* An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do those that nobody knows. */
+/*
+ * An event of the session's own, or of the innermost call. One whose call is not known tells nothing; nor do
+ * those that nobody knows.
+ */
 static int dec_data(struct uft_stream *st, struct dec_ring *r, struct uft_event *e, uint32_t value)
 {
 	uint32_t id = UFT_EVENT_ID(value), n = UFT_EVENT_WORDS(value);

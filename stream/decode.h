@@ -139,7 +139,10 @@ void dec_tasks_free(struct uft_stream *st);
 int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
 int dec_images_alloc(struct uft_stream *st);
 void dec_images_free(struct uft_stream *st);
-/* Caches that hold nothing and cost nothing: they are made with the first symbol. Those it had are freed. */
+/*
+ * Caches that hold nothing and cost nothing: they are made with the first symbol. The image's former caches
+ * are freed.
+ */
 void dec_image_empty(struct dec_image *image);
 const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
 const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
@@ -165,7 +168,10 @@ static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_i
 uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n);
 void dec_payloads_free(struct uft_stream *st);
 
-/* old_events.c: a record of the task events of earlier versions, @n words, as one of a type. 0: it is none, or no memory. */
+/*
+ * old_events.c: a record of the task events of earlier versions, @n words, as one of a type. 0: it is none,
+ * or no memory.
+ */
 int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const uint8_t *p, uint32_t n);
 
 /* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */

@@ -2,11 +2,11 @@
 /*
  * drain.c - what a ring holds, into the file
  *
- * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it goes
- * from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after each
- * run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most.
- * A target that changes it all the same spoils its own block, whose sum is wrong then. What is compressed is copied first: no
- * compressor was written for memory that changes.
+ * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it
+ * goes from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after
+ * each run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most. A
+ * target that changes it all the same spoils its own block, whose sum is wrong then. Data is copied before it
+ * is compressed: no compressor was written for memory that changes.
  *
  * Beyond a limit (wr_may_grow()) data is not written, but `read` goes on: no ring fills, so nothing counts as lost.
  *

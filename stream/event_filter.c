@@ -6,9 +6,10 @@
  *	and	not { `&&` not }
  *	not	`!` not | `(` or `)` | FIELD OP VALUE
  *
- * Numbers compare by == != < <= > >= and & (has one of these bits), or with CPUS{0-3,5}; texts, in quotes, by == != and ~ (a glob).
- * Beside its own fields every event has those that are common to all, CPU and COMM. Grammar, errors, their errno and the place of the caret
- * are those of a kernel 6.12, which was asked: behind a field or in front of a value it stands one further to the right than it could.
+ * Numbers compare by == != < <= > >= and & (has one of these bits), or with CPUS{0-3,5}; texts, in quotes, by
+ * == != and ~ (a glob). Beside its own fields every event has those that are common to all, CPU and COMM.
+ * Grammar, errors, their errno and the place of the caret are those of a kernel 6.12, which was asked: behind
+ * a field or in front of a value it stands one further to the right than it could.
  *
  * A filter is a list of nodes that refer to earlier ones; it does not change and is for any thread.
  */
@@ -153,7 +154,10 @@ static uint32_t size_of(const struct node *n)
 	return n->of == OF_FIELD ? n->field->size : n->of == OF_ZERO ? 1 : n->of == OF_TYPE ? 2 : 4;
 }
 
-/* A number as what it is compared with holds it: the kernel cuts it to the field's size. 0: it is none, or too large to be one. */
+/*
+ * A number as what it is compared with holds it: the kernel cuts it to the field's size. 0: it is none, or
+ * too large to be one.
+ */
 static int read_number(const char *text, struct node *n)
 {
 	int is_signed = n->of == OF_TID || n->of == OF_CPU || (n->of == OF_FIELD && n->field->is_signed);

@@ -7,22 +7,27 @@
  * may be read, cleared and consumed while they write.
  *
  * Objects
- *	lv_ring		one ring of one slice that has had data: its chunks in order. What ring i is here is ring i of `base`
- *	lv_chunk	a sub-buffer, filled as data comes; bytes once written never change, so a snapshot refers to it (refs)
- *	lv_block	memory for the chunks of one CPU, mapped whole: taken page by page, its faults took longer than the copies,
- *			and a target was faster than we. Goes with its last chunk; a CPU's chunks go in about the order they came
+ *	lv_ring		one ring of one slice that has had data: its chunks in order. What ring i is here is
+ *			ring i of `base`
+ *	lv_chunk	a sub-buffer, filled as data comes; bytes once written never change, so a snapshot
+ *			refers to it (refs)
+ *	lv_block	memory for the chunks of one CPU, mapped whole: taken page by page, its faults took
+ *			longer than the copies, and a target was faster than we. Goes with its last chunk; a
+ *			CPU's chunks go in about the order they came
  *	base		the consumer's stream: how far each ring is decoded, whose it is then, and which calls are open.
  *			Chunks are freed when base has loaded them
- *	snapshot	a stream of its own: base copied, with references to all chunks behind it. So what it shows begins
- *			exactly where the consumer stopped, with the depths and durations that the consumer would give
+ *	snapshot	a stream of its own: base copied, with references to all chunks behind it. So what it
+ *			shows begins exactly where the consumer stopped, with the depths and durations that the
+ *			consumer would give
  *
- * Order. Records of one task may lie in several rings, so base may not decode one ring further than all others have
- * been taken: `watermark` is a clock read before a round of taking; what is younger waits for the next round. What the session
- * writes of the past (control/events/observe.c) it has written up to `until`.
+ * Order. Records of one task may lie in several rings, so base may not decode one ring further than all
+ * others have been taken: `watermark` is a clock read before a round of taking; what is younger waits for the
+ * next round. What the session writes of the past (control/events/observe.c) it has written up to `until`.
  *
- * Full. First what other buffers alone show is taken out (live_squeeze.c). With `overwrite` the oldest chunk of the CPU goes then, unless it is being filled, and its records are counted. A
- * ring that lost chunks goes on at the next sub-buffer header. Without, nothing is taken until there is room; what is not
- * taken is counted, too, and the rest of that sub-buffer with it.
+ * Full. First what other buffers alone show is taken out (live_squeeze.c). With `overwrite` the oldest chunk
+ * of the CPU goes then, unless it is being filled, and its records are counted. A ring that lost chunks goes
+ * on at the next sub-buffer header. Without, nothing is taken until there is room; what is not taken is
+ * counted, too, and the rest of that sub-buffer with it.
  *
  * Concurrency: `lock` guards everything; held for a round of taking, a copy, or what a consumer does between begin and
  * end. Snapshots are their reader's alone.

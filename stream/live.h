@@ -35,8 +35,10 @@ struct uft_live_stats {
 int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out);
 void uft_live_destroy(struct uft_live *l);		/* snapshots may outlive it */
 
-/* The session's thread. Another buffer of what @leader takes, empty at first; taken out again and destroyed before the leader.
- * Calls about slices, tasks and pulling are the leader's and reach those that follow. */
+/*
+ * The session's thread. Another buffer of what @leader takes, empty at first; taken out again and destroyed
+ * before the leader. Calls about slices, tasks and pulling are the leader's and reach those that follow.
+ */
 int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
 void uft_live_unfollow(struct uft_live *l);
 /* 1: what comes is not taken, and what is held stays; markers are taken. */
@@ -48,18 +50,30 @@ void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
 int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
 void uft_live_show(struct uft_live *l, uint64_t clock);
 uint64_t uft_live_clock(void);
-/* From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's, the session's own. */
+/*
+ * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
+ * the session's own.
+ */
 enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8, UFT_LIVE_NO_OWN = 16 };
-/* Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in front of what is not;
- * empty: all functions of what is prepared, and of the program. Who is in @roots is shown whatever @filter says, as sites are armed. */
+/*
+ * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
+ * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are
+ * shown whatever @filter says, as sites are armed.
+ */
 struct uft_live_view {
 	const char *filter, *notrace, *roots;
 	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
 };
-/* @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL. 0, -ENOMEM: as it was before that. */
+/*
+ * @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL.
+ * 0, -ENOMEM: as it was before that.
+ */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
-/* Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one) lets them through, of
- * these tasks. Of types in @waiting those that uft_live_show_one() names. Nobody chose: all. */
+/*
+ * Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one)
+ * lets them through, of these tasks. Of types in @waiting those that uft_live_show_one() names. Before the
+ * first choice: all.
+ */
 struct uft_live_filter { const struct uft_event_type *type; const char *text; };
 struct uft_live_events {
 	struct uft_event_set shown, waiting;	/* the caller's */
@@ -99,19 +113,26 @@ void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint
 void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
 /* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
 #define UFT_LIVE_MARK_MAX	4000u
-/* @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. -EBADF: there is no room, and nothing is
- * overwritten: counted as dropped. */
+/*
+ * @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. -EBADF: there
+ * is no room, and nothing is overwritten: counted as dropped.
+ */
 long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
 
-/* What is there now. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
+/* A stream of the present content. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
 int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
-/* The session's thread: what is there up to the clock @until as a buffer of its own, for snapshots and clear until it is destroyed.
- * Of CPU @cpu, or UFT_LIVE_ALL, @l has it no more: every event is in one of the two. */
+/*
+ * The session's thread: what is there up to the clock @until as a buffer of its own, for snapshots and clear
+ * until it is destroyed. Of CPU @cpu, or UFT_LIVE_ALL, @l has it no more: every event is in one of the two.
+ */
 #define UFT_LIVE_NOW	UINT64_MAX
 int uft_live_take(struct uft_live *l, uint32_t cpu, uint64_t until, struct uft_live **out);
 uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU */
-/* The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as long as @l;
- * its batches end where the order of events is not certain yet. Events are consumed when a batch returned them. */
+/*
+ * The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as
+ * long as @l; its batches end where the order of events is not certain yet. Events are consumed when a batch
+ * returned them.
+ */
 struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
 /* Between the two: how many of the CPU went for newer ones and were never handed out, since this was last asked. */
 uint64_t uft_live_untold(struct uft_live *l, uint32_t cpu);

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * live_choose.c - of what kinds a buffer shows events: other than hiding spans of time (live_hide.c) this is about what was asked for
+ * live_choose.c - of what kinds a buffer shows events: other than hiding spans of time (live_hide.c) this is
+ * about what was asked for
  *
- * What a target records may be more than a buffer is to show: a function's calls are looked at for its command, a stack is recorded
- * that its count does not cover any more, an event by name is on only between two calls. A choice counts from its clock on, and what came before
- * stays as it was. A stack, or such an event, that is shown although its kind is not is named by the clock of its record: so it is of no
- * matter how often calls switch it.
+ * What a target records may be more than a buffer is to show: a function's calls are looked at for its
+ * command, a stack is recorded that its count does not cover any more, an event by name is on only between
+ * two calls. A choice counts from its clock on, and what came before stays as it was. A stack, or such an
+ * event, that is shown although its kind is not is named by the clock of its record: so it is of no matter
+ * how often calls switch it.
  *
- * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that nobody writes any more keeps
- * its last chunk, and the other rings' are forgotten nevertheless. Of single ones there is one for each record of a busy ring; where a ring
- * that is seldom written covers them all, there are never more than what is held can be. Who goes from one view to another and
- * back again makes it once: it is taken from a choice that is held.
+ * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that
+ * nobody writes any more keeps its last chunk, and the other rings' are forgotten nevertheless. Of single
+ * ones there is one for each record of a busy ring; where a ring that is seldom written covers them all,
+ * there are never more than what is held can be. A reader that goes from one view to another and back again
+ * makes it once: it is taken from a choice that is held.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -70,7 +73,7 @@ static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_k
 
 /* ---- Choices --------------------------------------------------------------------------------- */
 
-/* What is older than the watermark and not here does not come any more, but for what is aside. */
+/* Events older than the watermark do not come any more, but for those in chunks aside. */
 static void forget_choices(struct uft_live *l)
 {
 	uint8_t *is_kept = calloc(l->nchoice + 1, 1);
@@ -145,7 +148,7 @@ static void forget_since(struct uft_live *l, uint64_t since)
 	}
 }
 
-/* What was there before anybody chose: all. */
+/* Before the first choice all events are shown. */
 int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
 {
 	const struct dec_choice *now;
@@ -191,7 +194,10 @@ int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_
 	return ret;
 }
 
-/* The choice that begins behind @clock, and goes on as the one before it: its place. Without memory that of the next. */
+/*
+ * The choice that begins behind @clock, and goes on as the one before it: its place. Without memory that of
+ * the next.
+ */
 static size_t split(struct uft_live *l, uint64_t clock)
 {
 	int has_room = !make_choice_room(l);
@@ -226,7 +232,7 @@ void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, cons
 
 /* ---- Single ones ----------------------------------------------------------------------------- */
 
-/* What is younger than the watermark may be named before it is here. */
+/* Events younger than the watermark may be named before they arrive. */
 static void forget_singles(struct uft_live *l)
 {
 	uint64_t most = l->nsingle_at - dec_single_from(l->single_at, l->nsingle_at, l->watermark);

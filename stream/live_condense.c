@@ -2,11 +2,13 @@
 /*
  * live_condense.c - what a hidden chunk leaves behind when it goes: the calls that it opened or closed
  *
- * Depths behind a span depend on what was called in it. So of chunks that nobody sees the records stay that have no partner: a call that
- * ended elsewhere, one that began elsewhere. Neighbours of one span become one chunk, so what is left is about as long as stacks are deep.
+ * Depths behind a span depend on what was called in it. So of chunks that nobody sees the records stay that
+ * have no partner: a call that ended elsewhere, one that began elsewhere. Neighbours of one span become one
+ * chunk, so what is left is about as long as stacks are deep.
  *
- * A call that began and ended on this CPU is taken out with its partner, also if its thread was elsewhere meanwhile: what it did there is
- * whole without it, unless that ended and began a call of the same function just then; the depth is wrong then until an outer call ends.
+ * A call that began and ended on this CPU is taken out with its partner, also if its thread was elsewhere
+ * meanwhile: what it did there is whole without it, unless that ended and began a call of the same function
+ * just then; the depth is wrong then until an outer call ends.
  */
 #include <stdlib.h>
 #include <string.h>

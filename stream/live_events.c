@@ -2,8 +2,9 @@
 /*
  * live_events.c - which events by name a buffer shows: their filters, tasks; of what types says the choice itself
  *
- * The session records what anybody wants; each buffer gets all of it and shows its own. A choice (live_choose.c) refers to one of these,
- * which is made once, never changes, and is shared by choices and by copies of buffers.
+ * The session records what anybody wants; each buffer gets all of it and shows its own. A choice
+ * (live_choose.c) refers to one of these, which is made once, never changes, and is shared by choices and by
+ * copies of buffers.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,16 +2,18 @@
 /*
  * live_follow.c - several buffers of what the same targets write
  *
- * One buffer, the leader, empties the arena's rings; those that follow it get the same bytes in the same round, before a
- * target may write there again, and keep them with limits, readers and losses of their own. A buffer that follows begins with
- * the leader's contexts and open calls, without its shift of times, and empty.
+ * One buffer, the leader, empties the arena's rings; those that follow it get the same bytes in the same
+ * round, before a target may write there again, and keep them with limits, readers and losses of their own. A
+ * buffer that follows begins with the leader's contexts and open calls, without its shift of times, and
+ * empty.
  *
- * Muted, as a whole or for a CPU, a buffer takes no records and lets go none that it has. It must know where it is when it takes again: a sub-buffer
- * makes sense from its header only. So of each ring the newest sub-buffer is kept aside, with its contexts and its records made
- * blank (UNWIND of no call), and is put in at the end. The rest of one that had been begun before goes in as it comes, blank, too.
+ * Muted, as a whole or for a CPU, a buffer takes no records and lets go none that it has. It must know where
+ * it is when it takes again: a sub-buffer makes sense from its header only. So of each ring the newest
+ * sub-buffer is kept aside, with its contexts and its records made blank (UNWIND of no call), and is put in
+ * at the end. The rest of one that had been begun before goes in as it comes, blank, too.
  *
- * Concurrency. Rounds, slices and tasks are the leader's calls and hold all locks, the leader's first; all else is as for one
- * buffer alone. A leader outlives those that follow.
+ * Concurrency. Rounds, slices and tasks are the leader's calls and hold all locks, the leader's first; all
+ * else is as for one buffer alone. A leader outlives those that follow.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -72,7 +74,7 @@ void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, con
 	}
 }
 
-/* What is aside is the ring's last chunk. One that is full is not needed: a header comes next. */
+/* The chunk aside is the ring's last one. A full one is not needed: a header comes next. */
 static void take_aside(struct uft_live *l, struct lv_ring *r)
 {
 	struct lv_chunk *c = r->aside;
@@ -96,7 +98,7 @@ static void take_aside(struct uft_live *l, struct lv_ring *r)
 	l->version++;
 }
 
-/* Those that are not muted any more. */
+/* Takes the chunks aside of rings that are not muted any more. */
 static void take_asides(struct uft_live *l)
 {
 	for (uint32_t i = 0; i < l->nring; i++)

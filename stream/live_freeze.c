@@ -2,8 +2,9 @@
 /*
  * live_freeze.c - what a buffer holds at a moment, taken out of it into a buffer of its own
  *
- * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared CPU by CPU, and
- * is destroyed. Its chunks are copies, since those of the other go on being filled, consumed and chained.
+ * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared
+ * CPU by CPU, and is destroyed. Its chunks are copies, since those of the other go on being filled, consumed
+ * and chained.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -84,7 +85,7 @@ int lv_copy_live(struct uft_live *to, struct uft_live *from)
 	return copy_rings(to, from);
 }
 
-/* What is younger than @until is not shown, whatever else was hidden behind it. */
+/* Hides all events younger than @until, whatever else was hidden behind it. */
 static int hide_behind(struct uft_live *to, uint64_t until)
 {
 	struct dec_span *grown;

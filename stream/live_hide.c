@@ -2,13 +2,14 @@
 /*
  * live_hide.c - spans of time whose events a buffer holds and does not show, and who looks at all events of another
  *
- * When recording ends at a certain record, those behind it have been written by the time that this is known. So they are
- * told by their clocks: a span begins and ends with the clock of a record, and the decoder leaves out what lies in it. A copy of the
- * buffer's stream has the spans of its moment. One is forgotten when nothing that old is held.
+ * When recording ends at a certain record, those behind it have been written by the time that this is known.
+ * So they are told by their clocks: a span begins and ends with the clock of a record, and the decoder leaves
+ * out what lies in it. A copy of the buffer's stream has the spans of its moment. One is forgotten when
+ * nothing that old is held.
  *
- * What is not shown must not drive out what is. So a buffer that is watched grows beyond its limit until it is known what came, and
- * is trimmed then: chunks that are hidden as a whole go first, but for the last of a ring, which goes on, and for calls that they opened
- * or closed (live_condense.c).
+ * Hidden events must not drive out shown ones. So a buffer that is watched grows beyond its limit until it is
+ * known what came, and is trimmed then: chunks that are hidden as a whole go first, but for the last of a
+ * ring, which goes on, and for calls that they opened or closed (live_condense.c).
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -108,7 +108,10 @@ int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id
 	return image_caches(st) ? -ENOMEM : (int)f->nimage - 1;
 }
 
-/* An image that no slice has any more and of which nothing was ever recorded: a program that came and went. -1: none. */
+/*
+ * An image that no slice has any more and of which nothing was ever recorded: a program that came and went.
+ * -1: none.
+ */
 static int find_unused(const struct uft_live *l)
 {
 	for (size_t i = 1; i < l->base->nimage; i++) {

@@ -83,8 +83,11 @@ struct uft_live {
 	uint64_t looked;		/* then: as watermark, for the consumer */
 };
 
-/* Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has not would be
- * in nobody's per_cpu directory, and readers of pages would miss its records. So each such ring counts as of one that there is. */
+/*
+ * Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has
+ * not would be in nobody's per_cpu directory, and readers of pages would miss its records. So each such ring
+ * counts as of one that there is.
+ */
 static inline uint32_t lv_cpu_of(const struct uft_live *l, uint32_t ring)
 {
 	return ring % l->ncpus;

@@ -2,16 +2,18 @@
 /*
  * live_squeeze.c - a buffer that is full lets go what other buffers alone show, before anything that it shows itself
  *
- * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are read (live_choose.c). That
- * takes their room nevertheless: a busy function of one instance would drive out the seldom one of another. So when a buffer is
- * full, its chunks are copied without what the choice of that moment does not show: functions and their stacks, the session's own events, and calls
- * of a graph that began and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend on it.
- * "Inside" is asked of the chunk: where a thread leaves the CPU within a call that goes, and comes back before it ends, calls that
- * it began on the other CPU meanwhile are shown one less deep.
+ * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are
+ * read (live_choose.c). That takes their room nevertheless: a busy function of one instance would drive out
+ * the seldom one of another. So when a buffer is full, its chunks are copied without what the choice of that
+ * moment does not show: functions and their stacks, the session's own events, and calls of a graph that began
+ * and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend
+ * on it. "Inside" is asked of the chunk: where a thread leaves the CPU within a call that goes, and comes
+ * back before it ends, calls that it began on the other CPU meanwhile are shown one less deep.
  *
- * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What remains of
- * several is put together as far as it fits into one. The last of a ring, which goes on, stays (also that of a process that has
- * ended, until it is the oldest), and so does what the consumer has begun with.
+ * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What
+ * remains of several is put together as far as it fits into one. The last of a ring, which goes on, stays
+ * (also that of a process that has ended, until it is the oldest), and so does what the consumer has begun
+ * with.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +87,10 @@ static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
 	}
 }
 
-/* The innermost call of the task that begins before @i and stays so far; @i none, or what came since changes depths otherwise. */
+/*
+ * The innermost call of the task that begins before @i and stays so far; @i none, or what came since changes
+ * depths otherwise.
+ */
 static size_t open_call(const struct pieces *s, size_t i)
 {
 	for (size_t k = i; k--;) {
@@ -188,7 +193,10 @@ static int has_gone(const struct pieces *s)
 	return 0;
 }
 
-/* @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs; *@into: the copy, NULL none. */
+/*
+ * @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs;
+ * *@into: the copy, NULL none.
+ */
 static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s, struct lv_chunk **before, struct lv_chunk **p,
 				       struct lv_chunk ***into)
 {

@@ -2,9 +2,10 @@
 /*
  * live_view.c - of which functions and tasks a buffer shows calls, where its bytes have those of others as well
  *
- * Targets write one stream of records for all who want calls (control/plan/spec_select.c), and each buffer gets all of it. What it was asked
- * to show is tried by name, as the session did it for the sites, once for each function and stream. A view is made once, never
- * changes, and is shared by the choices (live_choose.c) that name it, of a buffer and of its copies.
+ * Targets write one stream of records for all who want calls (control/plan/spec_select.c), and each buffer
+ * gets all of it. What it was asked to show is tried by name, as the session did it for the sites, once for
+ * each function and stream. A view is made once, never changes, and is shared by the choices (live_choose.c)
+ * that name it, of a buffer and of its copies.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ static int wants_func(const struct lv_view *v, const struct uft_image *img, cons
 	return is_wanted;
 }
 
-/* What is remembered of it; NULL: there is no memory to. */
+/* The remembered match of image @index; NULL: no memory. */
 static uint8_t *match_of(struct uft_stream *st, const struct lv_view *v, uint32_t index)
 {
 	if (st->view_number != v->number && st->cap_view_match)

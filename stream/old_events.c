@@ -2,8 +2,8 @@
 /*
  * old_events.c - task events of recordings that have no table of types
  *
- * Their records held words of fixed numbers (abi.h, UFT_EVENT_OLD_*). Here they become payloads of the built-in types, so that nothing
- * above knows of them.
+ * Their records held words of fixed numbers (abi.h, UFT_EVENT_OLD_*). Here they become payloads of the
+ * built-in types, so that nothing above knows of them.
  */
 #include <string.h>
 

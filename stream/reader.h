@@ -82,7 +82,7 @@ void rd_close(struct rd_file *f);
 /* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */
 int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
 
-/* What is known of a task, the latest description that fits best; NULL: nothing. */
+/* The latest description of a task that fits best; NULL: none. */
 const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);
 const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id);	/* never NULL */
 const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
@@ -138,7 +138,10 @@ void cur_skip_sub(struct cursor *c, int is_bad);
 void cur_reload(struct cursor *c);		/* if it was evicted; before p is used again */
 void cur_release(struct cursor *c);
 
-/* Where a cursor stands between two calls of dec_run(), so that another one of the same ring can go on there (seek.c). */
+/*
+ * Where a cursor stands between two calls of dec_run(), so that another one of the same ring can go on there
+ * (seek.c).
+ */
 struct cur_place {
 	uint64_t position, skip_to, bad;
 	uint32_t block;			/* next to load, counted from the ring's first */

@@ -389,7 +389,7 @@ static int rm_drops(struct rd_file *f, struct wire_in *in)
 	return 0;
 }
 
-/* What is no format is not readable, and its events are left out. */
+/* A block that is no format cannot be read: its events are left out. */
 static int rm_format(struct rd_file *f, struct wire_in *in)
 {
 	uint32_t id = wire_get_u32(in);

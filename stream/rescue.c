@@ -2,12 +2,13 @@
 /*
  * rescue.c - what a killed recorder left in the rings, into its file
  *
- * The recorder's memory is gone; its file and the arena remain, and they are enough. The file says which slices it knows (by
- * process and the clock at which they began; a slice of the arena may have had others before), up to which position each ring
- * stands in it, and what was lost. So a block that was written and whose room was not given back yet is not written
- * twice, and one of which only a part was written is cut off and written again. After that it is the writer's work: rings,
- * counters, profile, and the names that can be read by now. No END follows, because the recorder did not finish: what it alone
- * knew is missing (names of code that was made at run time, of threads that it had not seen yet).
+ * The recorder's memory is gone; its file and the arena remain, and they are enough. The file says which
+ * slices it knows (by process and the clock at which they began; a slice of the arena may have had others
+ * before), up to which position each ring stands in it, and what was lost. So a block that was written and
+ * whose room was not given back yet is not written twice, and one of which only a part was written is cut off
+ * and written again. After that it is the writer's work: rings, counters, profile, and the names that can be
+ * read by now. No END follows, because the recorder did not finish: what it alone knew is missing (names of
+ * code that was made at run time, of threads that it had not seen yet).
  *
  * Fork children that it had not met yet have their parent's image. If that one is not known either, the
  * recording has addresses without names of them, and says of how many processes (RESCUED).
@@ -129,7 +130,10 @@ static int save_names(void *arg, uint32_t object, const struct uft_object *obj)
 	return wr_meta_funcs(arg, object, obj);
 }
 
-/* This moment by the clock of the recording. An emulated program's is not ours: what is nowhere near the line so far is put on it. */
+/*
+ * This moment by the clock of the recording. An emulated program's is not ours: what is nowhere near the line
+ * so far is put on it.
+ */
 static struct uft_clock_pair clock_now(const struct rd_file *f)
 {
 	struct uft_clock_pair now, first, last;

@@ -2,11 +2,11 @@
 /*
  * seek.c - points of a recording from which decoding can begin
  *
- * What is decoded next depends on everything before: which calls are open in each task, where each ring stands, what
- * was reported as lost. A point is all of this between two events. It is made by whoever decodes a recording from its
- * start, and written into a file beside it, `NAME.index`: the recorder does not decode, so it could not write points,
- * and recordings that exist have none (doc/design/decisions.md). Points are 128 Ki events apart, or so far that they
- * take less than 1/64 of what they index.
+ * The next event to decode depends on everything before: which calls are open in each task, where each ring
+ * stands, what was reported as lost. A point is all of this between two events. It is made by whoever decodes
+ * a recording from its start, and written into a file beside it, `NAME.index`: the recorder does not decode,
+ * so it could not write points, and recordings that exist have none (doc/design/decisions.md). Points are 128
+ * Ki events apart, or so far that they take less than 1/64 of what they index.
  *
  * A reader of the range from A on starts at the last point before which no event has a time of A or later. This holds
  * for events that are out of order, too, as damage can make them: the points keep the latest time so far, which only

@@ -121,7 +121,7 @@ static int is_own(const struct uft_event *ev)
 	return ev->flags & UFT_EVF_SAMPLE || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
 }
 
-/* What is told of tasks is for who wants them; stolen time is no task's. */
+/* Events of tasks are for choices that want the task; stolen time is no task's. */
 static int wants_own(const struct dec_choice *c, const struct uft_event *ev)
 {
 	int is_of_task = ev->kind != UFT_EV_DATA || (ev->data != UFT_EVENT_HWLAT && ev->data != UFT_EVENT_OSNOISE);

@@ -2,9 +2,10 @@
 /*
  * stacks.c - the stacks of a stream, each kept once
  *
- * Programs come by the same few ways again and again, and events outlive the bytes of their ring: so equal stacks are one
- * struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A file whose stacks are all different
- * gets UFT_STREAM_STACKS of them; later ones have no callers and are counted. Who consumes a live buffer starts over when there are as many.
+ * Programs come by the same few ways again and again, and events outlive the bytes of their ring: so equal
+ * stacks are one struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A
+ * file whose stacks are all different gets UFT_STREAM_STACKS of them; later ones have no callers and are
+ * counted. The consumer of a live buffer starts over at that number.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -122,9 +122,11 @@ int uft_stream_next(struct uft_stream *st, struct uft_event *ev);
 /* The same, up to @max at a time: for those in a hurry. Returns how many, 0 at the end; the pointers in them stay
  * valid until the stream is closed. A read error ends the stream and counts as damage. */
 size_t uft_stream_batch(struct uft_stream *st, struct uft_event *ev, size_t max);
-/* Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls (FUNC,
- * ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own, `calls` those among them that begin or stand for a call, and those
- * that a profile has summed up. */
+/*
+ * Of the whole file, whatever is selected; exact; may scan the file once. `events` are the records of calls
+ * (FUNC, ENTRY, EXIT, CALL: not LEFT or LOST) and DATA of its own, `calls` those among them that begin or
+ * stand for a call, and those that a profile has summed up.
+ */
 const struct uft_info *uft_stream_info(struct uft_stream *st);
 /* The tasks met so far, in order of their index; after uft_stream_info() all that have records. Copies: valid until
  * the next call. */

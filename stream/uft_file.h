@@ -15,12 +15,11 @@
  * The header's covers its first 56 bytes, a block's `head_sum` the first 56 bytes of the block and
  * `payload_sum` the payload as stored. Nothing is ever overwritten: a block that is complete stays so.
  *
- * Reading. Go from block to block. Where no valid block head stands, look for the next UFT_BLOCK_MAGIC
- * with a valid `head_sum` and go on there; a block whose payload is damaged is stepped over as a whole.
- * All that was stepped over is `damaged_bytes`. Unknown types are skipped. A file without an END block
- * belongs to a recorder that is still running or was killed: all complete blocks are good. (Who rescues a recording cuts off
- * an incomplete one at its end.) A damaged
- * file header is replaced by the first SETUP block.
+ * Reading. Go from block to block. Where no valid block head stands, look for the next UFT_BLOCK_MAGIC with a
+ * valid `head_sum` and go on there; a block whose payload is damaged is stepped over as a whole. All that was
+ * stepped over is `damaged_bytes`. Unknown types are skipped. A file without an END block belongs to a
+ * recorder that is still running or was killed: all complete blocks are good. (Who rescues a recording cuts
+ * off an incomplete one at its end.) A damaged file header is replaced by the first SETUP block.
  *
  * Ring data. A RING block is `raw` bytes of ring `ring` of slice `slice`, from ring position `position`
  * on, exactly as the ring had them (abi.h). Blocks of one ring stand in ascending order. A block need
@@ -30,9 +29,9 @@
  * others exchange rings. Slices are numbered in the order they were met, never reused in a file (the
  * arena's slices are).
  *
- * Metadata payloads are sequences of varints: u = unsigned LEB128, s = the same of a zigzag number,
- * str = u length, bytes. A payload that does not repeat may grow at its end; readers ignore what follows what they know.
- * When the same thing is described twice the later description holds.
+ * Metadata payloads are sequences of varints: u = unsigned LEB128, s = the same of a zigzag number, str = u
+ * length, bytes. A payload that does not repeat may grow at its end; readers ignore what follows what they
+ * know. When the same thing is described twice the later description holds.
  *
  *   SETUP     struct uft_file_header again
  *   INFO      str command line, str host name, str uname
@@ -55,10 +54,13 @@
  *             summed over CPUs, clock units, min as a plain number
  *   DROPS     { u image, u stub id, u clock, u calls per second then, u cost in millionths of the CPU time then, u pid,
  *             u why } to the end: functions that are not traced from that clock on (1 --budget, 2 --max-rate)
- *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else appended
+ *   RESCUED   u clock, u slices, u slices of unknown image, u bytes: the recorder was killed, and somebody else
+ *   appended
  *             that much of what the rings held, by that clock, and what else was still known
- *   FORMAT    u id, str system, str text: events of this id have the type that the text, the kernel's `format` file, describes;
- *             the last one of an id holds. Files of earlier versions have none, and events of the types that were built in then
+ *   FORMAT    u id, str system, str text: events of this id have the type that the text, the kernel's `format`
+ *   file, describes;
+ *             the last one of an id holds. Files of earlier versions have none, and events of the types that
+ *             were built in then
  *   END       empty, or u enum uft_stop, u bytes: the recorder finished, because of that limit
  *
  * OBJECT and SITES are written when an object appears, FUNCS at the end: ids of a recording without FUNCS
@@ -102,7 +104,10 @@ enum uft_block_type {
 	UFT_BLOCK_RING = 32,
 };
 
-/* Why a recording ended before what it recorded did. UFT_STOP_SIZE: bytes that the file may have; UFT_STOP_ROOM: bytes that stay free. */
+/*
+ * Why a recording ended before what it recorded did. UFT_STOP_SIZE: bytes that the file may have;
+ * UFT_STOP_ROOM: bytes that stay free.
+ */
 enum uft_stop { UFT_STOP_NONE, UFT_STOP_SIZE, UFT_STOP_ROOM, UFT_NSTOPS };
 
 enum uft_block_flags { UFT_BLOCK_ZSTD = 1 /* the payload is one zstd frame of `raw` bytes */ };

@@ -20,7 +20,8 @@
  *  3. A control field out of bounds retires that ring for good, counted as one loss, and touches nothing else.
  *     (unit/stream/hostile)
  *  4. Ring data that could not be saved is counted as lost. (unit/stream/nospace)
- *  5. Ring data beyond a limit (max_bytes, the room that stays free) is discarded, uncounted: END names the limit. (func/cli/limit)
+ *  5. Ring data beyond a limit (max_bytes, the room that stays free) is discarded, uncounted: END names the
+ *     limit. (func/cli/limit)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -372,8 +373,8 @@ int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_imag
 }
 
 /*
- * Two pairs lie before the first records, so that even a recording whose recorder is killed at once has times: good to 1e-4,
- * and thinned out by the reader as soon as there are better ones.
+ * Two pairs lie before the first records, so that even a recording whose recorder is killed at once has
+ * times: good to 1e-4, and thinned out by the reader as soon as there are better ones.
  */
 static int wr_second_pair(struct uft_writer *w, uint64_t now, int is_needed)
 {

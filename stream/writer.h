@@ -22,8 +22,11 @@ struct uft_writer_opts {
 	int compress;			/* zstd level, 0 none */
 	int overwrite;			/* rings keep the newest: what is missing there is no loss */
 	uint64_t max_bytes;		/* of the file, its names apart; 0: as long as the disk has room */
-	/* Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the first the same always:
-	 * how short ever a recording is, it has a line. A clock of 0 is one that is not known yet. */
+	/*
+	 * Where clock pairs come from; NULL: this machine's counter and CLOCK_MONOTONIC. Each time two, the
+	 * first the same always: how short ever a recording is, it has a line. A clock of 0 is one that is
+	 * not known yet.
+	 */
 	void (*clock)(void *arg, uint64_t clock[2], uint64_t monotonic_ns[2]);
 	void *clock_arg;
 };
@@ -54,8 +57,10 @@ int64_t uft_writer_poll(struct uft_writer *w);
 /* Drains the slice for the last time and marks it DEAD -> FREE. */
 int uft_writer_slice_end(struct uft_writer *w, uint32_t slice);
 void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out);
-/* Images' objects and symbols, profile blocks, clock calibration, counters, index; closes the file. *@total, unless NULL:
- * with the last look at all rings; also of what failed. */
+/*
+ * Images' objects and symbols, profile blocks, clock calibration, counters, index; closes the file. *@total,
+ * unless NULL: with the last look at all rings; also of what failed.
+ */
 int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, struct uft_error *err);
 
 #endif

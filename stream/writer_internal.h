@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * writer_internal.h - what the parts of the writer share: the file (writer.c), rings (drain.c), metadata (writer_meta.c),
- * and a file that somebody else left unfinished (rescue.c)
+ * writer_internal.h - what the parts of the writer share: the file (writer.c), rings (drain.c), metadata
+ * (writer_meta.c), and a file that somebody else left unfinished (rescue.c)
  */
 #ifndef UFT_STREAM_WRITER_INTERNAL_H
 #define UFT_STREAM_WRITER_INTERNAL_H

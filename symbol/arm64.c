@@ -9,7 +9,10 @@
 
 #include "runtime/arch/arm64/encode.h"
 
-/* The GOT slot that the PLT entry at @at jumps through: [bti c] adrp x16, page; ldr x17, [x16, #offset]; ... 0: it is none. */
+/*
+ * The GOT slot that the PLT entry at @at jumps through: [bti c] adrp x16, page; ldr x17, [x16, #offset]; ...
+ * 0: it is none.
+ */
 static uint64_t plt_slot(const struct isa_calls *c, uint64_t at)
 {
 	size_t avail;

@@ -2,9 +2,10 @@
 /*
  * clean.h - text of others (names in files, paths, names of tasks) for a terminal
  *
- * A program chooses its own names: none may write escape sequences or further lines to the terminal of a user who looks at it.
- * All that is printed goes through here: functions' and tasks' names when they are made (symbol/, output/), errors and messages
- * as a whole (uft_fail(), cmd_fail(), status_say()), the rest by uft_put_clean(). Context: any.
+ * A program chooses its own names: none may write escape sequences or further lines to the terminal of a user
+ * who looks at it. All that is printed goes through here: functions' and tasks' names when they are made
+ * (symbol/, output/), errors and messages as a whole (uft_fail(), cmd_fail(), status_say()), the rest by
+ * uft_put_clean(). Context: any.
  */
 #ifndef UFT_SYMBOL_CLEAN_H
 #define UFT_SYMBOL_CLEAN_H

@@ -10,8 +10,9 @@
  *
  *	print fmt: "..." , arguments
  *
- * Four common fields come first. Texts come from objects and recordings that others made, so each number is bounded, a field lies
- * within the largest payload, and a text that says something else is refused as a whole.
+ * Four common fields come first. Texts come from objects and recordings that others made, so each number is
+ * bounded, a field lies within the largest payload, and a text that says something else is refused as a
+ * whole.
  */
 #include "symbol/event_type.h"
 
@@ -198,7 +199,10 @@ static int take_fields(struct cursor *c, struct uft_event_type *t)
 	return ncommon == 4 && take(c, "\nprint fmt: ");
 }
 
-/* Names, types and brackets are parts of the text, and each gets an end: they need no more than the text and 4 bytes a field. */
+/*
+ * Names, types and brackets are parts of the text, and each gets an end: they need no more than the text and
+ * 4 bytes a field.
+ */
 int uft_event_format_parse(const char *system, const char *format, struct uft_event_type **out, struct uft_error *err)
 {
 	size_t n = strlen(format), nsystem = strlen(system), nfields = 4;

@@ -2,8 +2,8 @@
 /*
  * event_set.h - a set of event types, by their places in a table
  *
- * Any number of types; an empty set owns no memory. Copies of the structure share the words: one of them is the owner and frees
- * them. Context: any thread, one at a time.
+ * Any number of types; an empty set owns no memory. Copies of the structure share the words: one of them is
+ * the owner and frees them. Context: any thread, one at a time.
  */
 #ifndef UFT_SYMBOL_EVENT_SET_H
 #define UFT_SYMBOL_EVENT_SET_H

@@ -2,7 +2,8 @@
 /*
  * event_type.c - the table of event types; see event_type.h
  *
- * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of places is stored last.
+ * Types lie in chunks that never move, so that a thread may look one up while another adds. The number of
+ * places is stored last.
  */
 #include "symbol/event_type.h"
 #include "symbol/print_format.h"
@@ -289,7 +290,7 @@ int uft_event_table_add(struct uft_event_table *t, const char *system, const cha
 	return ret;
 }
 
-/* What is replaced may still be looked at: it is kept. */
+/* The replaced type is kept, as readers may still look at it. */
 static int replace(struct uft_event_table *t, uint32_t index)
 {
 	struct uft_event_type *was = t->chunk[index / CHUNK] ? t->chunk[index / CHUNK][index % CHUNK] : NULL, **old;

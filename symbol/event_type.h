@@ -2,16 +2,19 @@
 /*
  * event_type.h - event types: system, name, fields, print format
  *
- * One table of types serves the code that switches events (tree/, cmd/), records them (control/), filters them (stream/) and
- * prints or exports them (output/). Any provider adds types at run time: the built-in ones are there from the start, tracepoints of
- * an object join when the session finds them, a recording brings those it was made with.
+ * One table of types serves the code that switches events (tree/, cmd/), records them (control/), filters
+ * them (stream/) and prints or exports them (output/). Any provider adds types at run time: the built-in ones
+ * are there from the start, tracepoints of an object join when the session finds them, a recording brings
+ * those it was made with.
  *
- * A type is described by the text of its `format` file, which is the kernel's: that text is all that a recording or trace.dat needs,
- * and uft_event_table_add() takes nothing else. A record's payload is the kernel's record behind the 8 bytes of its common fields, so
- * offsets are those of the format minus UFT_EVENT_COMMON.
+ * A type is described by the text of its `format` file, which is the kernel's: that text is all that a
+ * recording or trace.dat needs, and uft_event_table_add() takes nothing else. A record's payload is the
+ * kernel's record behind the 8 bytes of its common fields, so offsets are those of the format minus
+ * UFT_EVENT_COMMON.
  *
- * A table only grows. Types are never changed or freed while the table lives, except that a recording's description replaces a
- * built-in one of the same id. uft_event_table_add() takes a lock; looking up takes none, and any thread may do it.
+ * A table only grows. Types are never changed or freed while the table lives, except that a recording's
+ * description replaces a built-in one of the same id. uft_event_table_add() takes a lock; looking up takes
+ * none, and any thread may do it.
  */
 #ifndef UFT_SYMBOL_EVENT_TYPE_H
 #define UFT_SYMBOL_EVENT_TYPE_H
@@ -70,11 +73,11 @@ void uft_event_table_put(struct uft_event_table *t);
 /**
  * uft_event_table_add - add a type, or find the one that is the same
  * @system: its system; the text does not name it
- * @format: the text of a `format` file. Its `ID:` counts if it is not 0 and free; else the table chooses one, and changes the text
- * @out:    the type in the table
+ * @format: the text of a `format` file. Its `ID:` counts if it is not 0 and free; else the table chooses one,
+ * and changes the text @out:    the type in the table
  *
- * A type of the same system and name and with the same fields and print format is the same. One that differs is refused.
- * Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
+ * A type of the same system and name and with the same fields and print format is the same. One that differs
+ * is refused. Returns 0, -EEXIST, -EINVAL (the text is none), -ENOSPC, -ENOMEM, with @err.
  */
 int uft_event_table_add(struct uft_event_table *t, const char *system, const char *format, const struct uft_event_type **out,
 			struct uft_error *err);

@@ -2,13 +2,14 @@
 /*
  * host.h - the machine that uft itself runs on
  *
- * Everything else outside the runtime knows machines by the files that it reads (an object's e_machine), whatever uft was
- * compiled for. What depends on that is here, a branch for each architecture with the same names:
+ * Everything else outside the runtime knows machines by the files that it reads (an object's e_machine),
+ * whatever uft was compiled for. What depends on that is here, a branch for each architecture with the same
+ * names:
  *
  *   HOST_MACHINE	e_machine of programs that run here without an emulator
  *   HOST_NAME	their name in a sentence
- *   host_clock()	the counter that the runtime stamps events with (arch_clock() there): of all CPUs one, it never stops and counts by
- *			a fixed rate. Context: any
+ *   host_clock()	the counter that the runtime stamps events with (arch_clock() there): of all CPUs one,
+ *			it never stops and counts by a fixed rate. Context: any
  *
  * Tasks that are stopped by ptrace, and their registers, are the business of control/, which meson.build lists apart.
  */

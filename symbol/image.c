@@ -97,7 +97,10 @@ int uft_image_overlaps(const struct uft_image *img)
 	return 0;
 }
 
-/* Is @m the better answer than @than? An object that came back is mapped since it was there first: who came later counts. */
+/*
+ * Is @m the better answer than @than? An object that came back is mapped since it was there first: who came
+ * later counts.
+ */
 static int is_better(const struct uft_mapped *m, const struct uft_mapped *than, uint64_t clock)
 {
 	int was_there = m->from_clock <= clock && (!m->to_clock || clock <= m->to_clock);

@@ -41,17 +41,26 @@ struct uft_mapped *uft_image_add(struct uft_image *img, struct uft_object *obj, 
 uint64_t uft_image_offset(const struct uft_image *img, uint64_t addr);
 /* Are there objects that had the same addresses, one after the other? */
 int uft_image_overlaps(const struct uft_image *img);
-/* The index of the one that had @addr at @clock; by the clock only if several had it. UINT32_MAX: none. Code that the process made does not count. */
+/*
+ * The index of the one that had @addr at @clock; by the clock only if several had it. UINT32_MAX: none. Code
+ * that the process made does not count.
+ */
 uint32_t uft_image_at(const struct uft_image *img, uint64_t addr, uint64_t clock);
 
 struct uft_sym;
-/* Where @sym is in this image; its own address, which is that of the first image in which it was met, if the image does not tell. */
+/*
+ * Where @sym is in this image; its own address, which is that of the first image in which it was met, if the
+ * image does not tell.
+ */
 uint64_t uft_image_sym_addr(const struct uft_image *img, const struct uft_sym *sym);
 
 /* Builds an object without a file, for readers of recordings; names are copied. */
 struct uft_object *uft_object_make(const char *path, const uint8_t *build_id, uint32_t build_id_len);
 int uft_object_make_func(struct uft_object *obj, uint64_t addr, uint64_t size, const char *name, uint32_t flags);
-/* They may be made in any order, and who hands the object on puts them in theirs: of two at one address the first counts. */
+/*
+ * They may be made in any order, and who hands the object on puts them in theirs: of two at one address the
+ * first counts.
+ */
 void uft_object_sort(struct uft_object *obj);
 
 /* A function as shown to people: its name made short, with an object when the name alone is not unique. Resolved
@@ -72,7 +81,10 @@ void uft_resolver_free(struct uft_resolver *r);
 /* Ids of records (text or stub) and plain addresses (parents). Never NULL: an unknown id or address gets
  * a symbol named by its number. Amortised O(1). */
 const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
-/* Of an id: its function's address in this image. (A symbol's is that of the first image in which it was met.) 0: unknown. */
+/*
+ * Of an id: its function's address in this image. (A symbol's is that of the first image in which it was
+ * met.) 0: unknown.
+ */
 uint64_t uft_resolve_id_addr(struct uft_resolver *r, const struct uft_image *img, uint32_t id);
 const struct uft_sym *uft_resolve_addr(struct uft_resolver *r, const struct uft_image *img, uint64_t addr);
 /* The same as it was at @clock, where several objects had the address one after the other (uft_image_overlaps()). */

@@ -2,8 +2,8 @@
 /*
  * inits.c - the functions that the loader, or the start code of a static program, calls when an object comes to life
  *
- * .preinit_array and .init_array, whose entries are what a relocation puts there or, without one, what stands in the file (programs
- * of fixed address; DT_RELR), and DT_INIT. Objects without section headers have none.
+ * .preinit_array and .init_array, whose entries are what a relocation puts there or, without one, what stands
+ * in the file (programs of fixed address; DT_RELR), and DT_INIT. Objects without section headers have none.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -24,8 +24,8 @@ struct isa {
 	/* The site in a pad of @n bytes at @at that the function's code follows: its offset, -1: none. */
 	long (*pad_site)(uint64_t at, const uint8_t *p, size_t n);
 	/*
-	 * The site of the function at @func, whose first @n bytes are at @p: its offset, kind and length; -1: there is none.
-	 * *len is the length of a pad that is too small, then.
+	 * The site of the function at @func, whose first @n bytes are at @p: its offset, kind and length; -1:
+	 * there is none. *len is the length of a pad that is too small, then.
 	 */
 	long (*site)(const struct isa_calls *c, uint64_t func, const uint8_t *p, size_t n, unsigned *kind, unsigned *len);
 	/* The slot that the PLT entry at @at of c->obj jumps through, 0: it is none. */

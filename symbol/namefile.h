@@ -29,8 +29,10 @@ enum uft_name_form { UFT_NAMES_ANY, UFT_NAMES_PERF /* ADDR SIZE NAME, always; th
 
 /* Takes over @text (malloc'd, @len bytes and room for one more). 0 or -ENOMEM. */
 int uft_names_parse(char *text, size_t len, enum uft_name_form form, struct uft_names *out);
-/* From where @fd stands to its end. Of more than @max_bytes only the whole lines of so much, and *cut is how many bytes were left out; @cut
- * NULL: -EFBIG. 0, -ENOMEM, or -errno of read(). */
+/*
+ * From where @fd stands to its end. Of more than @max_bytes only the whole lines of so much, and *cut is how
+ * many bytes were left out; @cut NULL: -EFBIG. 0, -ENOMEM, or -errno of read().
+ */
 int uft_names_read(int fd, enum uft_name_form form, uint64_t max_bytes, uint64_t *cut, struct uft_names *out);
 void uft_names_free(struct uft_names *names);
 

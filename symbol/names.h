@@ -21,8 +21,10 @@ void uft_name_clean(char *text);
  * text, or NULL if @name is not mangled. What a duplicate has behind its name (object.h) stays there. */
 char *uft_demangle(const char *name);
 
-/* How names are shown: short (`shop::Flat::sum`, no return type, no parameters, template arguments while they are not wide), in full,
- * or as the linker knows them. Of the process; set before names are resolved. */
+/*
+ * How names are shown: short (`shop::Flat::sum`, no return type, no parameters, template arguments while they
+ * are not wide), in full, or as the linker knows them. Of the process; set before names are resolved.
+ */
 enum uft_demangle_style { UFT_DEMANGLE_SHORT, UFT_DEMANGLE_FULL, UFT_DEMANGLE_NO };
 void uft_demangle_set(enum uft_demangle_style style);
 enum uft_demangle_style uft_demangle_get(void);
@@ -34,9 +36,12 @@ void uft_name_shorten(char *text);
 /* The kernel's filter glob: `*`, `?`, `[...]`, `[!...]`, `\`; anchored at both ends. 1 match, 0 not. */
 int uft_glob_match(const char *glob, const char *text);
 
-/* A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and
- * without parameters, without the return type (`std::*`), as it is shown in short, each also without the @file of a duplicate, and the object's base name with and
- * without its .so suffix. The object glob may begin with `!`: any object but these. @demangled may be NULL. */
+/*
+ * A filter token `glob[:mod:object-glob]` against a function: its raw name, demangled name with and without
+ * parameters, without the return type (`std::*`), as it is shown in short, each also without the @file of a
+ * duplicate, and the object's base name with and without its .so suffix. The object glob may begin with `!`:
+ * any object but these. @demangled may be NULL.
+ */
 struct uft_pattern {
 	char *func, *object;	/* object NULL: any */
 };

@@ -2,8 +2,9 @@
 /*
  * newfile.c - see newfile.h
  *
- * Who may write in a folder can change what a name in it means between any two system calls. So nothing is decided by a name: a
- * link is read by a descriptor of its own, a file is made with O_EXCL, and what is there is judged after it was opened.
+ * A user who may write in a folder can change what a name in it means between any two system calls. So
+ * nothing is decided by a name: a link is read by a descriptor of its own, a file is made with O_EXCL, and
+ * what is there is judged after it was opened.
  */
 #include "symbol/newfile.h"
 
@@ -26,7 +27,10 @@ static int fail(int error, const char **why, const char *text)
 	return error;
 }
 
-/* What the link open as @fd says, as a path: beside @path, if it is relative. 0: no link that could be read so; 1; -errno. */
+/*
+ * What the link open as @fd says, as a path: beside @path, if it is relative. 0: no link that could be read
+ * so; 1; -errno.
+ */
 static int read_link(int fd, char *path, size_t size, const char **why)
 {
 	char to[PATH_MAX], *slash = strrchr(path, '/');

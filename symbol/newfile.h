@@ -9,8 +9,9 @@
  * uft_newfile_resolve - where a path leads to: @out is it without symbolic links in its last part
  * @why: unless NULL, set to what is wrong where errno alone would not say it
  *
- * A link is followed if it is the user's own or root's: another user could turn it anywhere. One of /proc (/dev/stdout) stays,
- * as it leads to what is open already. Returns 0 or a negative errno: -EPERM a stranger's link. Context: control.
+ * A link is followed if it is the user's own or root's: another user could turn it anywhere. One of /proc
+ * (/dev/stdout) stays, as it leads to what is open already. Returns 0 or a negative errno: -EPERM a
+ * stranger's link. Context: control.
  */
 int uft_newfile_resolve(const char *path, char *out, size_t size, const char **why);
 
@@ -19,8 +20,9 @@ int uft_newfile_resolve(const char *path, char *out, size_t size, const char **w
  * @flags:  O_APPEND or 0; nothing is cut off
  * @is_new: unless NULL, set to whether the file was made
  *
- * Links as above. A regular file that is there must be the user's, with no other name elsewhere (-EPERM): it could be read by a
- * stranger, or be the user's of another place; from now on nobody else may open it. Returns a descriptor or a negative errno.
+ * Links as above. A regular file that is there must be the user's, with no other name elsewhere (-EPERM): it
+ * could be read by a stranger, or be the user's of another place; from now on nobody else may open it.
+ * Returns a descriptor or a negative errno.
  */
 int uft_newfile_open(const char *path, int flags, int *is_new, const char **why);
 

@@ -11,8 +11,9 @@
  * only global here, under object_lock) makes a second open of an unchanged file the same object: a hundred
  * processes of one program share one symbol table.
  *
- * Concurrency: open, get, put and sites may be called from any thread. Filling names of one object must
- * not run in two threads at a time, nor beside sites; afterwards readers need no lock, because nothing changes any more.
+ * Concurrency: open, get, put and sites may be called from any thread. Filling names of one object must not
+ * run in two threads at a time, nor beside sites; afterwards readers need no lock, because nothing changes
+ * any more.
  *
  * Invariants: text, func and site are sorted by address (tests/unit/symbol); every byte read was checked
  * against the file's size (tests/fuzz/elf); allocation is bounded by a multiple of the file's size.
@@ -329,7 +330,10 @@ void uft_object_sort(struct uft_object *obj)
 /* How many functions before the nearest start may contain an address: nested labels of assembly code. */
 #define OBJECT_LOOK_BACK	4
 
-/* Copies with a build-id are one whatever folder they are in: /usr/bin/git and /usr/lib/git-core/git, a container's and ours. */
+/*
+ * Copies with a build-id are one whatever folder they are in: /usr/bin/git and /usr/lib/git-core/git, a
+ * container's and ours.
+ */
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b)
 {
 	return a == b || (a->build_id_len == b->build_id_len && !memcmp(a->build_id, b->build_id, a->build_id_len) &&
@@ -560,8 +564,9 @@ int object_in_plt(const struct uft_object *obj, uint64_t addr)
 }
 
 /*
- * A section that a linker or a build made for code to be moved (trampolines, signal frames, alternatives) has a name with a
- * dot and without "text"; the kernel's recordmcount knows text sections by name, too. Without a name it is text.
+ * A section that a linker or a build made for code to be moved (trampolines, signal frames, alternatives) has
+ * a name with a dot and without "text"; the kernel's recordmcount knows text sections by name, too. Without a
+ * name it is text.
  */
 int object_in_text(const struct uft_object *obj, uint64_t addr)
 {

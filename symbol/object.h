@@ -89,7 +89,10 @@ int uft_object_open(const char *path, struct uft_object **out, struct uft_error 
 int uft_object_open_as(const char *file, const char *path, struct uft_object **out, struct uft_error *err);
 struct uft_object *uft_object_get(struct uft_object *obj);
 void uft_object_put(struct uft_object *obj);
-/* In a fork child that goes on to open objects: another thread may have been in the middle of that. Those from before are not to be used. */
+/*
+ * In a fork child that goes on to open objects: another thread may have been in the middle of that. Objects
+ * opened before the fork must not be used.
+ */
 void uft_object_forked(void);
 
 /*
@@ -100,19 +103,26 @@ void uft_object_forked(void);
 int uft_archive_each(const char *path, int (*fn)(void *arg, struct uft_object *obj), void *arg,
 		     struct uft_error *err);
 
-/* Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent; a second caller waits for the first. Cheap: no
- * names are read. */
+/*
+ * Finds the sites (design.md section 4: .eh_frame_hdr first). Idempotent; a second caller waits for the
+ * first. Cheap: no names are read.
+ */
 int uft_object_sites(struct uft_object *obj, struct uft_error *err);
 
 /* How many functions are called when the object is loaded, as far as its tables tell. Idempotent; one thread asks. */
 size_t uft_object_inits(struct uft_object *obj);
 int uft_object_is_init(struct uft_object *obj, uint64_t addr);		/* Is the function at vaddr @addr one of them? */
 
-/* How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or nothing says so. */
+/*
+ * How many sites a large prepared program will have, about, before they are looked for; 0: it is small, or
+ * nothing says so.
+ */
 size_t uft_object_expects(const struct uft_object *obj);
 
-/* Does both for @path, its loader and the C library, in a thread, for these two with @also behind; they stay open until the end,
- * which waits for it. NULL: not. */
+/*
+ * Does both for @path, its loader and the C library, in a thread, for these two with @also behind; they stay
+ * open until the end, which waits for it. NULL: not.
+ */
 struct uft_prefetch *uft_prefetch_begin(const char *path, void (*also)(struct uft_object *obj));
 void uft_prefetch_end(struct uft_prefetch *p);
 
@@ -120,13 +130,19 @@ void uft_prefetch_end(struct uft_prefetch *p);
  * a name. Idempotent; only needed for names. */
 int uft_object_names(struct uft_object *obj, struct uft_error *err);
 
-/* The same file, opened once more or by another process, or a copy of it in another folder: by name and build-id, by path without. */
+/*
+ * The same file, opened once more or by another process, or a copy of it in another folder: by name and
+ * build-id, by path without.
+ */
 int uft_object_is_same(const struct uft_object *a, const struct uft_object *b);
 
 /* The function that contains vaddr @addr, or NULL. */
 const struct uft_func *uft_object_func(struct uft_object *obj, uint64_t addr);
 
-/* Value of a defined symbol (any table; none of a thread's own variables, which have no address), 0 if there is none; @size may be NULL. */
+/*
+ * Value of a defined symbol (any table; none of a thread's own variables, which have no address), 0 if there
+ * is none; @size may be NULL.
+ */
 uint64_t uft_object_symbol(struct uft_object *obj, const char *name, uint64_t *size);
 
 /* 1 if a dynamic symbol of that name is to come from another object. */

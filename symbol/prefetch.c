@@ -2,11 +2,11 @@
 /*
  * prefetch.c - a program's file read while its start is prepared
  *
- * Finding the sites of 100,000 functions takes longer than everything else before a program is started, and needs
- * nothing of it. So a thread opens the file and looks for sites; whoever asks for them meanwhile waits for it
- * (uft_object_sites()). After that it does the same for its loader and for the C library that this process has mapped: few
- * programs use another one. What the session asks for besides is looked for as well. Whatever fails here fails again, and is reported, where it is
- * asked for.
+ * Finding the sites of 100,000 functions takes longer than everything else before a program is started, and
+ * needs nothing of it. So a thread opens the file and looks for sites; whoever asks for them meanwhile waits
+ * for it (uft_object_sites()). After that it does the same for its loader and for the C library that this
+ * process has mapped: few programs use another one. What the session asks for besides is looked for as well.
+ * Whatever fails here fails again, and is reported, where it is asked for.
  */
 #include <limits.h>
 #include <pthread.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* prepare.h - the compiler's options that prepare a program of a machine (EM_*), for advice; NULL: unknown. Context: any */
+/*
+ * prepare.h - the compiler's options that prepare a program of a machine (EM_*), for advice; NULL: unknown.
+ * Context: any
+ */
 #ifndef UFT_SYMBOL_PREPARE_H
 #define UFT_SYMBOL_PREPARE_H
 

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * print_format.c - the kernel's print formats: `"pid=%d %s", REC->pid, __print_symbolic(REC->state, { 0, "R" }, { 1, "S" })`
+ * print_format.c - the kernel's print formats: `"pid=%d %s", REC->pid, __print_symbolic(REC->state, { 0, "R" },
+ * { 1, "S" })`
  *
- * A format is a C string and expressions of C over the fields of the record. It is compiled once into nodes, each of which refers to
- * earlier ones, and evaluated for each event. Formats come from objects and recordings that others made: depth and number of nodes are
- * bounded, each access is checked against the payload, division by zero gives 0, and what is not understood makes no program: then
- * the event is printed as a list of its fields.
+ * A format is a C string and expressions of C over the fields of the record. It is compiled once into nodes,
+ * each of which refers to earlier ones, and evaluated for each event. Formats come from objects and
+ * recordings that others made: depth and number of nodes are bounded, each access is checked against the
+ * payload, division by zero gives 0, and what is not understood makes no program: then the event is printed
+ * as a list of its fields.
  *
- * Helpers: __get_str, __get_rel_str, __get_dynamic_array, __get_dynamic_array_len (and their _rel_ forms), __print_symbolic (also
- * _u64 and _64), __print_flags, __print_hex, __print_hex_str, __print_array, __print_dynamic_array, __get_bitmask, __get_cpumask,
- * __get_sockaddr. Texts are those of a kernel 6.12.
+ * Helpers: __get_str, __get_rel_str, __get_dynamic_array, __get_dynamic_array_len (and their _rel_ forms),
+ * __print_symbolic (also _u64 and _64), __print_flags, __print_hex, __print_hex_str, __print_array,
+ * __print_dynamic_array, __get_bitmask, __get_cpumask, __get_sockaddr. Texts are those of a kernel 6.12.
  */
 #include "symbol/print_format.h"
 

@@ -9,7 +9,10 @@ struct uft_print_input {
 	const uint8_t *payload;		/* the record behind its common fields */
 	size_t bytes;
 	uint32_t tid, kernel_id;
-	/* Writes the name of a code address at @to, like "main" or with @has_offset "main+0x4/0x20"; returns bytes, 0: not known. Or NULL. */
+	/*
+	 * Writes the name of a code address at @to, like "main" or with @has_offset "main+0x4/0x20"; returns
+	 * bytes, 0: not known. Or NULL.
+	 */
 	size_t (*name)(void *arg, uint64_t addr, int has_offset, char *to, size_t room);
 	void *arg;
 };

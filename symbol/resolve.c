@@ -14,8 +14,9 @@
  * a hundred addresses has one `main`. `addr` is where it was met first. The same object read twice (a recording
  * has it once for each image) is recognised (uft_object_is_same()), and so is a copy in another folder.
  *
- * Names: as uft_name_shown() has them, control bytes replaced. A name that another object's function has already is followed by
- * @object. Two functions of one name in one object differ by the object's own suffix (object.h).
+ * Names: as uft_name_shown() has them, control bytes replaced. A name that another object's function has
+ * already is followed by @object. Two functions of one name in one object differ by the object's own suffix
+ * (object.h).
  *
  * Concurrency: none; one resolver belongs to one thread.
  */
@@ -299,7 +300,7 @@ static void res_image_reset(struct res_image *ri)
 	memset(ri, 0, sizeof(*ri));
 }
 
-/* Makes the tables for the image as it is now. What was cached before is looked up again. */
+/* Makes the tables for the image as it is now. Symbols that were cached before are looked up again. */
 static int res_image_set(struct res_image *ri, const struct uft_image *img)
 {
 	uint32_t i, max = 0;
@@ -491,7 +492,10 @@ const struct uft_sym *uft_resolve_id(struct uft_resolver *r, const struct uft_im
 
 /* ---- Addresses -------------------------------------------------------------------------------- */
 
-/* Code that the process made itself (type ET_NONE): its list may span others' text and has gaps. The last name counts. */
+/*
+ * Code that the process made itself (type ET_NONE): its list may span others' text and has gaps. The last
+ * name counts.
+ */
 static const struct uft_mapped *res_made(const struct res_image *ri, uint64_t addr, uint32_t *index)
 {
 	for (uint32_t i = ri->nobj; i-- > 0;) {

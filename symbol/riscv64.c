@@ -2,8 +2,9 @@
 /*
  * riscv64.c - what sites look like on riscv64
  *
- *	[nop...] f: nop nop nop nop	-fpatchable-function-entry=4 and more; compressed, where there are such, and then perhaps
- *					beginning between two words: the site is the last eight bytes that do not
+ *	[nop...] f: nop nop nop nop	-fpatchable-function-entry=4 and more; compressed, where there are such,
+ *					and then perhaps beginning between two words: the site is the last eight
+ *					bytes that do not
  *	... jal _mcount			-pg, behind the prologue: by way of a PLT entry, or direct in a static program
  *	... auipc ra ; jalr ra		the same, linked with --no-relax or far away
  */
@@ -31,8 +32,8 @@ static int riscv64_is_pad(const uint8_t *p, size_t n)
 }
 
 /*
- * The last nops at @p, from a whole word on, that are a site and hold no half of another instruction. The last, because where
- * nobody tells M of N,M the entry is known to lie before those alone.
+ * The last nops at @p, from a whole word on, that are a site and hold no half of another instruction. The
+ * last, because where nobody tells M of N,M the entry is known to lie before those alone.
  */
 static long find_site(uint64_t func, const uint8_t *p, size_t n, size_t *pad)
 {

@@ -17,7 +17,10 @@ int uft_rundir_is_own(const char *path)
 	return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077);
 }
 
-/* One that an earlier command made: the first by name. @out holds its name up to the dot, @size bytes in all. 1: there is one. */
+/*
+ * One that an earlier command made: the first by name. @out holds its name up to the dot, @size bytes in all.
+ * 1: there is one.
+ */
 static int find_other(const char *parent, char *out, size_t size, size_t len)
 {
 	const char *prefix = out + strlen(parent) + 1;

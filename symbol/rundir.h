@@ -11,8 +11,9 @@ int uft_rundir_is_own(const char *path);
 /**
  * uft_rundir - PARENT/uft-UID, made if it is not there
  *
- * If a stranger has this name, PARENT/uft-UID.XXXXXX: with an end that nobody can guess, the one that is there already or a new one, so that
- * all commands of the user find the same. Returns 0 or -errno, with the path that failed in @out. Context: control.
+ * If a stranger has this name, PARENT/uft-UID.XXXXXX: with an end that nobody can guess, the one that is
+ * there already or a new one, so that all commands of the user find the same. Returns 0 or -errno, with the
+ * path that failed in @out. Context: control.
  */
 int uft_rundir(const char *parent, char *out, size_t size);
 

@@ -2,8 +2,9 @@
 /*
  * short.c - the short form of demangled names
  *
- * Works on text, whatever demangler made it: `int ns::f<A, B>(A const&) const [clone .cold]` has a return type, a qualified name with
- * template arguments, parameters and a suffix. Texts may be hostile: any bytes give some name, never longer than the text.
+ * Works on text, whatever demangler made it: `int ns::f<A, B>(A const&) const [clone .cold]` has a return
+ * type, a qualified name with template arguments, parameters and a suffix. Texts may be hostile: any bytes
+ * give some name, never longer than the text.
  */
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,9 @@
 /*
  * site_table.c - the compiler's tables of sites, as addresses in order
  *
- * A table may be in several sections, unsorted, with entries of 0 where a function was dropped at link, and in a PIE its
- * entries are in relocations. What nobody asks for (sites.c goes by functions) is found by what was not seen.
+ * A table may be in several sections, unsorted, with entries of 0 where a function was dropped at link, and
+ * in a PIE its entries are in relocations. What nobody asks for (sites.c goes by functions) is found by what
+ * was not seen.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -27,7 +27,8 @@
  * Functions without a site are listed with the reason, but only in an object that has sites at all: a plain
  * libc would otherwise be thousands of lines of "not compiled for tracing".
  *
- * Cost: 100,000 prepared functions take 4 ms, half of it page faults; in two threads, at a start beside all else (prefetch.c).
+ * Cost: 100,000 prepared functions take 4 ms, half of it page faults; in two threads, at a start beside all
+ * else (prefetch.c).
  */
 #include <errno.h>
 #include <pthread.h>
@@ -105,7 +106,10 @@ static int site_is_gcc_prepad(struct uft_object *obj, uint64_t func, const uint8
 	return before && avail >= SITE_MIN_LEN && !memcmp(before, nops, SITE_MIN_LEN) && !memcmp(p, nops, len);
 }
 
-/* All of the pad before the entry and no list: no proof, but if most functions are so it is none of the linker's filling. */
+/*
+ * All of the pad before the entry and no list: no proof, but if most functions are so it is none of the
+ * linker's filling.
+ */
 static int site_has_ones_before(struct uft_object *obj, uint64_t func)
 {
 	size_t avail;
@@ -187,7 +191,10 @@ static void site_add(struct site_scan *s, uint64_t addr, uint64_t func, unsigned
 		s->shapes[kind == UFT_SITE_NOPS][len]++;
 }
 
-/* What is called decides whose call it is; where, what the site is: before the frame stands a call is __fentry__'s. */
+/*
+ * The called function decides whose call it is. The place of the call decides the kind: before the frame is
+ * set up it is __fentry__'s.
+ */
 static void site_add_call(struct site_scan *s, uint64_t addr, uint64_t func, unsigned what, unsigned len,
 			  unsigned source, int is_entry)
 {
@@ -295,8 +302,9 @@ static uint64_t site_symbol_in(const struct site_scan *s, uint64_t from, uint64_
 }
 
 /*
- * The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are found without it: @at, or -1.
- * Code without unwind data may follow: an entry that is neither is not this function's.
+ * The nops that __mcount_loc names in the function, where instructions are words: offset, -1 none. Calls are
+ * found without it: @at, or -1. Code without unwind data may follow: an entry that is neither is not this
+ * function's.
  */
 static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, const uint8_t *p, long at)
 {
@@ -312,8 +320,9 @@ static long site_listed_words(struct site_scan *s, uint64_t func, size_t n, cons
 }
 
 /*
- * Without a list (C++ of gcc, whose list does not survive the link): the length of the nops between a function's symbol and its
- * unwind entry at @func, which gcc begins behind the pad. 0: none, or only alignment, as there is no symbol.
+ * Without a list (C++ of gcc, whose list does not survive the link): the length of the nops between a
+ * function's symbol and its unwind entry at @func, which gcc begins behind the pad. 0: none, or only
+ * alignment, as there is no symbol.
  */
 static unsigned site_unlisted_pad(struct site_scan *s, uint64_t func)
 {
@@ -330,8 +339,9 @@ static unsigned site_unlisted_pad(struct site_scan *s, uint64_t func)
 }
 
 /*
- * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie before the
- * function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or function that they lead to.
+ * The same where instructions are words. gcc begins the unwind entry behind the pad, whose first nops may lie
+ * before the function (M of N,M): then a symbol tells how many. Calls of mcount are found by the PLT entry or
+ * function that they lead to.
  */
 static void site_of_function_words(struct site_scan *s, uint64_t func, uint64_t end, const uint8_t *p, size_t avail,
 				   unsigned source)

@@ -4,9 +4,9 @@
  *
  * Every table that may name a function is gathered into one list of candidates (.symtab or, when there is
  * none, .dynsym, .gnu_debugdata and the separate debug file), sorted by address; of several names for one
- * address the one that people call it by is kept, and before all of them the one that the user gave (namefile.h). Unwind entries that nobody names become functions without
- * a name. Functions of one name (static functions of several files) get their source file, or failing that
- * their address, behind it.
+ * address the one that people call it by is kept, and before all of them the one that the user gave
+ * (namefile.h). Unwind entries that nobody names become functions without a name. Functions of one name
+ * (static functions of several files) get their source file, or failing that their address, behind it.
  *
  * Cost: linear. 100,000 functions take some 30 ms.
  */
@@ -33,7 +33,10 @@ struct sym_list { struct sym_cand *c; size_t n, room; };
 
 /* ---- Gathering -------------------------------------------------------------------------------- */
 
-/* What people call it by: malloc rather than __libc_malloc, and fork, which is weak, rather than __fork, which is not. */
+/*
+ * What people call it by: malloc rather than __libc_malloc, and fork, which is weak, rather than __fork,
+ * which is not.
+ */
 static uint32_t sym_rank(const Elf64_Sym *s, const char *name)
 {
 	size_t underscores = strspn(name, "_");

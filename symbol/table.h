@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* table.h - memory for tables of many functions, from malloc(), whose pages come by one call instead of by a fault each */
+/*
+ * table.h - memory for tables of many functions, from malloc(), whose pages come by one call instead of by a
+ * fault each
+ */
 #ifndef UFT_SYMBOL_TABLE_H
 #define UFT_SYMBOL_TABLE_H
 

@@ -2,13 +2,15 @@
 /*
  * tracepoint.c - the events that an object declares in its ELF sections
  *
- * The sections are described in uft/tracepoint.h: records with a magic number and a length, one behind the other, with zeroes between
- * them. All numbers in them are offsets within the file's own image, or distances, so that nothing has to be relocated. Of each event
- * the class is found by system and name, names of enumerators in its print format become numbers, and the text of its `format` file
- * is made, which is all that the rest of uft needs.
+ * The sections are described in uft/tracepoint.h: records with a magic number and a length, one behind the
+ * other, with zeroes between them. All numbers in them are offsets within the file's own image, or distances,
+ * so that nothing has to be relocated. Of each event the class is found by system and name, names of
+ * enumerators in its print format become numbers, and the text of its `format` file is made, which is all
+ * that the rest of uft needs.
  *
- * Files are hostile: every record is checked against its section, every address against the loaded segments; one that is damaged is
- * refused by name and the rest goes on. Work is linear in the sections, but for sorting.
+ * Files are hostile: every record is checked against its section, every address against the loaded segments;
+ * one that is damaged is refused by name and the rest goes on. Work is linear in the sections, but for
+ * sorting.
  */
 #include "symbol/tracepoint.h"
 
@@ -122,7 +124,10 @@ static const struct text *find_text(const struct list *l, const char *system, co
 	return l->n ? bsearch(&key, l->v, l->n, sizeof(*l->v), compare_texts) : NULL;
 }
 
-/* @size: of the fixed part, @at: where in it the lengths are: of system, name and, unless it is an enumerator, print format. */
+/*
+ * @size: of the fixed part, @at: where in it the lengths are: of system, name and, unless it is an
+ * enumerator, print format.
+ */
 static int read_texts(struct search *s, const char *section, size_t size, size_t at, int has_print, struct list *out)
 {
 	size_t i = elf_section(s->view, section, 0), len;

@@ -27,7 +27,10 @@ static const struct { const char *name; uint8_t kind, groups; } tracers[UFT_NTRA
 	[UFT_TRACER_SCHED_SWITCH] = { "sched_switch", UFT_KIND_OWN, 0 },
 };
 
-/* By the names that objects have for them; underscores in front, libc_, and what tells versions apart (@), do not count. */
+/*
+ * By the names that objects have for them; underscores in front, libc_, and what tells versions apart (@), do
+ * not count.
+ */
 static const struct { const char *name; uint8_t role, groups; } funcs[] = {
 	{ "pthread_mutex_lock", UFT_ROLE_TAKE, GROUP_LOCK | GROUP_WAKE },
 	{ "pthread_mutex_trylock", UFT_ROLE_TAKE, GROUP_LOCK | GROUP_WAKE },

@@ -47,7 +47,10 @@ static inline uint64_t uw_leb(struct uw_cursor *c, int is_signed)
 	return 0;
 }
 
-/* Call frame instructions below 0x40 (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so many bytes. */
+/*
+ * Call frame instructions below 0x40 (DW_CFA_*) and what follows each: u, s a LEB128, b a block, digits so
+ * many bytes.
+ */
 extern const char *const uw_operands[0x40];
 void uw_skip_operands(struct uw_cursor *c, const char *what);
 

@@ -2,8 +2,9 @@
 /*
  * words.h - a list of filter words as one: hundreds of thousands of functions tried against as many words
  *
- * In such a list `!word` takes out what those before it took in, so the last word that matches a function decides. Words
- * without a wildcard are found by a hash of the function's names; the others are tried one by one. Context: control.
+ * In such a list `!word` takes out what those before it took in, so the last word that matches a function
+ * decides. Words without a wildcard are found by a hash of the function's names; the others are tried one by
+ * one. Context: control.
  */
 #ifndef UFT_SYMBOL_WORDS_H
 #define UFT_SYMBOL_WORDS_H
@@ -14,7 +15,10 @@
 #include "symbol/names.h"
 
 struct uft_words;
-/* Of p[0..n), which stay the caller's and must outlive it; is_not[i]: had a `!`, NULL none. NULL: no memory, or n is 0. */
+/*
+ * Of p[0..n), which stay the caller's and must outlive it; is_not[i]: had a `!`, NULL none. NULL: no memory,
+ * or n is 0.
+ */
 struct uft_words *uft_words_make(const struct uft_pattern *p, const uint8_t *is_not, size_t n);
 void uft_words_free(struct uft_words *w);
 int uft_words_has_not(const struct uft_words *w);

@@ -2,10 +2,12 @@
 /*
  * boot.c - the kernel's command line as one text: what is set before the first program starts
  *
- *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,main:mod:prog trace_buf_size=4M trace_options=funcgraph-proc
+ *	ftrace=function_graph ftrace_filter=parse_*:mod:prog,main:mod:prog trace_buf_size=4M
+ *	trace_options=funcgraph-proc
  *
- * Each word is a write into a file, with the file's meaning and errors; commas stand where a list has lines. They are done in the
- * table's order and not in the text's: the tracer comes behind what it depends on, its options behind it.
+ * Each word is a write into a file, with the file's meaning and errors; commas stand where a list has lines.
+ * They are done in the table's order and not in the text's: the tracer comes behind what it depends on, its
+ * options behind it.
  */
 #include "tree/internal.h"
 

@@ -2,13 +2,14 @@
 /*
  * clock.c - trace_clock
  *
- * Records carry the processor's counter; what turns it into ns is known to us alone (stream/clock.h), so a clock that
- * runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as the kernel's are here
- * unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen: a suspend or a leap second while one
- * of them is in use moves nothing. mono_raw has a line of its own. uptime, which counts what the kernel tells users as jiffies, and x86-tsc,
- * which is the counter itself, are plain numbers; durations are ns beside them, too. counter, which numbers records as they are
- * written, over all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records before
- * another's cannot tell how they are mixed.
+ * Records carry the processor's counter; what turns it into ns is known to us alone (stream/clock.h), so a
+ * clock that runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as
+ * the kernel's are here unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen:
+ * a suspend or a leap second while one of them is in use moves nothing. mono_raw has a line of its own.
+ * uptime, which counts what the kernel tells users as jiffies, and x86-tsc, which is the counter itself, are
+ * plain numbers; durations are ns beside them, too. counter, which numbers records as they are written, over
+ * all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records
+ * before another's cannot tell how they are mixed.
  */
 #include "tree/rows.h"
 

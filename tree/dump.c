@@ -2,11 +2,12 @@
 /*
  * dump.c - the buffer as text for whoever serves: func:dump, func:cpudump, ftrace_dump_on_oops
  *
- * The kernel prints to its console; here the text goes to the standard error of the process that has the tree. The form is the kernel's,
- * with times from the first event on. What is printed is out of the buffer then.
+ * The kernel prints to its console; here the text goes to the standard error of the process that has the
+ * tree. The form is the kernel's, with times from the first event on. Printed events leave the buffer.
  *
- * A program that crashed is one that the session started (uft shell PROGRAM) and that a signal of an error ended, or a shell that says
- * so of its last command; how others end nobody is told. What it wrote is in its rings still.
+ * A program that crashed is one that the session started (uft shell PROGRAM) and that a signal of an error
+ * ended, or a shell that says so of its last command; how others end nobody is told. What it wrote is in its
+ * rings still.
  */
 #include "tree/rows.h"
 
@@ -91,7 +92,7 @@ ssize_t store_dump_on_oops(struct uft_handle *h, const char *p, size_t n)
 	if (!ret && value > ON_OOPS_CPU)
 		ret = -EINVAL;
 	if (!ret && value && !h->t->opts.dump) {
-		h->wrong = "Nobody would see the dump: a server in the background has no standard error";
+		h->wrong = "The dump goes to standard error, which a server in the background does not have";
 		ret = -EINVAL;
 	}
 	if (!ret)

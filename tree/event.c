@@ -2,10 +2,12 @@
 /*
  * event.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
  *
- * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that is on is on for its instance: the session asks for what any of them wants
- * (share.c), each buffer shows its own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on, its
- * own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of the tracers and cannot be switched, as in the kernel.
- * A filter that is refused takes the one before it out, and its file shows it with the mistake, until another is written.
+ * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that
+ * is on is on for its instance: the session asks for what any of them wants (share.c), each buffer shows its
+ * own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on,
+ * its own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of
+ * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
+ * and its file shows it with the mistake, until another is written.
  */
 #include "stream/event_filter.h"
 #include "tree/rows.h"
@@ -227,7 +229,10 @@ int show_event_id(const struct place *at, struct tree_text *out)
 
 /* ---- Filters --------------------------------------------------------------------------------- */
 
-/* What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place. NULL: no memory. */
+/*
+ * What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place.
+ * NULL: no memory.
+ */
 static char *refused_text(const char *text, const struct uft_filter_error *err)
 {
 	struct tree_text out = { 0 };
@@ -243,7 +248,10 @@ static char *refused_text(const char *text, const struct uft_filter_error *err)
 	return NULL;
 }
 
-/* What each of some events has from now on. @text, malloc'd: NULL: none; @refused: what its file shows instead, or NULL. */
+/*
+ * What each of some events has from now on. @text, malloc'd: NULL: none; @refused: what its file shows
+ * instead, or NULL.
+ */
 struct filters { struct filter_change { uint32_t index; char *text, *refused; } *v; uint32_t n, cap; };
 
 static void free_filters(struct filters *f)
@@ -409,7 +417,10 @@ static int fit_filter(struct filters *f, const struct uft_event_type *type, cons
 	return add_filter(f, type->index, its, refused);
 }
 
-/* Those that have its fields get it, the others have none then. The write is not refused, as in the kernel. */
+/*
+ * Events that have the filter's fields get it; the others have no filter then. The write is not refused, as
+ * in the kernel.
+ */
 ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
 {
 	const struct uft_event_table *types = tree_types(h->t);

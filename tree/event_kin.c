@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * event_kin.c - options/event-fork: who a listed task makes is in set_event_pid and set_event_notrace_pid as well, until it ends
+ * event_kin.c - options/event-fork: who a listed task makes is in set_event_pid and set_event_notrace_pid as
+ * well, until it ends
  *
- * The session tells of each event when it takes it from the kernel, a task's own in their order (control/events/observe.c). So each is judged
- * by the lists of that moment, and then the lists change by it, as in the kernel: a fork's child joins, who ends leaves. An event that they let
- * through is named to the buffer by its clock, which shows of its types nothing else (stream/live_choose.c), as of those that functions switch.
+ * The session tells of each event when it takes it from the kernel, a task's own in their order
+ * (control/events/observe.c). So each is judged by the lists of that moment, and then the lists change by it,
+ * as in the kernel: a fork's child joins, who ends leaves. An event that they let through is named to the
+ * buffer by its clock, which shows of its types nothing else (stream/live_choose.c), as of those that
+ * functions switch.
  *
- * From the first time on that an instance has the option these lists go on to be what counts for it, also without the option: who is in them
- * stays. Those of the settings are what the user wrote; whether there is one decides whether anybody is left out.
+ * From the first time on that an instance has the option these lists go on to be what counts for it, also
+ * without the option: who is in them stays. The settings' lists are what the user wrote; only if there is one
+ * are tasks left out.
  *
- * Of a type that functions switch, what is let through waits until that is known, too (trigger_event.c). All is the owner's.
+ * Of a type that functions switch, what is let through waits until that is known, too (trigger_event.c). All
+ * is the owner's.
  */
 #include "tree/rows.h"
 

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * filter.c - lists of functions: set_ftrace_filter, set_ftrace_notrace, set_graph_function, set_graph_notrace, and what they choose from
+ * filter.c - lists of functions: set_ftrace_filter, set_ftrace_notrace, set_graph_function,
+ * set_graph_notrace, and what they choose from
  *
- * A list is kept as its words, one a line, in the order in which they were written; `!word` takes out what the ones before
- * it took in. So a list holds for programs and libraries to come as well; what is shown are the functions known now.
+ * A list is kept as its words, one a line, in the order in which they were written; `!word` takes out what
+ * the ones before it took in. So a list holds for programs and libraries to come as well; what is shown are
+ * the functions known now.
  *
- * A word must match a function of an image that there is or was; `:mod:OBJECT` of an object that has not been met is
- * remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first word that is refused:
- * the kernel waits for the close, whose error nobody looks at. So do we only with lists so long that they come in parts. A
- * last word without a blank behind it counts if it is whole, and may go on in the next write.
- * After O_TRUNC the list is empty with the first write, or the close; a session that refuses what is written keeps the list that it has.
+ * A word must match a function of an image that there is or was; `:mod:OBJECT` of an object that has not been
+ * met is remembered, as the kernel does for modules. What a write holds takes effect with it, up to the first
+ * word that is refused: the kernel waits for the close, whose error nobody looks at. So do we only with lists
+ * so long that they come in parts. A last word without a blank behind it counts if it is whole, and may go on
+ * in the next write. After O_TRUNC the list is empty with the first write, or the close; a session that
+ * refuses what is written keeps the list that it has.
  */
 #include "tree/rows.h"
 #include "tree/word.h"
@@ -96,7 +99,10 @@ static int is_selected(const struct selection *s, const struct uft_function *f)
 	return at >= 0 && !s->is_not[at];
 }
 
-/* Static functions of one name are listed by that name, each once, as in the kernel; a word `name@file.c` selects one of them. */
+/*
+ * Static functions of one name are listed by that name, each once, as in the kernel; a word `name@file.c`
+ * selects one of them.
+ */
 static void show_name(struct tree_text *out, const struct uft_function *f)
 {
 	int n = f->name[0] == '@' ? (int)strlen(f->name) : (int)strcspn(f->name, "@");
@@ -122,7 +128,7 @@ static int list_fn(void *arg, const struct uft_function *f)
 	return 0;
 }
 
-/* Those of objects that have not been met. */
+/* Shows the words for objects that no program has loaded yet. */
 static void show_absent(struct uft_tree *t, struct selection *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
@@ -216,7 +222,10 @@ static void put_word(struct edit *e, const char *word)
 	text_put(&e->words, "\n", 1);
 }
 
-/* A command is a write of its own: bytes of [p, p + n) before the first; @len: its own with the blank behind it, 0 none. */
+/*
+ * A command is a write of its own: bytes of [p, p + n) before the first; @len: its own with the blank behind
+ * it, 0 none.
+ */
 static size_t find_command(const char *p, size_t n, size_t *len)
 {
 	char word[WORD_MAX];

@@ -8,28 +8,34 @@
  *	wait		one a read that found no data: its request, until it is answered
  * Inode numbers are the tree's node numbers; nothing is allocated for them and nothing is forgotten.
  *
- * Concurrency. Several threads take requests and call the operations; each request wakes one of them. A read that finds no
- * data becomes a wait, and its thread goes on: a hundred readers of trace_pipe cost no thread. uft_tree_notify() says when
- * there is data; it may not call the tree, so it only queues the file for the answering thread, which reads and replies.
- * file->lock makes one user of the handle at a time; fuse->lock, taken after it, guards waits and queue. Who takes a wait off
- * the list answers its request, nobody else; an interrupt (a signal at the reader) takes it and says EINTR: without that the
- * reader could not even be killed.
+ * Concurrency. Several threads take requests and call the operations; each request wakes one of them. A read
+ * that finds no data becomes a wait, and its thread goes on: a hundred readers of trace_pipe cost no thread.
+ * uft_tree_notify() says when there is data; it may not call the tree, so it only queues the file for the
+ * answering thread, which reads and replies. file->lock makes one user of the handle at a time; fuse->lock,
+ * taken after it, guards waits and queue. The thread that takes a wait off the list answers its request, nobody
+ * else; an interrupt (a signal at the reader) takes it and says EINTR: without that the reader could not even
+ * be killed.
  *
  * What the kernel does with our answers, and what follows
  *	- Sizes are 0 and contents come from reads: direct I/O, attributes valid for no time.
  *	- `>` comes as O_TRUNC of the open (FUSE_CAP_ATOMIC_O_TRUNC), or as a size set to 0 (truncate(2)).
- *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw, once it is open,
- *	  is huge to the kernel, though not to a caller of stat (fuse_claim_size()): tar would fill the disk with zeros. There is no read-ahead,
- *	  each read of a page is answered by one sub-buffer. A read for the page cache never waits, or a recorder that splices could
- *	  not stop: EAGAIN, and the recorder polls. A read(2) waits, as the kernel's; its request names a lock owner, and only
- *	  direct I/O has one (fs/fuse/file.c). What a splice will ask for after its first page is in the cache before (fuse_ahead.c).
+ *	- splice ignores direct I/O: it goes through the page cache and ends at the size. So trace_pipe_raw,
+ *	  once it is open, is huge to the kernel, though not to a caller of stat (fuse_claim_size()): tar would
+ *	  fill the disk with zeros. There is no read-ahead, each read of a page is answered by one sub-buffer. A
+ *	  read for the page cache never waits, or a recorder that splices could not stop: EAGAIN, and the
+ *	  recorder polls. A read(2) waits, as the kernel's; its request names a lock owner, and only direct I/O
+ *	  has one (fs/fuse/file.c). What a splice will ask for after its first page is in the cache before
+ *	  (fuse_ahead.c).
  *	- The last line of a write that was broken off takes effect when the file is closed; its error is close's: FLUSH
- *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release returns to nobody).
- *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the owner waits for it
- *	  while it is exec'ing. Who opens a file or removes a directory later, be it the same shell's next command, waits for the
- *	  closes that came before (fuse_await_closes()), but not for ever, for the same reason.
+ *	  cannot tell the last close from a duplicate's, so the error is lost, as it is in the kernel (release
+ *	  returns to nobody).
+ *	- A close does not wait for the tree (no FLUSH): a target that closes would wait for the owner, and the
+ *	  owner waits for it while it is exec'ing. A task that opens a file or removes a directory later, be it
+ *	  the same shell's next command, waits for the closes that came before (fuse_await_closes()), but not
+ *	  for ever, for the same reason.
  *
- * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN, nothing hangs.
+ * Failure. When the process dies, however it dies, the kernel ends the connection: every call gets ENOTCONN,
+ * nothing hangs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -136,10 +142,11 @@ static void op_mkdir(fuse_req_t req, fuse_ino_t dir, const char *name, mode_t mo
 }
 
 /*
- * The kernel does not wait for our answer to a close: who closed a file and then opens another one may be served first, by
- * another thread. Requests are read in the order in which they came. So a thread takes a ticket before it reads one, and gives it back
- * when that turned out to be no close, or when the close is done. A close that came before was read before, under a ticket up to the
- * last that was given. What others read meanwhile has later ones.
+ * The kernel does not wait for our answer to a close: who closed a file and then opens another one may be
+ * served first, by another thread. Requests are read in the order in which they came. So a thread takes a
+ * ticket before it reads one, and gives it back when that turned out to be no close, or when the close is
+ * done. A close that came before was read before, under a ticket up to the last that was given. What others
+ * read meanwhile has later ones.
  */
 #define CLOSES_WAIT_US	200000
 #define CLOSES_STEP_US	100
@@ -323,7 +330,10 @@ static int watch(int epoll, int fd, uint32_t events)
 	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &(struct epoll_event){ .events = events, .data.fd = fd });
 }
 
-/* Each waits by an epoll of its own: a request wakes one that sleeps. With poll() it woke all six, and five found nothing. */
+/*
+ * Each waits by an epoll of its own: a request wakes one that sleeps. With poll() it woke all six, and five
+ * found nothing.
+ */
 static int start_loop(struct uft_fuse *f, struct loop *l)
 {
 	l->fuse = f;

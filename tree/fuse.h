@@ -12,14 +12,18 @@ struct uft_fuse_opts {
 	int allow_other;	/* other users may look; who may do what is said by mode, owner and group as in the kernel */
 };
 
-/* Mounts @t at @dir and serves it from threads of its own. -ENOENT, -ENOTDIR, -EPERM, -ENODEV (this machine has no FUSE)
- * with the remedy. @t must stay until uft_fuse_stop(). */
+/*
+ * Mounts @t at @dir and serves it from threads of its own. -ENOENT, -ENOTDIR, -EPERM, -ENODEV (this machine
+ * has no FUSE) with the remedy. @t must stay until uft_fuse_stop().
+ */
 int uft_fuse_start(struct uft_tree *t, const char *dir, const struct uft_fuse_opts *opts, struct uft_fuse **out,
 		   struct uft_error *err);
 /* Readable (POLLIN) once nothing is mounted any more: somebody ran umount, or the kernel gave the connection up. */
 int uft_fuse_gone_fd(const struct uft_fuse *f);
-/* Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted 0: somebody has unmounted
- * it already; what is mounted there by now is not ours. */
+/*
+ * Unmounts, answers every reader that waits, and frees. All handles are released when it returns. @is_mounted
+ * 0: somebody has unmounted it already; what is mounted there by now is not ours.
+ */
 void uft_fuse_stop(struct uft_fuse *f, int is_mounted);
 
 #endif

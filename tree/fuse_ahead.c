@@ -2,20 +2,23 @@
 /*
  * fuse_ahead.c - a splice of trace_pipe_raw in one round trip
  *
- * The kernel asks for a splice page by page, and sleeps for each. So with the answer for one page those that the same splice will
- * ask for next are put into its cache (notify_store), where it finds them. What a splice will take must be known: a page too
- * many, for a reader who never comes back, is lost. It is looked up while the reader sleeps in the call that we answer:
+ * The kernel asks for a splice page by page, and sleeps for each. So with the answer for one page those that
+ * the same splice will ask for next are put into its cache (notify_store), where it finds them. What a splice
+ * will take must be known: a page too many, for a reader who never comes back, is lost. It is looked up while
+ * the reader sleeps in the call that we answer:
  *
  *	/proc/TID/syscall	that it is a splice, and how much it asks for
  *	/proc/TID/fdinfo/FD	where in the file the call began
  *	the call before		how much the pipe took: the first splice of an open file goes page by page, and tells it
  *
- * A call that ended for want of data tells nothing of the pipe. Whose call cannot be seen (another user's, another pid namespace's, one
- * that gives an offset) is served by pages, and so is who shares the file with another reader: the kernel's cache is one for both.
+ * A call that ended for want of data tells nothing of the pipe. A reader whose call cannot be seen (another
+ * user's, another pid namespace's, one that gives an offset) is served by pages, and so is who shares the
+ * file with another reader: the kernel's cache is one for both.
  *
- * What was put there is kept until the reader asks for what follows it. So nothing depends on the kernel's keeping it: if it
- * drops a page, or did not take it, the reader asks and gets it again, from here; and whose pipe took less than the last time
- * finds the rest at his next splice. Poll says that there is data as long as he has not asked for what follows.
+ * Pages put there are kept until the reader asks for what follows it. So nothing depends on the kernel's
+ * keeping it: if it drops a page, or did not take it, the reader asks and gets it again, from here; and whose
+ * pipe took less than the last time finds the rest at his next splice. Poll says that there is data as long
+ * as he has not asked for what follows.
  *
  * Two threads could put pages there that the other's reader waits for: one at a time does, the others answer by pages.
  */
@@ -57,8 +60,10 @@ static int proc_text(pid_t tid, const char *name, char *text, size_t size)
 	return n > 0;
 }
 
-/* The splice in which @tid waits: how many bytes it asked for, and where it began. 1; 0: it is in none that we understand;
- * -1: on the way into its wait. */
+/*
+ * The splice in which @tid waits: how many bytes it asked for, and where it began. 1; 0: it is in none that
+ * we understand; -1: on the way into its wait.
+ */
 static int see_splice(pid_t tid, uint64_t *bytes, uint64_t *began)
 {
 	unsigned long long fd, offset, len, at;

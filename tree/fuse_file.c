@@ -50,8 +50,9 @@ int fuse_is_open(struct uft_fuse *f, uft_node node)
 }
 
 /*
- * A byte behind the end, farther each time: the kernel takes the file for that long, and an answer that it asked for before, which
- * says 0, for older than this. So that has no effect but on who asked. The bytes go with the next open, which drops what was cached.
+ * A byte behind the end, farther each time: the kernel takes the file for that long, and an answer that it
+ * asked for before, which says 0, for older than this. So that has no effect but on who asked. The bytes go
+ * with the next open, which drops what was cached.
  */
 int fuse_claim_size(struct uft_fuse *f, uft_node node)
 {
@@ -182,7 +183,10 @@ static struct wait *take_wait(struct uft_fuse *f, const struct file *file, fuse_
 	return NULL;
 }
 
-/* From now on @w is whoever's who takes it. 0, or -EINTR: its reader was interrupted before; @w is the caller's still. */
+/*
+ * From now on @w is whoever's who takes it. 0, or -EINTR: its reader was interrupted before; @w is the
+ * caller's still.
+ */
 static int put_wait(struct uft_fuse *f, struct wait *w)
 {
 	int is_late;
@@ -247,7 +251,10 @@ static ssize_t read_pages(struct file *file, fuse_req_t req, size_t size, off_t 
 	return n;
 }
 
-/* The answer goes out when the file is unlocked: who has it asks for more at once, and his next request would wait for the lock. */
+/*
+ * The answer goes out when the file is unlocked: who has it asks for more at once, and his next request would
+ * wait for the lock.
+ */
 static void op_read(fuse_req_t req, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *fi)
 {
 	struct file *file = file_of(fi);

@@ -74,18 +74,27 @@ int fuse_is_busy_still(ssize_t ret, int *tries);
 
 /* fuse_file.c */
 int fuse_is_open(struct uft_fuse *f, uft_node node);	/* by anybody */
-/* An open file of pages is more than any splice takes, to the kernel; before an answer about it goes out. 0 or -errno. */
+/*
+ * An open file of pages is more than any splice takes, to the kernel; before an answer about it goes out. 0
+ * or -errno.
+ */
 int fuse_claim_size(struct uft_fuse *f, uft_node node);
 void fuse_file_ops(struct fuse_lowlevel_ops *ops);
 void *fuse_answerer(void *fuse);	/* a thread, until is_ending */
 void fuse_close_all(struct uft_fuse *f);
 
 /* fuse_ahead.c; file locked, but for ahead_put(). @a may be NULL. */
-/* What is at @offset if it was handed out ahead: bytes, or 0. */
+/* Copies the data at @offset if it was handed out ahead: bytes, or 0. */
 ssize_t ahead_kept(struct ahead *a, char *buf, size_t size, uint64_t offset);
-/* Who asked for the page at @offset, thread @tid, gets that page: takes those that he will ask for next. 1: there are some. */
+/*
+ * Thread @tid asked for the page at @offset and gets it: takes the pages that the thread will ask for next.
+ * 1: there are some.
+ */
 int ahead_take(struct file *file, pid_t tid, uint64_t offset);
-/* Puts them into the kernel's cache, before the page that was asked for is answered. File not locked: the kernel may wait in it for our other answers. */
+/*
+ * Puts them into the kernel's cache, before the page that was asked for is answered. File not locked: the
+ * kernel may wait in it for our other answers.
+ */
 void ahead_put(struct file *file, fuse_ino_t node);
 void ahead_none(struct ahead *a);		/* who asked is told that there is no data */
 int ahead_has(const struct ahead *a);		/* some may not have been read */

@@ -101,7 +101,10 @@ int uft_tree_truncate(struct uft_tree *t, uft_node node)
 	return ret;
 }
 
-/* Who owns a tree is what root is to the kernel's: the mode of a file stops nobody, what it cannot do is refused when it is tried. */
+/*
+ * The owner of a tree is what root is for the kernel's: no mode of a file stops the owner; a file that cannot
+ * be read or written refuses that when it is tried.
+ */
 static int may_open(const struct row *row)
 {
 	return S_ISDIR(row->pub.mode) ? -EISDIR : 0;

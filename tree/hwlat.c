@@ -2,8 +2,8 @@
 /*
  * hwlat.c - hwlat_detector/: width, window and mode of the tracer hwlat
  *
- * The width is never more than the window, which is how the tracer's use of the CPU is bounded. A change while it runs holds from
- * the next window on; windows are numbered on.
+ * The width is never more than the window, which is how the tracer's use of the CPU is bounded. A change
+ * while it runs holds from the next window on; windows are numbered on.
  */
 #include "tree/rows.h"
 

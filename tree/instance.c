@@ -2,8 +2,9 @@
 /*
  * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
  *
- * One session serves them all; share.c says how. All buffers follow the top's (stream/live_follow.c), and those that have no tracer
- * that is on are muted; markers come into the buffer of the instance whose file they were written to.
+ * One session serves them all; share.c says how. All buffers follow the top's (stream/live_follow.c), and
+ * those that have no tracer that is on are muted; markers come into the buffer of the instance whose file
+ * they were written to.
  *
  * The list of instances is changed by the owner, with t->lock held, and read by it or with the lock.
  */

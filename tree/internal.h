@@ -24,7 +24,10 @@ struct tree_text {
 void text_put(struct tree_text *x, const char *p, size_t n);
 int text_sink(void *x, const char *p, size_t n);		/* the same for who wants a sink */
 void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or -EINVAL, -ERANGE. */
+/*
+ * A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or
+ * -EINVAL, -ERANGE.
+ */
 int text_number(const char *p, size_t n, int base, uint64_t *out);
 /* @p without blanks around it. */
 void text_strip(const char **p, size_t *n);
@@ -234,7 +237,10 @@ int clock_apply(struct instance *in, uint32_t clock);	/* clock.c: records have t
 uint32_t tree_ncpus(const struct uft_tree *t);
 void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
 void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
-/* Others: what was written before is there then. Who finds nothing asks for it, or a reader at the end misses the end. */
+/*
+ * For other threads: afterwards all that targets wrote before is in the buffer. A reader that finds nothing
+ * calls it, or it would miss the end.
+ */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
@@ -245,14 +251,20 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 /* instance.c. The owner: the last of the list; the first is the top. */
 int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
-/* share.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an error all is as it was. */
+/*
+ * share.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an
+ * error all is as it was.
+ */
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
 void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
 void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
 int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
 int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
 int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
-/* snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to @until, as uft_live_clock() tells. */
+/*
+ * snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
+ * @until, as uft_live_clock() tells.
+ */
 int snapshot_allocate(struct instance *in);
 void snapshot_free(struct instance *in);
 int snapshot_take(struct instance *in, uint64_t until);

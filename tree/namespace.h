@@ -9,7 +9,10 @@
 /* Takes the process into a mount namespace of its own, and a user namespace where it is not root. Before any thread. */
 int uft_namespace_enter(struct uft_error *err);
 
-/* Serves @t at /sys/kernel/tracing and /sys/kernel/debug/tracing of this namespace, with what tools look at beside it. */
+/*
+ * Serves @t at /sys/kernel/tracing and /sys/kernel/debug/tracing of this namespace, with what tools look at
+ * beside it.
+ */
 int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_error *err);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * option.c - trace_options and options/
  *
- * One row an option, in the kernel's order. An option that changes nothing yet is not in the list. Those of a tracer
+ * One row an option, in the kernel's order. An option that changes nothing yet is not in the list. Options of a tracer
  * have a file always and a line in trace_options only while the tracer is in use.
  */
 #include "tree/rows.h"

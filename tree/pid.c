@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet; set_ftrace_notrace_pid: whom not
+ * pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet;
+ * set_ftrace_notrace_pid: whom not
  *
- * A number in the list that is a running process outside the session gets attached to; taken out again it is left as it was
- * found. As long as the list is not empty, only tasks in it are recorded. A number of nobody is accepted, as by the kernel.
+ * A number in the list that is a running process outside the session gets attached to; taken out again it is
+ * left as it was found. As long as the list is not empty, only tasks in it are recorded. A number of nobody
+ * is accepted, as by the kernel.
  */
 #include "tree/rows.h"
 
@@ -112,8 +114,11 @@ static int attach(struct uft_tree *t, uint32_t pid)
 	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
 }
 
-/* Those that we attached to and that are in no list any more: @list is what @in has now as its list @which. Who cannot be left now, as it is
- * frozen, is ours still, and left with the next change of a list. */
+/*
+ * Detaches from processes that the session attached to and that are in no list any more: @list is what @in
+ * has now as its list @which. A process that cannot be left now, as it is frozen, is ours still, and left
+ * with the next change of a list.
+ */
 static void leave(struct instance *in, enum pid_list which, const struct pids *list)
 {
 	struct uft_tree *t = in->t;

@@ -2,12 +2,13 @@
 /*
  * profile.c - function_profile_enabled and trace_stat/: how often and how long functions ran
  *
- * The runtime adds up (tracer PROFILE, runtime/trace/profile.c), we read its sums when a file is read and when a process
- * ends. Each function of each cpu is a row; rows of the same name are one, as for the kernel, which has one program.
+ * The runtime adds up (tracer PROFILE, runtime/trace/profile.c), we read its sums when a file is read and
+ * when a process ends. Each function of each cpu is a row; rows of the same name are one, as for the kernel,
+ * which has one program.
  *
- * Where it differs from the kernel: beside it only function, function_graph and tracers that arm nothing can be on (share.c), else both
- * are EBUSY; set_ftrace_pid holds for it.
- * Calls that end on another cpu have their time there. Turning it on forgets what there was; turning it off keeps it to be read.
+ * Where it differs from the kernel: beside it only function, function_graph and tracers that arm nothing can
+ * be on (share.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
+ * time there. Turning it on forgets what there was; turning it off keeps it to be read.
  */
 #include "tree/rows.h"
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what says how to read them
+ * raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what
+ * says how to read them
  *
- * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of events/header_page, with records
- * in those of events/ftrace/NAME/format, and addresses that kallsyms names. So what the consumer hands out is written anew
- * (output/krecord.c), with addresses of one space for all processes; the file kallsyms, which the kernel has in /proc, names
- * those that have been handed out.
+ * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of
+ * events/header_page, with records in those of events/ftrace/NAME/format, and addresses that kallsyms names.
+ * So what the consumer hands out is written anew (output/krecord.c), with addresses of one space for all
+ * processes; the file kallsyms, which the kernel has in /proc, names those that have been handed out.
  *
- * A page that is not full goes out when a reader comes and there is nothing more. Who asks for several gets as many as there
- * are. As in the kernel a page that is read in parts goes on with its rest, and pages are consumed: each reader gets what nobody
- * had, trace_pipe's among them.
+ * A page that is not full goes out when a reader comes and there is nothing more. A reader that asks for
+ * several gets as many as there are. As in the kernel a page that is read in parts goes on with its rest, and
+ * pages are consumed: each reader gets what nobody had, trace_pipe's among them.
  *
- * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or EAGAIN. Its functions are its own,
- * so they have addresses of their own, which go with it.
+ * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or
+ * EAGAIN. Its functions are its own, so they have addresses of their own, which go with it.
  *
  * Concurrency: under pipe_lock, as trace_pipe.
  */

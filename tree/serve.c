@@ -6,8 +6,9 @@
  *	uft_serve	one a tree: the socket's name, the thread that accepts, the number of connections
  *	connection	one a file that somebody reads or writes: a thread, which owns its descriptor and its handle
  *
- * A connection carries one request. It is refused unless the peer is the same user or root; the directory is the user's alone
- * as well. What a peer says is checked for its lengths and is otherwise what a program could do with the mounted files.
+ * A connection carries one request. It is refused unless the peer is the same user or root; the directory is
+ * the user's alone as well. What a peer says is checked for its lengths and is otherwise what a program could
+ * do with the mounted files.
  *
  * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
  * uft_serve_stop() ends all of them and waits until the last has let go of its handle.
@@ -180,7 +181,10 @@ static int is_ending(const struct connection *c)
 	return poll(&(struct pollfd){ .fd = c->s->stop_fd, .events = POLLIN }, 1, 0) > 0;
 }
 
-/* @waits: the file has no end of its own. When we end it is read on until it is empty, but not for ever: targets may go on. */
+/*
+ * @waits: the file has no end of its own. When we end it is read on until it is empty, but not for ever:
+ * targets may go on.
+ */
 static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags, int waits)
 {
 	uint64_t offset = 0;

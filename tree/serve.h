@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* serve.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: serve.c. Context: any thread. */
+/*
+ * serve.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: serve.c. Context:
+ * any thread.
+ */
 #ifndef UFT_TREE_SERVE_H
 #define UFT_TREE_SERVE_H
 
@@ -16,7 +19,10 @@ void uft_serve_stop(struct uft_serve *s);
 /* $XDG_RUNTIME_DIR/uft, without it /tmp/uft-UID, or if a stranger has that name another (symbol/rundir.h); made. */
 int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
 
-/* ---- What is said. A request and the path behind it; then frames: a length and as many bytes. 0 ends, below 0 is -errno. */
+/*
+ * ---- What is said. A request and the path behind it; then frames: a length and as many bytes. 0 ends, below
+ * 0 is -errno.
+ */
 
 #define SERVE_MAGIC	0x31746675u	/* uft1 */
 #define SERVE_FRAME	65536		/* bytes at most */

@@ -2,15 +2,17 @@
 /*
  * share.c - one session for all instances: what it is told, and who of them takes and shows what it records
  *
- * An instance wants something of the session while it has a tracer and tracing_on, functions with commands, or (the top) the profile
- * or the deepest stack. One that wants it alone is told as it is. Of several, functions, graphs and the profile go together, and
- * beside these one tracer that needs no site (UFT_KIND_OWN): the session arms sites for all of them
- * (control/plan/spec_select.c), each buffer takes the same bytes, and shows what its own instance asked for, by kind, function and task
- * (stream/live_choose.c). Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else
- * a second time is EBUSY, and error_log says why.
+ * An instance wants something of the session while it has a tracer and tracing_on, functions with commands,
+ * or (the top) the profile or the deepest stack. One that wants it alone is told as it is. Of several,
+ * functions, graphs and the profile go together, and beside these one tracer that needs no site
+ * (UFT_KIND_OWN): the session arms sites for all of them (control/plan/spec_select.c), each buffer takes the
+ * same bytes, and shows what its own instance asked for, by kind, function and task (stream/live_choose.c).
+ * Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else a
+ * second time is EBUSY, and error_log says why.
  *
- * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile knows none of them. While nobody has anything on the
- * session keeps what would be on, so that functions stay armed.
+ * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
+ * knows none of them. While nobody has anything on the session keeps what would be on, so that functions stay
+ * armed.
  */
 #include "tree/internal.h"
 
@@ -62,7 +64,10 @@ static int is_running(const struct instance *in, const struct settings *set)
 	return set->is_profiling || (share_is_tracing(in, set) && !in->paused && (set->is_on || in->triggers));
 }
 
-/* Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the buffer, whoever is beside. */
+/*
+ * Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the
+ * buffer, whoever is beside.
+ */
 static int is_wishing(const struct instance *in, const struct settings *set)
 {
 	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
@@ -95,7 +100,7 @@ static uint32_t rank_of(uint32_t tracer)
 	return is_own(tracer) ? 3 : tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
 }
 
-/* Those with function last, as control/ wants them, and behind them what is the session's own. */
+/* Puts tracers with function last, as control/ wants them, and behind them the session's own. */
 static void put(struct wishes *w, const struct instance *in, const struct settings *set, uint32_t tracer)
 {
 	size_t i = w->n++;
@@ -105,7 +110,10 @@ static void put(struct wishes *w, const struct instance *in, const struct settin
 	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
 }
 
-/* Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it would be in their way. */
+/*
+ * Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it
+ * would be in their way.
+ */
 static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
 {
 	if (set->is_profiling)
@@ -162,7 +170,10 @@ int share_is_forking(const struct settings *set)
 
 #define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS)	/* options that change other calls' records; the rest is left out of a text */
 
-/* Two of the graph are told the same shape of calls. NULL, or why they do not go together; a profile is before functions, behind graphs. */
+/*
+ * Two of the graph are told the same shape of calls. NULL, or why they do not go together; a profile is
+ * before functions, behind graphs.
+ */
 static const char *conflict(const struct wish *a, const struct wish *b)
 {
 	uint32_t differ;
@@ -318,7 +329,10 @@ static const char **join_stacks(const struct wishes *w, int *ret)
 	return all;
 }
 
-/* What the session has to ask for events: of all instances, also of one that is off, as who was made meanwhile has to be known. */
+/*
+ * What the session has to ask for events: of all instances, also of one that is off, as who was made
+ * meanwhile has to be known.
+ */
 static uint32_t wanted_tasks(const struct instance *in, const struct settings *set)
 {
 	uint32_t tasks = 0;
@@ -386,8 +400,8 @@ static size_t count_wishing(const struct instance *in, const struct settings *se
 }
 
 /*
- * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all is: what they record while
- * he is turned on is taken when he is.
+ * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all
+ * is: what they record while he is turned on is taken when he is.
  */
 static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
 {
@@ -406,7 +420,10 @@ static uint32_t hidden_by(const struct instance *in, const struct settings *set,
 	return hidden;
 }
 
-/* Are there several lists of tasks? Otherwise it is the session that goes by the one, and knows more: who is kin of whom. */
+/*
+ * Are there several lists of tasks? Otherwise it is the session that goes by the one, and knows more: who is
+ * kin of whom.
+ */
 static int has_different_pids(const struct instance *in, const struct settings *set)
 {
 	const struct settings *first = NULL;
@@ -423,7 +440,7 @@ static int has_different_pids(const struct instance *in, const struct settings *
 	return 0;
 }
 
-/* Those that have one, rising. malloc'd; NULL: no memory. */
+/* The filters of events that have one, by rising id. malloc'd; NULL: no memory. */
 static struct uft_live_filter *list_filters(const struct instance *in, const struct settings *set, size_t *n)
 {
 	struct uft_live_filter *v = calloc(set->nevent_filters + 1, sizeof(*v));
@@ -435,7 +452,7 @@ static struct uft_live_filter *list_filters(const struct instance *in, const str
 	return v;
 }
 
-/* Who is off beside others shows none of theirs. */
+/* An instance that is off shows no events of the others. */
 static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
 {
 	int is_off = is_beside(in, set) && !is_recording(in, set);
@@ -476,9 +493,9 @@ static int choose(struct instance *in, uint64_t since, const struct settings *se
 }
 
 /*
- * What each shows, once @in has @set. While the session switches, what it shows before and after is for none. Who has shared goes on
- * to leave out what is of another: calls of a graph that is off by now still end, and a thread may be about to write what it began when
- * its site was armed for the other.
+ * Decides what each instance shows, once @in has @set. Events of the time of the switch itself are for none.
+ * An instance that has shared goes on to leave out what is of another: calls of a graph that is off by now
+ * still end, and a thread may be about to write what it began when its site was armed for the other.
  */
 static int choose_all(struct instance *in, const struct settings *set, int is_before)
 {
@@ -515,8 +532,9 @@ static int is_told_apart(const struct instance *in, const struct settings *set)
 }
 
 /*
- * @set was refused because of one target. What others were switched over to and back they recorded meanwhile, from @since on: none of it is
- * shown that would not be without that write, and where this cannot be told, nothing of those moments.
+ * @set was refused because of one target. What others were switched over to and back they recorded meanwhile,
+ * from @since on: none of it is shown that would not be without that write, and where this cannot be told,
+ * nothing of those moments.
  */
 static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
 {
@@ -552,7 +570,10 @@ static int is_handing_on(const struct instance *in, const struct settings *from,
 	return (is_beside(in, from) || is_beside(in, to)) && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
 }
 
-/* What was written until now is taken by whom it was for. Commands in it come in the next round: here they would apply settings inside of others. */
+/*
+ * Gives the events written until now to the instances that wanted them. Their commands run in the next round:
+ * here they would apply settings inside of others.
+ */
 static void hand_on(struct instance *in, const struct settings *from, const struct settings *to)
 {
 	int in_round = in->t->in_round;

@@ -2,9 +2,10 @@
 /*
  * snapshot.c - snapshot, per_cpu/cpuN/snapshot: the buffer as it was at a moment, while recording goes on
  *
- * 1 freezes what the buffer holds and clears it, 2 clears what is frozen, 0 frees it. The kernel exchanges two buffers
- * instead, so that the snapshot before comes back into `trace` with each one; here it is gone. trace.c prints what is frozen,
- * raw.c hands it out as pages. All of it belongs to the owner; it changes under pipe_lock, since readers of pages are others.
+ * 1 freezes what the buffer holds and clears it, 2 clears what is frozen, 0 frees it. The kernel exchanges
+ * two buffers instead, so that the snapshot before comes back into `trace` with each one; here it is gone.
+ * trace.c prints what is frozen, raw.c hands it out as pages. All of it belongs to the owner; it changes
+ * under pipe_lock, since readers of pages are others.
  */
 #include "symbol/tracer.h"
 #include "tree/rows.h"
@@ -52,7 +53,7 @@ int snapshot_take(struct instance *in, uint64_t until)
 	return 0;
 }
 
-/* As a buffer that was taken before anything was there. What was taken stays, as in the kernel. */
+/* Makes an empty snapshot. A snapshot that was taken stays, as in the kernel. */
 int snapshot_allocate(struct instance *in)
 {
 	struct uft_live *frozen;

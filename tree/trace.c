@@ -2,8 +2,9 @@
 /*
  * trace.c - trace, trace_pipe, per_cpu, and trace_marker and trace_marker_raw, which write into them
  *
- * trace is printed from a snapshot that its reader owns, in parts as they are read: memory is bounded by what the buffer
- * holds, and neither the owner nor the targets wait for the reader. It begins anew when it is read at offset 0.
+ * trace is printed from a snapshot that its reader owns, in parts as they are read: memory is bounded by what
+ * the buffer holds, and neither the owner nor the targets wait for the reader. It begins anew when it is read
+ * at offset 0.
  *
  * trace_pipe has one printer for all its readers, since what it has printed of a call tree decides what comes next;
  * each reader gets what nobody had. An undecided entry is printed as `name() {` when no more is there.
@@ -49,7 +50,10 @@ static void reader_reset(struct reader *r)
 
 struct source { struct uft_handle *h; struct uft_stream *st; struct uft_info whole; };
 
-/* Such a tracer looks at all CPUs, whichever is shown: who sees a part of what a thread does takes two stretches for one. */
+/*
+ * Such a tracer looks at all CPUs, whichever is shown: who sees a part of what a thread does takes two
+ * stretches for one.
+ */
 static int is_worst_case(const struct instance *in)
 {
 	return uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP;
@@ -107,7 +111,7 @@ static int reader_start(struct uft_handle *h, struct reader *r)
 	return ret ? ret : uft_text_open(r->st, &opts, &r->printer);
 }
 
-/* @by: one reader more for whom recording pauses, or one less. Others of the session may go on. */
+/* @by: one reader more for whom recording pauses, or one less. Other instances of the session go on. */
 static void pause_by(struct instance *in, int by)
 {
 	tree_pull(in->t);
@@ -370,7 +374,10 @@ ssize_t store_marker(struct uft_handle *h, const char *p, size_t n)
 	return mark(h, p, n, 0);
 }
 
-/* A number and data. The kernel's record has zeros behind them: it leaves room for a text, and ends at a multiple of 4. */
+/*
+ * A number and data. The kernel's record has zeros behind them: it leaves room for a text, and ends at a
+ * multiple of 4.
+ */
 ssize_t store_marker_raw(struct uft_handle *h, const char *p, size_t n)
 {
 	const size_t least = 13, head = 8;

@@ -108,8 +108,9 @@ static void note_status(struct uft_tree *t)
 }
 
 /*
- * What came is told by whom it is taken, and again in each round until it may be handed out: before, it is too young. One further
- * round is not enough, since one that a reader asked for is followed by the owner's own at once.
+ * What came is told by whom it is taken, and again in each round until it may be handed out: before, it is
+ * too young. One further round is not enough, since one that a reader asked for is followed by the owner's
+ * own at once.
  */
 void tree_pull(struct uft_tree *t)
 {

@@ -2,13 +2,14 @@
 /*
  * tree.h - the kernel's tracefs over our targets: one table of files, one way in for every transport
  *
- * What it is. The files of /sys/kernel/tracing with their names, grammar, text and errors, over a session (control/) and
- * its rings (stream/). What it is not: a file system. FUSE and the commands `uft read`, `uft write`, `uft ls` look nodes
- * up, open handles and pass bytes; nothing of a transport is known here.
+ * What it is. The files of /sys/kernel/tracing with their names, grammar, text and errors, over a session
+ * (control/) and its rings (stream/). What it is not: a file system. FUSE and the commands `uft read`, `uft
+ * write`, `uft ls` look nodes up, open handles and pass bytes; nothing of a transport is known here.
  *
  * Objects and owners
  *	tree	one a process; owns the session, the store of what was recorded, the instances and a thread
- *	file	a row of the table (table.c): path pattern, mode, scope, what read and write do, one line of documentation
+ *	file	a row of the table (table.c): path pattern, mode, scope, what read and write do, one line of
+ *		documentation
  *	node	a number that names one file or directory of one instance, cpu or option; never reused, so a file system
  *		may take it for an inode number. Nothing is allocated for it: nodes need no release
  *	handle	an open file: what is left of a line that a write broke off, the text that a reader is in the middle of,
@@ -69,7 +70,10 @@ void uft_tree_destroy(struct uft_tree *t);	/* leaves all targets as they were fo
 /* Starts @argv as a target, as uft_session_launch(). One for each tree. */
 int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err);
 int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err);
-/* What the buffer of @node's instance holds into @path, a file that is there, as a trace.dat; it is empty then, even if that failed. */
+/*
+ * What the buffer of @node's instance holds into @path, a file that is there, as a trace.dat; it is empty
+ * then, even if that failed.
+ */
 int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path);
 /* What the kernel's command line would say, `ftrace=function ftrace_filter=...`: before the launch. */
 int uft_tree_boot(struct uft_tree *t, const char *line, struct uft_error *err);
@@ -110,8 +114,11 @@ struct uft_tree_attr {
 int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out);	/* -ENOENT, -ENOTDIR */
 int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out);	/* from the root; `/` as often as wanted */
 int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out);
-/* Changes the permissions, owner or group that uft_tree_getattr() tells until the instance is removed; -1 keeps one. The tree itself
- * does not go by them: whether a caller may open a file, a mount decides. 0, -ENOENT, -ENOMEM. */
+/*
+ * Changes the permissions, owner or group that uft_tree_getattr() tells until the instance is removed; -1
+ * keeps one. The tree itself does not go by them: whether a caller may open a file, a mount decides. 0,
+ * -ENOENT, -ENOMEM.
+ */
 int uft_tree_setattr(struct uft_tree *t, uft_node node, mode_t mode, uid_t uid, gid_t gid);
 /* Entry @i of a directory, from 0; without `.` and `..`. 1 filled, 0 the end, negative errno. */
 int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out);
@@ -119,9 +126,11 @@ int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out);	/* the ro
 int uft_tree_mkdir(struct uft_tree *t, uft_node dir, const char *name, uft_node *out);	/* -EPERM outside instances/ */
 int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name);
 
-/* An option by its word of trace_options, for commands: changes what it stands for of @text (enum uft_text_flags) and of @events
- * (enum uft_events). Which of them that can be: enum uft_option_kind; 0: there is no such option. An option of the buffer or
- * of stacks changes neither. */
+/*
+ * An option by its word of trace_options, for commands: changes what it stands for of @text (enum
+ * uft_text_flags) and of @events (enum uft_events). Which of them that can be: enum uft_option_kind; 0: there
+ * is no such option. An option of the buffer or of stacks changes neither.
+ */
 enum uft_option_kind { UFT_OPTION_TEXT = 1, UFT_OPTION_EVENTS = 2, UFT_OPTION_OTHER = 4 };
 int uft_tree_option(const char *word, uint32_t *text, uint32_t *events);
 size_t uft_tree_options(const char **names, size_t max);	/* their words, for "did you mean"; how many there are, at most @max */
@@ -139,10 +148,15 @@ int uft_tree_release(struct uft_handle *h);
 /* The read that waits now returns -EINTR; without one, the next that would wait does. */
 void uft_tree_interrupt(struct uft_handle *h);
 int uft_tree_poll(struct uft_handle *h);		/* POLLIN | POLLRDNORM ..., as of now */
-/* A read waits for the handle (@is_waiting), or no longer: until then poll and notify ignore buffer_percent, as the kernel's read does. */
+/*
+ * A read waits for the handle (@is_waiting), or no longer: until then poll and notify ignore buffer_percent,
+ * as the kernel's read does.
+ */
 void uft_tree_await_read(struct uft_handle *h, int is_waiting);
-/* Calls @fn once, from a thread of the tree, as soon as uft_tree_poll() says POLLIN; at once if it does already. @fn may
- * not call the tree. NULL takes it back: when that returned, @fn does not run any more. */
+/*
+ * Calls @fn once, from a thread of the tree, as soon as uft_tree_poll() says POLLIN; at once if it does
+ * already. @fn may not call the tree. NULL takes it back: when that returned, @fn does not run any more.
+ */
 void uft_tree_notify(struct uft_handle *h, void (*fn)(void *arg), void *arg);
 
 #endif

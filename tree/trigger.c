@@ -1,26 +1,32 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump, enable_event:SYSTEM:EVENT, with :N for so many
- * times. Words: trigger_word.c; events: trigger_event.c
+ * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump,
+ * enable_event:SYSTEM:EVENT, with :N for so many times. Words: trigger_word.c; events: trigger_event.c
  *
- * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks at all that came,
- * in the order of time, for functions that have a command. By then more has been written: so what counts is the clock of that
- * record. The instance's buffer hides what lies between an off and the next on (stream/live_hide.c), and its text is exact, as if
- * the function itself had done it; tracing_on, which is a round late, ends the recording. While an on is waited for, targets
- * go on writing. A snapshot and a dump are due when all that came has been looked at: they take what lies up to that clock.
- * A dump ends the recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that are due;
- * those beyond it are not done and not counted, recording goes on, what they would have printed is in the next, and a warning says so.
+ * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks
+ * at all that came, in the order of time, for functions that have a command. By then more has been written:
+ * so what counts is the clock of that record. The instance's buffer hides what lies between an off and the
+ * next on (stream/live_hide.c), and its text is exact, as if the function itself had done it; tracing_on,
+ * which is a round late, ends the recording. While an on is waited for, targets go on writing. A snapshot and
+ * a dump are due when all that came has been looked at: they take what lies up to that clock. A dump ends the
+ * recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that
+ * are due; those beyond it are not done and not counted, recording goes on, what they would have printed is
+ * in the next, and a warning says so.
  *
- * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of); the buffer shows those that the
- * command had done when they are looked at (stream/live_choose.c), also when it is taken out later. With the tracer nop it shows nothing else.
+ * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of);
+ * the buffer shows those that the command had done when they are looked at (stream/live_choose.c), also when
+ * it is taken out later. With the tracer nop it shows nothing else.
  *
- * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a snapshot would lose what the one before it holds.
+ * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a
+ * snapshot would lose what the one before it holds.
  *
- * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace names it: then its
- * calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer is muted but for stacks, and only the tap takes.
+ * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace
+ * names it: then its calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer
+ * is muted but for stacks, and only the tap takes.
  *
- * Each name has its own count, as in the kernel, but for events, and one entry for each command with and without a count. They are found by a hash
- * of the names, so that a command for 100,000 functions is one look each. All is the owner's.
+ * Each name has its own count, as in the kernel, but for events, and one entry for each command with and
+ * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
+ * each. All is the owner's.
  */
 #include "tree/rows.h"
 #include "tree/trigger_internal.h"
@@ -167,7 +173,7 @@ static int add_fn(void *arg, const struct uft_function *f)
 	return 0;
 }
 
-/* What is left of the list after it was shortened. Without memory for the hash the old one does, which is large enough. */
+/* Links the rest of a list that was shortened. Without memory for a new hash the old one stays: it is large enough. */
 static void relink(struct triggers *g)
 {
 	memset(g->slot, 0, (g->mask + 1) * sizeof(*g->slot));
@@ -251,13 +257,13 @@ void trigger_free(struct instance *in)
 	free(g);
 }
 
-/* Somebody sees what the command does. */
+/* Does the command have an effect that a reader sees? */
 static int is_useful(const struct instance *in, struct command *c)
 {
 	enum action action = action_of(c->kind);
 
 	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
-		return trigger_refuse(c, "Nobody would see the dump: a server in the background has no standard error", strlen(c->glob) + 1);
+		return trigger_refuse(c, "The dump goes to standard error, which a server in the background does not have", strlen(c->glob) + 1);
 	return 0;
 }
 
@@ -493,7 +499,10 @@ static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
 	return g->known[sym->index] > 1 ? &g->v[g->known[sym->index] - 2] : NULL;
 }
 
-/* Of snapshots the last counts, and from where on it shows: the one before. 0: no room; each dump is text that somebody has to read. */
+/*
+ * Of snapshots the last counts, and from where on it shows: the one before. 0: no room; each dump is text
+ * that somebody has to read.
+ */
 static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
 {
 	struct triggers *g = in->triggers;
@@ -543,7 +552,10 @@ static int act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
 	return 1;
 }
 
-/* Others may have other tasks recorded: a command is for those of its own instance. With function-fork all have the same, and targets know who. */
+/*
+ * Other instances may record other tasks: a command counts for tasks of its own instance. With function-fork
+ * all instances have the same tasks, and targets know them.
+ */
 static int is_ours(const struct instance *in, const struct uft_event *e)
 {
 	return share_is_forking(&in->set) || pids_want(&in->set, e->task->pid, e->task->tid);

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trigger_event.c - func:enable_event:SYSTEM:EVENT, func:disable_event: events by name that are on between calls of functions
+ * trigger_event.c - func:enable_event:SYSTEM:EVENT, func:disable_event: events by name that are on between
+ * calls of functions
  *
- * The kernel records such an event all the time and looks at a bit when one comes; so the session is asked for it as long as a function
- * may switch it (share.c), and whether it is on is known when records are looked at, in the order of time: each that comes while it is on
- * is named to the buffer, which shows of such types nothing else (stream/live_choose.c). Thus what is shown is exact, though it is decided
- * a round late; a function that switches it a million times a second costs what being looked at costs, and nothing is kept of it.
+ * The kernel records such an event all the time and looks at a bit when one comes; so the session is asked
+ * for it as long as a function may switch it (share.c), and whether it is on is known when records are looked
+ * at, in the order of time: each that comes while it is on is named to the buffer, which shows of such types
+ * nothing else (stream/live_choose.c). Thus what is shown is exact, though it is decided a round late; a
+ * function that switches it a million times a second costs what being looked at costs, and nothing is kept of
+ * it.
  *
- * What a user says counts from the clock of that moment: it is done between the records before and behind it. When no function
- * switches a type any more it stays as it is, as in the kernel; what was not looked at by then is shown by that.
+ * What a user says counts from the clock of that moment: it is done between the records before and behind it.
+ * When no function switches a type any more it stays as it is, as in the kernel; what was not looked at by
+ * then is shown by that.
  *
  * A function may have several events here; in the kernel a second one is refused.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* trigger_internal.h - what trigger.c (the list, and what came), trigger_word.c (words) and trigger_event.c (events by name) share */
+/*
+ * trigger_internal.h - what trigger.c (the list, and what came), trigger_word.c (words) and trigger_event.c
+ * (events by name) share
+ */
 #ifndef UFT_TREE_TRIGGER_INTERNAL_H
 #define UFT_TREE_TRIGGER_INTERNAL_H
 
@@ -35,7 +38,10 @@ static inline unsigned verb_of(unsigned kind)
 	return 2 * action_of(kind) + IS_COUNT(kind);
 }
 
-/* How often a command acts. Functions that one write gave a command of an event have one count for all, as in the kernel. */
+/*
+ * How often a command acts. Functions that one write gave a command of an event have one count for all, as in
+ * the kernel.
+ */
 struct ration { uint64_t left; size_t refs; };
 
 /* @more: the next of the same function, + 1; 0 none. @ration: of a kind without a count NULL. */

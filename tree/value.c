@@ -94,7 +94,10 @@ ssize_t store_tracing_on(struct uft_handle *h, const char *p, size_t n)
 
 /* ---- Sysctls --------------------------------------------------------------------------------- */
 
-/* The files in which the kernel's tools expect a number, in the order of uft_tree.sysctl. uft shell puts them over those of /proc/sys. */
+/*
+ * The files in which the kernel's tools expect a number, in the order of uft_tree.sysctl. uft shell puts them
+ * over those of /proc/sys.
+ */
 static const struct { const char *name; int is_bool; } sysctls[] = {
 	{ "ftrace_enabled", 0 }, { "traceoff_on_warning", 0 }, { "kprobes-optimization", 1 },
 };
@@ -286,7 +289,10 @@ int show_buffer_subbuf_size_kb(const struct place *at, struct tree_text *out)
 	return 0;
 }
 
-/* Pages of trace_pipe_raw and what the rings lose at a time are of one size. A power of two is looked for, as in the kernel. */
+/*
+ * Pages of trace_pipe_raw and what the rings lose at a time are of one size. A power of two is looked for, as
+ * in the kernel.
+ */
 ssize_t store_buffer_subbuf_size_kb(struct uft_handle *h, const char *p, size_t n)
 {
 	uint64_t kb = 0;

@@ -2,9 +2,10 @@
 /*
  * watch.c - mmiotrace_watch: which memory the tracer mmiotrace watches
  *
- * The kernel's takes every mapping of a device that is made while it is on. A process has no such few places of interest, and the CPU's
- * registers are four, so they are named here. A write says all of them: four words that are given one by one would watch others in between.
- * While there is none, mmiotrace may be the tracer and records nothing.
+ * The kernel's takes every mapping of a device that is made while it is on. A process has no such few places
+ * of interest, and the CPU's registers are four, so they are named here. A write says all of them: four words
+ * that are given one by one would watch others in between. While there is none, mmiotrace may be the tracer
+ * and records nothing.
  */
 #include "tree/rows.h"
 

@@ -2,7 +2,8 @@
 /*
  * word.c - the words of lists of functions: what those of a write mean, and which a list keeps
  *
- * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h). See word.h.
+ * All words of a write are tried in one round over the functions, found by a hash of theirs (symbol/words.h).
+ * See word.h.
  */
 #include "tree/word.h"
 

@@ -28,8 +28,10 @@ struct word_batch {			/* what one write adds; zero at first */
 
 struct word_known { uint64_t *hash; size_t mask, n; };	/* names of functions at some moment: filled when first needed */
 
-/* A function against words, by all its names: as in the file, and what uft_demangle() makes of that. As plan/spec_match.c has it for
- * those that are armed. */
+/*
+ * A function against words, by all its names: as in the file, and what uft_demangle() makes of that. As
+ * plan/spec_match.c has it for those that are armed.
+ */
 long word_last(const struct uft_words *w, const struct uft_function *f);	/* uft_words_last() */
 int word_matches(const struct uft_pattern *p, const struct uft_function *f);
 

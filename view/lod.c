@@ -334,7 +334,7 @@ static int name_number(struct lod *l, const struct uft_event *ev, uint32_t *name
 	return 0;
 }
 
-/* What is known of row @row, which has @state. */
+/* The state of row @row, by its number. */
 static struct lod_row *row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
 {
 	if (!*at) {

@@ -5,16 +5,19 @@
  *	patch [sites]		100,000 functions of 32 bytes, warm, one batch a switch; ns per site, medians of 9
  *
  * Rows: nobody runs, four idle threads, four running ones. Columns: bare stores of eight bytes into writable text with
- * a membarrier behind them; the same with the two mprotects; the same that takes each address from its request (16 bytes) and
- * notes what it did there and in a record (32 bytes), deciding nothing: the least that lists cost; then the patcher by orders
- * of a bit a site, as the session switches: off -> function, function -> off and function <-> graph. First lines: the first switch
- * of all (pages copied, stubs written), a later one by a list, and the first by bits (records are read).
+ * a membarrier behind them; the same with the two mprotects; the same that takes each address from its request
+ * (16 bytes) and notes what it did there and in a record (32 bytes), deciding nothing: the least that lists
+ * cost; then the patcher by orders of a bit a site, as the session switches: off -> function, function -> off
+ * and function <-> graph. First lines: the first switch of all (pages copied, stubs written), a later one by a
+ * list, and the first by bits (records are read).
  *
- * All columns take turns, each after a rest in which the others run. Nine bare rounds in a row take one millisecond: they would
- * find the text where the one before has left it, and a switch, which comes once in a while, never does.
+ * All columns take turns, each after a rest in which the others run. Nine bare rounds in a row take one
+ * millisecond: they would find the text where the one before has left it, and a switch, which comes once in a
+ * while, never does.
  *
- * Beside running threads the figures are those of memory, not of instructions: the loops wait for lines that the others have
- * driven out of the cache or execute from. What a request and a record cost is seen in the third column.
+ * Beside running threads the figures are those of memory, not of instructions: the loops wait for lines that
+ * the others have driven out of the cache or execute from. What a request and a record cost is seen in the
+ * third column.
  */
 #include <linux/membarrier.h>
 #include <pthread.h>

@@ -8,11 +8,12 @@
  * depend on where it will be are shown as "..", with the name of what they lead to. With one they are real, and code
  * outside every object is named by its form (thunk, stub).
  *
- * Plain code (x86-64) has one column beside the original: rewritten, which is what stands there from the first time it is traced to
- * the end of the session. Its slot and the instructions that moved there are shown below.
+ * Plain code (x86-64) has one column beside the original: rewritten, which is what stands there from the
+ * first time it is traced to the end of the session. Its slot and the instructions that moved there are shown
+ * below.
  *
- * table.c makes the columns and knows no architecture; x86.c and words.c (arm64.c, riscv64.c) say what a site becomes, zydis.c and
- * llvm.c what an instruction is called.
+ * table.c makes the columns and knows no architecture; x86.c and words.c (arm64.c, riscv64.c) say what a site
+ * becomes, zydis.c and llvm.c what an instruction is called.
  */
 #include <elf.h>
 #include <errno.h>
@@ -46,7 +47,10 @@ static const struct cmd_syntax dis_syntax = {
 	.options = dis_options,
 };
 
-/* In a process an int3 may stand where no jump fits. The plan of the object that was last asked for: functions of one object come one after the other. */
+/*
+ * In a process an int3 may stand where no jump fits. The plan of the object that was last asked for:
+ * functions of one object come one after the other.
+ */
 static struct entry *dis_find_entry(struct uft_object *obj, const struct uft_func *func, int is_process)
 {
 	static struct uft_object *last;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* disas.h - what the files of uft disas share: the table of columns, and what each architecture puts into it; theory in disas.c */
+/*
+ * disas.h - what the files of uft disas share: the table of columns, and what each architecture puts into it;
+ * theory in disas.c
+ */
 #ifndef UFT_CMD_DISAS_H
 #define UFT_CMD_DISAS_H
 
@@ -60,7 +63,10 @@ struct dis {
 void dis_func_name(const struct uft_object *obj, const struct uft_func *func, char *buf, size_t size);
 /* The name of a branch target, "" if there is none. */
 void dis_target(struct dis *d, uint64_t addr, char *buf, size_t size);
-/* One instruction at @p (@avail bytes) of address @addr. @link: NULL none. Returns its length; undecodable bytes are shown alone. */
+/*
+ * One instruction at @p (@avail bytes) of address @addr. @link: NULL none. Returns its length; undecodable
+ * bytes are shown alone.
+ */
 unsigned dis_insn(struct dis *d, const struct dis_link *link, const uint8_t *p, size_t avail, uint64_t addr, struct dis_row *row);
 int dis_column(struct dis *d, const char *title, const struct dis_link *link, const uint8_t *p, size_t len, uint64_t addr);
 /* The column "now", of a process: what stands at @addr. 0 or -ENOMEM. */

@@ -2,8 +2,8 @@
 /*
  * insn.h - one instruction at a time, as text, for every architecture whose code uft knows
  *
- * x86-64 is read by Zydis, which the session needs in any case (zydis.c); arm64 and riscv64 by LLVM's disassembler (llvm.c), which is
- * loaded when it is asked for. Context: control, one thread.
+ * x86-64 is read by Zydis, which the session needs in any case (zydis.c); arm64 and riscv64 by LLVM's
+ * disassembler (llvm.c), which is loaded when it is asked for. Context: control, one thread.
  */
 #ifndef UFT_CMD_DISAS_INSN_H
 #define UFT_CMD_DISAS_INSN_H
@@ -25,7 +25,7 @@ struct insn_reader {
 	uint16_t machine;	/* EM_* */
 	/* Before the first read: NULL, or what is missing. */
 	const char *(*open)(void);
-	/* What stands at @p. What is no instruction is "(bad)", of the least length that there is. */
+	/* Decodes the instruction at @p. Bytes that are none are "(bad)", of the least length that there is. */
 	void (*read)(const uint8_t *p, size_t avail, uint64_t addr, struct insn *out);
 	/* Its bytes in hexadecimal; @is_open: dots where its address will be. @out: 48 bytes. */
 	void (*hex)(const uint8_t *p, unsigned len, int is_open, char *out);

@@ -2,8 +2,9 @@
 /*
  * llvm.c - instructions of arm64 and riscv64 as text; see insn.h
  *
- * LLVM's disassembler has a small C interface that has been the same for ten years. The library is large, so it is loaded
- * here and nowhere else, whichever version is installed. Where branches lead is read from the words themselves: the text has distances.
+ * LLVM's disassembler has a small C interface that has been the same for ten years. The library is large, so
+ * it is loaded here and nowhere else, whichever version is installed. Where branches lead is read from the
+ * words themselves: the text has distances.
  */
 #include <dlfcn.h>
 #include <elf.h>

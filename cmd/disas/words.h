@@ -2,7 +2,8 @@
 /*
  * words.h - what sites become where instructions are aligned words, for uft disas
  *
- * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/word.c writes: arm64.c and riscv64.c hand them over.
+ * The words are those of runtime/arch/NAME/patch.h, which runtime/patch/word.c writes: arm64.c and riscv64.c
+ * hand them over.
  */
 #ifndef UFT_CMD_DISAS_WORDS_H
 #define UFT_CMD_DISAS_WORDS_H
@@ -29,7 +30,10 @@ struct dis_words {
 
 unsigned words_pre(const struct uft_site *s);
 int words_site_columns(struct dis *d, const struct dis_words *w);
-/* @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no instruction, but that. */
+/*
+ * @n words of our own code; label[i]: where the i-th leads, NULL nowhere; with `=` in front it is no
+ * instruction, but that.
+ */
 void words_print_piece(FILE *f, struct dis *d, const uint32_t *word, unsigned n, const char *const *label);
 /* Plain code. @jump: the word that takes the entry's place, wherever it leads. */
 int words_code_columns(struct dis *d, uint32_t jump);

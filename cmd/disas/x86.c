@@ -151,7 +151,10 @@ static int dis_print_live(FILE *f, struct dis *d, uint64_t addr)
 	if (strncmp(name, "uft ", 4) || cmd_objects_read(d->objects, to, b, sizeof(b)) < sizeof(b))
 		return 0;
 	fprintf(f, "\n%s\n", name);
-	/* A stub's last byte is its flags; behind a thunk's or mcount stub's last instruction lies nothing of interest. */
+	/*
+	 * A stub's last byte is its flags; behind a thunk's or mcount stub's last instruction lies nothing of
+	 * interest.
+	 */
 	for (at = 0; at < UFT_STUB_BYTES - 1; at += len) {
 		struct dis_row row;
 

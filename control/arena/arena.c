@@ -2,26 +2,30 @@
 /*
  * arena.c - the files that a session and its targets share
  *
- * They lie in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID (or, if a stranger has that name, uft-UID.XXXXXX). The folder must be ours,
- * a real directory and closed to everybody else; the files are 0600 and sparse:
+ * They lie in $XDG_RUNTIME_DIR/uft when that is on tmpfs, else in /dev/shm/uft-UID (or, if a stranger has
+ * that name, uft-UID.XXXXXX). The folder must be ours, a real directory and closed to everybody else; the
+ * files are 0600 and sparse:
  *
- *	session.PID	empty. The session holds a flock on it for as long as it lives, whatever happens to it: that, not a pid that
- *			may be used again, tells a later session that the files are stale
+ *	session.PID	empty. The session holds a flock on it for as long as it lives, whatever happens to it:
+ *			that, not a pid that may be used again, tells a later session that the files are stale
  *	session.PID.b	the board: the layout, and what is told to all targets, which can only read it
- *	session.PID.fN	family N: mail and slices of one program image, and of those of its fork children that could open none of their
- *			own. No other image maps it, and no later one: with the last of its processes the file goes
+ *	session.PID.fN	family N: mail and slices of one program image, and of those of its fork children that
+ *			could open none of their own. No other image maps it, and no later one: with the last of
+ *			its processes the file goes
  *
- * Stale files are removed by the next session, at once, but for those of which somebody still has the board mapped: he could not be left, and
- * by what is in the files he can be later (guard.c). What neither recorder nor guard had written down is lost.
+ * Stale files are removed by the next session, at once, but for those of which somebody still has the board
+ * mapped: he could not be left, and by what is in the files he can be later (guard.c). What neither recorder
+ * nor guard had written down is lost.
  *
- * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings are made smaller, and the number of
- * processes that are followed, until all of them together fit into half of the free space; sizes the user asked for are
- * refused instead.
+ * Pages are made on first touch. A full tmpfs would then kill a target with SIGBUS, so rings are made
+ * smaller, and the number of processes that are followed, until all of them together fit into half of the
+ * free space; sizes the user asked for are refused instead.
  *
- * A family's processes can write to every word of its file. The session looks for nothing by what stands there: its mapping begins with
- * a private read-only copy of the layout (arena.map), with the slices of all families behind it, each at the place that its number says.
- * Where there is no family lies memory of nobody: what the session still looks at there reads as FREE. Board and mail are mapped apart.
- * doc/design/trust.md has the rules.
+ * A family's processes can write to every word of its file. The session looks for nothing by what stands
+ * there: its mapping begins with a private read-only copy of the layout (arena.map), with the slices of all
+ * families behind it, each at the place that its number says. Where there is no family lies memory of nobody:
+ * what the session still looks at there reads as FREE. Board and mail are mapped apart. doc/design/trust.md
+ * has the rules.
  */
 #include "control/proc/proc.h"
 #include "control/arena/arena.h"
@@ -168,7 +172,10 @@ static void unlink_all(int dirfd, const char *name)
 	unlinkat(dirfd, name, 0);
 }
 
-/* Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is nobody's: its session has none. */
+/*
+ * Of the session whose file is @name. 0 or -1 with errno. A name of this file that was left behind is
+ * nobody's: its session has none.
+ */
 static int open_board(struct arena *a, int dirfd, const char *name, int flags)
 {
 	char board[NAME_MAX + sizeof(UFT_BOARD_SUFFIX)];
@@ -274,7 +281,10 @@ static int has_cpu_rings(const struct uft_session_opts *opts)
 	return HOST_MACHINE != EM_RISCV && !opts->emulator;
 }
 
-/* Where fast paths write rings of their threads these are for that, half of them, natively as many as there are CPUs. */
+/*
+ * Where fast paths write rings of their threads these are for that, half of them, natively as many as there
+ * are CPUs.
+ */
 static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncpus)
 {
 	const int has_own = HOST_MACHINE != EM_X86_64 || opts->emulator;
@@ -354,8 +364,8 @@ static uint64_t family_bytes(const struct uft_arena *l)
 }
 
 /*
- * Maps the board and the session's own slices, whose layout is @l, behind a copy of that which nobody else can change. There is no family.
- * 0 or -errno; then nothing is mapped.
+ * Maps the board and the session's own slices, whose layout is @l, behind a copy of that which nobody else
+ * can change. There is no family. 0 or -errno; then nothing is mapped.
  */
 int arena_map(struct arena *a, const struct uft_arena *l)
 {
@@ -389,7 +399,10 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	}
 	memcpy(map, l, sizeof(*l));
 	mprotect(map, head, PROT_READ);
-	/* Who has the board mapped is a target: our own children must not. And no core file shall hold 10 GB of rings. */
+	/*
+	 * Who has the board mapped is a target: our own children must not. And no core file shall hold 10 GB
+	 * of rings.
+	 */
 	madvise(board, UFT_BOARD_BYTES, MADV_DONTFORK);
 	madvise((uint8_t *)map + head, a->bytes - head, MADV_DONTFORK);
 	madvise(map, a->bytes, MADV_DONTDUMP);
@@ -515,7 +528,10 @@ void arena_keep_spares(struct arena *a)
 	}
 }
 
-/* A process of it may be claiming a slice: it looks at `closed` behind that, and we look at the slices behind `closed`. */
+/*
+ * A process of it may be claiming a slice: it looks at `closed` behind that, and we look at the slices behind
+ * `closed`.
+ */
 int arena_close_family(struct arena *a, uint32_t family)
 {
 	if (!is_unclaimed(a, family))
@@ -533,7 +549,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	char path[sizeof(a->path) + 32];
 	void *at = family_slices(a, family);
 
-	/* Who drains one of its slices may still read there, and write that it has. */
+	/* A drain of one of its slices may still read there, and note how far it read. */
 	if (a->void_fd >= 0 ? map_part(at, bytes, MAP_FIXED, a->void_fd, 0) == MAP_FAILED :
 	    mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return;
@@ -544,7 +560,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	unlink(path);
 }
 
-/* Somebody who has it mapped may claim a slice there, if he has none yet. */
+/* A process that maps a family may claim a slice there, if it has none yet. */
 void arena_drop_unused(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
@@ -739,7 +755,7 @@ struct uft_slice *arena_slice(const struct arena *a, uint32_t index)
 {
 	const uint32_t n = a->map->nslices + a->map->nown;
 
-	/* Nobody asks for another; one that did would get the session's own last, which is no target's. */
+	/* No caller asks for another; one that did would get the session's own last slice, which is no target's. */
 	if (index >= n)
 		index = n - 1;
 	return (struct uft_slice *)((uint8_t *)a->map + a->map->slice_offset + a->map->slice_bytes * index);

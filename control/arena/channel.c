@@ -4,7 +4,8 @@
  *
  *	channel_begin() -> the payload is written -> channel_post() -> channel_await() -> cmd_result
  *
- * The agent's answer is data from a target. While a command is not answered the area may still be read, so nothing is written to it.
+ * The agent's answer is data from a target. While a command is not answered the area may still be read, so
+ * nothing is written to it.
  */
 #include "control/arena/channel.h"
 
@@ -41,7 +42,10 @@ int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*give
 
 		if (done == seq)
 			return 1;
-		/* Asked before the first sleep: one that ended since its last command would cost all others a part of it. */
+		/*
+		 * Asked before the first sleep: one that ended since its last command would cost all others a
+		 * part of it.
+		 */
 		ret = gives_up(arg, waited);
 		if (ret < 0)
 			return __atomic_load_n(&sl->cmd_done, __ATOMIC_ACQUIRE) == seq ? 1 : ret;

@@ -13,8 +13,9 @@ static inline void *channel_payload(struct uft_cmd *c)
 }
 void channel_post(const struct arena *a, uint32_t slice);	/* what stands in the area is to be carried out */
 /*
- * Waits for the answer to what was posted last. @gives_up is asked now and then: 0 go on, 1 not any longer, -errno there is no agent any
- * more. Returns 1: it was carried out, and the result is in the slice; 0: not within @ms, or given up; that -errno.
+ * Waits for the answer to what was posted last. @gives_up is asked now and then: 0 go on, 1 not any longer,
+ * -errno there is no agent any more. Returns 1: it was carried out, and the result is in the slice; 0: not
+ * within @ms, or given up; that -errno.
  */
 int channel_await(const struct arena *a, uint32_t slice, uint32_t ms, int (*gives_up)(const void *arg, uint64_t waited_ns), const void *arg);
 

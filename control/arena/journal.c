@@ -2,8 +2,8 @@
 /*
  * journal.c - what a session is in the middle of, in memory that its guard has as well
  *
- * It is written before the thing is done, and cleared when that is undone or known by other means. If the session is killed, its
- * guard reads it and finishes what was begun (detach/guard.c).
+ * It is written before the thing is done, and cleared when that is undone or known by other means. If the
+ * session is killed, its guard reads it and finishes what was begun (detach/guard.c).
  */
 #include "control/arena/journal.h"
 

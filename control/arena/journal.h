@@ -18,8 +18,8 @@ struct leaving_notes {
 };
 
 /*
- * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two have. Written
- * before the thing is done, cleared when it is undone or known by other means.
+ * What the session is in the middle of: for its guard, should it be killed there. Memory that only the two
+ * have. Written before the thing is done, cleared when it is undone or known by other means.
  */
 struct guard_notes {
 	struct procinfo attach;		/* ->pid 0: no attach is under way */

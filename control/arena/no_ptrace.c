@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): there is no image of the runtime that ptrace could put into a process. */
+/*
+ * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): there is no image of the runtime
+ * that ptrace could put into a process.
+ */
 #include "control/arena/arena.h"
 
 #include <errno.h>

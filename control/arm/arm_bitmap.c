@@ -2,10 +2,10 @@
 /*
  * arm_bitmap.c - telling a target to switch sites that it knows: a bit each
  *
- * What a tracer's change or a filter's asks for is mostly one state for most sites of an object. Those that the target was
- * told of before go out as one order for all (struct uft_sweep), in a hundredth of a list's bytes. Bits that come back
- * are of sites that the runtime does not find alike, or with foreign bytes: as nothing is noted of them, they are in the list
- * that follows (command_patch()), whose answer counts.
+ * What a tracer's change or a filter's asks for is mostly one state for most sites of an object. Those that
+ * the target was told of before go out as one order for all (struct uft_sweep), in a hundredth of a list's
+ * bytes. Bits that come back are of sites that the runtime does not find alike, or with foreign bytes: as
+ * nothing is noted of them, they are in the list that follows (command_patch()), whose answer counts.
  */
 #include "control/arm/arm.h"
 

@@ -2,9 +2,9 @@
 /*
  * arm_first.c - telling a target that stands in its exec of the sites of its program: four bytes each
  *
- * A start is over when its program is armed. So what all sites have in common is said once for all (struct uft_arm). As with arm_bitmap.c
- * bits that come back are of sites that the runtime leaves to lists; nothing is noted of them, so they are in the one that
- * follows (command_patch()), whose answer counts.
+ * A start is over when its program is armed. So what all sites have in common is said once for all (struct
+ * uft_arm). As with arm_bitmap.c bits that come back are of sites that the runtime leaves to lists; nothing
+ * is noted of them, so they are in the one that follows (command_patch()), whose answer counts.
  */
 #include "control/arm/arm.h"
 

@@ -10,7 +10,10 @@
 #include <errno.h>
 #include <string.h>
 
-/* What the runtime may ask the kernel for in the program's threads, of what the tracer wants: policy and priority, CPU time. */
+/*
+ * What the runtime may ask the kernel for in the program's threads, of what the tracer wants: policy and
+ * priority, CPU time.
+ */
 static uint32_t may_ask(struct uft_session *s, struct target *t)
 {
 	uint32_t wanted = s->spec->params.has_events & UFT_EVENTS_CPU;
@@ -28,7 +31,10 @@ static uint32_t may_ask(struct uft_session *s, struct target *t)
 	return 0;
 }
 
-/* Stacks are read by a system call that no program needs. They were asked for by name, so this is said and not refused. */
+/*
+ * Stacks are read by a system call that no program needs. They were asked for by name, so this is said and
+ * not refused.
+ */
 static void warn_stacks(struct uft_session *s, struct target *t)
 {
 	const char *why = NULL;

@@ -2,19 +2,21 @@
 /*
  * arm_stopped.c - text that may not change while threads run is changed while they stand
  *
- * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All tasks that share
- * the memory are stopped (stop_all.c), and each pc, and each pc that a signal frame on its stack will restore, is looked at. Who runs
- * between the instructions that change goes on in their copy. The places where a signal handler will return
- * into stay as they are for now; about the rest the agent is told (UFT_CMD_HELD), and writes. What was left is tried again a
- * moment later: a handler that sleeps for long costs its place, no other.
+ * The agent tries first beside the running program; what it leaves (UFT_ST_LIVE, -EBUSY) comes here. All
+ * tasks that share the memory are stopped (stop_all.c), and each pc, and each pc that a signal frame on its
+ * stack will restore, is looked at. Who runs between the instructions that change goes on in their copy. The
+ * places where a signal handler will return into stay as they are for now; about the rest the agent is told
+ * (UFT_CMD_HELD), and writes. What was left is tried again a moment later: a handler that sleeps for long
+ * costs its place, no other.
  *
- * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are gathered
- * (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the rest waits for the next. Hooks come
+ * To stop a hundred threads takes longer than to write ten thousand places. So lists of many objects are
+ * gathered (hold_open() to hold_close()), and one stop does them all, unless that takes too long: then the
+ * rest waits for the next. Hooks come
 first, and sites only in a stop that finds them all in place and no vfork child at work.
  *
- * Instead of the int3 on each first byte that would leave running threads alone (int3.c): that needs every trap served, a mask and
- * a disposition put back for programs that block or ignore SIGTRAP, and every fork child followed meanwhile. Here
- * no trap is ever taken, and nothing but time is asked of the program.
+ * Instead of the int3 on each first byte that would leave running threads alone (int3.c): that needs every
+ * trap served, a mask and a disposition put back for programs that block or ignore SIGTRAP, and every fork
+ * child followed meanwhile. Here no trap is ever taken, and nothing but time is asked of the program.
  *
  * Interrupted system calls go on (look_go()). A program whose tasks cannot be stopped keeps those places as they are,
  * counted as before (UFT_CNT_SITE_LIVE).
@@ -42,7 +44,7 @@ first, and sites only in a stop that finds them all in place and no vfork child 
 #define NAP_MAX_NS	32000000
 #define WAIT_MS		20u		/* for all tasks to stop; twice that each time, up to LOOK_STOP_MS */
 
-/* What is to be done in one object: patches or hooks. */
+/* The work in one object: patches or hooks. */
 struct part {
 	uint32_t op, object, n, base;	/* base: number of its first place in the arrays of the hold */
 	uint32_t from;			/* those before it are done */
@@ -229,7 +231,10 @@ static int one_stop(struct hold *h, pid_t agent, unsigned wait_ms)
 	return ret;
 }
 
-/* What somebody is inside of all the while is left: sent once more beside the running program, so that it is counted. */
+/*
+ * What somebody is inside of all the while is left: sent once more beside the running program, so that it is
+ * counted.
+ */
 static int run_held(struct hold *h)
 {
 	pid_t agent = target_agent_pid(h->t);
@@ -420,7 +425,7 @@ static int add_hooks(struct hold *h, uint32_t object, const struct uft_hook *ans
 	return 0;
 }
 
-/* What was added waits for hold_close(); without a hold_open() it is done at once. */
+/* Work that was added waits for hold_close(); without a hold_open() it is done at once. */
 static int finish(struct target *t, int was_open, int ret)
 {
 	if (was_open)

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* arm_stopped.h - what the agent could not change beside running threads, changed while they stand. Context: control. */
+/*
+ * arm_stopped.h - what the agent could not change beside running threads, changed while they stand. Context:
+ * control.
+ */
 #ifndef UFT_CONTROL_HOLD_H
 #define UFT_CONTROL_HOLD_H
 
 #include "control/arm/arm.h"
 
-/* From here to hold_close() what has to wait until all stand is gathered. Without these two each list has a hold of its own. */
+/*
+ * From here to hold_close() what has to wait until all stand is gathered. Without these two each list has a
+ * hold of its own.
+ */
 int hold_open(struct uft_session *s, struct target *t);
 int hold_close(struct target *t);	/* the hold: command_note_patched(), command_note_hooked() hear what became of it */
 void hold_drop(struct target *t);	/* what was gathered stays as it is */

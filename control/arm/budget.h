@@ -21,7 +21,10 @@ struct budget_load {			/* of the target since the last look */
 	double events, cost_ns;		/* of all functions */
 };
 
-/* Marks what has to be dropped so that the rest fits; reorders @fn. Returns how many; *fits 0: even then it would not. */
+/*
+ * Marks what has to be dropped so that the rest fits; reorders @fn. Returns how many; *fits 0: even then it
+ * would not.
+ */
 size_t budget_choose(struct budget_fn *fn, size_t n, const struct budget_load *load, const struct budget_limit *limit,
 		     int *fits);
 

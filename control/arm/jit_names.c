@@ -81,7 +81,7 @@ static int add_object(struct target *t, const struct uft_names *names)
 	if (sp->nobj >= UFT_MAX_OBJECTS)
 		return -E2BIG;
 	snprintf(path, sizeof(path), "/tmp/perf-%d.map", t->pid);
-	/* What was read of it so far stands for a build-id: it tells its parts apart. */
+	/* The number of lines read so far stands for a build-id: it tells the parts of the map apart. */
 	obj = uft_object_make(path, (const uint8_t *)&t->jit_lines, sizeof(t->jit_lines));
 	if (!obj)
 		return -ENOMEM;

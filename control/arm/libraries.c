@@ -2,8 +2,8 @@
 /*
  * libraries.c - following the loader of a target: what it has mapped becomes known and armed, what is gone is forgotten
  *
- * The list is the target's own and may be a lie (plan/image_plan.c says what is checked). It is read as a whole before anything
- * is armed.
+ * The list is the target's own and may be a lie (plan/image_plan.c says what is checked). It is read as a
+ * whole before anything is armed.
  */
 #include "control/arm/arm.h"
 #include "control/proc/map_files.h"

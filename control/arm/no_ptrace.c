@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no task is stopped: what needs that is not asked for of preloaded targets, and is counted (UFT_ST_LIVE). */
+/*
+ * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no task is stopped: what needs
+ * that is not asked for of preloaded targets, and is counted (UFT_ST_LIVE).
+ */
 #include "control/arm/arm_stopped.h"
 
 int hold_open(struct uft_session *s, struct target *t)

@@ -2,11 +2,11 @@
 /*
  * perf_map.c - names for our code where other profilers look: perf's /tmp/perf-PID.map
  *
- * A profiler that meets our memory on a stack shows nothing but addresses. With opts.perf_map each stub, and the moved
- * instructions of each plain function, are named as the function they stand for. A traced call's return slot holds its
- * own stub, so a walk by frame pointers meets a name for each traced caller. What it does not meet is a caller that
- * is not traced itself: its address waits on the shadow stack. (After the prologue, mcount, all calls return through one
- * place, uft:runtime: no names there.)
+ * A profiler that meets our memory on a stack shows nothing but addresses. With opts.perf_map each stub, and
+ * the moved instructions of each plain function, are named as the function they stand for. A traced call's
+ * return slot holds its own stub, so a walk by frame pointers meets a name for each traced caller. What it
+ * does not meet is a caller that is not traced itself: its address waits on the shadow stack. (After the
+ * prologue, mcount, all calls return through one place, uft:runtime: no names there.)
  *
  * The file is perf's convention and outlives the process, because perf reads it when it reports. It is the session's
  * view that counts: our /tmp, the number as we see it. Lines are appended as sites become known, at most a scan late

@@ -39,8 +39,9 @@ static int has_sharers(const struct uft_image *img)
 }
 
 /*
- * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0: not known, or
- * somebody may make tasks that it does not number (sources.c of the runtime, which compares before it believes).
+ * Where libc keeps a thread's number, from the thread pointer: glibc tells thread libraries of debuggers. 0:
+ * not known, or somebody may make tasks that it does not number (sources.c of the runtime, which compares
+ * before it believes).
  */
 static int32_t tid_offset(const struct uft_image *img)
 {
@@ -62,8 +63,9 @@ static int32_t tid_offset(const struct uft_image *img)
 }
 
 /*
- * Thunks load by the number's place, so it is known before they are made and changes once at most: when a library comes that makes such
- * tasks. No thread gets a ring of its own from then on, and new parameters are a new generation, which shuts those that there are.
+ * Thunks load by the number's place, so it is known before they are made and changes once at most: when a
+ * library comes that makes such tasks. No thread gets a ring of its own from then on, and new parameters are
+ * a new generation, which shuts those that there are.
  */
 void preload_note_makers(struct uft_session *s, struct target *t)
 {

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracepoints.c - tracepoints that the target's objects declare (uft/tracepoint.h): found, put into the table of types, switched
+ * tracepoints.c - tracepoints that the target's objects declare (uft/tracepoint.h): found, put into the table
+ * of types, switched
  *
- * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the session's table; a damaged
- * one, or one whose name has another type already, is said once and left alone. What is on is what the specification's words mean.
- * The tracepoint gets its id and its writer first, then its calls lead there; a call that is under way when it goes off finds no writer.
+ * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the
+ * session's table; a damaged one, or one whose name has another type already, is said once and left alone.
+ * What is on is what the specification's words mean. The tracepoint gets its id and its writer first, then
+ * its calls lead there; a call that is under way when it goes off finds no writer.
  */
 #include "control/arm/arm.h"
 
@@ -45,7 +47,10 @@ static int find_events(struct uft_session *s, struct space_obj *o, struct uft_ob
 	return 0;
 }
 
-/* @n elements of @size from @from; the answer's statuses, int32_t at @status of each, are counted into *failed and are otherwise of no matter. */
+/*
+ * @n elements of @size from @from; the answer's statuses, int32_t at @status of each, are counted into
+ * *failed and are otherwise of no matter.
+ */
 static int send_list(struct uft_session *s, struct target *t, uint32_t object, uint32_t op, const void *from, uint32_t n, size_t size,
 		     size_t status, uint32_t *failed)
 {

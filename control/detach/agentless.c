@@ -7,10 +7,11 @@
  * stopped, sent into the runtime (trace_rejoin()), which gives the process a slice and an agent, and put back to where
  * it was; then it is left like all others (detach.c).
  *
- * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The thread runs
- * on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent has the upper half. Its
- * stop and its way back are attach.c's: it goes on from a stop after which the kernel restarts what it interrupted. If we are
- * killed it goes on by itself, behind the last system call that it makes in there (entry.S); whoever comes after us waits for that.
+ * The runtime is found by its code: the pages of anonymous code mappings are compared with the blob. The
+ * thread runs on the lower half of the agent's stack, which is nobody's, with all signals blocked; the agent
+ * has the upper half. Its stop and its way back are attach.c's: it goes on from a stop after which the kernel
+ * restarts what it interrupted. If we are killed it goes on by itself, behind the last system call that it
+ * makes in there (entry.S); whoever comes after us waits for that.
  *
  * A thread inside the runtime may hold its locks, one inside an rseq section must not be moved: they are let go, and
  * looked at again.
@@ -173,7 +174,10 @@ static int prepare(const struct silent *s, const struct remote *r)
 	return ret ? ret : write_boot(s, offsetof(struct uft_boot, is_rejoining), &yes, sizeof(yes));
 }
 
-/* The thread stands: there and back. At each moment either its registers and mask are the program's, or it has its way back. */
+/*
+ * The thread stands: there and back. At each moment either its registers and mask are the program's, or it
+ * has its way back.
+ */
 static int send_in(const struct silent *s, pid_t tid, int *sig)
 {
 	struct remote r = { .tid = tid };
@@ -228,7 +232,10 @@ static int try_task(const struct silent *s, pid_t tid)
 	return ret;
 }
 
-/* A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves nobody. */
+/*
+ * A thread that waits for the session's answer, to an exec say, is inside until it has one; who leaves serves
+ * nobody.
+ */
 static void refuse_requests(const struct arena *a, pid_t pid)
 {
 	for (uint32_t i = 0; i < a->nfamilies * UFT_NREQUESTS; i++) {
@@ -314,8 +321,10 @@ static int give_agent(const struct arena *a, struct silent *s, struct uft_boot *
 	s->stack = boot->stack;
 	if (ret || !s->stack || boot->version != UFT_ABI_VERSION)
 		return -EPROTO;
-	/* One that came up after the others were listed, or is in another pid namespace, has that stack. It has its name before it
-	 * serves: until then rejoin() waits for it. */
+	/*
+	 * One that came up after the others were listed, or is in another pid namespace, has that stack. It
+	 * has its name before it serves: until then rejoin() waits for it.
+	 */
 	if (boot->slice < a->map->nslices && arena_has(a, boot->slice) && arena_slice(a, boot->slice)->agent_tid && leave_find_agent(s->pid))
 		return 0;
 	if (peek_mem(s->pid, s->stack + STACK_HALF - sizeof(word), &word, sizeof(word)))

@@ -7,9 +7,10 @@
 #include "control/detach/detach.h"
 
 /*
- * Finds every process that has the arena mapped, but for those that share memory with one of @known, and leaves it; or
- * just @only. The arena's session or guard must live, or be us. @is_saved: what is in their rings will be; their slices are DEAD then,
- * else FREE. Returns how many could not be left, why[] says why the last.
+ * Finds every process that has the arena mapped, but for those that share memory with one of @known, and
+ * leaves it; or just @only. The arena's session or guard must live, or be us. @is_saved: what is in their
+ * rings will be; their slices are DEAD then, else FREE. Returns how many could not be left, why[] says why
+ * the last.
  */
 unsigned silent_leave(const struct arena *a, pid_t only, int is_saved, const pid_t *known, uint32_t nknown, char *why, size_t size);
 /* A target whose agent was ended gets another one. 0 or -errno. */

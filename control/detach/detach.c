@@ -4,20 +4,21 @@
  *
  * It needs the arena and a slice's number, nothing of the session: the guard does the same with what is in the arena.
  *
- *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once more while
- *	   all tasks are held.
+ *	1. LEAVE: recording off, sites and hooks as found. Those that cannot change beside running threads: once
+ *	   more while all tasks are held.
  *	2. UNHOOK: slots get their true return addresses; look at every task.
  *	   Again, until two looks in a row find nobody inside (why two: runtime/trace/leave.c).
  *	3. The agent, stopped by us, unmaps all that is ours by system calls made at an instruction of the vdso, its own
- *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held meanwhile: a child
- *	   forked in that moment would have a part of us, which nobody could take out of it. If we are killed there the guard
- *	   goes on where we were: leave_finish().
+ *	   stack and code among it, and exits. Nothing remains, so nothing can pile up. All tasks are held
+ *	   meanwhile: a child forked in that moment would have a part of us, which nobody could take out of it.
+ *	   If we are killed there the guard goes on where we were: leave_finish().
  *
  * Invariants. Nothing is unmapped before step 1 has left no code behind that leads to us and step 2 has found nobody
  * inside. If a step fails the target stays as it is from there, which is sound: its text is its own, what is mapped
- * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer to it (the
- * handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What a place leads to that
- * somebody else has changed stays mapped, inert (runtime/patch/stuck.c): he may put our jump back.
+ * is inert; ->why says so. rseq: a critical section of ours that is left, aborted or committed has no pointer
+ * to it (the handlers clear it, the kernel does when it finds it stale), so a task outside of us has none. What
+ * a place leads to that somebody else has changed stays mapped, inert (runtime/patch/stuck.c): he may put our
+ * jump back.
  */
 #include "control/detach/detach.h"
 
@@ -197,7 +198,7 @@ static uint64_t let_run(const struct look *look, uint64_t deadline)
 	return session_now_ns() - since;
 }
 
-/* Nobody knows where one runs that we may not stop. */
+/* A task that the session may not stop may run anywhere. */
 static int say_inside(struct leaving *l, pid_t inside)
 {
 	char by[80];
@@ -298,7 +299,10 @@ static uint32_t drop_needed(struct leaving *l)
 	return n;
 }
 
-/* Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there is room for that. */
+/*
+ * Where the agent makes its calls: so that whoever goes on if we are killed finds how far it came, if there
+ * is room for that.
+ */
 static uint64_t note(const struct leaving *l, struct remote *r)
 {
 	struct leaving_notes *n = &guard_notes()->leaving;
@@ -390,8 +394,10 @@ static int open_mem(pid_t pid)
 	return open(path, O_RDWR | O_CLOEXEC);
 }
 
-/* Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at fault. What holds them
- * points to @look. */
+/*
+ * Tasks that cannot be held do not keep us: a child that one of them forks just now is what would be found at
+ * fault. What holds them points to @look.
+ */
 static struct held *hold_all(struct look *look)
 {
 	struct held *held;
@@ -518,8 +524,10 @@ static void leave_one(struct leaving *l)
 		run(l, UFT_CMD_AGENT_EXIT, 0);
 }
 
-/* Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue for it. Without
- * CAP_SYS_NICE they do. */
+/*
+ * Each stop waits for two processes to get a CPU, and there are dozens: ours and the agent's should not queue
+ * for it. Without CAP_SYS_NICE they do.
+ */
 void leave_targets(struct leaving *l, uint32_t n)
 {
 	int own = getpriority(PRIO_PROCESS, 0);

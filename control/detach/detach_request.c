@@ -2,10 +2,11 @@
 /*
  * detach_request.c - from outside: whoever traces this process shall leave it
  *
- * Every session of this user has its file in the run directory, which names its targets. A living session is asked through
- * the mailbox that its targets use; for one that is dead its guard is at work or, if that was killed too, the same is
- * done here. So it is for one that ended and could not leave this process, whose file it kept for that. What another uft has
- * taken over already is waited for; what another build has recorded is refused: its code in the targets is not known here.
+ * Every session of this user has its file in the run directory, which names its targets. A living session is
+ * asked through the mailbox that its targets use; for one that is dead its guard is at work or, if that was
+ * killed too, the same is done here. So it is for one that ended and could not leave this process, whose file
+ * it kept for that. What another uft has taken over already is waited for; what another build has recorded is
+ * refused: its code in the targets is not known here.
  */
 #include "control/proc/cgroup.h"
 #include "control/detach/guard.h"

@@ -2,29 +2,32 @@
 /*
  * guard.c - who finishes the detach when the recorder is killed
  *
- * The session forks a process when it is created, before it has threads of its own. (Who creates it may have one that reads a program's
- * file, symbol/prefetch.c, and holds the lock of objects, which the guard makes anew: it opens some when it saves a recording.) That one holds the arena's file (and with it
- * the lock that says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
- * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is init's child,
- * in a kernel session of its own, all signals blocked: nobody who waits for the recorder's children or signals its group
- * meets it.
+ * The session forks a process when it is created, before it has threads of its own. (Who creates it may have
+ * one that reads a program's file, symbol/prefetch.c, and holds the lock of objects, which the guard makes
+ * anew: it opens some when it saves a recording.) That one holds the arena's file (and with it the lock that
+ * says that the session's file is not stale), a pidfd of the session's process and one end of a socket, by
+ * which the recording's file comes; no terminal, no directory, none of the session's other descriptors. It is
+ * init's child, in a kernel session of its own, all signals blocked: nobody who waits for the recorder's
+ * children or signals its group meets it.
  *
  *	waits -- the socket closes, arena.closed is set --> ends
  *	      -- the session's process ends --------------> detaches what lives in the arena, then saves what the rings hold
  *							    (.rescue), removes the arena's file, ends
  *
- * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve yet is undone,
- * borrowed priorities are given back, a target whose agent is unmapping is unmapped to the end. What it needs then is in the
- * arena: slices, and in them the targets' and agents' numbers. The agents have put the code back by themselves meanwhile and serve
- * it (agent.c). Commands in the middle of which the session died are finished by the agents; the guard's come after them.
+ * First it finishes what the session was in the middle of (guard_notes): an attach whose agent does not serve
+ * yet is undone, borrowed priorities are given back, a target whose agent is unmapping is unmapped to the
+ * end. What it needs then is in the arena: slices, and in them the targets' and agents' numbers. The agents
+ * have put the code back by themselves meanwhile and serve it (agent.c). Commands in the middle of which the
+ * session died are finished by the agents; the guard's come after them.
  *
  * The arena is the targets' to scribble on: where its rings are is known from before there were any.
  *
- * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or `uft detach`
- * takes over. So it is with what a recorder, or the guard, could not leave: then the file stays, and nobody's lock is on it. It is for
- * who is still in there alone, so it has no records any more and slices only of those; who was left is DEAD in it from then on, while
- * the rings are saved, and FREE after that. One that could not be left by the next recording either (a program that is frozen, say)
- * would keep all later ones waiting as long: after that only uft detach tries.
+ * If the guard is killed as well the agents end and what is mapped stays, inert, until the next recording or
+ * `uft detach` takes over. So it is with what a recorder, or the guard, could not leave: then the file stays,
+ * and nobody's lock is on it. It is for who is still in there alone, so it has no records any more and slices
+ * only of those; who was left is DEAD in it from then on, while the rings are saved, and FREE after that. One
+ * that could not be left by the next recording either (a program that is frozen, say) would keep all later
+ * ones waiting as long: after that only uft detach tries.
  */
 #include "control/start/start.h"
 #include "control/detach/guard.h"
@@ -68,7 +71,10 @@ static void finish_noted(const struct arena *a)
 
 /* ---- Detach ----------------------------------------------------------------------------------- */
 
-/* What is alive in the arena. A process number that is another's by now does no harm: no agent answers. */
+/*
+ * Collects the live processes of the arena. A process number that is another's by now does no harm: no agent
+ * answers.
+ */
 static uint32_t collect(const struct arena *a, struct leaving *l)
 {
 	uint32_t n = 0;
@@ -84,8 +90,9 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 }
 
 /*
- * Nobody needs him in the arena any more, but who saves the rings. The number in the slice may be one of a pid namespace, and
- * nobody's here: who was not asked is found by what he has mapped, and his slice is needed for that.
+ * Nobody needs him in the arena any more, but who saves the rings. The number in the slice may be one of a
+ * pid namespace, and nobody's here: who was not asked is found by what he has mapped, and his slice is needed
+ * for that.
  */
 static void close_slice(const struct leaving *l)
 {
@@ -93,7 +100,10 @@ static void close_slice(const struct leaving *l)
 		__atomic_store_n(&arena_slice(l->arena, l->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 }
 
-/* Nobody leads this session any more. Returns how many could not be left as they were found; *its: of them @of. */
+/*
+ * Detaches from all processes of a session that has no leader. Returns how many could not be left as they
+ * were found; *its: of them @of.
+ */
 static unsigned finish(const struct arena *a, pid_t of, unsigned *its)
 {
 	struct leaving *l = calloc(a->map->nslices, sizeof(*l));
@@ -136,7 +146,7 @@ int guard_can_take_over(const struct arena *a)
 	return !blob_get(&blob) && a->board->build == blob->build;
 }
 
-/* What is left is for who has it mapped, and says no more than where. */
+/* Removes the files. What a process still maps of them only says where its memory is. */
 static void put_away(struct arena *a, unsigned failed)
 {
 	if (!failed || !peek_anybody_maps(a)) {
@@ -173,7 +183,10 @@ unsigned guard_take_over(struct arena *a, pid_t of)
 	return of ? its : failed;
 }
 
-/* Somebody who is to be left has a thread that another tracer has seized: it would take all our patience for nothing. */
+/*
+ * Has a process that is to be left a thread that another tracer has seized? Waiting for it would take all the
+ * time for nothing.
+ */
 static int is_any_taken(const struct arena *a)
 {
 	char by[80];
@@ -299,7 +312,7 @@ static _Noreturn void between(const struct uft_session *s, const int *ends, int 
 	_exit(0);
 }
 
-/* Nobody has the other end: it could not be forked, or has ended before it was ready. */
+/* The other end is closed: the guard could not be forked, or ended before it was ready. */
 static int is_hung_up(int sock)
 {
 	struct pollfd p = { .fd = sock };

@@ -15,8 +15,8 @@ void guard_await(struct uft_session *s);
 void guard_stop(struct uft_session *s);
 
 /*
- * Session and guard are dead, the arena's lock is ours: detaches its targets, and removes the file if nobody needs it any more.
- * Returns whether @of is left as it was found, 0 or 1; for @of 0 how many are not.
+ * Session and guard are dead, the arena's lock is ours: detaches its targets, and removes the file if nobody
+ * needs it any more. Returns whether @of is left as it was found, 0 or 1; for @of 0 how many are not.
  */
 unsigned guard_take_over(struct arena *a, pid_t of);
 /* Not that of a session of another build, whose code in its targets is not known here. */

@@ -41,7 +41,10 @@ static int remedy(struct doctor_finding *out, const char *text)
 
 /* ---- The machine ---------------------------------------------------------------------------- */
 
-/* Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet (no_ptrace.c). */
+/*
+ * Where the loader puts the runtime into programs, as the registers of stopped tasks are not known yet
+ * (no_ptrace.c).
+ */
 static int is_preload_only(const struct doctor_facts *f)
 {
 	return !strcmp(f->machine, "aarch64") || !strcmp(f->machine, "riscv64");
@@ -91,7 +94,10 @@ static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 		    f->has_constant_tsc ? "kept running in sleep (nonstop_tsc)" : "of constant rate (constant_tsc)");
 		return remedy(out, "in a virtual machine, let the host pass invtsc");
 	}
-	/* A paravirtual clock is read from the same counter; what the kernel falls back to means that it saw it drift. */
+	/*
+	 * A paravirtual clock is read from the same counter; what the kernel falls back to means that it saw
+	 * it drift.
+	 */
 	if (strcmp(f->clocksource, "tsc") && strcmp(f->clocksource, "kvm-clock") &&
 	    !strstr(f->clocksource, "hyperv") && strcmp(f->clocksource, "xen")) {
 		say(out, DOCTOR_WARN, "the kernel keeps time by %s, not by the time stamp counter: it may not agree between CPUs",

@@ -2,14 +2,16 @@
 /*
  * access_decode.c - what a thread did to memory that is watched
  *
- * What the instruction did is read from the code: instructions cannot be read backwards, so those of the function from its start
- * on, up to the one that ends where the thread was. It counts if its memory operand lies in what is watched, by the registers; an
- * address register that it has overwritten itself cannot be asked, then the operand is taken for it. All else is UNKNOWN: behind
- * a jump through the memory that is watched (the thread is where that led), in code that no file has, string instructions, operands
- * by the fs and gs segments. Nothing is guessed:
+ * What the instruction did is read from the code: instructions cannot be read backwards, so those of the
+ * function from its start on, up to the one that ends where the thread was. It counts if its memory operand
+ * lies in what is watched, by the registers; an address register that it has overwritten itself cannot be
+ * asked, then the operand is taken for it. All else is UNKNOWN: behind a jump through the memory that is
+ * watched (the thread is where that led), in code that no file has, string instructions, operands by the fs
+ * and gs segments. Nothing is guessed:
  *
  *	value of a write	of a mov: the register or the number that was stored
- *	value of a read		of a mov (and movzx and the like), xchg, xadd: what is in its register now; cmpxchg: in rax
+ *	value of a read		of a mov (and movzx and the like), xchg, xadd: what is in its register now;
+ *				cmpxchg: in rax
  *	else			not known. Memory itself is not read: it may be written again by then
  *
  * One access of two points (8 bytes at an odd place) has two records of the kernel: that of the lower one counts.

@@ -2,8 +2,8 @@
 /*
  * event_ring.c - slices of the session itself, and records in them
  *
- * A ring has one writer at a time, which is no signal handler and in no hurry: no restartable section, and a context in front of
- * each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
+ * A ring has one writer at a time, which is no signal handler and in no hurry: no restartable section, and a
+ * context in front of each record. Overwriting is as abi.h says: `oldest` first, a barrier, then data.
  */
 #include "control/events/sources.h"
 

@@ -2,13 +2,14 @@
 /*
  * hwlat.c - time that is stolen from a thread that spins: the tracer hwlat
  *
- * The thread (spin.c) reads the clock in pairs: two readings of a pair have nothing between them, two pairs only the loop. What
- * takes long there is whatever took the CPU from the thread: another thread, an interrupt, the hypervisor, the firmware. The kernel's detector stops
- * interrupts meanwhile and so sees the firmware alone; we cannot, and say what a program would lose.
+ * The thread (spin.c) reads the clock in pairs: two readings of a pair have nothing between them, two pairs
+ * only the loop. What takes long there is whatever took the CPU from the thread: another thread, an
+ * interrupt, the hypervisor, the firmware. The kernel's detector stops interrupts meanwhile and so sees the
+ * firmware alone; we cannot, and say what a program would lose.
  *
- * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each kind in the whole window, be it
- * too long or not, how many were too long, when the first of them was. Windows are numbered by those that have a record, from 1
- * when the tracer begins.
+ * A window in which one was longer than the threshold is one record, as in the kernel: the longest of each
+ * kind in the whole window, be it too long or not, how many were too long, when the first of them was.
+ * Windows are numbered by those that have a record, from 1 when the tracer begins.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"

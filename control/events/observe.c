@@ -2,33 +2,39 @@
 /*
  * observe.c - the tracers sysprof, sched_switch and mmiotrace, and switches beside calls
  *
- * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or each time it gets a
- * CPU and leaves it, or each time it touches memory that is watched (watch_list.c). Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours (sources.c), one
- * for each space, so it is kept, merged and read as any record; a sample is an address, which the process's image names.
+ * The kernel tells what a thread does by perf events (perf.c): a sample each millisecond of its CPU time, or
+ * each time it gets a CPU and leaves it, or each time it touches memory that is watched (watch_list.c).
+ * Nothing runs in the program for it, nothing is patched. What comes is written into slices of ours
+ * (sources.c), one for each space, so it is kept, merged and read as any record; a sample is an address,
+ * which the process's image names.
  *
  * Objects
  *	proc	a process of which events come: where its records go, its living threads with their names
  *	into	a slice, of all processes of one space: there are few, and forks come by the hundred
- *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs is what its
- *		parent did
+ *	space	of a target; a child that was forked and has made no traced call is no target, and what it runs
+ *		is what its parent did
  *
- * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from one that has them, whose
- * children inherit the kernel's events. From an exec on addresses mean something else: the target that follows has another space;
- * who is not followed has no samples any more, but switches. With the end of its last thread it ends. Who is left has no events from
- * then on; the kernel ends them for all that have them from the same thread, so those who stay get their own (observe_left).
+ * Life of a proc: a process becomes a target and its threads get events (add_thread), or a FORK comes from
+ * one that has them, whose children inherit the kernel's events. From an exec on addresses mean something
+ * else: the target that follows has another space; who is not followed has no samples any more, but switches.
+ * With the end of its last thread it ends. Who is left has no events from then on; the kernel ends them for
+ * all that have them from the same thread, so those who stay get their own (observe_left).
  *
- * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood by an image that came
- * after it; and before the rings are emptied: the time that it returns is how far they are complete.
+ * Order. What came is taken before a target is made or ends (observe_take()), so that no record is understood
+ * by an image that came after it; and before the rings are emptied: the time that it returns is how far they
+ * are complete.
  *
- * While recording is off events go on, since the same tell who is made, ends and runs another program; what they tell else is dropped.
+ * While recording is off events go on, since the same tell who is made, ends and runs another program; what
+ * they tell else is dropped.
  *
- * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the last taking and one of this,
- * enclose what is taken: between them it is a line.
+ * The clock. Records have CLOCK_MONOTONIC, rings the counter of the CPU. Two pairs of readings, one of the
+ * last taking and one of this, enclose what is taken: between them it is a line.
  *
- * Forks, execs and ends as events, also alone: task_events.c. What cannot be understood yet is left in the kernel's rings then, with all
- * that came after it.
+ * Forks, execs and ends as events, also alone: task_events.c. What cannot be understood yet is left in the
+ * kernel's rings then, with all that came after it.
  *
- * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found by looking for it (end_gone).
+ * Failure: what the kernel's rings had no room for is counted as lost; a proc whose end was not told is found
+ * by looking for it (end_gone).
  */
 #include "control/events/observe.h"
 
@@ -208,7 +214,7 @@ static void into_put(struct observe *o, struct into *i)
 	free(i);
 }
 
-/* What is recorded of it goes to its kin. */
+/* Begins a process's memory; its records go to processes that share it. */
 static void begin_space(struct observe *o, struct proc *p, struct space *space)
 {
 	struct into *before = p->into;
@@ -399,7 +405,10 @@ static void take_comm(struct observe *o, struct proc *p, const struct perf_recor
 		proc_end(o, p);
 		return;
 	}
-	/* All others have ended by then, also the first one if another executes: which takes that one's number, and keeps its events. */
+	/*
+	 * All others have ended by then, also the first one if another executes: which takes that one's
+	 * number, and keeps its events.
+	 */
 	if (!t && r->is_exec && p->nthreads == 1)
 		t = &p->thread[0];
 	like = t ? *t : observe_no_thread;
@@ -439,7 +448,7 @@ static void take_exit(struct observe *o, struct proc *p, const struct perf_recor
 	}
 }
 
-/* Whose they were is not told, only where. */
+/* Lost records: the kernel tells where they were lost, not whose they were. */
 static void take_lost(struct observe *o, const struct perf_record *r)
 {
 	o->has_lost = 1;
@@ -480,7 +489,10 @@ static void take_one(struct observe *o, const struct perf_record *r)
 		take_exit(o, p, r);
 }
 
-/* Whose end was lost, or came before the news of a thread of theirs: CPUs' rings differ by microseconds. */
+/*
+ * Ends processes whose end was lost, or came before the news of a thread of theirs: CPUs' rings differ by
+ * microseconds.
+ */
 static void end_gone(struct observe *o)
 {
 	for (struct proc *p = o->procs, *next; p; p = next) {
@@ -656,7 +668,10 @@ void observe_exec(struct observe *o, const struct target *t)
 	p->is_exec_told = 0;
 }
 
-/* Threads that have no events are forgotten, but for the points that they have: what is watched twice is told twice. 1: there were some. */
+/*
+ * Threads that have no events are forgotten, but for the points that they have: what is watched twice is told
+ * twice. 1: there were some.
+ */
 static int forget_unobserved(struct observe *o, struct proc *p)
 {
 	uint32_t n = 0, before = p->nthreads;
@@ -672,7 +687,10 @@ static int forget_unobserved(struct observe *o, struct proc *p)
 	return n < before;
 }
 
-/* Who had theirs from somebody that was left gets others: before the first of them nobody may be taken to have one of these. */
+/*
+ * Tasks that inherited their events from a task that was left get new ones: no task may count as having these
+ * before the first of them.
+ */
 static void observe_again(struct observe *o)
 {
 	pid_t *again;
@@ -805,7 +823,7 @@ struct observe *observe_begin(struct uft_session *s)
 	return o;
 }
 
-/* Who was made by threads that had none but @old's events. */
+/* Takes the children of threads that had no events but @old's. */
 static void take_forks(struct observe *o, struct perf *old)
 {
 	struct perf_record r;
@@ -824,7 +842,10 @@ static void take_forks(struct observe *o, struct perf *old)
 	}
 }
 
-/* Also of processes that are no targets: nobody else knows of them. The old events last until all have new ones, and tell who came meanwhile. */
+/*
+ * Also of processes that are no targets: nobody else knows of them. The old events last until all have new
+ * ones, and tell who came meanwhile.
+ */
 void observe_set(struct observe *o, const struct spec *sp)
 {
 	struct perf_want want = want_of(o->s, sp);

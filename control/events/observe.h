@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * observe.h - the tracers sysprof and sched_switch: what the kernel tells of the targets' threads, as records of our own
+ * observe.h - the tracers sysprof and sched_switch: what the kernel tells of the targets' threads, as records
+ * of our own
  *
  * Theory: observe.c. Context: control, the session's thread.
  */
@@ -23,7 +24,10 @@ void observe_target(struct observe *o, const struct target *t);
 void observe_exec(struct observe *o, const struct target *t);
 /* It goes on without us. */
 void observe_left(struct observe *o, pid_t pid);
-/* Takes what has come, before anything changes that it is understood by. Returns a clock before which no more will be written. */
+/*
+ * Takes what has come, before anything changes that it is understood by. Returns a clock before which no more
+ * will be written.
+ */
 uint64_t observe_take(struct observe *o);
 void observe_end(struct observe *o);
 

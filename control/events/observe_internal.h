@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* observe_internal.h - what observe.c (threads, processes, what comes) and watchpoints.c (memory that is watched) share */
+/*
+ * observe_internal.h - what observe.c (threads, processes, what comes) and watchpoints.c (memory that is
+ * watched) share
+ */
 #ifndef UFT_CONTROL_OBSERVE_INTERNAL_H
 #define UFT_CONTROL_OBSERVE_INTERNAL_H
 
@@ -67,7 +70,10 @@ extern const struct thread observe_no_thread;	/* of which nothing is known, and 
 
 /* One record of the process, if it is to be recorded. */
 void observe_put(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const uint64_t *w, uint32_t n);
-/* The same of an event that has a type, with its payload, also told to the listener. @child: of a fork, the task that was made. */
+/*
+ * The same of an event that has a type, with its payload, also told to the listener. @child: of a fork, the
+ * task that was made.
+ */
 void observe_event(const struct observe *o, const struct proc *p, const struct perf_record *r, uint32_t event, const void *payload,
 		   size_t bytes, uint32_t child);
 
@@ -91,11 +97,14 @@ int observe_prio(pid_t pid, pid_t tid);		/* the kernel's; -1 not known */
 
 /* The places of the ranges with a bit in @wanted are looked for in @p, and all of its threads get events for them. */
 void points_find(struct observe *o, struct proc *p, uint32_t wanted);
-/* Those from @from on are told of: they begin, or with UFT_ACCESS_END they end. */
+/* Records that the points from @from on begin, or with UFT_ACCESS_END that they end. */
 void points_tell(struct observe *o, const struct proc *p, uint32_t from, uint64_t ns, uint64_t flags);
 /* They have ended: the process is over, runs another program, or is left. */
 void points_end(struct observe *o, struct proc *p, uint64_t ns);
-/* @t, whom no process lists any more, needs its events for them no longer: they end unless somebody else has the same. */
+/*
+ * @t, whom no process lists any more, needs its events for them no longer: they end unless somebody else has
+ * the same.
+ */
 void points_release(struct observe *o, const struct thread *t);
 /* Some were ended for all who shared them: those get others in the next round. */
 void points_ended(struct observe *o);

@@ -2,12 +2,14 @@
 /*
  * osnoise.c - noise: what the operating system takes from threads that do nothing but count: the tracer osnoise
  *
- * A thread on each CPU (spin.c) reads the clock for `runtime` of each `period`. Between two readings is noise what took as long as the
- * threshold. One record a period, as in the kernel: how long it ran, the noise in it, the longest; and how often it was interfered with.
+ * A thread on each CPU (spin.c) reads the clock for `runtime` of each `period`. Between two readings is noise
+ * what took as long as the threshold. One record a period, as in the kernel: how long it ran, the noise in
+ * it, the longest; and how often it was interfered with.
  *
- * The kernel counts interferences where they happen. Here they are what it tells everybody: how often the thread had to leave its CPU,
- * and how many interrupts, NMIs and softirqs the CPU had meanwhile (/proc/interrupts, /proc/softirqs). The kernel's first column, noise
- * of which it knows no cause, needs its way of counting: not known here.
+ * The kernel counts interferences where they happen. Here they are what it tells everybody: how often the
+ * thread had to leave its CPU, and how many interrupts, NMIs and softirqs the CPU had meanwhile
+ * (/proc/interrupts, /proc/softirqs). The kernel's first column, noise of which it knows no cause, needs its
+ * way of counting: not known here.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"
@@ -83,7 +85,10 @@ static uint64_t since(int is_known, uint64_t now, uint64_t then)
 	return !is_known || now < then ? UINT32_MAX : now - then < UINT32_MAX ? now - then : UINT32_MAX - 1;
 }
 
-/* To the nearest: a round of just its runtime is as long as that, though the runtime in the clock's units was rounded down. */
+/*
+ * To the nearest: a round of just its runtime is as long as that, though the runtime in the clock's units was
+ * rounded down.
+ */
 static uint64_t us(const struct spin *h, uint64_t units)
 {
 	uint64_t n = (uint64_t)((double)units * h->ns / 1000 + 0.5);

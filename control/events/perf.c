@@ -2,19 +2,21 @@
 /*
  * perf.c - what the kernel tells of tasks: see perf.h
  *
- * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that children inherit must be of
- * one CPU if it is to have a ring, so a task has one for each CPU, and all of one CPU write into the ring of an event of our own
- * there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else. Rings of several CPUs are merged by time. What is older than
- * the taking is taken by it: perf_begin() reads the clock before the rings' heads. Of what is younger some may be, of one ring and
- * not yet of another.
+ * perf_event_open(2), of single tasks, which needs no more than the right to trace them. An event that
+ * children inherit must be of one CPU if it is to have a ring, so a task has one for each CPU, and all of one
+ * CPU write into the ring of an event of our own there (PERF_EVENT_IOC_SET_OUTPUT), which does nothing else.
+ * Rings of several CPUs are merged by time. What is older than the taking is taken by it: perf_begin() reads
+ * the clock before the rings' heads. Of what is younger some may be, of one ring and not yet of another.
  *
- * An event's descriptor stays open when its task has ended: its children's events go with it. So the descriptors of one task, one for
- * each ring, are a group, which ends as a whole (perf_remove): for the task and for all that it has made.
+ * An event's descriptor stays open when its task has ended: its children's events go with it. So the
+ * descriptors of one task, one for each ring, are a group, which ends as a whole (perf_remove): for the task
+ * and for all that it has made.
  *
  * The clock is CLOCK_MONOTONIC (use_clockid), as everywhere outside of targets.
  *
- * What an unprivileged user may see is decided by kernel.perf_event_paranoid: up to 1 all, at 2 only what happens outside of the
- * kernel (samples of system calls are missing then), above that nothing. Source: perf_event_open(2).
+ * What an unprivileged user may see is decided by kernel.perf_event_paranoid: up to 1 all, at 2 only what
+ * happens outside of the kernel (samples of system calls are missing then), above that nothing. Source:
+ * perf_event_open(2).
  */
 #include "control/events/perf.h"
 
@@ -343,7 +345,10 @@ static const struct perf_event_header *record_at(struct ring *r)
 	return (const void *)r->copy;
 }
 
-/* pid, tid, time, cpu: the end of each record but of samples, where they come first, of accesses with the address between. */
+/*
+ * pid, tid, time, cpu: the end of each record but of samples, where they come first, of accesses with the
+ * address between.
+ */
 struct tail { uint32_t pid, tid; uint64_t ns; uint32_t cpu, pad; };
 
 static void read_tail(const struct perf *p, const struct perf_event_header *h, struct tail *t)
@@ -370,7 +375,7 @@ static void step(const struct perf *p, struct ring *r)
 	const struct perf_event_header *h = (const void *)((const uint8_t *)r->head + PAGE + (r->at & (r->bytes - 1)));
 
 	r->at += h->size;
-	/* What was given out was read: its place may be written. */
+	/* The records handed out were read: the kernel may write their place. */
 	__atomic_store_n(&r->head->data_tail, r->at, __ATOMIC_RELEASE);
 	look(p, r);
 }
@@ -444,7 +449,10 @@ static int read_access(const struct perf_event_header *h, struct perf_record *r)
 	return 1;
 }
 
-/* The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a program. */
+/*
+ * The registers, then the size of the stack's copy, the copy, and how much of it there is. 0: it was not in a
+ * program.
+ */
 static int read_sample(const struct perf *p, const struct perf_event_header *h, struct perf_record *r)
 {
 	const uint8_t *at = (const uint8_t *)h + sizeof(*h) + sizeof(struct tail);

@@ -47,10 +47,15 @@ struct perf;
 /* 0, or -errno: not permitted (-EACCES, -EPERM), no more memory may be locked for it (-EDQUOT),
  * not known to this kernel (-ENOENT, -ENOSYS, -EINVAL), no memory. */
 int perf_open(const struct perf_want *want, struct perf **out);
-/* Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of them all, or -errno. */
+/*
+ * Of @tid, which has none, and of all tasks that it makes from now on. Returns a number for the events of
+ * them all, or -errno.
+ */
 int perf_add(struct perf *p, pid_t tid);
-/* The same of accesses to @bytes (1, 2, 4, 8) at @addr, a multiple of that, until the task executes another program. -ENOSPC: no register
- * of the CPU is free for it. */
+/*
+ * The same of accesses to @bytes (1, 2, 4, 8) at @addr, a multiple of that, until the task executes another
+ * program. -ENOSPC: no register of the CPU is free for it.
+ */
 int perf_watch(struct perf *p, pid_t tid, uint64_t addr, uint32_t bytes, int is_write_only);
 /* Ends these; any number may be given. What they have told already comes still. */
 void perf_remove(struct perf *p, int group);
@@ -58,7 +63,10 @@ int perf_has(const struct perf *p, int group);		/* they have not been ended */
 /* Does it get this name in what has come so far, taken or not? */
 int perf_is_named(const struct perf *p, pid_t tid, const char *name);
 int perf_has_kernel(const struct perf *p);	/* 0: samples are of time outside the kernel only */
-/* What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which no more will come. */
+/*
+ * What has come until now is to be taken; the rest waits for the next call. Returns a time in ns before which
+ * no more will come.
+ */
 uint64_t perf_begin(struct perf *p);
 int perf_next(struct perf *p, struct perf_record *r);	/* 1, 0: there is none any more. Who stops before: the last comes again after the next perf_begin() */
 /* A descriptor for epoll that says a ring is a quarter full; -1: all were given. */

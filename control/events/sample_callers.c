@@ -2,9 +2,10 @@
 /*
  * sample_callers.c - who called, of a thread whose registers and a part of whose stack the kernel has copied
  *
- * By the same tables (unwind_rows.c) and with the same rules as the runtime walks stacks in a program (runtime/trace/stack.c), but the
- * first frame is one that was interrupted, anywhere in its function, and nothing can be read but the copy: the walk ends where
- * that does. Tables are made of an object when it is first met.
+ * By the same tables (unwind_rows.c) and with the same rules as the runtime walks stacks in a program
+ * (runtime/trace/stack.c), but the first frame is one that was interrupted, anywhere in its function, and
+ * nothing can be read but the copy: the walk ends where that does. Tables are made of an object when it is
+ * first met.
  */
 #include "control/events/sample_callers.h"
 
@@ -70,7 +71,10 @@ static int leave_signal(struct walk *w)
 	return pc > UFT_PAGE;
 }
 
-/* From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: nobody called, or it is not known. */
+/*
+ * From the frame at w->pc, w->sp, w->fp to its caller. @row: of the instruction. 0: nobody called, or it is
+ * not known.
+ */
 static int leave_frame(struct walk *w, struct uft_stack_row row)
 {
 	uint64_t cfa, fp = w->fp, pc;

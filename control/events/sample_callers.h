@@ -6,7 +6,10 @@
 #include "control/target/target.h"
 #include "control/events/perf.h"
 
-/* Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address behind its own. How many. */
+/*
+ * Return addresses from the inside out, @max at most; of a frame that a signal interrupted, the address
+ * behind its own. How many.
+ */
 uint32_t walk_callers(struct space *space, const struct perf_record *r, uint64_t *callers, uint32_t max);
 
 #endif

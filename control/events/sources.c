@@ -2,12 +2,14 @@
 /*
  * sources.c - records that the session itself makes
  *
- * A target's rings are its own, so what the session finds out goes into other slices of the arena: `nown` of them, behind those
- * that targets may claim and behind what targets map. They are announced, drained and ended as any slice, in the tree as in a
- * recording, and a file shows them as slices with the image that resolves their addresses.
+ * A target's rings are its own, so what the session finds out goes into other slices of the arena: `nown` of
+ * them, behind those that targets may claim and behind what targets map. They are announced, drained and
+ * ended as any slice, in the tree as in a recording, and a file shows them as slices with the image that
+ * resolves their addresses.
  *
- * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first or the next round of the
- * session (own_start: by then there is somebody who takes the news), another spec or the end of the session ends it. It rests while recording is off (own_record).
+ * Life: a spec asks (uft_session_trace), and where there are targets already it begins, else with the first
+ * or the next round of the session (own_start: by then there is somebody who takes the news), another spec or
+ * the end of the session ends it. It rests while recording is off (own_record).
  */
 #include "control/plan/watch_list.h"
 #include "control/events/observe.h"
@@ -56,7 +58,7 @@ void own_start(struct uft_session *s)
 
 	if (sp && spin_kind_of(sp) && !s->spin && !s->is_paused)
 		s->spin = spin_begin(s, spin_kind_of(sp), &sp->spin, sp->own_thresh_ns);
-	/* Who made whom is asked for also while nothing is recorded. */
+	/* Forks are observed also while nothing is recorded. */
 	if (sp && is_observing(sp) && !s->observe && !s->is_unobserved && (!s->is_paused || sp->tasks)) {
 		s->observe = observe_begin(s);
 		s->is_unobserved = !s->observe;

@@ -2,8 +2,8 @@
 /*
  * sources.h - records that the session itself makes, beside those of targets
  *
- * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains rings and who reads
- * records needs to know nothing of them. Theory: sources.c.
+ * They go into slices of their own, behind the targets' in the arena, in the targets' format: who drains
+ * rings and who reads records needs to know nothing of them. Theory: sources.c.
  */
 #ifndef UFT_CONTROL_OWN_H
 #define UFT_CONTROL_OWN_H
@@ -18,9 +18,12 @@ struct own {				/* one slice that is ours */
 	pid_t pid;
 };
 
-/* A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none is free, no memory. */
+/*
+ * A slice of our own, announced as any: of target @pid with @img, or with @img NULL of no target. NULL: none
+ * is free, no memory.
+ */
 struct own *own_begin(struct uft_session *s, pid_t pid, pid_t ppid, const struct uft_image *img);
-/* Nobody writes any more. */
+/* Ends the writing. */
 void own_end(struct own *o);
 /* To what the session's rings are set. */
 void own_set_flags(struct uft_session *s);
@@ -43,7 +46,10 @@ uint64_t own_clock(const struct own *o, uint32_t cpu, uint64_t clock);
 /* So many that should have been written there are not: counted as those that a ring has no room for. */
 void own_lost(const struct own *o, uint32_t cpu, uint64_t n);
 
-/* What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of the session. */
+/*
+ * What the spec asks of the session itself is begun, if it is not and something is recorded. Each round of
+ * the session.
+ */
 void own_start(struct uft_session *s);
 /* May what the spec asks for be had here? 0, or -errno and the sentence. */
 int own_check(struct uft_session *s, const struct spec *sp, struct uft_error *err);

@@ -2,12 +2,14 @@
 /*
  * spin.c - threads of ours that spin, so that what takes a CPU from a program shows: the tracers hwlat and osnoise
  *
- * A thread spins for `width` of each `window`, by its tracer's round (hwlat.c, osnoise.c), and rests. In modes none and round-robin there is
- * one thread, in per-cpu one for each CPU. CPU use is width / window of one CPU, or of each; none while nothing is recorded: there
- * are no threads then, as in the kernel. Other settings do not begin a tracer anew.
+ * A thread spins for `width` of each `window`, by its tracer's round (hwlat.c, osnoise.c), and rests. In
+ * modes none and round-robin there is one thread, in per-cpu one for each CPU. CPU use is width / window of
+ * one CPU, or of each; none while nothing is recorded: there are no threads then, as in the kernel. Other
+ * settings do not begin a tracer anew.
  *
- * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has one writer. `lock`
- * guards is_ending and the numbers; while it spins a thread looks at is_ending without the lock, some thousand times a millisecond.
+ * Concurrency: each thread has a CPU to itself in mode per-cpu, else there is one thread; so each ring has
+ * one writer. `lock` guards is_ending and the numbers; while it spins a thread looks at is_ending without the
+ * lock, some thousand times a millisecond.
  */
 #include "control/events/spin.h"
 #include "symbol/host.h"

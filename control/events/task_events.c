@@ -2,22 +2,25 @@
 /*
  * task_events.c - the events sched_process_fork, sched_process_exec, sched_process_exit
  *
- * The kernel tells of each task of the targets that is made, executes a program and ends (observe.c), so also of one that is killed, of
- * all those that end with their process, and of children that are not traced; nothing is done for it in the program, on no path. What
- * the runtime sees of it is less: it is before a system call that may fail, and a thread's end, or a signal's, is none of its calls.
+ * The kernel tells of each task of the targets that is made, executes a program and ends (observe.c), so also
+ * of one that is killed, of all those that end with their process, and of children that are not traced;
+ * nothing is done for it in the program, on no path. What the runtime sees of it is less: it is before a
+ * system call that may fail, and a thread's end, or a signal's, is none of its calls.
  *
- * Times are the kernel's, of the moment in which it tells: a fork's is before the child runs, an end's before who waits for it knows.
+ * Times are the kernel's, of the moment in which it tells: a fork's is before the child runs, an end's before
+ * who waits for it knows.
  *
  * What the kernel does not tell is looked up while it can be:
- *	filename	what exec was given, of the new program's auxiliary vector (AT_EXECFN). Whom we follow stands there until
- *			it is read; of others it may have changed or be gone: `?`
+ *	filename	what exec was given, of the new program's auxiliary vector (AT_EXECFN). Whom we follow
+ *			stands there until it is read; of others it may have changed or be gone: `?`
  *	prio		of stat; a thread that is gone has what was read of it, or of its maker, last
  *
- * The runtime's own tasks are none of the program's. The one that makes the agent has its name before it does anything else, and the
- * agent inherits it; until a new process that shares its maker's memory is named otherwise, executes, or ends, its fork waits.
- * Where nothing can be left for later, because a target is made or left, its name is waited for there, for 50 ms.
- * Of an exec it is waited whether the program becomes a target: then its event is of the new image, with its names. Who waits longer
- * than WAIT_NS is taken for what it looks like.
+ * The runtime's own tasks are none of the program's. The one that makes the agent has its name before it does
+ * anything else, and the agent inherits it; until a new process that shares its maker's memory is named
+ * otherwise, executes, or ends, its fork waits. Where nothing can be left for later, because a target is made
+ * or left, its name is waited for there, for 50 ms. Of an exec it is waited whether the program becomes a
+ * target: then its event is of the new image, with its names. Who waits longer than WAIT_NS is taken for what
+ * it looks like.
  */
 #include "control/events/observe_internal.h"
 

@@ -2,10 +2,11 @@
 /*
  * watchpoints.c - memory that is watched, in the processes that are observed: the tracer mmiotrace
  *
- * Each process has up to ACCESS_MAX points, found in its space when it becomes a target and, for variables of objects that come later, when
- * these are there. Each of its threads has the kernel's events for each point: its own, or those of who made it. A thread that was made before
- * its maker had them (point_ns) gets its own in the next round. At an exec the kernel stops them (remove_on_exec), but keeps them, with their
- * debug registers, for whoever holds the descriptors: so what no thread has any more is closed.
+ * Each process has up to ACCESS_MAX points, found in its space when it becomes a target and, for variables of
+ * objects that come later, when these are there. Each of its threads has the kernel's events for each point:
+ * its own, or those of who made it. A thread that was made before its maker had them (point_ns) gets its own
+ * in the next round. At an exec the kernel stops them (remove_on_exec), but keeps them, with their debug
+ * registers, for whoever holds the descriptors: so what no thread has any more is closed.
  */
 #include "control/events/observe_internal.h"
 
@@ -89,7 +90,7 @@ void points_inherit(struct observe *o, struct proc *p, struct thread *t, uint64_
 	}
 }
 
-/* Those of its threads that have no events for its points get them. */
+/* Gives events for the points to threads of the process that have none. */
 static void points_arm(struct observe *o, struct proc *p)
 {
 	p->has_unarmed = 0;

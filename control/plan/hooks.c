@@ -2,18 +2,19 @@
 /*
  * hooks.c - places in unprepared code that the runtime must know of
  *
- * System calls that make or replace processes; mlockall, which would make every page of our mappings; prctl and seccomp, by which a
- * program forbids itself system calls or the clock: `mov $nr,%eax; syscall` in any object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(), which is given the
- * number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is another one (`mov $57,%r8d`), so such a hit
- * counts only when decoding its function from the start arrives at it. A jump to the syscall instruction itself does no harm: it
- * stays in place.
- * Unwinder entries: by symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind
- * tables say, which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs).
- * The loader's breakpoint function, or on other architectures its calls, from which a session learns of libraries.
+ * System calls that make or replace processes; mlockall, which would make every page of our mappings; prctl
+ * and seccomp, by which a program forbids itself system calls or the clock: `mov $nr,%eax; syscall` in any
+ * object's text. Seven bytes that are never there by chance, as are those at the end of glibc's syscall(),
+ * which is given the number: `mov 8(%rsp),%r9; syscall`. With one exception: after a REX byte the mov is
+ * another one (`mov $57,%r8d`), so such a hit counts only when decoding its function from the start arrives
+ * at it. A jump to the syscall instruction itself does no harm: it stays in place. Unwinder entries: by
+ * symbol, in libgcc_s and in programs that contain it; in stripped ones by what their unwind tables say,
+ * which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs). The loader's
+ * breakpoint function, or on other architectures its calls, from which a session learns of libraries.
  *
- * What was found in an object is remembered for its life as an index of link-time addresses: programs
- * start by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another one is
- * looking for waits for it.
+ * What was found in an object is remembered for its life as an index of link-time addresses: programs start
+ * by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another
+ * one is looking for waits for it.
  */
 #include "control/plan/plan.h"
 #include "control/relocate/plan.h"
@@ -291,8 +292,9 @@ static int is_call_of(const struct uft_object *obj, uint32_t word, uint64_t at, 
 }
 
 /*
- * Where instructions are words the function at @rbrk has no room for a jump, so its calls are hooked (runtime/patch/word_hook.c).
- * All 32 bits must be those of a call from there: nothing else looks like it by chance.
+ * Where instructions are words the function at @rbrk has no room for a jump, so its calls are hooked
+ * (runtime/patch/word_hook.c). All 32 bits must be those of a call from there: nothing else looks like it by
+ * chance.
  */
 static int add_calls(struct space_obj *o, const struct uft_mapped *m, uint64_t rbrk)
 {

@@ -6,9 +6,9 @@
  * auxiliary vector: the kernel keeps it for the life of the image, fork copies it, exec replaces it, and it
  * holds addresses that differ from one exec to the next.
  *
- * Everything that is read from the process may be a lie. Lists are bounded, files are found through the kernel's table of
- * mappings rather than by the names the process holds, and a file's first page must equal what is mapped. What
- * remains is checked by the runtime, which compares bytes before it writes.
+ * Everything that is read from the process may be a lie. Lists are bounded, files are found through the
+ * kernel's table of mappings rather than by the names the process holds, and a file's first page must equal
+ * what is mapped. What remains is checked by the runtime, which compares bytes before it writes.
  *
  * Ids. Stub ids come first, below the profile's size, so that the profile can be an array; text ids start there.
  */
@@ -197,8 +197,10 @@ static int add_loader_hook(struct space *sp, uint32_t index)
 	return hooks_add_loader(o, m, rbrk);
 }
 
-/* Under an emulator the loader's path means something else than here: what is mapped there counts. So it does where another
- * one has come into its place since the process started. */
+/*
+ * Under an emulator the loader's path means something else than here: what is mapped there counts. So it does
+ * where another one has come into its place since the process started.
+ */
 static int open_loader(pid_t pid, int is_emulated, const char *path, uint64_t base, struct uft_object **out, struct uft_error *err)
 {
 	struct files f = { .pid = pid };

@@ -544,7 +544,10 @@ static enum match find_match(const struct uft_pattern *p, const struct spec *spe
 	return found;
 }
 
-/* How many functions of an object are worth a suggestion, and the name of one: prepared, or else where plain code is asked for. */
+/*
+ * How many functions of an object are worth a suggestion, and the name of one: prepared, or else where plain
+ * code is asked for.
+ */
 static size_t near_count(const struct uft_pattern *p, struct uft_object *obj, uint32_t index)
 {
 	if (p->object && !names_object(p, obj))
@@ -631,7 +634,7 @@ static int object_is_absent(const struct uft_pattern *p, struct space *const *sp
 	return 1;
 }
 
-/* What is to be said of a pattern that selects nothing. @other: an object that has such functions, or NULL. */
+/* Says why a pattern selects nothing. @other: an object that has such functions, or NULL. */
 static int explain(const char *text, enum match best, const char *why, const struct uft_object *other,
 		   int is_library, const char *near, struct uft_error *err)
 {
@@ -698,7 +701,10 @@ static int check_list(const struct spec *sp, const struct uft_pattern *p, char *
 
 int spec_check(const struct spec *sp, struct space *const *spaces, size_t nspaces, struct uft_error *err)
 {
-	/* Who is not to be recorded, and cannot be, is not: only a name that nobody has is a mistake. */
+	/*
+	 * A function that must not be recorded may be one that cannot be: only a name that no function has is
+	 * a mistake.
+	 */
 	const struct { const struct uft_pattern *pattern; char *const *text; size_t n; enum match least; } lists[] = {
 		{ sp->filter, sp->filter_text, sp->nfilter, MATCH_USABLE }, { sp->roots, sp->roots_text, sp->nroots, MATCH_USABLE },
 		{ sp->keep, sp->keep_text, sp->nkeep, MATCH_USABLE }, { sp->notrace, sp->notrace_text, sp->nnotrace, MATCH_OTHER },

@@ -2,11 +2,12 @@
 /*
  * spec_select.c - calls that are wanted in several ways at once
  *
- * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile) where that wants it, and
- * then with UFT_SITE_FUNC if a function tracer wants the same; armed for the function tracer where only that does, and where a plain
- * function cannot have a graph. Beside the graph the profile's have UFT_SITE_PROFILE, and if it alone wants them UFT_SITE_NOT_GRAPH.
- * While several are wanted the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know
- * nothing of it. Whose a record is then, those who read tell by its kind and its function.
+ * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile)
+ * where that wants it, and then with UFT_SITE_FUNC if a function tracer wants the same; armed for the
+ * function tracer where only that does, and where a plain function cannot have a graph. Beside the graph the
+ * profile's have UFT_SITE_PROFILE, and if it alone wants them UFT_SITE_NOT_GRAPH. While several are wanted
+ * the target writes all by its slow path (UFT_EVENTS_FUNC, _PROFILE): the fast ones know nothing of it. Whose
+ * a record is then, those who read tell by its kind and its function.
  */
 #include "control/plan/plan.h"
 #include "control/plan/unprepared.h"

@@ -2,9 +2,10 @@
 /*
  * unprepared.c - functions that nobody prepared, as the session knows them
  *
- * Which objects. The program, if none of its own functions is prepared; any other such object when a pattern names it
- * (`:mod:`); and any in which functions were compiled with pads before their entries: those only. Their unwind entries get stub ids behind those of the object's sites, so every array by stub index
- * (want, state, sent) has the sites first and then these.
+ * Which objects. The program, if none of its own functions is prepared; any other such object when a pattern
+ * names it (`:mod:`); and any in which functions were compiled with pads before their entries: those only.
+ * Their unwind entries get stub ids behind those of the object's sites, so every array by stub index (want,
+ * state, sent) has the sites first and then these.
  *
  * Life: listed when a spec first asks for the object; decoded (relocate/) when a spec first wants the function; code
  * sent to a target when it first wants it there. An object's list is kept for the life of the session:
@@ -291,7 +292,7 @@ int plain_plan(const struct spec *spec, struct space *sp, uint32_t index, struct
 	n = spec_select_plain(spec, obj, o, index == 0 || obj->nbefore, want, err);
 	if (n <= 0)
 		return (int)n;
-	/* What is set before nothing is wanted any more is told at the end. */
+	/* A choice made before nothing is wanted any more is told at the end. */
 	o->chooser = (size_t)n < o->plain->list.n ? find_chooser(obj, o->plain, want) : NULL;
 	all = malloc(o->plain->list.n);
 	if (!all)

@@ -26,8 +26,11 @@ struct access_point {		/* what one debug register watches, in a process */
 int access_parse(const char *const *watch, struct access_range **out, uint32_t *n, struct uft_error *err);
 void access_free(struct access_range *range, uint32_t n);
 int access_is_same(const struct access_range *a, uint32_t na, const struct access_range *b, uint32_t nb);
-/* Behind the @count points in @out those of the ranges with a bit in @wanted. @missing: bits of those whose place in @space is not
- * known yet, @wrong of those that take more points than are left. How many there are now. */
+/*
+ * Behind the @count points in @out those of the ranges with a bit in @wanted. @missing: bits of those whose
+ * place in @space is not known yet, @wrong of those that take more points than are left. How many there are
+ * now.
+ */
 uint32_t access_points(const struct space *space, const struct access_range *range, uint32_t n, uint32_t wanted,
 		       struct access_point out[ACCESS_MAX], uint32_t count, uint32_t *missing, uint32_t *wrong);
 

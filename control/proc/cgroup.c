@@ -2,14 +2,16 @@
 /*
  * cgroup.c - the control group of a process
  *
- * A group is a folder in a hierarchy of groups, and /proc/PID/cgroup has a line for each hierarchy: `N:CONTROLLERS:/PATH` in version 1, where each
- * controller has its own, `0::/PATH` in version 2, which has all in one. Many machines have both (systemd calls that hybrid): then
- * the controllers are with version 1, mostly, and the other hierarchy is mounted in a folder of its own. So a controller's group is looked for
- * in version 1 first. But freezing is no controller in version 2: every group there can be frozen, whatever version 1 has, so
- * whether a process is at rest is asked of both.
+ * A group is a folder in a hierarchy of groups, and /proc/PID/cgroup has a line for each hierarchy:
+ * `N:CONTROLLERS:/PATH` in version 1, where each controller has its own, `0::/PATH` in version 2, which has
+ * all in one. Many machines have both (systemd calls that hybrid): then the controllers are with version 1,
+ * mostly, and the other hierarchy is mounted in a folder of its own. So a controller's group is looked for in
+ * version 1 first. But freezing is no controller in version 2: every group there can be frozen, whatever
+ * version 1 has, so whether a process is at rest is asked of both.
  *
- * Where hierarchies are mounted is what everybody does, not what /proc/mounts says: /sys/fs/cgroup itself or unified in it, and
- * /sys/fs/cgroup/CONTROLLER. In a container the path may be another's, of which there is no folder here; then nothing is known.
+ * Where hierarchies are mounted is what everybody does, not what /proc/mounts says: /sys/fs/cgroup itself or
+ * unified in it, and /sys/fs/cgroup/CONTROLLER. In a container the path may be another's, of which there is
+ * no folder here; then nothing is known.
  */
 #include "control/proc/cgroup.h"
 

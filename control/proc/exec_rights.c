@@ -5,9 +5,10 @@
  * A program that gains rights at exec (setuid, setgid, file capabilities) loses them when an unprivileged process
  * traces it by ptrace: it would misbehave rather than fail. So it is refused, or left alone, before.
  *
- * A program that loads and runs another one in its own address space (a valgrind tool, Wine's preloader) decides itself what lies where,
- * by fixed addresses, and knows nothing of the runtime's mappings; the code of its guest is not its own. It is known by how it is linked:
- * to an address that leaves room for a guest below it, and with neither a loader nor a C library, which would map as they like.
+ * A program that loads and runs another one in its own address space (a valgrind tool, Wine's preloader)
+ * decides itself what lies where, by fixed addresses, and knows nothing of the runtime's mappings; the code
+ * of its guest is not its own. It is known by how it is linked: to an address that leaves room for a guest
+ * below it, and with neither a loader nor a C library, which would map as they like.
  */
 #include "control/proc/proc.h"
 #include "symbol/host.h"

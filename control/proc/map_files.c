@@ -2,9 +2,10 @@
 /*
  * map_files.c - the files that a process has mapped, as it has them
  *
- * A path of the process is looked up under its root. What stands there now may be another file than the one that is mapped: packages are
- * upgraded under running servers. Then /proc/PID/maps says `(deleted)`, and the file is still there by way of /proc/PID/exe and
- * /proc/PID/map_files, the latter for who has CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. It goes by its old name.
+ * A path of the process is looked up under its root. What stands there now may be another file than the one
+ * that is mapped: packages are upgraded under running servers. Then /proc/PID/maps says `(deleted)`, and the
+ * file is still there by way of /proc/PID/exe and /proc/PID/map_files, the latter for who has
+ * CAP_CHECKPOINT_RESTORE or CAP_SYS_ADMIN. It goes by its old name.
  */
 #include "control/proc/map_files.h"
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no runtime hooks system calls there (ARCH_HAS_HOOKS), and none asks. */
+/*
+ * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): no runtime hooks system calls
+ * there (ARCH_HAS_HOOKS), and none asks.
+ */
 #include "control/proc/seccomp.h"
 
 #include <errno.h>

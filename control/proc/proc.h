@@ -26,7 +26,10 @@ int auxv_read(pid_t pid, uint8_t *raw, size_t *bytes, struct auxv *out);
 
 /* Does exec of @path change credentials? @who: the task that will do it. 0, or the reason's text. */
 const char *secure_exec_reason(const char *path, uid_t euid, gid_t egid);
-/* The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The reason, for @err; its code. */
+/*
+ * The program of @pid, before its first instruction or later, loads and runs others in its own memory: 1. The
+ * reason, for @err; its code.
+ */
 int exec_runs_guests(pid_t pid, const struct auxv *av);
 int headers_run_guests(const Elf64_Phdr *ph, size_t n);		/* the same by its program headers */
 int exec_guests_fail(const char *path, struct uft_error *err);
@@ -40,13 +43,13 @@ int script_interpreter(const char *path, char *interp, size_t size);
 /* ---- rlimits.c --------------------------------------------------------------------------------- */
 
 /*
- * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit of its is the reason: -ENOMEM of
- * @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
+ * Why process @pid, 0: ourselves, could not be given something (@ret), with what to do about it, if a limit
+ * of its is the reason: -ENOMEM of @bytes of address space, -EMFILE, or -EUSERS: no other task. 0: it is not.
  */
 int limits_explain(pid_t pid, int ret, uint64_t bytes, char *why, size_t size);
 /*
- * The part for no other task, of which the kernel does not tell whose limit it was. @limit: of the process's user, UINT64_MAX none.
- * Returns what prlimit(1) calls that; NULL: it is none of the process's own.
+ * The part for no other task, of which the kernel does not tell whose limit it was. @limit: of the process's
+ * user, UINT64_MAX none. Returns what prlimit(1) calls that; NULL: it is none of the process's own.
  */
 const char *limits_explain_tasks(pid_t pid, uint64_t limit, char *why, size_t size);
 
@@ -72,7 +75,10 @@ uint64_t peek_start_name(pid_t pid, char *comm, size_t size);	/* the same, and t
 /* ---- task_list.c ----------------------------------------------------------------------------------- */
 
 typedef int look_task_fn(void *arg, pid_t pid, pid_t tid);
-/* Calls @fn for each task of a process until it returns something else than 0, and returns that; -ESRCH: there is no process. */
+/*
+ * Calls @fn for each task of a process until it returns something else than 0, and returns that; -ESRCH:
+ * there is no process.
+ */
 int look_each_task(pid_t pid, look_task_fn *fn, void *arg);
 struct asleep {
 	char where[160];		/* the line of .../syscall */

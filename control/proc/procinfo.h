@@ -15,7 +15,10 @@ struct procinfo {
 	int pidfd;		/* the caller's */
 };
 
-/* Parts of the text of /proc/PID/status: a line behind its colon, NULL none; the number there; the last number of a line. */
+/*
+ * Parts of the text of /proc/PID/status: a line behind its colon, NULL none; the number there; the last
+ * number of a line.
+ */
 const char *procinfo_field(const char *status, const char *name);
 long procinfo_number(const char *status, const char *name);
 long procinfo_last_number(const char *line);

@@ -2,8 +2,9 @@
 /*
  * rlimits.c - which of a process's resource limits stands in the way, and what lifts it
  *
- * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low that it must be the reason.
- * We do not lift it ourselves: what we map stays the process's, and its own later mappings would fail instead.
+ * The kernel says -ENOMEM, -EMFILE or -EAGAIN, and so do other things. A limit is named only if it is so low
+ * that it must be the reason. We do not lift it ourselves: what we map stays the process's, and its own later
+ * mappings would fail instead.
  */
 #include "control/proc/cgroup.h"
 #include "control/proc/proc.h"
@@ -48,7 +49,10 @@ static int is_in_first_user_ns(pid_t pid)
 	return stat(path, &st) == 0 && st.st_ino == FIRST_USER_NS;
 }
 
-/* RLIMIT_NPROC does not hold for root, nor for who may exceed limits: copy_process() in the kernel. Root of a container is neither. */
+/*
+ * RLIMIT_NPROC does not hold for root, nor for who may exceed limits: copy_process() in the kernel. Root of a
+ * container is neither.
+ */
 static uint64_t task_limit(pid_t pid)
 {
 	if (is_in_first_user_ns(getpid()) && peek_status(pid, "Uid", 10) == 0)

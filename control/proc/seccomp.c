@@ -2,13 +2,14 @@
 /*
  * seccomp.c - would a seccomp filter end the program for what we call in it?
  *
- * A filter that refuses a call with an error is met by the runtime. One that kills, or raises SIGSYS, ends whoever makes the
- * call: our agent or, worse, a thread of the program, an hour later perhaps. So the filters of the thread that an attach
- * uses are read while it stands (PTRACE_SECCOMP_GET_FILTER) and run here, each on each call that we make. Reading takes CAP_SYS_ADMIN,
- * and no filter of our own. Who may not and has the same number of them, as in a container, has the same ones and lives.
+ * A filter that refuses a call with an error is met by the runtime. One that kills, or raises SIGSYS, ends
+ * whoever makes the call: our agent or, worse, a thread of the program, an hour later perhaps. So the filters
+ * of the thread that an attach uses are read while it stands (PTRACE_SECCOMP_GET_FILTER) and run here, each
+ * on each call that we make. Reading takes CAP_SYS_ADMIN, and no filter of our own. Who may not and has the
+ * same number of them, as in a container, has the same ones and lives.
  *
- * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/sandbox.c): of that filter is
- * known what the runtime has to do without, or that it has to be out.
+ * A program that sets a filter itself asks first, by the hook of the system call (runtime/trace/sandbox.c):
+ * of that filter is known what the runtime has to do without, or that it has to be out.
  *
  * Not seen: filters that other threads have for themselves, and what depends on arguments that we do not know here.
  */
@@ -30,9 +31,10 @@
 #define MAX_FILTERS	256		/* more than 32768 instructions in all the kernel does not take */
 
 /*
- * What we call, with the arguments that filters ask for. `denied`: in the program's threads, at any time; what the runtime does without if a
- * filter that the program sets itself would end it for that (enum uft_denied). 0: it cannot do without. NOT_AGAIN: by the session's hand
- * when it attaches, or by an agent that it can lose, but not in a program that sets a filter later.
+ * What we call, with the arguments that filters ask for. `denied`: in the program's threads, at any time;
+ * what the runtime does without if a filter that the program sets itself would end it for that (enum
+ * uft_denied). 0: it cannot do without. NOT_AGAIN: by the session's hand when it attaches, or by an agent
+ * that it can lose, but not in a program that sets a filter later.
  */
 #define NOT_AGAIN	0x80000000u
 static const struct call {
@@ -137,7 +139,10 @@ static int ends_it(const struct sock_filter *code, unsigned n, const struct call
 {
 	uint32_t action = action_for(code, n, c->nr, c->arg);
 
-	/* Made before execve() only: no harm if that ends as badly. The kernel orders actions as signed numbers, too. */
+	/*
+	 * Made before execve() only: no harm if that ends as badly. The kernel orders actions as signed
+	 * numbers, too.
+	 */
 	if (c->nr == SYS_access && (int32_t)action_for(code, n, SYS_execve, c->arg) <= (int32_t)action)
 		return 0;
 	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
@@ -155,7 +160,7 @@ static uint64_t ended_by(const struct sock_filter *code, unsigned n)
 	return ended;
 }
 
-/* Those of one name are one after the other, and named once. */
+/* System calls of one name are one after the other, and named once. */
 static void put_names(uint64_t ended, char *names, size_t size)
 {
 	const char *last = "";

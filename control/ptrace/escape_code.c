@@ -2,21 +2,24 @@
 /*
  * escape_code.c - a thread that we use goes on by itself if we are killed
  *
- * A thread that makes system calls for us (remote_call.h) has our registers and a signal mask of ours. When its tracer dies
- * the kernel lets it run, from where it is. So it makes them at a `syscall` behind which code stands that puts everything back:
+ * A thread that makes system calls for us (remote_call.h) has our registers and a signal mask of ours. When
+ * its tracer dies the kernel lets it run, from where it is. So it makes them at a `syscall` behind which code
+ * stands that puts everything back:
  *
  *	guard:	syscall
  *	resume:	flags and stack pointer; rt_sigprocmask(the mask); all registers; jmp where it was
  *
- * with the values behind it. As long as we live nothing behind the syscall runs: the thread stops at its exit. The values
- * are those with which the kernel would have let the thread go on: an interrupted system call is made again.
+ * with the values behind it. As long as we live nothing behind the syscall runs: the thread stops at its
+ * exit. The values are those with which the kernel would have let the thread go on: an interrupted system
+ * call is made again.
  *
- * Where: the unused end of the vdso's last page, the only place that is executable, there before any call is made, and
- * nobody's. Its page becomes the process's own copy; the bytes are zero again when we are done. Who was killed left them there,
- * and the next one takes the bytes behind them. Without room the thread is as unprotected as the first call would be elsewhere.
+ * Where: the unused end of the vdso's last page, the only place that is executable, there before any call is
+ * made, and nobody's. Its page becomes the process's own copy; the bytes are zero again when we are done. Who
+ * was killed left them there, and the next one takes the bytes behind them. Without room the thread is as
+ * unprotected as the first call would be elsewhere.
  *
- * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the mask is set before
- * the registers that a system call destroys. mov, lea and syscall leave the flags alone.
+ * Order. The stack pointer is the thread's own before the mask is, since a signal may come with that; the
+ * mask is set before the registers that a system call destroys. mov, lea and syscall leave the flags alone.
  */
 #include "control/arena/journal.h"
 #include "control/ptrace/remote_call.h"

@@ -3,13 +3,15 @@
  * no_ptrace.c - in place of the sources that stop tasks by ptrace, on machines whose registers those do not know yet
  *
  * There (control/meson.build lists them; all but x86-64) every program is started with the runtime in LD_PRELOAD, as by
- * --preload: session.c sets it. So all targets are preloaded ones, whose agents are threads of theirs: what the session would do to
- * stopped tasks of others never comes up, and what a user can ask for is refused with what there is instead. Nothing here says that
- * something was done which was not:
+ * --preload: session.c sets it. So all targets are preloaded ones, whose agents are threads of theirs: what the
+ * session would do to stopped tasks of others never comes up, and what a user can ask for is refused with what
+ * there is instead. Nothing here says that something was done which was not:
  *
  *	attach, exec of children, the watchdog		refused
- *	a code change that needs all tasks held		not asked for of preloaded targets; what is left then is counted (UFT_ST_LIVE)
- *	who was left behind by a killed session		its agent sees that the session is gone, and leaves (agent/agent.c)
+ *	a code change that needs all tasks held		not asked for of preloaded targets; what is left then is
+ *							counted (UFT_ST_LIVE)
+ *	who was left behind by a killed session		its agent sees that the session is gone, and leaves
+ *							(agent/agent.c)
  *
  * Each folder has a no_ptrace.c with its part. Context: control.
  */

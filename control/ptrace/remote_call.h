@@ -2,8 +2,8 @@
 /*
  * remote_call.h - a task of another process that we hold stopped by ptrace, and system calls made in it
  *
- * The calls are made at a `syscall` instruction that is there already, or that remote_guard() made, between two system call
- * stops: no signal is needed. The caller keeps and puts back registers and signal mask.
+ * The calls are made at a `syscall` instruction that is there already, or that remote_guard() made, between
+ * two system call stops: no signal is needed. The caller keeps and puts back registers and signal mask.
  * Context: control.
  */
 #ifndef UFT_CONTROL_REMOTE_H
@@ -34,18 +34,26 @@ struct remote {
 	size_t guard_bytes;
 };
 
-/* Resumes by @request until a stop with signal @wanted and no event. -ESRCH: the task is gone; -EFAULT: another signal. */
+/*
+ * Resumes by @request until a stop with signal @wanted and no event. -ESRCH: the task is gone; -EFAULT:
+ * another signal.
+ */
 int remote_run_to(struct remote *r, int request, int wanted);
 int remote_write(struct remote *r, uint64_t addr, const void *buf, size_t len);
 /* Address of a `syscall` instruction, 0 if there is none. */
 uint64_t remote_find_syscall(struct remote *r, const struct auxv *av);
 /* Its result: a value, or -errno; -ESRCH and -EFAULT also as above. */
 int64_t remote_syscall(struct remote *r, long nr, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint64_t e);
-/* Maps the blob's segments at r->base, with @extra bytes of address space behind them. -ENODEV: the thread must not read the clock. */
+/*
+ * Maps the blob's segments at r->base, with @extra bytes of address space behind them. -ENODEV: the thread
+ * must not read the clock.
+ */
 int remote_map_blob(struct remote *r, const struct blob *b, uint64_t extra);
 int remote_write_blob(struct remote *r, const struct blob *b, struct uft_boot *boot, uint64_t extra);
-/* From now on the thread goes on by itself, with ->regs and ->sigmask, if we are killed (escape_code.c); sets ->insn. Before its
- * mask is changed, and undone after its registers are as they were. */
+/*
+ * From now on the thread goes on by itself, with ->regs and ->sigmask, if we are killed (escape_code.c); sets
+ * ->insn. Before its mask is changed, and undone after its registers are as they were.
+ */
 void remote_guard(struct remote *r, const struct auxv *av);
 void remote_unguard(struct remote *r);
 /* What the kernel makes of the registers of a task that it lets go on. */
@@ -54,8 +62,10 @@ void remote_as_resumed(struct user_regs_struct *regs);
 struct uft_way_back remote_way_back(const struct remote *r);
 /* From a system call stop to one of the kind in which the kernel restarts an interrupted system call. */
 void remote_to_restart_stop(struct remote *r);
-/* A place where a system call can be made and behind which the task sleeps for good, the argument registers as they were;
- * 0: no room. In ->guard, and in *note before it is written. */
+/*
+ * A place where a system call can be made and behind which the task sleeps for good, the argument registers
+ * as they were; 0: no room. In ->guard, and in *note before it is written.
+ */
 uint64_t remote_park(struct remote *r, const struct auxv *av, uint64_t *note);
 void remote_close(struct remote *r);
 uint32_t remote_cpu_vendor_ok(void);

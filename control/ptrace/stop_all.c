@@ -2,22 +2,23 @@
 /*
  * stop_all.c - all tasks of an address space, standing for as short a time as can be
  *
- * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops nobody; whose
- * memory other processes have is found out (kcmp). Only then they are asked to stop, the sleepers first; their stops are
- * collected, whichever comes first, and looked at while others are on their way. When the sleepers stand those are asked that
- * run, which goes on for as short a time as can be: to wake and look at a hundred takes longer than what the hold is for. They
- * go on in the same order, those that ran before all others, so that none stands for the time of both.
+ * Life of a hold. What takes time is done while all run: the tasks are listed, and seized, which stops
+ * nobody; whose memory other processes have is found out (kcmp). Only then they are asked to stop, the
+ * sleepers first; their stops are collected, whichever comes first, and looked at while others are on their
+ * way. When the sleepers stand those are asked that run, which goes on for as short a time as can be: to wake
+ * and look at a hundred takes longer than what the hold is for. They go on in the same order, those that ran
+ * before all others, so that none stands for the time of both.
  *
- * Who was missed. Nobody, if the kernel made no task at all since the list was begun, and the process has as many as stand.
- * Else tasks are listed again when all stand, until there is none that is new: who stands makes no other. Of other
- * processes only those are asked about that were not there the first time.
+ * Who was missed. Nobody, if the kernel made no task at all since the list was begun, and the process has as
+ * many as stand. Else tasks are listed again when all stand, until there is none that is new: who stands
+ * makes no other. Of other processes only those are asked about that were not there the first time.
  *
  * Who cannot be stopped. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
  * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
  * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (look_reap()).
  *
- * Whose are they? Nobody's else, or the session's already, by its watchdog (watchdog.c): those are not seized and not detached, and what they stopped
- * for, a signal perhaps, is the watchdog's to judge when they go on.
+ * Whose are they? Nobody's else, or the session's already, by its watchdog (watchdog.c): those are not seized
+ * and not detached, and what they stopped for, a signal perhaps, is the watchdog's to judge when they go on.
  *
  * Concurrency: the session's thread, or the guard's only one.
  */
@@ -160,8 +161,10 @@ static int is_sharer(struct held *h, pid_t pid, unsigned nold)
 	return 0;
 }
 
-/* All tasks that the kernel has made since it started, counted as they come to be seen; 0: not known, as where a container's
- * file system has put a file of its own in that place. */
+/*
+ * All tasks that the kernel has made since it started, counted as they come to be seen; 0: not known, as
+ * where a container's file system has put a file of its own in that place.
+ */
 static uint64_t forks_so_far(void)
 {
 	char text[64 << 10];		/* a line for all interrupts comes before */
@@ -220,7 +223,10 @@ static int list(struct held *h)
 	return ret;
 }
 
-/* Private memory that is written to, neighbours together. Without it (no memory, no right to look) stacks are searched further. */
+/*
+ * Private memory that is written to, neighbours together. Without it (no memory, no right to look) stacks are
+ * searched further.
+ */
 static void find_writable(struct held *h)
 {
 	char path[64], *line = NULL, prot[5];
@@ -306,9 +312,9 @@ static int makes_child(long nr)
 }
 
 /*
- * A task that was asked to stop runs no instruction of its program before it did. So one that sleeps on in the kernel stands
- * as well as any: it may wait for a file server that answers only when we are done, be that our own (tree/). But not one
- * that makes a child, which would have what we are about to take away.
+ * A task that was asked to stop runs no instruction of its program before it did. So one that sleeps on in
+ * the kernel stands as well as any: it may wait for a file server that answers only when we are done, be that
+ * our own (tree/). But not one that makes a child, which would have what we are about to take away.
  */
 static int is_caught(struct held *h, struct held_task *t)
 {
@@ -382,7 +388,10 @@ static void end_hurry(struct held *h)
 	set_share(h->l->agent, "0");
 }
 
-/* Those that are still missing wait for a CPU, or for something else. -EAGAIN: for a vfork child that was not there before. */
+/*
+ * Hurries tasks that have not stopped: they wait for a CPU, or for something else. -EAGAIN: for a vfork child
+ * that was not there before.
+ */
 static int hurry(struct held *h)
 {
 	for (unsigned i = 0; i < h->n; i++) {
@@ -476,8 +485,8 @@ int look_has_vforks(const struct held *h)
 /* ---- Who runs where ------------------------------------------------------------------------------ */
 
 /*
- * Who runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the kernel takes
- * its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
+ * Who runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
+ * kernel takes its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
  */
 static void lead_out(const struct look *l, struct held_task *t)
 {
@@ -533,7 +542,7 @@ static void let_go(const struct look *l, struct held_task *t)
 	}
 }
 
-/* Those that ran go first: the others wait for something. */
+/* Resumes all tasks. Tasks that ran go first: the others wait for something. */
 uint64_t look_release(struct held *h)
 {
 	uint64_t longest = 0;

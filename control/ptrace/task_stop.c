@@ -48,8 +48,9 @@
 /* ---- One task, stopped ---------------------------------------------------------------------- */
 
 /*
- * Children of ours, whose ends come out of any wait for their stops, once: one of each session of the thread. The kernel lets no other
- * thread than the one that seized a task wait for its stops, so this, and the list of late tasks below, are the thread's.
+ * Children of ours, whose ends come out of any wait for their stops, once: one of each session of the thread.
+ * The kernel lets no other thread than the one that seized a task wait for its stops, so this, and the list
+ * of late tasks below, are the thread's.
  */
 static _Thread_local struct child {
 	struct child *next;
@@ -152,8 +153,10 @@ static int wait_stop(pid_t tid, int *status, uint64_t deadline)
 	for (long ns = 10000;; ns += ns < 1000000 ? ns : 0) {
 		pid_t got = look_wait(tid, status);
 
-		/* A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield costs all others'
-		 * time slices when the CPU is wanted. */
+		/*
+		 * A sleep costs more than most take to stop, and there may be hundreds to wait for. A yield
+		 * costs all others' time slices when the CPU is wanted.
+		 */
 		while (!got && spins++ < SPINS) {
 			before = session_now_ns();
 			sched_yield();
@@ -186,7 +189,7 @@ int look_wait_stop(pid_t tid, int *status)
 	return ret;
 }
 
-/* Those that were asked to stop and did not in time. They will, and nobody else would let them go. */
+/* Tasks that were asked to stop and did not in time. They will stop later, and only this list resumes them. */
 static _Thread_local struct {
 	struct late { pid_t tid, tgid; } *task;
 	unsigned n, room;
@@ -549,7 +552,10 @@ static int look_fn(void *arg, pid_t pid, pid_t tid)
 	return look_task(arg, pid, tid);
 }
 
-/* Who came late to the stop of a hold stands until somebody lets it go, and would be taken for one that sleeps. */
+/*
+ * A task that came late to a stop stands until it is resumed, and would be taken for one that sleeps: resumes
+ * such tasks first.
+ */
 int look_at_tasks(struct look *l)
 {
 	look_reap();

@@ -9,7 +9,10 @@
 #include "control/proc/proc.h"
 #include "uft/abi.h"
 
-/* Of tasks that are tracees of ours for as long as the session lasts (the watchdog's): which they are, and how they go on behind a stop. */
+/*
+ * Of tasks that are tracees of ours for as long as the session lasts (the watchdog's): which they are, and
+ * how they go on behind a stop.
+ */
 struct tracee_keeper {
 	int (*is_kept)(void *arg, pid_t tid);
 	void (*go_on)(void *arg, pid_t tid, int status);
@@ -41,7 +44,10 @@ struct look {				/* whose memory is meant: not to be changed between calls */
  */
 int look_at_tasks(struct look *l);
 
-/* Has ->inside not run since it was let go on? Then another look would only take away the turn in which it comes out. */
+/*
+ * Has ->inside not run since it was let go on? Then another look would only take away the turn in which it
+ * comes out.
+ */
 int look_waits_for_cpu(const struct look *l);
 
 /* A better priority for a task, noted for the guard. 1: it has that, and look_unhurry() gives *nice back. */
@@ -51,12 +57,17 @@ void look_unhurry(pid_t tid, int nice);
 /* Is a thread pointer of its tasks in [at, at + bytes)? Stops each of them. 1 yes, or not to be found out. */
 int look_for_thread_pointer(const struct look *l, uint64_t at, uint64_t bytes);
 
-/* One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to be tried again,
- * else look_reap() lets it go when it does. */
+/*
+ * One task: seized, stopped, to be let go again. -ESRCH gone, -EPERM, -EAGAIN: it does not stop in time; to
+ * be tried again, else look_reap() lets it go when it does.
+ */
 int look_stop(pid_t tid, int *sig);
 void look_go(pid_t tid, int sig);
 
-/* Detaches a stopped task, with signal @sig. -ESRCH: the task dies; look_reap() waits for its end, since its parent does not hear of that before. */
+/*
+ * Detaches a stopped task, with signal @sig. -ESRCH: the task dies; look_reap() waits for its end, since its
+ * parent does not hear of that before.
+ */
 int look_detach(pid_t tid, int sig);
 unsigned look_reap(void);		/* returns how many there are still */
 int look_is_late(pid_t tid);		/* only look_reap() may wait for it */
@@ -69,8 +80,10 @@ void look_forget_status(pid_t pid);
 /* ---- stop_all.c ----------------------------------------------------------------------------------- */
 
 struct held;
-/* Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM: another tracer has
- * some. look_release() in any case, before @l is gone. */
+/*
+ * Stops every task that shares the program's memory; 0; -EAGAIN: some could not be, within @ms; -EPERM:
+ * another tracer has some. look_release() in any case, before @l is gone.
+ */
 int look_hold(struct look *l, unsigned ms, struct held **out);
 uint64_t look_held_since(const struct held *h);		/* when the first was asked to stop */
 int look_has_vforks(const struct held *h);		/* does a task wait for its vfork child? */
@@ -89,8 +102,10 @@ int look_signal_of(int status);		/* of a stop that is not for us alone: what is 
 void look_late(pid_t tid);			/* asked to stop, and not waited for any longer: for look_reap() */
 int look_late_take(pid_t tid);			/* 1: it was one, and is the caller's now */
 void look_go_with(pid_t tid, int sig, struct user_regs_struct *regs);	/* as look_go(); what PTRACE_GETREGS said */
-/* For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be interrupted after all.
- * 1: *regs is changed. */
+/*
+ * For the kernel: make the call that our stop ended again, or, if a signal handler runs first, let it be
+ * interrupted after all. 1: *regs is changed.
+ */
 int look_as_repeated(struct user_regs_struct *regs);
 uint32_t look_range_of(const struct look *l, uint64_t addr);		/* the number of the range, from 1 */
 /* 1: the pc, or a signal frame on the stack, is in own[]; with ->hit 0, and all that are hit are marked. */

@@ -2,15 +2,17 @@
 /*
  * arm64.c - which entries can be rewritten where instructions are words, arm64
  *
- * One word becomes a branch, so nothing can lead between what moves, and nobody can rest there: what short forms, pads and searches of
- * near branches are for on x86-64 (entry.c) is not needed. What leads to the word itself is a call, but for a loop of the function, or of
- * one of its parts, to its start.
+ * One word becomes a branch, so nothing can lead between what moves, and nobody can rest there: what short
+ * forms, pads and searches of near branches are for on x86-64 (entry.c) is not needed. What leads to the word
+ * itself is a call, but for a loop of the function, or of one of its parts, to its start.
  *
- * The site is the function's first word, or the one behind a landing pad: bti, or paciasp, which signs the return address and
- * which indirect calls may land on. Code that is entered behind a signature begins by taking it off (runtime/patch/word_code.c).
+ * The site is the function's first word, or the one behind a landing pad: bti, or paciasp, which signs the
+ * return address and which indirect calls may land on. Code that is entered behind a signature begins by
+ * taking it off (runtime/patch/word_code.c).
  *
- * Jump tables hold distances from an adr. Where a loop with a switch has its head is not looked for in them: code with both an adr of its
- * own and an indirect branch must begin with what makes its frame, which no loop repeats.
+ * Jump tables hold distances from an adr. Where a loop with a switch has its head is not looked for in them:
+ * code with both an adr of its own and an indirect branch must begin with what makes its frame, which no loop
+ * repeats.
  */
 #include "control/relocate/arm64_move.h"
 #include "control/relocate/internal.h"
@@ -70,7 +72,10 @@ static int is_branch(uint32_t w)
 	return (w & 0x1c000000u) == 0x14000000u && (w & 0xff000000u) != 0xd5000000u;
 }
 
-/* stp or str of x0 - x17 with sp going down: compilers save none of them so, and assembly with rules of its own does it first. */
+/*
+ * stp or str of x0 - x17 with sp going down: compilers save none of them so, and assembly with rules of its
+ * own does it first.
+ */
 static int pushes_scratch(uint32_t w)
 {
 	int is_pair = (w & 0xffc003e0u) == 0xa98003e0u, is_one = (w & 0xffe00fe0u) == 0xf8000fe0u;
@@ -88,7 +93,10 @@ static struct body behind_nops(struct body b)
 	return b;
 }
 
-/* What no compiler makes of a function: it takes flags, or keeps registers that it might spend (resolvers of the loader). */
+/*
+ * What no compiler makes of a function: it takes flags, or keeps registers that it might spend (resolvers of
+ * the loader).
+ */
 static int is_by_own_rules(const struct body *b)
 {
 	if (pushes_scratch(word_at(b->p)))
@@ -184,7 +192,10 @@ static int is_vfork(const struct body *b)
 	return has_clone;
 }
 
-/* Does it look at the address that it will return to? The value is followed from the start to where it ends on every way. */
+/*
+ * Does it look at the address that it will return to? The value is followed from the start to where it ends
+ * on every way.
+ */
 static int looks_at_return(const struct body *b)
 {
 	uint64_t end = b->addr, to;

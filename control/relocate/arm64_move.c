@@ -5,7 +5,8 @@
  *	adr, adrp		the same address: adr, or adrp and add
  *	ldr, ldrsw label	its address in the register itself, then the load; vectors and prfm: in x16
  *	b			b
- *	bl, blr			x30 as the original leaves it, then a branch: the callee returns behind the original at once
+ *	bl, blr			x30 as the original leaves it, then a branch: the callee returns behind the
+ *				original at once
  *	b.cond, cb, tb		over the way back, behind which stands a b
  *	br, ret			as they are: nothing follows them
  *	what does not say where it stands	as it is
@@ -143,7 +144,10 @@ static int move_register_branch(struct arm64_move *m)
 	return -ENOTSUP;
 }
 
-/* Where it stands matters to it in another way than those above, or it is one of several that have to follow each other. */
+/*
+ * Where it stands matters to it in another way than those above, or it is one of several that have to follow
+ * each other.
+ */
 static int is_bound(uint32_t w)
 {
 	return (w & 0x3b200c00u) == 0x19000400u ||		/* cpyfp, setp, ...: with two more behind them */

@@ -22,8 +22,8 @@ struct arm64_move {
  *
  * Registers: x16 may be spent, as by a branch to a function; nothing else but what the instruction writes itself.
  *
- * 0; -EINVAL no instruction; -ENOTSUP one that can only be where it is, or is not understood; -ERANGE an operand is out of reach from
- * @m->to (of what lies in the reach of branches nothing is).
+ * 0; -EINVAL no instruction; -ENOTSUP one that can only be where it is, or is not understood; -ERANGE an
+ * operand is out of reach from @m->to (of what lies in the reach of branches nothing is).
  */
 int arm64_move(struct arm64_move *m);
 

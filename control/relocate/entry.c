@@ -8,15 +8,16 @@
  *
  * What is said here of instructions is x86-64's; arm64.c and riscv64.c have what differs there.
  *
- * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an indirect call must find.
- *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives the padding
- *		behind it, which is nobody's.
- *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries of which more
- *		cannot move, because something leads there. A function that was compiled with a pad before its entry
- *		(UFT_SKIP_BEFORE) has its own.
- *	pun	1 to 4 bytes become the first ones of a jump whose others are the program's and stay (pun.c). The first instruction alone
- *		moves, so nothing that leads behind it matters. Where that jump leads is not ours to choose: whether
- *		something is there is seen in the process.
+ * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an
+ * indirect call must find.
+ *	long	5 bytes become a jump. The instructions they belong to move; a function shorter than that gives
+ *		the padding behind it, which is nobody's.
+ *	short	2 bytes become a jump to 5 bytes of padding (pad.c) within its reach, which jump on. For entries
+ *		of which more cannot move, because something leads there. A function that was compiled with a
+ *		pad before its entry (UFT_SKIP_BEFORE) has its own.
+ *	pun	1 to 4 bytes become the first ones of a jump whose others are the program's and stay (pun.c).
+ *		The first instruction alone moves, so nothing that leads behind it matters. Where that jump
+ *		leads is not ours to choose: whether something is there is seen in the process.
  *	trap	1 byte becomes int3, if that was asked for (with_traps). As few bytes move. Only for what no jump fits.
  *
  * Life: entries_list() fills addresses, the first entries_plan() looks at all of the code (scan.c), each further one
@@ -24,13 +25,15 @@
  * Ownership: the lists are the caller's; bytes point into the object, which must live as long. One thread at a time.
  *
  * Invariants:
- *   1. Nothing but a call of the function, or a jump to it in place of one, leads to a byte that changes (scan.c, near.c, lands_in());
+ *   1. Nothing but a call of the function, or a jump to it in place of one, leads to a byte that changes
+ *      (scan.c, near.c, lands_in());
  *	tests/unit/relocate has a case for each way.
  *   2. A jump of a function to its own start is a loop: it would count as calls and nest without end. Such a function
  *	is left alone.
  *   3. The bytes of two entries never overlap, pads included.
  *   4. The reasons sum to the entries (tests/func/coverage).
- *   5. Any file ends in bounded time without a fault (tests/fuzz/relocate): what is looked at more than once has a budget.
+ *   5. Any file ends in bounded time without a fault (tests/fuzz/relocate): what is looked at more than once
+ *      has a budget.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -79,7 +82,10 @@ static const struct uft_unwind *unwind_at(struct entries_priv *pr, uint64_t addr
 	return lo && addr - pr->unwind[lo - 1].addr < pr->unwind[lo - 1].size ? &pr->unwind[lo - 1] : NULL;
 }
 
-/* A bit for each byte of the first text at which an unwind entry begins: symbols come in no order, and searching costs 150 ns each. */
+/*
+ * A bit for each byte of the first text at which an unwind entry begins: symbols come in no order, and
+ * searching costs 150 ns each.
+ */
 static uint64_t *mark_starts(const struct uft_object *obj, const struct entries_priv *pr, size_t *n)
 {
 	size_t size = obj->ntext ? obj->text[0].end - obj->text[0].addr : 0;

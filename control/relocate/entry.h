@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * entry.h - which function entries of an object can be rewritten, and into what. Context: control; no process is touched.
+ * entry.h - which function entries of an object can be rewritten, and into what. Context: control; no process
+ * is touched.
  *
  * The unwind entries of an object are its functions. Each is either usable or has one reason why not, so that the
  * reasons sum to the rest.
@@ -76,7 +77,10 @@ int entries_plan(struct uft_object *obj, struct entries *e, const uint8_t *want)
 void entries_free(struct entries *e);
 const char *entry_skip_text(enum entry_skip skip);
 
-/* Does the object's own runtime look up return addresses on the stack? Known once an entry was planned. NULL: none that is known. */
+/*
+ * Does the object's own runtime look up return addresses on the stack? Known once an entry was planned. NULL:
+ * none that is known.
+ */
 const char *entries_walker_text(const struct entries *e);
 
 /*

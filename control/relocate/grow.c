@@ -7,9 +7,10 @@
  * bytes. Our handlers need up to 2 KiB there and would write over what is next to it. Go also moves a stack, with
  * all return addresses on it checked against its tables. So all of this code is left alone.
  *
- * Go's own functions have no unwind entries, only symbols; C code beside them (cgo) has, and runs on a thread's own stack.
- * Of -fsplit-stack the linked file keeps no mark but the looks themselves, and small functions do without. So one
- * look is enough for the whole object. Code elsewhere that is called from there is given room by the linker.
+ * Go's own functions have no unwind entries, only symbols; C code beside them (cgo) has, and runs on a
+ * thread's own stack. Of -fsplit-stack the linked file keeps no mark but the looks themselves, and small
+ * functions do without. So one look is enough for the whole object. Code elsewhere that is called from there
+ * is given room by the linker.
  */
 #include <string.h>
 
@@ -30,7 +31,10 @@ int grow_is_go(struct uft_object *obj)
 	return 0;
 }
 
-/* cmp %fs:0x70,%rsp, or lea -frame(%rsp),%r11; cmp %fs:0x70,%r11: where gcc and clang keep the end of a thread's stack. */
+/*
+ * cmp %fs:0x70,%rsp, or lea -frame(%rsp),%r11; cmp %fs:0x70,%r11: where gcc and clang keep the end of a
+ * thread's stack.
+ */
 static int is_look(const uint8_t *p, size_t n)
 {
 	static const uint8_t look[] = { 0x64, 0x48, 0x3b, 0x24, 0x25, 0x70, 0, 0, 0 };

@@ -24,15 +24,18 @@ struct move {
 	uint8_t at[MOVE_MAX_INSNS], copy[MOVE_MAX_INSNS];	/* offset of each instruction in code and in out */
 };
 
-/* Length of an instruction of those that nearly all functions begin with, if it is one and can be copied as it is; else 0. */
+/*
+ * Length of an instruction of those that nearly all functions begin with, if it is one and can be copied as
+ * it is; else 0.
+ */
 unsigned move_usual(const uint8_t *p, size_t avail);
 
 /**
  * move_code - whole instructions of at least @m->change bytes, and the way back behind them
  * @m: from, to, code, avail and change are given
  *
- * 0; -EINVAL what is there does not decode, or ends before an instruction does; -ENOTSUP an instruction that can only be where it is;
- * -ERANGE an operand is out of reach from @m->to; -E2BIG more than fits.
+ * 0; -EINVAL what is there does not decode, or ends before an instruction does; -ENOTSUP an instruction that
+ * can only be where it is; -ERANGE an operand is out of reach from @m->to; -E2BIG more than fits.
  */
 int move_code(struct move *m);
 

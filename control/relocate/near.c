@@ -2,9 +2,10 @@
 /*
  * near.c - short branches that lead to an entry
  *
- * A branch with 8 bits of displacement can stand anywhere within 130 bytes. Every byte there that could be one and
- * would lead to the bytes in question is a candidate, one function in five has any; then the function it lies in is decoded,
- * from its start, to see if an instruction begins there. What does not decode counts as a branch.
+ * A branch with 8 bits of displacement can stand anywhere within 130 bytes. Every byte there that could be
+ * one and would lead to the bytes in question is a candidate, one function in five has any; then the function
+ * it lies in is decoded, from its start, to see if an instruction begins there. What does not decode counts
+ * as a branch.
  */
 #include "control/relocate/internal.h"
 

@@ -3,10 +3,11 @@
  * plain.c - functions that the graph tracer would disturb, and exception handlers in entries
  *
  * The graph tracer puts a return address of its own on the stack. Who only returns does not notice; who reads
- * the address (dlsym and whatever else asks who called it), keeps it for later (setjmp, getcontext) or takes it off the stack
- * (vfork) does. The unwind table says where the address lies at every instruction, so they are found by what they
- * do: an operand that is exactly that stack slot. Names are only a help where a function does it through another, and
- * for runtimes whose collectors do it for all that their made code calls.
+ * the address (dlsym and whatever else asks who called it), keeps it for later (setjmp, getcontext) or takes
+ * it off the stack (vfork) does. The unwind table says where the address lies at every instruction, so they
+ * are found by what they do: an operand that is exactly that stack slot. Names are only a help where a
+ * function does it through another, and for runtimes whose collectors do it for all that their made code
+ * calls.
  */
 #include "control/relocate/internal.h"
 #include "control/relocate/plan.h"
@@ -197,7 +198,10 @@ static int hands_on(void *arg, const struct uft_cfa *cfa)
 	return 0;
 }
 
-/* And then it jumps to where a pointer says: a wrapper of setjmp(), which keeps the return address (ThreadSanitizer has such). */
+/*
+ * And then it jumps to where a pointer says: a wrapper of setjmp(), which keeps the return address
+ * (ThreadSanitizer has such).
+ */
 static int wraps_setjmp(struct entries_priv *pr, const struct scan_text *t, const struct entry *f, size_t i)
 {
 	struct slot slot = { t, pr };

@@ -30,8 +30,8 @@ int plan_words(uint16_t machine, const uint8_t *code, size_t size, size_t *skip)
 int plan_is_boundary(const uint8_t *code, size_t size, size_t offset);
 
 /*
- * 1: the code reads a status flag before it writes one. Only code without a branch is followed, and not far: compilers never
- * do this, and assembly does it at once.
+ * 1: the code reads a status flag before it writes one. Only code without a branch is followed, and not far:
+ * compilers never do this, and assembly does it at once.
  */
 int plan_takes_flags(const uint8_t *code, size_t size);
 

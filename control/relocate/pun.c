@@ -2,8 +2,9 @@
 /*
  * pun.c - entries for a jump that ends in bytes of the program (runtime/patch/pun.c says what that is)
  *
- * What can be told from a file: how many bytes may change, how many behind them stay what they are, and whether any of the
- * displacements that this leaves may lead to where nothing is. Whether something is there is seen in the process.
+ * What can be told from a file: how many bytes may change, how many behind them stay what they are, and
+ * whether any of the displacements that this leaves may lead to where nothing is. Whether something is there
+ * is seen in the process.
  */
 #include "control/relocate/internal.h"
 

@@ -2,10 +2,12 @@
 /*
  * riscv64.c - which entries can be rewritten, riscv64
  *
- * A j takes four bytes: one instruction or two, so nothing may lead between them. Most C code here has no unwind entries; what a symbol
- * with a size names is taken for a function as well (entry.c). Compilers put no data into text, so code is read from each function's start on.
+ * A j takes four bytes: one instruction or two, so nothing may lead between them. Most C code here has no
+ * unwind entries; what a symbol with a size names is taken for a function as well (entry.c). Compilers put no
+ * data into text, so code is read from each function's start on.
  *
- * Jump tables are not read: code with an indirect jump must begin with what makes its frame, which no loop repeats (as on arm64).
+ * Jump tables are not read: code with an indirect jump must begin with what makes its frame, which no loop
+ * repeats (as on arm64).
  */
 #include "control/relocate/internal.h"
 #include "control/relocate/riscv64_insn.h"
@@ -96,7 +98,10 @@ static int loads_record(uint32_t w, unsigned len)
 	return len == 4 && (w & 0xfffff07fu) == 0xff843003u && rd_of(w) != RV_RA;
 }
 
-/* Does it look at the address that it will return to? The value is followed from the start to where it ends on every way. */
+/*
+ * Does it look at the address that it will return to? The value is followed from the start to where it ends
+ * on every way.
+ */
 static int looks_at_return(const struct body *b)
 {
 	uint64_t end = b->addr, to;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* riscv64_insn.h - internal to relocate/: parts of riscv64 instructions that the encoder does not need. Context: any. */
+/*
+ * riscv64_insn.h - internal to relocate/: parts of riscv64 instructions that the encoder does not need.
+ * Context: any.
+ */
 #ifndef UFT_CONTROL_RELOCATE_RISCV64_INSN_H
 #define UFT_CONTROL_RELOCATE_RISCV64_INSN_H
 

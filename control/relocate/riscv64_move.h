@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* riscv64_move.h - the first instructions of a function of riscv64, written again for another place. Context: control; pure functions. */
+/*
+ * riscv64_move.h - the first instructions of a function of riscv64, written again for another place. Context:
+ * control; pure functions.
+ */
 #ifndef UFT_CONTROL_RELOCATE_RISCV64_MOVE_H
 #define UFT_CONTROL_RELOCATE_RISCV64_MOVE_H
 
@@ -24,8 +27,8 @@ struct riscv64_move {
  *
  * No register but those that the instructions write themselves is changed.
  *
- * 0; -EINVAL no instruction; -ENOTSUP one that can only be where it is, or is not understood; -ERANGE an operand is out of reach from
- * @m->to (jal: 1 MiB).
+ * 0; -EINVAL no instruction; -ENOTSUP one that can only be where it is, or is not understood; -ERANGE an
+ * operand is out of reach from @m->to (jal: 1 MiB).
  */
 int riscv64_move(struct riscv64_move *m);
 

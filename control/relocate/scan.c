@@ -12,10 +12,10 @@
  * position-independent code: from each address that a lea gives, as long as what stands there, added to it, lies in
  * code. Function symbols: code may be entered there.
  *
- * A part that a compiler split off (.cold) has an unwind entry of its own, and one of a function without a frame looks like a
- * function. Tracing it could destroy what lives in flags, below the stack pointer, or where a return address should be. So
- * what nobody calls, points to or has a name for counts as a function only if it is aligned as one, and not jumped to
- * under a condition (entry.c).
+ * A part that a compiler split off (.cold) has an unwind entry of its own, and one of a function without a
+ * frame looks like a function. Tracing it could destroy what lives in flags, below the stack pointer, or
+ * where a return address should be. So what nobody calls, points to or has a name for counts as a function
+ * only if it is aligned as one, and not jumped to under a condition (entry.c).
  *
  * Where instructions are words (arm64.c) code is read as what it is.
  *
@@ -234,8 +234,9 @@ static int is_runtime_name(const char *name)
 }
 
 /*
- * A runtime that makes code tells perf of it in /tmp/perf-PID.map, whose name no symbol table is needed to find. Its made code has no
- * unwind data, so it finds frames by the return addresses of calls from it: V8, the Java machine, Mono, .NET, Erlang.
+ * A runtime that makes code tells perf of it in /tmp/perf-PID.map, whose name no symbol table is needed to
+ * find. Its made code has no unwind data, so it finds frames by the return addresses of calls from it: V8,
+ * the Java machine, Mono, .NET, Erlang.
  */
 static int names_perf_map(const uint8_t *p, size_t n)
 {
@@ -266,8 +267,9 @@ static int makes_code(const struct elf_view *v)
 }
 
 /*
- * A table of frames for a collector of the program's own, which finds them by the return addresses on the stack: of OCaml's compiler
- * (the program exports it, so a stripped one has it too), and what LLVM makes for any other.
+ * A table of frames for a collector of the program's own, which finds them by the return addresses on the
+ * stack: of OCaml's compiler (the program exports it, so a stripped one has it too), and what LLVM makes for
+ * any other.
  */
 static int is_frame_table_name(const char *name)
 {

@@ -38,16 +38,23 @@ static inline int scan_bit(const uint64_t *map, size_t i)
 	return map[i / 64] >> i % 64 & 1;
 }
 
-/* For who looks at the code of a machine, while scan_make() works. Code may be called at an address; the address is in code or data. */
+/*
+ * For who looks at the code of a machine, while scan_make() works. Code may be called at an address; the
+ * address is in code or data.
+ */
 struct scanner;
 const struct scan_text *scan_called(struct scanner *sc, uint64_t addr);
 void scan_pointer(struct scanner *sc, uint64_t addr);
-/* A jump at @from, which rises; *k is 0 at first. @is_part: what it leads to is a part of a function, if nobody calls it. */
+/*
+ * A jump at @from, which rises; *k is 0 at first. @is_part: what it leads to is a part of a function, if
+ * nobody calls it.
+ */
 void scan_jump(struct scanner *sc, size_t *k, uint64_t from, uint64_t to, int is_part);
 
 /*
- * 1: code that a runtime makes may call the function at @func, whose entry is at @addr: its address is somewhere. The runtime looks up
- * the return addresses of such calls, and which functions they call cannot be seen.
+ * 1: code that a runtime makes may call the function at @func, whose entry is at @addr: its address is
+ * somewhere. The runtime looks up the return addresses of such calls, and which functions they call cannot be
+ * seen.
  */
 int scan_is_called_by_made_code(const struct scan *s, const struct scan_text *t, uint64_t func, uint64_t addr);
 

@@ -43,9 +43,10 @@ static void tell_released(struct uft_session *s)
 }
 
 /*
- * Serves the session until the program's loader is through, or there is no loader. Its requests come within a millisecond, so
- * the bell itself is waited for, without the thread that turns it into a descriptor; what has only a descriptor waits STEP_MS.
- * Who is told that the program is on its way has work to do then: it is told when the loader has had its first answer.
+ * Serves the session until the program's loader is through, or there is no loader. Its requests come within a
+ * millisecond, so the bell itself is waited for, without the thread that turns it into a descriptor; what has
+ * only a descriptor waits STEP_MS. Who is told that the program is on its way has work to do then: it is told
+ * when the loader has had its first answer.
  */
 static int run_to_start(struct uft_session *s, struct target **t)
 {
@@ -90,7 +91,10 @@ static int32_t start_error(const struct uft_session *s)
 	return error;
 }
 
-/* Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program is over. */
+/*
+ * Serves until the runtime has said hello and everything is armed, or has said that it cannot, or the program
+ * is over.
+ */
 static int await_hello(struct uft_session *s, pid_t pid, const char *path, struct uft_error *err)
 {
 	uint64_t deadline = session_now_ns() + HELLO_TIMEOUT_MS * 1000000ull;

@@ -2,9 +2,10 @@
 /*
  * requests.c - what targets ask for
  *
- * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is believed: a task is what the kernel
- * says it is, and it is one of ours only if it has our board mapped. A wrong number (another pid
- * namespace, malice) is answered with an error, so that the asking thread goes on untraced.
+ * A request is copied, checked and answered (POSTED -> DONE, or FREE if nobody waits). Nothing in it is
+ * believed: a task is what the kernel says it is, and it is one of ours only if it has our board mapped. A
+ * wrong number (another pid namespace, malice) is answered with an error, so that the asking thread goes on
+ * untraced.
  */
 #include "control/arm/arm.h"
 #include "control/proc/seccomp.h"
@@ -23,7 +24,10 @@
 #define DROP_MS		20
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
 
-/* Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands of the same user can write to. */
+/*
+ * Slots of requests are numbered through: UFT_NREQUESTS of each family, then the board's, which only commands
+ * of the same user can write to.
+ */
 static uint32_t first_ask(const struct uft_session *s)
 {
 	return s->arena.nfamilies * UFT_NREQUESTS;
@@ -202,7 +206,7 @@ static void inherit(struct target *t)
 	}
 }
 
-/* Whose slice it is, as far as its own word goes. */
+/* The process that a slice names as its own; not proved. */
 static pid_t slice_process(struct uft_session *s, uint32_t slice)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, slice);
@@ -217,8 +221,10 @@ static int has_agent_of_its_own(const struct uft_session *s, const struct target
 	return !t->is_preloaded || __atomic_load_n(&arena_slice(&s->arena, t->slice)->agent_tid, __ATOMIC_RELAXED);
 }
 
-/* -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and that the process
- * ended while it was told what to trace is seen by its pidfd. */
+/*
+ * -ESRCH only while the slice is nobody's: once it is announced it is the target's until target_end(), and
+ * that the process ended while it was told what to trace is seen by its pidfd.
+ */
 static int adopt(struct uft_session *s, uint32_t slice)
 {
 	struct uft_slice *sl;
@@ -290,7 +296,10 @@ static int adopt_any(struct uft_session *s, uint32_t slice)
 	return ret == -ESRCH ? adopt_dead(s, slice) : ret;
 }
 
-/* Who asked may have been left since, and its slice be another child's by now, who is not ready and asks as well. */
+/*
+ * The process that asked may have been left since, and its slice be another child's by now, which is not
+ * ready and asks as well.
+ */
 static int serve_forked(struct uft_session *s, const struct uft_request *r)
 {
 	if (!arena_has(&s->arena, (uint32_t)r->arg[0]))
@@ -347,7 +356,10 @@ static int serve_objects(struct uft_session *s, uint32_t index, const struct uft
 
 /* ---- Sandboxes ------------------------------------------------------------------------------ */
 
-/* The filter that the task is about to set: enum uft_denied, or -EPERM with a word to the user: its process is to be left. */
+/*
+ * The filter that the task is about to set: enum uft_denied, or -EPERM with a word to the user: its process
+ * is to be left.
+ */
 static int serve_filter(struct uft_session *s, const struct uft_request *r, struct target *t)
 {
 	static struct sock_filter code[BPF_MAXINSNS];	/* the session's only thread */
@@ -370,8 +382,8 @@ static int serve_filter(struct uft_session *s, const struct uft_request *r, stru
 }
 
 /*
- * A process forbids itself what tracing does in it. Its runtime makes no call and records nothing any more (OUT): what it has changed is put
- * back by the agent, which is none of the process's threads.
+ * A process forbids itself what tracing does in it. Its runtime makes no call and records nothing any more
+ * (OUT): what it has changed is put back by the agent, which is none of the process's threads.
  */
 static int serve_sandbox(struct uft_session *s, const struct uft_request *r)
 {
@@ -451,8 +463,11 @@ static int is_posted(const struct uft_session *s, uint32_t i)
 	return r && __atomic_load_n(&r->state, __ATOMIC_ACQUIRE) == UFT_REQ_POSTED;
 }
 
-/* A search along PATH says that an exec failed, and asks for the next without waiting: the word of the failure may stand in a
- * slot that was looked at before, and taken later it would let go of the task in the exec that works. */
+/*
+ * A search along PATH says that an exec failed, and asks for the next without waiting: the word of the
+ * failure may stand in a slot that was looked at before, and taken later it would let go of the task in the
+ * exec that works.
+ */
 static void serve_failed_first(struct uft_session *s, uint32_t i)
 {
 	const uint32_t first = i - i % UFT_NREQUESTS;
@@ -463,7 +478,10 @@ static void serve_failed_first(struct uft_session *s, uint32_t i)
 			serve(s, first + k);
 }
 
-/* Who is to be left may have said just now that it is there: it has rings, and they are read only once it is known. */
+/*
+ * A process to be left may have said just now that it is there: it has rings, which are read only once the
+ * session knows it.
+ */
 static void serve_forks_first(struct uft_session *s)
 {
 	for (uint32_t i = 0; i < first_ask(s); i++)

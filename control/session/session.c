@@ -9,7 +9,8 @@
  *	session		one thread's; owns everything below
  *	arena		shared memory with all targets (arena.c)
  *	spec		what the user wants, parsed (spec.c)
- *	space		an image and what is planned for it; lives as long as the session, since records refer to it (image_plan.c)
+ *	space		an image and what is planned for it; lives as long as the session, since records refer
+ *			to it (image_plan.c)
  *	target		a process with runtime and agent, in a slice of the arena (target.c)
  *	ptask		a task that is traced by ptrace for the moment of an exec (exec_trace.c)
  *
@@ -18,10 +19,10 @@
  *	fork:   the child takes a spare family by itself and says FORKED; it shares its parent's space
  *	exec:   EXEC request -> seized -> exec stop -> the old target ends, inject_exec() makes a new one
  *
- * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper thread turns the
- * arena's bell, a futex, into an eventfd and touches nothing else. The session sleeps in epoll_wait() on that,
- * on pidfds of processes and agents, at most until the next look at thread names (200 ms); while a
- * task is seized, for which there is no descriptor to wait on, at most 1 ms.
+ * Concurrency. All work is done by the thread that calls uft_session_*(): ptrace demands it. One helper
+ * thread turns the arena's bell, a futex, into an eventfd and touches nothing else. The session sleeps in
+ * epoll_wait() on that, on pidfds of processes and agents, at most until the next look at thread names (200
+ * ms); while a task is seized, for which there is no descriptor to wait on, at most 1 ms.
  *
  * Invariants
  *  1. What a target wrote is copied, bounded and checked before use (procfs.c, image_plan.c, requests.c).
@@ -128,8 +129,10 @@ static void set_ring_flags(struct uft_session *s, int on)
 {
 	s->ring_flags = (on && !s->is_paused ? UFT_RING_ON : 0) | (s->opts.overwrite ? UFT_RING_OVERWRITE : 0);
 	s->on_cpus = s->ring_flags & UFT_RING_ON ? s->arena.map->ncpus : 0;
-	/* A fork child that claims one takes its parent's; when it is adopted it gets what holds by then. The free ones are not
-	 * touched: each is a page. */
+	/*
+	 * A fork child that claims one takes its parent's; when it is adopted it gets what holds by then. The
+	 * free ones are not touched: each is a page.
+	 */
 	for (const struct target *t = s->targets; t; t = t->next)
 		session_set_slice(s, t->slice);
 	own_set_flags(s);
@@ -535,8 +538,8 @@ static int is_launched_traced(const struct uft_session *s)
 }
 
 /*
- * One that was let go to execute with its rights may have been noted again by a look that came in between. No helper shows the end
- * of what nobody traces.
+ * One that was let go to execute with its rights may have been noted again by a look that came in between. No
+ * helper shows the end of what nobody traces.
  */
 static void forget_untraced(struct uft_session *s)
 {
@@ -587,7 +590,10 @@ static void judge_agentless(struct uft_session *s, struct target *t)
 	if (is_replaced(t)) {
 		target_end(s, t);
 	} else if (!peek_is_ending(t->pid) && session_now_ns() - t->agentless_ns > AGENT_LOST_MS * 1000000ull) {
-		/* With its init a pid namespace ends; else no task ends but for its process, or by a filter that kills threads. */
+		/*
+		 * With its init a pid namespace ends; else no task ends but for its process, or by a filter
+		 * that kills threads.
+		 */
 		session_warn(s, "the agent of process %d ended: its code stays armed until the session detaches from it", t->pid);
 		t->agentless_ns = 0;
 	}
@@ -690,8 +696,9 @@ static int has_silent(struct uft_session *s)
 }
 
 /*
- * Children that said so, or ended unseen, since the last look are looked for before it is said that nobody lives. And once more
- * behind that: one that had no slice at the first look may have got one, written to it and ended before the processes were looked at.
+ * Children that said so, or ended unseen, since the last look are looked for before it is said that nobody
+ * lives. And once more behind that: one that had no slice at the first look may have got one, written to it
+ * and ended before the processes were looked at.
  */
 static int is_over(struct uft_session *s)
 {

@@ -2,10 +2,11 @@
 /*
  * attach.c - the runtime into a process that runs already
  *
- * What it is. One thread of the process is stopped for the time of a few mmap() calls, one clone() and one wait4(). That
- * makes the agent (runtime/agent/attach.c), which sets up everything else beside the running program. No code of the program is
- * called, no stack of it is used, no signal is sent, no descriptor opened in it. So it does not matter what its threads
- * are doing: inside malloc, the loader or a signal handler, on any stack, with any libc or none.
+ * What it is. One thread of the process is stopped for the time of a few mmap() calls, one clone() and one
+ * wait4(). That makes the agent (runtime/agent/attach.c), which sets up everything else beside the running
+ * program. No code of the program is called, no stack of it is used, no signal is sent, no descriptor opened
+ * in it. So it does not matter what its threads are doing: inside malloc, the loader or a signal handler, on
+ * any stack, with any libc or none.
  *
  *	look	who it is and whether it can be: errors that need no stop (procinfo.c)
  *	plan	its files, symbols and sites are read while it runs
@@ -15,17 +16,18 @@
  *	meet	the agent's socket, taken by pidfd_getfd(), brings it the arena
  *	arm	hooks, then sites (arm_stopped.c where threads must not be in the way)
  *
- * The interrupted system call. The stop makes the kernel leave it with a restart code in rax, and start it again when the
- * thread goes on from a stop of the same kind, so that is where it leaves us. Some calls answer -EINTR instead;
- * those that may be repeated (ptrace/task_stop.c) get the restart code that a signal handler would still turn into -EINTR.
- * Their time-out, if any, begins anew, once. What transfers data in parts is interrupted only if there is nobody else.
+ * The interrupted system call. The stop makes the kernel leave it with a restart code in rax, and start it
+ * again when the thread goes on from a stop of the same kind, so that is where it leaves us. Some calls
+ * answer -EINTR instead; those that may be repeated (ptrace/task_stop.c) get the restart code that a signal
+ * handler would still turn into -EINTR. Their time-out, if any, begins anew, once. What transfers data in
+ * parts is interrupted only if there is nobody else.
  *
- * Who may have changed meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its image is known by
- * its auxiliary vector, which is read again while it is stopped. A fork child has a copy of whatever was there, but no
- * site of it is armed before all is in place.
+ * Who may have changed meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its
+ * image is known by its auxiliary vector, which is read again while it is stopped. A fork child has a copy of
+ * whatever was there, but no site of it is armed before all is in place.
  *
- * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is unmapped, the
- * thread goes on.
+ * Failure. Before the agent serves nothing of the program has been changed: the agent is ended, the blob is
+ * unmapped, the thread goes on.
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -188,7 +190,7 @@ static int await_stop(struct remote *r, pid_t pid, unsigned ms)
 	}
 }
 
-/* Who still does not stand waits for a CPU: it gets a better priority meanwhile. */
+/* A task that has not stopped yet waits for a CPU: it gets a better priority meanwhile. */
 static int await_stop_hurried(struct remote *r, pid_t pid)
 {
 	pid_t tid = r->tid;		/* another one when it has executed a program */
@@ -308,8 +310,10 @@ static void go(struct attach *a, int was_used)
 
 /* ---- Not to wait for a CPU ------------------------------------------------------------------------ */
 
-/* A stopped thread that waits for a CPU among a hundred others is stopped for long. Needs CAP_SYS_NICE; without, it waits.
- * What it clones inherits that. Returns what is to be given back. */
+/*
+ * A stopped thread that waits for a CPU among a hundred others is stopped for long. Needs CAP_SYS_NICE;
+ * without, it waits. What it clones inherits that. Returns what is to be given back.
+ */
 static int hurry(pid_t tid)
 {
 	int nice = getpriority(PRIO_PROCESS, (id_t)tid);
@@ -616,7 +620,10 @@ static int has_prepared(const struct target *t)
 	return 0;
 }
 
-/* Hooks come first. Where sites need no stop they must not be armed before the hooks that do; else one stop is for all. */
+/*
+ * Hooks come first. Where sites need no stop they must not be armed before the hooks that do; else one stop
+ * is for all.
+ */
 static int arm(struct attach *a, struct target *t)
 {
 	int ret = hold_open(a->s, t), end;
@@ -724,8 +731,10 @@ no_space:
 	return ret;
 }
 
-/* One who executes another program has for moments the memory of one and the file of the other, or none: what is found wrong
- * with that is no answer. */
+/*
+ * One who executes another program has for moments the memory of one and the file of the other, or none: what
+ * is found wrong with that is no answer.
+ */
 static int is_another(const struct attach *a, const uint8_t *before, size_t nbefore)
 {
 	uint8_t now[UFT_AUXV_MAX];
@@ -811,8 +820,10 @@ static pid_t find_between(const struct attach *a)
 	return found;
 }
 
-/* The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on it any more.
- * 1: somebody is in the blob for good. */
+/*
+ * The thread takes its way back, from the blob perhaps; the code of that in the vdso goes when nobody is on
+ * it any more. 1: somebody is in the blob for good.
+ */
 static int clear_way_back(const struct attach *a, const struct blob *b, const struct guard_notes *n)
 {
 	struct uft_owned own[2];

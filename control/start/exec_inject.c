@@ -16,8 +16,8 @@
  * The breakpoint's SIGTRAP is forced by the kernel: an inherited SIG_IGN for it would be reset, so it is put back.
  *
  * rseq. The runtime needs the offset of libc's rseq area, which libc computes at run time and publishes as
- * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. A static one stops at each of
- * its first system calls until libc has written it (exec_trace.c).
+ * __rseq_offset. A dynamic program is asked when its loader first reports a consistent list. A static one
+ * stops at each of its first system calls until libc has written it (exec_trace.c).
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -154,7 +154,10 @@ static int inject_blob(struct uft_session *s, uint32_t slice, pid_t tid, struct 
 	return 0;
 }
 
-/* What is shared with it is a file of ours alone: who has become another user cannot open it. */
+/*
+ * The memory shared with a target is a file of this user alone: a process that has become another user cannot
+ * open it.
+ */
 static int explain_user(pid_t tid, int ret, char *why, size_t size)
 {
 	char dir[32];

@@ -2,11 +2,13 @@
 /*
  * exec_trace.c - tasks that we trace by ptrace for a moment
  *
- *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed -> interrupted, detached
- *	rseq:	a static program after injection -> stops at each of its first system calls -> libc wrote __rseq_offset -> detached
+ *	exec:	seized in its request -> PTRACE_EVENT_EXEC -> injected -> detached; or exec failed ->
+ *		interrupted, detached
+ *	rseq:	a static program after injection -> stops at each of its first system calls -> libc wrote
+ *		__rseq_offset -> detached
  *
- * A task that does not stop in time is handed to task_stop.c, which is asked to stop such tasks again, in a hold or when
- * the program is left.
+ * A task that does not stop in time is handed to task_stop.c, which is asked to stop such tasks again, in a
+ * hold or when the program is left.
  *
  * Meanwhile the task lives as untraced: signals are passed on, group stops listened to. An exec by a thread that is
  * not the leader changes its tid to the process's; both are waited for.
@@ -105,7 +107,10 @@ static void let_go(struct uft_session *s, struct ptask *p, pid_t tid, int status
 	ptask_drop(s, p);
 }
 
-/* The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when it does. */
+/*
+ * The task runs: only a stopped one can be let go. What does not stop in time (uninterruptible sleep) is when
+ * it does.
+ */
 static void stop_and_detach(struct uft_session *s, struct ptask *p)
 {
 	uint64_t deadline = session_now_ns() + STOP_MS * 1000000ull;
@@ -204,8 +209,9 @@ static void on_exec(struct uft_session *s, struct ptask *p, pid_t tid)
 static void on_status(struct uft_session *s, struct ptask *p, pid_t tid, int status);
 
 /*
- * A system call begins or ends. Has libc written __rseq_offset? A watchpoint on it would need one stop only, but some machines
- * give a guest debug registers that never trip. A program that begins makes its system calls at once: they are waited for here.
+ * A system call begins or ends. Has libc written __rseq_offset? A watchpoint on it would need one stop only,
+ * but some machines give a guest debug registers that never trip. A program that begins makes its system
+ * calls at once: they are waited for here.
  */
 static void on_call(struct uft_session *s, struct ptask *p)
 {
@@ -279,7 +285,10 @@ int ptask_poll(struct uft_session *s)
 		next = p->next;
 		got = waitpid(tid, &status, __WALL | WNOHANG);
 		if (got <= 0 && p->tgid != tid) {
-			/* Until the exec makes our task the leader, the leader is nobody of ours: ECHILD then says nothing. */
+			/*
+			 * Until the exec makes our task the leader, the leader is nobody of ours: ECHILD then
+			 * says nothing.
+			 */
 			int leader = waitpid(p->tgid, &status, __WALL | WNOHANG);
 
 			if (leader > 0 || got < 0) {

@@ -2,10 +2,10 @@
 /*
  * launch.c - starting a program with the runtime in it
  *
- * The child waits on a pipe until it is seized, then calls execve with nothing changed: signal mask as it was when the
- * session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec fails it sends
- * errno through a second pipe, which exec closes. If the program is known when the session is created, that is the first thing
- * done: the kernel makes the image on another CPU meanwhile.
+ * The child waits on a pipe until it is seized, then calls execve with nothing changed: signal mask as it was
+ * when the session was created, dispositions as exec leaves them, our descriptors close-on-exec. If exec
+ * fails it sends errno through a second pipe, which exec closes. If the program is known when the session is
+ * created, that is the first thing done: the kernel makes the image on another CPU meanwhile.
  * session/launch.c waits for what follows.
  */
 #include "control/start/start.h"
@@ -94,7 +94,10 @@ static void coming_done(struct uft_session *s)
 	s->coming.pid = 0;
 }
 
-/* Until its exec succeeded; it stands in the exec stop then. With an error it has ended, and its number may be another's by now. */
+/*
+ * Until its exec succeeded; it stands in the exec stop then. With an error it has ended, and its number may
+ * be another's by now.
+ */
 static int await_exec(struct uft_session *s, struct uft_error *err)
 {
 	const char *path = s->coming.path;

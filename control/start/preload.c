@@ -5,13 +5,15 @@
  * For programs under an emulator, which knows no ptrace, and for systems that forbid it. The program is started with
  * libuft.so in LD_PRELOAD and the session's files in UFT_ARENA; before any code of it runs the runtime says hello and
  * waits (runtime/agent/preload.c). From then on such a target is like any other, except:
- *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library stays mapped;
- *   - children that are made by fork are followed, and what is executed if that finds the same in its environment. Under an emulator
- *     that is QEMU_SET_ENV, which says to the next one what -E said to the first: programs of this machine do not know it.
+ *   - its agent is a thread of it: no hold, no watchdog; when the session ends code is as found, the library
+ *     stays mapped;
+ *   - children that are made by fork are followed, and what is executed if that finds the same in its
+ *     environment. Under an emulator that is QEMU_SET_ENV, which says to the next one what -E said to the
+ *     first: programs of this machine do not know it.
  *
- * Under an emulator the kernel tells of another program: path and auxiliary vector come from the runtime, and the clock is the
- * emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put nothing in between, which
- * is_same_memory() makes sure of.
+ * Under an emulator the kernel tells of another program: path and auxiliary vector come from the runtime, and
+ * the clock is the emulated one. Memory is read where the program has it: emulators of 64 bits on 64 bits put
+ * nothing in between, which is_same_memory() makes sure of.
  */
 #include "control/arm/arm.h"
 #include "control/start/start.h"
@@ -174,7 +176,10 @@ static int start_child(struct uft_session *s, const char *path, char *const argv
 	return uft_fail(err, -error, "cannot start %s: %s", path, strerror(error));
 }
 
-/* What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited for in vain. */
+/*
+ * What comes up is @image: @path, or the interpreter that a script names. Whatever it lacks would be waited
+ * for in vain.
+ */
 static int check_image(const char *path, char image[PATH_MAX], struct uft_error *err)
 {
 	int ret = program_check(path, err);
@@ -288,8 +293,9 @@ static struct target *make_target(struct uft_session *s, const struct uft_reques
 }
 
 /*
- * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes such a frame: the program
- * would end by terminate(). So it is refused. (Of what dlopen() brings arm_object.c says that it is at risk.)
+ * The graph puts addresses of ours into frames. Where an unwinder could not be hooked no exception passes
+ * such a frame: the program would end by terminate(). So it is refused. (Of what dlopen() brings arm_object.c
+ * says that it is at risk.)
  */
 static int check_graph(struct uft_session *s, const struct target *t, struct uft_error *err)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* state.h - what all upper folders share of a session; the theory is at the top of session/session.c. Context: control, the session's thread. */
+/*
+ * state.h - what all upper folders share of a session; the theory is at the top of session/session.c.
+ * Context: control, the session's thread.
+ */
 #ifndef UFT_CONTROL_STATE_H
 #define UFT_CONTROL_STATE_H
 

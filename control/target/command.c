@@ -2,11 +2,12 @@
 /*
  * command.c - commands to the agent of a target (arena/channel.c), and a target whose agent does not answer
  *
- * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), or FROZEN_MS if its control
- * group is frozen, makes its target stuck: it gets no more commands, since the area may still be read, and what became of the
- * last one is not known; the user is told once. When it answers after all it is brought up to date (unresponsive.c); when it is to be left
- * it is asked for that last answer again (command_is_stuck).
- * What the agent writes back is data from a target: indices into our own tables are never taken from it.
+ * An agent that does not answer within COMMAND_TIMEOUT_MS (stopped by SIGSTOP to all, killed), or FROZEN_MS
+ * if its control group is frozen, makes its target stuck: it gets no more commands, since the area may still
+ * be read, and what became of the last one is not known; the user is told once. When it answers after all it
+ * is brought up to date (unresponsive.c); when it is to be left it is asked for that last answer again
+ * (command_is_stuck). What the agent writes back is data from a target: indices into our own tables are never
+ * taken from it.
  */
 #include "control/proc/cgroup.h"
 #include "control/target/target.h"
@@ -34,7 +35,10 @@ static int gives_up(const void *arg, uint64_t waited_ns)
 	return waited_ns > FROZEN_MS * 1000000ull && cgroup_is_frozen(t->pid, group, sizeof(group));
 }
 
-/* 1: it was carried out; 0: not within @ms, or soon if the target is frozen; -ESRCH: the agent or its process has ended. */
+/*
+ * 1: it was carried out; 0: not within @ms, or soon if the target is frozen; -ESRCH: the agent or its process
+ * has ended.
+ */
 static int await_answer(const struct uft_session *s, const struct target *t, uint32_t ms)
 {
 	return channel_await(&s->arena, t->slice, ms, gives_up, t);

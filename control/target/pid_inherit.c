@@ -2,14 +2,15 @@
 /*
  * pid_inherit.c - the option function-fork: who is on a list of pids because the process that made it is
  *
- * A fork child's runtime knows by itself (runtime/trace/params.c), from its first call on. But a program that is executed has a new
- * one, and so has whoever is told anew: so the session notes it when a process or program becomes a target. Between that and the
- * last process that the session knows there may be some that never had a call, shells mostly: they are looked at by who is whose
- * parent. What was noted while the lists had another number does not count any more, nor does who was forked before its
- * parent came to be on the list: by the 100th of a second in which the kernel says that it was.
+ * A fork child's runtime knows by itself (runtime/trace/params.c), from its first call on. But a program that
+ * is executed has a new one, and so has whoever is told anew: so the session notes it when a process or
+ * program becomes a target. Between that and the last process that the session knows there may be some that
+ * never had a call, shells mostly: they are looked at by who is whose parent. What was noted while the lists
+ * had another number does not count any more, nor does who was forked before its parent came to be on the
+ * list: by the 100th of a second in which the kernel says that it was.
  *
- * A number is a process only together with its time. Those that are gone are forgotten when room is needed, but for the last few:
- * children of theirs may not have been heard of yet.
+ * A number is a process only together with its time. Those that are gone are forgotten when room is needed,
+ * but for the last few: children of theirs may not have been heard of yet.
  */
 #include "control/functions.h"
 #include "control/target/target.h"
@@ -73,7 +74,10 @@ void kin_begin(const struct spec *old, struct spec *sp)
 		sp->since[i] = goes_on ? since_in(old, p->pids[i], list_of(p, i), now) : now;
 }
 
-/* The lists that a child has of @parent: those that name it, if the child is not older than that (@start; 0 unknown), and its own. */
+/*
+ * The lists that a child has of @parent: those that name it, if the child is not older than that (@start; 0
+ * unknown), and its own.
+ */
 static uint32_t lists_of(const struct uft_session *s, pid_t parent, uint64_t start)
 {
 	const struct uft_tracer_params *p = &s->spec->params;
@@ -85,7 +89,10 @@ static uint32_t lists_of(const struct uft_session *s, pid_t parent, uint64_t sta
 	return lists;
 }
 
-/* From the process upwards to @from. One in between may have ended: then the last that there is counts as a child of @from. */
+/*
+ * From the process upwards to @from. One in between may have ended: then the last that there is counts as a
+ * child of @from.
+ */
 static uint32_t lists_from(const struct uft_session *s, pid_t pid, pid_t from)
 {
 	uint64_t start = peek_start(pid);

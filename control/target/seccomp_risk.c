@@ -2,10 +2,11 @@
 /*
  * seccomp_risk.c - is it sure that no seccomp filter forbids a target's threads what programs do not usually do?
  *
- * seccomp.c reads the filters that are there. The wakeup tracers ask the kernel for policy and priority in the program's own
- * threads, with calls that no program needs, at any time later: then a filter may have come that kills for them. So they ask
- * only where none is and none can come: no thread has one, and no object imports what one is made with. Looked at anew
- * whenever an object is mapped, before anybody runs in it. Who says no loses nothing but a `?`.
+ * seccomp.c reads the filters that are there. The wakeup tracers ask the kernel for policy and priority in
+ * the program's own threads, with calls that no program needs, at any time later: then a filter may have come
+ * that kills for them. So they ask only where none is and none can come: no thread has one, and no object
+ * imports what one is made with. Looked at anew whenever an object is mapped, before anybody runs in it. Who
+ * says no loses nothing but a `?`.
  *
  * Not seen: a program that makes the call by an instruction of its own, or finds the function by dlsym().
  */

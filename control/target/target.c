@@ -176,7 +176,7 @@ static int agent_ends(int fd)
 	return target_fd_ready(fd, 0);
 }
 
-/* Nobody's any more; what it had in its slice is counted. */
+/* Parts with a target that ends: the counters in its slice are added up. */
 static void part_with(struct uft_session *s, struct target *t)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
@@ -185,7 +185,10 @@ static void part_with(struct uft_session *s, struct target *t)
 		if (s->listener[i].ends)
 			s->listener[i].ends(s, t);
 	target_scan_tasks(s, t);
-	/* The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it does not wait. */
+	/*
+	 * The agent looks up at a command, finds nobody to serve, and ends. A bare wake could come while it
+	 * does not wait.
+	 */
 	if (!t->is_stuck) {
 		arena_cmd(&s->arena, t->slice)->op = UFT_CMD_NOP;
 		command_post(s, t);
@@ -205,7 +208,7 @@ static void part_with(struct uft_session *s, struct target *t)
 void target_end(struct uft_session *s, struct target *t)
 {
 	part_with(s, t);
-	/* Who drains it may do so later, in another thread: until it is free nobody may take it for a live child's. */
+	/* Its drain may come later, in another thread: until the slice is free no live child may get it. */
 	__atomic_store_n(&arena_slice(&s->arena, t->slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
 	if (s->ev.slice_end)
 		s->ev.slice_end(s->ev.arg, t->slice, t->pid);

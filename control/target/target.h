@@ -107,7 +107,10 @@ int target_grow(struct target *t, uint32_t nobj);
 /* int3.c: entries that only an int3 fits. */
 struct int3_ops {
 	int (*may_arm)(struct uft_session *s, struct target *t);
-	/* Before an int3 can be written at @site, whose function has its code at @code and begins with @orig. 0 or -errno. */
+	/*
+	 * Before an int3 can be written at @site, whose function has its code at @code and begins with @orig.
+	 * 0 or -errno.
+	 */
 	int (*note)(struct uft_session *s, uint64_t site, uint64_t code, uint8_t orig);
 };
 

@@ -2,12 +2,13 @@
 /*
  * unresponsive.c - a target whose agent did not answer in time, and what is done when it does after all
  *
- *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it told anew
+ *	live -> stuck (command_wait(): stopped, frozen, starved) -> its last command is done -> live, all of it
+ *	told anew
  *
- * Until the agent says that it is through with that command nothing is written to the area, since it may still be read. What
- * became of it is not asked for: whose sites it was about is not known any more, and by then other ones may be wanted. So each
- * site that may have been armed unseen counts as touched (IDLE: what is wanted of it differs, or is said once more), and then
- * everything is sent with force, as to a fork child.
+ * Until the agent says that it is through with that command nothing is written to the area, since it may
+ * still be read. What became of it is not asked for: whose sites it was about is not known any more, and by
+ * then other ones may be wanted. So each site that may have been armed unseen counts as touched (IDLE: what
+ * is wanted of it differs, or is said once more), and then everything is sent with force, as to a fork child.
  */
 #include "control/target/target.h"
 

@@ -8,9 +8,9 @@
  *	  program's is.
  * Everything else is the program's own and is delivered untouched, at the price of the look.
  *
- * If it is ours: the report first, while things are as they were; then the agent puts everything back (LEAVE, UNHOOK: it is a task
- * of its own, which nobody has stopped), a site whose bytes it does not know any more is written from the file, and
- * the pc goes to the place in the program that corresponds, where there is one:
+ * If it is ours: the report first, while things are as they were; then the agent puts everything back (LEAVE,
+ * UNHOOK: it is a task of its own, which nobody has stopped), a site whose bytes it does not know any more is
+ * written from the file, and the pc goes to the place in the program that corresponds, where there is one:
  *
  *	at a site	its start
  *	stub + 0	behind the site's instruction (after the prologue: and its return address off the stack)
@@ -18,9 +18,9 @@
  *	moved code	the instruction's own place
  *	stub + 10	where the call returns to; UNHOOK has put that into the slot just below the stack pointer
  *
- * Then the program goes on without a signal. A fault in moved code that is as it was made is the program's own: it gets the
- * signal, at its own address. Without a place to go, if it is a stack overflow, or if it comes again at
- * the same pc, the signal is delivered as it came.
+ * Then the program goes on without a signal. A fault in moved code that is as it was made is the program's
+ * own: it gets the signal, at its own address. Without a place to go, if it is a stack overflow, or if it
+ * comes again at the same pc, the signal is delivered as it came.
  */
 #include "control/watchdog/watchdog.h"
 

@@ -2,28 +2,35 @@
 /*
  * int3.c - the watchdog serves int3s: functions at whose entry no jump fits (opts.int3)
  *
- * The kernel's way with a trap is to force its signal: if that is blocked or ignored the program dies, unless a tracer takes it before it
- * is delivered. The watchdog (watchdog.c) is one. Who stands behind an int3 of ours is put into the function's slot, as if a
- * jump had led there, and the signal is dropped: no handler is needed, nor a stack, and no other thread waits.
+ * The kernel's way with a trap is to force its signal: if that is blocked or ignored the program dies, unless
+ * a tracer takes it before it is delivered. The watchdog (watchdog.c) is one. Who stands behind an int3 of
+ * ours is put into the function's slot, as if a jump had led there, and the signal is dropped: no handler is
+ * needed, nor a stack, and no other thread waits.
  *
  *	int3 at the site -> SIGTRAP -> we: pc = slot, no signal -> slot -> code or a tracer (runtime/patch/code.c)
  *
- * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its parent's, and may be
- * the only one left. Whether an int3 is ours in a certain memory is seen there: the code that belongs to it has the site's address.
+ * Objects. A table of all places where an int3 ever was, for the life of the session: a fork child has its
+ * parent's, and may be the only one left. Whether an int3 is ours in a certain memory is seen there: the code
+ * that belongs to it has the site's address.
  *
  * Invariants:
- *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c). Threads and children,
- *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK), followed or not.
+ *   1. An int3 is written only where every task that shares the memory is our tracee (may_arm(), seize.c).
+ *      Threads and children,
+ *	vfork's as well, are tracees from before their first instruction (PTRACE_O_TRACECLONE, FORK, VFORK),
+ *	followed or not.
  *   2. A memory's int3s are taken out before the first of its tasks is let go (trap_take_out(), watch_release()).
- *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is back. One that waits
+ *   3. A trap that was taken before and is seen behind that leads to the site itself, whose instruction is
+ *      back. One that waits
  *	behind another stop is waited for (watchdog.c).
- * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a second, and who takes a trap
- * before, or stands in one just then, dies of it. A child without an agent keeps its int3s until it is left as such (agentless.c), which
- * may be later. This is why int3 is asked for, never the default (doc/design/decisions.md).
+ * If we are killed nobody serves: the agents put everything back when they notice, within a tenth of a
+ * second, and who takes a trap before, or stands in one just then, dies of it. A child without an agent keeps
+ * its int3s until it is left as such (agentless.c), which may be later. This is why int3 is asked for, never
+ * the default (doc/design/decisions.md).
  *
- * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked again where all other
- * signals are, as in libc's own sections. That it was blocked alone, by the program, nothing tells afterwards. It takes a
- * handler of such a thread away, and SIG_IGN of any: processes that have either are left alone.
+ * What force_sig() does to the program is undone as far as can be seen: it unblocks SIGTRAP, which is blocked
+ * again where all other signals are, as in libc's own sections. That it was blocked alone, by the program,
+ * nothing tells afterwards. It takes a handler of such a thread away, and SIG_IGN of any: processes that have
+ * either are left alone.
  */
 #include "control/watchdog/int3.h"
 

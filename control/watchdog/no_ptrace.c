@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): the watchdog is refused; without it no int3 is planned. */
+/*
+ * no_ptrace.c - where tasks are not stopped by ptrace (ptrace/no_ptrace.c): the watchdog is refused; without
+ * it no int3 is planned.
+ */
 #include "control/watchdog/int3.h"
 #include "control/watchdog/watchdog.h"
 

@@ -2,15 +2,18 @@
 /*
  * seize.c - how the watchdog gets every task of a target (watchdog.c says what for)
  *
- * A task is seized while it runs, which stops nobody, and whoever it makes from then on is ours by itself (TRACECLONE; with int3s
- * also FORK and VFORK). But one that is not ours yet may have made another behind our look. So the tasks are looked through again until
- * nobody was added twice in a row: then every task that there was is ours, and so is every one to come.
+ * A task is seized while it runs, which stops nobody, and whoever it makes from then on is ours by itself
+ * (TRACECLONE; with int3s also FORK and VFORK). But one that is not ours yet may have made another behind our
+ * look. So the tasks are looked through again until nobody was added twice in a row: then every task that
+ * there was is ours, and so is every one to come.
  *
- * With int3s (int3.c) a trap kills whoever nobody serves. So they are looked for in all processes that share the memory, by kcmp(): vfork
- * children at work, clone(CLONE_VM) without CLONE_THREAD. Our agent takes no trap, and is left out.
+ * With int3s (int3.c) a trap kills whoever nobody serves. So they are looked for in all processes that share
+ * the memory, by kcmp(): vfork children at work, clone(CLONE_VM) without CLONE_THREAD. Our agent takes no
+ * trap, and is left out.
  *
- * Failure. Who cannot be had now, for another tracer has him, or we ourselves for another purpose, keeps the whole target from being
- * watched: no int3 is written into it (int3.c: may_arm()). It is tried again a moment later; another tracer is named once. Only who is over is passed by.
+ * Failure. Who cannot be had now, for another tracer has him, or we ourselves for another purpose, keeps the
+ * whole target from being watched: no int3 is written into it (int3.c: may_arm()). It is tried again a moment
+ * later; another tracer is named once. Only who is over is passed by.
  */
 #include "control/watchdog/watchdog.h"
 
@@ -101,8 +104,11 @@ static void say_left(struct uft_session *s, const struct target *t, pid_t of)
 			     s->opts.int3 ? "functions that need an int3 are left alone, and its faults are not seen" : "its faults are not seen");
 }
 
-/* Tasks that are ours for another purpose at the moment are had in a later round. So is a process that executes a program: a
- * seizure would wait for the end of that, and that for us to take the ends of its threads. */
+/*
+ * Tasks that are ours for another purpose at the moment are had in a later round. So is a process that
+ * executes a program: a seizure would wait for the end of that, and that for us to take the ends of its
+ * threads.
+ */
 void watch_targets(struct uft_session *s)
 {
 	for (struct target *t = s->watch ? s->targets : NULL; t; t = t->next) {

@@ -2,15 +2,17 @@
 /*
  * setuid_exec.c - who is the watchdog's, and executes a program that gains rights by that
  *
- * The kernel gives no rights to a program that a traced task executes, set-user-ID, set-group-ID or with file capabilities, unless the
- * tracer has CAP_SYS_PTRACE: it would run, and misbehave. The session is asked about each exec (UFT_CHILDREN_ASK); such a one
- * is not followed, and its task is let go before it is answered. From there to the exec it runs nothing but our hook.
+ * The kernel gives no rights to a program that a traced task executes, set-user-ID, set-group-ID or with file
+ * capabilities, unless the tracer has CAP_SYS_PTRACE: it would run, and misbehave. The session is asked about
+ * each exec (UFT_CHILDREN_ASK); such a one is not followed, and its task is let go before it is answered.
+ * From there to the exec it runs nothing but our hook.
  *
  *	EXEC asked -> stopped, let go -> answered -> executes: its process is another program's, and nobody's tracee
  *						  -> cannot: EXEC_FAILED waits until it is the watchdog's again
  *
- * With int3s in its memory (int3.c) nobody serves it meanwhile. That is no time for a trap, but for a signal handler's. If the memory
- * is its alone the int3s are taken out before, for good; else they stay, for those who go on there.
+ * With int3s in its memory (int3.c) nobody serves it meanwhile. That is no time for a trap, but for a signal
+ * handler's. If the memory is its alone the int3s are taken out before, for good; else they stay, for those
+ * who go on there.
  *
  * Not seen: an exec by a system call that no hook is at.
  */
@@ -28,7 +30,7 @@
 
 #define EXEC_NS		4000000000u	/* then its number may be another's: as long as an answer is kept */
 
-/* Nobody else shares the memory; of other processes than the maker, who is asked, none could if it was made by fork(). */
+/* Does no other process share the memory? After fork() only the maker could, which is asked. */
 static int is_alone(pid_t tid, pid_t tgid)
 {
 	long parent = peek_status(tgid, "PPid", 10);

@@ -218,7 +218,7 @@ void watch_go_on(struct uft_session *s, pid_t tid, int status)
 		on_end(s, tid, status);
 }
 
-/* Who has news, which is not taken. 0: nobody. */
+/* The task that has news, which is not taken. 0: none. */
 static int see(siginfo_t *si, int which)
 {
 	si->si_pid = 0;
@@ -226,8 +226,9 @@ static int see(siginfo_t *si, int which)
 }
 
 /*
- * A child that is nobody's business is shown first for as long as nobody takes it: fusermount, or what a shell left to us by exec. The kernel
- * shows those that are traced for __WCLONE whatever they are, and no such child.
+ * A child that is nobody's business is shown first for as long as nobody takes it: fusermount, or what a
+ * shell left to us by exec. The kernel shows those that are traced for __WCLONE whatever they are, and no
+ * such child.
  */
 static int is_no_business(const struct uft_session *s, pid_t pid)
 {
@@ -243,14 +244,17 @@ static int take(struct uft_session *s)
 	if (!see(&si, __WALL) || (is_no_business(s, si.si_pid) && !see(&si, __WCLONE)) || watch_is_ptask(s, si.si_pid))
 		return 0;
 	if (!watch_has(s, si.si_pid)) {
-		/* One that was to be let go (watch_release) and stops only now. Taken by us it would be a tracee for good. */
+		/*
+		 * One that was to be let go (watch_release) and stops only now. Taken by us it would be a
+		 * tracee for good.
+		 */
 		if (look_is_late(si.si_pid)) {
 			look_reap();
 			return !look_is_late(si.si_pid);
 		}
 		/*
-		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops: an exec waits until
-		 * somebody takes that end. Any other is a child's.
+		 * A thread of a tracee that stops before its maker told us, or is ended before it ever stops:
+		 * an exec waits until somebody takes that end. Any other is a child's.
 		 */
 		if (si.si_pid == s->launched || (si.si_code != CLD_TRAPPED && !peek_is_ours(si.si_pid)) ||
 		    add(s->watch, si.si_pid))
@@ -289,8 +293,9 @@ static void *helper_main(void *arg)
 		siginfo_t si = { .si_pid = 0 };
 
 		/*
-		 * Of those that are traced, as take() asks: what is nobody's business would be shown again as soon as the session has
-		 * looked. And the session looks now and then: where nobody is traced yet nothing is waited for.
+		 * Of those that are traced, as take() asks: what is nobody's business would be shown again as
+		 * soon as the session has looked. And the session looks now and then: where nobody is traced
+		 * yet nothing is waited for.
 		 */
 		if (waitid(P_ALL, 0, &si, WEXITED | WSTOPPED | WNOWAIT | __WCLONE) == 0 && write(w->fd, &one, sizeof(one)) < 0)
 			break;
@@ -374,7 +379,7 @@ static int let_go(struct uft_session *s, pid_t tid, int status)
 	return 1;
 }
 
-/* Those that have stopped go. Returns how many. */
+/* Resumes tasks that have stopped. Returns how many. */
 static size_t let_go_stopped(struct uft_session *s, pid_t pid)
 {
 	struct watch *w = s->watch;
@@ -419,8 +424,9 @@ static size_t count(const struct watch *w, pid_t pid)
 }
 
 /*
- * Will the next stop of a task be harmless, whoever lets it go from there? Where there are int3s it must have no trap ahead, nor be in the
- * middle of making a child from memory that was not clean: so it sleeps in another system call, or is over.
+ * Will the next stop of a task be harmless, whoever lets it go from there? Where there are int3s it must have
+ * no trap ahead, nor be in the middle of making a child from memory that was not clean: so it sleeps in
+ * another system call, or is over.
  */
 static int may_go_late(const struct uft_session *s, pid_t tid)
 {
@@ -452,7 +458,7 @@ static void press_no_more(struct pressed *p)
 	p->tid = 0;
 }
 
-/* Nobody has stopped for @ns. The first who must be waited for gets a better priority. 0: there is none. */
+/* No task has stopped for @ns. The first one that must be waited for gets a better priority. 0: there is none. */
 static int press(struct uft_session *s, pid_t pid, struct pressed *p, uint64_t ns)
 {
 	const struct watch *w = s->watch;
@@ -497,9 +503,10 @@ static void let_go_all(struct uft_session *s, pid_t pid)
 }
 
 /*
- * Without int3s there is nothing to be careful about. With them the memories are cleaned before the first task is let go, by
- * whichever of its tasks; a child that was made meanwhile, from memory that was not clean, is found by its maker's stop or its own.
- * So whoever makes one, or is in a trap, is waited for until it has stopped, however long it gets no CPU.
+ * Without int3s there is nothing to be careful about. With them the memories are cleaned before the first
+ * task is let go, by whichever of its tasks; a child that was made meanwhile, from memory that was not clean,
+ * is found by its maker's stop or its own. So whoever makes one, or is in a trap, is waited for until it has
+ * stopped, however long it gets no CPU.
  */
 void watch_release(struct uft_session *s, pid_t pid)
 {

@@ -10,14 +10,15 @@
  *   arena     what a session and its targets share: sparse files in its run directory.
  *   board     the first file: the layout, and what the session tells all. Targets map it read-only, of a descriptor
  *             that was opened so: they cannot write to it, nor make it writable.
- *   family    a file for each program image (launched, attached, executed, preloaded), which no other image maps: mail and
- *             `per_file` slices. A fork child takes a spare family at its first event, in place of its parent's. A child
- *             that may not open one (chroot, seccomp, another user) claims a free slice of its parent's family by one
- *             atomic operation, without a system call.
+ *   family    a file for each program image (launched, attached, executed, preloaded), which no other image
+ *   maps: mail and
+ *             `per_file` slices. A fork child takes a spare family at its first event, in place of its
+ *             parent's. A child that may not open one (chroot, seccomp, another user) claims a free slice of
+ *             its parent's family by one atomic operation, without a system call.
  *   mail      the beginning of a family's file: what its processes ask for. Behind it are slices of equal size.
  *   slice     what one target process owns: counters, a command area, its rings, its profile. Slice i is in family
- *             i / per_file; the numbers are the session's.
- *             The session numbers `nown` more, behind them, in memory of its own, for what it finds out and records itself.
+ *             i / per_file; the numbers are the session's. The session numbers `nown` more, behind them, in
+ *             memory of its own, for what it finds out and records itself.
  *   ring      a control page and a power-of-two data area, divided into sub-buffers. Ring i < ncpus
  *             is CPU i's, written under rseq; the other nexch rings are exchange rings for
  *             tasks without a usable rseq area (take a free one by atomic exchange of `owner`).
@@ -67,21 +68,23 @@ enum uft_rec_kind {
 };
 
 /*
- * Events. Ids from UFT_EVENT_FREE on are the session's to hand out (tracepoints, probes). Those below UFT_EVENT_OWN belong to
- * the call of this task that is innermost then: behind its ENTRY, before its EXIT. Those between stand for themselves and
- * are counted: STACK, and the session's own, of a task but of no call, in the rings of the session's own slices.
+ * Events. Ids from UFT_EVENT_FREE on are the session's to hand out (tracepoints, probes). Ids below
+ * UFT_EVENT_OWN belong to the call of this task that is innermost then: behind its ENTRY, before its EXIT.
+ * Ids between stand for themselves and are counted: STACK, and the session's own, of a task but of no call,
+ * in the rings of the session's own slices.
  */
 enum uft_event_id {
 	UFT_EVENT_CALL		= 1,	/* the first four integer arguments */
 	UFT_EVENT_RETURN	= 2,	/* the result; with UFT_SITE_MASK the task's blocked signals; with UFT_EVENTS_POLICY (and 0
-					 * between) policy | kernel priority << 32. What is not known is left out */
+					 * between) policy | kernel priority << 32. Unknown fields are left out */
 	UFT_EVENT_PARENT	= 3,	/* the address that the call returns to */
 	UFT_EVENT_CPU		= 4,	/* nanoseconds that the thread had a CPU meanwhile; before the EXIT */
 	UFT_EVENT_HANDLER	= 5,	/* the kernel made the call, for this signal (0 not known) */
 	UFT_EVENT_OVERRUN	= 6,	/* calls of the task so far for which its shadow stack had no room */
 	UFT_EVENT_OWN		= 8,
 	UFT_EVENT_HWLAT		= 8,	/* of a thread that spins: the longest time in ns between two readings of the clock, and between
-					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was too long; number of
+					 * two pairs of readings; CLOCK_REALTIME in ns of the first that was
+					 * too long; number of
 					 * this window | too long ones in it << 32 */
 	UFT_EVENT_SAMPLE	= 9,	/* of a thread that runs: where in the program, and, if it is known, the address that this returns to */
 	UFT_EVENT_SWITCH	= 10,	/* of a thread: enum uft_switch | kernel priority << 32 */
@@ -208,7 +211,8 @@ enum uft_request_kind {
 				 * 1 = CLOCK_MONOTONIC in ns at the same time, 2 = clock units a second, 0 unknown,
 				 * 3 = address of uft_boot; waits until everything is armed */
 	UFT_REQ_SANDBOX	= 7,	/* the caller is about to forbid itself something. args: 0 = enum uft_sandbox, 1 = with FILTER the address
-				 * of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an error: not to be traced there */
+				 * of its struct sock_fprog; waits. result: of FILTER enum uft_denied, or an
+				 * error: not to be traced there */
 };
 
 enum uft_sandbox {
@@ -233,9 +237,9 @@ enum uft_denied {
 enum uft_request_state { UFT_REQ_FREE, UFT_REQ_CLAIMED, UFT_REQ_POSTED, UFT_REQ_DONE };
 
 /*
- * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), FUTEX_WAKE of board.bell until that woke somebody;
- * if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out (counted) it frees
- * the slot. No-wait requests are freed by the session.
+ * A target thread: CAS state FREE -> CLAIMED, fill, POSTED (release), FUTEX_WAKE of board.bell until that woke
+ * somebody; if it waits: FUTEX_WAIT on state, UFT_REQ_TIMEOUT_MS (OBJECTS_MS) in all; on DONE or time-out
+ * (counted) it frees the slot. No-wait requests are freed by the session.
  */
 #define UFT_REQ_TIMEOUT_MS	2000
 #define UFT_REQ_OBJECTS_MS	10000	/* of UFT_REQ_OBJECTS and HELLO: large objects take time to decode */
@@ -331,8 +335,9 @@ enum uft_counter {
 };
 
 /*
- * The deepest stack of a slice's threads (UFT_STACKS_MAX). @seq is odd while somebody writes; a reader takes a copy for good if it
- * was even and is the same afterwards. frame[0] is the function that was entered, with its id for an address.
+ * The deepest stack of a slice's threads (UFT_STACKS_MAX). @seq is odd while somebody writes; a reader takes
+ * a copy for good if it was even and is the same afterwards. frame[0] is the function that was entered, with
+ * its id for an address.
  */
 struct uft_stack_max {
 	uint32_t seq;		/* a */
@@ -366,7 +371,8 @@ struct uft_slice {
 	uint32_t generation;	/* w: together with on_cpus one word of the keys of fast paths without rseq (runtime/ring/own.c) */
 	uint32_t on_cpus;	/* with UFT_RING_ON: the arena's ncpus, else 0; one comparison serves fast paths (x86_64) for both */
 	int32_t tid_offset;	/* s: where libc keeps a thread's number, from its thread pointer; 0: not known, or not to be
-				 * relied upon. For the same, and written before thunks are made: riscv64's load by it */
+				 * relied upon. For the same, and written before thunks are made: riscv64's load
+				 * by it */
 	uint32_t no_sharers;	/* s: 1: nobody makes tasks that have their maker's thread pointer, and so its number */
 	uint64_t counter[UFT_NCOUNTERS];	/* w: atomics */
 	struct uft_stack_max stack;
@@ -374,7 +380,10 @@ struct uft_slice {
 _Static_assert(offsetof(struct uft_slice, debug) == 48, "tools/gdb/uft.py");
 _Static_assert(offsetof(struct uft_slice, generation) % 8 == 0, "read with on_cpus by one load");
 
-/* For debuggers, which see our code, and our return addresses on stacks: where the true ones are (tools/gdb). Constant. */
+/*
+ * For debuggers, which see our code, and our return addresses on stacks: where the true ones are (tools/gdb).
+ * Constant.
+ */
 struct uft_debug {
 	uint32_t version;	/* UFT_ABI_VERSION */
 	uint32_t entry_bytes;	/* of a shadow entry, and its fields' offsets */
@@ -460,8 +469,9 @@ enum uft_stacks {
 /* ---- Stacks ------------------------------------------------------------------------------- */
 
 /*
- * How the frame of a caller is found from a return address: sorted rows, each for the code from its start to the next
- * one's. The return address lies at CFA - 8. Made by the session of .eh_frame, as the kernel makes ORC tables of its own.
+ * How the frame of a caller is found from a return address: sorted rows, each for the code from its start to
+ * the next one's. The return address lies at CFA - 8. Made by the session of .eh_frame, as the kernel makes
+ * ORC tables of its own.
  */
 enum uft_stack_rule {
 	UFT_RULE_NONE,		/* nothing is known */
@@ -545,7 +555,10 @@ struct uft_sweep {
 	uint8_t state;		/* enum uft_site_state */
 	uint8_t flags;		/* enum uft_site_flags: those in UFT_SITE_STUB, as they were */
 	uint8_t pad[6];
-	/* follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as struct uft_patch */
+	/*
+	 * follows: uint64_t word[n], bit i % 64 of word i / 64 for stub i. w: what remains has to be sent as
+	 * struct uft_patch
+	 */
 };
 _Static_assert(sizeof(struct uft_sweep) == 8, "abi");
 /* The same for many of one kind that nobody was told of, in a process that stands in its exec: UFT_CMD_ARM. */
@@ -561,7 +574,8 @@ _Static_assert(sizeof(struct uft_arm) == 16, "abi");
 
 enum uft_hook_kind {		/* places in unprepared code that the runtime must know of */
 	UFT_HOOK_SYSCALL,	/* `mov $nr,%eax; syscall`: the 5-byte mov becomes a jump. nr: execve, execveat,
-				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp; UFT_HOOK_ANY: glibc's syscall(), where the last
+				 * clone, clone3, fork, vfork, mlockall, prctl, seccomp; UFT_HOOK_ANY: glibc's
+				 * syscall(), where the last
 				 * argument's move becomes the jump */
 	UFT_HOOK_UNWIND,	/* entry of an unwinder's function. nr: enum uft_unwind_hook */
 	UFT_HOOK_RBRK,		/* r_debug.r_brk */
@@ -682,8 +696,10 @@ struct uft_cmd {
 };
 #define UFT_CMD_PAYLOAD	64
 
-/* What a preloaded runtime says of its process, at +UFT_CMD_PAYLOAD, before any command: under an emulator the kernel knows
- * another program and another auxiliary vector. */
+/*
+ * What a preloaded runtime says of its process, at +UFT_CMD_PAYLOAD, before any command: under an emulator
+ * the kernel knows another program and another auxiliary vector.
+ */
 #define UFT_HELLO_AUXV	40
 struct uft_hello {
 	uint32_t nauxv, pad;
@@ -708,10 +724,11 @@ _Static_assert(sizeof(struct uft_profile) == 64, "abi");
 /* ---- Entry of the blob -------------------------------------------------------------------- */
 
 /*
- * The session maps the blob (an ELF image without dynamic needs; it applies R_*_RELATIVE itself), writes
- * this block into the blob's symbol uft_boot, points the stopped task's pc at symbol uft_blob_start and
- * lets it run. The blob maps the board (`arena_path` and UFT_BOARD_SUFFIX) and the family of `slice` (UFT_FAMILY_SUFFIX and its number), starts its agent, stores
- * `result` and stops at a breakpoint instruction (SIGTRAP); the session then restores the registers.
+ * The session maps the blob (an ELF image without dynamic needs; it applies R_*_RELATIVE itself), writes this
+ * block into the blob's symbol uft_boot, points the stopped task's pc at symbol uft_blob_start and lets it
+ * run. The blob maps the board (`arena_path` and UFT_BOARD_SUFFIX) and the family of `slice`
+ * (UFT_FAMILY_SUFFIX and its number), starts its agent, stores `result` and stops at a breakpoint instruction
+ * (SIGTRAP); the session then restores the registers.
  */
 #define UFT_BOARD_SUFFIX	".b"
 #define UFT_FAMILY_SUFFIX	".f"	/* its number in decimal follows */
@@ -748,10 +765,11 @@ _Static_assert(offsetof(struct uft_boot, resume) == UFT_BOOT_RESUME && offsetof(
 	       offsetof(struct uft_boot, is_rejoining) == 348, "runtime/arch/x86_64/entry.S");
 
 /*
- * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with the registers
- * of clone(2), the task that makes the agent, and to wait for the end of that task. The agent does everything else beside
- * the program. It has descriptors of its own and makes a pair of sockets; the session takes one (pidfd_getfd) and sends
- * descriptors through it (enum uft_boot_fd). So nothing depends on paths, /proc or the numbers of a namespace.
+ * Attach. A thread of the running process is stopped only to map the blob, to make, at uft_blob_attach with
+ * the registers of clone(2), the task that makes the agent, and to wait for the end of that task. The agent
+ * does everything else beside the program. It has descriptors of its own and makes a pair of sockets; the
+ * session takes one (pidfd_getfd) and sends descriptors through it (enum uft_boot_fd). So nothing depends on
+ * paths, /proc or the numbers of a namespace.
  */
 enum uft_boot_stage { UFT_BOOT_NONE, UFT_BOOT_SOCKET, UFT_BOOT_DONE /* result is valid */ };
 enum uft_boot_fd { UFT_BOOT_ARENA, UFT_BOOT_BOARD, UFT_BOOT_SESSION, UFT_BOOT_TARGET /* pidfds */, UFT_BOOT_GUARD /* if there is one */,

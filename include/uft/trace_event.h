@@ -2,8 +2,9 @@
 /*
  * trace_event.h - TRACE_EVENT() and its relatives, source compatible with the kernel's; see tracepoint.h
  *
- * Included by a header with events. Its first reading makes trace_NAME() and trace_NAME_enabled(); <uft/define_trace.h> at its end
- * reads it again for what is defined, in the file that asked for it with CREATE_TRACE_POINTS.
+ * Included by a header with events. Its first reading makes trace_NAME() and trace_NAME_enabled();
+ * <uft/define_trace.h> at its end reads it again for what is defined, in the file that asked for it with
+ * CREATE_TRACE_POINTS.
  */
 #ifndef UFT_TRACE_EVENT_H
 #define UFT_TRACE_EVENT_H

@@ -2,13 +2,14 @@
 /*
  * tracepoint.h - static tracepoints for C and C++ programs
  *
- * Nothing is linked: a program that was built with this header runs the same where uft was never installed. A call of trace_NAME()
- * costs one nop while nobody records the event, and its arguments are not evaluated. uft finds the tracepoints of a program and of
- * its libraries in their ELF sections and makes the nop a jump while the event is recorded.
+ * Nothing is linked: a program that was built with this header runs the same where uft was never installed. A
+ * call of trace_NAME() costs one nop while nobody records the event, and its arguments are not evaluated. uft
+ * finds the tracepoints of a program and of its libraries in their ELF sections and makes the nop a jump
+ * while the event is recorded.
  *
- * Events are declared as in the kernel: include <uft/trace_event.h> in a header with TRACE_EVENT(), and <uft/define_trace.h> at its end;
- * one file of the program or library defines CREATE_TRACE_POINTS before it includes that header. All calls of a tracepoint are in the
- * object (program or library) that defines it.
+ * Events are declared as in the kernel: include <uft/trace_event.h> in a header with TRACE_EVENT(), and
+ * <uft/define_trace.h> at its end; one file of the program or library defines CREATE_TRACE_POINTS before it
+ * includes that header. All calls of a tracepoint are in the object (program or library) that defines it.
  *
  * Sections, which are the interface (version 1):
  *	__uft_sites	struct uft_tracepoint_site, one for each call
@@ -42,7 +43,10 @@ struct uft_tracepoint {
 	uint64_t magic;
 	uint32_t bytes;
 	uint32_t id;			/* of the event; the recorder's */
-	/* The recorder's; NULL while nobody records. @record: behind the common fields, readable up to a whole word; NULL: it was too large. */
+	/*
+	 * The recorder's; NULL while nobody records. @record: behind the common fields, readable up to a
+	 * whole word; NULL: it was too large.
+	 */
 	void (*write)(struct uft_tracepoint *tp, const void *record, unsigned long bytes);
 	uint64_t reserved[4];
 	char text[192];			/* system, name, class, each with a 0 byte */

@@ -2,10 +2,11 @@
 /*
  * chrome.c - the JSON of chrome://tracing, which Perfetto's viewer, speedscope and others read
  *
- * A call is a begin ("B") and an end ("E") of its thread, strictly nested (nest.h), so that viewers need not guess which call is in which. "ts" is
- * microseconds since the first event with exactly three decimals: whole nanoseconds, small enough to be exact in any reader. An end
- * has args.left for a call that was left without return, args.open for one that had not returned at the end. Lost records are instant
- * events; all sums are in otherData.
+ * A call is a begin ("B") and an end ("E") of its thread, strictly nested (nest.h), so that viewers need not
+ * guess which call is in which. "ts" is microseconds since the first event with exactly three decimals: whole
+ * nanoseconds, small enough to be exact in any reader. An end has args.left for a call that was left without
+ * return, args.open for one that had not returned at the end. Lost records are instant events; all sums are
+ * in otherData.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,10 +2,11 @@
 /*
  * ctf.c - the Common Trace Format 1.8: a directory with `metadata` (TSDL) and one stream of packets
  *
- * Events stand in the order of time over all tasks; the context of each is its process and thread. A function is an enumeration, whose
- * labels are the names, so an event takes 21 to 22 bytes; the metadata is written last, as only then all names are known. A thread's name
- * and program are an event of their own before its first call. func_exit.how is `returned`, `left` or `open` (not returned at the end of
- * the recording). Lost records are an event, and count as events_discarded of the packet. The clock is ns since the first event.
+ * Events stand in the order of time over all tasks; the context of each is its process and thread. A function
+ * is an enumeration, whose labels are the names, so an event takes 21 to 22 bytes; the metadata is written
+ * last, as only then all names are known. A thread's name and program are an event of their own before its
+ * first call. func_exit.how is `returned`, `left` or `open` (not returned at the end of the recording). Lost
+ * records are an event, and count as events_discarded of the packet. The clock is ns since the first event.
  */
 #include <inttypes.h>
 #include <stdlib.h>

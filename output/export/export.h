@@ -19,7 +19,10 @@ int uft_export_parquet(struct uft_stream *st, const char *path, struct uft_error
 int uft_export_firefox(struct uft_stream *st, const char *path, struct uft_error *err);
 int uft_export_otlp(struct uft_stream *st, const char *path, struct uft_error *err);
 
-/* A format of call paths (folded.c): adds up @st and lets @put write it. 0 or a negative errno, with a sentence in @err. */
+/*
+ * A format of call paths (folded.c): adds up @st and lets @put write it. 0 or a negative errno, with a
+ * sentence in @err.
+ */
 int export_paths(struct uft_stream *st, const char *path, struct uft_error *err, int (*put)(struct uft_stream *st, struct agg *a, FILE *out));
 
 #endif

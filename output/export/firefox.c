@@ -2,10 +2,11 @@
 /*
  * firefox.c - a processed profile of the Firefox profiler (JSON), which its later versions upgrade
  *
- * Of each task each stretch of time in which the stack of calls stays the same is a sample, whose weight is how long it was
- * (weightType tracing-ms): the sum of a function's weights is its own time to the nanosecond. Times are ms since the first event, with six
- * decimals. Calls that are open at the end of the recording and lost records are markers. A thread has its own tables of functions and
- * stacks. The columns of its samples are lanes of an unnamed file (spool.h) until the end.
+ * Of each task each stretch of time in which the stack of calls stays the same is a sample, whose weight is
+ * how long it was (weightType tracing-ms): the sum of a function's weights is its own time to the nanosecond.
+ * Times are ms since the first event, with six decimals. Calls that are open at the end of the recording and
+ * lost records are markers. A thread has its own tables of functions and stacks. The columns of its samples
+ * are lanes of an unnamed file (spool.h) until the end.
  */
 #include <errno.h>
 #include <inttypes.h>

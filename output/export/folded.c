@@ -2,8 +2,9 @@
 /*
  * folded.c - folded stacks: a line for each call path, `main;work;leaf 1234`, the number being its own time in ns
  *
- * What flamegraph.pl, speedscope, inferno and others read. The numbers of all lines add up to the time of the outermost calls. In a
- * name `;` becomes `:` and control bytes become `?`; losses are one line `[N records lost] 0`.
+ * What flamegraph.pl, speedscope, inferno and others read. The numbers of all lines add up to the time of the
+ * outermost calls. In a name `;` becomes `:` and control bytes become `?`; losses are one line `[N records
+ * lost] 0`.
  */
 #include <errno.h>
 #include <inttypes.h>

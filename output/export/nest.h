@@ -2,9 +2,9 @@
 /*
  * nest.h - a stream as calls that are strictly nested: what formats of a timeline need
  *
- * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before their children where times are
- * equal. Times are ns since the first event. Calls that are open at the end of the stream end with it, marked. Not told: returns whose entry
- * is not in the stream, which are counted.
+ * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before
+ * their children where times are equal. Times are ns since the first event. Calls that are open at the end of
+ * the stream end with it, marked. Not told: returns whose entry is not in the stream, which are counted.
  */
 #ifndef UFT_OUTPUT_EXPORT_NEST_H
 #define UFT_OUTPUT_EXPORT_NEST_H

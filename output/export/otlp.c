@@ -2,11 +2,12 @@
 /*
  * otlp.c - traces of OpenTelemetry: a span for each call, as one TracesData message of opentelemetry-proto (trace/v1)
  *
- * What a collector takes at /v1/traces as application/x-protobuf. An outermost call and all calls in it are a trace. Spans of a task are
- * collected and go out as ResourceSpans of its process: repeated fields of a message may be written one after the other. Times are ns since
- * the epoch: the wall clock when the recording began, plus the exact time since the first event. A call that was left without return
- * has the attribute uft.left, one that had not returned at the end uft.open; lost records are a span of no duration with uft.lost. Memory:
- * LANE_BYTES for each task.
+ * What a collector takes at /v1/traces as application/x-protobuf. An outermost call and all calls in it are a
+ * trace. Spans of a task are collected and go out as ResourceSpans of its process: repeated fields of a
+ * message may be written one after the other. Times are ns since the epoch: the wall clock when the recording
+ * began, plus the exact time since the first event. A call that was left without return has the attribute
+ * uft.left, one that had not returned at the end uft.open; lost records are a span of no duration with
+ * uft.lost. Memory: LANE_BYTES for each task.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,12 +2,15 @@
 /*
  * parquet.c - a table of Apache Parquet: a row for each call, compressed with zstd
  *
- * Rows stand in the order in which calls end; numbers (id, parent) are those of the order in which they begin, from 1, parent 0 for an
- * outermost one. ROWS of them are a row group: one page for each column, numbers PLAIN, names by a dictionary of the group. The indices of
- * a dictionary have 8, 16 or 32 bits, so that the bit packing of the format is a plain array. What has no row, lost records and returns
- * without entry, is counted in the file's key-value metadata. Memory: one group, and 400 bytes for each group that was written.
+ * Rows stand in the order in which calls end; numbers (id, parent) are those of the order in which they
+ * begin, from 1, parent 0 for an outermost one. ROWS of them are a row group: one page for each column,
+ * numbers PLAIN, names by a dictionary of the group. The indices of a dictionary have 8, 16 or 32 bits, so
+ * that the bit packing of the format is a plain array. What has no row, lost records and returns without
+ * entry, is counted in the file's key-value metadata. Memory: one group, and 400 bytes for each group that
+ * was written.
  *
- * The file: `PAR1`, groups, FileMetaData, its length, `PAR1`. All required fields of the format's thrift definition are there, and none else.
+ * The file: `PAR1`, groups, FileMetaData, its length, `PAR1`. All required fields of the format's thrift
+ * definition are there, and none else.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -37,7 +40,10 @@ static const struct { const char *name; uint8_t type; } columns[NCOLUMNS] = {
 	[COLUMN_DURATION] = { "duration_ns", TYPE_INT64 }, [COLUMN_SELF] = { "self_ns", TYPE_INT64 }, [COLUMN_HOW] = { "how", TYPE_BYTES },
 };
 
-/* The different names of a group, in PLAIN encoding, found by their text; an index that was met already finds its name by number. */
+/*
+ * The different names of a group, in PLAIN encoding, found by their text; an index that was met already finds
+ * its name by number.
+ */
 struct dict {
 	struct pb plain;
 	uint32_t n;

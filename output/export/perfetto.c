@@ -2,10 +2,11 @@
 /*
  * perfetto.c - the trace of Perfetto: track events in protobuf, a track for each task below one for its process
  *
- * Each task is a packet sequence of its own: its track is the sequence's default and function names are interned in it, so a begin or
- * an end is one packet of about 14 bytes. Timestamps are ns since the first event. A call that was left without return has an end with
- * the annotation `left`, one that had not returned at the end of the recording `open`. Lost records are instant events with their
- * number and mark the packet (previous_packet_dropped). Memory: a bit for each pair of task and function.
+ * Each task is a packet sequence of its own: its track is the sequence's default and function names are
+ * interned in it, so a begin or an end is one packet of about 14 bytes. Timestamps are ns since the first
+ * event. A call that was left without return has an end with the annotation `left`, one that had not returned
+ * at the end of the recording `open`. Lost records are instant events with their number and mark the packet
+ * (previous_packet_dropped). Memory: a bit for each pair of task and function.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -2,9 +2,10 @@
 /*
  * pprof.c - the profile of pprof: protobuf in gzip, a sample for each call path with its calls and its own time
  *
- * Sums of all samples are those of `uft report --tree`. The string table has a fixed order, so that no string has to be looked up:
- * first the words below, then of each function its name, its name as linked and its object. Comments (`pprof -comments`) say what the
- * samples cannot: records lost, calls open at the end. Memory: that of the tree, and one message.
+ * Sums of all samples are those of `uft report --tree`. The string table has a fixed order, so that no string
+ * has to be looked up: first the words below, then of each function its name, its name as linked and its
+ * object. Comments (`pprof -comments`) say what the samples cannot: records lost, calls open at the end.
+ * Memory: that of the tree, and one message.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static void squeeze(struct pprof *p, int flush)
 	p->message.n = 0;
 }
 
-/* What was collected goes out once it is worth it. */
+/* Writes the collected bytes once there are enough for a write. */
 static void put(struct pprof *p)
 {
 	int error = p->message.error ? p->message.error : p->part.error ? p->part.error : p->packed.error;

@@ -2,8 +2,9 @@
 /*
  * protobuf.h - messages of protocol buffers, encoded by hand
  *
- * A message is collected in a struct pb, and becomes a field of the next one or goes out. The first failure (no memory) sticks in
- * pb.error; what is added afterwards is dropped. Strings must be UTF-8: utf8_clean(). Context: control, one thread.
+ * A message is collected in a struct pb, and becomes a field of the next one or goes out. The first failure
+ * (no memory) sticks in pb.error; what is added afterwards is dropped. Strings must be UTF-8: utf8_clean().
+ * Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_EXPORT_PROTOBUF_H
 #define UFT_OUTPUT_EXPORT_PROTOBUF_H

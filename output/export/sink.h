@@ -2,9 +2,10 @@
 /*
  * sink.h - where an export goes: a new file that gets its name when it is whole
  *
- * The text is collected under another name beside @path, and renamed at the end: no half file ever has the final name, and an older
- * file stays until then. What is no regular file (a pipe, /dev/stdout) is written directly. A format of several files gets a directory,
- * in the same way. Context: control, one export at a time.
+ * The text is collected under another name beside @path, and renamed at the end: no half file ever has the
+ * final name, and an older file stays until then. Anything but a regular file (a pipe, /dev/stdout) is
+ * written directly. A format of several files gets a directory, in the same way. Context: control, one export
+ * at a time.
  */
 #ifndef UFT_OUTPUT_EXPORT_SINK_H
 #define UFT_OUTPUT_EXPORT_SINK_H
@@ -22,11 +23,17 @@ struct export_sink {
 
 /* 0, or a negative errno with a sentence in @err. */
 int export_sink_open(struct export_sink *s, const char *path, struct uft_error *err);
-/* The same for a file that a library opens itself: s->part is its name, or s->path where there is none. s->out is NULL. */
+/*
+ * The same for a file that a library opens itself: s->part is its name, or s->path where there is none.
+ * s->out is NULL.
+ */
 int export_sink_reserve(struct export_sink *s, const char *path, struct uft_error *err);
 /* Of a directory that is not there yet, or empty: its two files, s->out and s->second. */
 int export_sink_open_dir(struct export_sink *s, const char *path, const char *first, const char *second, struct uft_error *err);
-/* @ret: 0, or why the export failed: then nothing is left. Returns @ret or what went wrong now, with a sentence in @err. */
+/*
+ * @ret: 0, or why the export failed: then nothing is left. Returns @ret or what went wrong now, with a
+ * sentence in @err.
+ */
 int export_sink_close(struct export_sink *s, int ret, struct uft_error *err);
 /* Removes what is under way. Of signal handlers. */
 void export_sink_discard(void);

@@ -2,9 +2,10 @@
 /*
  * speedscope.c - the file format of speedscope: an evented profile for each task
  *
- * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The events of a task must stand
- * together, so each task has a lane of an unnamed file (spool.h) until the end. A frame is a function. What the format has no place for,
- * calls that were left or open and lost records, is counted in "exporter".
+ * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The
+ * events of a task must stand together, so each task has a lane of an unnamed file (spool.h) until the end. A
+ * frame is a function. What the format has no place for, calls that were left or open and lost records, is
+ * counted in "exporter".
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -9,9 +9,10 @@
  *	loss(task, ns, records)		task NULL: not known of which
  *	calls, profile			views: calls with names; functions with their sums
  *
- * Calls are numbered from 1 in the order in which they begin, parent is 0 for an outermost one, and their rows stand in the order in which they
- * end: appended, which is what makes it fast. There is no index; `CREATE INDEX` takes seconds for those who want one. The library
- * is loaded for this format only. The database has no journal while it is written: it is thrown away unless it gets whole.
+ * Calls are numbered from 1 in the order in which they begin, parent is 0 for an outermost one, and their
+ * rows stand in the order in which they end: appended, which is what makes it fast. There is no index;
+ * `CREATE INDEX` takes seconds for those who want one. The library is loaded for this format only. The
+ * database has no journal while it is written: it is thrown away unless it gets whole.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,8 +2,9 @@
 /*
  * thrift.h - structs of thrift's compact protocol, encoded by hand: what Parquet's page headers and footer are
  *
- * Fields of a struct are given in ascending order; `last` is the number of the one before, 0 at the start of a struct. A struct ends by
- * thrift_stop(). Failures stick in the struct pb (protobuf.h). Context: control, one thread.
+ * Fields of a struct are given in ascending order; `last` is the number of the one before, 0 at the start of
+ * a struct. A struct ends by thrift_stop(). Failures stick in the struct pb (protobuf.h). Context: control,
+ * one thread.
  */
 #ifndef UFT_OUTPUT_EXPORT_THRIFT_H
 #define UFT_OUTPUT_EXPORT_THRIFT_H

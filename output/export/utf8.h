@@ -10,7 +10,10 @@ struct utf8_text {
 	size_t cap;
 };
 
-/* @s with U+FFFD for each byte that is no UTF-8: @s itself, or a copy that is valid until the next call. NULL: no memory. */
+/*
+ * @s with U+FFFD for each byte that is no UTF-8: @s itself, or a copy that is valid until the next call.
+ * NULL: no memory.
+ */
 const char *utf8_clean(struct utf8_text *t, const char *s);
 void utf8_free(struct utf8_text *t);
 

@@ -2,19 +2,23 @@
 /*
  * aggregate.c - a stream added up by call path
  *
- * Each task has a stack of its open calls, each with its node. An entry looks for the child of the node above it: first the one that
- * was called last, then by hash. An exit adds its duration to its node.
+ * Each task has a stack of its open calls, each with its node. An entry looks for the child of the node above
+ * it: first the one that was called last, then by hash. An exit adds its duration to its node.
  *
- * What is exact
- *   - the sum of self over all nodes is the sum of total over the outermost ones, to the ns, unless events are lost or selected
- *   - a call that was left (longjmp, exception, stack switch) counts up to then; should it return after all, nothing is added
+ * Exact are
+ *   - the sum of self over all nodes is the sum of total over the outermost ones, to the ns, unless events
+ *     are lost or selected
+ *   - a call that was left (longjmp, exception, stack switch) counts up to then; should it return after all,
+ *     nothing is added
  *   - a call that is open at the end counts up to the last event, and in nopen
- *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time only, as what it called
- *     was counted without it; one whose duration is unknown counts as a call without time
- *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie within each other
- * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the outermost calls give the total.
- * Memory: 100 bytes a path and 128 for each octave of its durations.
- * Speed: see bench/micro/output.c; no allocation but for first times.
+ *   - an exit whose entry is not in the stream (it began before the selected range) counts with its own time
+ *     only, as what it called was counted without it; one whose duration is unknown counts as a call without
+ *     time
+ *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie
+ *     within each other
+ * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the
+ * outermost calls give the total. Memory: 100 bytes a path and 128 for each octave of its durations. Speed:
+ * see bench/micro/output.c; no allocation but for first times.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -38,7 +42,10 @@ struct task {
 	uint32_t n, cap;
 	uint32_t root;		/* node of its group + 1; 0 not looked up */
 	uint32_t tid;		/* once it has called something */
-	/* Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is known; it would have gone on; */
+	/*
+	 * Of a task that the session's own events are of: it left its CPU then, 0: it has one, as far as is
+	 * known; it would have gone on;
+	 */
 	uint64_t off_ns;
 	int is_preempted;
 	uint32_t calls_of, ncalled;	/* the task with the calls of the same thread, + 1, as it was when so many had called */
@@ -496,7 +503,10 @@ static struct task *task_of(struct agg_build *b, const struct uft_event *ev)
 	return &b->task[ev->task->index];
 }
 
-/* The open calls of the thread that @t is of. The session's events have a task of their own; an exec makes another one with calls. */
+/*
+ * The open calls of the thread that @t is of. The session's events have a task of their own; an exec makes
+ * another one with calls.
+ */
 static struct task *callers_of(struct agg_build *b, struct task *t, uint32_t tid)
 {
 	if (t->ncalled != b->ncalled) {

@@ -2,8 +2,9 @@
 /*
  * aggregate.h - a stream added up by call path: the one mechanism of the call tree, of differences and of flame graphs
  *
- * A node is a function as called on one path: `main;work;leaf`. Node 0 is the whole recording, its children are groups (agg_by) or,
- * without groups, outermost functions. A parent's index is smaller than its children's. Context: control, one thread.
+ * A node is a function as called on one path: `main;work;leaf`. Node 0 is the whole recording, its children
+ * are groups (agg_by) or, without groups, outermost functions. A parent's index is smaller than its
+ * children's. Context: control, one thread.
  */
 #ifndef UFT_OUTPUT_REPORT_AGGREGATE_H
 #define UFT_OUTPUT_REPORT_AGGREGATE_H
@@ -59,7 +60,10 @@ void agg_finish(struct agg *a);
 
 /* The value of the calls' durations that @percent of them do not exceed, off by at most 1.6 %. */
 uint64_t agg_rank(const struct agg *a, const struct agg_node *n, unsigned percent);
-/* A histogram in order: calls to @put(ctx, from, to, calls) for each bucket that is not empty; both ends belong to it. */
+/*
+ * A histogram in order: calls to @put(ctx, from, to, calls) for each bucket that is not empty; both ends
+ * belong to it.
+ */
 void agg_each_bucket(const struct agg *a, const struct agg_node *n, void (*put)(void *ctx, uint64_t from, uint64_t to, uint64_t calls), void *ctx);
 
 /* ---- To make one out of others ---- */
@@ -68,8 +72,10 @@ uint32_t agg_child(struct agg *a, uint32_t parent, uint32_t func);	/* made if ne
 /* Adds the calls of @n to node @to; their total only if @is_outer. 0 or -ENOMEM. */
 int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct agg_node *n, int is_outer);
 
-/* tree.c: adds to @to a node for each function of @a (finished) that matches the pattern @func, over all its paths. 0, -EINVAL, -ENOMEM;
- * none matching is no error. */
+/*
+ * tree.c: adds to @to a node for each function of @a (finished) that matches the pattern @func, over all its
+ * paths. 0, -EINVAL, -ENOMEM; none matching is no error.
+ */
 int agg_flatten(struct agg *to, const struct agg *a, const char *func);
 
 #endif

@@ -14,8 +14,9 @@
  *   avg	mean over all timed calls, nested ones too: not total / calls for a recursive function
  *   min, max	exact
  *   p50, p99	from a histogram, off by at most 1.6 % (histogram.h), all timed calls
- *   variance_ns2	as the kernel's s^2 column: (n sum(x^2) - sum(x)^2) / (n (n - 1)); min and variance are not in the text
- * What is not known is `-`. A call left without return counts with the time it had run; should it return
+ *   variance_ns2	as the kernel's s^2 column: (n sum(x^2) - sum(x)^2) / (n (n - 1)); min and variance are
+ *			not in the text
+ * An unknown value is `-`. A call left without return counts with the time it had run; should it return
  * after all (coroutine), that is not counted again. With tracing_thresh there are no entries: a nested call of
  * the same function is recognised by its time lying within the outer one's, back to RECENT calls of the task.
  *
@@ -180,8 +181,9 @@ static void keep_sample(struct profile *prof, const struct uft_event *ev)
 }
 
 /*
- * A call whose entry was not shown: a CALL record, or it began before what was selected. Calls of the same function that
- * lie within it have been counted: what they gave to the total is this call's own time, so it comes off again.
+ * A call whose entry was not shown: a CALL record, or it began before what was selected. Calls of the same
+ * function that lie within it have been counted: what they gave to the total is this call's own time, so it
+ * comes off again.
  */
 static int call(struct profile *prof, const struct uft_event *ev)
 {

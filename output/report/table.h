@@ -2,15 +2,17 @@
 /*
  * table.h - the table printer of all reports: aligned text, JSON or CSV
  *
- * A report describes its columns once and gives rows of cells. Text shows times with three digits and a unit, shares in percent and
- * the name last, cut at the width of a terminal. JSON and CSV hold every column, times in ns, shares as fractions, names whole:
+ * A report describes its columns once and gives rows of cells. Text shows times with three digits and a unit,
+ * shares in percent and the name last, cut at the width of a terminal. JSON and CSV hold every column, times
+ * in ns, shares as fractions, names whole:
  *
  *	{"report":"profile","version":1,"rows":[
  *	{"calls":2,"total_ns":4000,...,"function":"f"}
  *	]}
  *
- * Escapes: control bytes are `?` in text, \u00XX in JSON, as they are within quotes in CSV; a byte that is no UTF-8 is U+FFFD
- * in JSON and CSV. A cell that is not known is `-`, null or empty. Context: control, one thread.
+ * Escapes: control bytes are `?` in text, \u00XX in JSON, as they are within quotes in CSV; a byte that is no
+ * UTF-8 is U+FFFD in JSON and CSV. A cell that is not known is `-`, null or empty. Context: control, one
+ * thread.
  */
 #ifndef UFT_OUTPUT_REPORT_TABLE_H
 #define UFT_OUTPUT_REPORT_TABLE_H

@@ -2,13 +2,15 @@
 /*
  * tree.c - the call tree and what is made of it: callers, callees, flat by group, histogram
  *
- * The stream is added up by path once (aggregate.h). The tree prints that as it is; the other views make a second tree out of it:
+ * The stream is added up by path once (aggregate.h). The tree prints that as it is; the other views make a
+ * second tree out of it:
  *
  *	callees F	all calls of F as one root, what they call below it; F within F belongs to the outer one
  *	callers F	F as the root, below it its callers, theirs below them: times and calls are those of F
  *	flat		in each group a node for each function, of which the outermost calls give the total
  *
- * Text leaves out what is smaller than min_share of all and says how much that is; JSON and CSV leave out nothing unless asked to.
+ * Text leaves out what is smaller than min_share of all and says how much that is; JSON and CSV leave out
+ * nothing unless asked to.
  */
 #include <errno.h>
 #include <inttypes.h>

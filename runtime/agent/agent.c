@@ -10,9 +10,10 @@
  * Life.	agent_start() -> ready -> commands -> exit
  * It ends when the target has ended (pidfd), runs another image (kcmp), its slice is no longer live, by AGENT_EXIT, or
  * by the hand of who detaches: the session stops it, lets it unmap all that is ours, itself included, and exit, all by
- * system calls made at an instruction of the vdso (control/detach/detach.c). If the session is gone (pidfd, arena.closed) and
- * the target stays, it first puts the original code back and switches recording off; then it serves the guard
- * in the same way, or ends if there is none. As nobody wakes it for the loss of a session, it looks every TICK_MS.
+ * system calls made at an instruction of the vdso (control/detach/detach.c). If the session is gone (pidfd,
+ * arena.closed) and the target stays, it first puts the original code back and switches recording off; then it
+ * serves the guard in the same way, or ends if there is none. As nobody wakes it for the loss of a session, it
+ * looks every TICK_MS.
  *
  * Parents. A child that ended would stay the target's zombie, as the target does not wait for it. So a task in between
  * makes the agent and ends, and the starting thread waits for that one at once: the agent is init's (or that of the
@@ -242,7 +243,10 @@ static void agent_main(void)
 		agent_loop();
 }
 
-/* Its name first: who is told of all tasks knows by it that this is none of the program's, and the agent inherits it. */
+/*
+ * Its name first: who is told of all tasks knows by it that this is none of the program's, and the agent
+ * inherits it.
+ */
 static void between_main(void)
 {
 	name_agent();

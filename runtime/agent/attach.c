@@ -2,11 +2,11 @@
 /*
  * attach.c - how the runtime comes up in a process that runs already
  *
- * Entered by a task that the session had one of the program's threads clone (entry.S). It makes the agent and ends
- * (agent.c, "Parents"); all that may wait, fail, or be forbidden happens here, beside the running program, on the agent's own stack and in its own
- * descriptor table; the program takes part in nothing. Nobody uses what is set up here before the session arms a
- * site. The arena comes through a socket that the session takes from us: paths and process numbers of a container
- * mean nothing outside of it.
+ * Entered by a task that the session had one of the program's threads clone (entry.S). It makes the agent and
+ * ends (agent.c, "Parents"); all that may wait, fail, or be forbidden happens here, beside the running
+ * program, on the agent's own stack and in its own descriptor table; the program takes part in nothing. No
+ * task uses what is set up here before the session arms a site. The arena comes through a socket that the
+ * session takes from us: paths and process numbers of a container mean nothing outside of it.
  */
 #include <linux/socket.h>
 

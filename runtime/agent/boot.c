@@ -149,8 +149,9 @@ static int boot_map_path(const char *path)
 }
 
 /*
- * In place of the parent's, in one step: other threads may read there, and who was interrupted inside by the handler that forked goes on
- * with addresses in it. As map_shared() a plain mapping may come locked, so it is made elsewhere.
+ * In place of the parent's, in one step: other threads may read there, and who was interrupted inside by the
+ * handler that forked goes on with addresses in it. As map_shared() a plain mapping may come locked, so it is
+ * made elsewhere.
  */
 static int map_over(uint64_t at, int fd)
 {

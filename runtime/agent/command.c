@@ -4,8 +4,9 @@
  *
  *	session: fills uft_cmd, cmd_seq + 1, wakes		agent: does it, result, cmd_done = cmd_seq, wakes
  *
- * The other way is request.c. Both know no host but platform.h: plat_wait() and plat_wake() on words of the arena are all
- * that a channel takes. On Linux the agent waits for commands (agent.c); who has no task for that looks now and then (agent_poll()).
+ * The other way is request.c. Both know no host but platform.h: plat_wait() and plat_wake() on words of the
+ * arena are all that a channel takes. On Linux the agent waits for commands (agent.c); who has no task for
+ * that looks now and then (agent_poll()).
  *
  * Context: control, one caller at a time.
  */

@@ -2,13 +2,14 @@
 /*
  * preload.c - the runtime as a library that the loader brings: no ptrace, so it works where there is none (an emulator)
  *
- * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other object (-z
- * initfirst), when no thread but the first exists. It maps the session's board, whose path is in the environment (UFT_ARENA),
- * takes a spare family as a fork child does, starts the agent as a thread, tells the session (UFT_REQ_HELLO) and waits until
- * that has armed what it wants. Whatever fails leaves the program as it would be without us.
+ * libuft.so needs the loader and nothing else. Its initialisation function runs before that of any other
+ * object (-z initfirst), when no thread but the first exists. It maps the session's board, whose path is in
+ * the environment (UFT_ARENA), takes a spare family as a fork child does, starts the agent as a thread, tells
+ * the session (UFT_REQ_HELLO) and waits until that has armed what it wants. Whatever fails leaves the program
+ * as it would be without us.
  *
- * The agent is a thread of the process here: the one way to share memory that emulators know. It keeps no descriptor (they are
- * the program's), and ends with the process.
+ * The agent is a thread of the process here: the one way to share memory that emulators know. It keeps no
+ * descriptor (they are the program's), and ends with the process.
  */
 #include "runtime/agent/agent.h"
 #include "runtime/arch/arch.h"
@@ -35,8 +36,11 @@ static char *find_variable(char **envp, const char *name)
 	return NULL;
 }
 
-/* BYTES:PATH or BYTES!PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the environment shall speak of us: what an emulated
- * program executes may be for another machine, whose loader would complain. */
+/*
+ * BYTES:PATH or BYTES!PATH, bytes in hexadecimal: maps it, or -errno. ! says that nothing in the environment
+ * shall speak of us: what an emulated program executes may be for another machine, whose loader would
+ * complain.
+ */
 static int map_session(const char *value, int *is_secret)
 {
 	const char *end = value + mem_strlen(value);
@@ -91,7 +95,10 @@ static uint64_t monotonic_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* Both clocks at one instant: of a few readings the narrowest, as who is taken off its CPU between the two is late by milliseconds. */
+/*
+ * Both clocks at one instant: of a few readings the narrowest, as who is taken off its CPU between the two is
+ * late by milliseconds.
+ */
 static void read_clocks(uint64_t *clock, uint64_t *ns)
 {
 	uint64_t narrow = UINT64_MAX;

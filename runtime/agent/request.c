@@ -4,16 +4,17 @@
  *
  *	FREE -CAS-> CLAIMED -> POSTED (bell) -session-> DONE -> FREE
  *
- * The bell is a futex in memory that the target can only read: a wake that comes while the session does not wait is lost. So the
- * thread wakes again until it woke somebody, for a moment, and who waits for an answer at each part of the wait.
+ * The bell is a futex in memory that the target can only read: a wake that comes while the session does not
+ * wait is lost. So the thread wakes again until it woke somebody, for a moment, and who waits for an answer
+ * at each part of the wait.
  *
  * Signals are blocked from the claim to the end, so that no handler can leave a slot behind by a longjmp. A
  * thread that is killed inside leaves one; the session answers it and frees it when nobody takes the answer. A
  * slot whose wait timed out is taken back; the session, which may be at work on it, does not answer then.
  * The wait is cut into parts, because a session that dies wakes nobody.
  *
- * A process without an agent (trace/adopt.c: fork children under an emulator) is told what to do while it asks: the waiting
- * thread does it. Only one waits at a time there: who has the loader's lock.
+ * A process without an agent (trace/adopt.c: fork children under an emulator) is told what to do while it
+ * asks: the waiting thread does it. Only one waits at a time there: who has the loader's lock.
  */
 #include "runtime/agent/agent.h"
 

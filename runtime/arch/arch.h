@@ -3,11 +3,12 @@
  * arch.h - the porting contract: what an architecture folder gives the runtime
  *
  * Each arch/<name>/ has the same files: encode.h (pure instruction encodings, shared with the session),
- * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), syscall.S, trace.S (handlers), ring.S (rseq sections),
- * hook.S (system call and unwinder hooks). This header picks the folder and states each obligation.
+ * syscall.h (raw system calls), atomic.h, entry.S (blob entry, agent clone), syscall.S, trace.S (handlers),
+ * ring.S (rseq sections), hook.S (system call and unwinder hooks). This header picks the folder and states
+ * each obligation.
  *
- * Thunks and handlers, x86_64; others in their patch.h. A thunk is per object and lies within branch reach of its text; it loads
- * one constant and jumps to the common handler, wherever the blob is:
+ * Thunks and handlers, x86_64; others in their patch.h. A thunk is per object and lies within branch reach of
+ * its text; it loads one constant and jumps to the common handler, wherever the blob is:
  *
  *	thunk:	push %rax; mov $K,%eax; jmp *target(%rip)
  *
@@ -62,14 +63,16 @@
 /*
  * Handlers that thunks jump to (trace.S). Assembly only: never called from C.
  *
- * Pre: a thunk has loaded its constant (ARCH_THUNK_K() where instructions are words), everything else is as at the site.
- * Post, of all: registers that a caller of the function, or its body, may rely on are as they were; the stack below the
- * program's is the only memory of the program that was written, and it was probed before anything changed.
+ * Pre: a thunk has loaded its constant (ARCH_THUNK_K() where instructions are words), everything else is as
+ * at the site. Post, of all: registers that a caller of the function, or its body, may rely on are as they
+ * were; the stack below the program's is the only memory of the program that was written, and it was probed
+ * before anything changed.
  *   func, mcount_func		control is behind the site, one FUNC record or none was written
- *   graph_enter		accepted: the parent is in a shadow entry named by the slot, and the body's return leads to the stub;
+ *   graph_enter		accepted: the parent is in a shadow entry named by the slot, and the body's
+ *				return leads to the stub;
  *				declined: the body runs as if called by the parent
- *   mcount_graph		accepted: the same, and the address in the slot is the stub's or uft_asm_mcount_return; control is behind
- *				the site in both cases
+ *   mcount_graph		accepted: the same, and the address in the slot is the stub's or
+ *				uft_asm_mcount_return; control is behind the site in both cases
  *   graph_exit, mcount_return	control is at the parent of the entry with this slot, which is popped; results live
  * Fast ones may end by the slow one's C at any point before their commit: nothing that it needs has changed by then.
  */
@@ -83,10 +86,13 @@ extern const char uft_asm_mcount_graph[], uft_asm_mcount_return[];
 int uft_asm_swap8(uint64_t *at, uint64_t from, uint64_t to);
 extern const char uft_asm_on_fault[], uft_asm_sigreturn[];
 
-/* Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved (where instructions are words: patch.h, word_hook.c):
+/*
+ * Hooks (hook.S). Hook stubs, built by patch/hook.c, call these with everything preserved (where instructions
+ * are words: patch.h, word_hook.c):
  *   syscall hook stub:  lea -128(%rsp),%rsp; call uft_asm_hook_syscall_pre via pointer; lea 128(%rsp),%rsp;
  *                       mov $nr,%eax (not mlockall: pre chooses); [exec: syscall; post hook]; jmp back
- *   of any number:      mov 8(%rsp),%r9; clc; the same by uft_asm_hook_syscall_any; jc 1f; jmp back; 1: jmp behind the syscall
+ *   of any number:      mov 8(%rsp),%r9; clc; the same by uft_asm_hook_syscall_any; jc 1f; jmp back;
+ *                       1: jmp behind the syscall
  *   unwind hook stub:   call uft_asm_hook_unwind via pointer; moved instructions; jmp back
  * eax holds the system call number at pre; the kernel's argument registers are live. */
 extern const char uft_asm_hook_syscall_pre[], uft_asm_hook_syscall_post[], uft_asm_hook_unwind[], uft_asm_hook_rbrk[];

@@ -235,7 +235,10 @@ static void drop_items(const struct batch_window *w)
 		drop(&journal.item[i]);
 }
 
-/* What was planned for stores of ours, but the kernel has to write: heads and exchanges over two words are out. */
+/*
+ * Drops items that were planned for stores of the runtime, but that the kernel has to write: heads and
+ * exchanges over two words.
+ */
 static void drop_split_items(const struct batch_window *w)
 {
 	uint32_t i;

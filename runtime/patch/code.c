@@ -20,15 +20,16 @@
  *
  *	ORIGINAL --> NOP_F (the pad is written, nothing leads there) --> NOP (linked)
  *
- * sites of five bytes go without NOP_F. What is armed is not a form: the cell says it, and nothing else.
+ * sites of five bytes go without NOP_F. Being armed is not a form: the cell says it, and nothing else.
  *
- * A site of one byte is linked by an int3: the session, which has every task of the program by ptrace, puts who takes the trap into the
- * slot. One byte changes by one store, at any time: a thread runs the old instruction or the trap (and nobody rests inside
- * of what changes). It is unlinked when nothing is armed, since a trap costs something even if it leads nowhere. Nor is it
- * wrong if the byte is back already: the session takes them out of a process before it lets go of it.
+ * A site of one byte is linked by an int3: the session, which has every task of the program by ptrace, puts
+ * who takes the trap into the slot. One byte changes by one store, at any time: a thread runs the old
+ * instruction or the trap (and nobody rests inside of what changes). It is unlinked when nothing is armed,
+ * since a trap costs something even if it leads nowhere. Nor is it wrong if the byte is back already: the
+ * session takes them out of a process before it lets go of it.
  *
- * A site of one to four bytes whose jump ends in the program's own is punned (pun.c): its place leads to the slot. Only its first
- * instruction moves, so one store links it at any time, too.
+ * A site of one to four bytes whose jump ends in the program's own is punned (pun.c): its place leads to the
+ * slot. Only its first instruction moves, so one store links it at any time, too.
  *
  * When text may change (doc/design/unprepared.md). A thread may rest between moved instructions, so linking needs
  * nobody there: UFT_PATCH_FRESH, nobody runs, or the session holds the tasks (UFT_CMD_HELD). Else UFT_ST_LIVE.
@@ -37,7 +38,7 @@
  * child born meanwhile would run the stand-in until its first event), and a pad, in which a thread may rest on its
  * way. Until then they stay linked, and their cells lead to the code that moved.
  *
- * What was written for a site stays and does not change: the session may send it again.
+ * Code written for a site stays and does not change: the session may send it again.
  * Context: control; everything is in the site's record or in memory of ours, so that a fork child has it.
  */
 #include "runtime/base/mem.h"
@@ -220,7 +221,7 @@ static void write_out_of_line(struct patch_object *o, struct uft_code *c, uint32
 	}
 }
 
-/* Who asks for a list asks again with each change of it, for those that it did not get, too: they count once. */
+/* The session asks for a list again with each change of it, refused places included: they count once. */
 static void refuse_pun(const struct patch_object *o, struct uft_code *c, int ret)
 {
 	struct patch_site *s = &o->site[c->stub];
@@ -231,7 +232,7 @@ static void refuse_pun(const struct patch_object *o, struct uft_code *c, int ret
 	s->bits |= SITE_NO_PLACE;
 }
 
-/* Those that have a place: it and the jump are noted in the request. */
+/* Makes the jumps of sites that have a place, and notes both in the request. */
 static void make_puns(const struct patch_object *o, struct uft_code *c, uint32_t n)
 {
 	struct pun_search search = { 0 };

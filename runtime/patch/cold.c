@@ -2,19 +2,22 @@
 /*
  * cold.c - the first arming of many sites, while nobody can run in them
  *
- * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an order
- * that running threads survive. Before a program's first instruction there is neither, but many sites: each is
- * looked at, written and noted in one go. Nothing is decided here. Who is asked is the same (site_learn(),
- * site_next(), near_missing(), near_build()), and what is not a first step of CLASS_PLAIN or the way of CLASS_ISLE is left to
- * the general way, where it is refused, too, if it has to be. A site that was looked at and is left finds the general way as it would be.
+ * The way of patch.c makes an item of every change, so that a fork child can finish it, and writes it in an
+ * order that running threads survive. Before a program's first instruction there is neither, but many sites:
+ * each is looked at, written and noted in one go. Nothing is decided here. Who is asked is the same
+ * (site_learn(), site_next(), near_missing(), near_build()), and what is not a first step of CLASS_PLAIN or
+ * the way of CLASS_ISLE is left to the general way, where it is refused, too, if it has to be. A site that
+ * was looked at and is left finds the general way as it would be.
  *
- * Plain functions take it as well when the session holds all tasks, whose time is dear then; what can be done beside them
- * was done before (cold_warm()), and what is left is done by a loop of its own (code_link()).
+ * Plain functions take it as well when the session holds all tasks, whose time is dear then; what can be done
+ * beside them was done before (cold_warm()), and what is left is done by a loop of its own (code_link()).
  *
- * What was found out about one site holds for all that are like it: same kind, same bytes, at no end of a line or page. They
- * are taken from a mould (struct mould), in a loop that does little more than read and write. 100,000: 5 ms less.
+ * What was found out about one site holds for all that are like it: same kind, same bytes, at no end of a
+ * line or page. They are taken from a mould (struct mould), in a loop that does little more than read and
+ * write. 100,000: 5 ms less.
  *
- * Memory is what the rest costs: pages of the site table and of stubs are made by one call a block instead of by a fault each.
+ * Memory is what the rest costs: pages of the site table and of stubs are made by one call a block instead of
+ * by a fault each.
  */
 #include "runtime/base/mem.h"
 #include "runtime/patch/short.h"
@@ -107,7 +110,10 @@ static void cold_copy_text(const struct uft_patch *p, uint32_t n)
 	plat_populate(lo, hi);
 }
 
-/* Those of a run lie as far from each other as their sites: one window, if all are of one kind, opened by the first. */
+/*
+ * The cells of a run lie as far from each other as their sites: one window, if all are of one kind, opened by
+ * the first.
+ */
 static struct plat_window *cold_isle(struct cold *c, const struct patch_site *s, uintptr_t at)
 {
 	if (!c->isle.hi && plat_text_open(&c->isle, at, at + (c->hi - s->addr) + UFT_LEN_JMP, PLAT_READ | PLAT_EXEC, 0))
@@ -288,7 +294,7 @@ static int cold_code(struct cold *c, const struct uft_patch *p)
 	return 0;
 }
 
-/* Those in a row that need no look of their own. */
+/* Counts the sites in a row that need no look of their own. */
 static uint32_t cold_row(struct cold *c, struct uft_patch *p, uint32_t n)
 {
 	uint32_t done;
@@ -350,7 +356,10 @@ static void cold_begin(struct cold *c, struct patch_object *o, struct quiet *q, 
 	c->stubs.hi = c->isle.hi = c->changed = c->left.n = c->mould.len = c->is_order = 0;
 }
 
-/* Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH says is too little. */
+/*
+ * Are there so many new ones that it pays to ask? A fork must be out of the question: what UFT_PATCH_FRESH
+ * says is too little.
+ */
 static int cold_is_it(const struct patch_object *o, const struct uft_patch *p, uint32_t n, struct quiet *q)
 {
 	return n >= COLD_MIN && p->stub < o->nstubs && (is_code(p) || !o->site[p->stub].addr) && quiet_at(q, 0, 0);

@@ -2,27 +2,31 @@
 /*
  * dense.c - switching many known sites at once
  *
- * The way of patch.c reads and writes 100 bytes a site besides the code: an item each, in passes. Most sites are one
- * instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what is there already: for
- * them the record in the table says all, and is the journal, too. They are compared, written and noted in one go:
+ * The way of patch.c reads and writes 100 bytes a site besides the code: an item each, in passes. Most sites
+ * are one instruction of five to eight bytes in a page (SITE_SHORT), were looked at before, and lead to what
+ * is there already: for them the record in the table says all, and is the journal, too. They are compared,
+ * written and noted in one go:
  *
  *	1. the run is noted (struct patch_run), its window is opened
- *	2. of each site: its bytes are as its form says? The new form is noted, then ST8 (batch.c), or the stand-in of JS
+ *	2. of each site: its bytes are as its form says? The new form is noted, then ST8 (batch.c), or the
+ *	   stand-in of JS
  *	3. [JS: a sync, the tail; a sync, the head; a sync]
  *	4. a sync, the window is closed, the run is over
  *
- * Step 3 is done in blocks, which are cached still, and whose syncs are shared: block k gets its stand-ins, block k-1 its
- * tails, block k-2 its heads, and then there is one sync for all. Between two steps of a block there is always one.
+ * Step 3 is done in blocks, which are cached still, and whose syncs are shared: block k gets its stand-ins,
+ * block k-1 its tails, block k-2 its heads, and then there is one sync for all. Between two steps of a block
+ * there is always one.
  *
- * Nothing is decided here: what is anyhow unusual is left to the general way (PATCH_LEFT), foreign bytes among it, which are
- * refused and counted there.
+ * Nothing is decided here: what is anyhow unusual is left to the general way (PATCH_LEFT), foreign bytes
+ * among it, which are refused and counted there.
  *
- * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was born in. Of that
- * it may have any part, of a site its record without its bytes or the other way round: all sound code. It goes by the
- * bytes (dense_after_fork()): what stands there is noted, and stand-ins become what the record says. What its parent had not
- * begun it does not do: nobody noted which sites that are. The session knows that children of a program that was switched
- * may be of either time, and tells them again (control/session/requests.c, adopt()). Only when all are taken back, perhaps because
- * there is no session any more, the child does the same (PATCH_ALL_BACK).
+ * Forks. Opening and closing a window waits for a fork (platform.h), so a child knows the run that it was
+ * born in. Of that it may have any part, of a site its record without its bytes or the other way round: all
+ * sound code. It goes by the bytes (dense_after_fork()): what stands there is noted, and stand-ins become
+ * what the record says. What its parent had not begun it does not do: nobody noted which sites that are. The
+ * session knows that children of a program that was switched may be of either time, and tells them again
+ * (control/session/requests.c, adopt()). Only when all are taken back, perhaps because there is no session
+ * any more, the child does the same (PATCH_ALL_BACK).
  */
 #include "runtime/patch/short.h"
 
@@ -30,14 +34,15 @@
 #define DENSE_ENDS	16
 #define DENSE_BLOCK	4096u	/* sites between two syncs: with their code half of a second level cache */
 #define DENSE_AHEAD	64u	/* sites whose records are fetched before they are needed. Not their code: the CPU follows it by
-				 * itself, and beside running threads a prefetch, however far ahead, cost up to as much again */
+				 * itself, and beside running threads a prefetch, however far ahead, cost up to
+				 * as much again */
 
 /* Written by the patching task. In private memory, so that a fork child has its own. */
 static struct patch_run run;
 
 /* ---- one site ------------------------------------------------------------------------------------ */
 
-/* What is found out about a record and a request, for the many that look alike. */
+/* Facts about a record and a request, for the many that look alike. */
 struct way {
 	uint64_t record;	/* the eight bytes from kind_len on; 0 matches none */
 	uint32_t request;	/* kind_len, state, flags; status 0 */
@@ -172,7 +177,7 @@ ALIKE(on_js, 0, 1, 0)
 ALIKE(off_js, 1, 0, 0)
 ALIKE(over_js, 1, 1, 0)
 
-/* Those of @n that are like the last one; none: somebody has to look. */
+/* Counts the requests of @n that are like the last one; 0: each must be looked at. */
 static uint32_t begin_many(struct pass *d, const struct uft_patch *p, uint32_t n)
 {
 	static alike_fn *const fn[2][2][2] = {

@@ -2,14 +2,15 @@
 /*
  * frames.c - unwind information for a pc in our memory
  *
- * A signal comes anywhere: in moved instructions, a stub, a thunk, a handler. Its handler may throw, end the thread or ask
- * for its callers, and the unwinder looks up the pc that was interrupted. libgcc's does so by _Unwind_Find_FDE(), which is
- * hooked (hook.c) and answered here. For our own functions from the blob's tables, which are an ordinary object's; for made
- * code by one of the constant frames of arch/x86_64/frames.S, chosen by the layout that near.c, code.c and hook.c state. Most lead to
- * the program's own code where the pc would be without us, and there the program's tables are right, landing pads included.
+ * A signal comes anywhere: in moved instructions, a stub, a thunk, a handler. Its handler may throw, end the
+ * thread or ask for its callers, and the unwinder looks up the pc that was interrupted. libgcc's does so by
+ * _Unwind_Find_FDE(), which is hooked (hook.c) and answered here. For our own functions from the blob's
+ * tables, which are an ordinary object's; for made code by one of the constant frames of
+ * arch/x86_64/frames.S, chosen by the layout that near.c, code.c and hook.c state. Most lead to the program's
+ * own code where the pc would be without us, and there the program's tables are right, landing pads included.
  *
- * Not done instead: changing the pc in the signal frame (the handler may return there), or registering tables, which is a call of
- * the program's libgcc for each object.
+ * Not done instead: changing the pc in the signal frame (the handler may return there), or registering
+ * tables, which is a call of the program's libgcc for each object.
  *
  * Context: any point of any thread. Nothing is changed; objects and hooks are lists that only grow, and what they
  * describe stays mapped until a detach has seen every task, and every signal frame, outside of it.
@@ -79,7 +80,7 @@ static uint64_t blob_fde(const struct eh_hdr *t, uint64_t pc, struct find_fde *f
 
 /* ---- Made code: enum uft_frame, or -1 ------------------------------------------------------------- */
 
-/* push %rax; mov; jmp. Who called it is at (rsp). */
+/* push %rax; mov; jmp. The caller's address is at (rsp). */
 static int in_thunk(unsigned at)
 {
 	return at ? UFT_FRAME_RETURN_RAX : UFT_FRAME_RETURN;

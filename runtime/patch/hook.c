@@ -7,11 +7,12 @@
  *   SYSCALL	mov $nr,%eax; lea -128(%rsp),%rsp; call *pre; lea 128(%rsp),%rsp; mov $nr,%eax; jmp back
  *		Back to the `syscall` instruction, so nothing of ours is on the stack when a vfork child runs there.
  *		mlockall: without the second mov, so that pre may choose another call.
- *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; clc; the same by *any; jc 1f; jmp back;
- *		1: jmp behind the `syscall`. Flags are dead there: libc's syscall() has none for the kernel.
- *		execve and execveat: the stub makes the call itself and, if it comes back, `call *post`, then jumps
- *		behind it. The red zone is skipped, flags are kept.
- *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc is none of ours)
+ *		UFT_HOOK_ANY, whose number is known when it runs: the moved instruction; clc; the same by *any;
+ *		jc 1f; jmp back; 1: jmp behind the `syscall`. Flags are dead there: libc's syscall() has none
+ *		for the kernel. execve and execveat: the stub makes the call itself and, if it comes back, `call
+ *		*post`, then jumps behind it. The red zone is skipped, flags are kept.
+ *   UNWIND	call *unwind; the moved instructions; jmp back	(or *find_fde, which comes back only if the pc
+ *								is none of ours)
  *   RBRK	call *rbrk; ret		over the `ret` of r_brk and the padding behind it
  *
  * The pointers are cells of the area that holds the stub. Hooks are few; areas are shared by all that reach them.

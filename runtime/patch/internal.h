@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * internal.h - objects of the patcher and who does what: site.c decides bytes, code.c those of plain functions, near.c
- * makes the code that sites jump to, batch.c writes, dense.c and sweep.c switch many, hook.c places hooks, patch.c is the contract of runtime.h
+ * internal.h - objects of the patcher and who does what: site.c decides bytes, code.c those of plain
+ * functions, near.c makes the code that sites jump to, batch.c writes, dense.c and sweep.c switch many,
+ * hook.c places hooks, patch.c is the contract of runtime.h
  */
 #ifndef UFT_PATCH_INTERNAL_H
 #define UFT_PATCH_INTERNAL_H
@@ -142,7 +143,10 @@ struct code_map {
 	uint8_t at[4], back, pushed;	/* struct uft_code */
 };
 
-/* 64 sites in a row, as an order by bits finds them; sweep.c. In one page: of its stores a fork child has those up to some one. */
+/*
+ * 64 sites in a row, as an order by bits finds them; sweep.c. In one page: of its stores a fork child has
+ * those up to some one.
+ */
 #define PATCH_BLOCK	64u
 struct patch_block {
 	uint64_t member;	/* those that are alike: the form in their records is out of date, the one here is true */
@@ -255,8 +259,8 @@ void site_pre_code(const struct patch_object *o, const struct patch_site *s, uin
 int code_step(const struct patch_object *o, struct patch_site *s, uint32_t stub, unsigned state, struct quiet *q,
 	      struct patch_item *it, uint32_t *switched);
 /*
- * The short way of that for those of @p whose last step is to be linked, their text in @w, writable: as many as there are in a
- * row. Nobody runs.
+ * The short way of that for those of @p whose last step is to be linked, their text in @w, writable: as many
+ * as there are in a row. Nobody runs.
  */
 uint32_t code_link(const struct patch_object *o, struct uft_patch *p, uint32_t n, const struct plat_window *w);
 int code_is_pad(const struct patch_object *o, uintptr_t pc);	/* of a site that leads there, or did */
@@ -270,12 +274,15 @@ struct pun_jump {
 	uint8_t bytes[UFT_PUN_KNOWN];	/* of the site's first ones, and those behind that stay */
 	uint8_t n;			/* 5..8 */
 };
-/* What is asked once for all entries of a command; zero at first. */
+/* Asked once for all entries of a command; zero at first. */
 struct pun_search {
 	int is_asked, ret;
 	struct plat_growing grows[PLAT_NGROWTH];
 };
-/* A place for the jump of @c, which leads to @slot from there. 0, or -ERANGE: something else is there, -errno: what else failed. */
+/*
+ * A place for the jump of @c, which leads to @slot from there. 0, or -ERANGE: something else is there,
+ * -errno: what else failed.
+ */
 int pun_make(const struct patch_object *o, const struct uft_code *c, uintptr_t slot, struct pun_search *s, struct pun_jump *out);
 void pun_forget(const struct patch_object *o);		/* it is gone: its places are free */
 int pun_is_at(uintptr_t pc);				/* such a place begins there */
@@ -385,7 +392,10 @@ struct patch_run {
 	int is_sweep;			/* what a stand-in becomes is not in its record, but: */
 	uint8_t to;			/* enum form */
 };
-/* Notes it and opens its window for stores of ours; 0, or -EAGAIN and nothing is noted. @r->w: what to open, then the window. */
+/*
+ * Notes it and opens its window for stores of ours; 0, or -EAGAIN and nothing is noted. @r->w: what to open,
+ * then the window.
+ */
 int run_open(struct patch_run *r);
 void run_close(void);
 
@@ -396,21 +406,29 @@ uint32_t patch_chunk(struct patch_object *o, struct uft_patch *p, uint32_t n, un
 /* The same, faster for many new sites if nobody runs. */
 uint32_t cold_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags);
 #define PATCH_LEFT	0xffu	/* in a request's status: somebody else has to see to it */
-/* Those of @p, by address, that are new and take no more than one go, as long as @q says that nobody runs; the others end with
- * PATCH_LEFT and as they were. Returns the number of the former. */
+/*
+ * Arms the sites of @p, by address, that are new and take no more than one go, as long as @q says that no
+ * task runs; the others end with PATCH_LEFT and as they were. Returns the number of the former.
+ */
 uint32_t cold_new(struct patch_object *o, struct uft_patch *p, uint32_t n, struct quiet *q);
-/* Those that are LIVE will be written while all stand: pages that have to be copied for it are copied now. */
+/* LIVE sites will be written while all tasks stand: pages that have to be copied for it are copied now. */
 void cold_warm(const struct uft_patch *p, uint32_t n);
 /* The same, faster for many known ones: 0 and the number of sites changed, or -EAGAIN: not these. */
 int dense_sites(struct patch_object *o, struct uft_patch *p, uint32_t n, unsigned flags, uint32_t *changed);
 void dense_after_fork(void);
-/* Blocks of sites that are about to be looked at, or changed, by their records: those of a list, or all. Not within a run. */
+/*
+ * Blocks of sites that are about to be looked at, or changed, by their records: those of a list, or all. Not
+ * within a run.
+ */
 void sweep_yield(const struct patch_object *o, const struct uft_patch *p, uint32_t n);
 void sweep_yield_all(const struct patch_object *o);
 void sweep_end(struct patch_object *o);		/* its sites are forgotten */
 #define PATCH_ALL_BACK	0x80000000u	/* with enum uft_cmd_flags: all sites of the object that are not as found */
 
-/* What the faster ways leave to the general one, which has windows of its own: its turn comes when theirs are closed. */
+/*
+ * What the faster ways leave to the general one, which has windows of its own: its turn comes when theirs are
+ * closed.
+ */
 #define PATCH_NLEFT	512u
 struct patch_left {
 	uint32_t n;

@@ -2,23 +2,26 @@
 /*
  * pun.c - jumps that end in bytes of the program
  *
- * For an entry where five bytes may not change, since something leads into them, or they are not all the function's. Only the first
- * bytes of its first instruction do (struct uft_code: pun of them), to e9 and what displacement there is room for; the rest of it is
- * what stands behind them, and stays:
+ * For an entry where five bytes may not change, since something leads into them, or they are not all the
+ * function's. Only the first bytes of its first instruction do (struct uft_code: pun of them), to e9 and what
+ * displacement there is room for; the rest of it is what stands behind them, and stays:
  *
  *	48 89 f8  48 83 fa 20		mov %rdi,%rax; cmp $32,%rdx
  *	e9 xx xx  48 83 fa 20		jmp .-0x7cb80000 + xxxx
  *
- * So it is given, but for its low bytes, where the jump leads. Prefixes that mean nothing before e9 make it longer and take more bytes
- * of the program: another displacement, with fewer bytes of ours. If a page can be mapped at one of those places, there is
+ * So it is given, but for its low bytes, where the jump leads. Prefixes that mean nothing before e9 make it
+ * longer and take more bytes of the program: another displacement, with fewer bytes of ours. If a page can be
+ * mapped at one of those places, there is
  *
  *	jmp *1f(%rip); 1: .quad slot	14 bytes
  *
- * and the rest is as for any other site (code.c). Nobody rests inside of one instruction, and nothing behind it changes.
+ * and the rest is as for any other site (code.c). No task rests inside of one instruction, and nothing behind
+ * it changes.
  *
- * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and kept like an object's region,
- * until the detach; several sites may use it. The places of an object that is gone are other sites' to take, there or elsewhere; who is the
- * last to leave a page unmaps it. The list has room for so many, and what it cannot hold is refused like any other want of memory.
+ * A page is mapped where nothing is, nor will be (plat_growth(): a heap, a stack, a sanitizer's shadow), and
+ * kept like an object's region, until the detach; several sites may use it. The places of an object that is
+ * gone are other sites' to take, there or elsewhere; who is the last to leave a page unmaps it. The list has
+ * room for so many, and what it cannot hold is refused like any other want of memory.
  *
  * Context: control; pun_is_at(): any point of any thread. A fork child has a copy, and the pages.
  */
@@ -86,7 +89,10 @@ static int has_others(const struct pun *p)
 	return 0;
 }
 
-/* Where in the list a place at @at goes (0: any): a free one that it covers, else a new one, else any that is free; NULL: it is full. */
+/*
+ * Where in the list a place at @at goes (0: any): a free one that it covers, else a new one, else any that is
+ * free; NULL: it is full.
+ */
 static struct pun *entry_for(uint64_t at)
 {
 	struct pun *any = NULL;

@@ -302,8 +302,10 @@ int site_learn(struct patch_object *o, struct patch_site *s, const struct uft_pa
 	if (status)
 		return status;
 	fresh.bits |= is_short(&fresh) ? SITE_SHORT : 0;
-	/* The address last: a fork child that is born here must find all of the record or none. Field by field: together they
-	 * would be loaded in larger pieces than they were stored, which waits. */
+	/*
+	 * The address last: a fork child that is born here must find all of the record or none. Field by
+	 * field: together they would be loaded in larger pieces than they were stored, which waits.
+	 */
 	s->kind_len = fresh.kind_len;
 	s->flags = fresh.flags;
 	s->bits = fresh.bits;

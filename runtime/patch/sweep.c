@@ -2,12 +2,14 @@
 /*
  * sweep.c - switching known sites that are named by a bit each
  *
- * What dense.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer that is switched
- * wants one state of all that its filter names, and most of those look alike. So here the order is one state and a bit a
- * site, and what is known of sites is kept by blocks of 64 (struct patch_block): which are members, the one record that all
- * of them share, and four bytes of address each. Of a member nothing else is read or written but its code:
+ * What dense.c costs beside running threads is memory: 16 bytes of request and 32 of record a site. A tracer
+ * that is switched wants one state of all that its filter names, and most of those look alike. So here the
+ * order is one state and a bit a site, and what is known of sites is kept by blocks of 64 (struct
+ * patch_block): which are members, the one record that all of them share, and four bytes of address each. Of
+ * a member nothing else is read or written but its code:
  *
- *	1. blocks that were asked for other sites last time are taken apart; the run is noted (dense.c), its window is opened
+ *	1. blocks that were asked for other sites last time are taken apart; the run is noted (dense.c), its
+ *	   window is opened
  *	2. those blocks are learned anew, from records
  *	3. its members are compared and written: ST8 (batch.c), or the stand-in of JS
  *	4. the block's form is noted, the bits of those that are done are cleared
@@ -17,17 +19,19 @@
  * Nothing else is done here. Sites that are no members keep their bits, and so do members with foreign bytes, which are
  * members no more: the session sends those as requests, and whoever refuses them counts them.
  *
- * Invariant: the form in a member's record is out of date, the block's holds. Whoever goes by records takes the block apart
- * first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
+ * Invariant: the form in a member's record is out of date, the block's holds. Whoever goes by records takes
+ * the block apart first (sweep_yield(), sweep_yield_all(); tests/unit/patch: sweeps and lists in turn).
  *
- * Forks. Of each page of blocks and records a child has what stood there at some time of the fork, of two pages not at the same
- * time, and a page may be copied between any two stores to it. So:
- *	- Taking blocks apart has two halves, records and then members, with an order for forks between them, and none of it is
- *	  done inside a run: whatever part of it a child has, either its block or its records say how a site is.
- *	- Inside a run a block is learned from none: members come last, when all that is said of them stands. They say then what
- *	  their records say.
- *	- Form and code of members change inside a run, and only where its window is: there a child goes by the bytes, as
- *	  dense_after_fork() does, when it has taken its blocks apart. A stand-in becomes what the order said.
+ * Forks. Of each page of blocks and records a child has what stood there at some time of the fork, of two
+ * pages not at the same time, and a page may be copied between any two stores to it. So:
+ *	- Taking blocks apart has two halves, records and then members, with an order for forks between them,
+ *	  and none of it is done inside a run: whatever part of it a child has, either its block or its records
+ *	  say how a site is.
+ *	- Inside a run a block is learned from none: members come last, when all that is said of them stands.
+ *	  They say then what their records say.
+ *	- Form and code of members change inside a run, and only where its window is: there a child goes by the
+ *	  bytes, as dense_after_fork() does, when it has taken its blocks apart. A stand-in becomes what the
+ *	  order said.
  * The CPU keeps the order of stores, so that of the compiler is what has to be held (order_stores()).
  * Each store is tried by tests/unit/patch: a child is born behind it.
  */
@@ -236,7 +240,7 @@ static void learn_block(const struct sweep *w, uint32_t k, uint64_t want)
 	b->member = member;
 }
 
-/* What was found is the same in all of them, if it is needed. */
+/* The shape is the same in all sites of a block, if it is needed. */
 static struct shape shape_in(const struct sweep *w, const struct patch_site *s, unsigned form)
 {
 	struct shape c = shape_of(w->o, s, form);
@@ -278,8 +282,8 @@ static __attribute__((noinline)) int change_slowly(uint64_t at, uint64_t change,
 }
 
 /*
- * Of @go, in block @k: compares and writes. Returns those that are foreign. The last three arguments are constants. Instructions
- * count here: the bare loop has four.
+ * Of @go, in block @k: compares and writes. Returns those that are foreign. The last three arguments are
+ * constants. Instructions count here: the bare loop has four.
  */
 static inline __attribute__((always_inline)) uint64_t begin_members(const struct sweep *w, uint32_t k, uint64_t go, uint64_t *stands,
 								    int from_branch, int to_branch, int st8_ok)
@@ -374,8 +378,10 @@ static void begin_part(struct sweep *w, uint32_t k, uint32_t n, uint64_t *stands
 	}
 }
 
-/* Step 5: the tails of those that stand, or the heads. Four bytes at once: the second of the stand-in again, as it is, and
- * three that nobody executes. */
+/*
+ * Step 5: the tails of those that stand, or the heads. Four bytes at once: the second of the stand-in again,
+ * as it is, and three that nobody executes.
+ */
 static inline __attribute__((always_inline)) void end_block(struct sweep *w, uint32_t k, uint64_t stands, int is_head)
 {
 	const uint32_t *offset = offsets(w->o) + k * PATCH_BLOCK;

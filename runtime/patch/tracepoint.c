@@ -2,11 +2,13 @@
 /*
  * tracepoint.c - calls of tracepoints: one nop that becomes a jump, and back
  *
- * The compiler has made both ends (uft/tracepoint.h): a nop of five bytes, and, in the same function, where it leads while the event is
- * recorded. So there is no code of ours in between, and nothing has to be learnt: the bytes are the nop, the jump, or somebody else's.
- * The nop may be left out for a moment, so any protocol of batch.c will do while threads run.
+ * The compiler has made both ends (uft/tracepoint.h): a nop of five bytes, and, in the same function, where
+ * it leads while the event is recorded. So there is no code of ours in between, and nothing has to be learnt:
+ * the bytes are the nop, the jump, or somebody else's. The nop may be left out for a moment, so any protocol
+ * of batch.c will do while threads run.
  *
- * Lists are kept, a block for each that the session sent, so that a detach finds what is armed without it. Blocks are never freed.
+ * Lists are kept, a block for each that the session sent, so that a detach finds what is armed without it.
+ * Blocks are never freed.
  *
  * Context: control.
  */

@@ -2,35 +2,38 @@
 /*
  * word.c - sites of a running program, from state to state, where instructions are aligned words
  *
- * What it is: the contract of runtime.h (patch) for architectures on which one aligned store changes one instruction, and
- * every CPU fetches the old one or the new. What x86_64 needs patch.c, site.c and batch.c for is here one store.
- * arch/NAME/patch.h has the words; nothing here knows them.
+ * What it is: the contract of runtime.h (patch) for architectures on which one aligned store changes one
+ * instruction, and every CPU fetches the old one or the new. What x86_64 needs patch.c, site.c and batch.c
+ * for is here one store. arch/NAME/patch.h has the words; nothing here knows them.
  *
- * Objects and owners. A struct word_object per loaded ELF file: a region within branch reach of its text (a page of
- * cells, a page of thunks, the stubs) and a table of sites by stub index: address, kind, the words as found. All of
- * it is the agent's. What stands at a site now is not noted anywhere: it is read and compared with the forms that it can
- * have, so that a fork child, which may have been born in the middle of a batch, needs no journal.
+ * Objects and owners. A struct word_object per loaded ELF file: a region within branch reach of its text (a
+ * page of cells, a page of thunks, the stubs) and a table of sites by stub index: address, kind, the words as
+ * found. All of it is the agent's. What stands at a site now is not noted anywhere: it is read and compared
+ * with the forms that it can have, so that a fork child, which may have been born in the middle of a batch,
+ * needs no journal.
  *
  *	entry site, two words:	first	as found -> entry word (saves the return address); stays until the end
  *				second	nop | call of the func thunk | jump to the stub
  *	mcount site:		as found | nop | call of the mfunc thunk, or of the stub; the same for the second of two words
  *	plain code, one word:	as found | jump to its code (idle), to what calls the function handler, or to the stub (word_code.c)
  *
- * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as well, and the stub's
- * first word, which leads to the thunk of the state, is changed instead.
+ * Where a call does not reach far (ARCH_CALL_BY_STUB) an entry jumps to its stub in the state FUNCTION as
+ * well, and the stub's first word, which leads to the thunk of the state, is changed instead.
  *
  * Invariants:
  *   1. No word is written that is not one of the site's forms: unexpected words are left alone, counted.
  *   2. What a site leads to is complete and visible to every CPU before it leads there: stubs are written and flushed
  *	first, and a synchronisation lies in between.
- *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the first as it
+ *   3. The second word of an entry site leads somewhere only when every thread that is at it has executed the
+ *      first as it
  *	is now. A thread may rest between the two, for any time, so the first is written only while nobody can
  *	be there: the object is fresh or every task is held (the session says so). Else: UFT_ST_LIVE, counted. The
- *	same for words that are not aligned, for what was found if it may be more than one instruction, and for plain code: CPUs may
- *	fetch one branch or another while it changes, but not one or any instruction.
+ *	same for words that are not aligned, for what was found if it may be more than one instruction, and for
+ *	plain code: CPUs may fetch one branch or another while it changes, but not one or any instruction.
  *   4. A page without a wanted site is not written.
  *
- * Not here: the loader's calls and unwinders (word_hook.c); hooks of system calls, own calls of mcount: -EOPNOTSUPP or UFT_ST_KIND.
+ * Not here: the loader's calls and unwinders (word_hook.c); hooks of system calls, own calls of mcount:
+ * -EOPNOTSUPP or UFT_ST_KIND.
  *
  * Failure: each site has a status; a batch never stops for one.
  */
@@ -122,7 +125,10 @@ void word_put(uintptr_t at, uint32_t word)
 
 /* ---- regions -------------------------------------------------------------------------------------- */
 
-/* Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. Behind the last what the enter copy loads. */
+/*
+ * Of a thunk: what it loads for its handler (ARCH_THUNK_K), and where it leads. Behind the last what the
+ * enter copy loads.
+ */
 static uint64_t *cells(const struct word_object *o, unsigned t)
 {
 	return (uint64_t *)(o->region + t * 16u);
@@ -215,8 +221,9 @@ static int write_copies(const struct word_object *o, unsigned page)
 }
 
 /*
- * The cells first: a copy that is switched off leads to its thunk. One that cannot be switched off goes on to run its fast path, which is
- * harmless only since every line is shut by then: its key is of the generation before, so that the copy goes to its thunk (ring/own.c).
+ * The cells first: a copy that is switched off leads to its thunk. One that cannot be switched off goes on to
+ * run its fast path, which is harmless only since every line is shut by then: its key is of the generation
+ * before, so that the copy goes to its thunk (ring/own.c).
  */
 void patch_retarget(void)
 {
@@ -529,9 +536,9 @@ static void write_stubs(struct word_object *o, struct uft_patch *p, uint32_t n)
 }
 
 /*
- * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written. The first of two
- * never goes back while somebody may run, nor what was found behind it: idle does no harm. What cannot become idle either leads on to
- * its handler, and that is said.
+ * One word of a site, 0 or 1 of it, on its way to the state that is asked for. Returns 1 if it was written.
+ * The first of two never goes back while somebody may run, nor what was found behind it: idle does no harm.
+ * What cannot become idle either leads on to its handler, and that is said.
  */
 static int change_word(struct word_object *o, struct uft_patch *p, unsigned word, int is_quiet)
 {

@@ -2,17 +2,19 @@
 /*
  * word_code.c - entries of plain functions, which nobody prepared, where instructions are words
  *
- * The session decodes and plans (control/relocate/); here its words are checked, copied and linked. Per site, in the slot of its stub
- * index, what arch_make_code() writes (arch/NAME/patch.h): the code that moved, what calls the function handler in front of it,
- * and what leads to the stub. None of that changes; the site itself is one jump, to one of the three:
+ * The session decodes and plans (control/relocate/); here its words are checked, copied and linked. Per site,
+ * in the slot of its stub index, what arch_make_code() writes (arch/NAME/patch.h): the code that moved, what
+ * calls the function handler in front of it, and what leads to the stub. None of that changes; the site
+ * itself is one jump, to one of the three:
  *
  *	ORIGINAL	as found
  *	IDLE		code, behind the signature that it begins with where the site lies behind one
  *	FUNCTION	the function handler's call, then code
  *	GRAPH		stub: enter ; call code ; exit
  *
- * Handlers. At the entry of such a function its callers may keep something in registers that it does not use itself (-fipa-ra), so all but
- * those that a veneer may spend are saved around the handlers of prepared entries: by the slot, or by handlers of their own (trace.S).
+ * Handlers. At the entry of such a function its callers may keep something in registers that it does not use
+ * itself (-fipa-ra), so all but those that a veneer may spend are saved around the handlers of prepared
+ * entries: by the slot, or by handlers of their own (trace.S).
  *
  * Context: control; all of it is in the site's record or in memory of ours, so that a fork child has it.
  */

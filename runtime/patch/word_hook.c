@@ -4,29 +4,32 @@
  *
  * The loader's calls that announce a library.
  *
- * The loader calls an empty function when its list of objects has changed (r_brk): before the constructors of a new one, and when one
- * has gone. That function is one `ret`, on riscv64 two bytes with another function behind them: no room for a jump. So the calls are
- * what changes: the session lists them, and each becomes the same call of our handler, which is in this library and returns to
- * the loader. No stub, no memory near the loader; what is out of the instruction's reach is refused (-ERANGE).
+ * The loader calls an empty function when its list of objects has changed (r_brk): before the constructors of
+ * a new one, and when one has gone. That function is one `ret`, on riscv64 two bytes with another function
+ * behind them: no room for a jump. So the calls are what changes: the session lists them, and each becomes
+ * the same call of our handler, which is in this library and returns to the loader. No stub, no memory near
+ * the loader; what is out of the instruction's reach is refused (-ERANGE).
  *
  *	original	bl _dl_debug_state	jal ra, _dl_debug_state
  *	armed		bl uft_asm_hook_rbrk	jal ra, uft_asm_hook_rbrk
  *
- * Concurrency. One call for another is a change that CPUs may see at any time, if it is one aligned store. A call that lies between two
- * words is changed only while the program waits in its hello, when it has one thread: else it stays as it is, -EBUSY. Left
- * armed it does no harm: the library stays mapped, and without a session the handler asks nobody.
+ * Concurrency. One call for another is a change that CPUs may see at any time, if it is one aligned store. A
+ * call that lies between two words is changed only while the program waits in its hello, when it has one
+ * thread: else it stays as it is, -EBUSY. Left armed it does no harm: the library stays mapped, and without a
+ * session the handler asks nobody.
  *
- * Unwinders. The entry of a function that walks the stack becomes a jump to a stub in memory near it, which calls the handler with every
- * register as it was (hook.S) and goes on with the instructions that stood there, which do not say where they stand (the session
- * looks):
+ * Unwinders. The entry of a function that walks the stack becomes a jump to a stub in memory near it, which
+ * calls the handler with every register as it was (hook.S) and goes on with the instructions that stood
+ * there, which do not say where they stand (the session looks):
  *
  *	original	sub sp, sp, #n ; ...		addi sp, sp, -n ; sd s0, n(sp) ; ...
  *	armed		b stub ; ...			auipc t6 ; jr t6, stub ; ...
  *	stub		the handler's address ; call it ; what stood there ; jump behind it
  *
- * That is done only while nobody can be there: the object is fresh, or every task is held (word_is_quiet()); else -EBUSY. It stays when the
- * session leaves, for frames that return through us do, too, and their exceptions. Stubs are never freed; the one of an object that has
- * gone is that of the next with the same instructions there.
+ * That is done only while nobody can be there: the object is fresh, or every task is held (word_is_quiet());
+ * else -EBUSY. It stays when the session leaves, for frames that return through us do, too, and their
+ * exceptions. Stubs are never freed; the one of an object that has gone is that of the next with the same
+ * instructions there.
  *
  * Context: control. A fork child has its own copy of the lists, and of the code.
  */

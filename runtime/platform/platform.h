@@ -2,13 +2,15 @@
 /*
  * platform.h - what a host must give the runtime
  *
- * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Asked
- * of it are memory, also within branch reach of code, a way to write code, a way to make every CPU see what was
- * written, who is running and whether anybody is, that nothing interrupts for a while, and a way to wait. patch/, ring/,
- * trace/ and the channel of commands and requests (agent/command.c, request.c) ask nobody else. The clock is the architecture's (arch_clock()).
+ * A host is whatever runs the traced code: Linux processes (platform/linux/), later small kernels. Asked of
+ * it are memory, also within branch reach of code, a way to write code, a way to make every CPU see what was
+ * written, who is running and whether anybody is, that nothing interrupts for a while, and a way to wait.
+ * patch/, ring/, trace/ and the channel of commands and requests (agent/command.c, request.c) ask nobody
+ * else. The clock is the architecture's (arch_clock()).
  *
- * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno. Context probe means
- * any thread at any point: no lock is taken that its caller may hold, and nothing of the program is changed.
+ * Unless a contract says otherwise: context control or init, one caller at a time, 0 or a negative errno.
+ * Context probe means any thread at any point: no lock is taken that its caller may hold, and nothing of the
+ * program is changed.
  */
 #ifndef UFT_PLATFORM_H
 #define UFT_PLATFORM_H
@@ -28,8 +30,9 @@ enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4,	/* mmap(2)'s own 
 
 /**
  * plat_lock_others - mlock() every mapping but ours
- * @large:	what of ours is never to be locked (the rest may be where nothing limits it): the first piece that ends above
- *		@at: 1 and its range, which may begin below @at; 0: none. *lo and *hi come in as the end of what is asked for.
+ * @large:	what of ours is never to be locked (the rest may be where nothing limits it): the first piece
+ *		that ends above @at: 1 and its range, which may begin below @at; 0: none. *lo and *hi come in as
+ *		the end of what is asked for.
  * @on_fault:	make no pages now
  * @is_future:	what is mapped may come locked by now, and shall not any more
  *
@@ -37,18 +40,26 @@ enum plat_prot { PLAT_READ = 1, PLAT_WRITE = 2, PLAT_EXEC = 4,	/* mmap(2)'s own 
  */
 typedef int plat_ours_fn(uintptr_t at, uintptr_t *lo, uintptr_t *hi);
 int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future);
-/* From now on (1) what is mapped may come locked, never to be taken back; 0: asks only. What was so before. Context: any. */
+/* 1: from now on new mappings may come locked, for good; 0: asks only. Returns the state before. Context: any. */
 int plat_expect_locks(int from_now);
 
 /* Zeroed private memory, populated when touched; NULL: none. Context: probe, with signals blocked. */
 void *plat_map(size_t bytes);
 void plat_unmap(void *at, size_t bytes);
-/* The same for what is reserved for the worst case: no page of it is made before it is touched, whatever the program locks. */
+/*
+ * The same for what is reserved for the worst case: no page of it is made before it is touched, whatever the
+ * program locks.
+ */
 void *plat_map_sparse(size_t bytes);
-/* Zeroed memory for as long as the process lives, aligned to 16, in any size (alloc.c); NULL: none. Context: control. There is no
- * way back: it describes objects and hooks, which code may still run through. */
+/*
+ * Zeroed memory for as long as the process lives, aligned to 16, in any size (alloc.c); NULL: none. Context:
+ * control. There is no way back: it describes objects and hooks, which code may still run through.
+ */
 void *plat_alloc(size_t bytes);
-/* Whole pages of plat_map*() read 0 in a fork child: what is not the child's may stand there. 0, or -errno: not to be had. */
+/*
+ * Whole pages of plat_map*() read 0 in a fork child: what is not the child's may stand there. 0, or -errno:
+ * not to be had.
+ */
 int plat_wipe_on_fork(uintptr_t at, size_t bytes);
 /* Lists what the host has mapped for the runtime, @max pieces at most; returns how many there are. */
 struct uft_owned;
@@ -66,8 +77,8 @@ void plat_populate(uintptr_t lo, uintptr_t hi);
  * @out:	address
  *
  * Below the code if there is room (the heap of a program grows above it), else as far above it as reach
- * allows, and not where the program may map by MAP_FIXED later (plat_growth()); with PLAT_CLOSE wherever it is closest, but where the
- * heap will grow. -ENOMEM: no room in reach.
+ * allows, and not where the program may map by MAP_FIXED later (plat_growth()); with PLAT_CLOSE wherever it
+ * is closest, but where the heap will grow. -ENOMEM: no room in reach.
  */
 int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t *out);
 
@@ -75,8 +86,8 @@ int plat_map_near(uintptr_t lo, uintptr_t hi, size_t bytes, int prot, uintptr_t 
 int plat_map_at(uintptr_t at, size_t bytes, int prot);
 
 /*
- * Where the heap and the stack will grow, and what in reach of @code is taken by whoever wants it without a look: a mapping there would stop
- * them, or be lost. 0, or -errno: not known.
+ * Where the heap and the stack will grow, and what in reach of @code is taken by whoever wants it without a
+ * look: a mapping there would stop them, or be lost. 0, or -errno: not known.
  */
 #define PLAT_NGROWTH	3u
 struct plat_growing { uintptr_t lo, hi; };
@@ -88,23 +99,27 @@ int plat_protect(uintptr_t at, size_t bytes, int prot);
 /* ---- reading what may not be there --------------------------------------------------------------- */
 
 /*
- * Like memcpy from @addr, but -EFAULT instead of a fault; -ENOSYS, -EPERM: the host does not let us. With UFT_DENIED_PEEK the page is
- * looked at first, and what another thread unmaps between that and the reading faults. Context: probe.
+ * Like memcpy from @addr, but -EFAULT instead of a fault; -ENOSYS, -EPERM: the host does not let us. With
+ * UFT_DENIED_PEEK the page is looked at first, and what another thread unmaps between that and the reading
+ * faults. Context: probe.
  */
 int plat_peek(const void *addr, void *to, uint32_t bytes);
-/* Many pieces, one behind the other to @to. Returns how many bytes were read: up to the first piece that is not there; -errno. */
+/*
+ * Many pieces, one behind the other to @to. Returns how many bytes were read: up to the first piece that is
+ * not there; -errno.
+ */
 struct plat_range { uint64_t at, bytes; };
 long plat_peek_ranges(const struct plat_range *from, uint32_t n, void *to);
 /*
- * Writes a word where a program's stack is, or was: -EFAULT if it is there no more. Other threads find the old word or the new one.
- * Context: probe.
+ * Writes a word where a program's stack is, or was: -EFAULT if it is there no more. Other threads find the
+ * old word or the new one. Context: probe.
  */
 int plat_poke(uint64_t addr, uint64_t word);
 /* Many, in this order. Returns how many bytes were written: up to the first word that is not there; -errno. */
 long plat_poke_ranges(const struct plat_range *to, uint32_t n, const uint64_t *words);
 /*
- * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked by nothing that a filter of the program's may
- * end it for, which plat_peek() may be. Context: probe.
+ * Can the 8 bytes at @addr be read? For what stays mapped until it was. Asked by nothing that a filter of the
+ * program's may end it for, which plat_peek() may be. Context: probe.
  */
 int plat_is_readable(const void *addr);
 
@@ -143,8 +158,9 @@ void plat_text_forget(void);
 /* ---- what must not be asked ---------------------------------------------------------------------- */
 
 /*
- * From now on no thread of the program makes these system calls in plat_*(), as a seccomp filter would end it (enum uft_denied); what
- * each function does instead is said there. Bits are added, and a fork child has its parent's. Context: probe.
+ * From now on no thread of the program makes these system calls in plat_*(), as a seccomp filter would end it
+ * (enum uft_denied); what each function does instead is said there. Bits are added, and a fork child has its
+ * parent's. Context: probe.
  */
 void plat_deny(uint32_t calls);
 int plat_is_denied(uint32_t calls);	/* any of them */
@@ -172,9 +188,9 @@ int plat_proc_pid(int pid);	/* the number of @pid in /proc, which may be that of
 uint64_t plat_pid_ns(void);	/* inode of the caller's pid namespace; 0 unknown */
 
 /*
- * Numbers of who calls: of all that share its memory as a process, and its own. Above 0; no two that live have the same. A host
- * without processes has one. plat_quiet_tid() is for the program's threads wherever they are: what they live under may
- * end them for asking as plat_tid() does. Context: probe.
+ * Numbers of who calls: of all that share its memory as a process, and its own. Above 0; no two that live
+ * have the same. A host without processes has one. plat_quiet_tid() is for the program's threads wherever
+ * they are: what they live under may end them for asking as plat_tid() does. Context: probe.
  */
 int plat_pid(void);
 int plat_tid(void);
@@ -187,7 +203,10 @@ int plat_is_process_gone(uint32_t pid);
 uint32_t plat_cpu(void);
 /* That the calling thread has used of CPUs; 0 not known. Context: probe. */
 uint64_t plat_cpu_ns(void);
-/* Its scheduling policy, and in the upper half the priority as Linux counts: 99 - rt_priority, or 120 + nice. 0: not known. */
+/*
+ * Its scheduling policy, and in the upper half the priority as Linux counts: 99 - rt_priority, or 120 + nice.
+ * 0: not known.
+ */
 uint64_t plat_policy(void);
 
 /* Is there a file of this name, by the real user's rights? -ENOENT, -ENOTDIR: no. Context: probe. */
@@ -196,15 +215,19 @@ int plat_look_up(const char *path);
 /* ---- what interrupts ----------------------------------------------------------------------------- */
 
 /*
- * Between these two no code of the program runs on the calling thread but by its own calls: signals of a process, interrupts
- * of a kernel. *mask is for the host: what was so before, in Linux's form where events show it. Pairs nest. Context: probe.
+ * Between these two no code of the program runs on the calling thread but by its own calls: signals of a
+ * process, interrupts of a kernel. *mask is for the host: what was so before, in Linux's form where events
+ * show it. Pairs nest. Context: probe.
  */
 void plat_signals_block(uint64_t *mask);
 void plat_signals_restore(const uint64_t *mask);
-/* What is blocked now. */
+/* The mask of signals that are blocked now. */
 int plat_signals_get(uint64_t *mask);
 
-/* The stack that handlers of the calling thread run on, if it has one apart. Events ask thread_signal_stack(). Context: probe. */
+/*
+ * The stack that handlers of the calling thread run on, if it has one apart. Events ask
+ * thread_signal_stack(). Context: probe.
+ */
 struct plat_stack {
 	uint64_t lo, bytes;	/* bytes 0: there is none */
 	int is_on;		/* the caller is on it */
@@ -214,8 +237,9 @@ int plat_signal_stack(struct plat_stack *s);
 /* ---- waiting ------------------------------------------------------------------------------------- */
 
 /*
- * Returns when *word is not @val, somebody wakes, or @ns have passed (-ETIMEDOUT); also for no reason. The word may be shared with
- * other processes. A host that cannot sleep lets others run and returns -ETIMEDOUT. Context: probe.
+ * Returns when *word is not @val, somebody wakes, or @ns have passed (-ETIMEDOUT); also for no reason. The
+ * word may be shared with other processes. A host that cannot sleep lets others run and returns -ETIMEDOUT.
+ * Context: probe.
  */
 int plat_wait(uint32_t *word, uint32_t val, uint64_t ns);
 /* Wakes @n of those that wait; how many. Who changed the word before it wakes misses nobody. Context: probe. */

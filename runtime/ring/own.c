@@ -2,53 +2,62 @@
 /*
  * own.c - exchange rings that are one thread's: what the fast paths write without restartable sections
  *
- * Where an event cannot be restarted it must not be disturbed: the slow path blocks signals and takes a ring for every record.
- * The fast path does neither. Its thread has a ring to itself (the owner's tid stands in the ring while it lives) and a
- * line that says so, found by the number that libc keeps of a thread beside its thread pointer (uft_slice.tid_offset).
+ * Where an event cannot be restarted it must not be disturbed: the slow path blocks signals and takes a ring
+ * for every record. The fast path does neither. Its thread has a ring to itself (the owner's tid stands in
+ * the ring while it lives) and a line that says so, found by the number that libc keeps of a thread beside
+ * its thread pointer (uft_slice.tid_offset).
  *
  *	function:	key fits -> key = 0 (inside) -> record -> commit -> key back
  *	graph:		key fits -> key = 0 (inside) -> record, shadow entry -> top -> commit -> key back
  *
- * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on (own_key()). The number
- * is what tells a new thread in a dead one's memory, and a fork child, from the owner; the thread pointer, a new thread with a
- * dead one's number. It is loaded before the line is looked for, by riscv64: a child that a handler forks in between comes
- * with its parent's, and finds no key of that. Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps
- * through 1,024 of them does not find his key fit again. A sum is never 0, as a number is in it. A child of vfork() or of clone() has its parent's: in
- * programs that import those the session does not say where the number is.
+ * The key is one word, the sum of that number, the thread pointer, the generation, and that recording is on
+ * (own_key()). The number is what tells a new thread in a dead one's memory, and a fork child, from the
+ * owner; the thread pointer, a new thread with a dead one's number. It is loaded before the line is looked
+ * for, by riscv64: a child that a handler forks in between comes with its parent's, and finds no key of that.
+ * Of the generation ten bits have room, so a new one shuts the lines as well: who sleeps through 1,024 of
+ * them does not find his key fit again. A sum is never 0, as a number is in it. A child of vfork() or of
+ * clone() has its parent's: in programs that import those the session does not say where the number is.
  *
- * Where the line is found. By the number, in the table; or, with ARCH_HAS_RING_TLS, in the thread's TLS (struct ring_tls), where
- * own_open() notes it. That is the library's own static TLS, which libc fills from an image before a thread begins: with a line
- * that is nobody's. So a thread finds no line but one that was its own, or that of who forked it, and the thread pointer need not be in the
- * key; the number still is, for fork children where nobody wipes and lines that went to another thread. Where the block lies from
- * the thread pointer is the same for all threads, and known when the library runs (uft_rt.tls_offset).
+ * Where the line is found. By the number, in the table; or, with ARCH_HAS_RING_TLS, in the thread's TLS
+ * (struct ring_tls), where own_open() notes it. That is the library's own static TLS, which libc fills from
+ * an image before a thread begins: with a line that is nobody's. So a thread finds no line but one that was
+ * its own, or that of who forked it, and the thread pointer need not be in the key; the number still is, for
+ * fork children where nobody wipes and lines that went to another thread. Where the block lies from the
+ * thread pointer is the same for all threads, and known when the library runs (uft_rt.tls_offset).
  *
- * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and the line its
- * thread's, another ring: nobody writes to this one until the one inside goes on. If the handler jumps away that is never:
- * the thread stays on the slow path, and its ring as it is. One that interrupts between the look at the key and the 0 writes to this
- * ring, and leaves the line right even where it shuts it (own_open()).
+ * Signals. A handler that interrupts somebody inside finds no key, takes the slow path and, as key is 0 and
+ * the line its thread's, another ring: nobody writes to this one until the one inside goes on. If the handler
+ * jumps away that is never: the thread stays on the slow path, and its ring as it is. One that interrupts
+ * between the look at the key and the 0 writes to this ring, and leaves the line right even where it shuts it
+ * (own_open()).
  *
- * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an interrupt since the
- * load-exclusive makes it fail (both kernels see to that), then nothing has happened and the slow path does all of it. When it
- * was made, the record is as good as committed: a slow event that comes in between commits it before it looks at the shadow
- * stack (own_finish()); who was interrupted stores the same once more. Whether it was made the key's `intent` tells, which is the top to
- * be, written before the store: the first event in between finds that top or never will, as its interrupt makes the
- * store fail. (What is in the record does not tell: calls of one clock tick look alike.) A later event in between may find it by
- * chance, if the first one came before the intent and left another top: trace/inside.c knows.
+ * Record and shadow stack. Both change at one instruction, the store-exclusive of the thread's top: an
+ * interrupt since the load-exclusive makes it fail (both kernels see to that), then nothing has happened and
+ * the slow path does all of it. When it was made, the record is as good as committed: a slow event that comes
+ * in between commits it before it looks at the shadow stack (own_finish()); who was interrupted stores the
+ * same once more. Whether it was made the key's `intent` tells, which is the top to be, written before the
+ * store: the first event in between finds that top or never will, as its interrupt makes the store fail.
+ * (What is in the record does not tell: calls of one clock tick look alike.) A later event in between may
+ * find it by chance, if the first one came before the intent and left another top: trace/inside.c knows.
  *
- * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit only between its own intent and its
- * commit, and an intent that has come true, which nobody takes back, makes own_finish() commit what is committed. Who fails puts `at` back.
+ * The order is intent, the line's `at` behind the record, top, commit, key. So `at` is ahead of the commit
+ * only between its own intent and its commit, and an intent that has come true, which nobody takes back,
+ * makes own_finish() commit what is committed. A failed writer puts `at` back.
  *
  * Invariants:
- *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say where its commit is.
+ *  1. key > RING_OWN_SHUT implies that the ring's context is tid's, and that at, end, limit and bias say
+ *     where its commit is.
  *  2. A line changes hands only when its thread has ended, by a compare-and-swap of tp. A ring: by one of its owner.
- *  3. Who is inside goes on with what he found: a fork child's copy of the lines stays as it is, only the keys are wiped, and a
- *     child that is adopted gets a table of its own. Else the child that a handler forks would return to somebody without a line.
+ *  3. A writer that is inside goes on with what it found: a fork child's copy of the lines stays as it is,
+ *     only the keys are wiped, and a child that is adopted gets a table of its own. Else the child that a
+ *     handler forks would return to somebody without a line.
  *
  * A handler that switches contexts inside the graph's paths: trace/inside.c.
  *
- * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes as well, behind it
- * where it begins anew, and should the parent be further on, its commit is set back. A context that a handler switches away from
- * inside, and that goes on in another thread, does that to the first one's ring, and to one entry of its shadow stack.
+ * Not held: such a child ends what it was about to do in its parent's ring: one record that the parent writes
+ * as well, behind it where it begins anew, and should the parent be further on, its commit is set back. A
+ * context that a handler switches away from inside, and that goes on in another thread, does that to the
+ * first one's ring, and to one entry of its shadow stack.
  */
 #include "runtime/platform/platform.h"
 #include "runtime/ring/ring.h"
@@ -113,8 +122,9 @@ static struct ring_own_key *own_key_of(const struct ring_own *l)
 }
 
 /*
- * @key: ring_key()'s. What fast paths make of the slice's generation and on_cpus, the thread's number and, where they do not find
- * the line by it, its pointer: the number lies above on_cpus then, below the generation else.
+ * @key: ring_key()'s. What fast paths make of the slice's generation and on_cpus, the thread's number and,
+ * where they do not find the line by it, its pointer: the number lies above on_cpus then, below the
+ * generation else.
  */
 static uint64_t own_key(uint64_t key, uint32_t tid)
 {
@@ -156,7 +166,10 @@ void own_attach(void)
 	own_shut(0, NULL);
 }
 
-/* The second half of the exchange rings is for owners. Of those that are taken one is looked at: ours may have ended. */
+/*
+ * The second half of the exchange rings is for owners. Of those that are taken one is looked at: ours may
+ * have ended.
+ */
 static struct uft_ring *own_ring(uint32_t tid)
 {
 	const struct uft_arena *a = uft_rt.arena;

@@ -9,7 +9,7 @@
 #include "runtime/ring/layout.h"
 #include "uft/abi.h"
 
-/* What is about to be committed: an observer that finds one pending asks ring_is_committed(). */
+/* A record about to be committed: an observer that finds one pending asks ring_is_committed(). */
 struct ring_receipt {
 	uint64_t where;		/* the record's address; 0: nothing pending, 1: nothing written yet */
 	uint64_t word;		/* its first word */
@@ -45,8 +45,9 @@ struct ring_cpu {
 };
 
 /*
- * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c). Where to write is
- * noted here and not read from the ring, which other programs can change. A fork child has a copy, for who was inside.
+ * Without rseq: the exchange ring that is one thread's, by its number; the fast paths write there (own.c).
+ * Where to write is noted here and not read from the ring, which other programs can change. A fork child has
+ * a copy, for who was inside.
  */
 struct ring_own {
 	uint64_t again;		/* what who is inside leaves in the key */
@@ -59,7 +60,7 @@ struct ring_own {
 	uint64_t save;		/* of who is inside */
 };
 
-/* Whose line it is. All fields read 0 in a fork child. */
+/* The owner of a line. All fields read 0 in a fork child. */
 struct ring_own_key {
 	uint64_t key;		/* own_key() while they may; 0 somebody of the thread is inside; RING_OWN_SHUT */
 	uint64_t tid;		/* whose ring it is */
@@ -69,7 +70,10 @@ struct ring_own_key {
 };
 #define RING_OWN_SHUT	(1ull << 63)	/* no sum, whatever is read for a number that is not known */
 
-/* Where fast paths find the calling thread's line; in its TLS, which begins anew with each thread (ARCH_HAS_RING_TLS). */
+/*
+ * Where fast paths find the calling thread's line; in its TLS, which begins anew with each thread
+ * (ARCH_HAS_RING_TLS).
+ */
 struct ring_tls {
 	struct ring_own *line;
 	const uint32_t *word;	/* the slice's generation, and on_cpus behind it */
@@ -175,20 +179,24 @@ void ring_forget(uint64_t thread_pointer);
 /* Every thread takes the slow path at its next event. Context: control. */
 void ring_new_generation(void);
 
-/* own.c: a table of its own for a process. 0, -ENOMEM, or -errno of madvise(): then the one before stays. Context: init. */
+/*
+ * own.c: a table of its own for a process. 0, -ENOMEM, or -errno of madvise(): then the one before stays.
+ * Context: init.
+ */
 int own_init(void);
 /* The slice, or the generation, is another one. */
 void own_attach(void);
 /* As the kernel does on fork, where it does not. */
 void own_wipe(void);
 /*
- * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it interrupted is about to
- * commit is committed. @top: of its shadow stack; NULL: nothing is, whatever the intent looks like. Signals are blocked.
+ * Before anything of the thread's shadow stack is looked at by a slow event: what a fast path that it
+ * interrupted is about to commit is committed. @top: of its shadow stack; NULL: nothing is, whatever the
+ * intent looks like. Signals are blocked.
  */
 void own_finish(uint32_t tid, const void *top);
 /*
- * What the thread's fast paths commit next; NULL: it has no line. *@is_inside: whom this event interrupted is about to, and changes
- * no line before he goes on. Signals are blocked.
+ * What the thread's fast paths commit next; NULL: it has no line. *@is_inside: whom this event interrupted is
+ * about to, and changes no line before he goes on. Signals are blocked.
  */
 const void *own_at(uint32_t tid, int *is_inside);
 /* The line of who writes @op, his alone by now; NULL: there is none, or he is inside. Signals are blocked. */
@@ -197,7 +205,10 @@ struct ring_own *own_find(const struct ring_op *op);
 int own_has(uint32_t tid);
 /* Behind a write to its ring: the fast paths may follow. */
 void own_open(struct ring_own *l, const struct ring_op *op);
-/* The thread's fast paths do not write any more, everybody's (thread pointer 0), or those to a ring that was @taken by somebody else. */
+/*
+ * The thread's fast paths do not write any more, everybody's (thread pointer 0), or those to a ring that was
+ * @taken by somebody else.
+ */
 void own_shut(uint64_t thread_pointer, const struct uft_ring *taken);
 
 /* ring.S */

@@ -8,15 +8,17 @@
  * (thread.c). A child that is not followed stays RING_REFUSED, decided once: its hooked frames return, its calls
  * are declined. Its own children decide for themselves.
  *
- * Memory. The child has its parent's family mapped, and must not keep it: it may give up rights that the parent has, and is
- * taken over later. So its agent, which has descriptors of its own and whom a filter may end without harm, opens a spare family
- * and maps it in place of the parent's (boot_take_spare()): at the same address, since the handler that forked may have
- * interrupted somebody who has addresses of the parent's rings at hand. If no file can be opened (chroot, another user, a mount
- * namespace, a filter) the child claims a free slice of its parent's family by compare-and-swap, and shares that with it.
+ * Memory. The child has its parent's family mapped, and must not keep it: it may give up rights that the
+ * parent has, and is taken over later. So its agent, which has descriptors of its own and whom a filter may
+ * end without harm, opens a spare family and maps it in place of the parent's (boot_take_spare()): at the
+ * same address, since the handler that forked may have interrupted somebody who has addresses of the parent's
+ * rings at hand. If no file can be opened (chroot, another user, a mount namespace, a filter) the child
+ * claims a free slice of its parent's family by compare-and-swap, and shares that with it.
  * doc/design/trust.md.
  *
- * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and those whose
- * agent ended because both session and guard were killed. It sends a thread of theirs into trace_rejoin().
+ * Whoever detaches finds processes without an agent: children that had no event yet or were not followed, and
+ * those whose agent ended because both session and guard were killed. It sends a thread of theirs into
+ * trace_rejoin().
  *
  * A free slice is all zero but for what is set here: the session clears it before it sets it free.
  */
@@ -69,7 +71,10 @@ static void adopt_count(uint32_t index)
 		was = uft_load(n);
 }
 
-/* In the family: index there, or -ENOSPC. Where children come faster than the session can follow they wait for it a little. */
+/*
+ * In the family: index there, or -ENOSPC. Where children come faster than the session can follow they wait
+ * for it a little.
+ */
 static int64_t adopt_claim(void)
 {
 	const struct uft_arena *a = uft_rt.arena;
@@ -223,8 +228,11 @@ static int adopt(struct trace_task *t, int is_forced)
 	claim.state = CLAIM_NONE;
 	claim.pid = t->pid;
 	claim.is_forced = (uint32_t)is_forced;
-	/* Without one the child can be told something only while it waits for an answer (agent/request.c): agent_tid stays 0. qemu 7.2
-	 * ends by an assertion when the child of a process that had threads makes one. */
+	/*
+	 * Without one the child can be told something only while it waits for an answer (agent/request.c):
+	 * agent_tid stays 0. qemu 7.2 ends by an assertion when the child of a process that had threads makes
+	 * one.
+	 */
 	if (uft_rt.is_emulated)
 		trace_claim_own();
 	else if (agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
@@ -233,7 +241,10 @@ static int adopt(struct trace_task *t, int is_forced)
 		trace_count(UFT_CNT_NO_SLICE, 1);
 		return -ENOSPC;
 	}
-	/* Who was interrupted inside the parent's table by the handler that forked goes on there. */
+	/*
+	 * A handler that was interrupted inside the parent's table, by the signal handler that forked, goes
+	 * on there.
+	 */
 	if (ARCH_HAS_OWN && own_init())
 		uft_rt.slice->tid_offset = 0;
 	ring_attach();

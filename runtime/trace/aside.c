@@ -10,9 +10,10 @@
  * thread leaves the child a table that is right at every instant: an entry's slot is stored last and cleared
  * first. All functions run under the lock with signals blocked (thread.c).
  *
- * The table does not grow. If it is full of living frames, the next one is unhooked for good: the true return address, of a tail
- * call what the last of its callers returns to, goes back to its stack, it is counted (UFT_CNT_SHADOW_FULL), and its return is
- * not seen. A full table is not swept for each: a sweep asks the kernel for every slot, which takes tens of milliseconds.
+ * The table does not grow. If it is full of living frames, the next one is unhooked for good: the true return
+ * address, of a tail call what the last of its callers returns to, goes back to its stack, it is counted
+ * (UFT_CNT_SHADOW_FULL), and its return is not seen. A full table is not swept for each: a sweep asks the
+ * kernel for every slot, which takes tens of milliseconds.
  */
 #include "runtime/trace/trace.h"
 
@@ -103,7 +104,10 @@ struct fg_entry *aside_next(struct fg_entry *after)
 	return NULL;
 }
 
-/* Does @now, which stands in the slot of @e, lead there by tail calls one in the other's place? Those that are in the table. */
+/*
+ * Does @now, which stands in the slot of @e, lead there by tail calls one in the other's place? Those that
+ * are in the table.
+ */
 static int aside_is_awaited(const struct fg_entry *e, uint64_t now)
 {
 	const struct fg_entry *x = now ? aside_find(e->slot, now, FG_AGE_ANY) : NULL;	/* 0: it would be any */
@@ -131,7 +135,10 @@ static int aside_doom(void)
 	return 0;
 }
 
-/* What a tail call that is on an array returns to stands in no slot. Of several at a slot the first tells: the others return to it. */
+/*
+ * What a tail call that is on an array returns to stands in no slot. Of several at a slot the first tells:
+ * the others return to it.
+ */
 static void aside_spare(const struct uft_thread *th)
 {
 	const struct fg_entry *top = uft_load_acquire(&th->top);
@@ -149,8 +156,8 @@ static void aside_spare(const struct uft_thread *th)
 }
 
 /*
- * Removes what cannot return. Other threads run meanwhile: a tail call that is entered after its caller was marked is on an array before
- * its hook is in the slot; one that returns has its caller's hook there again.
+ * Removes what cannot return. Other threads run meanwhile: a tail call that is entered after its caller was
+ * marked is on an array before its hook is in the slot; one that returns has its caller's hook there again.
  */
 static void aside_sweep(void)
 {
@@ -174,7 +181,10 @@ static const struct fg_entry *aside_run_end(const struct fg_entry *e)
 	return end;
 }
 
-/* No room for @e: it is not returned to, nor by those that were entered in its place and lie behind it, in the table or on other arrays. */
+/*
+ * No room for @e: it is not returned to, nor by those that were entered in its place and lie behind it, in
+ * the table or on other arrays.
+ */
 static void aside_unhook(const struct fg_entry *e)
 {
 	const struct fg_entry *last, *x;
@@ -240,8 +250,9 @@ void aside_put(const struct fg_entry *e)
 			continue;
 		}
 		/*
-		 * An older frame at this slot is dead, unless this one returns to it. Which of those that are older than a tail call's
-		 * caller are dead is asked when that one is put aside, so that a chain is not followed for each.
+		 * An older frame at this slot is dead, unless this one returns to it. Which of those that are
+		 * older than a tail call's caller are dead is asked when that one is put aside, so that a
+		 * chain is not followed for each.
 		 */
 		if (x->slot != e->slot || fg_is_older(age, aside_age(x)))
 			continue;

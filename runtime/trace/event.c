@@ -2,15 +2,17 @@
 /*
  * event.c - what a call brings and what it returns, beside its ENTRY and EXIT
  *
- * For few functions, which the session chooses (UFT_SITE_ARGS, UFT_SITE_MASK), or for all, and only while has_events keeps every
- * call off the fast paths: those know nothing of it. The words are those that trace.S saved, so nothing of the program is read,
- * and nothing can fault. An event belongs to the call that is innermost when it is written: behind the ENTRY, before the
- * EXIT, and only if the ENTRY is in a ring. Whoever reads needs no more to join them.
+ * For few functions, which the session chooses (UFT_SITE_ARGS, UFT_SITE_MASK), or for all, and only while
+ * has_events keeps every call off the fast paths: those know nothing of it. The words are those that trace.S
+ * saved, so nothing of the program is read, and nothing can fault. An event belongs to the call that is
+ * innermost when it is written: behind the ENTRY, before the EXIT, and only if the ENTRY is in a ring.
+ * Whoever reads needs no more to join them.
  *
- * The state (blocked signals, scheduling policy) is asked of the kernel at the return, so that calls that failed, and what
- * others did meanwhile, need no thought. The calls for the policy are none that programs make: a seccomp filter may end the
- * thread for them. So they are made only while the session says that there is none (UFT_EVENTS_POLICY, asked anew each time);
- * so is the one for the CPU time (UFT_EVENTS_CPU), which differs from the clock by what the thread slept or waited for a CPU.
+ * The state (blocked signals, scheduling policy) is asked of the kernel at the return, so that calls that
+ * failed, and what others did meanwhile, need no thought. The calls for the policy are none that programs
+ * make: a seccomp filter may end the thread for them. So they are made only while the session says that there
+ * is none (UFT_EVENTS_POLICY, asked anew each time); so is the one for the CPU time (UFT_EVENTS_CPU), which
+ * differs from the clock by what the thread slept or waited for a CPU.
  *
  * Context: probe.
  */

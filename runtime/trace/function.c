@@ -5,9 +5,9 @@
 #include "runtime/trace/trace.h"
 
 /*
- * Of the function that was entered. @frame: what CALL_C of trace.S has saved. Those that come after a prologue have the frame pointer of
- * it. That is found out by looking, and the slot of others may have changed since the handler read it (a detach, an unwinder): then it is
- * the program's own value, which may point anywhere.
+ * Of the function that was entered. @frame: what CALL_C of trace.S has saved. Sites behind a prologue have
+ * the frame pointer of it. That is found out by looking, and the slot of others may have changed since the
+ * handler read it (a detach, an unwinder): then it is the program's own value, which may point anywhere.
  */
 static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t word0, uint64_t parent, const uint64_t *frame)
 {
@@ -24,7 +24,10 @@ static __attribute__((noinline)) void func_stack(struct trace_task *t, uint64_t 
 		stack_write(t, UFT_REC_VALUE(word0), (uint64_t)slot, fp);
 }
 
-/* A tail call's parent is its caller's hook, where the graph runs beside: who that returns to in turn, by the top of the shadow stack. */
+/*
+ * A tail call's parent is its caller's hook, where the graph runs beside: who that returns to in turn, by the
+ * top of the shadow stack.
+ */
 static uint64_t true_parent(const struct uft_thread *th, uint64_t parent)
 {
 	const struct fg_entry *e = th->top - 1;

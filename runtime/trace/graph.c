@@ -25,11 +25,11 @@
  * entry compares the receipt with the ring and knows (fg_settle). An entry whose ENTRY was never written has no
  * running body: whoever was about to write it starts over, or will never come back.
  *
- * Concurrency. A thread's array is changed by its own task only: push and pop are one section or instruction each that
- * fails if a handler left something on top (ring.S, trace.S; cmpxchg). One exception: a coroutine that returns on another thread takes
- * its entry from wherever it is by swapping the slot for FG_NO_SLOT, under the lock. What happens on both sides of
- * a write or needs the set-aside table is done under the lock with signals blocked. Slow events without rseq have
- * all signals blocked from beginning to end.
+ * Concurrency. A thread's array is changed by its own task only: push and pop are one section or instruction
+ * each that fails if a handler left something on top (ring.S, trace.S; cmpxchg). One exception: a coroutine
+ * that returns on another thread takes its entry from wherever it is by swapping the slot for FG_NO_SLOT,
+ * under the lock. What happens on both sides of a write or needs the set-aside table is done under the lock
+ * with signals blocked. Slow events without rseq have all signals blocked from beginning to end.
  *
  * Invariants, each held by a test in tests/unit or tests/stress/ring:
  *  1. While a slot on some stack holds a return address of ours, some entry holds its parent. UFT_CNT_LOST_RETURN.
@@ -106,7 +106,10 @@ struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t par
 	return e + 1;
 }
 
-/* What no fast path writes: into the thread's own ring all the same, so that it stays before the ENTRY that follows within one tick. */
+/*
+ * What no fast path writes: into the thread's own ring all the same, so that it stays before the ENTRY that
+ * follows within one tick.
+ */
 static uint64_t fg_own_key(const struct trace_task *t)
 {
 	return ARCH_HAS_OWN && trace_graph_is_fast() ? t->key : 0;
@@ -345,8 +348,9 @@ int uft_enter_slow(uint32_t value, uint64_t slot, const uint8_t *stub, uint64_t 
 }
 
 /*
- * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent: mcount's argument, which must
- * stand there, if it has one. The frame's name is that of entry sites. Context: probe.
+ * Behind a prologue. @base: the register by which arch_mcount_slot() finds the return address; @parent:
+ * mcount's argument, which must stand there, if it has one. The frame's name is that of entry sites. Context:
+ * probe.
  */
 void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent);
 void uft_mcount_enter_named(uint32_t value, const uint8_t *stub, uint64_t base, uint64_t parent)
@@ -435,8 +439,8 @@ static int fg_exit_top(struct trace_task *t, uint64_t *parent, const uint64_t *r
 }
 
 /*
- * Slots decrease from an array's first entry to its last: can one of them be @slot? Not to be relied on by who may have interrupted the
- * thread while it was entering or leaving a signal stack.
+ * Slots decrease from an array's first entry to its last: can one of them be @slot? Not to be relied on by
+ * who may have interrupted the thread while it was entering or leaving a signal stack.
  */
 static int fg_may_have(const struct uft_thread *th, uint64_t slot)
 {
@@ -474,7 +478,10 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 				break;
 			if (its != slot || (ret && e->ret != ret) || !fg_is_older(age, before))
 				continue;
-			/* Of the same age: one that is just being set aside, or what was entered in the other's place. */
+			/*
+			 * Of the same age: one that is just being set aside, or what was entered in the
+			 * other's place.
+			 */
 			if (!newest || !fg_is_older(age, its_age)) {
 				newest = e;
 				its_age = age;
@@ -485,8 +492,8 @@ struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, cons
 }
 
 /*
- * A tail call's parent is its caller's hook. Functions that call each other so, f g f g, have many entries for the slot with the same
- * hooks: which of them is next, the clock tells.
+ * A tail call's parent is its caller's hook. Functions that call each other so, f g f g, have many entries
+ * for the slot with the same hooks: which of them is next, the clock tells.
  */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from)
 {
@@ -560,8 +567,9 @@ out:
 }
 
 /*
- * Out (sandbox.c): without system calls or the clock, hence without the lock. Nobody enters a call any more; whoever returns finds the newest
- * entry for his slot, and marks it, so that of tail calls in one place the caller is found next.
+ * Out (sandbox.c): without system calls or the clock, hence without the lock. Nobody enters a call any more;
+ * whoever returns finds the newest entry for his slot, and marks it, so that of tail calls in one place the
+ * caller is found next.
  */
 static void fg_exit_out(uint64_t slot, uint64_t *parent)
 {

@@ -55,10 +55,10 @@ static int read_argument(const void *addr, uint64_t *to)
 }
 
 /*
- * glibc registers a new thread's rseq area in start_thread(), which may be traced. Until then it holds zeros, or what the
- * last thread on that stack left: a CPU, though the kernel restarts nothing there, and a record written meanwhile would take
- * others out of that CPU's ring. So it gets what glibc calls uninitialized. glibc's control block is known by its two
- * pointers to itself; nobody else's memory is written.
+ * glibc registers a new thread's rseq area in start_thread(), which may be traced. Until then it holds zeros,
+ * or what the last thread on that stack left: a CPU, though the kernel restarts nothing there, and a record
+ * written meanwhile would take others out of that CPU's ring. So it gets what glibc calls uninitialized.
+ * glibc's control block is known by its two pointers to itself; nobody else's memory is written.
  */
 static void forget_rseq(uint64_t tp)
 {
@@ -103,11 +103,12 @@ static void hook_clone3(const uint64_t *regs, uint64_t sp)
 }
 
 /*
- * A search along PATH is execve() of what is not there, again and again. To be seized for each and let go again cost 20 times the
- * call. So the session is not asked where there is nothing to execute, nor told that the call failed.
- * access() is what glibc's loader begins every program with: a filter that lets programs be executed permits it. One that refuses
- * execve(), logs it or asks for it may end who calls access() all the same: control/proc/seccomp.c keeps us out of such a program. What
- * comes into being between the two calls is executed without us.
+ * A search along PATH is execve() of what is not there, again and again. To be seized for each and let go
+ * again cost 20 times the call. So the session is not asked where there is nothing to execute, nor told that
+ * the call failed. access() is what glibc's loader begins every program with: a filter that lets programs be
+ * executed permits it. One that refuses execve(), logs it or asks for it may end who calls access() all the
+ * same: control/proc/seccomp.c keeps us out of such a program. What comes into being between the two calls is
+ * executed without us.
  */
 static uint32_t unasked[NUNASKED];	/* by tid: tasks, vfork children as well, that are in such a call. Two in one place: told in vain */
 

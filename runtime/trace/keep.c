@@ -12,8 +12,9 @@
  * fails if a signal handler took one in between: so the words are in the order of their clocks. A place that a
  * handler jumped away from stays 0. Words from nkept on are 0. Receipts (graph.c) point at the place.
  *
- * Full: calls are not recorded any more, and counted, but the ends of those that are have their room; the graph that is kept says
- * how many are missing. The buffer's bound, with the threads' number, bounds all memory.
+ * Full: calls are not recorded any more, and counted, but the ends of those that are have their room; the
+ * graph that is kept says how many are missing. The buffer's bound, with the threads' number, bounds all
+ * memory.
  *
  * What does not get a second chance: calls set aside below a root (coroutines) are left for good, a fork child
  * records nothing in the roots that its parent began, and a vfork child nothing in its parent's.
@@ -34,7 +35,7 @@ void keep_init(struct uft_thread *th, uint64_t *words, uint64_t bytes)
 	th->kept_hi = ~0u;
 }
 
-/* Nobody needs the words any more. Signals are blocked, or the thread is not running. */
+/* Drops words that no call needs any more. Signals are blocked, or the thread is not running. */
 void keep_reset(struct uft_thread *th)
 {
 	for (uint64_t i = 0; i < th->nkept; i++)
@@ -84,7 +85,7 @@ static int keep_put(struct uft_thread *th, uint64_t word0, struct fg_entry *top,
 
 int keep_entry(struct trace_task *t, struct fg_entry *e)
 {
-	/* What is open on the array, and this one, will end. */
+	/* The calls open on the array, and this one, will end. */
 	uint64_t room = (uint64_t)(e + 2 - t->th->base) * WORDS_PER_RECORD;
 	int ret = keep_put(t->th, e->receipt.word & ~0xffffffffull, e + 1, e, room);
 

@@ -21,7 +21,10 @@
 
 #define FG_SILENT	1	/* its ENTRY is in no ring, or its EXIT is as well (E_WHERE may overrule) */
 
-/* x86_64: where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi, rdx, rcx; rax. Not mcount's. */
+/*
+ * x86_64: where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi,
+ * rdx, rcx; rax. Not mcount's.
+ */
 #define SAVED_FP	(-11)	/* of the function handler, too: the last that CALL_C saves */
 #define SAVED_ARGS	(-6)
 #define SAVED_RESULT	(-1)

@@ -2,12 +2,14 @@
 /*
  * lock.c - the program locks its memory: ours is left out of it
  *
- * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow stacks, the
- * tables of threads and of set-aside entries); the little that remains is locked as the program's, if nothing limits that.
+ * Theory: platform/linux/lock.c. Left out are the arena and what is reserved for the worst case (shadow
+ * stacks, the tables of threads and of set-aside entries); the little that remains is locked as the
+ * program's, if nothing limits that.
  *
  *	MCL_CURRENT | MCL_FUTURE	our mlock2() of the rest, the call with MCL_FUTURE alone
- *	MCL_CURRENT			our mlock2() of the rest, then a call that does nothing instead of this one, which
- *					would compare the limit with all of the address space, ours included
+ *	MCL_CURRENT			our mlock2() of the rest, then a call that does nothing instead of this
+ *					one, which would compare the limit with all of the address space, ours
+ *					included
  *	MCL_FUTURE			as it is
  * What we map after MCL_FUTURE is mapped without access, unlocked, and then made accessible (plat_map_sparse()).
  * Without /proc the current pages are locked on fault. A fork child has no locks.

@@ -79,7 +79,10 @@ static uint32_t lists_of(const struct uft_tracer_params *p, uint32_t tid, uint32
 	       (p->has_pids & UFT_PIDS_NOT && is_listed(tid, pid, p->pids + p->npids, p->nnot_pids) ? UFT_PIDS_NOT : 0);
 }
 
-/* The lists of number @number on which this process is because its parent was. Written in a fork child before its first event is. */
+/*
+ * The lists of number @number on which this process is because its parent was. Written in a fork child before
+ * its first event is.
+ */
 static struct { uint32_t number, lists; } kin;
 
 static uint32_t lists_of_kin(const struct uft_tracer_params *p)

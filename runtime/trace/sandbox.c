@@ -2,22 +2,26 @@
 /*
  * sandbox.c - a program forbids itself system calls, or to read the clock
  *
- * The system calls that do this (prctl, seccomp) are hooked, so that what has to be done is done before, while everything may be
- * done still:
+ * The system calls that do this (prctl, seccomp) are hooked, so that what has to be done is done before,
+ * while everything may be done still:
  *
- *	a seccomp filter	the session runs it on each call of ours (control/proc/seccomp.c). It does not end us: nothing changes. It
- *				ends us for calls that we can do without: those are not made any more (plat_deny()). Else: out
+ *	a seccomp filter	the session runs it on each call of ours (control/proc/seccomp.c). It does not
+ *				end us: nothing changes. It ends us for calls that we can do without: those are
+ *				not made any more (plat_deny()). Else: out
  *	strict mode, PR_SET_TSC	out
  *
- * Out, for good, this process and the children that it forks: no event looks further than trace_is_out(), so no system call is made, no
- * clock is read and no new call is hooked. The fast paths find a number of CPUs of 0, before they read the clock. The calling thread's
- * frames get their true return addresses before its call; the session then has the agent, which no filter of the program reaches,
- * disarm all sites and do the same to the others. What returns through us meanwhile finds its entry without a lock (fg_exit_out()).
+ * Out, for good, this process and the children that it forks: no event looks further than trace_is_out(), so
+ * no system call is made, no clock is read and no new call is hooked. The fast paths find a number of CPUs of
+ * 0, before they read the clock. The calling thread's frames get their true return addresses before its call;
+ * the session then has the agent, which no filter of the program reaches, disarm all sites and do the same to
+ * the others. What returns through us meanwhile finds its entry without a lock (fg_exit_out()).
  *
- * A task that shares the memory of others (vfork child) takes them out with it. The memory of other threads may tell nothing of
- * their signal stack later: that of the caller is noted, and what a filter forbids to ask it forbids to change.
+ * A task that shares the memory of others (vfork child) takes them out with it. The memory of other threads
+ * may tell nothing of their signal stack later: that of the caller is noted, and what a filter forbids to ask
+ * it forbids to change.
  *
- * Not seen: a call by an instruction that is not hooked (hook.c), and filters that the session attaches to (refused there).
+ * Not seen: a call by an instruction that is not hooked (hook.c), and filters that the session attaches to
+ * (refused there).
  *
  * Context: probe.
  */
@@ -53,7 +57,10 @@ static void note_signal_stack(void)
 	task_end(&t);
 }
 
-/* Everything that is done before nothing may be done: true addresses into the frames of the caller, whose code is at @sp. */
+/*
+ * Everything that is done before nothing may be done: true addresses into the frames of the caller, whose
+ * code is at @sp.
+ */
 static void go_out(uint64_t sp)
 {
 	struct trace_task t;

@@ -2,17 +2,20 @@
 /*
  * sections.c - who may write rings of CPUs where fast paths write rings of their threads
  *
- * A thread that has no ring of its own (ring/own.c: there are few, and only fast paths want them) has its events by C. If the kernel
- * restarts its sections (ring.S) they go to the ring of its CPU, with signals as they are; else to an exchange ring, with signals blocked.
+ * A thread that has no ring of its own (ring/own.c: there are few, and only fast paths want them) has its
+ * events by C. If the kernel restarts its sections (ring.S) they go to the ring of its CPU, with signals as
+ * they are; else to an exchange ring, with signals blocked.
  *
- * Is it the thread that it seems? Nobody tells of new threads and of vfork() here (ARCH_HAS_HOOKS), and who runs on another's thread pointer
- * finds another's registration there. So each event compares the thread's number with the one that was noted: libc's, where nobody makes
- * tasks that have their maker's (uft_slice.no_sharers), else the kernel's, by one system call. Anybody else begins as task_begin() does.
+ * Is it the thread that it seems? Nobody tells of new threads and of vfork() here (ARCH_HAS_HOOKS), and who
+ * runs on another's thread pointer finds another's registration there. So each event compares the thread's
+ * number with the one that was noted: libc's, where nobody makes tasks that have their maker's
+ * (uft_slice.no_sharers), else the kernel's, by one system call. Anybody else begins as task_begin() does.
  *
- * Is it registered? libc registers a new thread when that already runs, in memory where a CPU's number may stand from the thread before.
- * So the number proves nothing, and whom the kernel does not restart would take records out of a ring that others write. Asked is the
- * kernel: rseq_cs is left at a section in which nobody is. From whom it knows, it takes that back as soon as it takes the CPU away; no other
- * task's memory it ever changes. Until then events go by exchange rings.
+ * Is it registered? libc registers a new thread when that already runs, in memory where a CPU's number may
+ * stand from the thread before. So the number proves nothing, and whom the kernel does not restart would take
+ * records out of a ring that others write. Asked is the kernel: rseq_cs is left at a section in which nobody
+ * is. From whom it knows, it takes that back as soon as it takes the CPU away; no other task's memory it ever
+ * changes. Until then events go by exchange rings.
  *
  * A thread of which this has been seen stays so: nobody registers anew, and a fork child inherits it.
  */

@@ -2,19 +2,20 @@
 /*
  * stack.c - who called: return addresses from a function's entry outwards
  *
- * What it stands on. Programs have no frame pointers, so the session makes of each object's .eh_frame a table that this
- * context can use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks are asked for. Where
- * no table knows the code (made at run time, objects without .eh_frame) frame pointers are tried. Return addresses that are
- * stubs' stand for the true ones, which are on the shadow stack.
+ * What it stands on. Programs have no frame pointers, so the session makes of each object's .eh_frame a table
+ * that this context can use (struct uft_stack_row), as the kernel does for itself, and sends it before stacks
+ * are asked for. Where no table knows the code (made at run time, objects without .eh_frame) frame pointers
+ * are tried. Return addresses that are stubs' stand for the true ones, which are on the shadow stack.
  *
- * It never faults: each word is read by the kernel (process_vm_readv on ourselves, a piece of a page at a time), so a wild
- * frame pointer or a table that does not fit ends the walk. It ends for good: frames lie ever higher, but for one
- * step from a signal handler to what was interrupted, and there are UFT_STACK_MAX at most.
+ * It never faults: each word is read by the kernel (process_vm_readv on ourselves, a piece of a page at a
+ * time), so a wild frame pointer or a table that does not fit ends the walk. It ends for good: frames lie
+ * ever higher, but for one step from a signal handler to what was interrupted, and there are UFT_STACK_MAX at
+ * most.
  *
- * Tables. One slot an object, written by the agent alone, read by any thread without locks: `sequence` is odd while a slot
- * changes, and a row counts only if it was the same before and after. Rows are never unmapped; the next object of a slot gets
- * its memory if that suffices. A fork child has a copy; a slot that was being written then is written anew, when its
- * own agent is asked to.
+ * Tables. One slot an object, written by the agent alone, read by any thread without locks: `sequence` is odd
+ * while a slot changes, and a row counts only if it was the same before and after. Rows are never unmapped;
+ * the next object of a slot gets its memory if that suffices. A fork child has a copy; a slot that was being
+ * written then is written anew, when its own agent is asked to.
  *
  * Not seen: what a function has tail-called from; callers of code that a signal interrupted inside ours.
  *
@@ -136,7 +137,7 @@ void trace_rows_gone(uint32_t object)
 	slot_close(o);
 }
 
-/* What is known of the code at @pc; UFT_RULE_NONE: nothing. */
+/* The unwind row for the code at @pc; UFT_RULE_NONE: there is none. */
 static struct uft_stack_row find_row(uint64_t pc)
 {
 	const struct stack_object *all = uft_load_acquire(&stack_objects);
@@ -323,9 +324,10 @@ void stack_write(struct trace_task *t, uint32_t id, uint64_t slot, uint64_t fp)
 /* ---- The deepest stack -------------------------------------------------------------------- */
 
 /*
- * A thread's stack begins where its outermost frame does, which one long walk finds. From then on what is less deep than was
- * seen is the same stack. What is a little deeper is so if a walk from there comes to what was seen, mostly in a step or two: stacks of
- * coroutines may lie side by side. Anything else (a signal stack, another coroutine's) is walked to its end.
+ * A thread's stack begins where its outermost frame does, which one long walk finds. From then on what is
+ * less deep than was seen is the same stack. A pointer a little deeper is on it if a walk from there comes to
+ * what was seen, mostly in a step or two: stacks of coroutines may lie side by side. Anything else (a signal
+ * stack, another coroutine's) is walked to its end.
  */
 #define TOP_WALK	4096		/* frames */
 #define SAME_STACK	(64u << 10)	/* bytes below the lowest that was seen */

@@ -15,15 +15,17 @@
  *			drop the guest's entries. It is healed by an event of its own that cannot come from a signal
  *			handler which ran before the vfork (see thread_heal).
  *   other CLONE_VM	TH_SHARED, tid unknown. The owner keeps its state; every other task gets one under a key made of
- *			its tid, which no thread pointer equals, with `host` the owner's. All of them use the exchange rings:
- *			the keys of fast paths, and the rseq area, belong to the pointer and not to the task. The owner is
- *			healed when every task that was to come has had an event (`shares`) and has ended (tkill). One
- *			that never has an event, or a clone that failed, keeps the owner slow, not wrong. So does one that
- *			executes another program, until that ends, and one in another pid namespace.
- *			A task without memory for a state of its own passes its graph calls through, counted
- *			(UFT_CNT_SHARED_TP); so does one that returns through another's frame, once.
+ *			its tid, which no thread pointer equals, with `host` the owner's. All of them use the
+ *			exchange rings: the keys of fast paths, and the rseq area, belong to the pointer and not
+ *			to the task. The owner is healed when every task that was to come has had an event
+ *			(`shares`) and has ended (tkill). One that never has an event, or a clone that failed,
+ *			keeps the owner slow, not wrong. So does one that executes another program, until that
+ *			ends, and one in another pid namespace. A task without memory for a state of its own
+ *			passes its graph calls through, counted (UFT_CNT_SHARED_TP); so does one that returns
+ *			through another's frame, once.
  *
- * Where no system call is hooked (ARCH_HAS_HOOKS) every event asks who it is, with signals blocked; sections.c has the exception.
+ * Where no system call is hooked (ARCH_HAS_HOOKS) every event asks who it is, with signals blocked;
+ * sections.c has the exception.
  *
  * The lock is one word in wipe-on-fork memory: the tid of its holder. It is taken with all signals blocked, so a
  * handler can neither find it taken by its own thread nor jump out of it; it is free in a fork child, and each thing
@@ -374,7 +376,7 @@ void thread_share(struct trace_task *t)
 	task_unlock(t);
 }
 
-/* In the fork child the other threads are not; their stacks, and coroutines on them, may be. What is open now was
+/* A fork child has one thread; stacks of the others, and coroutines on them, may still be there. Calls open now were
  * recorded for the parent and returns in silence. */
 void thread_forked(struct trace_task *t)
 {
@@ -480,8 +482,8 @@ static void thread_identify(struct trace_task *t)
 }
 
 /*
- * Where no system call is hooked nobody tells that a thread pointer went to a new thread, or that a vfork child runs on its
- * parent's: every event asks. A child with memory in common is a guest (thread_identify()).
+ * Where no system call is hooked nobody tells that a thread pointer went to a new thread, or that a vfork
+ * child runs on its parent's: every event asks. A child with memory in common is a guest (thread_identify()).
  */
 static void thread_verify(struct trace_task *t)
 {
@@ -597,7 +599,10 @@ int task_write(struct trace_task *t, struct ring_op *op)
 
 		if (block)
 			task_block(t);
-		/* A handler has forked since the event began and this is the child: the exchange rings at hand may be its parent's. */
+		/*
+		 * A handler has forked since the event began and this is the child: the exchange rings at
+		 * hand may be its parent's.
+		 */
 		if (uft_load_acquire(ring_state()) == RING_LIVE && uft_load(&uft_rt.slice->pid) == t->pid)
 			ret = ring_write(op, 0);
 		if (block)

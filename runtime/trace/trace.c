@@ -38,7 +38,10 @@ int trace_init(void)
 void trace_rseq_changed(void)
 {
 	uft_store(&uft_ring_fast.rseq_offset, uft_rt.rseq_offset);
-	/* mcount's handlers and ring.S test for 0. The others do not, and are not reached before patch_retarget(), which follows. */
+	/*
+	 * mcount's handlers and ring.S test for 0. The others do not, and are not reached before
+	 * patch_retarget(), which follows.
+	 */
 	uft_store_release(&uft_ring_fast.ncpus, uft_rt.rseq_offset ? uft_rt.arena->ncpus : 0);
 }
 

@@ -35,8 +35,9 @@ enum fg_flags {				/* FG_SILENT = 1 is in layout.h; 0 is what fast paths know */
 };
 
 /*
- * One hooked call. In this order because fast paths move neighbours at once, and look at the slot of the top entry and at
- * receipt.where of the free one above it: not 0 there says that it cannot be pushed to without C (thread_guard()).
+ * One hooked call. In this order because fast paths move neighbours at once, and look at the slot of the top
+ * entry and at receipt.where of the free one above it: not 0 there says that it cannot be pushed to without C
+ * (thread_guard()).
  */
 struct fg_entry {
 	struct ring_receipt receipt;	/* its ENTRY or EXIT; word holds the id in any case */
@@ -58,8 +59,8 @@ enum thread_flags {		/* any of them keeps the thread off the fast paths */
 };
 
 /*
- * When a call was entered. Clocks may tick more slowly than functions call each other: of several in a tick the place on the array tells,
- * for no coroutine gets to another thread's array within one.
+ * When a call was entered. Clocks may tick more slowly than functions call each other: of several in a tick
+ * the place on the array tells, for no coroutine gets to another thread's array within one.
  */
 struct fg_age {
 	uint64_t clock, place;
@@ -124,15 +125,16 @@ static inline int fg_is_recorded(uint32_t flags)
 	return !(flags & FG_SILENT);
 }
 
-/* Whose call is over as far as records go: what a fork child inherits, say. */
+/* Is the call over as far as records go? So are calls that a fork child inherits. */
 static inline uint32_t fg_silenced(uint32_t flags)
 {
 	return (flags & ~(uint32_t)(FG_CALL | FG_PROFILE | FG_PASS | FG_SCRATCH | FG_KEEP)) | FG_SILENT;
 }
 
 /*
- * Off the array. riscv64's fast entry stores no flags, so those of what is free are 0: all changes have signals blocked there. arm64's
- * stores them, as a push whose section was aborted (ring.S), or a handler that jumps away between a pop and this, leaves some behind.
+ * Off the array. riscv64's fast entry stores no flags, so those of what is free are 0: all changes have
+ * signals blocked there. arm64's stores them, as a push whose section was aborted (ring.S), or a handler that
+ * jumps away between a pop and this, leaves some behind.
  */
 static inline void fg_free(struct fg_entry *e)
 {
@@ -172,7 +174,10 @@ void thread_reset(struct trace_task *t, uint64_t tp);	/* a new task gets this th
 void thread_share(struct trace_task *t);		/* a new task is about to run on the caller's */
 void thread_forked(struct trace_task *t);		/* init, in the child: only this thread is left */
 
-/* ---- sections.c: in a task_begin() that has found out nothing yet; 1: that was all. Behind one that has; signals are blocked ---- */
+/*
+ * ---- sections.c: in a task_begin() that has found out nothing yet; 1: that was all. Behind one that has;
+ * signals are blocked ----
+ */
 int sections_begin(struct trace_task *t);
 void sections_ask(struct trace_task *t);
 int sections_want_own(struct uft_thread *th);	/* is it time to look for a ring of its own? */
@@ -194,15 +199,18 @@ void fg_settle(struct fg_entry *e);
 struct fg_entry *fg_keep(const struct trace_task *t, uint64_t slot, uint64_t parent);
 void fg_leave_locked(struct trace_task *t, struct fg_entry *keep);
 /*
- * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any; @before: only older
- * ones; @from: NULL, or for many in a row: of the array that it is on only it and what lies below, and arrays are taken to be in
- * order. Under the lock.
+ * The entry for @slot, wherever it is: of several the newest. @ret: only those that put this there, 0: any;
+ * @before: only older ones; @from: NULL, or for many in a row: of the array that it is on only it and what
+ * lies below, and arrays are taken to be in order. Under the lock.
  */
 struct fg_entry *fg_find(uint64_t slot, uint64_t ret, struct fg_age before, const struct fg_entry *from);
 struct fg_age fg_age(const struct fg_entry *e);	/* wherever it is; under the lock */
 /* Where the frame of @slot, in which @ret of ours stands, returns to in the end; @from as above. Under the lock. */
 uint64_t fg_true_parent(uint64_t slot, uint64_t ret, const struct fg_entry *from);
-/* function.c: the function tracer's event of a call that the graph or the profile is about to look at. @args: as event_enter(). */
+/*
+ * function.c: the function tracer's event of a call that the graph or the profile is about to look at. @args:
+ * as event_enter().
+ */
 void func_beside(struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, const uint64_t *args);
 
 static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_entry *e)
@@ -212,8 +220,8 @@ static inline int fg_is_on_array(const struct uft_thread *th, const struct fg_en
 
 /* ---- choose.c ---- */
 /*
- * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which has FG_ALT or not. Whether a
- * signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
+ * What the graph, or the profile alone, makes of the call of @e, which is to be the top: into *flags, which
+ * has FG_ALT or not. Whether a signal's, as far as it is asked for: *is_handler. 0: it is not theirs.
  */
 int fg_choose(const struct trace_task *t, const struct uft_tracer_params *p, const struct fg_entry *e, unsigned site,
 	      uint32_t *flags, int *is_handler);
@@ -294,8 +302,8 @@ static inline int profile_is_wanted(const struct uft_tracer_params *p, unsigned 
 }
 
 /*
- * Does @now, which stands in the slot of @e, return through @e? Its own hook, or that of a tail call in its place: those are the entries
- * that follow on its array, which ends at @end.
+ * Does @now, which stands in the slot of @e, return through @e? Its own hook, or that of a tail call in its
+ * place: those are the entries that follow on its array, which ends at @end.
  */
 static inline int fg_is_its_hook(const struct fg_entry *e, const struct fg_entry *end, uint64_t now)
 {

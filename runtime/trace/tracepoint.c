@@ -2,9 +2,10 @@
 /*
  * tracepoint.c - records of tracepoints
  *
- * The program's own code makes the record (uft/trace_event.h), on its stack, and hands it to uft_tracepoint_write(), whose address the
- * session puts into the tracepoint before its calls lead there. A call that was under way when the tracepoint is switched off finds no
- * writer, or an id of 0, and writes nothing.
+ * The program's own code makes the record (uft/trace_event.h), on its stack, and hands it to
+ * uft_tracepoint_write(), whose address the session puts into the tracepoint before its calls lead there. A
+ * call that was under way when the tracepoint is switched off finds no writer, or an id of 0, and writes
+ * nothing.
  */
 #include "runtime/trace/trace.h"
 #include "uft/tracepoint.h"

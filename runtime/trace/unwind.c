@@ -3,9 +3,9 @@
  * unwind.c - true return addresses on the stack while an unwinder walks it
  *
  * An unwinder that meets one of our return addresses finds no table for it and gives up: terminate() for an
- * exception, a short backtrace otherwise. So its entry points are hooked, and before it starts the true addresses go
- * back onto the stack: into the slots (unwind_slots.c) or, where a slot is a name only, to where the function has put its own
- * (unwind_named.c). Frames that return meanwhile return unseen.
+ * exception, a short backtrace otherwise. So its entry points are hooked, and before it starts the true
+ * addresses go back onto the stack: into the slots (unwind_slots.c) or, where a slot is a name only, to where
+ * the function has put its own (unwind_named.c). Frames that return meanwhile return unseen.
  *
  * The task's next graph event that comes from above the unwinder puts the hooks back: into slots above that event
  * which still hold the true address. From the first that does not on, the frames were left (UNWIND). Events
@@ -44,7 +44,10 @@ void trace_hook_unwind(void *sp, uint64_t *frame)
 		task_lock(&t);
 		restored = unwind_restore_array(th, (uint64_t)sp, frame);
 		unwind_restore_aside((uint64_t)sp);	/* older ones at the same slots are dead: they come too late */
-		/* Cleanup after cleanup without an event: nothing is left to restore, but each walk begins further out than the last. */
+		/*
+		 * Cleanup after cleanup without an event: nothing is left to restore, but each walk begins
+		 * further out than the last.
+		 */
 		if (restored || th->flags & TH_RESTORED) {
 			if (!(th->flags & TH_RESTORED) || (uint64_t)sp - th->unwind_low >= th->unwind_sp - th->unwind_low) {
 				/* Of one walk in another the outer one counts, wherever. */

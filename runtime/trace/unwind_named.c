@@ -2,21 +2,25 @@
 /*
  * unwind_named.c - what unwind.c restores and hooks again, where a slot is a name only (ARCH_SLOT_IN_MEMORY is 0)
  *
- * A function gets its return address in a register and puts it somewhere into its frame, before it calls. So in the frame, which ends at
- * the slot, the first word of ours is looked for:
+ * A function gets its return address in a register and puts it somewhere into its frame, before it calls. So
+ * in the frame, which ends at the slot, the first word of ours is looked for:
  *
  *	by frame records	arm64: x29 leads from one to the next, and the return address is its second word. Exact
- *	by its value		all words between the slot and the next call's are read. An address of a stub is nothing that a
- *				program computes with, so what holds it is the return address, or was in a call before. All are
- *				restored, and the highest is noted: registers are saved before a frame has locals
+ *	by its value		all words between the slot and the next call's are read. An address of a stub is
+ *				nothing that a program computes with, so what holds it is the return address, or
+ *				was in a call before. All are restored, and the highest is noted: registers are
+ *				saved before a frame has locals
  *
- * A signed return address is looked for as what the function has made of ours: its signature is that of the stack pointer at the
- * entry, which is the slot. So it can be made again, for the true one as well (arch_return_form()).
+ * A signed return address is looked for as what the function has made of ours: its signature is that of the
+ * stack pointer at the entry, which is the slot. So it can be made again, for the true one as well
+ * (arch_return_form()).
  *
- * What was noted (uft_entry.place: words below the slot, and which form) is what is hooked again, if it still holds the true address.
- * Were it the wrong word the frame would return unseen, and be said to have been left: nothing worse.
+ * The noted place (uft_entry.place: words below the slot, and which form) is hooked again, if it still holds
+ * the true address. Were it the wrong word the frame would return unseen, and be said to have been left:
+ * nothing worse.
  *
- * A call that has jumped into the unwinder has it in the register still: there it is replaced, and its return is not seen.
+ * A call that has jumped into the unwinder has it in the register still: there it is replaced, and its return
+ * is not seen.
  */
 #include "runtime/trace/trace.h"
 
@@ -26,7 +30,10 @@
 #define FORM_BITS	2		/* of place */
 #define ADDRESS_MASK	((1ull << 48) - 1)	/* what a signature leaves of an address */
 
-/* The page that was found to be there. It is the program's stack, or one of its stacks, which stays while it unwinds. */
+/*
+ * The page that was found to be there. It is the program's stack, or one of its stacks, which stays while it
+ * unwinds.
+ */
 struct look {
 	uint64_t page;
 };
@@ -45,8 +52,9 @@ static int look_at(struct look *l, uint64_t at, uint64_t *word)
 }
 
 /*
- * Which form of @ret, in the frame of @slot, @word is; -1: none. Of 128 signatures (15 bits on a kernel's arm64: 32768) one is that of no
- * signature, or of the other key: then the function's code has to tell, since the true address has another signature.
+ * Which form of @ret, in the frame of @slot, @word is; -1: none. Of 128 signatures (15 bits on a kernel's
+ * arm64: 32768) one is that of no signature, or of the other key: then the function's code has to tell, since
+ * the true address has another signature.
  */
 static int form_of(uint64_t word, uint64_t ret, uint64_t slot)
 {
@@ -92,7 +100,10 @@ static uint64_t find_record(struct outwards *o, const struct fg_entry *e, uint64
 	return found;
 }
 
-/* Puts @to in place of @e's address wherever it stands from @low to the slot. Returns the highest place, and its form, or 0. */
+/*
+ * Puts @to in place of @e's address wherever it stands from @low to the slot. Returns the highest place, and
+ * its form, or 0.
+ */
 static uint64_t replace_all(struct look *l, const struct fg_entry *e, uint64_t low, uint64_t to, int *highest)
 {
 	uint64_t found = 0, word;
@@ -133,7 +144,10 @@ static uint32_t restore_frame(struct outwards *o, const struct fg_entry *e, uint
 
 /* ---- the arrays ------------------------------------------------------------------------------------ */
 
-/* The outermost of the calls that jumped one to the other, beginning at the innermost, @e: it returns to where all of them do. */
+/*
+ * The outermost of the calls that jumped one to the other, beginning at the innermost, @e: it returns to
+ * where all of them do.
+ */
 static struct fg_entry *outermost(const struct uft_thread *th, struct fg_entry *e)
 {
 	while (e > th->base && e[-1].slot == e->slot && e->parent == e[-1].ret)
@@ -191,8 +205,9 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 /* ---- the set-aside table --------------------------------------------------------------------------- */
 
 /*
- * Whose return address stands at @at: of all that put @word into a frame which may reach down to there the newest. Frames
- * that were entered later and live lie below, and what is older lies above or is dead.
+ * The call whose return address stands at @at: of all that put @word into a frame which may reach down to
+ * there the newest. Frames that were entered later and live lie below, and what is older lies above or is
+ * dead.
  */
 static struct fg_entry *aside_owner(uint64_t at, uint64_t word, int *form)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* unwind_slots.c - what unwind.c restores and hooks again, where a slot is the address of the return address (ARCH_SLOT_IN_MEMORY) */
+/*
+ * unwind_slots.c - what unwind.c restores and hooks again, where a slot is the address of the return address
+ * (ARCH_SLOT_IN_MEMORY)
+ */
 #include "runtime/trace/trace.h"
 
 #define UNWIND_REACH	(16u << 20)	/* set-aside entries so far above the unwinder may be on its stack */
@@ -18,7 +21,7 @@ static uint32_t unwind_peek(const struct fg_entry *e, uint32_t n, uint64_t *valu
 	return got < 0 ? 0 : (uint32_t)got / 8;
 }
 
-/* What is to be written for entries of one batch, from the top down: of tail calls in one slot the last word stays. */
+/* The words to write for entries of one batch, from the top down: of tail calls in one slot the last word stays. */
 struct restore {
 	struct fg_entry *e[BATCH];
 	struct plat_range slot[BATCH];
@@ -39,7 +42,10 @@ static int restore_now(const struct restore *r, const struct fg_entry *e, const 
 	return 0;
 }
 
-/* By the kernel: the stack that a slot is on may be unmapped at any moment, by another thread too. Returns how many were written. */
+/*
+ * By the kernel: the stack that a slot is on may be unmapped at any moment, by another thread too. Returns
+ * how many were written.
+ */
 static uint32_t restore_write(const struct restore *r)
 {
 	uint32_t done = plat_poke_ranges(r->slot, r->n, r->word) == 8 * (long)r->n ? r->n : 0, restored = done;
@@ -100,7 +106,10 @@ int unwind_rehook_entry(struct fg_entry *e, const struct fg_entry *keep)
 
 	if (plat_peek((const void *)e->slot, &now, 8))
 		return 0;
-	/* A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's was restored. */
+	/*
+	 * A tail call's: it was being entered, or on its way out, when the walk began, and only its caller's
+	 * was restored.
+	 */
 	if (fg_is_its_hook(e, keep, now))
 		return 1;
 	return now == e->parent && !plat_poke(e->slot, e->ret);

@@ -9,7 +9,8 @@
  * aarch64:
  *	bl _mcount			R_AARCH64_CALL26
  * riscv64, whose linker deletes bytes and follows symbols only (has_labels):
- *	auipc ra, 0; jalr ra, ra	R_RISCV_CALL_PLT (CALL from old assemblers), and R_RISCV_RELAX, which says nothing by itself
+ *	auipc ra, 0; jalr ra, ra	R_RISCV_CALL_PLT (CALL from old assemblers), and R_RISCV_RELAX, which
+ *					says nothing by itself
  * The nops are the ones that the kernel and the runtime use for these lengths: one instruction, so that no
  * thread can rest inside.
  */

@@ -57,8 +57,10 @@ long rm_elf_name(struct rm_elf *e, const char *name);
 long rm_elf_add_section(struct rm_elf *e, const Elf64_Shdr *h, const void *data, size_t len);
 /* Makes @member a member of section group @group. */
 int rm_elf_group_add(struct rm_elf *e, uint32_t group, uint32_t member);
-/* Inserts symbols before the first global one and renumbers all users. @values NULL: STT_SECTION symbols for the given sections;
- * else labels at these offsets of them, the first of which becomes *first. */
+/*
+ * Inserts symbols before the first global one and renumbers all users. @values NULL: STT_SECTION symbols for
+ * the given sections; else labels at these offsets of them, the first of which becomes *first.
+ */
 int rm_elf_add_symbols(struct rm_elf *e, const uint32_t *sections, const uint64_t *values, uint32_t n, uint32_t *first);
 
 /*

@@ -2,11 +2,12 @@
 /*
  * pad.c - gcc's pads of one-byte nops become one nop, before the program exists
  *
- * -fpatchable-function-entry=5 leaves a single 5-byte nop in clang's code and five one-byte nops in gcc's, which cost
- * about a cycle a call. In an object the pads are known exactly: __patchable_function_entries has a relocation for each. A pad is
- * joined only where a symbol (or its endbr64) says that the function begins there, so that the part of an =N,M pad that
- * lies before the function keeps its form, and only if nothing else is named inside: compilers make no jump into a
- * pad, but hand-written code may name what it likes. What follows the first 5 bytes of a longer pad stays.
+ * -fpatchable-function-entry=5 leaves a single 5-byte nop in clang's code and five one-byte nops in gcc's,
+ * which cost about a cycle a call. In an object the pads are known exactly: __patchable_function_entries has
+ * a relocation for each. A pad is joined only where a symbol (or its endbr64) says that the function begins
+ * there, so that the part of an =N,M pad that lies before the function keeps its form, and only if nothing
+ * else is named inside: compilers make no jump into a pad, but hand-written code may name what it likes. What
+ * follows the first 5 bytes of a longer pad stays.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -2,8 +2,8 @@
 /*
  * atomic.h - the clock, and the stores that running code may see half way
  *
- * Ordered accesses (arch/order.h) are made by -mno-outline-atomics with exclusive loads and stores, on CPUs with LSE as on
- * those without. Copies: arch/words.h. Context: any.
+ * Ordered accesses (arch/order.h) are made by -mno-outline-atomics with exclusive loads and stores, on CPUs
+ * with LSE as on those without. Copies: arch/words.h. Context: any.
  */
 #ifndef UFT_ARCH_ATOMIC_H
 #define UFT_ARCH_ATOMIC_H
@@ -64,7 +64,7 @@ static inline void arch_text_store4(void *at, uint32_t v)
 	__asm__ volatile("str %w1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
 }
 
-/* What was stored to [at, at + bytes) is what is fetched from there, by this CPU and, at the next context
+/* Instructions stored to [at, at + bytes) are fetched from there, by this CPU and, at the next context
  * synchronisation (plat_sync_cores()), by the others. */
 static inline void arch_text_flush(const void *at, size_t bytes)
 {

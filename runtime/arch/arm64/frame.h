@@ -2,8 +2,9 @@
 /*
  * frame.h - what a prologue has made of the frame, for calls behind it (mcount), arm64
  *
- * The return address stands in the frame record that x29 names. What tells frames apart is the stack pointer at the entry: as far
- * above the record as the prologue has gone down. It is read backwards from the call. What is not understood has no graph.
+ * The return address stands in the frame record that x29 names. What tells frames apart is the stack pointer
+ * at the entry: as far above the record as the prologue has gone down. It is read backwards from the call. A
+ * function that is not understood has no graph.
  *
  * gcc hands the return address to mcount, clang nothing: in x0 is then the function's own argument.
  */
@@ -19,7 +20,10 @@
 /* What a function makes of its return address before it stores it: nothing, paciasp's, pacibsp's signature. */
 #define ARCH_RETURN_FORMS	3
 
-/* The return address @value as a function that was entered with @sp stores it. Where nothing is signed all forms are the same. */
+/*
+ * The return address @value as a function that was entered with @sp stores it. Where nothing is signed all
+ * forms are the same.
+ */
 static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned form)
 {
 #ifdef __aarch64__
@@ -38,7 +42,10 @@ static inline uint64_t arch_return_form(uint64_t value, uint64_t sp, unsigned fo
 
 #define A64_SIGN_WORDS		32	/* a body signs before it stores, at once mostly */
 
-/* The form that the body behind a stub uses, by its code; @ret: where it returns to in the stub, behind the `bl` to it. */
+/*
+ * The form that the body behind a stub uses, by its code; @ret: where it returns to in the stub, behind the
+ * `bl` to it.
+ */
 static inline unsigned arch_return_signs(uint64_t ret)
 {
 	const uint32_t *w = (const uint32_t *)(ret - 4);
@@ -107,7 +114,10 @@ static inline int a64_is_x0_set(uint32_t w)
 	return (w & 0xffe0ffff) == 0xaa0003e0 || (w & 0xffc0001f) == 0xf9400000 || (w & 0xffe00c1f) == 0xf8400000;
 }
 
-/* Words of 8 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is signed. ARCH_FRAME_BARE. */
+/*
+ * Words of 8 bytes from x29 at @site to the stack pointer at the entry; 0: unknown, or the return address is
+ * signed. ARCH_FRAME_BARE.
+ */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
 	const uint32_t *at = site, *end = site - lowest > A64_FRAME_WORDS ? site - A64_FRAME_WORDS : lowest;

@@ -12,8 +12,9 @@
  *	its slot	code | func: save x9 - x15 ; mov x9, x30 ; x17 ; bl func thunk ; restore ; b code | graph: push x30 ; b stub
  *	its stub	bl enter thunk ; bl code ; b exit thunk ; flags	at enter the parent lies at sp
  *
- * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a veneer.
- * Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may rest between the two.
+ * x9 is free at the entry of a function with a patchable entry, x16 and x17 at every branch that may need a
+ * veneer. Of the first word the compiler knows nothing; it stays when a site is idle, so that a thread may
+ * rest between the two.
  */
 #ifndef UFT_ARM64_PATCH_H
 #define UFT_ARM64_PATCH_H
@@ -87,7 +88,7 @@ static inline uint32_t arch_copy_off(uint64_t at, uint64_t thunk)
 	return 0;
 }
 
-/* @cells: two; @has_k: the handler wants the first. Nobody wants the number. 0: out of reach. */
+/* @cells: two; @has_k: the handler wants the first. No handler wants the number. 0: out of reach. */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
 	unsigned n = 0;
@@ -155,7 +156,10 @@ static inline uint32_t arch_code_jump(uint64_t at, uint64_t target)
 	return a64_b(at, target);
 }
 
-/* Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again, once it has been authenticated. */
+/*
+ * Where the site leads to; @at: of the slot. @is_signed: x30 is, and the code signs it again, once it has
+ * been authenticated.
+ */
 static inline uint64_t arch_code_idle(uint64_t at, int is_signed)
 {
 	return at + 4 * is_signed;

@@ -2,15 +2,18 @@
 /*
  * ring.S - the general record writer and the shadow stack push, arm64
  *
- * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort address, from where the
- * caller starts over. So everything stored before the last instruction of a section must be harmless if it stays behind, and is
- * written again next time; and all of a section's code, the unlikely parts too, stands between its start and its commit. See ring/ring.c.
+ * Both are rseq critical sections: a preemption, migration or signal inside sends the task to the abort
+ * address, from where the caller starts over. So everything stored before the last instruction of a section
+ * must be harmless if it stays behind, and is written again next time; and all of a section's code, the
+ * unlikely parts too, stands between its start and its commit. See ring/ring.c.
  *
- * Order. Who writes next on this CPU sees the stores up to an abort as they stand here: what takes a CPU from a task puts its stores in
- * order. Readers are on other CPUs: `oldest` is ordered before the data by a barrier, the data before the commit by its release.
+ * Order. The next writer on this CPU sees the stores up to an abort as they stand here: what takes a CPU from
+ * a task puts its stores in order. Readers are on other CPUs: `oldest` is ordered before the data by a
+ * barrier, the data before the commit by its release.
  *
- * Beside x86_64's: fast paths write no ring of a CPU here, so nobody is made known to them (RC_KEY) and the end of the sub-buffer
- * (R_SUB_END) is asked by nobody. No register is to be kept but those that C keeps, and none of them is used.
+ * Beside x86_64's: fast paths write no ring of a CPU here, so nobody is made known to them (RC_KEY) and the
+ * end of the sub-buffer (R_SUB_END) is asked by nobody. No register is to be kept but those that C keeps, and
+ * none of them is used.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -255,8 +258,8 @@ uft_asm_push_end:
 	RSEQ_CS_DESC .Lpush_cs, uft_asm_push_start, uft_asm_push_end, .Lpush_abort
 
 /*
- * A section in which nobody is: what a task's rseq_cs names while it is asked whether the kernel knows the task (thread.c). The kernel takes
- * back what it finds there when it takes the CPU away.
+ * A section in which nobody is: what a task's rseq_cs names while it is asked whether the kernel knows the
+ * task (thread.c). The kernel takes back what it finds there when it takes the CPU away.
  */
 	.globl	uft_asm_nowhere_cs
 	.hidden	uft_asm_nowhere_cs

@@ -2,9 +2,10 @@
 /*
  * rseq.h - restartable sections for ring.S, and what is atomic against signals of the same task
  *
- * Fast paths write the ring of their thread, with signals as they are (ring/own.c). Events of threads without such a ring go by C to
- * that of their CPU, by the sections of ring.S, where libc has registered the thread; else to an exchange ring, with signals blocked.
- * Handlers that come between load and store of the changes of arch/words.h break the exclusives.
+ * Fast paths write the ring of their thread, with signals as they are (ring/own.c). Events of threads without
+ * such a ring go by C to that of their CPU, by the sections of ring.S, where libc has registered the thread;
+ * else to an exchange ring, with signals blocked. Handlers that come between load and store of the changes of
+ * arch/words.h break the exclusives.
  */
 #ifndef UFT_ARM64_RSEQ_H
 #define UFT_ARM64_RSEQ_H

@@ -6,8 +6,9 @@
 	.hidden	uft_asm_on_fault, uft_asm_sigreturn
 
 /*
- * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls uft_asm_swap8, in whose ucontext
- * pc stands at 440. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
+ * uft_asm_on_fault is the handler (SA_SIGINFO: x1 = siginfo, x2 = ucontext) of the task that calls
+ * uft_asm_swap8, in whose ucontext pc stands at 440. A fault elsewhere ends the task; a signal that somebody
+ * sent (si_code <= 0) is nothing.
  */
 	.type	uft_asm_on_fault, %function
 uft_asm_on_fault:

@@ -2,20 +2,22 @@
 /*
  * trace.S - the handlers that armed sites reach, arm64
  *
- * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: compilers do not look at what a callee
- * really uses (-fipa-ra) where there are patchable entries, whose first word spends x9 and which may lead through a veneer.
- * Fast paths use no other register; C keeps the rest. Flags are dead at entry and return; vector state is never touched. Around plain
- * code x9-x15 are kept as well, and the same paths run between.
+ * Register conventions: arch/arm64/patch.h. Callers of a function keep nothing in x9-x17: compilers do not
+ * look at what a callee really uses (-fipa-ra) where there are patchable entries, whose first word spends x9
+ * and which may lead through a veneer. Fast paths use no other register; C keeps the rest. Flags are dead at
+ * entry and return; vector state is never touched. Around plain code x9-x15 are kept as well, and the same
+ * paths run between.
  *
- * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
- * back to C, which starts over from the registers as they came.
+ * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line;
+ * whatever is unusual goes back to C, which starts over from the registers as they came.
  *
- * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is not signed
- * any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may hold a signed one: it
- * is stripped for the record. Branch target identification: we leave by ret, which may lead anywhere; our own code is not
- * guarded.
+ * Pointer authentication: at an entry site the return address is not signed yet, at a function's return it is
+ * not signed any more, so entry sites never see a signature. Behind a prologue (mcount) the frame record may
+ * hold a signed one: it is stripped for the record. Branch target identification: we leave by ret, which may
+ * lead anywhere; our own code is not guarded.
  *
- * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
+ * more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -100,7 +102,10 @@
 	str	xzr, [x13, #RO_KEY]
 	.endm
 
-	/* x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock is below the limit and there is room. Uses x14, x15. */
+	/*
+	 * x10 the clock, x12 where to write, x16 the thread; flags: lo if the clock is below the limit and
+	 * there is room. Uses x14, x15.
+	 */
 	.macro FIND_ROOM
 	mrs	x10, cntvct_el0
 	ldp	x12, x14, [x13, #RO_AT]
@@ -116,13 +121,16 @@
 	stlr	x14, [x15]
 	.endm
 
-	/* Nobody is inside any more. Uses x12. */
+	/* The thread leaves its own ring. Uses x12. */
 	.macro LEAVE_OWN
 	ldr	x12, [x13, #RO_AGAIN]
 	str	x12, [x13, #RO_KEY]
 	.endm
 
-	/* What plain code may rely on and fast paths use. The parent, if it lies at sp, is then at sp + SCRATCH_BYTES. */
+	/*
+	 * What plain code may rely on and fast paths use. The parent, if it lies at sp, is then at sp +
+	 * SCRATCH_BYTES.
+	 */
 	.macro SCRATCH_SAVE
 	stp	x9, x10, [sp, #-SCRATCH_BYTES]!
 	.cfi_adjust_cfa_offset SCRATCH_BYTES
@@ -140,9 +148,9 @@
 	.endm
 
 	/*
-	 * All of a graph entry, then straight on; or at \p_slow with everything as it came, or \p_by_c, where x17 has become the
-	 * first word. x30 = stub + 4, x17 = ARCH_THUNK_K, \name = sp at the function's entry, which is the frame's name; the parent
-	 * is x9 or, where that is \name, at sp + SCRATCH_BYTES.
+	 * All of a graph entry, then straight on; or at \p_slow with everything as it came, or \p_by_c, where
+	 * x17 has become the first word. x30 = stub + 4, x17 = ARCH_THUNK_K, \name = sp at the function's
+	 * entry, which is the frame's name; the parent is x9 or, where that is \name, at sp + SCRATCH_BYTES.
 	 *
 	 *	x10 clock	x11 key		x12 at		x13 line	x15 top		x16 thread	x17 first word
 	 */
@@ -181,7 +189,10 @@
 	str	x11, [x13, #RO_KEY]
 	.endm
 
-	/* The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of the rest is amiss. */
+	/*
+	 * The same stack pointer: a tail call if the parent is what the caller's stub left. Or something of
+	 * the rest is amiss.
+	 */
 	.macro GRAPH_ENTER_ODD p, name
 .L\p\()_odd:
 	ldp	x14, x12, [x15, #E_SLOT - E_BYTES]	/* and the next word, E_WHERE */
@@ -303,9 +314,10 @@
 	HANDLER_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the frame. Accepted, we go
- * back to the stub, whose bl makes stub + 8 the body's return address before the body can sign it. Declined, the
- * parent stays and the body, where the stub's second bl leads, is entered from here.
+ * Graph, entry sites: x30 = stub + 4, x9 = parent, x17 = ARCH_THUNK_K, sp as at the entry: it names the
+ * frame. Accepted, we go back to the stub, whose bl makes stub + 8 the body's return address before the body
+ * can sign it. Declined, the parent stays and the body, where the stub's second bl leads, is entered from
+ * here.
  */
 	HANDLER uft_asm_graph_enter
 	GRAPH_ENTER enter, sp
@@ -356,8 +368,8 @@ uft_asm_graph_exit_slow:
 	HANDLER_END uft_asm_graph_exit
 
 /*
- * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and function may rely on
- * x9 - x15 here, at the exit as well.
+ * Graph, plain code: [sp] = parent, 16 below sp at the entry; x30 = stub + 4, x17 = ARCH_THUNK_K. Callers and
+ * function may rely on x9 - x15 here, at the exit as well.
  */
 	HANDLER uft_asm_code_enter
 	SCRATCH_SAVE
@@ -411,8 +423,9 @@ uft_asm_code_enter_slow:
 	HANDLER_END uft_asm_code_exit
 
 /*
- * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub + 8 where the prologue has
- * put the parent, unsigned (frame.h), or leaves it; the body's return then comes to the exit as if from an entry site's stub.
+ * Graph, calls behind a prologue: x9 = site + 4, x30 = stub + 8, x0 = parent, x17 = ARCH_THUNK_K. C puts stub
+ * + 8 where the prologue has put the parent, unsigned (frame.h), or leaves it; the body's return then comes
+ * to the exit as if from an entry site's stub.
  */
 	HANDLER uft_asm_mcount_graph
 	mov	x16, x30

@@ -55,7 +55,10 @@ static inline uint32_t arch_text_load4(const void *at)
 	return half[0] | (uint32_t)half[1] << 16;
 }
 
-/* An aligned word: one store, never split. A CPU that fetches it has the old instruction or the new. Else two: when nobody runs. */
+/*
+ * An aligned word: one store, never split. A CPU that fetches it has the old instruction or the new. Else
+ * two: when nobody runs.
+ */
 static inline void arch_text_store4(void *at, uint32_t v)
 {
 	uint16_t *half = at;
@@ -67,15 +70,17 @@ static inline void arch_text_store4(void *at, uint32_t v)
 		__asm__ volatile("sw %1, %0" : "=m"(*(uint32_t *)at) : "r"(v) : "memory");
 }
 
-/* What was stored is what is fetched, by this CPU; by the others after plat_sync_cores(). */
+/* This CPU fetches what was stored; the others do after plat_sync_cores(). */
 static inline void arch_text_flush(const void *at, size_t bytes)
 {
 	(void)at, (void)bytes;
 	__asm__ volatile("fence rw, rw\n\tfence.i" ::: "memory");
 }
 
-/* No instruction of another kind makes a CPU fetch anew: the kernel has to have all of them execute fence.i. 0: it has no such
- * call (emulators, which see stores to code by themselves). */
+/*
+ * No instruction of another kind makes a CPU fetch anew: the kernel has to have all of them execute fence.i.
+ * 0: it has no such call (emulators, which see stores to code by themselves).
+ */
 static inline int arch_sync_cores(void)
 {
 	return !arch_syscall3(259 /* riscv_flush_icache */, 0, 0, 0);

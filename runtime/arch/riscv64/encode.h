@@ -82,7 +82,7 @@ static inline uint32_t rv_number(unsigned rd, int32_t offset)
 	return (uint32_t)offset << 20 | RV_TP << 15 | 2u << 12 | rd << 7 | 0x03u;
 }
 
-/* @word loads from tp or stores there: the same, @offset further. 0: it does not fit. Others stay. */
+/* @word loads from tp or stores there: the same, @offset further. 0: it does not fit. Other words stay. */
 static inline uint32_t rv_from_tp(uint32_t word, int64_t offset)
 {
 	int is_store = (word & 0x7f) == 0x23;
@@ -160,7 +160,10 @@ static inline int rv_direct_target(uint32_t insn, uint64_t pc, uint64_t *target)
 	return 1;
 }
 
-/* The bits of those that we write that hold an address, or a part of a number: of auipc, lui, jal; of jalr, ld, addiw. */
+/*
+ * The bits of those that we write that hold an address, or a part of a number: of auipc, lui, jal; of jalr,
+ * ld, addiw.
+ */
 static inline uint32_t rv_address_bits(uint32_t insn)
 {
 	return (insn & 0x7fu) == 0x17u || (insn & 0x7fu) == 0x6fu ? 0xfffff000u : 0xfff00000u;

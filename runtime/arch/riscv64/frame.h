@@ -2,11 +2,13 @@
 /*
  * frame.h - what a prologue has made of the frame, for calls behind it (mcount), riscv64
  *
- * There need be no frame pointer. An instruction that moves the stack pointer down is looked for backwards such that a walk from
- * there comes to the store of ra and ends at the call. What is not understood has no graph.
+ * There need be no frame pointer. An instruction that moves the stack pointer down is looked for backwards
+ * such that a walk from there comes to the store of ra and ends at the call. A function that is not
+ * understood has no graph.
  *
- * gcc hands the return address to mcount, clang nothing: in a0 is then the function's own argument. But there is a frame pointer
- * that ra stands below: the stack pointer at the entry, or what variable arguments are kept in lies between.
+ * gcc hands the return address to mcount, clang nothing: in a0 is then the function's own argument. But there
+ * is a frame pointer that ra stands below: the stack pointer at the entry, or what variable arguments are
+ * kept in lies between.
  */
 #ifndef UFT_RISCV64_FRAME_H
 #define UFT_RISCV64_FRAME_H
@@ -57,7 +59,7 @@ static inline int64_t rv_stack_add(const uint16_t *at)
 	return (w & 0xf80) == 2 << 7 && (w & 0x5f) == 0x13 ? 1 : 0;	/* arithmetic with the result in sp */
 }
 
-/* What is in t0 behind the instruction, if it was @t0: large frames have their size there. */
+/* The value of t0 behind the instruction, if it was @t0 before: large frames have their size there. */
 static inline int64_t rv_t0(const uint16_t *at, int64_t t0)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -89,7 +91,7 @@ static inline int64_t rv_ra_store(const uint16_t *at)
 	return rv_signed((w >> 25) << 5 | (w >> 7 & 31), 12);
 }
 
-/* What is above the stack pointer by as much becomes s0; 0: it does not. */
+/* The offset from the stack pointer that the instruction puts into s0; 0: it does not. */
 static inline int64_t rv_s0_set(const uint16_t *at)
 {
 	uint32_t h = at[0], w = rv_is_long(at[0]) ? rv_at(at) : 0;
@@ -109,8 +111,10 @@ static inline int rv_is_a0_set(const uint16_t *at)
 	return (w & 0xfff07fff) == 0x513 || (w & 0x7fff) == 0x3503;
 }
 
-/* Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry; ARCH_FRAME_BARE and
- * where that is above s0; 0: unknown. */
+/*
+ * Of the call @site, in words of 8 bytes: where ra is above sp there, and (upper half) sp at the entry;
+ * ARCH_FRAME_BARE and where that is above s0; 0: unknown.
+ */
 static inline uint32_t arch_mcount_frame(const uint32_t *site, const uint32_t *lowest)
 {
 	const uint16_t *call = (const uint16_t *)site, *first = call - 2;

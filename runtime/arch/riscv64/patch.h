@@ -15,9 +15,9 @@
  *			exit: save t3 t4 ; j exit thunk
  *	its stub	jal ra, enter thunk ; jal ra, code ; j slot's exit ; flags	at enter the parent lies at sp
  *
- * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and the stub's first
- * word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the entry of a function; calls by t0
- * and returns by t0 and ra are those that predictors pair.
+ * auipc stays and jalr reaches 2 KiB around what it names, so an entry leads to its stub in every state, and
+ * the stub's first word tells where on (ARCH_CALL_BY_STUB). t0-t6 but t2 (the static chain) are free at the
+ * entry of a function; calls by t0 and returns by t0 and ra are those that predictors pair.
  */
 #ifndef UFT_RISCV64_PATCH_H
 #define UFT_RISCV64_PATCH_H
@@ -72,7 +72,10 @@ static inline uint32_t arch_retarget(uint32_t word, uint64_t at, uint64_t target
 	return rv_is_jal(word, RV_RA) ? rv_jal(RV_RA, at, target) : 0;
 }
 
-/* @cells: two, in 16 aligned bytes; @has_k: the handler wants the first; @tid_offset: uft_slice's, where it wants the number. 0: out of reach. */
+/*
+ * @cells: two, in 16 aligned bytes; @has_k: the handler wants the first; @tid_offset: uft_slice's, where it
+ * wants the number. 0: out of reach.
+ */
 static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int has_k, const int32_t *tid_offset)
 {
 	unsigned n = 1;
@@ -96,9 +99,10 @@ static inline int arch_make_thunk(uint32_t *w, uint64_t at, uint64_t cells, int 
 extern const char uft_asm_copy_func[], uft_asm_copy_enter[], uft_asm_copy_exit[], uft_asm_copy_end[];
 
 /*
- * A copy of the fast path of one thunk, which spares the way through cells: @w, ARCH_COPY_BYTES, is what is to stand at @at. @which: 0
- * function, 1 enter, 2 exit; @k: a cell with what it makes ids of: its thunk's, or arch_copy_k(); @thunk, which it leads to whatever is unusual; @number,
- * @tls: uft_slice.tid_offset, uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
+ * A copy of the fast path of one thunk, which spares the way through cells: @w, ARCH_COPY_BYTES, is what is
+ * to stand at @at. @which: 0 function, 1 enter, 2 exit; @k: a cell with what it makes ids of: its thunk's, or
+ * arch_copy_k(); @thunk, which it leads to whatever is unusual; @number, @tls: uft_slice.tid_offset,
+ * uft_rt.tls_offset. Returns its words; 0: not known or out of reach. The first can become arch_copy_off().
  */
 static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, uint64_t k, uint64_t thunk, int32_t number, int64_t tls)
 {
@@ -125,7 +129,10 @@ static inline unsigned arch_make_copy(uint32_t *w, uint64_t at, unsigned which, 
 	return n + 1;
 }
 
-/* What the enter copy subtracts from an address in a stub, to have the record's upper half 4 bits higher. The function's is its thunk's. */
+/*
+ * What the enter copy subtracts from an address in a stub, to have the record's upper half 4 bits higher. The
+ * function's is its thunk's.
+ */
 static inline uint64_t arch_copy_k(uint64_t stub_base, uint32_t first_id, uint32_t kind)
 {
 	return stub_base - ((uint64_t)(first_id | kind << 28) << 4);
@@ -169,8 +176,8 @@ static inline uint32_t arch_mcount_stub_frame(const uint32_t *stub)
 #define ARCH_HOOK_MAX	8u		/* of what the jump there takes */
 
 /*
- * What the entry of an unwinder's function becomes: a jump to its stub, and the way back from there. By t6, which the session finds in none
- * of the instructions that move. Returns its words; 0: out of reach.
+ * What the entry of an unwinder's function becomes: a jump to its stub, and the way back from there. By t6,
+ * which the session finds in none of the instructions that move. Returns its words; 0: out of reach.
  */
 static inline unsigned arch_hook_jump(uint32_t *w, uint64_t at, uint64_t stub)
 {
@@ -246,7 +253,10 @@ static inline uint64_t arch_code_called(uint64_t at)
 }
 
 #define ARCH_CODE_HAS_K	1
-/* What its thunk loads (ARCH_THUNK_K): from there to the id of a slot, with the record's kind; slots are 128 bytes apart. */
+/*
+ * What its thunk loads (ARCH_THUNK_K): from there to the id of a slot, with the record's kind; slots are 128
+ * bytes apart.
+ */
 static inline uint32_t arch_code_k(uint64_t base, uint32_t first_id)
 {
 	return (uint32_t)(arch_code_called(base) >> 7) - first_id;

@@ -2,9 +2,9 @@
 /*
  * rseq.h - what is atomic against signals of the same task
  *
- * There are no restartable sections on riscv64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their thread, with signals as they
- * are (ring/own.c); every other event takes an exchange ring, with signals blocked. The changes of arch/words.h do for the few
- * unblocked lines.
+ * There are no restartable sections on riscv64 yet (ARCH_HAS_RSEQ). Fast paths write the ring of their
+ * thread, with signals as they are (ring/own.c); every other event takes an exchange ring, with signals
+ * blocked. The changes of arch/words.h do for the few unblocked lines.
  */
 #ifndef UFT_RISCV64_RSEQ_H
 #define UFT_RISCV64_RSEQ_H

@@ -2,16 +2,19 @@
 /*
  * trace.S - the handlers that armed sites reach, riscv64
  *
- * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: compilers do not look at what a callee
- * really uses (-fipa-ra) where there are patchable entries, which spend t0; around plain code those are kept. At the entry t2 may hold
- * the static chain. What fast paths need beyond that they keep in the thread's line; floating-point and vector state is never
- * touched. No restartable sections here yet (rseq.h).
+ * Register conventions: arch/riscv64/patch.h. Callers of a function keep nothing in t0-t6: compilers do not
+ * look at what a callee really uses (-fipa-ra) where there are patchable entries, which spend t0; around
+ * plain code those are kept. At the entry t2 may hold the static chain. What fast paths need beyond that they
+ * keep in the thread's line; floating-point and vector state is never touched. No restartable sections here
+ * yet (rseq.h).
  *
- * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line; whatever is unusual goes
- * back to C, which starts over from the registers as they came. Those of prepared code are here twice: as copies, which is how programs meet
- * them, and as handlers for where copies do not reach what they need.
+ * Fast paths: theory in ring/own.c. Between FIND_OWN and the key's return somebody is inside the line;
+ * whatever is unusual goes back to C, which starts over from the registers as they came. Handlers of prepared
+ * code are here twice: as copies, which is how programs meet them, and as handlers for where copies do not
+ * reach what they need.
  *
- * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK more, probed before any state changes.
+ * Stack: fast paths use none, those of plain code SCRATCH_BYTES; C SAVE_BYTES and at most UFT_SLOW_STACK
+ * more, probed before any state changes.
  */
 #include "runtime/ring/layout.h"
 #include "runtime/trace/layout.h"
@@ -99,8 +102,9 @@
 	.endm
 
 	/*
-	 * The thread's line, with us inside: t4; t5 its key. Uses t6. \from says how its number and its struct ring_tls are found: in
-	 * copies by offsets that arch_make_copy() fills in, behind a thunk with the number in t5, for plain code by neither.
+	 * The thread's line, with us inside: t4; t5 its key. Uses t6. \from says how its number and its
+	 * struct ring_tls are found: in copies by offsets that arch_make_copy() fills in, behind a thunk with
+	 * the number in t5, for plain code by neither.
 	 */
 	.macro FIND_OWN slow, from
 	.ifc	\from, copy
@@ -146,13 +150,16 @@
 	amoswap.d.rl zero, \position, (\ring)
 	.endm
 
-	/* Nobody is inside any more. */
+	/* The thread leaves its own ring. */
 	.macro LEAVE_OWN
 	ld	t5, RO_AGAIN(t4)
 	sd	t5, RO_KEY(t4)
 	.endm
 
-	/* Plain code: what fast paths use and the slot has not kept. What the slot left is then at SCRATCH_BYTES(sp). */
+	/*
+	 * Plain code: what fast paths use and the slot has not kept. What the slot left is then at
+	 * SCRATCH_BYTES(sp).
+	 */
 	.macro SCRATCH_SAVE
 	addi	sp, sp, -SCRATCH_BYTES
 	.cfi_adjust_cfa_offset SCRATCH_BYTES
@@ -174,9 +181,10 @@
 	.endm
 
 	/*
-	 * All of a graph entry, then straight on; or at \p_slow with nothing done, and t3 the upper half of the word. t1 = stub + 4, t3 = K,
-	 * \name = sp at the function's entry, which is the frame's name; the parent is ra or, where that is not sp, at SCRATCH_BYTES(sp).
-	 * \x is ra; copies, which load K late, have t3 for that, and keep the parent in ra until it is on the shadow stack.
+	 * All of a graph entry, then straight on; or at \p_slow with nothing done, and t3 the upper half of
+	 * the word. t1 = stub + 4, t3 = K, \name = sp at the function's entry, which is the frame's name; the
+	 * parent is ra or, where that is not sp, at SCRATCH_BYTES(sp). \x is ra; copies, which load K late,
+	 * have t3 for that, and keep the parent in ra until it is on the shadow stack.
 	 *
 	 *	\x clock, then what is needed	t3 upper half of the word	t4 line		t5 top		t6 at
 	 */
@@ -335,7 +343,10 @@
 	jr	t0			/* pairs with the site's jalr */
 	HANDLER_END uft_asm_func
 
-/* Behind the prologue: ra = site's end, t1 = stub + 4, the parent is mcount's argument (a0) or below the function's s0 (frame.h), t3 = K. */
+/*
+ * Behind the prologue: ra = site's end, t1 = stub + 4, the parent is mcount's argument (a0) or below the
+ * function's s0 (frame.h), t3 = K.
+ */
 	HANDLER uft_asm_mcount_func
 	SAVE_ALL ra
 	mv	a1, a0
@@ -352,8 +363,9 @@
 	HANDLER_END uft_asm_mcount_func
 
 /*
- * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry: it names the frame. Accepted, we
- * go back to the stub, whose jalr makes stub + 8 the body's return address. Declined, the body is entered from here.
+ * Graph, entry sites: t0 = site + 8, t1 = stub + 4, ra = parent, t3 = K, t5 = the number, sp as at the entry:
+ * it names the frame. Accepted, we go back to the stub, whose jalr makes stub + 8 the body's return address.
+ * Declined, the body is entered from here.
  */
 	HANDLER uft_asm_graph_enter
 	GRAPH_ENTER enter, sp, thunk
@@ -399,8 +411,9 @@ uft_asm_graph_exit_slow:
 	HANDLER_END uft_asm_graph_exit
 
 /*
- * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C puts stub + 8 where the prologue has put
- * the parent (frame.h), or leaves it; the body's return then comes to the exit as if from an entry site's stub.
+ * Graph, calls behind a prologue: ra = site's end, t1 = stub + 4, a0 = parent, t3 = K. C puts stub + 8 where
+ * the prologue has put the parent (frame.h), or leaves it; the body's return then comes to the exit as if
+ * from an entry site's stub.
  */
 	HANDLER uft_asm_mcount_graph
 	SAVE_ALL ra
@@ -418,7 +431,8 @@ uft_asm_graph_exit_slow:
 	HANDLER_END uft_asm_mcount_graph
 
 /*
- * Plain code: callers and function may rely on every register. The slot has moved sp down and left there what its way here spends:
+ * Plain code: callers and function may rely on every register. The slot has moved sp down and left there what
+ * its way here spends:
  *	0(sp)	parent	t3	t4	where the slot is (graph)	func: ra = behind the slot's call; enter: ra = stub + 4; t3 = K
  *	0(sp)	t3	t4					exit: ra is of no use any more, results live
  */
@@ -519,8 +533,9 @@ uft_asm_code_exit_slow:
 	HANDLER_END uft_asm_code_exit
 
 /*
- * What arch_make_copy() (patch.h) puts beside an object's thunks, what LOAD_K loads and the offsets from tp filled in. Nothing here is executed
- * where it stands, and nothing refers to what is outside; whoever comes to a copy's end goes on in the thunk.
+ * What arch_make_copy() (patch.h) puts beside an object's thunks, what LOAD_K loads and the offsets from tp
+ * filled in. Nothing here is executed where it stands, and nothing refers to what is outside; whoever comes
+ * to a copy's end goes on in the thunk.
  */
 	.macro COPY name
 	.balign	4

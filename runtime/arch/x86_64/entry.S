@@ -22,8 +22,9 @@ uft_blob_start:
 	.size	uft_blob_start, . - uft_blob_start
 
 /*
- * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops at its
- * exit and is put back to where it was, or goes there by itself (control/ptrace/escape_code.c); only the new task goes on, on a stack of its own.
+ * Jumped to by ptrace with rax and the argument registers of clone(2). The thread that makes the call stops
+ * at its exit and is put back to where it was, or goes there by itself (control/ptrace/escape_code.c); only
+ * the new task goes on, on a stack of its own.
  */
 	.type	uft_blob_attach, @function
 uft_blob_attach:
@@ -49,8 +50,9 @@ uft_blob_attach:
 	.size	uft_blob_attach, . - uft_blob_attach
 
 /*
- * Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it stops the thread at the exit of the last
- * system call and puts it back to where it was. Was he killed, it goes there by itself: uft_boot.back, at UFT_BOOT_BACK.
+ * Jumped to by ptrace, on the stack of an agent that there is not. Whoever did it stops the thread at the
+ * exit of the last system call and puts it back to where it was. Was he killed, it goes there by itself:
+ * uft_boot.back, at UFT_BOOT_BACK.
  */
 	.type	uft_blob_rejoin, @function
 uft_blob_rejoin:

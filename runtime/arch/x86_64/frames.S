@@ -5,8 +5,8 @@
  * Made code is not described place by place. A pc in it is answered by one of these frames, which say where the same
  * registers would be without us:
  *
- *	RETURN, RETURN_RAX, HELD	the return address lies at (rsp), behind a saved rax, or just below rsp: where the
- *					balanced stub is about to overwrite it, or has taken it back
+ *	RETURN, RETURN_RAX, HELD	the return address lies at (rsp), behind a saved rax, or just below rsp:
+ *					where the balanced stub is about to overwrite it, or has taken it back
  *	all others			the caller is the program's own code at the place that this one stands for, with every
  *					register as it is. Its unwind information, which is right there, does the rest.
  *
@@ -43,7 +43,10 @@
 	.balign	8, 0
 2:
 
-	/* A frame whose CFA is rsp + \cfa, for any pc; \expr: where its caller is, if not at the CFA's return address. */
+	/*
+	 * A frame whose CFA is rsp + \cfa, for any pc; \expr: where its caller is, if not at the CFA's return
+	 * address.
+	 */
 	.macro FRAME cfa, expr:vararg
 	.balign	UFT_FRAME_BYTES
 	.long	3f - 2f

@@ -6,7 +6,8 @@
 	.hidden	uft_asm_on_fault, uft_asm_sigreturn, uft_asm_hook_syscall_any
 
 /*
- * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose ucontext rip stands at
+ * uft_asm_on_fault is the handler (SA_SIGINFO: rdx = ucontext) of the task that calls uft_asm_swap8, in whose
+ * ucontext rip stands at
  * 168. A fault elsewhere ends the task; a signal that somebody sent (si_code <= 0) is nothing.
  */
 	.type	uft_asm_on_fault, @function
@@ -35,8 +36,9 @@ uft_asm_sigreturn:
 	.size	uft_asm_sigreturn, . - uft_asm_sigreturn
 
 /*
- * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it failed, and nowhere else;
- * what trace/hook.c wants to know of the others' stack is as it is in uft_asm_hook_syscall_pre.
+ * Of any number, in eax: most are nobody's business. An exec is made here, so that it is known that it
+ * failed, and nowhere else; what trace/hook.c wants to know of the others' stack is as it is in
+ * uft_asm_hook_syscall_pre.
  */
 	.type	uft_asm_hook_syscall_any, @function
 uft_asm_hook_syscall_any:

@@ -14,11 +14,11 @@
  * between the section's start and its commit nothing that the slow path needs may be changed. All code of
  * a section stands between the two: outside of them nobody restarts it.
  *
- * Where the clock is read. Intel's CPUs begin rdtsc when everything before it is done, and hand out nothing behind
- * it for 29 cycles (Granite Rapids); AMD's let it overlap. So a call's chain of loads (CPU, its line, ring, position)
- * must not stand between two clocks as one piece: rdtsc stands in its middle, where both halves are equally long. What
- * is left is the number of instructions, six a cycle. (One of them must stay: the mask bounds our stores, whatever other
- * programs with the arena have made of `commit`.)
+ * Where the clock is read. Intel's CPUs begin rdtsc when everything before it is done, and hand out nothing
+ * behind it for 29 cycles (Granite Rapids); AMD's let it overlap. So a call's chain of loads (CPU, its line,
+ * ring, position) must not stand between two clocks as one piece: rdtsc stands in its middle, where both
+ * halves are equally long. What is left is the number of instructions, six a cycle. (One of them must stay:
+ * the mask bounds our stores, whatever other programs with the arena have made of `commit`.)
  *
  * Stack: the fast paths use 64 bytes, the slow ones at most UFT_SLOW_STACK more (signal-free C frames, measured
  * by tests/unit/ring; they probe the end of it first, so that a stack overflow faults before any state has
@@ -40,9 +40,12 @@
 	.endif
 	.endm
 
-	/* rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the clock. Uses r8.
-	 * One comparison says that the CPU has a ring and that recording is on. The number is the arena's and trusted: whoever
-	 * sets it above ncpus sends us behind uft_ring_fast.cpu. A bound of our own would be one more comparison an event. */
+	/*
+	 * rcx = this CPU's struct ring_cpu if its ring's context is this thread's, else to \slow; rdx:rax the
+	 * clock. Uses r8. One comparison says that the CPU has a ring and that recording is on. The number is
+	 * the arena's and trusted: whoever sets it above ncpus sends us behind uft_ring_fast.cpu. A bound of
+	 * our own would be one more comparison an event.
+	 */
 	.macro FIND_CPU area, slow
 	mov	%fs:RSEQ_CPU_ID(\area), %ecx
 	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
@@ -342,13 +345,14 @@ uft_asm_mcount_graph:
 /*
  * uft_asm_graph_exit, uft_asm_mcount_return - graph call ends: one EXIT record, back to the parent
  *
- *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found, and gets the
- *	parent's before that is popped: so others (sweep, restore) know that the frame is alive. It lies in the red zone before the lea.
+ *	rsp = slot + 8, result registers live. The slot keeps our return address until the entry is found, and gets
+ *	the parent's before that is popped: so others (sweep, restore) know that the frame is alive. It lies in the
+ *	red zone before the lea.
  *
- * The entry is popped after the commit, in the same section. An abort must know whether the commit was made, and the ring
- * tells only until others have filled it. So the commit is an addition: one instruction like a store, whose flags (above: no
- * carry, not zero) come with it. Those of the comparison before are not above, and rax is the new top from just before; up to
- * there it is a descriptor's address or half a clock.
+ * The entry is popped after the commit, in the same section. An abort must know whether the commit was made,
+ * and the ring tells only until others have filled it. So the commit is an addition: one instruction like a
+ * store, whose flags (above: no carry, not zero) come with it. Flags of the comparison before are not above,
+ * and rax is the new top from just before; up to there it is a descriptor's address or half a clock.
  *
  *	rsi EXIT word, parent	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring	r9 thread	r10 top	  rdx commit
  */
@@ -442,7 +446,7 @@ uft_asm_mcount_graph:
 	lea	-E_BYTES(%r10), %rcx
 	cmp	%rcx, %rax
 	jne	.Lslow_\name
-	/* What is written is written: only the pop again. It fails if a signal handler left entries above. */
+	/* The record is written: only the pop again. It fails if a signal handler left entries above. */
 	mov	E_PARENT-E_BYTES(%r10), %rsi
 	mov	%r10, %rax
 	mov	%rsi, 64(%rsp)

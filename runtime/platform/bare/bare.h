@@ -2,14 +2,15 @@
 /*
  * bare.h - what a kernel, or a program without one, gives the runtime when it is linked into it: platform/bare/
  *
- * This host makes no system call, and calls nobody but what stands here. All memory is there, can be written and executed. There is
- * one address space, it is not copied and does not end. So nothing is wiped, and no file, credential or session is asked for. Instead
- * of an agent the holder does what commands say (agent_poll()), or himself calls patch_*() and trace_set_params() (runtime/runtime.h).
+ * This host makes no system call, and calls nobody but what stands here. All memory is there, can be written
+ * and executed. There is one address space, it is not copied and does not end. So nothing is wiped, and no
+ * file, credential or session is asked for. Instead of an agent the holder does what commands say
+ * (agent_poll()), or himself calls patch_*() and trace_set_params() (runtime/runtime.h).
  *
  *	bare_init(&host); bare_give(memory, bytes); then uft_rt is filled in; trace_init(); patch_init();
  *
- * The holder defines agent_start(), which it may leave empty, and lays out an arena (include/uft/abi.h) in memory that reads 0; if
- * nobody answers requests there, `closed` says so.
+ * The holder defines agent_start(), which it may leave empty, and lays out an arena (include/uft/abi.h) in
+ * memory that reads 0; if nobody answers requests there, `closed` says so.
  */
 #ifndef UFT_BARE_H
 #define UFT_BARE_H
@@ -35,8 +36,8 @@ struct bare_host {
 void bare_init(const struct bare_host *host);
 
 /*
- * Memory to take everything from, which reads 0. Several pieces may be given, at any time: objects need some of it within reach of
- * their text. -ENOSPC: too many pieces. Context: control.
+ * Memory to take everything from, which reads 0. Several pieces may be given, at any time: objects need some
+ * of it within reach of their text. -ENOSPC: too many pieces. Context: control.
  */
 int bare_give(uintptr_t at, size_t bytes);
 

@@ -2,11 +2,13 @@
 /*
  * memory.c - memory out of what the holder gave
  *
- * A table of free pieces, in whole pages, first fit; what is free reads 0. Pieces that come back merge with their neighbours, so
- * the table holds as many as there are holes. Should it be full a piece that comes back is lost: counted (bare_lost_bytes()).
+ * A table of free pieces, in whole pages, first fit; what is free reads 0. Pieces that come back merge with
+ * their neighbours, so the table holds as many as there are holes. Should it be full a piece that comes back
+ * is lost: counted (bare_lost_bytes()).
  *
- * Any thread may ask, and what interrupts it: interrupts are blocked while the lock is held, or who comes on the holder's CPU would wait
- * for ever. It is held for a walk through the table and never while one sleeps, so waiting for it is spinning. Clearing is done outside.
+ * Any thread may ask, and what interrupts it: interrupts are blocked while the lock is held, or who comes on
+ * the holder's CPU would wait for ever. It is held for a walk through the table and never while one sleeps,
+ * so waiting for it is spinning. Clearing is done outside.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/bare.h"
@@ -157,7 +159,7 @@ void plat_discard(uintptr_t at, size_t bytes)
 	clear(at, bytes);
 }
 
-/* What was given is the holder's. */
+/* Memory that was given belongs to its holder. */
 uint32_t plat_list_owned(struct uft_owned *to, uint32_t max)
 {
 	(void)to, (void)max;
@@ -201,7 +203,7 @@ int plat_protect(uintptr_t at, size_t bytes, int prot)
 	return 0;
 }
 
-/* Nobody is copied, and nobody locks. */
+/* There is no fork and no locking of memory. */
 
 int plat_wipe_on_fork(uintptr_t at, size_t bytes)
 {

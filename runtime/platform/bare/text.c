@@ -2,8 +2,8 @@
 /*
  * text.c - writing code that can be written, and when all see it
  *
- * Who does not know a protection or says that none may be changed gets a window that is not direct, as on every host: then each
- * write is one aligned store of eight bytes.
+ * A host that does not know a protection, or says that none may be changed, gets a window that is not direct,
+ * as on every host: then each write is one aligned store of eight bytes.
  */
 #include "runtime/arch/arch.h"
 #include "runtime/platform/bare/host.h"

@@ -6,9 +6,9 @@
  * and tables for the worst case. So what the program has is locked piece by piece, which makes the same pages, and
  * the call itself is left with what remains: MCL_FUTURE, or the current mappings on fault.
  *
- * Errors are the call's: a page that cannot be had does not make mlockall() fail either. Its one check, of the limit
- * against the size of all mappings, is made here for the program's alone. Whether the limit holds for this process, the kernel
- * is asked: mlockall() of everything, on fault, makes no page.
+ * Errors are the call's: a page that cannot be had does not make mlockall() fail either. Its one check, of
+ * the limit against the size of all mappings, is made here for the program's alone. Whether the limit holds
+ * for this process, the kernel is asked: mlockall() of everything, on fault, makes no page.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/linux/maps.h"
@@ -88,7 +88,7 @@ int plat_lock_others(plat_ours_fn *large, int on_fault, int is_future)
 		is_free = !sys_call3(__NR_mlockall, MCL_CURRENT_ | MCL_ONFAULT_, 0, 0);
 	if (bytes > limit.now && !is_free)
 		return -ENOMEM;
-	/* What is mapped later is not locked any more, unless the call says so: it comes after this. */
+	/* Later mappings are not locked any more, unless the call says so: it comes after this. */
 	if (is_future && !is_free)
 		sys_call3(__NR_munlockall, 0, 0, 0);
 	if (is_free)

@@ -17,8 +17,9 @@
 #define LOWEST		0x10000ull		/* vm.mmap_min_addr is not above it anywhere */
 #define HIGHEST		0x7ffffffff000ull	/* what a 47-bit address space gives without being asked for more */
 /*
- * What a program below maps by MAP_FIXED when it runs, whatever is there: Wine its shared page at 0x7ffe0000, AddressSanitizer its shadow from
- * 0x7fff7000 to 0x10007fff8000. No code below reaches beyond. What other sanitizers, Go, V8 or a JVM want is out of reach, or they look before.
+ * What a program below maps by MAP_FIXED when it runs, whatever is there: Wine its shared page at 0x7ffe0000,
+ * AddressSanitizer its shadow from 0x7fff7000 to 0x10007fff8000. No code below reaches beyond. What other
+ * sanitizers, Go, V8 or a JVM want is out of reach, or they look before.
  */
 #define FIXED_LO	0x7ffe0000ull
 #define STACK_ROOM	(256ull << 20)		/* below a stack that may grow */
@@ -182,8 +183,9 @@ static void near_piece(struct near *n, uintptr_t from, uintptr_t to, int is_low)
 }
 
 /*
- * Who allocates by sbrk() has no other memory: above the heap is always the far end, however close it shall be. Before the first
- * sbrk() no mapping shows where it will grow, and no kernel leaves room behind the program on purpose.
+ * A program that allocates by sbrk() has no other memory: above the heap is always the far end, however close
+ * it shall be. Before the first sbrk() no mapping shows where it will grow, and no kernel leaves room behind
+ * the program on purpose.
  */
 static void near_gap(struct near *n, uintptr_t from, uintptr_t to)
 {

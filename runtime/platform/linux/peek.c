@@ -66,8 +66,10 @@ int plat_poke(uint64_t addr, uint64_t word)
 	return plat_poke_ranges(&to, 1, &word) == 8 ? 0 : -EFAULT;
 }
 
-/* Without process_vm_readv(), which no program needs: rt_sigprocmask() reads the mask before it says that no such thing can be
- * done with it. */
+/*
+ * Without process_vm_readv(), which no program needs: rt_sigprocmask() reads the mask before it says that no
+ * such thing can be done with it.
+ */
 int plat_is_readable(const void *addr)
 {
 	return sys_sigprocmask(-1, addr, NULL) == -EINVAL;

@@ -2,8 +2,8 @@
 /*
  * probe.c - what events ask of the kernel: signals, waiting, the CPU and its time
  *
- * Made by the program's threads, wherever a filter may be in force: doc/design/runtime.md has the table of all such calls, and what
- * becomes of each under a filter that ends the thread for it.
+ * Made by the program's threads, wherever a filter may be in force: doc/design/runtime.md has the table of
+ * all such calls, and what becomes of each under a filter that ends the thread for it.
  */
 #include "runtime/base/sys.h"
 #include "runtime/platform/platform.h"

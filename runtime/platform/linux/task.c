@@ -67,8 +67,8 @@ int plat_tid(void)
 }
 
 /*
- * A filter that threads live under need not know gettid(), but lets every thread wait: to take a free priority-inheritance lock
- * is to have one's number written into it. Nothing of it stays in the kernel.
+ * A filter that threads live under need not know gettid(), but lets every thread wait: to take a free
+ * priority-inheritance lock is to have one's number written into it. Nothing of it stays in the kernel.
  */
 int plat_quiet_tid(void)
 {

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""prose.py ROOT - comments and messages begin with a subject that a stranger can name, and comments fit the line limit
+
+A sentence that begins with Who, Nobody, Those, Others or "What is" names neither the task nor the site nor the user that it is about
+(doc/design/README.md has the words). This looks at the first word of each comment and of each message in the code, and at the width of
+comment lines, tabs of 8, against ColumnLimit of .clang-format; tables and drawings may be wider."""
+import os, re, sys
+
+FOLDERS = 'bench', 'cmd', 'control', 'include', 'output', 'runtime', 'stream', 'symbol', 'tools', 'tree', 'view'
+RIDDLE = r'(Who|Whom|Whose|Nobody|Somebody|Those|Others|What is|What was)\b'
+COMMENT = re.compile(r'(/\*+ |^\s*/\*\*? |^\s*// )' + RIDDLE)
+MESSAGE = re.compile(r'"(%s: )?' + RIDDLE)
+
+
+def sources(root):
+    for folder in FOLDERS:
+        for path, dirs, names in os.walk(os.path.join(root, folder)):
+            dirs[:] = [d for d in dirs if d != 'node_modules']
+            for name in sorted(names):
+                if name.endswith(('.c', '.h', '.S')):
+                    yield os.path.join(path, name)
+
+
+def limit(root):
+    with open(os.path.join(root, '.clang-format')) as f:
+        return int(re.search(r'^ColumnLimit: (\d+)', f.read(), re.M).group(1))
+
+
+def is_prose(line):
+    """A line of a comment that is neither a table nor a drawing."""
+    found = re.match(r'\s*(/\*|\* |\*\t|//)(.*)', line)
+    return found is not None and found.group(2).count('\t') < 2 and '|' not in line and '--' not in line
+
+
+def complaints(text, width):
+    for n, line in enumerate(text.splitlines(), 1):
+        found = COMMENT.search(line) or MESSAGE.search(line)
+        if found:
+            yield n, 'begins with "%s": say which task, agent, site or user' % found.group(2)
+        if is_prose(line) and len(line.expandtabs(8)) > width:
+            yield n, 'a comment of %d columns, %d are the limit' % (len(line.expandtabs(8)), width)
+
+
+def main():
+    root = sys.argv[1]
+    width = limit(root)
+    bad, seen = 0, 0
+    for path in sources(root):
+        with open(path, encoding='utf-8') as f:
+            text = f.read()
+        seen += 1
+        for n, what in complaints(text, width):
+            print('%s:%d: %s' % (os.path.relpath(path, root), n, what))
+            bad += 1
+    # The check itself: each kind is found.
+    for line in '/* Who asks. */', '\tfail("Nobody sees it");', ' * ' + width * 'x':
+        if not list(complaints(line, width)):
+            print('prose.py does not find: ' + line[:40])
+            bad += 1
+    if not seen:
+        print('prose.py found no sources below ' + root)
+    return 1 if bad or not seen else 0
+
+
+sys.exit(main())
