@@ -3,8 +3,8 @@
 #
 # hostile.sh HOSTILE [ROUNDS] - a target that overwrites what it shares with its recorder: that neither crashes, nor hangs, nor
 # complains of memory errors (if it was built with sanitizers)
+hostile=$(realpath "$1") rounds=${2:-1}
 . "$(dirname "$0")/../../lib/common.sh"
-hostile=$1 rounds=${2:-1}
 need timeout
 unset UFT_HOSTILE_AGAIN
 
@@ -17,6 +17,7 @@ survive() {
 	check
 	# 128 + a signal is the program's if it died of one; the recorder then says so.
 	case $status in
+	126|127) fail "$region $how $phase: the target was not run"; show ;;
 	137) fail "$region $how $phase: the recorder hung"; show ;;
 	134|135|139) grep -q 'killed by signal\|SIGSEGV\|SIGABRT\|SIGBUS\|core' err ||
 		{ fail "$region $how $phase: the recorder crashed"; show; } ;;
