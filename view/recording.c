@@ -560,7 +560,7 @@ static void make_order(struct recording *r, struct order *o)
 
 /* ---- The worker ------------------------------------------------------------------------------------------ */
 
-static void *work(void *arg)
+static void *index_main(void *arg)
 {
 	struct recording *r = arg;
 
@@ -667,7 +667,7 @@ int recording_open(const char *path, struct recording **out, struct uft_error *e
 		uft_stream_close(st);
 		ret = open_file(r, path, err);
 	}
-	if (!ret && pthread_create(&r->worker, NULL, work, r))
+	if (!ret && pthread_create(&r->worker, NULL, index_main, r))
 		ret = uft_fail(err, -EAGAIN, "cannot make a thread");
 	if (ret) {
 		recording_close(r);
