@@ -442,7 +442,7 @@ void leave_finish(const struct arena *a, struct leaving_notes *n)
 	struct look look = look_of(&l);
 	struct held *held = NULL;
 
-	l.agent_fd = task_is_agent_of(l.pid, l.agent) ? (int)syscall(SYS_pidfd_open, l.agent, 0) : -1;
+	l.agent_fd = task_open_agent(l.pid, l.agent);
 	if (l.agent_fd >= 0)
 		held = hold_all(&look);
 	if (l.agent_fd >= 0 && !stop_agent(&l, &regs)) {
@@ -468,15 +468,17 @@ static void ask(struct leaving *l)
 {
 	const struct uft_slice *sl = arena_slice(l->arena, l->slice);
 
+	const pid_t named = (pid_t)__atomic_load_n(&sl->agent_tid, __ATOMIC_RELAXED);
+
 	if (!l->pid)
-		l->pid = (pid_t)sl->pid;
-	l->agent = (pid_t)sl->agent_tid;
+		l->pid = (pid_t)__atomic_load_n(&sl->pid, __ATOMIC_RELAXED);
+	l->agent = named;
 	if (l->agent && !task_is_agent_of(l->pid, l->agent))
 		l->agent = leave_find_agent(l->pid);
-	if (l->agent && peek_own_pid(l->agent) != (pid_t)sl->agent_tid)
+	if (l->agent && peek_own_pid(l->agent) != named)
 		l->agent = 0;		/* the number is a stranger's, and this is the stranger's agent */
-	l->agent_fd = l->agent > 0 ? (int)syscall(SYS_pidfd_open, l->agent, 0) : -1;
-	if (l->agent_fd < 0 || l->pid <= 0 || l->agent == l->pid || l->agent == getpid()) {
+	l->agent_fd = task_open_agent(l->pid, l->agent);
+	if (l->agent_fd < 0 || l->pid <= 0) {
 		say(l, "nothing of ours could be taken out: it has no agent");
 		l->is_over = l->pid > 0 && peek_is_ending(l->pid);
 		l->is_alone = l->pid > 0 && !l->is_over && peek_maps(l->arena, l->pid);

@@ -94,6 +94,12 @@ int look_is_vfork_wait(pid_t pid, const struct asleep *a);
 int look_is_vfork_call(pid_t pid, long nr, uint64_t arg0);
 /* Is @agent the agent's task of process @pid? Its number may be a stranger's in another pid namespace. */
 int task_is_agent_of(pid_t pid, pid_t agent);
+/*
+ * A pidfd of task @agent, which process @pid names as its agent: proved to share the memory of @pid, or to have
+ * ended. -EPERM: it is a task of others, which no descriptor may be taken from and no signal sent to. -ESRCH, or
+ * another -errno: there is none. Each task that a target names is opened here.
+ */
+int task_open_agent(pid_t pid, pid_t agent);
 pid_t leave_find_agent(pid_t pid);		/* the living agent of @pid, by the memory that they share; 0 none */
 
 #endif

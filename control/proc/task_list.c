@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <linux/kcmp.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -107,6 +108,24 @@ int task_is_agent_of(pid_t pid, pid_t agent)
 
 	return agent > 0 && peek_file(agent, "comm", comm, sizeof(comm)) > 0 && !strcmp(comm, "uft-agent\n") &&
 	       syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0) <= 0;
+}
+
+int task_open_agent(pid_t pid, pid_t agent)
+{
+	struct pollfd p = { .fd = -1, .events = POLLIN };
+	long differs;
+
+	if (agent <= 0 || agent == pid || agent == getpid())
+		return -ESRCH;
+	p.fd = (int)syscall(SYS_pidfd_open, agent, 0);
+	if (p.fd < 0)
+		return -errno;
+	differs = syscall(SYS_kcmp, pid, agent, KCMP_VM, 0, 0);
+	/* A kernel without kcmp() leaves the name, which the target cannot give to a task of others. */
+	if (differs == 0 || (differs < 0 && errno != ESRCH && task_is_agent_of(pid, agent)) || poll(&p, 1, 0) > 0)
+		return p.fd;
+	close(p.fd);
+	return -EPERM;
 }
 
 pid_t leave_find_agent(pid_t pid)

@@ -487,7 +487,7 @@ static int send_fds(int sock, const int *fd, size_t n)
 	control.head.cmsg_type = SCM_RIGHTS;
 	control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
 	memcpy(CMSG_DATA(&control.head), fd, n * sizeof(int));
-	return sendmsg(sock, &m, MSG_NOSIGNAL) == 1 ? 0 : -errno;
+	return sendmsg(sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT) == 1 ? 0 : -errno;
 }
 
 /* Another open file, of which the target can do less with it. */
@@ -530,9 +530,11 @@ static int meet(struct attach *a, const struct blob *b)
 	int ret;
 
 	a->agent = procinfo_global(&a->info, a->agent);
-	a->agent_fd = a->agent ? (int)syscall(SYS_pidfd_open, a->agent, 0) : -1;
-	if (a->agent_fd < 0)
+	a->agent_fd = task_open_agent(a->pid, a->agent);
+	if (a->agent_fd < 0) {
+		a->agent = 0;
 		return -ECHILD;
+	}
 	ret = await_stage(a, b, UFT_BOOT_SOCKET, &boot);
 	if (!ret)
 		ret = give_fds(a, boot.fd);
@@ -785,7 +787,7 @@ static int await_agent(struct attach *a, const struct blob *b, struct uft_boot *
 	while (!read_boot(a, b, boot) && !boot->agent_tid && boot->version == UFT_ABI_VERSION && session_now_ns() < deadline)
 		nap(1000);
 	a->agent = boot->agent_tid > 0 ? procinfo_global(&a->info, boot->agent_tid) : 0;
-	a->agent_fd = a->agent ? (int)syscall(SYS_pidfd_open, a->agent, 0) : -1;
+	a->agent_fd = task_open_agent(a->pid, a->agent);
 	return a->agent_fd < 0 ? -ECHILD : await_stage(a, b, UFT_BOOT_DONE, boot);
 }
 

@@ -118,18 +118,15 @@ void target_open_agent(struct uft_session *s, struct target *t)
 {
 	const struct uft_slice *sl = arena_slice(&s->arena, t->slice);
 	pid_t tid = (pid_t)sl->agent_tid;
+	int fd;
 
 	if (tid > 0 && t->own_pid != t->pid)
 		tid = peek_neighbour(t->pid, tid);
 	else if (tid > 0 && sl->flags & UFT_SLICE_OTHER_NS)	/* the process has ended: only its own numbers are known */
 		tid = peek_process(s, t->slice, tid);
-	if (tid <= 0 || tid == t->pid || tid == getpid())
-		return;
-	t->agent_fd = open_pidfd(s, tid);
-	if (t->agent_fd >= 0)
-		t->has_agent = 1;
-	else
-		t->agent_fd = -1;
+	fd = task_open_agent(t->pid, tid);
+	if (fd >= 0)
+		target_take_agent(s, t, fd);
 }
 
 void target_take_agent(struct uft_session *s, struct target *t, int pidfd)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* look_test.c - all tasks are held, for as long as is said, and none is left standing that stops too late */
+/* look_test.c - the agent is the target's own, all tasks are held, for as long as is said, and none is left standing that stops too late */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -270,9 +270,46 @@ static void test_time_is_told(void **state)
 	assert_true(stood >= 20000000 && stood <= took);
 }
 
+static int sleep_for_good(void *unused)
+{
+	(void)unused;
+	for (;;)
+		syscall(SYS_pause);
+}
+
+/* A target names its agent in memory that it can write: a task of others is not opened. */
+static void test_agent_is_proved(void **state)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	pid_t stranger = fork(), sharer;
+	int fd;
+
+	(void)state;
+	if (!stranger)
+		sleep_for_good(NULL);
+	sharer = clone(sleep_for_good, stack + sizeof(stack), CLONE_VM | SIGCHLD, NULL);
+	assert_true(stranger > 0 && sharer > 0);
+	assert_int_equal(task_open_agent(getpid(), stranger), -EPERM);
+	assert_int_equal(task_open_agent(stranger, sharer), -EPERM);
+	assert_int_equal(task_open_agent(stranger, getpid()), -ESRCH);
+	assert_int_equal(task_open_agent(getpid(), 0), -ESRCH);
+	fd = task_open_agent(getpid(), sharer);
+	assert_true(fd >= 0);
+	close(fd);
+	kill(sharer, SIGKILL);
+	waitpid(sharer, NULL, 0);
+	kill(stranger, SIGKILL);
+	waitid(P_PID, (id_t)stranger, NULL, WEXITED | WNOWAIT);
+	fd = task_open_agent(getpid(), stranger);	/* it has ended: nothing can be done to it */
+	assert_true(fd >= 0);
+	close(fd);
+	waitpid(stranger, NULL, 0);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_agent_is_proved),
+		cmocka_unit_test(test_reaped), cmocka_unit_test(test_tried_again),
 		cmocka_unit_test(test_status_is_kept), cmocka_unit_test(test_fork_is_no_vfork),
 		cmocka_unit_test(test_newborn_thread), cmocka_unit_test(test_newborn_process),
 		cmocka_unit_test(test_time_is_told) };
