@@ -31,6 +31,7 @@
 
 #include "cmd/imageview.h"
 #include "cmd/recorder.h"
+#include "symbol/guard_map.h"
 
 #define PACE_MIN_US	500u
 #define PACE_MAX_US	5000u
@@ -290,7 +291,7 @@ static int start_thread(struct recorder *r)
 	sigset_t all, saved;
 	int ret;
 
-	sigfillset(&all);
+	guard_fill_mask(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	ret = -pthread_create(&r->thread, NULL, writer_thread, r);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);

@@ -35,6 +35,7 @@
 #include <unistd.h>
 
 #include "stream/writer_internal.h"
+#include "symbol/guard_map.h"
 #include "symbol/newfile.h"
 
 #define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
@@ -44,6 +45,7 @@
 #define WR_FREE_PART	20u		/* 1/20 of a file system stays free, or half of what was free at the start if that is less */
 #define WR_FREE_LOOKS	4u		/* at the free room while so much of it is written, */
 #define WR_FREE_STEP	(8u << 20)	/* and each 8 MB at least */
+#define WR_TOUCHES	64u		/* of a run's pages, each of which can become zeros once */
 #define WR_SUB_MIN	64u		/* a header and some records */
 #define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
 #define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
@@ -88,12 +90,19 @@ static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
 static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
 {
 	uint64_t at = w->end;
+	unsigned touched = 0;
 
 	while (nv) {
 		ssize_t n = pwritev(w->fd, v, nv, (off_t)at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		/* A target made its file shorter: touched, its pages become zeros, each once. */
+		if (n < 0 && errno == EFAULT && touched++ < WR_TOUCHES) {
+			for (int i = 0; i < nv; i++)
+				guard_touch(v[i].iov_base, v[i].iov_len);
+			continue;
+		}
 		if (n <= 0) {
 			int err = n ? -errno : -EIO;
 

@@ -14,7 +14,7 @@
 
 /* Mappings, in chunks that are never freed: the handler goes through them without a lock. at 0: free. */
 static struct chunk {
-	struct { uintptr_t at; size_t size; } map[NCHUNK];
+	struct { uintptr_t at; size_t size; int prot; } map[NCHUNK];
 	struct chunk *next;
 } first;
 
@@ -23,14 +23,15 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct sigaction before;
 static uintptr_t page;
 
-static int is_mapped(uintptr_t addr)
+/* The protection of the mapping at @addr; 0: there is none. */
+static int prot_of(uintptr_t addr)
 {
 	for (const struct chunk *c = &first; c; c = __atomic_load_n(&c->next, __ATOMIC_ACQUIRE))
 		for (unsigned i = 0; i < NCHUNK; i++) {
 			uintptr_t at = __atomic_load_n(&c->map[i].at, __ATOMIC_ACQUIRE);
 
 			if (at && addr - at < c->map[i].size)
-				return 1;
+				return c->map[i].prot;
 		}
 	return 0;
 }
@@ -38,10 +39,9 @@ static int is_mapped(uintptr_t addr)
 static void on_bus(int sig, siginfo_t *info, void *context)
 {
 	uintptr_t addr = (uintptr_t)info->si_addr & ~(page - 1);
-	int saved = errno;
+	int saved = errno, prot = info->si_code > 0 ? prot_of((uintptr_t)info->si_addr) : 0;
 
-	if (info->si_code > 0 && is_mapped((uintptr_t)info->si_addr) &&
-	    mmap((void *)addr, page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
+	if (prot && mmap((void *)addr, page, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED) {
 		errno = saved;
 		return;
 	}
@@ -64,7 +64,7 @@ static void install(void)
 }
 
 /* 0 or -ENOMEM. */
-static int add(uintptr_t at, size_t size)
+static int add(uintptr_t at, size_t size, int prot)
 {
 	struct chunk *c = &first;
 
@@ -72,6 +72,7 @@ static int add(uintptr_t at, size_t size)
 		for (unsigned i = 0; i < NCHUNK; i++)
 			if (!c->map[i].at) {
 				c->map[i].size = size;
+				c->map[i].prot = prot;
 				__atomic_store_n(&c->map[i].at, at, __ATOMIC_RELEASE);
 				return 0;
 			}
@@ -85,6 +86,48 @@ static int add(uintptr_t at, size_t size)
 	}
 }
 
+static int guard(const void *at, size_t size, int prot)
+{
+	int ret;
+
+	pthread_once(&once, install);
+	pthread_mutex_lock(&lock);
+	ret = add((uintptr_t)at, size, prot);
+	pthread_mutex_unlock(&lock);
+	return ret;
+}
+
+int guard_add(void *at, size_t size)
+{
+	return guard(at, size, PROT_READ | PROT_WRITE);
+}
+
+void guard_drop(const void *at)
+{
+	pthread_mutex_lock(&lock);
+	for (struct chunk *c = &first; c; c = c->next)
+		for (unsigned i = 0; i < NCHUNK; i++)
+			if (c->map[i].at == (uintptr_t)at)
+				__atomic_store_n(&c->map[i].at, 0, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&lock);
+}
+
+void guard_touch(const void *at, size_t size)
+{
+	const volatile char *p = at;
+
+	for (size_t i = 0; i < size; i += page ? page : 4096)
+		(void)p[i];
+	if (size)
+		(void)p[size - 1];
+}
+
+void guard_fill_mask(sigset_t *set)
+{
+	sigfillset(set);
+	sigdelset(set, SIGBUS);
+}
+
 const void *guard_map(int fd, size_t size)
 {
 	void *p = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -92,10 +135,7 @@ const void *guard_map(int fd, size_t size)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	pthread_once(&once, install);
-	pthread_mutex_lock(&lock);
-	ret = add((uintptr_t)p, size);
-	pthread_mutex_unlock(&lock);
+	ret = guard(p, size, PROT_READ);
 	if (!ret)
 		return p;
 	munmap(p, size);
@@ -105,11 +145,6 @@ const void *guard_map(int fd, size_t size)
 
 void guard_unmap(const void *p, size_t size)
 {
-	pthread_mutex_lock(&lock);
-	for (struct chunk *c = &first; c; c = c->next)
-		for (unsigned i = 0; i < NCHUNK; i++)
-			if (c->map[i].at == (uintptr_t)p)
-				__atomic_store_n(&c->map[i].at, 0, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&lock);
+	guard_drop(p);
 	munmap((void *)p, size);
 }

@@ -16,6 +16,7 @@
  * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name nobody listens
  * to; who finds it removes it.
  */
+#include "symbol/guard_map.h"
 #include "symbol/rundir.h"
 #include "tree/serve.h"
 
@@ -382,7 +383,7 @@ static int start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, int i
 	sigset_t all, saved;
 	int ret;
 
-	sigfillset(&all);	/* signals are the caller's business */
+	guard_fill_mask(&all);	/* signals are the caller's business */
 	pthread_attr_init(&attr);
 	if (is_detached)
 		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);

@@ -11,6 +11,7 @@
  * Locks: `lock` for requests, instances and who waits, held for moments, no other lock taken inside.
  */
 #include "tree/internal.h"
+#include "symbol/guard_map.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -257,7 +258,7 @@ static int start_owner(struct uft_tree *t)
 	sigset_t all, saved;
 	int ret;
 
-	sigfillset(&all);	/* signals are the caller's business */
+	guard_fill_mask(&all);	/* signals are the caller's business */
 	pthread_sigmask(SIG_SETMASK, &all, &saved);
 	ret = -pthread_create(&t->owner, NULL, owner_main, t);
 	pthread_sigmask(SIG_SETMASK, &saved, NULL);

@@ -30,6 +30,7 @@
 #include "control/proc/proc.h"
 #include "control/arena/arena.h"
 
+#include "symbol/guard_map.h"
 #include "symbol/host.h"
 #include "symbol/rundir.h"
 
@@ -386,10 +387,15 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 		return ret;
 	}
 	board = map_part(NULL, UFT_BOARD_BYTES, 0, a->board_fd, 0);
-	if (board == MAP_FAILED || mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    mmap((uint8_t *)map + head, targets, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED ||
-	    (own && map_part((uint8_t *)map + head + targets, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED)) {
+	if (board == MAP_FAILED ||
+	    mmap(map, head, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
+	    mmap((uint8_t *)map + head, targets, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+		 0) == MAP_FAILED ||
+	    (own && map_part((uint8_t *)map + head + targets, own, MAP_FIXED, a->own_fd, 0) == MAP_FAILED))
 		ret = -errno;
+	else
+		ret = guard_add((uint8_t *)map + head, targets);
+	if (ret) {
 		if (board != MAP_FAILED)
 			munmap(board, UFT_BOARD_BYTES);
 		munmap(map, a->bytes);
@@ -411,11 +417,18 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	return 0;
 }
 
+static void unmap_mail(const struct arena *a, void *mail)
+{
+	guard_drop(mail);
+	munmap(mail, mail_bytes(a->map));
+}
+
 static void unmap(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->nfamilies; i++)
 		if (a->mail[i])
-			munmap(a->mail[i], mail_bytes(a->map));
+			unmap_mail(a, a->mail[i]);
+	guard_drop((const uint8_t *)a->map + a->map->slice_offset);
 	free(a->mail);
 	munmap(a->board, UFT_BOARD_BYTES);
 	munmap((void *)a->map, a->bytes);
@@ -448,13 +461,16 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 	const struct uft_arena *l = a->map;
 	const uint64_t bytes = l->slice_bytes * l->per_file;
 	void *mail = map_part(NULL, mail_bytes(l), 0, fd, 0);
+	int ret;
 
 	if (mail == MAP_FAILED)
 		return -errno;
-	if (map_part(family_slices(a, family), bytes, MAP_FIXED, fd, mail_bytes(l)) == MAP_FAILED) {
-		int ret = -errno;
-
-		munmap(mail, mail_bytes(l));
+	/* A target can make its file shorter: its pages become zeros (the slices are guarded as a whole: arena_map()). */
+	ret = guard_add(mail, mail_bytes(l));
+	if (!ret && map_part(family_slices(a, family), bytes, MAP_FIXED, fd, mail_bytes(l)) == MAP_FAILED)
+		ret = -errno;
+	if (ret) {
+		unmap_mail(a, mail);
 		return ret;
 	}
 	madvise(mail, mail_bytes(l), MADV_DONTFORK);
@@ -554,7 +570,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 	    mmap(at, bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return;
 	madvise(at, bytes, MADV_DONTFORK);
-	munmap(a->mail[family], mail_bytes(a->map));
+	unmap_mail(a, a->mail[family]);
 	a->mail[family] = NULL;
 	family_path(a, family, path, sizeof(path));
 	unlink(path);

@@ -35,6 +35,7 @@
 
 #include "control/proc/procinfo.h"
 #include "control/detach/agentless.h"
+#include "symbol/guard_map.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -364,7 +365,7 @@ int guard_start(struct uft_session *s)
 		return ret;
 	}
 	guard_notes();				/* shared from here on */
-	sigfillset(&all);
+	guard_fill_mask(&all);
 	sigprocmask(SIG_SETMASK, &all, &old);
 	pid = fork();
 	if (pid == 0)

@@ -48,6 +48,7 @@
 #include "control/detach/agentless.h"
 #include "symbol/host.h"
 #include "symbol/names.h"
+#include "symbol/guard_map.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -101,7 +102,7 @@ static int start_bell(struct uft_session *s)
 	ev.data.fd = s->bell_fd;
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->bell_fd, &ev) < 0)
 		return -errno;
-	sigfillset(&all);	/* signals are the caller's business */
+	guard_fill_mask(&all);	/* signals are the caller's business */
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = -pthread_create(&s->bell_thread, NULL, bell_main, s);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

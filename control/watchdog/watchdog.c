@@ -22,6 +22,7 @@
 
 #include "control/ptrace/task_stop.h"
 #include "control/watchdog/int3.h"
+#include "symbol/guard_map.h"
 
 #include <errno.h>
 #include <linux/kcmp.h>
@@ -332,7 +333,7 @@ int watch_begin(struct uft_session *s)
 		ret = -errno;
 		goto undo;
 	}
-	sigfillset(&all);
+	guard_fill_mask(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	ret = -pthread_create(&w->helper, NULL, helper_main, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);

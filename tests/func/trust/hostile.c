@@ -3,7 +3,7 @@
  * hostile.c - a target that writes into everything that it shares with its recorder
  *
  * Usage: hostile REGION HOW [PHASE]
- *	REGION	board (which it has to make writable first), mail, slice, command, rings, all
+ *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off
  *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
@@ -41,7 +41,7 @@ static void add(char *lo, uint64_t offset, uint64_t bytes)
 		areas[nareas++] = (struct area){ (uint32_t *)(lo + offset), (uint32_t *)(lo + offset + bytes) };
 }
 
-static void add_regions(char *board, char *mail, const char *region)
+static void add_regions(char *board, char *mail, const char *path, const char *region)
 {
 	struct uft_arena l;
 	int is_all = !strcmp(region, "all");
@@ -53,6 +53,8 @@ static void add_regions(char *board, char *mail, const char *region)
 	slice = mail + l.slice_offset - UFT_BOARD_BYTES;
 	if (!mprotect(board, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE))
 		exit(4);
+	if (!strcmp(region, "file") && !truncate(path, 4096))
+		add(mail, 0, 4);
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
 	if (is_all || !strcmp(region, "slice"))
@@ -66,7 +68,7 @@ static void add_regions(char *board, char *mail, const char *region)
 static void find_areas(const char *region)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	char line[1024], *board = NULL, *mail = NULL;
+	char line[1024], path[1024] = "", *board = NULL, *mail = NULL;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		unsigned long long lo;
@@ -75,13 +77,15 @@ static void find_areas(const char *region)
 			continue;
 		if (strstr(line, UFT_BOARD_SUFFIX "\n"))
 			board = (char *)(uintptr_t)lo;
-		else if (!mail)
+		else if (!mail) {
 			mail = (char *)(uintptr_t)lo;
+			sscanf(strchr(line, '/'), "%1023[^\n]", path);
+		}
 	}
 	if (f)
 		fclose(f);
 	if (board && mail)
-		add_regions(board, mail, region);
+		add_regions(board, mail, path, region);
 }
 
 static uint32_t next_random(void)
