@@ -3,13 +3,14 @@
  * hostile.c - a target that writes into everything that it shares with its recorder
  *
  * Usage: hostile REGION HOW [PHASE]
- *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off
+ *	REGION	board (which it has to make writable first), mail, slice, command, rings, all; file: it cuts its own off; heir: a
+ *		child that gave up its rights looks for its parent's file in its memory
  *	HOW	once; always (random words as fast as it can); turns (each word wrong for a moment, then right again)
  *	PHASE	run (default), fork, exec: what the process does meanwhile; attach: it waits until it is attached to
  *
  * It finds the memory in /proc/self/maps, as an attacker would, and knows its layout from the public header. Whatever becomes of
  * the program itself is its own affair; the test looks at the recorder. Exit 3: it found nothing; 4: it could make the board
- * writable, which must not be.
+ * writable; 5: a child has its parent's file mapped, both of which must not be.
  */
 #include "uft/abi.h"
 
@@ -26,6 +27,7 @@
 
 static struct area { uint32_t *lo, *hi; } areas[MAX_AREAS];
 static unsigned nareas;
+static char family[1024];	/* the path of the file of this process */
 static volatile int is_over;
 static const char *how;
 
@@ -41,7 +43,7 @@ static void add(char *lo, uint64_t offset, uint64_t bytes)
 		areas[nareas++] = (struct area){ (uint32_t *)(lo + offset), (uint32_t *)(lo + offset + bytes) };
 }
 
-static void add_regions(char *board, char *mail, const char *path, const char *region)
+static void add_regions(char *board, char *mail, const char *region)
 {
 	struct uft_arena l;
 	int is_all = !strcmp(region, "all");
@@ -53,7 +55,9 @@ static void add_regions(char *board, char *mail, const char *path, const char *r
 	slice = mail + l.slice_offset - UFT_BOARD_BYTES;
 	if (!mprotect(board, UFT_BOARD_BYTES, PROT_READ | PROT_WRITE))
 		exit(4);
-	if (!strcmp(region, "file") && !truncate(path, 4096))
+	if (!strcmp(region, "file") && !truncate(family, 4096))
+		add(mail, 0, 4);
+	if (!strcmp(region, "heir"))
 		add(mail, 0, 4);
 	if (is_all || !strcmp(region, "mail") || !strcmp(region, "board"))
 		add(mail, 0, sizeof(struct uft_mail));
@@ -68,7 +72,7 @@ static void add_regions(char *board, char *mail, const char *path, const char *r
 static void find_areas(const char *region)
 {
 	FILE *f = fopen("/proc/self/maps", "r");
-	char line[1024], path[1024] = "", *board = NULL, *mail = NULL;
+	char line[1024], *board = NULL, *mail = NULL;
 
 	while (f && fgets(line, sizeof(line), f)) {
 		unsigned long long lo;
@@ -79,13 +83,13 @@ static void find_areas(const char *region)
 			board = (char *)(uintptr_t)lo;
 		else if (!mail) {
 			mail = (char *)(uintptr_t)lo;
-			sscanf(strchr(line, '/'), "%1023[^\n]", path);
+			sscanf(strchr(line, '/'), "%1023[^\n]", family);
 		}
 	}
 	if (f)
 		fclose(f);
 	if (board && mail)
-		add_regions(board, mail, path, region);
+		add_regions(board, mail, region);
 }
 
 static uint32_t next_random(void)
@@ -140,6 +144,40 @@ static void live(const char *phase, char **argv)
 	}
 }
 
+/* Has this process the file at @path mapped? */
+static int maps(const char *path)
+{
+	FILE *f = fopen("/proc/self/maps", "r");
+	size_t len = strlen(path);
+	char line[1024];
+	int found = 0;
+
+	while (f && fgets(line, sizeof(line), f)) {
+		char *at = strchr(line, '/');
+
+		found |= at && !strncmp(at, path, len) && (at[len] == '\n' || at[len] == ' ');
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Exit status of the child: 0, or 5 if it has what is its parent's. */
+static int bear_heir(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (pid == 0) {
+		work(0);
+		if (getuid() == 0 && (setgid(65534) || setuid(65534)))
+			_exit(2);
+		work(1);
+		_exit(maps(family) ? 5 : 0);
+	}
+	return waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : 2;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t thread;
@@ -157,6 +195,8 @@ int main(int argc, char **argv)
 	}
 	if (!nareas)
 		return 3;		/* not traced, or out of its reach: nothing to spoil */
+	if (!strcmp(argv[1], "heir"))
+		return bear_heir();
 	if (is_once)
 		spoil();
 	else if (pthread_create(&thread, NULL, spoiler, NULL))

@@ -54,6 +54,10 @@ while [ "$round" -lt "$rounds" ]; do
 	done
 	survive file once run
 	survive file once run -p function_graph -z 1
+	for tracer in function function_graph; do
+		survive heir once fork -p "$tracer"
+		expect_status 0
+	done
 	survive slice turns fork
 	survive_attached board once
 	survive_attached command turns
