@@ -3,7 +3,8 @@
  * tracepoint.h - static tracepoints for C and C++ programs
  *
  * Nothing is linked: a program that was built with this header runs the same where uft was never installed. A
- * call of trace_NAME() costs one nop while nobody records the event, and its arguments are not evaluated. uft
+ * call of trace_NAME() costs one nop while no recorder wants the event; its arguments are evaluated, as in the
+ * kernel, where they are more than variables. UFT_TRACE(NAME, ...) evaluates none while the event is off. uft
  * finds the tracepoints of a program and of its libraries in their ELF sections and makes the nop a jump
  * while the event is recorded.
  *
