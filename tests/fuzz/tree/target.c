@@ -22,7 +22,7 @@
 static struct uft_tree *tree;
 static uint64_t seed = 1;
 static atomic_int is_over;
-static char what[300];			/* that is being done, for who looks at a failure */
+static char what[400];			/* that is being done, for who looks at a failure */
 
 static uint64_t rnd(uint64_t below)
 {
@@ -43,9 +43,28 @@ static const char *const unsteady[] = {	/* by themselves, or not made of setting
 	"touched_functions", "README", "dyn_ftrace",
 };
 
+/* A file of the row: an instance's CPU 0, an option, the system and an event of it. */
+static void fill_path(const struct uft_tree_row *row, char *path)
+{
+	static const char *const option[] = { "raw", "overwrite", "print-parent", "funcgraph-tail", "latency-format" };
+	const int is_event = !strncmp(row->path, "events/", 7);
+	int nth = 0;
+
+	for (const char *p = row->path; *p; p++)
+		if (*p != '%')
+			*path++ = *p;
+		else if (is_event)
+			path = stpcpy(path, nth++ ? "sched_process_exit" : "sched");
+		else
+			path = stpcpy(path, strncmp(row->path, "options", 7) ? "0" : option[rnd(sizeof(option) / sizeof(option[0]))]);
+	*path = '\0';
+}
+
 static int is_steady(const struct uft_tree_row *row)
 {
-	if (!S_ISREG(row->mode) || !(row->mode & 0444) || strchr(row->path, '%'))
+	if (!strncmp(row->path, "events/", 7) && strstr(row->path, "/filter"))
+		return 0;	/* a refused filter is shown, with its error */
+	if (!S_ISREG(row->mode) || !(row->mode & 0444) || (strchr(row->path, '%') && strncmp(row->path, "events/", 7)))
 		return 0;
 	if (!strcmp(row->path, "trace_options") || !strcmp(row->path, "trace_clock"))
 		return 1;
@@ -76,12 +95,14 @@ static size_t read_file(const char *path, char *to, size_t room)
 static size_t state_of(char *to)
 {
 	const struct uft_tree_row *row;
+	char path[128];
 	size_t n = 0;
 
 	for (size_t i = 0; (row = uft_tree_table(i)); i++)
 		if (is_steady(row)) {
-			n += (size_t)snprintf(to + n, STATE - n, "%s:\n", row->path);
-			n += read_file(row->path, to + n, STATE - n);
+			fill_path(row, path);
+			n += (size_t)snprintf(to + n, STATE - n, "%s:\n", path);
+			n += read_file(path, to + n, STATE - n);
 		}
 	return n;
 }
@@ -213,18 +234,6 @@ static void write_all(struct uft_handle *h, const char *p, size_t n)
 static void drop(void *arg, const char *p, size_t n)
 {
 	(void)arg, (void)p, (void)n;
-}
-
-static void fill_path(const struct uft_tree_row *row, char *path)
-{
-	static const char *const option[] = { "raw", "overwrite", "print-parent", "funcgraph-tail", "latency-format" };
-	const char *mark = strchr(row->path, '%');
-
-	if (!mark)
-		strcpy(path, row->path);
-	else
-		sprintf(path, "%.*s%s%s", (int)(mark - row->path), row->path, row->scope & UFT_SCOPE_EVENT ? "sched_process_exit" :
-			strncmp(row->path, "options", 7) ? "0" : option[rnd(sizeof(option) / sizeof(option[0]))], mark + 1);
 }
 
 static int is_writable(const struct uft_tree_row *row)
