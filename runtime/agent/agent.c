@@ -300,12 +300,15 @@ void agent_serve(const int *fd, uint32_t nfds)
 static void thread_main(void)
 {
 	uint64_t all = ~0ull;
+	int ret;
 
 	sys_sigprocmask(SIG_SETMASK, &all, NULL);
 	name_agent();
 	agent.target_fd = agent.session_fd = agent.guard_fd = -1;
-	report_start(0);
-	agent_loop();
+	ret = agent.must_claim ? trace_claim_own() : 0;
+	report_start(ret);
+	if (!ret)
+		agent_loop();
 }
 
 static int make_stack(void)

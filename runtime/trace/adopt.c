@@ -234,7 +234,7 @@ static int adopt(struct trace_task *t, int is_forced)
 	 * one.
 	 */
 	if (uft_rt.is_emulated)
-		trace_claim_own();
+		claim_by(claim_relative);	/* a fast path that the fork interrupted goes on with its place in the ring */
 	else if (agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
 		claim_by(claim_relative);
 	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
