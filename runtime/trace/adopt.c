@@ -228,14 +228,15 @@ static int adopt(struct trace_task *t, int is_forced)
 	claim.state = CLAIM_NONE;
 	claim.pid = t->pid;
 	claim.is_forced = (uint32_t)is_forced;
+	/* A fast path that the fork interrupted does not start over there: its place in the ring must stay. */
+	if (uft_rt.is_emulated || ARCH_HAS_OWN)
+		claim_by(claim_relative);
 	/*
-	 * Without one the child can be told something only while it waits for an answer (agent/request.c):
+	 * Without an agent the child can be told something only while it waits for an answer (agent/request.c):
 	 * agent_tid stays 0. qemu 7.2 ends by an assertion when the child of a process that had threads makes
 	 * one.
 	 */
-	if (uft_rt.is_emulated)
-		claim_by(claim_relative);	/* a fast path that the fork interrupted goes on with its place in the ring */
-	else if (agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
+	if (!uft_rt.is_emulated && agent_start_child() && uft_load_acquire(&claim.state) != CLAIM_DONE && agent_is_lost())
 		claim_by(claim_relative);
 	if (uft_load_acquire(&claim.state) != CLAIM_DONE) {
 		trace_count(UFT_CNT_NO_SLICE, 1);
