@@ -231,9 +231,59 @@ static int put_frame(int fd, const char *p, size_t n)
 	return ret ? ret : status < 0 ? status : 0;
 }
 
+static int put_text(void *arg, const char *p, size_t n)
+{
+	return fwrite(p, 1, n, arg) == n ? 0 : -ENOMEM;
+}
+
+/*
+ * The reason in the last entry of @log, an error_log (tree/error.c), if the entry is of a write of @text to
+ * @file: other clients write, too, and not every refusal has an entry. NULL: none, or no more than the errno.
+ */
+static char *find_reason(char *log, const char *file, const char *text, size_t n)
+{
+	static const char command[] = "\n  Command: ", error[] = ": error: ", filter[] = "event filter parse error";
+	char *entry = NULL, *reason, *quote, *end;
+	size_t len = strlen(file);
+
+	for (char *p = log; *p; p = strchrnul(p, '\n'), p += *p == '\n')
+		if (*p == '[')
+			entry = strchr(p, ']');
+	if (!entry || entry[1] != ' ' || !(reason = strstr(entry += 2, error)) || !(quote = strstr(reason, command)))
+		return NULL;
+	*reason = *quote = '\0';
+	reason += sizeof(error) - 1;
+	quote += sizeof(command) - 1;
+	end = strchrnul(quote, '\n');
+	if (strcmp(entry, file) && (strcmp(entry, filter) || len < 6 || strcmp(file + len - 6, "filter")))
+		return NULL;
+	return memmem(text, n, quote, (size_t)(end - quote)) && strcmp(reason, strerror(EINVAL)) ? reason : NULL;
+}
+
+/* Adds to @err why the session refused @text, where its error_log tells more than the errno. */
+static void explain(const char *session, const char *path, int ret, const char *text, size_t n, struct uft_error *err)
+{
+	const char *file = strncmp(path, "instances/", 10) ? path : strchrnul(path + 10, '/');
+	char log_path[CLIENT_PATH], *log = NULL, *reason;
+	size_t len;
+	FILE *f = open_memstream(&log, &len);
+
+	if (!f)
+		return;
+	file += *file == '/';
+	snprintf(log_path, sizeof(log_path), "%.*serror_log", (int)(file - path), path);
+	client_read(session, log_path, 0, put_text, f, NULL);
+	reason = fclose(f) || !log ? NULL : find_reason(log, file, text, n);
+	if (reason)
+		uft_fail(err, ret, "%s: %s: %s", path, strerror(-ret), reason);
+	free(log);
+}
+
 int client_write(const char *session, const char *path, const char *text, size_t n, int append, struct uft_error *err)
 {
 	int fd = ask(session, SERVE_WRITE, append ? SERVE_APPEND : 0, path, err), ret;
+	const char *all = text;
+	size_t bytes = n;
 	int32_t status = 0;
 
 	if (fd < 0)
@@ -250,5 +300,8 @@ int client_write(const char *session, const char *path, const char *text, size_t
 	}
 	if (!ret)
 		ret = put_frame(fd, "", 0);	/* the end: what the close says */
-	return finish(fd, ret, path, err);
+	ret = finish(fd, ret, path, err);
+	if (err && (ret == -EINVAL || ret == -EBUSY))
+		explain(session, path, ret, all, bytes, err);
+	return ret;
 }

@@ -2,9 +2,9 @@
 /*
  * error.c - error_log: what was wrong with the writes that were refused last
  *
- * The kernel notes the mistakes of events and probes only; here every write that is EINVAL has its entry, so
- * that who used a shell, which tells no more than the errno, can look. So has one that is EBUSY for what else
- * is on, once: servers ask again for a while whether it still is. The form is the kernel's: scripts take the
+ * The kernel notes the mistakes of events and probes only; here every write that is EINVAL has its entry,
+ * because a shell prints no more than the errno. So has a write that is EBUSY because of another setting,
+ * once: servers ask again for a while whether it still is. The form is the kernel's: scripts take the
  * caret's column from it.
  */
 #include "tree/rows.h"

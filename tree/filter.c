@@ -18,6 +18,7 @@
 #include "tree/word.h"
 
 #include "control/functions.h"
+#include "symbol/clean.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -36,6 +37,7 @@ struct edit {
 	int is_pending;			/* something is not told yet */
 	int is_long;			/* it has come in parts: known is worth it */
 	struct word_known known;
+	char reason[500];		/* of a refusal, for error_log */
 };
 
 static enum list list_of(const struct place *at)
@@ -335,6 +337,53 @@ static int has_removed(struct uft_handle *h, struct edit *e, const struct word *
 	return ret || r.found;
 }
 
+/* ---- Why a word is refused ------------------------------------------------------------------- */
+
+#define NAMED	3u	/* programs that a reason lists */
+
+struct traced {
+	char programs[160];
+	size_t nprograms, nlibraries;
+	const char *last;
+};
+
+static int traced_fn(void *arg, const struct uft_function *f)
+{
+	struct traced *t = arg;
+	size_t len = strlen(t->programs);
+
+	if (f->object == t->last)	/* those of an object come together */
+		return 0;
+	t->last = f->object;
+	if (!f->is_program)
+		t->nlibraries++;
+	else if (t->nprograms++ < NAMED)
+		snprintf(t->programs + len, sizeof(t->programs) - len, "%s%.40s", len ? ", " : "", f->object);
+	return 0;
+}
+
+/* The reason why @w is refused, and where it was looked for, into @e. */
+static void explain_unknown(struct uft_handle *h, struct edit *e, const struct word *w)
+{
+	struct traced t = { .last = NULL };
+	char more[32] = "";
+	size_t n;
+
+	if (w->nth) {
+		snprintf(e->reason, sizeof(e->reason), "Function not found: available_filter_functions has no line %llu",
+			 (unsigned long long)w->nth);
+		return;
+	}
+	uft_session_functions(h->t->session, NULL, traced_fn, &t);
+	if (t.nprograms > NAMED)
+		snprintf(more, sizeof(more), ", %zu more", t.nprograms - NAMED);
+	n = (size_t)snprintf(e->reason, sizeof(e->reason), "Function not found: '%.200s' matches no function of %s%s", w->text,
+			     t.nprograms ? t.programs : "a traced program", more);
+	if (t.nlibraries)
+		snprintf(e->reason + n, sizeof(e->reason) - n, " and %zu librar%s", t.nlibraries, t.nlibraries == 1 ? "y" : "ies");
+	uft_clean(e->reason, strlen(e->reason), 0);
+}
+
 /* Adds the words of a write to the list. Bytes until the first that is refused, or its error. */
 static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, size_t n)
 {
@@ -345,16 +394,21 @@ static ssize_t take_words(struct uft_handle *h, struct edit *e, const char *p, s
 
 	if (good >= 0 && ((size_t)good < b.n || wrong)) {
 		e->npart = 0;
-		h->wrong = "Function not found";
+		h->wrong = "Not a function's name, a glob or GLOB:mod:OBJECT, or too long";
 		h->wrong_at = (size_t)good < b.n ? b.word[good].at : e->wrong_at;
 		ret = good ? (ssize_t)b.word[good - 1].end : wrong ? wrong : -EINVAL;
-		if (!good && (size_t)good < b.n)
+		if (!good && (size_t)good < b.n) {
+			explain_unknown(h, e, &b.word[good]);
+			h->wrong = e->reason;
 			ret = -EINVAL;
+		}
 	}
 	for (long i = 0; i < good; i++) {
 		if (!has_removed(h, e, &b.word[i], &b.p[i])) {
 			e->npart = 0;
-			h->wrong = "Function is not in the list";
+			snprintf(e->reason, sizeof(e->reason), "'%.200s' removes nothing: it matches no function of the list",
+				 b.word[i].text);
+			h->wrong = e->reason;
 			h->wrong_at = b.word[i].at;
 			ret = i ? (ssize_t)b.word[i - 1].end : -EINVAL;
 			break;

@@ -29,8 +29,16 @@ expect_equal "one function left" "$(names out)" "leaf leaf "
 expect_equal "values" "$(tr '\n' ' ' <values)" "1 3 64 0 leaf helper "
 expect_equal "a second start, refusals, reset" "$(grep -v '^# \|^#$\|<-' out | tr '\n' ' ')" \
 	"#### all functions enabled #### #### no functions disabled #### work 0 function_graph 1 0 1 1 nop #### all functions enabled #### "
-expect_err "uft start: set_ftrace_filter: Invalid argument"
+expect_err "uft start: set_ftrace_filter: Invalid argument: Function not found: 'nosuchfunction' matches no function of "
 expect_err "uft start: current_tracer: Invalid argument"
+
+# A refused word is named, with the programs in which it was looked for; error_log and the sentence say the same
+shell '$T 1; $U write set_ftrace_filter 99999999; $U write -a set_graph_function "!work"; $U mkdir foo; $U write instances/foo/set_ftrace_filter "no*thing"
+	$U write set_graph_function "work nosuchfunction"; $U write set_graph_function nosuchfunction; $U read error_log | grep -A 1 nosuchfunction; $U read set_graph_function'
+expect_err "set_ftrace_filter: Invalid argument: Function not found: available_filter_functions has no line 99999999"
+expect_err "set_graph_function: Invalid argument: '!work' removes nothing: it matches no function of the list"
+expect_err "instances/foo/set_ftrace_filter: Invalid argument: Function not found: 'no*thing' matches no function of "
+expect_equal "the word in error_log" "$(grep -c "error: Function not found: 'nosuchfunction' matches no function of .*$M" out)" 2
 
 shell '$U list -t; $U list -C; $U list -o | grep overwrite; $T 1; $U list -f | grep -x work; $U list | grep -c nop; $U show -p -s; $U start now'
 expect_equal "list" "$(sed 1,2d out | tr '\n' ' ')" "overwrite work 1 "
