@@ -4,6 +4,7 @@
  *
  * GLOB:mod:OBJECT may be of a library that is loaded later, so only the end of a recording tells that none was.
  */
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/cmd.h"
@@ -38,15 +39,50 @@ static int has_object(const struct cmd_list *patterns)
 	return 0;
 }
 
+#define NAMED	5u	/* objects that a warning lists */
+
+static int is_listed(const char *const *name, size_t n, const char *base)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(name[i], base))
+			return 1;
+	return 0;
+}
+
+/* The first base names of the objects of @img, as "a, b, ..." in @out: programs come first in their images. */
+static void list_objects(const struct uft_image *const *img, size_t n, char *out, size_t size)
+{
+	const char *name[NAMED];
+	size_t listed = 0, len = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < n; i++)
+		for (uint32_t k = 0; k < img[i]->nobj; k++) {
+			const char *path = img[i]->obj[k].obj->path, *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+
+			if (is_listed(name, listed, base) || len >= size)
+				continue;
+			if (listed == NAMED) {
+				snprintf(out + len, size - len, ", ...");
+				return;
+			}
+			name[listed] = base;
+			len += (size_t)snprintf(out + len, size - len, "%s%.40s", listed++ ? ", " : "", base);
+		}
+}
+
 static void warn(const char *command, struct status *status, const char *text, const struct uft_image *const *img, size_t n)
 {
 	struct uft_pattern pattern;
+	char loaded[NAMED * 44];
 
 	if (!names_object(text) || uft_pattern_parse(text, &pattern))
 		return;
-	if (pattern.object && !is_there(pattern.object, img, n))
-		status_say(status, "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded", command, text,
-			   pattern.object);
+	if (pattern.object && !is_there(pattern.object, img, n)) {
+		list_objects(img, n, loaded, sizeof(loaded));
+		status_say(status, "uft %s: warning: '%s' selected nothing: no program or library '%s' was loaded (loaded: %s)", command,
+			   text, pattern.object, loaded);
+	}
 	uft_pattern_free(&pattern);
 }
 

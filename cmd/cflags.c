@@ -45,7 +45,7 @@ static const char *const mode_docs[] = {
 	[UFT_CFLAGS_FENTRY] = "a call of __fentry__ at every entry, a nop from the start with `uft cflags --link`",
 	[UFT_CFLAGS_MCOUNT] = "a call of mcount after every prologue, a nop from the start with `uft cflags --link`",
 	[UFT_CFLAGS_RECORD] = "a call of __fentry__ at every entry, listed in __mcount_loc",
-	[UFT_CFLAGS_BEFORE] = "nops before every entry, which nobody runs; the entry is rewritten when traced",
+	[UFT_CFLAGS_BEFORE] = "nops before every entry, never executed; the entry is rewritten when traced",
 };
 
 /* ---- The archive ---------------------------------------------------------------------------- */

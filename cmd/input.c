@@ -26,7 +26,7 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 	char head[16] = "";
 	struct stat st;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	int ret = fd < 0 ? -errno : 0;
+	int ret = fd < 0 ? -errno : 0, is_plain;
 	ssize_t n;
 
 	if (ret == -ENOENT && !given)
@@ -37,8 +37,12 @@ static int check_file(const char *path, const char *given, struct uft_error *err
 		close(fd);
 		return uft_fail(err, -EISDIR, "%s is a directory, not a recording", path);
 	}
+	is_plain = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	n = read(fd, head, sizeof(head));
 	close(fd);
+	if (n == 0 && is_plain)
+		return uft_fail(err, -ENODATA, "%s is empty: nothing was recorded into it, or its recorder was killed as it started "
+				"(record again)", path);
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
 		if (n >= (ssize_t)others[i].len && memcmp(head, others[i].magic, others[i].len) == 0)
 			return uft_fail(err, -EPROTONOSUPPORT, "%s is %s %s", path, others[i].what, path);

@@ -174,7 +174,7 @@ static int check_host(const struct record_opts *o, const struct cmd_syntax *synt
 		return cmd_fail("record", "%s is there on x86-64 only yet, not on " HOST_NAME ": record without it",
 				o->int3 ? "--int3" : "--watchdog");
 	if (o->func_stack || o->stack)
-		return cmd_fail("record", "%s: stacks are walked on x86-64 only yet, not on " HOST_NAME ": function_graph shows who calls whom",
+		return cmd_fail("record", "%s: stacks are walked on x86-64 only yet, not on " HOST_NAME ": use function_graph to see callers",
 				o->func_stack ? "--func-stack" : "--stacktrace");
 	return -1;
 }

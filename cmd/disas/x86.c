@@ -250,7 +250,7 @@ static void x86_print_code(FILE *f, struct dis *d)
 		fprintf(f, "\n%u byte%s of %s change%s; those behind are the rest of the jump and stay. Where it leads a page is mapped, if "
 			"nothing is there:\n  jmp *slot\n", e->pun, e->pun == 1 ? "" : "s", d->name, e->pun == 1 ? "s" : "");
 	if (e->pad) {
-		fprintf(f, "\npad of %s at %" PRIx64 ": padding between functions that nobody runs\n", d->name,
+		fprintf(f, "\npad of %s at %" PRIx64 ": padding between functions, never executed\n", d->name,
 			e->pad + d->item->bias);
 		dis_print_piece(f, d, b, uft_insn_jmp(b, 0, 0), (const char *const[]){ "uft slot" });
 	}

@@ -34,7 +34,7 @@ for command in report stat "export -o out.dat"; do
 		failed "is a trace.dat file: read it with trace-cmd report -i trace.dat" $command trace.dat
 		failed "is a program, not a recording" $command "$uft"
 		: >empty.uft
-		failed "empty.uft" $command empty.uft
+		failed "empty.uft is empty: nothing was recorded into it" $command empty.uft
 		echo "this is some text, not a recording at all, but long enough for a header of any kind" >text.uft
 		failed "text.uft" $command text.uft
 		head -c 4096 /dev/zero >zero.uft
@@ -111,7 +111,7 @@ not_started 1 "nothing_like_that_at_all" -l nothing_like_that_at_all ./prog
 # An object may come later; that none did is told at the end, whether or not there is something else.
 run "$uft" record -q -p function -l work -l 'malloc:mod:libno*' -l 'malloc:mod:libc.*' ./prog
 expect_status 0
-expect_err "warning: 'malloc:mod:libno*' selected nothing: no program or library 'libno*' was loaded"
+expect_err "warning: 'malloc:mod:libno*' selected nothing: no program or library 'libno*' was loaded (loaded: prog, "
 expect_err_lines 1
 run "$uft" record -q -g 'malloc:mod:libno*' ./prog
 expect_err "'malloc:mod:libno*' selected nothing"
