@@ -363,7 +363,7 @@ static int check_device(struct uft_error *err)
 /* libfuse prints why a mount failed; here are the words for it. */
 static int cannot_mount(const char *dir, struct uft_error *err)
 {
-	return uft_fail(err, -EPERM, "cannot mount at %s: who is not root needs fusermount3 (package fuse3) and must own the directory",
+	return uft_fail(err, -EPERM, "cannot mount at %s: a user other than root needs fusermount3 (package fuse3) and must own the directory",
 			dir);
 }
 

@@ -39,7 +39,7 @@ kill "$(cat busy)"
 
 # ---- ls: a directory, a file, and what is none
 shell '$U ls | grep -cx "trace\|per_cpu/\|options/"; $U ls options | grep -cx overwrite; $U ls -l trace_marker; $U ls per_cpu/cpu9999; echo $?'
-expect_equal "ls" "$(sed 's/  */ /g' out | tr '\n' '/')" "3/1/--w--w---- trace_marker what is written becomes an event/1/"
+expect_equal "ls" "$(sed 's/  */ /g' out | tr '\n' '/')" "3/1/--w--w---- trace_marker write text to record it as an event/1/"
 
 # ---- From outside, by its number, among several, and after a kill
 for i in 1 2; do
