@@ -41,8 +41,8 @@ static void warn_stacks(struct uft_session *s, struct target *t)
 
 	if (!s->spec->params.stacks || t->is_unsafe_said || !sandbox_is_possible(t, &why) || !why)
 		return;
-	session_warn(s, "process %d: has or could make a seccomp filter (%s): one that kills for process_vm_readv would end it, as "
-		     "stacks are read by that call", t->pid, why);
+	session_warn(s, "process %d: has or could make a seccomp filter (%s): stacks are read by process_vm_readv, so a filter "
+		     "that kills for this call ends the process (record without stacks if it may)", t->pid, why);
 	t->is_unsafe_said = 1;
 }
 

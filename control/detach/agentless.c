@@ -357,7 +357,7 @@ static int try_leave(const struct arena *a, struct silent *s, int is_saved, char
 	int ret = give_agent(a, s, &boot);
 
 	if (ret) {
-		snprintf(why, size, "our memory remains in it: it takes no agent: %s", strerror(-ret));
+		snprintf(why, size, "cannot start an agent in it, so our memory remains in it: %s", strerror(-ret));
 		return ret;
 	}
 	l = (struct leaving){ .arena = a, .slice = boot.slice, .pid = s->pid };

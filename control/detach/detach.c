@@ -507,8 +507,8 @@ static void leave_one(struct leaving *l)
 	if (!ret)
 		ret = unmap_all(l);
 	if (!ret && l->stuck)
-		ret = say(l, "%d places of its code could not be put back, as somebody else has changed them (a debugger's breakpoint?): the %llu kB "
-			  "of code that they lead to remain, and do nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
+		ret = say(l, "%d places of its code could not be put back, as another program has changed them (a debugger's breakpoint?): "
+			  "the %llu kB of code that they lead to remain mapped, and record nothing", l->stuck, (unsigned long long)l->kept_bytes >> 10);
 	if (ret && peek_is_ending(l->pid))
 		ret = -ESRCH;
 	else if (ret == -ESRCH && (l->is_alone = peek_maps(l->arena, l->pid)))

@@ -201,6 +201,6 @@ int uft_detach(const char *who, struct uft_error *err)
 
 	arena_each(search_arena, &s);
 	if (!s.found)
-		return uft_fail(err, -ESRCH, "no process '%s' is traced by you", who);
+		return uft_fail(err, -ESRCH, "no recorder of yours traces a process '%s'", who);
 	return s.failed ? -EAGAIN : 0;
 }

@@ -107,12 +107,14 @@ static int judge_clock(const struct doctor_facts *f, struct doctor_finding *out)
 	return say(out, DOCTOR_OK, "tsc, constant and nonstop (the kernel's clock: %s)", f->clocksource);
 }
 
+#define YAMA_LOCKED	"kernel.yama.ptrace_scope is 3, which forbids ptrace until the next boot: set 1 in /etc/sysctl.d and reboot"
+
 static int judge_seize(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (f->seize_error) {
 		say(out, DOCTOR_FAIL, "a program cannot be started under control: PTRACE_SEIZE of an own child: %s",
 		    strerror(f->seize_error));
-		return remedy(out, f->yama == 3 ? "kernel.yama.ptrace_scope is 3: nobody may, until the next boot" :
+		return remedy(out, f->yama == 3 ? YAMA_LOCKED :
 			      "the container's seccomp profile must permit ptrace");
 	}
 	if (f->yama == 2 && !f->has_cap_ptrace) {
@@ -341,7 +343,7 @@ static int judge_access(const struct doctor_facts *f, struct doctor_finding *out
 	if (f->is_undumpable)
 		return remedy(out, "it made itself undumpable (prctl PR_SET_DUMPABLE, or it changed its user): run as root");
 	if (f->yama > 0)
-		return remedy(out, f->yama == 3 ? "kernel.yama.ptrace_scope is 3: nobody may, until the next boot" :
+		return remedy(out, f->yama == 3 ? YAMA_LOCKED :
 			      "run as root, or sysctl kernel.yama.ptrace_scope=0");
 	return remedy(out, "run as root; in a container, with CAP_SYS_PTRACE and a seccomp profile that permits ptrace");
 }
@@ -349,7 +351,7 @@ static int judge_access(const struct doctor_facts *f, struct doctor_finding *out
 static int judge_tracer(const struct doctor_facts *f, struct doctor_finding *out)
 {
 	if (!f->tracer)
-		return say(out, DOCTOR_OK, "nobody else traces it");
+		return say(out, DOCTOR_OK, "no other process traces it");
 	say(out, DOCTOR_FAIL, "its thread %d is traced by process %d (%s); there can be only one", f->tracer_of, f->tracer,
 	    f->tracer_comm[0] ? f->tracer_comm : "?");
 	return remedy(out, "detach the debugger");

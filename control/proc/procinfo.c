@@ -109,7 +109,8 @@ void procinfo_explain_eperm(const struct procinfo *p, char *buf, size_t size)
 		snprintf(buf, size, "it belongs to user %u and we are user %u: run uft as that user, or with CAP_SYS_PTRACE (root)",
 			 p->uid, geteuid());
 	} else if (scope[0] == '3') {
-		snprintf(buf, size, "kernel.yama.ptrace_scope is 3: nobody may attach to a process until the next boot");
+		snprintf(buf, size, "kernel.yama.ptrace_scope is 3, which forbids attaching until the next boot: "
+				    "set 1 in /etc/sysctl.d and reboot");
 	} else if (geteuid() && scope[0] != '0') {
 		snprintf(buf, size, "kernel.yama.ptrace_scope is %c: attaching needs CAP_SYS_PTRACE (root), or sysctl "
 				    "kernel.yama.ptrace_scope=0", scope[0]);

@@ -485,7 +485,7 @@ const char *entry_skip_text(enum entry_skip skip)
 		[ENTRY_STACK]		= ("runs on a stack that grows when it must, without room for tracing: Go, or built with "
 					   "-fsplit-stack (C code beside Go can be traced)"),
 		[ENTRY_OURS]		= "tracing itself needs this place",
-		[ENTRY_UNPREPARED]	= "not compiled for tracing, as others in this object are",
+		[ENTRY_UNPREPARED]	= "not compiled for tracing, unlike other functions of this object (build with what `uft cflags` prints)",
 	};
 
 	return skip < ENTRY_NSKIPS ? text[skip] : "unknown";

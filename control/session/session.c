@@ -263,7 +263,7 @@ static int give_agent(struct uft_session *s, const struct target *t)
 	int ret = peek_has_arena(s, t->pid) ? silent_rejoin(&s->arena, t->slice, t->pid) : -ESRCH;
 
 	if (ret && ret != -ESRCH)
-		session_warn(s, "process %d: our memory remains in it: it takes no agent: %s", t->pid, strerror(-ret));
+		session_warn(s, "process %d: cannot start an agent in it, so our memory remains in it: %s", t->pid, strerror(-ret));
 	return !ret;
 }
 

@@ -166,7 +166,7 @@ static int explain_user(pid_t tid, int ret, char *why, size_t size)
 	snprintf(dir, sizeof(dir), "/proc/%d", tid);
 	if (ret != -EACCES || stat(dir, &st) < 0 || st.st_uid == geteuid())
 		return 0;
-	snprintf(why, size, "it runs as user %u now, who may not open what user %u records to; uft record as user %u traces it",
+	snprintf(why, size, "it runs as user %u now, which cannot open the shared memory of user %u: run uft record as user %u to trace it",
 		 st.st_uid, geteuid(), st.st_uid);
 	return 1;
 }

@@ -48,6 +48,7 @@ int command_wait(struct uft_session *s, struct target *t)
 {
 	int ret = await_answer(s, t, s->command_ms);
 	char group[200];
+	int is_frozen;
 
 	if (ret > 0)
 		return arena_slice(&s->arena, t->slice)->cmd_result;
@@ -57,8 +58,9 @@ int command_wait(struct uft_session *s, struct target *t)
 		return ret;
 	}
 	stuck_begin(s, t);
-	session_warn(s, "process %d does not answer%s: it is left as it is", t->pid,
-		     cgroup_is_frozen(t->pid, group, sizeof(group)) ? ", as it is frozen; uft detach leaves it when it is thawed" : "");
+	is_frozen = cgroup_is_frozen(t->pid, group, sizeof(group));
+	session_warn(s, "process %d does not answer%s: its tracing cannot be changed until it does (%s)", t->pid,
+		     is_frozen ? ", as it is frozen" : "", is_frozen ? "thaw its cgroup" : "is it stopped, or short of CPU time?");
 	return -ETIMEDOUT;
 }
 

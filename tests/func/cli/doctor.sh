@@ -105,7 +105,7 @@ run "$uft" doctor "$pid"
 expect_status 0
 says ok process "(patient)"
 says ok access "may trace"
-says ok tracer "nobody"
+says ok tracer "no other process"
 says ok namespaces "same"
 says ok rseq "registered"
 says ok seccomp "no filter"

@@ -44,7 +44,7 @@ expect_no_file "/tmp/perf-$(head -n 1 out).map"
 # One that the program wrote for itself is left alone.
 recorded ./frames walk "7f0000000000 10 jitted
 "
-expect_err "is left as it is"
+expect_err "was not written by uft: it is not changed"
 expect_equal "the program's own map" "$(cat "$map")" "7f0000000000 10 jitted"
 rm -f "$map"
 

@@ -55,7 +55,7 @@ expect_status 0
 expect_equal "given up: output" "$(cat out)" "is 0"
 run timeout 60 "$uft" record -q -p function -o given.uft $common ./rights ./busy
 expect_status 0
-expect_err "it runs as user 65534 now, who may not open what user 0 records to; uft record as user 65534 traces it"
+expect_err "it runs as user 65534 now, which cannot open the shared memory of user 0: run uft record as user 65534 to trace it"
 expect_err "warning: 1 process could not be followed"
 
 "$uft" report --no-pager theirs/y.uft >text
