@@ -410,7 +410,7 @@ int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft
 	if (*p)
 		return uft_fail(err, -EINVAL, "'%s' is not a size in KB (or with K, M, G)", text);
 	if (!value)
-		return uft_fail(err, -EINVAL, "'%s' is no room; leave the option out for the default", text);
+		return uft_fail(err, -EINVAL, "'%s' is a size of zero; leave the option out for the default", text);
 	*(uint64_t *)field = value * unit;
 	return 0;
 }
@@ -490,7 +490,7 @@ int cmd_time_s(const struct cmd_option *o, const char *text, void *field, struct
 
 	(void)o;
 	if (ret >= 0 && !*(uint64_t *)field)
-		return uft_fail(err, -EINVAL, "'%s' is no time at all; leave the option out for no limit", text);
+		return uft_fail(err, -EINVAL, "'%s' is a time of zero; leave the option out for no limit", text);
 	return ret < 0 ? ret : 0;
 }
 

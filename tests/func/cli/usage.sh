@@ -38,7 +38,7 @@ refused "-p needs TRACER" record -p
 refused "--max-depth: 'deep' is not a number" record --max-depth deep ./prog
 refused "--thresh: 'x' is not a time" record --thresh x ./prog
 refused "--buffer: '1Q' is not a size" record -b 1Q ./prog
-refused "--buffer: '0' is no room" record -b 0 ./prog
+refused "--buffer: '0' is a size of zero" record -b 0 ./prog
 refused "--option: there is no option 'funcgraph-prc'; did you mean 'funcgraph-proc'" record -O funcgraph-prc ./prog
 refused "--option: there is no option 'nofuncgraph-tial'; did you mean 'funcgraph-tail'" report -O nofuncgraph-tial
 refused "--max-depth is for the tracer function_graph" record -p function --max-depth 3 ./prog
