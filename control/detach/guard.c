@@ -343,8 +343,8 @@ void guard_await(struct uft_session *s)
 	if (!__atomic_load_n(pid, __ATOMIC_ACQUIRE) && is_over) {
 		close(s->guard_sock);
 		s->guard_sock = -1;
-		session_warn(s, "there is no guard: if the recorder is killed, our memory stays in the programs, and what was not "
-			     "written yet is lost");
+		session_warn(s, "the guard process did not start: if the recorder is killed, our memory stays in the programs, and "
+			     "records that were not written yet are lost");
 		return;
 	}
 	s->guard_fd = (int)syscall(SYS_pidfd_open, __atomic_load_n(pid, __ATOMIC_ACQUIRE), 0);

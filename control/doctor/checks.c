@@ -183,7 +183,7 @@ static int judge_program(const struct doctor_facts *f, struct doctor_finding *ou
 		return remedy(out, "link it dynamically");
 	}
 	if (f->runs_guests)
-		return say(out, DOCTOR_FAIL, "%s runs another program in its own address space: it is left alone, and so is that one", f->program);
+		return say(out, DOCTOR_FAIL, "%s runs another program in its own address space: uft traces neither of them", f->program);
 	if (f->script[0])
 		return say(out, DOCTOR_OK, "%s is a script; what runs is %s", f->script, f->program);
 	return say(out, DOCTOR_OK, "%s is a %s " HOST_NAME " program", f->program, f->is_static ? "static" : "dynamic");

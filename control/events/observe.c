@@ -538,7 +538,7 @@ uint64_t observe_take(struct observe *o)
 		o->swept_ns = now.ns;
 	}
 	if (o->has_lost)
-		session_warn(o->s, "the kernel had no room for some of what it had to tell of the program's threads: that is counted as lost%s",
+		session_warn(o->s, "the kernel dropped events of the program's threads, as its buffer was full: they are counted as lost%s",
 			     o->is_switches ? "" : "; a longer sample period takes less");
 	return clock_at(o, ns);
 }
@@ -853,7 +853,7 @@ void observe_set(struct observe *o, const struct spec *sp)
 	int ret = perf_open(&want, &perf);
 
 	if (ret) {
-		session_warn(o->s, "the kernel takes no other settings: perf_event_open: %s", strerror(-ret));
+		session_warn(o->s, "cannot change which events of threads are recorded: perf_event_open: %s", strerror(-ret));
 		return;
 	}
 	take_all(o);

@@ -75,7 +75,7 @@ int exec_runs_guests(pid_t pid, const struct auxv *av)
 
 int exec_guests_fail(const char *path, struct uft_error *err)
 {
-	return uft_fail(err, -EOPNOTSUPP, "%s runs another program in its own address space: it is left alone, and so is that one", path);
+	return uft_fail(err, -EOPNOTSUPP, "%s runs another program in its own address space: uft traces neither of them", path);
 }
 
 int script_interpreter(const char *path, char *interp, size_t size)

@@ -548,8 +548,8 @@ static int say_failure(const struct attach *a, int ret, struct uft_error *err)
 	char why[400];
 
 	if (ret == -EACCES && a->denied[0] == '?')
-		return uft_fail(err, ret, "process %d (%s) has a seccomp filter that we may not read, and that might end it for what "
-				"tracing calls in it (uft-attach(1) has a list): as root (CAP_SYS_ADMIN) uft looks first", a->pid, a->info.comm);
+		return uft_fail(err, ret, "process %d (%s) cannot be traced: uft cannot read its seccomp filter, which might end it for a call that "
+				"tracing makes in it (uft-attach(1) lists them): run uft as root (CAP_SYS_ADMIN), which reads it first", a->pid, a->info.comm);
 	if (ret == -EACCES && a->denied[0])
 		return uft_fail(err, ret, "process %d (%s) cannot be traced: its seccomp filter ends it for what tracing calls in it: %s",
 				a->pid, a->info.comm, a->denied);

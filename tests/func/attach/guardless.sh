@@ -12,6 +12,6 @@ two=$!
 checks_done=2
 is_attached() { grep -q "/session[.]" /proc/$one/maps && grep -q "/session[.]" /proc/$two/maps; }
 LD_PRELOAD=$nofork attach_until is_attached -o guardless.uft $one $two
-[ "$(grep -c 'there is no guard' said)" -eq 1 ] && grep -q 'attached to 2 processes' said || { fail "without a guard"; cat said; }
+[ "$(grep -c 'the guard process did not start' said)" -eq 1 ] && grep -q 'attached to 2 processes' said || { fail "without a guard"; cat said; }
 grep -q "/session[.]" /proc/$one/maps && fail "left as it was"
 kill $one $two

@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as scratch:
             failures += 1
             print('FAIL %s of %s: the program ended with %d; uft said: %s' % (action, name, status, said))
     # A filter that is none of our business, for who may read it and who may not.
-    for before, want in ((), None), (('setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin'), 'that we may not read'):
+    for before, want in ((), None), (('setpriv', '--bounding-set=-sys_admin', '--inh-caps=-sys_admin'), 'cannot read its seccomp filter'):
         status, said = once('kill', 'ptrace', scratch, *before)
         if status or (want and want not in said) or (not want and said):
             failures += 1

@@ -57,7 +57,7 @@ expect_err "--sample-period is for the tracer sysprof, not for function"
 # ring, and a machine that gives its CPUs to others takes a third of the samples or less: so they are asked for often.
 run "$uft" record -p sysprof --sample-period 100us -T -o lost.uft "$T" stopped
 expect_status 0
-expect_err "that is counted as lost; a longer sample period takes less"
+expect_err "they are counted as lost; a longer sample period takes less"
 run "$uft" report --no-pager lost.uft
 more "lost" "$(sed -n 's/.*\[LOST \([0-9]*\) EVENTS\].*/\1/p' out | awk '{ n += $1 } END { print n + 0 }')" 50
 more "and then some" "$(of observed hot)" 50

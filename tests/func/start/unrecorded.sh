@@ -31,15 +31,15 @@ expect_err "'nonesuch' matches no function"
 
 # Programs that run others in their own memory: as the first, as a child.
 run "$uft" doctor ./guests
-expect_out "guests runs another program in its own address space: it is left alone"
+expect_out "guests runs another program in its own address space: uft traces neither of them"
 for tracer in function function_graph; do
 	run "$uft" record -p $tracer ./guests
 	expect_status 5
-	expect_err "guests runs another program in its own address space: it is left alone"
+	expect_err "guests runs another program in its own address space: uft traces neither of them"
 	run "$uft" record -p $tracer -l '*' -l '*:mod:*' -- sh -c './guests; echo $?'
 	expect_status 0
 	expect_out 5
-	expect_err "guests runs another program in its own address space: it is left alone"
+	expect_err "guests runs another program in its own address space: uft traces neither of them"
 	expect_err "1 process could not be followed"
 	[ -z "$(command -v valgrind)" ] || {
 		run "$uft" record -q -p $tracer -l '*' -l '*:mod:*' -- valgrind -q --tool=none sh -c 'echo x; exit 3'
