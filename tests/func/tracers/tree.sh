@@ -54,12 +54,13 @@ expect_equal "functions between" "$(names_only with | grep -c 'inside .*pthread_
 mv piped pipe; mv values out
 expect_equal "trace_pipe shows every call" "$(grep -c ': inside <-\(longest\|second\)$' pipe) $(grep -c ': pthread_mutex_lock <-longest$' pipe)" "2 1"
 
-# display-graph: the same as a graph. That of a 6.12 kernel: its columns, and what begins and ends it as calls without time
+# display-graph: the same as a graph. That of a 6.12 kernel: its columns, and what begins and ends it as calls without time. A call whose
+# thread changes its CPU is no leaf, as in the kernel.
 in_shell '. $TMP/locks.sh; cd /sys/kernel/tracing; echo ":mod:$(basename $T)" >set_ftrace_filter; echo preemptoff >current_tracer; locks; cat trace >$TMP/flat; echo 1 >options/display-graph; cat trace >$TMP/graph; echo 0 >options/display-graph; cat trace >$TMP/again
 	echo 1 >options/display-graph; echo irqsoff >current_tracer; $T signals; grep -v "^#" trace >$TMP/masks'
 cmp -s flat again || fail "display-graph is not put back"
 expect_equal "the same case" "$(grep '^# latency' graph | sed 's/#[0-9/]*,//')" "$(grep '^# latency' flat | sed 's/#[0-9/]*,//')"
-expect_equal "its columns" "$(sed -n '/REL TIME/,$p' graph | sed 's/^ *[0-9]* us |/N us |/; s/[0-9]) *[a-z]*-[0-9]* */C) TASK /; s/| [@!#$*+ ] *[0-9.]* us *|/| N us |/; s/|  *\([a-z}]\)/| \1/')" "#   REL TIME      CPU  TASK/PID       ||||     DURATION                  FUNCTION CALLS
+expect_equal "its columns" "$(sed -n '/REL TIME/,$p' graph | sed 's/^ *[0-9]* us |/N us |/; s/[0-9]) *[a-z]*-[0-9]* */C) TASK /; s/| [@!#$*+ ] *[0-9.]* us *|/| N us |/; s/|  *\([a-z}]\)/| \1/' | sed '/ inside() {$/{N;s/|  *| inside() {\n.*| N us | } \/\* inside \*\/$/| N us | inside();/;}')" "#   REL TIME      CPU  TASK/PID       ||||     DURATION                  FUNCTION CALLS
 #      |          |     |    |        ||||      |   |                     |   |   |   |
 N us |   C) TASK |  ...1. | N us | pthread_mutex_lock();
 N us |   C) TASK |  ...1. | N us | pthread_rwlock_wrlock();
