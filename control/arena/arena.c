@@ -465,7 +465,7 @@ static int map_family(struct arena *a, uint32_t family, int fd)
 
 	if (mail == MAP_FAILED)
 		return -errno;
-	/* A target can make its file shorter: its pages become zeros (the slices are guarded as a whole: arena_map()). */
+	/* A target can make its file shorter: its pages become zeros. Slices are guarded as a whole: arena_map(). */
 	ret = guard_add(mail, mail_bytes(l));
 	if (!ret && map_part(family_slices(a, family), bytes, MAP_FIXED, fd, mail_bytes(l)) == MAP_FAILED)
 		ret = -errno;
