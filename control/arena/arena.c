@@ -514,7 +514,7 @@ static uint32_t claimed(const struct arena *a, uint32_t family)
 	return n < 1 ? 1 : n < a->map->per_file ? n : a->map->per_file;
 }
 
-static int is_unclaimed(const struct arena *a, uint32_t family)
+int arena_is_unclaimed(const struct arena *a, uint32_t family)
 {
 	for (uint32_t i = 0; i < claimed(a, family); i++)
 		if (__atomic_load_n(&arena_slice(a, family * a->map->per_file + i)->state, __ATOMIC_ACQUIRE) != UFT_SLICE_FREE)
@@ -550,10 +550,10 @@ void arena_keep_spares(struct arena *a)
  */
 int arena_close_family(struct arena *a, uint32_t family)
 {
-	if (!is_unclaimed(a, family))
+	if (!arena_is_unclaimed(a, family))
 		return 0;
 	__atomic_store_n(&a->mail[family]->closed, 1, __ATOMIC_SEQ_CST);
-	if (is_unclaimed(a, family))
+	if (arena_is_unclaimed(a, family))
 		return 1;
 	__atomic_store_n(&a->mail[family]->closed, 0, __ATOMIC_RELEASE);
 	return 0;
@@ -580,7 +580,7 @@ void arena_drop_family(struct arena *a, uint32_t family)
 void arena_drop_unused(struct arena *a)
 {
 	for (uint32_t i = 0; i < a->nfamilies; i++) {
-		struct arena its = { .fd = -1, .board_fd = a->mail[i] && is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
+		struct arena its = { .fd = -1, .board_fd = a->mail[i] && arena_is_unclaimed(a, i) ? arena_open_family(a, i) : -1 };
 
 		if (its.board_fd >= 0 && !peek_anybody_maps(&its))
 			arena_drop_family(a, i);

@@ -3,6 +3,8 @@
 #ifndef UFT_CONTROL_ARENA_H
 #define UFT_CONTROL_ARENA_H
 
+#include <sys/stat.h>
+
 #include "control/base/base.h"
 #include "control/session.h"
 
@@ -41,6 +43,7 @@ struct uft_cmd *arena_cmd(const struct arena *a, uint32_t index);
 int arena_open_family(const struct arena *a, uint32_t family);	/* a descriptor, or -errno */
 void arena_keep_spares(struct arena *a);	/* makes others in place of those that were taken */
 int arena_is_spare(const struct arena *a, uint32_t family);
+int arena_is_unclaimed(const struct arena *a, uint32_t family);	/* no process has a slice in it */
 /* No process claims a slice in it any more, nor is there one: 1. It is to be dropped. */
 int arena_close_family(struct arena *a, uint32_t family);
 void arena_drop_family(struct arena *a, uint32_t family);	/* its file goes; who has it mapped keeps that */
@@ -68,6 +71,8 @@ int blob_get(const struct blob **out);
 
 int peek_maps(const struct arena *a, pid_t pid);	/* has the process mapped it? */
 int peek_anybody_maps(const struct arena *a);		/* has any process but this one? */
+/* Sets mapped[i] for each of the @n files that some process but this one has mapped. One walk through /proc. */
+void peek_mapped_files(const struct stat *st, size_t n, uint8_t *mapped);
 /* Is there a process that has it and is not known: a fork child that has made no traced call yet? Looks at all
  * processes that are younger than this one. */
 pid_t peek_any_silent(const struct arena *a);

@@ -13,31 +13,50 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-int peek_maps(const struct arena *a, pid_t pid)
+/* Notes in @mapped which of the files @st[@n] process @pid has mapped; returns how many were not noted before. */
+static size_t note_mapped(pid_t pid, const struct stat *st, size_t n, uint8_t *mapped)
 {
 	char path[64], *line = NULL;
-	struct stat st;
-	size_t size = 0;
-	int found = 0;
+	size_t size = 0, found = 0;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
 	f = fopen(path, "re");
-	if (!f || fstat(a->board_fd, &st) < 0) {
-		if (f)
-			fclose(f);
-		return 0;
-	}
-	while (!found && getline(&line, &size, f) > 0) {
+	while (f && getline(&line, &size, f) > 0) {
 		unsigned int major, minor;
 		unsigned long long inode;
 
-		found = sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) == 3 &&
-			inode == st.st_ino && makedev(major, minor) == st.st_dev;
+		if (sscanf(line, "%*x-%*x %*s %*x %x:%x %llu", &major, &minor, &inode) != 3 || !inode)
+			continue;
+		for (size_t i = 0; i < n; i++)
+			if (!mapped[i] && inode == st[i].st_ino && makedev(major, minor) == st[i].st_dev)
+				found += mapped[i] = 1;
 	}
 	free(line);
-	fclose(f);
+	if (f)
+		fclose(f);
 	return found;
+}
+
+int peek_maps(const struct arena *a, pid_t pid)
+{
+	uint8_t mapped = 0;
+	struct stat st;
+
+	return fstat(a->board_fd, &st) == 0 && note_mapped(pid, &st, 1, &mapped);
+}
+
+void peek_mapped_files(const struct stat *st, size_t n, uint8_t *mapped)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	size_t left = n;
+
+	while (d && left && (e = readdir(d)))
+		if (atoi(e->d_name) > 0 && atoi(e->d_name) != getpid())
+			left -= note_mapped((pid_t)atoi(e->d_name), st, n, mapped);
+	if (d)
+		closedir(d);
 }
 
 int peek_anybody_maps(const struct arena *a)

@@ -20,8 +20,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/stat.h>
 
-#define DROP_MS		20
+#define DROP_MS		20	/* between looks for families that no process has any more, */
+#define DROP_MAX_MS	1000	/* or up to so long while there is none */
+#define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them */
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
 
 /*
@@ -522,11 +525,50 @@ static void drop_family(struct uft_session *s, uint32_t family)
 	arena_drop_family(&s->arena, family);
 }
 
-static void drop_families(struct uft_session *s)
+/* Families in which no process has a slice, into @family; their files are those of @st. */
+static size_t unclaimed_families(const struct uft_session *s, uint32_t *family, struct stat *st)
 {
-	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
-		if (s->arena.mail[f] && !arena_is_spare(&s->arena, f))
-			drop_family(s, f);
+	size_t n = 0;
+
+	for (uint32_t f = 0; f < s->arena.nfamilies; f++) {
+		int fd;
+
+		if (!s->arena.mail[f] || arena_is_spare(&s->arena, f) || !arena_is_unclaimed(&s->arena, f) || has_target(s, f))
+			continue;
+		fd = arena_open_family(&s->arena, f);
+		if (fd < 0 || fstat(fd, &st[n]))
+			memset(&st[n], 0, sizeof(*st));
+		if (fd >= 0)
+			close(fd);
+		family[n++] = f;
+	}
+	return n;
+}
+
+/*
+ * A fork child that may not have a family of its own claims a slice of its parent's at its first event, and the
+ * parent may have ended by then: a family stays as long as a process has it mapped. Two looks, as a process may
+ * fork between the parts of one. Returns how many were dropped.
+ */
+static size_t drop_families(struct uft_session *s)
+{
+	const size_t room = s->arena.nfamilies;
+	uint32_t *family = calloc(room, sizeof(*family));
+	struct stat *st = calloc(room, sizeof(*st));
+	uint8_t *mapped = calloc(room, 1);
+	size_t n = family && st && mapped ? unclaimed_families(s, family, st) : 0, dropped = 0;
+
+	for (int look = 0; n && look < 2 && session_follows_children(s); look++)
+		peek_mapped_files(st, n, mapped);
+	for (size_t i = 0; i < n; i++)
+		if (!mapped[i]) {
+			drop_family(s, family[i]);
+			dropped++;
+		}
+	free(family);
+	free(st);
+	free(mapped);
+	return dropped;
 }
 
 /* Drops those that are nobody's any more, and makes spare ones. */
@@ -540,10 +582,15 @@ static void tend_families(struct uft_session *s)
 	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->per_file, __ATOMIC_RELAXED);
 	arena_keep_spares(&s->arena);
 	if (now >= s->next_drop_ns && !s->is_dropping) {
+		uint64_t pause = DROP_MS * 1000000ull, cost;
+
 		s->is_dropping = 1;	/* what is asked in a family that is dropped may need one */
-		drop_families(s);
+		if (!drop_families(s) && s->drop_pause_ns)
+			pause = s->drop_pause_ns < DROP_MAX_MS * 500000ull ? 2 * s->drop_pause_ns : DROP_MAX_MS * 1000000ull;
 		s->is_dropping = 0;
-		s->next_drop_ns = now + DROP_MS * 1000000ull;
+		s->drop_pause_ns = pause;
+		cost = session_now_ns() - now;
+		s->next_drop_ns = now + (cost * DROP_SHARE > pause ? cost * DROP_SHARE : pause);
 		arena_keep_spares(&s->arena);
 	}
 }
