@@ -171,7 +171,7 @@ def is_done_later(p, what):
         fail('%s, uft detach when it is free: status %d, %r' % (what, d.returncode, d.stderr))
     p.is_as_before(what)
     d = detach(p)
-    if d.returncode != 1 or 'no process' not in d.stderr:
+    if d.returncode != 1 or 'traces a process' not in d.stderr:
         fail('%s, uft detach again: status %d, %r' % (what, d.returncode, d.stderr))
 
 

@@ -67,7 +67,7 @@ def run(scratch, run_dir):
     if len(files(run_dir)) != 3 or bytes_of(run_dir) > SMALL:
         fail('what was kept: %s, %d bytes' % (files(run_dir), bytes_of(run_dir)))
     d = detach(a)
-    if d.returncode != 1 or 'no process' not in d.stderr:
+    if d.returncode != 1 or 'traces a process' not in d.stderr:
         fail('uft detach of who was left: status %d, %r' % (d.returncode, d.stderr))
     tries = [record(scratch)]
     os.kill(agent, signal.SIGCONT)
