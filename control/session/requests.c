@@ -23,8 +23,8 @@
 #include <sys/stat.h>
 
 #define DROP_MS		20	/* between looks for families that no process has any more, */
-#define DROP_MAX_MS	1000	/* or up to so long while there is none */
-#define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them */
+#define DROP_MAX_MS	1000	/* or up to so long while there is none, */
+#define DROP_SHARE	20	/* and at most 1/20 of the time is spent on them; not so where few are left */
 #define ANSWER_KEPT_MS	4000	/* longer than anybody waits */
 
 /*
@@ -571,26 +571,39 @@ static size_t drop_families(struct uft_session *s)
 	return dropped;
 }
 
-/* Drops those that are nobody's any more, and makes spare ones. */
+/* Are there few families left for programs to come? */
+static int is_short_of_families(const struct uft_session *s)
+{
+	uint32_t used = 0;
+
+	for (uint32_t f = 0; f < s->arena.nfamilies; f++)
+		used += s->arena.mail[f] != NULL;
+	return used > s->arena.nfamilies / 2;
+}
+
+/* Drops families that no process has any more, and makes spare ones. */
 static void tend_families(struct uft_session *s)
 {
-	const uint64_t now = session_now_ns();
+	const uint64_t now = session_now_ns(), least = DROP_MS * 1000000ull, most = DROP_MAX_MS * 1000000ull;
 	uint32_t n = 0;
 
 	for (const struct target *t = s->targets; t; t = t->next)
 		n++;
 	__atomic_store_n(&s->arena.board->is_full, n >= s->arena.map->per_file, __ATOMIC_RELAXED);
 	arena_keep_spares(&s->arena);
-	if (now >= s->next_drop_ns && !s->is_dropping) {
-		uint64_t pause = DROP_MS * 1000000ull, cost;
+	if (now - s->last_drop_ns >= (is_short_of_families(s) ? least : s->drop_pause_ns) && !s->is_dropping) {
+		size_t dropped;
+		uint64_t cost;
 
 		s->is_dropping = 1;	/* what is asked in a family that is dropped may need one */
-		if (!drop_families(s) && s->drop_pause_ns)
-			pause = s->drop_pause_ns < DROP_MAX_MS * 500000ull ? 2 * s->drop_pause_ns : DROP_MAX_MS * 1000000ull;
+		dropped = drop_families(s);
 		s->is_dropping = 0;
-		s->drop_pause_ns = pause;
-		cost = session_now_ns() - now;
-		s->next_drop_ns = now + (cost * DROP_SHARE > pause ? cost * DROP_SHARE : pause);
+		s->last_drop_ns = session_now_ns();
+		cost = s->last_drop_ns - now;
+		s->drop_pause_ns = dropped || s->drop_pause_ns < least ? least :
+				   2 * s->drop_pause_ns < most ? 2 * s->drop_pause_ns : most;
+		if (s->drop_pause_ns < cost * DROP_SHARE)
+			s->drop_pause_ns = cost * DROP_SHARE;
 		arena_keep_spares(&s->arena);
 	}
 }

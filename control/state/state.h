@@ -93,8 +93,7 @@ struct uft_session {
 	pid_t has_silent;			/* one of them; as of next_silent_ns - SILENT_MS */
 	uint64_t next_silent_ns;
 	int is_dropping;
-	uint64_t drop_pause_ns;			/* between the last two looks */
-	uint64_t next_drop_ns;			/* families that are nobody's are looked for */
+	uint64_t last_drop_ns, drop_pause_ns;	/* families that no process has are looked for: when, and how long not again */
 	uint64_t *done_ns;		/* of each slot of a request: when an answer was given that nobody has taken yet */
 	uint64_t counters[UFT_NCOUNTERS];	/* of slices that ended */
 	uint32_t targets_total, not_followed, attached;
