@@ -294,7 +294,7 @@ static uint32_t exchange_rings(const struct uft_session_opts *opts, uint32_t ncp
 	return !has_own || opts->emulator || n >= NEXCH_OWN_CPU * ncpus ? n : NEXCH_OWN_CPU * ncpus;
 }
 
-/* One for each process that is followed, as many whose processes have ended but that are not dropped yet, and spares. */
+/* One for each process that is followed, as many that have ended and are not dropped yet, and spares. */
 static uint32_t families(const struct uft_arena *l, const struct uft_session_opts *opts)
 {
 	uint64_t n = 2 * l->per_file + (opts->no_children && !opts->preload && !opts->emulator ? 0 : UFT_NSPARES);

@@ -6,7 +6,7 @@
 #include "control/session.h"
 
 #define MAX_COUNTS 64
-#define MAX_SLICES 8192
+#define MAX_SLICES 16384
 
 struct count {
 	char name[64];
