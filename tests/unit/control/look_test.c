@@ -275,6 +275,7 @@ static int sleep_for_good(void *unused)
 	(void)unused;
 	for (;;)
 		syscall(SYS_pause);
+	return 0;
 }
 
 /* A target names its agent in memory that it can write: a task of others is not opened. */
