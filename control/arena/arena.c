@@ -406,7 +406,7 @@ int arena_map(struct arena *a, const struct uft_arena *l)
 	memcpy(map, l, sizeof(*l));
 	mprotect(map, head, PROT_READ);
 	/*
-	 * Who has the board mapped is a target: our own children must not. And no core file shall hold 10 GB
+	 * A process that maps the board is a target: our own children must not. And no core file shall hold 10 GB
 	 * of rings.
 	 */
 	madvise(board, UFT_BOARD_BYTES, MADV_DONTFORK);

@@ -5,7 +5,7 @@
  *
  * An object's tracepoints are looked for once in each address space, from its file. Each gets a type in the
  * session's table; a damaged one, or one whose name has another type already, is said once and left alone.
- * What is on is what the specification's words mean. The tracepoint gets its id and its writer first, then
+ * The specification's words choose the tracepoints. One gets its id and its writer first, then
  * its calls lead there; a call that is under way when it goes off finds no writer.
  */
 #include "control/arm/arm.h"

@@ -91,7 +91,7 @@ static uint32_t collect(const struct arena *a, struct leaving *l)
 }
 
 /*
- * Nobody needs him in the arena any more, but who saves the rings. The number in the slice may be one of a
+ * The arena is needed no more but to save the rings. The number in the slice may be one of a
  * pid namespace, and nobody's here: who was not asked is found by what he has mapped, and his slice is needed
  * for that.
  */

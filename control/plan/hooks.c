@@ -12,7 +12,7 @@
  * which finds all that land in handlers (_Unwind_Backtrace, which does not, then sees stubs). The loader's
  * breakpoint function, or on other architectures its calls, from which a session learns of libraries.
  *
- * What was found in an object is remembered for its life as an index of link-time addresses: programs start
+ * The hooks found in an object are remembered for its life as an index of link-time addresses: programs start
  * by the thousand with the same libc. Any thread may look ahead (symbol/prefetch.c); who needs what another
  * one is looking for waits for it.
  */

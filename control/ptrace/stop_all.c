@@ -9,15 +9,15 @@
  * and look at a hundred takes longer than what the hold is for. They go on in the same order, those that ran
  * before all others, so that none stands for the time of both.
  *
- * Who was missed. Nobody, if the kernel made no task at all since the list was begun, and the process has as
+ * Missed tasks. There are none if the kernel made no task at all since the list was begun, and the process has as
  * many as stand. Else tasks are listed again when all stand, until there is none that is new: who stands
  * makes no other. Of other processes only those are asked about that were not there the first time.
  *
- * Who cannot be stopped. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
+ * Unstoppable tasks. The parent of a vfork child goes nowhere while the child, which is held, lives: it is not
  * seized, and looked at again in the end. One that does not get a CPU gets a better priority until it is let go. If one
  * still does not stop (it waits for a disk), all others go on, and it is let go as soon as it does (look_reap()).
  *
- * Whose are they? Nobody's else, or the session's already, by its watchdog (watchdog.c): those are not seized
+ * Tracers of the tasks. There is no other, or the session's already, by its watchdog (watchdog.c): those are not seized
  * and not detached, and what they stopped for, a signal perhaps, is the watchdog's to judge when they go on.
  *
  * Concurrency: the session's thread, or the guard's only one.
@@ -485,7 +485,7 @@ int look_has_vforks(const struct held *h)
 /* ---- Who runs where ------------------------------------------------------------------------------ */
 
 /*
- * Who runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
+ * A task that runs there goes on in the copy of these instructions. Not by single steps: if we are killed in one, the
  * kernel takes its tracer away and leaves the trap flag, and the program ends by SIGTRAP.
  */
 static void lead_out(const struct look *l, struct held_task *t)

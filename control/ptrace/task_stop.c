@@ -5,7 +5,7 @@
  * A task that sleeps is looked at without being disturbed: /proc/PID/task/TID/syscall has its pc and stack pointer, and
  * its switch counts tell afterwards whether it slept all the while. One that runs is stopped for a few microseconds.
  *
- * Whose task? The process's own, and those of other processes with the same memory: a vfork child may wait in one of
+ * Which tasks? The process's own, and those of other processes with the same memory: a vfork child may wait in one of
  * our hooks while its parent sleeps in the kernel. kcmp() finds them.
  *
  * What leads back inside. A pc; or the pc that a signal frame will restore, on the stack above the stack pointer, or on

@@ -6,7 +6,7 @@
  * alone; and the code that goes out of line. It touches no process. The functions are the unwind entries: they are
  * there in stripped programs, and they tell a function from a part of one.
  *
- * What is said here of instructions is x86-64's; arm64.c and riscv64.c have what differs there.
+ * The instructions named here are x86-64's; arm64.c and riscv64.c have what differs there.
  *
  * Forms, tried in this order. The site is the function's first byte, or the one behind its endbr64, which an
  * indirect call must find.

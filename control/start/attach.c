@@ -22,7 +22,7 @@
  * handler would still turn into -EINTR. Their time-out, if any, begins anew, once. What transfers data in
  * parts is interrupted only if there is nobody else.
  *
- * Who may have changed meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its
+ * Changes meanwhile. A process may exec, exit or fork at any moment. It is held by pidfd; its
  * image is known by its auxiliary vector, which is read again while it is stopped. A fork child has a copy of
  * whatever was there, but no site of it is armed before all is in place.
  *

@@ -65,7 +65,7 @@ static void fuzz_read(const char *path, const struct uft_select *sel)
 	uft_stream_close(st);
 }
 
-/* What is read from @st on: the same events give the same number. */
+/* A sum of the events from @st on: the same events give the same number. */
 static uint64_t fuzz_rest(struct uft_stream *st, uint64_t skip)
 {
 	static struct uft_event ev[61];
