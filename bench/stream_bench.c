@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream/seek.h"
+#include "stream/decode/seek.h"
 #include "stream/stream.h"
 #include "tests/lib/synth.h"
 

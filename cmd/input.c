@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "cmd/input.h"
-#include "stream/seek.h"
+#include "stream/decode/seek.h"
 
 /* What other recorders' files begin with. */
 static const struct {

@@ -46,7 +46,7 @@
 #include "control/session.h"
 #include "output/losses.h"
 #include "output/output.h"
-#include "stream/rescue.h"
+#include "stream/file/rescue.h"
 #include "symbol/newfile.h"
 #include "symbol/tracer.h"
 

@@ -3,7 +3,7 @@
 #ifndef UFT_CMD_RECORDER_H
 #define UFT_CMD_RECORDER_H
 
-#include "stream/writer.h"
+#include "stream/file/writer.h"
 
 struct recorder;
 

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "stream/writer.h"
+#include "stream/file/writer.h"
 
 struct status {
 	int is_quiet;		/* no status line, no summary; warnings and errors are still said */

@@ -23,7 +23,7 @@
 #include "cmd/targets.h"
 #include "control/session.h"
 #include "output/report/table.h"
-#include "stream/clock.h"
+#include "stream/wire/clock.h"
 
 #define POLL_MS		50
 #define ROWS_DEFAULT	40u		/* where the output is no terminal */

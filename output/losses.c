@@ -12,7 +12,7 @@
 
 #include "output/losses.h"
 #include "output/output.h"
-#include "stream/uft_file.h"
+#include "stream/wire/uft_file.h"
 
 /* What each counter means when it is not zero, and what helps; the others are no loss. */
 static const struct { const char *what, *remedy; } counters[UFT_NCOUNTERS] = {

@@ -7,7 +7,7 @@
  * itself to a terminal.
  */
 #include "output/named.h"
-#include "stream/event_field.h"
+#include "stream/select/event_field.h"
 #include "symbol/clean.h"
 #include "symbol/print_format.h"
 

@@ -2,7 +2,7 @@
 /*
  * clock.c - trace_clock
  *
- * Records carry the processor's counter; what turns it into ns is known to us alone (stream/clock.h), so a
+ * Records carry the processor's counter; what turns it into ns is known to us alone (stream/wire/clock.h), so a
  * clock that runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as
  * the kernel's are here unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen:
  * a suspend or a leap second while one of them is in use moves nothing. mono_raw has a line of its own.

@@ -2,7 +2,7 @@
 /*
  * cpumask.c - tracing_cpumask: of which cpus the buffer takes records
  *
- * Records of tasks whose cpu is not known are of the cpu that they are shown on (stream/live_internal.h).
+ * Records of tasks whose cpu is not known are of the cpu that they are shown on (stream/live/live_internal.h).
  */
 #include "tree/rows.h"
 

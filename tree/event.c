@@ -9,7 +9,7 @@
  * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
  * and its file shows it with the mistake, until another is written.
  */
-#include "stream/event_filter.h"
+#include "stream/select/event_filter.h"
 #include "tree/rows.h"
 
 #include <ctype.h>

@@ -6,7 +6,7 @@
  * The session tells of each event when it takes it from the kernel, a task's own in their order
  * (control/events/observe.c). So each is judged by the lists of that moment, and then the lists change by it,
  * as in the kernel: a fork's child joins, who ends leaves. An event that they let through is named to the
- * buffer by its clock, which shows of its types nothing else (stream/live_choose.c), as of those that
+ * buffer by its clock, which shows of its types nothing else (stream/live/choices.c), as of those that
  * functions switch.
  *
  * From the first time on that an instance has the option these lists go on to be what counts for it, also

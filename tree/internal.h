@@ -10,7 +10,7 @@
 #include "control/session.h"
 #include "output/datsyms.h"
 #include "output/output.h"
-#include "stream/live.h"
+#include "stream/live/live.h"
 #include "symbol/event_type.h"
 #include "tree/tree.h"
 

@@ -18,7 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "stream/clock.h"
+#include "stream/wire/clock.h"
 
 struct sum {
 	char *name;

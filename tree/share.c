@@ -6,7 +6,7 @@
  * or (the top) the profile or the deepest stack. One that wants it alone is told as it is. Of several,
  * functions, graphs and the profile go together, and beside these one tracer that needs no site
  * (UFT_KIND_OWN): the session arms sites for all of them (control/plan/spec_select.c), each buffer takes the
- * same bytes, and shows what its own instance asked for, by kind, function and task (stream/live_choose.c).
+ * same bytes, and shows what its own instance asked for, by kind, function and task (stream/live/choices.c).
  * Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else a
  * second time is EBUSY, and error_log says why.
  *

@@ -6,7 +6,7 @@
  * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks
  * at all that came, in the order of time, for functions that have a command. By then more has been written:
  * so what counts is the clock of that record. The instance's buffer hides what lies between an off and the
- * next on (stream/live_hide.c), and its text is exact, as if the function itself had done it; tracing_on,
+ * next on (stream/live/hidden_spans.c), and its text is exact, as if the function itself had done it; tracing_on,
  * which is a round late, ends the recording. While an on is waited for, targets go on writing. A snapshot and
  * a dump are due when all that came has been looked at: they take what lies up to that clock. A dump ends the
  * recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that
@@ -14,7 +14,7 @@
  * in the next, and a warning says so.
  *
  * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of);
- * the buffer shows those that the command had done when they are looked at (stream/live_choose.c), also when
+ * the buffer shows those that the command had done when they are looked at (stream/live/choices.c), also when
  * it is taken out later. With the tracer nop it shows nothing else.
  *
  * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a

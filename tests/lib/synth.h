@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "stream/writer.h"
+#include "stream/file/writer.h"
 
 struct synth_opts {			/* zero: the default in brackets */
 	uint32_t ncpus, nexch;		/* [2], [2] */

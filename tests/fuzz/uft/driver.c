@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
-#include "stream/uft_file.h"
-#include "stream/wire.h"
+#include "stream/wire/uft_file.h"
+#include "stream/wire/wire.h"
 #include "tests/lib/synth.h"
 
 #define MAX_RSS_KB	(900u << 10)	/* the sanitizer's shadow and quarantine included */

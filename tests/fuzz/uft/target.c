@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "stream/seek.h"
+#include "stream/decode/seek.h"
 #include "stream/stream.h"
 #include "uft/abi.h"
 

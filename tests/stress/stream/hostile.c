@@ -13,8 +13,8 @@
 #include <zstd.h>
 
 #include "stream/stream.h"
-#include "stream/uft_file.h"
-#include "stream/wire.h"
+#include "stream/wire/uft_file.h"
+#include "stream/wire/wire.h"
 
 #define MIB		(1u << 20)
 #define MAX_RSS_MIB	300

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "control/events/sources.h"
-#include "stream/live.h"
-#include "stream/writer.h"
+#include "stream/live/live.h"
+#include "stream/file/writer.h"
 
 #define RING	(64u << 10)
 #define MANY	20000u		/* records of 64 bytes: many times the ring */

@@ -8,7 +8,7 @@
 
 #include "tests/unit/stream/check.h"
 
-#include "stream/live_internal.h"
+#include "stream/live/live_internal.h"
 
 #define SUB	4096u
 #define HELD	(4 * SUB)		/* of each CPU */

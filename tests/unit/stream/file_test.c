@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "stream/clock.h"
-#include "stream/uft_file.h"
-#include "stream/wire.h"
+#include "stream/wire/clock.h"
+#include "stream/wire/uft_file.h"
+#include "stream/wire/wire.h"
 #include "tests/unit/stream/check.h"
 
 /* ---- Bytes of a file ------------------------------------------------------------------------ */

@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "stream/seek.h"
-#include "stream/wire.h"
+#include "stream/decode/seek.h"
+#include "stream/wire/wire.h"
 #include "tests/unit/stream/check.h"
 
 struct digest { uint64_t sum, events; };

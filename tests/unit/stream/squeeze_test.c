@@ -2,7 +2,7 @@
 /* squeeze_test.c - a full buffer lets go what it does not show; what it shows stays, also of functions that it knows of late */
 #include "tests/unit/stream/check.h"
 
-#include "stream/live.h"
+#include "stream/live/live.h"
 
 #define SUB	4096u
 #define FUNCS	64u

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "stream/clock.h"
-#include "stream/wire.h"
+#include "stream/wire/clock.h"
+#include "stream/wire/wire.h"
 
 static void test_sum(void **state)
 {

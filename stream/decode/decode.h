@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * decode.h - the inside of a stream: records become events here (decode.c, task.c, merge.c, scan.c, stream.c)
+ *
+ * Context: control, one thread per stream.
+ */
+#ifndef UFT_STREAM_DECODE_H
+#define UFT_STREAM_DECODE_H
+
+#include "stream/file/reader.h"
+
+/* ---- Symbols: id and address to symbol by direct mapped caches in front of the resolver ------ */
+
+struct sym_entry { uint64_t key; const struct uft_sym *sym; };	/* key: id or address, + 1; 0 empty */
+
+struct dec_image {
+	const struct uft_image *img;
+	struct sym_entry *id, *addr;
+	unsigned shift;		/* 64 - log2 of their entries */
+	int is_used;		/* of a live buffer's base: a ring has it, or had */
+	int has_overlaps;	/* addresses had several owners: names are those of their time, and addr is not used */
+};
+
+/* Ids and addresses come at regular distances, so the index is a product's high bits. */
+static inline struct sym_entry *sym_slot(struct sym_entry *table, unsigned shift, uint64_t key)
+{
+	return &table[key * 0x9e3779b97f4a7c15ull >> shift];
+}
+
+/* ---- Tasks ---------------------------------------------------------------------------------- */
+
+struct dec_frame {			/* an open call */
+	uint64_t entry_ns, child_ns;
+	const struct uft_sym *sym;
+	uint32_t id, pad;
+};
+
+struct dec_done { uint64_t start_ns, duration_ns; };	/* a call of a CALL record, maybe inside a later one */
+
+struct dec_task {
+	struct uft_task pub;
+	uint32_t slice;
+	struct dec_image *image;
+	struct dec_frame *stack;
+	uint32_t depth, cap;
+	uint32_t over;			/* calls open beyond what we keep */
+	uint32_t has_events;
+	struct dec_done *done;		/* CALL records only */
+	uint32_t ndone, cap_done;
+};
+
+/* A call set aside by UNWIND, which may still return by EXIT_LEFT. */
+struct dec_aside { uint64_t entry_ns, child_ns; uint32_t id, slice; };
+#define DEC_ASIDE	4096u		/* direct mapped; a collision costs one call's self time */
+
+/* ---- Rings ---------------------------------------------------------------------------------- */
+
+struct dec_ring {
+	struct cursor cur;
+	const struct rd_slice *slice;	/* NULL: its description is damaged */
+	struct dec_image *image;
+	struct dec_task *task;		/* of the current context */
+	uint64_t key;			/* clock of the next record, or a lower bound */
+	uint64_t hi;			/* high half of the clock */
+	uint64_t left_ns;		/* UNWIND under way: */
+	uint32_t left;			/* frames of `task` still to report as left, */
+	uint32_t left_aside;		/* and whether they may come back */
+	uint32_t slice_number, ring, cpu, index;
+	uint64_t lost;			/* reported so far */
+	uint64_t lost_in_header;	/* of these, reported by the current sub-buffer's header */
+	uint64_t lost_due;		/* to be reported at `key` */
+	uint64_t final_lost;
+	uint64_t given;			/* events handed out that were records */
+	int is_done;			/* nothing but lost_due is left */
+	int is_ours;			/* live: written by the session, with UFT_REC_MARK */
+};
+
+struct uft_stream {
+	struct rd_file *file;
+	struct uft_clock clock;
+	struct uft_resolver *resolver;
+	struct dec_image *image; size_t nimage;		/* as file->image */
+	uint32_t unknown_ids, unknown_addrs;		/* resolved to numbers so far */
+
+	struct dec_task **task; uint32_t ntask, cap_task;	/* by index */
+	uint32_t *task_hash, hash_cap;			/* index + 1 */
+	struct dec_task *last_task;			/* when there are too many */
+	struct uft_task *task_copy;
+	uint64_t frames;				/* allocated, all tasks */
+	uint64_t search_budget;				/* see dec_exit_search() */
+	struct dec_aside *aside;
+
+	struct dec_ring *ring; uint32_t nring;
+	uint32_t *heap, nheap;				/* ring indices, least (key, index) first */
+	struct cursor **cursors;
+	struct rd_block **first_block;			/* by ring */
+	struct cur_pool pool;
+	struct uft_event next[64];			/* uft_stream_next() hands out of here */
+	uint32_t next_at, next_n;
+
+	int has_select, no_parents;
+	struct dec_span { uint64_t from, to; } *hidden_copy;	/* live: what is not shown, in clocks; the stream's own, or NULL */
+	const struct dec_span *hidden; size_t nhidden;
+	/* live: of what kind events are shown, from a clock on */
+	struct dec_choice { uint64_t from; uint32_t flags; struct lv_view *view; struct lv_events *events; } *choice_copy;
+	size_t nchoice_copy;
+	const struct dec_choice *choice; size_t nchoice;
+	uint8_t *view_match; size_t cap_view_match;	/* by sym->index, of the view of that number: 0 unknown, 1 no, 2 yes */
+	uint64_t view_number;
+	uint64_t *single_copy;				/* live: clocks of stacks and events by name that are shown although their kind is not */
+	const uint64_t *single_at; size_t nsingle_at;
+	void (*watch)(void *arg, const struct uft_event *e, uint64_t clock);	/* gets all events, and nobody else does */
+	void *watch_arg;
+	struct uft_select sel;
+	uint64_t first_ns;				/* of the first event, UINT64_MAX before */
+	int is_past;					/* beyond to_ns: nothing more to come */
+	enum uft_stamp stamp;
+	const char *clock_name;
+	uint64_t limit;					/* live: events of later clocks have to wait; 0 none */
+	struct lv_hold *hold;				/* live: what a snapshot refers to, */
+	void (*release)(struct uft_stream *st);		/* and who lets it go */
+	struct dec_stack **stack; uint32_t nstack, stack_cap;	/* stacks.c: by hash */
+	uint64_t missed_stacks;				/* for which there was no place */
+	char **mark; uint32_t nmark, cap_mark;		/* texts of UFT_EV_MARK */
+	struct dec_chunk *chunk;			/* payloads.c: the newest first */
+	struct uft_pattern *pattern;
+	uint8_t *sym_match; size_t cap_match;		/* by sym->index: 0 unknown, 1 no, 2 yes */
+
+	int has_info;
+	struct uft_info info;
+	struct uft_profile_row *profile; size_t nprofile; int has_profile;
+	struct uft_rescue rescue;
+};
+
+/* task.c */
+struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
+			      const struct rd_slice *slice, uint32_t pid, uint32_t tid);
+void dec_tasks_free(struct uft_stream *st);
+int dec_task_grow(struct uft_stream *st, struct dec_task *t);	/* room for one more frame; 0 or -ENOMEM */
+int dec_images_alloc(struct uft_stream *st);
+void dec_images_free(struct uft_stream *st);
+/*
+ * Caches that hold nothing and cost nothing: they are made with the first symbol. The image's former caches
+ * are freed.
+ */
+void dec_image_empty(struct dec_image *image);
+const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id);
+const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr);
+
+static inline const struct uft_sym *dec_sym(struct uft_stream *st, struct dec_image *image, uint32_t id)
+{
+	const struct sym_entry *e = sym_slot(image->id, image->shift, id);
+
+	return __builtin_expect(e->key == (uint64_t)id + 1, 1) ? e->sym : dec_sym_miss(st, image, id);
+}
+
+static inline const struct uft_sym *dec_addr(struct uft_stream *st, struct dec_image *image, uint64_t addr, uint64_t clock)
+{
+	const struct sym_entry *e = sym_slot(image->addr, image->shift, addr);
+
+	if (__builtin_expect(image->has_overlaps, 0))
+		return uft_resolve_addr_at(st->resolver, image->img, addr, clock);
+	/* An empty entry looks like that of the last address of all. */
+	return __builtin_expect(e->key == addr + 1 && e->sym, 1) ? e->sym : dec_addr_miss(st, image, addr);
+}
+
+/* payloads.c: a copy of @n bytes, aligned to 8, for the life of the stream; NULL: no memory. */
+uint8_t *dec_payload(struct uft_stream *st, const void *from, uint32_t n);
+void dec_payloads_free(struct uft_stream *st);
+
+/*
+ * old_events.c: a record of the task events of earlier versions, @n words, as one of a type. 0: it is none,
+ * or no memory.
+ */
+int dec_old_event(struct uft_stream *st, struct uft_event *e, uint32_t id, const uint8_t *p, uint32_t n);
+
+/* stacks.c: of the @n words of a record, the function's id first; lives as long as the stream. */
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock);	/* the first word of a stack */
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock);
+void dec_stacks_free(struct uft_stream *st);
+
+/* decode.c: events of @r whose clock is at most @limit, up to @max. Updates r->key; r->is_done at the end. */
+size_t dec_run(struct uft_stream *st, struct dec_ring *r, uint64_t limit, struct uft_event *ev, size_t max);
+void dec_context(struct uft_stream *st, struct dec_ring *r, uint64_t clock, uint32_t pid, uint32_t tid);
+
+/* select.c */
+int sel_init(struct uft_stream *st, const struct uft_select *sel, struct uft_error *err);
+void sel_free(struct uft_stream *st);
+void sel_begin(struct uft_stream *st, uint64_t first_ns);	/* the first event, which selected times are relative to, is of that time */
+int sel_match(struct uft_stream *st, const struct uft_event *ev, uint64_t clock);
+int lv_events_wait(const struct dec_choice *c, uint32_t id);	/* event_view.c: of this type only single ones are shown */
+int lv_events_want(const struct dec_choice *c, const struct uft_event *ev);	/* is it shown, if it is one of them? Nobody chose: all are */
+int lv_view_wants_task(const struct lv_view *v, uint32_t pid, uint32_t tid);
+int lv_view_wants(struct uft_stream *st, const struct lv_view *v, const struct uft_event *ev);	/* call_view.c */
+size_t dec_choice_of(const struct dec_choice *choice, size_t n, uint64_t clock);	/* the one that counts at @clock; before the first the first */
+size_t dec_single_from(const uint64_t *at, size_t n, uint64_t clock);	/* the first of rising clocks that is not before @clock */
+
+/* merge.c */
+void mrg_heapify(struct uft_stream *st);
+static inline int mrg_ended(const struct dec_ring *r)
+{
+	return r->is_done && !r->lost_due && !r->left;
+}
+struct dec_image *mrg_image(struct uft_stream *st, const struct rd_slice *slice);	/* of a slice; NULL: unknown */
+int mrg_init(struct uft_stream *st);
+uint64_t mrg_stamp(enum uft_stamp stamp, uint64_t ns, uint64_t clock);	/* what an event of that time has as ts_ns */
+void mrg_free(struct uft_stream *st);
+
+/* scan.c */
+void scan_info(struct uft_stream *st);
+void scan_known(struct uft_stream *st, const struct uft_info *counted);	/* as if it had been scanned; of @counted: the counts */
+
+#endif

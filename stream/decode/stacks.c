@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stacks.c - the stacks of a stream, each kept once
+ *
+ * Programs come by the same few ways again and again, and events outlive the bytes of their ring: so equal
+ * stacks are one struct uft_stack, found by a hash of their addresses, which lives as long as the stream. A
+ * file whose stacks are all different gets UFT_STREAM_STACKS of them; later ones have no callers and are
+ * counted. The consumer of a live buffer starts over at that number.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/decode/decode.h"
+
+struct dec_stack {
+	struct dec_stack *next;		/* of the same hash */
+	uint32_t image;			/* its version: a library may be gone, and another where it was */
+	uint64_t id;
+	struct uft_stack pub;
+};
+
+static const struct uft_stack none;	/* when there is no place: not even the function */
+
+static int is_same(const struct dec_stack *s, uint32_t image, const uint8_t *p, uint32_t n)
+{
+	if (s->image != image || s->pub.n != n)
+		return 0;
+	if (memcmp(&s->id, p, 8))
+		return 0;
+	for (uint32_t i = 1; i < n; i++)
+		if (memcmp(&s->pub.frame[i].addr, p + 8 * i, 8))
+			return 0;
+	return 1;
+}
+
+static int grow(struct uft_stream *st)
+{
+	uint32_t cap = st->stack_cap ? 2 * st->stack_cap : 1024;
+	struct dec_stack **table = calloc(cap, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < st->stack_cap; i++)
+		for (struct dec_stack *s = st->stack[i], *next; s; s = next) {
+			struct dec_stack **at = &table[s->pub.hash & (cap - 1)];
+
+			next = s->next;
+			s->next = *at;
+			*at = s;
+		}
+	free(st->stack);
+	st->stack = table;
+	st->stack_cap = cap;
+	return 0;
+}
+
+/* How far into its function @addr is. */
+static uint64_t offset_in(const struct uft_image *img, uint64_t addr, uint64_t clock)
+{
+	uint32_t at = uft_image_at(img, addr - 1, clock);
+	const struct uft_mapped *m = at < UINT32_MAX ? &img->obj[at] : NULL;
+	const struct uft_func *fn = m ? uft_object_func(m->obj, addr - 1 - m->bias) : NULL;
+
+	return fn ? addr - m->bias - fn->addr : 0;
+}
+
+/* There is no place for it. */
+static const struct uft_stack *miss(struct uft_stream *st)
+{
+	st->missed_stacks++;
+	return &none;
+}
+
+uint64_t uft_stream_missed_stacks(const struct uft_stream *st)
+{
+	return st->missed_stacks;
+}
+
+const struct uft_sym *dec_stack_func(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
+{
+	return word & UFT_STACK_ADDRESS ? dec_addr(st, image, word & ~UFT_STACK_ADDRESS, clock) :
+					  dec_sym(st, image, (uint32_t)word & UFT_REC_VALUE_MAX);
+}
+
+/* Of a sample it is somewhere in its function. */
+static struct uft_stack_frame first_frame(struct uft_stream *st, struct dec_image *image, uint64_t word, uint64_t clock)
+{
+	uint64_t addr = word & ~UFT_STACK_ADDRESS, past = word & UFT_STACK_ADDRESS ? offset_in(image->img, addr + 1, clock) : 0;
+
+	if (word & UFT_STACK_ADDRESS)
+		return (struct uft_stack_frame){ .addr = addr, .sym = dec_addr(st, image, addr, clock), .offset = past ? past - 1 : 0 };
+	return (struct uft_stack_frame){
+		.addr = uft_resolve_id_addr(st->resolver, image->img, (uint32_t)word & UFT_REC_VALUE_MAX),
+		.sym = dec_stack_func(st, image, word, clock),
+	};
+}
+
+/* Have its addresses the names that they had at @clock? */
+static int is_of_then(struct uft_stream *st, struct dec_image *image, const struct dec_stack *s, uint64_t clock)
+{
+	if (s->pub.frame[0].sym != dec_stack_func(st, image, s->id, clock))
+		return 0;
+	for (uint32_t i = 1; i < s->pub.n; i++)
+		if (s->pub.frame[i].sym != dec_addr(st, image, s->pub.frame[i].addr - 1, clock))
+			return 0;
+	return 1;
+}
+
+/* @n is at least 1: the id. */
+const struct uft_stack *dec_stack(struct uft_stream *st, struct dec_image *image, const uint8_t *p, uint32_t n, uint64_t clock)
+{
+	uint64_t hash = image->img->id;
+	struct dec_stack *s;
+
+	for (uint32_t i = 0; i < n; i++) {
+		uint64_t addr;
+
+		memcpy(&addr, p + 8 * i, 8);
+		hash = (hash ^ addr) * 0x9e3779b97f4a7c15ull;
+	}
+	hash ^= hash >> 32;
+	for (s = st->stack_cap ? st->stack[(uint32_t)hash & (st->stack_cap - 1)] : NULL; s; s = s->next)
+		if (s->pub.hash == (uint32_t)hash && is_same(s, image->img->id, p, n) &&
+		    (!image->has_overlaps || is_of_then(st, image, s, clock)))
+			return &s->pub;
+	if (st->nstack == UFT_STREAM_STACKS || (st->nstack == st->stack_cap && grow(st)))
+		return miss(st);
+	s = malloc(sizeof(*s) + n * sizeof(s->pub.frame[0]));
+	if (!s)
+		return miss(st);
+	s->image = image->img->id;
+	s->pub.n = n;
+	s->pub.hash = (uint32_t)hash;
+	memcpy(&s->id, p, 8);
+	s->pub.frame[0] = first_frame(st, image, s->id, clock);
+	for (uint32_t i = 1; i < n; i++) {
+		struct uft_stack_frame *f = &s->pub.frame[i];
+
+		memcpy(&f->addr, p + 8 * i, 8);
+		/* Of the call: what it returns to may be another function. */
+		f->sym = dec_addr(st, image, f->addr - 1, clock);
+		f->offset = offset_in(image->img, f->addr, clock);
+	}
+	s->next = st->stack[s->pub.hash & (st->stack_cap - 1)];
+	st->stack[s->pub.hash & (st->stack_cap - 1)] = s;
+	st->nstack++;
+	return &s->pub;
+}
+
+void dec_stacks_free(struct uft_stream *st)
+{
+	for (uint32_t i = 0; i < st->stack_cap; i++)
+		for (struct dec_stack *s = st->stack[i], *next; s; s = next) {
+			next = s->next;
+			free(s);
+		}
+	free(st->stack);
+	st->stack = NULL;
+	st->nstack = st->stack_cap = 0;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * task.c - the tasks and symbols that records mean
+ *
+ * A task is (slice, pid, tid): an exec begins a new slice, hence another task with another image. Records
+ * name their task in a CONTEXT only, so the hash here is off the hot path. Symbols are cached per image in
+ * front of the resolver by direct mapped tables; a table misses at most as often as two hot keys collide.
+ *
+ * Bounds, for hostile files: DEC_TASKS tasks, DEC_FRAMES open calls over all of them, DEC_UNKNOWN distinct
+ * ids or addresses without a name. What comes beyond shares one task, is counted but not kept, or shares one
+ * symbol.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/decode/decode.h"
+
+#define DEC_TASKS	(1u << 19)
+#define DEC_FRAMES	(4u << 20)
+#define DEC_UNKNOWN	(1u << 17)
+#define DEC_CACHE_MIN	(1u << 12)
+#define DEC_CACHE_MAX	(1u << 18)
+
+/* ---- Tasks ---------------------------------------------------------------------------------- */
+
+static uint32_t task_hash(uint32_t slice, uint32_t pid, uint32_t tid)
+{
+	uint64_t h = ((uint64_t)pid << 32 | tid) * 0x9e3779b97f4a7c15ull ^ slice * 0xc2b2ae3d27d4eb4full;
+
+	return (uint32_t)(h >> 32);
+}
+
+static int task_room(struct uft_stream *st)
+{
+	uint32_t cap = st->cap_task ? st->cap_task * 2 : 64;
+	struct dec_task **grown;
+	uint32_t *hash;
+
+	if (st->ntask < st->cap_task)
+		return 0;
+	grown = realloc(st->task, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	st->task = grown;
+	hash = calloc(2 * cap, sizeof(*hash));
+	if (!hash)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < st->ntask; i++) {
+		const struct dec_task *t = st->task[i];
+		uint32_t at = task_hash(t->slice, t->pub.pid, t->pub.tid);
+
+		while (hash[at & (2 * cap - 1)])
+			at++;
+		hash[at & (2 * cap - 1)] = i + 1;
+	}
+	free(st->task_hash);
+	st->task_hash = hash;
+	st->hash_cap = 2 * cap;
+	st->cap_task = cap;
+	return 0;
+}
+
+static void task_describe(struct uft_stream *st, struct dec_task *t, const struct rd_slice *slice)
+{
+	const struct rd_task *known = rd_find_task(st->file, t->pub.pid, t->pub.tid, slice ? slice->image_id : 0);
+
+	t->pub.comm = known && known->comm[0] ? known->comm : "<...>";
+	t->pub.ppid = known ? known->ppid : slice && slice->pid == t->pub.pid ? slice->ppid : 0;
+	t->pub.image = t->image->img;
+}
+
+struct dec_task *dec_task_get(struct uft_stream *st, uint32_t slice_number, struct dec_image *image,
+			      const struct rd_slice *slice, uint32_t pid, uint32_t tid)
+{
+	uint32_t at = task_hash(slice_number, pid, tid);
+	struct dec_task *t;
+
+	for (; st->hash_cap && st->task_hash[at & (st->hash_cap - 1)]; at++) {
+		t = st->task[st->task_hash[at & (st->hash_cap - 1)] - 1];
+		if (t->pub.tid == tid && t->pub.pid == pid && t->slice == slice_number)
+			return t;
+	}
+	if (st->ntask >= DEC_TASKS || task_room(st))
+		return st->last_task;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return st->last_task;
+	t->pub.tid = tid;
+	t->pub.pid = pid;
+	t->slice = slice_number;
+	t->image = image;
+	task_describe(st, t, slice);
+	t->pub.index = st->ntask;
+	st->task[st->ntask++] = t;
+	at = task_hash(slice_number, pid, tid);
+	while (st->task_hash[at & (st->hash_cap - 1)])
+		at++;
+	st->task_hash[at & (st->hash_cap - 1)] = st->ntask;
+	return t;
+}
+
+int dec_task_grow(struct uft_stream *st, struct dec_task *t)
+{
+	uint32_t cap = t->cap ? t->cap * 2 : 64;
+	struct dec_frame *grown;
+
+	if (st->frames + cap - t->cap > DEC_FRAMES)
+		return -ENOMEM;
+	grown = realloc(t->stack, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	st->frames += cap - t->cap;
+	t->stack = grown;
+	t->cap = cap;
+	return 0;
+}
+
+void dec_tasks_free(struct uft_stream *st)
+{
+	for (uint32_t i = 0; i < st->nmark; i++)
+		free(st->mark[i]);
+	free(st->mark);
+	dec_stacks_free(st);
+	for (uint32_t i = 0; i < st->ntask; i++) {
+		free(st->task[i]->stack);
+		free(st->task[i]->done);
+		free(st->task[i]);
+	}
+	if (st->last_task) {
+		free(st->last_task->stack);
+		free(st->last_task->done);
+	}
+	free(st->last_task);
+	free(st->task);
+	free(st->task_hash);
+	free(st->task_copy);
+	free(st->aside);
+}
+
+/* ---- Symbols -------------------------------------------------------------------------------- */
+
+#define LATE_SHIFT	(64 - 14)	/* of caches that are made when they are needed */
+
+/* In which nothing is found: keys begin at 1, and an address counts with its symbol only. */
+static struct sym_entry no_syms[2];
+
+static void free_caches(struct dec_image *image)
+{
+	if (image->id != no_syms)
+		free(image->id);
+	if (image->addr != no_syms)
+		free(image->addr);
+}
+
+void dec_image_empty(struct dec_image *image)
+{
+	free_caches(image);
+	image->id = image->addr = no_syms;
+	image->shift = 63;
+}
+
+/* 0: no memory, and no_syms may not be written. */
+static int has_caches(struct dec_image *image)
+{
+	struct sym_entry *id, *addr;
+
+	if (image->id != no_syms)
+		return 1;
+	id = calloc(1ull << (64 - LATE_SHIFT), sizeof(*id));
+	addr = calloc(1ull << (64 - LATE_SHIFT), sizeof(*addr));
+	if (!id || !addr) {
+		free(id);
+		free(addr);
+		return 0;
+	}
+	*image = (struct dec_image){ .img = image->img, .id = id, .addr = addr, .shift = LATE_SHIFT, .is_used = image->is_used, .has_overlaps = image->has_overlaps };
+	return 1;
+}
+
+int dec_images_alloc(struct uft_stream *st)
+{
+	st->image = calloc(st->file->nimage, sizeof(*st->image));
+	st->resolver = uft_resolver_alloc();
+	st->last_task = calloc(1, sizeof(*st->last_task));
+	if (!st->image || !st->resolver || !st->last_task)
+		return -ENOMEM;
+	for (; st->nimage < st->file->nimage; st->nimage++) {
+		struct dec_image *d = &st->image[st->nimage];
+		uint64_t want = 0, n = DEC_CACHE_MIN;
+
+		d->img = st->file->image[st->nimage];
+		for (uint32_t i = 0; i < d->img->nobj; i++)
+			want += 2ull * d->img->obj[i].nstubs;
+		while (n < want && n < DEC_CACHE_MAX)
+			n *= 2;
+		d->id = calloc(n, sizeof(*d->id));
+		d->addr = calloc(n, sizeof(*d->addr));
+		if (!d->id || !d->addr)
+			return -ENOMEM;
+		d->shift = 64 - (unsigned)__builtin_ctzll(n);
+		d->has_overlaps = uft_image_overlaps(d->img);
+	}
+	st->last_task->image = &st->image[st->nimage - 1];
+	st->last_task->slice = UINT32_MAX;
+	st->last_task->pub.comm = "<...>";
+	st->last_task->pub.image = st->last_task->image->img;
+	st->last_task->pub.index = DEC_TASKS;
+	return 0;
+}
+
+void dec_images_free(struct uft_stream *st)
+{
+	for (size_t i = 0; i < st->nimage && st->image; i++)
+		free_caches(&st->image[i]);
+	free(st->image);
+	uft_resolver_free(st->resolver);
+}
+
+static int sym_has_id(const struct uft_image *img, uint32_t id)
+{
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (id - img->obj[i].first_text_id < img->obj[i].ntext_ids ||
+		    id - img->obj[i].first_stub_id < img->obj[i].nstubs)
+			return 1;
+	return 0;
+}
+
+static int sym_has_addr(const struct uft_image *img, uint64_t addr)
+{
+	for (uint32_t i = 0; i < img->nobj; i++)
+		if (addr - img->obj[i].text_start < img->obj[i].text_end - img->obj[i].text_start)
+			return 1;
+	return 0;
+}
+
+const struct uft_sym *dec_sym_miss(struct uft_stream *st, struct dec_image *image, uint32_t id)
+{
+	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->id, image->shift, id) : &none;
+
+	e->key = (uint64_t)id + 1;
+	if (!sym_has_id(image->img, id) && st->unknown_ids++ > DEC_UNKNOWN)
+		e->sym = uft_resolve_id(st->resolver, image->img, UFT_REC_VALUE_MAX);
+	else
+		e->sym = uft_resolve_id(st->resolver, image->img, id);
+	return e->sym;
+}
+
+const struct uft_sym *dec_addr_miss(struct uft_stream *st, struct dec_image *image, uint64_t addr)
+{
+	struct sym_entry none, *e = has_caches(image) ? sym_slot(image->addr, image->shift, addr) : &none;
+
+	e->key = addr + 1;
+	if (!sym_has_addr(image->img, addr) && st->unknown_addrs++ > DEC_UNKNOWN)
+		e->sym = uft_resolve_addr(st->resolver, image->img, 0);
+	else
+		e->sym = uft_resolve_addr(st->resolver, image->img, addr);
+	return e->sym;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * drain.c - what a ring holds, into the file
+ *
+ * Discard mode. [read, commit) never changes under us: the target writes at commit and beyond only. So it
+ * goes from the ring to the page cache by one writev() a run, without a copy, and `read` is advanced after
+ * each run, which gives the room back. Less than a sub-buffer is left for later, for WR_LAZY_NS at most. A
+ * target that changes it all the same spoils its own block, whose sum is wrong then. Data is copied before it
+ * is compressed: no compressor was written for memory that changes.
+ *
+ * Beyond a limit (wr_may_grow()) data is not written, but `read` goes on: no ring fills, so nothing counts as lost.
+ *
+ * Overwrite mode. Nothing is written until the slice ends. The target may still be running then: a run is copied,
+ * then (load barrier, partner of the target's store barrier after advancing `oldest`) `oldest` is read again, and what
+ * it passed is dropped, since new data may have been written there meanwhile.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "stream/file/writer_internal.h"
+
+#define WR_LAZY_NS	50000000ull
+#define WR_RETRIES	64		/* of reading commit and oldest as a pair */
+
+/* Bytes of the next run of [from, to): within the ring's end, and where possible whole sub-buffers. */
+static size_t wr_run(const struct uft_writer *w, uint64_t from, uint64_t to)
+{
+	uint64_t sub = w->head.sub_bytes, room = w->head.ring_bytes - (from & (w->head.ring_bytes - 1));
+	uint64_t n = to - from;
+
+	if (n > room)
+		n = room;
+	if (n > UFT_BLOCK_RUN) {
+		n = UFT_BLOCK_RUN;
+		if ((from & (sub - 1)) + n >= sub)
+			n -= (from + n) & (sub - 1);
+	}
+	return n;
+}
+
+static int wr_run_write(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, uint64_t position,
+			const uint8_t *data, size_t n)
+{
+	struct uft_file_block head = {
+		.type = UFT_BLOCK_RING, .slice = s->number, .ring = ring, .position = position,
+	};
+	uint64_t sub = w->head.sub_bytes, first = -position & (sub - 1);
+
+	if (first + sizeof(struct uft_sub_header) <= n)
+		memcpy(&head.clock, data + first + offsetof(struct uft_sub_header, clock), 8);
+	return wr_block(w, &head, data, n, w->opts.compress);
+}
+
+/* How many records that costs nobody can say; one loss stands for them. */
+static void wr_retire(struct wr_ring *wr)
+{
+	wr->is_broken = 1;
+	wr->unsaved++;
+}
+
+static void wr_estimate(struct uft_writer *w, uint64_t bytes)
+{
+	w->stats.events += bytes / (w->opts.tracer == UFT_TRACER_FUNCTION ? 16 : 8);
+}
+
+static int wr_drain_discard(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r,
+			    uint64_t now, int force)
+{
+	struct wr_ring *wr = &s->ring[ring];
+	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);	/* data before commit is there */
+	uint64_t ready = commit - wr->read;
+
+	if (!ready)
+		return 0;
+	if (ready > w->head.ring_bytes || commit & 7) {
+		wr_retire(wr);
+		return 0;
+	}
+	if (!force && ready < w->head.sub_bytes && now - wr->copied_ns < WR_LAZY_NS)
+		return 0;
+	wr->copied_ns = now;
+	while (wr->read != commit) {
+		const uint8_t *data = (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1));
+		size_t n = wr_run(w, wr->read, commit);
+		int err;
+
+		if (!wr_may_grow(w, n)) {
+			wr->read = commit;
+			break;
+		}
+		if (w->opts.compress)
+			data = memcpy(w->copy, data, n);
+		err = wr_run_write(w, s, ring, wr->read, data, n);
+		if (err)
+			return err;
+		wr->read += n;
+		wr_estimate(w, n);
+		/* The copy is done before the target may write there again. */
+		__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
+	}
+	__atomic_store_n(&r->read, wr->read, __ATOMIC_RELEASE);
+	return 0;
+}
+
+/* commit and oldest as of one moment, near enough: oldest <= commit <= oldest + ring_bytes. -EBADMSG: never. */
+static int wr_window(const struct uft_writer *w, const struct uft_ring *r, uint64_t *oldest, uint64_t *commit)
+{
+	for (int i = 0; i < WR_RETRIES; i++) {
+		*oldest = __atomic_load_n(&r->oldest, __ATOMIC_ACQUIRE);
+		*commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+		if (*oldest <= *commit && *commit - *oldest <= w->head.ring_bytes &&
+		    !(*oldest & (w->head.sub_bytes - 1)) && !(*commit & 7))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+static int wr_drain_overwrite(struct uft_writer *w, const struct wr_slice *s, uint32_t ring, struct uft_ring *r)
+{
+	struct wr_ring *wr = &s->ring[ring];
+	uint64_t oldest, commit;
+
+	if (wr_window(w, r, &oldest, &commit)) {
+		wr_retire(wr);
+		return 0;
+	}
+	if (wr->read > commit)
+		return 0;
+	if (wr->read < oldest)
+		wr->read = oldest;
+	while (wr->read < commit) {
+		size_t n = wr_run(w, wr->read, commit), overtaken = 0;
+		int err;
+
+		if (!wr_may_grow(w, n))
+			return 0;
+		memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+		__atomic_thread_fence(__ATOMIC_ACQUIRE);	/* the copy was read before `oldest` is */
+		oldest = __atomic_load_n(&r->oldest, __ATOMIC_RELAXED);
+		if (oldest > wr->read) {
+			overtaken = oldest - wr->read < n ? oldest - wr->read : n;
+			if (overtaken & 7) {
+				wr_retire(wr);
+				return 0;
+			}
+		}
+		if (overtaken < n) {
+			err = wr_run_write(w, s, ring, wr->read + overtaken, w->copy + overtaken, n - overtaken);
+			if (err)
+				return err;
+			wr_estimate(w, n - overtaken);
+		}
+		wr->read += n;
+		if (oldest > wr->read)
+			wr->read = oldest < commit ? oldest : commit;
+	}
+	return 0;
+}
+
+int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force)
+{
+	uint32_t flags = __atomic_load_n(&wr_arena_slice(w, index)->ring_flags, __ATOMIC_RELAXED);
+	int err = 0;
+
+	if (flags & UFT_RING_OVERWRITE && !force)
+		return 0;
+	for (uint32_t i = 0; i < w->nrings && !err; i++) {
+		struct uft_ring *r = wr_arena_ring(w, index, i);
+
+		if (s->ring[i].is_broken)
+			continue;
+		if (flags & UFT_RING_OVERWRITE)
+			err = wr_drain_overwrite(w, s, i, r);
+		else
+			err = wr_drain_discard(w, s, i, r, now, force);
+	}
+	return err;
+}
+
+void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index)
+{
+	if (wr_arena_slice(w, index)->ring_flags & UFT_RING_OVERWRITE)
+		return;
+	for (uint32_t i = 0; i < w->nrings; i++) {
+		struct uft_ring *r = wr_arena_ring(w, index, i);
+		struct wr_ring *wr = &s->ring[i];
+		uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE);
+
+		if (wr->is_broken || commit - wr->read > w->head.ring_bytes || commit & 7)
+			continue;
+		while (wr->read != commit) {
+			size_t n = wr_run(w, wr->read, commit);
+
+			memcpy(w->copy, (uint8_t *)r + UFT_PAGE + (wr->read & (w->head.ring_bytes - 1)), n);
+			wr->unsaved += wr_count_records(w->copy, n, wr->read, w->head.sub_bytes);
+			wr->read += n;
+		}
+	}
+}
+
+static const uint8_t record_words[16] = {
+	[UFT_REC_CONTEXT] = 3, [UFT_REC_FUNC] = 2, [UFT_REC_ENTRY] = 1, [UFT_REC_EXIT] = 1,
+	[UFT_REC_CALL] = 2, [UFT_REC_UNWIND] = 1, [UFT_REC_EXIT_LEFT] = 2, [UFT_REC_LOST] = 2,
+};
+
+unsigned wr_record_words(uint64_t word)
+{
+	unsigned kind = UFT_REC_KIND(word);
+
+	return kind == UFT_REC_EVENT ? 1 + UFT_EVENT_WORDS(UFT_REC_VALUE(word)) : record_words[kind];
+}
+
+/* Is it one that counts? An UNWIND of no call is a blank: wr_blank_records(). */
+static int is_counted(uint64_t word)
+{
+	switch (UFT_REC_KIND(word)) {
+	case UFT_REC_CONTEXT:
+	case UFT_REC_LOST:
+		return 0;
+	case UFT_REC_EVENT:
+		return UFT_EVENT_IS_OWN(UFT_EVENT_ID(UFT_REC_VALUE(word)));
+	case UFT_REC_UNWIND:
+		return UFT_REC_VALUE(word) != 0;
+	default:
+		return 1;
+	}
+}
+
+uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
+{
+	uint64_t count = 0;
+	size_t at = 0;
+
+	while (at + 8 <= n) {
+		uint64_t in_sub = (position + at) & (sub_bytes - 1), word;
+
+		memcpy(&word, p + at, 8);
+		if (!in_sub) {
+			at += sizeof(struct uft_sub_header);
+		} else if (!wr_record_words(word)) {
+			at += sub_bytes - in_sub;
+		} else {
+			at += 8u * wr_record_words(word);
+			count += is_counted(word);
+		}
+	}
+	return count;
+}
+
+void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes)
+{
+	size_t at = (position & (sub_bytes - 1)) ? 0 : sizeof(struct uft_sub_header);
+
+	while (at + 8 <= n) {
+		uint64_t word, blank;
+		unsigned kind, words;
+
+		memcpy(&word, p + at, 8);
+		kind = UFT_REC_KIND(word);
+		words = wr_record_words(word);
+		if (!words)
+			return;
+		blank = UFT_REC_WORD(UFT_REC_UNWIND, 0, UFT_REC_CLOCK(word));
+		for (unsigned i = 0; i < words && at + 8 <= n; i++, at += 8)
+			if (kind != UFT_REC_CONTEXT)
+				memcpy(p + at, &blank, 8);
+	}
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - finds the blocks of a .uft file
+ *
+ * One pass over the block heads at open: metadata is read on the way, of ring data only where it is. Every
+ * size is bounded before it is used, every byte that is stepped over is counted, and the work is linear in
+ * the size of the file: a block with a valid head is skipped as a whole even if its payload is damaged.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stream/file/reader.h"
+
+#define RD_CHUNK	65536u
+
+/* Reads exactly @n bytes. 0, -ENODATA at the end of the file, or a negative errno. */
+static int rd_read(const struct rd_file *f, void *to, size_t n, uint64_t at)
+{
+	uint8_t *p = to;
+
+	while (n) {
+		ssize_t got = pread(f->fd, p, n, (off_t)at);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got ? -errno : -ENODATA;
+		p += got;
+		at += (uint64_t)got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size)
+{
+	void *p;
+
+	memcpy(&p, array, sizeof(p));
+	if (f->budget < size)
+		return NULL;
+	if (*n == *cap) {
+		size_t more = *cap ? *cap * 2 : 16;
+		void *grown = realloc(p, more * size);
+
+		if (!grown)
+			return NULL;
+		p = grown;
+		memcpy(array, &p, sizeof(p));
+		*cap = more;
+	}
+	f->budget -= size;
+	p = (char *)p + (*n)++ * size;
+	memset(p, 0, size);
+	return p;
+}
+
+static int rd_head_ok(const struct uft_file_block *b)
+{
+	return b->magic == UFT_BLOCK_MAGIC && b->stored <= UFT_BLOCK_MAX && b->raw <= UFT_BLOCK_MAX &&
+	       (b->flags & UFT_BLOCK_ZSTD || b->stored == b->raw) &&
+	       b->head_sum == wire_sum(b, offsetof(struct uft_file_block, head_sum));
+}
+
+int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to)
+{
+	uint8_t *stored = b->flags & UFT_BLOCK_ZSTD ? f->stored : to;
+
+	if (b->mem) {
+		memcpy(to, b->mem, b->raw);
+		return 0;
+	}
+	if (!b->is_damaged && !rd_read(f, stored, b->stored, b->offset) &&
+	    wire_sum(stored, b->stored) == b->payload_sum) {
+		if (!(b->flags & UFT_BLOCK_ZSTD))
+			return 0;
+		if (ZSTD_decompressDCtx(f->zstd, to, b->raw, stored, b->stored) == b->raw)
+			return 0;
+	}
+	if (!b->is_damaged)
+		f->damaged += sizeof(struct uft_file_block) + b->stored;
+	b->is_damaged = 1;
+	return -EBADMSG;
+}
+
+static int rd_metadata(struct rd_file *f, const struct uft_file_block *head, struct rd_block *b, uint8_t **raw)
+{
+	if (!*raw)
+		*raw = malloc(UFT_BLOCK_MAX);
+	if (!*raw)
+		return -ENOMEM;
+	if (head->type == UFT_BLOCK_END)
+		f->is_complete = 1;
+	if (rd_load(f, b, *raw))
+		return 0;
+	return rd_meta_block(f, head->type, *raw, b->raw);
+}
+
+static int rd_block(struct rd_file *f, const struct uft_file_block *head, uint64_t at, uint8_t **raw)
+{
+	struct rd_block b = {
+		.offset = at + sizeof(*head), .position = head->position, .clock = head->clock,
+		.payload_sum = head->payload_sum, .stored = head->stored, .raw = head->raw,
+		.slice = head->slice, .ring = head->ring, .order = (uint32_t)f->nblock, .flags = head->flags,
+	};
+	struct rd_block *slot;
+
+	if (head->type != UFT_BLOCK_RING)
+		return rd_metadata(f, head, &b, raw);
+	if (f->nblock == f->cap_block) {
+		size_t cap = f->cap_block ? f->cap_block * 2 : 256;
+
+		slot = realloc(f->block, cap * sizeof(*slot));
+		if (!slot || cap > UINT32_MAX)
+			return -ENOMEM;
+		f->block = slot;
+		f->cap_block = cap;
+	}
+	f->block[f->nblock++] = b;
+	return 0;
+}
+
+/* The next offset at or after @from where the magic of a block stands; the file's size: none. */
+static uint64_t rd_resync(struct rd_file *f, uint64_t from)
+{
+	static const uint64_t magic = UFT_BLOCK_MAGIC;
+
+	while (from + 8 <= f->size) {
+		size_t n = f->size - from < RD_CHUNK ? f->size - from : RD_CHUNK;
+		uint8_t *hit;
+
+		if (rd_read(f, f->stored, n, from))
+			break;
+		hit = memmem(f->stored, n, &magic, sizeof(magic));
+		if (hit)
+			return from + (uint64_t)(hit - f->stored);
+		from += n - 7;
+	}
+	return f->size;
+}
+
+static int rd_scan(struct rd_file *f)
+{
+	uint64_t at = sizeof(struct uft_file_header);
+	struct uft_file_block head;
+	uint8_t *raw = NULL;
+	int err = 0;
+
+	f->end = at;
+	while (at < f->size && !err) {
+		if (f->size - at < sizeof(head) || rd_read(f, &head, sizeof(head), at)) {
+			f->damaged += f->size - at;	/* less than a head: cut off */
+			break;
+		}
+		if (!rd_head_ok(&head)) {
+			uint64_t next = rd_resync(f, at + 1);
+
+			f->damaged += next - at;
+			at = next;
+			continue;
+		}
+		if (f->size - at - sizeof(head) < head.stored) {
+			f->damaged += f->size - at;
+			break;
+		}
+		err = rd_block(f, &head, at, &raw);
+		at += sizeof(head) + head.stored;
+		at += -(uint64_t)head.stored & 7;
+		f->end = at;
+	}
+	free(raw);
+	return err;
+}
+
+static int rd_block_compare(const void *a, const void *b)
+{
+	const struct rd_block *x = a, *y = b;
+
+	if (x->slice != y->slice)
+		return x->slice < y->slice ? -1 : 1;
+	if (x->ring != y->ring)
+		return x->ring < y->ring ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static int rd_setup(const struct uft_file_header *h)
+{
+	return h->magic == UFT_FILE_MAGIC && h->head_sum == wire_sum(h, offsetof(struct uft_file_header, head_sum));
+}
+
+static int rd_geometry_ok(const struct uft_file_header *h)
+{
+	return h->sub_bytes >= 64 && !(h->sub_bytes & (h->sub_bytes - 1)) && h->sub_bytes <= 1u << 30 &&
+	       h->ncpus <= 1u << 20 && h->nexch <= 1u << 20;
+}
+
+static int rd_open_file(struct rd_file *f, const char *path, struct uft_error *err)
+{
+	struct stat st;
+	int ret;
+
+	f->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (f->fd < 0)
+		return uft_fail(err, -errno, "%s: cannot be opened: %s", path, strerror(errno));
+	if (fstat(f->fd, &st))
+		return uft_fail(err, -errno, "%s: %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return uft_fail(err, -EINVAL, "%s: is not a regular file", path);
+	f->size = (uint64_t)st.st_size;
+	f->mtime_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	f->uid = st.st_uid;
+	/* Metadata may unpack to much, but not to anything: names pack 5 times, sites 10 times. */
+	f->budget = (16u << 20) + 16 * f->size;
+	ret = rd_read(f, &f->head, sizeof(f->head), 0);
+	if (ret || f->head.magic != UFT_FILE_MAGIC)
+		return uft_fail(err, ret && ret != -ENODATA ? ret : -EINVAL,
+				"%s is not a .uft recording (it does not start with UFTFILE1)", path);
+	f->has_head = rd_setup(&f->head);
+	if (!f->has_head)
+		f->damaged += sizeof(f->head);
+	return 0;
+}
+
+int rd_open(const char *path, struct rd_file **out, struct uft_error *err)
+{
+	struct rd_file *f = calloc(1, sizeof(*f));
+	int ret;
+
+	if (!f)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	f->fd = -1;
+	ret = rd_open_file(f, path, err);
+	if (ret)
+		goto close_file;
+	f->stored = malloc(UFT_BLOCK_MAX);
+	f->zstd = ZSTD_createDCtx();
+	f->events = uft_event_table_new();
+	ret = f->stored && f->zstd && f->events ? rd_scan(f) : -ENOMEM;
+	if (!ret && !f->has_head)
+		ret = uft_fail(err, -EBADMSG, "%s: its header is damaged and no copy of it is left", path);
+	else if (!ret && (f->head.version != UFT_FILE_VERSION || f->head.abi < UFT_ABI_RECORDS || f->head.abi > UFT_ABI_VERSION))
+		ret = uft_fail(err, -EPROTONOSUPPORT, "%s: was made by another version of uft (format %u.%u, this one reads %u.%u)",
+			       path, f->head.version, f->head.abi, UFT_FILE_VERSION, UFT_ABI_VERSION);
+	else if (!ret && !rd_geometry_ok(&f->head))
+		ret = uft_fail(err, -EBADMSG, "%s: its header makes no sense", path);
+	else if (!ret)
+		ret = rd_meta_build(f);
+	if (ret == -ENOMEM)
+		uft_fail(err, ret, "%s: out of memory", path);
+	if (ret)
+		goto close_file;
+	if (f->nblock)
+		qsort(f->block, f->nblock, sizeof(*f->block), rd_block_compare);
+	*out = f;
+	return 0;
+close_file:
+	rd_close(f);
+	return ret;
+}
+
+void rd_close(struct rd_file *f)
+{
+	if (!f)
+		return;
+	if (f->fd >= 0)
+		close(f->fd);
+	rd_meta_free(f);
+	uft_event_table_put(f->events);
+	free(f->block);
+	free(f->stored);
+	ZSTD_freeDCtx(f->zstd);
+	free(f);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.h - a .uft file opened: its blocks, its metadata, and a cursor over each ring
+ *
+ * Internal to stream/. The file is read with pread() into buffers: a mapping would fault when somebody
+ * truncates the file. Context: control, one thread.
+ */
+#ifndef UFT_STREAM_READER_H
+#define UFT_STREAM_READER_H
+
+#include <zstd.h>
+
+#include "stream/wire/clock.h"
+#include "stream/stream.h"
+#include "stream/wire/uft_file.h"
+#include "stream/wire/wire.h"
+
+struct rd_block {			/* a RING block that has a valid head */
+	uint64_t offset;		/* of the payload */
+	uint64_t position, clock, payload_sum;
+	uint32_t stored, raw;
+	uint32_t slice, ring;
+	uint32_t order;
+	uint16_t flags;
+	uint16_t is_damaged;		/* counted already */
+	const uint8_t *mem;		/* buffer.c: the bytes; no file */
+};
+
+struct rd_slice {
+	uint32_t number, pid, ppid, image_id, order;
+	uint64_t clock_start;
+	const struct uft_image *image;	/* never NULL after rd_open() */
+};
+
+struct rd_lost { uint32_t slice, ring, order; uint64_t lost; };
+
+struct rd_task { uint32_t pid, tid, ppid, image, order; char *comm; };
+
+struct rd_profile { uint32_t slice, id; uint64_t hits, total, self, squares, min, max; };
+
+struct rd_drop { uint32_t image, id, cost_ppm, pid, why; uint64_t clock, calls_per_s; };
+
+struct rd_rescue { uint64_t clock, slices, unknown, bytes; };
+
+struct rd_meta;				/* reader_meta.c: what is collected until the images are built */
+
+struct rd_file {
+	int fd;
+	uint64_t size, mtime_ns;	/* when it was opened */
+	uint32_t uid;
+	struct uft_file_header head;
+	int has_head, is_complete;
+	uint32_t stop;			/* enum uft_stop */
+	uint64_t stop_bytes;
+	int is_live;			/* buffer.c: a ring that is at its end may go on */
+	uint64_t damaged;
+	uint64_t end;			/* of the last block that is whole */
+	uint64_t budget;		/* bytes that metadata may still make us allocate */
+	char *cmdline, *hostname, *uname;
+	ZSTD_DCtx *zstd;
+	uint8_t *stored;		/* UFT_BLOCK_MAX, a payload as stored */
+
+	struct rd_block *block; size_t nblock, cap_block;	/* by slice, ring, order */
+	struct uft_clock_pair *pair; size_t npair, cap_pair;
+	struct rd_slice *slice; size_t nslice, cap_slice;	/* by number */
+	struct rd_lost *lost; size_t nlost, cap_lost;		/* by slice, ring; one each */
+	struct rd_task *task; size_t ntask, cap_task;		/* by pid, tid, order */
+	struct rd_profile *profile; size_t nprofile, cap_profile;
+	struct rd_drop *drop; size_t ndrop, cap_drop;		/* in the order in which they were dropped */
+	struct uft_image **image; size_t nimage;		/* by id; the last one is for unknown slices */
+	struct uft_event_table *events;
+	int is_rescued;
+	struct rd_rescue rescue;
+	uint64_t counters[UFT_NCOUNTERS];
+	uint32_t nobjects, nfuncs;
+	struct rd_meta *meta;
+};
+
+int rd_open(const char *path, struct rd_file **out, struct uft_error *err);
+void rd_close(struct rd_file *f);
+
+/* Reads and unpacks a block's payload into @to (raw bytes). 0, or -EBADMSG: damaged, counted once. */
+int rd_load(struct rd_file *f, struct rd_block *b, uint8_t *to);
+
+/* The latest description of a task that fits best; NULL: none. */
+const struct rd_task *rd_find_task(const struct rd_file *f, uint32_t pid, uint32_t tid, uint32_t image);
+const struct uft_image *rd_find_image(const struct rd_file *f, uint32_t id);	/* never NULL */
+const struct rd_slice *rd_find_slice(const struct rd_file *f, uint32_t number);
+uint64_t rd_find_lost(const struct rd_file *f, uint32_t slice, uint32_t ring);
+
+/* reader_meta.c */
+int rd_meta_block(struct rd_file *f, unsigned type, const uint8_t *p, size_t n);	/* 0 or -ENOMEM */
+/* Calls @fn for each object whose names are not in the file, but could be read; until it returns not 0. */
+int rd_meta_unnamed(const struct rd_file *f, int (*fn)(void *arg, uint32_t object, const struct uft_object *obj), void *arg);
+int rd_meta_build(struct rd_file *f);		/* images, sorted tables; after all blocks were seen */
+void rd_meta_free(struct rd_file *f);
+
+/* Room for one more element of an array; NULL: no memory, or the file's budget is spent. */
+void *rd_push(struct rd_file *f, void *array, size_t *n, size_t *cap, size_t size);
+#define RD_PUSH(f, name) ((__typeof__((f)->name))rd_push((f), &(f)->name, &(f)->n##name, &(f)->cap_##name, \
+							 sizeof(*(f)->name)))
+
+/* ---- Cursor: the bytes of one ring, sub-buffer by sub-buffer -------------------------------- */
+
+struct cur_pool;
+struct cursor {
+	uint8_t *p, *lim;		/* unread bytes of the current sub-buffer that are in memory */
+	uint8_t *end;			/* of what is in memory */
+	uint8_t *buf;			/* NULL: nothing loaded, or evicted */
+	uint64_t base;			/* ring position of buf[0] */
+	uint64_t skip_to;		/* ignore what is below */
+	uint64_t bad;			/* bytes that made no sense */
+	struct rd_block *block;		/* next to load; the loaded one is block[-1] */
+	struct rd_block *block_end;
+	uint32_t cap, ncarry;
+	uint8_t carry[32];		/* end of the block before, in front of the loaded one */
+	uint8_t is_synced, is_loaded, is_evicted, is_skip_bad;
+	uint8_t is_at_lim;		/* evicted: p was at lim */
+	struct cur_pool *pool;
+};
+
+/* All cursors of a file share CUR_POOL_MAX bytes of buffers; who exceeds it takes another's, which is
+ * reloaded when it is needed. */
+struct cur_pool {
+	struct rd_file *file;
+	struct cursor **cursor;
+	size_t ncursor, hand, bytes;
+};
+#define CUR_POOL_MAX	(160u << 20)
+
+enum cur_result { CUR_END, CUR_DATA, CUR_HEADER };
+
+/* After p reached lim, or a record does not fit before lim: goes on. HEADER: *h starts a sub-buffer and is consumed.
+ * DATA: more of the same sub-buffer. Afterwards [p, lim) is what to decode. */
+enum cur_result cur_next(struct cursor *c, struct uft_sub_header *h);
+/* The rest of the sub-buffer holds nothing (PAD) or nothing sensible (@is_bad); continue with cur_next(). */
+void cur_skip_sub(struct cursor *c, int is_bad);
+void cur_reload(struct cursor *c);		/* if it was evicted; before p is used again */
+void cur_release(struct cursor *c);
+
+/*
+ * Where a cursor stands between two calls of dec_run(), so that another one of the same ring can go on there
+ * (seek.c).
+ */
+struct cur_place {
+	uint64_t position, skip_to, bad;
+	uint32_t block;			/* next to load, counted from the ring's first */
+	uint32_t ncarry;
+	uint8_t carry[32];
+	uint8_t is_synced, is_loaded, is_skip_bad, is_at_lim;
+};
+void cur_save(const struct cursor *c, const struct rd_block *first, struct cur_place *to);
+/* Checks all of @from. 0; -EBADMSG: it is no place in this ring, and nothing has changed. */
+int cur_restore(struct cursor *c, struct rd_block *first, const struct cur_place *from);
+
+static inline uint64_t cur_position(const struct cursor *c)
+{
+	return c->base + (uint64_t)(c->p - c->buf);
+}
+
+#endif

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer.c - live rings into a .uft file
+ *
+ * The writer is the only consumer of an arena's rings. It runs in one thread of the recorder, shares memory
+ * with every target and trusts nothing in it.
+ *
+ * Objects. uft_writer owns the file and, per arena slice that is in use, a wr_slice with the position up to which
+ * each ring was consumed. Images are the caller's; they are looked at only between uft_writer_slice() and
+ * uft_writer_slice_end() of a slice that has them, and while a slice is live what the caller adds to its image is
+ * written at the next poll. Objects are referenced, because their names are written at the end.
+ *
+ * How rings are drained: drain.c.
+ *
+ * Invariants
+ *  1. The file never holds part of a block, except while the process is being killed inside writev():
+ *     a failed write is undone by ftruncate(). (unit/stream/kill)
+ *  2. `end` + WR_RESERVE bytes are allocated before ring data is written, so that a full disk is noticed while
+ *     there is still room for the metadata. Without fallocate() there is no such promise. (unit/stream/nospace)
+ *  3. A control field out of bounds retires that ring for good, counted as one loss, and touches nothing else.
+ *     (unit/stream/hostile)
+ *  4. Ring data that could not be saved is counted as lost. (unit/stream/nospace)
+ *  5. Ring data beyond a limit (max_bytes, the room that stays free) is discarded, uncounted: END names the
+ *     limit. (func/cli/limit)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stream/file/writer_internal.h"
+#include "symbol/guard_map.h"
+#include "symbol/newfile.h"
+
+#define WR_RESERVE	(1u << 20)	/* for counters, tasks, names when the disk is full */
+#define WR_RESERVE_END	4096u		/* of that, for END when there is no room for the names */
+#define WR_ALLOCATE	(8u << 20)	/* step of the allocation, at most: no more at once than there is. On tmpfs it makes and clears pages,
+					 * and at first a program waits to be started */
+#define WR_FREE_PART	20u		/* 1/20 of a file system stays free, or half of what was free at the start if that is less */
+#define WR_FREE_LOOKS	4u		/* at the free room while so much of it is written, */
+#define WR_FREE_STEP	(8u << 20)	/* and each 8 MB at least */
+#define WR_TOUCHES	64u		/* of a run's pages, each of which can become zeros once */
+#define WR_SUB_MIN	64u		/* a header and some records */
+#define WR_SECOND_NS	500000ull	/* between the first two clock pairs */
+#define WR_TICK_FIRST_NS 10000000ull	/* clock pairs: 10 ms after the start, then ever rarer, at most 1 s */
+#define WR_TICK_MAX_NS	1000000000ull
+
+static uint64_t wr_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Blocks ------------------------------------------------------------------------------- */
+
+/* Makes sure that [end, end + n + reserve) is allocated. 0, or -ENOSPC and the like. */
+static int wr_allocate(struct uft_writer *w, uint64_t n, uint64_t reserve)
+{
+	uint64_t need = w->end + n + reserve, step = w->allocated < WR_ALLOCATE ? w->allocated : WR_ALLOCATE;
+
+	if (need <= w->allocated || !w->can_allocate)
+		return 0;
+	if (need - w->allocated > step)
+		step = need - w->allocated;
+	for (;;) {
+		if (!fallocate(w->fd, FALLOC_FL_KEEP_SIZE, (off_t)w->allocated, (off_t)step)) {
+			w->allocated += step;
+			return 0;
+		}
+		if (errno == EINTR)
+			continue;
+		if (errno == EOPNOTSUPP || errno == ENOSYS) {
+			w->can_allocate = 0;
+			return 0;
+		}
+		if (step == need - w->allocated)
+			return -errno;
+		step = need - w->allocated;	/* not that much left: exactly what is needed */
+	}
+}
+
+static int wr_writev(struct uft_writer *w, struct iovec *v, int nv)
+{
+	uint64_t at = w->end;
+	unsigned touched = 0;
+
+	while (nv) {
+		ssize_t n = pwritev(w->fd, v, nv, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		/* A target made its file shorter: touched, its pages become zeros, each once. */
+		if (n < 0 && errno == EFAULT && touched++ < WR_TOUCHES) {
+			for (int i = 0; i < nv; i++)
+				guard_touch(v[i].iov_base, v[i].iov_len);
+			continue;
+		}
+		if (n <= 0) {
+			int err = n ? -errno : -EIO;
+
+			if (ftruncate(w->fd, (off_t)w->end))	/* the head may be there: never half a block */
+				return err;
+			w->allocated = w->end;
+			return err;
+		}
+		at += (uint64_t)n;
+		for (; nv && (size_t)n >= v->iov_len; v++, nv--)
+			n -= (ssize_t)v->iov_len;
+		if (nv) {
+			v->iov_base = (char *)v->iov_base + n;
+			v->iov_len -= (size_t)n;
+		}
+	}
+	w->end = at;
+	return 0;
+}
+
+/* What a block must leave free: ring data all the metadata, metadata the end. */
+static uint64_t wr_reserve(unsigned type)
+{
+	if (type == UFT_BLOCK_RING)
+		return WR_RESERVE;
+	return type == UFT_BLOCK_END || type == UFT_BLOCK_SETUP ? 0 : WR_RESERVE_END;
+}
+
+int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack)
+{
+	static const uint64_t zero;
+	struct iovec v[3];
+	size_t stored = n;
+	int err;
+
+	if (n > UFT_BLOCK_MAX)
+		return -E2BIG;
+	if (pack) {
+		size_t z = ZSTD_compressCCtx(w->zstd, w->packed, ZSTD_compressBound(UFT_BLOCK_MAX), payload, n, pack);
+
+		if (!ZSTD_isError(z) && z < n) {
+			payload = w->packed;
+			stored = z;
+			head->flags |= UFT_BLOCK_ZSTD;
+		}
+	}
+	head->magic = UFT_BLOCK_MAGIC;
+	head->stored = (uint32_t)stored;
+	head->raw = (uint32_t)n;
+	head->payload_sum = wire_sum(payload, stored);
+	head->head_sum = wire_sum(head, offsetof(struct uft_file_block, head_sum));
+	v[0] = (struct iovec){ head, sizeof(*head) };
+	v[1] = (struct iovec){ (void *)payload, stored };
+	v[2] = (struct iovec){ (void *)&zero, -stored & 7 };
+	err = wr_allocate(w, sizeof(*head) + stored + 8, wr_reserve(head->type));
+	if (!err)
+		err = wr_writev(w, v, stored & 7 ? 3 : stored ? 2 : 1);
+	if (!err)
+		w->stats.bytes = w->end;
+	return err;
+}
+
+/* ---- Limits ------------------------------------------------------------------------------- */
+
+/* Called once, before the first block. A pipe, a device, or a file system without a size has no limit. */
+static void wr_limit_begin(struct uft_writer *w)
+{
+	struct statvfs fs;
+	struct stat st;
+
+	if (fstat(w->fd, &st) || !S_ISREG(st.st_mode) || fstatvfs(w->fd, &fs) || !fs.f_blocks)
+		return;
+	w->free_min = (uint64_t)fs.f_blocks / WR_FREE_PART * fs.f_frsize;
+	if (w->free_min > (uint64_t)fs.f_bavail * fs.f_frsize / 2)
+		w->free_min = (uint64_t)fs.f_bavail * fs.f_frsize / 2;
+	if (w->free_min < WR_RESERVE)	/* too little to keep: written to the end, where -ENOSPC comes */
+		w->free_min = 0;
+}
+
+static int wr_is_room_left(struct uft_writer *w)
+{
+	uint64_t step = w->free_min / WR_FREE_LOOKS;
+	struct statvfs fs;
+
+	if (!w->free_min || w->end < w->free_at || fstatvfs(w->fd, &fs))
+		return 1;
+	w->free_at = w->end + (step < WR_FREE_STEP ? step : WR_FREE_STEP);
+	return (uint64_t)fs.f_bavail * fs.f_frsize >= w->free_min;
+}
+
+int wr_may_grow(struct uft_writer *w, uint64_t n)
+{
+	uint64_t need = w->end + sizeof(struct uft_file_block) + n + 8 + WR_RESERVE;
+
+	if (w->stats.stop)
+		return 0;
+	if (w->opts.max_bytes && need > w->opts.max_bytes) {
+		w->stats.stop = UFT_STOP_SIZE;
+		w->stats.stop_bytes = w->opts.max_bytes;
+	} else if (!wr_is_room_left(w)) {
+		w->stats.stop = UFT_STOP_ROOM;
+		w->stats.stop_bytes = w->free_min;
+	}
+	return !w->stats.stop;
+}
+
+/* ---- The public calls --------------------------------------------------------------------- */
+
+static int wr_geometry(struct uft_writer *w, const struct uft_arena *a)
+{
+	w->arena = (uint8_t *)a;
+	w->nslices = a->nslices + a->nown;
+	w->nrings = a->ncpus + a->nexch;
+	w->slice_offset = a->slice_offset;
+	w->slice_bytes = a->slice_bytes;
+	w->ring_offset = a->ring_offset;
+	w->ring_stride = a->ring_stride;
+	w->profile_offset = a->profile_offset;
+	w->profile_ids = a->profile_ids;
+	w->head = (struct uft_file_header){
+		.magic = UFT_FILE_MAGIC, .version = UFT_FILE_VERSION, .abi = UFT_ABI_VERSION,
+		.tracer = w->opts.tracer, .ncpus = a->ncpus, .nexch = a->nexch,
+		.ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes, .flags = w->opts.overwrite ? UFT_FILE_OVERWRITE : 0,
+	};
+	if (a->magic != UFT_ABI_MAGIC || a->version != UFT_ABI_VERSION || !w->nrings || !w->nslices ||
+	    a->ring_bytes & (a->ring_bytes - 1) || a->sub_bytes & (a->sub_bytes - 1) ||
+	    a->sub_bytes < WR_SUB_MIN || a->ring_bytes < a->sub_bytes)
+		return -EINVAL;
+	return 0;
+}
+
+void wr_free(struct uft_writer *w)
+{
+	if (w->fd >= 0)
+		close(w->fd);
+	for (uint32_t i = 0; w->slice && i < w->nslices; i++)
+		free(w->slice[i].ring);
+	for (uint32_t i = 0; i < w->nobject; i++)
+		uft_object_put(w->object[i]);
+	while (w->image) {
+		struct wr_image *next = w->image->next;
+
+		free(w->image->mapped);
+		free(w->image);
+		w->image = next;
+	}
+	free(w->slice);
+	free(w->live);
+	free(w->object);
+	free(w->task);
+	wire_free(&w->tasks);
+	uft_event_set_free(&w->formats);
+	free(w->copy);
+	free(w->packed);
+	ZSTD_freeCCtx(w->zstd);
+	free((char *)w->opts.cmdline);
+	free(w->path);
+	free(w);
+}
+
+static int wr_open(struct uft_writer *w, const char *path, struct uft_error *err)
+{
+	struct timespec ts;
+	const char *why;
+	int ret, is_new;
+
+	w->fd = uft_newfile_open(path, 0, &is_new, &why);
+	if (w->fd < 0)
+		return uft_fail(err, w->fd, "%s: cannot be written: %s", path, why ? why : strerror(-w->fd));
+	if (!is_new && ftruncate(w->fd, 0) < 0 && errno != EINVAL)	/* a device has nothing to cut */
+		return uft_fail(err, -errno, "%s: cannot be written: %s", path, strerror(errno));
+	wr_limit_begin(w);
+	clock_gettime(CLOCK_REALTIME, &ts);
+	w->head.realtime_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	w->head.head_sum = wire_sum(&w->head, offsetof(struct uft_file_header, head_sum));
+	ret = wr_allocate(w, sizeof(w->head), WR_RESERVE);
+	if (!ret)
+		ret = wr_writev(w, &(struct iovec){ &w->head, sizeof(w->head) }, 1);
+	if (!ret)
+		ret = wr_meta_begin(w);
+	if (ret && is_new)
+		unlink(path);		/* nothing can be read from it */
+	if (ret)
+		return uft_fail(err, ret, "%s: cannot be written: %s", path, strerror(-ret));
+	return 0;
+}
+
+/* All of a writer but its file. */
+int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, struct uft_writer **out)
+{
+	struct uft_writer *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -ENOMEM;
+	w->fd = -1;
+	w->can_allocate = 1;
+	w->opts = *opts;
+	w->opts.cmdline = strdup(opts->cmdline ? opts->cmdline : "");
+	if (wr_geometry(w, arena)) {
+		wr_free(w);
+		return -EINVAL;
+	}
+	w->slice = calloc(w->nslices, sizeof(*w->slice));
+	w->live = calloc(w->nslices, sizeof(*w->live));
+	w->copy = malloc(UFT_BLOCK_RUN);
+	w->packed = malloc(ZSTD_compressBound(UFT_BLOCK_MAX));
+	w->zstd = ZSTD_createCCtx();
+	if (!w->opts.cmdline || !w->slice || !w->live || !w->copy || !w->packed || !w->zstd) {
+		wr_free(w);
+		return -ENOMEM;
+	}
+	*out = w;
+	return 0;
+}
+
+int uft_writer_file(const struct uft_writer *w)
+{
+	return w->fd;
+}
+
+int uft_writer_create(const char *path, const struct uft_arena *arena, const struct uft_writer_opts *opts,
+		      struct uft_writer **out, struct uft_error *err)
+{
+	struct uft_writer *w;
+	int ret = wr_alloc(arena, opts, &w);
+
+	*out = NULL;
+	if (ret)
+		return uft_fail(err, ret, ret == -EINVAL ? "the arena's geometry makes no sense" : "out of memory");
+	w->path = strdup(path);
+	ret = w->path ? wr_open(w, path, err) : uft_fail(err, -ENOMEM, "out of memory");
+	if (ret) {
+		wr_free(w);
+		return ret;
+	}
+	w->tick_step_ns = WR_TICK_FIRST_NS;
+	w->tick_ns = wr_now() + w->tick_step_ns;
+	w->second_ns = wr_now() + WR_SECOND_NS;
+	*out = w;
+	return 0;
+}
+
+/* Remembers the first error, after which ring data is no longer written. */
+static int wr_latch(struct uft_writer *w, int err)
+{
+	if (err && !w->error)
+		w->error = err;
+	return err;
+}
+
+int uft_writer_slice(struct uft_writer *w, uint32_t slice, const struct uft_image *img)
+{
+	struct wr_slice *s;
+	int err;
+
+	if (slice >= w->nslices || w->slice[slice].is_live)
+		return -EINVAL;
+	s = &w->slice[slice];
+	if (!s->ring)
+		s->ring = malloc(w->nrings * sizeof(*s->ring));
+	if (!s->ring)
+		return -ENOMEM;
+	memset(s->ring, 0, w->nrings * sizeof(*s->ring));
+	for (uint32_t i = 0; i < w->nrings; i++)
+		s->ring[i].read = __atomic_load_n(&wr_arena_ring(w, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
+	s->number = w->numbers++;
+	s->pid = wr_arena_slice(w, slice)->pid;
+	s->img = img;
+	s->image_id = img->id;
+	s->counter_sum = 0;
+	s->is_live = 1;
+	w->live[w->nlive++] = slice;
+	err = wr_meta_image(w, img, &s->image);
+	if (!err)
+		err = wr_meta_slice(w, s, slice);
+	return wr_latch(w, err);
+}
+
+/*
+ * Two pairs lie before the first records, so that even a recording whose recorder is killed at once has
+ * times: good to 1e-4, and thinned out by the reader as soon as there are better ones.
+ */
+static int wr_second_pair(struct uft_writer *w, uint64_t now, int is_needed)
+{
+	if (!w->second_ns || (now < w->second_ns && !is_needed))
+		return 0;
+	if (now < w->second_ns && !w->opts.clock)
+		nanosleep(&(struct timespec){ .tv_nsec = (long)(w->second_ns - now) }, NULL);
+	w->second_ns = 0;
+	return wr_meta_clock(w);
+}
+
+/* Once in a while: a clock pair, and the counters that changed, in case we are killed. */
+static int wr_tick(struct uft_writer *w, uint64_t now)
+{
+	int err = wr_meta_clock(w);
+
+	for (uint32_t i = 0; i < w->nlive && !err; i++)
+		err = wr_meta_counters(w, &w->slice[w->live[i]], w->live[i], 0);
+	w->tick_step_ns = w->tick_step_ns * 2 < WR_TICK_MAX_NS ? w->tick_step_ns * 2 : WR_TICK_MAX_NS;
+	w->tick_ns = now + w->tick_step_ns;
+	return err;
+}
+
+int64_t uft_writer_poll(struct uft_writer *w)
+{
+	uint64_t now = wr_now(), before = w->end;
+	int err = w->error;
+
+	if (!err)
+		err = wr_second_pair(w, now, w->nlive != 0);
+	for (uint32_t i = 0; i < w->nlive && !err; i++) {
+		struct wr_slice *s = &w->slice[w->live[i]];
+
+		if (s->image)
+			err = wr_meta_sync(w, s->img, s->image);
+		if (!err)
+			err = wr_drain(w, s, w->live[i], now, 0);
+	}
+	if (!err && w->tasks.n)
+		err = wr_meta_tasks(w);
+	if (!err && now >= w->tick_ns)
+		err = wr_tick(w, now);
+	wr_latch(w, err);
+	return err ? err : (int64_t)(w->end - before);
+}
+
+/* Everything about a slice that will not change any more. Metadata is tried even after an error. */
+static int wr_slice_last(struct uft_writer *w, uint32_t slice)
+{
+	struct wr_slice *s = &w->slice[slice];
+	int err = w->error;
+
+	if (s->image)
+		wr_latch(w, wr_meta_sync(w, s->img, s->image));
+	if (!err)
+		err = wr_latch(w, wr_drain(w, s, slice, wr_now(), 1));
+	if (err)
+		wr_abandon(w, s, slice);
+	for (uint32_t i = 0; i < w->nrings; i++)
+		w->stats.lost += __atomic_load_n(&wr_arena_ring(w, slice, i)->lost, __ATOMIC_RELAXED) +
+				 s->ring[i].unsaved;
+	wr_latch(w, wr_meta_counters(w, s, slice, 1));
+	if (w->opts.tracer == UFT_TRACER_PROFILE)
+		wr_latch(w, wr_meta_profile(w, s, slice));
+	return w->error;
+}
+
+/* Nothing of the dead process may be found by the next one: its rings, counters and profile. What the
+ * session set for whoever claims the slice (ring_flags) and its side of the commands stay. */
+static void wr_slice_reset(struct uft_writer *w, uint32_t slice)
+{
+	struct uft_slice *s = wr_arena_slice(w, slice);
+	uint8_t *p = (uint8_t *)s;
+
+	s->pid = s->ppid = s->agent_tid = s->flags = 0;
+	s->parent_slice = 0;
+	s->cmd_result = 0;
+	s->clock_start = 0;
+	memset(s->counter, 0, sizeof(s->counter));
+	/* A hole gives the memory back too. Where none can be made, clear what is needed. */
+	if (!(w->ring_offset & (UFT_PAGE - 1)) &&
+	    !madvise(p + w->ring_offset, w->slice_bytes - w->ring_offset, MADV_REMOVE))
+		return;
+	for (uint32_t i = 0; i < w->nrings; i++)
+		memset(wr_arena_ring(w, slice, i), 0, sizeof(struct uft_ring));
+	if (w->opts.tracer == UFT_TRACER_PROFILE)
+		memset(p + w->profile_offset, 0, w->head.ncpus * w->profile_ids * sizeof(struct uft_profile));
+}
+
+int uft_writer_slice_end(struct uft_writer *w, uint32_t slice)
+{
+	uint32_t i = 0;
+	int err;
+
+	while (i < w->nlive && w->live[i] != slice)
+		i++;
+	if (i == w->nlive)
+		return -EINVAL;
+	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	err = wr_slice_last(w, slice);
+	w->live[i] = w->live[--w->nlive];
+	w->slice[slice].is_live = 0;
+	w->slice[slice].img = NULL;
+	wr_slice_reset(w, slice);
+	/* The next claimer finds a clean slice. */
+	__atomic_store_n(&wr_arena_slice(w, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	return err;
+}
+
+void uft_writer_stats(const struct uft_writer *w, struct uft_writer_stats *out)
+{
+	*out = w->stats;
+	for (uint32_t i = 0; i < w->nlive; i++)
+		for (uint32_t r = 0; r < w->nrings; r++)
+			out->lost += __atomic_load_n(&wr_arena_ring(w, w->live[i], r)->lost, __ATOMIC_RELAXED);
+}
+
+int uft_writer_finish(struct uft_writer *w, struct uft_writer_stats *total, struct uft_error *err)
+{
+	int ret;
+
+	for (uint32_t i = 0; i < w->nlive; i++)
+		wr_slice_last(w, w->live[i]);
+	wr_latch(w, wr_second_pair(w, wr_now(), 1));
+	wr_latch(w, wr_meta_clock(w));
+	if (w->tasks.n)
+		wr_latch(w, wr_meta_tasks(w));
+	wr_latch(w, wr_meta_names(w));
+	wr_latch(w, wr_meta_end(w));
+	if (ftruncate(w->fd, (off_t)w->end))	/* gives back what was allocated beyond */
+		wr_latch(w, -errno);
+	if (close(w->fd))
+		wr_latch(w, -errno);
+	w->fd = -1;
+	if (total)
+		*total = w->stats;
+	ret = w->error;
+	if (ret)
+		uft_fail(err, ret, "%s: the recording is incomplete: %s", w->path, strerror(-ret));
+	wr_free(w);
+	return ret;
+}

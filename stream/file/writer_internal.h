@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * writer_internal.h - what the parts of the writer share: the file (writer.c), rings (drain.c), metadata
+ * (writer_meta.c), and a file that somebody else left unfinished (rescue.c)
+ */
+#ifndef UFT_STREAM_WRITER_INTERNAL_H
+#define UFT_STREAM_WRITER_INTERNAL_H
+
+#include <zstd.h>
+
+#include "stream/wire/clock.h"
+#include "stream/wire/uft_file.h"
+#include "stream/wire/wire.h"
+#include "stream/file/writer.h"
+#include "symbol/event_set.h"
+
+/* An object of an image as it was last described in the file. */
+struct wr_mapped {
+	uint32_t object;			/* index in uft_writer.object */
+	uint32_t nstubs, ntext_ids;
+	uint64_t text_end, to_clock;
+};
+
+struct wr_image {
+	uint32_t id, nmapped;
+	struct wr_mapped *mapped;
+	uint64_t max_stub;			/* one beyond the last stub id */
+	struct wr_image *next;
+};
+
+struct wr_ring {
+	uint64_t read;				/* ours; ring->read is only ever told it */
+	uint64_t copied_ns;
+	uint64_t unsaved;			/* records that were committed but could not be saved */
+	int is_broken;				/* its control fields made no sense: never touched again */
+};
+
+struct wr_slice {
+	uint32_t number, pid, image_id;		/* in the file */
+	int is_live;
+	const struct uft_image *img;		/* valid while is_live */
+	struct wr_image *image;
+	struct wr_ring *ring;
+	uint64_t counter_sum;			/* of what was last written */
+};
+
+struct wr_task { uint64_t key, value; };	/* pid, tid -> sum of what was said about it; 0 empty */
+
+struct uft_writer {
+	int fd, error;				/* error: latched, nothing but metadata is written any more */
+	char *path;
+	uint64_t end;				/* file bytes that are good */
+	uint64_t allocated;			/* file bytes the file system has promised */
+	int can_allocate;
+	uint64_t free_min;			/* bytes of the file system that stay free; 0: it has no size */
+	uint64_t free_at;			/* file bytes at which to look at that again */
+
+	uint8_t *arena;				/* and its geometry, copied: the arena is the target's to scribble on */
+	uint32_t nslices, nrings;
+	uint64_t slice_offset, slice_bytes, ring_offset, ring_stride, profile_offset, profile_ids;
+	struct uft_file_header head;
+	struct uft_writer_opts opts;
+
+	struct wr_slice *slice;			/* nslices, by the arena's index */
+	uint32_t *live, nlive, numbers;		/* live slices' indices; numbers given so far */
+	struct wr_image *image;
+	struct uft_object **object;		/* referenced */
+	uint32_t nobject, cap_object;
+	struct wr_task *task;			/* open addressed, power of two */
+	uint32_t ntask, cap_task;
+	struct wire tasks;			/* TASKS to be written */
+	struct uft_event_set formats;		/* of types whose FORMAT is in the file */
+
+	uint64_t second_ns;			/* when the second clock pair is worth it; 0: it is in the file */
+	uint64_t tick_ns, tick_step_ns;		/* next clock pair and how long until the one after it */
+	uint8_t *copy, *packed;			/* UFT_BLOCK_RUN and its compressed bound */
+	ZSTD_CCtx *zstd;
+	struct uft_writer_stats stats;
+};
+
+static inline struct uft_slice *wr_arena_slice(const struct uft_writer *w, uint32_t i)
+{
+	return (struct uft_slice *)(w->arena + w->slice_offset + i * w->slice_bytes);
+}
+
+static inline struct uft_ring *wr_arena_ring(const struct uft_writer *w, uint32_t i, uint32_t ring)
+{
+	return (struct uft_ring *)(w->arena + w->slice_offset + i * w->slice_bytes + w->ring_offset +
+				   ring * w->ring_stride);
+}
+
+/* Appends one block: all of it, or nothing and a negative errno. Fills magic and sums; packs when @pack. */
+int wr_block(struct uft_writer *w, struct uft_file_block *head, const void *payload, size_t n, int pack);
+
+/* May @n bytes of ring data be written? If not, recording ends here: stats.stop says why. */
+int wr_may_grow(struct uft_writer *w, uint64_t n);
+
+/* All of a writer but its file: 0, -ENOMEM, -EINVAL the arena's geometry makes no sense. */
+int wr_alloc(const struct uft_arena *arena, const struct uft_writer_opts *opts, struct uft_writer **out);
+void wr_free(struct uft_writer *w);
+
+/* drain.c. All rings of a slice; @force: what is no whole sub-buffer, and the rings of overwrite mode, too. */
+int wr_drain(struct uft_writer *w, const struct wr_slice *s, uint32_t index, uint64_t now, int force);
+/* After an error: counts what stays behind in the rings of a slice that ends. */
+void wr_abandon(struct uft_writer *w, struct wr_slice *s, uint32_t index);
+
+/* Each returns 0 or a negative errno, and may be called again after an error. */
+int wr_meta_begin(struct uft_writer *w);			/* SETUP, INFO, CLOCK */
+int wr_meta_clock(struct uft_writer *w);
+int wr_meta_slice(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
+int wr_meta_image(struct uft_writer *w, const struct uft_image *img, struct wr_image **out);	/* once per image */
+int wr_meta_sync(struct uft_writer *w, const struct uft_image *img, struct wr_image *wi); /* what is new in it */
+int wr_meta_counters(struct uft_writer *w, struct wr_slice *s, uint32_t index, int is_final);
+int wr_meta_profile(struct uft_writer *w, const struct wr_slice *s, uint32_t index);
+int wr_meta_tasks(struct uft_writer *w);			/* flush */
+int wr_meta_names(struct uft_writer *w);
+int wr_meta_funcs(struct uft_writer *w, uint32_t object, const struct uft_object *obj);
+int wr_meta_end(struct uft_writer *w);
+/* Any payload made of varints; empties it. */
+int wr_meta_put(struct uft_writer *w, enum uft_block_type type, struct wire *p);
+
+/* Records in [p, p + n), which starts at ring position @position; for counting only. */
+unsigned wr_record_words(uint64_t word);	/* of the record that begins so; 0: none that is known */
+uint64_t wr_count_records(const uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
+/* Leaves contexts and clocks, and records that say nothing: [p, p + n) within one sub-buffer. */
+void wr_blank_records(uint8_t *p, size_t n, uint64_t position, uint32_t sub_bytes);
+
+#endif

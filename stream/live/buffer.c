@@ -1,0 +1,608 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * buffer.c - the ring buffer of a running session
+ *
+ * What targets write is taken out of the arena's rings soon after, and kept here in chunks of a sub-buffer each. A
+ * buffer of ours, not the arena's: it outlives targets, its size can change, all processes share it CPU by CPU, and it
+ * may be read, cleared and consumed while they write.
+ *
+ * Objects
+ *	lv_ring		one ring of one slice that has had data: its chunks in order. What ring i is here is
+ *			ring i of `base`
+ *	lv_chunk	a sub-buffer, filled as data comes; bytes once written never change, so a snapshot
+ *			refers to it (refs)
+ *	lv_block	memory for the chunks of one CPU, mapped whole: taken page by page, its faults took
+ *			longer than the copies, and a target was faster than we. Goes with its last chunk; a
+ *			CPU's chunks go in about the order they came
+ *	base		the consumer's stream: how far each ring is decoded, whose it is then, and which calls are open.
+ *			Chunks are freed when base has loaded them
+ *	snapshot	a stream of its own: base copied, with references to all chunks behind it. So what it
+ *			shows begins exactly where the consumer stopped, with the depths and durations that the
+ *			consumer would give
+ *
+ * Order. Records of one task may lie in several rings, so base may not decode one ring further than all
+ * others have been taken: `watermark` is a clock read before a round of taking; what is younger waits for the
+ * next round. What the session writes of the past (control/events/observe.c) it has written up to `until`.
+ *
+ * Full. First what other buffers alone show is taken out (reclaim.c). With `overwrite` the oldest chunk
+ * of the CPU goes then, unless it is being filled, and its records are counted. A ring that lost chunks goes
+ * on at the next sub-buffer header. Without, nothing is taken until there is room; what is not taken is
+ * counted, too, and the rest of that sub-buffer with it.
+ *
+ * Concurrency: `lock` guards everything; held for a round of taking, a copy, or what a consumer does between begin and
+ * end. Snapshots are their reader's alone.
+ *
+ * Failure. Without memory records are dropped and counted. A ring whose fields make no sense is not looked at again.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "stream/live/live_internal.h"
+
+uint64_t lv_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+#define BLOCK_BYTES	(256u << 10)
+
+struct lv_block {
+	int refs;			/* atomic: its chunks', and the CPU's while there is room */
+	uint32_t used;
+	_Alignas(16) uint8_t data[];
+};
+
+static void block_put(struct lv_block *b)
+{
+	if (b && !__atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL))
+		munmap(b, BLOCK_BYTES);
+}
+
+/* NULL: no memory. */
+static struct lv_chunk *block_take(struct lv_cpu *cpu, size_t bytes)
+{
+	struct lv_block *b = cpu->block;
+	struct lv_chunk *c;
+
+	bytes = (bytes + 15) & ~(size_t)15;
+	if (bytes > BLOCK_BYTES - sizeof(*b)) {
+		c = malloc(bytes);
+		if (c)
+			*c = (struct lv_chunk){ .block = NULL };
+		return c;
+	}
+	if (b && b->used + bytes > BLOCK_BYTES - sizeof(*b)) {
+		block_put(b);
+		b = NULL;
+	}
+	if (!b) {
+		b = mmap(NULL, BLOCK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+		cpu->block = b == MAP_FAILED ? NULL : b;
+		if (!cpu->block)
+			return NULL;
+		b->refs = 1;
+	}
+	c = (struct lv_chunk *)(b->data + b->used);
+	*c = (struct lv_chunk){ .block = b };
+	b->used += (uint32_t)bytes;
+	__atomic_add_fetch(&b->refs, 1, __ATOMIC_RELAXED);
+	return c;
+}
+
+void lv_chunk_put(struct lv_chunk *c)
+{
+	if (__atomic_sub_fetch(&c->refs, 1, __ATOMIC_ACQ_REL))
+		return;
+	if (c->block)
+		block_put(c->block);
+	else
+		free(c);
+}
+
+static struct lv_cpu *cpu_of(struct uft_live *l, const struct lv_ring *r)
+{
+	return &l->cpu[lv_cpu_of(l, r->ring)];
+}
+
+void lv_drop_first(struct uft_live *l, struct lv_ring *r)
+{
+	struct lv_chunk *c = r->first;
+
+	l->version++;
+	r->first = c->next;
+	if (!r->first)
+		r->last = NULL;
+	cpu_of(l, r)->bytes -= c->cap;
+	lv_chunk_put(c);
+}
+
+/* Records of the oldest chunk that the consumer has not had: one that is being filled may be read as far as it goes. */
+static uint64_t unseen(const struct uft_live *l, const struct lv_ring *r)
+{
+	const struct lv_chunk *c = r->first;
+	uint32_t index = (uint32_t)(r - l->ring);
+	uint64_t seen = index < l->base->nring ? lv_seen_to(&l->base->ring[index]) : 0;
+	uint32_t skip = seen <= c->position ? 0 : seen - c->position < c->len ? (uint32_t)(seen - c->position) : c->len;
+
+	return wr_count_records(c->data + skip, c->len - skip, c->position + skip, l->geo->head.sub_bytes);
+}
+
+/* Lets the oldest chunk of the CPU go. 0: there is none that may. */
+static int drop_oldest(struct uft_live *l, struct lv_cpu *cpu)
+{
+	struct lv_ring *oldest = NULL;
+	uint64_t n;
+
+	for (uint32_t i = 0; i < l->nring; i++) {
+		struct lv_ring *r = &l->ring[i];
+
+		if (r->first && (r->first != r->last || r->is_dead) && cpu_of(l, r) == cpu &&
+		    (!oldest || r->first->clock < oldest->first->clock))
+			oldest = r;
+	}
+	if (!oldest)
+		return 0;
+	n = unseen(l, oldest);
+	cpu->overrun += n;
+	cpu->untold += n;
+	lv_drop_first(l, oldest);
+	return 1;
+}
+
+static uint64_t limit_of(const struct uft_live *l, const struct lv_cpu *cpu)
+{
+	return cpu->limit ? cpu->limit : l->opts.cpu_bytes;
+}
+
+/* Room for one more chunk of the ring's CPU; 0: there is none. */
+int lv_make_room(struct uft_live *l, struct lv_ring *r)
+{
+	struct lv_cpu *cpu = cpu_of(l, r);
+
+	while (cpu->bytes + l->geo->head.sub_bytes > limit_of(l, cpu) && (!l->is_watched || !l->opts.overwrite))
+		if (!lv_squeeze(l, cpu, limit_of(l, cpu)) && (!l->opts.overwrite || !drop_oldest(l, cpu)))
+			return l->opts.overwrite;
+	return 1;
+}
+
+static struct lv_chunk *chunk_new(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
+{
+	uint32_t sub = l->geo->head.sub_bytes;
+	struct lv_chunk *c = lv_make_room(l, r) ? block_take(cpu_of(l, r), sizeof(*c) + sub) : NULL;
+
+	if (!c)
+		return NULL;
+	c->refs = 1;
+	c->cap = sub;
+	c->position = position;
+	if (!(position & (sub - 1)) && n >= sizeof(struct uft_sub_header))
+		memcpy(&c->clock, data + offsetof(struct uft_sub_header, clock), 8);
+	else
+		c->clock = l->watermark;
+	if (r->last)
+		r->last->next = c;
+	else
+		r->first = c;
+	r->last = c;
+	cpu_of(l, r)->bytes += sub;
+	cpu_of(l, r)->fresh += sub;
+	return c;
+}
+
+/* [data, data + n) lies within one sub-buffer. */
+void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n)
+{
+	uint32_t sub = l->geo->head.sub_bytes, at = (uint32_t)(position & (sub - 1));
+	int goes_on = r->end == position;
+	struct lv_chunk *c = r->last;
+
+	if (!c || !goes_on || c->position + c->len != position || !at)
+		c = goes_on || !at ? chunk_new(l, r, position, data, n) : NULL;
+	if (!c) {		/* r->end stays behind: the rest of this sub-buffer cannot be used either */
+		cpu_of(l, r)->dropped += wr_count_records(data, n, position, sub);
+		return;
+	}
+	l->version++;
+	memcpy(c->data + c->len, data, n);
+	c->len += (uint32_t)n;
+	r->end = position + n;
+	r->until = uft_live_clock();
+}
+
+/* ---- Taking ---------------------------------------------------------------------------------- */
+
+static struct lv_ring *ring_add(struct uft_live *l, uint32_t number, uint32_t ring, uint32_t image)
+{
+	if (l->nring == l->cap_ring) {
+		uint32_t cap = l->cap_ring ? 2 * l->cap_ring : 32;
+		struct lv_ring *grown = realloc(l->ring, cap * sizeof(*grown));
+
+		if (!grown)
+			return NULL;
+		l->ring = grown;
+		l->cap_ring = cap;
+	}
+	l->base->image[image].is_used = 1;
+	l->ring[l->nring] = (struct lv_ring){ .number = number, .ring = ring, .image = image };
+	return &l->ring[l->nring++];
+}
+
+struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring)
+{
+	if (!s->index[ring] && ring_add(l, s->number, ring, s->image))
+		s->index[ring] = l->nring;
+	return s->index[ring] ? &l->ring[s->index[ring] - 1] : NULL;
+}
+
+/* What found its ring full is nowhere else but in the LOST records. */
+static void count_lost(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t lost)
+{
+	if (lost > s->lost[ring] && !lv_is_muted(l, ring))
+		l->cpu[lv_cpu_of(l, ring)].dropped += lost - s->lost[ring];
+	s->lost[ring] = lost;
+}
+
+static void hand_over(struct uft_live *l, struct lv_slice *s, uint32_t ring, uint64_t position, const uint8_t *data, size_t n)
+{
+	struct lv_ring *to = s->is_live ? lv_ring_of(l, s, ring) : NULL;
+
+	if (to && lv_is_muted(l, ring))
+		lv_take_muted(l, to, position, data, n);
+	else if (to)
+		lv_take(l, to, position, data, n);
+}
+
+static uint64_t pull_ring(struct uft_live *l, struct lv_slice *s, uint32_t index, uint32_t ring)
+{
+	struct uft_ring *r = wr_arena_ring(l->geo, index, ring);
+	uint64_t commit = __atomic_load_n(&r->commit, __ATOMIC_ACQUIRE), at = s->read[ring], begin = at;
+	uint32_t sub = l->geo->head.sub_bytes;
+
+	for (struct uft_live *f = l; f; f = f->next)
+		if (f->slice[index].is_live)
+			count_lost(f, &f->slice[index], ring, __atomic_load_n(&r->lost, __ATOMIC_RELAXED));
+	if (commit == at || s->is_broken[ring])
+		return 0;
+	if (commit - at > l->geo->head.ring_bytes || commit & 7) {
+		s->is_broken[ring] = 1;
+		return 0;
+	}
+	while (at != commit) {
+		uint64_t n = sub - (at & (sub - 1));
+
+		n = n < commit - at ? n : commit - at;
+		for (struct uft_live *f = l; f; f = f->next)
+			hand_over(f, &f->slice[index], ring, at, (uint8_t *)r + UFT_PAGE + (at & (l->geo->head.ring_bytes - 1)), n);
+		at += n;
+	}
+	s->read[ring] = commit;
+	/* The copy is done before the target may write there again. */
+	__atomic_store_n(&r->read, commit, __ATOMIC_RELEASE);
+	return commit - begin;
+}
+
+uint64_t lv_pull_slice(struct uft_live *l, uint32_t index)
+{
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < l->geo->nrings; i++)
+		n += pull_ring(l, &l->slice[index], index, i);
+	return n;
+}
+
+void lv_sample_clock(struct uft_live *l)
+{
+	struct uft_clock_pair now;
+
+	uft_clock_sample_of(l->clock_id, &now);
+	uft_clock_line_read(&l->line, &now, l->told);
+	l->next_pair_ns = lv_now_ns() + (!l->line.is_settled ? LV_PAIR_NS / 50 : l->line.nseg < 200 ? LV_PAIR_NS : 10 * LV_PAIR_NS);
+}
+
+void uft_live_until(struct uft_live *l, uint64_t clock)
+{
+	pthread_mutex_lock(&l->lock);
+	l->until = clock;
+	pthread_mutex_unlock(&l->lock);
+}
+
+uint64_t uft_live_certain(struct uft_live *l)
+{
+	uint64_t clock;
+
+	pthread_mutex_lock(&l->lock);
+	clock = l->watermark;
+	pthread_mutex_unlock(&l->lock);
+	return clock;
+}
+
+uint64_t uft_live_pull(struct uft_live *l)
+{
+	struct uft_clock_pair now;
+	uint64_t n = 0, mark;
+
+	lv_lock_all(l);
+	uft_clock_sample(&now);
+	for (struct uft_live *f = l; f; f = f->next)
+		if (now.ns >= f->next_pair_ns || (f->clock_id == CLOCK_MONOTONIC && uft_clock_line_is_off(&f->line, &now)))
+			lv_sample_clock(f);
+	mark = now.clock - LV_SLACK;
+	mark = mark < l->until ? mark : l->until;
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);	/* the clock was read before any commit is */
+	for (struct uft_live *f = l; f; f = f->next)	/* what is taken is judged by name (reclaim.c); ids are told before they are armed */
+		lv_sync_images(f);
+	for (uint32_t i = 0; i < l->geo->nslices; i++)
+		if (l->slice[i].is_live)
+			n += lv_pull_slice(l, i);
+	for (struct uft_live *f = l; f; f = f->next)
+		f->watermark = mark;
+	lv_unlock_all(l);
+	return n;
+}
+
+/* ---- Slices ---------------------------------------------------------------------------------- */
+
+static int slice_begin(struct uft_live *l, uint32_t slice, const struct uft_image *img)
+{
+	struct lv_slice *s = &l->slice[slice];
+	uint32_t n = l->geo->nrings;
+	int image = -ENOMEM;
+
+	if (!s->read) {
+		s->read = calloc(n, sizeof(*s->read));
+		s->lost = calloc(n, sizeof(*s->lost));
+		s->is_broken = calloc(n, 1);
+		s->index = calloc(n, sizeof(*s->index));
+	}
+	for (uint32_t i = 0; i < l->geo->nslices && image < 0; i++)
+		if (l->slice[i].is_live && l->slice[i].img == img)
+			image = (int)l->slice[i].image;
+	if (image < 0)
+		image = lv_image_of(l, img);
+	if (s->read && s->lost && s->is_broken && s->index && image >= 0) {
+		memset(s->is_broken, 0, n);
+		memset(s->index, 0, n * sizeof(*s->index));
+		memset(s->lost, 0, n * sizeof(*s->lost));
+		for (uint32_t i = 0; i < n; i++)
+			s->read[i] = __atomic_load_n(&wr_arena_ring(l->geo, slice, i)->read, __ATOMIC_RELAXED) & ~7ull;
+		s->number = ++l->numbers;
+		s->img = img;
+		s->image = (uint32_t)image;
+		s->is_live = 1;
+	}
+	return s->is_live ? 0 : -ENOMEM;
+}
+
+/* One that follows and has no memory for it misses it. */
+int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img)
+{
+	int ret = 0;
+
+	if (slice >= l->geo->nslices || l->slice[slice].is_live)
+		return -EINVAL;
+	lv_lock_all(l);
+	for (struct uft_live *f = l; f; f = f->next)
+		ret |= slice_begin(f, slice, img);
+	lv_unlock_all(l);
+	return ret ? -ENOMEM : 0;
+}
+
+/* Nothing of the dead process may be found by the next one. */
+static void slice_reset(struct uft_live *l, uint32_t index)
+{
+	struct uft_slice *s = wr_arena_slice(l->geo, index);
+
+	s->pid = s->ppid = s->agent_tid = s->flags = 0;
+	s->parent_slice = 0;
+	s->cmd_result = 0;
+	s->clock_start = 0;
+	memset(s->counter, 0, sizeof(s->counter));
+	if (!(l->geo->ring_offset & (UFT_PAGE - 1)) &&
+	    !madvise((uint8_t *)s + l->geo->ring_offset, l->geo->slice_bytes - l->geo->ring_offset, MADV_REMOVE))
+		return;
+	for (uint32_t i = 0; i < l->geo->nrings; i++)
+		memset(wr_arena_ring(l->geo, index, i), 0, sizeof(struct uft_ring));
+}
+
+static void slice_end(struct uft_live *l, uint32_t slice)
+{
+	struct lv_slice *s = &l->slice[slice];
+
+	for (uint32_t i = 0; s->is_live && i < l->geo->nrings; i++)
+		if (s->index[i]) {
+			l->ring[s->index[i] - 1].final_lost = wr_arena_ring(l->geo, slice, i)->lost;
+			l->ring[s->index[i] - 1].is_dead = 1;
+		}
+	s->is_live = 0;
+	l->version++;
+}
+
+int uft_live_slice_end(struct uft_live *l, uint32_t slice)
+{
+	if (slice >= l->geo->nslices || !l->slice[slice].is_live)
+		return -EINVAL;
+	lv_lock_all(l);
+	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_DEAD, __ATOMIC_RELEASE);
+	for (struct uft_live *f = l; f; f = f->next)
+		lv_sync_images(f);
+	lv_pull_slice(l, slice);
+	for (struct uft_live *f = l; f; f = f->next)
+		slice_end(f, slice);
+	slice_reset(l, slice);
+	/* The next claimer finds a clean slice. */
+	__atomic_store_n(&wr_arena_slice(l->geo, slice)->state, UFT_SLICE_FREE, __ATOMIC_RELEASE);
+	lv_unlock_all(l);
+	return 0;
+}
+
+void lv_fit(struct uft_live *l)
+{
+	for (uint32_t i = 0; i < l->ncpus; i++)
+		while (l->cpu[i].bytes > limit_of(l, &l->cpu[i]) &&
+		       (lv_squeeze(l, &l->cpu[i], limit_of(l, &l->cpu[i])) || drop_oldest(l, &l->cpu[i])))
+			;
+}
+
+void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite)
+{
+	pthread_mutex_lock(&l->lock);
+	l->opts.cpu_bytes = cpu_bytes;
+	l->opts.overwrite = overwrite;
+	lv_fit(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes)
+{
+	pthread_mutex_lock(&l->lock);
+	if (cpu < l->ncpus)
+		l->cpu[cpu].limit = bytes;
+	lv_fit(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- Markers --------------------------------------------------------------------------------- */
+
+/* Our own ring of @cpu. */
+static struct lv_ring *mark_ring(struct uft_live *l, uint32_t cpu)
+{
+	if (!l->mark_index[cpu]) {
+		struct lv_ring *r = ring_add(l, 0, cpu, 0);
+
+		if (!r)
+			return NULL;
+		r->is_ours = 1;
+		l->mark_index[cpu] = l->nring;
+	}
+	return &l->ring[l->mark_index[cpu] - 1];
+}
+
+/* A sub-buffer's header, a context and the record; where it does not fit into the one begun, a new one. */
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw)
+{
+	uint32_t sub = l->geo->head.sub_bytes, body;
+	uint64_t w[4 + UFT_LIVE_MARK_MAX / 8 + 1] = { 0 }, clock;
+	struct lv_ring *r;
+	long ret = -ENOMEM;
+	int has_room = 1;
+
+	if (lv_is_cpu_off(l, cpu))
+		return -EBADF;
+	n = n > UFT_LIVE_MARK_MAX ? UFT_LIVE_MARK_MAX : n;
+	body = (4 + ((uint32_t)n + 7) / 8) * 8;
+	pthread_mutex_lock(&l->lock);
+	clock = uft_live_clock();
+	r = mark_ring(l, cpu < l->ncpus && cpu < 1024 ? cpu : 0);
+	if (r && (!(r->end & (sub - 1)) || (r->end & (sub - 1)) + body > sub)) {
+		struct uft_sub_header h = { .position = (r->end + sub - 1) & ~(uint64_t)(sub - 1), .clock = clock, .pid = pid, .tid = tid };
+
+		if (r->end & (sub - 1))		/* the rest is PAD */
+			lv_take(l, r, r->end, (const uint8_t *)&(uint64_t){ 0 }, 8);
+		r->end = h.position;
+		lv_take(l, r, h.position, (const uint8_t *)&h, sizeof(h));
+		has_room = r->end != h.position;
+	}
+	if (r && !has_room) {		/* as in the kernel */
+		cpu_of(l, r)->dropped++;
+		ret = -EBADF;
+	} else if (r) {
+		w[0] = UFT_REC_WORD(UFT_REC_CONTEXT, 0, clock);
+		w[1] = clock;
+		w[2] = pid | (uint64_t)tid << 32;
+		w[3] = UFT_REC_WORD(UFT_REC_MARK, (uint32_t)n | (is_raw ? UFT_MARK_RAW : 0), clock);
+		memcpy(&w[4], text, n);
+		lv_take(l, r, r->end, (const uint8_t *)w, body);
+		ret = (long)n;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return ret;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static int make_geometry(struct uft_live *l, const struct uft_arena *a)
+{
+	l->geo = calloc(1, sizeof(*l->geo));
+	if (!l->geo)
+		return -ENOMEM;
+	l->geo->arena = (uint8_t *)a;
+	l->geo->nslices = a->nslices + a->nown;
+	l->geo->nrings = a->ncpus + a->nexch;
+	l->geo->slice_offset = a->slice_offset;
+	l->geo->slice_bytes = a->slice_bytes;
+	l->geo->ring_offset = a->ring_offset;
+	l->geo->ring_stride = a->ring_stride;
+	l->geo->head = (struct uft_file_header){
+		.abi = a->version, .ncpus = a->ncpus, .nexch = a->nexch, .ring_bytes = a->ring_bytes, .sub_bytes = a->sub_bytes,
+	};
+	l->ncpus = a->ncpus;
+	return a->magic == UFT_ABI_MAGIC && a->version == UFT_ABI_VERSION && a->sub_bytes >= UFT_PAGE ? 0 : -EINVAL;
+}
+
+int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out)
+{
+	struct uft_live *l = calloc(1, sizeof(*l));
+	int ret;
+
+	*out = NULL;
+	if (!l)
+		return -ENOMEM;
+	pthread_mutex_init(&l->lock, NULL);
+	l->opts = *opts;
+	l->clock_id = CLOCK_MONOTONIC;
+	l->until = UINT64_MAX;
+	ret = make_geometry(l, arena);
+	if (!ret) {
+		l->slice = calloc(l->geo->nslices, sizeof(*l->slice));
+		l->cpu = calloc(l->ncpus, sizeof(*l->cpu));
+		l->base = lv_stream_new(l);
+		ret = l->slice && l->cpu && l->base ? 0 : -ENOMEM;
+	}
+	if (!ret && lv_image_add(l->base, NULL, LV_NO_IMAGE) < 0)
+		ret = -ENOMEM;
+	if (ret) {
+		uft_live_destroy(l);
+		return ret;
+	}
+	lv_sample_clock(l);
+	*out = l;
+	return 0;
+}
+
+void uft_live_destroy(struct uft_live *l)
+{
+	if (!l)
+		return;
+	for (uint32_t i = 0; i < l->nring; i++) {
+		while (l->ring[i].first)
+			lv_drop_first(l, &l->ring[i]);
+		free(l->ring[i].aside);
+	}
+	for (uint32_t i = 0; l->slice && i < l->geo->nslices; i++) {
+		free(l->slice[i].read);
+		free(l->slice[i].lost);
+		free(l->slice[i].is_broken);
+		free(l->slice[i].index);
+	}
+	uft_stream_close(l->base);
+	pthread_mutex_destroy(&l->lock);
+	free(l->span);
+	lv_choices_free(l->choice, l->nchoice);
+	free(l->single_at);
+	free(l->ring);
+	free(l->slice);
+	for (uint32_t cpu = 0; l->cpu && cpu < l->ncpus; cpu++)
+		block_put(l->cpu[cpu].block);
+	free(l->cpu);
+	uft_clock_line_free(&l->line);
+	free(l->geo);
+	free(l);
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choices.c - of what kinds a buffer shows events: other than hiding spans of time (hidden_spans.c) this is
+ * about what was asked for
+ *
+ * What a target records may be more than a buffer is to show: a function's calls are looked at for its
+ * command, a stack is recorded that its count does not cover any more, an event by name is on only between
+ * two calls. A choice counts from its clock on, and what came before stays as it was. A stack, or such an
+ * event, that is shown although its kind is not is named by the clock of its record: so it is of no matter
+ * how often calls switch it.
+ *
+ * A choice, or a single one, is forgotten when no chunk of any ring covers the time it is of: a ring that
+ * nobody writes any more keeps its last chunk, and the other rings' are forgotten nevertheless. Of single
+ * ones there is one for each record of a busy ring; where a ring that is seldom written covers them all,
+ * there are never more than what is held can be. A reader that goes from one view to another and back again
+ * makes it once: it is taken from a choice that is held.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live/live_internal.h"
+
+#define SINGLE_BYTES	16u	/* of a record that is one, at least, a stack: its word, and the function that was entered */
+
+static void put_choice(const struct dec_choice *c)
+{
+	lv_view_put(c->view);
+	lv_events_put(c->events);
+}
+
+void lv_choices_free(struct dec_choice *choice, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		put_choice(&choice[i]);
+	free(choice);
+}
+
+/* ---- What is held ---------------------------------------------------------------------------- */
+
+/* For clocks from @from to @to. */
+typedef void keep_fn(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to);
+
+static void keep_singles(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+{
+	for (size_t i = dec_single_from(l->single_at, l->nsingle_at, from); i < l->nsingle_at && l->single_at[i] <= to; i++)
+		is_kept[i] = 1;
+}
+
+static void keep_choices(const struct uft_live *l, uint8_t *is_kept, uint64_t from, uint64_t to)
+{
+	for (size_t i = dec_choice_of(l->choice, l->nchoice, from); i < l->nchoice && l->choice[i].from <= to; i++)
+		is_kept[i] = 1;
+}
+
+/* What the ring holds, and what of it the consumer has begun with. Returns how many single ones that could be. */
+static uint64_t keep_ring(const struct uft_live *l, keep_fn *keep, uint8_t *is_kept, uint32_t index)
+{
+	const struct lv_ring *r = &l->ring[index];
+	const struct dec_ring *base = index < l->base->nring ? &l->base->ring[index] : NULL;
+	uint64_t bytes = 0;
+
+	if (base && base->cur.p != base->cur.end) {
+		keep(l, is_kept, base->key, r->first ? r->first->clock : r->until);
+		bytes = (uint64_t)(base->cur.end - base->cur.p);
+	}
+	for (const struct lv_chunk *c = r->first; c; c = c->next) {
+		keep(l, is_kept, c->clock, c->next ? c->next->clock : r->until);
+		bytes += c->len;
+	}
+	return bytes / SINGLE_BYTES;
+}
+
+/* ---- Choices --------------------------------------------------------------------------------- */
+
+/* Events older than the watermark do not come any more, but for those in chunks aside. */
+static void forget_choices(struct uft_live *l)
+{
+	uint8_t *is_kept = calloc(l->nchoice + 1, 1);
+	size_t n = 0;
+
+	if (!is_kept)
+		return;
+	keep_choices(l, is_kept, l->watermark, UINT64_MAX);
+	for (uint32_t i = 0; i < l->nring; i++) {
+		keep_ring(l, keep_choices, is_kept, i);
+		if (l->ring[i].aside)
+			keep_choices(l, is_kept, l->ring[i].aside->clock, UINT64_MAX);
+	}
+	for (size_t i = 0; i < l->nchoice; i++)
+		if (is_kept[i])
+			l->choice[n++] = l->choice[i];
+		else
+			put_choice(&l->choice[i]);
+	free(is_kept);
+	l->nchoice = n;
+}
+
+/* At least half of the room is free then, so that forgetting costs little. */
+static int make_choice_room(struct uft_live *l)
+{
+	size_t cap = 2 * l->cap_choice + 16;
+	struct dec_choice *grown;
+
+	if (l->nchoice < l->cap_choice)
+		return 0;
+	forget_choices(l);
+	if (2 * l->nchoice < l->cap_choice)
+		return 0;
+	grown = realloc(l->choice, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->choice = grown;
+	l->cap_choice = cap;
+	return 0;
+}
+
+static struct lv_view *view_of(const struct uft_live *l, const struct uft_live_view *view)
+{
+	for (size_t i = l->nchoice; i; i--)
+		if (lv_view_is(l->choice[i - 1].view, view))
+			return lv_view_get(l->choice[i - 1].view);
+	return lv_view_make(view);
+}
+
+static int add_choice(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
+{
+	struct lv_view *made = view ? view_of(l, view) : NULL;
+
+	if ((view && !made) || make_choice_room(l)) {
+		lv_view_put(made);
+		return -ENOMEM;
+	}
+	l->choice[l->nchoice] = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	lv_events_get(l->choice[l->nchoice].events);
+	l->choice[l->nchoice].from = since;
+	l->choice[l->nchoice].flags = hidden;
+	l->choice[l->nchoice++].view = made;
+	l->version++;
+	return 0;
+}
+
+static void forget_since(struct uft_live *l, uint64_t since)
+{
+	while (l->nchoice && l->choice[l->nchoice - 1].from >= since) {
+		put_choice(&l->choice[--l->nchoice]);
+		l->version++;
+	}
+}
+
+/* Before the first choice all events are shown. */
+int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view)
+{
+	const struct dec_choice *now;
+	int ret = 0;
+
+	pthread_mutex_lock(&l->lock);
+	forget_since(l, since);
+	now = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
+	if ((now ? now->flags : 0) != hidden || !lv_view_is(now ? now->view : NULL, view))
+		ret = add_choice(l, since, hidden, view);
+	pthread_mutex_unlock(&l->lock);
+	return ret;
+}
+
+/* The kinds and the view stay as they are. */
+static int add_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
+{
+	struct dec_choice last = l->nchoice ? l->choice[l->nchoice - 1] : (struct dec_choice){ 0 };
+	struct lv_events *made = lv_events_is(last.events, events) ? lv_events_get(last.events) : lv_events_make(events);
+
+	if (!made || make_choice_room(l)) {
+		lv_events_put(made);
+		return -ENOMEM;
+	}
+	last.from = since > last.from ? since : last.from;
+	last.events = made;
+	lv_view_get(last.view);
+	l->choice[l->nchoice++] = last;
+	l->version++;
+	return 0;
+}
+
+int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events)
+{
+	const struct dec_choice *last;
+	int ret = 0;
+
+	pthread_mutex_lock(&l->lock);
+	last = l->nchoice ? &l->choice[l->nchoice - 1] : NULL;
+	if (!last || !lv_events_is(last->events, events))
+		ret = add_events(l, since, events);
+	pthread_mutex_unlock(&l->lock);
+	return ret;
+}
+
+/*
+ * The choice that begins behind @clock, and goes on as the one before it: its place. Without memory that of
+ * the next.
+ */
+static size_t split(struct uft_live *l, uint64_t clock)
+{
+	int has_room = !make_choice_room(l);
+	size_t i = dec_choice_of(l->choice, l->nchoice, clock);
+
+	if (l->choice[i].from > clock)
+		return i;
+	if (!has_room)
+		return i + 1;
+	memmove(&l->choice[i + 1], &l->choice[i], (l->nchoice++ - i) * sizeof(*l->choice));
+	lv_view_get(l->choice[i].view);
+	lv_events_get(l->choice[i].events);
+	l->choice[++i].from = clock + 1;
+	return i;
+}
+
+/* Without memory the types wait on. */
+void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown)
+{
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = l->nchoice ? split(l, l->looked) : 0; i < l->nchoice; i++) {
+		struct lv_events *made = l->choice[i].events ? lv_events_settled(l->choice[i].events, types, shown) : NULL;
+
+		if (made) {
+			lv_events_put(l->choice[i].events);
+			l->choice[i].events = made;
+		}
+	}
+	l->version++;
+	pthread_mutex_unlock(&l->lock);
+}
+
+/* ---- Single ones ----------------------------------------------------------------------------- */
+
+/* Events younger than the watermark may be named before they arrive. */
+static void forget_singles(struct uft_live *l)
+{
+	uint64_t most = l->nsingle_at - dec_single_from(l->single_at, l->nsingle_at, l->watermark);
+	uint8_t *is_kept = calloc(l->nsingle_at + 1, 1);
+	size_t n = 0;
+
+	if (!is_kept)
+		return;
+	keep_singles(l, is_kept, l->watermark, UINT64_MAX);
+	for (uint32_t i = 0; i < l->nring; i++)
+		most += keep_ring(l, keep_singles, is_kept, i);
+	for (size_t i = 0; i < l->nsingle_at; i++)
+		if (is_kept[i])
+			l->single_at[n++] = l->single_at[i];
+	free(is_kept);
+	if (n > most)
+		memmove(l->single_at, l->single_at + (n - most), most * sizeof(*l->single_at));
+	l->nsingle_at = n < most ? n : most;
+}
+
+/* At least half of the room is free then, so that forgetting costs little. */
+static void make_single_room(struct uft_live *l)
+{
+	uint64_t *grown;
+
+	forget_singles(l);
+	if (l->cap_single_at && 2 * l->nsingle_at < l->cap_single_at)
+		return;
+	grown = realloc(l->single_at, (2 * l->cap_single_at + 64) * sizeof(*grown));
+	if (grown) {
+		l->single_at = grown;
+		l->cap_single_at = 2 * l->cap_single_at + 64;
+	}
+}
+
+void uft_live_show_one(struct uft_live *l, uint64_t clock)
+{
+	size_t i;
+
+	pthread_mutex_lock(&l->lock);
+	if (l->nsingle_at == l->cap_single_at)
+		make_single_room(l);
+	if (l->nsingle_at < l->cap_single_at) {
+		for (i = l->nsingle_at++; i && l->single_at[i - 1] > clock; i--)
+			l->single_at[i] = l->single_at[i - 1];
+		l->single_at[i] = clock;
+	}
+	l->version++;
+	pthread_mutex_unlock(&l->lock);
+}
+
+int lv_copy_choices(struct uft_stream *st, const struct uft_live *from)
+{
+	size_t n = from->nchoice * sizeof(*from->choice), nsingles = from->nsingle_at * sizeof(*from->single_at);
+
+	if (!from->nchoice)
+		return 0;
+	st->choice = st->choice_copy = malloc(n);
+	st->single_at = st->single_copy = malloc(nsingles + 1);
+	if (!st->choice || !st->single_copy)
+		return -ENOMEM;
+	memcpy(st->choice_copy, from->choice, n);
+	for (size_t i = 0; i < from->nchoice; i++) {
+		lv_view_get(st->choice_copy[i].view);
+		lv_events_get(st->choice_copy[i].events);
+	}
+	st->nchoice_copy = from->nchoice;
+	if (nsingles)
+		memcpy(st->single_copy, from->single_at, nsingles);
+	st->nchoice = from->nchoice;
+	st->nsingle_at = from->nsingle_at;
+	st->has_select = 1;
+	return 0;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * freeze.c - what a buffer holds at a moment, taken out of it into a buffer of its own
+ *
+ * A frozen buffer has no slices and takes nothing; else it is one like any: it gives snapshots, is cleared
+ * CPU by CPU, and is destroyed. Its chunks are copies, since those of the other go on being filled, consumed
+ * and chained.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live/live_internal.h"
+
+static int copy_chunks(struct lv_ring *to, const struct lv_ring *from)
+{
+	struct lv_chunk **last = &to->first;
+
+	for (const struct lv_chunk *c = from->first; c; c = c->next) {
+		struct lv_chunk *copy = malloc(sizeof(*copy) + c->cap);
+
+		if (!copy)
+			return -ENOMEM;
+		memcpy(copy, c, sizeof(*copy) + c->len);
+		copy->refs = 1;
+		copy->block = NULL;
+		copy->next = NULL;
+		*last = to->last = copy;
+		last = &copy->next;
+	}
+	return 0;
+}
+
+static int copy_rings(struct uft_live *to, const struct uft_live *from)
+{
+	int ret = 0;
+
+	to->ring = calloc(from->nring + 1, sizeof(*to->ring));
+	if (!to->ring)
+		return -ENOMEM;
+	for (; to->nring < from->nring && !ret; to->nring++) {
+		struct lv_ring *r = &to->ring[to->nring];
+
+		*r = from->ring[to->nring];
+		r->first = r->last = r->aside = NULL;
+		ret = copy_chunks(r, &from->ring[to->nring]);
+	}
+	return ret;
+}
+
+/* @from is locked. */
+int lv_copy_live(struct uft_live *to, struct uft_live *from)
+{
+	lv_know_clock(from);
+	to->opts = from->opts;
+	to->ncpus = from->ncpus;
+	to->clock_name = from->clock_name;
+	to->clock_id = from->clock_id;
+	to->shift_ns = from->shift_ns;
+	to->stamp = from->stamp;
+	to->watermark = UINT64_MAX;
+	to->geo = calloc(1, sizeof(*to->geo));
+	to->cpu = calloc(from->ncpus, sizeof(*to->cpu));
+	if (!to->geo || !to->cpu || uft_clock_line_copy(&to->line, &from->line))
+		return -ENOMEM;
+	to->geo->head = from->geo->head;
+	memcpy(to->cpu, from->cpu, from->ncpus * sizeof(*to->cpu));
+	for (uint32_t cpu = 0; cpu < to->ncpus; cpu++)
+		to->cpu[cpu].block = NULL;
+	to->told = from->told;
+	to->base = lv_copy_base(from);
+	if (!to->base)
+		return -ENOMEM;
+	to->span = to->base->hidden_copy;	/* the base shows the buffer's */
+	to->nspan = to->cap_span = to->base->nhidden;
+	to->base->hidden_copy = NULL;
+	to->choice = to->base->choice_copy;
+	to->nchoice = to->cap_choice = to->base->nchoice;
+	to->base->choice_copy = NULL;
+	to->base->nchoice_copy = 0;
+	to->single_at = to->base->single_copy;
+	to->nsingle_at = to->cap_single_at = to->base->nsingle_at;
+	to->base->single_copy = NULL;
+	lv_stream_let_go(to->base);
+	return copy_rings(to, from);
+}
+
+/* Hides all events younger than @until, whatever else was hidden behind it. */
+static int hide_behind(struct uft_live *to, uint64_t until)
+{
+	struct dec_span *grown;
+
+	while (to->nspan && to->span[to->nspan - 1].from >= until)
+		to->nspan--;
+	if (to->nspan && to->span[to->nspan - 1].to >= until) {
+		to->span[to->nspan - 1].to = UINT64_MAX;
+		return 0;
+	}
+	grown = realloc(to->span, (to->nspan + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	to->span = grown;
+	to->span[to->nspan++] = (struct dec_span){ until, UINT64_MAX };
+	to->cap_span = to->nspan;
+	return 0;
+}
+
+int uft_live_take(struct uft_live *l, uint32_t cpu, uint64_t until, struct uft_live **out)
+{
+	struct uft_live *to = calloc(1, sizeof(*to));
+	int ret;
+
+	*out = NULL;
+	if (!to)
+		return -ENOMEM;
+	pthread_mutex_init(&to->lock, NULL);
+	lv_lock_all(l);
+	lv_pull_slices(l);
+	ret = lv_copy_live(to, l);
+	if (!ret && until != UFT_LIVE_NOW)
+		ret = hide_behind(to, until);
+	if (!ret && until)
+		lv_clear(l, cpu, until);
+	lv_unlock_all(l);
+	if (ret)
+		uft_live_destroy(to);
+	else
+		*out = to;
+	return ret;
+}
+
+uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu)
+{
+	uint64_t n;
+
+	pthread_mutex_lock(&l->lock);
+	n = cpu < l->ncpus ? l->cpu[cpu].bytes : 0;
+	pthread_mutex_unlock(&l->lock);
+	return n;
+}

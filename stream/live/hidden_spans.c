@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hidden_spans.c - spans of time whose events a buffer holds and does not show, and who looks at all events of another
+ *
+ * When recording ends at a certain record, those behind it have been written by the time that this is known.
+ * So they are told by their clocks: a span begins and ends with the clock of a record, and the decoder leaves
+ * out what lies in it. A copy of the buffer's stream has the spans of its moment. One is forgotten when
+ * nothing that old is held.
+ *
+ * Hidden events must not drive out shown ones. So a buffer that is watched grows beyond its limit until it is
+ * known what came, and is trimmed then: chunks that are hidden as a whole go first, but for the last of a
+ * ring, which goes on, and for calls that they opened or closed (condense.c).
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live/live_internal.h"
+
+/* The span, + 1, in which all of it lies; 0 none. */
+static size_t span_of(const struct uft_live *l, const struct lv_chunk *c)
+{
+	uint64_t end = c->next->clock;
+
+	if (end > l->looked)	/* an on may be in it */
+		return 0;
+	for (size_t i = l->nspan; i-- && l->span[i].to >= end;)
+		if (l->span[i].from < c->clock)		/* a chunk may begin with the last that is shown */
+			return i + 1;
+	return 0;
+}
+
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to)
+{
+	struct lv_cpu *cpu = &l->cpu[lv_cpu_of(l, r->ring)];
+	struct lv_chunk *c = *from, *next;
+
+	for (; c != end; c = next) {
+		next = c->next;
+		cpu->bytes -= c->cap;
+		lv_chunk_put(c);
+	}
+	*from = to ? to : end;
+	if (to) {
+		to->next = end;
+		cpu->bytes += to->cap;
+	}
+	l->version++;
+}
+
+/* What the consumer has begun with stays. */
+static void trim_ring(struct uft_live *l, struct lv_ring *r, uint64_t seen)
+{
+	uint64_t sub = l->geo->head.sub_bytes;
+	struct lv_chunk **before = NULL, *to;	/* one in the same span, just before *p */
+	size_t span, span_before = 0;
+
+	for (struct lv_chunk **p = &r->first; *p && (*p)->next; ) {
+		struct lv_chunk *c = *p;
+
+		span = (c->position | c->next->position) & (sub - 1) || c->position < seen ? 0 : span_of(l, c);
+		if (span && before && span == span_before && !c->is_condensed && lv_condense(*before, c, &to)) {
+			lv_replace(l, r, before, c->next, to);
+			p = to ? &to->next : before;
+			before = to ? before : NULL;
+			continue;
+		}
+		if (span && !c->is_condensed && lv_condense(NULL, c, &to)) {
+			lv_replace(l, r, p, c->next, to);
+			if (!to)
+				continue;
+			c = to;
+		}
+		before = span && c->is_condensed ? p : NULL;
+		span_before = span;
+		p = &c->next;
+	}
+}
+
+static void trim(struct uft_live *l)
+{
+	for (uint32_t i = 0; i < l->nring; i++)
+		if (!l->ring[i].is_ours)
+			trim_ring(l, &l->ring[i], i < l->base->nring ? lv_seen_to(&l->base->ring[i]) : 0);
+	lv_fit(l);
+}
+
+uint64_t lv_oldest(const struct uft_live *l)
+{
+	uint64_t least = l->watermark;
+
+	for (uint32_t i = 0; i < l->nring; i++) {
+		const struct dec_ring *r = i < l->base->nring ? &l->base->ring[i] : NULL;
+
+		if (l->ring[i].first && l->ring[i].first->clock < least)
+			least = l->ring[i].first->clock;
+		if (r && r->cur.p != r->cur.end && r->key < least)
+			least = r->key;
+	}
+	return least;
+}
+
+static int room(struct uft_live *l)
+{
+	uint64_t least = lv_oldest(l);
+	size_t gone = 0, cap = l->cap_span ? 2 * l->cap_span : 64;
+	struct dec_span *grown;
+
+	if (l->nspan < l->cap_span)
+		return 0;
+	while (gone < l->nspan && l->span[gone].to < least)
+		gone++;
+	l->nspan -= gone;
+	if (gone)
+		memmove(l->span, l->span + gone, l->nspan * sizeof(*l->span));
+	if (l->nspan < l->cap_span)
+		return 0;
+	grown = realloc(l->span, cap * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->span = grown;
+	l->cap_span = cap;
+	return 0;
+}
+
+uint64_t uft_live_clock(void)
+{
+	struct uft_clock_pair p;
+
+	uft_clock_sample(&p);
+	return p.clock;
+}
+
+int uft_live_hide(struct uft_live *l, uint64_t clock)
+{
+	int ret;
+
+	pthread_mutex_lock(&l->lock);
+	ret = room(l);
+	if (!ret && (!l->nspan || l->span[l->nspan - 1].to != UINT64_MAX))
+		l->span[l->nspan++] = (struct dec_span){ clock, UINT64_MAX };
+	pthread_mutex_unlock(&l->lock);
+	return ret;
+}
+
+void uft_live_show(struct uft_live *l, uint64_t clock)
+{
+	pthread_mutex_lock(&l->lock);
+	if (l->nspan && l->span[l->nspan - 1].to == UINT64_MAX)
+		l->span[l->nspan - 1].to = clock;
+	pthread_mutex_unlock(&l->lock);
+}
+
+int lv_copy_spans(struct uft_stream *st, const struct uft_live *from)
+{
+	if (!from->nspan)
+		return 0;
+	st->hidden_copy = malloc(from->nspan * sizeof(*from->span));
+	if (!st->hidden_copy)
+		return -ENOMEM;
+	memcpy(st->hidden_copy, from->span, from->nspan * sizeof(*from->span));
+	st->hidden = st->hidden_copy;
+	st->nhidden = from->nspan;
+	st->has_select = 1;
+	return 0;
+}
+
+void uft_live_watched(struct uft_live *l, int on)
+{
+	pthread_mutex_lock(&l->lock);
+	l->is_watched = on;
+	l->looked = l->watermark;
+	lv_fit(l);
+	pthread_mutex_unlock(&l->lock);
+}
+
+void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg)
+{
+	struct uft_event ev[1];
+	struct uft_stream *st = uft_live_begin(tap, UFT_LIVE_ALL);
+
+	if (!st)
+		return;
+	st->watch = fn;
+	st->watch_arg = arg;
+	st->has_select = 1;
+	while (uft_stream_batch(st, ev, 1))
+		;
+	uft_live_end(tap);
+	pthread_mutex_lock(&l->lock);
+	l->looked = tap->watermark;	/* nobody else moves it on */
+	trim(l);
+	pthread_mutex_unlock(&l->lock);
+}

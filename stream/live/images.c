@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* images.c - private copies of images, and the names of tasks; the theory is in buffer.c */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live/live_internal.h"
+
+static uint64_t *copy_array(const uint64_t *from, uint32_t n)
+{
+	uint64_t *to = from ? malloc((n ? n : 1) * sizeof(*to)) : NULL;
+
+	if (to)
+		memcpy(to, from, n * sizeof(*to));
+	return to;
+}
+
+/* What @img says now into @to, under a new id: whoever resolved with the old one starts anew. */
+static int image_copy(struct uft_image *to, const struct uft_image *img, uint32_t id)
+{
+	struct uft_mapped *obj = calloc(img->nobj ? img->nobj : 1, sizeof(*obj));
+
+	if (!obj)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < img->nobj; i++) {
+		obj[i] = img->obj[i];
+		uft_object_get(obj[i].obj);
+		uft_object_names(obj[i].obj, NULL);	/* by the session's thread, before anybody resolves */
+		obj[i].stub_addr = copy_array(img->obj[i].stub_addr, img->obj[i].nstubs);
+		obj[i].site_addr = copy_array(img->obj[i].site_addr, img->obj[i].nstubs);
+		if (!obj[i].stub_addr || !obj[i].site_addr)
+			obj[i].nstubs = 0;
+	}
+	for (uint32_t i = 0; i < to->nobj; i++) {
+		uft_object_put(to->obj[i].obj);
+		free(to->obj[i].stub_addr);
+		free(to->obj[i].site_addr);
+	}
+	free(to->obj);
+	to->obj = obj;
+	to->nobj = img->nobj;
+	to->id = id;
+	return 0;
+}
+
+static int image_differs(const struct uft_image *a, const struct uft_image *b)
+{
+	if (a->nobj != b->nobj)
+		return 1;
+	for (uint32_t i = 0; i < a->nobj; i++) {
+		const struct uft_mapped *x = &a->obj[i], *y = &b->obj[i];
+
+		if (x->obj != y->obj || x->nstubs != y->nstubs || x->first_stub_id != y->first_stub_id ||
+		    x->first_text_id != y->first_text_id || x->ntext_ids != y->ntext_ids || x->to_clock != y->to_clock)
+			return 1;
+	}
+	return 0;
+}
+
+/* Caches of ids and addresses in front of the resolver, for images from @from on. */
+static int image_caches(struct uft_stream *st)
+{
+	size_t n = st->file->nimage;
+	struct dec_image *grown = realloc(st->image, n * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	for (uint32_t i = 0; grown != st->image && i < st->ntask; i++)
+		st->task[i]->image = grown + (st->task[i]->image - st->image);
+	for (uint32_t i = 0; grown != st->image && i < st->nring; i++)
+		st->ring[i].image = grown + (st->ring[i].image - st->image);
+	st->image = grown;
+	for (; st->nimage < n; st->nimage++) {
+		struct dec_image *d = &st->image[st->nimage];
+
+		*d = (struct dec_image){ .img = st->file->image[st->nimage] };
+		dec_image_empty(d);
+		d->has_overlaps = uft_image_overlaps(d->img);
+	}
+	st->last_task->image = &st->image[0];
+	st->last_task->pub.image = st->image[0].img;
+	return 0;
+}
+
+static void flush_caches(struct dec_image *d)
+{
+	dec_image_empty(d);
+	d->has_overlaps = uft_image_overlaps(d->img);
+}
+
+/* Index of a new private copy of @img in @st, -errno. */
+int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id)
+{
+	struct rd_file *f = st->file;
+	struct uft_image **grown = realloc(f->image, (f->nimage + 1) * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	f->image = grown;
+	f->image[f->nimage] = uft_image_alloc(id, img ? img->exe : "");
+	if (!f->image[f->nimage])
+		return -ENOMEM;
+	if (img && image_copy(f->image[f->nimage], img, id)) {
+		uft_image_free(f->image[f->nimage]);
+		return -ENOMEM;
+	}
+	f->nimage++;
+	return image_caches(st) ? -ENOMEM : (int)f->nimage - 1;
+}
+
+/*
+ * An image that no slice has any more and of which nothing was ever recorded: a program that came and went.
+ * -1: none.
+ */
+static int find_unused(const struct uft_live *l)
+{
+	for (size_t i = 1; i < l->base->nimage; i++) {
+		int is_free = !l->base->image[i].is_used;
+
+		for (uint32_t k = 0; k < l->geo->nslices && is_free; k++)
+			is_free = !l->slice[k].is_live || l->slice[k].image != i;
+		if (is_free)
+			return (int)i;
+	}
+	return -1;
+}
+
+int lv_image_of(struct uft_live *l, const struct uft_image *img)
+{
+	int i = find_unused(l);
+	struct uft_image *mine = i < 0 ? NULL : l->base->file->image[i];
+	char *exe = mine ? strdup(img->exe) : NULL;
+
+	if (!mine)
+		return lv_image_add(l->base, img, ++l->image_version);
+	if (!exe || image_copy(mine, img, ++l->image_version)) {
+		free(exe);
+		return -ENOMEM;
+	}
+	free(mine->exe);
+	mine->exe = exe;
+	flush_caches(&l->base->image[i]);
+	return i;
+}
+
+/* What the session added to the images of live slices. Called with the session's images at rest: by its thread. */
+void lv_sync_images(struct uft_live *l)
+{
+	for (uint32_t i = 0; i < l->geo->nslices; i++) {
+		struct lv_slice *s = &l->slice[i];
+		struct uft_image *mine = s->is_live ? l->base->file->image[s->image] : NULL;
+
+		if (!mine || !image_differs(mine, s->img) || image_copy(mine, s->img, ++l->image_version))
+			continue;
+		flush_caches(&l->base->image[s->image]);
+	}
+}
+
+static int name_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
+{
+	struct rd_file *f = l->base->file;
+	struct rd_task *t = NULL;
+	size_t at = 0;
+	char *name = strdup(comm ? comm : "");
+
+	if (!name)
+		return -ENOMEM;
+	pthread_mutex_lock(&l->lock);
+	while (at < f->ntask && (f->task[at].pid < pid || (f->task[at].pid == pid && f->task[at].tid < tid)))
+		at++;
+	if (at < f->ntask && f->task[at].pid == pid && f->task[at].tid == tid) {
+		t = &f->task[at];
+		free(t->comm);
+	} else if (f->ntask < f->cap_task || (t = realloc(f->task, 2 * (f->ntask + 32) * sizeof(*t)))) {
+		if (f->ntask >= f->cap_task) {		/* a copy has no room to spare */
+			f->task = t;
+			f->cap_task = 2 * (f->ntask + 32);
+		}
+		t = &f->task[at];
+		memmove(t + 1, t, (f->ntask++ - at) * sizeof(*t));
+	}
+	if (t)
+		*t = (struct rd_task){ .pid = pid, .tid = tid, .ppid = ppid, .comm = name };
+	for (uint32_t i = 0; t && i < l->base->ntask; i++)
+		if (l->base->task[i]->pub.tid == tid && l->base->task[i]->pub.pid == pid)
+			l->base->task[i]->pub.comm = name;
+	pthread_mutex_unlock(&l->lock);
+	if (!t)
+		free(name);
+	return t ? 0 : -ENOMEM;
+}
+
+int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
+{
+	int ret = 0;
+
+	for (l = l->leader ? l->leader : l; l && !ret; l = l->next)
+		ret = name_task(l, pid, tid, ppid, comm);
+	return ret;
+}
+
+
+void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg)
+{
+	const struct rd_file *f = l->base->file;
+
+	pthread_mutex_lock(&l->lock);
+	for (size_t i = 0; i < f->ntask; i++)
+		fn(arg, f->task[i].pid, f->task[i].tid, f->task[i].comm);
+	pthread_mutex_unlock(&l->lock);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * live.h - the rings of a running session as a source of events
+ *
+ * Takes what targets write out of the arena, keeps the newest of it (or the oldest) within a limit for each CPU, as the
+ * kernel's ring buffer does, and hands it out in two ways: a snapshot, which is a stream of its own, and one
+ * reader that consumes. Theory: buffer.c.
+ */
+#ifndef UFT_STREAM_LIVE_H
+#define UFT_STREAM_LIVE_H
+
+#include "stream/stream.h"
+#include "symbol/event_set.h"
+#include "symbol/event_type.h"
+
+struct uft_live;
+struct uft_live_opts {
+	uint64_t cpu_bytes;	/* kept of each CPU */
+	struct uft_event_table *events;	/* the session's types */
+	int overwrite;		/* 1: the oldest goes when there is no room; 0: the newest is not taken */
+};
+
+/* Of a CPU, or of all: uft_live_stats(). */
+struct uft_live_stats {
+	uint64_t entries;	/* in the buffer, counted now */
+	uint64_t overrun;	/* that went for newer ones */
+	uint64_t dropped;	/* that were not taken: the buffer or a ring was full */
+	uint64_t missing;	/* of these, what was written as a kernel counts it: with the oldest kept, only what went for newer ones */
+	uint64_t read;		/* consumed */
+	uint64_t bytes;		/* held */
+	uint64_t oldest_ns, now_ns;
+	enum uft_stamp stamp;	/* what the two are */
+};
+
+int uft_live_create(const struct uft_arena *arena, const struct uft_live_opts *opts, struct uft_live **out);
+void uft_live_destroy(struct uft_live *l);		/* snapshots may outlive it */
+
+/*
+ * The session's thread. Another buffer of what @leader takes, empty at first; taken out again and destroyed
+ * before the leader. Calls about slices, tasks and pulling are the leader's and reach those that follow.
+ */
+int uft_live_follow(struct uft_live *leader, const struct uft_live_opts *opts, struct uft_live **out);
+void uft_live_unfollow(struct uft_live *l);
+/* 1: what comes is not taken, and what is held stays; markers are taken. */
+void uft_live_mute(struct uft_live *l, int on);
+/* The same for CPUs whose bit is set. A marker of one is -EBADF. */
+#define UFT_LIVE_CPUS	1024u
+void uft_live_cpus(struct uft_live *l, const uint64_t off[UFT_LIVE_CPUS / 64]);
+/* Events from @clock on are not shown, up to @clock: as uft_live_clock() tells. The ends themselves are. */
+int uft_live_hide(struct uft_live *l, uint64_t clock);		/* 0, -ENOMEM */
+void uft_live_show(struct uft_live *l, uint64_t clock);
+uint64_t uft_live_clock(void);
+/*
+ * From a clock on these are taken and not shown: any call, stacks, the function tracer's events, the graph's,
+ * the session's own.
+ */
+enum uft_live_hidden { UFT_LIVE_NO_CALLS = 1, UFT_LIVE_NO_STACKS = 2, UFT_LIVE_NO_FUNCS = 4, UFT_LIVE_NO_GRAPH = 8, UFT_LIVE_NO_OWN = 16 };
+/*
+ * Nor what else is not of these functions and tasks. Words are those of a list, a newline behind each, `!` in
+ * front of what is not; empty: all functions of what is prepared, and of the program. Functions in @roots are
+ * shown whatever @filter says, as sites are armed.
+ */
+struct uft_live_view {
+	const char *filter, *notrace, *roots;
+	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
+};
+/*
+ * @since: uft_live_clock(), or what that said before: what was chosen since then never was. @view: or NULL.
+ * 0, -ENOMEM: as it was before that.
+ */
+int uft_live_choose(struct uft_live *l, uint64_t since, uint32_t hidden, const struct uft_live_view *view);
+/*
+ * Of events by name only these are shown, from @since on: of types in @shown, whose filter (if they have one)
+ * lets them through, of these tasks. Of types in @waiting those that uft_live_show_one() names. Before the
+ * first choice: all.
+ */
+struct uft_live_filter { const struct uft_event_type *type; const char *text; };
+struct uft_live_events {
+	struct uft_event_set shown, waiting;	/* the caller's */
+	const struct uft_live_filter *filter; size_t nfilters;	/* by place of their types, rising */
+	const uint32_t *pids, *not_pids; size_t npids, nnot_pids;
+};
+int uft_live_choose_events(struct uft_live *l, uint64_t since, const struct uft_live_events *events);	/* 0, -ENOMEM */
+void uft_live_show_one(struct uft_live *l, uint64_t clock);	/* the stack, or event by name, of this clock is; mostly by rising clocks */
+/* What uft_live_watch() has not seen is shown without waiting: of @types those in @shown, whenever it was chosen. */
+void uft_live_settle(struct uft_live *l, const struct uft_event_set *types, const struct uft_event_set *shown);
+/* From now on the consumer of @l gets nothing that uft_live_watch() has not seen; 0: it does again. */
+void uft_live_watched(struct uft_live *l, int on);
+/* Consumes @tap and tells @fn of each event in turn, on behalf of @l. @fn may not call us for @tap. */
+void uft_live_watch(struct uft_live *tap, struct uft_live *l, void (*fn)(void *arg, const struct uft_event *e, uint64_t clock), void *arg);
+
+/* ---- The session's thread ---- */
+int uft_live_slice(struct uft_live *l, uint32_t slice, const struct uft_image *img);
+int uft_live_slice_end(struct uft_live *l, uint32_t slice);	/* takes the rest, then DEAD -> FREE */
+int uft_live_task(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
+uint64_t uft_live_pull(struct uft_live *l);		/* takes what is committed; bytes */
+/* Before it: records of times from @clock on may still be written late. UINT64_MAX: by nobody. */
+void uft_live_until(struct uft_live *l, uint64_t clock);
+uint64_t uft_live_certain(struct uft_live *l);	/* the clock up to which what was taken is handed out: nothing older comes */
+
+/* ---- Any thread ---- */
+#define UFT_LIVE_ALL	UINT32_MAX
+void uft_live_clear(struct uft_live *l, uint32_t cpu);	/* the session's thread, where others follow */
+void uft_live_limit(struct uft_live *l, uint64_t cpu_bytes, int overwrite);
+void uft_live_limit_cpu(struct uft_live *l, uint32_t cpu, uint64_t bytes);	/* of one CPU; 0: what all have */
+/* From now on times are those of @id, CLOCK_MONOTONIC or _RAW, and @shift_ns, given out as @stamp. Clear first.
+ * @name: as a trace.dat calls it; stays valid. */
+struct uft_live_clock { const char *name; clockid_t id; int64_t shift_ns; enum uft_stamp stamp; };
+void uft_live_use_clock(struct uft_live *l, const struct uft_live_clock *c);
+uint64_t uft_live_now(struct uft_live *l);	/* as an event of now has it */
+/* The tasks that have a name, in the order of their numbers. @fn may not call us. */
+void uft_live_tasks(struct uft_live *l, void (*fn)(void *arg, uint32_t pid, uint32_t tid, const char *comm), void *arg);
+void uft_live_stats(struct uft_live *l, uint32_t cpu, struct uft_live_stats *out);
+/* A text of a user in the stream of events; what is longer than UFT_LIVE_MARK_MAX is cut. Bytes taken. */
+#define UFT_LIVE_MARK_MAX	4000u
+/*
+ * @is_raw: a number of 4 bytes and data; none is cut, since no more than the limit is written. -EBADF: there
+ * is no room, and nothing is overwritten: counted as dropped.
+ */
+long uft_live_mark(struct uft_live *l, uint32_t pid, uint32_t tid, uint32_t cpu, const char *text, size_t n, int is_raw);
+
+/* A stream of the present content. @cpu: or UFT_LIVE_ALL. Its info: events, lost (what is missing), ncpus. */
+int uft_live_snapshot(struct uft_live *l, uint32_t cpu, struct uft_stream **out);
+/*
+ * The session's thread: what is there up to the clock @until as a buffer of its own, for snapshots and clear
+ * until it is destroyed. Of CPU @cpu, or UFT_LIVE_ALL, @l has it no more: every event is in one of the two.
+ */
+#define UFT_LIVE_NOW	UINT64_MAX
+int uft_live_take(struct uft_live *l, uint32_t cpu, uint64_t until, struct uft_live **out);
+uint64_t uft_live_bytes(struct uft_live *l, uint32_t cpu);		/* held of one CPU */
+/*
+ * The consumer. Between begin and end nothing else happens in @l, so: not much at a time. The stream lives as
+ * long as @l; its batches end where the order of events is not certain yet. Events are consumed when a batch
+ * returned them.
+ */
+struct uft_stream *uft_live_begin(struct uft_live *l, uint32_t cpu);
+/* Between the two: how many of the CPU went for newer ones and were never handed out, since this was last asked. */
+uint64_t uft_live_untold(struct uft_live *l, uint32_t cpu);
+void uft_live_end(struct uft_live *l);
+int uft_live_is_empty(struct uft_live *l, uint32_t cpu);		/* nothing for the consumer */
+
+#endif

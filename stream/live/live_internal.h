@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* live_internal.h - what buffer.c (taking) and snapshot.c (handing out) share; the theory is in buffer.c */
+#ifndef UFT_STREAM_LIVE_INTERNAL_H
+#define UFT_STREAM_LIVE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "stream/decode/decode.h"
+#include "stream/live/live.h"
+#include "stream/file/writer_internal.h"
+
+#define LV_SLACK	20000u		/* clocks: the longest from reading the clock to the commit, undisturbed */
+#define LV_PAIR_NS	1000000000ull
+#define LV_NO_IMAGE	UINT32_MAX
+
+struct lv_chunk {
+	struct lv_chunk *next;
+	struct lv_block *block;		/* it lies in; NULL: it is malloc()'s */
+	int refs;			/* atomic: the buffer's and snapshots' */
+	uint32_t len, cap;		/* len is read by snapshots under the lock only */
+	int is_condensed;		/* condense.c */
+	int is_squeezed;		/* reclaim.c: has nothing that is another's alone; 2: a copy without it */
+	uint64_t position, clock;
+	uint8_t data[];
+};
+
+struct lv_ring {
+	uint32_t number, ring, image;	/* slice number, ring in it */
+	struct lv_chunk *first, *last;
+	uint64_t end;			/* position behind the last byte that was taken or dropped */
+	uint64_t until;			/* clock: no record that was taken is younger */
+	uint64_t final_lost;
+	struct lv_chunk *aside;		/* tee.c: the sub-buffer that came last while nothing is taken */
+	int is_dead, is_ours;
+};
+
+struct lv_slice {
+	int is_live;
+	uint32_t number, image;
+	const struct uft_image *img;
+	uint64_t *read, *lost;		/* by ring; lost: of those that the target had no room for, what is counted already */
+	uint8_t *is_broken;
+	uint32_t *index;		/* by ring: of its lv_ring, + 1; 0 none */
+};
+
+/* limit: 0: that of all; fresh: bytes since the last squeeze; untold: of overrun what the consumer was not told of */
+struct lv_cpu {
+	struct lv_block *block;		/* buffer.c: the next chunk's; NULL: none has room */
+	uint64_t bytes, overrun, untold, dropped, read, limit, fresh;
+};
+
+struct lv_hold { size_t n; struct lv_chunk *chunk[]; };
+
+struct uft_live {
+	pthread_mutex_t lock;
+	struct uft_live_opts opts;
+	struct uft_writer *geo;		/* arena and geometry only, for the inlines of writer_internal.h */
+	uint32_t ncpus;
+	struct lv_slice *slice;
+	struct lv_ring *ring; uint32_t nring, cap_ring;
+	struct lv_cpu *cpu;		/* by CPU */
+	struct uft_stream *base;
+	uint32_t numbers;		/* of slices, from 1: 0 is ours */
+	uint32_t image_version;
+	uint64_t watermark;
+	uint64_t until;			/* what the watermark may not pass */
+	uint64_t version, base_version;	/* of the chunks; of those that base was last given, 0 none */
+	struct uft_clock_line line;
+	uint64_t told;			/* the clock up to which somebody may have been given times by it */
+	uint64_t next_pair_ns;
+	const char *clock_name;		/* NULL: CLOCK_MONOTONIC's */
+	clockid_t clock_id;		/* of the line */
+	uint64_t shift_ns;		/* of the times we give, modulo 2^64 */
+	enum uft_stamp stamp;
+	uint32_t mark_index[1024];	/* by CPU: of the ring of its markers, + 1 */
+	struct uft_live *leader, *next;	/* tee.c: who takes for us; of a leader the first that follows, then one another */
+	int is_muted;
+	struct dec_span *span; size_t nspan, cap_span;	/* hidden_spans.c */
+	struct dec_choice *choice; size_t nchoice, cap_choice;	/* choices.c */
+	uint64_t *single_at; size_t nsingle_at, cap_single_at;
+	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* muted, too */
+	int is_watched;
+	uint64_t looked;		/* then: as watermark, for the consumer */
+};
+
+/*
+ * Of tasks without a usable rseq area (exchange rings) the CPU is not known; but a CPU that the machine has
+ * not would be in nobody's per_cpu directory, and readers of pages would miss its records. So each such ring
+ * counts as of one that there is.
+ */
+static inline uint32_t lv_cpu_of(const struct uft_live *l, uint32_t ring)
+{
+	return ring % l->ncpus;
+}
+
+static inline int lv_is_cpu_off(const struct uft_live *l, uint32_t cpu)
+{
+	return cpu < UFT_LIVE_CPUS && l->cpus_off[cpu / 64] >> (cpu % 64) & 1;
+}
+
+/* Where the bytes that a decoder has in memory end: it has seen all before. */
+static inline uint64_t lv_seen_to(const struct dec_ring *r)
+{
+	return cur_position(&r->cur) + (uint64_t)(r->cur.end - r->cur.p);
+}
+
+static inline int lv_is_muted(const struct uft_live *l, uint32_t ring)
+{
+	return l->is_muted || lv_is_cpu_off(l, lv_cpu_of(l, ring));
+}
+
+/* buffer.c */
+uint64_t lv_now_ns(void);
+void lv_sample_clock(struct uft_live *l);
+void lv_know_clock(struct uft_live *l);		/* snapshot.c */
+void lv_chunk_put(struct lv_chunk *c);
+void lv_drop_first(struct uft_live *l, struct lv_ring *r);
+struct lv_ring *lv_ring_of(struct uft_live *l, struct lv_slice *s, uint32_t ring);
+void lv_fit(struct uft_live *l);		/* into its limit */
+int lv_make_room(struct uft_live *l, struct lv_ring *r);
+void lv_take(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
+uint64_t lv_pull_slice(struct uft_live *l, uint32_t index);
+
+/* tee.c */
+void lv_take_muted(struct uft_live *l, struct lv_ring *r, uint64_t position, const uint8_t *data, size_t n);
+void lv_lock_all(struct uft_live *l);		/* a leader and those that follow */
+void lv_unlock_all(struct uft_live *l);
+
+/* hidden_spans.c */
+int lv_copy_spans(struct uft_stream *st, const struct uft_live *from);	/* into a stream of its own */
+uint64_t lv_oldest(const struct uft_live *l);	/* clock; no record that is held, or decoded in part, is older */
+
+/* @from (one chunk, or two, before @end) becomes @to, or goes. */
+void lv_replace(struct uft_live *l, const struct lv_ring *r, struct lv_chunk **from, struct lv_chunk *end, struct lv_chunk *to);
+
+/* reclaim.c: takes out of the CPU's chunks what is never shown here. 1: there is more room now */
+int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit);
+
+/* condense.c: what is left of @c, or of both, in *out: NULL nothing. 0: they stay */
+int lv_condense(const struct lv_chunk *before, const struct lv_chunk *c, struct lv_chunk **out);
+
+/* call_view.c */
+struct lv_events *lv_events_make(const struct uft_live_events *from);	/* event_view.c, as lv_view_*() */
+struct lv_events *lv_events_get(struct lv_events *e);
+void lv_events_put(struct lv_events *e);
+int lv_events_is(const struct lv_events *e, const struct uft_live_events *other);
+/* As @e, but of @types those in @shown are shown and none waits. NULL: no memory. */
+struct lv_events *lv_events_settled(const struct lv_events *e, const struct uft_event_set *types, const struct uft_event_set *shown);
+int lv_events_show(const struct dec_choice *c, uint32_t id);	/* may one of this type be, whatever filter and tasks say? */
+struct lv_view *lv_view_make(const struct uft_live_view *v);	/* NULL: no memory */
+struct lv_view *lv_view_get(struct lv_view *v);			/* v may be NULL in all of them */
+void lv_view_put(struct lv_view *v);
+int lv_view_wants_func(struct uft_stream *st, const struct lv_view *v, const struct dec_image *image, const struct uft_sym *sym);
+int lv_view_is(const struct lv_view *v, const struct uft_live_view *other);	/* they say the same */
+
+/* choices.c */
+void lv_choices_free(struct dec_choice *choice, size_t n);
+int lv_copy_choices(struct uft_stream *st, const struct uft_live *from);
+
+/* freeze.c */
+int lv_copy_live(struct uft_live *to, struct uft_live *from);	/* what @from holds; without its slices and arena */
+
+/* images.c */
+/* The index of an image of @l that is a copy of @img; -errno. An image of which nothing was recorded is used again. */
+int lv_image_of(struct uft_live *l, const struct uft_image *img);
+int lv_image_add(struct uft_stream *st, const struct uft_image *img, uint32_t id);	/* index of a private copy, -errno */
+void lv_sync_images(struct uft_live *l);	/* the session's thread */
+
+/* snapshot.c */
+struct uft_stream *lv_stream_new(struct uft_live *l);
+struct uft_stream *lv_copy_base(struct uft_live *l);	/* locked */
+void lv_pull_slices(struct uft_live *l);		/* locked, as lv_clear() */
+void lv_clear(struct uft_live *l, uint32_t cpu, uint64_t until);
+void lv_stream_let_go(struct uft_stream *st);	/* of the chunks: it is filled anew before it is used */
+
+#endif

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reclaim.c - a buffer that is full lets go what other buffers alone show, before anything that it shows itself
+ *
+ * Buffers that follow one another get the same bytes, and what is not for them they leave out when they are
+ * read (choices.c). That takes their room nevertheless: a busy function of one instance would drive out
+ * the seldom one of another. So when a buffer is full, its chunks are copied without what the choice of that
+ * moment does not show: functions and their stacks, the session's own events, and calls of a graph that began
+ * and ended in them with nothing inside that is shown. What else opens or closes a call stays: depths depend
+ * on it. "Inside" is asked of the chunk: where a thread leaves the CPU within a call that goes, and comes
+ * back before it ends, calls that it began on the other CPU meanwhile are shown one less deep.
+ *
+ * Each chunk is looked at once, and a look at all of them comes after a quarter of the limit has come. What
+ * remains of several is put together as far as it fits into one. The last of a ring, which goes on, stays
+ * (also that of a process that has ended, until it is the oldest), and so does what the consumer has begun
+ * with.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "stream/live/live_internal.h"
+
+#define RECORDS		(UFT_PAGE / 8)
+
+/* A record: where it is, whose, and whether it goes. */
+struct piece { const uint8_t *at; uint64_t word, clock; uint32_t pid, tid; uint8_t words, is_call, is_gone; };
+
+struct pieces { struct piece v[2 * RECORDS]; size_t n; };
+
+/* ---- What is never shown --------------------------------------------------------------------- */
+
+/* Of a function that the image does not tell yet (lv_sync_images()) it is found out when it is read: it stays. */
+static int is_hidden_func(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p, uint32_t id)
+{
+	struct dec_image *image = &l->base->image[r->image];
+	const struct uft_sym *sym = dec_sym(l->base, image, id);
+
+	return !lv_view_wants_task(c->view, p->pid, p->tid) || (sym->of && !lv_view_wants_func(l->base, c->view, image, sym));
+}
+
+/* One may be shown by itself (uft_live_show_one()): if it was, or that may still come, it stays. */
+static int is_hidden_stack(struct uft_live *l, const struct lv_ring *r, const struct dec_choice *c, const struct piece *p)
+{
+	size_t i = dec_single_from(l->single_at, l->nsingle_at, p->clock);
+	uint64_t func;
+
+	if (l->is_watched || (i < l->nsingle_at && l->single_at[i] == p->clock))
+		return 0;
+	memcpy(&func, p->at + 8, 8);
+	return !(func & UFT_STACK_ADDRESS) && is_hidden_func(l, r, c, p, (uint32_t)func & UFT_REC_VALUE_MAX);
+}
+
+/* is_gone, or is_call: it goes if its call lies within the chunk. */
+static void judge(struct uft_live *l, const struct lv_ring *r, struct piece *p)
+{
+	const struct dec_choice *c = &l->choice[dec_choice_of(l->choice, l->nchoice, p->clock)];
+	uint32_t value = UFT_REC_VALUE(p->word), event = UFT_EVENT_ID(value);
+	int has_graph;
+
+	if (c->from > p->clock)
+		return;
+	has_graph = !(c->flags & (UFT_LIVE_NO_GRAPH | UFT_LIVE_NO_CALLS)) && lv_view_wants_task(c->view, p->pid, p->tid);
+	switch (UFT_REC_KIND(p->word)) {
+	case UFT_REC_FUNC:
+		p->is_gone = c->flags & (UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_CALLS) || is_hidden_func(l, r, c, p, value);
+		break;
+	case UFT_REC_CALL:
+		p->is_gone = !has_graph || is_hidden_func(l, r, c, p, value);
+		break;
+	case UFT_REC_ENTRY:
+	case UFT_REC_EXIT:
+		p->is_call = !has_graph || is_hidden_func(l, r, c, p, value);
+		break;
+	case UFT_REC_UNWIND:
+		p->is_gone = !value;	/* a blank */
+		break;
+	case UFT_REC_EVENT:
+		if (event == UFT_EVENT_STACK)
+			p->is_gone = (uint8_t)is_hidden_stack(l, r, c, p);
+		else if (UFT_EVENT_IS_NAMED(event))
+			p->is_gone = !lv_events_show(c, event);
+		else if (UFT_EVENT_IS_OWN(event))
+			p->is_gone = (c->flags & UFT_LIVE_NO_OWN) != 0;
+		else
+			p->is_gone = event < UFT_EVENT_OWN && !has_graph;
+		break;
+	}
+}
+
+/*
+ * The innermost call of the task that begins before @i and stays so far; @i none, or what came since changes
+ * depths otherwise.
+ */
+static size_t open_call(const struct pieces *s, size_t i)
+{
+	for (size_t k = i; k--;) {
+		const struct piece *p = &s->v[k];
+		unsigned kind = UFT_REC_KIND(p->word);
+
+		if (p->is_gone || p->tid != s->v[i].tid || p->pid != s->v[i].pid)
+			continue;
+		if (kind == UFT_REC_ENTRY)
+			return p->is_call && UFT_REC_VALUE(p->word) == UFT_REC_VALUE(s->v[i].word) ? k : i;
+		if (kind == UFT_REC_EXIT || kind == UFT_REC_EXIT_LEFT || kind == UFT_REC_UNWIND)
+			return i;
+	}
+	return i;
+}
+
+/* Arguments and the like, with nothing left in between that they could be of. */
+static int is_of_call(const struct piece *p, const struct piece *entry)
+{
+	return UFT_REC_KIND(p->word) == UFT_REC_EVENT && UFT_EVENT_ID(UFT_REC_VALUE(p->word)) < UFT_EVENT_OWN &&
+	       p->tid == entry->tid && p->pid == entry->pid;
+}
+
+static void take_out_calls(struct pieces *s)
+{
+	for (size_t i = 0; i < s->n; i++) {
+		size_t k = s->v[i].is_call && UFT_REC_KIND(s->v[i].word) == UFT_REC_EXIT ? open_call(s, i) : i;
+
+		if (k == i)
+			continue;
+		s->v[i].is_gone = s->v[k].is_gone = 1;
+		for (size_t e = k + 1; e < i; e++)
+			s->v[e].is_gone |= is_of_call(&s->v[e], &s->v[k]);
+	}
+}
+
+/* ---- Chunks ---------------------------------------------------------------------------------- */
+
+static void split(struct pieces *s, const struct lv_chunk *c)
+{
+	struct uft_sub_header h;
+	struct piece now;
+
+	memcpy(&h, c->data, sizeof(h));
+	now = (struct piece){ .clock = h.clock, .pid = h.pid, .tid = h.tid };
+	for (size_t at = sizeof(h); at + 8 <= c->len && s->n < 2 * RECORDS; at += 8u * now.words) {
+		uint64_t w[3];
+
+		memcpy(w, c->data + at, 8);
+		now.at = c->data + at;
+		now.word = w[0];
+		now.words = (uint8_t)wr_record_words(w[0]);
+		if (!now.words || at + 8u * now.words > c->len)
+			return;
+		if (UFT_REC_KIND(w[0]) == UFT_REC_CONTEXT) {
+			memcpy(w, c->data + at, sizeof(w));
+			now.clock = w[1];
+			now.pid = (uint32_t)w[2];
+			now.tid = (uint32_t)(w[2] >> 32);
+			continue;
+		}
+		now.clock = (now.clock & ~0xffffffffull) | UFT_REC_CLOCK(w[0]);
+		s->v[s->n++] = now;
+	}
+}
+
+/* What stays, behind the header @h, with contexts where they are needed; bytes. @to NULL: only how many. */
+static size_t put(const struct pieces *s, const struct uft_sub_header *h, uint8_t *to)
+{
+	struct piece now = { .clock = h->clock, .pid = h->pid, .tid = h->tid };
+	size_t n = sizeof(*h);
+
+	if (to)
+		memcpy(to, h, sizeof(*h));
+	for (size_t i = 0; i < s->n; i++) {
+		const struct piece *p = &s->v[i];
+
+		if (p->is_gone)
+			continue;
+		if ((now.clock ^ p->clock) >> 32 || now.pid != p->pid || now.tid != p->tid) {
+			uint64_t w[3] = { UFT_REC_WORD(UFT_REC_CONTEXT, 0, p->clock), p->clock, p->pid | (uint64_t)p->tid << 32 };
+
+			if (to)
+				memcpy(to + n, w, sizeof(w));
+			n += sizeof(w);
+			now = *p;
+		}
+		if (to)
+			memcpy(to + n, p->at, 8u * p->words);
+		n += 8u * p->words;
+	}
+	return n;
+}
+
+static int has_gone(const struct pieces *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->v[i].is_gone)
+			return 1;
+	return 0;
+}
+
+/*
+ * @before: a copy in front of it that may take what remains, or NULL. Returns where the next chunk hangs;
+ * *@into: the copy, NULL none.
+ */
+static struct lv_chunk **squeeze_chunk(struct uft_live *l, struct lv_ring *r, struct pieces *s, struct lv_chunk **before, struct lv_chunk **p,
+				       struct lv_chunk ***into)
+{
+	struct lv_chunk *c = *p, *end = c->next, *to = NULL;
+	struct uft_sub_header h;
+	size_t bytes;
+
+	s->n = 0;
+	if (before)
+		split(s, *before);
+	split(s, c);
+	for (size_t i = 0; i < s->n; i++)
+		judge(l, r, &s->v[i]);
+	take_out_calls(s);
+	c->is_squeezed = 1;
+	*into = NULL;
+	if (!has_gone(s))
+		return &c->next;
+	memcpy(&h, (before ? *before : c)->data, sizeof(h));
+	bytes = put(s, &h, NULL);
+	if (before && bytes > l->geo->head.sub_bytes)	/* by itself, then */
+		return squeeze_chunk(l, r, s, NULL, p, into);
+	if (bytes >= c->len && !before)
+		return &c->next;
+	if (bytes > sizeof(h)) {
+		to = malloc(sizeof(*to) + bytes);
+		if (!to)
+			return &c->next;
+		*to = (struct lv_chunk){ .refs = 1, .len = (uint32_t)bytes, .cap = (uint32_t)bytes, .position = h.position, .clock = h.clock, .is_squeezed = 2 };
+		put(s, &h, to->data);
+	}
+	p = before ? before : p;
+	lv_replace(l, r, p, end, to);
+	*into = to ? p : NULL;
+	return to ? &to->next : p;
+}
+
+/* By one choice, which leaves out nothing? */
+static int is_all_shown(const struct uft_live *l, const struct lv_chunk *c)
+{
+	size_t i = dec_choice_of(l->choice, l->nchoice, c->clock);
+
+	return i == dec_choice_of(l->choice, l->nchoice, c->next->clock) && !l->choice[i].flags && !l->choice[i].view && !l->choice[i].events;
+}
+
+static void squeeze_ring(struct uft_live *l, struct lv_ring *r, struct pieces *s, uint64_t seen)
+{
+	uint64_t sub = l->geo->head.sub_bytes;
+	struct lv_chunk **before = NULL;
+
+	for (struct lv_chunk **p = &r->first; *p && (*p)->next;) {
+		struct lv_chunk *c = *p;
+
+		if ((c->position | c->next->position) & (sub - 1) || c->position < seen || c->is_condensed || c->is_squeezed) {
+			before = c->is_squeezed == 2 && c->position >= seen ? p : NULL;
+			p = &c->next;
+			continue;
+		}
+		if (is_all_shown(l, c)) {
+			c->is_squeezed = 1;
+			before = NULL;
+			p = &c->next;
+			continue;
+		}
+		p = squeeze_chunk(l, r, s, before, p, &before);
+	}
+}
+
+int lv_squeeze(struct uft_live *l, struct lv_cpu *cpu, uint64_t limit)
+{
+	uint64_t bytes = cpu->bytes;
+	struct pieces *s;
+
+	if (!l->nchoice || cpu->fresh < limit / 4)
+		return 0;
+	s = malloc(sizeof(*s));
+	if (!s)
+		return 0;
+	cpu->fresh = 0;
+	for (uint32_t i = 0; i < l->nring; i++)
+		if (!l->ring[i].is_ours && &l->cpu[lv_cpu_of(l, l->ring[i].ring)] == cpu)
+			squeeze_ring(l, &l->ring[i], s, i < l->base->nring ? lv_seen_to(&l->base->ring[i]) : 0);
+	free(s);
+	return cpu->bytes < bytes;
+}
