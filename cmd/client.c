@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "cmd/client.h"
-#include "tree/serve.h"
+#include "tree/serve/socket.h"
 
 /* ---- Which session --------------------------------------------------------------------------- */
 
@@ -237,7 +237,7 @@ static int put_text(void *arg, const char *p, size_t n)
 }
 
 /*
- * The reason in the last entry of @log, an error_log (tree/error.c), if the entry is of a write of @text to
+ * The reason in the last entry of @log, an error_log (tree/files/error_log.c), if the entry is of a write of @text to
  * @file: other clients write, too, and not every refusal has an entry. NULL: none, or no more than the errno.
  */
 static char *find_reason(char *log, const char *file, const char *text, size_t n)

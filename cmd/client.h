@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* client.h - the files of a session that runs (uft shell, uft mount), without a file system. Protocol: tree/serve.h. */
+/* client.h - the files of a running session (uft shell, uft mount) without a file system: tree/serve/socket.h */
 #ifndef UFT_CMD_CLIENT_H
 #define UFT_CMD_CLIENT_H
 

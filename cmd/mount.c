@@ -22,8 +22,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "tree/fuse.h"
-#include "tree/serve.h"
+#include "tree/serve/fuse.h"
+#include "tree/serve/socket.h"
 
 struct mount_opts {
 	uint64_t buffer;

@@ -31,7 +31,7 @@ extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
 void record_opts_free(struct record_opts *o);
 
-/* A usage error for a word that is no option of the trace (option.c of the tree), with those that are near. */
+/* A usage error for a word that is no option of the trace (tree/files/trace_options.c), with those that are near. */
 int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word);
 
 #endif

@@ -12,8 +12,8 @@
 
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "tree/namespace.h"
-#include "tree/serve.h"
+#include "tree/serve/namespace.h"
+#include "tree/serve/socket.h"
 
 struct shell_opts {
 	const char *command;

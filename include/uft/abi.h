@@ -94,7 +94,7 @@ enum uft_event_id {
 	UFT_EVENT_WATCH		= 13,	/* of a process: memory that is watched from now on, or with UFT_ACCESS_END no more: where, bytes, 0, enum uft_access */
 	UFT_EVENT_STACK		= 15,	/* the id of the function that was entered (as in FUNC or ENTRY), then return addresses, its own
 				 * first: at most UFT_STACK_MAX. Of a sample: the address | UFT_STACK_ADDRESS */
-	/* Only in recordings of earlier versions, which readers turn into types of the table (stream/decode/old_events.c). */
+	/* Only in recordings of earlier versions; readers turn them into types (stream/decode/old_events.c). */
 	UFT_EVENT_OLD_FORK	= 16,	/* its maker's name (UFT_COMM_WORDS), the number of the new task */
 	UFT_EVENT_OLD_EXEC	= 17,	/* the task's number before, then the program's path, up to a 0 byte or the end */
 	UFT_EVENT_OLD_EXIT	= 18,	/* its name, kernel priority (all bits set: not known) */

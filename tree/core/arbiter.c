@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arbiter.c - one session for all instances: what it is told, and who of them takes and shows what it records
+ *
+ * An instance wants something of the session while it has a tracer and tracing_on, functions with commands,
+ * or (the top) the profile or the deepest stack. One that wants it alone is told as it is. Of several,
+ * functions, graphs and the profile go together, and beside these one tracer that needs no site
+ * (UFT_KIND_OWN): the session arms sites for all of them (control/plan/spec_select.c), each buffer takes the
+ * same bytes, and shows what its own instance asked for, by kind, function and task (stream/live/choices.c).
+ * Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else a
+ * second time is EBUSY, and error_log says why.
+ *
+ * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
+ * knows none of them. While nobody has anything on the session keeps what would be on, so that functions stay
+ * armed.
+ */
+#include "tree/core/tree_internal.h"
+
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- Who wants what -------------------------------------------------------------------------- */
+
+/* mmiotrace that has nothing to watch records nothing, as the kernel's before a device is mapped. */
+static uint32_t tracer_of(const struct settings *set)
+{
+	return set->tracer == UFT_TRACER_MMIOTRACE && !set->watch[0] ? UFT_TRACER_NOP : set->tracer;
+}
+
+/* Which events are on, or may be switched on by a function. */
+static int wants_event(const struct instance *in, const struct settings *set, uint32_t event)
+{
+	return uft_event_set_has(&set->events, event) || trigger_switches(in, event);
+}
+
+static int wants_events(const struct instance *in, const struct settings *set)
+{
+	return !uft_event_set_is_empty(&set->events) || trigger_switches_any(in);
+}
+
+/* Is something for its buffer? The profile is not, and goes on while tracing_on is 0. */
+static int is_recording(const struct instance *in, const struct settings *set)
+{
+	return ((tracer_of(set) != UFT_TRACER_NOP || !uft_event_set_is_empty(&set->events)) && set->is_on) || set->is_measuring || trigger_waits(in, set);
+}
+
+int share_is_tracing(const struct instance *in, const struct settings *set)
+{
+	return set->is_profiling || is_recording(in, set);
+}
+
+/* Does anything go on while its own tracer does not? Others, or the profile. */
+static int is_beside(const struct instance *in, const struct settings *set)
+{
+	return in->t->instances->next || set->is_profiling;
+}
+
+/* Do targets write, or count, for it? */
+static int is_running(const struct instance *in, const struct settings *set)
+{
+	return set->is_profiling || (share_is_tracing(in, set) && !in->paused && (set->is_on || in->triggers));
+}
+
+/*
+ * Does it want something of targets' calls or of the session's tracers? Events alone are chosen by the
+ * buffer, whoever is beside.
+ */
+static int is_wishing(const struct instance *in, const struct settings *set)
+{
+	return set->is_profiling || set->is_measuring || (tracer_of(set) != UFT_TRACER_NOP && set->is_on) || trigger_waits(in, set);
+}
+
+/* What the session is told of one of them: an instance has two if it is the top, with the profile beside its tracer. */
+struct wish {
+	const struct instance *in;
+	const struct settings *set;
+	uint32_t tracer;		/* enum uft_tracer */
+	struct uft_trace_spec spec;
+	const char **list[NLISTS], **stack_of, **watch;
+};
+
+struct wishes { struct wish *v; size_t n; };
+
+/* The settings of @i once @in has @set. */
+static const struct settings *set_of(const struct instance *i, const struct instance *in, const struct settings *set)
+{
+	return i == in ? set : &i->set;
+}
+
+static int is_own(uint32_t tracer)
+{
+	return uft_tracer_kind(tracer) == UFT_KIND_OWN;
+}
+
+static uint32_t rank_of(uint32_t tracer)
+{
+	return is_own(tracer) ? 3 : tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
+}
+
+/* Puts tracers with function last, as control/ wants them, and behind them the session's own. */
+static void put(struct wishes *w, const struct instance *in, const struct settings *set, uint32_t tracer)
+{
+	size_t i = w->n++;
+
+	for (; i && rank_of(w->v[i - 1].tracer) > rank_of(tracer); i--)
+		w->v[i] = w->v[i - 1];
+	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
+}
+
+/*
+ * Alone the session keeps a tracer whose tracing_on is 0: it stays armed. Beside others, and the profile, it
+ * would be in their way.
+ */
+static void put_all(struct wishes *w, const struct instance *in, const struct settings *set)
+{
+	if (set->is_profiling)
+		put(w, in, set, UFT_TRACER_PROFILE);
+	if (set->is_measuring)
+		put(w, in, set, UFT_TRACER_FUNCTION);
+	if (is_beside(in, set) && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
+		return;
+	if (tracer_of(set) != UFT_TRACER_NOP)
+		put(w, in, set, set->tracer);
+	else if (in->triggers)
+		put(w, in, set, UFT_TRACER_FUNCTION);
+}
+
+/* Of those that have something on; if nobody has, what one of them would: @in's own first. */
+static int wishes_make(struct instance *in, const struct settings *set, struct wishes *w)
+{
+	const struct instance *would = in;
+	int is_anybody_on = 0;
+	size_t n = 1;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		n += 2;
+		if (tracer_of(set) == UFT_TRACER_NOP && i != in && tracer_of(&i->set) != UFT_TRACER_NOP)
+			would = i;
+	}
+	*w = (struct wishes){ .v = calloc(n, sizeof(*w->v)) };
+	if (!w->v)
+		return -ENOMEM;
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		if (share_is_tracing(i, set_of(i, in, set))) {
+			is_anybody_on = 1;
+			put_all(w, i, set_of(i, in, set));
+		}
+	if (!w->n && !is_anybody_on && tracer_of(set_of(would, in, set)) != UFT_TRACER_NOP)
+		put(w, would, set_of(would, in, set), set_of(would, in, set)->tracer);
+	if (!w->n)
+		put(w, in, set, UFT_TRACER_NOP);
+	return 0;
+}
+
+static int is_same_pids(const struct settings *a, const struct settings *b)
+{
+	for (int i = 0; i < NPIDS; i++)
+		if (a->pids[i].n != b->pids[i].n || memcmp(a->pids[i].pid, b->pids[i].pid, a->pids[i].n * sizeof(a->pids[i].pid[0])))
+			return 0;
+	return 1;
+}
+
+int share_is_forking(const struct settings *set)
+{
+	return set->options & OPT_BIT(OPT_FUNC_FORK) && (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n);
+}
+
+#define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS)	/* options that change other calls' records; the rest is left out of a text */
+
+/*
+ * Two of the graph are told the same shape of calls. NULL, or why they do not go together; a profile is
+ * before functions, behind graphs.
+ */
+static const char *conflict(const struct wish *a, const struct wish *b)
+{
+	uint32_t differ;
+
+	if (b->set->is_measuring || a->set->is_measuring)
+		return "The stack tracer and another tracer exclude each other";
+	if ((share_is_forking(a->set) || share_is_forking(b->set)) && (share_is_forking(a->set) != share_is_forking(b->set) || !is_same_pids(a->set, b->set)))
+		return "With function-fork all that is on has the same set_ftrace_pid";
+	if ((b->tracer == UFT_TRACER_FUNCTION || is_own(b->tracer)) && uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN)
+		return NULL;
+	differ = option_events(a->set->options) ^ option_events(b->set->options);
+	if (a->tracer == UFT_TRACER_GRAPH && b->tracer == UFT_TRACER_PROFILE)
+		return differ & UFT_EVENTS_CPU ? "The profile and a graph have the same sleep-time" : NULL;
+	if (a->tracer != UFT_TRACER_GRAPH || b->tracer != UFT_TRACER_GRAPH)
+		return "The tracers that are on exclude each other";
+	return differ & SHAPES ? "Graphs at once have the same sleep-time and funcgraph-irqs" : NULL;
+}
+
+static const char *impossible(const struct wishes *w)
+{
+	const char *why = w->n > 1 && is_own(w->v[w->n - 2].tracer) ? "Of tracers that watch from outside there is one at a time" : NULL;
+
+	for (size_t i = 0; i < w->n; i++)	/* commands look at calls */
+		if (w->v[i].in->triggers && uft_tracer_kind(w->v[i].tracer) != UFT_KIND_PLAIN)
+			return "Functions with commands and this tracer exclude each other";
+	for (size_t i = 1; i < w->n && !why; i++)
+		why = conflict(&w->v[0], &w->v[i]);
+	for (size_t i = 0; i < w->n && !why; i++)	/* what it adds up is everybody's */
+		for (size_t k = 0; k < w->n && w->v[i].tracer == UFT_TRACER_PROFILE && !why; k++)
+			if (!is_same_pids(w->v[i].set, w->v[k].set))
+				why = "The profile is of the tasks of all that is on: set_ftrace_pid differs";
+	return why;
+}
+
+/* ---- The session ----------------------------------------------------------------------------- */
+
+/* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
+static const char **word_list(const char *words, int *ret)
+{
+	size_t n = 0, len = strlen(words);
+	const char **list;
+	char *copy;
+
+	for (size_t i = 0; i < len; i++)
+		n += words[i] == '\n';
+	list = n ? malloc((n + 1) * sizeof(*list) + len + 1) : NULL;
+	if (n && !list)
+		*ret = -ENOMEM;
+	if (!list)
+		return NULL;
+	copy = memcpy(list + n + 1, words, len + 1);
+	for (size_t i = 0; i < n; i++) {
+		list[i] = copy;
+		copy += strcspn(copy, "\n");
+		*copy++ = '\0';
+	}
+	list[n] = NULL;
+	return list;
+}
+
+/* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
+static uint32_t wanted_stacks(const struct settings *set)
+{
+	if (set->is_measuring)
+		return UFT_STACKS_MAX;
+	if (set->tracer == UFT_TRACER_FUNCTION)
+		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
+	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
+		return set->options & (OPT_BIT(OPT_STACK) | OPT_BIT(OPT_USER_STACK)) ? UFT_STACKS_EVENT : 0;
+	return 0;
+}
+
+static int is_latency(const struct settings *set)
+{
+	return uft_tracer_kind(set->tracer) == UFT_KIND_SECTION || uft_tracer_kind(set->tracer) == UFT_KIND_WAKEUP;
+}
+
+/* The words of a list, and where commands need more, those with theirs. */
+static const char *words_of(const struct wish *w, const struct settings *top, enum list i, const char *filter,
+			    const struct tree_text *words, const struct tree_text *notrace)
+{
+	if (i >= LIST_GRAPH)
+		return top->list[i];
+	if (i == LIST_NOTRACE)
+		return notrace->p ? notrace->p : w->set->list[i];
+	return words->p ? words->p : filter;
+}
+
+static int wish_lists(struct wish *w, const struct settings *top)
+{
+	const struct instance *in = w->in;
+	const struct settings *set = w->set;
+	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER];
+	int has_commands = in->triggers && w->tracer != UFT_TRACER_PROFILE, is_only = has_commands && set->tracer == UFT_TRACER_NOP, ret = 0;
+	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
+
+	if (has_commands && (is_only || filter[0])) {
+		text_put(&words, filter, is_only ? 0 : strlen(filter));
+		ret = trigger_put_words(in, "", &words);
+	}
+	if (has_commands && set->list[LIST_NOTRACE][0]) {	/* the last word decides */
+		text_put(&notrace, set->list[LIST_NOTRACE], strlen(set->list[LIST_NOTRACE]));
+		ret = ret ? ret : trigger_put_words(in, "!", &notrace);
+	}
+	if (has_commands && trigger_has_stacks(in)) {
+		ret = ret ? ret : trigger_put_stack_words(in, &stacks);
+		w->stack_of = ret ? NULL : word_list(stacks.p, &ret);
+	}
+	for (int i = 0; i < NLISTS && !ret; i++)
+		w->list[i] = word_list(words_of(w, top, (enum list)i, filter, &words, &notrace), &ret);
+	free(words.p);
+	free(notrace.p);
+	free(stacks.p);
+	return ret;
+}
+
+/* The graph's limits have no files in an instance: the top's hold for all. */
+static int wish_spec(struct wish *w, const struct settings *top)
+{
+	const struct settings *set = w->set;
+	int has_limits = w->tracer != UFT_TRACER_FUNCTION && w->tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
+
+	w->watch = ret || w->tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
+	w->spec = (struct uft_trace_spec){
+		.tracer = w->tracer, .is_unchecked = 1, .is_whole = 1,
+		.stacks = wanted_stacks(set),
+		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
+		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
+		.events = option_events(set->options),
+		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
+		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
+		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
+		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
+	};
+	return ret;
+}
+
+/* Lists of functions whose stacks are wanted, of all of them in one. */
+static const char **join_stacks(const struct wishes *w, int *ret)
+{
+	const char **all;
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < w->n; i++)
+		for (const char **p = w->v[i].stack_of; p && *p; p++)
+			n++;
+	all = n ? calloc(n + 1, sizeof(*all)) : NULL;
+	if (n && !all)
+		*ret = -ENOMEM;
+	for (size_t i = 0; all && i < w->n; i++)
+		for (const char **p = w->v[i].stack_of; p && *p; p++)
+			all[k++] = *p;
+	return all;
+}
+
+/*
+ * What the session has to ask for events: of all instances, also of one that is off, as who was made
+ * meanwhile has to be known.
+ */
+static uint32_t wanted_tasks(const struct instance *in, const struct settings *set)
+{
+	uint32_t tasks = 0;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		if (event_kin_is_asked(set_of(i, in, set)))
+			tasks |= UFT_TASKS_FORK | UFT_TASKS_EXIT | UFT_TASKS_ALL;
+		for (uint32_t k = 0; k < UFT_NBUILTINS; k++)
+			if (wants_event(i, set_of(i, in, set), k))
+				tasks |= uft_event_table_at(tree_types(in->t), k)->tasks | UFT_TASKS_ALL;
+	}
+	return tasks;
+}
+
+/* The first says it for all; what is another's alone, the buffers leave out. */
+static int tell_session(struct uft_tree *t, struct wishes *w, const struct settings *top, uint32_t tasks, struct uft_error *err)
+{
+	struct uft_trace_spec *first = &w->v[0].spec;
+	const char **stacks = NULL;
+	int ret = 0;
+
+	for (size_t i = 0; i < w->n && !ret; i++)
+		ret = wish_spec(&w->v[i], top);
+	first->tasks = tasks;
+	for (size_t i = 1; i < w->n; i++) {
+		if (is_own(w->v[i].tracer)) {
+			first->own = &w->v[i].spec;
+		} else {
+			w->v[i - 1].spec.beside = &w->v[i].spec;
+			first->stacks |= w->v[i].spec.stacks;
+		}
+		if (w->v[i].tracer == first->tracer)
+			first->events |= w->v[i].spec.events;
+		if (!is_same_pids(w->v[0].set, w->v[i].set))
+			first->npids = first->nnot_pids = 0;
+	}
+	if (!ret)
+		first->stack_of = stacks = join_stacks(w, &ret);
+	if (!ret)
+		ret = uft_session_trace(t->session, first, err);
+	free(stacks);
+	return ret == -ESRCH ? 0 : ret;
+}
+
+static void wishes_free(struct wishes *w)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		for (int k = 0; k < NLISTS; k++)
+			free(w->v[i].list[k]);
+		free(w->v[i].stack_of);
+		free(w->v[i].watch);
+	}
+	free(w->v);
+}
+
+/* ---- The buffers ----------------------------------------------------------------------------- */
+
+static size_t count_wishing(const struct instance *in, const struct settings *set)
+{
+	size_t n = 0;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next)
+		n += is_wishing(i, set_of(i, in, set)) != 0;
+	return n;
+}
+
+/*
+ * What of a buffer's records is not for who reads it: enum uft_live_hidden. Of who is off beside others all
+ * is: what they record while he is turned on is taken when he is.
+ */
+static uint32_t hidden_by(const struct instance *in, const struct settings *set, int is_shared)
+{
+	uint32_t hidden = 0;
+
+	if (is_beside(in, set) && !is_recording(in, set))
+		return UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
+	if (trigger_has_stacks(in) || is_shared || (in->triggers && wants_events(in, set)))
+		hidden = (set->tracer == UFT_TRACER_NOP ? UFT_LIVE_NO_CALLS : 0) | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+	if (is_shared && is_own(set->tracer))
+		hidden |= UFT_LIVE_NO_FUNCS | UFT_LIVE_NO_GRAPH;
+	else if (in->t->instances->next && set->tracer == UFT_TRACER_NOP)
+		hidden |= UFT_LIVE_NO_CALLS | UFT_LIVE_NO_OWN | (wanted_stacks(set) ? 0 : UFT_LIVE_NO_STACKS);
+	else if (is_shared)
+		hidden |= UFT_LIVE_NO_OWN | (set->tracer == UFT_TRACER_GRAPH ? UFT_LIVE_NO_FUNCS : UFT_LIVE_NO_GRAPH);
+	return hidden;
+}
+
+/*
+ * Are there several lists of tasks? Otherwise it is the session that goes by the one, and knows more: who is
+ * kin of whom.
+ */
+static int has_different_pids(const struct instance *in, const struct settings *set)
+{
+	const struct settings *first = NULL;
+
+	for (const struct instance *i = in->t->instances; i; i = i->next) {
+		const struct settings *s = set_of(i, in, set);
+
+		if (!is_wishing(i, s))
+			continue;
+		if (first && !is_same_pids(first, s))
+			return 1;
+		first = s;
+	}
+	return 0;
+}
+
+/* The filters of events that have one, by rising id. malloc'd; NULL: no memory. */
+static struct uft_live_filter *list_filters(const struct instance *in, const struct settings *set, size_t *n)
+{
+	struct uft_live_filter *v = calloc(set->nevent_filters + 1, sizeof(*v));
+
+	*n = 0;
+	for (uint32_t i = 0; v && i < set->nevent_filters; i++)
+		if (set->event_filter[i])
+			v[(*n)++] = (struct uft_live_filter){ uft_event_table_at(tree_types(in->t), i), set->event_filter[i] };
+	return v;
+}
+
+/* An instance that is off shows no events of the others. */
+static int choose_events(struct instance *in, uint64_t since, const struct settings *set)
+{
+	int is_off = is_beside(in, set) && !is_recording(in, set);
+	int is_kin = event_kin_counts(set), ret;
+	struct uft_live_events events = {
+		.pids = set->pids[PIDS_EVENT_ONLY].pid, .npids = is_kin ? 0 : set->pids[PIDS_EVENT_ONLY].n,
+		.not_pids = set->pids[PIDS_EVENT_NOT].pid, .nnot_pids = is_kin ? 0 : set->pids[PIDS_EVENT_NOT].n,
+	};
+	struct uft_live_filter *filter = list_filters(in, set, &events.nfilters);
+
+	events.filter = filter;
+	ret = filter ? 0 : -ENOMEM;
+	if (!is_off)
+		ret = ret ? ret : trigger_events(in, &events.waiting);
+	if (!is_off && is_kin)
+		ret = ret ? ret : uft_event_set_add(&events.waiting, &set->events);
+	if (!is_off)
+		ret = ret ? ret : uft_event_set_add(&events.shown, &set->events);
+	uft_event_set_remove(&events.shown, &events.waiting);
+	ret = ret ? ret : uft_live_choose_events(in->live, since, &events);
+	uft_event_set_free(&events.shown);
+	uft_event_set_free(&events.waiting);
+	free(filter);
+	return ret;
+}
+
+static int choose(struct instance *in, uint64_t since, const struct settings *set, const struct settings *top, uint32_t hidden, int is_shared, int has_pids)
+{
+	struct uft_live_view view = {
+		.filter = set->list[LIST_FILTER], .notrace = set->list[LIST_NOTRACE], .pids = set->pids[PIDS_ONLY].pid, .not_pids = set->pids[PIDS_NOT].pid,
+		.npids = has_pids ? set->pids[PIDS_ONLY].n : 0, .nnot_pids = has_pids ? set->pids[PIDS_NOT].n : 0,
+		.roots = set->tracer == UFT_TRACER_GRAPH ? top->list[LIST_GRAPH] : "",
+	};
+	int ret;
+
+	ret = uft_live_choose(in->live, since, hidden, is_shared ? &view : NULL);
+	return ret || !in->t->has_events ? ret : choose_events(in, since, set);
+}
+
+/*
+ * Decides what each instance shows, once @in has @set. Events of the time of the switch itself are for none.
+ * An instance that has shared goes on to leave out what is of another: calls of a graph that is off by now
+ * still end, and a thread may be about to write what it began when its site was armed for the other.
+ */
+static int choose_all(struct instance *in, const struct settings *set, int is_before)
+{
+	const struct settings *top = set_of(in->t->instances, in, set);
+	int was_shared = count_wishing(in, &in->set) > 1, is_shared = count_wishing(in, set) > 1, ret = 0;
+	int has_pids = has_different_pids(in, set) || (is_before && has_different_pids(in, &in->set));
+
+	for (struct instance *i = in->t->instances; i && !ret; i = i->next) {
+		const struct settings *now = set_of(i, in, set);
+		int goes_on = i->has_shared && now->tracer == i->set.tracer;
+		uint32_t hidden = hidden_by(i, now, is_shared || goes_on);
+
+		if (is_before)
+			hidden |= hidden_by(i, &i->set, was_shared || i->has_shared);
+		else
+			i->has_shared = is_shared || goes_on;
+		ret = choose(i, uft_live_clock(), now, top, hidden, is_shared || goes_on || (is_before && was_shared), has_pids);
+	}
+	return ret;
+}
+
+/* Is what @set had recorded told by kind, function and task from what @in's own settings would have? */
+static int is_told_apart(const struct instance *in, const struct settings *set)
+{
+	const struct settings *own = &in->set;
+
+	for (int i = 0; i < 2; i++, own = set)
+		if (uft_tracer_kind(own->tracer) != UFT_KIND_PLAIN && !is_own(own->tracer))
+			return 0;
+	own = &in->set;
+	return own->max_depth == set->max_depth && own->thresh_us == set->thresh_us && own->sample_us == set->sample_us &&
+	       option_events(own->options) == option_events(set->options) && !strcmp(own->list[LIST_GRAPH_NOT], set->list[LIST_GRAPH_NOT]) &&
+	       !strcmp(own->watch, set->watch) && own->is_measuring == set->is_measuring;
+}
+
+/*
+ * @set was refused because of one target. What others were switched over to and back they recorded meanwhile,
+ * from @since on: none of it is shown that would not be without that write, and where this cannot be told,
+ * nothing of those moments.
+ */
+static void choose_again(struct instance *in, const struct settings *set, uint64_t since)
+{
+	int is_shared = count_wishing(in, &in->set) > 1, has_pids = has_different_pids(in, &in->set), is_known = is_told_apart(in, set);
+
+	for (struct instance *i = in->t->instances; i; i = i->next) {
+		uint32_t hidden = is_known ? 0 : UFT_LIVE_NO_CALLS | UFT_LIVE_NO_STACKS | UFT_LIVE_NO_OWN;
+
+		i->has_shared |= is_shared || is_known;
+		choose(i, since, &i->set, &in->t->instances->set, hidden | hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids || !share_is_forking(&i->set));
+		if (!is_known)
+			choose(i, uft_live_clock(), &i->set, &in->t->instances->set, hidden_by(i, &i->set, i->has_shared), i->has_shared, has_pids);
+	}
+}
+
+static void mute(const struct instance *in, const struct settings *set)
+{
+	int is_alone = !is_beside(in, set), is_on = is_recording(in, set);
+	int has_calls = set->tracer != UFT_TRACER_NOP || wants_events(in, set) || trigger_has_stacks(in);
+
+	uft_live_mute(in->live, (!is_alone && (!is_on || in->paused)) || (in->triggers && !has_calls));
+	trigger_mute(in, !is_alone && !is_on);
+}
+
+void share_mute(struct uft_tree *t)
+{
+	for (struct instance *i = t->instances; i; i = i->next)
+		mute(i, &i->set);
+}
+
+static int is_handing_on(const struct instance *in, const struct settings *from, const struct settings *to)
+{
+	return (is_beside(in, from) || is_beside(in, to)) && (share_is_tracing(in, from) != share_is_tracing(in, to) || is_recording(in, from) != is_recording(in, to));
+}
+
+/*
+ * Gives the events written until now to the instances that wanted them. Their commands run in the next round:
+ * here they would apply settings inside of others.
+ */
+static void hand_on(struct instance *in, const struct settings *from, const struct settings *to)
+{
+	int in_round = in->t->in_round;
+
+	if (!is_handing_on(in, from, to))
+		return;
+	in->t->in_round = 1;
+	tree_pull(in->t);
+	in->t->in_round = in_round;
+	mute(in, to);
+}
+
+void share_settle(struct instance *in, const struct settings *set)
+{
+	if (is_handing_on(in, &in->set, set))
+		tree_pull(in->t);
+}
+
+int share_apply(struct instance *in, const struct settings *set, struct uft_error *err)
+{
+	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
+	struct wishes w;
+	uint64_t since;
+	uint32_t tasks;
+	int ret, is_any_running = 0;
+
+	ret = wishes_make(in, set, &w);
+	if (!ret && in->triggers && uft_tracer_kind(tracer_of(set)) != UFT_KIND_PLAIN)
+		in->t->conflict = "Functions with commands and this tracer exclude each other";
+	else if (!ret)
+		in->t->conflict = impossible(&w);
+	if (!ret && in->t->conflict)
+		ret = -EBUSY;
+	if (ret) {
+		wishes_free(&w);
+		return ret;
+	}
+	tasks = wanted_tasks(in, set);
+	in->t->has_events |= tasks != 0;
+	hand_on(in, &in->set, set);
+	for (struct instance *i = in->t->instances; i; i = i->next)
+		is_any_running |= is_running(i, set_of(i, in, set));
+	if (!is_any_running)	/* what is armed again for later is not to write now */
+		uft_session_record(in->t->session, 0);
+	since = uft_live_clock();
+	ret = choose_all(in, set, 1);
+	if (!ret)
+		ret = tell_session(in->t, &w, top, tasks, err);
+	if (!ret)
+		ret = choose_all(in, set, 0);
+	if (ret) {
+		choose_again(in, set, since);
+		hand_on(in, set, &in->set);
+		if (!is_any_running)
+			tree_record(in->t);
+	} else {
+		in->t->told = w.v[0].in;
+	}
+	wishes_free(&w);
+	return ret;
+}
+
+int share_knows_kin(const struct instance *in)
+{
+	const struct instance *told = in->t->told;
+
+	return told && share_is_forking(&told->set) && share_is_forking(&in->set) && is_same_pids(&told->set, &in->set);
+}
+
+void tree_record(struct uft_tree *t)
+{
+	int is_on = 0;
+
+	t->is_busy = 0;
+	for (struct instance *i = t->instances; i; i = i->next) {
+		if (!share_is_tracing(i, &i->set))
+			continue;
+		t->is_busy |= i->set.tracer != UFT_TRACER_NOP || !uft_event_set_is_empty(&i->set.events) || i->triggers;
+		is_on |= is_running(i, &i->set);
+	}
+	share_mute(t);
+	uft_session_record(t->session, is_on);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * handle.c - open files
+ *
+ * A generated text is made as a whole by the owner when it is read at offset 0, and kept until the next such read: what
+ * one reader puts together of several reads is of one moment. Files that stream (trace, trace_pipe) read by themselves.
+ */
+#include "tree/core/tree_internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+struct job {				/* what the owner is asked to do */
+	struct uft_handle *h;
+	const struct place *at;
+	const char *p;
+	size_t n;
+	ssize_t result;
+};
+
+static int truncate_job(void *arg)
+{
+	const struct place *at = ((struct job *)arg)->at;
+
+	return at->row->truncate ? at->row->truncate(at) : 0;
+}
+
+static int open_job(void *arg)
+{
+	struct uft_handle *h = ((struct job *)arg)->h;
+	int ret = 0;
+
+	if (h->flags & O_TRUNC && h->at.row->truncate)
+		ret = h->at.row->truncate(&h->at);
+	return ret || !h->at.row->open ? ret : h->at.row->open(h);
+}
+
+static int show_job(void *arg)
+{
+	struct uft_handle *h = ((struct job *)arg)->h;
+	struct tree_text fresh = { 0 };
+	int ret = h->at.row->show(&h->at, &fresh);
+
+	if (!ret)
+		ret = fresh.error;
+	if (ret) {
+		free(fresh.p);
+		return ret;
+	}
+	free(h->text.p);
+	h->text = fresh;
+	h->has_text = 1;
+	return 0;
+}
+
+static int store_job(void *arg)
+{
+	struct job *j = arg;
+
+	j->h->wrong = NULL;
+	j->h->wrong_at = 0;
+	j->h->t->conflict = NULL;
+	j->result = j->h->at.row->store(j->h, j->p, j->n);
+	if (j->result == -EBUSY)
+		j->h->wrong = j->h->t->conflict;
+	if (j->result == -EINVAL || (j->result < 0 && j->h->wrong))
+		error_note(j->h, j->p, j->n);
+	return j->result < 0 ? (int)j->result : 0;
+}
+
+static int release_job(void *arg)
+{
+	struct uft_handle *h = ((struct job *)arg)->h;
+
+	return h->at.row->release(h);
+}
+
+int uft_tree_truncate(struct uft_tree *t, uft_node node)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	if (!ret)
+		at.in->handles++;
+	pthread_mutex_unlock(&t->lock);
+	if (ret)
+		return ret;
+	ret = tree_call(t, truncate_job, &(struct job){ .at = &at });
+	pthread_mutex_lock(&t->lock);
+	at.in->handles--;
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+/*
+ * The owner of a tree is what root is for the kernel's: no mode of a file stops the owner; a file that cannot
+ * be read or written refuses that when it is tried.
+ */
+static int may_open(const struct row *row)
+{
+	return S_ISDIR(row->pub.mode) ? -EISDIR : 0;
+}
+
+static void put(struct uft_handle *h)
+{
+	pthread_mutex_lock(&h->t->lock);
+	h->at.in->handles--;
+	pthread_mutex_unlock(&h->t->lock);
+	free(h->text.p);
+	free(h);
+}
+
+/* A task's process, by /proc; itself if that cannot tell. */
+static pid_t process_of(pid_t tid)
+{
+	char path[48], line[128];
+	pid_t tgid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %d", &tgid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return tgid;
+}
+
+int uft_tree_open(struct uft_tree *t, uft_node node, int flags, pid_t pid, struct uft_handle **out)
+{
+	struct uft_handle *h = calloc(1, sizeof(*h));
+	int ret;
+
+	*out = NULL;
+	if (!h)
+		return -ENOMEM;
+	h->t = t;
+	h->flags = flags;
+	h->pid = pid ? pid : getpid();
+	h->tgid = process_of(h->pid);
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &h->at);
+	if (!ret)
+		ret = may_open(h->at.row);
+	if (!ret)
+		h->at.in->handles++;
+	pthread_mutex_unlock(&t->lock);
+	if (ret) {
+		free(h);
+		return ret;
+	}
+	if (h->at.row->open || (flags & O_TRUNC && h->at.row->truncate))
+		ret = tree_call(t, open_job, &(struct job){ .h = h });
+	if (ret)
+		put(h);
+	else
+		*out = h;
+	return ret;
+}
+
+ssize_t uft_tree_read(struct uft_handle *h, void *buf, size_t n, uint64_t offset, int flags)
+{
+	const struct row *row = h->at.row;
+	int ret;
+
+	if ((h->flags & O_ACCMODE) == O_WRONLY)
+		return -EBADF;
+	if (row->read)
+		return row->read(h, buf, n, offset, flags | (h->flags & O_NONBLOCK));
+	if (!row->show)
+		return -EINVAL;
+	if (!offset || !h->has_text) {
+		ret = tree_call(h->t, show_job, &(struct job){ .h = h });
+		if (ret)
+			return ret;
+	}
+	if (offset >= h->text.n)
+		return 0;
+	n = n < h->text.n - offset ? n : h->text.n - offset;
+	memcpy(buf, h->text.p + offset, n);
+	return (ssize_t)n;
+}
+
+ssize_t uft_tree_write(struct uft_handle *h, const void *buf, size_t n)
+{
+	struct job j = { .h = h, .p = buf, .n = n };
+	int ret;
+
+	if ((h->flags & O_ACCMODE) == O_RDONLY)
+		return -EBADF;
+	if (!h->at.row->store)
+		return -EINVAL;
+	ret = tree_call(h->t, store_job, &j);
+	return ret ? ret : j.result;
+}
+
+int uft_tree_release(struct uft_handle *h)
+{
+	int ret = 0;
+
+	uft_tree_notify(h, NULL, NULL);
+	if (h->at.row->release)
+		ret = tree_call(h->t, release_job, &(struct job){ .h = h });
+	put(h);
+	return ret;
+}
+
+/* ---- Waiting --------------------------------------------------------------------------------- */
+
+void uft_tree_interrupt(struct uft_handle *h)
+{
+	pthread_mutex_lock(&h->t->lock);
+	atomic_store(&h->is_interrupted, 1);
+	pthread_cond_broadcast(&h->t->data);
+	pthread_mutex_unlock(&h->t->lock);
+}
+
+int uft_tree_poll(struct uft_handle *h)
+{
+	return h->at.row->poll ? h->at.row->poll(h) : POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
+}
+
+void uft_tree_await_read(struct uft_handle *h, int is_waiting)
+{
+	atomic_store(&h->is_read_waiting, is_waiting);
+}
+
+int handle_wait_news(struct uft_handle *h)
+{
+	struct uft_tree *t = h->t;
+	uint64_t seen;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->lock);
+	seen = t->news;
+	while (!ret && !t->ending && t->news == seen && !(uft_tree_poll(h) & POLLIN)) {
+		if (atomic_exchange(&h->is_interrupted, 0))
+			ret = -EINTR;
+		else
+			pthread_cond_wait(&t->data, &t->lock);
+	}
+	if (!ret && t->ending)
+		ret = -ESHUTDOWN;
+	pthread_mutex_unlock(&t->lock);
+	if (!ret && t->news == seen)	/* what is there is too young to be shown: a moment, and never longer */
+		nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+	return ret;
+}
+
+void uft_tree_notify(struct uft_handle *h, void (*fn)(void *arg), void *arg)
+{
+	struct uft_handle **p;
+
+	pthread_mutex_lock(&h->t->lock);
+	for (p = &h->t->waiting; *p && *p != h; p = &(*p)->next)
+		;
+	if (*p)
+		*p = h->next;
+	h->notify = fn;
+	h->notify_arg = arg;
+	if (fn && (uft_tree_poll(h) & POLLIN || h->t->ending)) {
+		fn(arg);
+	} else if (fn) {
+		h->next = h->t->waiting;
+		h->t->waiting = h;
+	}
+	pthread_mutex_unlock(&h->t->lock);
+}
+
+void handle_wake_all(struct uft_tree *t)
+{
+	struct uft_handle **p;
+
+	pthread_mutex_lock(&t->lock);
+	t->news++;
+	for (p = &t->waiting; *p;) {
+		struct uft_handle *h = *p;
+
+		if (!t->ending && !(uft_tree_poll(h) & POLLIN)) {
+			p = &h->next;
+			continue;
+		}
+		*p = h->next;
+		h->notify(h->notify_arg);
+	}
+	pthread_cond_broadcast(&t->data);
+	pthread_mutex_unlock(&t->lock);
+}

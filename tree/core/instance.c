@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
+ *
+ * One session serves them all; arbiter.c says how. All buffers follow the top's (stream/live/tee.c), and
+ * those that have no tracer that is on are muted; markers come into the buffer of the instance whose file
+ * they were written to.
+ *
+ * The list of instances is changed by the owner, with t->lock held, and read by it or with the lock.
+ */
+#include "tree/core/tree_internal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define SLOTS_EACH	128u	/* address spaces in trace_pipe_raw, for processes that overlap; half of them for snapshot_raw */
+#define SLOTS		32768u
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void set_defaults(struct instance *in)
+{
+	in->set.is_on = 1;
+	in->set.options = option_defaults();
+	in->set.buffer_kb = in->t->opts.buffer_kb;
+	in->buffer_percent = 50;
+	for (int i = 0; i < NLISTS; i++)
+		in->set.list[i] = calloc(1, 1);
+}
+
+/* The lowest that no instance has: they are few, and tools make and remove instances in loops. */
+static uint32_t free_place(const struct uft_tree *t)
+{
+	uint32_t place = 0;
+
+	for (const struct instance *i = t->instances; i; )
+		if (i->place == place) {
+			place++;
+			i = t->instances;
+		} else {
+			i = i->next;
+		}
+	return place;
+}
+
+static int make_buffer(struct instance *in)
+{
+	struct uft_live_opts lo = { .cpu_bytes = in->set.buffer_kb * 1024, .overwrite = 1, .events = tree_types(in->t) };
+	struct uft_text_opts to = { .flags = UFT_TEXT_DEFAULT | UFT_TEXT_NO_HEADER, .sink = text_sink, .ctx = &in->pipe_out };
+	struct instance *top = in->t->instances;
+	uint32_t slot = in->place * SLOTS_EACH % SLOTS;
+	int ret = raw_init(in, slot, slot + SLOTS_EACH / 2);
+
+	to.ncpus = tree_ncpus(in->t);
+	in->cpu_kb = calloc(to.ncpus, sizeof(*in->cpu_kb));
+	if (ret || !in->cpu_kb || !in->set.list[NLISTS - 1])
+		return -ENOMEM;
+	ret = top ? uft_live_follow(top->live, &lo, &in->live) : uft_live_create(uft_session_arena(in->t->session), &lo, &in->live);
+	if (!ret)
+		in->cleared_ns = top ? uft_live_now(in->live) : 0;
+	return ret ? ret : uft_text_open(NULL, &to, &in->pipe_text);
+}
+
+int instance_add(struct uft_tree *t, const char *name, struct instance **out)
+{
+	struct instance *in = calloc(1, sizeof(*in)), **p;
+	struct timespec now;
+	int ret;
+
+	if (!in)
+		return -ENOMEM;
+	in->t = t;
+	in->number = t->next_instance;
+	in->place = free_place(t);
+	snprintf(in->name, sizeof(in->name), "%s", name);
+	clock_gettime(CLOCK_REALTIME, &now);
+	in->mtime_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	set_defaults(in);
+	ret = make_buffer(in);
+	if (ret) {
+		instance_free(in);
+		return ret;
+	}
+	pthread_mutex_lock(&t->lock);
+	t->next_instance++;
+	for (p = &t->instances; *p; p = &(*p)->next)
+		;
+	*p = in;
+	pthread_mutex_unlock(&t->lock);
+	*out = in;
+	return 0;
+}
+
+void instance_free(struct instance *in)
+{
+	struct uft_tree *t = in->t;
+
+	pthread_mutex_lock(&t->lock);
+	for (struct instance **p = &t->instances; *p; p = &(*p)->next)
+		if (*p == in) {
+			*p = in->next;
+			break;
+		}
+	pthread_mutex_unlock(&t->lock);
+	if (t->told == in)
+		t->told = NULL;
+	if (in->live && t->instances)
+		uft_live_unfollow(in->live);
+	trigger_free(in);
+	uft_text_close(in->pipe_text);
+	free(in->pipe_out.p);
+	for (int i = 0; i < NLISTS; i++)
+		free(in->set.list[i]);
+	event_free(in);
+	event_kin_free(in);
+	raw_free(in);
+	free(in->cpu_kb);
+	free(in->attr);
+	error_free(in);
+	uft_live_destroy(in->frozen);
+	uft_live_destroy(in->live);
+	free(in);
+}
+
+/* ---- mkdir, rmdir ---------------------------------------------------------------------------- */
+
+struct change { struct uft_tree *t; uft_node dir; const char *name; uft_node *out; };
+
+/* The directory `instances`, and who is there by that name. */
+static int find(const struct change *c, struct instance **out)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&c->t->lock);
+	ret = node_place(c->t, c->dir, &at);
+	pthread_mutex_unlock(&c->t->lock);
+	if (ret || !(at.row->flags & ROW_NAMES))
+		return ret ? ret : -EPERM;
+	for (*out = c->t->instances->next; *out; *out = (*out)->next)
+		if (!strcmp((*out)->name, c->name))
+			return 0;
+	return -ENOENT;
+}
+
+static int mkdir_job(void *arg)
+{
+	struct change *c = arg;
+	struct instance *in;
+	int ret = find(c, &in);
+
+	if (ret != -ENOENT)
+		return ret ? ret : -EEXIST;
+	if (strlen(c->name) >= UFT_TREE_NAME)
+		return -ENAMETOOLONG;
+	ret = instance_add(c->t, c->name, &in);
+	if (ret)
+		return ret;
+	share_mute(c->t);
+	return uft_tree_lookup(c->t, c->dir, c->name, c->out);
+}
+
+static int rmdir_job(void *arg)
+{
+	struct change *c = arg;
+	struct settings none;
+	struct instance *in;
+	int ret = find(c, &in);
+
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&c->t->lock);
+	ret = in->handles ? -EBUSY : 0;
+	in->is_going = !ret;
+	pthread_mutex_unlock(&c->t->lock);
+	none = in->set;
+	none.tracer = UFT_TRACER_NOP;
+	none.events = (struct uft_event_set){ NULL, 0 };
+	if (!ret) {
+		struct uft_event_set events = in->set.events;
+
+		trigger_free(in);
+		if (tree_apply(in, &none, NULL))
+			tree_apply(in, &none, NULL);	/* who does not answer is waited for once */
+		uft_event_set_free(&events);
+		in->set.events = none.events;
+		pid_leave(in);
+		instance_free(in);
+	}
+	if (!ret)
+		share_mute(c->t);
+	return ret;
+}
+
+int uft_tree_mkdir(struct uft_tree *t, uft_node dir, const char *name, uft_node *out)
+{
+	return tree_call(t, mkdir_job, &(struct change){ t, dir, name, out });
+}
+
+int uft_tree_rmdir(struct uft_tree *t, uft_node dir, const char *name)
+{
+	return tree_call(t, rmdir_job, &(struct change){ .t = t, .dir = dir, .name = name });
+}

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * node.c - names and numbers of files
+ *
+ * A node number says all: which row of the table, which cpu or option, which instance. Instances are numbered once and
+ * never again, so the number of a file of an instance that is gone names nothing from then on.
+ *
+ *	bits 0-15 row + 1, 16-31 index, 32-63 instance
+ */
+#include "tree/core/tree_internal.h"
+#include "symbol/names.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static uft_node node_of(const struct instance *in, const struct row *row, uint32_t index)
+{
+	return (uint64_t)in->number << 32 | (uint64_t)index << 16 | (uint64_t)(row - rows + 1);
+}
+
+int node_place(struct uft_tree *t, uft_node node, struct place *out)
+{
+	uint64_t row = node & 0xffff;
+
+	*out = (struct place){ .t = t, .index = (uint32_t)(node >> 16) & 0xffff };
+	if (!row || row > nrows)
+		return -ENOENT;
+	out->row = &rows[row - 1];
+	for (out->in = t->instances; out->in; out->in = out->in->next)
+		if (out->in->number == node >> 32 && !out->in->is_going)
+			return 0;
+	return -ENOENT;
+}
+
+/* ---- The table as directories ---------------------------------------------------------------- */
+
+static int is_child(const struct row *dir, const struct row *row)
+{
+	size_t n = strlen(dir->pub.path), len = (size_t)(uft_base_name(row->pub.path) - row->pub.path);
+
+	if (!row->pub.path[0])
+		return 0;
+	if (!n)
+		return !len;
+	return len == n + 1 && !memcmp(dir->pub.path, row->pub.path, n);
+}
+
+static int is_here(const struct row *row, const struct instance *in)
+{
+	return !in->number || !(row->pub.scope & UFT_SCOPE_TOP);
+}
+
+/* What `%` stands for in a name: number of values, and their text. */
+static uint32_t variants(const struct uft_tree *t, const struct row *row)
+{
+	if (!strchr(uft_base_name(row->pub.path), '%'))
+		return 1;
+	return row->pub.scope & UFT_SCOPE_CPU ? tree_ncpus(t) : row->pub.scope & UFT_SCOPE_OPTION ? option_count() :
+	       row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_count(tree_types(t)) :
+	       row->pub.scope & UFT_SCOPE_SYSTEM ? uft_event_table_systems(tree_types(t)) : 0;
+}
+
+static void name_of(const struct uft_tree *t, const struct row *row, uint32_t index, char name[UFT_TREE_NAME])
+{
+	const char *part = uft_base_name(row->pub.path), *mark = strchr(part, '%');
+
+	if (!mark)
+		snprintf(name, UFT_TREE_NAME, "%s", part);
+	else if (row->pub.scope & UFT_SCOPE_CPU)
+		snprintf(name, UFT_TREE_NAME, "%.*s%u%s", (int)(mark - part), part, index, mark + 1);
+	else if (row->pub.scope & UFT_SCOPE_EVENT)
+		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_at(tree_types(t), index)->name);
+	else if (row->pub.scope & UFT_SCOPE_SYSTEM)
+		snprintf(name, UFT_TREE_NAME, "%s", uft_event_table_system(tree_types(t), index));
+	else
+		snprintf(name, UFT_TREE_NAME, "%s", option_name(index));
+}
+
+/* A file below `cpu%` is about the cpu of its directory; one that has a `%` itself about its own. */
+static uint32_t index_below(const struct place *dir, const struct row *row, uint32_t variant)
+{
+	return strchr(uft_base_name(row->pub.path), '%') ? variant : dir->index;
+}
+
+/* Is the event of this place one of the directory's system? Of other rows: yes. */
+static int is_of_system(const struct place *dir, const struct row *row, uint32_t index)
+{
+	const struct uft_event_type *type;
+
+	if (!(row->pub.scope & UFT_SCOPE_EVENT) || !strchr(uft_base_name(row->pub.path), '%'))
+		return 1;
+	type = uft_event_table_at(tree_types(dir->t), index);
+	return type && type->system_index == dir->index;
+}
+
+/* The directory of a system, of one of its events. */
+static uint32_t index_above(const struct place *at, const struct row *dir)
+{
+	const struct uft_event_type *type = at->row->pub.scope & UFT_SCOPE_EVENT ? uft_event_table_at(tree_types(at->t), at->index) : NULL;
+
+	return type && dir->pub.scope & UFT_SCOPE_SYSTEM ? type->system_index : at->index;
+}
+
+struct entries { size_t left; int found; char *name; uft_node node; };
+
+/* Calls @fn for each entry until it returns not 0. t->lock held. */
+static int each_entry(const struct place *dir, int (*fn)(struct entries *e, const char *name, uft_node node), struct entries *e)
+{
+	char name[UFT_TREE_NAME];
+	int ret = 0;
+
+	for (size_t i = 0; i < nrows && !ret; i++) {
+		if (!is_child(dir->row, &rows[i]) || !is_here(&rows[i], dir->in))
+			continue;
+		for (uint32_t k = 0; k < variants(dir->t, &rows[i]) && !ret; k++) {
+			if (rows[i].pub.scope & UFT_SCOPE_OPTION && dir->in->number && option_is_top(k))
+				continue;
+			if (!is_of_system(dir, &rows[i], k))
+				continue;
+			name_of(dir->t, &rows[i], k, name);
+			ret = fn(e, name, node_of(dir->in, &rows[i], index_below(dir, &rows[i], k)));
+		}
+	}
+	if (dir->row->flags & ROW_NAMES)
+		for (struct instance *in = dir->t->instances; in && !ret; in = in->next)
+			if (in->number && !in->is_going)
+				ret = fn(e, in->name, node_of(in, &rows[0], 0));
+	return ret;
+}
+
+static int place_of_dir(struct uft_tree *t, uft_node node, struct place *out)
+{
+	int ret = node_place(t, node, out);
+
+	return ret ? ret : S_ISDIR(out->row->pub.mode) ? 0 : -ENOTDIR;
+}
+
+static int match_name(struct entries *e, const char *name, uft_node node)
+{
+	e->node = node;
+	return !strcmp(name, e->name);
+}
+
+int uft_tree_lookup(struct uft_tree *t, uft_node dir, const char *name, uft_node *out)
+{
+	struct entries e = { .name = (char *)name };
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = place_of_dir(t, dir, &at);
+	if (!ret)
+		ret = each_entry(&at, match_name, &e) ? 0 : -ENOENT;
+	pthread_mutex_unlock(&t->lock);
+	*out = e.node;
+	return ret;
+}
+
+int uft_tree_walk(struct uft_tree *t, const char *path, uft_node *out)
+{
+	char name[UFT_TREE_NAME];
+	int ret = 0;
+
+	*out = UFT_TREE_ROOT;
+	while (!ret && path[strspn(path, "/")]) {
+		size_t n;
+
+		path += strspn(path, "/");
+		n = strcspn(path, "/");
+		if (n >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, path, n);
+		name[n] = '\0';
+		if (!strcmp(name, ".."))
+			ret = uft_tree_parent(t, *out, out);
+		else if (strcmp(name, "."))
+			ret = uft_tree_lookup(t, *out, name, out);
+		path += n;
+	}
+	return ret;
+}
+
+static int take_nth(struct entries *e, const char *name, uft_node node)
+{
+	if (e->left--)
+		return 0;
+	snprintf(e->name, UFT_TREE_NAME, "%s", name);
+	e->node = node;
+	return 1;
+}
+
+int uft_tree_readdir(struct uft_tree *t, uft_node dir, size_t i, char name[UFT_TREE_NAME], uft_node *out)
+{
+	struct entries e = { .left = i, .name = name };
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = place_of_dir(t, dir, &at);
+	if (!ret)
+		ret = each_entry(&at, take_nth, &e);
+	pthread_mutex_unlock(&t->lock);
+	*out = e.node;
+	return ret;
+}
+
+int uft_tree_parent(struct uft_tree *t, uft_node node, uft_node *out)
+{
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	*out = UFT_TREE_ROOT;
+	for (size_t i = 0; !ret && i < nrows; i++) {
+		if (at.row == &rows[0] && at.in->number && rows[i].flags & ROW_NAMES)
+			*out = node_of(t->instances, &rows[i], 0);
+		else if (is_child(&rows[i], at.row))
+			*out = node_of(at.in, &rows[i], !strchr(uft_base_name(rows[i].pub.path), '%') ? 0 : index_above(&at, &rows[i]));
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+/* ---- Attributes ------------------------------------------------------------------------------ */
+
+static uint32_t mode_of(const struct place *at)
+{
+	return at->row == &rows[0] && at->in->number ? S_IFDIR | 0750 : at->row->pub.mode;
+}
+
+/* What chmod and chown left. t->lock held. */
+static struct node_attr *attr_of(struct instance *in, uft_node node)
+{
+	for (size_t i = 0; i < in->nattrs; i++)
+		if (in->attr[i].node == node)
+			return &in->attr[i];
+	return NULL;
+}
+
+/* The default of @at in a new entry. NULL: no memory. t->lock held. */
+static struct node_attr *attr_add(const struct place *at, uft_node node)
+{
+	struct node_attr *grown = realloc(at->in->attr, (at->in->nattrs + 1) * sizeof(*grown));
+
+	if (!grown)
+		return NULL;
+	at->in->attr = grown;
+	grown[at->in->nattrs] = (struct node_attr){ .node = node, .mode = mode_of(at), .uid = getuid(), .gid = getgid() };
+	return &grown[at->in->nattrs++];
+}
+
+int uft_tree_setattr(struct uft_tree *t, uft_node node, mode_t mode, uid_t uid, gid_t gid)
+{
+	struct node_attr *a = NULL;
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	if (!ret) {
+		a = attr_of(at.in, node);
+		a = a ? a : attr_add(&at, node);
+		ret = a ? 0 : -ENOMEM;
+	}
+	if (a) {
+		a->mode = mode == (mode_t)-1 ? a->mode : (a->mode & S_IFMT) | (mode & 07777);
+		a->uid = uid == (uid_t)-1 ? a->uid : uid;
+		a->gid = gid == (gid_t)-1 ? a->gid : gid;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+int uft_tree_getattr(struct uft_tree *t, uft_node node, struct uft_tree_attr *out)
+{
+	const struct node_attr *a;
+	struct place at;
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = node_place(t, node, &at);
+	if (!ret) {
+		a = attr_of(at.in, node);
+		*out = (struct uft_tree_attr){
+			.mode = a ? a->mode : mode_of(&at), .uid = a ? a->uid : getuid(), .gid = a ? a->gid : getgid(),
+			.nlink = S_ISDIR(at.row->pub.mode) ? 2 : 1, .flags = at.row->attr, .mtime_ns = at.in->mtime_ns, .doc = at.row->pub.doc,
+		};
+	}
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+const struct uft_tree_row *uft_tree_table(size_t i)
+{
+	return i < nrows ? &rows[i].pub : NULL;
+}

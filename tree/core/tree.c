@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tree.c - the owner of a tree: one thread for all that a session is asked
+ *
+ * tree.h says what a tree is. Its thread does in turn what others ask of it (tree_call(), one at a time, in order), a
+ * round of the session, and emptying the rings.
+ *
+ * Settings. `set` holds what the user wrote into files. A write makes a copy, changes it and hands it to tree_apply(),
+ * which tells the session; only when that worked the copy becomes `set`. So a refused write leaves no trace.
+ *
+ * Locks: `lock` for requests, instances and who waits, held for moments, no other lock taken inside.
+ */
+#include "tree/core/tree_internal.h"
+#include "symbol/guard_map.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define IDLE_MS		100	/* the session's own pace */
+#define BUSY_MS		5	/* a ring takes far longer to fill */
+#define RING_BYTES	(4u << 20)
+#define SUB_BYTES	4096u	/* the kernel's: what a buffer drops at a time, and a trace_pipe_raw page */
+
+struct request {
+	struct request *next;
+	int (*fn)(void *arg);
+	void *arg;
+	int result, is_done;
+};
+
+int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg)
+{
+	struct request r = { .fn = fn, .arg = arg };
+
+	if (pthread_equal(pthread_self(), t->owner))
+		return fn(arg);
+	pthread_mutex_lock(&t->lock);
+	*t->last = &r;
+	t->last = &r.next;
+	pthread_cond_signal(&t->asked);
+	uft_session_wake(t->session);
+	while (!r.is_done)
+		pthread_cond_wait(&t->done, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+	return r.result;
+}
+
+static void serve(struct uft_tree *t)
+{
+	pthread_mutex_lock(&t->lock);
+	while (t->first) {
+		struct request *r = t->first;
+
+		t->first = r->next;
+		if (!t->first)
+			t->last = &t->first;
+		pthread_mutex_unlock(&t->lock);
+		r->result = r->fn(r->arg);
+		pthread_mutex_lock(&t->lock);
+		r->is_done = 1;
+		pthread_cond_broadcast(&t->done);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/* Without targets there is nothing that the session could wait for, and without a tracer nothing comes by itself. */
+static void wait_asked(struct uft_tree *t)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += IDLE_MS * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&t->lock);
+	if (!t->first && !t->ending && (t->is_busy || t->fresh))
+		pthread_cond_timedwait(&t->asked, &t->lock, &until);
+	else if (!t->first && !t->ending)
+		pthread_cond_wait(&t->asked, &t->lock);
+	pthread_mutex_unlock(&t->lock);
+}
+
+static int is_ending(struct uft_tree *t)
+{
+	int ret;
+
+	pthread_mutex_lock(&t->lock);
+	ret = t->ending && !t->first;
+	pthread_mutex_unlock(&t->lock);
+	return ret;
+}
+
+static void note_status(struct uft_tree *t)
+{
+	int status = uft_session_status(t->session);
+
+	if (status != t->status && status >= 0)
+		dump_on_end(t, status);
+	pthread_mutex_lock(&t->lock);
+	if (status != t->status) {
+		t->status = status;
+		pthread_cond_broadcast(&t->done);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+/*
+ * What came is told by whom it is taken, and again in each round until it may be handed out: before, it is
+ * too young. One further round is not enough, since one that a reader asked for is followed by the owner's
+ * own at once.
+ */
+void tree_pull(struct uft_tree *t)
+{
+	uint64_t n;
+
+	uft_live_until(t->instances->live, uft_session_gather(t->session));
+	n = uft_live_pull(t->instances->live) + t->nmarks;
+	t->nmarks = 0;
+	trigger_round(t);
+	if (n)
+		t->fresh = uft_live_clock();
+	if (!t->fresh)
+		return;
+	handle_wake_all(t);
+	if (uft_live_certain(t->instances->live) >= t->fresh)
+		t->fresh = 0;
+}
+
+static int pull_job(void *arg)
+{
+	tree_pull(arg);
+	return 0;
+}
+
+void tree_pull_now(struct uft_tree *t)
+{
+	tree_call(t, pull_job, t);
+}
+
+static void *owner_main(void *arg)
+{
+	struct uft_tree *t = arg;
+	int has_targets;
+
+	while (!is_ending(t)) {
+		serve(t);
+		has_targets = uft_session_poll(t->session, t->is_busy ? BUSY_MS : IDLE_MS);
+		tree_pull(t);
+		note_status(t);
+		if (!has_targets)
+			wait_asked(t);
+	}
+	uft_session_destroy(t->session);
+	return NULL;
+}
+
+/* ---- Settings -------------------------------------------------------------------------------- */
+
+void tree_clear(struct instance *in, uint32_t cpu)
+{
+	uft_session_gather(in->t->session);	/* it is of before */
+	uft_live_clear(in->live, cpu);
+	if (cpu == UFT_LIVE_ALL)
+		in->cleared_ns = uft_live_now(in->live);
+}
+
+int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err)
+{
+	struct settings now = *set;
+	struct uft_tree *t = in->t;
+	int ret, was_on = in->set.is_on;
+
+	share_settle(in, set);
+	if (set->is_on == was_on)	/* who writes something else does not undo a traceoff that was due */
+		now.is_on = in->set.is_on;
+	set = &now;
+	ret = share_apply(in, set, err);
+	if (ret)
+		return ret;
+	if (in->set.tracer != set->tracer || in->set.clock != set->clock)
+		tree_clear(in, UFT_LIVE_ALL);
+	if (in->set.clock != set->clock)
+		clock_apply(in, set->clock);
+	uft_live_limit(in->live, set->buffer_kb * 1024, (set->options & OPT_BIT(OPT_OVERWRITE)) != 0);
+	uft_live_cpus(in->live, set->cpus_off);
+	if (in->set.is_on != set->is_on)
+		trigger_switched(in, set->is_on);
+	in->set = *set;
+	share_mute(t);
+	tree_record(t);
+	return 0;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+static void on_warning(void *arg, const char *text)
+{
+	struct uft_tree *t = arg;
+
+	if (t->opts.warning)
+		t->opts.warning(t->opts.arg, text);
+}
+
+static void on_told(void *arg, const struct uft_told_event *e)
+{
+	event_kin_take(arg, e);
+}
+
+static void on_fault(void *arg, pid_t pid, const char *text)
+{
+	(void)pid;
+	on_warning(arg, text);
+}
+
+static void on_slice_begin(void *arg, uint32_t slice, pid_t pid, pid_t ppid, const struct uft_image *img)
+{
+	struct uft_tree *t = arg;
+	char text[80];
+	int ret;
+
+	(void)ppid;
+	profile_begin(t, slice, img);
+	stack_begin(t, slice, img);
+	ret = uft_live_slice(t->instances->live, slice, img);
+	if (ret) {
+		snprintf(text, sizeof(text), "what process %d records is lost: %s", pid, strerror(-ret));
+		on_warning(arg, text);
+	}
+}
+
+static void on_slice_end(void *arg, uint32_t slice, pid_t pid)
+{
+	struct uft_tree *t = arg;
+
+	(void)pid;
+	profile_end(t, slice);
+	stack_end(t, slice);
+	uft_live_slice_end(t->instances->live, slice);
+	t->fresh = uft_live_clock();	/* it takes the rest */
+}
+
+static void on_task(void *arg, pid_t pid, pid_t tid, pid_t ppid, const struct uft_image *img, const char *comm)
+{
+	struct uft_tree *t = arg;
+
+	(void)img;
+	if (!(t->instances->set.options & OPT_BIT(OPT_RECORD_CMD)))
+		comm = "";
+	uft_live_task(t->instances->live, (uint32_t)pid, (uint32_t)tid, (uint32_t)ppid, comm);
+}
+
+static int start_owner(struct uft_tree *t)
+{
+	sigset_t all, saved;
+	int ret;
+
+	guard_fill_mask(&all);	/* signals are the caller's business */
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	ret = -pthread_create(&t->owner, NULL, owner_main, t);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	t->has_owner = !ret;
+	return ret;
+}
+
+static void tree_free(struct uft_tree *t)
+{
+	profile_free(t);
+	stack_free(t);
+	while (t->instances && t->instances->next)
+		instance_free(t->instances->next);
+	if (t->instances)
+		instance_free(t->instances);
+	pthread_cond_destroy(&t->asked);
+	pthread_cond_destroy(&t->done);
+	pthread_cond_destroy(&t->data);
+	pthread_mutex_destroy(&t->lock);
+	free(t->attached);
+	free(t);
+}
+
+static void init_sync(struct uft_tree *t)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&t->lock, NULL);
+	pthread_mutex_init(&t->pipe_lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&t->asked, &attr);
+	pthread_cond_init(&t->done, &attr);
+	pthread_cond_init(&t->data, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+int uft_tree_create(const struct uft_tree_opts *opts, struct uft_tree **out, struct uft_error *err)
+{
+	struct uft_session_opts so = {
+		.no_children = opts->no_children, .ring_bytes = RING_BYTES, .sub_bytes = SUB_BYTES,
+		.watchdog = opts->watchdog || opts->int3, .int3 = opts->int3,
+	};
+	struct uft_session_events ev = {
+		.warning = on_warning, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task, .told = on_told,
+		.fault = on_fault,
+	};
+	struct uft_tree *t = calloc(1, sizeof(*t));
+	int ret;
+
+	*out = NULL;
+	if (!t)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	if (so.watchdog && !uft_session_can_attach()) {
+		free(t);
+		return uft_fail(err, -EOPNOTSUPP, "%s is there on x86-64 only yet: start without it", so.int3 ? "--int3" : "--watchdog");
+	}
+	t->opts = *opts;
+	t->last = &t->first;
+	t->status = -1;
+	t->cmdlines = 128;
+	t->sysctl[0] = t->sysctl[2] = 1;	/* ftrace_enabled and kprobes-optimization, as in the kernel */
+	t->opts.buffer_kb = opts->buffer_kb ? opts->buffer_kb : 1408;
+	init_sync(t);
+	ev.arg = t;
+	ret = uft_session_create(&so, &ev, &t->session, err);
+	if (!ret) {
+		struct instance *top;
+
+		t->ncpus = uft_session_arena(t->session)->ncpus;
+		ret = instance_add(t, "", &top);
+		if (!ret)
+			ret = tree_apply(top, &top->set, err);
+		if (!ret)
+			ret = start_owner(t);
+		if (ret)
+			uft_session_destroy(t->session);
+	}
+	if (ret) {
+		tree_free(t);
+		return uft_fail(err, ret, "%s", err && err->text[0] ? err->text : strerror(-ret));
+	}
+	*out = t;
+	return 0;
+}
+
+void uft_tree_destroy(struct uft_tree *t)
+{
+	if (!t)
+		return;
+	pthread_mutex_lock(&t->lock);
+	t->ending = 1;
+	pthread_cond_signal(&t->asked);
+	uft_session_wake(t->session);
+	pthread_mutex_unlock(&t->lock);
+	handle_wake_all(t);
+	pthread_join(t->owner, NULL);
+	tree_free(t);
+}
+
+struct start { struct uft_tree *t; char *const *argv; pid_t pid; struct uft_error *err; };
+
+static int launch_job(void *arg)
+{
+	struct start *s = arg;
+
+	return uft_session_launch(s->t->session, s->argv, &s->pid, s->err);
+}
+
+static int attach_job(void *arg)
+{
+	struct start *s = arg;
+
+	return uft_session_attach(s->t->session, s->pid, s->err);
+}
+
+int uft_tree_launch(struct uft_tree *t, char *const argv[], pid_t *pid, struct uft_error *err)
+{
+	struct start s = { .t = t, .argv = argv, .err = err };
+	int ret = tree_call(t, launch_job, &s);
+
+	*pid = s.pid;
+	return ret;
+}
+
+int uft_tree_attach(struct uft_tree *t, pid_t pid, struct uft_error *err)
+{
+	return tree_call(t, attach_job, &(struct start){ .t = t, .pid = pid, .err = err });
+}
+
+int uft_tree_wait(struct uft_tree *t, int timeout_ms)
+{
+	struct timespec until;
+	int status, late = 0;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += timeout_ms % 1000 * 1000000l;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	pthread_mutex_lock(&t->lock);
+	while (t->status < 0 && !t->ending && !late) {
+		if (timeout_ms < 0)
+			pthread_cond_wait(&t->done, &t->lock);
+		else
+			late = pthread_cond_timedwait(&t->done, &t->lock, &until) == ETIMEDOUT;
+	}
+	status = t->status;
+	pthread_mutex_unlock(&t->lock);
+	return status < 0 ? -EAGAIN : status;
+}
+
+uint32_t tree_ncpus(const struct uft_tree *t)
+{
+	return t->ncpus;
+}

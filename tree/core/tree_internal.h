@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* tree_internal.h - layout of a tree; the theory is in tree.h and at the top of tree.c */
+#ifndef UFT_TREE_INTERNAL_H
+#define UFT_TREE_INTERNAL_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "control/session.h"
+#include "output/datsyms.h"
+#include "output/output.h"
+#include "stream/live/live.h"
+#include "symbol/event_type.h"
+#include "tree/tree.h"
+
+/* ---- text.c: what a read shows, growing ----------------------------------------------------- */
+
+struct tree_text {
+	char *p;
+	size_t n, cap;
+	int error;			/* -ENOMEM sticks */
+};
+void text_put(struct tree_text *x, const char *p, size_t n);
+int text_sink(void *x, const char *p, size_t n);		/* the same for who wants a sink */
+void text_printf(struct tree_text *x, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/*
+ * A number as the kernel's kstrtoull() base 0 or 10 takes it: no blanks, one newline may follow. 0 or
+ * -EINVAL, -ERANGE.
+ */
+int text_number(const char *p, size_t n, int base, uint64_t *out);
+/* @p without blanks around it. */
+void text_strip(const char **p, size_t *n);
+
+/* ---- table.c: the files ---------------------------------------------------------------------- */
+
+struct instance;
+struct place {				/* what a file is about */
+	struct uft_tree *t;
+	struct instance *in;
+	const struct row *row;
+	uint32_t index;			/* cpu or option */
+};
+
+enum row_flags {
+	ROW_NAMES	= 1,		/* a directory whose entries are made by mkdir: instances */
+	ROW_FROZEN	= 2,		/* shows what is frozen, not what goes on */
+};
+
+/* All run in the owner's thread, except read and poll. A member that is missing: the file has no such side. */
+struct row {
+	struct uft_tree_row pub;
+	int (*show)(const struct place *at, struct tree_text *out);	/* all of it */
+	/* One write: bytes taken, or negative errno and nothing changed. */
+	ssize_t (*store)(struct uft_handle *h, const char *p, size_t n);
+	int (*truncate)(const struct place *at);
+	int (*open)(struct uft_handle *h);
+	int (*release)(struct uft_handle *h);
+	ssize_t (*read)(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+	int (*poll)(struct uft_handle *h);
+	uint32_t attr, flags;
+};
+extern const struct row rows[];
+extern const size_t nrows;
+
+/* ---- node.c ---------------------------------------------------------------------------------- */
+
+int node_place(struct uft_tree *t, uft_node node, struct place *out);	/* -ENOENT: its instance is gone. t->lock held */
+
+/* ---- trace_options.c: trace_options ------------------------------------------------------------------ */
+
+enum option {
+	OPT_PRINT_PARENT, OPT_SYM_OFFSET, OPT_SYM_ADDR, OPT_VERBOSE, OPT_RAW, OPT_HEX, OPT_BIN, OPT_LATENCY, OPT_CONTEXT_INFO, OPT_IRQ_INFO, OPT_RECORD_CMD, OPT_RECORD_TGID, OPT_ANNOTATE, OPT_OVERWRITE, OPT_PAUSE, OPT_MARKERS,
+	OPT_MSG_ONLY, OPT_GRAPH_CPU, OPT_GRAPH_OVERHEAD, OPT_GRAPH_PROC, OPT_GRAPH_DURATION, OPT_GRAPH_ABSTIME,
+	OPT_GRAPH_TAIL, OPT_GRAPH_OVERRUN, OPT_GRAPH_IRQS, OPT_GRAPH_RETVAL, OPT_GRAPH_RETVAL_HEX, OPT_GRAPH_RETADDR, OPT_GRAPH_ARGS,
+	OPT_SLEEP_TIME, OPT_GRAPH_TIME, OPT_DISABLE_ON_FREE, OPT_STACK, OPT_USER_STACK, OPT_USEROBJ, OPT_FUNC_STACK, OPT_FUNC_TRACE, OPT_NO_REPEATS, OPT_FIELDS, OPT_DISPLAY_GRAPH, OPT_FUNC_FORK, OPT_EVENT_FORK, OPT_COUNT
+};
+#define OPT_BIT(o)	(1ull << (o))
+uint64_t option_defaults(void);
+uint32_t option_text_flags(uint64_t options);	/* enum uft_text_flags */
+uint32_t option_events(uint64_t options);	/* enum uft_events */
+
+uint32_t option_count(void);
+const char *option_name(uint32_t index);
+int option_is_top(uint32_t index);	/* has no file in an instance, as in the kernel */
+
+/* ---- handle.c -------------------------------------------------------------------------------- */
+
+struct uft_handle {
+	struct uft_tree *t;
+	struct place at;
+	struct uft_handle *next;	/* of those that wait: t->waiting */
+	int flags;			/* of open(2) */
+	pid_t pid, tgid;		/* the task that opened it, its process */
+	struct tree_text text;		/* what a reader is in the middle of */
+	int has_text;
+	void *priv;			/* the file's own */
+	const char *wrong;		/* of a write that is refused, for error_log; NULL: no more than that */
+	size_t wrong_at;		/* where in it */
+	atomic_int is_interrupted;
+	atomic_int is_read_waiting;	/* uft_tree_await_read() */
+	void (*notify)(void *arg);
+	void *notify_arg;
+};
+void handle_wake_all(struct uft_tree *t);	/* data came: waiters look again */
+/* Until data may have come. 0, -EINTR, -ESHUTDOWN: the tree ends. */
+int handle_wait_news(struct uft_handle *h);
+
+struct uft_event_table *tree_types(const struct uft_tree *t);	/* events.c: the session's */
+
+/* ---- tree.c ---------------------------------------------------------------------------------- */
+
+#define MAX_PIDS	61	/* the runtime's, of all lists together */
+enum pid_list { PIDS_ONLY, PIDS_NOT, NPIDS, PIDS_EVENT_ONLY = NPIDS, PIDS_EVENT_NOT, NALL_PIDS };
+enum list { LIST_FILTER, LIST_NOTRACE, LIST_GRAPH, LIST_GRAPH_NOT, LIST_STACK, NLISTS };
+
+struct settings {			/* what the session is told */
+	char *list[NLISTS];		/* set_ftrace_filter.c: words, each with a newline behind it; malloc'd */
+	struct pids { uint32_t pid[MAX_PIDS]; size_t n; } pids[NALL_PIDS];	/* set_ftrace_pid.c */
+	int has_event_kin;		/* event_fork.c: its lists of tasks count for events */
+	uint32_t kin;			/* number of these lists: another one when somebody was taken out */
+	struct uft_event_set events;	/* events.c */
+	char **event_filter; uint32_t nevent_filters;	/* by place of their types; malloc'd, NULL: none */
+	uint32_t tracer;
+	uint32_t clock;			/* trace_clock.c */
+	int is_on;			/* tracing_on */
+	int is_profiling;		/* trace_stat.c */
+	int is_measuring;		/* stack_trace.c */
+	uint64_t options;		/* bits by option_name() */
+	uint64_t buffer_kb;		/* of each cpu */
+	uint64_t thresh_us;
+	uint64_t max_latency_us;	/* latency tracers: only what is longer */
+	uint64_t cpus_off[UFT_LIVE_CPUS / 64];	/* tracing_cpumask.c */
+	uint32_t max_depth;
+	struct uft_hwlat_opts hwlat, osnoise;	/* the top's; 0: the default of each */
+	uint64_t sample_us;		/* the same */
+	char watch[512];		/* mmiotrace_watch.c: of mmiotrace, words with a newline behind each */
+};
+
+struct instance {
+	struct instance *next;
+	struct uft_tree *t;
+	uint32_t number;		/* 0: the top; nobody has it again */
+	uint32_t place;			/* its share of address slots; who comes later may have it again */
+	char name[UFT_TREE_NAME];
+	uint64_t mtime_ns;
+	uint32_t handles;		/* open; under t->lock */
+	struct node_attr { uft_node node; uint32_t mode; uid_t uid; gid_t gid; } *attr;	/* node.c: of files that chmod or chown changed; under t->lock */
+	size_t nattrs;
+	int is_going;			/* rmdir is at it: not there for others; under t->lock */
+	struct pipe *pipes;		/* trace_pipes open; the owner's, as all that follows */
+
+	struct settings set;		/* is_on and options are read by others */
+	struct uft_live *live;
+	struct uft_live *frozen;	/* snapshot.c; NULL: none is allocated; another one also under t->pipe_lock */
+	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
+	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
+	uint32_t buffer_percent;
+	int has_shared;			/* arbiter.c: others had something on while it had its tracer */
+	int paused;			/* readers of trace for whom recording pauses */
+	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error_log.c, the oldest first */
+	size_t nmistakes;
+
+	struct uft_printer *pipe_text;	/* under t->pipe_lock, with what it has printed */
+	struct tree_text pipe_out;
+	struct raw_pages { struct raw_cpu **cpu; struct dat_syms syms; } raw, frozen_raw;	/* trace_pipe_raw.c: by cpu, and of what is handed out; under t->pipe_lock */
+	char **event_error; uint32_t nevent_errors;	/* events.c: filters that were refused, as their files show them, by place; malloc'd, NULL: none */
+	struct triggers *triggers;	/* trigger.c; NULL: none */
+	struct event_kin *event_kin;	/* event_fork.c; NULL: none */
+	uint64_t *cpu_kb;		/* values.c: of a cpu whose buffer has another size; 0: set.buffer_kb */
+};
+
+struct uft_tree {
+	struct uft_tree_opts opts;
+	struct uft_session *session;
+	pthread_t owner;
+	int has_owner;
+
+	pthread_mutex_t lock;		/* requests, instances, handles that wait; held for moments */
+	pthread_cond_t asked, done, data;
+	struct request *first, **last;
+	int ending;
+	uint64_t news;			/* counts rounds that brought data */
+	struct uft_handle *waiting;
+	struct instance *instances;	/* the top first, then by number */
+	uint32_t next_instance, ncpus;
+	int status;			/* of the launched program, -1 while it runs */
+
+	const struct instance *told;	/* whose lists of tasks the session goes by, if they are those of all; NULL: it is gone; the owner's */
+	uint32_t *attached;		/* by set_ftrace_pid.c; the owner's */
+	size_t nattached;
+	uint32_t kins;			/* numbers given to lists of pids */
+	uint64_t nmarks;		/* since the last round; the owner's */
+	int in_round;			/* of triggers; the owner's */
+	int has_events;			/* some event was on once; the owner's */
+	int is_busy;			/* something records; the owner's */
+	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
+	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
+	struct tree_profile *profile;	/* trace_stat.c */
+	struct tree_stack *stack;	/* stack_trace.c */
+	uint32_t dump_on_oops;		/* dump_on_oops.c */
+	int32_t sysctl[3];		/* values.c: ftrace_enabled, traceoff_on_warning, kprobes-optimization */
+	uint32_t cmdlines;		/* saved_cmdlines.c: how many saved_cmdlines lists */
+
+	pthread_mutex_t pipe_lock;	/* one reader of trace_pipe at a time; before l->lock, never with t->lock */
+};
+
+int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot);
+void event_free(struct instance *in);		/* events.c */
+void raw_free(struct instance *in);
+void raw_forget(struct instance *in, uint32_t cpu);	/* pages of the snapshot that were begun go; all: their names as well. t->pipe_lock held */
+uint64_t buffer_kb(const struct instance *in, uint32_t cpu);	/* values.c */
+void pid_leave(struct instance *in);	/* set_ftrace_pid.c: @in has no list any more */
+/* event_fork.c. The owner. */
+int event_kin_is_asked(const struct settings *set);	/* the session has to tell of forks and ends */
+int event_kin_counts(const struct settings *set);	/* events are judged here, not by the buffer */
+int event_kin_begin(struct instance *in);
+int event_kin_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew);	/* else besides those that are in it */
+int event_kin_show(const struct instance *in, enum pid_list which, struct tree_text *out);	/* 0: as the user wrote it */
+void event_kin_take(struct uft_tree *t, const struct uft_told_event *e);
+int event_kin_passes(const struct instance *in, uint64_t clock);	/* an event of a type that functions switch */
+void event_kin_forget(struct instance *in, uint64_t clock);		/* those before are looked at */
+void event_kin_free(struct instance *in);
+int pids_want(const struct settings *set, uint32_t pid, uint32_t tid);	/* do the lists, as they are written, let the task in? */
+/* error_log.c: a write of @h was refused. */
+void error_note(struct uft_handle *h, const char *p, size_t n);
+void error_free(struct instance *in);
+/* trace_stat.c: a process begins, and ends before its slice is given away. */
+void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
+void profile_end(struct uft_tree *t, uint32_t slice);
+void profile_free(struct uft_tree *t);
+/* stack_trace.c: the same. */
+void stack_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img);
+void stack_end(struct uft_tree *t, uint32_t slice);
+void stack_free(struct uft_tree *t);
+int clock_apply(struct instance *in, uint32_t clock);	/* trace_clock.c: records have the time of another clock from now on */
+uint32_t tree_ncpus(const struct uft_tree *t);
+void tree_clear(struct instance *in, uint32_t cpu);	/* the owner: a cpu's buffer, or UFT_LIVE_ALL */
+void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
+/*
+ * For other threads: afterwards all that targets wrote before is in the buffer. A reader that finds nothing
+ * calls it, or it would miss the end.
+ */
+void tree_pull_now(struct uft_tree *t);
+/* Runs @fn(@arg) in the owner's thread and waits for its result. */
+int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
+/* arbiter.c. The owner: records are taken, or not, as the instances say that have something that is on. */
+void tree_record(struct uft_tree *t);
+/* The owner: what @set says, into the session. On an error all is as it was. */
+int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err);
+/* instance.c. The owner: the last of the list; the first is the top. */
+int instance_add(struct uft_tree *t, const char *name, struct instance **out);
+void instance_free(struct instance *in);
+/*
+ * arbiter.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an
+ * error all is as it was.
+ */
+int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);
+void share_settle(struct instance *in, const struct settings *set);	/* before it: what was due, a traceoff too, was due for the settings of now */
+void share_mute(struct uft_tree *t);		/* who has nothing that is on takes no records */
+int share_is_tracing(const struct instance *in, const struct settings *set);	/* it has something that is on */
+int share_is_forking(const struct settings *set);	/* function-fork: only targets know in time who is kin, and have one list */
+int share_knows_kin(const struct instance *in);	/* does the session know who is on @in's lists by function-fork? */
+/*
+ * snapshot.c. The owner: there is one, which shows nothing yet (1) or what it did (0); none; what came up to
+ * @until, as uft_live_clock() tells.
+ */
+int snapshot_allocate(struct instance *in);
+void snapshot_free(struct instance *in);
+int snapshot_take(struct instance *in, uint64_t until);
+int snapshot_is_used(const struct instance *in);	/* by its tracer, which keeps the worst case there in the kernel */
+/* dump_on_oops.c. The owner: the same as text to who serves, and out of the buffer. @cpu: or UFT_LIVE_ALL. */
+int dump_take(struct instance *in, uint32_t cpu, uint64_t until);
+void dump_on_end(struct uft_tree *t, int status);	/* of the launched program; ftrace_dump_on_oops */
+/* trigger.c: commands of set_ftrace_filter. The owner. */
+int trigger_is(const char *word);		/* any thread */
+int trigger_do(struct uft_handle *h, const char *word);	/* -EINVAL: h->wrong, counted from the word */
+void trigger_show(const struct instance *in, struct tree_text *out);
+int trigger_waits(const struct instance *in, const struct settings *set);	/* records are looked at for commands */
+int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words);	/* of the functions that have one; ends the text */
+int trigger_has_stacks(const struct instance *in);	/* it has stacktrace, also if that has no count left */
+int trigger_put_stack_words(const struct instance *in, struct tree_text *words);	/* of the functions whose stacks are wanted */
+int trigger_switches(const struct instance *in, uint32_t event);	/* functions switch the type of this place */
+int trigger_switches_any(const struct instance *in);
+int trigger_events(const struct instance *in, struct uft_event_set *out);	/* adds the types that functions switch; 0, -ENOMEM */
+int trigger_events_on(const struct instance *in, struct uft_event_set *out);	/* those that are on now, whoever switched them last; 0, -ENOMEM */
+void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now);	/* the user switched them so */
+void trigger_mute(const struct instance *in, int on);
+void trigger_switched(struct instance *in, int is_on);	/* tracing_on is another from now on */
+void trigger_round(struct uft_tree *t);
+void trigger_free(struct instance *in);
+
+#endif

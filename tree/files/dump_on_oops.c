@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump_on_oops.c - the buffer as text for whoever serves: func:dump, func:cpudump, ftrace_dump_on_oops
+ *
+ * The kernel prints to its console; here the text goes to the standard error of the process that has the
+ * tree. The form is the kernel's, with times from the first event on. Printed events leave the buffer.
+ *
+ * A program that crashed is one that the session started (uft shell PROGRAM) and that a signal of an error
+ * ended, or a shell that says so of its last command; how others end nobody is told. What it wrote is in its
+ * rings still.
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#define RULER	"---------------------------------\n"
+
+static int to_server(void *arg, const char *p, size_t n)
+{
+	const struct instance *in = arg;
+
+	in->t->opts.dump(in->t->opts.arg, p, n);
+	return 0;
+}
+
+static int print(struct instance *in, struct uft_stream *st)
+{
+	struct uft_text_opts opts = {
+		.tracer = in->set.tracer, .ncpus = tree_ncpus(in->t), .sink = to_server, .ctx = in,
+		.flags = (option_text_flags(in->set.options) & ~(uint32_t)(UFT_TEXT_RAW | UFT_TEXT_HEX | UFT_TEXT_BIN | UFT_TEXT_VERBOSE)) |
+			 UFT_TEXT_LATENCY | UFT_TEXT_NO_HEADER,
+	};
+	struct uft_printer *printer;
+	int ret = uft_text_open(st, &opts, &printer);
+
+	if (ret)
+		return ret;
+	while ((ret = uft_text_run(printer, SIZE_MAX)) > 0)
+		;
+	if (!ret)
+		ret = uft_text_collect(printer, 1);
+	uft_text_close(printer);
+	return ret;
+}
+
+int dump_take(struct instance *in, uint32_t cpu, uint64_t until)
+{
+	struct uft_live *frozen = NULL;
+	struct uft_stream *st = NULL;
+	int ret = in->t->opts.dump ? uft_live_take(in->live, cpu, until, &frozen) : -EINVAL;
+
+	if (!ret)
+		ret = uft_live_snapshot(frozen, cpu, &st);
+	if (ret)
+		goto out;
+	to_server(in, "Dumping ftrace buffer:\n", 23);
+	if (uft_stream_info(st)->events) {
+		to_server(in, RULER, strlen(RULER));
+		ret = print(in, st);
+		to_server(in, RULER, strlen(RULER));
+	} else {
+		to_server(in, "   (ftrace buffer empty)\n", 25);
+	}
+	uft_stream_close(st);
+out:
+	uft_live_destroy(frozen);
+	return ret;
+}
+
+/* ---- ftrace_dump_on_oops --------------------------------------------------------------------- */
+
+enum { ON_OOPS_NOT, ON_OOPS_ALL, ON_OOPS_CPU };
+
+int show_dump_on_oops(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%u\n", at->t->dump_on_oops);
+	return 0;
+}
+
+/* As the kernel's sysctl and its command line have it. */
+ssize_t store_dump_on_oops(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t value = ON_OOPS_CPU;
+	size_t len = n;
+	int ret;
+
+	text_strip(&p, &len);
+	ret = len == 8 && !memcmp(p, "orig_cpu", len) ? 0 : text_number(p, len, 10, &value);
+	if (!ret && value > ON_OOPS_CPU)
+		ret = -EINVAL;
+	if (!ret && value && !h->t->opts.dump) {
+		h->wrong = "The dump goes to standard error, which a server in the background does not have";
+		ret = -EINVAL;
+	}
+	if (!ret)
+		h->t->dump_on_oops = (uint32_t)value;
+	return ret ? ret : (ssize_t)n;
+}
+
+/* Of an error, whether it says so by itself or as shells do. */
+static int is_crash(int status)
+{
+	static const int of_errors[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS };
+	int sig = WIFSIGNALED(status) ? WTERMSIG(status) : WIFEXITED(status) ? WEXITSTATUS(status) - 128 : 0;
+
+	for (size_t i = 0; i < sizeof(of_errors) / sizeof(of_errors[0]); i++)
+		if (sig == of_errors[i])
+			return 1;
+	return 0;
+}
+
+/* Of the last that was recorded. */
+static uint32_t last_cpu(struct instance *in)
+{
+	struct uft_event ev[64];
+	struct uft_stream *st;
+	uint32_t cpu = UFT_LIVE_ALL;
+
+	if (uft_live_snapshot(in->live, UFT_LIVE_ALL, &st))
+		return cpu;
+	for (size_t n; (n = uft_stream_batch(st, ev, 64)); )
+		cpu = ev[n - 1].cpu;
+	uft_stream_close(st);
+	return cpu;
+}
+
+void dump_on_end(struct uft_tree *t, int status)
+{
+	struct instance *top = t->instances;
+
+	if (!t->dump_on_oops || !is_crash(status))
+		return;
+	tree_pull(t);
+	dump_take(top, t->dump_on_oops == ON_OOPS_CPU ? last_cpu(top) : UFT_LIVE_ALL, UFT_LIVE_NOW);
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
+ *
+ * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that
+ * is on is on for its instance: the session asks for what any of them wants (arbiter.c), each buffer shows its
+ * own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on,
+ * its own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of
+ * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,
+ * and its file shows it with the mistake, until another is written.
+ */
+#include "stream/select/event_filter.h"
+#include "tree/files/rows.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int show_nothing(const struct place *at, struct tree_text *out)
+{
+	(void)at, (void)out;
+	return 0;
+}
+
+struct uft_event_table *tree_types(const struct uft_tree *t)
+{
+	return uft_session_types(t->session);
+}
+
+/* ---- On and off ------------------------------------------------------------------------------ */
+
+static void show_name(const struct uft_event_type *type, struct tree_text *out)
+{
+	text_printf(out, "%s:%s\n", type->system, type->name);
+}
+
+int show_available_events(const struct place *at, struct tree_text *out)
+{
+	const struct uft_event_table *types = tree_types(at->t);
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (uft_event_table_at(types, i))
+			show_name(uft_event_table_at(types, i), out);
+	return 0;
+}
+
+static int is_on(const struct instance *in, uint32_t index)
+{
+	return uft_event_set_has(&in->set.events, index) || trigger_switches(in, index);
+}
+
+int show_set_event(const struct place *at, struct tree_text *out)
+{
+	const struct uft_event_table *types = tree_types(at->t);
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (uft_event_table_at(types, i) && is_on(at->in, i))
+			show_name(uft_event_table_at(types, i), out);
+	return 0;
+}
+
+/* Which are on by now: what functions did before comes first. 0, -ENOMEM. */
+static int events_on(struct instance *in, struct uft_event_set *out)
+{
+	if (trigger_switches_any(in))
+		tree_pull(in->t);
+	return trigger_events_on(in, out);
+}
+
+/* Takes @events over. */
+static int set_events(struct uft_handle *h, struct instance *in, struct uft_event_set *events)
+{
+	struct uft_event_set on = { NULL, 0 }, was = in->set.events;
+	struct settings set = in->set;
+	struct uft_error err = { "" };
+	int ret = trigger_events_on(in, &on);
+
+	if (!ret && uft_event_set_equal(events, &on)) {
+		uft_event_set_free(events);
+		uft_event_set_free(&on);
+		return 0;
+	}
+	set.events = *events;
+	ret = ret ? ret : tree_apply(in, &set, &err);
+	if (!ret) {
+		trigger_said(in, &on, events);
+		uft_event_set_free(&was);
+	} else {
+		uft_event_set_free(events);
+	}
+	uft_event_set_free(&on);
+	if (ret && ret != -EBUSY && h && h->t->opts.warning && err.text[0])
+		h->t->opts.warning(h->t->opts.arg, err.text);	/* the kernel does not tell of tasks here: with the remedy */
+	return ret;
+}
+
+int truncate_set_event(const struct place *at)
+{
+	struct uft_event_set none = { NULL, 0 };
+
+	if (trigger_switches_any(at->in))
+		tree_pull(at->in->t);
+	return set_events(NULL, at->in, &none);
+}
+
+/* One word without its `!`: 1: some types are meant, and *events has them or not; 0: none is; -ENOMEM. */
+static int take_word(const struct uft_event_table *types, const char *word, size_t n, int is_not, struct uft_event_set *events)
+{
+	int found = 0;
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++) {
+		const struct uft_event_type *type = uft_event_table_at(types, i);
+
+		if (!type || !uft_event_matches(word, n, type))
+			continue;
+		found = 1;
+		if (uft_event_set_change(events, i, !is_not))
+			return -ENOMEM;
+	}
+	return found;
+}
+
+/* Words, each with `!` in front if it is to be off. */
+ssize_t store_set_event(struct uft_handle *h, const char *p, size_t n)
+{
+	struct uft_event_set events = { NULL, 0 };
+	int ret = events_on(h->at.in, &events);
+
+	for (size_t at = 0, len; at < n && !ret; at += len) {
+		int is_not;
+
+		len = isspace((unsigned char)p[at]) != 0;
+		if (len)
+			continue;
+		while (at + len < n && !isspace((unsigned char)p[at + len]))
+			len++;
+		is_not = p[at] == '!';
+		ret = take_word(tree_types(h->t), p + at + is_not, len - (size_t)is_not, is_not, &events);
+		if (!ret) {
+			h->wrong = "Event not found";
+			h->wrong_at = at;
+			ret = -EINVAL;
+		}
+		ret = ret > 0 ? 0 : ret;
+	}
+	if (ret) {
+		uft_event_set_free(&events);
+		return ret;
+	}
+	ret = set_events(h, h->at.in, &events);
+	return ret ? ret : (ssize_t)n;
+}
+
+/* Is a file about this type: its own, its system's, or all? */
+static int is_about(const struct place *at, const struct uft_event_type *type)
+{
+	if (!type)
+		return 0;
+	if (at->row->pub.scope & UFT_SCOPE_EVENT)
+		return type->index == at->index;
+	return !(at->row->pub.scope & UFT_SCOPE_SYSTEM) || type->system_index == at->index;
+}
+
+/* `X`: some are; `?`: there are none. */
+int show_events_enable(const struct place *at, struct tree_text *out)
+{
+	const struct uft_event_table *types = tree_types(at->t);
+	int on = 0, off = 0;
+
+	for (uint32_t i = 0; i < uft_event_table_count(types); i++)
+		if (is_about(at, uft_event_table_at(types, i)))
+			is_on(at->in, i) ? on++ : off++;
+	text_printf(out, "%s\n", !on && !off ? "?" : !on ? "0" : !off ? "1" : "X");
+	return 0;
+}
+
+ssize_t store_events_enable(struct uft_handle *h, const char *p, size_t n)
+{
+	const struct uft_event_table *types = tree_types(h->t);
+	struct uft_event_set events = { NULL, 0 };
+	uint64_t on;
+	int ret = text_number(p, n, 10, &on);
+
+	if (!ret && on > 1)
+		ret = -EINVAL;
+	ret = ret ? ret : events_on(h->at.in, &events);
+	for (uint32_t i = 0; i < uft_event_table_count(types) && !ret; i++)
+		if (is_about(&h->at, uft_event_table_at(types, i)))
+			ret = uft_event_set_change(&events, i, on != 0);
+	if (ret) {
+		uft_event_set_free(&events);
+		return ret;
+	}
+	ret = set_events(h, h->at.in, &events);
+	return ret ? ret : (ssize_t)n;
+}
+
+int show_event_enable(const struct place *at, struct tree_text *out)
+{
+	struct uft_event_set on = { NULL, 0 };
+	int ret = events_on(at->in, &on);
+
+	if (!ret)
+		text_printf(out, "%d%s\n", uft_event_set_has(&on, at->index), trigger_switches(at->in, at->index) ? "*" : "");
+	uft_event_set_free(&on);
+	return ret;
+}
+
+ssize_t store_event_enable(struct uft_handle *h, const char *p, size_t n)
+{
+	return store_events_enable(h, p, n);
+}
+
+/* The one that its format says. */
+int show_event_id(const struct place *at, struct tree_text *out)
+{
+	struct tree_text format = { 0 };
+	const char *id;
+
+	show_format(at, &format);
+	text_put(&format, "", 1);
+	id = format.error ? NULL : strstr(format.p, "\nID: ");
+	if (id)
+		text_printf(out, "%d\n", atoi(id + 5));
+	free(format.p);
+	return id ? 0 : -ENOMEM;
+}
+
+/* ---- Filters --------------------------------------------------------------------------------- */
+
+/*
+ * What the file of a refused one shows, as the kernel's append_filter_err(); the caret is below the place.
+ * NULL: no memory.
+ */
+static char *refused_text(const char *text, const struct uft_filter_error *err)
+{
+	struct tree_text out = { 0 };
+
+	if (!strcmp(err->what, "Error"))
+		text_printf(&out, "%s\nError: (0)\n", text);
+	else
+		text_printf(&out, "%s\n%*s^\nparse_error: %s\n", text, (int)err->at, "", err->what);
+	text_put(&out, "", 1);
+	if (!out.error)
+		return out.p;
+	free(out.p);
+	return NULL;
+}
+
+/*
+ * What each of some events has from now on. @text, malloc'd: NULL: none; @refused: what its file shows
+ * instead, or NULL.
+ */
+struct filters { struct filter_change { uint32_t index; char *text, *refused; } *v; uint32_t n, cap; };
+
+static void free_filters(struct filters *f)
+{
+	for (uint32_t i = 0; i < f->n; i++) {
+		free(f->v[i].text);
+		free(f->v[i].refused);
+	}
+	free(f->v);
+}
+
+/* Takes the texts over. */
+static int add_filter(struct filters *f, uint32_t index, char *text, char *refused)
+{
+	uint32_t cap = f->cap ? 2 * f->cap : 4;
+	struct filter_change *grown = f->n < f->cap ? f->v : realloc(f->v, cap * sizeof(*grown));
+
+	if (!grown) {
+		free(text);
+		free(refused);
+		return -ENOMEM;
+	}
+	f->cap = f->n < f->cap ? f->cap : cap;
+	f->v = grown;
+	grown[f->n++] = (struct filter_change){ index, text, refused };
+	return 0;
+}
+
+/* A list of texts by place with room for @n of them. NULL: no memory. */
+static char **grown_texts(char *const *from, uint32_t nfrom, uint32_t n)
+{
+	char **to = calloc(n + 1, sizeof(*to));
+
+	if (to && nfrom)
+		memcpy(to, from, (nfrom < n ? nfrom : n) * sizeof(*to));
+	return to;
+}
+
+/* All of them or none. */
+static int set_filters(struct instance *in, struct filters *f)
+{
+	struct settings set = in->set;
+	uint32_t n = in->set.nevent_filters;
+	char **was = in->set.event_filter, **error;
+	int ret;
+
+	for (uint32_t i = 0; i < f->n; i++)
+		n = f->v[i].index >= n ? f->v[i].index + 1 : n;
+	set.event_filter = grown_texts(was, in->set.nevent_filters, n);
+	set.nevent_filters = n;
+	error = grown_texts(in->event_error, in->nevent_errors, n > in->nevent_errors ? n : in->nevent_errors);
+	ret = set.event_filter && error ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < f->n && !ret; i++) {
+		char *old = set.event_filter[f->v[i].index];
+
+		set.event_filter[f->v[i].index] = f->v[i].text;
+		f->v[i].text = old;
+	}
+	ret = ret ? ret : tree_apply(in, &set, NULL);
+	if (ret) {
+		for (uint32_t i = 0; set.event_filter && error && i < f->n; i++)	/* the new ones go with @f */
+			f->v[i].text = set.event_filter[f->v[i].index];
+		free(set.event_filter);
+		free(error);
+		return ret;
+	}
+	for (uint32_t i = 0; i < f->n; i++) {
+		char *old = error[f->v[i].index];
+
+		error[f->v[i].index] = f->v[i].refused;
+		f->v[i].refused = old;
+	}
+	free(was);
+	free(in->event_error);
+	in->event_error = error;
+	in->nevent_errors = n > in->nevent_errors ? n : in->nevent_errors;
+	return 0;
+}
+
+/* Is there such a filter? As uft_event_filter_make(). */
+static int try_filter(const struct uft_event_type *type, const char *text, struct uft_filter_error *err)
+{
+	struct uft_event_filter *f;
+	int ret = uft_event_filter_make(type, text, &f, err);
+
+	if (!ret)
+		uft_event_filter_free(f);
+	return ret;
+}
+
+/* One write, without blanks around it. malloc'd; NULL: *ret. */
+static char *take_filter(const char *p, size_t n, int *ret)
+{
+	char *text;
+
+	text_strip(&p, &n);
+	*ret = n >= UFT_FILTER_BYTES ? -E2BIG : memchr(p, '\0', n) ? -EINVAL : 0;
+	text = *ret ? NULL : strndup(p, n);
+	*ret = *ret || text ? *ret : -ENOMEM;
+	return text;
+}
+
+int show_event_filter(const struct place *at, struct tree_text *out)
+{
+	const char *refused = at->index < at->in->nevent_errors ? at->in->event_error[at->index] : NULL;
+	const char *text = at->index < at->in->set.nevent_filters ? at->in->set.event_filter[at->index] : NULL;
+
+	text_printf(out, "%s\n", refused ? refused : text ? text : "none");
+	return 0;
+}
+
+ssize_t store_event_filter(struct uft_handle *h, const char *p, size_t n)
+{
+	const struct uft_event_type *type = uft_event_table_at(tree_types(h->t), h->at.index);
+	struct uft_filter_error err = { "Error", 0 };
+	struct filters f = { NULL, 0, 0 };
+	int ret, undone, is_out;
+	char *text = take_filter(p, n, &ret), *refused = NULL;
+
+	if (!text)
+		return ret;
+	is_out = !strcmp(text, "0");
+	ret = is_out ? 0 : try_filter(type, text, &err);
+	if (ret && ret != -ENOMEM) {
+		refused = refused_text(text, &err);
+		ret = refused ? ret : -ENOMEM;
+	}
+	if (is_out || ret) {
+		free(text);
+		text = NULL;
+	}
+	undone = ret == -ENOMEM ? ret : add_filter(&f, type->index, text, refused);
+	undone = undone ? undone : set_filters(h->at.in, &f);
+	free_filters(&f);
+	if (ret && !undone) {
+		h->wrong = err.what;
+		h->wrong_at = err.at;
+	}
+	return undone ? undone : ret ? ret : (ssize_t)n;
+}
+
+int show_system_filter(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_printf(out, "### global filter ###\n# Use this to set filters for multiple events.\n"
+		    "# Only events with the given fields will be affected.\n# If no events are modified, an error message will be displayed here\n");
+	return 0;
+}
+
+/* What an event has then: @text if that is of its fields, else none, and its file says why. 0, -ENOMEM. */
+static int fit_filter(struct filters *f, const struct uft_event_type *type, const char *text)
+{
+	static const struct uft_filter_error none = { "Couldn't find or set field in one of a subsystem's events", 0 };
+	struct uft_filter_error err;
+	int ret = strcmp(text, "0") ? try_filter(type, text, &err) : 0;
+	char *refused = ret ? refused_text(text, &none) : NULL, *its = !ret && strcmp(text, "0") ? strdup(text) : NULL;
+
+	if (ret == -ENOMEM || (ret && !refused) || (!ret && !its && strcmp(text, "0"))) {
+		free(refused);
+		free(its);
+		return -ENOMEM;
+	}
+	return add_filter(f, type->index, its, refused);
+}
+
+/*
+ * Events that have the filter's fields get it; the others have no filter then. The write is not refused, as
+ * in the kernel.
+ */
+ssize_t store_system_filter(struct uft_handle *h, const char *p, size_t n)
+{
+	const struct uft_event_table *types = tree_types(h->t);
+	struct filters f = { NULL, 0, 0 };
+	int ret;
+	char *text = take_filter(p, n, &ret);
+
+	for (uint32_t i = 0; text && !ret && i < uft_event_table_count(types); i++)
+		if (is_about(&h->at, uft_event_table_at(types, i)))
+			ret = fit_filter(&f, uft_event_table_at(types, i), text);
+	free(text);
+	ret = ret ? ret : set_filters(h->at.in, &f);
+	free_filters(&f);
+	return ret ? ret : (ssize_t)n;
+}
+
+void event_free(struct instance *in)
+{
+	for (uint32_t i = 0; i < in->set.nevent_filters; i++)
+		free(in->set.event_filter[i]);
+	for (uint32_t i = 0; i < in->nevent_errors; i++)
+		free(in->event_error[i]);
+	free(in->set.event_filter);
+	free(in->event_error);
+	uft_event_set_free(&in->set.events);
+}

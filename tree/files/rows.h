@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+/* rows.h - what the rows of the table do, by file of the tree */
+#ifndef UFT_TREE_ROWS_H
+#define UFT_TREE_ROWS_H
+
+#include "tree/core/tree_internal.h"
+
+#define SHOW(name)	int show_##name(const struct place *at, struct tree_text *out)
+#define STORE(name)	ssize_t store_##name(struct uft_handle *h, const char *p, size_t n)
+
+/* values.c */
+const char *tracer_name(uint32_t tracer);
+SHOW(available_tracers);
+SHOW(current_tracer);
+STORE(current_tracer);
+SHOW(tracing_on);
+STORE(tracing_on);
+SHOW(tracing_thresh);
+STORE(tracing_thresh);
+SHOW(tracing_max_latency);
+STORE(tracing_max_latency);
+SHOW(sysprof_sample_period);
+STORE(sysprof_sample_period);
+SHOW(max_graph_depth);
+STORE(max_graph_depth);
+SHOW(buffer_size_kb);
+STORE(buffer_size_kb);
+SHOW(buffer_total_size_kb);
+SHOW(buffer_subbuf_size_kb);
+STORE(buffer_subbuf_size_kb);
+SHOW(buffer_percent);
+STORE(buffer_percent);
+STORE(free_buffer);
+int release_free_buffer(struct uft_handle *h);
+SHOW(timestamp_mode);
+SHOW(readme);
+SHOW(sysctl);
+STORE(sysctl);
+
+/* hwlat_detector.c */
+SHOW(hwlat_width);
+STORE(hwlat_width);
+SHOW(hwlat_window);
+STORE(hwlat_window);
+SHOW(hwlat_mode);
+STORE(hwlat_mode);
+
+/* mmiotrace_watch.c */
+SHOW(mmiotrace_watch);
+STORE(mmiotrace_watch);
+
+/* osnoise.c */
+SHOW(osnoise_runtime_us);
+STORE(osnoise_runtime_us);
+SHOW(osnoise_period_us);
+STORE(osnoise_period_us);
+SHOW(osnoise_cpus);
+STORE(osnoise_cpus);
+
+/* trace_options.c */
+SHOW(trace_options);
+STORE(trace_options);
+SHOW(option);
+STORE(option);
+
+/* trace.c */
+int open_trace(struct uft_handle *h);
+int release_trace(struct uft_handle *h);
+ssize_t read_trace(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+int truncate_trace(const struct place *at);
+STORE(trace);
+int open_pipe(struct uft_handle *h);
+int release_pipe(struct uft_handle *h);
+int poll_pipe(struct uft_handle *h);
+ssize_t read_pipe(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+/* trace_pipe_raw.c */
+int open_raw(struct uft_handle *h);
+int release_raw(struct uft_handle *h);
+int poll_raw(struct uft_handle *h);
+ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags);
+SHOW(kallsyms);
+SHOW(header_page);
+SHOW(header_event);
+SHOW(format);
+
+int open_marker(struct uft_handle *h);
+STORE(marker);
+STORE(marker_raw);
+SHOW(stats);
+
+/* snapshot.c */
+STORE(snapshot);
+void snapshot_help(const struct place *at, struct tree_text *out);	/* what an empty one says */
+/* events.c */
+SHOW(nothing);
+SHOW(available_events);
+SHOW(set_event);
+STORE(set_event);
+int truncate_set_event(const struct place *at);
+SHOW(event_id);
+SHOW(event_enable);
+STORE(event_enable);
+SHOW(event_filter);
+STORE(event_filter);
+SHOW(system_filter);
+STORE(system_filter);
+SHOW(events_enable);
+STORE(events_enable);
+
+/* dump_on_oops.c */
+SHOW(dump_on_oops);
+STORE(dump_on_oops);
+
+/* set_ftrace_filter.c */
+SHOW(functions);
+STORE(functions);
+int open_functions(struct uft_handle *h);
+int release_functions(struct uft_handle *h);
+SHOW(available_filter_functions);
+SHOW(available_filter_functions_addrs);
+SHOW(enabled_functions);
+
+SHOW(touched_functions);
+SHOW(dyn_ftrace_total_info);
+
+/* trace_stat.c */
+SHOW(stack_tracer_enabled);
+STORE(stack_tracer_enabled);
+SHOW(stack_max_size);
+STORE(stack_max_size);
+SHOW(stack_trace);
+SHOW(function_profile_enabled);
+STORE(function_profile_enabled);
+SHOW(trace_stat);
+
+/* tracing_cpumask.c, trace_clock.c, saved_cmdlines.c, error_log.c */
+SHOW(tracing_cpumask);
+STORE(tracing_cpumask);
+SHOW(trace_clock);
+STORE(trace_clock);
+SHOW(saved_cmdlines);
+SHOW(saved_cmdlines_size);
+STORE(saved_cmdlines_size);
+SHOW(saved_tgids);
+SHOW(error_log);
+STORE(error_log);
+int truncate_error_log(const struct place *at);
+
+/* set_ftrace_pid.c */
+SHOW(pids);
+STORE(pids);
+int open_pids(struct uft_handle *h);
+int release_pids(struct uft_handle *h);
+
+#endif

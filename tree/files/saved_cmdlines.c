@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* saved_cmdlines.c - saved_cmdlines, saved_tgids: the names and processes of the tasks that records tell of */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+
+struct listing { struct tree_text *out; size_t skip; };
+
+static void comm_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
+{
+	struct listing *l = arg;
+
+	(void)pid;
+	if (l->skip)
+		l->skip--;
+	else
+		text_printf(l->out, "%u %s\n", tid, comm[0] ? comm : "<...>");
+}
+
+static void count_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
+{
+	(void)pid, (void)tid, (void)comm;
+	++*(size_t *)arg;
+}
+
+/* The last of them. */
+int show_saved_cmdlines(const struct place *at, struct tree_text *out)
+{
+	struct listing l = { .out = out };
+	size_t n = 0;
+
+	uft_live_tasks(at->t->instances->live, count_fn, &n);
+	l.skip = n > at->t->cmdlines ? n - at->t->cmdlines : 0;
+	uft_live_tasks(at->t->instances->live, comm_fn, &l);
+	return 0;
+}
+
+int show_saved_cmdlines_size(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%u\n", at->t->cmdlines);
+	return 0;
+}
+
+ssize_t store_saved_cmdlines_size(struct uft_handle *h, const char *p, size_t n)
+{
+	uint64_t size = 0;
+	int ret = text_number(p, n, 10, &size);
+
+	if (ret || !size || size > 1u << 22)	/* the kernel's: as many as there may be tasks */
+		return ret ? ret : -EINVAL;
+	h->t->cmdlines = (uint32_t)size;
+	return (ssize_t)n;
+}
+
+static void tgid_fn(void *arg, uint32_t pid, uint32_t tid, const char *comm)
+{
+	(void)comm;
+	text_printf(arg, "%u %u\n", tid, pid);
+}
+
+int show_saved_tgids(const struct place *at, struct tree_text *out)
+{
+	if (at->t->instances->set.options & OPT_BIT(OPT_RECORD_TGID))
+		uft_live_tasks(at->t->instances->live, tgid_fn, out);
+	return 0;
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * set_ftrace_pid.c - set_ftrace_pid: whom to trace, and the way to processes that are no targets yet;
+ * set_ftrace_notrace_pid: whom not
+ *
+ * A number in the list that is a running process outside the session gets attached to; taken out again it is
+ * left as it was found. As long as the list is not empty, only tasks in it are recorded. A number of nobody
+ * is accepted, as by the kernel.
+ */
+#include "tree/files/rows.h"
+
+#include "control/functions.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* @named: those that the write names, in the list before or not. */
+struct pid_edit { struct pids list, named; int is_pending; };
+
+static enum pid_list list_of(const struct place *at)
+{
+	const char *path = at->row->pub.path;
+	enum pid_list first = strstr(path, "event") ? PIDS_EVENT_ONLY : PIDS_ONLY;
+
+	return strstr(path, "notrace") ? first + (PIDS_NOT - PIDS_ONLY) : first;
+}
+
+static void show_kin(void *out, pid_t pid)
+{
+	text_printf(out, "%d\n", pid);
+}
+
+int show_pids(const struct place *at, struct tree_text *out)
+{
+	enum pid_list which = list_of(at);
+	const struct pids *list = &at->in->set.pids[which];
+
+	if (at->in->set.has_event_kin && which >= NPIDS)	/* of those that were made, or have ended, until now */
+		tree_pull(at->t);
+	if (event_kin_show(at->in, which, out))
+		return 0;
+	for (size_t i = 0; i < list->n; i++)
+		text_printf(out, "%u\n", list->pid[i]);
+	if (which >= NPIDS)		/* the kernel's says nothing of an empty one */
+		return 0;
+	if (!list->n)
+		text_printf(out, "no pid\n");
+	else if (share_knows_kin(at->in))
+		uft_session_kin(at->t->session, list_of(at) == PIDS_NOT, show_kin, out);
+	return 0;
+}
+
+int open_pids(struct uft_handle *h)
+{
+	struct pid_edit *e;
+
+	if ((h->flags & O_ACCMODE) == O_RDONLY)
+		return 0;
+	h->priv = e = calloc(1, sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	e->is_pending = (h->flags & O_TRUNC) != 0;
+	if (!e->is_pending)
+		e->list = h->at.in->set.pids[list_of(&h->at)];
+	return 0;
+}
+
+static int has(const struct pids *list, uint32_t pid)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (list->pid[i] == pid)
+			return 1;
+	return 0;
+}
+
+int pids_want(const struct settings *set, uint32_t pid, uint32_t tid)
+{
+	const struct pids *only = &set->pids[PIDS_ONLY], *not = &set->pids[PIDS_NOT];
+
+	return (!only->n || has(only, pid) || has(only, tid)) && !has(not, pid) && !has(not, tid);
+}
+
+static int is_attached(const struct uft_tree *t, uint32_t pid)
+{
+	for (size_t i = 0; i < t->nattached; i++)
+		if (t->attached[i] == pid)
+			return 1;
+	return 0;
+}
+
+/* Attaches to a process that is new in the list, or named again: 1. 0: there is none, or it is a target already. */
+static int attach(struct uft_tree *t, uint32_t pid)
+{
+	struct uft_error err = { "" };
+	uint32_t *grown;
+	int ret;
+
+	if (kill((pid_t)pid, 0) || (pid_t)pid == getpid())
+		return 0;
+	grown = realloc(t->attached, (t->nattached + 1) * sizeof(*grown));	/* before: who is not noted is never left */
+	if (!grown)
+		return -ENOMEM;
+	t->attached = grown;
+	ret = uft_session_attach(t->session, (pid_t)pid, &err);
+	if (ret && ret != -EEXIST && ret != -ESRCH && t->opts.warning)
+		t->opts.warning(t->opts.arg, err.text);
+	if (!ret && !is_attached(t, pid))	/* else it was detached by hand meanwhile */
+		t->attached[t->nattached++] = pid;
+	return !ret ? 1 : ret == -EEXIST || ret == -ESRCH ? 0 : ret;
+}
+
+/*
+ * Detaches from processes that the session attached to and that are in no list any more: @list is what @in
+ * has now as its list @which. A process that cannot be left now, as it is frozen, is ours still, and left
+ * with the next change of a list.
+ */
+static void leave(struct instance *in, enum pid_list which, const struct pids *list)
+{
+	struct uft_tree *t = in->t;
+
+	for (size_t i = 0; i < t->nattached; i++) {
+		int is_wanted = has(list, t->attached[i]);
+
+		for (struct instance *other = t->instances; other; other = other->next) {
+			is_wanted |= (other != in || which != PIDS_ONLY) && has(&other->set.pids[PIDS_ONLY], t->attached[i]);
+			is_wanted |= (other != in || which != PIDS_EVENT_ONLY) && has(&other->set.pids[PIDS_EVENT_ONLY], t->attached[i]);
+		}
+		if (is_wanted || uft_session_detach(t->session, (pid_t)t->attached[i]) == -EBUSY)
+			continue;
+		t->attached[i--] = t->attached[--t->nattached];
+	}
+}
+
+void pid_leave(struct instance *in)
+{
+	in->set.pids[PIDS_EVENT_ONLY].n = 0;
+	leave(in, PIDS_ONLY, &(struct pids){ .n = 0 });
+}
+
+/* @is_anew: it is all of the list, not more of it. */
+static int pids_apply(struct instance *in, enum pid_list which, const struct pids *list, const struct pids *named, int is_anew)
+{
+	struct pids *before = &in->set.pids[which], again = { .n = 0 };	/* in the list, but left by hand meanwhile */
+	struct settings set = in->set;
+	int ret = 0, is_attaching = which == PIDS_ONLY || which == PIDS_EVENT_ONLY;
+
+	set.pids[which] = *list;
+	for (size_t i = 0; i < before->n; i++)
+		if (which < NPIDS && !has(list, before->pid[i]))
+			set.kin = ++in->t->kins;
+	if (set.pids[PIDS_ONLY].n + set.pids[PIDS_NOT].n > MAX_PIDS)
+		return -E2BIG;
+	for (size_t i = 0; i < list->n && ret >= 0 && is_attaching; i++) {
+		if (has(before, list->pid[i]) && !has(named, list->pid[i]))
+			continue;
+		ret = attach(in->t, list->pid[i]);
+		if (ret > 0 && has(before, list->pid[i]))
+			again.pid[again.n++] = list->pid[i];
+	}
+	if (which >= NPIDS && set.has_event_kin) {	/* what was done until now is judged by the list before */
+		tree_pull(in->t);
+		set.is_on = in->set.is_on;		/* as a traceoff in that left it */
+	}
+	if (ret >= 0)
+		ret = tree_apply(in, &set, NULL);
+	if (ret >= 0)
+		ret = event_kin_write(in, which, is_anew ? list : named, is_anew);
+	for (size_t i = 0; i < again.n && ret < 0; i++)
+		uft_session_detach(in->t->session, (pid_t)again.pid[i]);
+	if (is_attaching)		/* refused: those that were new */
+		leave(in, which, ret < 0 ? before : list);
+	return ret;
+}
+
+/* The lowest first, as the kernel shows them. */
+static int add(struct pids *list, uint32_t pid)
+{
+	size_t at;
+
+	if (list->n == MAX_PIDS)
+		return -E2BIG;
+	for (at = list->n++; at && list->pid[at - 1] > pid; at--)
+		list->pid[at] = list->pid[at - 1];
+	list->pid[at] = pid;
+	return 0;
+}
+
+ssize_t store_pids(struct uft_handle *h, const char *p, size_t n)
+{
+	struct pid_edit *e = h->priv, next = *e;
+	int ret = 0;
+
+	next.named.n = 0;
+	for (size_t at = 0; at < n && !ret;) {
+		size_t len = 0;
+		uint64_t pid;
+
+		while (at < n && isspace((unsigned char)p[at]))
+			at++;
+		while (at + len < n && !isspace((unsigned char)p[at + len]))
+			len++;
+		if (!len)
+			break;
+		ret = text_number(p + at, len, 10, &pid);
+		if (!ret && pid > INT32_MAX)
+			ret = -EINVAL;
+		if (ret) {
+			h->wrong = "Invalid process id";
+			h->wrong_at = at;
+		}
+		if (!ret && !has(&next.list, (uint32_t)pid))
+			ret = add(&next.list, (uint32_t)pid);
+		if (!ret && !has(&next.named, (uint32_t)pid))
+			ret = add(&next.named, (uint32_t)pid);
+		at += len;
+	}
+	if (ret)
+		return ret;
+	ret = pids_apply(h->at.in, list_of(&h->at), &next.list, &next.named, (h->flags & O_TRUNC) && e->is_pending);
+	if (ret) {
+		e->is_pending = 0;	/* who is in it stays, also at the close of a file that was truncated */
+		return ret;
+	}
+	next.is_pending = 0;
+	*e = next;
+	return (ssize_t)n;
+}
+
+int release_pids(struct uft_handle *h)
+{
+	struct pid_edit *e = h->priv;
+	int ret = e && e->is_pending ? pids_apply(h->at.in, list_of(&h->at), &e->list, &(struct pids){ .n = 0 }, 1) : 0;
+
+	free(e);
+	return ret;
+}

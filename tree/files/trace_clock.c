@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_clock.c - trace_clock
+ *
+ * Records carry the processor's counter; what turns it into ns is known to us alone (stream/wire/clock.h), so a
+ * clock that runs at the pace of CLOCK_MONOTONIC costs an addition. local, global and perf are that clock, as
+ * the kernel's are here unless a cpu goes wrong. The distance of boot and tai is taken when they are chosen:
+ * a suspend or a leap second while one of them is in use moves nothing. mono_raw has a line of its own.
+ * uptime, which counts what the kernel tells users as jiffies, and x86-tsc, which is the counter itself, are
+ * plain numbers; durations are ns beside them, too. counter, which numbers records as they are written, over
+ * all cpus, is none of ours: the cpus of a process do not share a number, and who reads one cpu's records
+ * before another's cannot tell how they are mixed.
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+static const struct { const char *name; clockid_t id; enum uft_stamp stamp; } clocks[] = {
+	{ "local", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "global", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "uptime", CLOCK_MONOTONIC, UFT_STAMP_UPTIME },
+	{ "perf", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono", CLOCK_MONOTONIC, UFT_STAMP_NS }, { "mono_raw", CLOCK_MONOTONIC_RAW, UFT_STAMP_NS },
+	{ "boot", CLOCK_BOOTTIME, UFT_STAMP_NS }, { "tai", CLOCK_TAI, UFT_STAMP_NS },
+#ifdef __x86_64__
+	{ "x86-tsc", CLOCK_MONOTONIC, UFT_STAMP_TICKS },
+#endif
+};
+#define NCLOCKS		(sizeof(clocks) / sizeof(clocks[0]))
+
+static int64_t now_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+int clock_apply(struct instance *in, uint32_t clock)
+{
+	int64_t before = now_ns(CLOCK_MONOTONIC), other = now_ns(clocks[clock].id), after = now_ns(CLOCK_MONOTONIC);
+	struct uft_live_clock use = { clocks[clock].name, CLOCK_MONOTONIC, 0, clocks[clock].stamp };
+
+	if (clocks[clock].id == CLOCK_MONOTONIC_RAW)
+		use.id = CLOCK_MONOTONIC_RAW;
+	else if (clocks[clock].id != CLOCK_MONOTONIC)
+		use.shift_ns = other - before - (after - before) / 2;
+	uft_live_use_clock(in->live, &use);
+	in->cleared_ns = uft_live_now(in->live);
+	if (in->latency_from_ns)		/* was of the clock before */
+		in->latency_from_ns = in->cleared_ns;
+	return 0;
+}
+
+int show_trace_clock(const struct place *at, struct tree_text *out)
+{
+	for (uint32_t i = 0; i < NCLOCKS; i++)
+		text_printf(out, at->in->set.clock == i ? "%s[%s]" : "%s%s", i ? " " : "", clocks[i].name);
+	text_printf(out, "\n");
+	return 0;
+}
+
+ssize_t store_trace_clock(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->at.in->set;
+	size_t len = n;
+	int ret;
+
+	text_strip(&p, &len);
+	for (set.clock = 0; set.clock < NCLOCKS; set.clock++)
+		if (strlen(clocks[set.clock].name) == len && !memcmp(clocks[set.clock].name, p, len))
+			break;
+	if (set.clock == NCLOCKS) {
+		h->wrong = "Unknown clock";
+		return -EINVAL;
+	}
+	ret = tree_apply(h->at.in, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}

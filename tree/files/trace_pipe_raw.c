@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_pipe_raw.c - per_cpu/cpuN/trace_pipe_raw and snapshot_raw: the records as the kernel's sub-buffers, and what
+ * says how to read them
+ *
+ * Readers are programs: trace-cmd, libtracefs. They want pages of 4096 bytes in the layout of
+ * events/header_page, with records in those of events/ftrace/NAME/format, and addresses that kallsyms names.
+ * So what the consumer hands out is written anew (output/krecord.c), with addresses of one space for all
+ * processes; the file kallsyms, which the kernel has in /proc, names those that have been handed out.
+ *
+ * A page that is not full goes out when a reader comes and there is nothing more. A reader that asks for
+ * several gets as many as there are. As in the kernel a page that is read in parts goes on with its rest, and
+ * pages are consumed: each reader gets what nobody had, trace_pipe's among them.
+ *
+ * A snapshot's pages are consumed as well, and it does not grow: who comes to its end finds the end, or
+ * EAGAIN. Its functions are its own, so they have addresses of their own, which go with it.
+ *
+ * Concurrency: under pipe_lock, as trace_pipe.
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "output/krecord.h"
+
+#define BATCH		16
+#define MAX_READY	BATCH	/* pages that a batch can fill: a marker may need one of its own, and no event completes two */
+
+struct raw_cpu {
+	struct uft_kbuf kbuf;
+	unsigned nready;
+	uint8_t ready[MAX_READY][KBUF_PAGE];
+};
+
+struct raw_reader {
+	size_t at, n;		/* of the page */
+	uint8_t page[KBUF_PAGE];
+};
+
+static int take_page(void *ctx, const void *page)
+{
+	struct raw_cpu *c = ctx;
+
+	if (c->nready == MAX_READY)
+		return -ENOSPC;
+	memcpy(c->ready[c->nready++], page, KBUF_PAGE);
+	return 0;
+}
+
+static struct raw_cpu *cpu_of(struct raw_cpu **raw, uint32_t cpu)
+{
+	if (!raw[cpu] && (raw[cpu] = calloc(1, sizeof(*raw[cpu]))))
+		uft_kbuf_init(&raw[cpu]->kbuf, take_page, raw[cpu]);
+	return raw[cpu];
+}
+
+int raw_init(struct instance *in, uint32_t first_slot, uint32_t frozen_slot)
+{
+	dat_syms_init(&in->raw.syms);
+	dat_syms_init(&in->frozen_raw.syms);
+	in->raw.syms.first_slot = first_slot;
+	in->frozen_raw.syms.first_slot = frozen_slot;
+	in->raw.cpu = calloc(tree_ncpus(in->t), sizeof(*in->raw.cpu));
+	in->frozen_raw.cpu = calloc(tree_ncpus(in->t), sizeof(*in->frozen_raw.cpu));
+	return in->raw.cpu && in->frozen_raw.cpu ? 0 : -ENOMEM;
+}
+
+static void free_pages(struct raw_pages *raw, uint32_t ncpus)
+{
+	for (uint32_t i = 0; raw->cpu && i < ncpus; i++)
+		free(raw->cpu[i]);
+	free(raw->cpu);
+	dat_syms_free(&raw->syms);
+}
+
+void raw_free(struct instance *in)
+{
+	free_pages(&in->raw, tree_ncpus(in->t));
+	free_pages(&in->frozen_raw, tree_ncpus(in->t));
+}
+
+void raw_forget(struct instance *in, uint32_t cpu)
+{
+	struct raw_pages *raw = &in->frozen_raw;
+	uint32_t slot = raw->syms.first_slot;
+
+	for (uint32_t i = 0; i < tree_ncpus(in->t); i++)
+		if (cpu == UFT_LIVE_ALL || i == cpu) {
+			free(raw->cpu[i]);
+			raw->cpu[i] = NULL;
+		}
+	if (cpu == UFT_LIVE_ALL) {
+		dat_syms_free(&raw->syms);
+		raw->syms.first_slot = slot;
+	}
+}
+
+/* One page, if there is anything. 1 yes, 0 nothing, -errno. */
+static int produce(struct uft_live *live, struct dat_syms *syms, uint32_t cpu, struct raw_cpu *c)
+{
+	struct uft_stream *st = uft_live_begin(live, cpu);
+	struct uft_event ev[BATCH];
+	uint64_t lost = st ? uft_live_untold(live, cpu) : 0;
+	size_t n = 1;
+	int ret = !st ? -ENOMEM : lost ? uft_kbuf_lost(&c->kbuf, lost) : 0;
+
+	while (!ret && !c->nready && (n = uft_stream_batch(st, ev, BATCH)))
+		for (size_t i = 0; i < n && !ret; i++)
+			ret = krecord_put(&c->kbuf, syms, &ev[i]);
+	if (st)
+		uft_live_end(live);
+	if (!ret && !c->nready)
+		ret = uft_kbuf_flush(&c->kbuf);
+	return ret < 0 ? ret : c->nready > 0;
+}
+
+static int is_frozen(const struct uft_handle *h)
+{
+	return (h->at.row->flags & ROW_FROZEN) != 0;
+}
+
+static int next_page(struct uft_handle *h, uint8_t *page)
+{
+	struct instance *in = h->at.in;
+	struct raw_pages *raw = is_frozen(h) ? &in->frozen_raw : &in->raw;
+	struct uft_live *live;
+	struct raw_cpu *c;
+	int ret;
+
+	pthread_mutex_lock(&in->t->pipe_lock);
+	live = is_frozen(h) ? in->frozen : in->live;
+	c = cpu_of(raw->cpu, h->at.index);
+	ret = !c ? -ENOMEM : c->nready ? 1 : live ? produce(live, &raw->syms, h->at.index, c) : 0;
+	if (ret > 0) {
+		memcpy(page, c->ready[0], KBUF_PAGE);
+		c->nready--;
+		memmove(c->ready[0], c->ready[1], c->nready * sizeof(c->ready[0]));
+	}
+	pthread_mutex_unlock(&in->t->pipe_lock);
+	return ret;
+}
+
+/* The kernel keeps the worst case of a latency tracer in the snapshot. */
+int open_raw(struct uft_handle *h)
+{
+	if (is_frozen(h) && snapshot_is_used(h->at.in))
+		return -EBUSY;
+	h->priv = calloc(1, sizeof(struct raw_reader));
+	return h->priv ? 0 : -ENOMEM;
+}
+
+int release_raw(struct uft_handle *h)
+{
+	free(h->priv);
+	return 0;
+}
+
+/* As much is held as who waits for pages wants to find. */
+static int is_full_enough(struct instance *in, uint32_t cpu)
+{
+	return in->buffer_percent && uft_live_bytes(in->live, cpu) * 100 >= buffer_kb(in, cpu) * 1024 * in->buffer_percent;
+}
+
+int poll_raw(struct uft_handle *h)
+{
+	const struct raw_reader *r = h->priv;
+	const struct raw_cpu *c = h->at.in->raw.cpu[h->at.index];
+	uint32_t percent = atomic_load(&h->is_read_waiting) ? 0 : h->at.in->buffer_percent;
+
+	if (is_frozen(h))	/* there is nothing to wait for */
+		return POLLIN | POLLRDNORM;
+	if (r->at < r->n || (c && c->nready) || is_full_enough(h->at.in, h->at.index))
+		return POLLIN | POLLRDNORM;
+	return percent || (!(c && c->kbuf.used) && uft_live_is_empty(h->at.in->live, h->at.index)) ? 0 : POLLIN | POLLRDNORM;
+}
+
+/* The rest of a page, or as many whole ones as there are and have room: a reader of one page gets one. */
+static ssize_t take_pages(struct uft_handle *h, char *buf, size_t n)
+{
+	struct raw_reader *r = h->priv;
+	size_t done = n < r->n - r->at ? n : r->n - r->at;
+	int ret = 1;
+
+	memcpy(buf, r->page + r->at, done);
+	r->at += done;
+	while (n - done >= KBUF_PAGE && (ret = next_page(h, (uint8_t *)buf + done)) > 0)
+		done += KBUF_PAGE;
+	if (done || ret < 0 || n >= KBUF_PAGE)
+		return done ? (ssize_t)done : ret;
+	ret = next_page(h, r->page);
+	if (ret <= 0)
+		return ret;
+	memcpy(buf, r->page, n);
+	r->at = n;
+	r->n = KBUF_PAGE;
+	return (ssize_t)n;
+}
+
+ssize_t read_raw(struct uft_handle *h, char *buf, size_t n, uint64_t offset, int flags)
+{
+	ssize_t ret = n ? take_pages(h, buf, n) : 0;
+
+	(void)offset;
+	if (is_frozen(h))
+		return n && !ret && flags & O_NONBLOCK ? -EAGAIN : ret;
+	while (n && !ret) {
+		tree_pull_now(h->t);
+		ret = take_pages(h, buf, n);
+		if (ret)
+			break;
+		if (flags & O_NONBLOCK)
+			return -EAGAIN;
+		ret = handle_wait_news(h);
+		if (ret)
+			return ret == -ESHUTDOWN ? 0 : ret;
+		ret = take_pages(h, buf, n);
+	}
+	return ret;
+}
+
+/* ---- How to read it -------------------------------------------------------------------------- */
+
+static int put_names(struct dat_syms *syms, struct tree_text *out)
+{
+	size_t n = 0;
+	char *text = dat_syms_text(syms, &n);
+
+	text_put(out, text, text ? n : 0);
+	free(text);
+	return text ? 0 : -ENOMEM;
+}
+
+int show_kallsyms(const struct place *at, struct tree_text *out)
+{
+	struct uft_tree *t = at->t;
+	int ret = 0;
+
+	pthread_mutex_lock(&t->pipe_lock);
+	for (struct instance *in = t->instances; in && !ret; in = in->next) {
+		ret = put_names(&in->raw.syms, out);
+		ret = ret ? ret : put_names(&in->frozen_raw.syms, out);
+	}
+	pthread_mutex_unlock(&t->pipe_lock);
+	return ret;
+}
+
+int show_header_page(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_put(out, krecord_header_page, strlen(krecord_header_page));
+	return 0;
+}
+
+int show_header_event(const struct place *at, struct tree_text *out)
+{
+	(void)at;
+	text_put(out, krecord_header_event, strlen(krecord_header_event));
+	return 0;
+}
+
+/* The directory above the file names the event. */
+int show_format(const struct place *at, struct tree_text *out)
+{
+	if (at->row->pub.scope & UFT_SCOPE_EVENT) {
+		const struct uft_event_type *type = uft_event_table_at(tree_types(at->t), at->index);
+
+		text_put(out, type->format, strlen(type->format));
+		return 0;
+	}
+	for (size_t i = 0; i < KRECORD_NFORMATS; i++) {
+		size_t n = strlen(krecord_formats[i].name);
+		const char *path = at->row->pub.path + strlen("events/ftrace/");
+
+		if (strncmp(path, krecord_formats[i].name, n) == 0 && path[n] == '/')
+			text_put(out, krecord_formats[i].text, strlen(krecord_formats[i].text));
+	}
+	return 0;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_stat.c - function_profile_enabled and trace_stat/: how often and how long functions ran
+ *
+ * The runtime adds up (tracer PROFILE, runtime/trace/profile.c), we read its sums when a file is read and
+ * when a process ends. Each function of each cpu is a row; rows of the same name are one, as for the kernel,
+ * which has one program.
+ *
+ * Where it differs from the kernel: beside it only function, function_graph and tracers that arm nothing can
+ * be on (arbiter.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
+ * time there. Turning it on forgets what there was; turning it off keeps it to be read.
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "stream/wire/clock.h"
+
+struct sum {
+	char *name;
+	uint32_t cpu;
+	uint64_t hits, total, squares;	/* as in the arena */
+};
+
+struct table { struct sum *row; size_t n, cap, merged; };
+
+struct tree_profile {
+	struct table done;		/* of processes that ended */
+	struct uft_clock_pair begin, end;	/* end: when it was switched off; 0 while it is on */
+	const struct uft_image **live;	/* by slice */
+	int has_sums;			/* it was on: those that live have some, also when it is off */
+};
+
+/* ---- Tables ---------------------------------------------------------------------------------- */
+
+static void table_free(struct table *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->row[i].name);
+	free(t->row);
+	*t = (struct table){ 0 };
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->cpu != y->cpu ? (x->cpu > y->cpu) - (x->cpu < y->cpu) : strcmp(x->name, y->name);
+}
+
+/* One row for each cpu and name. */
+static void table_merge(struct table *t)
+{
+	size_t to = 0;
+
+	if (t->n)
+		qsort(t->row, t->n, sizeof(t->row[0]), by_name);
+	for (size_t i = 0; i < t->n; i++) {
+		if (to && !by_name(&t->row[to - 1], &t->row[i])) {
+			t->row[to - 1].hits += t->row[i].hits;
+			t->row[to - 1].total += t->row[i].total;
+			t->row[to - 1].squares += t->row[i].squares;
+			free(t->row[i].name);
+		} else {
+			t->row[to++] = t->row[i];
+		}
+	}
+	t->n = t->merged = to;
+}
+
+static int table_add(struct table *t, const char *name, uint32_t cpu, const struct uft_profile *p)
+{
+	struct sum *row;
+
+	if (t->n == t->cap && t->n > 2 * t->merged + 1024)
+		table_merge(t);
+	if (t->n == t->cap) {
+		size_t cap = t->cap ? 2 * t->cap : 256;
+
+		row = realloc(t->row, cap * sizeof(*row));
+		if (!row)
+			return -ENOMEM;
+		t->row = row;
+		t->cap = cap;
+	}
+	row = &t->row[t->n];
+	*row = (struct sum){ strdup(name), cpu, p->hits, p->total, p->squares };
+	t->n += row->name != NULL;
+	return row->name ? 0 : -ENOMEM;
+}
+
+/* ---- What the runtime added up --------------------------------------------------------------- */
+
+static struct uft_profile *sums_of(struct uft_tree *t, uint32_t slice)
+{
+	const struct uft_arena *a = uft_session_arena(t->session);
+
+	return (struct uft_profile *)((char *)a + a->slice_offset + slice * a->slice_bytes + a->profile_offset);
+}
+
+static int collect_object(struct uft_tree *t, uint32_t slice, const struct uft_image *img, const struct uft_mapped *o,
+			  struct uft_resolver *names, struct table *to)
+{
+	const struct uft_arena *a = uft_session_arena(t->session);
+	const struct uft_profile *p = sums_of(t, slice);
+	int ret = 0;
+
+	for (uint64_t id = o->first_stub_id; id < (uint64_t)o->first_stub_id + o->nstubs && id < a->profile_ids && !ret; id++)
+		for (uint32_t cpu = 0; cpu < a->ncpus && !ret; cpu++) {
+			const struct uft_profile *e = p + cpu * a->profile_ids + id;
+
+			if (e->hits)
+				ret = table_add(to, uft_resolve_id(names, img, (uint32_t)id)->name, cpu, e);
+		}
+	return ret;
+}
+
+static int collect(struct uft_tree *t, uint32_t slice, const struct uft_image *img, struct table *to)
+{
+	struct uft_resolver *names = uft_resolver_alloc();
+	int ret = names ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < img->nobj && !ret; i++)
+		ret = collect_object(t, slice, img, &img->obj[i], names, to);
+	uft_resolver_free(names);
+	return ret;
+}
+
+void profile_begin(struct uft_tree *t, uint32_t slice, const struct uft_image *img)
+{
+	uint32_t nslices = uft_session_arena(t->session)->nslices;
+
+	if (slice >= nslices)		/* the session's own */
+		return;
+	if (!t->profile && (t->profile = calloc(1, sizeof(*t->profile)))) {
+		t->profile->live = calloc(nslices, sizeof(t->profile->live[0]));
+		uft_clock_sample(&t->profile->begin);
+	}
+	if (t->profile && t->profile->live)
+		t->profile->live[slice] = img;
+}
+
+void profile_end(struct uft_tree *t, uint32_t slice)
+{
+	struct tree_profile *p = t->profile;
+
+	if (!p || !p->live || slice >= uft_session_arena(t->session)->nslices || !p->live[slice])
+		return;
+	if (t->instances->set.is_profiling || p->has_sums)
+		collect(t, slice, p->live[slice], &p->done);
+	p->live[slice] = NULL;
+}
+
+void profile_free(struct uft_tree *t)
+{
+	if (!t->profile)
+		return;
+	table_free(&t->profile->done);
+	free(t->profile->live);
+	free(t->profile);
+}
+
+/* Targets may be adding at this moment: what is not seen of it is as good as a call later. */
+static void forget(struct uft_tree *t)
+{
+	const struct uft_arena *a = uft_session_arena(t->session);
+	struct tree_profile *p = t->profile;
+
+	if (!p)
+		return;
+	table_free(&p->done);
+	uft_clock_sample(&p->begin);
+	p->end.clock = 0;
+	for (uint32_t i = 0; p->live && i < a->nslices; i++)
+		if (p->live[i])
+			madvise(sums_of(t, i), a->ncpus * a->profile_ids * sizeof(struct uft_profile), MADV_REMOVE);
+}
+
+/* ---- Files ----------------------------------------------------------------------------------- */
+
+int show_function_profile_enabled(const struct place *at, struct tree_text *out)
+{
+	text_printf(out, "%d\n", at->in->set.is_profiling);
+	return 0;
+}
+
+ssize_t store_function_profile_enabled(struct uft_handle *h, const char *p, size_t n)
+{
+	struct settings set = h->at.in->set;
+	uint64_t on = 0;
+	int ret = text_number(p, n, 10, &on);
+
+	if (ret)
+		return ret;
+	set.is_profiling = on != 0;
+	if (set.is_profiling == h->at.in->set.is_profiling)
+		return (ssize_t)n;
+	ret = tree_apply(h->at.in, &set, NULL);
+	if (!ret && set.is_profiling)
+		forget(h->t);	/* only now: a write that is refused forgets nothing */
+	if (!ret && h->t->profile) {
+		h->t->profile->has_sums = 1;
+		if (!set.is_profiling)
+			uft_clock_sample(&h->t->profile->end);
+	}
+	return ret ? ret : (ssize_t)n;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) : (x->hits < y->hits) - (x->hits > y->hits);
+}
+
+/* The kernel's duration: seven digits, as many of them decimals as fit. */
+static void put_duration(struct tree_text *out, double ns)
+{
+	unsigned long long us = (unsigned long long)(ns / 1000), rest = (unsigned long long)ns % 1000;
+	char text[48];
+	int width = snprintf(text, sizeof(text), "%llu", us);
+
+	if (width < 7) {
+		width = snprintf(text, sizeof(text), "%llu.%03llu", us, rest);
+		width = width < 8 ? width : 8;
+	}
+	text_printf(out, "%.*s us %*s", width, text, width < 8 ? 8 - width : 0, "");
+}
+
+static void put_row(struct tree_text *out, const struct sum *s, double ns_per_unit)
+{
+	double unit = ns_per_unit * (1 << UFT_PROFILE_SQ_SHIFT), hits = (double)s->hits, total = (double)s->total * ns_per_unit;
+	double spread = s->hits > 1 ? (hits * (double)s->squares * unit * unit - total * total) / (hits * (hits - 1) * 1000) : 0;
+
+	text_printf(out, "  %-30.30s  %10llu    ", s->name, (unsigned long long)s->hits);
+	put_duration(out, total);
+	text_printf(out, "    ");
+	put_duration(out, total / hits);
+	text_printf(out, "    ");
+	put_duration(out, spread > 0 ? spread : 0);	/* squares are kept of shortened times: a tiny one may come out negative */
+	text_printf(out, "\n");
+}
+
+/* Of a profile that is off the same at each reading. */
+static double ns_per_unit(const struct tree_profile *p)
+{
+	struct uft_clock_pair end = p->end;
+
+	if (!end.clock)
+		uft_clock_sample(&end);
+	return end.clock > p->begin.clock ? (double)(end.ns - p->begin.ns) / (double)(end.clock - p->begin.clock) : 1;
+}
+
+int show_trace_stat(const struct place *at, struct tree_text *out)
+{
+	const uint32_t nslices = uft_session_arena(at->t->session)->nslices;
+	struct tree_profile *p = at->t->profile;
+	struct table all = { 0 };
+	double rate = 1;
+	int ret = 0;
+
+	text_printf(out, "  Function                               Hit    Time            Avg             s^2\n"
+			 "  --------                               ---    ----            ---             ---\n");
+	for (size_t i = 0; p && i < p->done.n && !ret; i++) {
+		const struct sum *s = &p->done.row[i];
+
+		ret = table_add(&all, s->name, s->cpu, &(struct uft_profile){ .hits = s->hits, .total = s->total, .squares = s->squares });
+	}
+	for (uint32_t i = 0; p && p->live && i < nslices && !ret; i++)
+		if (p->live[i])
+			ret = collect(at->t, i, p->live[i], &all);
+	table_merge(&all);
+	if (all.n)
+		qsort(all.row, all.n, sizeof(all.row[0]), by_time);
+	if (all.n)
+		rate = ns_per_unit(p);
+	for (size_t i = 0; i < all.n && !ret; i++)
+		if (all.row[i].cpu == at->index)
+			put_row(out, &all.row[i], rate);
+	table_free(&all);
+	return ret;
+}

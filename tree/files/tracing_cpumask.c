@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tracing_cpumask.c - tracing_cpumask: of which cpus the buffer takes records
+ *
+ * Records of tasks whose cpu is not known are of the cpu that they are shown on (stream/live/live_internal.h).
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Words of 32 bits from the highest, as many digits as the cpus need. */
+int show_tracing_cpumask(const struct place *at, struct tree_text *out)
+{
+	uint32_t n = tree_ncpus(at->t) < UFT_LIVE_CPUS ? tree_ncpus(at->t) : UFT_LIVE_CPUS;
+
+	for (uint32_t w = (n + 31) / 32; w--;) {
+		uint32_t bits = n - w * 32 < 32 ? n - w * 32 : 32;
+		uint32_t on = ~(uint32_t)(at->in->set.cpus_off[w / 2] >> (w % 2 * 32)) & (uint32_t)((1ull << bits) - 1);
+
+		text_printf(out, w ? "%0*x," : "%0*x\n", (int)(bits + 3) / 4, on);
+	}
+	return 0;
+}
+
+/* The last word of [p, p + *n) as a number; *n is before the comma in front of it. */
+static int last_word(const char *p, size_t *n, uint32_t *out)
+{
+	size_t begin = *n;
+	char digits[9];
+
+	while (begin && p[begin - 1] != ',')
+		begin--;
+	for (size_t i = begin; i < *n; i++)
+		if (!strchr("0123456789abcdefABCDEF", p[i]) || !p[i])
+			return -EINVAL;
+	if (*n - begin > 8)
+		return -EOVERFLOW;
+	memcpy(digits, p + begin, *n - begin);
+	digits[*n - begin] = '\0';
+	*out = (uint32_t)strtoul(digits, NULL, 16);
+	*n = begin ? begin - 1 : 0;
+	return 0;
+}
+
+ssize_t store_tracing_cpumask(struct uft_handle *h, const char *p, size_t n)
+{
+	uint32_t ncpus = tree_ncpus(h->t) < UFT_LIVE_CPUS ? tree_ncpus(h->t) : UFT_LIVE_CPUS, word;
+	struct settings set = h->at.in->set;
+	size_t len = n;
+	int ret = 0;
+
+	memset(set.cpus_off, 0xff, sizeof(set.cpus_off));
+	text_strip(&p, &len);
+	len -= len && p[len - 1] == ',';
+	for (uint32_t w = 0; len && !ret; w++) {
+		ret = last_word(p, &len, &word);
+		if (!ret && (w * 32 >= ncpus || (ncpus - w * 32 < 32 && word >> (ncpus - w * 32))))
+			ret = -EOVERFLOW;
+		if (!ret)
+			set.cpus_off[w / 2] &= ~((uint64_t)word << (w % 2 * 32));
+	}
+	if (!ret)
+		ret = tree_apply(h->at.in, &set, NULL);
+	return ret ? ret : (ssize_t)n;
+}

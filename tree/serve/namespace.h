@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* namespace.h - a mount namespace in which the tree stands where the kernel's stands. Theory: namespace.c. */
+#ifndef UFT_TREE_NAMESPACE_H
+#define UFT_TREE_NAMESPACE_H
+
+#include "symbol/error.h"
+#include "tree/serve/fuse.h"
+
+/* Takes the process into a mount namespace of its own, and a user namespace where it is not root. Before any thread. */
+int uft_namespace_enter(struct uft_error *err);
+
+/*
+ * Serves @t at /sys/kernel/tracing and /sys/kernel/debug/tracing of this namespace, with what tools look at
+ * beside it.
+ */
+int uft_namespace_mount(struct uft_tree *t, struct uft_fuse **out, struct uft_error *err);
+
+#endif

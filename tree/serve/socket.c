@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * socket.c - the tree through a socket: for machines without FUSE, and for commands about a session that runs
+ *
+ * Objects and owners
+ *	uft_serve	one a tree: the socket's name, the thread that accepts, the number of connections
+ *	connection	one a file that somebody reads or writes: a thread, which owns its descriptor and its handle
+ *
+ * A connection carries one request. It is refused unless the peer is the same user or root; the directory is
+ * the user's alone as well. What a peer says is checked for its lengths and is otherwise what a program could
+ * do with the mounted files.
+ *
+ * Concurrency. A connection that waits for data does so in poll(), for the data, the peer's going away or our end; so
+ * uft_serve_stop() ends all of them and waits until the last has let go of its handle.
+ *
+ * Failure. A peer that is slow or gone costs its own connection. A server that was killed leaves a name nobody listens
+ * to; who finds it removes it.
+ */
+#include "symbol/guard_map.h"
+#include "symbol/rundir.h"
+#include "tree/serve/socket.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#define MAX_CONNECTIONS	128
+#define LAST_MS		1000		/* when we end: for each part of what is still to be taken, */
+#define LAST_FRAMES	256		/* and so many parts of what never ends */
+#define REQUEST_S	10		/* for a request to come, a status to be taken */
+
+struct uft_serve {
+	struct uft_tree *tree;
+	int fd, stop_fd;
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t idle;
+	unsigned connections;
+	struct sockaddr_un addr;
+};
+
+struct connection {
+	struct uft_serve *s;
+	int fd, data_fd;
+};
+
+/* ---- Bytes ----------------------------------------------------------------------------------- */
+
+int serve_send(int fd, const void *p, size_t n)
+{
+	const char *at = p;
+
+	while (n) {
+		ssize_t ret = send(fd, at, n, MSG_NOSIGNAL);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret < 0)
+			return -errno;
+		at += ret;
+		n -= (size_t)ret;
+	}
+	return 0;
+}
+
+int serve_receive(int fd, void *p, size_t n)
+{
+	char *at = p;
+
+	while (n) {
+		ssize_t ret = recv(fd, at, n, 0);
+
+		if (ret < 0 && errno == EINTR)
+			continue;
+		if (ret <= 0)
+			return ret ? -errno : -ECONNRESET;
+		at += ret;
+		n -= (size_t)ret;
+	}
+	return 0;
+}
+
+/* A peer may take its time: a pager. It ends when the peer goes away; when we do it has a moment for each part. */
+static int send_patiently(struct connection *c, const void *p, size_t n)
+{
+	struct pollfd fds[2] = { { .fd = c->fd, .events = POLLOUT }, { .fd = c->s->stop_fd, .events = POLLIN } };
+	const char *at = p;
+
+	while (n) {
+		int is_ending = fds[1].revents != 0, got;
+		ssize_t ret = send(c->fd, at, n, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (ret < 0 && errno != EINTR && errno != EAGAIN)
+			return -errno;
+		at += ret > 0 ? ret : 0;
+		n -= ret > 0 ? (size_t)ret : 0;
+		got = n ? poll(fds, is_ending ? 1 : 2, is_ending ? LAST_MS : -1) : 1;
+		if (!got)
+			return -EPIPE;
+	}
+	return 0;
+}
+
+static int send_frame(struct connection *c, const void *p, size_t n)
+{
+	int32_t len = (int32_t)n;
+	int ret = send_patiently(c, &len, sizeof(len));
+
+	return ret ? ret : send_patiently(c, p, n);
+}
+
+static int send_status(int fd, int status)
+{
+	int32_t value = status;
+
+	return serve_send(fd, &value, sizeof(value));
+}
+
+/* ---- What is asked --------------------------------------------------------------------------- */
+
+static int send_entry(struct connection *c, uft_node node, const char *name)
+{
+	char buf[1024];
+	struct uft_tree_attr a;
+	struct serve_entry e;
+	int n;
+
+	if (uft_tree_getattr(c->s->tree, node, &a))
+		return 0;		/* removed in this moment */
+	e.mode = a.mode;
+	memcpy(buf, &e, sizeof(e));
+	n = snprintf(buf + sizeof(e), sizeof(buf) - sizeof(e), "%s%c%s", name, 0, a.doc ? a.doc : "");
+	return n < (int)(sizeof(buf) - sizeof(e)) ? send_frame(c, buf, sizeof(e) + (size_t)n + 1) : -ENAMETOOLONG;
+}
+
+static int list(struct connection *c, uft_node node, const char *path)
+{
+	char name[UFT_TREE_NAME];
+	uft_node entry;
+	int ret = 1;
+
+	for (size_t i = 0; ret > 0; i++) {
+		ret = uft_tree_readdir(c->s->tree, node, i, name, &entry);
+		if (ret > 0)
+			ret = send_entry(c, entry, name) ? -EPIPE : 1;
+	}
+	return ret == -ENOTDIR ? send_entry(c, node, path) : ret;
+}
+
+static void data_came(void *arg)
+{
+	eventfd_write(*(int *)arg, 1);
+}
+
+/* Until there is data, or we end: 0; -EPIPE: the peer has gone. */
+static int wait_for_data(struct connection *c, struct uft_handle *h)
+{
+	struct pollfd p[3] = { { .fd = c->data_fd, .events = POLLIN }, { .fd = c->fd, .events = POLLIN | POLLRDHUP },
+			       { .fd = c->s->stop_fd, .events = POLLIN } };
+	eventfd_t unused;
+
+	uft_tree_notify(h, data_came, &c->data_fd);
+	while (poll(p, 3, -1) < 0 && errno == EINTR)
+		;
+	uft_tree_notify(h, NULL, NULL);
+	eventfd_read(c->data_fd, &unused);
+	return p[1].revents ? -EPIPE : 0;
+}
+
+static int is_ending(const struct connection *c)
+{
+	return poll(&(struct pollfd){ .fd = c->s->stop_fd, .events = POLLIN }, 1, 0) > 0;
+}
+
+/*
+ * @waits: the file has no end of its own. When we end it is read on until it is empty, but not for ever:
+ * targets may go on.
+ */
+static int read_all(struct connection *c, struct uft_handle *h, uint32_t flags, int waits)
+{
+	uint64_t offset = 0;
+	char *buf = malloc(SERVE_FRAME);
+	ssize_t n = buf ? 1 : -ENOMEM;
+	int last = 0;
+
+	while (n > 0 && last < LAST_FRAMES) {
+		int ends = waits && is_ending(c);
+
+		last += ends;
+		n = uft_tree_read(h, buf, SERVE_FRAME, offset, O_NONBLOCK);
+		if (n == -EAGAIN && !(flags & SERVE_NOWAIT) && !ends) {
+			n = wait_for_data(c, h);
+			n = n ? n : 1;
+			continue;
+		}
+		if (n == -EAGAIN)
+			n = 0;
+		if (n > 0 && send_frame(c, buf, (size_t)n))
+			n = -EPIPE;
+		offset += n > 0 ? (uint64_t)n : 0;
+	}
+	free(buf);
+	return n < 0 ? (int)n : 0;
+}
+
+/* A close through FUSE may still be under way: as there, what is busy is asked again. */
+static int write_whole(struct uft_handle *h, const char *p, size_t n)
+{
+	int tries = 0;
+
+	while (n) {
+		ssize_t ret = uft_tree_write(h, p, n);
+
+		if (ret == -EBUSY && tries++ < 3) {
+			usleep(2000);
+			continue;
+		}
+		if (ret <= 0)
+			return ret ? (int)ret : -EIO;
+		p += ret;
+		n -= (size_t)ret;
+	}
+	return 0;
+}
+
+static int write_all(struct connection *c, struct uft_handle *h)
+{
+	char *buf = malloc(SERVE_FRAME);
+	int32_t n = 0;
+	int ret = buf ? 0 : -ENOMEM;
+
+	while (!ret && !(ret = serve_receive(c->fd, &n, sizeof(n))) && n) {
+		if (n < 0 || n > SERVE_FRAME)
+			ret = -EINVAL;
+		if (!ret)
+			ret = serve_receive(c->fd, buf, (size_t)n);
+		if (!ret)
+			ret = write_whole(h, buf, (size_t)n);
+		if (!ret)
+			ret = send_status(c->fd, n);
+	}
+	free(buf);
+	return ret;
+}
+
+static int use_file(struct connection *c, uft_node node, const struct serve_request *r, pid_t pid)
+{
+	int flags = r->op == SERVE_READ ? O_RDONLY : O_WRONLY | (r->flags & SERVE_APPEND ? O_APPEND : O_TRUNC), ret, closed;
+	struct uft_tree_attr attr;
+	struct uft_handle *h;
+
+	ret = uft_tree_getattr(c->s->tree, node, &attr);
+	if (!ret)
+		ret = uft_tree_open(c->s->tree, node, flags, pid, &h);
+	if (ret)
+		return ret;
+	if (r->op == SERVE_WRITE)
+		ret = send_status(c->fd, 1);	/* it is open: let it come */
+	if (!ret)
+		ret = r->op == SERVE_READ ? read_all(c, h, r->flags, attr.flags & UFT_ATTR_BLOCKS) : write_all(c, h);
+	closed = uft_tree_release(h);
+	return ret ? ret : closed;
+}
+
+static int send_file(struct connection *c, int fd)
+{
+	char *buf = malloc(SERVE_FRAME);
+	ssize_t n = buf ? 1 : -ENOMEM;
+
+	while (n > 0) {
+		n = read(fd, buf, SERVE_FRAME);
+		n = n < 0 ? -errno : n;
+		if (n > 0 && send_frame(c, buf, (size_t)n))
+			n = -EPIPE;
+	}
+	free(buf);
+	return (int)n;
+}
+
+/* The writer wants a name to seek in, so the file is made beside the socket and gone at once. */
+static int extract(struct connection *c, uft_node node)
+{
+	char name[sizeof(c->s->addr.sun_path) + 16];
+	int fd, ret;
+
+	snprintf(name, sizeof(name), "%s.XXXXXX", c->s->addr.sun_path);
+	fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	ret = uft_tree_extract(c->s->tree, node, name);
+	unlink(name);
+	if (!ret)
+		ret = send_file(c, fd);
+	close(fd);
+	return ret;
+}
+
+/* An instance is made or removed. */
+static int change_dir(struct connection *c, uint32_t op, char *path)
+{
+	size_t n = strlen(path);
+	uft_node dir, made;
+	char *slash;
+	int ret;
+
+	while (n > 1 && path[n - 1] == '/')
+		path[--n] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		*slash = '\0';
+	ret = uft_tree_walk(c->s->tree, slash ? path : "", &dir);
+	if (ret)
+		return ret;
+	path = slash ? slash + 1 : path;
+	return op == SERVE_MKDIR ? uft_tree_mkdir(c->s->tree, dir, path, &made) : uft_tree_rmdir(c->s->tree, dir, path);
+}
+
+/* A stranger's request is read before it is refused, so that he learns why. */
+static int answer(struct connection *c)
+{
+	socklen_t len = sizeof(struct ucred);
+	char path[SERVE_PATH];
+	struct ucred peer;
+	struct serve_request r;
+	uft_node node;
+	int ret = serve_receive(c->fd, &r, sizeof(r));
+
+	if (ret)
+		return ret;
+	if (r.magic != SERVE_MAGIC || !r.path_bytes || r.path_bytes > sizeof(path) || r.op < SERVE_LIST || r.op > SERVE_RMDIR)
+		return -EPROTO;
+	ret = serve_receive(c->fd, path, r.path_bytes);
+	if (!ret && path[r.path_bytes - 1])
+		ret = -EPROTO;
+	if (!ret && (getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) < 0 || (peer.uid != geteuid() && peer.uid != 0)))
+		ret = -EPERM;
+	if (!ret && r.op >= SERVE_MKDIR)
+		return change_dir(c, r.op, path);
+	if (!ret)
+		ret = uft_tree_walk(c->s->tree, path, &node);
+	if (ret)
+		return ret;
+	if (r.op == SERVE_EXTRACT)
+		return extract(c, node);
+	return r.op == SERVE_LIST ? list(c, node, path) : use_file(c, node, &r, peer.pid);
+}
+
+/* ---- Connections ----------------------------------------------------------------------------- */
+
+static void *connection_main(void *arg)
+{
+	struct connection *c = arg;
+	struct uft_serve *s = c->s;
+	struct timeval limit = { .tv_sec = REQUEST_S };
+
+	setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
+	setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit));
+	send_status(c->fd, answer(c));
+	close(c->fd);
+	if (c->data_fd >= 0)
+		close(c->data_fd);
+	free(c);
+	pthread_mutex_lock(&s->lock);
+	s->connections--;
+	pthread_cond_signal(&s->idle);
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static int start_thread(pthread_t *thread, void *(*fn)(void *), void *arg, int is_detached)
+{
+	pthread_attr_t attr;
+	sigset_t all, saved;
+	int ret;
+
+	guard_fill_mask(&all);	/* signals are the caller's business */
+	pthread_attr_init(&attr);
+	if (is_detached)
+		pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	pthread_sigmask(SIG_SETMASK, &all, &saved);
+	ret = -pthread_create(thread, &attr, fn, arg);
+	pthread_sigmask(SIG_SETMASK, &saved, NULL);
+	pthread_attr_destroy(&attr);
+	return ret;
+}
+
+static void take_connection(struct uft_serve *s, int fd)
+{
+	struct connection *c = malloc(sizeof(*c));
+	unsigned n;
+	pthread_t thread;
+
+	if (c)
+		*c = (struct connection){ .s = s, .fd = fd, .data_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK) };
+	pthread_mutex_lock(&s->lock);
+	n = s->connections++;
+	pthread_mutex_unlock(&s->lock);
+	if (c && c->data_fd >= 0 && n < MAX_CONNECTIONS && !start_thread(&thread, connection_main, c, 1))
+		return;
+	send_status(fd, -EAGAIN);
+	close(fd);
+	if (c && c->data_fd >= 0)
+		close(c->data_fd);
+	free(c);
+	pthread_mutex_lock(&s->lock);
+	s->connections--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void *accept_main(void *arg)
+{
+	struct uft_serve *s = arg;
+	struct pollfd p[2] = { { .fd = s->fd, .events = POLLIN }, { .fd = s->stop_fd, .events = POLLIN } };
+
+	while (!p[1].revents) {
+		int fd = -1;
+
+		if (poll(p, 2, -1) > 0 && p[0].revents)
+			fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
+		if (fd >= 0)
+			take_connection(s, fd);
+		else if (p[0].revents)
+			usleep(10000);		/* no descriptors: not in a spin */
+	}
+	return NULL;
+}
+
+/* ---- Life ------------------------------------------------------------------------------------ */
+
+int uft_serve_dir(char *buf, size_t size, struct uft_error *err)
+{
+	const char *run = getenv("XDG_RUNTIME_DIR");
+	struct stat st;
+	int ret;
+
+	if (!run || !*run) {
+		ret = uft_rundir("/tmp", buf, size);
+		return ret ? uft_fail(err, ret, "cannot make %s: %s", buf, strerror(-ret)) : 0;
+	}
+	ret = snprintf(buf, size, "%s/uft", run);
+	if (ret < 0 || (size_t)ret >= size)
+		return uft_fail(err, -ENAMETOOLONG, "XDG_RUNTIME_DIR is too long");
+	if (mkdir(buf, 0700) < 0 && errno != EEXIST)
+		return uft_fail(err, -errno, "cannot make %s: %s", buf, strerror(errno));
+	if (lstat(buf, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 022)
+		return uft_fail(err, -EPERM, "%s is not a directory that only user %u may write", buf, geteuid());
+	return 0;
+}
+
+static void release(struct uft_serve *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->stop_fd >= 0)
+		close(s->stop_fd);
+	free(s);
+}
+
+/* The name is there when connections are taken: a client that is refused removes it, as that of one that was killed. */
+static int bind_and_listen(const struct uft_serve *s)
+{
+	struct sockaddr_un young = s->addr;
+	int n = snprintf(young.sun_path, sizeof(young.sun_path), "%s.new", s->addr.sun_path);
+
+	if (n < 0 || (size_t)n >= sizeof(young.sun_path)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	unlink(young.sun_path);
+	if (bind(s->fd, (const struct sockaddr *)&young, sizeof(young)) < 0 || listen(s->fd, 16) < 0)
+		return -1;
+	return rename(young.sun_path, s->addr.sun_path);
+}
+
+int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error *err)
+{
+	struct uft_serve *s = calloc(1, sizeof(*s));
+	char dir[sizeof(s->addr.sun_path) - 24];
+	int ret;
+
+	*out = NULL;
+	if (!s)
+		return uft_fail(err, -ENOMEM, "out of memory");
+	ret = uft_serve_dir(dir, sizeof(dir), err);
+	if (ret) {
+		free(s);
+		return ret;
+	}
+	s->tree = t;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	s->addr.sun_family = AF_UNIX;
+	snprintf(s->addr.sun_path, sizeof(s->addr.sun_path), "%s/%d.sock", dir, getpid());
+	unlink(s->addr.sun_path);	/* of one with our number that was killed */
+	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	s->stop_fd = eventfd(0, EFD_CLOEXEC);
+	if (s->fd < 0 || s->stop_fd < 0 || bind_and_listen(s) < 0)
+		ret = uft_fail(err, -errno, "cannot serve at %s: %s", s->addr.sun_path, strerror(errno));
+	if (!ret && start_thread(&s->thread, accept_main, s, 0)) {
+		unlink(s->addr.sun_path);
+		ret = uft_fail(err, -EAGAIN, "cannot start a thread");
+	}
+	if (ret)
+		release(s);
+	else
+		*out = s;
+	return ret;
+}
+
+const char *uft_serve_path(const struct uft_serve *s)
+{
+	return s->addr.sun_path;
+}
+
+void uft_serve_stop(struct uft_serve *s)
+{
+	if (!s)
+		return;
+	unlink(s->addr.sun_path);
+	eventfd_write(s->stop_fd, 1);
+	pthread_join(s->thread, NULL);
+	pthread_mutex_lock(&s->lock);
+	while (s->connections)
+		pthread_cond_wait(&s->idle, &s->lock);
+	pthread_mutex_unlock(&s->lock);
+	release(s);
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * serve.h - the tree through a socket, for uft read, write, ls, mkdir and rmdir. Theory: socket.c. Context:
+ * any thread.
+ */
+#ifndef UFT_TREE_SERVE_H
+#define UFT_TREE_SERVE_H
+
+#include "symbol/error.h"
+#include "tree/tree.h"
+
+struct uft_serve;
+
+/* Serves @t at DIR/PID.sock of uft_serve_dir() until uft_serve_stop(), which must come before the tree's end. */
+int uft_serve_start(struct uft_tree *t, struct uft_serve **out, struct uft_error *err);
+const char *uft_serve_path(const struct uft_serve *s);
+void uft_serve_stop(struct uft_serve *s);
+
+/* $XDG_RUNTIME_DIR/uft, without it /tmp/uft-UID, or if a stranger has that name another (symbol/rundir.h); made. */
+int uft_serve_dir(char *buf, size_t size, struct uft_error *err);
+
+/*
+ * ---- What is said. A request and the path behind it; then frames: a length and as many bytes. 0 ends, below
+ * 0 is -errno.
+ */
+
+#define SERVE_MAGIC	0x31746675u	/* uft1 */
+#define SERVE_FRAME	65536		/* bytes at most */
+#define SERVE_PATH	4096
+
+enum serve_op {
+	SERVE_LIST	= 1,	/* frames: struct serve_entry, name, NUL, doc, NUL */
+	SERVE_READ	= 2,	/* frames: what is read; SERVE_NOWAIT: it ends where a reader would wait */
+	SERVE_WRITE	= 3,	/* frames from the client, one write each; each is answered by a length, the end by 0, or by -errno */
+	SERVE_EXTRACT	= 4,	/* frames: a trace.dat of what the buffer holds, which is then empty; the path is any of its instance */
+	SERVE_MKDIR	= 5,	/* no frames: an instance */
+	SERVE_RMDIR	= 6,
+};
+enum serve_flags { SERVE_APPEND = 1, SERVE_NOWAIT = 2 };
+struct serve_request { uint32_t magic, op, flags, path_bytes; };
+struct serve_entry { uint32_t mode; };
+
+/* All of it, or -errno; a peer that goes away is -ECONNRESET. */
+int serve_send(int fd, const void *p, size_t n);
+int serve_receive(int fd, void *p, size_t n);
+
+#endif

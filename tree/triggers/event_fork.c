@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event_fork.c - options/event-fork: who a listed task makes is in set_event_pid and set_event_notrace_pid as
+ * well, until it ends
+ *
+ * The session tells of each event when it takes it from the kernel, a task's own in their order
+ * (control/events/observe.c). So each is judged by the lists of that moment, and then the lists change by it,
+ * as in the kernel: a fork's child joins, who ends leaves. An event that they let through is named to the
+ * buffer by its clock, which shows of its types nothing else (stream/live/choices.c), as of those that
+ * functions switch.
+ *
+ * From the first time on that an instance has the option these lists go on to be what counts for it, also
+ * without the option: who is in them stays. The settings' lists are what the user wrote; only if there is one
+ * are tasks left out.
+ *
+ * Of a type that functions switch, what is let through waits until that is known, too (trigger_event.c). All
+ * is the owner's.
+ */
+#include "tree/files/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sorted { uint64_t *v; size_t n, cap; };
+
+/* @list: set_event_pid, set_event_notrace_pid. @passed: clocks of what was let through and waits. */
+struct event_kin { struct sorted list[2], passed; };
+
+/* Where @value is, or would be. */
+static size_t place_of(const struct sorted *s, uint64_t value)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->v[mid] < value)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int is_in(const struct sorted *s, uint64_t value)
+{
+	size_t i = place_of(s, value);
+
+	return i < s->n && s->v[i] == value;
+}
+
+static int put_in(struct sorted *s, uint64_t value)
+{
+	size_t i = place_of(s, value), cap = 2 * s->cap + 16;
+	uint64_t *grown = s->n < s->cap ? s->v : realloc(s->v, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	s->cap = s->n < s->cap ? s->cap : cap;
+	s->v = grown;
+	if (i < s->n && grown[i] == value)
+		return 0;
+	memmove(&grown[i + 1], &grown[i], (s->n++ - i) * sizeof(*grown));
+	grown[i] = value;
+	return 0;
+}
+
+static void take_out(struct sorted *s, uint64_t value)
+{
+	size_t i = place_of(s, value);
+
+	if (i < s->n && s->v[i] == value)
+		memmove(&s->v[i], &s->v[i + 1], (--s->n - i) * sizeof(*s->v));
+}
+
+/* ---- The lists ------------------------------------------------------------------------------- */
+
+int event_kin_is_asked(const struct settings *set)
+{
+	return set->options & OPT_BIT(OPT_EVENT_FORK) && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
+}
+
+int event_kin_counts(const struct settings *set)
+{
+	return set->has_event_kin && (set->pids[PIDS_EVENT_ONLY].n || set->pids[PIDS_EVENT_NOT].n);
+}
+
+int event_kin_begin(struct instance *in)
+{
+	int ret = 0;
+
+	if (in->set.has_event_kin)
+		return 0;
+	event_kin_free(in);
+	in->event_kin = calloc(1, sizeof(*in->event_kin));
+	for (int i = 0; i < 2 && in->event_kin && !ret; i++)
+		ret = event_kin_write(in, PIDS_EVENT_ONLY + i, &in->set.pids[PIDS_EVENT_ONLY + i], 1);
+	return in->event_kin ? ret : -ENOMEM;
+}
+
+int event_kin_write(struct instance *in, enum pid_list which, const struct pids *list, int is_anew)
+{
+	struct sorted *s = in->event_kin && which >= NPIDS ? &in->event_kin->list[which - PIDS_EVENT_ONLY] : NULL;
+	int ret = 0;
+
+	if (s && is_anew)
+		s->n = 0;
+	for (size_t i = 0; s && i < list->n && !ret; i++)
+		ret = put_in(s, list->pid[i]);
+	return ret;
+}
+
+int event_kin_show(const struct instance *in, enum pid_list which, struct tree_text *out)
+{
+	const struct sorted *s;
+
+	if (!in->set.has_event_kin || which < NPIDS || !in->set.pids[which].n)
+		return 0;
+	s = &in->event_kin->list[which - PIDS_EVENT_ONLY];
+	for (size_t i = 0; i < s->n; i++)
+		text_printf(out, "%llu\n", (unsigned long long)s->v[i]);
+	return 1;
+}
+
+void event_kin_free(struct instance *in)
+{
+	if (in->event_kin) {
+		free(in->event_kin->list[0].v);
+		free(in->event_kin->list[1].v);
+		free(in->event_kin->passed.v);
+	}
+	free(in->event_kin);
+	in->event_kin = NULL;
+}
+
+/* ---- What comes ------------------------------------------------------------------------------ */
+
+static int has(const struct instance *in, int i, const struct uft_told_event *e)
+{
+	return in->set.pids[PIDS_EVENT_ONLY + i].n && (is_in(&in->event_kin->list[i], e->pid) || is_in(&in->event_kin->list[i], e->tid));
+}
+
+static int is_let_through(const struct instance *in, const struct uft_told_event *e)
+{
+	return (!in->set.pids[PIDS_EVENT_ONLY].n || has(in, 0, e)) && !has(in, 1, e);
+}
+
+/* The lists from this event on. */
+static int follow(struct instance *in, const struct uft_told_event *e)
+{
+	int ret = 0;
+
+	for (int i = 0; i < 2; i++) {
+		struct sorted *s = &in->event_kin->list[i];
+
+		if (e->id == UFT_EVENT_SCHED_EXIT)
+			take_out(s, e->tid);
+		else if (e->id == UFT_EVENT_SCHED_FORK && has(in, i, e))
+			ret = put_in(s, e->child) ? -ENOMEM : ret;
+	}
+	return ret;
+}
+
+static int take_event(struct instance *in, const struct uft_told_event *e)
+{
+	uint32_t index = e->id - UFT_EVENT_FREE;
+	int ret = 0;
+
+	if (!event_kin_counts(&in->set))
+		return 0;
+	if (is_let_through(in, e)) {
+		if (trigger_switches(in, index))
+			ret = put_in(&in->event_kin->passed, e->clock);
+		else if (uft_event_set_has(&in->set.events, index))
+			uft_live_show_one(in->live, e->clock);
+	}
+	return event_kin_is_asked(&in->set) && follow(in, e) ? -ENOMEM : ret;
+}
+
+void event_kin_take(struct uft_tree *t, const struct uft_told_event *e)
+{
+	int ret = 0;
+
+	for (struct instance *in = t->instances; in; in = in->next)
+		ret = take_event(in, e) ? -ENOMEM : ret;
+	if (ret && t->opts.warning)
+		t->opts.warning(t->opts.arg, "No memory to follow the children of set_event_pid: events of some are missing");
+}
+
+int event_kin_passes(const struct instance *in, uint64_t clock)
+{
+	return !event_kin_counts(&in->set) || is_in(&in->event_kin->passed, clock);
+}
+
+void event_kin_forget(struct instance *in, uint64_t clock)
+{
+	struct sorted *s = in->event_kin ? &in->event_kin->passed : NULL;
+	size_t gone = s ? place_of(s, clock) : 0;
+
+	if (!gone)
+		return;
+	memmove(s->v, s->v + gone, (s->n - gone) * sizeof(*s->v));
+	s->n -= gone;
+}

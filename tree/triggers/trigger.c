@@ -1,0 +1,644 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trigger.c - commands in set_ftrace_filter: func:traceon, traceoff, stacktrace, snapshot, dump, cpudump,
+ * enable_event:SYSTEM:EVENT, with :N for so many times. Words: trigger_word.c; events: trigger_event.c
+ *
+ * The runtime knows nothing of them. A buffer of its own, the tap, follows the instance's; each round looks
+ * at all that came, in the order of time, for functions that have a command. By then more has been written:
+ * so what counts is the clock of that record. The instance's buffer hides what lies between an off and the
+ * next on (stream/live/hidden_spans.c), and its text is exact, as if the function itself had done it; tracing_on,
+ * which is a round late, ends the recording. While an on is waited for, targets go on writing. A snapshot and
+ * a dump are due when all that came has been looked at: they take what lies up to that clock. A dump ends the
+ * recording and takes what it prints out of the buffer, as the kernel's does. A round has room for some that
+ * are due; those beyond it are not done and not counted, recording goes on, what they would have printed is
+ * in the next, and a warning says so.
+ *
+ * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of);
+ * the buffer shows those that the command had done when they are looked at (stream/live/choices.c), also when
+ * it is taken out later. With the tracer nop it shows nothing else.
+ *
+ * While tracing is off only what comes with a waiting traceon, or with a command of events, is seen: a
+ * snapshot would lose what the one before it holds.
+ *
+ * A function with a command is traced for it, also if set_ftrace_filter names others or set_ftrace_notrace
+ * names it: then its calls are in the trace, unlike in the kernel. With the tracer nop the instance's buffer
+ * is muted but for stacks, and only the tap takes.
+ *
+ * Each name has its own count, as in the kernel, but for events, and one entry for each command with and
+ * without a count. They are found by a hash of the names, so that a command for 100,000 functions is one look
+ * each. All is the owner's.
+ */
+#include "tree/files/rows.h"
+#include "tree/triggers/trigger_internal.h"
+#include "tree/core/function_list.h"
+
+#include "control/functions.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TAP_BYTES	(16u << 20)	/* a round's worth */
+#define TOO_MANY_DUE	"Functions with snapshot, dump or cpudump came too fast: of 16 that are due at once others are left out, and do not count"
+
+/* ---- The list, and where a name is in it ------------------------------------------------------ */
+
+static size_t hash(const char *name)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	while (*name)
+		h = (h ^ (unsigned char)*name++) * 1099511628211ull;
+	return (size_t)(h ^ h >> 29);
+}
+
+/* The slot of @func: its first trigger, or empty. */
+static uint32_t *slot_of(const struct triggers *g, const char *func)
+{
+	size_t i = hash(func) & g->mask;
+
+	while (g->slot[i] && strcmp(g->v[g->slot[i] - 1].func, func))
+		i = (i + 1) & g->mask;
+	return &g->slot[i];
+}
+
+static struct trigger *first_of(const struct triggers *g, const char *func)
+{
+	uint32_t at = g->n ? *slot_of(g, func) : 0;
+
+	return at ? &g->v[at - 1] : NULL;
+}
+
+static struct trigger *next_of(const struct triggers *g, const struct trigger *v)
+{
+	return v->more ? &g->v[v->more - 1] : NULL;
+}
+
+/* Behind the others of its name. */
+static void link_in(struct triggers *g, size_t i)
+{
+	uint32_t *at = slot_of(g, g->v[i].func);
+
+	while (*at)
+		at = &g->v[*at - 1].more;
+	*at = (uint32_t)i + 1;
+	g->v[i].more = 0;
+	g->count[g->v[i].kind]++;
+}
+
+/* All anew, for @cap of them. */
+static int link_all(struct triggers *g, size_t cap)
+{
+	size_t mask = 63;
+	uint32_t *slot;
+
+	while (mask < 2 * cap)
+		mask = 2 * mask + 1;
+	slot = calloc(mask + 1, sizeof(*slot));
+	if (!slot)
+		return -ENOMEM;
+	free(g->slot);
+	g->slot = slot;
+	g->mask = mask;
+	if (g->count)
+		memset(g->count, 0, g->nkinds * sizeof(*g->count));
+	for (size_t i = 0; i < g->n; i++)
+		link_in(g, i);
+	return 0;
+}
+
+static int room(struct triggers *g)
+{
+	size_t cap = g->cap ? 2 * g->cap : 16;
+	struct trigger *grown = g->n < g->cap ? g->v : realloc(g->v, cap * sizeof(*grown));
+
+	if (!grown)
+		return -ENOMEM;
+	g->v = grown;
+	if (g->n < g->cap)
+		return 0;
+	if (link_all(g, cap))
+		return -ENOMEM;
+	g->cap = cap;		/* no more than the hash has room for: who looks for a name ends at a free slot */
+	return 0;
+}
+
+static void free_trigger(struct trigger *v)
+{
+	if (v->ration && !--v->ration->refs)
+		free(v->ration);
+	free(v->func);
+}
+
+/* @made: of all that this write adds, if they have one for all. */
+struct adding { struct triggers *g; const struct command *c; struct uft_pattern p; struct ration *made; };
+
+/* Of one more trigger. 0, -ENOMEM. */
+static int take_ration(struct adding *a, struct ration **out)
+{
+	*out = a->made;
+	if (!IS_COUNT(a->c->kind))
+		return 0;
+	if (!*out)
+		*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return -ENOMEM;
+	(*out)->left = a->c->count;
+	(*out)->refs++;
+	if (action_of(a->c->kind) >= ENABLE)
+		a->made = *out;
+	return 0;
+}
+
+static int add_fn(void *arg, const struct uft_function *f)
+{
+	struct adding *a = arg;
+	struct triggers *g = a->g;
+	struct trigger made = { .kind = a->c->kind };
+
+	if (!word_matches(&a->p, f))
+		return 0;
+	for (const struct trigger *v = first_of(g, f->name); v; v = next_of(g, v))
+		if (v->kind == a->c->kind)
+			return 0;
+	if (room(g))
+		return -ENOMEM;
+	made.func = strdup(f->name);
+	if (!made.func || take_ration(a, &made.ration)) {
+		free(made.func);
+		return -ENOMEM;
+	}
+	g->v[g->n] = made;
+	link_in(g, g->n++);
+	return 0;
+}
+
+/* Links the rest of a list that was shortened. Without memory for a new hash the old one stays: it is large enough. */
+static void relink(struct triggers *g)
+{
+	memset(g->slot, 0, (g->mask + 1) * sizeof(*g->slot));
+	if (g->count)
+		memset(g->count, 0, g->nkinds * sizeof(*g->count));
+	for (size_t i = 0; i < g->n; i++)
+		link_in(g, i);
+}
+
+static void drop_last(struct triggers *g, size_t n)
+{
+	while (g->n > n)
+		free_trigger(&g->v[--g->n]);
+	if (g->slot)
+		relink(g);
+}
+
+static size_t drop_matching(struct triggers *g, const struct command *c)
+{
+	struct uft_pattern p = { .func = (char *)c->glob };
+	size_t to = 0, n = g->n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (g->v[i].kind == c->kind && word_matches(&p, &(struct uft_function){ .name = g->v[i].func, .object = "" }))
+			free_trigger(&g->v[i]);
+		else
+			g->v[to++] = g->v[i];
+	}
+	g->n = to;
+	relink(g);
+	return n - to;
+}
+
+static void forget_known(struct triggers *g)
+{
+	free(g->known);
+	g->known = NULL;
+	g->nknown = 0;
+}
+
+static struct triggers *begin(struct instance *in)
+{
+	struct uft_live_opts lo = { .cpu_bytes = TAP_BYTES, .overwrite = 1, .events = tree_types(in->t) };
+	struct triggers *g = calloc(1, sizeof(*g));
+
+	if (!g || uft_live_follow(in->t->instances->live, &lo, &g->tap)) {
+		free(g);
+		return NULL;
+	}
+	uft_live_watched(in->live, 1);
+	g->is_on = in->set.is_on;
+	g->begun = g->since = uft_live_clock();
+	if (uft_event_set_copy(&g->events, &in->set.events)) {
+		uft_live_unfollow(g->tap);
+		uft_live_destroy(g->tap);
+		free(g);
+		return NULL;
+	}
+	if (!g->is_on)		/* targets are about to write while an on is waited for */
+		uft_live_hide(in->live, g->since);
+	return g;
+}
+
+void trigger_free(struct instance *in)
+{
+	struct triggers *g = in->triggers;
+
+	if (!g)
+		return;
+	in->triggers = NULL;
+	uft_live_watched(in->live, 0);
+	drop_last(g, 0);
+	forget_known(g);
+	uft_live_unfollow(g->tap);
+	uft_live_destroy(g->tap);
+	uft_event_set_free(&g->events);
+	free(g->said);
+	free(g->count);
+	free(g->slot);
+	free(g->v);
+	free(g);
+}
+
+/* Does the command have an effect that a reader sees? */
+static int is_useful(const struct instance *in, struct command *c)
+{
+	enum action action = action_of(c->kind);
+
+	if ((action == DUMP || action == CPUDUMP) && !in->t->opts.dump)
+		return trigger_refuse(c, "The dump goes to standard error, which a server in the background does not have", strlen(c->glob) + 1);
+	return 0;
+}
+
+static size_t count_verb(const struct triggers *g, unsigned verb)
+{
+	size_t n = 0;
+
+	for (unsigned kind = 0; kind < g->nkinds; kind++)
+		n += verb_of(kind) == verb ? g->count[kind] : 0;
+	return n;
+}
+
+/* What the session needs for it, and may lack: who may ask the kernel for events is told, as by set_event. */
+static int apply(struct instance *in)
+{
+	struct uft_error err = { "" };
+	int ret = tree_apply(in, &in->set, &err);
+
+	if (ret && ret != -EBUSY && trigger_switches_any(in) && in->t->opts.warning && err.text[0])
+		in->t->opts.warning(in->t->opts.arg, err.text);
+	return ret;
+}
+
+static int count_room(struct triggers *g, unsigned kind)
+{
+	unsigned n = kind | 15;
+	size_t *grown;
+
+	if (kind < g->nkinds)
+		return 0;
+	grown = realloc(g->count, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown + g->nkinds, 0, (n + 1 - g->nkinds) * sizeof(*grown));
+	g->count = grown;
+	g->nkinds = n + 1;
+	return 0;
+}
+
+static int add(struct instance *in, struct command *c)
+{
+	struct adding a = { .c = c };
+	int ret = is_useful(in, c), is_new, is_waiting, is_made = 0;
+	int was_waiting;
+	size_t before;
+
+	if (ret)
+		return ret;
+	if (in->triggers)	/* it is not for what came before it */
+		tree_pull(in->t);
+	if (!in->triggers && !(in->triggers = begin(in)))
+		return -ENOMEM;
+	a.g = in->triggers;
+	is_new = !count_verb(a.g, verb_of(c->kind));
+	before = a.g->n;
+	was_waiting = action_of(c->kind) >= ENABLE && trigger_switches(in, event_of(c->kind));
+	ret = count_room(a.g, c->kind);
+	ret = ret ? ret : uft_pattern_parse(c->glob, &a.p);
+	if (!ret) {
+		ret = uft_session_functions(in->t->session, NULL, add_fn, &a);
+		uft_pattern_free(&a.p);
+	}
+	if (ret >= 0)
+		ret = a.g->n > before ? 0 : trigger_refuse(c, "No function that has it not yet", 0);
+	if (!ret && action_of(c->kind) == SNAPSHOT)
+		ret = is_made = snapshot_allocate(in);
+	if (ret >= 0)
+		ret = apply(in);
+	is_waiting = action_of(c->kind) >= ENABLE && !was_waiting && trigger_switches(in, event_of(c->kind));
+	if (ret < 0)
+		drop_last(a.g, before);
+	if (ret < 0 && is_made > 0)
+		snapshot_free(in);
+	if (ret >= 0 && is_new)
+		a.g->age[verb_of(c->kind)] = ++a.g->ages;
+	forget_known(a.g);
+	if (!a.g->n)
+		trigger_free(in);
+	if (ret < 0 && is_waiting)	/* events had begun to wait for a function */
+		tree_apply(in, &in->set, NULL);
+	return ret < 0 ? ret : 0;
+}
+
+static int take_out(struct instance *in, struct command *c)
+{
+	struct triggers *g = in->triggers;
+	struct uft_event_set switched = { NULL, 0 }, on = { NULL, 0 };
+
+	if (!g || !trigger_count(g, c->kind))
+		return -ENODEV;
+	if (trigger_switches_any(in))		/* what was done before comes first */
+		tree_pull(in->t);
+	if (trigger_events(in, &switched) || trigger_events_on(in, &on)) {
+		uft_event_set_free(&switched);
+		return -ENOMEM;
+	}
+	if (!drop_matching(g, c)) {
+		uft_event_set_free(&switched);
+		uft_event_set_free(&on);
+		return trigger_refuse(c, "No function has it", 0);
+	}
+	forget_known(g);
+	uft_event_set_free(&in->set.events);
+	in->set.events = on;
+	trigger_settle(in, &switched);
+	uft_event_set_free(&switched);
+	if (!g->n)
+		trigger_free(in);
+	/* They are gone: who does not answer is waited for once, and told of by a warning. */
+	return tree_apply(in, &in->set, NULL) ? tree_apply(in, &in->set, NULL) : 0;
+}
+
+int trigger_do(struct uft_handle *h, const char *word)
+{
+	struct command c = { .kind = 0 };
+	int ret = trigger_parse(tree_types(h->t), word, &c);
+
+	ret = ret < 0 ? ret : c.is_not ? take_out(h->at.in, &c) : add(h->at.in, &c);
+	h->wrong = c.wrong ? c.wrong : "Invalid command, or nothing that it is for";
+	h->wrong_at = c.wrong_at;
+	return ret;
+}
+
+void trigger_show(const struct instance *in, struct tree_text *out)
+{
+	const struct triggers *g = in->triggers;
+
+	for (uint64_t age = g ? g->ages : 0; age; age--)
+		for (size_t i = 0; i < g->n; i++)
+			if (g->age[verb_of(g->v[i].kind)] == age)
+				trigger_show_one(tree_types(in->t), &g->v[i], out);
+}
+
+/* ---- What others have to know ---------------------------------------------------------------- */
+
+int trigger_waits(const struct instance *in, const struct settings *set)
+{
+	const struct triggers *g = in->triggers;
+
+	return g && (set->is_on || trigger_count(g, 2 * ON) || trigger_count(g, 2 * ON + 1) || trigger_switches_any(in));
+}
+
+int trigger_put_words(const struct instance *in, const char *before, struct tree_text *words)
+{
+	const struct triggers *g = in->triggers;
+
+	for (size_t i = 0; g && i < g->n; i++)
+		text_printf(words, "%s%s\n", before, g->v[i].func);
+	text_put(words, "", 1);
+	return words->error;
+}
+
+/* Of the function's stack? */
+static int wants_stack(const struct trigger *v)
+{
+	return action_of(v->kind) == STACK && trigger_may_act(v);
+}
+
+int trigger_has_stacks(const struct instance *in)
+{
+	return in->triggers && (trigger_count(in->triggers, 2 * STACK) || trigger_count(in->triggers, 2 * STACK + 1));
+}
+
+int trigger_put_stack_words(const struct instance *in, struct tree_text *words)
+{
+	const struct triggers *g = in->triggers;
+
+	for (size_t i = 0; g && i < g->n; i++)
+		if (wants_stack(&g->v[i]))
+			text_printf(words, "%s\n", g->v[i].func);
+	text_put(words, "", 1);
+	return words->error;
+}
+
+void trigger_mute(const struct instance *in, int on)
+{
+	if (in->triggers)
+		uft_live_mute(in->triggers->tap, on);
+}
+
+void trigger_switched(struct instance *in, int is_on)
+{
+	struct triggers *g = in->triggers;
+	uint64_t now = uft_live_clock();
+
+	if (g && g->is_on == is_on)
+		return;
+	if (is_on)
+		uft_live_show(in->live, now);
+	else if (g)
+		uft_live_hide(in->live, now);
+	if (g) {
+		g->is_on = is_on;
+		g->since = now;
+	}
+}
+
+/* ---- What came ------------------------------------------------------------------------------- */
+
+/* Names of two objects' functions that are the same are shown as name@object. */
+static struct trigger *find_sym(const struct triggers *g, const struct uft_sym *sym)
+{
+	size_t n = strlen(sym->name), end = strlen(sym->object) + 1;
+	struct trigger *v = first_of(g, sym->raw ? sym->raw : sym->name);
+	char name[WORD_MAX];
+
+	if (v || n <= end || sym->name[n - end] != '@' || strcmp(sym->name + n - end + 1, sym->object) || n - end >= sizeof(name))
+		return v;
+	memcpy(name, sym->name, n - end);
+	name[n - end] = '\0';
+	return first_of(g, name);
+}
+
+/* The first command of the function @sym, remembered by its index. */
+static struct trigger *of_sym(struct triggers *g, const struct uft_sym *sym)
+{
+	struct trigger *v;
+
+	if (sym->index >= g->nknown) {
+		size_t n = 2 * (sym->index + 512);
+		uint32_t *grown = realloc(g->known, n * sizeof(*grown));
+
+		if (!grown)
+			return find_sym(g, sym);
+		memset(grown + g->nknown, 0, (n - g->nknown) * sizeof(*grown));
+		g->known = grown;
+		g->nknown = n;
+	}
+	if (!g->known[sym->index]) {
+		v = find_sym(g, sym);
+		g->known[sym->index] = v ? (uint32_t)(v - g->v) + 2 : 1;
+	}
+	return g->known[sym->index] > 1 ? &g->v[g->known[sym->index] - 2] : NULL;
+}
+
+/*
+ * Of snapshots the last counts, and from where on it shows: the one before. 0: no room; each dump is text
+ * that somebody has to read.
+ */
+static int put_due(struct instance *in, enum action action, uint32_t cpu, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	size_t n = g->ndue;
+
+	if (n > 1 && action == SNAPSHOT && g->due[n - 1].action == SNAPSHOT && g->due[n - 2].action == SNAPSHOT) {
+		g->due[n - 2] = g->due[n - 1];
+		n--;
+	}
+	if (n == MAX_DUE) {
+		if (!g->is_told && in->t->opts.warning)
+			in->t->opts.warning(in->t->opts.arg, TOO_MANY_DUE);
+		g->is_told = 1;
+		return 0;
+	}
+	g->due[n] = (struct due){ action, cpu, clock };
+	g->ndue = n + 1;
+	return 1;
+}
+
+static void spend(struct trigger *v)
+{
+	if (v->ration)
+		v->ration->left--;
+}
+
+/* One that changes nothing does not count; nor one without room, which changes nothing either. */
+static int act(struct instance *in, unsigned kind, uint32_t cpu, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	enum action action = action_of(kind);
+
+	if (action >= ENABLE)
+		return trigger_act_event(g, kind);
+	if (action == STACK)		/* it comes behind the call, as an event of its own */
+		return 0;
+	if (g->is_on == (action == ON))
+		return 0;
+	if (action != OFF && action != ON && !put_due(in, action, cpu, clock))
+		return 0;
+	if (action != SNAPSHOT)
+		g->is_on = action == ON;
+	if (action == ON)
+		uft_live_show(in->live, clock);
+	else if (action != SNAPSHOT)
+		uft_live_hide(in->live, clock);
+	return 1;
+}
+
+/*
+ * Other instances may record other tasks: a command counts for tasks of its own instance. With function-fork
+ * all instances have the same tasks, and targets know them.
+ */
+static int is_ours(const struct instance *in, const struct uft_event *e)
+{
+	return share_is_forking(&in->set) || pids_want(&in->set, e->task->pid, e->task->tid);
+}
+
+/* One that is recorded is shown for all that want it. */
+static void look_at_stack(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	struct triggers *g = in->triggers;
+	int is_shown = 0;
+
+	for (struct trigger *v = g->is_on ? of_sym(g, e->sym) : NULL; v; v = next_of(g, v)) {
+		if (!wants_stack(v))
+			continue;
+		is_shown = 1;
+		spend(v);
+		g->is_spent |= v->ration && !v->ration->left;
+	}
+	if (is_shown)
+		uft_live_show_one(in->live, clock);
+}
+
+static void look(void *arg, const struct uft_event *e, uint64_t clock)
+{
+	struct instance *in = arg;
+	struct triggers *g = in->triggers;
+
+	if (clock <= g->begun)
+		return;
+	trigger_catch_up(g, clock);
+	if (e->kind == UFT_EV_DATA && UFT_EVENT_IS_NAMED(e->data)) {
+		trigger_look_at_event(in, e, clock);
+		return;
+	}
+	if (!is_ours(in, e))
+		return;
+	if (e->kind == UFT_EV_DATA && e->data == UFT_EVENT_STACK && e->sym) {
+		if (clock > g->since)
+			look_at_stack(in, e, clock);
+		return;
+	}
+	if ((e->kind != UFT_EV_FUNC && e->kind != UFT_EV_ENTRY && !(e->flags & UFT_EVF_CALL)) || !e->sym)
+		return;
+	if ((e->kind == UFT_EV_FUNC) == (in->set.tracer == UFT_TRACER_GRAPH))	/* another instance's of the same call */
+		return;
+	for (struct trigger *v = of_sym(g, e->sym); v; v = next_of(g, v))
+		if (trigger_may_act(v) && (clock > g->since || action_of(v->kind) >= ENABLE) && act(in, v->kind, e->cpu, clock))
+			spend(v);
+}
+
+static void do_due(struct instance *in)
+{
+	struct due due[MAX_DUE];
+	size_t n = in->triggers->ndue;
+
+	memcpy(due, in->triggers->due, n * sizeof(due[0]));
+	in->triggers->ndue = 0;
+	for (size_t i = 0; i < n; i++)
+		if (due[i].action == SNAPSHOT)
+			snapshot_take(in, due[i].clock);
+		else
+			dump_take(in, due[i].action == CPUDUMP ? due[i].cpu : UFT_LIVE_ALL, due[i].clock);
+}
+
+void trigger_round(struct uft_tree *t)
+{
+	if (t->in_round)
+		return;
+	t->in_round = 1;
+	for (struct instance *in = t->instances; in; in = in->next) {
+		struct settings set = in->set;
+
+		if (!in->triggers)
+			continue;
+		uft_live_watch(in->triggers->tap, in->live, look, in);
+		event_kin_forget(in, uft_live_certain(in->triggers->tap));
+		set.is_on = in->triggers->is_on;
+		if (set.is_on != in->set.is_on && !tree_apply(in, &set, NULL))
+			handle_wake_all(t);
+		else if (in->triggers->is_spent)
+			tree_apply(in, &set, NULL);
+		in->triggers->is_spent = 0;
+		do_due(in);
+	}
+	t->in_round = 0;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trigger_event.c - func:enable_event:SYSTEM:EVENT, func:disable_event: events by name that are on between
+ * calls of functions
+ *
+ * The kernel records such an event all the time and looks at a bit when one comes; so the session is asked
+ * for it as long as a function may switch it (arbiter.c), and whether it is on is known when records are looked
+ * at, in the order of time: each that comes while it is on is named to the buffer, which shows of such types
+ * nothing else (stream/live/choices.c). Thus what is shown is exact, though it is decided a round late; a
+ * function that switches it a million times a second costs what being looked at costs, and nothing is kept of
+ * it.
+ *
+ * What a user says counts from the clock of that moment: it is done between the records before and behind it.
+ * When no function switches a type any more it stays as it is, as in the kernel; what was not looked at by
+ * then is shown by that.
+ *
+ * A function may have several events here; in the kernel a second one is refused.
+ */
+#include "tree/triggers/trigger_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static int counts(const struct triggers *g, uint32_t event)
+{
+	for (unsigned kind = kind_of(ENABLE, event, 0), end = kind + 4; kind < end; kind++)
+		if (trigger_count(g, kind))
+			return 1;
+	return 0;
+}
+
+int trigger_switches(const struct instance *in, uint32_t event)
+{
+	return in->triggers && counts(in->triggers, event);
+}
+
+int trigger_switches_any(const struct instance *in)
+{
+	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
+		if (in->triggers->count[kind])
+			return 1;
+	return 0;
+}
+
+int trigger_events(const struct instance *in, struct uft_event_set *out)
+{
+	for (unsigned kind = kind_of(ENABLE, 0, 0); in->triggers && kind < in->triggers->nkinds; kind++)
+		if (in->triggers->count[kind] && uft_event_set_change(out, event_of(kind), 1))
+			return -ENOMEM;
+	return 0;
+}
+
+int trigger_events_on(const struct instance *in, struct uft_event_set *out)
+{
+	const struct triggers *g = in->triggers;
+	int ret = uft_event_set_copy(out, g ? &g->events : &in->set.events);
+
+	for (size_t i = 0; g && i < g->nsaid && !ret; i++)
+		ret = uft_event_set_change(out, g->said[i].event, g->said[i].is_on);
+	return ret;
+}
+
+/* Without memory it counts from now on: rounds are milliseconds apart. */
+static void say(struct triggers *g, uint64_t clock, uint32_t event, int is_on)
+{
+	size_t cap = g->cap_said ? 2 * g->cap_said : 16;
+	struct said *grown = g->nsaid < g->cap_said ? g->said : realloc(g->said, cap * sizeof(*grown));
+
+	if (!grown) {
+		uft_event_set_change(&g->events, event, is_on);
+		return;
+	}
+	g->cap_said = g->nsaid < g->cap_said ? g->cap_said : cap;
+	g->said = grown;
+	grown[g->nsaid++] = (struct said){ clock, event, is_on };
+}
+
+void trigger_said(struct instance *in, const struct uft_event_set *before, const struct uft_event_set *now)
+{
+	uint32_t nwords = before->nwords > now->nwords ? before->nwords : now->nwords;
+	uint64_t clock = uft_live_clock();
+
+	for (uint32_t i = 0; in->triggers && i < 64 * nwords; i++)
+		if (uft_event_set_has(before, i) != uft_event_set_has(now, i))
+			say(in->triggers, clock, i, uft_event_set_has(now, i));
+}
+
+void trigger_catch_up(struct triggers *g, uint64_t clock)
+{
+	size_t n = 0;
+
+	for (; n < g->nsaid && g->said[n].clock <= clock; n++)
+		uft_event_set_change(&g->events, g->said[n].event, g->said[n].is_on);
+	for (size_t i = n; n && i < g->nsaid; i++)
+		g->said[i - n] = g->said[i];
+	g->nsaid -= n;
+}
+
+/* Without memory to note that it is on it stays off. */
+int trigger_act_event(struct triggers *g, unsigned kind)
+{
+	uint32_t event = event_of(kind);
+	int is_on = action_of(kind) == ENABLE, was = uft_event_set_has(&g->events, event);
+
+	return is_on != was && !uft_event_set_change(&g->events, event, is_on);
+}
+
+void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock)
+{
+	if (uft_event_set_has(&in->triggers->events, e->type->index) && counts(in->triggers, e->type->index) && event_kin_passes(in, clock))
+		uft_live_show_one(in->live, clock);
+}
+
+void trigger_settle(struct instance *in, struct uft_event_set *before)
+{
+	for (uint32_t i = 0; i < 64 * before->nwords; i++)
+		if (uft_event_set_has(before, i) && trigger_switches(in, i))
+			uft_event_set_change(before, i, 0);
+	if (!uft_event_set_is_empty(before) && !event_kin_counts(&in->set))	/* else what was not looked at is not shown: whose it is was not asked of all */
+		uft_live_settle(in->live, before, &in->set.events);
+}

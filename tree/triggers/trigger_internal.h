@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trigger_internal.h - what trigger.c (the list, and what came), trigger_word.c (words) and trigger_event.c
+ * (events by name) share
+ */
+#ifndef UFT_TREE_TRIGGER_INTERNAL_H
+#define UFT_TREE_TRIGGER_INTERNAL_H
+
+#include "tree/core/tree_internal.h"
+#include "tree/core/function_list.h"
+
+enum action { OFF, ON, STACK, SNAPSHOT, DUMP, CPUDUMP, ENABLE, DISABLE, NACTIONS };
+
+/* A command without a count, and with one; those of events are each for one type. */
+#define NVERBS		(2 * NACTIONS)
+#define IS_COUNT(kind)	((kind) & 1)
+
+static inline unsigned kind_of(enum action action, uint32_t event, int has_count)
+{
+	unsigned of_event = 2 * ENABLE + 4 * event + 2 * (action == DISABLE);
+
+	return (action >= ENABLE ? of_event : 2 * action) + (has_count != 0);
+}
+
+static inline enum action action_of(unsigned kind)
+{
+	return kind < 2 * ENABLE ? (enum action)(kind / 2) : kind & 2 ? DISABLE : ENABLE;
+}
+
+/* Of a kind that is of an event: its type's place. */
+static inline uint32_t event_of(unsigned kind)
+{
+	return (kind - 2 * ENABLE) / 4;
+}
+
+static inline unsigned verb_of(unsigned kind)
+{
+	return 2 * action_of(kind) + IS_COUNT(kind);
+}
+
+/*
+ * How often a command acts. Functions that one write gave a command of an event have one count for all, as in
+ * the kernel.
+ */
+struct ration { uint64_t left; size_t refs; };
+
+/* @more: the next of the same function, + 1; 0 none. @ration: of a kind without a count NULL. */
+struct trigger { char *func; unsigned kind; uint32_t more; struct ration *ration; };
+
+static inline int trigger_may_act(const struct trigger *v)
+{
+	return !v->ration || v->ration->left;
+}
+
+#define MAX_DUE		16
+struct due { enum action action; uint32_t cpu; uint64_t clock; };
+
+/* What a user said of an event at a clock. */
+struct said { uint64_t clock; uint32_t event; int is_on; };
+
+struct triggers {
+	struct trigger *v;
+	size_t n, cap;
+	uint32_t *slot; size_t mask;	/* by the hash of a name: its first trigger, + 1; 0 none */
+	size_t *count; unsigned nkinds;	/* of v, by kind: trigger_count() */
+	uint64_t age[NVERBS], ages;	/* when a verb was there first: the newest is listed first */
+	struct uft_live *tap;
+	uint32_t *known; size_t nknown;	/* by uft_sym.index of the tap: the first trigger of that name, + 2; 0 not looked for, 1 none */
+	int is_on;			/* as of the last record that was looked at */
+	uint64_t begun;			/* what was recorded before that does nothing */
+	uint64_t since;			/* when the user said last that it is on, or off: what was recorded before that changes nothing of it */
+	struct due due[MAX_DUE]; size_t ndue;
+	int is_told;			/* that there were more */
+	int is_spent;			/* a stacktrace has no count left: its stacks need not be recorded any more */
+	struct uft_event_set events;	/* trigger_event.c: which are on, as is_on */
+	struct said *said; size_t nsaid, cap_said;	/* behind that, the oldest first */
+};
+
+static inline size_t trigger_count(const struct triggers *g, unsigned kind)
+{
+	return kind < g->nkinds ? g->count[kind] : 0;
+}
+
+struct command {
+	char glob[WORD_MAX];
+	unsigned kind;
+	int is_not;
+	uint64_t count;
+	const char *wrong; size_t wrong_at;	/* -EINVAL: what, and where in the word */
+};
+
+/* trigger_word.c. 0: not one of ours; 1: *out; -EINVAL, -ERANGE. */
+int trigger_parse(const struct uft_event_table *types, const char *word, struct command *out);
+int trigger_refuse(struct command *c, const char *why, size_t at);
+void trigger_show_one(const struct uft_event_table *types, const struct trigger *v, struct tree_text *out);
+
+/* trigger_event.c */
+int trigger_act_event(struct triggers *g, unsigned kind);		/* 1: it changed something */
+void trigger_look_at_event(struct instance *in, const struct uft_event *e, uint64_t clock);
+void trigger_catch_up(struct triggers *g, uint64_t clock);		/* what was said up to then */
+void trigger_settle(struct instance *in, struct uft_event_set *before);	/* of types @before no function switches some any more; it is changed */
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* trigger_word.c - what a word of set_ftrace_filter says that is a command, and how the file shows it; see trigger.c */
+#include "tree/triggers/trigger_internal.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char *const name[NACTIONS] = { "traceoff", "traceon", "stacktrace", "snapshot", "dump", "cpudump", "enable_event", "disable_event" };
+
+static int is_word(const char *p, size_t n, const char *word)
+{
+	return strlen(word) == n && !memcmp(p, word, n);
+}
+
+static int find_action(const char *p, size_t n, enum action *out)
+{
+	for (int i = 0; i < NACTIONS; i++)
+		if (is_word(p, n, name[i])) {
+			*out = i;
+			return 1;
+		}
+	return 0;
+}
+
+int trigger_refuse(struct command *c, const char *why, size_t at)
+{
+	c->wrong = why;
+	c->wrong_at = at;
+	return -EINVAL;
+}
+
+/* An event by its whole name: no glob is one, as in the kernel. @p: behind the system. */
+static int find_event(const struct uft_event_table *types, const char *system, size_t nsystem, const char *p, size_t n, uint32_t *out)
+{
+	const struct uft_event_type *type = types ? uft_event_table_find(types, system, nsystem, p, n) : NULL;
+
+	*out = type ? type->index : 0;
+	return type != NULL;
+}
+
+/* SYSTEM:EVENT of func:enable_event:SYSTEM:EVENT:N. *@arg: what is behind it, or NULL. */
+static int parse_event(const struct uft_event_table *types, struct command *c, const char *word, const char **arg, uint32_t *event)
+{
+	const char *system = *arg, *colon = system ? strchr(system, ':') : NULL;
+	size_t n;
+
+	if (!colon)
+		return trigger_refuse(c, "A system and an event must follow", strlen(word));
+	n = strcspn(colon + 1, ":");
+	if (!find_event(types, system, (size_t)(colon - system), colon + 1, n, event))
+		return trigger_refuse(c, "Event not found", (size_t)(system - word));
+	*arg = colon[1 + n] ? colon + n + 2 : NULL;
+	return 0;
+}
+
+/* The first colon that is not one of a `::`. */
+static const char *find_colon(const char *p)
+{
+	while ((p = strchr(p, ':')) && p[1] == ':')
+		p += 2;
+	return p;
+}
+
+int trigger_parse(const struct uft_event_table *types, const char *word, struct command *out)
+{
+	int is_not = word[0] == '!', ret;
+	const char *glob = word + is_not, *colon = find_colon(glob), *arg;
+	enum action action = OFF;
+	uint32_t event = 0;
+	size_t n = colon ? strcspn(colon + 1, ":") : 0;
+
+	if (!colon || !find_action(colon + 1, n, &action))
+		return 0;
+	arg = colon[1 + n] ? colon + n + 2 : NULL;
+	*out = (struct command){ .is_not = is_not };
+	if (colon == glob || (size_t)(colon - glob) >= sizeof(out->glob))
+		return trigger_refuse(out, "A function must come before the command", (size_t)(glob - word));
+	memcpy(out->glob, glob, (size_t)(colon - glob));
+	ret = action >= ENABLE ? parse_event(types, out, word, &arg, &event) : 0;
+	if (ret)
+		return ret;
+	out->kind = kind_of(action, event, arg != NULL);
+	if (action == DUMP || action == CPUDUMP) {	/* the kernel's count is 1, and there is no other; nor does it look at ours */
+		out->kind = kind_of(action, 0, action == DUMP);
+		out->count = 1;
+	} else if (arg && !is_not && text_number(arg, strlen(arg), 0, &out->count)) {
+		return trigger_refuse(out, "Invalid count", (size_t)(arg - word));
+	}
+	return 1;
+}
+
+int trigger_is(const char *word)
+{
+	struct command c;
+
+	return trigger_parse(NULL, word, &c) != 0;	/* which event it names does not matter here */
+}
+
+void trigger_show_one(const struct uft_event_table *types, const struct trigger *v, struct tree_text *out)
+{
+	enum action action = action_of(v->kind);
+
+	text_printf(out, "%s:%s:", v->func, name[action]);
+	if (action >= ENABLE) {
+		const struct uft_event_type *type = uft_event_table_at(types, event_of(v->kind));
+
+		text_printf(out, "%s:%s:", type->system, type->name);
+	}
+	if (v->ration)
+		text_printf(out, "count=%llu\n", (unsigned long long)v->ration->left);
+	else
+		text_printf(out, "unlimited\n");
+}
