@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * parts.c - finer indices of parts, for pictures below a view's resolution
+ *
+ * A part of few events is made while the question waits; of others the worker makes the last one that was asked for.
+ */
+#include <errno.h>
+
+#include "view/recording_internal.h"
+
+#define FINE_SPANS (1u << 19)
+#define FINE_AT_ONCE 150000u /* events: 10 ms */
+
+static struct fine *keep_fine(struct recording *r, const struct lod *of, struct lod *lod, uint64_t from, uint64_t to)
+{
+	struct fine *f = &r->fine[0];
+
+	for (uint32_t i = 1; i < FINE; i++)
+		if (!r->fine[i].lod || (f->lod && r->fine[i].used < f->used))
+			f = &r->fine[i];
+	lod_free(f->lod);
+	*f = (struct fine){lod, of, from, to, ++r->clock};
+	return f;
+}
+
+static int is_cancelled(struct recording *r)
+{
+	int is;
+
+	pthread_mutex_lock(&r->lock);
+	is = r->order.is_cancelled;
+	pthread_mutex_unlock(&r->lock);
+	return is;
+}
+
+/*
+ * The index of the calls below the view's resolution up to @to, of @st, which stands before it. NULL: no memory, or
+ * the worker, which does not hold the lock, was told to leave it.
+ */
+static struct lod *make_part(struct recording *r, struct uft_stream *st, const struct view *v, uint64_t to)
+{
+	uint64_t coarse = lod_resolution(v->lod);
+	/* what begins in it ends by then, if it is short enough to be in here */
+	uint64_t end = r->origin_ns + to + coarse;
+	struct lod *l = lod_new(&r->names, r->origin_ns, FINE_SPANS, coarse);
+	struct uft_event ev[BATCH];
+	uint64_t done = 0;
+	int ret = 0;
+	size_t n;
+
+	while (l && ret >= 0 && (n = uft_stream_batch(st, ev, BATCH)) != 0) {
+		size_t i;
+
+		for (i = 0; i < n && ev[i].ts_ns <= end && ret >= 0; i++)
+			ret = lod_add(l, &ev[i], v->filter);
+		if (i < n)
+			break;
+		done += n;
+		if (st != r->st && done % (128 * BATCH) < BATCH && is_cancelled(r))
+			ret = -ECANCELED;
+	}
+	if (l && ret >= 0 && !lod_finish(l))
+		return l;
+	lod_free(l);
+	return NULL;
+}
+
+void part_make(struct recording *r, struct order *o)
+{
+	struct uft_select all = {.no_parents = 1};
+	struct uft_stream *st = NULL;
+	struct lod *l = NULL;
+
+	if (!recording_stream(r, &all, &st) &&
+	    !uft_stream_seek(st, r->index, uft_index_find_ns(r->index, r->origin_ns + o->from)))
+		l = make_part(r, st, o->v, o->to);
+	uft_stream_close(st);
+	pthread_mutex_lock(&r->lock);
+	if (l)
+		keep_fine(r, o->v->lod, l, o->from, o->to);
+	*o = (struct order){.has_next = o->has_next, .next = o->next};
+	pthread_mutex_unlock(&r->lock);
+}
+
+void part_forget_view(struct recording *r, const struct view *v)
+{
+	for (uint32_t i = 0; i < FINE; i++)
+		if (v->lod && r->fine[i].of == v->lod) {
+			lod_free(r->fine[i].lod);
+			r->fine[i] = (struct fine){0};
+		}
+	if (r->order.next.v == v)
+		r->order.has_next = 0;
+}
+
+void part_forget_all(struct recording *r)
+{
+	for (uint32_t i = 0; i < FINE; i++) {
+		lod_free(r->fine[i].lod);
+		r->fine[i] = (struct fine){0};
+	}
+	uft_stream_close(r->st);
+	r->st = NULL;
+}
+
+/* The asking thread's stream at @point. */
+int part_seek(struct recording *r, size_t point)
+{
+	struct uft_select all = {.no_parents = 1};
+	int ret = r->st ? 0 : recording_stream(r, &all, &r->st);
+
+	return ret ? ret : uft_stream_seek(r->st, r->index, point);
+}
+
+static struct fine *find_fine(struct recording *r, const struct view *v, uint64_t from, uint64_t to)
+{
+	for (uint32_t i = 0; i < FINE; i++) {
+		struct fine *f = &r->fine[i];
+
+		if (f->lod && f->of == v->lod && f->from <= from && f->to >= to) {
+			f->used = ++r->clock;
+			return f;
+		}
+	}
+	return NULL;
+}
+
+/* A part of so few events that a question waits for its index. */
+static int is_short(const struct recording *r, uint64_t from, uint64_t to)
+{
+	size_t first = uft_index_find_ns(r->index, r->origin_ns + from),
+	       last = uft_index_find_ns(r->index, r->origin_ns + to);
+
+	return uft_index_point_event(r->index, last) - uft_index_point_event(r->index, first) < FINE_AT_ONCE;
+}
+
+/*
+ * The finer index for [from, to): one that is there, or made now, or ordered. NULL: the answer has to do without,
+ * *is_coarse. It is wider by half on both sides, for who moves.
+ */
+struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse)
+{
+	struct fine *f = find_fine(r, v, from, to);
+	uint64_t width = (to - from) / 2;
+	struct lod *l;
+
+	if (f)
+		return f;
+	from = from > width ? from - width : 0;
+	to += width;
+	if (is_short(r, from, to)) {
+		l = part_seek(r, uft_index_find_ns(r->index, r->origin_ns + from)) ? NULL : make_part(r, r->st, v, to);
+		return l ? keep_fine(r, v->lod, l, from, to) : NULL;
+	}
+	*is_coarse = 1;
+	if (r->order.v != v || r->order.from != from || r->order.to != to) {
+		r->order.is_cancelled = r->order.made == MADE_WORKING;
+		r->order.next = (struct part){v, from, to};
+		r->order.has_next = 1;
+		pthread_cond_broadcast(&r->ordered);
+	}
+	return NULL;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recording_internal.h - what the files of a recording that is looked at share
+ *
+ * views.c makes views (an index for each filter) and parts.c finer indices of parts of them; reports.c makes reports;
+ * tiles.c and list.c answer from these; recording.c opens, closes and has the worker. Theory: recording.c.
+ */
+#ifndef UFT_VIEW_RECORDING_INTERNAL_H
+#define UFT_VIEW_RECORDING_INTERNAL_H
+
+#include <pthread.h>
+#include <sys/stat.h>
+
+#include "stream/decode/seek.h"
+#include "view/recording.h"
+
+#define VIEWS 5u /* filters that are remembered, the empty one included */
+#define REPORTS 16u
+#define FINE 8u /* parts with a finer index */
+#define BATCH 512u
+
+enum made { MADE_NOT, MADE_WORKING, MADE_DONE, MADE_FAILED };
+
+struct view {
+	char *text; /* of the filter; NULL: the slot is free */
+	struct view_filter *filter;
+	struct lod *lod;
+	uint64_t *before; /* by point of the index: matching events before it */
+	uint64_t matches, used;
+	double progress;
+	enum made made;
+	int error;
+};
+
+struct report {
+	int is_used, is_histogram;
+	struct view_range range;
+	uint32_t tid;
+	char *func;
+	struct json answer;
+	uint64_t used;
+	double progress;
+	enum made made;
+	int error;
+};
+
+struct fine {
+	struct lod *lod;
+	const struct lod *of;
+	uint64_t from, to, used;
+};
+
+/* What the worker is to make, and the last one that was asked for meanwhile: earlier ones nobody looks at any more. */
+struct part {
+	struct view *v;
+	uint64_t from, to;
+};
+struct order {
+	struct view *v; /* being made */
+	uint64_t from, to;
+	enum made made;
+	int is_cancelled, has_next;
+	struct part next;
+};
+
+struct recording {
+	char *path, name[64]; /* name: of the descriptor, in /proc */
+	int fd;
+	struct stat stat;
+	struct names names;
+	pthread_mutex_t lock;
+	pthread_cond_t ordered;
+	pthread_t worker;
+	int has_worker, is_ending, is_stale; /* stale: what is being made is of the file before */
+	struct uft_index *index;	     /* made, or read, with the first view; then it does not change */
+	uint64_t origin_ns, duration_ns, generation;
+	struct uft_info info;
+	char *cmdline, *hostname, *uname;
+	struct view view[VIEWS];
+	struct report report[REPORTS];
+	uint64_t clock;	       /* of uses */
+	struct uft_stream *st; /* the asking thread's */
+	struct fine fine[FINE];
+	struct order order;
+};
+
+/* The first of it is shown while it is read: how long it is, and what it says of itself, come with the first view. */
+static inline int recording_stream(const struct recording *r, const struct uft_select *sel, struct uft_stream **st)
+{
+	struct uft_error err;
+
+	return uft_stream_open(r->name, sel, st, &err);
+}
+
+/* ---- views.c: all but view_make() with the lock held ---- */
+int recording_is_changed(const struct recording *r); /* at its name there is another file now, a longer one, or none */
+/* By the worker, without the lock. */
+void view_make(struct recording *r, struct view *v);
+void view_clear(struct view *v);
+/* The view of a filter, ordered if it is new. NULL: *why. */
+struct view *view_get(struct recording *r, const char *text, const char **why);
+/* 1: @v is there; 0: the answer says that it is not. */
+int view_is_made(const struct view *v, struct json *j);
+/* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. */
+int view_need(struct recording *r, const char *filter, struct view **out, struct json *j, const char **why);
+void put_working(struct json *j, double progress);
+void put_failed(struct json *j, int error);
+
+/* ---- parts.c ---- */
+void part_make(struct recording *r, struct order *o); /* by the worker, without the lock */
+/* All else with the lock held. The asking thread's stream at a point of the index: */
+int part_seek(struct recording *r, size_t point);
+struct fine *part_get(struct recording *r, struct view *v, uint64_t from, uint64_t to, int *is_coarse);
+void part_forget_view(struct recording *r, const struct view *v); /* parts of it, and what is ordered */
+void part_forget_all(struct recording *r);
+
+/* ---- reports.c ---- */
+void report_make(struct recording *r, struct report *p); /* by the worker, without the lock */
+void report_clear(struct report *p);
+
+#endif
