@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "symbol/tracer.h"
 #include "cmd/input.h"
 #include "cmd/options.h"
 #include "cmd/symbols.h"
@@ -52,7 +53,7 @@ static int add_file(struct uft_diff *d, int side, const char *path)
 	if (cmd_input_open(path, &all, &st, &err) < 0)
 		return cmd_fail("diff", "%s", err.text);
 	tracer = uft_stream_info(st)->tracer;
-	if (tracer == UFT_TRACER_FUNCTION || tracer == UFT_TRACER_PROFILE) {
+	if (uft_tracer(tracer)->has_no_returns) {
 		uft_stream_close(st);
 		return cmd_fail("diff", "%s: the recording has no calls with a duration: record it with -p function_graph", path);
 	}

@@ -579,7 +579,7 @@ static void say_attached(struct recording *rec, const struct uft_session_stats *
 /* Why, was said when the program started; its children could have been different. */
 static int is_nothing_traced(const struct recording *rec, const struct uft_session_stats *stats)
 {
-	return arms(rec) && rec->opts->tracer != UFT_TRACER_INITCALL && stats->counters[UFT_CNT_PATCHED] == 0;
+	return arms(rec) && !uft_tracer((uint32_t)rec->opts->tracer)->is_inits && stats->counters[UFT_CNT_PATCHED] == 0;
 }
 
 /* 0, or the exit status. */
@@ -945,6 +945,7 @@ static int record_or_attach(const struct cmd_syntax *syntax, int argc, char **ar
 
 	command = syntax->name;
 	cmd_heap_prepare();
+	record_opts_begin();
 	status = run(&o, syntax, argc, argv, &targets);
 	cmd_targets_free(&targets);
 	record_opts_free(&o);

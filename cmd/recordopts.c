@@ -14,14 +14,7 @@
 #include "symbol/tracer.h"
 #include "tree/tree.h"
 
-static const char *const tracer_names[] = {
-	[UFT_TRACER_NOP] = "nop", [UFT_TRACER_FUNCTION] = "function", [UFT_TRACER_GRAPH] = "function_graph",
-	[UFT_TRACER_PROFILE] = "profile", [UFT_TRACER_PREEMPTOFF] = "preemptoff", [UFT_TRACER_IRQSOFF] = "irqsoff",
-	[UFT_TRACER_PREEMPTIRQSOFF] = "preemptirqsoff", [UFT_TRACER_WAKEUP] = "wakeup", [UFT_TRACER_WAKEUP_RT] = "wakeup_rt",
-	[UFT_TRACER_KMEMTRACE] = "kmemtrace", [UFT_TRACER_BLK] = "blk",
-	[UFT_TRACER_INITCALL] = "initcall", [UFT_TRACER_HWLAT] = "hwlat", [UFT_TRACER_SYSPROF] = "sysprof",
-	[UFT_TRACER_SCHED_SWITCH] = "sched_switch", [UFT_TRACER_OSNOISE] = "osnoise", [UFT_TRACER_MMIOTRACE] = "mmiotrace", NULL
-};
+static const char *tracer_names[UFT_NTRACERS + 1];	/* by number; record_opts_begin() fills it from the table of tracers */
 
 #define SAMPLE_NS_MIN	100000u		/* the kernel's tracer's */
 #define MAX_SIZE_MIN	(2ull << 20)	/* names of functions are kept room for */
@@ -108,6 +101,12 @@ const struct cmd_syntax cmd_attach_syntax = {
 	record_options, 0
 };
 
+void record_opts_begin(void)
+{
+	for (uint32_t i = 0; i < UFT_NTRACERS; i++)
+		tracer_names[i] = uft_tracer_name(i);
+}
+
 /* FUNC=TIME apart; a pattern may hold a =, as operator= does. 0, or an exit status. */
 static int split_keep(struct record_opts *o, const struct cmd_syntax *syntax)
 {
@@ -139,13 +138,19 @@ int cmd_no_trace_option(const struct cmd_syntax *syntax, const char *word)
 	return cmd_usage(syntax, "--option: there is no option '%s'%s", word, near);
 }
 
+/* Has it a meaning for the tracer? enum uft_tracer_takes. */
+static int takes(const struct record_opts *o, uint32_t what)
+{
+	return (uft_tracer((uint32_t)o->tracer)->takes & what) != 0;
+}
+
 /* -1 to go on. */
 static int take_options(struct record_opts *o, const struct cmd_syntax *syntax)
 {
 	uint32_t text = 0;
 
-	if (o->options.n && o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_PROFILE)
-		return cmd_usage(syntax, "--option is for the tracers function_graph and profile, not for %s", tracer_names[o->tracer]);
+	if (o->options.n && !takes(o, UFT_TAKES_EVENTS))
+		return cmd_usage(syntax, "--option is for the tracers function_graph and profile, not for %s", uft_tracer_name((uint32_t)o->tracer));
 	for (size_t i = 0; i < o->options.n; i++) {
 		int kinds = uft_tree_option(o->options.item[i], &text, &o->events);
 
@@ -187,7 +192,7 @@ static int check_preload(const struct record_opts *o, const struct cmd_syntax *s
 	if (syntax == &cmd_attach_syntax)
 		return cmd_usage(syntax, "%s is for programs that are started", how);
 	if (o->emulator && uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN)
-		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", tracer_names[o->tracer]);
+		return cmd_usage(syntax, "%s goes by this machine's clock: not with --emulator", uft_tracer_name((uint32_t)o->tracer));
 	if (o->emulator && o->has_switches)
 		return cmd_usage(syntax, "--sched-switch goes by this machine's clock: not with --emulator");
 	if (o->watchdog || o->int3)
@@ -212,38 +217,37 @@ static int split_emulator(struct record_opts *o)
 
 static int check_opts(const struct record_opts *o, const struct cmd_syntax *syntax)
 {
-	int is_own = uft_tracer_kind((uint32_t)o->tracer) == UFT_KIND_OWN, is_spin = o->tracer == UFT_TRACER_HWLAT || o->tracer == UFT_TRACER_OSNOISE,
-	    has_thresh = o->thresh_ns && !is_spin;
+	int has_thresh = o->thresh_ns && !takes(o, UFT_TAKES_GAP);
 
-	if (is_own && (o->filter.n || o->notrace.n || o->min_size))
+	if (!takes(o, UFT_TAKES_FILTER) && (o->filter.n || o->notrace.n || o->min_size))
 		return cmd_usage(syntax, "%s is for tracers of functions, not for %s", o->filter.n ? "--filter" : o->notrace.n ? "--notrace" :
-				 "--min-size", tracer_names[o->tracer]);
+				 "--min-size", uft_tracer_name((uint32_t)o->tracer));
 	if (o->no_wait && syntax == &cmd_attach_syntax)
 		return cmd_usage(syntax, "--no-wait is for programs that are started");
-	if (o->has_switches && o->tracer != UFT_TRACER_FUNCTION && o->tracer != UFT_TRACER_GRAPH)
-		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s", tracer_names[o->tracer],
+	if (o->has_switches && !takes(o, UFT_TAKES_SWITCHES))
+		return cmd_usage(syntax, "--sched-switch is for the tracers function and function_graph, not for %s%s", uft_tracer_name((uint32_t)o->tracer),
 				 o->tracer == UFT_TRACER_SCHED_SWITCH ? ", which is that" : "");
-	if (o->sample_ns && o->tracer != UFT_TRACER_SYSPROF)
-		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", tracer_names[o->tracer]);
-	if ((o->watch.n != 0) != (o->tracer == UFT_TRACER_MMIOTRACE))
-		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s", tracer_names[o->tracer]) :
+	if (o->sample_ns && !takes(o, UFT_TAKES_PERIOD))
+		return cmd_usage(syntax, "--sample-period is for the tracer sysprof, not for %s", uft_tracer_name((uint32_t)o->tracer));
+	if ((o->watch.n != 0) != takes(o, UFT_TAKES_MEMORY))
+		return o->watch.n ? cmd_usage(syntax, "--watch is for the tracer mmiotrace, not for %s", uft_tracer_name((uint32_t)o->tracer)) :
 				    cmd_usage(syntax, "mmiotrace: which memory? --watch NAME, or --watch ADDRESS,BYTES");
 	if (o->sample_ns && o->sample_ns < SAMPLE_NS_MIN)
 		return cmd_usage(syntax, "--sample-period: less than 100us between two samples is not possible");
-	if (o->tracer != UFT_TRACER_GRAPH && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
+	if (!takes(o, UFT_TAKES_LIMITS) && (o->max_depth || has_thresh || o->roots.n || o->keep.n))
 		return cmd_usage(syntax, "%s is for the tracer function_graph, not for %s",
 				 o->max_depth ? "--max-depth" : has_thresh ? "--thresh" : o->roots.n ? "--graph" : "--keep-slow",
-				 tracer_names[o->tracer]);
+				 uft_tracer_name((uint32_t)o->tracer));
 	/* Both go by the records: of what is not recorded nobody knows the cost. */
 	if ((o->budget_ppm || o->max_rate) &&
-	    (o->thresh_ns || o->keep.n || (o->tracer != UFT_TRACER_GRAPH && o->tracer != UFT_TRACER_FUNCTION)))
+	    (o->thresh_ns || o->keep.n || !takes(o, UFT_TAKES_BUDGET)))
 		return cmd_usage(syntax, "%s is for the tracers function and function_graph, without --thresh "
 				 "and --keep-slow", o->budget_ppm ? "--budget" : "--max-rate");
-	if (o->func_stack && o->tracer != UFT_TRACER_FUNCTION)
-		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", tracer_names[o->tracer]);
-	if (o->stack && !uft_tracer_has_events((uint32_t)o->tracer) && o->tracer != UFT_TRACER_SYSPROF)
-		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for %s%s", tracer_names[o->tracer],
-				 o->tracer == UFT_TRACER_FUNCTION ? " (--func-stack is)" : "");
+	if (o->func_stack && !takes(o, UFT_TAKES_FUNC_STACK))
+		return cmd_usage(syntax, "--func-stack is for the tracer function, not for %s", uft_tracer_name((uint32_t)o->tracer));
+	if (o->stack && !takes(o, UFT_TAKES_EVENT_STACK))
+		return cmd_usage(syntax, "--stacktrace is for kmemtrace, blk, sysprof and the tracers of latencies, not for %s%s", uft_tracer_name((uint32_t)o->tracer),
+				 takes(o, UFT_TAKES_FUNC_STACK) ? " (--func-stack is)" : "");
 	if (o->thresh_ns && o->keep.n)
 		return cmd_usage(syntax, "--keep-slow and --thresh exclude each other");
 	if (o->compress > 19)

@@ -28,6 +28,7 @@ struct record_opts {
 extern const struct cmd_syntax cmd_record_syntax, cmd_attach_syntax;
 
 /* After parsing: what contradicts itself is refused, FUNC=TIME is taken apart. -1 to go on, or an exit status. */
+void record_opts_begin(void);	/* before the options are parsed or listed */
 int record_opts_check(struct record_opts *o, const struct cmd_syntax *syntax);
 void record_opts_free(struct record_opts *o);
 

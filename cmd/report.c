@@ -203,14 +203,7 @@ static int fail_of_view(int error, const struct report_opts *o)
 /* Why there is no tree of this recording; NULL: there is. */
 static const char *why_no_tree(struct uft_stream *st)
 {
-	switch (uft_stream_info(st)->tracer) {
-	case UFT_TRACER_FUNCTION:
-		return "the recording has no returns, so no durations and no paths: record it with -p function_graph";
-	case UFT_TRACER_PROFILE:
-		return "the recording has sums only, no calls: record it with -p function_graph, or see --profile";
-	default:
-		return NULL;
-	}
+	return uft_tracer(uft_stream_info(st)->tracer)->no_tree;
 }
 
 /*
@@ -283,14 +276,12 @@ static int print(struct uft_stream *st, const char *path, const struct report_op
 static int open_input(struct report_opts *o, struct uft_select *sel, struct uft_stream **st, struct uft_error *err)
 {
 	int ret = cmd_input_open(o->input, sel, st, err);
-	enum uft_tracer_kind kind;
 
 	if (ret >= 0)
 		cmd_input_seek(o->input, sel, *st);
 	if (ret < 0 || !sel->ncpus)
 		return ret;
-	kind = uft_tracer_kind(uft_stream_info(*st)->tracer);
-	if (kind != UFT_KIND_SECTION && kind != UFT_KIND_WAKEUP)
+	if (!uft_tracer_is_latency(uft_stream_info(*st)->tracer))
 		return ret;
 	uft_stream_close(*st);
 	sel->ncpus = 0;

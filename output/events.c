@@ -26,14 +26,9 @@ int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, ui
 	return 0;
 }
 
-static int is_latency(uint32_t tracer)
-{
-	return uft_tracer_kind(tracer) == UFT_KIND_SECTION || uft_tracer_kind(tracer) == UFT_KIND_WAKEUP;
-}
-
 int events_wait(const struct uft_printer *t)
 {
-	return is_latency(t->tracer) && !(t->flags & UFT_TEXT_NO_HEADER);
+	return uft_tracer_is_latency(t->tracer) && !(t->flags & UFT_TEXT_NO_HEADER);
 }
 
 /* The tracer was switched under a trace_pipe. */
@@ -43,12 +38,6 @@ static void follow(struct uft_printer *t)
 		return;
 	latency_free(t->events);
 	*t->events = (struct latency){ .calls.tracer = t->tracer };
-}
-
-void events_columns(struct uft_printer *t)
-{
-	if (t->tracer == UFT_TRACER_KMEMTRACE)
-		emit_buf_puts(&t->buf, lines_heap_columns);
 }
 
 void events_event(struct uft_printer *t, const struct uft_event *ev)
@@ -65,7 +54,7 @@ void events_event(struct uft_printer *t, const struct uft_event *ev)
 	call = calls_feed(&t->events->calls, ev);
 	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK) {
 		lines_stack(t, ev);
-	} else if (call && !is_latency(t->tracer)) {
+	} else if (call && !uft_tracer_is_latency(t->tracer)) {
 		lines_event(t, ev, call);
 	} else if (call && ev->kind == UFT_EV_ENTRY) {
 		func = *ev;
@@ -200,15 +189,15 @@ int uft_latency_longest(struct uft_stream *st, const struct uft_text_opts *opts,
 	size_t n;
 
 	*ns = 0;
-	while ((is_latency(opts->tracer) || opts->tracer == UFT_TRACER_HWLAT) && (n = uft_stream_batch(st, ev, 64)))
+	while ((uft_tracer_is_latency(opts->tracer) || uft_tracer(opts->tracer)->takes & UFT_TAKES_GAP) && (n = uft_stream_batch(st, ev, 64)))
 		for (size_t i = 0; i < n; i++) {
 			uint64_t one = ev[i].ts_ns >= opts->from_ns ? own_latency_ns(&ev[i]) : 0;
 
 			*ns = one > *ns && one > opts->floor_ns ? one : *ns;
-			if (is_latency(opts->tracer))
+			if (uft_tracer_is_latency(opts->tracer))
 				latency_feed(&l, &ev[i]);
 		}
-	if (is_latency(opts->tracer))
+	if (uft_tracer_is_latency(opts->tracer))
 		*ns = l.worst.end_ns - l.worst.start_ns;
 	latency_free(&l);
 	return l.error;

@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 
 #include "output/output.h"
-#include "output/text.h"
+#include "output/text_rows.h"
 #include "symbol/event_type.h"
 
 static const char columns[] =
@@ -94,7 +94,7 @@ void form_latency_header(struct uft_printer *t, const struct uft_info *info, con
 		put_ends(t, worst);
 	else
 		emit_buf_puts(&t->buf, "#\n");
-	if (t->tracer != UFT_TRACER_GRAPH && !(t->flags & (UFT_TEXT_VERBOSE | TEXT_REL_TIME)))
+	if (!text_row(t->tracer)->is_tree && !(t->flags & (UFT_TEXT_VERBOSE | TEXT_REL_TIME)))
 		emit_buf_puts(&t->buf, columns);
 }
 

@@ -186,9 +186,9 @@ static void change_locks(struct call_task *t, const struct uft_event *ev, const 
 
 static int is_off(const struct latency *l, const struct call_task *t)
 {
-	int by_lock = l->calls.tracer != UFT_TRACER_IRQSOFF, by_mask = l->calls.tracer != UFT_TRACER_PREEMPTOFF;
+	uint32_t by = uft_tracer(l->calls.tracer)->groups;
 
-	return (by_lock && t->nheld) || (by_mask && t->mask & ~LIBC_SIGNALS);
+	return (by & UFT_GROUP_LOCK && t->nheld) || (by & UFT_GROUP_MASK && t->mask & ~LIBC_SIGNALS);
 }
 
 static void section(struct latency *l, struct call_task *t, const struct uft_event *ev, const struct call *call)
@@ -235,7 +235,7 @@ static void woken(struct latency *l, struct call_task *t, const struct uft_event
 	int is_rt = t->policy == 1 || t->policy == 2;
 
 	if (!w || w->address != call->arg[0] || w->ts_ns <= call->start_ns || w->task == ev->task || w->task->pid != ev->task->pid ||
-	    !is_worse(l, w->ts_ns, ev->ts_ns) || (l->calls.tracer == UFT_TRACER_WAKEUP_RT && !is_rt))
+	    !is_worse(l, w->ts_ns, ev->ts_ns) || (uft_tracer(l->calls.tracer)->is_rt && !is_rt))
 		return;
 	s = &l->worst;
 	s->n = 0;

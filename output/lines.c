@@ -17,6 +17,7 @@
  * A function that does its work by another of them (realloc by malloc, malloc by mmap) is one line, the outermost's.
  */
 #include "output/lines.h"
+#include "output/text_rows.h"
 
 const char lines_heap_columns[] =
 	"#\n"
@@ -84,7 +85,7 @@ static void heap_lines(struct uft_printer *t, const struct call *call)
 		heap_line(t, call, '+', at, bytes);
 }
 
-static void heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+void lines_heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
 	struct uft_event stack = { .kind = UFT_EV_DATA, .data = UFT_EVENT_STACK, .ts_ns = ev->ts_ns, .task = ev->task, .cpu = ev->cpu,
 				   .stack = call->stack };
@@ -112,7 +113,7 @@ static char *put_request(char *p, const struct call *call, char action, int64_t 
 	return p;
 }
 
-static void io(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
+void lines_io(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
 	int is_queued = ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_CALL, is_done = ev->kind == UFT_EV_EXIT && call->has_result;
 	int is_vector = call->role == UFT_ROLE_READV || call->role == UFT_ROLE_WRITEV;
@@ -140,12 +141,13 @@ static void io(struct uft_printer *t, const struct uft_event *ev, const struct c
 
 /* ---- initcall ------------------------------------------------------------------------------ */
 
-static void initcall(struct uft_printer *t, const struct uft_event *ev)
+void lines_initcall(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
 	const struct emit_text *func = emit_func(&t->names, ev->sym);
 	const char *how = ev->kind == UFT_EV_LEFT ? "was left" : "returned ?";
 	char *p = func ? emit_buf_room(&t->buf, 160 + func->len) : NULL;
 
+	(void)call;
 	if (!p || (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT))
 		return;
 	if (t->flags & UFT_TEXT_CONTEXT)
@@ -162,20 +164,14 @@ static void initcall(struct uft_printer *t, const struct uft_event *ev)
 
 void lines_stack(struct uft_printer *t, const struct uft_event *ev)
 {
-	if (t->tracer != UFT_TRACER_KMEMTRACE && !is_inner(t, ev))
+	if (!text_row(t->tracer)->has_late_lines && !is_inner(t, ev))
 		stack_text(t, ev);
 }
 
 void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call)
 {
-	if (t->tracer == UFT_TRACER_INITCALL) {
-		initcall(t, ev);
-		return;
-	}
-	if (call->role == UFT_ROLE_NONE || is_inner(t, ev))
-		return;
-	if (t->tracer == UFT_TRACER_KMEMTRACE)
-		heap(t, ev, call);
-	else
-		io(t, ev, call);
+	const struct text_row *row = text_row(t->tracer);
+
+	if (row->is_every_call || (call->role != UFT_ROLE_NONE && !is_inner(t, ev)))
+		row->call(t, ev, call);
 }

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* lines.h - the lines of kmemtrace and blk; see lines.c */
+/* lines.h - the lines of kmemtrace, blk and initcall; see lines.c */
 #ifndef UFT_OUTPUT_LINES_H
 #define UFT_OUTPUT_LINES_H
 
 #include "output/text.h"
 
 extern const char lines_heap_columns[];
+/* The call of each tracer's row (text_rows.c). */
+void lines_heap(struct uft_printer *t, const struct uft_event *ev, const struct call *call);
+void lines_io(struct uft_printer *t, const struct uft_event *ev, const struct call *call);
+void lines_initcall(struct uft_printer *t, const struct uft_event *ev, const struct call *call);
 /* @call: what calls_feed() said of @ev. */
 void lines_event(struct uft_printer *t, const struct uft_event *ev, const struct call *call);
 /* A stack, after calls_feed(): printed behind the line of its call, at once or with that. */

@@ -6,7 +6,7 @@
  * tree such a line is a comment. What a tracer cannot know in a process is `?`, or left out where the kernel
  * leaves it out when it is 0.
  */
-#include "output/text.h"
+#include "output/text_rows.h"
 
 /* As the kernel's trace_hwlat_print(): no NMI is seen from a process, so it has none to tell of. */
 static char *put_hwlat(const struct uft_printer *t, char *p, const struct uft_event *ev)
@@ -47,19 +47,16 @@ static char *put_osnoise(const struct uft_printer *t, char *p, const struct uft_
 	return p;
 }
 
-void own_columns(struct uft_printer *t)
-{
-	emit_buf_puts(&t->buf,
-		"#                                _-----=> irqs-off\n"
-		"#                               / _----=> need-resched\n"
-		"#                              | / _---=> hardirq/softirq\n"
-		"#                              || / _--=> preempt-depth\n"
-		"#                              ||| / _-=> migrate-disable                         MAX\n"
-		"#                              |||| /     delay                                   SINGLE      Interference counters:\n"
-		"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n"
-		"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n"
-		"#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n");
-}
+const char own_osnoise_columns[] =
+	"#                                _-----=> irqs-off\n"
+	"#                               / _----=> need-resched\n"
+	"#                              | / _---=> hardirq/softirq\n"
+	"#                              || / _--=> preempt-depth\n"
+	"#                              ||| / _-=> migrate-disable                         MAX\n"
+	"#                              |||| /     delay                                   SINGLE      Interference counters:\n"
+	"#                              |||||               RUNTIME      NOISE  %% OF CPU  NOISE    +-----------------------------+\n"
+	"#           TASK-PID      CPU# |||||   TIMESTAMP    IN US       IN US  AVAILABLE  IN US     HW    NMI    IRQ   SIRQ THREAD\n"
+	"#              | |         |   |||||      |           |             |    |            |      |      |      |      |      |\n";
 
 /*
  * As the kernel's trace_ctx_print(). The kernel does not tell which task had the CPU before, or has it then:
@@ -107,10 +104,11 @@ static char *put_access_line(char *p, char op, const struct uft_event *ev, int h
  * and writes is two lines. Of what is not known it prints the bytes of the instruction, which stands in front
  * of the address here.
  */
-static char *put_access(char *p, const struct uft_event *ev)
+static char *put_access(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	uint64_t how = ev->word[3];
 
+	(void)t;
 	if (how & UFT_ACCESS_READ)
 		p = put_access_line(p, 'R', ev, how & UFT_ACCESS_VALUE);
 	if (how & UFT_ACCESS_WRITE)
@@ -124,10 +122,11 @@ static char *put_access(char *p, const struct uft_event *ev)
 }
 
 /* As the kernel's mmio_print_map(): a program has one kind of address, so it stands for both. */
-static char *put_watch(char *p, const struct uft_event *ev)
+static char *put_watch(const struct uft_printer *t, char *p, const struct uft_event *ev)
 {
 	unsigned map = ev->word[3] >> UFT_ACCESS_MAP_SHIFT & 0xffff;
 
+	(void)t;
 	p += sprintf(p, ev->word[3] & UFT_ACCESS_END ? "UNMAP " : "MAP ");
 	p = put_time(p, ev->ts_ns);
 	if (ev->word[3] & UFT_ACCESS_END)
@@ -143,51 +142,60 @@ static char *put_named(const struct uft_printer *t, char *p, const struct uft_ev
 	return p;
 }
 
-/* The lines of mmiotrace are whole: nothing stands in front. A mark has a line there as well. */
-static void own_bare(struct uft_printer *t, const char *text, size_t n)
+void own_line(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
 {
-	char *p = emit_buf_room(&t->buf, n);
+	char *p = emit_buf_room(&t->buf, n + 1);
 
+	(void)ev;
 	if (!p)
 		return;
 	memcpy(p, text, n);
-	emit_buf_end(&t->buf, p + n);
+	p[n] = '\n';
+	emit_buf_end(&t->buf, p + n + 1);
 }
 
+/* A mark has a line there as well. */
 void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n)
 {
-	char head[64], *end = put_time(head + sprintf(head, "MARK "), ev->ts_ns);
+	char head[64], *end = put_time(head + sprintf(head, "MARK "), ev->ts_ns), *p;
 
 	*end++ = ' ';
-	own_bare(t, head, (size_t)(end - head));
-	own_bare(t, text, n);
-	own_bare(t, "\n", 1);
+	p = emit_buf_room(&t->buf, (size_t)(end - head));
+	if (!p)
+		return;
+	memcpy(p, head, (size_t)(end - head));
+	emit_buf_end(&t->buf, p + (end - head));
+	own_line(t, ev, text, n);
+}
+
+/* Printers by event: each writes its line at @p, with the newline, and returns where it ends. */
+static const struct { uint32_t data; char *(*put)(const struct uft_printer *t, char *p, const struct uft_event *ev); } printers[] = {
+	{ UFT_EVENT_HWLAT, put_hwlat },
+	{ UFT_EVENT_OSNOISE, put_osnoise },
+	{ UFT_EVENT_SWITCH, put_switch },
+	{ UFT_EVENT_ACCESS, put_access },
+	{ UFT_EVENT_WATCH, put_watch },
+};
+
+static char *put_event(const struct uft_printer *t, char *p, const struct uft_event *ev)
+{
+	if (UFT_EVENT_IS_NAMED(ev->data))
+		return put_named(t, p, ev);
+	for (size_t i = 0; i < sizeof(printers) / sizeof(printers[0]); i++)
+		if (printers[i].data == ev->data)
+			return printers[i].put(t, p, ev);
+	return p;
 }
 
 void own_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	char text[OWN_ROOM], *end = text, *p;
+	const struct text_row *row = text_row(t->tracer);
+	char text[OWN_ROOM], *end = put_event(t, text, ev), *p;
 
-	if (ev->data == UFT_EVENT_HWLAT)
-		end = put_hwlat(t, text, ev);
-	else if (ev->data == UFT_EVENT_OSNOISE)
-		end = put_osnoise(t, text, ev);
-	else if (ev->data == UFT_EVENT_SWITCH)
-		end = put_switch(t, text, ev);
-	else if (ev->data == UFT_EVENT_ACCESS)
-		end = put_access(text, ev);
-	else if (ev->data == UFT_EVENT_WATCH)
-		end = put_watch(text, ev);
-	else if (UFT_EVENT_IS_NAMED(ev->data))
-		end = put_named(t, text, ev);
 	if (end == text)
 		return;
-	if (t->tracer == UFT_TRACER_MMIOTRACE) {
-		own_bare(t, text, (size_t)(end - text));
-		return;
-	}
-	if (t->tracer == UFT_TRACER_GRAPH) {
-		graph_comment(t, ev, text, (size_t)(end - text - 1));
+	if (row->line) {
+		row->line(t, ev, text, (size_t)(end - text - 1));
 		return;
 	}
 	p = emit_buf_room(&t->buf, TEXT_CONTEXT_ROOM + OWN_ROOM);

@@ -9,7 +9,7 @@
  * Source: kernel/trace/ trace_output.c, trace_stack_print() and trace_user_stack_print().
  */
 #include "output/output.h"
-#include "output/text.h"
+#include "output/text_rows.h"
 
 #define FRAME_ROOM	(64 + FORM_ADDR_ROOM)
 
@@ -77,7 +77,7 @@ void stack_text(struct uft_printer *t, const struct uft_event *ev)
 {
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 
-	if ((t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH) || (c && c->repeats))
+	if ((t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree) || (c && c->repeats))
 		return;
 	if (c && c->is_open)
 		graph_close_entry(t, c);

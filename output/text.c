@@ -33,7 +33,7 @@
 #include <stdlib.h>
 
 #include "output/output.h"
-#include "output/text.h"
+#include "output/text_rows.h"
 
 static const char flags_header[] =
 	"#                            %.*s  _-----=> irqs-off/BH-disabled\n"
@@ -45,7 +45,7 @@ static const char flags_header[] =
 
 const char *text_tracer(uint32_t tracer)
 {
-	return tracer < UFT_NTRACERS && tracer != UFT_TRACER_PROFILE ? uft_tracer_name(tracer) : "nop";
+	return uft_tracer(tracer)->place ? uft_tracer_name(tracer) : "nop";
 }
 
 static void put_columns(struct uft_printer *t)
@@ -71,6 +71,8 @@ static void put_columns(struct uft_printer *t)
 
 void text_header(struct uft_printer *t, const struct uft_info *info)
 {
+	const struct text_row *row = text_row(t->tracer);
+	int is_usual = !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE));
 	char line[160];
 
 	snprintf(line, sizeof(line), "# tracer: %s\n#\n", text_tracer(t->tracer));
@@ -79,21 +81,13 @@ void text_header(struct uft_printer *t, const struct uft_info *info)
 		return;
 	if (t->flags & UFT_TEXT_LATENCY)
 		form_latency_header(t, info, events_wait(t) ? &t->events->worst : NULL);
-	if (t->tracer == UFT_TRACER_GRAPH || t->flags & TEXT_REL_TIME)
+	if (row->is_tree || t->flags & TEXT_REL_TIME)
 		graph_header(t);
-	if (uft_tracer_kind(t->tracer) == UFT_KIND_LINES && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {
-		events_columns(t);
+	if (row->columns && (is_usual || row->has_one_form)) {
+		emit_buf_puts(&t->buf, row->columns);
 		return;
 	}
-	if (t->tracer == UFT_TRACER_OSNOISE && !(t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))) {
-		own_columns(t);
-		return;
-	}
-	if (t->tracer == UFT_TRACER_MMIOTRACE) {
-		emit_buf_puts(&t->buf, "VERSION 20070824\n");
-		return;
-	}
-	if (t->tracer == UFT_TRACER_GRAPH || t->flags & (UFT_TEXT_LATENCY | UFT_TEXT_VERBOSE))
+	if (row->is_tree || !is_usual)
 		return;
 	snprintf(line, sizeof(line), "# entries-in-buffer/entries-written: %llu/%llu   #P:%u\n#\n",
 		 (unsigned long long)info->events, (unsigned long long)(info->events + info->lost + info->lost_parts + info->overwritten), info->ncpus);
@@ -291,7 +285,7 @@ static void put_repeats(struct uft_printer *t, struct text_cpu *c, const struct 
 
 static int has_repeats(uint32_t tracer, uint32_t flags)
 {
-	return flags & UFT_TEXT_NO_REPEATS && !(flags & TEXT_FORM) && tracer == UFT_TRACER_FUNCTION;
+	return flags & UFT_TEXT_NO_REPEATS && !(flags & TEXT_FORM) && uft_tracer(tracer)->takes & UFT_TAKES_FUNC_STACK;
 }
 
 /* One more of the same. */
@@ -367,20 +361,17 @@ static int is_bare(const struct uft_printer *t, const struct uft_event *ev)
 static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 {
 	const char *name = is_bare(t, ev) || ev->flags & UFT_EVF_RAW ? "" : "tracing_mark_write: ", *text;
+	const struct text_row *row = text_row(t->tracer);
 	struct text_cpu *c = text_cpu_get(t, ev->cpu);
 	const struct emit_task *task = emit_task(&t->names, ev->task);
 	char raw[FORM_RAW_MAX], *p;
 	size_t n;
 
 	text = mark_text(ev, raw, &n);
-	if (t->flags & UFT_TEXT_FIELDS && !(ev->flags & UFT_EVF_RAW) && !is_bare(t, ev) && t->tracer != UFT_TRACER_GRAPH)
+	if (t->flags & UFT_TEXT_FIELDS && !(ev->flags & UFT_EVF_RAW) && !is_bare(t, ev) && !row->is_tree)
 		name = "print: buf=";
-	if (t->tracer == UFT_TRACER_GRAPH) {
-		graph_comment(t, ev, text, n);
-		return;
-	}
-	if (t->tracer == UFT_TRACER_MMIOTRACE) {
-		own_mark(t, ev, text, n);
+	if (row->mark) {
+		row->mark(t, ev, text, n);
 		return;
 	}
 	p = c && task ? emit_buf_room(&t->buf, 200 + n) : NULL;
@@ -399,25 +390,46 @@ static void put_mark(struct uft_printer *t, const struct uft_event *ev)
 	emit_buf_end(&t->buf, p + n + 1);
 }
 
-/* FUNC, LOST, and what is of no call; in a graph they end the wait for the CPU's open entry. */
-static void flat_event(struct uft_printer *t, const struct uft_event *ev)
+/* Of an event of the session's own, or one that has a name. */
+static void put_data(struct uft_printer *t, const struct uft_event *ev)
 {
-	if (t->nopen) {
-		struct text_cpu *c = text_cpu_get(t, ev->cpu);
-
-		if (c && c->is_open)
-			graph_close_entry(t, c);
-	}
-	if (ev->kind == UFT_EV_DATA && !(UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH))
+	if (UFT_EVENT_IS_NAMED(ev->data) && t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree)
+		form_numbers(t, ev);
+	else
 		own_event(t, ev);
-	else if (t->flags & TEXT_FORM && t->tracer != UFT_TRACER_GRAPH && !is_bare(t, ev) && ev->kind != UFT_EV_LOST)
+}
+
+/* A FUNC or a MARK in one of the raw forms, if that is asked for. */
+static void put_form(struct uft_printer *t, const struct uft_event *ev)
+{
+	int has_form = t->flags & TEXT_FORM && !text_row(t->tracer)->is_tree && !is_bare(t, ev);
+
+	if (has_form)
 		form_numbers(t, ev);
 	else if (ev->kind == UFT_EV_FUNC)
 		text_function(t, ev);
-	else if (ev->kind == UFT_EV_MARK)
+	else
 		put_mark(t, ev);
-	else if (ev->kind == UFT_EV_LOST)
-		put_lost(t, ev);
+}
+
+/* Printers by kind. */
+static const struct { void (*put)(struct uft_printer *t, const struct uft_event *ev); int is_call; } printers[] = {
+	[UFT_EV_ENTRY] = { graph_event, 1 },
+	[UFT_EV_EXIT] = { graph_event, 1 },
+	[UFT_EV_LEFT] = { graph_event, 1 },
+	[UFT_EV_FUNC] = { put_form, 0 },
+	[UFT_EV_MARK] = { put_form, 0 },
+	[UFT_EV_DATA] = { put_data, 0 },
+	[UFT_EV_LOST] = { put_lost, 0 },
+};
+
+/* In a graph an event that is no call ends the wait for the CPU's open entry. */
+static void close_entry(struct uft_printer *t, const struct uft_event *ev)
+{
+	struct text_cpu *c = t->nopen ? text_cpu_get(t, ev->cpu) : NULL;
+
+	if (c && c->is_open)
+		graph_close_entry(t, c);
 }
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev);
@@ -432,34 +444,30 @@ static void print_lost(struct uft_printer *t, struct text_cpu *c, uint32_t cpu)
 
 static void print_event(struct uft_printer *t, const struct uft_event *ev)
 {
-	enum uft_tracer_kind kind = uft_tracer_kind(t->tracer);
+	const struct text_row *row = text_row(t->tracer);
 
 	if (ev->cpu < t->ncpus && t->cpu[ev->cpu].lost)
 		print_lost(t, &t->cpu[ev->cpu], ev->cpu);
 	if (ev->kind == UFT_EV_FUNC && is_repeat(t, ev))
 		return;
-	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t) && kind != UFT_KIND_LINES) {
+	if (ev->kind == UFT_EV_DATA && ev->data == UFT_EVENT_STACK && !events_wait(t) && !row->call) {
 		stack_text(t, ev);
 		return;
 	}
-	if (kind != UFT_KIND_PLAIN && kind != UFT_KIND_OWN && ((ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) || events_wait(t))) {
-		events_event(t, ev);
+	if (row->take && ((ev->kind != UFT_EV_MARK && ev->kind != UFT_EV_LOST) || events_wait(t))) {
+		row->take(t, ev);
 		return;
 	}
 	if (ev->kind == UFT_EV_DATA && !UFT_EVENT_IS_OWN(ev->data)) {
-		if (t->tracer == UFT_TRACER_GRAPH)
-			graph_data(t, ev);
+		if (row->data)
+			row->data(t, ev);
 		return;
 	}
-	switch (ev->kind) {
-	case UFT_EV_ENTRY:
-	case UFT_EV_EXIT:
-	case UFT_EV_LEFT:
-		graph_event(t, ev);
-		break;
-	default:
-		flat_event(t, ev);
-	}
+	if (ev->kind >= sizeof(printers) / sizeof(printers[0]) || !printers[ev->kind].put)
+		return;
+	if (!printers[ev->kind].is_call)
+		close_entry(t, ev);
+	printers[ev->kind].put(t, ev);
 	t->printed += ev->kind != UFT_EV_LOST;
 	if (t->buf.len >= EMIT_FLUSH)
 		graph_flush(t, 0);

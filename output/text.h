@@ -89,15 +89,16 @@ int events_open(struct uft_printer *t, uint64_t floor_ns, uint64_t thresh_ns, ui
 /* 1: its header and lines come at the end, all at once. */
 int events_wait(const struct uft_printer *t);
 void events_event(struct uft_printer *t, const struct uft_event *ev);
-void events_columns(struct uft_printer *t);
 void events_end(struct uft_printer *t);
 void events_close(struct uft_printer *t);
 
 /* ---- own.c: the session's own events ---- */
 #define OWN_ROOM	NAMED_ROOM
 void own_event(struct uft_printer *t, const struct uft_event *ev);
-void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);	/* mmiotrace's */
-void own_columns(struct uft_printer *t);	/* of osnoise, which has its own */
+/* mmiotrace's lines are whole: nothing stands in front. */
+void own_line(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
+void own_mark(struct uft_printer *t, const struct uft_event *ev, const char *text, size_t n);
+extern const char own_osnoise_columns[];
 uint64_t own_latency_ns(const struct uft_event *ev);	/* that one stands for; 0 none */
 
 /* ---- forms.c ---- */

@@ -158,6 +158,7 @@ static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)
 {
 	const size_t max_pids = sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t);
+	const struct uft_tracer_row *row = uft_tracer(in->tracer);
 	struct spec *sp;
 	int ret;
 
@@ -169,10 +170,10 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	if (!sp)
 		return -ENOMEM;
 	sp->events = uft_tracer_has_events(in->tracer) ? in->tracer : UFT_TRACER_NOP;
-	sp->own = uft_tracer_kind(in->tracer) == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
+	sp->own = row->kind == UFT_KIND_OWN ? in->tracer : UFT_TRACER_NOP;
 	sp->is_bare = sp->events && in->is_bare;
-	sp->is_inits = in->tracer == UFT_TRACER_INITCALL;
-	sp->tracer = sp->events || sp->is_inits ? UFT_TRACER_GRAPH : sp->own ? UFT_TRACER_NOP : in->tracer;
+	sp->is_inits = row->is_inits;
+	sp->tracer = row->target;
 	sp->thresh_ns = sp->events || sp->is_inits || sp->own ? 0 : in->thresh_ns;	/* the reader's, of other times; our own */
 	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
 	sp->spin = in->tracer == UFT_TRACER_OSNOISE ? in->osnoise : in->hwlat;

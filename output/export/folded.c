@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "output/export/export.h"
+#include "symbol/tracer.h"
 #include "output/export/sink.h"
 #include "output/report/aggregate.h"
 #include "output/report/table.h"
@@ -71,7 +72,7 @@ int export_paths(struct uft_stream *st, const char *path, struct uft_error *err,
 	struct agg a;
 	int ret;
 
-	if (uft_stream_info(st)->tracer == UFT_TRACER_FUNCTION || uft_stream_info(st)->tracer == UFT_TRACER_PROFILE) {
+	if (uft_tracer(uft_stream_info(st)->tracer)->has_no_returns) {
 		snprintf(err->text, sizeof(err->text), "the recording has no calls with a duration: record it with -p function_graph");
 		return -EINVAL;
 	}

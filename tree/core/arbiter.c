@@ -248,7 +248,7 @@ static uint32_t wanted_stacks(const struct settings *set)
 
 static int is_latency(const struct settings *set)
 {
-	return uft_tracer_kind(set->tracer) == UFT_KIND_SECTION || uft_tracer_kind(set->tracer) == UFT_KIND_WAKEUP;
+	return uft_tracer_is_latency(set->tracer);
 }
 
 /* The words of a list, and where commands need more, those with theirs. */

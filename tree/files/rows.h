@@ -9,7 +9,6 @@
 #define STORE(name)	ssize_t store_##name(struct uft_handle *h, const char *p, size_t n)
 
 /* values.c */
-const char *tracer_name(uint32_t tracer);
 SHOW(available_tracers);
 SHOW(current_tracer);
 STORE(current_tracer);

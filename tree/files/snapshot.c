@@ -39,7 +39,7 @@ static void clear(struct instance *in, uint32_t cpu)
 
 int snapshot_is_used(const struct instance *in)
 {
-	return uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP;
+	return uft_tracer_is_latency(in->set.tracer);
 }
 
 int snapshot_take(struct instance *in, uint64_t until)
@@ -135,7 +135,7 @@ int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path)
 
 void snapshot_help(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", tracer_name(at->in->set.tracer),
+	text_printf(out, "# tracer: %s\n#\n#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n", uft_tracer_name(at->in->set.tracer),
 		    at->in->frozen ? "allocated" : "freed");
 	if (cpu_of(at) == UFT_LIVE_ALL)
 		text_printf(out, "# echo 0 > snapshot : Clears and frees snapshot buffer\n"

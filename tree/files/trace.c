@@ -56,7 +56,7 @@ struct source { struct uft_handle *h; struct uft_stream *st; struct uft_info who
  */
 static int is_worst_case(const struct instance *in)
 {
-	return uft_tracer_kind(in->set.tracer) == UFT_KIND_SECTION || uft_tracer_kind(in->set.tracer) == UFT_KIND_WAKEUP;
+	return uft_tracer_is_latency(in->set.tracer);
 }
 
 /* The owner: what the file shows, now. No stream: nothing is frozen. */

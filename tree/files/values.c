@@ -6,37 +6,19 @@
 #include <errno.h>
 #include <string.h>
 
-static const uint32_t tracer_values[] = {	/* newest first, as the kernel lists them */
-	UFT_TRACER_OSNOISE, UFT_TRACER_HWLAT, UFT_TRACER_BLK, UFT_TRACER_MMIOTRACE, UFT_TRACER_SYSPROF, UFT_TRACER_SCHED_SWITCH, UFT_TRACER_INITCALL, UFT_TRACER_KMEMTRACE, UFT_TRACER_GRAPH, UFT_TRACER_WAKEUP_RT, UFT_TRACER_WAKEUP,
-	UFT_TRACER_PREEMPTIRQSOFF, UFT_TRACER_PREEMPTOFF, UFT_TRACER_IRQSOFF, UFT_TRACER_FUNCTION, UFT_TRACER_NOP,
-};
-#define NTRACERS	(sizeof(tracer_values) / sizeof(tracer_values[0]))
-
-/* blk and mmiotrace are the top's alone, as in the kernel. */
-static int is_offered(const struct instance *in, uint32_t tracer)
-{
-	return !in->number || (tracer != UFT_TRACER_BLK && tracer != UFT_TRACER_MMIOTRACE);
-}
-
 int show_available_tracers(const struct place *at, struct tree_text *out)
 {
-	for (size_t i = 0; i < NTRACERS; i++)
-		if (is_offered(at->in, tracer_values[i]))
-			text_printf(out, "%s%s", uft_tracer_name(tracer_values[i]), i + 1 < NTRACERS ? " " : "\n");
-	return 0;
-}
+	uint32_t tracer[UFT_NTRACERS];
+	size_t n = uft_tracers_offered(!at->in->number, tracer);
 
-const char *tracer_name(uint32_t tracer)
-{
-	for (size_t i = 0; i < NTRACERS; i++)
-		if (tracer_values[i] == tracer)
-			return uft_tracer_name(tracer);
-	return "nop";
+	for (size_t i = 0; i < n; i++)
+		text_printf(out, "%s%s", uft_tracer_name(tracer[i]), i + 1 < n ? " " : "\n");
+	return 0;
 }
 
 int show_current_tracer(const struct place *at, struct tree_text *out)
 {
-	text_printf(out, "%s\n", tracer_name(at->in->set.tracer));
+	text_printf(out, "%s\n", uft_tracer_name(at->in->set.tracer));
 	return 0;
 }
 
@@ -44,20 +26,21 @@ ssize_t store_current_tracer(struct uft_handle *h, const char *p, size_t n)
 {
 	struct settings set = h->at.in->set;
 	struct uft_error err = { "" };
-	size_t len = n;
+	uint32_t tracer[UFT_NTRACERS];
+	size_t len = n, count = uft_tracers_offered(!h->at.in->number, tracer);
 	int ret;
 
 	text_strip(&p, &len);
-	for (size_t i = 0; i < NTRACERS; i++) {
-		const char *name = uft_tracer_name(tracer_values[i]);
+	for (size_t i = 0; i < count; i++) {
+		const char *name = uft_tracer_name(tracer[i]);
 
-		if (strlen(name) != len || memcmp(name, p, len) || !is_offered(h->at.in, tracer_values[i]))
+		if (strlen(name) != len || memcmp(name, p, len))
 			continue;
-		if (h->at.in->pipes && tracer_values[i] != set.tracer) {
+		if (h->at.in->pipes && tracer[i] != set.tracer) {
 			h->t->conflict = "A trace_pipe of it is open";
 			return -EBUSY;
 		}
-		set.tracer = tracer_values[i];
+		set.tracer = tracer[i];
 		set.max_latency_us = 0;
 		ret = tree_apply(h->at.in, &set, &err);
 		if (ret && err.text[0] && h->t->opts.warning)	/* which right lacks, a number does not say */
