@@ -26,7 +26,7 @@ struct diff_opts {
 static const struct cmd_option diff_options[] = {
 	{ "fail-if", 0, "CONDITION", "exit with status 3 if it holds: 'p99(work) > 1.1x'; may be repeated", cmd_strings, F(conditions), NULL },
 	{ "limit", 'n', "N", "print at most N rows", cmd_uint, F(limit), NULL },
-	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
+	{ "min", 0, "PERCENT", "leave out changes below this share of the time; default 0.1 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
 	{ "csv", 0, NULL, "print the table as CSV", cmd_flag, F(csv), NULL },
 	CMD_DEMANGLE_OPTION,

@@ -20,12 +20,14 @@
 #include "cmd/symbols.h"
 #include "output/discard.h"
 #include "output/export/sink.h"
+#include "symbol/clean.h"
 
 struct export_opts {
 	int format;		/* index into uft_exports[], -1: by the name of the output */
 	const char *output, *input;
 	struct cmd_range range;
 	struct cmd_numbers tids, cpus;
+	int lines, inlines;
 };
 
 #define FORMATS_MAX	32
@@ -41,6 +43,9 @@ static const struct cmd_option export_options[] = {
 	{ "tid", 't', "LIST", "write only these threads or processes: 1200,1204-1209", cmd_numbers, offsetof(struct export_opts, tids), NULL },
 	{ "pid", 0, "LIST", "the same", cmd_numbers, offsetof(struct export_opts, tids), NULL },
 	{ "cpu", 'C', "LIST", "write only events of these CPUs", cmd_numbers, offsetof(struct export_opts, cpus), NULL },
+	{ "lines", 0, NULL, "write where functions are defined, from debug information", cmd_flag, offsetof(struct export_opts, lines), NULL },
+	{ "inlines", 0, NULL, "write inlined functions between callers and callees, from debug information", cmd_flag,
+	  offsetof(struct export_opts, inlines), NULL },
 	CMD_DEMANGLE_OPTION,
 	{ 0 }
 };
@@ -111,7 +116,7 @@ static uint64_t file_bytes(const char *path)
 }
 
 int cmd_export_write(const struct uft_export *format, struct uft_stream *st, const char *input, const char *output, const char *who,
-		     int is_quiet, const char *last, struct uft_error *err)
+		     int is_quiet, const char *last, const struct uft_export_opts *opts, struct uft_error *err)
 {
 	struct sigaction old[NENDS];
 	int ret;
@@ -122,7 +127,7 @@ int cmd_export_write(const struct uft_export *format, struct uft_stream *st, con
 	watch_ends(old);
 	if (!is_quiet)
 		progress_begin(who, st, file_bytes(input));
-	ret = format->write(st, output, err);
+	ret = format->write(st, output, opts, err);
 	progress_end();
 	for (size_t i = 0; i < NENDS; i++)
 		sigaction(end_signals[i], &old[i], NULL);
@@ -163,8 +168,29 @@ static struct uft_select selection(const struct export_opts *o)
 	};
 }
 
+static void note_object(void *ctx, const char *object, const char *why)
+{
+	(void)ctx;
+	fputs("uft export: no source lines of ", stderr);
+	uft_put_clean(stderr, object);
+	fprintf(stderr, ": %s\n", why);
+}
+
+/* The names of the formats that take @what, for a message. */
+static const char *formats_that_take(unsigned what, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	buf[0] = '\0';
+	for (const struct uft_export *x = uft_exports; x->name && len < size; x++)
+		if (x->takes & what)
+			len += (size_t)snprintf(buf + len, size - len, "%s%s", len ? ", " : "", x->name);
+	return buf;
+}
+
 static int run(struct export_opts *o, int argc, char **argv)
 {
+	struct uft_export_opts opts = { .note = note_object };
 	struct uft_select sel;
 	struct uft_error err = { "" };
 	const struct uft_export *format;
@@ -187,6 +213,14 @@ static int run(struct export_opts *o, int argc, char **argv)
 	if (!format)
 		return cmd_usage(&export_syntax, "the name '%s' does not say which format; choose one with -f: %s",
 				 o->output, formats);
+	if (o->lines && !(format->takes & UFT_EXPORT_LINES))
+		return cmd_usage(&export_syntax, "--lines: the format %s has no place for source lines; these have: %s", format->name,
+				 formats_that_take(UFT_EXPORT_LINES, formats, sizeof(formats)));
+	if (o->inlines && !(format->takes & UFT_EXPORT_INLINES))
+		return cmd_usage(&export_syntax, "--inlines: the format %s has a row for each call, and inlined functions have none; these take them: %s",
+				 format->name, formats_that_take(UFT_EXPORT_INLINES, formats, sizeof(formats)));
+	opts.has_lines = o->lines;
+	opts.has_inlines = o->inlines;
 	if (is_same_file(o->output, o->input ? o->input : CMD_DEFAULT_FILE))
 		return cmd_usage(&export_syntax, "'%s' is the recording itself", o->output);
 	sel = selection(o);
@@ -194,7 +228,7 @@ static int run(struct export_opts *o, int argc, char **argv)
 		return cmd_usage(&export_syntax, "the time selected ends before it begins");
 	if (cmd_input_open(o->input, &sel, &st, &err) < 0)
 		return cmd_fail("export", "%s", err.text);
-	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL, &err);
+	ret = cmd_export_write(format, st, o->input ? o->input : CMD_DEFAULT_FILE, o->output, "uft export", 0, NULL, &opts, &err);
 	if (!ret)
 		uft_output_losses(st, stderr);
 	uft_stream_close(st);

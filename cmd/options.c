@@ -415,19 +415,31 @@ int cmd_kb(const struct cmd_option *o, const char *text, void *field, struct uft
 	return 0;
 }
 
-int cmd_percent(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+/* @least: percent; the largest is 1000. */
+static int parse_percent(const char *text, double least, void *field)
 {
 	char *end;
 	double value = strtod(text, &end);
 
-	(void)o;
 	if (*end == '%')
 		end++;
 	/* The comparison is false for what is no number. */
-	if (end == text || *end || *text < '0' || *text > '9' || !(value >= 0.001 && value <= 1000))
-		return uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0.001%% to 1000%%", text);
+	if (end == text || *end || *text < '0' || *text > '9' || !(value >= least && value <= 1000))
+		return -EINVAL;
 	*(uint32_t *)field = (uint32_t)(value * 1e4 + 0.5);
 	return 0;
+}
+
+int cmd_percent(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	(void)o;
+	return parse_percent(text, 0.001, field) ? uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0.001%% to 1000%%", text) : 0;
+}
+
+int cmd_percent_or_0(const struct cmd_option *o, const char *text, void *field, struct uft_error *err)
+{
+	(void)o;
+	return parse_percent(text, 0, field) ? uft_fail(err, -EINVAL, "'%s' is not a share like 5%%, from 0 to 1000%%", text) : 0;
 }
 
 /*

@@ -57,6 +57,7 @@ int cmd_numbers(const struct cmd_option *, const char *, void *field, struct uft
 int cmd_choice(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* int, index */
 int cmd_kb(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t bytes; KB, K M G */
 int cmd_percent(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
+int cmd_percent_or_0(const struct cmd_option *, const char *, void *field, struct uft_error *); /* uint32_t, millionths */
 int cmd_time_us(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns; plain: us */
 int cmd_time_s(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* uint64_t ns, not 0; plain: seconds */
 int cmd_moment(const struct cmd_option *, const char *, void *field, struct uft_error *);	/* struct cmd_moment, seconds */

@@ -600,7 +600,7 @@ static int export_recording(struct recording *rec, const struct uft_export *form
 	}
 	ret = uft_stream_open(rec->path, &all, &st, &err);
 	if (ret == 0) {
-		ret = cmd_export_write(format, st, rec->path, rec->opts->output, who, rec->opts->is_quiet, last, &err);
+		ret = cmd_export_write(format, st, rec->path, rec->opts->output, who, rec->opts->is_quiet, last, NULL, &err);
 		uft_stream_close(st);
 	}
 	if (ret)

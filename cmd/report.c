@@ -23,7 +23,7 @@
 #include "tree/tree.h"
 
 struct report_opts {
-	int profile, tree, flat, timeline, json, csv, no_pager, follow;
+	int profile, tree, flat, timeline, json, csv, no_pager, follow, lines, inlines;
 	const char *callers, *callees, *histogram;	/* patterns */
 	int by;				/* enum uft_by */
 	uint32_t depth, min;		/* min: millionths, MIN_DEFAULT not given */
@@ -66,7 +66,9 @@ static const struct cmd_option report_options[] = {
 	{ "follow", 0, NULL, "print the table again each second while the recording grows", cmd_flag, F(follow), NULL },
 	{ "by", 0, "KEY", "split --tree and --flat by task, process, program, object or cpu", cmd_choice, F(by), by_names },
 	{ "depth", 'D', "N", "print at most N levels of a tree", cmd_uint, F(depth), NULL },
-	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent, F(min), NULL },
+	{ "min", 0, "PERCENT", "leave out paths with less of the time; default 0.5 in text, 0 in JSON and CSV", cmd_percent_or_0, F(min), NULL },
+	{ "lines", 0, NULL, "show where each function of a table is defined, from debug information", cmd_flag, F(lines), NULL },
+	{ "inlines", 0, NULL, "show inlined functions between callers and callees, from debug information", cmd_flag, F(inlines), NULL },
 	{ "sort", 's', "KEY", "sort the profile's rows by KEY", cmd_choice, F(sort), sort_names },
 	{ "limit", 'n', "N", "print at most N rows of a table", cmd_uint, F(limit), NULL },
 	{ "json", 0, NULL, "print the table as JSON", cmd_flag, F(json), NULL },
@@ -99,7 +101,7 @@ static const struct cmd_syntax report_syntax = {
 
 static int is_tree(const struct report_opts *o)
 {
-	return o->tree || o->callers || o->callees || o->histogram || (o->flat && o->by);
+	return o->tree || o->callers || o->callees || o->histogram || (o->flat && (o->by || o->lines || o->inlines));
 }
 
 static struct uft_select selection(const struct report_opts *o)
@@ -157,12 +159,13 @@ static int print_drops(const char *path, FILE *out)
 	return ret;
 }
 
-static struct uft_report_opts table_opts(const struct report_opts *o)
+static struct uft_report_opts table_opts(const struct report_opts *o, struct uft_error *err)
 {
 	return (struct uft_report_opts){
 		.form = o->json ? UFT_FORM_JSON : o->csv ? UFT_FORM_CSV : UFT_FORM_TEXT, .width = cmd_terminal_width(STDOUT_FILENO),
 		.sort = (enum uft_profile_sort)o->sort, .limit = o->limit, .by = (enum uft_by)o->by, .depth = o->depth,
 		.func = o->callers ? o->callers : o->callees ? o->callees : o->histogram,
+		.has_lines = o->lines, .has_inlines = o->inlines, .err = err,
 		.min_share = o->min != MIN_DEFAULT ? o->min / 1e6 : o->json || o->csv ? 0 : MIN_TEXT,
 	};
 }
@@ -183,6 +186,8 @@ static int check_view(const struct report_opts *o)
 		return cmd_usage(&report_syntax, "--json and --csv exclude each other");
 	if (o->by && !o->tree && !o->flat)
 		return cmd_usage(&report_syntax, "--by is for --tree and --flat");
+	if ((o->lines || o->inlines) && (!is_tree(o) || o->histogram))
+		return cmd_usage(&report_syntax, "--lines and --inlines are for tables of functions: add --tree or --flat");
 	if ((o->depth || o->min != MIN_DEFAULT) && !is_tree(o))
 		return cmd_usage(&report_syntax, "--depth and --min are for trees: add --tree");
 	return -1;
@@ -191,7 +196,7 @@ static int check_view(const struct report_opts *o)
 /* Text on standard error, and the exit status. */
 static int fail_of_view(int error, const struct report_opts *o)
 {
-	struct uft_report_opts table = table_opts(o);
+	struct uft_report_opts table = table_opts(o, NULL);
 
 	if (error == -ENOENT && table.func)
 		return cmd_fail("report", "no function of the recording matches '%s' (uft report --flat lists them)", table.func);
@@ -236,12 +241,12 @@ static int print_text(struct uft_stream *st, FILE *out, int colour, const struct
 	return ret;
 }
 
-static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile)
+static int print(struct uft_stream *st, const char *path, const struct report_opts *o, int is_profile, struct uft_error *err)
 {
 	/* Decided before the pager stands between us and the terminal. */
 	int colour = o->colour == COLOUR_ALWAYS || (o->colour == COLOUR_AUTO && cmd_is_colour(STDOUT_FILENO));
 	struct uft_text_opts text = { .flags = o->text, .only_cpus = o->is_worst ? o->cpus.item : NULL, .nonly_cpus = o->is_worst ? o->cpus.n : 0 };
-	struct uft_report_opts table = table_opts(o);
+	struct uft_report_opts table = table_opts(o, err);
 	int is_table = o->timeline || is_tree(o) || is_profile, ret = 0, closed;
 	char *made = NULL;
 	size_t n = 0;
@@ -320,7 +325,7 @@ static int print_all(struct uft_stream *st, struct uft_select *sel, struct repor
 		if (o->follow && isatty(STDOUT_FILENO))
 			fputs("\033[H\033[2J", stdout);
 		stat(path, &now);
-		ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st));
+		ret = print(st, o->input, o, o->profile || o->flat || is_profile_recording(st), err);
 		uft_stream_close(st);
 		if (ret || is_last)
 			return ret;

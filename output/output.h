@@ -107,6 +107,8 @@ struct uft_report_opts {
 	const char *func;		/* of CALLERS, CALLEES, HISTOGRAM: a pattern (symbol/names.h) */
 	unsigned depth;			/* levels at most, 0 all */
 	double min_share;		/* of the whole time; what has less is left out */
+	int has_lines, has_inlines;	/* places in the source; inlined functions (symbol/source.h) */
+	struct uft_error *err;		/* gets a sentence, if there is one to say */
 };
 
 /* One row per function: calls, total, self, avg, p50, p99, max. */
@@ -117,7 +119,7 @@ int uft_output_profile(struct uft_stream *st, FILE *out, const struct uft_report
  * -ENOMEM; or of @out.
  */
 enum uft_tree_view { UFT_VIEW_TREE, UFT_VIEW_CALLERS, UFT_VIEW_CALLEES, UFT_VIEW_FLAT, UFT_VIEW_HISTOGRAM };
-int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);
+int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o);	/* -ENOPKG: no libdw */
 
 /* How many calls a second there were, over the time of the recording. Of @o: form. 0, -ENOMEM, or of @out. */
 int uft_output_timeline(struct uft_stream *st, FILE *out, const struct uft_report_opts *o);
@@ -149,11 +151,19 @@ int uft_output_losses(struct uft_stream *st, FILE *out);
 /* `key: value` a line. */
 int uft_output_stat(struct uft_stream *st, FILE *out);
 
+struct uft_export_opts {
+	int has_lines, has_inlines;	/* as of reports; only for formats that take them */
+	/* Is told of each object without debug information why that is; may be NULL. */
+	void (*note)(void *ctx, const char *object, const char *why);
+	void *ctx;
+};
+enum uft_export_takes { UFT_EXPORT_LINES = 1, UFT_EXPORT_INLINES = 2 };
 struct uft_export {
 	const char *name;	/* `uft export --format` */
 	const char *suffix;	/* -o name ending that selects it */
 	const char *doc;
-	int (*write)(struct uft_stream *st, const char *path, struct uft_error *err);
+	int (*write)(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);	/* @o NULL: none */
+	unsigned takes;		/* enum uft_export_takes */
 };
 extern const struct uft_export uft_exports[];	/* ends with name NULL */
 const struct uft_export *uft_export_find(const char *name);	/* by name or file name; NULL none */

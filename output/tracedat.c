@@ -314,17 +314,20 @@ static int export_to(struct uft_stream *st, const char *path, enum dat_version v
 	return ret < 0 ? uft_fail(err, ret, "cannot write %s: %s", path, strerror(-ret)) : 0;
 }
 
-int uft_tracedat_v6(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_tracedat_v6(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
+	(void)o;
 	return export_to(st, path, DAT_V6, err);
 }
 
-int uft_tracedat_v7(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_tracedat_v7(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
+	(void)o;
 	return export_to(st, path, DAT_V7, err);
 }
 
-int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_tracedat_v7_zstd(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
+	(void)o;
 	return export_to(st, path, DAT_V7_ZSTD, err);
 }

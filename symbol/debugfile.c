@@ -5,7 +5,8 @@
  * Two places: .gnu_debugdata, an xz-compressed ELF file inside a stripped one ("mini debug info"), and a
  * separate debug file, found by build-id under /usr/lib/debug/.build-id, by the name in .gnu_debuglink, or, if the
  * user named servers for it, by debuginfod (debuginfod.c).
- * What does not fit its object (other build-id, wrong checksum) is left alone; nothing here is an error.
+ * What does not fit its object (other build-id, wrong checksum) is left alone; nothing here is an error. Debug
+ * information (source.h) is searched for in the same places.
  */
 #include <lzma.h>
 #include <stdio.h>
@@ -85,12 +86,9 @@ static uint32_t debuglink_crc(const uint8_t *p, size_t len)
 	return ~crc;
 }
 
-/* Takes the debug file @path if it belongs to @obj. @crc: checksum to demand, NULL: the build-id decides. */
-static int debugfile_try(struct uft_object *obj, const char *path, const uint32_t *crc)
+/* Opens @path as @v if it is a debug file of @obj. @crc: checksum to demand, NULL: the build-id decides. */
+static int debugfile_open(const struct uft_object *obj, const char *path, const uint32_t *crc, struct elf_view *v)
 {
-	struct object_priv *priv = object_priv(obj);
-	struct elf_view *v = &priv->extra[priv->nextra];
-	struct elf_symtab t;
 	uint8_t id[32];
 	uint32_t n;
 	int fits;
@@ -102,8 +100,25 @@ static int debugfile_try(struct uft_object *obj, const char *path, const uint32_
 		fits = n == obj->build_id_len && !memcmp(id, obj->build_id, n);
 	else
 		fits = crc && debuglink_crc(v->data, v->size) == *crc;
+	if (fits && v->eh.e_type == obj->type)
+		return 1;
+	elf_close(v);
+	return 0;
+}
+
+/* What a place is tried for: 1 taken. */
+typedef int (*debugfile_try)(struct uft_object *obj, const char *path, const uint32_t *crc);
+
+static int debugfile_names(struct uft_object *obj, const char *path, const uint32_t *crc)
+{
+	struct object_priv *priv = object_priv(obj);
+	struct elf_view *v = &priv->extra[priv->nextra];
+	struct elf_symtab t;
+
+	if (!debugfile_open(obj, path, crc, v))
+		return 0;
 	elf_symtab_find(v, SHT_SYMTAB, &t);
-	if (!fits || !t.n || v->eh.e_type != obj->type) {
+	if (!t.n) {
 		elf_close(v);
 		return 0;
 	}
@@ -112,7 +127,27 @@ static int debugfile_try(struct uft_object *obj, const char *path, const uint32_
 	return 1;
 }
 
-static int debugfile_by_build_id(struct uft_object *obj)
+static int has_debug_info(const struct elf_view *v)
+{
+	return elf_section(v, ".debug_info", 0) || elf_section(v, ".zdebug_info", 0);
+}
+
+static int debugfile_info(struct uft_object *obj, const char *path, const uint32_t *crc)
+{
+	struct object_priv *priv = object_priv(obj);
+	struct elf_view v;
+	int has;
+
+	if (!debugfile_open(obj, path, crc, &v))
+		return 0;
+	has = has_debug_info(&v);
+	elf_close(&v);
+	if (has)
+		priv->info_path = str_pool_copy(&priv->pool, path, strlen(path));
+	return has;
+}
+
+static int debugfile_by_build_id(struct uft_object *obj, debugfile_try try)
 {
 	char path[sizeof(DEBUG_ROOT "/.build-id/") + 2 * sizeof(obj->build_id) + 16];
 	int at = snprintf(path, sizeof(path), DEBUG_ROOT "/.build-id/");
@@ -123,10 +158,10 @@ static int debugfile_by_build_id(struct uft_object *obj)
 	for (i = 0; i < obj->build_id_len; i++)
 		at += snprintf(path + at, sizeof(path) - at, i ? "%02x" : "%02x/", obj->build_id[i]);
 	snprintf(path + at, sizeof(path) - at, ".debug");
-	return debugfile_try(obj, path, NULL);
+	return try(obj, path, NULL);
 }
 
-static int debugfile_by_link(struct uft_object *obj)
+static int debugfile_by_link(struct uft_object *obj, debugfile_try try)
 {
 	static const struct { const char *root, *sub; } place[] = { { "", "" }, { "", ".debug/" }, { DEBUG_ROOT, "" } };
 	struct object_priv *priv = object_priv(obj);
@@ -150,17 +185,30 @@ static int debugfile_by_link(struct uft_object *obj)
 		if ((size_t)snprintf(path, sizeof(path), "%s%.*s%s%s", place[k].root, dir, obj->path, place[k].sub,
 				     name) >= sizeof(path))
 			continue;
-		if (strcmp(path, obj->path) && debugfile_try(obj, path, &crc))
+		if (strcmp(path, obj->path) && try(obj, path, &crc))
 			return 1;
 	}
 	return 0;
+}
+
+/* 1: taken. */
+static int debugfile_anywhere(struct uft_object *obj, debugfile_try try)
+{
+	char *path;
+	int done = debugfile_by_build_id(obj, try) || debugfile_by_link(obj, try);
+
+	if (done)
+		return 1;
+	path = debuginfod_fetch(obj);
+	done = path && try(obj, path, NULL);
+	free(path);
+	return done;
 }
 
 void object_load_extra(struct uft_object *obj)
 {
 	struct object_priv *priv = object_priv(obj);
 	struct elf_symtab t;
-	char *path;
 
 	if (!priv->has_file || priv->nextra || obj->type == ET_REL)
 		return;
@@ -168,10 +216,18 @@ void object_load_extra(struct uft_object *obj)
 	if (t.n)		/* not stripped: nothing elsewhere says more */
 		return;
 	debugdata_load(obj);
-	if (debugfile_by_build_id(obj) || debugfile_by_link(obj))
-		return;
-	path = debuginfod_fetch(obj);
-	if (path)
-		debugfile_try(obj, path, NULL);
-	free(path);
+	debugfile_anywhere(obj, debugfile_names);
+}
+
+char *object_debug_info(struct uft_object *obj)
+{
+	struct object_priv *priv = object_priv(obj);
+
+	if (!priv->has_file || obj->type == ET_REL)
+		return NULL;
+	if (has_debug_info(&priv->view))
+		return strdup(obj->path);
+	if (!priv->info_path)
+		debugfile_anywhere(obj, debugfile_info);
+	return priv->info_path ? strdup(priv->info_path) : NULL;
 }

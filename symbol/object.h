@@ -57,7 +57,7 @@ struct uft_object {
 	char *path;		/* as given */
 	uint8_t build_id[32];
 	uint32_t build_id_len;
-	uint64_t file_bytes, mtime_ns;	/* of its file when it was opened; 0: a member of an archive, or without a file */
+	uint64_t file_bytes, mtime_ns;	/* of its file when it was opened, or recorded; 0: a member of an archive, or not known */
 	uint16_t machine;	/* EM_* */
 	uint16_t type;		/* ET_EXEC, ET_DYN */
 	int is_static;		/* no PT_INTERP and no dynamic needs */

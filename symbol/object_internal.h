@@ -23,6 +23,7 @@ struct object_priv {
 	struct elf_view extra[2];	/* .gnu_debugdata and the separate debug file, once names are loaded */
 	unsigned nextra;
 	const char *debug_path;		/* of the separate debug file, in the pool */
+	const char *info_path;		/* of the one that has debug information, once that was searched for */
 	uint64_t *rel_addr;		/* ET_REL: address given to each section, ~0 none */
 	struct str_pool pool;
 	pthread_mutex_t sites_lock;	/* while they are looked for */
@@ -89,5 +90,7 @@ char *debuginfod_fetch(const struct uft_object *obj);
 
 /* debugfile.c: opens .gnu_debugdata and the separate debug file, if any, into priv->extra. */
 void object_load_extra(struct uft_object *obj);
+/* The path of the file that has @obj's debug information, its own included; malloc'd, NULL: there is none. */
+char *object_debug_info(struct uft_object *obj);
 
 #endif

@@ -2,7 +2,7 @@
 # setup.sh - installs what building and testing need, from Debian; does nothing when all is there
 set -eu
 packages="gcc g++ clang lld llvm libc6-dev make meson ninja-build pkg-config scdoc git
-libelf-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libcmocka-dev
+libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libcmocka-dev
 babeltrace2 protobuf-compiler libxml2-utils valgrind
 trace-cmd libtracecmd-dev libtraceevent-dev libtracefs-dev libkshark-dev libjson-c-dev uftrace
 libclang-rt-14-dev tcl clang-format bash-completion dpkg-dev binutils gdb libunwind8 libunwind-14
@@ -10,7 +10,7 @@ libdebuginfod1 python3 libssl3 libsqlite3-0 sqlite3 user-mode-linux ripgrep fzf 
 openssl libfuse3-dev fuse3 perf-tools-unstable linux-perf gcc-aarch64-linux-gnu libc6-dev-arm64-cross g++-aarch64-linux-gnu
 gcc-riscv64-linux-gnu g++-riscv64-linux-gnu libc6-dev-riscv64-cross qemu-user libllvm14 libmicrohttpd-dev curl"
 # On other machines uft is built, and the tests are not (meson.build).
-packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libzydis-dev libzycore-dev libzstd-dev
+packages_elsewhere="gcc binutils libc6-dev make meson ninja-build pkg-config scdoc git libelf-dev libdw-dev libzydis-dev libzycore-dev libzstd-dev
 liblzma-dev zlib1g-dev libsqlite3-dev libiberty-dev libfuse3-dev fuse3 libllvm14 libmicrohttpd-dev"
 # Without these, or a network to have them from, a test is skipped by name: some boot a kernel, one builds a program with cgo, some
 # trace programs of other languages and an emulator.

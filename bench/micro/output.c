@@ -112,7 +112,7 @@ static void run(const char *name, enum uft_tracer tracer, uint32_t ncpus, int is
 	for (const struct uft_export *x = uft_exports; x->name; x++) {
 		fake_rewind(st, times);
 		t = now();
-		if (x->write(st, "/dev/null", &err))
+		if (x->write(st, "/dev/null", NULL, &err))
 			fprintf(stderr, "%s\n", err.text);
 		snprintf(what, sizeof(what), "%s %s calls", name, x->name);
 		row(what, calls, now() - t);

@@ -99,7 +99,7 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return 0;
 }
 
-int uft_export_chrome(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost };
 	struct nest_result r;
@@ -107,6 +107,7 @@ int uft_export_chrome(struct uft_stream *st, const char *path, struct uft_error 
 	struct chrome c = { 0 };
 	int ret = export_sink_open(&sink, path, err);
 
+	(void)o;
 	if (ret)
 		return ret;
 	c.out = sink.out;

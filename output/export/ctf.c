@@ -251,7 +251,7 @@ static void make_uuid(struct ctf *c, const struct uft_info *info)
 	c->uuid[8] = (uint8_t)((c->uuid[8] & 0x3f) | 0x80);
 }
 
-int uft_export_ctf(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost };
 	struct ctf c = { .used = sizeof(struct packet_head) };
@@ -259,6 +259,7 @@ int uft_export_ctf(struct uft_stream *st, const char *path, struct uft_error *er
 	struct nest_result r;
 	int ret = export_sink_open_dir(&sink, path, "stream", "metadata", err);
 
+	(void)o;
 	if (ret)
 		return ret;
 	c.out = sink.out;

@@ -7,22 +7,23 @@
 
 struct agg;
 
-int uft_export_folded(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_svg(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_chrome(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_perfetto(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_pprof(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_ctf(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_sqlite(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_parquet(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_firefox(struct uft_stream *st, const char *path, struct uft_error *err);
-int uft_export_otlp(struct uft_stream *st, const char *path, struct uft_error *err);
+int uft_export_folded(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_svg(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_pprof(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
+int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err);
 
 /*
- * A format of call paths (folded.c): adds up @st and lets @put write it. 0 or a negative errno, with a
- * sentence in @err.
+ * A format of call paths (folded.c): adds up @st, with lines and inlined functions as @o says, and lets @put
+ * write it. 0 or a negative errno, with a sentence in @err.
  */
-int export_paths(struct uft_stream *st, const char *path, struct uft_error *err, int (*put)(struct uft_stream *st, struct agg *a, FILE *out));
+int export_paths(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err,
+		 int (*put)(struct uft_stream *st, struct agg *a, FILE *out));
 
 #endif

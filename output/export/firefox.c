@@ -16,6 +16,7 @@
 #include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
+#include "output/export/places.h"
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "output/spool.h"
@@ -51,6 +52,7 @@ struct firefox {
 	struct spool spool;
 	struct thread *thread;		/* by task index */
 	uint32_t nthreads, nstacks;
+	struct places places;
 	struct uft_error *err;
 };
 
@@ -233,8 +235,41 @@ static void put_count_up(FILE *out, const char *name, uint32_t n)
 	putc(']', out);
 }
 
-/* Strings: functions, their objects, then the names of markers. */
-static void put_functions(const struct thread *t, FILE *out)
+/* Files are the strings behind those of functions and markers: one for each function that has one. */
+static void put_places(const struct firefox *f, const struct thread *t, FILE *out)
+{
+	uint32_t file = t->nfuncs + 2;
+
+	fputs(",\"fileName\":[", out);
+	for (uint32_t i = 0; i < t->nfuncs; i++)
+		if (places_of(&f->places, t->func[i]).file)
+			fprintf(out, "%s%" PRIu32, i ? "," : "", file++);
+		else
+			fputs(i ? ",null" : "null", out);
+	fputs("],\"lineNumber\":[", out);
+	for (uint32_t i = 0; i < t->nfuncs; i++) {
+		uint32_t line = places_of(&f->places, t->func[i]).line;
+
+		if (line)
+			fprintf(out, "%s%" PRIu32, i ? "," : "", line);
+		else
+			fputs(i ? ",null" : "null", out);
+	}
+	putc(']', out);
+}
+
+static int find_places(struct firefox *f, const struct uft_export_opts *o)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < f->nthreads; i++)
+		for (uint32_t k = 0; k < f->thread[i].nfuncs && !ret; k++)
+			ret = places_want(&f->places, f->thread[i].func[k]);
+	return ret ? ret : places_find(&f->places, o, f->err);
+}
+
+/* Strings: functions, the names of markers, then files. */
+static void put_functions(const struct firefox *f, const struct thread *t, FILE *out)
 {
 	uint32_t n = t->nfuncs;
 
@@ -243,14 +278,22 @@ static void put_functions(const struct thread *t, FILE *out)
 		table_put_json(out, t->func[i]->name);
 		fputs(",\n", out);
 	}
-	fputs("\"lost\",\"open call\"]", out);
+	fputs("\"lost\",\"open call\"", out);
+	for (uint32_t i = 0; i < n; i++) {
+		struct uft_source at = places_of(&f->places, t->func[i]);
+
+		if (!at.file)
+			continue;
+		fputs(",\n", out);
+		table_put_json(out, at.file);
+	}
+	putc(']', out);
 	fprintf(out, ",\n\"funcTable\":{\"length\":%" PRIu32, n);
 	put_count_up(out, "name", n);
 	put_same(out, "isJS", "false", n);
 	put_same(out, "relevantForJS", "false", n);
 	put_same(out, "resource", "-1", n);
-	put_same(out, "fileName", "null", n);
-	put_same(out, "lineNumber", "null", n);
+	put_places(f, t, out);
 	put_same(out, "columnNumber", "null", n);
 	fprintf(out, "},\n\"frameTable\":{\"length\":%" PRIu32, n);
 	put_count_up(out, "func", n);
@@ -333,7 +376,7 @@ static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_fir
 		"\"nativeSymbols\":{\"length\":0,\"address\":[],\"functionSize\":[],\"libIndex\":[],\"name\":[]},"
 		"\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}",
 		t->task->pid, t->task->tid, t->task->pid == t->task->tid ? "true" : "false");
-	put_functions(t, out);
+	put_functions(f, t, out);
 	put_markers(t, out);
 	return put_samples(f, t, out);
 }
@@ -375,10 +418,11 @@ static void release(struct firefox *f)
 		free(t->marker);
 	}
 	free(f->thread);
+	places_free(&f->places);
 	spool_close(&f->spool);
 }
 
-int uft_export_firefox(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost };
 	struct firefox f = { .err = err };
@@ -392,6 +436,8 @@ int uft_export_firefox(struct uft_stream *st, const char *path, struct uft_error
 	if (ret)
 		return export_sink_close(&sink, ret, err);
 	ret = nest_run(st, &ops, &f, &r);
+	if (!ret && o && o->has_lines)
+		ret = find_places(&f, o);
 	if (!ret)
 		ret = put_profile(&f, uft_stream_info(st), sink.out);
 	release(&f);

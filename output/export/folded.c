@@ -39,7 +39,7 @@ static int put_paths(const struct agg *a, FILE *out)
 	for (uint32_t i = 1; i < a->nnodes && !ferror(out); i++) {
 		uint32_t n = 0;
 
-		if (!a->node[i].self && !a->node[i].calls)
+		if ((!a->node[i].self && !a->node[i].calls) || a->node[i].is_inlined)
 			continue;
 		for (uint32_t up = i; up; up = a->node[up].parent) {
 			if (n == cap) {
@@ -66,7 +66,24 @@ static int put_paths(const struct agg *a, FILE *out)
 	return 0;
 }
 
-int export_paths(struct uft_stream *st, const char *path, struct uft_error *err, int (*put)(struct uft_stream *st, struct agg *a, FILE *out))
+/* What the user wants of debug information. */
+static int add_source(struct agg *a, const struct uft_export_opts *o, struct uft_error *err)
+{
+	struct agg_source source = { .err = err };
+	int ret = 0;
+
+	if (!o)
+		return 0;
+	source.note = o->note;
+	source.ctx = o->ctx;
+	if (o->has_inlines)
+		ret = agg_find_inlined(a, &source);
+	source.note = o->has_inlines ? NULL : o->note;
+	return !ret && o->has_lines ? agg_find_source(a, &source) : ret;
+}
+
+int export_paths(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err,
+		 int (*put)(struct uft_stream *st, struct agg *a, FILE *out))
 {
 	struct export_sink sink;
 	struct agg a;
@@ -81,6 +98,9 @@ int export_paths(struct uft_stream *st, const char *path, struct uft_error *err,
 		ret = agg_add(&a, st, UFT_BY_NONE);
 	if (!ret) {
 		agg_finish(&a);
+		ret = add_source(&a, o, err);
+	}
+	if (!ret) {
 		ret = export_sink_open(&sink, path, err);
 		if (!ret)
 			ret = export_sink_close(&sink, put(st, &a, sink.out), err);
@@ -95,7 +115,7 @@ static int put(struct uft_stream *st, struct agg *a, FILE *out)
 	return put_paths(a, out);
 }
 
-int uft_export_folded(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_folded(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	return export_paths(st, path, err, put);
+	return export_paths(st, path, o, err, put);
 }

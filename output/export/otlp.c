@@ -233,7 +233,7 @@ static void release(struct otlp *o)
 	utf8_free(&o->text);
 }
 
-int uft_export_otlp(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_export_opts *opts, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost };
 	const struct uft_info *info = uft_stream_info(st);
@@ -242,6 +242,7 @@ int uft_export_otlp(struct uft_stream *st, const char *path, struct uft_error *e
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
 
+	(void)opts;
 	if (ret)
 		return ret;
 	o.out = sink.out;

@@ -427,7 +427,7 @@ static void release(struct parquet *p)
 	utf8_free(&p->text);
 }
 
-int uft_export_parquet(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { NULL, end, NULL };
 	struct parquet p = { 0 };
@@ -435,6 +435,7 @@ int uft_export_parquet(struct uft_stream *st, const char *path, struct uft_error
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
 
+	(void)o;
 	if (ret)
 		return ret;
 	p.out = sink.out;

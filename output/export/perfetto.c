@@ -292,7 +292,7 @@ static void release(struct perfetto *p)
 	emit_buf_free(&p->buf);
 }
 
-int uft_export_perfetto(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, lost };
 	struct perfetto p = { 0 };
@@ -300,6 +300,7 @@ int uft_export_perfetto(struct uft_stream *st, const char *path, struct uft_erro
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
 
+	(void)o;
 	if (ret)
 		return ret;
 	ret = emit_buf_init(&p.buf, sink.out);

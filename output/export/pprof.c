@@ -3,8 +3,8 @@
  * pprof.c - the profile of pprof: protobuf in gzip, a sample for each call path with its calls and its own time
  *
  * Sums of all samples are those of `uft report --tree`. The string table has a fixed order, so that no string
- * has to be looked up: first the words below, then of each function its name, its name as linked and its
- * object. Comments (`pprof -comments`) say what the samples cannot: records lost, calls open at the end.
+ * has to be looked up: first the words below, then of each function its name, its name as linked, its
+ * object and its file. Comments (`pprof -comments`) say what the samples cannot: records lost, calls open at the end.
  * Memory: that of the tree, and one message.
  */
 #include <inttypes.h>
@@ -22,8 +22,8 @@ enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_MAPPING = 3, PROFILE
 enum { TYPE_TYPE = 1, TYPE_UNIT = 2 };
 enum { SAMPLE_LOCATION = 1, SAMPLE_VALUE = 2 };
 enum { MAPPING_ID = 1, MAPPING_FILE = 5, MAPPING_HAS_FUNCTIONS = 7 };
-enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4, LINE_FUNCTION = 1 };
-enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4 };
+enum { LOCATION_ID = 1, LOCATION_MAPPING = 2, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_LINE = 2 };
+enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_SYSTEM_NAME = 3, FUNCTION_FILE = 4, FUNCTION_START = 5 };
 enum { STRING_EMPTY, STRING_CALLS, STRING_COUNT, STRING_TIME, STRING_NS, STRING_COMMENT, STRING_FUNCS };
 
 #define OUT_BYTES	(64u << 10)
@@ -80,7 +80,7 @@ static void put_string(struct pprof *p, const char *s)
 
 static uint64_t string_of(uint32_t func, unsigned which)
 {
-	return STRING_FUNCS + 3 * (uint64_t)func + which;
+	return STRING_FUNCS + 4 * (uint64_t)func + which;
 }
 
 static void put_strings(struct pprof *p, const struct agg *a, uint64_t nopen)
@@ -96,8 +96,9 @@ static void put_strings(struct pprof *p, const struct agg *a, uint64_t nopen)
 	put_string(p, comment);
 	for (uint32_t i = 0; i < a->nfuncs; i++) {
 		put_string(p, a->func[i].name);
-		put_string(p, a->func[i].key);
+		put_string(p, a->func[i].key + (a->func[i].key[0] == AGG_INLINED));
 		put_string(p, a->func[i].object);
+		put_string(p, a->func[i].file ? a->func[i].file : a->func[i].object);
 	}
 }
 
@@ -131,16 +132,20 @@ static void put_sample(struct pprof *p, const struct agg *a, uint32_t node)
 }
 
 /* @mapping: of its object. A location is a function: addresses of calls are not recorded. */
-static void put_function(struct pprof *p, uint32_t func, uint32_t mapping)
+static void put_function(struct pprof *p, uint32_t func, uint32_t line, uint32_t mapping)
 {
 	p->part.n = 0;
 	pb_uint(&p->part, FUNCTION_ID, (uint64_t)func + 1);
 	pb_uint(&p->part, FUNCTION_NAME, string_of(func, 0));
 	pb_uint(&p->part, FUNCTION_SYSTEM_NAME, string_of(func, 1));
-	pb_uint(&p->part, FUNCTION_FILE, string_of(func, 2));
+	pb_uint(&p->part, FUNCTION_FILE, string_of(func, 3));
+	if (line)
+		pb_uint(&p->part, FUNCTION_START, line);
 	pb_message(&p->message, PROFILE_FUNCTION, &p->part);
 	p->part.n = p->packed.n = 0;
 	pb_uint(&p->packed, LINE_FUNCTION, (uint64_t)func + 1);
+	if (line)
+		pb_uint(&p->packed, LINE_LINE, line);
 	pb_uint(&p->part, LOCATION_ID, (uint64_t)func + 1);
 	pb_uint(&p->part, LOCATION_MAPPING, mapping);
 	pb_message(&p->part, LOCATION_LINE, &p->packed);
@@ -175,7 +180,7 @@ static int put_functions(struct pprof *p, const struct agg *a)
 			m = n;
 			put_mapping(p, i, m);
 		}
-		put_function(p, i, m);
+		put_function(p, i, a->func[i].line, m);
 	}
 	free(first);
 	return 0;
@@ -217,7 +222,7 @@ static int write_profile(struct uft_stream *st, struct agg *a, FILE *out)
 	return ret;
 }
 
-int uft_export_pprof(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_pprof(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	return export_paths(st, path, err, write_profile);
+	return export_paths(st, path, o, err, write_profile);
 }

@@ -15,6 +15,7 @@
 
 #include "output/export/export.h"
 #include "output/export/nest.h"
+#include "output/export/places.h"
 #include "output/export/sink.h"
 #include "output/report/table.h"
 #include "output/spool.h"
@@ -37,6 +38,7 @@ struct speedscope {
 	uint32_t nlanes;
 	const struct uft_sym **sym;	/* by index: functions that were met */
 	uint32_t nsyms;
+	struct places places;
 	struct uft_error *err;
 };
 
@@ -136,6 +138,29 @@ static int put_profiles(struct speedscope *s, FILE *out, uint64_t end_ns)
 	return ret;
 }
 
+/* Where @sym is defined, or at least in which object. */
+static void put_place(const struct speedscope *s, FILE *out, const struct uft_sym *sym)
+{
+	struct uft_source at = places_of(&s->places, sym);
+	const char *file = at.file ? at.file : sym ? sym->object : NULL;
+
+	if (!file || !*file)
+		return;
+	fputs(",\"file\":", out);
+	table_put_json(out, file);
+	if (at.line)
+		fprintf(out, ",\"line\":%" PRIu32, at.line);
+}
+
+static int find_places(struct speedscope *s, const struct uft_export_opts *o)
+{
+	int ret = 0;
+
+	for (uint32_t i = 0; i < s->nsyms && !ret; i++)
+		ret = s->sym[i] ? places_want(&s->places, s->sym[i]) : 0;
+	return ret ? ret : places_find(&s->places, o, s->err);
+}
+
 /* Frames are found by their place: one that was not met has a name, too. */
 static void put_frames(const struct speedscope *s, FILE *out)
 {
@@ -147,10 +172,7 @@ static void put_frames(const struct speedscope *s, FILE *out)
 	for (uint32_t i = 0; i < n; i++) {
 		fputs(i ? ",\n{\"name\":" : "\n{\"name\":", out);
 		table_put_json(out, s->sym[i] ? s->sym[i]->name : "?");
-		if (s->sym[i] && s->sym[i]->object && *s->sym[i]->object) {
-			fputs(",\"file\":", out);
-			table_put_json(out, s->sym[i]->object);
-		}
+		put_place(s, out, s->sym[i]);
 		putc('}', out);
 	}
 	fputs("\n]}}\n", out);
@@ -164,10 +186,11 @@ static void release(struct speedscope *s)
 	}
 	free(s->lane);
 	free(s->sym);
+	places_free(&s->places);
 	spool_close(&s->spool);
 }
 
-int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	static const struct nest_ops ops = { begin, end, NULL };
 	struct speedscope s = { .err = err };
@@ -181,6 +204,8 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, struct uft_er
 	if (ret)
 		return export_sink_close(&sink, ret, err);
 	ret = nest_run(st, &ops, &s, &r);
+	if (!ret && o && o->has_lines)
+		ret = find_places(&s, o);
 	fprintf(sink.out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: %" PRIu64 " calls, %" PRIu64
 		" open at the end, %" PRIu64 " returns without entry, %" PRIu64 " records lost\",\n\"activeProfileIndex\":0,\n", r.calls, r.open, r.without_entry, r.lost);
 	if (!ret)

@@ -4,7 +4,7 @@
  *
  *	meta(key, value)		calls, open, without_entry, lost, host, command, uft's version of this schema
  *	task(id, pid, tid, ppid, name, program)
- *	function(id, name, linked, object)
+ *	function(id, name, linked, object, file, line)	file and line: with --lines
  *	call(id, parent, task, function, level, begin_ns, end_ns, self_ns, how)
  *	loss(task, ns, records)		task NULL: not known of which
  *	calls, profile			views: calls with names; functions with their sums
@@ -24,6 +24,7 @@
 #include "output/dense.h"
 #include "output/export/export.h"
 #include "output/export/nest.h"
+#include "output/export/places.h"
 #include "output/export/sink.h"
 #include "output/export/utf8.h"
 
@@ -31,7 +32,7 @@ static const char schema[] =
 	"PRAGMA page_size=65536; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; PRAGMA cache_size=-32768;"
 	"CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;"
 	"CREATE TABLE task(id INTEGER PRIMARY KEY, pid INTEGER, tid INTEGER, ppid INTEGER, name TEXT, program TEXT);"
-	"CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT, linked TEXT, object TEXT);"
+	"CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT, linked TEXT, object TEXT, file TEXT, line INTEGER);"
 	"CREATE TABLE call(id INTEGER, parent INTEGER, task INTEGER, function INTEGER, level INTEGER, begin_ns INTEGER, end_ns INTEGER,"
 	" self_ns INTEGER, how TEXT);"
 	"CREATE TABLE loss(task INTEGER, ns INTEGER, records INTEGER);"
@@ -46,12 +47,13 @@ static const char schema[] =
 #define CALL	"(?,?,?,?,?,?,?,?,?)"
 #define CALL_COLUMNS	9
 #define NCALLS	8u
-enum { ROW_CALL, ROW_CALLS, ROW_TASK, ROW_FUNCTION, ROW_LOSS, ROW_META, NROWS };
+enum { ROW_CALL, ROW_CALLS, ROW_TASK, ROW_FUNCTION, ROW_PLACE, ROW_LOSS, ROW_META, NROWS };
 static const char *const insert[NROWS] = {
 	[ROW_CALL] = "INSERT INTO call VALUES" CALL,
 	[ROW_CALLS] = "INSERT INTO call VALUES" CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL,
 	[ROW_TASK] = "INSERT INTO task VALUES(?,?,?,?,?,?)",
-	[ROW_FUNCTION] = "INSERT INTO function VALUES(?,?,?,?)",
+	[ROW_FUNCTION] = "INSERT INTO function VALUES(?,?,?,?,NULL,NULL)",
+	[ROW_PLACE] = "UPDATE function SET file=?, line=? WHERE id=?",
 	[ROW_LOSS] = "INSERT INTO loss VALUES(?,?,?)",
 	[ROW_META] = "INSERT INTO meta VALUES(?,?)",
 };
@@ -76,7 +78,9 @@ struct sqlite {
 	LIBRARY(extended_errcode);
 	sqlite3 *db;
 	sqlite3_stmt *row[NROWS];
-	uint8_t *has_task, *has_sym;	/* by index */
+	uint8_t *has_task;		/* by index */
+	const struct uft_sym **sym;	/* by index: functions that have their row */
+	struct places places;
 	uint32_t ntasks, nsyms;
 	struct utf8_text text;
 	struct uft_error *err;
@@ -162,11 +166,11 @@ static int add_function(struct sqlite *q, const struct uft_sym *sym)
 {
 	sqlite3_stmt *s = q->row[ROW_FUNCTION];
 
-	if (dense_reserve(&q->has_sym, &q->nsyms, sym->index, 1) < 0)
+	if (dense_reserve(&q->sym, &q->nsyms, sym->index, sizeof(*q->sym)) < 0)
 		return -ENOMEM;
-	if (q->has_sym[sym->index])
+	if (q->sym[sym->index])
 		return 0;
-	q->has_sym[sym->index] = 1;
+	q->sym[sym->index] = sym;
 	bind(q, s, 1, sym->index);
 	if (bind_name(q, s, 2, sym->name) < 0 || bind_name(q, s, 3, sym->raw ? sym->raw : sym->name) < 0 || bind_name(q, s, 4, sym->object) < 0)
 		return -ENOMEM;
@@ -200,7 +204,7 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	struct sqlite *q = ctx;
 	int ret = task->index < q->ntasks && q->has_task[task->index] ? 0 : add_task(q, task);
 
-	if (!ret && !(call->sym->index < q->nsyms && q->has_sym[call->sym->index]))
+	if (!ret && !(call->sym->index < q->nsyms && q->sym[call->sym->index]))
 		ret = add_function(q, call->sym);
 	if (ret)
 		return ret;
@@ -263,7 +267,27 @@ static int put_meta(struct sqlite *q, const struct nest_result *r, const struct 
 	return ret ? ret : put_word(q, "command", info->cmdline);
 }
 
-static int fill(struct sqlite *q, struct uft_stream *st, const char *file)
+static int put_places(struct sqlite *q, const struct uft_export_opts *o)
+{
+	sqlite3_stmt *s = q->row[ROW_PLACE];
+	int ret = 0;
+
+	for (uint32_t i = 0; i < q->nsyms && !ret; i++)
+		ret = q->sym[i] ? places_want(&q->places, q->sym[i]) : 0;
+	ret = ret ? ret : places_find(&q->places, o, q->err);
+	for (uint32_t i = 0; i < q->nsyms && !ret; i++) {
+		struct uft_source at = places_of(&q->places, q->sym[i]);
+
+		if (!at.file)
+			continue;
+		bind(q, s, 2, at.line);
+		bind(q, s, 3, i);
+		ret = bind_name(q, s, 1, at.file) < 0 ? -ENOMEM : put(q, s);
+	}
+	return ret;
+}
+
+static int fill(struct sqlite *q, struct uft_stream *st, const char *file, const struct uft_export_opts *o)
 {
 	static const struct nest_ops ops = { NULL, end, lost };
 	struct nest_result r;
@@ -277,6 +301,8 @@ static int fill(struct sqlite *q, struct uft_stream *st, const char *file)
 	ret = nest_run(st, &ops, q, &r);
 	if (!ret)
 		ret = put_rest(q);
+	if (!ret && o && o->has_lines)
+		ret = put_places(q, o);
 	if (!ret)
 		ret = put_meta(q, &r, uft_stream_info(st));
 	if (!ret && q->exec(q->db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK)
@@ -293,11 +319,12 @@ static void release(struct sqlite *q)
 	if (q->so)
 		dlclose(q->so);
 	free(q->has_task);
-	free(q->has_sym);
+	free(q->sym);
+	places_free(&q->places);
 	utf8_free(&q->text);
 }
 
-int uft_export_sqlite(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_sqlite(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
 	struct sqlite q = { .err = err };
 	struct export_sink sink;
@@ -309,7 +336,7 @@ int uft_export_sqlite(struct uft_stream *st, const char *path, struct uft_error 
 		release(&q);
 		return ret;
 	}
-	ret = sink.part ? fill(&q, st, sink.part)
+	ret = sink.part ? fill(&q, st, sink.part, o)
 			: uft_fail(err, -ESPIPE, "cannot write %.200s: a database is a file that is read and written, not a pipe", path);
 	if (ret == -EIO && q.db)
 		ret = fail(&q, path);

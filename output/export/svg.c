@@ -58,15 +58,23 @@ struct box { double x; unsigned depth; };
 static void put_box(FILE *out, const struct agg *a, uint32_t i, double x, double y, double width, double all)
 {
 	const struct agg_node *n = &a->node[i];
-	const char *name = a->func[n->func].name;
+	const struct agg_func *f = &a->func[n->func];
+	const char *name = f->name;
 	char total[TABLE_TIME_ROOM], self[TABLE_TIME_ROOM];
 	size_t room = width > 3 * CHAR_WIDTH ? (size_t)((width - 6) / CHAR_WIDTH) : 0, len = strlen(name);
 
 	fputs("<g><title>", out);
 	put_xml(out, name, 400);
-	fprintf(out, ": %s (%.2f %%), self %s, %" PRIu64 " calls", table_time(total, n->total), 100 * (double)n->total / all, table_time(self, n->self), n->calls);
+	fprintf(out, ": %s (%.2f %%)", table_time(total, n->total), 100 * (double)n->total / all);
+	if (!n->is_inlined)
+		fprintf(out, ", self %s, %" PRIu64 " calls", table_time(self, n->self), n->calls);
 	if (n->nopen)
 		fprintf(out, ", %" PRIu64 " open at the end", n->nopen);
+	if (f->file) {
+		fputs(", ", out);
+		put_xml(out, f->file, 400);
+		fprintf(out, ":%" PRIu32, f->line);
+	}
 	fprintf(out, "</title><rect x=\"%.1f\" y=\"%.0f\" width=\"%.1f\" height=\"%.0f\" fill=\"", x, y, width, ROW - 1);
 	put_colour(out, name);
 	fputs("\" rx=\"1\"/>", out);
@@ -142,7 +150,7 @@ static int put(struct uft_stream *st, struct agg *a, FILE *out)
 	return 0;
 }
 
-int uft_export_svg(struct uft_stream *st, const char *path, struct uft_error *err)
+int uft_export_svg(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	return export_paths(st, path, err, put);
+	return export_paths(st, path, o, err, put);
 }

@@ -17,7 +17,7 @@
  *   - calls that were recorded without entries (tracing_thresh) have no path: they are outermost, and may lie
  *     within each other
  * Bounds: AGG_NODES paths; what goes beyond is one node `[more paths]` below each of them, of which the
- * outermost calls give the total. Memory: 100 bytes a path and 128 for each octave of its durations. Speed:
+ * outermost calls give the total. Memory: 110 bytes a path and 128 for each octave of its durations. Speed:
  * see bench/micro/output.c; no allocation but for first times.
  */
 #include <errno.h>
@@ -116,7 +116,7 @@ uint32_t agg_func_get(struct agg *a, const char *key, const char *name, const ch
 	for (at = hash_text(key) & b->key_mask; b->by_key[at]; at = (at + 1) & b->key_mask)
 		if (!strcmp(a->func[b->by_key[at] - 1].key, key) && !strcmp(a->func[b->by_key[at] - 1].name, name))
 			return b->by_key[at] - 1;
-	f = (struct agg_func){ strdup(name), strdup(object), strdup(key) };
+	f = (struct agg_func){ .name = strdup(name), .object = strdup(object), .key = strdup(key) };
 	if (!f.name || !f.object || !f.key || dense_reserve(&a->func, &b->cap_funcs, a->nfuncs, sizeof(f)) < 0) {
 		free(f.name);
 		free(f.object);
@@ -396,6 +396,8 @@ static uint32_t func_new(struct agg *a, const struct uft_sym *sym)
 	    dense_reserve(&b->nleft, &b->cap_left, func, sizeof(*b->nleft)) < 0)
 		return NOWHERE;
 	b->func_of[sym->index] = func + 1;
+	a->func[func].of = sym->of;
+	a->func[func].vaddr = sym->vaddr;
 	return func;
 }
 
@@ -642,6 +644,7 @@ void agg_free(struct agg *a)
 		free(a->func[i].name);
 		free(a->func[i].object);
 		free(a->func[i].key);
+		free(a->func[i].file);
 	}
 	free(a->build);
 	free(a->func);

@@ -15,7 +15,12 @@
 struct agg_func {
 	char *name, *object;	/* as shown */
 	char *key;		/* as linked: the same function in another recording has the same. Groups have a control byte in front */
+	const struct uft_object *of;	/* where it was met; NULL: not known. Valid while its stream is open */
+	uint64_t vaddr;			/* in there */
+	char *file;			/* where it is defined, by agg_find_source(); NULL: not known */
+	uint32_t line;
 };
+#define AGG_INLINED	'\002'	/* in front of the key of a function as inlined into others */
 
 /* A group: agg_finish() adds up what its children took, or it has its sums already. */
 enum { AGG_GROUP = 1, AGG_GROUP_SUMMED };
@@ -33,6 +38,7 @@ struct agg_node {
 	uint8_t hist_first, hist_n;	/* octaves that it has */
 	uint8_t is_group;	/* enum below */
 	uint8_t is_more;	/* stands for all paths beyond AGG_NODES */
+	uint8_t is_inlined;	/* an inlined function: it has the total of the calls in it, no calls or own time of its own */
 	uint32_t child, next;	/* 0: none; by agg_finish() */
 };
 
@@ -77,5 +83,13 @@ int agg_merge(struct agg *a, uint32_t to, const struct agg *from, const struct a
  * paths. 0, -EINVAL, -ENOMEM; none matching is no error.
  */
 int agg_flatten(struct agg *to, const struct agg *a, const char *func);
+
+/* ---- source.c: what debug information adds ---- */
+/* Why objects have none: called for each with a sentence. */
+struct agg_source { void (*note)(void *ctx, const char *object, const char *why); void *ctx; struct uft_error *err; };
+/* Puts the inlined functions that calls came from between callers and callees of @a, which is finished. */
+int agg_find_inlined(struct agg *a, const struct agg_source *source);
+/* Fills file and line of all functions. Both: 0; -ENOPKG with a sentence in source->err; -ENOMEM. */
+int agg_find_source(struct agg *a, const struct agg_source *source);
 
 #endif

@@ -19,6 +19,7 @@
 
 #include "output/report/aggregate.h"
 #include "output/report/table.h"
+#include "symbol/clean.h"
 #include "symbol/names.h"
 
 #define CALLERS_DEPTH	64u	/* callers of callers that are kept */
@@ -39,10 +40,10 @@ static uint8_t *match_funcs(const struct agg *a, const char *text, int *ret)
 	}
 	for (uint32_t i = 0; i < a->nfuncs; i++) {
 		const struct agg_func *f = &a->func[i];
-		char *demangled = uft_demangle(f->key);
+		const char *key = f->key + (f->key[0] == AGG_INLINED);
+		char *demangled = uft_demangle(key);
 
-		match[i] = f->key[0] != '\001' && (uft_pattern_match(&p, f->key, demangled ? demangled : f->name, f->object) ||
-						   !strcmp(f->name, text));
+		match[i] = f->key[0] != '\001' && (uft_pattern_match(&p, key, demangled ? demangled : f->name, f->object) || !strcmp(f->name, text));
 		n += match[i];
 		free(demangled);
 	}
@@ -106,8 +107,13 @@ static void walk_end(struct walk *w)
 static uint32_t func_in(struct agg *to, const struct agg *a, uint32_t func)
 {
 	const struct agg_func *f = &a->func[func];
+	uint32_t made = agg_func_get(to, f->key, f->name, f->object);
 
-	return agg_func_get(to, f->key, f->name, f->object);
+	if (made != UINT32_MAX && f->file && !to->func[made].file) {
+		to->func[made].file = strdup(f->file);
+		to->func[made].line = f->line;
+	}
+	return made;
 }
 
 static int merge_below(struct agg *to, uint32_t *parent, const struct agg *a, uint32_t i, int is_outer)
@@ -117,6 +123,7 @@ static int merge_below(struct agg *to, uint32_t *parent, const struct agg *a, ui
 	if (at == UINT32_MAX)
 		return -ENOMEM;
 	to->node[at].is_group = a->node[i].is_group;
+	to->node[at].is_inlined = a->node[i].is_inlined;
 	*parent = at;
 	return agg_merge(to, at, a, &a->node[i], is_outer);
 }
@@ -209,7 +216,7 @@ int agg_flatten(struct agg *to, const struct agg *a, const char *func)
 
 /* ---- The table ---- */
 
-enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_NAME, NCOLUMNS };
+enum { COL_TOTAL, COL_SHARE, COL_SELF, COL_BLOCKED, COL_RUNNABLE, COL_CALLS, COL_AVG, COL_P50, COL_P99, COL_MAX, COL_MIN, COL_OPEN, COL_DEPTH, COL_PATH, COL_FILE, COL_LINE, COL_NAME, NCOLUMNS };
 static const struct table_column columns[NCOLUMNS] = {
 	[COL_TOTAL] = { "total", "total_ns", TABLE_TIME, 7 },
 	[COL_SHARE] = { "total%", "total_share", TABLE_SHARE, 7 },
@@ -225,16 +232,28 @@ static const struct table_column columns[NCOLUMNS] = {
 	[COL_OPEN] = { NULL, "open", TABLE_COUNT, 0 },
 	[COL_DEPTH] = { NULL, "depth", TABLE_COUNT, 0 },
 	[COL_PATH] = { NULL, "path", TABLE_NAME, 0 },
+	[COL_FILE] = { NULL, "file", TABLE_NAME, 0 },
+	[COL_LINE] = { NULL, "line", TABLE_COUNT, 0 },
 	[COL_NAME] = { "function", "function", TABLE_NAME, 0 },
 };
 
-/* Without the two of switches, where none were recorded. Returns how many are left. */
-static size_t without_switches(void *list, size_t size)
+/* Takes out of a row of cells or columns what the recording, or the user, has no use for. Returns how many are left. */
+struct columns { int has_switches, has_lines; };
+
+static size_t without_unused(void *list, size_t size, const struct columns *c)
 {
 	char *p = list;
+	size_t n = NCOLUMNS;
 
-	memmove(p + COL_BLOCKED * size, p + (COL_RUNNABLE + 1) * size, (NCOLUMNS - COL_RUNNABLE - 1) * size);
-	return NCOLUMNS - 2;
+	if (!c->has_lines) {
+		memmove(p + COL_FILE * size, p + (COL_LINE + 1) * size, (n - COL_LINE - 1) * size);
+		n -= 2;
+	}
+	if (!c->has_switches) {
+		memmove(p + COL_BLOCKED * size, p + (COL_RUNNABLE + 1) * size, (n - COL_RUNNABLE - 1) * size);
+		n -= 2;
+	}
+	return n;
 }
 
 struct path { char *text; size_t *end; size_t cap, ncap; };	/* end: length of the path down to each depth */
@@ -267,31 +286,40 @@ static int path_put(struct path *p, uint32_t depth, const char *name)
 	return 0;
 }
 
-static char *mark_open(const char *name, uint64_t nopen)
+/* In text: the name, what is to be said of its calls, and where it stands. NULL: no memory. */
+static char *name_in_text(const struct agg_func *f, const struct agg_node *n, int has_lines)
 {
-	char *marked;
+	const char *file = has_lines && f->file ? uft_base_name(f->file) : NULL;
+	char open[40] = "", line[16] = "", *text;
 
-	return asprintf(&marked, "%s (%" PRIu64 " open)", name, nopen) < 0 ? NULL : marked;
+	if (n->nopen)
+		snprintf(open, sizeof(open), " (%" PRIu64 " open)", n->nopen);
+	if (file && f->line)
+		snprintf(line, sizeof(line), ":%" PRIu32, f->line);
+	if (asprintf(&text, "%s%s%s%s%s", f->name, open, file ? "  " : "", file ? file : "", line) < 0)
+		return NULL;
+	return text;
 }
 
-static void put_row(struct table *t, const struct agg *a, const struct walk *w, double all, const char *path)
+static void put_row(struct table *t, const struct columns *c, const struct agg *a, const struct walk *w, double all, const char *path)
 {
 	const struct agg_node *n = &a->node[w->at];
-	int has_times = n->timed != 0 || n->is_group, has_ranks = n->timed != 0;
-	const char *name = a->func[n->func].name;
-	char *marked = n->nopen && t->form == UFT_FORM_TEXT ? mark_open(name, n->nopen) : NULL;
+	const struct agg_func *f = &a->func[n->func];
+	int has_times = n->timed != 0 || n->is_group || n->is_inlined, has_ranks = n->timed != 0;
+	char *text = t->form == UFT_FORM_TEXT && (n->nopen || f->file) ? name_in_text(f, n, c->has_lines) : NULL;
 	struct table_cell cell[NCOLUMNS] = {
 		[COL_BLOCKED] = CELL_TIME(n->blocked, has_ranks), [COL_RUNNABLE] = CELL_TIME(n->runnable, has_ranks),
 		[COL_TOTAL] = CELL_TIME(n->total, has_times), [COL_SHARE] = CELL_NUMBER(all > 0 ? (double)n->total / all : 0, has_times),
-		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_COUNT(n->calls),
+		[COL_SELF] = CELL_TIME(n->self, has_ranks), [COL_CALLS] = CELL_TIME(n->calls, !n->is_inlined),
 		[COL_AVG] = CELL_TIME(n->timed ? (n->sum + n->timed / 2) / n->timed : 0, has_ranks),
 		[COL_P50] = CELL_TIME(agg_rank(a, n, 50), has_ranks), [COL_P99] = CELL_TIME(agg_rank(a, n, 99), has_ranks),
 		[COL_MAX] = CELL_TIME(n->max, has_ranks), [COL_MIN] = CELL_TIME(n->min, has_ranks), [COL_OPEN] = CELL_COUNT(n->nopen),
-		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(marked ? marked : name) };
-	if (t->ncolumns < NCOLUMNS)
-		without_switches(cell, sizeof(cell[0]));
+		[COL_DEPTH] = CELL_COUNT(w->depth - 1), [COL_PATH] = CELL_NAME(path), [COL_NAME] = CELL_NAME(text ? text : f->name),
+		[COL_FILE] = { .is_known = f->file != NULL, .s = f->file }, [COL_LINE] = CELL_TIME(f->line, f->line != 0) };
+
+	without_unused(cell, sizeof(cell[0]), c);
 	table_row(t, cell, w->depth < 32 ? 2 * (w->depth - 1) : 62);
-	free(marked);
+	free(text);
 }
 
 /* What the reader must know of the figures. */
@@ -338,6 +366,7 @@ static uint64_t count_below(const struct agg *a, uint32_t top)
 static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, const char *report, const struct uft_report_opts *o, double all)
 {
 	struct table_column shown[NCOLUMNS];
+	struct columns used = { notes->has_switches, o->has_lines };
 	struct table t = { .out = out, .form = o->form, .width = o->width, .column = shown, .ncolumns = NCOLUMNS };
 	struct path path = { NULL, NULL, 0, 0 };
 	struct walk w;
@@ -345,8 +374,7 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 	int skip = 0, ret = walk_begin(&w, a);
 
 	memcpy(shown, columns, sizeof(shown));
-	if (!notes->has_switches)
-		t.ncolumns = without_switches(shown, sizeof(shown[0]));
+	t.ncolumns = without_unused(shown, sizeof(shown[0]), &used);
 	if (!ret)
 		table_begin(&t, report);
 	while (!ret && walk_next(&w, skip) && !ferror(out)) {
@@ -359,7 +387,7 @@ static int print_tree(const struct agg *a, const struct agg *notes, FILE *out, c
 		}
 		ret = path_put(&path, w.depth, a->func[n->func].name);
 		if (!ret)
-			put_row(&t, a, &w, all, path.text);
+			put_row(&t, &used, a, &w, all, path.text);
 	}
 	walk_end(&w);
 	free(path.text);
@@ -455,31 +483,61 @@ static int make_view(struct agg *to, const struct agg *a, enum uft_tree_view vie
 	return ret;
 }
 
+/* What debug information was not there, for the end of a text. */
+struct source_notes { FILE *f; char *text; size_t n; };
+
+static void add_note(void *ctx, const char *object, const char *why)
+{
+	struct source_notes *notes = ctx;
+
+	if (notes->f) {
+		fputs("# no source lines of ", notes->f);
+		uft_put_clean(notes->f, object);
+		fprintf(notes->f, ": %s\n", why);
+	}
+}
+
+/* @made: what is shown; @whole gets the inlined functions before it is made. */
+static int make_shown(struct agg *whole, struct agg *made, enum uft_tree_view view, const struct uft_report_opts *o, struct source_notes *notes)
+{
+	struct agg_source source = { .note = add_note, .ctx = notes, .err = o->err }, silent = { .err = o->err };
+	int ret = 0;
+
+	notes->f = open_memstream(&notes->text, &notes->n);
+	if (o->has_inlines)
+		ret = agg_find_inlined(whole, &source);
+	if (!ret && o->has_lines)
+		ret = agg_find_source(whole, o->has_inlines ? &silent : &source);
+	if (notes->f)
+		fclose(notes->f);
+	return ret || view == UFT_VIEW_TREE ? ret : make_view(made, whole, view, o->func);
+}
+
 int uft_output_tree(struct uft_stream *st, FILE *out, enum uft_tree_view view, const struct uft_report_opts *o)
 {
 	static const char *const name[] = {
 		[UFT_VIEW_TREE] = "tree", [UFT_VIEW_CALLERS] = "callers", [UFT_VIEW_CALLEES] = "callees", [UFT_VIEW_FLAT] = "flat",
 		[UFT_VIEW_HISTOGRAM] = "histogram",
 	};
-	struct agg whole, made;
+	struct source_notes notes = { 0 };
+	struct agg whole, made = { 0 };
 	int ret = agg_init(&whole);
 
-	if (ret)
-		return ret;
-	ret = agg_add(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE);
-	if (!ret)
-		agg_finish(&whole);
-	if (!ret && view == UFT_VIEW_TREE)
-		ret = print_tree(&whole, &whole, out, name[view], o, (double)whole.node[0].total);
-	if (!ret && view != UFT_VIEW_TREE) {
+	if (!ret && view != UFT_VIEW_TREE)
 		ret = agg_init(&made);
-		if (!ret)
-			ret = make_view(&made, &whole, view, o->func);
-		if (!ret)
-			ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
-			      print_tree(&made, &whole, out, name[view], o, (double)whole.node[0].total);
-		agg_free(&made);
+	if (!ret)
+		ret = agg_add(&whole, st, view == UFT_VIEW_TREE || view == UFT_VIEW_FLAT ? o->by : UFT_BY_NONE);
+	if (!ret) {
+		agg_finish(&whole);
+		ret = make_shown(&whole, &made, view, o, &notes);
 	}
+	if (!ret)
+		ret = view == UFT_VIEW_HISTOGRAM ? print_histogram(&made, out, o) :
+		      print_tree(view == UFT_VIEW_TREE ? &whole : &made, &whole, out, name[view], o, (double)whole.node[0].total);
+	if (!ret && o->form == UFT_FORM_TEXT && notes.text)
+		fputs(notes.text, out);
+	free(notes.text);
+	agg_free(&made);
 	agg_free(&whole);
 	return ret;
 }

@@ -208,6 +208,8 @@ static int rm_object(struct rd_file *f, struct wire_in *in)
 			o->mtime_ns = mtime_ns;
 			o->obj->machine = (uint16_t)machine;
 			o->obj->type = (uint16_t)type;
+			o->obj->file_bytes = file_size;
+			o->obj->mtime_ns = mtime_ns;
 		}
 	}
 	free(path);

@@ -24,7 +24,7 @@ machine=$1
 mkdir -p "$dir"
 dir=$(cd "$dir" && pwd)
 # The libraries behind what setup.sh names for this machine, and a shell for who boots it. libc is that of the cross compiler.
-packages="libelf-dev libelf1 zlib1g-dev zlib1g libsqlite3-dev libsqlite3-0 libzydis-dev libzydis4.0 libzycore-dev libzycore1.4 libzstd-dev libzstd1 liblzma-dev liblzma5
+packages="libelf-dev libelf1 libdw-dev libdw1 zlib1g-dev zlib1g libsqlite3-dev libsqlite3-0 libzydis-dev libzydis4.0 libzycore-dev libzycore1.4 libzstd-dev libzstd1 liblzma-dev liblzma5
 libiberty-dev libfuse3-dev libfuse3-3 busybox-static"
 
 me=fetch-libs apt_type=deb

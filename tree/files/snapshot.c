@@ -127,7 +127,7 @@ int uft_tree_extract(struct uft_tree *t, uft_node node, const char *path)
 	if (!ret)
 		ret = uft_live_snapshot(x.frozen, UFT_LIVE_ALL, &st);
 	if (!ret)
-		ret = uft_export_find("trace.dat")->write(st, path, &err);
+		ret = uft_export_find("trace.dat")->write(st, path, NULL, &err);
 	uft_stream_close(st);
 	uft_live_destroy(x.frozen);
 	return ret;

@@ -155,7 +155,7 @@ static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)
 	int ret;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(out));
-	ret = uft_exports[arg].write(st, path, &err);
+	ret = uft_exports[arg].write(st, path, NULL, &err);
 	if (ret == -EINVAL || ret == -ENOTDIR || ret == -ESPIPE)	/* hits and sums have no calls to draw; directories and databases are not written there */
 		ret = 0;
 	return ret < 0 ? ret : 0;

@@ -156,7 +156,7 @@ int main(int argc, char **argv)
 			continue;
 		st = fake_new(kinds[k].tracer, kinds[k].ncpus);
 		kinds[k].make(st);
-		if (x->write(st, argv[3], &err)) {
+		if (x->write(st, argv[3], NULL, &err)) {
 			fprintf(stderr, "mkdat: %s\n", err.text);
 			return 1;
 		}
