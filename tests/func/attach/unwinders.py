@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """unwinders.py UFT PROGRAM SCRIPT - who walks the stack of a running program that nobody prepared finds its callers
 
-PROGRAM (walked.c) makes nested calls and stands, spins or walks its own stack at their end. It is looked at untraced, traced by
+PROGRAM (stack_walk.c) makes nested calls and stands, spins or walks its own stack at their end. It is looked at untraced, traced by
 each tracer, and when it was left: by backtrace(), by gdb (SCRIPT is for it), by perf with frame pointers and with tables. What
 each of them cannot see of a traced program is in doc/design/unprepared.md; here it must not see what is not there. Exit status 0, 1."""
 import collections, os, re, shutil, subprocess, sys, tempfile

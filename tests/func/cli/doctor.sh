@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../../lib/common.sh"
 
 here=$top/tests/func/cli
-${CC:-cc} -O1 -o patient "$here/patient.c" || exit 1
+${CC:-cc} -O1 -o patient "$here/doctor_cases.c" || exit 1
 cp "$here/prog.c" prepared.c
 build_traced prepared
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # mmiotrace.sh PROGRAM - memory that is watched: each access, by whom, of which value; what is not known; refused
-. "$(dirname "$0")/watching.sh"
+. "$(dirname "$0")/watch_lib.sh"
 
 # lines OP: of the report
 lines() { grep "^$1 " out; }

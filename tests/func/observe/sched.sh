@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # sched.sh TARGET - sched_switch: a thread that waits 20 times, its priority, its end; between markers of one timeline; as trace.dat
-. "$(dirname "$0")/observed.sh"
+. "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 
 head='^ *[a-z.<>]*-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: '

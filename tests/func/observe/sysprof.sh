@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # sysprof.sh TARGET - samples: where, whose, of threads, children and other programs; as a user without rights; refused
-. "$(dirname "$0")/observed.sh"
+. "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 
 # of NAME FUNCTION [FILE]: the samples of threads called NAME in FUNCTION

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tasks.sh TARGET - the events sched_process_fork, _exec, _exit: each task once, killed ones and untraced children as well; none of the
 # runtime's; in time order with calls; as trace.dat
-. "$(dirname "$0")/observed.sh"
+. "$(dirname "$0")/lib.sh"
 
 head='^ *[a-z.<>]*-[0-9]* *\[[0-9]\{3\}\] \.\{5\} *[0-9]*\.[0-9]\{6\}: '
 # What happened, a line each, without times: `exec PATH`, `fork`, `exit COMM`.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # tracepoints.sh SOURCE CC... - events that a program declares with uft/trace_event.h: built in every way, off, recorded, as text, as trace.dat
-. "$(dirname "$0")/observed.sh"
+. "$(dirname "$0")/lib.sh"
 
 [ "$(uname -m)" = x86_64 ] || skip "tracepoints are recorded on x86_64 only"
 source=$1

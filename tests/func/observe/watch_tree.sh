@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 # watch_tree.sh PROGRAM - mmiotrace in the tracing directory: which memory, each access, refused, beside calls, before and behind sched_switch
-. "$(dirname "$0")/watching.sh"
+. "$(dirname "$0")/watch_lib.sh"
 . "$(dirname "$0")/../../lib/shell.sh"
 export T TMP="$tmp"
 

@@ -32,7 +32,7 @@ inside 'echo nomarkers >trace_options; echo a >trace_marker; echo $?; echo marke
 	echo 0 >options/record-cmd; $T 1; grep -c "<\.\.\.>.*lonely" trace; echo 1 >options/record-cmd
 	echo 8 >buffer_size_kb; for v in 0 1; do echo $v >options/overwrite; echo >trace; $T 5000; sleep 0.3; grep -c "lonely" trace; done
 	printf "markers\npause-on-trace\nrecord-cmd\noverwrite\n" >>$TMP/seen
-	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # calls.sh
+	for o in args irqs overrun retaddr retval retval-hex; do echo funcgraph-$o; done >>$TMP/seen; printf "graph-time\nsleep-time\n" >>$TMP/seen # graph_options.sh
 	for v in 0 1; do echo $v >options/disable_on_free; exec 5>free_buffer; cat tracing_on; exec 5>&-; cat tracing_on; done | tr -d "\n"; echo; echo disable_on_free >>$TMP/seen
 	printf "display-graph\nfunction-fork\nfunction-trace\nfunc-no-repeats\nstacktrace\nfunc_stack_trace\nuserstacktrace\nsym-userobj\nevent-fork\n" >>$TMP/seen	# func/stacks, func/tracers, event_fork.sh
 	ls options | grep -vxF -f $TMP/seen'

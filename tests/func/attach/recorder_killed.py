@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""recorder_killed.py UFT PROGRAM PRELOAD - uft attach is killed with -9 at each of its ptrace calls, and the program goes on as it was
+
+PROGRAM (recorder_killed.c) ends when a register, its signal mask or a system call is not as it was, or when instructions are lost that
+it was in the middle of. PRELOAD (kill_at_ptrace.c) kills before the
+first call, after the second, and so on, until all is armed. UFT_STEP: only each so many-th call (default 6; 1 is the long form)."""
+import os, subprocess, sys, tempfile, time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'detach'))
+import left
+from left import fail, goes_on, wait_for
+
+uft, program, preload = sys.argv[1:4]
+STEP = int(os.environ.get('UFT_STEP', '6'))
+LAST = 2000
+
+
+def is_killed(pid, at, scratch, text):
+    """False: it never came to that call, all is armed."""
+    env = dict(os.environ, LD_PRELOAD=preload, UFT_KILL_AT=str(at))
+    if at % 2:
+        env['UFT_KILL_AFTER'] = '1'
+    r = subprocess.Popen([uft, 'attach', '-o', os.path.join(scratch, 'x.uft'), str(pid)], env=env, stdin=subprocess.DEVNULL,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_for(lambda: r.poll() is not None or left.is_armed(pid, text, r), 'killed, or armed', 60)
+    if r.poll() is None:
+        r.kill()
+        r.wait()
+        return False
+    return r.returncode == -9
+
+
+def state(pid):
+    s = left.state(pid)
+    # Between the first mmap() and its answer nobody knows where it is: address space without access may stay.
+    s['anonymous'].pop('---p', None)
+    s['mask'] = [l for l in left.read('/proc/%d/status' % pid).splitlines() if l.startswith('SigBlk')]
+    s['priority'] = os.getpriority(os.PRIO_PROCESS, pid)
+    return s
+
+
+def run(mode, first, scratch):
+    f = tempfile.TemporaryFile()
+    p = subprocess.Popen([program, mode], stdout=f)
+    wait_for(lambda: left.turns(f), 'ready')
+    before, text, at, n = state(p.pid), left.text(p.pid), first, 0
+    while at < LAST and not left.failures:
+        killed = is_killed(p.pid, at, scratch, text)
+        name = '%s, killed at call %d' % (mode, at)
+        if not wait_for(lambda: not list(left.recorders(scratch)), name + ': the guard ends', 60) or not goes_on(p, f):
+            fail('%s: status %s' % (name, p.poll()))
+            break
+        left.compare(name, before, state(p.pid), 0)
+        if left.text(p.pid) != text:
+            fail(name + ': text has changed')
+        if not killed:
+            break
+        at, n = at + STEP, n + 1
+    print('%s: killed %d times, up to call %d' % (mode, n, at), flush=True)
+    if not n:
+        fail(mode + ': no call of ptrace was seen')
+    p.kill()
+    p.wait()
+
+
+with tempfile.TemporaryDirectory() as scratch:
+    run('spin', 1 if STEP == 1 else 6, scratch)
+    run('sleep', 1, scratch)
+    STEP = 1
+    run('hot', 44, scratch)		# from there on the places of its functions are changed
+sys.exit(left.failures != 0)

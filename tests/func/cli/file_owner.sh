@@ -1,0 +1,71 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# file_owner.sh - files that uft makes are the user's alone, and a link or file of another user leads it nowhere
+. "$(dirname "$0")/../../lib/common.sh"
+
+mode() { stat -c %a "$1"; }
+
+umask 0
+run "$uft" record -q -o a.uft true
+expect_equal "mode of a recording" "$(mode a.uft)" 600
+run "$uft" export -o a.dat a.uft
+expect_status 0
+expect_equal "mode of an export" "$(mode a.dat)" 600
+run "$uft" record -q -o b.dat true
+expect_equal "mode of a recording as trace.dat" "$(mode b.dat)" 600
+chmod 644 a.dat
+run "$uft" export -o a.dat a.uft
+expect_equal "mode of an export over an earlier one" "$(mode a.dat)" 600
+umask 022
+
+# ---- the user's own links, and what is open already ----
+mkdir there
+ln -s there/real.uft own.uft
+run "$uft" record -q -o own.uft true
+expect_status 0
+expect_file there/real.uft
+check
+[ -L own.uft ] || fail "the link was replaced"
+run "$uft" record -q -o own.uft true
+expect_file there/real.uft.old
+ln -s real.dat there/second.dat
+ln -s there/second.dat first.dat
+run "$uft" export -o first.dat a.uft
+expect_file there/real.dat
+"$uft" export -f trace.dat -o /dev/stdout a.uft >piped.dat
+expect_equal "through /dev/stdout" "$(cmp piped.dat a.dat && echo same)" same
+ln -s loop.uft loop.uft
+run "$uft" record -o loop.uft true
+expect_status 1
+expect_err "loop.uft: cannot be written: Too many levels of symbolic links"
+
+# ---- a hard link to what is elsewhere ----
+: >mine
+ln mine a2.uft
+run "$uft" record -o a2.uft true
+expect_status 1
+expect_err "the file has another name, too"
+
+# ---- those of another user ----
+[ "$(id -u)" -eq 0 ] || exit 0
+echo precious >precious
+for output in stranger.uft stranger.dat; do
+	ln -s precious $output
+	chown -h 65534 $output
+	run "$uft" record -o $output true
+	[ $output = stranger.uft ] || run "$uft" export -o $output a.uft
+	expect_status 1
+	expect_err "it is a symbolic link of another user"
+	expect_equal "what the link leads to" "$(cat precious)" precious
+done
+: >foreign.uft
+chown 65534 foreign.uft
+run "$uft" record -o foreign.uft true
+expect_status 1
+expect_err "foreign.uft: cannot be written: it belongs to another user"
+cp a.dat foreign.dat
+chown 65534 foreign.dat
+run "$uft" export -o foreign.dat a.uft
+expect_status 1
+expect_err "it belongs to another user"
+expect_equal "another user's export" "$(cmp foreign.dat a.dat && echo same)" same

@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# reader_memory.sh - who reads a recording needs no more memory for a long one than for a short one
+. "$(dirname "$0")/../../lib/common.sh"
+need python3
+
+cp "$top/tests/func/cli/prog.c" .
+build_traced prog
+
+# peak COMMAND...: its greatest resident size in KB, in $peak.
+peak() {
+	peak=$(python3 -c 'import resource, subprocess, sys
+status = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL).returncode
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss if status == 0 else "failed")' "$@")
+}
+
+for tracer in function function_graph; do
+	for n in 20000 2000000; do
+		run "$uft" record -q -b 128M -p $tracer -o $n.uft ./prog calls $n
+		expect_equal "calls, lost" "$(stat_value $n.uft calls) $(stat_value $n.uft lost)" "$((2 * n + 2)) 0"
+	done
+	check
+	[ "$(stat_value 2000000.uft bytes)" -gt 30000000 ] || fail "the long one is too short to show anything"
+	for how in "report --no-pager" "report --profile" "report --no-pager -F work" "export -o x.dat" "export -f trace.dat-v6 -o x.dat" stat; do
+		# shellcheck disable=SC2086
+		peak "$uft" $how 20000.uft
+		most=$((peak + 10240))
+		# A call that may still end as a leaf holds the text behind it back: GRAPH_HOLD, if its thread changed CPUs meanwhile.
+		case $tracer,$how in function_graph,report*pager*) most=$((most + 32768)) ;; esac
+		# shellcheck disable=SC2086
+		peak "$uft" $how 2000000.uft
+		check
+		[ "$peak" -lt $most ] || fail "$tracer, $how: $peak KB of $most, which is what a hundredth of it needs and a margin"
+	done
+done

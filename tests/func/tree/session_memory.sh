@@ -1,0 +1,16 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# session_memory.sh - programs that come and go leave next to nothing in the session
+. "$(dirname "$0")/inside.sh"
+
+# kb: anonymous memory of the session, which is our nearest ancestor called uft
+inside 'pid=$PPID; until grep -q ^uft /proc/$pid/comm; do pid=$(sed -n "s/^PPid:[[:space:]]*//p" /proc/$pid/status); done
+	kb() { sed -n "s/^RssAnon:[[:space:]]*\([0-9]*\) kB/\1/p" /proc/$pid/status; }
+	programs() { for i in $(seq $1); do /bin/true; done; cat trace >/dev/null; }
+	programs 50; before=$(kb); programs 200; echo $(($(kb) - before))'
+grown=$(tail -n 1 out)
+check
+[ "$grown" -lt 10000 ] || { fail "200 programs left $grown KB, 50 a program at most are expected"; show; }
+# With names: what was recorded of the first program is read behind 100 others.
+inside 'echo :mod:$(basename $T) >set_ftrace_filter; echo function >current_tracer; $T 3; n=$(grep -c "inner <-" trace); for i in $(seq 100); do /bin/true; done; $T 3; [ $n -gt 0 ] && echo $(($(grep -c "inner <-" trace) - 2 * n))'
+expect_equal "calls of a program behind others" "$(tail -n 1 out)" 0
