@@ -37,7 +37,14 @@ void trace_rseq_changed(void);			/* control (agent): uft_rt.rseq_offset became k
 						 * then it is 0 and exchange rings are used */
 void trace_set_params(const struct uft_tracer_params *p);	/* control (agent): publishes; handlers see it at
 						 * their next event; also selects fast or slow graph enter */
-int trace_graph_is_fast(void);			/* control: which enter handler thunks must use now */
+enum graph_path {				/* which handlers thunks lead to */
+	GRAPH_SLOW,		/* through C */
+	GRAPH_PLAIN,		/* everything is recorded */
+	GRAPH_DEPTH,		/* down to a depth */
+	GRAPH_THRESH,		/* calls that took long, perhaps with a depth */
+};
+enum graph_path trace_graph_path(void);		/* by the parameters in force */
+int trace_graph_is_fast(void);			/* fast paths write ENTRY and EXIT */
 /* Called by hook.S; regs = the six system call arguments. probe. */
 void trace_hook_syscall_pre(uint32_t nr, uint64_t *regs);
 void trace_hook_syscall_post(uint32_t nr, int64_t result);
@@ -94,7 +101,7 @@ void patch_object_gone(uint32_t object);
 void patch_object_anew(uint32_t object);		/* the same, but its text is there still, and so are its hooks */
 void patch_describe(struct uft_debug *d);	/* init: its part for debuggers */
 uint64_t frames_tables(void);			/* address of the runtime's own .eh_frame_hdr */
-void patch_retarget(void);			/* thunks follow trace_graph_is_fast(), and rseq being known */
+void patch_retarget(void);			/* thunks follow trace_graph_path(), and rseq being known */
 void patch_after_fork(void);			/* probe, in the child: finish or revert the batch in flight */
 
 /* agent ------------------------------------------------------------------------------------- */

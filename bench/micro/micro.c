@@ -100,6 +100,22 @@ static double run_roots(uint64_t limit)
 	return (now_ns() - t) / CALLS;
 }
 
+/* Calls below a root that is as deep as is wanted, or calls that are never long enough: nothing is recorded of them. */
+static double run_limited(uint32_t depth, uint64_t thresh)
+{
+	struct uft_tracer_params p = { .tracer = UFT_TRACER_GRAPH, .max_depth = depth, .thresh = thresh };
+	double t;
+
+	lab_arm(micro_root, 60, LAB_GRAPH, 0);
+	lab_arm(micro_leaf, 0, LAB_GRAPH, 0);
+	lab_params_full(&p);
+	lab_clear();
+	t = now_ns();
+	for (long i = 0; i < CALLS / BATCH; i++)
+		micro_root();
+	return (now_ns() - t) / CALLS;
+}
+
 static int compare(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -139,7 +155,7 @@ int main(void)
 {
 	struct lab_config config = { .ring_bytes = 64 << 20, .sub_bytes = 1 << 16, .flags = 0 };
 	double floor_ns[RUNS], plain[RUNS], func[RUNS], graph[RUNS], plain_chain[RUNS], func_chain[RUNS], graph_chain[RUNS];
-	double slow[RUNS], dropped[RUNS], kept[RUNS], f;
+	double slow[RUNS], dropped[RUNS], kept[RUNS], deep[RUNS], brief[RUNS], f;
 	cpu_set_t one;
 
 	CPU_ZERO(&one);
@@ -173,6 +189,8 @@ int main(void)
 		dropped[i] = run_roots(1ull << 60);
 		CHECK_EQ(lab_counter(UFT_CNT_NOT_KEPT), (i + 1ull) * (CALLS / BATCH));
 		kept[i] = run_roots(0);
+		deep[i] = run_limited(1, 0);
+		brief[i] = run_limited(0, ~0ull);
 		lab_arm(micro_root, 60, LAB_IDLE, 0);
 	}
 	f = median(floor_ns);
@@ -186,5 +204,7 @@ int main(void)
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, not kept", median(dropped),
 	       median(dropped) / median(graph));
 	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, kept", median(kept), median(kept) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too deep", median(deep), median(deep) / median(graph));
+	printf("%-28s %7.2f ns  %5.2f x graph call\n", "graph call, too short", median(brief), median(brief) / median(graph));
 	return 0;
 }

@@ -140,7 +140,7 @@ static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct u
 	return 0;
 }
 
-/* What of each call is written beside its ENTRY and EXIT. Signal handlers are told where calls are slow anyway. */
+/* What of each call is written beside its ENTRY and EXIT. Signal handlers are marked where calls are slow anyway. */
 static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp)
 {
 	uint32_t events = 0;
@@ -152,7 +152,7 @@ static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp
 	if (in->tracer != UFT_TRACER_GRAPH)
 		return 0;
 	events = in->events & ~(uint32_t)UFT_EVENTS_SELF;
-	return events || sp->params.max_depth || sp->params.has_roots ? events | UFT_EVENTS_HANDLERS : 0;
+	return events || sp->params.has_roots ? events | UFT_EVENTS_HANDLERS : 0;
 }
 
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)

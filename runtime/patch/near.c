@@ -89,6 +89,7 @@ void near_retarget(void)
 		uft_store_release(cell(o, THUNK_FUNC), (uint64_t)thunk_handler(THUNK_FUNC));
 		uft_store_release(cell(o, THUNK_ENTER), (uint64_t)thunk_handler(THUNK_ENTER));
 		uft_store_release(cell(o, THUNK_EXIT), (uint64_t)thunk_handler(THUNK_EXIT));
+		uft_store_release(cell(o, THUNK_MENTER), (uint64_t)thunk_handler(THUNK_MENTER));
 	}
 }
 

@@ -11,7 +11,8 @@ enum thunk { THUNK_FUNC, THUNK_MFUNC, THUNK_ENTER, THUNK_EXIT, THUNK_MENTER, NTH
 /* Where they write rings of CPUs, fast handlers do not ask whether rseq is known. */
 static inline const char *thunk_handler(enum thunk t)
 {
-	int may = ARCH_HAS_OWN || uft_rt.rseq_offset, is_fast = may && trace_graph_is_fast();
+	int may = ARCH_HAS_OWN || uft_rt.rseq_offset;
+	enum graph_path path = may ? trace_graph_path() : GRAPH_SLOW;
 
 	switch (t) {
 	case THUNK_FUNC:
@@ -19,11 +20,14 @@ static inline const char *thunk_handler(enum thunk t)
 	case THUNK_MFUNC:
 		return uft_asm_mcount_func;
 	case THUNK_ENTER:
-		return is_fast ? uft_asm_graph_enter : uft_asm_graph_enter_slow;
+		return path == GRAPH_PLAIN ? uft_asm_graph_enter : ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_graph_enter_depth :
+		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_enter_thresh : uft_asm_graph_enter_slow;
 	case THUNK_EXIT:
-		return is_fast ? uft_asm_graph_exit : uft_asm_graph_exit_slow;
-	default:
-		return uft_asm_mcount_graph;
+		return path == GRAPH_PLAIN || (ARCH_HAS_LIMITS && path == GRAPH_DEPTH) ? uft_asm_graph_exit :
+		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_graph_exit_thresh : uft_asm_graph_exit_slow;
+	default:			/* where there is no key these go to C by themselves */
+		return ARCH_HAS_LIMITS && path == GRAPH_DEPTH ? uft_asm_mcount_graph_depth :
+		       ARCH_HAS_LIMITS && path == GRAPH_THRESH ? uft_asm_mcount_graph_thresh : uft_asm_mcount_graph;
 	}
 }
 

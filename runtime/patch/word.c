@@ -170,8 +170,8 @@ static const char *handler_of(unsigned t)
 {
 	switch (t) {
 	case THUNK_CODE_FUNC: return arch_code_handler_func();
-	case THUNK_CODE_ENTER: return arch_code_handler_enter(trace_graph_is_fast());
-	case THUNK_CODE_EXIT: return arch_code_handler_exit(trace_graph_is_fast());
+	case THUNK_CODE_ENTER: return arch_code_handler_enter(trace_graph_path() == GRAPH_PLAIN);
+	case THUNK_CODE_EXIT: return arch_code_handler_exit(trace_graph_path() == GRAPH_PLAIN);
 	default: return thunk_handler(t);
 	}
 }
@@ -184,7 +184,7 @@ static unsigned make_copy(const struct word_object *o, unsigned page, unsigned c
 	uint64_t *k = c == COPY_ENTER ? cells(o, WORD_NTHUNKS) : cells(o, t);
 	unsigned n = arch_make_copy(w, at, c, (uint64_t)k, thunk, uft_rt.slice->tid_offset, uft_rt.tls_offset);
 
-	if (n && c != COPY_FUNC && !trace_graph_is_fast())
+	if (n && c != COPY_FUNC && trace_graph_path() != GRAPH_PLAIN)
 		w[0] = arch_copy_off(at, thunk);
 	return n;
 }

@@ -48,6 +48,8 @@
 #define RC_RING		8
 #define RC_THREAD	16
 #define RC_MASK		24
+#define RC_STACK_KEY	32
+#define RC_STACK_THREAD	40
 #define RC_SHIFT	6
 
 /* struct uft_ring and the data behind it */

@@ -20,7 +20,9 @@
  *     while commit is still where the same call left it.
  *  2. sub_end <= the end of the sub-buffer that commit lies in; the general writer computes that end itself.
  *  3. key is cleared in a fork child by the kernel (MADV_WIPEONFORK), by ring_forget() when a thread pointer
- *     stops naming one task, and misses when the generation changes.
+ *     stops naming one task, and misses when the generation changes. So is stack_key, which says whose shadow stack it
+ *     is and nothing of the ring: what a fast path that writes no record needs (depth limit, threshold). It is set by a
+ *     section of its own (uft_asm_know_stack), at the end of slow events, and only while the thread's flags are 0.
  *
  * Exchange rings are for everybody else: no rseq, or a thread pointer that two tasks share. The writer has
  * all signals blocked, so that a handler that jumps away cannot leave a ring taken. It takes the nearest free
@@ -79,6 +81,8 @@ RING_OFFSET(struct ring_cpu, key, RC_KEY);
 RING_OFFSET(struct ring_cpu, ring, RC_RING);
 RING_OFFSET(struct ring_cpu, thread, RC_THREAD);
 RING_OFFSET(struct ring_cpu, mask, RC_MASK);
+RING_OFFSET(struct ring_cpu, stack_key, RC_STACK_KEY);
+RING_OFFSET(struct ring_cpu, stack_thread, RC_STACK_THREAD);
 _Static_assert(sizeof(struct ring_cpu) == 1 << RC_SHIFT, "layout.h");
 RING_OFFSET(struct uft_ring, commit, R_COMMIT);
 RING_OFFSET(struct uft_ring, ctx_tid, R_CTX_TID);
@@ -199,7 +203,7 @@ void ring_attach(void)
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < a->ncpus; i++) {
 		struct ring_cpu *c = &uft_ring_fast.cpu[i];
 
-		c->key = 0;
+		c->key = c->stack_key = 0;
 		c->mask = a->ring_bytes - 1;
 		c->ring = ring_at(i);
 	}
@@ -219,11 +223,14 @@ void ring_forget(uint64_t thread_pointer)
 	if (ARCH_HAS_OWN)
 		own_shut(thread_pointer, NULL);
 	for (uint32_t i = 0; ARCH_HAS_RSEQ && i < uft_rt.arena->ncpus; i++) {
-		uint64_t key = uft_load(&uft_ring_fast.cpu[i].key);
+		struct ring_cpu *c = &uft_ring_fast.cpu[i];
+		uint64_t key = uft_load(&c->key), stack_key = uft_load(&c->stack_key);
 
 		/* A compare-and-swap: the CPU's present thread may be setting its own. */
 		if (key && (key & tp_mask) == thread_pointer)
-			uft_cas(&uft_ring_fast.cpu[i].key, key, 0);
+			uft_cas(&c->key, key, 0);
+		if (stack_key && (stack_key & tp_mask) == thread_pointer)
+			uft_cas(&c->stack_key, stack_key, 0);
 	}
 }
 

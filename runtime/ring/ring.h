@@ -41,7 +41,9 @@ struct ring_cpu {
 	struct uft_ring *ring;
 	void *thread;		/* valid with key */
 	uint64_t mask;		/* ring_bytes - 1 */
-	uint64_t pad[4];
+	uint64_t stack_key;	/* whose shadow stack fast paths may change without a record: ring_key(); else 0 */
+	void *stack_thread;	/* valid with stack_key */
+	uint64_t pad[2];
 };
 
 /*

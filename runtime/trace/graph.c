@@ -289,6 +289,13 @@ static int fg_try_enter(struct trace_task *t, const struct uft_tracer_params *p,
 	return 1;
 }
 
+/* From now on fast paths may pass calls by that are too deep, or push and pop those that are not too long. */
+static void fg_know_stack(const struct trace_task *t)
+{
+	if (ARCH_HAS_LIMITS && t->rseq && t->th && !t->guest && !t->mute && trace_graph_path() >= GRAPH_DEPTH)
+		uft_asm_know_stack(t->th, t->key);
+}
+
 static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, const uint8_t *stub, const uint64_t *args)
 {
 	struct fg_entry e = {
@@ -318,6 +325,7 @@ static int fg_enter(uint32_t id, uint64_t slot, uint64_t parent, uint64_t ret, c
 	accepted = -1;
 	for (int i = 0; i < FG_TRIES && accepted < 0; i++)
 		accepted = fg_try_enter(&t, p, &e, stub[UFT_STUB_BYTES - 1], args);
+	fg_know_stack(&t);
 out:
 	task_end(&t);
 	return accepted > 0;
@@ -611,6 +619,7 @@ static void fg_exit(uint64_t slot, uint64_t *parent, const uint64_t *result)
 		else
 			done = fg_exit_elsewhere(&t, slot, parent);
 	}
+	fg_know_stack(&t);
 	task_end(&t);
 }
 

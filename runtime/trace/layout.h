@@ -8,6 +8,12 @@
 /* struct uft_thread */
 #define TH_TOP		0
 #define TH_LIMIT	8
+#define TH_BASE		16
+#define TH_FLAGS	40
+
+/* struct graph_limits */
+#define GL_DEPTH	0
+#define GL_THRESH	8
 
 /* struct fg_entry */
 #define E_WHERE		0
@@ -20,6 +26,7 @@
 #define E_BYTES		64
 
 #define FG_SILENT	1	/* its ENTRY is in no ring, or its EXIT is as well (E_WHERE may overrule) */
+#define FG_CALL		2	/* tracing_thresh: a CALL record at the end, if it took long */
 
 /*
  * x86_64: where trace.S saves what a call brings and what it returns, in words from its slot: rbp; rdi, rsi,

@@ -12,6 +12,7 @@
 #define NCOPIES 16
 #define MAX_PIDS (sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t))
 
+struct graph_limits uft_graph_limits;
 static struct uft_tracer_params params_copies[NCOPIES];
 static uint32_t params_current;	/* written by trace_set_params() only */
 
@@ -46,17 +47,30 @@ void trace_set_params(const struct uft_tracer_params *p)
 		n->pids[i] = p->pids[i];
 	for (int i = 0; i < UFT_NKEEP; i++)
 		n->keep[i] = p->keep[i];
+	uft_store(&uft_graph_limits.depth, (n->max_depth ? n->max_depth : UINT32_MAX) * sizeof(struct fg_entry));
+	uft_store(&uft_graph_limits.thresh, n->thresh);
 	if (n->has_events & (UFT_EVENTS_HANDLERS | UFT_EVENTS_NO_HANDLERS))
 		signal_forget();
 	uft_store_release(&params_current, next);	/* the copy is complete; partner: trace_params() */
 	ring_new_generation();
 }
 
-int trace_graph_is_fast(void)
+enum graph_path trace_graph_path(void)
 {
 	const struct uft_tracer_params *p = trace_params();
 
-	return p->tracer == UFT_TRACER_GRAPH && !p->max_depth && !p->thresh && !p->has_roots && !p->has_events && !p->stacks;
+	if (p->tracer != UFT_TRACER_GRAPH || p->has_roots || p->has_events || p->stacks)
+		return GRAPH_SLOW;
+	if (!ARCH_HAS_LIMITS && (p->thresh || p->max_depth))
+		return GRAPH_SLOW;
+	return p->thresh ? GRAPH_THRESH : p->max_depth ? GRAPH_DEPTH : GRAPH_PLAIN;
+}
+
+int trace_graph_is_fast(void)
+{
+	enum graph_path path = trace_graph_path();
+
+	return path == GRAPH_PLAIN || path == GRAPH_DEPTH;
 }
 
 int trace_is_recording(void)

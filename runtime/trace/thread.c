@@ -55,6 +55,10 @@
 #define TRACE_OFFSET(type, member, n) _Static_assert(offsetof(type, member) == (n), "layout.h")
 TRACE_OFFSET(struct uft_thread, top, TH_TOP);
 TRACE_OFFSET(struct uft_thread, limit, TH_LIMIT);
+TRACE_OFFSET(struct uft_thread, base, TH_BASE);
+TRACE_OFFSET(struct uft_thread, flags, TH_FLAGS);
+TRACE_OFFSET(struct graph_limits, depth, GL_DEPTH);
+TRACE_OFFSET(struct graph_limits, thresh, GL_THRESH);
 TRACE_OFFSET(struct fg_entry, slot, E_SLOT);
 TRACE_OFFSET(struct fg_entry, parent, E_PARENT);
 TRACE_OFFSET(struct fg_entry, ret, E_RET);

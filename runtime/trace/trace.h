@@ -15,8 +15,7 @@
 #define FG_SLOT_MIN	1u		/* slots are above it: FG_NO_SLOT, or a tombstone of the set-aside table */
 #define FG_NOT_WRITTEN	1u		/* receipt.where: pushed, not written yet */
 
-enum fg_flags {				/* FG_SILENT = 1 is in layout.h; 0 is what fast paths know */
-	FG_CALL		= 2,		/* tracing_thresh: a CALL record at the end, if it took long */
+enum fg_flags {				/* FG_SILENT and FG_CALL are in layout.h; fast paths know 0 and, with a threshold, these two */
 	FG_PROFILE	= 4,		/* counts in the profile at the end */
 	FG_INSIDE	= 8,		/* below a root (or one itself) */
 	FG_ALT		= 16,		/* first on a signal stack that lies above the interrupted one */
@@ -256,6 +255,16 @@ int keep_exit(struct trace_task *t, struct fg_entry *e);
 void keep_unwind(struct trace_task *t, uint32_t n);
 void keep_end(struct trace_task *t, const struct fg_entry *root);
 int keep_exit_root(struct trace_task *t, struct fg_entry *top, uint64_t *parent);	/* 0: try again */
+
+/* What the fast paths of limits compare with: the parameters in force. Without limits: deeper than any stack, and 0. */
+struct graph_limits {
+	uint64_t depth;		/* bytes of entries */
+	uint64_t thresh;	/* clock units */
+};
+extern struct graph_limits uft_graph_limits;
+
+/* ring.S: on this CPU, fast paths that write no record may change the thread's shadow stack (struct ring_cpu). */
+void uft_asm_know_stack(struct uft_thread *th, uint64_t key);
 
 /* ring.S: pushes a copy of @e at @top; 0: th->top is not @top, or a signal came and the space may have been used. */
 int uft_asm_push(struct uft_thread *th, struct fg_entry *top, const struct fg_entry *e);

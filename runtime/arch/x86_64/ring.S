@@ -298,4 +298,39 @@ uft_asm_push_end:
 	.size	uft_asm_push, . - uft_asm_push
 	RSEQ_CS_DESC .Lpush_cs, .Lpush_start, .Lpush_commit, .Lpush_abort
 
+/*
+ * void uft_asm_know_stack(struct uft_thread *th, uint64_t key) - the fast paths of limits may follow on this CPU
+ *
+ * Unless the thread is one whose events all are slow. RC_STACK_THREAD is good with its own key alone, hence the order.
+ */
+	.globl	uft_asm_know_stack, uft_asm_know_stack_start, uft_asm_know_stack_end
+	.hidden	uft_asm_know_stack, uft_asm_know_stack_start, uft_asm_know_stack_end
+	.type	uft_asm_know_stack, @function
+uft_asm_know_stack:
+	.cfi_startproc
+	mov	uft_ring_fast+RF_RSEQ(%rip), %rcx
+	RSEQ_ARM .Lknow_cs, %rcx, %rax
+uft_asm_know_stack_start:
+.Lknow_start:
+	mov	%fs:RSEQ_CPU_ID(%rcx), %eax
+	cmp	uft_ring_fast+RF_NCPUS(%rip), %eax
+	jae	.Lknow_out
+	cmpl	$0, TH_FLAGS(%rdi)
+	jne	.Lknow_out
+	shl	$RC_SHIFT, %rax
+	add	uft_ring_fast+RF_CPU(%rip), %rax
+	movq	$0, RC_STACK_KEY(%rax)
+	mov	%rdi, RC_STACK_THREAD(%rax)
+	mov	%rsi, RC_STACK_KEY(%rax)
+.Lknow_commit:
+uft_asm_know_stack_end:
+.Lknow_out:
+	movq	$0, %fs:RSEQ_CS(%rcx)
+	ret
+	RSEQ_ABORT .Lknow_abort
+	jmp	.Lknow_out
+	.cfi_endproc
+	.size	uft_asm_know_stack, . - uft_asm_know_stack
+	RSEQ_CS_DESC .Lknow_cs, .Lknow_start, .Lknow_commit, .Lknow_abort
+
 	.section .note.GNU-stack, "", @progbits

@@ -60,6 +60,25 @@
 	jne	\slow
 	.endm
 
+	/*
+	 * rcx = this CPU's struct ring_cpu if the thread's shadow stack is known there, else to \slow; r9 the thread,
+	 * r10 its top, rax the key. Of the ring nothing is known: where that is written RC_KEY has to fit as well.
+	 */
+	.macro FIND_STACK area, slow
+	mov	%fs:RSEQ_CPU_ID(\area), %ecx
+	mov	uft_ring_fast+RF_ON_CPUS(%rip), %r8
+	cmp	(%r8), %ecx
+	jae	\slow
+	shl	$RC_SHIFT, %rcx
+	add	uft_ring_fast+RF_CPU(%rip), %rcx
+	mov	uft_ring_fast+RF_GEN(%rip), %rax
+	or	%fs:0, %rax
+	cmp	RC_STACK_KEY(%rcx), %rax
+	jne	\slow
+	mov	RC_STACK_THREAD(%rcx), %r9
+	mov	TH_TOP(%r9), %r10
+	.endm
+
 	/* Around a C call: the rest of the caller-saved registers and an aligned stack. */
 	.macro CALL_C fn
 	cmpb	$0, -UFT_SLOW_STACK(%rsp)	/* reads only: the memory there may be somebody's */
@@ -178,6 +197,11 @@ uft_asm_func_slow:
  *
  *	rsi id and kind, high half	rdi rseq area	rcx ring_cpu, then E_WHERE	r8 slot, ring
  *	r9 thread			r10 free entry	rdx commit
+ *
+ * Three of them, which thunks lead to (patch/thunk.h): plain; with a depth limit, where a call that is too deep is
+ * passed by before the clock is read; and with a threshold, where the call is pushed and nothing is written before
+ * its end. The latter two know the shadow stack by a key of its own (RC_STACK_KEY), as a ring that they seldom
+ * write says nothing of it.
  */
 	.macro ENTER_SAVE
 	SAVE	%rcx
@@ -203,14 +227,18 @@ uft_asm_func_slow:
 	UNSAVE	%rax
 	.endm
 
-	.macro ENTER_FAST name, is_mcount, slot, parent
+	.macro ENTER_FAST name, is_mcount, slot, parent, mode=plain
 	RSEQ_AREA \is_mcount, .Lnorseq_\name
 	RSEQ_ARM .Lcs_\name, %rdi, %rax
 \name\()_start:
 .Lstart_\name:
+	.ifc	\mode, plain
 	FIND_CPU %rdi, .Lslow_\name
 	mov	RC_THREAD(%rcx), %r9
 	mov	TH_TOP(%r9), %r10
+	.else
+	FIND_STACK %rdi, .Lslow_\name
+	.endif
 	cmp	TH_LIMIT(%r9), %r10
 	jae	.Lslow_\name
 	lea	\slot, %r8
@@ -222,12 +250,31 @@ uft_asm_func_slow:
 	jne	.Lslow_\name
 	lea	\slot, %r8
 .Ldeeper_\name:
+	.ifnc	\mode, plain
+	mov	uft_graph_limits+GL_DEPTH(%rip), %rdx
+	add	TH_BASE(%r9), %rdx
+	cmp	%rdx, %r10
+	jae	.Ldeep_\name
+	.endif
+	.ifc	\mode, depth
+	cmp	RC_KEY(%rcx), %rax
+	jne	.Lslow_\name
+	.endif
+	.ifnc	\mode, plain
+	rdtsc
+	.endif
 	mov	%r8, E_SLOT(%r10)
+	.ifnc	\mode, thresh
 	mov	RC_RING(%rcx), %r8
 	cmp	R_CTX_HI(%r8), %edx
 	jne	.Lslow_\name
+	.endif
 	mov	%eax, E_CLOCK(%r10)
 	mov	%edx, E_CLOCK+4(%r10)
+	.ifc	\mode, thresh
+	mov	%rsi, E_WORD(%r10)
+	movq	$0, E_WHERE(%r10)
+	.else
 	or	%rsi, %rax
 	mov	R_COMMIT(%r8), %rdx
 	mov	RC_MASK(%rcx), %rcx
@@ -240,6 +287,7 @@ uft_asm_func_slow:
 	prefetchw RING_AHEAD(%rcx)
 	mov	%rax, E_WORD(%r10)
 	mov	%rcx, E_WHERE(%r10)
+	.endif
 	mov	\parent, %rax
 	mov	%rax, E_PARENT(%r10)
 	.if \is_mcount
@@ -249,14 +297,22 @@ uft_asm_func_slow:
 	add	$5, %rax
 	.endif
 	mov	%rax, E_RET(%r10)
+	.ifc	\mode, thresh
+	movq	$FG_CALL | FG_SILENT, E_FLAGS(%r10)
+	.else
 	movq	$0, E_FLAGS(%r10)
+	.endif
 	add	$E_BYTES, %r10
 	mov	%r10, TH_TOP(%r9)
+	.ifnc	\mode, thresh
 	mov	%rdx, R_COMMIT(%r8)
+	.endif
 .Lcommit_\name:
 \name\()_end:
 	movq	$0, %fs:RSEQ_CS(%rdi)
+	.ifnc	\mode, thresh
 	movq	$0, E_WHERE-E_BYTES(%r10)	/* committed: E_FLAGS counts now */
+	.endif
 	.if \is_mcount
 	lea	uft_asm_mcount_return(%rip), %rax
 	mov	%rax, \slot
@@ -267,6 +323,17 @@ uft_asm_func_slow:
 	ret	$8			/* to stub + 5; the stub's next call fills the parent's slot */
 	.endif
 	.cfi_adjust_cfa_offset 64
+	.ifnc	\mode, plain
+.Ldeep_\name:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	.if \is_mcount
+	ENTER_RESTORE
+	ret
+	.cfi_adjust_cfa_offset 64
+	.else
+	jmp	.Ldecline
+	.endif
+	.endif
 	RSEQ_ABORT .Labort_\name
 	.endm
 
@@ -312,19 +379,41 @@ uft_asm_graph_enter_slow:
 	RSEQ_CS_DESC .Lcs_uft_asm_graph_enter, .Lstart_uft_asm_graph_enter, .Lcommit_uft_asm_graph_enter, \
 		.Labort_uft_asm_graph_enter
 
+	.macro ENTER_LIMITED name, mode
+	.set	.Lslow_\name, .Lslow_uft_asm_graph_enter
 	.balign	64
-	.globl	uft_asm_mcount_graph, uft_asm_mcount_graph_start, uft_asm_mcount_graph_end
-	.hidden	uft_asm_mcount_graph, uft_asm_mcount_graph_start, uft_asm_mcount_graph_end
-	.type	uft_asm_mcount_graph, @function
-uft_asm_mcount_graph:
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+\name:
 	.cfi_startproc
 	.cfi_def_cfa_offset 16
 	.cfi_offset %rax, -16
 	ENTER_SAVE
-	ENTER_FAST uft_asm_mcount_graph, 1, 8(%rbp), 8(%rbp)
-.Lslow_uft_asm_mcount_graph:
+	ENTER_FAST \name, 0, 72(%rsp), 72(%rsp), \mode
+	jmp	.Lslow_uft_asm_graph_enter
+	.cfi_endproc
+	.size	\name, . - \name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
+	.endm
+
+	ENTER_LIMITED uft_asm_graph_enter_depth, depth
+	ENTER_LIMITED uft_asm_graph_enter_thresh, thresh
+
+	.macro ENTER_MCOUNT name, mode
+	.balign	64
+	.globl	\name, \name\()_start, \name\()_end
+	.hidden	\name, \name\()_start, \name\()_end
+	.type	\name, @function
+\name:
+	.cfi_startproc
+	.cfi_def_cfa_offset 16
+	.cfi_offset %rax, -16
+	ENTER_SAVE
+	ENTER_FAST \name, 1, 8(%rbp), 8(%rbp), \mode
+.Lslow_\name:
 	movq	$0, %fs:RSEQ_CS(%rdi)
-.Lnorseq_uft_asm_mcount_graph:
+.Lnorseq_\name:
 	shr	$32, %rsi
 	mov	%esi, %edi
 	lea	8(%rbp), %rsi
@@ -338,9 +427,13 @@ uft_asm_mcount_graph:
 1:	ENTER_RESTORE
 	ret
 	.cfi_endproc
-	.size	uft_asm_mcount_graph, . - uft_asm_mcount_graph
-	RSEQ_CS_DESC .Lcs_uft_asm_mcount_graph, .Lstart_uft_asm_mcount_graph, .Lcommit_uft_asm_mcount_graph, \
-		.Labort_uft_asm_mcount_graph
+	.size	\name, . - \name
+	RSEQ_CS_DESC .Lcs_\name, .Lstart_\name, .Lcommit_\name, .Labort_\name
+	.endm
+
+	ENTER_MCOUNT uft_asm_mcount_graph, plain
+	ENTER_MCOUNT uft_asm_mcount_graph_depth, depth
+	ENTER_MCOUNT uft_asm_mcount_graph_thresh, thresh
 
 /*
  * uft_asm_graph_exit, uft_asm_mcount_return - graph call ends: one EXIT record, back to the parent
@@ -371,6 +464,41 @@ uft_asm_mcount_graph:
 
 	.globl	uft_asm_graph_exit_slow
 	.hidden	uft_asm_graph_exit_slow
+	/*
+	 * With a threshold: the entry that uft_asm_graph_enter_thresh pushed, if the call was shorter, is popped, which
+	 * commits, and nothing is written. The parent is in its slot before, as above.
+	 */
+	.macro EXIT_SHORT p, slow
+	RSEQ_ARM .Lcs_\p, %rdi, %rax
+\p\()_start:
+.Lstart_\p:
+	FIND_STACK %rdi, \slow
+	lea	64(%rsp), %r8
+	cmp	%r8, E_SLOT-E_BYTES(%r10)
+	jne	\slow
+	cmpl	$FG_CALL | FG_SILENT, E_FLAGS-E_BYTES(%r10)
+	jne	\slow
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	sub	E_CLOCK-E_BYTES(%r10), %rax
+	cmp	uft_graph_limits+GL_THRESH(%rip), %rax
+	jae	\slow
+	mov	E_PARENT-E_BYTES(%r10), %rsi
+	mov	%rsi, 64(%rsp)
+	sub	$E_BYTES, %r10
+	mov	%r10, TH_TOP(%r9)
+.Lpopped_\p:
+\p\()_end:
+	movq	$0, %fs:RSEQ_CS(%rdi)
+	.endm
+
+	.macro EXIT_SHORT_CS p, abort
+	.globl	\p\()_start, \p\()_end
+	.hidden	\p\()_start, \p\()_end
+	RSEQ_CS_DESC .Lcs_\p, .Lstart_\p, .Lpopped_\p, \abort
+	.endm
+
 	.macro EXIT_HANDLER name, is_mcount
 	.balign	64
 	.globl	\name, \name\()_start, \name\()_end
@@ -453,6 +581,15 @@ uft_asm_mcount_graph:
 	cmpxchg	%rcx, TH_TOP(%r9)
 	je	.Lpopped_\name
 .Lslow_\name:
+	.if \is_mcount			/* its slots name this handler, whatever the limits are */
+	cmpq	$0, uft_graph_limits+GL_THRESH(%rip)
+	je	.Lc_\name
+	EXIT_SHORT uft_asm_mcount_short, .Lc_\name
+	jmp	.Lout_\name
+	RSEQ_ABORT .Lshort_abort_\name
+.Lc_\name:
+	EXIT_SHORT_CS uft_asm_mcount_short, .Lshort_abort_\name
+	.endif
 	movq	$0, %fs:RSEQ_CS(%rdi)
 .Lfinish_\name:
 	lea	64(%rsp), %rdi
@@ -471,5 +608,23 @@ uft_asm_graph_exit_slow:
 
 	EXIT_HANDLER uft_asm_graph_exit, 0
 	EXIT_HANDLER uft_asm_mcount_return, 1
+
+	.balign	64
+	.globl	uft_asm_graph_exit_thresh
+	.hidden	uft_asm_graph_exit_thresh
+	.type	uft_asm_graph_exit_thresh, @function
+	nop
+uft_asm_graph_exit_thresh:
+	.cfi_startproc
+	.cfi_def_cfa_offset 0
+	EXIT_SAVE
+	RSEQ_AREA 0
+	EXIT_SHORT uft_asm_graph_short, .Lslow_uft_asm_graph_exit
+	jmp	.Lout_uft_asm_graph_exit
+	RSEQ_ABORT .Labort_uft_asm_graph_short
+	jmp	.Lslow_uft_asm_graph_exit
+	EXIT_SHORT_CS uft_asm_graph_short, .Labort_uft_asm_graph_short
+	.cfi_endproc
+	.size	uft_asm_graph_exit_thresh, . - uft_asm_graph_exit_thresh
 
 	.section .note.GNU-stack, "", @progbits

@@ -26,9 +26,9 @@ lines "$tmp/args" | grep -q '^answer(); /\* <-outside+N = 0x30 \*/$' || fail "wi
 lines "$tmp/retaddr" | grep -q '^answer();$' || fail "without any: $(grep answer "$tmp/retaddr")"
 
 # ---- Signal handlers: marked where calls are slow, left out with what they call; the same function called by the program stays
-inside "$graph; "'echo 1 >options/funcgraph-retval; echo 0 >options/funcgraph-retval; echo 1000 >max_graph_depth; $T signal; cat trace >$TMP/marked
-	echo 0 >options/funcgraph-irqs; echo >trace; $T signal; cat trace >$TMP/without; echo 1 >options/funcgraph-irqs; echo 0 >max_graph_depth; echo >trace; $T signal
-	cat trace >$TMP/fast; echo 1 >options/latency-format; echo 1 >options/funcgraph-args; echo >trace; $T signal; grep -c " \.\.h\.\. |" trace; grep -c " \.\.\.\.\. |" trace'
+inside "$graph; "'echo 1 >options/funcgraph-retval; echo 0 >options/funcgraph-retval; echo main >set_graph_function; $T signal; cat trace >$TMP/marked
+	echo 0 >options/funcgraph-irqs; echo >trace; $T signal; cat trace >$TMP/without; echo 1 >options/funcgraph-irqs; echo >set_graph_function; echo 1000 >max_graph_depth; echo >trace; $T signal
+	cat trace >$TMP/fast; echo 0 >max_graph_depth; echo 1 >options/latency-format; echo 1 >options/funcgraph-args; echo >trace; $T signal; grep -c " \.\.h\.\. |" trace; grep -c " \.\.\.\.\. |" trace'
 check
 expect_equal "lines with h and without" "$(tr '\n' ' ' <out)" "5 7 "
 expect_equal "marks" "$(lines "$tmp/marked" | grep -v '^$' | tr '\n' ' ')" \

@@ -57,6 +57,18 @@
 	ENTER	uft_asm_graph_enter, kit_enters
 	ENTER	uft_asm_graph_enter_slow, kit_slow_enters
 
+	/* Not led to here. */
+	.globl	uft_asm_graph_enter_depth, uft_asm_graph_enter_thresh, uft_asm_mcount_graph_depth, uft_asm_mcount_graph_thresh
+	.hidden	uft_asm_graph_enter_depth, uft_asm_graph_enter_thresh, uft_asm_mcount_graph_depth, uft_asm_mcount_graph_thresh
+	.globl	uft_asm_graph_exit_thresh
+	.hidden	uft_asm_graph_exit_thresh
+uft_asm_graph_enter_depth:
+uft_asm_graph_enter_thresh:
+uft_asm_mcount_graph_depth:
+uft_asm_mcount_graph_thresh:
+uft_asm_graph_exit_thresh:
+	ud2
+
 	.globl	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return
 	.hidden	uft_asm_graph_exit, uft_asm_graph_exit_slow, uft_asm_mcount_return
 uft_asm_graph_exit_slow:

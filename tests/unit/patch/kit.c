@@ -30,9 +30,9 @@ void trace_count(enum uft_counter c, uint64_t n)
 	__atomic_fetch_add(&kit_counters[c], n, __ATOMIC_RELAXED);
 }
 
-int trace_graph_is_fast(void)
+enum graph_path trace_graph_path(void)
 {
-	return kit_graph_is_fast;
+	return kit_graph_is_fast ? GRAPH_PLAIN : GRAPH_SLOW;
 }
 
 #define NOP5	{ 0x0f, 0x1f, 0x44, 0x00, 0x00 }

@@ -77,6 +77,8 @@ void lab_retarget(void)
 	memcpy(made.enter_thunk + 12, &t, 8);
 	t = (uint64_t)thunk_handler(THUNK_EXIT);
 	memcpy(made.exit_thunk + 6, &t, 8);
+	t = (uint64_t)thunk_handler(THUNK_MENTER);
+	memcpy(made.menter_thunk + 12, &t, 8);
 }
 
 static uint8_t *lab_find_nops(void *function)

@@ -37,12 +37,17 @@ static struct shared {
 	uint64_t hits;
 } *shared;
 
+#define SHALLOW	2u	/* of max_depth: calls are passed by */
+#define EVER	(~0ull)	/* of thresh */
+
 enum signal_place { ON_STACK, BELOW, ABOVE };	/* where the handler runs, seen from the stack it interrupts */
 
 static struct mode {
 	const char *name;
 	enum signal_place place;
 	int jump, messy, walk, no_rseq, func, slow, late, keep;
+	uint32_t depth;
+	uint64_t thresh;
 	size_t expect_hits;
 } mode;
 
@@ -190,14 +195,16 @@ static void check_graph(const struct lab_events *ev)
 		fprintf(stderr, "%s\n", r.why);
 		bad = 1;
 	}
-	bad |= r.open != 0;
+	bad |= r.open != 0 || (mode.depth && r.depth_max > mode.depth);
 	for (int i = 0; i < NSITES; i++) {
 		bad |= r.entered[i] != r.calls[i] + r.left[i] || r.back[i] > r.left[i];
 		entered += r.entered[i];
 		back += r.back[i];
 		left += r.left[i];
 	}
-	if (jump_away && shared->hits)
+	if (mode.depth == SHALLOW)
+		bad |= !entered || entered >= all_bodies();
+	else if (jump_away && shared->hits)
 		bad |= entered - all_bodies() > 1;
 	else if (mode.keep)	/* coroutines are, too */
 		bad |= entered != all_bodies() || back;
@@ -208,6 +215,22 @@ static void check_graph(const struct lab_events *ev)
 	if (bad)
 		fprintf(stderr, "%lu entered, %lu bodies, %lu left, %lu back, %lu open\n", entered, all_bodies(), left, back,
 			r.open);
+}
+
+/* Each call that returned is one record if it took the least time, none if it took less than for ever. */
+static void check_thresh(const struct lab_events *ev)
+{
+	uint64_t n = lab_count(ev, (uint32_t)getpid(), UFT_REC_CALL, -1), returned = all_bodies() - bodies[JUMPER];
+
+	bad |= lab_count(ev, (uint32_t)getpid(), UFT_REC_ENTRY, -1) || lab_count(ev, (uint32_t)getpid(), UFT_REC_EXIT, -1);
+	if (mode.thresh == EVER)
+		bad |= n != 0;
+	else if (mode.walk || (jump_away && shared->hits))	/* what returned unseen after a walk has no record */
+		bad |= n > returned;
+	else
+		bad |= n != returned;
+	if (bad)
+		fprintf(stderr, "%lu calls, %lu bodies that returned\n", n, returned);
 }
 
 static void check_func(const struct lab_events *ev)
@@ -246,7 +269,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 	for (volatile int pass = 0; pass < 3; pass++) {
 		if (!sigsetjmp(away, 1))
 			scenario();
-		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !old; i++) {
+		for (int i = 0; pass == 0 && i < 16 && !mode.no_rseq && !mode.keep && !mode.thresh && !old; i++) {
 			leaf(1);
 			old = lab_old_clock();
 		}
@@ -281,7 +304,7 @@ static void one(uint64_t address, void (*scenario)(void), void (*check)(const st
 static const char *const prefixes[] = {
 	"uft_asm_", "uft_func_slow", "uft_enter_slow", "uft_exit_slow", "uft_mcount_enter_slow", "fg_", "task_", "ring_",
 	"exch_", "aside_", "unwind_", "thread_find", "thread_identify", "trace_hook_unwind", "plat_peek", "trace_params", "plat_signals_",
-	"keep_", "past_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_is_fast",
+	"keep_", "past_", "trace_task_is_wanted", "trace_is_recording", "trace_graph_",
 };
 
 static int is_ours(const char *name)
@@ -353,7 +376,7 @@ static void run_instruction(uint64_t address, void *arg)
 static void run_all(void)
 {
 	struct lab_config c = { .sub_bytes = 256, .ring_bytes = 65536, .no_rseq = mode.no_rseq };
-	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : check_graph, 0 };
+	struct run r = { mode.func ? func_scenario : graph_scenario, mode.func ? check_func : mode.thresh ? check_thresh : check_graph, 0 };
 	struct sigaction sa = { .sa_handler = mode.walk ? walk_handler : mode.messy ? messy_handler : handler,
 				.sa_flags = mode.place == ON_STACK ? 0 : SA_ONSTACK };
 	struct uft_tracer_params p = { .tracer = mode.func ? UFT_TRACER_FUNCTION : UFT_TRACER_GRAPH };
@@ -374,8 +397,10 @@ static void run_all(void)
 	lab_arm(mcount_site, MCOUNT, mode.func ? LAB_MFUNCTION : LAB_MGRAPH, mode.keep);
 	lab_arm(handler, HANDLER, state, mode.keep);
 	lab_arm(co_body, CO, state, mode.keep);
-	p.max_depth = mode.slow ? 100 : 0;
-	p.has_roots = mode.keep != 0;	/* limit 0: all are kept */
+	p.max_depth = mode.depth;
+	p.thresh = mode.thresh;
+	/* Kept is all, as the limit is 0; hidden is nothing. */
+	p.has_roots = mode.keep ? UFT_ROOTS_ONLY : mode.slow ? UFT_ROOTS_NOT : 0;
 	lab_params_full(&p);
 	leaf(1);	/* the thread's state is made once */
 	n = each_instruction(run_instruction, &r);
@@ -495,6 +520,22 @@ static const struct mode modes[] = {
 	{ .name = "graph_jump_above", .place = ABOVE, .jump = 1, .expect_hits = 1200 },
 	{ .name = "slow_return", .slow = 1, .expect_hits = 1200 },
 	{ .name = "slow_jump", .slow = 1, .jump = 1, .expect_hits = 1200 },
+	{ .name = "depth_return", .depth = 100, .expect_hits = 1200 },
+	{ .name = "depth_jump_above", .depth = 100, .place = ABOVE, .jump = 1, .expect_hits = 1200 },
+	{ .name = "depth_messy", .depth = 100, .messy = 1, .expect_hits = 1200 },
+	{ .name = "depth_walk", .depth = 100, .walk = 1, .expect_hits = 1200 },
+	{ .name = "shallow_return", .depth = SHALLOW, .expect_hits = 1200 },
+	{ .name = "shallow_jump", .depth = SHALLOW, .jump = 1, .expect_hits = 1200 },
+	{ .name = "shallow_messy_above", .depth = SHALLOW, .place = ABOVE, .messy = 1, .expect_hits = 1200 },
+	{ .name = "shallow_tail", .depth = SHALLOW, .late = 1, .expect_hits = 1200 },
+	{ .name = "thresh_return", .thresh = EVER, .expect_hits = 1000 },
+	{ .name = "thresh_jump", .thresh = EVER, .jump = 1, .expect_hits = 1000 },
+	{ .name = "thresh_messy", .thresh = EVER, .messy = 1, .expect_hits = 1000 },
+	{ .name = "thresh_all", .thresh = 1, .expect_hits = 1000 },
+	{ .name = "thresh_all_above", .thresh = 1, .place = ABOVE, .expect_hits = 1000 },
+	{ .name = "thresh_all_jump", .thresh = 1, .jump = 1, .expect_hits = 1000 },
+	{ .name = "thresh_walk", .thresh = 1, .walk = 1, .expect_hits = 1000 },
+	{ .name = "thresh_tail", .thresh = 1, .late = 1, .expect_hits = 1000 },
 	{ .name = "tail_return", .late = 1, .expect_hits = 1200 },
 	{ .name = "tail_jump", .late = 1, .jump = 1, .expect_hits = 1200 },
 	{ .name = "graph_messy", .messy = 1, .expect_hits = 1200 },
