@@ -367,11 +367,16 @@ static int start_session(struct recording *rec, char *const argv[], struct uft_e
 		.arg = rec, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .task = on_task,
 		.released = on_released, .dropped = on_dropped, .event_type = on_event_type, .warning = on_warning, .fault = on_fault,
 	};
-	struct uft_trace_spec spec = {
+	struct uft_ops op = {
 		.tracer = (uint32_t)o->tracer, .filter = o->filter.item, .notrace = o->notrace.item,
-		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n, .max_depth = o->max_depth,
+		.roots = o->roots.item, .keep = o->keep.item, .keep_ns = o->keep_ns, .pids = o->pids.item, .npids = o->pids.n,
+		.max_depth = o->max_depth, .thresh_ns = o->thresh_ns, .events = o->events,
 		.stacks = (o->func_stack ? UFT_STACKS_FUNC : 0) | (o->stack ? UFT_STACKS_EVENT : 0),
-		.thresh_ns = o->thresh_ns, .watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches, .tasks = o->tasks, .trace_events = o->trace_events, .events = o->events, .min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
+		.watch = o->watch.item, .sample_ns = o->sample_ns, .has_switches = o->has_switches,
+	};
+	struct uft_trace_spec spec = {
+		.ops = &op, .nops = 1, .tasks = o->tasks, .trace_events = o->trace_events,
+		.min_size = o->min_size, .budget_ppm = o->budget_ppm, .max_rate = o->max_rate,
 	};
 	int ret;
 
@@ -412,7 +417,7 @@ static int start_writer(struct recording *rec, char *const argv[], struct uft_er
 /* Switches recording off everywhere; the targets run on with their original code. */
 static void stop_tracing(struct recording *rec)
 {
-	struct uft_trace_spec nothing = { .tracer = UFT_TRACER_NOP };
+	struct uft_trace_spec nothing = { .nops = 0 };
 	struct uft_error err = { "" };
 
 	if (uft_session_trace(rec->session, &nothing, &err) < 0)

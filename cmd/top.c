@@ -442,8 +442,8 @@ static int watch(struct top *t, const struct cmd_targets *targets, struct uft_er
 {
 	struct uft_session_opts opts = { 0 };
 	struct uft_session_events events = { .arg = t, .slice_begin = on_slice_begin, .slice_end = on_slice_end, .warning = on_warning };
-	struct uft_trace_spec spec = { .tracer = UFT_TRACER_PROFILE, .filter = t->opts->filter.item, .notrace = t->opts->notrace.item },
-			      nothing = { .tracer = UFT_TRACER_NOP };
+	struct uft_ops op = { .tracer = UFT_TRACER_PROFILE, .filter = t->opts->filter.item, .notrace = t->opts->notrace.item };
+	struct uft_trace_spec spec = { .ops = &op, .nops = 1 }, nothing = { .nops = 0 };
 	int ret = uft_session_create(&opts, &events, &t->session, err);
 
 	if (ret)

@@ -27,7 +27,7 @@ int uft_session_detach(struct uft_session *s, pid_t pid);
 
 /*
  * Calls @fn for each process that is in pids, or in not_pids, because a process there made it: struct
- * uft_trace_spec.is_forking.
+ * uft_ops.is_forking.
  */
 void uft_session_kin(struct uft_session *s, int is_not, void (*fn)(void *arg, pid_t pid), void *arg);
 

@@ -49,7 +49,11 @@ struct uft_hwlat_opts {
 	uint64_t cpus_off[UFT_SPIN_CPUS / 64];	/* not on these */
 };
 
-struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or NULL */
+/*
+ * One user of targets' calls, or of what the session sees by itself: as the kernel's ftrace_ops and fgraph_ops.
+ * Lists are NULL-terminated, or NULL.
+ */
+struct uft_ops {
 	uint32_t tracer;		/* enum uft_tracer */
 	const char *const *filter;	/* -l */
 	const char *const *notrace;	/* -n */
@@ -57,6 +61,7 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	const char *const *hidden;	/* not in the graph, nor what they call */
 	const char *const *keep;	/* `PATTERN`: roots whose graph is kept only if the call took keep_ns[] or longer; */
 	const uint64_t *keep_ns;	/* parallel; at most UFT_NKEEP - 1 different ones */
+	const char *const *stack_of;	/* a stack behind each call of these functions, of those that are traced */
 	const uint32_t *pids; size_t npids;	/* -P */
 	const uint32_t *not_pids; size_t nnot_pids;	/* tasks that are not recorded */
 	/*
@@ -67,29 +72,25 @@ struct uft_trace_spec {			/* what the user asked for; NULL-terminated lists or N
 	uint32_t max_depth;
 	uint64_t thresh_ns;
 	uint32_t events;		/* enum uft_events of every call: of the graph; CPU and SELF of the profile, too */
-	uint64_t min_size;		/* skip functions of fewer bytes */
-	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
-	uint64_t max_rate;		/* events a second and target; 0 no limit */
+	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
+	int is_bare;			/* latency tracers: only what they are made of, of no function else */
 	struct uft_hwlat_opts hwlat, osnoise;	/* osnoise: width is its runtime, window its period; a thread for each CPU */
 	const char *const *watch;	/* mmiotrace: NAME|ADDRESS[,BYTES][:w] of memory */
 	uint64_t sample_ns;		/* sysprof: CPU time between two samples, 0: a millisecond */
 	int has_switches;		/* beside calls: when threads leave a CPU and get one, as sched_switch */
+};
+
+/*
+ * All that is wanted of the targets. Targets write one stream of records for all ops; readers show each of what it
+ * asked for, by kind, function and task.
+ */
+struct uft_trace_spec {
+	const struct uft_ops *ops; size_t nops;	/* in any order; none: nothing is traced */
 	const char *const *trace_events;	/* tracepoints that are on: words of set_event (uft_event_matches()); NULL none */
 	uint32_t tasks;			/* enum uft_tasks: beside anything, or alone: forks, execs, ends */
-	uint32_t stacks;		/* enum uft_stacks: what a stack is recorded behind */
-	int is_bare;			/* latency tracers: only what they are made of, of no function else */
-	const char *const *stack_of;	/* and behind each call of these functions, of those that are traced */
-	/*
-	 * Calls are wanted of the same targets in another way as well: function beside any of graph, profile
-	 * and function, graph and profile beside the graph, in this order and those with function last. Of it
-	 * only tracer, filter, notrace, roots and hidden count, and what is beside it.
-	 */
-	const struct uft_trace_spec *beside;
-	/*
-	 * One of the session's own events (UFT_KIND_OWN), which is wanted beside these calls. Of it all
-	 * counts but tasks and functions.
-	 */
-	const struct uft_trace_spec *own;
+	uint64_t min_size;		/* skip functions of fewer bytes */
+	uint32_t budget_ppm;		/* cost at most, in millionths of the program's own CPU time; 0 no limit */
+	uint64_t max_rate;		/* events a second and target; 0 no limit */
 	int is_unchecked;		/* patterns may match nothing: what they mean was looked at by the caller */
 	int is_whole;			/* a target that cannot be switched over has all of them switched back: nothing has changed */
 };
@@ -154,11 +155,18 @@ struct uft_event_table *uft_session_types(const struct uft_session *s);	/* the t
 /* The open file that .rescue gets. 0 or -errno. */
 int uft_session_rescue_into(struct uft_session *s, int fd);
 
-/* Is it a list for uft_trace_spec.watch? 0; -EINVAL, -E2BIG with the sentence. Any thread. */
+/*
+ * Can these run at once? 0; -EBUSY and the sentence, the only place that says what excludes what (plan/arbiter.c).
+ * Any thread.
+ */
+int uft_ops_check(const struct uft_ops *ops, size_t nops, struct uft_error *err);
+
+/* Is it a list for uft_ops.watch? 0; -EINVAL, -E2BIG with the sentence. Any thread. */
 int uft_watch_check(const char *const *watch, struct uft_error *err);
 
 /* Sets what is traced, now (running targets are switched over in one batch each) and in images to come.
- * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. */
+ * -ENOENT: a filter matches nothing in any live image (err says what is near). Before launch: checked then. -EBUSY: see
+ * uft_ops_check(). */
 int uft_session_trace(struct uft_session *s, const struct uft_trace_spec *spec, struct uft_error *err);
 
 /* 0: rings take nothing although sites stay armed, and threads of the session's own tracers rest; 1: they do. */

@@ -51,7 +51,7 @@ struct spec {
 	struct uft_tracer_params params;
 	/* pid_inherit.c: by params.pids, when it came to be there */
 	uint64_t since[sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t)];
-	struct spec *beside;		/* spec_select.c */
+	struct spec *beside;		/* arbiter.c: the next of the ops; only its functions count there */
 };
 /* What a site should be: enum uft_site_state, WANT_ROOT, or WANT_NOT (not selected). */
 #define WANT_ROOT	0x10
@@ -60,12 +60,12 @@ struct spec {
 #define WANT_PROFILE	(UFT_SITE_PROFILE >> 2 << WANT_KEEP_SHIFT)
 #define WANT_NOT_GRAPH	(WANT_ROOT | UFT_SITE_HIDE >> 2 << WANT_KEEP_SHIFT)	/* UFT_SITE_NOT_GRAPH */
 #define WANT_NOT	0xff
+/* arbiter.c: of all ops. 0, or -errno and the reason in @err. */
 int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err);
+/* spec.c: of one; all members that are of all ops are 0. */
+int spec_make_one(const struct uft_ops *op, struct spec **out, struct uft_error *err);
 void spec_free(struct spec *sp);
-/* spec_select.c: adds the specs of @in->beside to @sp, which was made of @in. 0, or -errno and the reason in @err. */
-int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err);
-/* The same for the events that the session itself records. */
-int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err);
+int spec_copy_events(const char *const *words, struct spec *sp);	/* 0, -ENOMEM */
 static inline int spec_has_func(const struct spec *sp)	/* are there records with callers? */
 {
 	return sp->tracer == UFT_TRACER_FUNCTION || sp->params.has_events & UFT_EVENTS_FUNC;

@@ -81,7 +81,7 @@ void spec_free(struct spec *sp)
 	free(sp);
 }
 
-static int events_copy(const char *const *words, struct spec *sp)
+int spec_copy_events(const char *const *words, struct spec *sp)
 {
 	size_t n = 0;
 
@@ -112,7 +112,7 @@ static int words_make(const struct uft_pattern *p, char *const *text, size_t n, 
 }
 
 /* Limits are few: sites name them by their index, params hold them (session_trace: in clock units). */
-static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err)
+static int keep_parse(const struct uft_ops *in, struct spec *sp, struct uft_error *err)
 {
 	uint32_t used = 1;
 	int ret = patterns_parse(in->keep, &sp->keep, &sp->keep_text, &sp->nkeep, err);
@@ -141,7 +141,7 @@ static int keep_parse(const struct uft_trace_spec *in, struct spec *sp, struct u
 }
 
 /* What of each call is written beside its ENTRY and EXIT. Signal handlers are marked where calls are slow anyway. */
-static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp)
+static uint32_t events_of(const struct uft_ops *in, const struct spec *sp)
 {
 	uint32_t events = 0;
 
@@ -155,7 +155,7 @@ static uint32_t events_of(const struct uft_trace_spec *in, const struct spec *sp
 	return events || sp->params.has_roots ? events | UFT_EVENTS_HANDLERS : 0;
 }
 
-int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)
+int spec_make_one(const struct uft_ops *in, struct spec **out, struct uft_error *err)
 {
 	const size_t max_pids = sizeof(((struct uft_tracer_params *)0)->pids) / sizeof(uint32_t);
 	const struct uft_tracer_row *row = uft_tracer(in->tracer);
@@ -178,8 +178,6 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->own_thresh_ns = sp->own ? in->thresh_ns : 0;
 	sp->spin = in->tracer == UFT_TRACER_OSNOISE ? in->osnoise : in->hwlat;
 	sp->sample_ns = in->sample_ns;
-	sp->min_size = in->min_size;
-	sp->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
 	ret = in->tracer == UFT_TRACER_MMIOTRACE ? access_parse(in->watch, &sp->watch, &sp->nwatch, err) : 0;
 	if (!ret)
 		ret = patterns_parse(in->filter, &sp->filter, &sp->filter_text, &sp->nfilter, err);
@@ -191,8 +189,6 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 		ret = patterns_parse(in->hidden, &sp->hidden, &sp->hidden_text, &sp->nhidden, err);
 	if (!ret)
 		ret = patterns_parse(in->stack_of, &sp->stack_of, &sp->stack_of_text, &sp->nstack_of, err);
-	if (!ret)
-		ret = events_copy(in->trace_events, sp);
 	if (!ret)
 		ret = keep_parse(in, sp, err);
 	if (!ret)
@@ -212,7 +208,6 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	sp->params.tracer = sp->tracer;
 	sp->params.stacks = sp->own ? 0 : in->stacks | (sp->nstack_of ? UFT_STACKS_SOME : 0);
 	sp->has_switches = in->tracer == UFT_TRACER_SCHED_SWITCH || (in->has_switches && !sp->own && in->tracer != UFT_TRACER_NOP);
-	sp->tasks = in->tasks;
 	sp->has_stacks = sp->own && in->stacks;
 	sp->params.max_depth = in->max_depth;
 	sp->params.has_roots = (sp->nroots || sp->nkeep ? UFT_ROOTS_ONLY : 0) | (sp->nhidden ? UFT_ROOTS_NOT : 0);
@@ -228,14 +223,8 @@ int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_err
 	if (in->nnot_pids)
 		memcpy(sp->params.pids + in->npids, in->not_pids, in->nnot_pids * sizeof(uint32_t));
 	sp->params.has_events = events_of(in, sp);
-	ret = in->beside ? spec_make_beside(in, sp, err) : 0;
-	if (!ret && in->own)
-		ret = spec_take_own(in->own, sp, err);
-	if (ret)
-		spec_free(sp);
-	else
-		*out = sp;
-	return ret;
+	*out = sp;
+	return 0;
 }
 
 /* A function's names while patterns are tried; the demangled one is made when the raw one did not match. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * spec_select.c - calls that are wanted in several ways at once
+ * spec_select.c - what a site becomes that several ops want
  *
  * A site does one thing, so there is one list of what each is to be: armed for the graph (or the profile)
  * where that wants it, and then with UFT_SITE_FUNC if a function tracer wants the same; armed for the
@@ -11,53 +11,10 @@
  */
 #include "control/plan/plan.h"
 #include "control/plan/unprepared.h"
-#include "symbol/tracer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-int spec_make_beside(const struct uft_trace_spec *in, struct spec *sp, struct uft_error *err)
-{
-	const struct uft_trace_spec *other = in->beside;
-	int is_beside_graph = in->tracer == UFT_TRACER_GRAPH && (other->tracer == UFT_TRACER_GRAPH || other->tracer == UFT_TRACER_PROFILE), ret;
-
-	if (uft_tracer_kind(in->tracer) != UFT_KIND_PLAIN || in->tracer == UFT_TRACER_NOP || sp->nkeep || (other->tracer != UFT_TRACER_FUNCTION && !is_beside_graph))
-		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(in->tracer), uft_tracer_name(other->tracer));
-	ret = spec_make(other, &sp->beside, err);
-	if (!ret && sp->tracer != UFT_TRACER_FUNCTION && spec_has_func(sp->beside))
-		sp->params.has_events |= UFT_EVENTS_FUNC;
-	if (!ret && is_beside_graph && other->tracer == UFT_TRACER_PROFILE)
-		sp->params.has_events |= UFT_EVENTS_PROFILE;
-	if (!ret && is_beside_graph)		/* another's may have it beside */
-		sp->params.has_events |= sp->beside->params.has_events & (UFT_EVENTS_PROFILE | UFT_EVENTS_SELF);
-	return ret;
-}
-
-/* Targets hear nothing of it. */
-int spec_take_own(const struct uft_trace_spec *own, struct spec *sp, struct uft_error *err)
-{
-	struct spec *made;
-	int ret;
-
-	if (uft_tracer_kind(own->tracer) != UFT_KIND_OWN || sp->own != UFT_TRACER_NOP)
-		return uft_fail(err, -EBUSY, "the tracers %s and %s exclude each other", uft_tracer_name(sp->own ? sp->own : sp->tracer), uft_tracer_name(own->tracer));
-	ret = spec_make(own, &made, err);
-	if (ret)
-		return ret;
-	sp->own = made->own;
-	sp->own_thresh_ns = made->own_thresh_ns;
-	sp->spin = made->spin;
-	sp->sample_ns = made->sample_ns;
-	sp->has_stacks = made->has_stacks;
-	sp->has_switches |= made->has_switches;
-	sp->watch = made->watch;
-	sp->nwatch = made->nwatch;
-	made->watch = NULL;
-	made->nwatch = 0;
-	spec_free(made);
-	return 0;
-}
 
 static uint8_t both(uint8_t a, uint8_t b)
 {

@@ -2,7 +2,7 @@
 /*
  * instance.c - instances/: trees beside the top one, each with a buffer and settings of its own
  *
- * One session serves them all; arbiter.c says how. All buffers follow the top's (stream/live/tee.c), and
+ * One session serves them all; ops.c says how. All buffers follow the top's (stream/live/tee.c), and
  * those that have no tracer that is on are muted; markers come into the buffer of the instance whose file
  * they were written to.
  *

@@ -156,7 +156,7 @@ struct instance {
 	uint64_t latency_from_ns;	/* set.max_latency_us counts what ended after this, in the buffer's clock */
 	uint64_t cleared_ns;		/* when the buffer was cleared last, in its clock */
 	uint32_t buffer_percent;
-	int has_shared;			/* arbiter.c: others had something on while it had its tracer */
+	int has_shared;			/* ops.c: others had something on while it had its tracer */
 	int paused;			/* readers of trace for whom recording pauses */
 	struct mistake { uint64_t ts_ns; char *text; } mistake[8];	/* error_log.c, the oldest first */
 	size_t nmistakes;
@@ -195,6 +195,7 @@ struct uft_tree {
 	int has_events;			/* some event was on once; the owner's */
 	int is_busy;			/* something records; the owner's */
 	const char *conflict;		/* of the last write that was EBUSY: with what; the owner's */
+	struct uft_error refused;	/* the session's sentence, where it was the one that refused; the owner's */
 	uint64_t fresh;			/* what came until this clock, waiting readers were not told of since it may be had; 0 none; the owner's */
 	struct tree_profile *profile;	/* trace_stat.c */
 	struct tree_stack *stack;	/* stack_trace.c */
@@ -244,7 +245,7 @@ void tree_pull(struct uft_tree *t);		/* the owner: takes what targets wrote */
 void tree_pull_now(struct uft_tree *t);
 /* Runs @fn(@arg) in the owner's thread and waits for its result. */
 int tree_call(struct uft_tree *t, int (*fn)(void *arg), void *arg);
-/* arbiter.c. The owner: records are taken, or not, as the instances say that have something that is on. */
+/* ops.c. The owner: records are taken, or not, as the instances say that have something that is on. */
 void tree_record(struct uft_tree *t);
 /* The owner: what @set says, into the session. On an error all is as it was. */
 int tree_apply(struct instance *in, const struct settings *set, struct uft_error *err);
@@ -252,7 +253,7 @@ int tree_apply(struct instance *in, const struct settings *set, struct uft_error
 int instance_add(struct uft_tree *t, const char *name, struct instance **out);
 void instance_free(struct instance *in);
 /*
- * arbiter.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an
+ * ops.c. The owner: what @set says, into the session and the buffers, beside what the others want. On an
  * error all is as it was.
  */
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err);

@@ -3,7 +3,7 @@
  * events.c - set_event, available_events, events/: which events are recorded, and which of them a filter lets through
  *
  * The events are those of the session's table (symbol/event_type.h), which grows while programs run. One that
- * is on is on for its instance: the session asks for what any of them wants (arbiter.c), each buffer shows its
+ * is on is on for its instance: the session asks for what any of them wants (ops.c), each buffer shows its
  * own. One that functions switch (trigger_event.c) is recorded all the time: in set_event it counts as on,
  * its own file says which it is, and that it may change: `0*`, `1*`. events/ftrace/ describes the records of
  * the tracers and cannot be switched, as in the kernel. A filter that is refused takes the one before it out,

@@ -7,7 +7,7 @@
  * which has one program.
  *
  * Where it differs from the kernel: beside it only function, function_graph and tracers that arm nothing can
- * be on (arbiter.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
+ * be on (ops.c), else both are EBUSY; set_ftrace_pid holds for it. Calls that end on another cpu have their
  * time there. Turning it on forgets what there was; turning it off keeps it to be read.
  */
 #include "tree/files/rows.h"

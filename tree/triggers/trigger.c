@@ -13,7 +13,7 @@
  * are due; those beyond it are not done and not counted, recording goes on, what they would have printed is
  * in the next, and a warning says so.
  *
- * The runtime records the stack of each call of a function with stacktrace (struct uft_trace_spec.stack_of);
+ * The runtime records the stack of each call of a function with stacktrace (struct uft_ops.stack_of);
  * the buffer shows those that the command had done when they are looked at (stream/live/choices.c), also when
  * it is taken out later. With the tracer nop it shows nothing else.
  *

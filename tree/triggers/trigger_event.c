@@ -4,7 +4,7 @@
  * calls of functions
  *
  * The kernel records such an event all the time and looks at a bit when one comes; so the session is asked
- * for it as long as a function may switch it (arbiter.c), and whether it is on is known when records are looked
+ * for it as long as a function may switch it (ops.c), and whether it is on is known when records are looked
  * at, in the order of time: each that comes while it is on is named to the buffer, which shows of such types
  * nothing else (stream/live/choices.c). Thus what is shown is exact, though it is decided a round late; a
  * function that switches it a million times a second costs what being looked at costs, and nothing is kept of

@@ -197,7 +197,7 @@ void run_session(struct run *r, char *const argv[])
 	r->launch_result = uft_session_create(&r->opts, &ev, &r->session, &r->err);
 	if (r->launch_result)
 		return;
-	r->launch_result = uft_session_trace(r->session, &r->spec, &r->err);
+	r->launch_result = trace_op(r->session, &r->op, &r->err);
 	if (!r->launch_result) {
 		fflush(stdout);
 		in = redirect(0, r->input_fd);

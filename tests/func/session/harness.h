@@ -16,7 +16,7 @@ struct count {
 struct run {
 	/* in */
 	struct uft_session_opts opts;
-	struct uft_trace_spec spec;
+	struct uft_ops op;
 	int input_fd;				/* for its stdin, 0: an empty one */
 	void (*tick)(struct run *r);		/* called after each poll */
 	void *arg;
@@ -36,6 +36,12 @@ struct run {
 	char warning[4096];
 	struct uft_session_stats stats;
 };
+
+/* uft_session_trace() for these ops alone. */
+static inline int trace_op(struct uft_session *s, const struct uft_ops *op, struct uft_error *err)
+{
+	return uft_session_trace(s, &(struct uft_trace_spec){ .ops = op, .nops = 1 }, err);
+}
 
 /* Launches argv and polls until everything ended. 0, or -1 with a message. */
 void run_session(struct run *r, char *const argv[]);

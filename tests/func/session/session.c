@@ -44,7 +44,7 @@ static struct run *new_run(uint32_t tracer)
 {
 	struct run *r = calloc(1, sizeof(*r));
 
-	r->spec.tracer = tracer;
+	r->op.tracer = tracer;
 	return r;
 }
 
@@ -65,7 +65,7 @@ static void check_counts(const struct run *r, const char *name, unsigned long wa
 {
 	const struct count *c = count_of(r, name);
 
-	if (r->spec.tracer == UFT_TRACER_FUNCTION) {
+	if (r->op.tracer == UFT_TRACER_FUNCTION) {
 		CHECK(c->func == want, "%s: %lu instead of %lu", name, c->func, want);
 	} else {
 		CHECK(c->entry == want, "%s: %lu entries instead of %lu", name, c->entry, want);
@@ -177,7 +177,7 @@ static void test_filter(void)
 	char *argv[] = { (char *)target, "calls", "100", NULL };
 	struct run *r = new_run(UFT_TRACER_FUNCTION);
 
-	r->spec.filter = only;
+	r->op.filter = only;
 	run_session(r, argv);
 	check_clean(r);
 	check_counts(r, "work_a", 100);
@@ -186,7 +186,7 @@ static void test_filter(void)
 	free(r);
 
 	r = new_run(UFT_TRACER_GRAPH);
-	r->spec.notrace = not;
+	r->op.notrace = not;
 	run_session(r, argv);
 	check_clean(r);
 	check_counts(r, "work_a", 0);
@@ -200,14 +200,14 @@ static void test_filter_nothing(void)
 	char *argv[] = { (char *)target, "calls", "100", NULL };
 	struct run *r = new_run(UFT_TRACER_FUNCTION);
 
-	r->spec.filter = wrong;
+	r->op.filter = wrong;
 	run_session(r, argv);
 	CHECK(r->launch_result == -ENOENT, "%d", r->launch_result);
 	CHECK(strstr(r->err.text, "work_q") && strstr(r->err.text, "work_a"), "'%s'", r->err.text);
 	CHECK(!*r->output, "it ran: '%s'", r->output);
 	free(r);
 	r = new_run(UFT_TRACER_FUNCTION);
-	r->spec.filter = unprepared;
+	r->op.filter = unprepared;
 	run_session(r, argv);
 	CHECK(r->launch_result == -ENOENT && strstr(r->err.text, "compiled for tracing"), "%d '%s'", r->launch_result, r->err.text);
 	free(r);
@@ -505,10 +505,10 @@ static void take_turn(struct run *r, int in)
 static int trace_only(struct run *r, const char *name)
 {
 	const char *const only[] = { name, NULL };
-	struct uft_trace_spec spec = { .tracer = r->spec.tracer, .filter = only };
+	struct uft_ops op = { .tracer = r->op.tracer, .filter = only };
 	struct uft_error err = { "" };
 
-	return uft_session_trace(r->session, &spec, &err);
+	return trace_op(r->session, &op, &err);
 }
 
 /* As a filter of that name would, but for the command that comes before it. */
@@ -523,7 +523,7 @@ static int patch_also(struct run *r, struct target *t, const char *name)
 		const struct uft_func *f = uft_object_func(m->obj, m->stub_addr[i] - m->bias);
 
 		if (f && f->name && !strcmp(f->name, name))
-			t->space->obj[0].want[i] = r->spec.tracer == UFT_TRACER_GRAPH ? UFT_GRAPH : UFT_FUNCTION;
+			t->space->obj[0].want[i] = r->op.tracer == UFT_TRACER_GRAPH ? UFT_GRAPH : UFT_FUNCTION;
 	}
 	return command_patch(r->session, t, 0, 0);
 }
@@ -583,7 +583,7 @@ static void run_silent(const char *program, uint32_t tracer, int is_patch)
 	int pipefd[2];
 
 	CHECK(pipe2(pipefd, O_CLOEXEC) == 0, "pipe");
-	r->spec.filter = only;
+	r->op.filter = only;
 	r->input_fd = pipefd[0];
 	sil.in = pipefd[1];
 	r->tick = fall_silent;
@@ -668,7 +668,7 @@ static void test_late_fork(void)
 static void trace_again(struct run *r)
 {
 	struct uft_error err = { "" };
-	int ret = r->ticks == 1 ? uft_session_trace(r->session, &r->spec, &err) : 0;
+	int ret = r->ticks == 1 ? trace_op(r->session, &r->op, &err) : 0;
 
 	CHECK(ret == 0, "%d %s", ret, err.text);
 }
@@ -704,12 +704,12 @@ static void switch_over(struct run *r)
 	struct uft_error err = { "" };
 
 	for (int i = 0; i < 10; i++, sw->switches++) {
-		struct uft_trace_spec spec = {
+		struct uft_ops op = {
 			.tracer = (uint32_t[]){ UFT_TRACER_FUNCTION, UFT_TRACER_GRAPH, UFT_TRACER_NOP, UFT_TRACER_PROFILE }
 				[sw->switches % 4],
 			.filter = sw->switches % 5 == 4 ? NULL : filters[sw->switches % 7 % 4],
 		};
-		int ret = uft_session_trace(r->session, &spec, &err);
+		int ret = trace_op(r->session, &op, &err);
 
 		if (ret && !sw->failed++)
 			printf("FAIL %s: switch %d: %d %s\n", case_name, sw->switches, ret, err.text);
@@ -786,12 +786,12 @@ static pid_t end_session(int by_kill)
 	if (!pid) {
 		struct pollfd told = { .fd = enough[0], .events = POLLIN };
 		struct uft_session_opts opts = { .ring_bytes = 1 << 20, .overwrite = 1 };
-		struct uft_trace_spec spec = { .tracer = UFT_TRACER_GRAPH };
+		struct uft_ops op = { .tracer = UFT_TRACER_GRAPH };
 		struct uft_session *s;
 		struct uft_error err;
 		pid_t prog;
 
-		if (uft_session_create(&opts, NULL, &s, &err) || uft_session_trace(s, &spec, &err))
+		if (uft_session_create(&opts, NULL, &s, &err) || trace_op(s, &op, &err))
 			_exit(1);
 		dup2(in[0], 0);
 		dup2(out[1], 1);
@@ -909,7 +909,7 @@ static void test_begun(void)
 {
 	char name[] = "/tmp/uft-begun.XXXXXX", exe[PATH_MAX], *touch[] = { "touch", name, NULL }, *none[] = { "/nowhere/none", NULL };
 	char *calls[] = { (char *)target, "calls", "5", NULL };
-	struct uft_trace_spec spec = { .tracer = UFT_TRACER_FUNCTION };
+	struct uft_ops op = { .tracer = UFT_TRACER_FUNCTION };
 	struct uft_session_opts opts = { .ring_bytes = 1 << 20, .program = touch };
 	struct uft_session *s;
 	struct uft_error err = { "" };
@@ -922,7 +922,7 @@ static void test_begun(void)
 	uft_session_destroy(s);
 	check_no_child();
 
-	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0 && uft_session_trace(s, &spec, NULL) == 0, "create");
+	CHECK(uft_session_create(&opts, NULL, &s, NULL) == 0 && trace_op(s, &op, NULL) == 0, "create");
 	CHECK(uft_session_launch(s, calls, &pid, &err) == 0, "another one: %s", err.text);
 	while (uft_session_poll(s, 100) > 0)
 		;

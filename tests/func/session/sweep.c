@@ -44,12 +44,12 @@ static void switch_over(struct run *r)
 	struct uft_error err = { "" };
 
 	for (int i = 0; i < 3 && switches < NSWITCHES; i++, switches++) {
-		struct uft_trace_spec spec = { .tracer = order[switches % 5] };
-		int ret = uft_session_trace(r->session, &spec, &err);
+		struct uft_ops op = { .tracer = order[switches % 5] };
+		int ret = trace_op(r->session, &op, &err);
 
 		CHECK(!ret, "switch %d: %s", switches, err.text);
 		uft_session_stats(r->session, &stats);
-		CHECK(stats.armed == (spec.tracer == UFT_TRACER_NOP ? 0 : NFUNCS), "switch %d: %llu armed", switches,
+		CHECK(stats.armed == (op.tracer == UFT_TRACER_NOP ? 0 : NFUNCS), "switch %d: %llu armed", switches,
 		      (unsigned long long)stats.armed);
 		CHECK(last_command(uft_session_arena(r->session)) == (switches ? UFT_CMD_SWEEP : UFT_CMD_PATCH), "switch %d: command %u", switches,
 		      last_command(uft_session_arena(r->session)));
@@ -70,7 +70,7 @@ int main(int argc, char **argv)
 	if (pipe2(pipefd, O_CLOEXEC))
 		return 1;
 	in = pipefd[1];
-	run = (struct run){ .opts = { .ring_bytes = 1 << 18, .overwrite = 1 }, .spec = { .tracer = UFT_TRACER_FUNCTION },
+	run = (struct run){ .opts = { .ring_bytes = 1 << 18, .overwrite = 1 }, .op = { .tracer = UFT_TRACER_FUNCTION },
 			    .tick = switch_over, .input_fd = pipefd[0] };
 	run_session(&run, (char *[]){ argv[1], NULL });
 	CHECK(!run.launch_result, "%s", run.err.text);

@@ -21,7 +21,8 @@
 static struct own *begin(int overwrite, struct uft_session **s)
 {
 	struct uft_session_opts opts = { .ring_bytes = RING, .sub_bytes = 4096, .no_children = 1, .overwrite = overwrite };
-	struct uft_trace_spec spec = { .tracer = UFT_TRACER_HWLAT };
+	struct uft_ops op = { .tracer = UFT_TRACER_HWLAT };
+	struct uft_trace_spec spec = { .ops = &op, .nops = 1 };
 	struct uft_error err = { "" };
 	struct own *o;
 

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * arbiter.c - one session for all instances: what it is told, and who of them takes and shows what it records
+ * ops.c - what instances want, as ops of the one session; and which of them takes and shows what it records
  *
  * An instance wants something of the session while it has a tracer and tracing_on, functions with commands,
- * or (the top) the profile or the deepest stack. One that wants it alone is told as it is. Of several,
- * functions, graphs and the profile go together, and beside these one tracer that needs no site
- * (UFT_KIND_OWN): the session arms sites for all of them (control/plan/spec_select.c), each buffer takes the
- * same bytes, and shows what its own instance asked for, by kind, function and task (stream/live/choices.c).
- * Two graphs have each its own functions; depths count the calls of both, as the kernel's do. Anything else a
- * second time is EBUSY, and error_log says why.
+ * or (the top) the profile or the deepest stack: each is a struct uft_ops. This file makes the list, the session
+ * says whether all of them can run at once (control/plan/arbiter.c) and arms sites for all; its sentence goes to
+ * error_log. Each buffer takes the same bytes, and shows what its own instance asked for, by kind, function and
+ * task (stream/live/choices.c). Two graphs have each its own functions; depths count the calls of both, as the
+ * kernel's do.
  *
  * set_graph_function, max_graph_depth and tracing_thresh are the top's and hold for each graph; the profile
  * knows none of them. While nobody has anything on the session keeps what would be on, so that functions stay
@@ -77,8 +76,8 @@ static int is_wishing(const struct instance *in, const struct settings *set)
 struct wish {
 	const struct instance *in;
 	const struct settings *set;
-	uint32_t tracer;		/* enum uft_tracer */
-	struct uft_trace_spec spec;
+	struct uft_ops op;
+	int is_measuring;		/* for the deepest stack, not for its tracer */
 	const char **list[NLISTS], **stack_of, **watch;
 };
 
@@ -95,19 +94,9 @@ static int is_own(uint32_t tracer)
 	return uft_tracer_kind(tracer) == UFT_KIND_OWN;
 }
 
-static uint32_t rank_of(uint32_t tracer)
-{
-	return is_own(tracer) ? 3 : tracer == UFT_TRACER_FUNCTION ? 2 : tracer == UFT_TRACER_PROFILE;
-}
-
-/* Puts tracers with function last, as control/ wants them, and behind them the session's own. */
 static void put(struct wishes *w, const struct instance *in, const struct settings *set, uint32_t tracer)
 {
-	size_t i = w->n++;
-
-	for (; i && rank_of(w->v[i - 1].tracer) > rank_of(tracer); i--)
-		w->v[i] = w->v[i - 1];
-	w->v[i] = (struct wish){ .in = in, .set = set, .tracer = tracer };
+	w->v[w->n++] = (struct wish){ .in = in, .set = set, .op.tracer = tracer };
 }
 
 /*
@@ -118,8 +107,10 @@ static void put_all(struct wishes *w, const struct instance *in, const struct se
 {
 	if (set->is_profiling)
 		put(w, in, set, UFT_TRACER_PROFILE);
-	if (set->is_measuring)
+	if (set->is_measuring) {
 		put(w, in, set, UFT_TRACER_FUNCTION);
+		w->v[w->n - 1].is_measuring = 1;
+	}
 	if (is_beside(in, set) && !set->is_on && !trigger_waits(in, set) && !set->is_measuring)
 		return;
 	if (tracer_of(set) != UFT_TRACER_NOP)
@@ -136,7 +127,7 @@ static int wishes_make(struct instance *in, const struct settings *set, struct w
 	size_t n = 1;
 
 	for (const struct instance *i = in->t->instances; i; i = i->next) {
-		n += 2;
+		n += 4;
 		if (tracer_of(set) == UFT_TRACER_NOP && i != in && tracer_of(&i->set) != UFT_TRACER_NOP)
 			would = i;
 	}
@@ -168,46 +159,6 @@ int share_is_forking(const struct settings *set)
 	return set->options & OPT_BIT(OPT_FUNC_FORK) && (set->pids[PIDS_ONLY].n || set->pids[PIDS_NOT].n);
 }
 
-#define SHAPES	(UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS)	/* options that change other calls' records; the rest is left out of a text */
-
-/*
- * Two of the graph are told the same shape of calls. NULL, or why they do not go together; a profile is
- * before functions, behind graphs.
- */
-static const char *conflict(const struct wish *a, const struct wish *b)
-{
-	uint32_t differ;
-
-	if (b->set->is_measuring || a->set->is_measuring)
-		return "The stack tracer and another tracer exclude each other";
-	if ((share_is_forking(a->set) || share_is_forking(b->set)) && (share_is_forking(a->set) != share_is_forking(b->set) || !is_same_pids(a->set, b->set)))
-		return "With function-fork all that is on has the same set_ftrace_pid";
-	if ((b->tracer == UFT_TRACER_FUNCTION || is_own(b->tracer)) && uft_tracer_kind(a->tracer) == UFT_KIND_PLAIN)
-		return NULL;
-	differ = option_events(a->set->options) ^ option_events(b->set->options);
-	if (a->tracer == UFT_TRACER_GRAPH && b->tracer == UFT_TRACER_PROFILE)
-		return differ & UFT_EVENTS_CPU ? "The profile and a graph have the same sleep-time" : NULL;
-	if (a->tracer != UFT_TRACER_GRAPH || b->tracer != UFT_TRACER_GRAPH)
-		return "The tracers that are on exclude each other";
-	return differ & SHAPES ? "Graphs at once have the same sleep-time and funcgraph-irqs" : NULL;
-}
-
-static const char *impossible(const struct wishes *w)
-{
-	const char *why = w->n > 1 && is_own(w->v[w->n - 2].tracer) ? "Of tracers that watch from outside there is one at a time" : NULL;
-
-	for (size_t i = 0; i < w->n; i++)	/* commands look at calls */
-		if (w->v[i].in->triggers && uft_tracer_kind(w->v[i].tracer) != UFT_KIND_PLAIN)
-			return "Functions with commands and this tracer exclude each other";
-	for (size_t i = 1; i < w->n && !why; i++)
-		why = conflict(&w->v[0], &w->v[i]);
-	for (size_t i = 0; i < w->n && !why; i++)	/* what it adds up is everybody's */
-		for (size_t k = 0; k < w->n && w->v[i].tracer == UFT_TRACER_PROFILE && !why; k++)
-			if (!is_same_pids(w->v[i].set, w->v[k].set))
-				why = "The profile is of the tasks of all that is on: set_ftrace_pid differs";
-	return why;
-}
-
 /* ---- The session ----------------------------------------------------------------------------- */
 
 /* @words as the session takes lists: pointers into a copy that comes behind them. NULL: none, or no memory (*ret). */
@@ -237,8 +188,6 @@ static const char **word_list(const char *words, int *ret)
 /* Functions have an option of their own for it, as in the kernel; the other is for the tracers with events of calls. */
 static uint32_t wanted_stacks(const struct settings *set)
 {
-	if (set->is_measuring)
-		return UFT_STACKS_MAX;
 	if (set->tracer == UFT_TRACER_FUNCTION)
 		return set->options & OPT_BIT(OPT_FUNC_STACK) ? UFT_STACKS_FUNC : 0;
 	if ((uft_tracer_kind(set->tracer) != UFT_KIND_PLAIN && uft_tracer_kind(set->tracer) != UFT_KIND_OWN) || set->tracer == UFT_TRACER_SYSPROF)
@@ -266,8 +215,8 @@ static int wish_lists(struct wish *w, const struct settings *top)
 {
 	const struct instance *in = w->in;
 	const struct settings *set = w->set;
-	const char *filter = set->list[set->is_measuring ? LIST_STACK : LIST_FILTER];
-	int has_commands = in->triggers && w->tracer != UFT_TRACER_PROFILE, is_only = has_commands && set->tracer == UFT_TRACER_NOP, ret = 0;
+	const char *filter = set->list[w->is_measuring ? LIST_STACK : LIST_FILTER];
+	int has_commands = in->triggers && w->op.tracer != UFT_TRACER_PROFILE, is_only = has_commands && set->tracer == UFT_TRACER_NOP, ret = 0;
 	struct tree_text words = { 0 }, notrace = { 0 }, stacks = { 0 };
 
 	if (has_commands && (is_only || filter[0])) {
@@ -291,42 +240,25 @@ static int wish_lists(struct wish *w, const struct settings *top)
 }
 
 /* The graph's limits have no files in an instance: the top's hold for all. */
-static int wish_spec(struct wish *w, const struct settings *top)
+static int wish_op(struct wish *w, const struct settings *top)
 {
 	const struct settings *set = w->set;
-	int has_limits = w->tracer != UFT_TRACER_FUNCTION && w->tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
+	int has_limits = w->op.tracer != UFT_TRACER_FUNCTION && w->op.tracer != UFT_TRACER_PROFILE, ret = wish_lists(w, top);
 
-	w->watch = ret || w->tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
-	w->spec = (struct uft_trace_spec){
-		.tracer = w->tracer, .is_unchecked = 1, .is_whole = 1,
-		.stacks = wanted_stacks(set),
+	w->watch = ret || w->op.tracer != UFT_TRACER_MMIOTRACE ? NULL : word_list(top->watch, &ret);
+	w->op = (struct uft_ops){
+		.tracer = w->op.tracer,
+		.stacks = w->is_measuring ? UFT_STACKS_MAX : wanted_stacks(set),
 		.is_bare = is_latency(set) && !(set->options & OPT_BIT(OPT_FUNC_TRACE)),
-		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000, .hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
+		.max_depth = has_limits ? top->max_depth : 0, .thresh_ns = top->thresh_us * 1000,
+		.hwlat = top->hwlat, .osnoise = top->osnoise, .sample_ns = top->sample_us * 1000,
 		.events = option_events(set->options),
 		.pids = set->pids[PIDS_ONLY].pid, .npids = set->pids[PIDS_ONLY].n,
 		.not_pids = set->pids[PIDS_NOT].pid, .nnot_pids = set->pids[PIDS_NOT].n, .is_forking = share_is_forking(set), .kin = set->kin,
-		.filter = w->list[LIST_FILTER], .notrace = set->is_measuring ? NULL : w->list[LIST_NOTRACE],
+		.filter = w->list[LIST_FILTER], .notrace = w->is_measuring ? NULL : w->list[LIST_NOTRACE],
 		.roots = has_limits ? w->list[LIST_GRAPH] : NULL, .hidden = w->list[LIST_GRAPH_NOT], .stack_of = w->stack_of, .watch = w->watch,
 	};
 	return ret;
-}
-
-/* Lists of functions whose stacks are wanted, of all of them in one. */
-static const char **join_stacks(const struct wishes *w, int *ret)
-{
-	const char **all;
-	size_t n = 0, k = 0;
-
-	for (size_t i = 0; i < w->n; i++)
-		for (const char **p = w->v[i].stack_of; p && *p; p++)
-			n++;
-	all = n ? calloc(n + 1, sizeof(*all)) : NULL;
-	if (n && !all)
-		*ret = -ENOMEM;
-	for (size_t i = 0; all && i < w->n; i++)
-		for (const char **p = w->v[i].stack_of; p && *p; p++)
-			all[k++] = *p;
-	return all;
 }
 
 /*
@@ -347,34 +279,27 @@ static uint32_t wanted_tasks(const struct instance *in, const struct settings *s
 	return tasks;
 }
 
-/* The first says it for all; what is another's alone, the buffers leave out. */
-static int tell_session(struct uft_tree *t, struct wishes *w, const struct settings *top, uint32_t tasks, struct uft_error *err)
+/* All of them as the session takes them; malloc'd, NULL: no memory. */
+static struct uft_ops *list_ops(const struct wishes *w)
 {
-	struct uft_trace_spec *first = &w->v[0].spec;
-	const char **stacks = NULL;
-	int ret = 0;
+	struct uft_ops *ops = calloc(w->n + 1, sizeof(*ops));
 
-	for (size_t i = 0; i < w->n && !ret; i++)
-		ret = wish_spec(&w->v[i], top);
-	first->tasks = tasks;
-	for (size_t i = 1; i < w->n; i++) {
-		if (is_own(w->v[i].tracer)) {
-			first->own = &w->v[i].spec;
-		} else {
-			w->v[i - 1].spec.beside = &w->v[i].spec;
-			first->stacks |= w->v[i].spec.stacks;
-		}
-		if (w->v[i].tracer == first->tracer)
-			first->events |= w->v[i].spec.events;
-		if (!is_same_pids(w->v[0].set, w->v[i].set))
-			first->npids = first->nnot_pids = 0;
-	}
-	if (!ret)
-		first->stack_of = stacks = join_stacks(w, &ret);
-	if (!ret)
-		ret = uft_session_trace(t->session, first, err);
-	free(stacks);
-	return ret == -ESRCH ? 0 : ret;
+	for (size_t i = 0; ops && i < w->n; i++)
+		ops[i] = w->v[i].op;
+	return ops;
+}
+
+/* Can all of them run at once? Commands look at calls, so the tracer of their instance has to be one of calls. */
+static int check_wishes(struct uft_tree *t, const struct instance *in, const struct settings *set, const struct wishes *w, const struct uft_ops *ops)
+{
+	int is_wrong = in->triggers && uft_tracer_kind(tracer_of(set)) != UFT_KIND_PLAIN, ret;
+
+	for (size_t i = 0; i < w->n; i++)
+		is_wrong |= w->v[i].in->triggers && uft_tracer_kind(w->v[i].op.tracer) != UFT_KIND_PLAIN;
+	ret = is_wrong ? uft_fail(&t->refused, -EBUSY, "Functions with commands and this tracer exclude each other") : 0;
+	ret = ret ? ret : uft_ops_check(ops, w->n, &t->refused);
+	t->conflict = ret == -EBUSY ? t->refused.text : NULL;
+	return ret;
 }
 
 static void wishes_free(struct wishes *w)
@@ -595,24 +520,24 @@ void share_settle(struct instance *in, const struct settings *set)
 int share_apply(struct instance *in, const struct settings *set, struct uft_error *err)
 {
 	const struct settings *top = in == in->t->instances ? set : &in->t->instances->set;
+	struct uft_trace_spec spec = { .is_unchecked = 1, .is_whole = 1 };
+	struct uft_ops *ops = NULL;
 	struct wishes w;
 	uint64_t since;
-	uint32_t tasks;
 	int ret, is_any_running = 0;
 
 	ret = wishes_make(in, set, &w);
-	if (!ret && in->triggers && uft_tracer_kind(tracer_of(set)) != UFT_KIND_PLAIN)
-		in->t->conflict = "Functions with commands and this tracer exclude each other";
-	else if (!ret)
-		in->t->conflict = impossible(&w);
-	if (!ret && in->t->conflict)
-		ret = -EBUSY;
-	if (ret) {
-		wishes_free(&w);
-		return ret;
-	}
-	tasks = wanted_tasks(in, set);
-	in->t->has_events |= tasks != 0;
+	for (size_t i = 0; i < w.n && !ret; i++)
+		ret = wish_op(&w.v[i], top);
+	ops = ret ? NULL : list_ops(&w);
+	if (!ret)
+		ret = ops ? check_wishes(in->t, in, set, &w, ops) : -ENOMEM;
+	if (ret)
+		goto out;
+	spec.ops = ops;
+	spec.nops = w.n;
+	spec.tasks = wanted_tasks(in, set);
+	in->t->has_events |= spec.tasks != 0;
 	hand_on(in, &in->set, set);
 	for (struct instance *i = in->t->instances; i; i = i->next)
 		is_any_running |= is_running(i, set_of(i, in, set));
@@ -621,7 +546,9 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	since = uft_live_clock();
 	ret = choose_all(in, set, 1);
 	if (!ret)
-		ret = tell_session(in->t, &w, top, tasks, err);
+		ret = uft_session_trace(in->t->session, &spec, err);
+	if (ret == -ESRCH)
+		ret = 0;
 	if (!ret)
 		ret = choose_all(in, set, 0);
 	if (ret) {
@@ -632,6 +559,8 @@ int share_apply(struct instance *in, const struct settings *set, struct uft_erro
 	} else {
 		in->t->told = w.v[0].in;
 	}
+out:
+	free(ops);
 	wishes_free(&w);
 	return ret;
 }

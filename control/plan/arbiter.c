@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+/*
+ * arbiter.c - which ops run at once, and what targets are told for all of them
+ *
+ * A target has one set of parameters and writes one stream, so ops are joined: its sites are armed for all
+ * (spec_select.c), its parameters are what all of them need, and each reader shows what its own ops asked for. What
+ * cannot be joined is refused here and nowhere else: a row of conflicts[] for each reason, with the sentence that users
+ * read. A kernel has an ftrace_ops or fgraph_ops for each of its users, and little that they share.
+ *
+ * Objects. A list of struct uft_ops is the caller's. spec_make() makes one struct spec for each, in the order of
+ * enum rank; the first is the session's, and its params and own sources are joined of all. Of the others, which hang
+ * at `beside`, only the functions count.
+ *
+ * Context: uft_ops_check() any thread, the others control.
+ */
+#include "control/plan/watch_list.h"
+#include "control/state/state.h"
+#include "control/plan/plan.h"
+#include "symbol/tracer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The order in which sites are joined: those that need both ends of a call before those that need less. */
+enum rank { RANK_GRAPH, RANK_EVENTS, RANK_PROFILE, RANK_FUNCTION, RANK_OWN, RANK_NOP };
+
+static enum rank rank_of(const struct uft_ops *op)
+{
+	const struct uft_tracer_row *row = uft_tracer(op->tracer);
+
+	if (row->kind == UFT_KIND_OWN)
+		return RANK_OWN;
+	if (row->kind != UFT_KIND_PLAIN)
+		return RANK_EVENTS;
+	return row->target == UFT_TRACER_GRAPH ? RANK_GRAPH : row->target == UFT_TRACER_PROFILE ? RANK_PROFILE :
+	       row->target == UFT_TRACER_FUNCTION ? RANK_FUNCTION : RANK_NOP;
+}
+
+/* ---- Conflicts ------------------------------------------------------------------------------- */
+
+static int is_same_list(const uint32_t *a, size_t na, const uint32_t *b, size_t nb)
+{
+	return na == nb && (!na || !memcmp(a, b, na * sizeof(*a)));
+}
+
+static int has_same_pids(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return is_same_list(a->pids, a->npids, b->pids, b->npids) && is_same_list(a->not_pids, a->nnot_pids, b->not_pids, b->nnot_pids);
+}
+
+static int is_measuring(const struct uft_ops *op)
+{
+	return (op->stacks & UFT_STACKS_MAX) != 0;
+}
+
+static int measures_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return is_measuring(a) || is_measuring(b);
+}
+
+static int watch_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return rank_of(a) == RANK_OWN && rank_of(b) == RANK_OWN;
+}
+
+static int forks_apart(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return (a->is_forking || b->is_forking) && (a->is_forking != b->is_forking || !has_same_pids(a, b));
+}
+
+static int sums_apart(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return (rank_of(a) == RANK_PROFILE || rank_of(b) == RANK_PROFILE) && !has_same_pids(a, b);
+}
+
+static int events_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return (rank_of(a) == RANK_EVENTS && rank_of(b) != RANK_NOP) || (rank_of(b) == RANK_EVENTS && rank_of(a) != RANK_NOP);
+}
+
+static int sums_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return rank_of(a) == RANK_PROFILE && rank_of(b) == RANK_PROFILE;
+}
+
+static int keeps_beside(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return (a->keep && *a->keep && rank_of(b) != RANK_NOP) || (b->keep && *b->keep && rank_of(a) != RANK_NOP);
+}
+
+static int profile_differs(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return ((rank_of(a) == RANK_PROFILE && rank_of(b) == RANK_GRAPH) || (rank_of(a) == RANK_GRAPH && rank_of(b) == RANK_PROFILE)) &&
+	       (a->events ^ b->events) & UFT_EVENTS_CPU;
+}
+
+static int graphs_differ(const struct uft_ops *a, const struct uft_ops *b)
+{
+	return rank_of(a) == RANK_GRAPH && rank_of(b) == RANK_GRAPH && (a->events ^ b->events) & (UFT_EVENTS_CPU | UFT_EVENTS_NO_HANDLERS);
+}
+
+/* Pairs that cannot run at once; the first that holds is what is said. */
+static const struct { int (*is)(const struct uft_ops *a, const struct uft_ops *b); const char *text; } conflicts[] = {
+	{ watch_beside, "Of tracers that watch from outside there is one at a time" },
+	{ measures_beside, "The stack tracer and another tracer exclude each other" },
+	{ forks_apart, "With function-fork all that is on has the same set_ftrace_pid" },
+	{ events_beside, "The tracers that are on exclude each other" },
+	{ sums_beside, "The tracers that are on exclude each other" },
+	{ keeps_beside, "Slow calls are kept only where nothing else is traced" },
+	{ profile_differs, "The profile and a graph have the same sleep-time" },
+	{ graphs_differ, "Graphs at once have the same sleep-time and funcgraph-irqs" },
+	{ sums_apart, "The profile is of the tasks of all that is on: set_ftrace_pid differs" },
+};
+
+int uft_ops_check(const struct uft_ops *ops, size_t nops, struct uft_error *err)
+{
+	for (size_t c = 0; c < sizeof(conflicts) / sizeof(conflicts[0]); c++)
+		for (size_t i = 0; i < nops; i++)
+			for (size_t k = i + 1; k < nops; k++)
+				if (conflicts[c].is(&ops[i], &ops[k]))
+					return uft_fail(err, -EBUSY, "%s", conflicts[c].text);
+	return 0;
+}
+
+/* ---- What targets are told ------------------------------------------------------------------- */
+
+/* Makes @op the next of the chain that ends at @last. */
+static int add_functions(struct spec *first, struct spec **last, const struct uft_ops *op, struct uft_error *err)
+{
+	struct uft_tracer_params *p = &first->params;
+	struct spec *sp;
+	int ret = spec_make_one(op, &sp, err);
+
+	if (ret)
+		return ret;
+	(*last)->beside = sp;
+	*last = sp;
+	sp->min_size = first->min_size;
+	p->stacks |= sp->params.stacks;
+	if (sp->tracer == UFT_TRACER_GRAPH)
+		p->has_events |= sp->params.has_events;
+	else if (sp->tracer == UFT_TRACER_PROFILE)
+		p->has_events |= UFT_EVENTS_PROFILE | (sp->params.has_events & UFT_EVENTS_SELF);
+	else if (first->tracer != UFT_TRACER_FUNCTION)
+		p->has_events |= UFT_EVENTS_FUNC;
+	return 0;
+}
+
+/* Targets hear nothing of it. */
+static int add_own(struct spec *first, const struct uft_ops *op, struct uft_error *err)
+{
+	struct spec *sp;
+	int ret = spec_make_one(op, &sp, err);
+
+	if (ret)
+		return ret;
+	first->own = sp->own;
+	first->own_thresh_ns = sp->own_thresh_ns;
+	first->spin = sp->spin;
+	first->sample_ns = sp->sample_ns;
+	first->has_stacks = sp->has_stacks;
+	first->has_switches |= sp->has_switches;
+	first->watch = sp->watch;
+	first->nwatch = sp->nwatch;
+	sp->watch = NULL;
+	sp->nwatch = 0;
+	spec_free(sp);
+	return 0;
+}
+
+/* Lists of functions whose stacks are wanted, of all ops in one. malloc'd; NULL: none, or no memory (*ret). */
+static const char **join_stacks(const struct uft_ops *const *op, size_t n, int *ret)
+{
+	const char **all;
+	size_t words = 0, k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		for (const char *const *p = op[i]->stack_of; p && *p; p++)
+			words++;
+	all = words ? calloc(words + 1, sizeof(*all)) : NULL;
+	if (words && !all)
+		*ret = -ENOMEM;
+	for (size_t i = 0; all && i < n; i++)
+		for (const char *const *p = op[i]->stack_of; p && *p; p++)
+			all[k++] = *p;
+	return all;
+}
+
+/* Tasks that one of the ops wants and another does not are recorded, and left out where they are read. */
+static int is_for_all_tasks(const struct uft_ops *const *op, size_t n)
+{
+	for (size_t i = 1; i < n; i++)
+		if (!has_same_pids(op[0], op[i]))
+			return 1;
+	return 0;
+}
+
+/* @op: of all ops, by their ranks; @n at least 1. */
+static int join(const struct uft_trace_spec *in, const struct uft_ops *const *op, size_t n, struct spec **out, struct uft_error *err)
+{
+	struct uft_ops head = *op[0];
+	struct spec *first = NULL, *last;
+	int ret = 0;
+	const char **stacks = join_stacks(op, n, &ret);
+
+	head.stack_of = stacks;
+	if (is_for_all_tasks(op, n))
+		head.npids = head.nnot_pids = 0;
+	if (!ret)
+		ret = spec_make_one(&head, &first, err);
+	free(stacks);
+	if (ret)
+		return ret;
+	first->min_size = in->min_size;
+	first->limit = (struct budget_limit){ .share = in->budget_ppm / 1e6, .rate = (double)in->max_rate };
+	first->tasks = in->tasks;
+	ret = spec_copy_events(in->trace_events, first);
+	last = first;
+	for (size_t i = 1; i < n && !ret; i++) {
+		struct uft_ops next = *op[i];
+
+		next.stack_of = NULL;
+		ret = rank_of(op[i]) == RANK_OWN ? add_own(first, &next, err) : rank_of(op[i]) == RANK_NOP ? 0 : add_functions(first, &last, &next, err);
+	}
+	if (ret)
+		spec_free(first);
+	else
+		*out = first;
+	return ret;
+}
+
+int spec_make(const struct uft_trace_spec *in, struct spec **out, struct uft_error *err)
+{
+	static const struct uft_ops nothing = { .tracer = UFT_TRACER_NOP };
+	const struct uft_ops **op = calloc(in->nops + 1, sizeof(*op));
+	size_t n = 0;
+	int ret = op ? uft_ops_check(in->ops, in->nops, err) : -ENOMEM;
+
+	for (int rank = RANK_GRAPH; rank <= RANK_NOP && !ret; rank++)
+		for (size_t i = 0; i < in->nops; i++)
+			if ((int)rank_of(&in->ops[i]) == rank)
+				op[n++] = &in->ops[i];
+	if (!ret && !n)
+		op[n++] = &nothing;
+	if (!ret)
+		ret = join(in, op, n, out, err);
+	free(op);
+	return ret;
+}
