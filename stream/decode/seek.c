@@ -21,11 +21,9 @@
  * can make the decoder show other calls, as a forged recording can; nothing else.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "stream/decode/decode.h"
@@ -204,14 +202,6 @@ static int add_point(struct uft_index *ix, struct uft_stream *st)
 	return 0;
 }
 
-static void name_recording(struct index_head *h, const struct rd_file *f)
-{
-	h->magic = INDEX_MAGIC;
-	h->size = f->size;
-	h->mtime_ns = f->mtime_ns;
-	h->head_sum = f->head.head_sum;
-}
-
 struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every)
 {
 	static const struct index_head room;
@@ -222,7 +212,8 @@ struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every)
 	ix->fd = -1;
 	ix->every = every ? every : INDEX_EVENTS;
 	ix->first_ns = UINT64_MAX;
-	name_recording(&ix->head, st->file);
+	ix->head.magic = INDEX_MAGIC;
+	sidecar_mark(st->file, &ix->head.of);
 	for (size_t i = 0; i < sizeof(room) / 8; i++)
 		wire_put_bytes(&ix->blob, "1234567", 7); /* eight bytes each, with the length */
 	if (ix->blob.err || add_point(ix, st)) {
@@ -324,43 +315,19 @@ int uft_index_finish(struct uft_index *ix, struct uft_stream *st)
 	return ret == -EBADMSG ? -E2BIG : ret;
 }
 
-static char *index_path(const char *path, const char *suffix)
+const struct rd_file *uft_stream_recording(const struct uft_stream *st)
 {
-	char *name = malloc(strlen(path) + strlen(suffix) + 1);
-
-	return name ? strcat(strcpy(name, path), suffix) : NULL;
-}
-
-static int write_all(int fd, const uint8_t *p, size_t n)
-{
-	while (n) {
-		ssize_t put = write(fd, p, n);
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return put ? -errno : -EIO;
-		p += put;
-		n -= (size_t)put;
-	}
-	return 0;
+	return st->file;
 }
 
 int uft_index_save(const struct uft_index *ix, const char *path)
 {
-	char *name = index_path(path, ".index"), *part = index_path(path, ".index.XXXXXX");
-	int fd = name && part ? mkostemp(part, O_CLOEXEC) : -1;
-	int ret = !name || !part ? -ENOMEM : fd < 0 ? -errno : write_all(fd, ix->blob.p, ix->blob.n);
+	struct sidecar s;
+	int ret = sidecar_begin(path, ".index", &s);
 
-	if (fd >= 0 && close(fd) && !ret)
-		ret = -errno;
-	if (!ret && rename(part, name))
-		ret = -errno;
-	if (ret && fd >= 0)
-		unlink(part);
-	free(name);
-	free(part);
-	return ret;
+	if (ret)
+		return ret;
+	return sidecar_end(&s, fwrite(ix->blob.p, 1, ix->blob.n, s.f) == ix->blob.n ? 0 : -EIO);
 }
 
 int uft_index_make(const char *path, struct uft_index **out, struct uft_error *err)
@@ -393,24 +360,6 @@ int uft_index_make(const char *path, struct uft_index **out, struct uft_error *e
 
 /* ---- Opening --------------------------------------------------------------------------------------------- */
 
-static int read_all(int fd, void *to, size_t n, uint64_t at)
-{
-	uint8_t *p = to;
-
-	while (n) {
-		ssize_t got = pread(fd, p, n, (off_t)at);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -EBADMSG;
-		p += got;
-		at += (uint64_t)got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
 /* The directory has to make sense by itself: binary searches rely on it. */
 static int check_points(const struct uft_index *ix)
 {
@@ -425,30 +374,24 @@ static int check_points(const struct uft_index *ix)
 	return ix->npoint && !p[0].event && !p[0].latest_ns ? 0 : -EBADMSG;
 }
 
-static int read_index(struct uft_index *ix, const struct rd_file *f)
+static int read_index(struct uft_index *ix, const struct uft_stream *st, uint64_t size)
 {
-	struct index_head want = {0}, *h = &ix->head;
+	struct index_head *h = &ix->head;
 	uint64_t directory;
-	struct stat st;
 	uint8_t *body;
 	size_t n;
 	int ret;
 
-	if (fstat(ix->fd, &st) || !S_ISREG(st.st_mode) || (st.st_uid && st.st_uid != geteuid() && st.st_uid != f->uid))
-		return -ENOENT;
-	name_recording(&want, f);
-	if (read_all(ix->fd, h, sizeof(*h), 0) || h->sum != wire_sum(h, offsetof(struct index_head, sum)) ||
-	    h->magic != want.magic || h->size != want.size || h->mtime_ns != want.mtime_ns ||
-	    h->head_sum != want.head_sum)
+	if (sidecar_read(ix->fd, h, sizeof(*h), 0) || h->sum != wire_sum(h, offsetof(struct index_head, sum)) ||
+	    h->magic != INDEX_MAGIC || !sidecar_has_mark(st->file, &h->of))
 		return -ENOENT;
 	directory = h->npoints * sizeof(*ix->point);
-	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > (uint64_t)st.st_size ||
-	    directory != (uint64_t)st.st_size - h->directory)
+	if (h->npoints > INDEX_POINTS || h->table > h->directory || h->directory > size || directory != size - h->directory)
 		return -EBADMSG;
-	n = (size_t)((uint64_t)st.st_size - h->table);
+	n = (size_t)(size - h->table);
 	body = malloc(n + 1);
 	ix->point = malloc(directory + 1);
-	ret = body && ix->point ? read_all(ix->fd, body, n, h->table) : -ENOMEM;
+	ret = body && ix->point ? sidecar_read(ix->fd, body, n, h->table) : -ENOMEM;
 	if (!ret && wire_sum(body, n) != h->body_sum)
 		ret = -EBADMSG;
 	if (!ret) {
@@ -465,15 +408,14 @@ static int read_index(struct uft_index *ix, const struct rd_file *f)
 int uft_index_open(const char *path, struct uft_stream *st, struct uft_index **out)
 {
 	struct uft_index *ix = calloc(1, sizeof(*ix));
-	char *name = index_path(path, ".index");
-	int ret = ix && name ? 0 : -ENOMEM;
+	uint64_t size = 0;
+	int ret = ix ? 0 : -ENOMEM;
 
 	*out = NULL;
 	if (!ret) {
-		ix->fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
-		ret = ix->fd < 0 ? -errno : read_index(ix, st->file);
+		ix->fd = sidecar_open(path, ".index", st->file, &size);
+		ret = ix->fd < 0 ? ix->fd : read_index(ix, st, size);
 	}
-	free(name);
 	if (ret)
 		uft_index_close(ix);
 	else
@@ -758,7 +700,7 @@ int uft_stream_seek(struct uft_stream *st, const struct uft_index *ix, size_t po
 	int ret = bytes ? get_tasks(st, ix, &task) : -ENOMEM;
 
 	if (!ret && ix->fd >= 0)
-		ret = read_all(ix->fd, bytes, p->bytes, p->at);
+		ret = sidecar_read(ix->fd, bytes, p->bytes, p->at);
 	else if (!ret)
 		memcpy(bytes, ix->blob.p + p->at, p->bytes);
 	if (!ret && wire_sum(bytes, p->bytes) != p->sum)

@@ -9,6 +9,7 @@
 #ifndef UFT_STREAM_SEEK_H
 #define UFT_STREAM_SEEK_H
 
+#include "stream/file/sidecar.h"
 #include "stream/stream.h"
 
 struct uft_index;
@@ -20,6 +21,7 @@ struct uft_index *uft_index_new(struct uft_stream *st, uint64_t every);
 int uft_index_add(struct uft_index *ix, struct uft_stream *st, const struct uft_event *ev, size_t n);
 /* When the stream is at its end; counts what uft_stream_info() tells. 0, -ENOMEM or -E2BIG. */
 int uft_index_finish(struct uft_index *ix, struct uft_stream *st);
+const struct rd_file *uft_stream_recording(const struct uft_stream *st); /* for other files beside it (sidecar.h) */
 /* Writes it beside the recording at @path, as PATH.index, in place of an older one. 0 or a negative errno. */
 int uft_index_save(const struct uft_index *ix, const char *path);
 /* Both: 0, and *out is finished; -ENOMEM, -E2BIG, or what opening @path gave. */
@@ -53,7 +55,7 @@ int uft_stream_seek_selection(struct uft_stream *st, const struct uft_index *ix)
 
 struct index_head {
 	uint64_t magic;
-	uint64_t size, mtime_ns, head_sum; /* of the recording */
+	struct sidecar_mark of;
 	uint64_t table, directory;	   /* where they begin: tasks and counts; the points, to the end of the file */
 	uint64_t npoints;
 	uint64_t body_sum; /* of table and directory */

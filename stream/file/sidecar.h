@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sidecar.h - files beside a recording that a reader makes, and that can be made again: NAME.index, NAME.levels
+ *
+ * Each begins with a mark of the recording that it belongs to. One of anything else, or of another user's making, is as
+ * good as none. It is written under another name and renamed, so that a reader sees all of it or nothing.
+ * Context: control.
+ */
+#ifndef UFT_STREAM_SIDECAR_H
+#define UFT_STREAM_SIDECAR_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+struct rd_file;
+
+struct sidecar_mark {
+	uint64_t size, mtime_ns, head_sum; /* of the recording */
+};
+void sidecar_mark(const struct rd_file *of, struct sidecar_mark *out);
+int sidecar_has_mark(const struct rd_file *of, const struct sidecar_mark *m);
+
+struct sidecar {
+	FILE *f; /* to be written */
+	char *name, *part;
+};
+/* Begins PATH@suffix. 0 or a negative errno. */
+int sidecar_begin(const char *path, const char *suffix, struct sidecar *out);
+/* Ends it, unless @ret, what was made of it so far, is an error: then nothing is left. 0 or a negative errno. */
+int sidecar_end(struct sidecar *s, int ret);
+
+/* A descriptor, and its size; -ENOENT: there is none that may be used; another negative errno. */
+int sidecar_open(const char *path, const char *suffix, const struct rd_file *of, uint64_t *size);
+/* All @n bytes at @at: 0, -EBADMSG where it ends before, or a negative errno. */
+int sidecar_read(int fd, void *to, size_t n, uint64_t at);
+
+#endif
