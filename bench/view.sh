@@ -11,7 +11,7 @@ build=$(cd "$1" && pwd) calls=${2:-100000000} dir=${3:-/var/tmp}
 top=$(cd "$(dirname "$0")/.." && pwd)
 file=$dir/uft-view-bench.uft
 address=$(mktemp)
-trap 'kill "${server:-}" 2>/dev/null || :; rm -f "$file" "$file.index" "$address"' EXIT
+trap 'kill "${server:-}" 2>/dev/null || :; rm -f "$file" "$file.index" "$file.levels" "$address"' EXIT
 [ -x "$build/tests/lib/synth_make" ] || ninja -C "$build" tests/lib/synth_make >/dev/null
 "$build/tests/lib/synth_make" "$file" "$calls"
 cat "$file" >/dev/null
@@ -30,7 +30,7 @@ serve() {
 end() { kill "$server"; wait "$server" || :; server=; }
 serve "first opening of $(stat -c %s "$file" | awk '{ printf "%.0f MB", $1 / 1e6 }')"
 end
-echo "index: $(stat -c %s "$file.index") bytes"
+echo "index: $(stat -c %s "$file.index") bytes, levels: $(stat -c %s "$file.levels") bytes"
 serve "second opening"
 python3 - "$url" <<'END'
 import http.client, json, random, sys, time, urllib.parse

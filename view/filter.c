@@ -92,8 +92,8 @@ const char *view_event_name(const struct uft_event *ev, char buf[VIEW_NAME_ROOM]
 int view_filter_match(const struct view_filter *f, const struct uft_event *ev)
 {
 	char buf[VIEW_NAME_ROOM];
-	struct uft_event call = *ev;
-	struct call_payload p = { .depth = ev->depth };
+	struct uft_event call;
+	struct call_payload p;
 	const char *name;
 	size_t n;
 
@@ -102,11 +102,15 @@ int view_filter_match(const struct view_filter *f, const struct uft_event *ev)
 	name = view_event_name(ev, buf);
 	n = strnlen(name, sizeof(p.name) - 1);
 	memcpy(p.name, name, n);
+	p.name[n] = '\0';
 	p.func = (uint32_t)(n + 1) << 16 | (uint32_t)(UFT_EVENT_COMMON + offsetof(struct call_payload, name));
+	p.depth = ev->depth;
+	p.duration = 0;
 	if (ev->kind == UFT_EV_EXIT || ev->kind == UFT_EV_LEFT)
 		p.duration = ev->duration_ns < UINT32_MAX ? (uint32_t)ev->duration_ns : UINT32_MAX;
+	call = *ev;
 	call.type = &call_type;
 	call.payload = (const uint8_t *)&p;
-	call.payload_bytes = sizeof(p);
+	call.payload_bytes = (uint32_t)(offsetof(struct call_payload, name) + n + 1);
 	return uft_event_filter_match(f->f, &call);
 }

@@ -25,7 +25,7 @@ static size_t point_of_match(const struct recording *r, const struct view *v, ui
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
 
-		if (v->before[mid] <= number)
+		if (view_before(r, v, mid) <= number)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -82,7 +82,7 @@ int recording_list(struct recording *r, const char *filter, uint64_t first, uint
 	count = count > LIST_MAX ? LIST_MAX : count;
 	last = first < v->matches ? first + count : 0;
 	point = point_of_match(r, v, first);
-	number = v->before[point];
+	number = view_before(r, v, point);
 	ret = part_seek(r, point);
 	if (ret)
 		goto out;
@@ -120,7 +120,7 @@ int recording_row_at(struct recording *r, const char *filter, uint64_t t, struct
 	if (ret <= 0)
 		goto out;
 	point = uft_index_find_ns(r->index, r->origin_ns + t);
-	number = v->before[point];
+	number = view_before(r, v, point);
 	ret = part_seek(r, point);
 	if (ret)
 		goto out;
@@ -159,8 +159,8 @@ struct found {
 static int search_part(struct recording *r, const struct view *v, size_t point, const char *text, uint64_t edge,
 		       int is_back, struct found *out)
 {
-	uint64_t number = v->before[point],
-		 end = point + 1 < uft_index_points(r->index) ? v->before[point + 1] : v->matches;
+	uint64_t number = view_before(r, v, point),
+		 end = point + 1 < uft_index_points(r->index) ? view_before(r, v, point + 1) : v->matches;
 	int ret = number < end ? part_seek(r, point) : 0;
 
 	for (struct uft_event ev; !ret && number < end && uft_stream_next(r->st, &ev) == 1;) {
@@ -199,8 +199,8 @@ int recording_search(struct recording *r, const char *filter, const char *text, 
 			break;
 		if (now_ns() - begun > SEARCH_NS) {
 			has_more = 1;
-			more = is_back					? v->before[point]
-			       : point + 1 < uft_index_points(r->index) ? v->before[point + 1]
+			more = is_back					? view_before(r, v, point)
+			       : point + 1 < uft_index_points(r->index) ? view_before(r, v, point + 1)
 									: v->matches;
 			more = !is_back && more ? more - 1 : more;
 			break;

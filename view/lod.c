@@ -19,62 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/lod.h"
+#include "view/lod_internal.h"
 
-#define LEVELS 12u
 #define LEVEL_FEW 512u	     /* spans of a track that need no further level */
 #define CPU_IDLE_NS 1000000u /* without events for that long, a CPU's task is drawn as gone */
 
-struct level {
-	struct lod_span *v;
-	size_t n, cap;
-};
-
-struct track {
-	uint32_t row, lane;
-	struct level level[LEVELS];
-	uint64_t resolution[LEVELS];
-	uint32_t nlevels;
-	uint64_t end, busy, longest; /* of the last span: where it ends; of its calls */
-};
-
-struct open_call {
-	uint64_t start;
-	uint32_t name, is_open;
-	struct track *track; /* of calls of this depth, once there was one */
-};
-
-struct row_state {
-	struct open_call *open;
-	uint32_t depth, cap; /* entries without an exit so far, by depth */
-	uint32_t at;	     /* in rows, + 1 */
-};
-
-struct cpu_state {
-	uint32_t row, is_busy;
-	uint64_t start, last;
-};
-
-struct lod {
-	struct names *names;
-	uint64_t origin_ns, below, resolution, last;
-	size_t most, total;
-	struct track **track;
-	uint32_t ntrack, cap_track;
-	uint32_t *hash, mask;
-	struct lod_row *row;
-	uint32_t nrow, cap_row;
-	struct row_state *state;
-	uint32_t nstate; /* by row */
-	struct cpu_state *cpu;
-	uint32_t ncpu;
-	uint32_t *name_of;
-	uint32_t nname_of; /* by uft_sym.index: name + 1 */
-	uint32_t *row_of;
-	uint32_t nrow_of; /* by uft_task.index: row + 1 */
-};
-
-static int reserve_more(void *array, uint32_t *n, uint32_t i, size_t size)
+int lod_reserve_more(void *array, uint32_t *n, uint32_t i, size_t size)
 {
 	uint64_t want = *n ? *n : 64;
 	char *p;
@@ -89,12 +39,6 @@ static int reserve_more(void *array, uint32_t *n, uint32_t i, size_t size)
 	memcpy(array, &p, sizeof(p));
 	*n = (uint32_t)want;
 	return 0;
-}
-
-/* Makes room for index @i in an array of zeroed elements. */
-static inline int reserve(void *array, uint32_t *n, uint32_t i, size_t size)
-{
-	return __builtin_expect(i < *n, 1) ? 0 : reserve_more(array, n, i, size);
 }
 
 struct lod *lod_new(struct names *names, uint64_t origin_ns, size_t most, uint64_t below)
@@ -120,12 +64,13 @@ void lod_free(struct lod *l)
 	if (!l)
 		return;
 	for (uint32_t i = 0; i < l->ntrack; i++) {
-		for (uint32_t k = 0; k < LEVELS; k++)
+		for (uint32_t k = 0; k < LEVELS && !l->loaded; k++)
 			free(l->track[i]->level[k].v);
 		free(l->track[i]);
 	}
 	for (uint32_t i = 0; i < l->nstate; i++)
 		free(l->state[i].open);
+	free(l->loaded);
 	free(l->track);
 	free(l->hash);
 	free(l->row);
@@ -163,7 +108,7 @@ static void link_track(struct lod *l, uint32_t i)
 	l->hash[at] = i + 1;
 }
 
-static struct track *get_track(struct lod *l, uint32_t row, uint32_t lane)
+struct track *lod_track(struct lod *l, uint32_t row, uint32_t lane)
 {
 	struct track *t = find_track(l, row, lane);
 
@@ -313,29 +258,36 @@ static int row_number(struct lod *l, const struct uft_task *task, uint32_t *row)
 	if (reserve(&l->row_of, &l->nrow_of, task->index, sizeof(*l->row_of)) < 0)
 		return -ENOMEM;
 	if (!l->row_of[task->index])
-		l->row_of[task->index] = names_row(l->names, task) + 1;
+		l->row_of[task->index] = names_row(l->names, task->pid, task->tid, task->ppid, task->comm) + 1;
 	*row = l->row_of[task->index] - 1;
 	return reserve(&l->state, &l->nstate, *row, sizeof(*l->state));
 }
 
-static int name_number(struct lod *l, const struct uft_event *ev, uint32_t *name)
+static int name_of_sym(struct lod *l, const struct uft_sym *sym, uint32_t *name)
 {
-	char buf[VIEW_NAME_ROOM];
-
-	if (!ev->sym || ev->kind == UFT_EV_DATA) {
-		*name = names_get(l->names, view_event_name(ev, buf));
+	if (!sym) {
+		*name = names_get(l->names, "?");
 		return 0;
 	}
-	if (reserve(&l->name_of, &l->nname_of, ev->sym->index, sizeof(*l->name_of)) < 0)
+	if (reserve(&l->name_of, &l->nname_of, sym->index, sizeof(*l->name_of)) < 0)
 		return -ENOMEM;
-	if (!l->name_of[ev->sym->index])
-		l->name_of[ev->sym->index] = names_get(l->names, ev->sym->name) + 1;
-	*name = l->name_of[ev->sym->index] - 1;
+	if (!l->name_of[sym->index])
+		l->name_of[sym->index] = names_get(l->names, sym->name) + 1;
+	*name = l->name_of[sym->index] - 1;
 	return 0;
 }
 
-/* The state of row @row, by its number. */
-static struct lod_row *row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
+static int name_of_event(struct lod *l, const struct uft_event *ev, uint32_t *name)
+{
+	char buf[VIEW_NAME_ROOM];
+
+	if (ev->sym && ev->kind != UFT_EV_DATA)
+		return name_of_sym(l, ev->sym, name);
+	*name = names_get(l->names, view_event_name(ev, buf));
+	return 0;
+}
+
+struct lod_row *lod_row_of(struct lod *l, uint32_t row, uint32_t *at, uint64_t t)
 {
 	if (!*at) {
 		if (reserve(&l->row, &l->cap_row, l->nrow, sizeof(*l->row)) < 0)
@@ -356,12 +308,12 @@ static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const
 	if (l->below && len >= l->below)
 		return 0;
 	if (!track)
-		track = get_track(l, r->row, lane);
+		track = lod_track(l, r->row, lane);
 	if (track && lane < s->cap)
 		s->open[lane].track = track;
 	/* Calls without entries come when they end, those inside first: the outer one goes where there is room. */
 	while (track && ev->flags & UFT_EVF_CALL && track->end > t - len && lane < LOD_LANES - 1)
-		track = get_track(l, r->row, ++lane);
+		track = lod_track(l, r->row, ++lane);
 	if (!track)
 		return -ENOMEM;
 	r->lanes = lane >= r->lanes ? lane + 1 : r->lanes;
@@ -369,21 +321,21 @@ static int add_call(struct lod *l, struct lod_row *r, struct row_state *s, const
 	return add_span(l, track, t - len, len, name, 1);
 }
 
-static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t t, uint32_t name)
+static int note_entry(struct row_state *s, const struct uft_event *ev, uint64_t t)
 {
 	uint32_t depth = ev->depth < LOD_LANES ? ev->depth : LOD_LANES - 1;
 
 	if (reserve(&s->open, &s->cap, depth, sizeof(*s->open)) < 0)
 		return -ENOMEM;
 	s->open[depth].start = t;
-	s->open[depth].name = name;
+	s->open[depth].sym = ev->sym;
 	s->open[depth].is_open = 1;
 	return 0;
 }
 
 static int add_point(struct lod *l, uint32_t row, uint32_t lane, uint64_t t, uint32_t name, uint64_t count)
 {
-	struct track *track = get_track(l, row, lane);
+	struct track *track = lod_track(l, row, lane);
 
 	return track ? add_span(l, track, t, 0, name, count < 1u << 24 ? (uint32_t)count : (1u << 24) - 1) : -ENOMEM;
 }
@@ -395,7 +347,7 @@ static int close_cpu(struct lod *l, uint32_t cpu, struct cpu_state *c)
 	c->is_busy = 0;
 	if (l->below && c->last - c->start >= l->below)
 		return 0;
-	track = get_track(l, ROW_CPU | cpu, 0);
+	track = lod_track(l, ROW_CPU | cpu, 0);
 	return track ? add_span(l, track, c->start, c->last - c->start, c->row, 1) : -ENOMEM;
 }
 
@@ -418,12 +370,15 @@ static int add_to_cpu(struct lod *l, uint32_t cpu, uint32_t row, uint64_t t)
 	return ret;
 }
 
-static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t,
-		      uint32_t name)
+static int keep_event(struct lod *l, struct lod_row *r, struct row_state *s, const struct uft_event *ev, uint64_t t)
 {
+	uint32_t name;
+
+	if (ev->kind == UFT_EV_ENTRY)
+		return note_entry(s, ev, t);
+	if (name_of_event(l, ev, &name) < 0)
+		return -ENOMEM;
 	switch (ev->kind) {
-	case UFT_EV_ENTRY:
-		return note_entry(s, ev, t, name);
 	case UFT_EV_EXIT:
 	case UFT_EV_LEFT:
 		return add_call(l, r, s, ev, t, name);
@@ -443,7 +398,7 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 	uint64_t t = ev->ts_ns > l->origin_ns ? ev->ts_ns - l->origin_ns : 0;
 	int match = view_filter_match(f, ev), ret;
 	struct row_state *s;
-	uint32_t row, name;
+	uint32_t row;
 	struct lod_row *r;
 
 	l->last = t > l->last ? t : l->last;
@@ -454,12 +409,12 @@ int lod_add(struct lod *l, const struct uft_event *ev, const struct view_filter 
 		s->open[ev->depth].is_open = 0;
 	if (!match)
 		return 0;
-	r = row_of(l, row, &s->at, t);
-	if (!r || name_number(l, ev, &name) < 0)
+	r = lod_row_of(l, row, &s->at, t);
+	if (!r)
 		return -ENOMEM;
 	r->events++;
 	r->last = t;
-	ret = keep_event(l, r, s, ev, t, name);
+	ret = keep_event(l, r, s, ev, t);
 	if (!ret)
 		ret = add_to_cpu(l, ev->cpu, row, t);
 	return ret ? ret : 1;
@@ -472,11 +427,13 @@ static int finish_open(struct lod *l)
 			const struct open_call *o = &l->state[row].open[d];
 			struct lod_row *r = l->state[row].at ? &l->row[l->state[row].at - 1] : NULL;
 			struct track *track;
+			uint32_t name;
 
 			if (!o->is_open || !r || l->below)
 				continue;
-			track = get_track(l, row, d);
-			if (!track || add_span(l, track, o->start, l->last - o->start, o->name, 1) < 0)
+			track = lod_track(l, row, d);
+			if (!track || name_of_sym(l, o->sym, &name) < 0 ||
+			    add_span(l, track, o->start, l->last - o->start, name, 1) < 0)
 				return -ENOMEM;
 			r->lanes = d >= r->lanes ? d + 1 : r->lanes;
 			r->calls++;

@@ -100,18 +100,18 @@ const char *names_text(struct names *t, uint32_t n)
 	return text;
 }
 
-uint32_t names_row(struct names *t, const struct uft_task *task)
+uint32_t names_row(struct names *t, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm)
 {
-	uint32_t at = hash_row(task->pid, task->tid) & t->row_mask, found = 0;
+	uint32_t at = hash_row(pid, tid) & t->row_mask, found = 0;
 	struct name_row *r;
 
 	pthread_mutex_lock(&t->lock);
 	for (; t->row_hash[at]; at = (at + 1) & t->row_mask) {
 		found = t->row_hash[at] - 1;
 		r = &t->row[found];
-		if (r->pid == task->pid && r->tid == task->tid) {
-			if (strcmp(task->comm, "<...>"))
-				snprintf(r->comm, sizeof(r->comm), "%s", task->comm);
+		if (r->pid == pid && r->tid == tid) {
+			if (strcmp(comm, "<...>"))
+				snprintf(r->comm, sizeof(r->comm), "%s", comm);
 			goto out;
 		}
 	}
@@ -119,8 +119,8 @@ uint32_t names_row(struct names *t, const struct uft_task *task)
 	if (t->nrows >= ROWS_MAX || grow(&t->row, t->nrows, &t->cap_rows, sizeof(*t->row)) < 0)
 		goto out;
 	found = t->nrows;
-	t->row[t->nrows] = (struct name_row){task->pid, task->tid, task->ppid, ""};
-	snprintf(t->row[t->nrows++].comm, sizeof(r->comm), "%s", task->comm);
+	t->row[t->nrows] = (struct name_row){pid, tid, ppid, ""};
+	snprintf(t->row[t->nrows++].comm, sizeof(r->comm), "%s", comm);
 	t->row_hash[at] = t->nrows;
 out:
 	pthread_mutex_unlock(&t->lock);
@@ -145,6 +145,16 @@ uint32_t names_nrows(struct names *t)
 
 	pthread_mutex_lock(&t->lock);
 	n = t->nrows;
+	pthread_mutex_unlock(&t->lock);
+	return n;
+}
+
+uint32_t names_count(struct names *t)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&t->lock);
+	n = t->n;
 	pthread_mutex_unlock(&t->lock);
 	return n;
 }

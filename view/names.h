@@ -32,8 +32,10 @@ int names_init(struct names *t); /* 0 or -ENOMEM */
 void names_free(struct names *t);
 uint32_t names_get(struct names *t, const char *text);
 const char *names_text(struct names *t, uint32_t n); /* lives as long as the table */
-uint32_t names_row(struct names *t, const struct uft_task *task);
+/* Of a thread: its row, made if there is none. @comm, if it is known, is its name from now on. */
+uint32_t names_row(struct names *t, uint32_t pid, uint32_t tid, uint32_t ppid, const char *comm);
 int names_row_get(struct names *t, uint32_t i, struct name_row *out); /* 0: there is none */
 uint32_t names_nrows(struct names *t);
+uint32_t names_count(struct names *t);
 
 #endif

@@ -3,10 +3,10 @@
  * recording.c - a recording that is looked at
  *
  * A view is a filter with what was made for it: an index of levels of detail (lod.c) and, for each point of the
- * recording's index (stream/decode/seek.c), how many matching events come before it. The first view has no
- * filter, and making it makes the index if there is none. A report is an answer that takes a pass over its range. The
- * worker makes views and reports in the order in which they were asked for; who asks gets `"state":"working"` and how
- * far it is, and asks again.
+ * recording's index (stream/decode/seek.c), how many matching events come before it. The first view has no filter, and
+ * making it makes the index if there is none; both are kept beside the recording (levels_file.c), so that a later
+ * opening reads them. A report is an answer that takes a pass over its range. The worker makes views and reports in the
+ * order in which they were asked for; who asks gets `"state":"working"` and how far it is, and asks again.
  *
  * The file is opened once: what is shown is what it was then, also if it is deleted. A stream reads it by its
  * descriptor's name in /proc.
@@ -249,6 +249,8 @@ int recording_reload(struct recording *r, struct json *j)
 	while (r->order.made == MADE_WORKING)
 		pthread_cond_wait(&r->ordered, &r->lock);
 	r->order.is_cancelled = 0;
+	while (r->is_saving)
+		pthread_cond_wait(&r->ordered, &r->lock);
 	for (uint32_t i = 0; i < REPORTS; i++)
 		while (r->report[i].made == MADE_WORKING)
 			pthread_cond_wait(&r->ordered, &r->lock);

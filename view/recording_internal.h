@@ -25,7 +25,7 @@ struct view {
 	char *text; /* of the filter; NULL: the slot is free */
 	struct view_filter *filter;
 	struct lod *lod;
-	uint64_t *before; /* by point of the index: matching events before it */
+	uint64_t *before; /* by point of the index: matching events before it; NULL: all match */
 	uint64_t matches, used;
 	double progress;
 	enum made made;
@@ -71,8 +71,8 @@ struct recording {
 	pthread_mutex_t lock;
 	pthread_cond_t ordered;
 	pthread_t worker;
-	int has_worker, is_ending, is_stale; /* stale: what is being made is of the file before */
-	struct uft_index *index;	     /* made, or read, with the first view; then it does not change */
+	int has_worker, is_ending, is_stale, is_saving; /* stale: what is being made is of the file before */
+	struct uft_index *index; /* made, or read, with the first view; then it does not change */
 	uint64_t origin_ns, duration_ns, generation;
 	struct uft_info info;
 	char *cmdline, *hostname, *uname;
@@ -99,6 +99,7 @@ void view_make(struct recording *r, struct view *v);
 void view_clear(struct view *v);
 /* The view of a filter, ordered if it is new. NULL: *why. */
 struct view *view_get(struct recording *r, const char *text, const char **why);
+uint64_t view_before(const struct recording *r, const struct view *v, size_t point); /* matching events before it */
 /* 1: @v is there; 0: the answer says that it is not. */
 int view_is_made(const struct view *v, struct json *j);
 /* Gets a made view, or answers that it is not. 1: *out; 0: answered; -EINVAL. */

@@ -10,11 +10,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "stream/decode/ahead.h"
+#include "view/levels_file.h"
 #include "view/recording_internal.h"
 
-#define SPANS_MIN (1u << 20) /* 24 MB */
+#define SPANS_MIN (1u << 18) /* 6 MB */
 #define SPANS_MAX (4u << 20)
-#define SPAN_SHARE 960u /* bytes of the recording for each span: with levels about 3 % of it */
+#define SPAN_SHARE 720u	     /* bytes of the recording for each span: with levels less than 5 % of it */
+#define KEEP_FROM (32 << 20) /* bytes: smaller recordings are read as quickly as what was made of them */
 
 /* At its name there is another file now, a longer one, or none. */
 int recording_is_changed(const struct recording *r)
@@ -29,8 +32,8 @@ struct making {
 	struct uft_index *index;
 	int is_new_index;
 	struct lod *lod;
-	uint64_t *before;
-	size_t npoints, at;
+	uint64_t *before; /* of a filter: as in struct view */
+	size_t at;
 	uint64_t events, matches, first_ns, last_ns;
 	uint64_t next_point; /* the event before which the next point is */
 };
@@ -43,31 +46,19 @@ static void making_free(struct making *m)
 	free(m->before);
 }
 
-static int grow_before(struct making *m, size_t n)
-{
-	uint64_t *grown;
-
-	if (n <= m->npoints)
-		return 0;
-	grown = realloc(m->before, (n + n / 2 + 64) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	m->before = grown;
-	m->npoints = n + n / 2 + 64;
-	return 0;
-}
-
 /* Remembers how many matched before each point that is reached. */
-static int pass_points(struct making *m)
+static void pass_points(struct making *m)
 {
 	size_t n = uft_index_points(m->index);
 
-	if (grow_before(m, n) < 0)
-		return -ENOMEM;
 	while (m->at < n && uft_index_point_event(m->index, m->at) <= m->events)
 		m->before[m->at++] = m->matches;
 	m->next_point = m->at < n ? uft_index_point_event(m->index, m->at) : UINT64_MAX;
-	return 0;
+}
+
+uint64_t view_before(const struct recording *r, const struct view *v, size_t point)
+{
+	return v->before ? v->before[point] : uft_index_point_event(r->index, point);
 }
 
 static int is_wanted(struct recording *r, struct view *v, double progress)
@@ -88,53 +79,65 @@ static size_t spans_for(const struct recording *r)
 	return n < SPANS_MIN ? SPANS_MIN : n > SPANS_MAX ? SPANS_MAX : n;
 }
 
+static int add_events(struct recording *r, struct view *v, struct making *m, const struct uft_event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		int ret;
+
+		if (m->first_ns == UINT64_MAX && ev[i].kind != UFT_EV_LOST && ev[i].kind != UFT_EV_LEFT)
+			m->first_ns = ev[i].ts_ns;
+		m->last_ns = ev[i].ts_ns > m->last_ns ? ev[i].ts_ns : m->last_ns;
+		if (!m->lod)
+			m->lod = lod_new(&r->names, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns, spans_for(r),
+					 0);
+		ret = m->lod ? lod_add(m->lod, &ev[i], v->filter) : -ENOMEM;
+		if (ret < 0)
+			return ret;
+		m->events++;
+		m->matches += (uint64_t)ret;
+		if (m->events >= m->next_point)
+			pass_points(m);
+	}
+	return 0;
+}
+
+struct indexing {
+	struct uft_index *index;
+	struct uft_stream *st;
+};
+
+static int add_to_index(void *arg, const struct uft_event *ev, size_t n)
+{
+	const struct indexing *x = arg;
+
+	return uft_index_add(x->index, x->st, ev, n);
+}
+
 static int make_events(struct recording *r, struct view *v, struct making *m, struct uft_stream *st)
 {
-	static __thread struct uft_event ev[BATCH];
+	struct indexing x = {m->index, st};
+	const struct uft_event *ev;
+	struct uft_ahead *ahead;
 	uint64_t asked = 0;
 	size_t n;
-	int ret = pass_points(m);
+	int ended, ret = uft_ahead_start(st, m->is_new_index ? add_to_index : NULL, &x, &ahead);
 
-	while (!ret && (n = uft_stream_batch(st, ev, BATCH)) != 0) {
-		if (m->is_new_index) {
-			ret = uft_index_add(m->index, st, ev, n);
-			if (ret)
-				return ret;
-		}
-		for (size_t i = 0; i < n; i++) {
-			if (m->first_ns == UINT64_MAX && ev[i].kind != UFT_EV_LOST && ev[i].kind != UFT_EV_LEFT)
-				m->first_ns = ev[i].ts_ns;
-			m->last_ns = ev[i].ts_ns > m->last_ns ? ev[i].ts_ns : m->last_ns;
-			if (!m->lod)
-				m->lod = lod_new(&r->names, m->first_ns == UINT64_MAX ? ev[i].ts_ns : m->first_ns,
-						 spans_for(r), 0);
-			ret = m->lod ? lod_add(m->lod, &ev[i], v->filter) : -ENOMEM;
-			if (ret < 0)
-				return ret;
-			m->events++;
-			m->matches += (uint64_t)ret;
-			if (m->events >= m->next_point && pass_points(m) < 0)
-				return -ENOMEM;
-			ret = 0;
-		}
-		if (m->is_new_index && pass_points(m) < 0)
-			return -ENOMEM;
-		if (m->events - asked >= 1u << 18) {
+	while (!ret && (n = uft_ahead_next(ahead, &ev)) != 0) {
+		ret = add_events(r, v, m, ev, n);
+		if (!ret && m->events - asked >= 1u << 18) {
 			asked = m->events;
-			if (!is_wanted(r, v, uft_stream_progress(st)))
-				return -ECANCELED;
+			if (!is_wanted(r, v, uft_ahead_progress(ahead)))
+				ret = -ECANCELED;
 		}
 	}
-	if (!m->lod)
+	ended = uft_ahead_end(ahead);
+	if (!ret)
+		ret = ended;
+	if (!ret && !m->lod)
 		m->lod = lod_new(&r->names, 0, 1, 0);
-	if (!m->lod || pass_points(m) < 0)
-		return -ENOMEM;
-	if (m->is_new_index) {
+	if (!ret && m->is_new_index)
 		ret = uft_index_finish(m->index, st);
-		if (ret)
-			return ret;
-	}
-	return lod_finish(m->lod);
+	return ret ? ret : m->lod ? lod_finish(m->lod) : -ENOMEM;
 }
 
 static void describe(struct recording *r, struct uft_stream *st, const struct making *m)
@@ -156,27 +159,61 @@ static void describe(struct recording *r, struct uft_stream *st, const struct ma
 	r->duration_ns = m->last_ns > r->origin_ns ? m->last_ns - r->origin_ns : 0;
 }
 
+/* What an earlier opening made of the whole recording, beside its index. */
+static int read_levels(struct recording *r, struct uft_stream *st, struct making *m)
+{
+	struct levels kept;
+	int ret = levels_open(r->path, uft_stream_recording(st), &r->names, &kept);
+
+	if (ret)
+		return ret;
+	m->lod = kept.lod;
+	m->matches = kept.matches;
+	m->first_ns = kept.first_ns;
+	m->last_ns = kept.last_ns;
+	return 0;
+}
+
+/* Beside the recording; or not, and then it is made again the next time. Without the lock; reload() waits for it. */
+static void save(struct recording *r, struct uft_stream *st, const struct making *m)
+{
+	struct levels levels = {m->lod, m->matches, m->first_ns, m->last_ns};
+
+	if (m->is_new_index)
+		uft_index_save(m->index, r->path);
+	if (r->stat.st_size >= KEEP_FROM)
+		levels_save(r->path, uft_stream_recording(st), &levels, &r->names);
+}
+
 void view_make(struct recording *r, struct view *v)
 {
 	struct uft_select all = {.no_parents = 1};
 	struct making m = {.first_ns = UINT64_MAX, .index = r->index};
 	struct uft_stream *st = NULL;
-	int ret = recording_stream(r, &all, &st);
+	int ret = recording_stream(r, &all, &st), is_all = !v->filter, is_read = 0;
 
+	if (!ret && !is_all) {
+		size_t n = r->index ? uft_index_points(r->index) : 0;
+
+		m.before = calloc(n + 1, sizeof(*m.before));
+		ret = !n ? r->view[0].error : m.before ? 0 : -ENOMEM; /* without an index the first view has failed */
+	} else {
+		m.next_point = UINT64_MAX;
+	}
 	if (!ret && !m.index && uft_index_open(r->path, st, &m.index)) {
 		m.index = uft_index_new(st, 0);
 		m.is_new_index = 1;
 		ret = m.index ? 0 : -ENOMEM;
 	}
-	if (!ret)
+	if (!ret && is_all && !m.is_new_index)
+		is_read = !read_levels(r, st, &m);
+	if (!ret && !is_read)
 		ret = make_events(r, v, &m, st);
 	pthread_mutex_lock(&r->lock);
 	if (!ret && r->is_stale)
 		ret = -ECANCELED;
 	if (!ret && !r->index) {
 		describe(r, st, &m);
-		if (m.is_new_index && !recording_is_changed(r))
-			uft_index_save(m.index, r->path); /* or not: then it is made again the next time */
 		r->index = m.index;
 	}
 	if (!ret) {
@@ -184,6 +221,7 @@ void view_make(struct recording *r, struct view *v)
 		v->before = m.before;
 		v->matches = m.matches;
 		v->made = MADE_DONE;
+		r->is_saving = is_all && !is_read && !recording_is_changed(r);
 	} else if (ret != -ECANCELED) {
 		v->made = MADE_FAILED;
 		v->error = ret;
@@ -193,6 +231,11 @@ void view_make(struct recording *r, struct view *v)
 		if (m.index && !m.is_new_index && m.index != r->index)
 			uft_index_close(m.index);
 		making_free(&m);
+	} else if (r->is_saving) {
+		save(r, st, &m);
+		pthread_mutex_lock(&r->lock);
+		r->is_saving = 0;
+		pthread_mutex_unlock(&r->lock);
 	}
 	uft_stream_close(st);
 }

@@ -9,7 +9,13 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "view/lod.h"
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "stream/file/reader.h"
+#include "stream/wire/wire.h"
+#include "view/levels_file.h"
 
 #define ORIGIN		1000000u
 #define CALLS		200000u
@@ -180,10 +186,96 @@ static void test_odd(void **state)
 	names_free(&names);
 }
 
+static int open_levels(const char *path, const struct rd_file *of, struct names *names, struct levels *out)
+{
+	int ret = levels_open(path, of, names, out);
+
+	if (ret)
+		assert_null(out->lod);
+	return ret;
+}
+
+/* Kept in a file and read again, with other numbers for names and rows: every picture is the same. */
+static void test_kept(void **state)
+{
+	struct rd_file of = { .size = 1, .mtime_ns = 2, .head.head_sum = 3, .uid = 1 };
+	char path[] = "/tmp/uft-lod-test.XXXXXX", name[64];
+	static uint8_t good[8 << 20], bad[8 << 20];
+	struct levels kept, again;
+	struct names names, others;
+	uint64_t seed = 1, refused = 0, passed = 0;
+	struct levels_head *h = (void *)bad;
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	close(mkstemp(path));
+	snprintf(name, sizeof(name), "%s.levels", path);
+	assert_int_equal(names_init(&names), 0);
+	assert_int_equal(names_init(&others), 0);
+	names_get(&others, "another");
+	names_get(&others, "one more");
+	names_get(&others, "rare");
+	assert_int_equal(levels_open(path, &of, &names, &again), -ENOENT);
+	kept = (struct levels){ load(&names, 20000, 0, NULL), 10, 20, 30 };
+	assert_int_equal(levels_save(path, &of, &kept, &names), 0);
+	assert_int_equal(open_levels(path, &of, &others, &again), 0);
+	assert_true(again.matches == 10 && again.first_ns == 20 && again.last_ns == 30);
+	assert_int_equal(lod_resolution(again.lod), lod_resolution(kept.lod));
+	assert_int_equal(lod_spans(again.lod), lod_spans(kept.lod));
+	for (uint64_t width = 10; width <= 2000; width *= 3) {
+		struct seen a = query(&names, kept.lod, NULL, 0, DURATION, DURATION / width);
+		struct seen b = query(&others, again.lod, NULL, 0, DURATION, DURATION / width);
+
+		assert_true(a.rare_name != b.rare_name);
+		a.rare_name = b.rare_name;
+		a.outer_name = b.outer_name;
+		assert_memory_equal(&a, &b, sizeof(a));
+	}
+	lod_free(again.lod);
+	of.mtime_ns++;
+	assert_int_equal(open_levels(path, &of, &others, &again), -ENOENT);	/* another recording */
+	of.mtime_ns--;
+
+	/* Damage anywhere is told; a description that was forged is refused, or it is one. */
+	fd = open(name, O_RDWR);
+	n = read(fd, good, sizeof(good));
+	assert_true(n > 1000 && n < (ssize_t)sizeof(good));
+	for (int round = 0; round < 600; round++) {
+		size_t at;
+
+		memcpy(bad, good, (size_t)n);
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		at = round % 3 ? sizeof(*h) + (seed >> 33) % h->described : (seed >> 33) % (size_t)n;
+		bad[at] ^= (uint8_t)(1u << (seed >> 20 & 7));
+		if (round % 3) {
+			h->described_sum = wire_sum(bad + sizeof(*h), h->described);
+			h->sum = wire_sum(h, offsetof(struct levels_head, sum));
+		}
+		assert_int_equal(pwrite(fd, bad, (size_t)n, 0), n);
+		if (open_levels(path, &of, &others, &again)) {
+			refused++;
+			continue;
+		}
+		assert_true(round % 3);
+		passed++;
+		lod_free(again.lod);
+	}
+	assert_true(refused > 250 && passed > 10);
+	assert_int_equal(ftruncate(fd, n / 2), 0);
+	assert_true(open_levels(path, &of, &others, &again) < 0);
+	close(fd);
+	unlink(name);
+	unlink(path);
+	lod_free(kept.lod);
+	names_free(&names);
+	names_free(&others);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_zoom), cmocka_unit_test(test_fine), cmocka_unit_test(test_filter), cmocka_unit_test(test_odd),
+		cmocka_unit_test(test_zoom), cmocka_unit_test(test_fine), cmocka_unit_test(test_filter), cmocka_unit_test(test_kept), cmocka_unit_test(test_odd),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

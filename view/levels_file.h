@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * levels_file.h - the first view of a recording, kept beside it as NAME.levels
+ *
+ * It is read in place of a pass over all events. Layout: levels_file.c. Context: control, the worker.
+ */
+#ifndef UFT_VIEW_LEVELS_FILE_H
+#define UFT_VIEW_LEVELS_FILE_H
+
+#include "stream/file/sidecar.h"
+#include "view/lod.h"
+
+struct levels {
+	struct lod *lod;
+	uint64_t matches, first_ns, last_ns; /* first_ns: UINT64_MAX, there is no event */
+};
+
+/* Writes it; 0 or a negative errno, and then there is none. */
+int levels_save(const char *path, const struct rd_file *of, const struct levels *v, struct names *names);
+/*
+ * 0: *out, its lod the caller's. -ENOENT: there is none of the recording as it is now; -EBADMSG: it is damaged;
+ * -ENOMEM.
+ */
+int levels_open(const char *path, const struct rd_file *of, struct names *names, struct levels *out);
+
+/* ---- The file: all numbers are little endian ---- */
+#define LEVELS_MAGIC 0x314c56454c544655ull /* "UFTLEVL1" */
+
+struct levels_head {
+	uint64_t magic;
+	struct sidecar_mark of;
+	uint64_t matches, first_ns, last_ns;
+	uint64_t described, spans; /* bytes of each */
+	uint64_t described_sum, spans_sum;
+	uint64_t sum; /* of this head so far */
+};
+_Static_assert(sizeof(struct levels_head) == 96 && sizeof(struct lod_span) == 24, "file format");
+
+#endif
