@@ -25,6 +25,7 @@ const struct uft_export uft_exports[] = {
 	{ "ctf", ".ctf", "a directory in the Common Trace Format 1.8, for babeltrace2 and Trace Compass", uft_export_ctf, 0 },
 	{ "sqlite", ".sqlite", "a database of SQLite, a row for each call", uft_export_sqlite,
 	  UFT_EXPORT_LINES },
+	{ "parquet-events", ".events.parquet", "the same of events, marks and losses", uft_export_parquet_events, 0 },
 	{ "parquet", ".parquet", "a table of Apache Parquet, a row for each call", uft_export_parquet, 0 },
 	{ "otlp", ".otlp", "protobuf for OpenTelemetry collectors, a span for each call", uft_export_otlp, 0 },
 	{ NULL, NULL, NULL, NULL, 0 },

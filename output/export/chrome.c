@@ -5,8 +5,8 @@
  * A call is a begin ("B") and an end ("E") of its thread, strictly nested (nest.h), so that viewers need not
  * guess which call is in which. "ts" is microseconds since the first event with exactly three decimals: whole
  * nanoseconds, small enough to be exact in any reader. An end has args.left for a call that was left without
- * return, args.open for one that had not returned at the end. Lost records are instant events; all sums are
- * in otherData.
+ * return, args.open for one that had not returned at the end. Events, marks and lost records are instant events;
+ * all sums are in otherData.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -99,9 +99,30 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return 0;
 }
 
+/* A mark is named by its text, as its kind says nothing. */
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct chrome *c = ctx;
+	int ret = describe(c, task);
+
+	(void)in;
+	if (ret)
+		return ret;
+	put_start(c, 'i', task->pid, task->tid);
+	put_time(c->out, ns);
+	fputs(",\"s\":\"t\",\"cat\":", c->out);
+	table_put_json(c->out, e->system);
+	fputs(",\"name\":", c->out);
+	table_put_json(c->out, ev->kind == UFT_EV_MARK ? e->text : e->name);
+	fputs(",\"args\":", c->out);
+	export_event_json(c->out, e);
+	putc('}', c->out);
+	return ferror(c->out) ? -EIO : 0;
+}
+
 int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, lost };
+	static const struct nest_ops ops = { begin, end, lost, event };
 	struct nest_result r;
 	struct export_sink sink;
 	struct chrome c = { 0 };
@@ -113,8 +134,8 @@ int uft_export_chrome(struct uft_stream *st, const char *path, const struct uft_
 	c.out = sink.out;
 	fputs("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[", sink.out);
 	ret = nest_run(st, &ops, &c, &r);
-	fprintf(sink.out, "\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 "}}\n", r.calls, r.open,
-		r.without_entry, r.lost);
+	fprintf(sink.out, "\n],\"otherData\":{\"calls\":%" PRIu64 ",\"open\":%" PRIu64 ",\"without_entry\":%" PRIu64 ",\"lost\":%" PRIu64 ",\"events\":%" PRIu64 "}}\n", r.calls, r.open,
+		r.without_entry, r.lost, r.events);
 	free(c.known);
 	return export_sink_close(&sink, ret, err);
 }

@@ -6,7 +6,9 @@
  * is an enumeration, whose labels are the names, so an event takes 21 to 22 bytes; the metadata is written
  * last, as only then all names are known. A thread's name and program are an event of their own before its
  * first call. func_exit.how is `returned`, `left` or `open` (not returned at the end of the recording). Lost
- * records are an event, and count as events_discarded of the packet. The clock is ns since the first event.
+ * records are an event, and count as events_discarded of the packet. An event of the program has a class with the
+ * fields of its type, a mark is `mark`, what the session recorded itself is `event` with a text. The clock is ns
+ * since the first event.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,7 +25,9 @@
 #define EVENT_ROOM	64u
 #define TEXT_MAX	4096u		/* of a name or path in a task event */
 
-enum event_id { EVENT_ENTRY, EVENT_EXIT, EVENT_LOST, EVENT_TASK };
+enum event_id { EVENT_ENTRY, EVENT_EXIT, EVENT_LOST, EVENT_TASK, EVENT_MARK, EVENT_OTHER, EVENT_TYPED };	/* typed: a class for each */
+#define MAX_TYPED	(255u - EVENT_TYPED)	/* types beyond it are EVENT_OTHER */
+#define TYPED_ROOM	(EVENT_FIELDS * (sizeof(uint64_t) + 1) + 3 * EVENT_TEXTS)	/* a byte that is no UTF-8 becomes three */
 
 /* As trace.packet.header and stream.packet.context of the metadata. */
 struct packet_head {
@@ -48,6 +52,8 @@ struct ctf {
 	uint32_t nknown;
 	const struct uft_sym **sym;	/* by index: functions that were met */
 	uint32_t nsyms;
+	const struct uft_event_type *typed[MAX_TYPED];
+	uint32_t ntyped;
 	struct utf8_text text;
 	uint8_t uuid[16];
 };
@@ -174,6 +180,77 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return 0;
 }
 
+/* ---- Events ---- */
+
+/* No more fields than an event has here, none twice. */
+static int is_class(const struct uft_event_type *type)
+{
+	for (uint32_t i = 0; i < type->nfields && type->nfields <= EVENT_FIELDS; i++)
+		for (uint32_t k = 0; k < i; k++)
+			if (!strcmp(type->field[i].name, type->field[k].name))
+				return 0;
+	return type->nfields <= EVENT_FIELDS;
+}
+
+/* The class of @type, EVENT_OTHER: there are too many. */
+static uint32_t class_of(struct ctf *c, const struct uft_event_type *type)
+{
+	uint32_t i;
+
+	for (i = 0; i < c->ntyped; i++)
+		if (c->typed[i] == type)
+			return EVENT_TYPED + i;
+	if (i == MAX_TYPED || !is_class(type))
+		return EVENT_OTHER;
+	c->typed[c->ntyped++] = type;
+	return EVENT_TYPED + i;
+}
+
+static char *put_string(struct ctf *c, char *at, const char *s, size_t max)
+{
+	const char *clean = utf8_clean(&c->text, s);
+	size_t n = clean ? strnlen(clean, max - 1) : 0;
+
+	memcpy(at, clean ? clean : "", n);
+	at[n] = '\0';
+	return at + n + 1;
+}
+
+static char *put_fields(struct ctf *c, char *at, const struct export_event *e)
+{
+	for (uint32_t i = 0; i < e->nfields; i++) {
+		const struct export_field *f = &e->field[i];
+
+		if (f->text) {
+			at = put_string(c, at, f->text, 3 * EVENT_TEXTS);
+			continue;
+		}
+		memcpy(at, &f->number, sizeof(f->number));
+		at += sizeof(f->number);
+	}
+	return at;
+}
+
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct ctf *c = ctx;
+	uint32_t class = ev->kind == UFT_EV_MARK ? EVENT_MARK : UFT_EVENT_IS_NAMED(ev->data) ? class_of(c, ev->type) : EVENT_OTHER;
+	int ret = describe(c, task, ns);
+	char *at = ret ? NULL : put_event(c, (enum event_id)class, task, ns, TYPED_ROOM, &ret);
+
+	(void)in;
+	if (!at)
+		return ret;
+	if (class >= EVENT_TYPED) {
+		end_event(c, put_fields(c, at, e));
+		return 0;
+	}
+	if (class == EVENT_OTHER)
+		at = put_text(c, put_text(c, at, e->system), e->name);
+	end_event(c, put_text(c, at, e->text));
+	return 0;
+}
+
 /* ---- The metadata ---- */
 
 /* A string literal of TSDL. */
@@ -201,7 +278,8 @@ static void put_uuid(FILE *out, const uint8_t uuid[16])
 static const char types[] =
 	"typealias integer { size = 8; align = 8; signed = false; } := uint8_t;\n"
 	"typealias integer { size = 32; align = 8; signed = false; } := uint32_t;\n"
-	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n";
+	"typealias integer { size = 64; align = 8; signed = false; } := uint64_t;\n"
+	"typealias integer { size = 64; align = 8; signed = true; } := int64_t;\n";
 
 static const char stream[] =
 	"\tpacket.header := struct { uint32_t magic; uint8_t uuid[16]; uint32_t stream_id; };\n};\n\n"
@@ -217,7 +295,36 @@ static const char events[] =
 	"event { name = \"func_entry\"; id = 0; stream_id = 0; fields := struct { enum uft_func func; }; };\n"
 	"event { name = \"func_exit\"; id = 1; stream_id = 0; fields := struct { enum uft_func func; enum uft_how how; }; };\n"
 	"event { name = \"lost\"; id = 2; stream_id = 0; fields := struct { uint64_t records; }; };\n"
-	"event { name = \"task\"; id = 3; stream_id = 0; fields := struct { string procname; string exe; }; };\n";
+	"event { name = \"task\"; id = 3; stream_id = 0; fields := struct { string procname; string exe; }; };\n"
+	"event { name = \"mark\"; id = 4; stream_id = 0; fields := struct { string text; }; };\n"
+	"event { name = \"event\"; id = 5; stream_id = 0; fields := struct { string system; string name; string text; }; };\n";
+
+/* Behind an underscore, which readers take away, any name is one that the grammar has no other use for. */
+static void put_identifier(FILE *out, const char *s)
+{
+	putc('_', out);
+	for (; *s; s++)
+		putc((*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ? *s : '_', out);
+}
+
+static void put_class(struct ctf *c, FILE *out, uint32_t i)
+{
+	const struct uft_event_type *t = c->typed[i];
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s:%s", t->system, t->name);
+	fputs("event { name = ", out);
+	put_literal(c, out, name);
+	fprintf(out, "; id = %" PRIu32 "; stream_id = 0; fields := struct {", EVENT_TYPED + i);
+	for (uint32_t k = 0; k < t->nfields; k++) {
+		const struct uft_event_field *f = &t->field[k];
+
+		fputs(f->is_string || f->is_array ? " string " : f->is_signed ? " int64_t " : " uint64_t ", out);
+		put_identifier(out, f->name);
+		putc(';', out);
+	}
+	fputs(" }; };\n", out);
+}
 
 static void put_metadata(struct ctf *c, FILE *out, const struct uft_info *info)
 {
@@ -239,6 +346,8 @@ static void put_metadata(struct ctf *c, FILE *out, const struct uft_info *info)
 	if (is_first)
 		fputs("\t\"?\" = 0", out);
 	fprintf(out, "\n};\n\n%s", events);
+	for (uint32_t i = 0; i < c->ntyped; i++)
+		put_class(c, out, i);
 }
 
 /* The same recording has the same one. */
@@ -253,7 +362,7 @@ static void make_uuid(struct ctf *c, const struct uft_info *info)
 
 int uft_export_ctf(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, lost };
+	static const struct nest_ops ops = { begin, end, lost, event };
 	struct ctf c = { .used = sizeof(struct packet_head) };
 	struct export_sink sink;
 	struct nest_result r;

@@ -28,12 +28,12 @@
 #define MAX_BYTES	(500u << 20)	/* of samples: a string of the browsers has 512 MB at most */
 #define NONE		UINT32_MAX
 
-enum { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, NCOLUMNS };
-static const char *const column_name[NCOLUMNS] = { "stack", "time", "weight" };
+enum { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_MARK_NAME, COLUMN_MARK_TIME, COLUMN_MARK_DATA, NCOLUMNS };
+#define NSAMPLE_COLUMNS	COLUMN_MARK_NAME		/* the others are of markers */
+static const char *const column_name[NCOLUMNS] = { "stack", "time", "weight", "name", "startTime", "data" };
 
 struct column { struct spool_lane spool; char text[COLUMN_BUFFER]; uint32_t used; };
 struct stack { uint32_t prefix, func; };	/* prefix: another one of the thread, NONE: it is an outermost call */
-struct marker { uint64_t ns, records; const struct uft_sym *open; };
 
 struct thread {
 	const struct uft_task *task;
@@ -43,8 +43,9 @@ struct thread {
 	uint32_t *slot;			/* of stacks by hash: index + 1 */
 	const struct uft_sym **func;
 	uint32_t *func_of;		/* by symbol index: of func, + 1 */
-	struct marker *marker;
-	uint32_t nstacks, cap_stacks, nslots, nfuncs, cap_funcs, cap_func_of, nmarkers, cap_markers;
+	const char **name;		/* of markers; the first strings */
+	uint64_t nmarkers;
+	uint32_t nstacks, cap_stacks, nslots, nfuncs, cap_funcs, cap_func_of, nnames, cap_names;
 	uint32_t now;			/* the stack since since_ns; NONE: no call is open */
 };
 
@@ -53,6 +54,9 @@ struct firefox {
 	struct thread *thread;		/* by task index */
 	uint32_t nthreads, nstacks;
 	struct places places;
+	FILE *text;		/* to data: of a marker */
+	char *data;
+	size_t nbytes;
 	struct uft_error *err;
 };
 
@@ -186,12 +190,66 @@ static int begin(void *ctx, const struct uft_task *task, const struct nest_call 
 	return find_stack(f, t, call->level ? t->now : NONE, func, &t->now);
 }
 
-static int mark(struct thread *t, struct marker m)
+/* ---- Markers ---- */
+
+static int put_bytes(struct firefox *f, struct column *c, const char *data, size_t n)
 {
-	if (dense_reserve(&t->marker, &t->cap_markers, t->nmarkers, sizeof(*t->marker)) < 0)
+	int ret = 0;
+
+	while (n && !ret) {
+		size_t part = n < COLUMN_BUFFER - c->used ? n : COLUMN_BUFFER - c->used;
+
+		memcpy(c->text + c->used, data, part);
+		c->used += (uint32_t)part;
+		data += part;
+		n -= part;
+		if (c->used == COLUMN_BUFFER)
+			ret = flush(f, c);
+	}
+	return ret;
+}
+
+/* The string of a marker's name, which stays. */
+static int find_name(struct thread *t, const char *name, uint32_t *found)
+{
+	for (uint32_t i = 0; i < t->nnames; i++)
+		if (!strcmp(t->name[i], name)) {
+			*found = i;
+			return 0;
+		}
+	if (dense_reserve(&t->name, &t->cap_names, t->nnames, sizeof(*t->name)) < 0)
 		return -ENOMEM;
-	t->marker[t->nmarkers++] = m;
+	t->name[t->nnames] = name;
+	*found = t->nnames++;
 	return 0;
+}
+
+/* One whose data stand in f->text. */
+static int put_marker(struct firefox *f, struct thread *t, const char *name, uint64_t ns)
+{
+	const char *comma = t->nmarkers ? "," : "";
+	char number[NUMBER_ROOM];
+	uint32_t string;
+	long n = ftell(f->text);
+	int ret = fflush(f->text) || n < 0 ? -ENOMEM : find_name(t, name, &string);
+
+	if (ret)
+		return ret;
+	ret = put_bytes(f, &t->column[COLUMN_MARK_DATA], f->data, (size_t)n);
+	snprintf(number, sizeof(number), "%s%" PRIu32, comma, string);
+	ret = ret ? ret : put_bytes(f, &t->column[COLUMN_MARK_NAME], number, strlen(number));
+	snprintf(number, sizeof(number), "%s%" PRIu64 ".%06u", comma, ns / 1000000, (unsigned)(ns % 1000000));
+	ret = ret ? ret : put_bytes(f, &t->column[COLUMN_MARK_TIME], number, strlen(number));
+	t->nmarkers++;
+	return ret;
+}
+
+static FILE *begin_marker(struct firefox *f, const struct thread *t)
+{
+	rewind(f->text);
+	if (t->nmarkers)
+		putc(',', f->text);
+	return f->text;
 }
 
 static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
@@ -204,16 +262,39 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 		return ret;
 	t->since_ns = ns;
 	t->now = t->stack[t->now].prefix;
-	return how == NEST_OPEN ? mark(t, (struct marker){ .ns = call->begin_ns, .open = call->sym }) : 0;
+	if (how != NEST_OPEN)
+		return 0;
+	fputs("{\"type\":\"uft_open\",\"function\":", begin_marker(f, t));
+	table_put_json(f->text, call->sym->name);
+	putc('}', f->text);
+	return put_marker(f, t, "open call", call->begin_ns);
 }
 
 static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
 {
-	struct thread *t = task ? thread_of(ctx, task) : NULL;
+	struct firefox *f = ctx;
+	struct thread *t = task ? thread_of(f, task) : NULL;
 
-	if (task && !t)
+	if (!t)
+		return task ? -ENOMEM : 0;
+	fprintf(begin_marker(f, t), "{\"type\":\"uft_lost\",\"records\":%" PRIu64 "}", records);
+	return put_marker(f, t, "lost", ns);
+}
+
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct firefox *f = ctx;
+	struct thread *t = thread_of(f, task);
+
+	(void)in;
+	if (!t)
 		return -ENOMEM;
-	return t ? mark(t, (struct marker){ .ns = ns, .records = records }) : 0;
+	fputs("{\"type\":\"uft_event\",\"system\":", begin_marker(f, t));
+	table_put_json(f->text, e->system);
+	fputs(",\"text\":", f->text);
+	table_put_json(f->text, e->text);
+	putc('}', f->text);
+	return put_marker(f, t, ev->kind == UFT_EV_MARK ? "mark" : e->name, ns);
 }
 
 /* ---- The file ---- */
@@ -227,18 +308,18 @@ static void put_same(FILE *out, const char *name, const char *value, uint64_t n)
 	putc(']', out);
 }
 
-static void put_count_up(FILE *out, const char *name, uint32_t n)
+static void put_count_up(FILE *out, const char *name, uint32_t first, uint32_t n)
 {
 	fprintf(out, ",\"%s\":[", name);
 	for (uint32_t i = 0; i < n; i++)
-		fprintf(out, "%s%" PRIu32, i ? "," : "", i);
+		fprintf(out, "%s%" PRIu32, i ? "," : "", first + i);
 	putc(']', out);
 }
 
-/* Files are the strings behind those of functions and markers: one for each function that has one. */
+/* Files are the strings behind those of markers and functions: one for each function that has one. */
 static void put_places(const struct firefox *f, const struct thread *t, FILE *out)
 {
-	uint32_t file = t->nfuncs + 2;
+	uint32_t file = t->nnames + t->nfuncs;
 
 	fputs(",\"fileName\":[", out);
 	for (uint32_t i = 0; i < t->nfuncs; i++)
@@ -268,35 +349,37 @@ static int find_places(struct firefox *f, const struct uft_export_opts *o)
 	return ret ? ret : places_find(&f->places, o, f->err);
 }
 
-/* Strings: functions, the names of markers, then files. */
+/* Strings: the names of markers, functions, files. */
 static void put_functions(const struct firefox *f, const struct thread *t, FILE *out)
 {
 	uint32_t n = t->nfuncs;
+	const char *comma = "";
 
 	fputs(",\n\"stringArray\":[", out);
-	for (uint32_t i = 0; i < n; i++) {
-		table_put_json(out, t->func[i]->name);
-		fputs(",\n", out);
+	for (uint32_t i = 0; i < t->nnames + n; i++) {
+		fputs(comma, out);
+		table_put_json(out, i < t->nnames ? t->name[i] : t->func[i - t->nnames]->name);
+		comma = ",\n";
 	}
-	fputs("\"lost\",\"open call\"", out);
 	for (uint32_t i = 0; i < n; i++) {
 		struct uft_source at = places_of(&f->places, t->func[i]);
 
 		if (!at.file)
 			continue;
-		fputs(",\n", out);
+		fputs(comma, out);
 		table_put_json(out, at.file);
+		comma = ",\n";
 	}
 	putc(']', out);
 	fprintf(out, ",\n\"funcTable\":{\"length\":%" PRIu32, n);
-	put_count_up(out, "name", n);
+	put_count_up(out, "name", t->nnames, n);
 	put_same(out, "isJS", "false", n);
 	put_same(out, "relevantForJS", "false", n);
 	put_same(out, "resource", "-1", n);
 	put_places(f, t, out);
 	put_same(out, "columnNumber", "null", n);
 	fprintf(out, "},\n\"frameTable\":{\"length\":%" PRIu32, n);
-	put_count_up(out, "func", n);
+	put_count_up(out, "func", 0, n);
 	put_same(out, "address", "-1", n);
 	put_same(out, "inlineDepth", "0", n);
 	put_same(out, "category", "0", n);
@@ -321,28 +404,32 @@ static void put_functions(const struct firefox *f, const struct thread *t, FILE 
 	putc('}', out);
 }
 
-static void put_markers(const struct thread *t, FILE *out)
+/* `"NAME":[...]` of what was collected. */
+static int put_column(struct firefox *f, struct thread *t, FILE *out, int column)
 {
-	fprintf(out, ",\n\"markers\":{\"length\":%" PRIu32, t->nmarkers);
+	int ret = flush(f, &t->column[column]);
+
+	fprintf(out, ",\n\"%s\":[", column_name[column]);
+	if (!ret && fflush(out))
+		ret = -errno;
+	if (!ret)
+		ret = spool_copy(&f->spool, &t->column[column].spool, fileno(out));
+	putc(']', out);
+	return ret;
+}
+
+static int put_markers(struct firefox *f, struct thread *t, FILE *out)
+{
+	int ret = 0;
+
+	fprintf(out, ",\n\"markers\":{\"length\":%" PRIu64, t->nmarkers);
 	put_same(out, "category", "0", t->nmarkers);
 	put_same(out, "phase", "0", t->nmarkers);
 	put_same(out, "endTime", "null", t->nmarkers);
-	fputs(",\"name\":[", out);
-	for (uint32_t i = 0; i < t->nmarkers; i++)
-		fprintf(out, "%s%" PRIu32, i ? "," : "", t->nfuncs + (t->marker[i].open ? 1 : 0));
-	fputs("],\"startTime\":[", out);
-	for (uint32_t i = 0; i < t->nmarkers; i++)
-		fprintf(out, "%s%" PRIu64 ".%06u", i ? "," : "", t->marker[i].ns / 1000000, (unsigned)(t->marker[i].ns % 1000000));
-	fputs("],\"data\":[", out);
-	for (uint32_t i = 0; i < t->nmarkers; i++)
-		if (t->marker[i].open) {
-			fprintf(out, "%s{\"type\":\"uft_open\",\"function\":", i ? "," : "");
-			table_put_json(out, t->marker[i].open->name);
-			putc('}', out);
-		} else {
-			fprintf(out, "%s{\"type\":\"uft_lost\",\"records\":%" PRIu64 "}", i ? "," : "", t->marker[i].records);
-		}
-	fputs("]}", out);
+	for (int i = COLUMN_MARK_NAME; i < NCOLUMNS && !ret; i++)
+		ret = put_column(f, t, out, i);
+	putc('}', out);
+	return ret;
 }
 
 static int put_samples(struct firefox *f, struct thread *t, FILE *out)
@@ -350,15 +437,8 @@ static int put_samples(struct firefox *f, struct thread *t, FILE *out)
 	int ret = 0;
 
 	fprintf(out, ",\n\"samples\":{\"length\":%" PRIu64 ",\"weightType\":\"tracing-ms\"", t->nsamples);
-	for (int i = 0; i < NCOLUMNS && !ret; i++) {
-		fprintf(out, ",\n\"%s\":[", column_name[i]);
-		ret = flush(f, &t->column[i]);
-		if (!ret && fflush(out))
-			ret = -errno;
-		if (!ret)
-			ret = spool_copy(&f->spool, &t->column[i].spool, fileno(out));
-		putc(']', out);
-	}
+	for (int i = 0; i < NSAMPLE_COLUMNS && !ret; i++)
+		ret = put_column(f, t, out, i);
 	putc('}', out);
 	return ret;
 }
@@ -366,6 +446,7 @@ static int put_samples(struct firefox *f, struct thread *t, FILE *out)
 static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_first)
 {
 	const char *exe = t->task->image && t->task->image->exe ? t->task->image->exe : "?", *slash = strrchr(exe, '/');
+	int ret;
 
 	fprintf(out, "%s{\"name\":", is_first ? "\n" : ",\n");
 	table_put_json(out, t->task->comm && *t->task->comm ? t->task->comm : "?");
@@ -377,8 +458,8 @@ static int put_thread(struct firefox *f, struct thread *t, FILE *out, int is_fir
 		"\"resourceTable\":{\"length\":0,\"lib\":[],\"name\":[],\"host\":[],\"type\":[]}",
 		t->task->pid, t->task->tid, t->task->pid == t->task->tid ? "true" : "false");
 	put_functions(f, t, out);
-	put_markers(t, out);
-	return put_samples(f, t, out);
+	ret = put_markers(f, t, out);
+	return ret ? ret : put_samples(f, t, out);
 }
 
 static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out)
@@ -391,7 +472,10 @@ static int put_profile(struct firefox *f, const struct uft_info *info, FILE *out
 		"\"extensions\":{\"length\":0,\"baseURL\":[],\"id\":[],\"name\":[]},"
 		"\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"},\n\"markerSchema\":["
 		"{\"name\":\"uft_lost\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],\"data\":[{\"key\":\"records\",\"label\":\"records lost\",\"format\":\"integer\"}]},"
-		"{\"name\":\"uft_open\",\"display\":[\"marker-chart\",\"marker-table\"],\"data\":[{\"key\":\"function\",\"label\":\"not returned\",\"format\":\"string\"}]}]},\n"
+		"{\"name\":\"uft_open\",\"display\":[\"marker-chart\",\"marker-table\"],\"data\":[{\"key\":\"function\",\"label\":\"not returned\",\"format\":\"string\"}]},"
+		"{\"name\":\"uft_event\",\"display\":[\"marker-chart\",\"marker-table\",\"timeline-overview\"],\"tooltipLabel\":\"{marker.name}: {marker.data.text}\","
+		"\"tableLabel\":\"{marker.data.text}\",\"data\":[{\"key\":\"system\",\"label\":\"system\",\"format\":\"string\"},"
+		"{\"key\":\"text\",\"label\":\"text\",\"format\":\"string\",\"searchable\":true}]}]},\n"
 		"\"libs\":[],\"pages\":[],\"counters\":[],\"profilerOverhead\":[],\"threads\":[", VERSION, info->realtime_ns / 1000000);
 	for (uint32_t i = 0; i < f->nthreads && !ret; i++)
 		if (f->thread[i].column && (f->thread[i].nsamples || f->thread[i].nmarkers)) {
@@ -415,16 +499,19 @@ static void release(struct firefox *f)
 		free(t->slot);
 		free(t->func);
 		free(t->func_of);
-		free(t->marker);
+		free(t->name);
 	}
 	free(f->thread);
 	places_free(&f->places);
+	if (f->text)
+		fclose(f->text);
+	free(f->data);
 	spool_close(&f->spool);
 }
 
 int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, lost };
+	static const struct nest_ops ops = { begin, end, lost, event };
 	struct firefox f = { .err = err };
 	struct export_sink sink;
 	struct nest_result r;
@@ -435,7 +522,8 @@ int uft_export_firefox(struct uft_stream *st, const char *path, const struct uft
 	ret = spool_open(&f.spool, path);
 	if (ret)
 		return export_sink_close(&sink, ret, err);
-	ret = nest_run(st, &ops, &f, &r);
+	f.text = open_memstream(&f.data, &f.nbytes);
+	ret = f.text ? nest_run(st, &ops, &f, &r) : -ENOMEM;
 	if (!ret && o && o->has_lines)
 		ret = find_places(&f, o);
 	if (!ret)

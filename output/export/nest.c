@@ -19,6 +19,7 @@ struct nest {
 	struct nest_task *task;
 	uint32_t ntasks;
 	uint64_t first_ns;
+	struct export_event event;
 };
 
 static struct nest_task *get_task(struct nest *n, const struct uft_task *task)
@@ -43,7 +44,7 @@ static int end_call(struct nest *n, struct nest_task *t, enum nest_end how)
 
 	if (t->n)
 		t->call[t->n - 1].child_ns += t->last_ns - call->begin_ns;
-	return n->ops->end(n->ctx, t->task, call, t->last_ns, how);
+	return n->ops->end ? n->ops->end(n->ctx, t->task, call, t->last_ns, how) : 0;
 }
 
 static int begin_call(struct nest *n, struct nest_task *t, const struct uft_event *ev)
@@ -83,6 +84,15 @@ static int exit_call(struct nest *n, struct nest_task *t, const struct uft_event
 	return end_call(n, t, ev->kind == UFT_EV_LEFT ? NEST_LEFT : NEST_RETURNED);
 }
 
+static int put_event(struct nest *n, struct nest_task *t, const struct uft_event *ev)
+{
+	n->result->events++;
+	if (!n->ops->event)
+		return 0;
+	export_event_make(&n->event, ev);
+	return n->ops->event(n->ctx, t->task, t->n ? &t->call[t->n - 1] : NULL, t->last_ns, &n->event, ev);
+}
+
 static int add_event(struct nest *n, const struct uft_event *ev)
 {
 	uint64_t ns = ev->ts_ns > n->first_ns ? ev->ts_ns - n->first_ns : 0;
@@ -93,12 +103,14 @@ static int add_event(struct nest *n, const struct uft_event *ev)
 		n->result->lost += ev->lost;
 		return n->ops->lost ? n->ops->lost(n->ctx, ev->task, ns, ev->lost) : 0;
 	}
-	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT)
+	if (ev->kind != UFT_EV_ENTRY && ev->kind != UFT_EV_EXIT && ev->kind != UFT_EV_LEFT && !export_is_event(ev))
 		return 0;
 	t = get_task(n, ev->task);
 	if (!t)
 		return -ENOMEM;
 	t->last_ns = ns > t->last_ns ? ns : t->last_ns;
+	if (export_is_event(ev))
+		return put_event(n, t, ev);
 	return ev->kind == UFT_EV_ENTRY ? begin_call(n, t, ev) : exit_call(n, t, ev);
 }
 
@@ -118,23 +130,30 @@ static int close_open(struct nest *n)
 
 int nest_run(struct uft_stream *st, const struct nest_ops *ops, void *ctx, struct nest_result *result)
 {
-	struct nest n = { .ops = ops, .ctx = ctx, .result = result };
+	struct nest *n = calloc(1, sizeof(*n));
 	struct emit_source *src = malloc(sizeof(*src));
 	const struct uft_event *ev;
-	int ret = src ? 0 : -ENOMEM;
+	int ret = src && n ? 0 : -ENOMEM;
 
 	*result = (struct nest_result){ 0 };
+	if (n) {
+		n->ops = ops;
+		n->ctx = ctx;
+		n->result = result;
+	}
 	if (src)
 		emit_source_init(src, st);
 	while (!ret && (ev = emit_source_next(src))) {
-		n.first_ns = n.first_ns ? n.first_ns : ev->ts_ns;
-		ret = add_event(&n, ev);
+		n->first_ns = n->first_ns ? n->first_ns : ev->ts_ns;
+		ret = add_event(n, ev);
 	}
 	if (!ret)
-		ret = close_open(&n);
-	for (uint32_t i = 0; i < n.ntasks; i++)
-		free(n.task[i].call);
-	free(n.task);
+		ret = close_open(n);
+	for (uint32_t i = 0; n && i < n->ntasks; i++)
+		free(n->task[i].call);
+	if (n)
+		free(n->task);
+	free(n);
 	free(src);
 	return ret;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nest.h - a stream as calls that are strictly nested: what formats of a timeline need
+ * nest.h - a stream as calls that are strictly nested, and the events between: what formats of a timeline need
  *
  * Of each task, begins and ends alternate like brackets, and time never runs backwards; parents begin before
  * their children where times are equal. Times are ns since the first event. Calls that are open at the end of
@@ -10,6 +10,7 @@
 #define UFT_OUTPUT_EXPORT_NEST_H
 
 #include "output/emit.h"
+#include "output/export/event.h"
 
 enum nest_end { NEST_RETURNED, NEST_LEFT, NEST_OPEN };	/* open: at the end of the stream */
 
@@ -27,10 +28,12 @@ struct nest_ops {
 	int (*begin)(void *ctx, const struct uft_task *task, const struct nest_call *call);	/* at call->begin_ns */
 	int (*end)(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how);
 	int (*lost)(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records);	/* @task may be NULL */
+	/* An event that is no call (event.h), in the innermost call @in; NULL: none is open. */
+	int (*event)(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev);
 };
 
 struct nest_result {
-	uint64_t calls, open, without_entry, lost;
+	uint64_t calls, open, without_entry, lost, events;
 	uint64_t end_ns;
 };
 

@@ -7,7 +7,9 @@
  * message may be written one after the other. Times are ns since the epoch: the wall clock when the recording
  * began, plus the exact time since the first event. A call that was left without return has the attribute
  * uft.left, one that had not returned at the end uft.open; lost records are a span of no duration with
- * uft.lost. Memory: LANE_BYTES for each task.
+ * uft.lost. An event or mark is an event of the innermost open call's span; one that has none, or whose call has
+ * SPAN_EVENTS already, is a span of no duration with uft.event. Memory: LANE_BYTES for each task, and the events of
+ * its open calls.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -23,15 +25,20 @@
 enum { TRACES_RESOURCE_SPANS = 1 };
 enum { RESOURCE_SPANS_RESOURCE = 1, RESOURCE_SPANS_SCOPE_SPANS = 2, RESOURCE_ATTRIBUTE = 1 };
 enum { SCOPE_SPANS_SCOPE = 1, SCOPE_SPANS_SPAN = 2, SCOPE_NAME = 1 };
-enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT_ID = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGIN = 7, SPAN_END = 8, SPAN_ATTRIBUTE = 9 };
+enum { SPAN_TRACE_ID = 1, SPAN_ID = 2, SPAN_PARENT_ID = 4, SPAN_NAME = 5, SPAN_KIND = 6, SPAN_BEGIN = 7, SPAN_END = 8, SPAN_ATTRIBUTE = 9,
+       SPAN_EVENT = 11 };
+enum { EVENT_TIME = 1, EVENT_NAME = 2, EVENT_ATTRIBUTE = 3 };
 enum { KIND_INTERNAL = 1, KEY = 1, VALUE = 2, VALUE_STRING = 1, VALUE_BOOL = 2, VALUE_INT = 3 };
 
 #define LANE_BYTES	8192u
+#define SPAN_EVENTS	128u		/* of a span, as collectors have it; further ones are spans of their own */
 
 struct lane {
 	const struct uft_task *task;
 	struct pb spans;
 	uint64_t root;		/* the outermost call that is open */
+	struct pending { struct pb events; uint32_t n; } *pending;	/* by level: events of the calls that are open */
+	uint32_t npending;
 };
 
 struct otlp {
@@ -184,6 +191,22 @@ static int begin(void *ctx, const struct uft_task *task, const struct nest_call 
 	return 0;
 }
 
+/* The events of the call that ends, to its span. */
+static void add_pending(struct otlp *o, struct lane *l, uint32_t level)
+{
+	struct pending *p = level < l->npending ? &l->pending[level] : NULL;
+	char *at;
+
+	if (!p || !p->n)
+		return;
+	at = p->events.error ? NULL : pb_room(&o->span, p->events.n);
+	if (at)
+		memcpy(at, p->events.data, p->events.n);
+	o->span.n += at ? p->events.n : 0;
+	o->span.error = o->span.error ? o->span.error : p->events.error;
+	p->events.n = p->n = 0;
+}
+
 static int end(void *ctx, const struct uft_task *task, const struct nest_call *call, uint64_t ns, enum nest_end how)
 {
 	struct otlp *o = ctx;
@@ -196,6 +219,7 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 		add_id(&o->span, SPAN_PARENT_ID, call->parent);
 	if (how != NEST_RETURNED)
 		add_attribute(o, &o->span, SPAN_ATTRIBUTE, how == NEST_OPEN ? "uft.open" : "uft.left", NULL, VALUE_BOOL, 1);
+	add_pending(o, l, call->level);
 	return add_span(o, l);
 }
 
@@ -221,10 +245,56 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return ret;
 }
 
+static void add_fields(struct otlp *o, struct pb *to, uint32_t field, const struct export_event *e)
+{
+	add_attribute(o, to, field, "uft.system", e->system, 0, 0);
+	for (uint32_t i = 0; i < e->nfields; i++)
+		add_attribute(o, to, field, e->field[i].name, e->field[i].text, VALUE_INT, e->field[i].number);
+}
+
+/* A span of no duration. */
+static int put_alone(struct otlp *o, struct lane *l, const struct nest_call *in, uint64_t ns, const struct export_event *e, const char *name)
+{
+	uint64_t id = UINT64_MAX - o->nlost++;
+
+	begin_span(o, in ? l->root : id, id, name, ns, ns);
+	if (in)
+		add_id(&o->span, SPAN_PARENT_ID, in->id);
+	add_attribute(o, &o->span, SPAN_ATTRIBUTE, "uft.event", e->name, 0, 0);
+	add_fields(o, &o->span, SPAN_ATTRIBUTE, e);
+	return add_span(o, l);
+}
+
+/* A mark is named by its text, as its kind says nothing. */
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct otlp *o = ctx;
+	struct lane *l = lane_of(o, task);
+	const char *name = ev->kind == UFT_EV_MARK ? e->text : e->name;
+	struct pending *p;
+
+	if (!l || (in && dense_reserve(&l->pending, &l->npending, in->level, sizeof(*l->pending)) < 0))
+		return -ENOMEM;
+	p = in ? &l->pending[in->level] : NULL;
+	if (!p || p->n == SPAN_EVENTS)
+		return put_alone(o, l, in, ns, e, name);
+	p->n++;
+	o->message.n = 0;
+	pb_fixed64(&o->message, EVENT_TIME, o->epoch_ns + ns);
+	add_text(o, &o->message, EVENT_NAME, name);
+	add_fields(o, &o->message, EVENT_ATTRIBUTE, e);
+	pb_message(&p->events, SPAN_EVENT, &o->message);
+	return p->events.error;
+}
+
 static void release(struct otlp *o)
 {
-	for (uint32_t i = 0; i < o->nlanes; i++)
+	for (uint32_t i = 0; i < o->nlanes; i++) {
+		for (uint32_t k = 0; k < o->lane[i].npending; k++)
+			pb_free(&o->lane[i].pending[k].events);
+		free(o->lane[i].pending);
 		pb_free(&o->lane[i].spans);
+	}
 	free(o->lane);
 	pb_free(&o->span);
 	pb_free(&o->part);
@@ -235,7 +305,7 @@ static void release(struct otlp *o)
 
 int uft_export_otlp(struct uft_stream *st, const char *path, const struct uft_export_opts *opts, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, lost };
+	static const struct nest_ops ops = { begin, end, lost, event };
 	const struct uft_info *info = uft_stream_info(st);
 	struct otlp o = { .epoch_ns = info->realtime_ns, .recording = info->first_ns * 0x9e3779b97f4a7c15ull ^ info->realtime_ns };
 	struct export_sink sink;

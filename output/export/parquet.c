@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * parquet.c - a table of Apache Parquet: a row for each call, compressed with zstd
+ * parquet.c - tables of Apache Parquet, compressed with zstd: a row for each call, or for each event
  *
- * Rows stand in the order in which calls end; numbers (id, parent) are those of the order in which they
- * begin, from 1, parent 0 for an outermost one. ROWS of them are a row group: one page for each column,
- * numbers PLAIN, names by a dictionary of the group. The indices of a dictionary have 8, 16 or 32 bits, so
- * that the bit packing of the format is a plain array. What has no row, lost records and returns without
- * entry, is counted in the file's key-value metadata. Memory: one group, and 400 bytes for each group that
- * was written.
+ * A file has one table, so calls and events are two formats. Rows of calls stand in the order in which calls end;
+ * numbers (id, parent) are those of the order in which they begin, from 1, parent 0 for an outermost one. ROWS of
+ * them are a row group: one page for each column, numbers PLAIN, names by a dictionary of the group. The indices of
+ * a dictionary have 8, 16 or 32 bits, so that the bit packing of the format is a plain array. What has no row is
+ * counted in the file's key-value metadata. Memory: one group, and 400 bytes for each group that was written.
  *
  * The file: `PAR1`, groups, FileMetaData, its length, `PAR1`. All required fields of the format's thrift
  * definition are there, and none else.
@@ -31,14 +30,28 @@ enum { TYPE_INT32 = 1, TYPE_INT64 = 2, TYPE_BYTES = 6 };
 enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3, ENCODING_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, REQUIRED = 0, CONVERTED_UTF8 = 0 };
 
-enum column { COLUMN_ID, COLUMN_PARENT, COLUMN_PID, COLUMN_TID, COLUMN_TASK, COLUMN_FUNCTION, COLUMN_OBJECT, COLUMN_LEVEL, COLUMN_BEGIN,
-	      COLUMN_DURATION, COLUMN_SELF, COLUMN_HOW, NCOLUMNS };
-static const struct { const char *name; uint8_t type; } columns[NCOLUMNS] = {
+struct column { const char *name; uint8_t type; };
+#define MAX_COLUMNS	12
+
+enum call_column { COLUMN_ID, COLUMN_PARENT, COLUMN_PID, COLUMN_TID, COLUMN_TASK, COLUMN_FUNCTION, COLUMN_OBJECT, COLUMN_LEVEL, COLUMN_BEGIN,
+	      COLUMN_DURATION, COLUMN_SELF, COLUMN_HOW, CALL_COLUMNS };
+static const struct column call_columns[CALL_COLUMNS] = {
 	[COLUMN_ID] = { "id", TYPE_INT64 }, [COLUMN_PARENT] = { "parent", TYPE_INT64 }, [COLUMN_PID] = { "pid", TYPE_INT32 },
 	[COLUMN_TID] = { "tid", TYPE_INT32 }, [COLUMN_TASK] = { "task", TYPE_BYTES }, [COLUMN_FUNCTION] = { "function", TYPE_BYTES },
 	[COLUMN_OBJECT] = { "object", TYPE_BYTES }, [COLUMN_LEVEL] = { "level", TYPE_INT32 }, [COLUMN_BEGIN] = { "begin_ns", TYPE_INT64 },
 	[COLUMN_DURATION] = { "duration_ns", TYPE_INT64 }, [COLUMN_SELF] = { "self_ns", TYPE_INT64 }, [COLUMN_HOW] = { "how", TYPE_BYTES },
 };
+
+/* Events, marks and losses: in the order of time, of a loss `records` are what is missing. */
+enum event_column { EVENT_CALL, EVENT_PID, EVENT_TID, EVENT_TASK, EVENT_CPU, EVENT_TIME, EVENT_SYSTEM, EVENT_NAME, EVENT_TEXT, EVENT_FIELDS_JSON,
+		    EVENT_RECORDS, EVENT_COLUMNS };
+static const struct column event_columns[EVENT_COLUMNS] = {
+	[EVENT_CALL] = { "call", TYPE_INT64 }, [EVENT_PID] = { "pid", TYPE_INT32 }, [EVENT_TID] = { "tid", TYPE_INT32 },
+	[EVENT_TASK] = { "task", TYPE_BYTES }, [EVENT_CPU] = { "cpu", TYPE_INT32 }, [EVENT_TIME] = { "ns", TYPE_INT64 },
+	[EVENT_SYSTEM] = { "system", TYPE_BYTES }, [EVENT_NAME] = { "name", TYPE_BYTES }, [EVENT_TEXT] = { "text", TYPE_BYTES },
+	[EVENT_FIELDS_JSON] = { "fields", TYPE_BYTES }, [EVENT_RECORDS] = { "records", TYPE_INT64 },
+};
+#define GROUP_TEXT	(16u << 20)	/* of one column, then a group ends */
 
 /*
  * The different names of a group, in PLAIN encoding, found by their text; an index that was met already finds
@@ -55,22 +68,28 @@ struct dict {
 };
 
 struct chunk { uint64_t offset, dictionary, raw, packed; };	/* dictionary: its offset, 0 none */
-struct group { struct chunk chunk[NCOLUMNS]; uint32_t nrows; };
+struct group { struct chunk chunk[MAX_COLUMNS]; uint32_t nrows; };
 
 struct parquet {
+	const char *table;
+	const struct column *column;
+	int ncolumns;
 	FILE *out;
 	uint64_t written;
 	uint32_t nrows, ngroups, cap_groups;
 	uint64_t total;
 	struct group *group;
-	uint64_t *wide[NCOLUMNS];	/* of this group: INT64 */
-	uint32_t *narrow[NCOLUMNS];	/* the others: INT32, or numbers of names */
-	struct dict dict[NCOLUMNS];
+	uint64_t *wide[MAX_COLUMNS];	/* of this group: INT64 */
+	uint32_t *narrow[MAX_COLUMNS];	/* the others: INT32, or numbers of names */
+	struct dict dict[MAX_COLUMNS];
 	struct pb head, raw;
 	char *packed;
 	size_t cap_packed;
 	ZSTD_CCtx *zstd;
 	struct utf8_text text;
+	FILE *json;			/* to json_text: fields of an event */
+	char *json_text;
+	size_t json_bytes;
 };
 
 /* ---- Dictionaries ---- */
@@ -145,7 +164,7 @@ static int find_name(struct parquet *p, struct dict *d, const char *name, uint32
 }
 
 /* @name: of what has @index. */
-static inline int name_of(struct parquet *p, enum column column, uint32_t index, const char *name, uint32_t *id)
+static inline int name_of(struct parquet *p, int column, uint32_t index, const char *name, uint32_t *id)
 {
 	struct dict *d = &p->dict[column];
 
@@ -228,15 +247,15 @@ static int put_indices(struct parquet *p, struct chunk *c, const uint32_t *id, u
 	return put_page(p, c, PAGE_DATA, p->nrows, ENCODING_DICTIONARY, p->raw.data, p->raw.n);
 }
 
-static int put_column(struct parquet *p, enum column i, struct chunk *c)
+static int put_column(struct parquet *p, int i, struct chunk *c)
 {
 	struct dict *d = &p->dict[i];
 	int ret;
 
 	c->offset = p->written;
-	if (columns[i].type == TYPE_INT64)
+	if (p->column[i].type == TYPE_INT64)
 		return put_page(p, c, PAGE_DATA, p->nrows, ENCODING_PLAIN, p->wide[i], p->nrows * sizeof(uint64_t));
-	if (columns[i].type == TYPE_INT32)
+	if (p->column[i].type == TYPE_INT32)
 		return put_page(p, c, PAGE_DATA, p->nrows, ENCODING_PLAIN, p->narrow[i], p->nrows * sizeof(uint32_t));
 	c->dictionary = p->written;
 	ret = put_page(p, c, PAGE_DICTIONARY, d->n, ENCODING_PLAIN, d->plain.data, d->plain.n);
@@ -261,8 +280,8 @@ static int put_group(struct parquet *p)
 		return -ENOMEM;
 	g = &p->group[p->ngroups];
 	g->nrows = p->nrows;
-	for (int i = 0; i < NCOLUMNS && !ret; i++)
-		ret = put_column(p, (enum column)i, &g->chunk[i]);
+	for (int i = 0; i < p->ncolumns && !ret; i++)
+		ret = put_column(p, i, &g->chunk[i]);
 	p->ngroups++;
 	p->total += p->nrows;
 	p->nrows = 0;
@@ -293,41 +312,88 @@ static int end(void *ctx, const struct uft_task *task, const struct nest_call *c
 	return ++p->nrows == ROWS ? put_group(p) : 0;
 }
 
+/* ---- Rows of events ---- */
+
+/* @task may be NULL. */
+static int put_event(struct parquet *p, const struct uft_task *task, const char *system, const char *name, const char *text, const char *fields)
+{
+	uint32_t i = p->nrows;
+	int is_full = ++p->nrows == ROWS;
+
+	p->narrow[EVENT_PID][i] = task ? task->pid : 0;
+	p->narrow[EVENT_TID][i] = task ? task->tid : 0;
+	if (find_name(p, &p->dict[EVENT_TASK], task && task->comm && *task->comm ? task->comm : "?", &p->narrow[EVENT_TASK][i]) < 0 ||
+	    find_name(p, &p->dict[EVENT_SYSTEM], system, &p->narrow[EVENT_SYSTEM][i]) < 0 ||
+	    find_name(p, &p->dict[EVENT_NAME], name, &p->narrow[EVENT_NAME][i]) < 0 ||
+	    find_name(p, &p->dict[EVENT_TEXT], text, &p->narrow[EVENT_TEXT][i]) < 0 ||
+	    find_name(p, &p->dict[EVENT_FIELDS_JSON], fields, &p->narrow[EVENT_FIELDS_JSON][i]) < 0)
+		return -ENOMEM;
+	is_full |= p->dict[EVENT_TEXT].plain.n > GROUP_TEXT || p->dict[EVENT_FIELDS_JSON].plain.n > GROUP_TEXT;
+	return is_full ? put_group(p) : 0;
+}
+
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct parquet *p = ctx;
+
+	rewind(p->json);
+	export_event_json(p->json, e);
+	putc('\0', p->json);
+	if (fflush(p->json))
+		return -ENOMEM;
+	p->wide[EVENT_CALL][p->nrows] = in ? in->id : 0;
+	p->wide[EVENT_TIME][p->nrows] = ns;
+	p->wide[EVENT_RECORDS][p->nrows] = 0;
+	p->narrow[EVENT_CPU][p->nrows] = ev->cpu;
+	return put_event(p, task, e->system, e->name, e->text, p->json_text);
+}
+
+static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t records)
+{
+	struct parquet *p = ctx;
+
+	p->wide[EVENT_CALL][p->nrows] = 0;
+	p->wide[EVENT_TIME][p->nrows] = ns;
+	p->wide[EVENT_RECORDS][p->nrows] = records;
+	p->narrow[EVENT_CPU][p->nrows] = 0;
+	return put_event(p, task, "uft", "lost", "records lost", "{}");
+}
+
 /* ---- The footer ---- */
 
-static void add_schema(struct pb *b, uint8_t *last)
+static void add_schema(const struct parquet *p, struct pb *b, uint8_t *last)
 {
 	uint8_t inner = 0;
 
-	thrift_list(b, last, 2, THRIFT_STRUCT, NCOLUMNS + 1);
-	thrift_text(b, &inner, 4, "calls");
-	thrift_int(b, &inner, 5, THRIFT_I32, NCOLUMNS);
+	thrift_list(b, last, 2, THRIFT_STRUCT, (uint32_t)p->ncolumns + 1);
+	thrift_text(b, &inner, 4, p->table);
+	thrift_int(b, &inner, 5, THRIFT_I32, (uint64_t)p->ncolumns);
 	thrift_stop(b);
-	for (int i = 0; i < NCOLUMNS; i++) {
+	for (int i = 0; i < p->ncolumns; i++) {
 		inner = 0;
-		thrift_int(b, &inner, 1, THRIFT_I32, columns[i].type);
+		thrift_int(b, &inner, 1, THRIFT_I32, p->column[i].type);
 		thrift_int(b, &inner, 3, THRIFT_I32, REQUIRED);
-		thrift_text(b, &inner, 4, columns[i].name);
-		if (columns[i].type == TYPE_BYTES)
+		thrift_text(b, &inner, 4, p->column[i].name);
+		if (p->column[i].type == TYPE_BYTES)
 			thrift_int(b, &inner, 6, THRIFT_I32, CONVERTED_UTF8);
 		thrift_stop(b);
 	}
 }
 
-static void add_chunk(struct pb *b, int column, const struct chunk *c, uint32_t nrows)
+static void add_chunk(struct pb *b, const struct column *column, const struct chunk *c, uint32_t nrows)
 {
-	int is_name = columns[column].type == TYPE_BYTES;
+	int is_name = column->type == TYPE_BYTES;
 	uint8_t outer = 0, last = 0;
 
 	thrift_int(b, &outer, 2, THRIFT_I64, is_name ? c->dictionary : c->offset);
 	thrift_field(b, &outer, 3, THRIFT_STRUCT);
-	thrift_int(b, &last, 1, THRIFT_I32, columns[column].type);
+	thrift_int(b, &last, 1, THRIFT_I32, column->type);
 	thrift_list(b, &last, 2, THRIFT_I32, is_name ? 2 : 1);
 	thrift_value(b, ENCODING_PLAIN);
 	if (is_name)
 		thrift_value(b, ENCODING_DICTIONARY);
 	thrift_list(b, &last, 3, THRIFT_BINARY, 1);
-	thrift_bytes(b, columns[column].name, strlen(columns[column].name));
+	thrift_bytes(b, column->name, strlen(column->name));
 	thrift_int(b, &last, 4, THRIFT_I32, CODEC_ZSTD);
 	thrift_int(b, &last, 5, THRIFT_I64, nrows);
 	thrift_int(b, &last, 6, THRIFT_I64, c->raw);
@@ -339,14 +405,14 @@ static void add_chunk(struct pb *b, int column, const struct chunk *c, uint32_t 
 	thrift_stop(b);
 }
 
-static void add_group(struct pb *b, const struct group *g)
+static void add_group(const struct parquet *p, struct pb *b, const struct group *g)
 {
 	uint64_t raw = 0;
 	uint8_t last = 0;
 
-	thrift_list(b, &last, 1, THRIFT_STRUCT, NCOLUMNS);
-	for (int i = 0; i < NCOLUMNS; i++) {
-		add_chunk(b, i, &g->chunk[i], g->nrows);
+	thrift_list(b, &last, 1, THRIFT_STRUCT, (uint32_t)p->ncolumns);
+	for (int i = 0; i < p->ncolumns; i++) {
+		add_chunk(b, &p->column[i], &g->chunk[i], g->nrows);
 		raw += g->chunk[i].raw;
 	}
 	thrift_int(b, &last, 2, THRIFT_I64, raw);
@@ -373,16 +439,17 @@ static int put_footer(struct parquet *p, const struct nest_result *r)
 
 	p->raw.n = 0;
 	thrift_int(&p->raw, &last, 1, THRIFT_I32, 1);
-	add_schema(&p->raw, &last);
+	add_schema(p, &p->raw, &last);
 	thrift_int(&p->raw, &last, 3, THRIFT_I64, p->total);
 	thrift_list(&p->raw, &last, 4, THRIFT_STRUCT, p->ngroups);
 	for (uint32_t i = 0; i < p->ngroups; i++)
-		add_group(&p->raw, &p->group[i]);
-	thrift_list(&p->raw, &last, 5, THRIFT_STRUCT, 4);
+		add_group(p, &p->raw, &p->group[i]);
+	thrift_list(&p->raw, &last, 5, THRIFT_STRUCT, 5);
 	add_number(&p->raw, "calls", r->calls);
 	add_number(&p->raw, "open", r->open);
 	add_number(&p->raw, "without_entry", r->without_entry);
 	add_number(&p->raw, "lost", r->lost);
+	add_number(&p->raw, "events", r->events);
 	thrift_text(&p->raw, &last, 6, "uft");
 	thrift_stop(&p->raw);
 	if (p->raw.error)
@@ -396,10 +463,11 @@ static int put_footer(struct parquet *p, const struct nest_result *r)
 static int prepare(struct parquet *p)
 {
 	p->zstd = ZSTD_createCCtx();
-	if (!p->zstd)
+	p->json = open_memstream(&p->json_text, &p->json_bytes);
+	if (!p->zstd || !p->json)
 		return -ENOMEM;
-	for (int i = 0; i < NCOLUMNS; i++) {
-		int is_wide = columns[i].type == TYPE_INT64;
+	for (int i = 0; i < p->ncolumns; i++) {
+		int is_wide = p->column[i].type == TYPE_INT64;
 
 		p->wide[i] = is_wide ? malloc(ROWS * sizeof(uint64_t)) : NULL;
 		p->narrow[i] = is_wide ? NULL : malloc(ROWS * sizeof(uint32_t));
@@ -411,7 +479,7 @@ static int prepare(struct parquet *p)
 
 static void release(struct parquet *p)
 {
-	for (int i = 0; i < NCOLUMNS; i++) {
+	for (int i = 0; i < MAX_COLUMNS; i++) {
 		free(p->wide[i]);
 		free(p->narrow[i]);
 		pb_free(&p->dict[i].plain);
@@ -424,28 +492,46 @@ static void release(struct parquet *p)
 	pb_free(&p->raw);
 	free(p->packed);
 	ZSTD_freeCCtx(p->zstd);
+	if (p->json)
+		fclose(p->json);
+	free(p->json_text);
 	utf8_free(&p->text);
 }
 
-int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+static int write_table(struct parquet *p, struct uft_stream *st, const char *path, const struct nest_ops *ops, struct uft_error *err)
 {
-	static const struct nest_ops ops = { NULL, end, NULL };
-	struct parquet p = { 0 };
 	struct export_sink sink;
 	struct nest_result r;
 	int ret = export_sink_open(&sink, path, err);
 
-	(void)o;
 	if (ret)
 		return ret;
-	p.out = sink.out;
-	ret = prepare(&p);
+	p->out = sink.out;
+	ret = prepare(p);
 	if (!ret)
-		ret = nest_run(st, &ops, &p, &r);
+		ret = nest_run(st, ops, p, &r);
 	if (!ret)
-		ret = put_group(&p);
+		ret = put_group(p);
 	if (!ret)
-		ret = put_footer(&p, &r);
-	release(&p);
+		ret = put_footer(p, &r);
+	release(p);
 	return export_sink_close(&sink, ret, err);
+}
+
+int uft_export_parquet(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+{
+	static const struct nest_ops ops = { NULL, end, NULL, NULL };
+	struct parquet p = { .table = "calls", .column = call_columns, .ncolumns = CALL_COLUMNS };
+
+	(void)o;
+	return write_table(&p, st, path, &ops, err);
+}
+
+int uft_export_parquet_events(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
+{
+	static const struct nest_ops ops = { NULL, NULL, lost, event };
+	struct parquet p = { .table = "events", .column = event_columns, .ncolumns = EVENT_COLUMNS };
+
+	(void)o;
+	return write_table(&p, st, path, &ops, err);
 }

@@ -6,7 +6,9 @@
  * interned in it, so a begin or an end is one packet of about 14 bytes. Timestamps are ns since the first
  * event. A call that was left without return has an end with the annotation `left`, one that had not returned
  * at the end of the recording `open`. Lost records are instant events with their number and mark the packet
- * (previous_packet_dropped). Memory: a bit for each pair of task and function.
+ * (previous_packet_dropped). Events and marks are instant events of their track; those with a type are
+ * in a bundle of ftrace events of their CPU as well, as generic events with the kernel's fields. Memory: a bit for
+ * each pair of task and function.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -21,15 +23,17 @@
 
 /* Fields of perfetto's messages that are written here. */
 enum { TRACE_PACKET = 1 };
-enum { PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12, PACKET_SEQUENCE_FLAGS = 13,
+enum { PACKET_FTRACE = 1, PACKET_TIMESTAMP = 8, PACKET_SEQUENCE = 10, PACKET_TRACK_EVENT = 11, PACKET_INTERNED = 12, PACKET_SEQUENCE_FLAGS = 13,
        PACKET_DROPPED = 42, PACKET_DEFAULTS = 59, PACKET_TRACK = 60 };
 enum { SEQUENCE_CLEARED = 1, SEQUENCE_NEEDS_STATE = 2 };
 enum { DEFAULTS_TRACK_EVENT = 11, DEFAULTS_TRACK = 11 };
 enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PROCESS = 3, TRACK_THREAD = 4, TRACK_PARENT = 5 };
 enum { PROCESS_PID = 1, PROCESS_NAME = 6, THREAD_PID = 1, THREAD_TID = 2, THREAD_NAME = 5 };
-enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11, EVENT_NAME = 23 };
+enum { EVENT_ANNOTATION = 4, EVENT_TYPE = 9, EVENT_NAME_ID = 10, EVENT_TRACK = 11, EVENT_CATEGORY = 22, EVENT_NAME = 23 };
 enum { TYPE_BEGIN = 1, TYPE_END = 2, TYPE_INSTANT = 3 };
-enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_NAME = 10 };
+enum { ANNOTATION_BOOL = 2, ANNOTATION_UINT = 3, ANNOTATION_INT = 4, ANNOTATION_STRING = 6, ANNOTATION_NAME = 10 };
+enum { BUNDLE_CPU = 1, BUNDLE_EVENT = 2, FTRACE_TIMESTAMP = 1, FTRACE_PID = 2, FTRACE_GENERIC = 327 };
+enum { GENERIC_NAME = 1, GENERIC_FIELD = 2, FIELD_NAME = 1, FIELD_STRING = 3, FIELD_INT = 4, FIELD_UINT = 5 };
 enum { INTERNED_EVENT_NAMES = 2, NAME_ID = 1, NAME_TEXT = 2 };
 
 #define PROCESS_UUID	(1ull << 40)
@@ -49,7 +53,7 @@ struct perfetto {
 	struct lane *lane;	/* by task index */
 	uint32_t nlanes;
 	int has_lost_track;
-	struct pb packet, part, inner;
+	struct pb packet, part, inner, bundle;
 	struct utf8_text text;
 };
 
@@ -280,6 +284,69 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return put_packet(p);
 }
 
+/* ---- Events ---- */
+
+/* A field of a message with fields for names, texts, signed and unsigned numbers. */
+static void add_field(struct perfetto *p, struct pb *to, const struct export_field *f, const uint32_t number[4])
+{
+	add_text(p, to, number[0], f->name);
+	if (f->text)
+		add_text(p, to, number[1], f->text);
+	else
+		pb_uint(to, number[f->is_signed ? 2 : 3], f->number);
+}
+
+/* As the kernel's event of that name. */
+static int put_generic(struct perfetto *p, const struct uft_task *t, uint64_t ns, const struct export_event *e, uint32_t cpu)
+{
+	static const uint32_t number[] = { FIELD_NAME, FIELD_STRING, FIELD_INT, FIELD_UINT };
+	struct pb *generic = &p->part, *event = &p->inner, *bundle = &p->bundle;
+
+	generic->n = 0;
+	add_text(p, generic, GENERIC_NAME, e->name);
+	for (uint32_t i = 0; i < e->nfields; i++) {
+		p->inner.n = 0;
+		add_field(p, &p->inner, &e->field[i], number);
+		pb_message(generic, GENERIC_FIELD, &p->inner);
+	}
+	event->n = bundle->n = 0;
+	pb_uint(event, FTRACE_TIMESTAMP, ns);
+	pb_uint(event, FTRACE_PID, t->tid);
+	pb_message(event, FTRACE_GENERIC, generic);
+	pb_uint(bundle, BUNDLE_CPU, cpu);
+	pb_message(bundle, BUNDLE_EVENT, event);
+	pb_message(&p->packet, PACKET_FTRACE, bundle);
+	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE);
+	return p->bundle.error ? p->bundle.error : put_packet(p);
+}
+
+/* A mark is named by its text, as its kind says nothing. */
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	static const uint32_t number[] = { ANNOTATION_NAME, ANNOTATION_STRING, ANNOTATION_INT, ANNOTATION_UINT };
+	struct perfetto *p = ctx;
+	int ret = meet_task(p, task);
+
+	(void)in;
+	if (ret)
+		return ret;
+	p->part.n = 0;
+	pb_uint(&p->part, EVENT_TYPE, TYPE_INSTANT);
+	add_text(p, &p->part, EVENT_CATEGORY, e->system);
+	add_text(p, &p->part, EVENT_NAME, ev->kind == UFT_EV_MARK ? e->text : e->name);
+	for (uint32_t i = 0; i < e->nfields; i++) {
+		p->inner.n = 0;
+		add_field(p, &p->inner, &e->field[i], number);
+		pb_message(&p->part, EVENT_ANNOTATION, &p->inner);
+	}
+	pb_uint(&p->packet, PACKET_TIMESTAMP, ns);
+	pb_uint(&p->packet, PACKET_SEQUENCE, LOST_SEQUENCE + 1 + task->index);
+	pb_uint(&p->packet, PACKET_SEQUENCE_FLAGS, SEQUENCE_NEEDS_STATE);
+	pb_message(&p->packet, PACKET_TRACK_EVENT, &p->part);
+	ret = put_packet(p);
+	return ret || ev->kind == UFT_EV_MARK || !UFT_EVENT_IS_NAMED(ev->data) ? ret : put_generic(p, task, ns, e, ev->cpu);
+}
+
 static void release(struct perfetto *p)
 {
 	for (uint32_t i = 0; i < p->nlanes; i++)
@@ -288,13 +355,14 @@ static void release(struct perfetto *p)
 	pb_free(&p->packet);
 	pb_free(&p->part);
 	pb_free(&p->inner);
+	pb_free(&p->bundle);
 	utf8_free(&p->text);
 	emit_buf_free(&p->buf);
 }
 
 int uft_export_perfetto(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, lost };
+	static const struct nest_ops ops = { begin, end, lost, event };
 	struct perfetto p = { 0 };
 	struct export_sink sink;
 	struct nest_result r;

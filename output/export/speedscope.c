@@ -4,7 +4,7 @@
  *
  * Opens ("O") and closes ("C") are strictly nested (nest.h); "at" is whole ns since the first event. The
  * events of a task must stand together, so each task has a lane of an unnamed file (spool.h) until the end. A
- * frame is a function. What the format has no place for, calls that were left or open and lost records, is
+ * frame is a function. What the format has no place for, calls that were left or open, events and lost records, is
  * counted in "exporter".
  */
 #include <errno.h>
@@ -192,7 +192,7 @@ static void release(struct speedscope *s)
 
 int uft_export_speedscope(struct uft_stream *st, const char *path, const struct uft_export_opts *o, struct uft_error *err)
 {
-	static const struct nest_ops ops = { begin, end, NULL };
+	static const struct nest_ops ops = { begin, end, NULL, NULL };
 	struct speedscope s = { .err = err };
 	struct export_sink sink;
 	struct nest_result r;
@@ -207,7 +207,7 @@ int uft_export_speedscope(struct uft_stream *st, const char *path, const struct 
 	if (!ret && o && o->has_lines)
 		ret = find_places(&s, o);
 	fprintf(sink.out, "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n\"exporter\":\"uft: %" PRIu64 " calls, %" PRIu64
-		" open at the end, %" PRIu64 " returns without entry, %" PRIu64 " records lost\",\n\"activeProfileIndex\":0,\n", r.calls, r.open, r.without_entry, r.lost);
+		" open at the end, %" PRIu64 " returns without entry, %" PRIu64 " records lost, %" PRIu64 " events not shown\",\n\"activeProfileIndex\":0,\n", r.calls, r.open, r.without_entry, r.lost, r.events);
 	if (!ret)
 		ret = put_profiles(&s, sink.out, r.end_ns);
 	put_frames(&s, sink.out);

@@ -6,8 +6,9 @@
  *	task(id, pid, tid, ppid, name, program)
  *	function(id, name, linked, object, file, line)	file and line: with --lines
  *	call(id, parent, task, function, level, begin_ns, end_ns, self_ns, how)
+ *	event(task, call, ns, cpu, system, name, text, fields)	call: the innermost one, NULL none; fields: JSON
  *	loss(task, ns, records)		task NULL: not known of which
- *	calls, profile			views: calls with names; functions with their sums
+ *	calls, events, profile		views: calls and events with names; functions with their sums
  *
  * Calls are numbered from 1 in the order in which they begin, parent is 0 for an outermost one, and their
  * rows stand in the order in which they end: appended, which is what makes it fast. There is no index;
@@ -35,10 +36,13 @@ static const char schema[] =
 	"CREATE TABLE function(id INTEGER PRIMARY KEY, name TEXT, linked TEXT, object TEXT, file TEXT, line INTEGER);"
 	"CREATE TABLE call(id INTEGER, parent INTEGER, task INTEGER, function INTEGER, level INTEGER, begin_ns INTEGER, end_ns INTEGER,"
 	" self_ns INTEGER, how TEXT);"
+	"CREATE TABLE event(task INTEGER, call INTEGER, ns INTEGER, cpu INTEGER, system TEXT, name TEXT, text TEXT, fields TEXT);"
 	"CREATE TABLE loss(task INTEGER, ns INTEGER, records INTEGER);"
 	"CREATE VIEW calls AS SELECT call.id, call.parent, task.pid, task.tid, task.name AS task, function.name AS function, function.object,"
 	" call.level, call.begin_ns, call.end_ns - call.begin_ns AS duration_ns, call.self_ns, call.how"
 	" FROM call JOIN task ON task.id = call.task JOIN function ON function.id = call.function;"
+	"CREATE VIEW events AS SELECT event.call, task.pid, task.tid, task.name AS task, event.ns, event.cpu, event.system, event.name, event.text,"
+	" event.fields FROM event JOIN task ON task.id = event.task;"
 	"CREATE VIEW profile AS SELECT function.name AS function, function.object, count(*) AS calls, sum(self_ns) AS self_ns,"
 	" max(end_ns - begin_ns) AS max_ns FROM call JOIN function ON function.id = call.function GROUP BY call.function;"
 	"BEGIN;";
@@ -47,13 +51,14 @@ static const char schema[] =
 #define CALL	"(?,?,?,?,?,?,?,?,?)"
 #define CALL_COLUMNS	9
 #define NCALLS	8u
-enum { ROW_CALL, ROW_CALLS, ROW_TASK, ROW_FUNCTION, ROW_PLACE, ROW_LOSS, ROW_META, NROWS };
+enum { ROW_CALL, ROW_CALLS, ROW_TASK, ROW_FUNCTION, ROW_PLACE, ROW_EVENT, ROW_LOSS, ROW_META, NROWS };
 static const char *const insert[NROWS] = {
 	[ROW_CALL] = "INSERT INTO call VALUES" CALL,
 	[ROW_CALLS] = "INSERT INTO call VALUES" CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL "," CALL,
 	[ROW_TASK] = "INSERT INTO task VALUES(?,?,?,?,?,?)",
 	[ROW_FUNCTION] = "INSERT INTO function VALUES(?,?,?,?,NULL,NULL)",
 	[ROW_PLACE] = "UPDATE function SET file=?, line=? WHERE id=?",
+	[ROW_EVENT] = "INSERT INTO event VALUES(?,?,?,?,?,?,?,?)",
 	[ROW_LOSS] = "INSERT INTO loss VALUES(?,?,?)",
 	[ROW_META] = "INSERT INTO meta VALUES(?,?)",
 };
@@ -83,6 +88,9 @@ struct sqlite {
 	struct places places;
 	uint32_t ntasks, nsyms;
 	struct utf8_text text;
+	FILE *json;			/* to json_text */
+	char *json_text;
+	size_t json_bytes;
 	struct uft_error *err;
 	struct row { uint64_t id, parent, task, function, level, begin_ns, end_ns, self_ns; enum nest_end how; } call[NCALLS];
 	uint32_t ncalls;		/* that wait for their statement */
@@ -243,6 +251,31 @@ static int lost(void *ctx, const struct uft_task *task, uint64_t ns, uint64_t re
 	return put(q, s);
 }
 
+static int event(void *ctx, const struct uft_task *task, const struct nest_call *in, uint64_t ns, const struct export_event *e, const struct uft_event *ev)
+{
+	struct sqlite *q = ctx;
+	sqlite3_stmt *s = q->row[ROW_EVENT];
+	int ret = add_task(q, task);
+
+	if (ret)
+		return ret;
+	rewind(q->json);
+	export_event_json(q->json, e);
+	putc('\0', q->json);
+	if (fflush(q->json))
+		return -ENOMEM;
+	bind(q, s, 1, task->index);
+	if (in)
+		bind(q, s, 2, in->id);
+	else
+		q->bind_null(s, 2);
+	bind(q, s, 3, ns);
+	bind(q, s, 4, ev->cpu);
+	if (bind_name(q, s, 5, e->system) < 0 || bind_name(q, s, 6, e->name) < 0 || bind_name(q, s, 7, e->text) < 0 || bind_name(q, s, 8, q->json_text) < 0)
+		return -ENOMEM;
+	return put(q, s);
+}
+
 static int put_number(struct sqlite *q, const char *key, uint64_t v)
 {
 	bind(q, q->row[ROW_META], 2, v);
@@ -256,12 +289,13 @@ static int put_word(struct sqlite *q, const char *key, const char *v)
 
 static int put_meta(struct sqlite *q, const struct nest_result *r, const struct uft_info *info)
 {
-	int ret = put_number(q, "schema", 1);
+	int ret = put_number(q, "schema", 2);
 
 	ret = ret ? ret : put_number(q, "calls", r->calls);
 	ret = ret ? ret : put_number(q, "open", r->open);
 	ret = ret ? ret : put_number(q, "without_entry", r->without_entry);
 	ret = ret ? ret : put_number(q, "lost", r->lost);
+	ret = ret ? ret : put_number(q, "events", r->events);
 	ret = ret ? ret : put_number(q, "end_ns", r->end_ns);
 	ret = ret ? ret : put_word(q, "host", info->hostname);
 	return ret ? ret : put_word(q, "command", info->cmdline);
@@ -289,10 +323,13 @@ static int put_places(struct sqlite *q, const struct uft_export_opts *o)
 
 static int fill(struct sqlite *q, struct uft_stream *st, const char *file, const struct uft_export_opts *o)
 {
-	static const struct nest_ops ops = { NULL, end, lost };
+	static const struct nest_ops ops = { NULL, end, lost, event };
 	struct nest_result r;
 	int ret = 0;
 
+	q->json = open_memstream(&q->json_text, &q->json_bytes);
+	if (!q->json)
+		return -ENOMEM;
 	if (q->open_v2(file, &q->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK || q->exec(q->db, schema, NULL, NULL, NULL) != SQLITE_OK)
 		return -EIO;
 	for (int i = 0; i < NROWS; i++)
@@ -321,6 +358,9 @@ static void release(struct sqlite *q)
 	free(q->has_task);
 	free(q->sym);
 	places_free(&q->places);
+	if (q->json)
+		fclose(q->json);
+	free(q->json_text);
 	utf8_free(&q->text);
 }
 

@@ -162,7 +162,7 @@ static int print_export(struct uft_stream *st, FILE *out, uint64_t arg)
 }
 
 static const struct view views[] = {
-	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 14 },
+	{ print_text, 0, 34 }, { print_profile, 0, UFT_SORT_NAME + 1 }, { print_tree, 0, 30 }, { print_diff, 0, 2 }, { print_drops, 0, 1 }, { print_stat, 0, 1 }, { print_export, 0, 15 },
 };
 
 static void see(const char *path, const struct uft_select *sel, uint64_t turn)

@@ -121,6 +121,37 @@ static void make_mixed(struct uft_stream *st)
 	}
 }
 
+/* Marks in a call, beside calls, of numbers; a switch; losses of a CPU. What is in a mark means something in some format. */
+static void make_marks(struct uft_stream *st)
+{
+	static const char raw[] = "\x2a\0\0\0\x01\xff";
+	const struct uft_task *t = fake_task(st, 501, "main", NULL);
+	const struct uft_sym *f = fake_sym(st, "f", "prog", 0);
+	struct uft_event *ev;
+	uint64_t ts = 1000000000;
+
+	for (int i = 0; i < 200; i++) {
+		fake_entry(st, 0, ts += 100, t, f, 0);
+		ev = fake_add(st, UFT_EV_MARK, 0, ts += 100, t, NULL);
+		ev->text = "in <f> \"q\", \\ \x01\xff;\n";
+		ev->text_bytes = strlen(ev->text);
+		fake_exit(st, 0, ts += 100, t, f, 0, 200);
+	}
+	ev = fake_add(st, UFT_EV_MARK, 1, ts += 100, t, NULL);
+	ev->text = raw;
+	ev->text_bytes = 6;
+	ev->flags = UFT_EVF_RAW;
+	fake_lost(st, 1, ts += 100, 33);
+	fake_entry(st, 0, ts += 100, t, f, 0);
+	for (int i = 0; i < 300; i++) {
+		ev = fake_add(st, UFT_EV_DATA, 1, ts += 10, t, NULL);
+		ev->data = UFT_EVENT_SWITCH;
+		ev->word[0] = i & 1 ? UFT_SWITCH_IN : UFT_SWITCH_PREEMPTED;
+		ev->word[1] = ev->word[2] = ev->word[3] = 0;
+	}
+	fake_exit(st, 0, ts += 100, t, f, 0, 3100);
+}
+
 static void make_big(struct uft_stream *st)
 {
 	make_graph(st);
@@ -141,6 +172,7 @@ static const struct {
 	{ "images", UFT_TRACER_FUNCTION, 1, make_images },
 	{ "mixed", UFT_TRACER_GRAPH, 4, make_mixed },
 	{ "big", UFT_TRACER_GRAPH, 2, make_big },
+	{ "marks", UFT_TRACER_GRAPH, 2, make_marks },
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * event.h - an event that is no call, in a form that all formats can write: what it is, one line, fields
+ *
+ * Events are those with a type (symbol/event_type.h), marks (`print` and `raw_data` of the system ftrace, as the
+ * kernel has them), and what the session records itself (of the system uft). Texts are any bytes but 0: each
+ * format masks what it cannot hold. Context: control.
+ */
+#ifndef UFT_OUTPUT_EXPORT_EVENT_H
+#define UFT_OUTPUT_EXPORT_EVENT_H
+
+#include <stdio.h>
+
+#include "stream/stream.h"
+
+#define EVENT_FIELDS	64u
+#define EVENT_LINE	4096u		/* of texts: what is longer is cut */
+#define EVENT_TEXTS	16384u		/* of all fields together */
+
+struct export_field {
+	const char *name;
+	const char *text;		/* NULL: it is a number */
+	uint64_t number;
+	int is_signed;
+};
+
+struct export_event {
+	const char *system, *name;
+	const char *text;
+	uint32_t nfields;
+	struct export_field field[EVENT_FIELDS];
+	char line[EVENT_LINE], texts[EVENT_TEXTS];
+	uint32_t used;			/* of texts */
+};
+
+/* 1 if @ev is an event that stands for itself; 0: a call, or belongs to one. */
+static inline int export_is_event(const struct uft_event *ev)
+{
+	return ev->kind == UFT_EV_MARK || (ev->kind == UFT_EV_DATA && UFT_EVENT_IS_OWN(ev->data) && ev->data != UFT_EVENT_STACK);
+}
+
+/* Of an export_is_event(): fills @e, which is valid as long as the stream is open. */
+void export_event_make(struct export_event *e, const struct uft_event *ev);
+/* The fields as a JSON object. */
+void export_event_json(FILE *out, const struct export_event *e);
+
+#endif
